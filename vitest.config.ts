@@ -1,0 +1,10 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+	test: {
+		include: ["test/**/*.test.ts"],
+		testTimeout: 30_000,
+		// Each file of test/e2e loads pi itself (about a second); two workers match the smallest machine we support.
+		maxWorkers: 2,
+	},
+});
