@@ -1,0 +1,64 @@
+import { rm } from "node:fs/promises";
+import { loadConfig } from "../core/config.ts";
+import { nearest } from "../core/nearest.ts";
+import { agentFolder } from "../core/places.ts";
+import { type Command, UsageError } from "./command.ts";
+import { knownStores, type MeasuredStore, measureStore } from "./stores.ts";
+
+/** `strata clean`: what pi-strata has stored on disk, and its removal. */
+export const clean: Command = {
+	name: "clean",
+	summary: "List every store with its size; delete on request.",
+	usage: "[--delete <store>… | --all] [--yes] [--json]",
+	details: [
+		"",
+		"Without options it only lists. --delete names stores, --all takes every one; both ask first",
+		"unless --yes is given. A folder that does not carry pi-strata's version file is never deleted.",
+	],
+	options: {
+		delete: { type: "string", multiple: true },
+		all: { type: "boolean" },
+		yes: { type: "boolean" },
+		json: { type: "boolean" },
+	},
+	async run(options, _words, around) {
+		const { config } = loadConfig({ agentDir: agentFolder(around.env), cwd: around.cwd });
+		const stores = await Promise.all(knownStores(config, around.cwd).map(measureStore));
+		const chosen = choose(stores, options.delete as string[] | undefined, options.all === true);
+		const deleted: string[] = [];
+		for (const store of chosen) {
+			if (store.state === "absent") continue;
+			if (store.state === "foreign") {
+				throw new Error(`${store.folder} was not made by pi-strata; left alone (delete it yourself if you are sure)`);
+			}
+			if (options.yes !== true) {
+				if (!around.confirm) throw new UsageError("there is no terminal to ask on: add --yes to delete");
+				const question = `Delete ${store.folder} (${store.note})? Then ${store.loss}.`;
+				if (!(await around.confirm(question))) continue;
+			}
+			await rm(store.folder, { recursive: true, force: true });
+			deleted.push(store.name);
+		}
+		if (options.json) {
+			around.print(JSON.stringify({ stores, deleted }, null, 2));
+			return 0;
+		}
+		for (const store of stores) {
+			const fate = deleted.includes(store.name) ? "deleted" : store.note;
+			around.print(`${store.name.padEnd(10)} ${fate}  ${store.folder}`);
+		}
+		if (chosen.length === 0) around.print('Nothing deleted. "strata clean --delete <store>" or "--all" deletes.');
+		return 0;
+	},
+};
+
+function choose(stores: MeasuredStore[], names: string[] | undefined, all: boolean): MeasuredStore[] {
+	if (all) return stores;
+	return (names ?? []).map((name) => {
+		const store = stores.find((candidate) => candidate.name === name);
+		if (store) return store;
+		const close = nearest(name, stores.map((candidate) => candidate.name));
+		const known = close ? `did you mean "${close}"?` : `known: ${stores.map((s) => s.name).join(", ")}`;
+		throw new UsageError(`unknown store "${name}"; ${known}`);
+	});
+}

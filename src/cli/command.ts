@@ -1,0 +1,34 @@
+import type { ParseArgsConfig } from "node:util";
+
+/** Where a command writes and what surrounds it. Tests hand in their own. */
+export interface Surroundings {
+	cwd: string;
+	env: NodeJS.ProcessEnv;
+	/** Writes one line to standard output. */
+	print(line: string): void;
+	/** Writes one line to standard error. */
+	complain(line: string): void;
+	/** Asks the person at the terminal; `undefined` where there is none. */
+	confirm?: (question: string) => Promise<boolean>;
+}
+
+export type OptionValues = Record<string, string | boolean | (string | boolean)[] | undefined>;
+
+/** One `strata <name>` command. */
+export interface Command {
+	name: string;
+	/** One line for the list of commands. */
+	summary: string;
+	/** Everything after `strata <name>` in the usage line, e.g. `[--json]`. */
+	usage: string;
+	/** Further lines of `strata help <name>`. */
+	details?: string[];
+	options: NonNullable<ParseArgsConfig["options"]>;
+	/** How many words may follow the options; the default is none. */
+	maxArguments?: number;
+	/** Exit status: 0 done, 1 failed. Throw {@link UsageError} for status 2. */
+	run(options: OptionValues, words: string[], around: Surroundings): Promise<number>;
+}
+
+/** The call itself was wrong (exit status 2), as opposed to the work having failed (1). */
+export class UsageError extends Error {}

@@ -1,0 +1,111 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import { describeConfig, loadConfig } from "../core/config.ts";
+import { packageVersion } from "../core/package-info.ts";
+import { agentFolder } from "../core/places.ts";
+import { sqliteSupport } from "../core/sqlite.ts";
+import { workerEntry } from "../core/worker-entry.ts";
+import type { Command } from "./command.ts";
+import { knownStores, measureStore } from "./stores.ts";
+
+/** One thing doctor looked at. `required` ones that fail make the exit status 1. */
+export interface Finding {
+	name: string;
+	ok: boolean;
+	required: boolean;
+	note: string;
+}
+
+/** `strata doctor`: is this machine fit, and which configuration is in force? */
+export const doctor: Command = {
+	name: "doctor",
+	summary: "Check this machine and print the configuration in force.",
+	usage: "[--json]",
+	details: ["", "Exit status 1 when something pi-strata cannot do without is missing."],
+	options: { json: { type: "boolean" } },
+	async run(options, _words, around) {
+		const agentDir = agentFolder(around.env);
+		const loaded = loadConfig({ agentDir, cwd: around.cwd });
+		const findings = await examine();
+		const settings = describeConfig(loaded);
+		const stores = await Promise.all(knownStores(loaded.config, around.cwd).map(measureStore));
+		const failed = findings.some((finding) => finding.required && !finding.ok);
+		if (options.json) {
+			const { files, warnings } = loaded;
+			around.print(JSON.stringify({ ok: !failed, findings, files, warnings, settings, stores }, null, 2));
+			return failed ? 1 : 0;
+		}
+
+		around.print(`pi-strata ${packageVersion()}`);
+		around.print("");
+		for (const { ok, required, name, note } of findings) {
+			around.print(`  ${ok ? "ok  " : required ? "FAIL" : "warn"}  ${name.padEnd(14)} ${note}`);
+		}
+		around.print("");
+		around.print("Configuration files, later wins:");
+		for (const file of loaded.files) around.print(`  ${file.found ? "read   " : "absent "} ${file.path}`);
+		for (const warning of loaded.warnings) around.print(`  warning: ${warning}`);
+		around.print("");
+		around.print("Settings in force:");
+		const width = Math.max(...settings.map(({ key }) => key.length));
+		for (const { key, value, origin } of settings) {
+			around.print(`  ${key.padEnd(width)}  ${JSON.stringify(value)}  (${origin})`);
+		}
+		around.print("");
+		around.print('Stores (see "strata clean"):');
+		for (const store of stores) around.print(`  ${store.name.padEnd(10)} ${store.note}  ${store.folder}`);
+		return failed ? 1 : 0;
+	},
+};
+
+async function examine(): Promise<Finding[]> {
+	return [checkNode(), checkPi(), await checkSqlite(), await checkWorker()];
+}
+
+function checkNode(): Finding {
+	const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+	const ok = major > 22 || (major === 22 && minor >= 19);
+	return { name: "Node.js", ok, required: true, note: `${process.version}${ok ? "" : ": 22.19 or newer is needed"}` };
+}
+
+/** Reads pi's version from its package.json: importing pi itself takes a second. */
+function checkPi(): Finding {
+	const finding = { name: "pi", required: false };
+	try {
+		let folder = dirname(fileURLToPath(import.meta.resolve("@earendil-works/pi-coding-agent")));
+		while (!existsSync(join(folder, "package.json"))) folder = dirname(folder);
+		const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string };
+		return { ...finding, ok: true, note: manifest.version };
+	} catch {
+		return { ...finding, ok: false, note: "not installed beside pi-strata: fine when pi itself loads the extension" };
+	}
+}
+
+async function checkSqlite(): Promise<Finding> {
+	const support = await sqliteSupport();
+	return {
+		name: "SQLite",
+		ok: support.ok,
+		required: false,
+		note: support.ok ? `${support.version}, with full-text search` : support.why,
+	};
+}
+
+async function checkWorker(): Promise<Finding> {
+	const finding = { name: "worker threads", required: true };
+	const worker = new Worker(workerEntry("./probe-worker", import.meta.url));
+	try {
+		await new Promise((resolve, reject) => {
+			const timer = setTimeout(() => reject(new Error("no answer within 10 s")), 10_000);
+			worker.once("message", (message) => resolve(clearTimeout(timer) ?? message));
+			worker.once("error", reject);
+		});
+		return { ...finding, ok: true, note: "start" };
+	} catch (error) {
+		return { ...finding, ok: false, note: `do not start: ${(error as Error).message}` };
+	} finally {
+		await worker.terminate();
+	}
+}

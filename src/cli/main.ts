@@ -1,0 +1,128 @@
+#!/usr/bin/env node
+import { realpathSync } from "node:fs";
+import { createInterface } from "node:readline/promises";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { nearest } from "../core/nearest.ts";
+import { packageVersion } from "../core/package-info.ts";
+import { clean } from "./clean.ts";
+import { type Command, type Surroundings, UsageError } from "./command.ts";
+import { doctor } from "./doctor.ts";
+import { schema } from "./schema.ts";
+import { serve } from "./serve.ts";
+
+/** Every command of `strata`, in the order of its help. */
+export const commands: Command[] = [serve, doctor, clean, schema];
+
+/** Runs one command line and returns its exit status: 0 done, 1 failed, 2 wrong usage. Never throws. */
+export async function main(argv: string[], around: Surroundings): Promise<number> {
+	const [word, ...rest] = argv;
+	if (word === undefined || word === "--help" || word === "-h" || word === "help") {
+		return help(word === "help" ? rest[0] : undefined, around);
+	}
+	if (word === "--version" || word === "-v") {
+		around.print(packageVersion());
+		return 0;
+	}
+	const command = find(word, around);
+	return command ? runCommand(command, rest, around) : 2;
+}
+
+function find(word: string, around: Surroundings): Command | undefined {
+	const command = commands.find(({ name }) => name === word);
+	if (command) return command;
+	const close = nearest(word, commands.map(({ name }) => name));
+	const hint = close ? `did you mean "${close}"?` : 'see "strata --help"';
+	around.complain(`strata: unknown command "${word}"; ${hint}`);
+	return undefined;
+}
+
+async function runCommand(command: Command, argv: string[], around: Surroundings): Promise<number> {
+	try {
+		const { values, positionals } = parseCommandLine(command, argv);
+		if (values.help) return help(command.name, around);
+		return await command.run(values, positionals, around);
+	} catch (error) {
+		const message = error instanceof Error ? error.message : String(error);
+		around.complain(`strata ${command.name}: ${message.split("\n")[0]}`);
+		if (!(error instanceof UsageError)) return 1;
+		around.complain(usageLine(command));
+		return 2;
+	}
+}
+
+function parseCommandLine(command: Command, args: string[]) {
+	const options = { ...command.options, help: { type: "boolean", short: "h" } } as const;
+	const parsed = (() => {
+		try {
+			return parseArgs({ args, options, allowPositionals: true, strict: true });
+		} catch (error) {
+			throw new UsageError((error as Error).message, { cause: error });
+		}
+	})();
+	const surplus = parsed.positionals[command.maxArguments ?? 0];
+	if (surplus !== undefined) throw new UsageError(`unexpected argument "${surplus}"`);
+	return parsed;
+}
+
+function usageLine(command: Command): string {
+	return `usage: strata ${[command.name, command.usage].filter(Boolean).join(" ")}`;
+}
+
+function help(name: string | undefined, around: Surroundings): number {
+	if (name !== undefined) {
+		const command = find(name, around);
+		if (!command) return 2;
+		const lines = [usageLine(command), "", command.summary, ...(command.details ?? [])];
+		for (const line of lines) around.print(line);
+		return 0;
+	}
+	const width = Math.max(...commands.map((command) => command.name.length));
+	around.print("strata: the context engine for pi, on the command line");
+	around.print("");
+	around.print("usage: strata <command> [options]");
+	around.print("");
+	for (const command of commands) {
+		around.print(`  ${command.name.padEnd(width)}  ${command.summary}`);
+	}
+	around.print("");
+	around.print("strata help <command> tells more; strata --version prints the version.");
+	return 0;
+}
+
+function atTerminal(): Surroundings {
+	const around: Surroundings = {
+		cwd: process.cwd(),
+		env: process.env,
+		print: (line) => void process.stdout.write(`${line}\n`),
+		complain: (line) => void process.stderr.write(`${line}\n`),
+	};
+	if (process.stdin.isTTY && process.stdout.isTTY) {
+		around.confirm = async (question) => {
+			const terminal = createInterface({ input: process.stdin, output: process.stdout });
+			try {
+				return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+			} finally {
+				terminal.close();
+			}
+		};
+	}
+	return around;
+}
+
+/** True when Node was started with this file, also through the link npm makes for a bin. */
+function isEntryPoint(): boolean {
+	const started = process.argv[1];
+	if (started === undefined) return false;
+	try {
+		return realpathSync(started) === fileURLToPath(import.meta.url);
+	} catch {
+		return false; // started from something that is not a file: then this module was imported
+	}
+}
+
+if (isEntryPoint()) {
+	// A reader that went away (strata doctor | head -1) ends the output, not with a stack trace.
+	process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+	process.exitCode = await main(process.argv.slice(2), atTerminal());
+}

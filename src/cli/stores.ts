@@ -1,0 +1,80 @@
+import { readFileSync } from "node:fs";
+import { opendir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Config } from "../core/config.ts";
+import { configuredFolder, projectRoot } from "../core/places.ts";
+
+/** A folder pi-strata writes to and can do without: everything in it is made again when needed. */
+export interface Store {
+	name: string;
+	folder: string;
+	/** What deleting it costs the user, in a few words. */
+	loss: string;
+}
+
+export interface MeasuredStore extends Store {
+	/** `foreign`: the folder is there but does not carry this store's version file, so it is left alone. */
+	state: "absent" | "ours" | "foreign";
+	files: number;
+	bytes: number;
+	/** Size or absence, for people. */
+	note: string;
+}
+
+/** Every store this version ever writes, as seen from `cwd`. */
+export function knownStores(config: Config, cwd: string): Store[] {
+	return [
+		{
+			name: "readcache",
+			folder: configuredFolder(
+				config.readcache.storeDir || join(".pi", "readcache"),
+				projectRoot(cwd),
+			),
+			loss: "the next changed file is sent whole instead of as a diff",
+		},
+	];
+}
+
+/** Counts what a store holds. Never throws: what cannot be read counts as nothing. */
+export async function measureStore(store: Store): Promise<MeasuredStore> {
+	const state = await stateOf(store);
+	if (state === "absent") return { ...store, state, files: 0, bytes: 0, note: "empty" };
+	const { files, bytes } = await sizeOf(store.folder);
+	const size = `${files} files, ${formatBytes(bytes)}`;
+	return { ...store, state, files, bytes, note: state === "ours" ? size : `${size}, not made by pi-strata` };
+}
+
+async function stateOf(store: Store): Promise<MeasuredStore["state"]> {
+	try {
+		await stat(store.folder);
+	} catch {
+		return "absent";
+	}
+	try {
+		const marker: unknown = JSON.parse(readFileSync(join(store.folder, "version.json"), "utf8"));
+		return (marker as { store?: unknown } | null)?.store === store.name ? "ours" : "foreign";
+	} catch {
+		return "foreign"; // no readable version file: not provably ours
+	}
+}
+
+async function sizeOf(folder: string): Promise<{ files: number; bytes: number }> {
+	const total = { files: 0, bytes: 0 };
+	try {
+		for await (const entry of await opendir(folder, { recursive: true })) {
+			if (!entry.isFile()) continue;
+			const info = await stat(join(entry.parentPath, entry.name)).catch(() => undefined);
+			total.files += 1;
+			total.bytes += info?.size ?? 0;
+		}
+	} catch {
+		// A folder that vanishes or cannot be read while we count: report what was counted.
+	}
+	return total;
+}
+
+function formatBytes(bytes: number): string {
+	if (bytes < 1024) return `${bytes} B`;
+	if (bytes < 1024 ** 2) return `${(bytes / 1024).toFixed(1)} KB`;
+	return `${(bytes / 1024 ** 2).toFixed(1)} MB`;
+}

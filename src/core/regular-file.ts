@@ -1,0 +1,55 @@
+import { constants } from "node:fs";
+import { type FileHandle, lstat, open } from "node:fs/promises";
+import { errnoOf } from "./errno.ts";
+
+/** What {@link readRegularFile} found under a name. */
+export type RegularFile =
+	| { readonly kind: "read"; readonly bytes: Buffer; readonly modifiedMs: number }
+	| { readonly kind: "missing" }
+	/** `not-a-file`: a link, folder, pipe or device. `too-big`: larger than the bound. */
+	| { readonly kind: "refused"; readonly reason: "not-a-file" | "too-big" };
+
+/**
+ * Reads a file that strangers may have put in place: follows no link in the last part of the path,
+ * never waits for a pipe, and never takes more than `maxBytes`. Throws on any other failure.
+ */
+export async function readRegularFile(path: string, maxBytes: number): Promise<RegularFile> {
+	const handle = await openWithoutFollowing(path);
+	if (typeof handle === "string") {
+		return handle === "missing" ? { kind: "missing" } : { kind: "refused", reason: "not-a-file" };
+	}
+	try {
+		const stats = await handle.stat();
+		if (!stats.isFile()) return { kind: "refused", reason: "not-a-file" };
+		if (stats.size > maxBytes) return { kind: "refused", reason: "too-big" };
+		return { kind: "read", bytes: await readUpTo(handle, stats.size), modifiedMs: stats.mtimeMs };
+	} finally {
+		await handle.close();
+	}
+}
+
+// Windows has neither flag. Without O_NONBLOCK, opening a pipe waits for its writer.
+const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+async function openWithoutFollowing(path: string): Promise<FileHandle | "missing" | "link"> {
+	try {
+		if (constants.O_NOFOLLOW === undefined && (await lstat(path)).isSymbolicLink()) return "link";
+		return await open(path, flags);
+	} catch (error) {
+		if (errnoOf(error) === "ENOENT") return "missing";
+		if (errnoOf(error) === "ELOOP") return "link";
+		throw error;
+	}
+}
+
+/** Reads at most `size` bytes, however much the file grows meanwhile. */
+async function readUpTo(handle: FileHandle, size: number): Promise<Buffer> {
+	const bytes = Buffer.allocUnsafe(size);
+	let filled = 0;
+	while (filled < size) {
+		const { bytesRead } = await handle.read(bytes, filled, size - filled, filled);
+		if (bytesRead === 0) break;
+		filled += bytesRead;
+	}
+	return bytes.subarray(0, filled);
+}

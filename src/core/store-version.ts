@@ -1,0 +1,147 @@
+import { chmod, lstat, mkdir, opendir } from "node:fs/promises";
+import { join } from "node:path";
+import { isTemporaryName, writeFileAtomic } from "./atomic-file.ts";
+import { describeError, errnoOf } from "./errno.ts";
+import { readRegularFile } from "./regular-file.ts";
+
+/** Which store a folder should hold, and how to bring an older one up to date. */
+export type StoreFolderOptions = {
+	readonly folder: string;
+	/** What kind of store it is; a folder that names another kind is left alone. */
+	readonly name: string;
+	/** The version of the layout that the caller reads and writes, from 1. */
+	readonly version: number;
+	/**
+	 * `migrate[n]` brings a folder from version n to n + 1. It must bear being run twice: a crash
+	 * repeats it, and two processes may both run it.
+	 */
+	readonly migrate?: Readonly<Record<number, (folder: string) => Promise<void>>>;
+	/**
+	 * Whether the caller can use an entry of a folder whose version file is missing or damaged (an older
+	 * program wrote none). One entry it does not own, and the folder is left alone. Default: owns nothing.
+	 */
+	readonly owns?: (entryName: string) => boolean;
+};
+
+/** Whether a store's folder can be used; where it cannot, `message` says why and what to do. */
+export type StoreFolder =
+	| { readonly kind: "ready" }
+	| { readonly kind: "newer"; readonly found: number; readonly message: string }
+	| { readonly kind: "unusable"; readonly message: string };
+
+/**
+ * Makes sure that a folder holds the store we think it does. A missing or empty folder is set up
+ * (0700, its own `.gitignore`, `version.json`), an older one migrated, and a newer or foreign one left
+ * exactly as it is. Never throws.
+ */
+export async function openStoreFolder(options: StoreFolderOptions): Promise<StoreFolder> {
+	try {
+		return await open(options);
+	} catch (error) {
+		return unusable(options, describeError(error));
+	}
+}
+
+const versionFile = "version.json";
+const ignoreFile = ".gitignore";
+/** Far more than a version file needs; a bigger one is not ours. */
+const maxVersionBytes = 4096;
+
+async function open(options: StoreFolderOptions): Promise<StoreFolder> {
+	const { folder, name, version } = options;
+	const place = await kindOfPlace(folder);
+	if (place === "missing") return await claim(options);
+	// A repository can bring a link, and through it we would write into a folder it chose.
+	if (place === "link") return unusable(options, "it is a link; name the folder itself");
+	if (place === "other") return unusable(options, "it is not a folder");
+
+	const found = await readVersion(options);
+	if (found === "foreign") return unusable(options, `it belongs to a store other than ${name}`);
+	if (found === "unknown") {
+		const stranger = await findStranger(options);
+		if (stranger === undefined) return await claim(options);
+		const entry = JSON.stringify(stranger);
+		return unusable(options, `it has no valid ${versionFile}, and ${entry} is not of this store`);
+	}
+	if (found > version) {
+		const message = `The ${name} store in ${folder} has version ${found}, and this pi-strata knows up to ${version}. Update pi-strata, or run \`strata clean\` to start the store afresh.`;
+		return { kind: "newer", found, message };
+	}
+	return await migrateFrom(found, options);
+}
+
+function unusable({ folder, name }: StoreFolderOptions, reason: string): StoreFolder {
+	return { kind: "unusable", message: `The ${name} store cannot use ${folder}: ${reason}.` };
+}
+
+async function kindOfPlace(folder: string): Promise<"missing" | "folder" | "link" | "other"> {
+	try {
+		const stats = await lstat(folder);
+		if (stats.isSymbolicLink()) return "link";
+		return stats.isDirectory() ? "folder" : "other";
+	} catch (error) {
+		if (errnoOf(error) === "ENOENT") return "missing";
+		throw error;
+	}
+}
+
+/** The version a folder carries; `unknown` where the file is missing or damaged. */
+async function readVersion(options: StoreFolderOptions): Promise<number | "unknown" | "foreign"> {
+	const file = await readRegularFile(join(options.folder, versionFile), maxVersionBytes);
+	if (file.kind === "missing") return "unknown";
+	if (file.kind === "refused") return "foreign";
+	let value: unknown;
+	try {
+		value = JSON.parse(file.bytes.toString());
+	} catch {
+		// Not JSON is one way of being damaged; the check below treats all ways alike.
+		return "unknown";
+	}
+	if (typeof value !== "object" || value === null) return "unknown";
+	if (!("store" in value) || !("version" in value)) return "unknown";
+	const { store, version } = value;
+	if (typeof store === "string" && store !== options.name) return "foreign";
+	return Number.isSafeInteger(version) && Number(version) > 0 ? Number(version) : "unknown";
+}
+
+/** The first entry nobody vouches for. Our own files count as known: another process may be setting up. */
+async function findStranger({ folder, owns }: StoreFolderOptions): Promise<string | undefined> {
+	for await (const { name } of await opendir(folder)) {
+		if (name === versionFile || name === ignoreFile || isTemporaryName(name)) continue;
+		if (!owns?.(name)) return name;
+	}
+	return undefined;
+}
+
+async function claim(options: StoreFolderOptions): Promise<StoreFolder> {
+	const { folder, version } = options;
+	await mkdir(folder, { recursive: true, mode: 0o700 });
+	// Closing a folder that was there before is a courtesy; one that is not ours to close still works.
+	await chmod(folder, 0o700).catch(() => {});
+	try {
+		await writeFileAtomic(join(folder, ignoreFile), "*\n");
+		await writeVersion(version, options);
+	} catch (error) {
+		// Windows does not replace a file that another process, setting up the same store, holds open.
+		if ((await readVersion(options)) !== version) throw error;
+	}
+	return { kind: "ready" };
+}
+
+async function migrateFrom(found: number, options: StoreFolderOptions): Promise<StoreFolder> {
+	for (let version = found; version < options.version; version++) {
+		const step = options.migrate?.[version];
+		if (step === undefined) {
+			const reason = `there is no way from version ${version} to ${version + 1}; run \`strata clean\` to start it afresh`;
+			return unusable(options, reason);
+		}
+		await step(options.folder);
+		await writeVersion(version + 1, options);
+	}
+	return { kind: "ready" };
+}
+
+async function writeVersion(version: number, { folder, name }: StoreFolderOptions): Promise<void> {
+	const content = `${JSON.stringify({ store: name, version })}\n`;
+	await writeFileAtomic(join(folder, versionFile), content, { durable: true });
+}

@@ -1,0 +1,31 @@
+/** The lines of a text as a unified diff shows them. */
+import type { Steps } from "./slices.ts";
+
+/** What unified diffs print below a last line that does not end with a newline. */
+export const noFinalNewline = "\\ No newline at end of file";
+
+/**
+ * The lines of a text without their newlines. Only "\n" separates: CR, U+0085, U+2028 and U+2029 stay in the
+ * line. A last line without newline carries the note of unified diffs as a second row, which makes it
+ * differ from the same line with a newline (no other line contains "\n") and print as it should.
+ *
+ * The empty line that pi counts after a final newline is not among them.
+ */
+export function* splitLines(text: string): Steps<string[]> {
+	const lines: string[] = [];
+	let start = 0;
+	let reported = 0;
+	for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", start)) {
+		lines.push(text.slice(start, end));
+		start = end + 1;
+		if (lines.length % 8192 !== 0) continue;
+		yield 8192 * unitsToSplit + (start - reported);
+		reported = start;
+	}
+	if (start < text.length) lines.push(`${text.slice(start)}\n${noFinalNewline}`);
+	yield (lines.length % 8192) * unitsToSplit + (text.length - reported);
+	return lines;
+}
+
+// Per line, in units of about 2 ns.
+const unitsToSplit = 30;

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { nearest } from "../../src/core/nearest.ts";
+
+test("a word with one slip finds the candidate it was meant to be", () => {
+	expect(nearest("prun", ["kota", "prune", "blobs"])).toBe("prune");
+	expect(nearest("prunee", ["kota", "prune", "blobs"])).toBe("prune");
+	expect(nearest("brune", ["kota", "prune", "blobs"])).toBe("prune");
+});
+
+test("two edits are still a slip, three are not", () => {
+	expect(nearest("keepRecenTurn", ["keepRecentTurns"])).toBe("keepRecentTurns");
+	expect(nearest("keepReceTurn", ["keepRecentTurns"])).toBeUndefined();
+});
+
+test("two swapped letters are a slip", () => {
+	expect(nearest("idnex", ["search", "index"])).toBe("index");
+});
+
+test("the closest candidate wins, and the earlier one on a tie", () => {
+	expect(nearest("maxBytes", ["maxBites", "maxByte"])).toBe("maxBites");
+	expect(nearest("serve", ["server", "serve"])).toBe("serve");
+});
+
+test("a word that would be replaced entirely gets no guess", () => {
+	expect(nearest("ab", ["cd"])).toBeUndefined();
+	expect(nearest("", ["on"])).toBeUndefined();
+	expect(nearest("x", ["y", "xy"])).toBeUndefined();
+});
+
+test("no candidates, no guess", () => {
+	expect(nearest("prune", [])).toBeUndefined();
+});
+
+test("a megabyte-long word costs nothing", () => {
+	const started = performance.now();
+	expect(nearest("x".repeat(1024 * 1024), ["prune", "kota"])).toBeUndefined();
+	expect(performance.now() - started).toBeLessThan(100);
+});
