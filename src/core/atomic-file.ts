@@ -25,7 +25,7 @@ export async function writeFileAtomic(
 ): Promise<void> {
 	const folder = dirname(path);
 	if (tmpFolder === undefined) await mkdir(folder, { recursive: true, mode: 0o700 });
-	const temporary = join(tmpFolder ?? folder, `strata-${randomUUID()}.tmp`);
+	const temporary = join(tmpFolder ?? folder, temporaryName());
 	try {
 		await writeFile(temporary, content, { flag: "wx", mode: 0o600, flush: durable });
 		await rename(temporary, path);
@@ -36,7 +36,12 @@ export async function writeFileAtomic(
 	}
 }
 
-/** Whether a file name is one of {@link writeFileAtomic}'s temporary files; an old one was left by a crash. */
+/** A name for a temporary file that no other process uses. */
+export function temporaryName(): string {
+	return `strata-${randomUUID()}.tmp`;
+}
+
+/** Whether a name was made by {@link temporaryName}; a file that has borne it for long was left by a crash. */
 export function isTemporaryName(name: string): boolean {
 	return /^strata-[0-9a-f-]{36}\.tmp$/.test(name);
 }

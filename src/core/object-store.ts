@@ -1,7 +1,7 @@
 import type { Stats } from "node:fs";
-import { lstat, lutimes, mkdir, opendir, unlink } from "node:fs/promises";
+import { lstat, lutimes, mkdir, opendir, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { isTemporaryName, writeFileAtomic } from "./atomic-file.ts";
+import { isTemporaryName, temporaryName, writeFileAtomic } from "./atomic-file.ts";
 import { describeError, errnoOf } from "./errno.ts";
 import { type Hash, hashBytes, isHash } from "./hash.ts";
 import { readRegularFile } from "./regular-file.ts";
@@ -216,7 +216,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 				swept.bytes += file.bytes;
 			}
 			for (const file of chooseExpired(objects, { maxBytes, maxAgeMs, nowMs: now() })) {
-				const outcome = await removeUnused(file);
+				const outcome = await removeUnused(file, tmpFolder);
 				if (outcome === "kept") continue;
 				swept.objects--;
 				swept.bytes -= file.bytes;
@@ -310,12 +310,27 @@ async function* filesIn(
 	}
 }
 
-/** Deletes an object unless it was used since it was listed; `gone` if another process swept it first. */
-async function removeUnused(file: StoredFile): Promise<"removed" | "kept" | "gone"> {
-	const stats = await statOf(file.path);
-	if (stats === undefined) return "gone";
-	if (stats.mtimeMs !== file.usedMs) return "kept";
-	return (await remove(file.path)) ? "removed" : "kept";
+/**
+ * Deletes an object unless it was used since it was listed; `gone` if another process swept it first.
+ * Moved aside before it is looked at: a use before the move shows in its time, and a `put` after the move
+ * finds nothing and writes the object anew.
+ */
+async function removeUnused(
+	file: StoredFile,
+	tmpFolder: string,
+): Promise<"removed" | "kept" | "gone"> {
+	const aside = join(tmpFolder, temporaryName());
+	try {
+		await rename(file.path, aside);
+		if ((await lstat(aside)).mtimeMs === file.usedMs) {
+			await unlink(aside);
+			return "removed";
+		}
+		await rename(aside, file.path);
+		return "kept";
+	} catch (error) {
+		return errnoOf(error) === "ENOENT" ? "gone" : "kept";
+	}
 }
 
 /** Deletes a file; false if that was not possible, or another process did it. */

@@ -22,15 +22,17 @@ export function chooseExpired<Item extends Kept>(
 	items: readonly Item[],
 	{ maxBytes, maxAgeMs, nowMs }: RetentionLimits,
 ): Item[] {
-	let bytes = items.reduce((sum, item) => sum + item.bytes, 0);
-	const expired: Item[] = [];
-	for (const item of items.toSorted((a, b) => a.usedMs - b.usedMs)) {
-		const age = nowMs - item.usedMs;
-		const guarded = age < retentionGuardMs;
-		const tooOld = age > maxAgeMs && !guarded;
-		const tooMuch = bytes > (guarded ? 2 * maxBytes : maxBytes);
-		// Sorted by age: once one may stay, so may all that were used after it.
-		if (!tooOld && !tooMuch) break;
+	const isGuarded = (item: Item) => nowMs - item.usedMs < retentionGuardMs;
+	const isTooOld = (item: Item) => nowMs - item.usedMs > maxAgeMs && !isGuarded(item);
+	const expired = items.filter(isTooOld);
+	const rest = items.filter((item) => !isTooOld(item));
+	let bytes = rest.reduce((sum, item) => sum + item.bytes, 0);
+	// Sorting a large store takes a moment, and most of the time there is room.
+	if (bytes <= maxBytes) return expired;
+
+	for (const item of rest.toSorted((a, b) => a.usedMs - b.usedMs)) {
+		// Those used later are at least as well guarded: once one may stay, so may they.
+		if (bytes <= (isGuarded(item) ? 2 * maxBytes : maxBytes)) break;
 		bytes -= item.bytes;
 		expired.push(item);
 	}

@@ -17,23 +17,27 @@ export function* applySteps(base: string, diffText: string): Steps<string> {
 	if (!rows.next().startsWith("+++ ")) throw rows.error('should begin with "+++ "');
 
 	const output: string[] = [];
+	let ended = false; // a line without newline was written, so nothing may follow
+	const write = (text: string) => {
+		if (ended && text !== "") throw rows.error("lets text follow a line without newline");
+		output.push(text);
+	};
 	let at = 0; // next character of the base
 	let baseLine = 0;
 	let currentLine = 0;
-	let ended = false; // a line without newline was written: nothing may follow
-	while (!rows.done()) {
+	let units = 0;
+	do {
 		const hunk = parseHunkHeader(rows);
 		const from = at;
 		for (; baseLine < hunk.baseStart; baseLine++, currentLine++) {
 			const end = base.indexOf("\n", at);
 			if (end === -1) throw rows.error(`starts after the last line, ${baseLine}, of the base`);
 			at = end + 1;
-			if (baseLine % 8192 === 8191) yield 8192 * 12;
+			if (baseLine % 4096 === 4095) yield 4096 * 12;
 		}
 		if (baseLine !== hunk.baseStart) throw rows.error("overlaps the hunk before");
 		if (currentLine !== hunk.currentStart) throw rows.error("places the new lines wrongly");
-		output.push(base.slice(from, at));
-		yield at - from;
+		write(base.slice(from, at));
 
 		let toRemove = hunk.baseCount;
 		let toAdd = hunk.currentCount;
@@ -43,9 +47,9 @@ export function* applySteps(base: string, diffText: string): Steps<string> {
 			if (sign !== " " && sign !== "-" && sign !== "+") {
 				throw rows.error('should begin with " ", "-" or "+"');
 			}
-			const terminated = !rows.skip(noFinalNewline);
-			if (!terminated && row.length === 1) throw rows.error("is an empty line without newline");
-			const line = terminated ? `${row.slice(1)}\n` : row.slice(1);
+			const terminated = !rows.skipNote();
+			if (!terminated && row.length === 2) throw rows.error("is an empty line without newline");
+			const line = terminated ? row.slice(1) : row.slice(1, -1);
 			if (sign !== "+") {
 				const fits = base.startsWith(line, at) && (terminated || at + line.length === base.length);
 				if (!fits) throw rows.error(`differs from line ${baseLine + 1} of the base`);
@@ -54,28 +58,28 @@ export function* applySteps(base: string, diffText: string): Steps<string> {
 				toRemove--;
 			}
 			if (sign !== "-") {
-				if (ended) throw rows.error("follows a line without newline");
-				output.push(line);
+				write(line);
 				ended = !terminated;
 				currentLine++;
 				toAdd--;
 			}
 			if (toRemove < 0 || toAdd < 0) throw rows.error("is more than its hunk announced");
-			if ((baseLine + currentLine) % 4096 === 0) yield 4096 * 80;
+			units += 100 + (line.length >> 1);
+			if (units < 50_000) continue;
+			yield units;
+			units = 0;
 		}
-	}
-	if (ended && at < base.length) throw rows.error("ends the text before the base ends");
-	output.push(base.slice(at));
-	yield base.length;
+	} while (!rows.done());
+	write(base.slice(at));
+	yield base.length >> 3;
 	return output.join("");
 }
 
-/** The rows of a diff, read one by one. */
+/** The rows of a diff, read one by one, each with its newline. */
 function createRows(diffText: string) {
 	let at = 0;
 	let row = 0;
-	const error = (problem: string) =>
-		new Error(`Row ${row} of the diff ${problem}; read the file instead`);
+	const error = (problem: string) => new Error(`Row ${row} of the diff ${problem}`);
 	return {
 		error,
 		done: () => at === diffText.length,
@@ -83,22 +87,23 @@ function createRows(diffText: string) {
 			row++;
 			const end = diffText.indexOf("\n", at);
 			if (end === -1) throw error("is missing or cut off");
-			const text = diffText.slice(at, end);
+			const text = diffText.slice(at, end + 1);
 			at = end + 1;
 			return text;
 		},
-		/** Passes over the next row if it is the given text. */
-		skip(text: string): boolean {
-			if (!diffText.startsWith(`${text}\n`, at)) return false;
+		/** Passes over the note that the row before has no newline in its text, if it is there. */
+		skipNote(): boolean {
+			if (diffText[at] !== "\\") return false;
+			if (!diffText.startsWith(`${noFinalNewline}\n`, at)) return false;
 			row++;
-			at += text.length + 1;
+			at += noFinalNewline.length + 1;
 			return true;
 		},
 	};
 }
 
 function parseHunkHeader(rows: ReturnType<typeof createRows>) {
-	const match = /^@@ -(\d+),(\d+) \+(\d+),(\d+) @@$/.exec(rows.next());
+	const match = /^@@ -(\d+),(\d+) \+(\d+),(\d+) @@\n$/.exec(rows.next());
 	if (!match) throw rows.error('should be a hunk header like "@@ -1,3 +1,4 @@"');
 	const [baseStart, baseCount, currentStart, currentCount] = match.slice(1).map(Number) as [
 		number,

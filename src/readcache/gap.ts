@@ -14,28 +14,41 @@ export interface Gap {
 /** Takes note of two equal lines, by their indices in base and current. */
 export type Keep = (x: number, y: number) => void;
 
-/** What `surveyGap` finds: `anchors` as pairs of indices, or else the lines that occur on both sides. */
+/**
+ * What `surveyGap` finds. Anchors, in order, as places in base and current; or else the lines that occur on
+ * both sides, with their places: `base[i]` is line `baseAt[i]` of the base.
+ */
 export type Survey =
-	| { kind: "anchors"; pairs: number[] }
-	| { kind: "common"; base: Int32Array; current: Int32Array; keep: (keep: Keep) => Keep };
+	| { kind: "nothing" }
+	| { kind: "anchors"; baseAt: number[]; currentAt: number[] }
+	| {
+			kind: "common";
+			base: Int32Array;
+			baseAt: number[];
+			current: Int32Array;
+			currentAt: number[];
+	  };
 
 /** Keeps equal lines at the start and the end and narrows the gap to the rest. Returns how many it kept. */
 export function trimGap(gap: Gap, keep: Keep): number {
-	const { base, current, baseStart } = gap;
-	let { baseEnd, currentStart, currentEnd } = gap;
-	let x = baseStart;
-	while (x < baseEnd && currentStart < currentEnd && base[x] === current[currentStart]) {
-		keep(x++, currentStart++);
+	const { base, current } = gap;
+	let { baseStart, baseEnd, currentStart, currentEnd } = gap;
+	while (
+		baseStart < baseEnd &&
+		currentStart < currentEnd &&
+		base[baseStart] === current[currentStart]
+	) {
+		keep(baseStart++, currentStart++);
 	}
 	while (
-		x < baseEnd &&
+		baseStart < baseEnd &&
 		currentStart < currentEnd &&
 		base[baseEnd - 1] === current[currentEnd - 1]
 	) {
 		keep(--baseEnd, --currentEnd);
 	}
-	const kept = gap.baseEnd - gap.baseStart - (baseEnd - x);
-	gap.baseStart = x;
+	const kept = gap.baseEnd - gap.baseStart - (baseEnd - baseStart);
+	gap.baseStart = baseStart;
 	gap.baseEnd = baseEnd;
 	gap.currentStart = currentStart;
 	gap.currentEnd = currentEnd;
@@ -67,10 +80,22 @@ export function createCounts(distinct: number): Counts {
 
 /** The anchors of a gap: lines that occur once on both sides. Without any, all lines that occur on both. */
 export function* surveyGap(gap: Gap, counts: Counts): Steps<Survey> {
+	const units = 3 * (gap.baseEnd - gap.baseStart + gap.currentEnd - gap.currentStart);
 	countLines(gap, counts);
-	const pairs = yield* longestOrderedRun(gap, uniqueLines(gap, counts), counts);
-	const survey: Survey = pairs.length > 0 ? { kind: "anchors", pairs } : commonLines(gap, counts);
+	yield units;
+	const currentAt = placesInBoth(gap.current, gap.currentStart, gap.currentEnd, counts.inBase);
+	yield units;
+	let survey: Survey = { kind: "nothing" };
+	if (currentAt.length > 0) {
+		const unique = uniquePlaces(gap, currentAt, counts);
+		survey =
+			unique.length > 0
+				? yield* longestOrderedRun(gap, unique, counts)
+				: commonLines(gap, currentAt, counts);
+		yield units;
+	}
 	clearCounts(gap, counts);
+	yield units;
 	return survey;
 }
 
@@ -86,9 +111,18 @@ function countLines(gap: Gap, { inBase, inCurrent, baseAt }: Counts): void {
 	}
 }
 
-function uniqueLines(gap: Gap, { inBase, inCurrent }: Counts): number[] {
+function placesInBoth(lines: Int32Array, start: number, end: number, onOtherSide: Int32Array) {
 	const places: number[] = [];
-	for (let y = gap.currentStart; y < gap.currentEnd; y++) {
+	for (let i = start; i < end; i++) {
+		if (onOtherSide[lines[i] as number] !== 0) places.push(i);
+	}
+	return places;
+}
+
+function uniquePlaces(gap: Gap, currentAt: number[], { inBase, inCurrent }: Counts): number[] {
+	const places: number[] = [];
+	for (let i = 0; i < currentAt.length; i++) {
+		const y = currentAt[i] as number;
 		const id = gap.current[y] as number;
 		if (inBase[id] === 1 && inCurrent[id] === 1) places.push(y);
 	}
@@ -99,25 +133,28 @@ function uniqueLines(gap: Gap, { inBase, inCurrent }: Counts): number[] {
  * As many of the lines at `places` as stand in the same order in the base: a longest increasing
  * subsequence of their base indices, found with one candidate per length.
  */
-function* longestOrderedRun(gap: Gap, places: number[], counts: Counts): Steps<number[]> {
-	const xs = Int32Array.from(places, (y) => counts.baseAt[gap.current[y] as number] as number);
+function* longestOrderedRun(gap: Gap, places: number[], counts: Counts): Steps<Survey> {
+	const xs = new Int32Array(places.length);
 	// ends[n] is the place whose run of n + 1 ends with the smallest x; before[i] leads back along a run.
 	const ends: number[] = [];
 	const before = new Int32Array(places.length);
 	for (let i = 0; i < places.length; i++) {
-		const length = runsBelow(xs, ends, xs[i] as number);
+		const x = counts.baseAt[gap.current[places[i] as number] as number] as number;
+		xs[i] = x;
+		const length = runsBelow(xs, ends, x);
 		before[i] = length === 0 ? -1 : (ends[length - 1] as number);
 		ends[length] = i;
-		if (i % 4096 === 4095) yield 4096 * 20;
+		if (i % 2048 === 2047) yield 2048 * 20;
 	}
-	const pairs = new Array<number>(ends.length * 2);
-	let i = ends.at(-1) ?? -1;
+	const baseAt = new Array<number>(ends.length);
+	const currentAt = new Array<number>(ends.length);
+	let i = ends.at(-1) as number;
 	for (let n = ends.length - 1; n >= 0; n--) {
-		pairs[2 * n] = xs[i] as number;
-		pairs[2 * n + 1] = places[i] as number;
+		baseAt[n] = xs[i] as number;
+		currentAt[n] = places[i] as number;
 		i = before[i] as number;
 	}
-	return pairs;
+	return { kind: "anchors", baseAt, currentAt };
 }
 
 /** How many of the runs, ordered by their last x, end below `x`. */
@@ -136,26 +173,18 @@ function runsBelow(xs: Int32Array, ends: number[], x: number): number {
 
 /**
  * The lines that occur on the other side too. The rest cannot be matched, and without it two versions with
- * little in common are few edits apart instead of many. `keep` translates back to indices of the texts.
+ * little in common are few edits apart instead of many.
  */
-function commonLines(gap: Gap, { inBase, inCurrent }: Counts): Survey {
-	const xs = placesOf(gap.base, gap.baseStart, gap.baseEnd, inCurrent);
-	const ys = placesOf(gap.current, gap.currentStart, gap.currentEnd, inBase);
-	return {
-		kind: "common",
-		base: xs.map((x) => gap.base[x] as number),
-		current: ys.map((y) => gap.current[y] as number),
-		keep: (keep) => (x, y) => keep(xs[x] as number, ys[y] as number),
-	};
+function commonLines(gap: Gap, currentAt: number[], { inCurrent }: Counts): Survey {
+	const baseAt = placesInBoth(gap.base, gap.baseStart, gap.baseEnd, inCurrent);
+	const [base, current] = [linesAt(baseAt, gap.base), linesAt(currentAt, gap.current)];
+	return { kind: "common", base, baseAt, current, currentAt };
 }
 
-function placesOf(lines: Int32Array, start: number, end: number, onOtherSide: Int32Array) {
-	const places = new Int32Array(end - start);
-	let count = 0;
-	for (let i = start; i < end; i++) {
-		if (onOtherSide[lines[i] as number] !== 0) places[count++] = i;
-	}
-	return places.subarray(0, count);
+function linesAt(places: number[], lines: Int32Array): Int32Array {
+	const picked = new Int32Array(places.length);
+	for (let i = 0; i < places.length; i++) picked[i] = lines[places[i] as number] as number;
+	return picked;
 }
 
 function clearCounts(gap: Gap, { inBase, inCurrent }: Counts): void {

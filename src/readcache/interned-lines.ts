@@ -1,5 +1,10 @@
-/** Lines as numbers: equal lines get equal numbers, so that comparing two lines costs the same whatever their length. */
+/** Lines as numbers: equal lines get equal numbers, so that comparing them costs the same at any length. */
 import type { Steps } from "./slices.ts";
+
+const linesPerStep = 2048;
+// Per line, in units of `Steps`.
+const unitsToCompare = 8;
+const unitsToIntern = 40;
 
 /**
  * Two texts between their common first and last lines, with one number for each distinct line.
@@ -42,15 +47,18 @@ export function* internLines(
  * A lower bound for the characters of changed lines in any diff of the two texts: a line that occurs more
  * often on one side has to be removed or added as many times. `overhead` is added for each such line.
  */
-export function leastChangedLength(
+export function* leastChangedLength(
 	lines: InternedLines,
 	base: readonly string[],
 	current: readonly string[],
 	overhead: number,
-): number {
+): Steps<number> {
+	// How many more times a line occurs in the base than in the current text.
 	const surplus = new Int32Array(lines.distinct);
-	for (const id of lines.base) surplus[id] = (surplus[id] as number) + 1;
-	for (const id of lines.current) surplus[id] = (surplus[id] as number) - 1;
+	countInto(surplus, lines.base, 1);
+	yield lines.base.length * 4;
+	countInto(surplus, lines.current, -1);
+	yield lines.current.length * 4;
 	let length = 0;
 	for (let i = 0; i < lines.base.length; i++) {
 		const id = lines.base[i] as number;
@@ -58,19 +66,23 @@ export function leastChangedLength(
 		surplus[id] = (surplus[id] as number) - 1;
 		length += (base[i + lines.commonStart] as string).length + overhead;
 	}
+	yield lines.base.length * 4;
 	for (let i = 0; i < lines.current.length; i++) {
 		const id = lines.current[i] as number;
 		if ((surplus[id] as number) >= 0) continue;
 		surplus[id] = (surplus[id] as number) + 1;
 		length += (current[i + lines.commonStart] as string).length + overhead;
 	}
+	yield lines.current.length * 4;
 	return length;
 }
 
-const linesPerStep = 4096;
-// Per line, in units of about 2 ns.
-const unitsToCompare = 8;
-const unitsToIntern = 60;
+function countInto(counts: Int32Array, ids: Int32Array, amount: 1 | -1): void {
+	for (let i = 0; i < ids.length; i++) {
+		const id = ids[i] as number;
+		counts[id] = (counts[id] as number) + amount;
+	}
+}
 
 function* internRange(
 	lines: readonly string[],
@@ -88,8 +100,8 @@ function* internRange(
 			ids.set(line, id);
 		}
 		interned[i - start] = id;
-		units += unitsToIntern + line.length;
-		if (units < 250_000) continue;
+		units += unitsToIntern + (line.length >> 1);
+		if (units < 50_000) continue;
 		yield units;
 		units = 0;
 	}

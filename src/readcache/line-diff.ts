@@ -21,10 +21,10 @@ export interface Change {
 	currentCount: number;
 }
 
-/** How much work a diff may take by default, in units of `Steps`: about 100 ms, reached by no ordinary edit. */
-export const defaultDiffBudget = 50_000_000;
+/** How much work a diff may take by default, in units of `Steps`: about 100 ms, which no ordinary edit takes. */
+export const defaultDiffBudget = 20_000_000;
 
-/** Options of `diffLines`: `budget` is in units of about 2 ns, an aborted `signal` makes it throw. */
+/** Options of `diffLines`: `budget` is in units of `Steps`, an aborted `signal` makes it throw. */
 export interface DiffLinesOptions {
 	signal?: AbortSignal | undefined;
 	budget?: number | undefined;
@@ -74,39 +74,42 @@ export function* diffInterned(
 	// A list to work off instead of recursion: gaps can nest as deep as there are lines.
 	for (let gap = gaps.pop(); gap && remaining.left > 0; gap = gaps.pop()) {
 		trimGap(gap, keep);
-		const units = unitsToSurvey(gap);
-		remaining.left -= units;
-		yield units;
+		const size = gap.baseEnd - gap.baseStart + gap.currentEnd - gap.currentStart;
+		remaining.left -= 100 + 12 * size;
+		yield 100;
 		if (isOneSided(gap)) continue;
 		const survey = yield* surveyGap(gap, counts);
-		if (survey.kind === "anchors") gaps.push(...gapsBetween(survey.pairs, gap, keep));
-		else yield* matchLines(survey.base, survey.current, remaining, survey.keep(keep));
+		if (survey.kind === "anchors") addGapsBetween(survey, gap, gaps, keep);
+		if (survey.kind !== "common") continue;
+		const { baseAt, currentAt } = survey;
+		yield* matchLines(survey.base, survey.current, remaining, (x, y) =>
+			keep(baseAt[x] as number, currentAt[y] as number),
+		);
 	}
+	yield base.length + current.length;
 	return collectChanges(keptBase, keptCurrent, lines.commonStart);
 }
 
-function unitsToSurvey(gap: Gap): number {
-	return 50 + 10 * (gap.baseEnd - gap.baseStart + gap.currentEnd - gap.currentStart);
-}
-
-/** Keeps the anchors and returns what lies between them, where both sides have lines. */
-function gapsBetween(anchors: number[], gap: Gap, keep: Keep): Gap[] {
-	const gaps: Gap[] = [];
+/** Keeps the anchors and adds to `gaps` what lies between them, where both sides have lines. */
+function addGapsBetween(
+	anchors: { baseAt: number[]; currentAt: number[] },
+	gap: Gap,
+	gaps: Gap[],
+	keep: Keep,
+): void {
+	const { base, current } = gap;
 	let { baseStart, currentStart } = gap;
-	const addGap = (baseEnd: number, currentEnd: number) => {
-		const next = { ...gap, baseStart, baseEnd, currentStart, currentEnd };
-		if (!isOneSided(next)) gaps.push(next);
-	};
-	for (let i = 0; i < anchors.length; i += 2) {
-		const x = anchors[i] as number;
-		const y = anchors[i + 1] as number;
-		keep(x, y);
-		addGap(x, y);
-		baseStart = x + 1;
-		currentStart = y + 1;
+	for (let i = 0; i <= anchors.baseAt.length; i++) {
+		const baseEnd = anchors.baseAt[i] ?? gap.baseEnd;
+		const currentEnd = anchors.currentAt[i] ?? gap.currentEnd;
+		if (baseStart < baseEnd && currentStart < currentEnd) {
+			gaps.push({ base, current, baseStart, baseEnd, currentStart, currentEnd });
+		}
+		if (i === anchors.baseAt.length) return;
+		keep(baseEnd, currentEnd);
+		baseStart = baseEnd + 1;
+		currentStart = currentEnd + 1;
 	}
-	addGap(gap.baseEnd, gap.currentEnd);
-	return gaps;
 }
 
 function collectChanges(keptBase: Uint8Array, keptCurrent: Uint8Array, offset: number): Change[] {

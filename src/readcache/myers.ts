@@ -39,7 +39,7 @@ export function* matchLines(
 		},
 	];
 	for (let box = boxes.pop(); box && budget.left > 0; box = boxes.pop()) {
-		const units = 8 + trimGap(box, keep);
+		const units = 50 + trimGap(box, keep);
 		budget.left -= units;
 		yield units;
 		if (isOneSided(box)) continue;
@@ -84,27 +84,21 @@ function* splitBox(
 	const odd = ((columns - rows) & 1) === 1;
 	restart(forward);
 	restart(backward);
+	let meeting: [number, number] | undefined;
 	let unreported = 0;
-	for (let edits = 1; edits <= maxEdits && budget.left > 0; edits++) {
+	for (let edits = 1; !meeting && edits <= maxEdits && budget.left > 0; edits++) {
 		let units = advance(forward, box, 1);
-		const meeting = odd ? meetingDiagonal(forward, backward, columns, rows) : undefined;
-		if (meeting !== undefined) return pointOn(meeting, forward, box, 1);
-		units += advance(backward, box, -1);
-		const back = odd ? undefined : meetingDiagonal(backward, forward, columns, rows);
-		if (back !== undefined) return pointOn(back, backward, box, -1);
+		if (odd) meeting = meetingPoint(forward, backward, box, 1);
+		if (!meeting) units += advance(backward, box, -1);
+		if (!odd) meeting = meetingPoint(backward, forward, box, -1);
 		budget.left -= units;
 		unreported += units;
-		if (unreported > 100_000) {
-			yield unreported;
-			unreported = 0;
-		}
+		if (unreported < 50_000) continue;
+		yield unreported;
+		unreported = 0;
 	}
 	yield unreported;
-	const ahead = furthestDiagonal(forward);
-	const behind = furthestDiagonal(backward);
-	return progress(forward, ahead) >= progress(backward, behind)
-		? pointOn(ahead, forward, box, 1)
-		: pointOn(behind, backward, box, -1);
+	return meeting ?? furthestPoint(forward, backward, box);
 }
 
 function restart(frontier: Frontier): void {
@@ -147,7 +141,7 @@ function advance(frontier: Frontier, box: Gap, step: 1 | -1): number {
 			y++;
 		}
 		reach[k + origin] = x;
-		units += x - start + 2;
+		units += x - start + 4;
 		if (y === rows) nextLow = k + 1;
 		if (x < columns) continue;
 		setRow(frontier, low, k, nextLow, k - 1);
@@ -164,24 +158,27 @@ function setRow(frontier: Frontier, low: number, high: number, nextLow: number, 
 	frontier.nextHigh = nextHigh;
 }
 
-/** A diagonal of `mine` on which both frontiers overlap; the other one counts from the opposite corner. */
-function meetingDiagonal(mine: Frontier, other: Frontier, columns: number, rows: number) {
-	const mirror = columns - rows;
-	for (let k = mine.low; k <= mine.high; k += 2) {
-		const opposite = mirror - k;
-		if (opposite < other.low || opposite > other.high) continue;
-		const walked = (mine.reach[k + mine.origin] as number) + reachOn(other, opposite);
-		if (walked >= columns) return k;
+/** Where `mine`, walking in direction `step`, overlaps the other frontier, which comes from the other corner. */
+function meetingPoint(mine: Frontier, other: Frontier, box: Gap, step: 1 | -1) {
+	const columns = box.baseEnd - box.baseStart;
+	const lastDiagonal = columns - (box.currentEnd - box.currentStart);
+	const low = Math.max(mine.low, lastDiagonal - other.high);
+	const high = Math.min(mine.high, lastDiagonal - other.low);
+	// Both rows hold diagonals of the same parity here: see `odd`.
+	for (let k = low; k <= high; k += 2) {
+		if (reachOn(mine, k) + reachOn(other, lastDiagonal - k) >= columns) {
+			return pointOn(k, mine, box, step);
+		}
 	}
 	return undefined;
 }
 
-function reachOn(frontier: Frontier, diagonal: number): number {
-	return frontier.reach[diagonal + frontier.origin] as number;
-}
-
-function progress(frontier: Frontier, diagonal: number): number {
-	return 2 * reachOn(frontier, diagonal) - diagonal;
+function furthestPoint(forward: Frontier, backward: Frontier, box: Gap): [number, number] {
+	const ahead = furthestDiagonal(forward);
+	const behind = furthestDiagonal(backward);
+	return progress(forward, ahead) >= progress(backward, behind)
+		? pointOn(ahead, forward, box, 1)
+		: pointOn(behind, backward, box, -1);
 }
 
 function furthestDiagonal(frontier: Frontier): number {
@@ -190,6 +187,15 @@ function furthestDiagonal(frontier: Frontier): number {
 		if (progress(frontier, k) > progress(frontier, best)) best = k;
 	}
 	return best;
+}
+
+/** Lines walked on both sides. */
+function progress(frontier: Frontier, diagonal: number): number {
+	return 2 * reachOn(frontier, diagonal) - diagonal;
+}
+
+function reachOn(frontier: Frontier, diagonal: number): number {
+	return frontier.reach[diagonal + frontier.origin] as number;
 }
 
 function pointOn(diagonal: number, frontier: Frontier, box: Gap, step: 1 | -1): [number, number] {

@@ -4,6 +4,9 @@ import type { Steps } from "./slices.ts";
 /** What unified diffs print below a last line that does not end with a newline. */
 export const noFinalNewline = "\\ No newline at end of file";
 
+const linesPerStep = 2048;
+const unitsToSplit = 15; // per line, see `Steps`
+
 /**
  * The lines of a text without their newlines. Only "\n" separates: CR, U+0085, U+2028 and U+2029 stay in the
  * line. A last line without newline carries the note of unified diffs as a second row, which makes it
@@ -18,14 +21,11 @@ export function* splitLines(text: string): Steps<string[]> {
 	for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", start)) {
 		lines.push(text.slice(start, end));
 		start = end + 1;
-		if (lines.length % 8192 !== 0) continue;
-		yield 8192 * unitsToSplit + (start - reported);
+		if (lines.length % linesPerStep !== 0) continue;
+		yield linesPerStep * unitsToSplit + ((start - reported) >> 3);
 		reported = start;
 	}
 	if (start < text.length) lines.push(`${text.slice(start)}\n${noFinalNewline}`);
-	yield (lines.length % 8192) * unitsToSplit + (text.length - reported);
+	yield (lines.length % linesPerStep) * unitsToSplit + ((text.length - reported) >> 3);
 	return lines;
 }
-
-// Per line, in units of about 2 ns.
-const unitsToSplit = 30;

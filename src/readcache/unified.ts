@@ -40,7 +40,7 @@ export interface UnifiedDiff {
 	 * 1, ascending. The empty line that pi counts after a final newline has no row in a diff and is never in.
 	 */
 	shownRanges: [number, number][];
-	/** Where the texts differ: what maps lines of the base that stayed the same to the current text. */
+	/** Where the texts differ, by lines counted from 0: maps lines that stayed the same between the two. */
 	changes: Change[];
 }
 
@@ -64,16 +64,23 @@ function* unifiedSteps(input: UnifiedDiffInput): Steps<UnifiedDiff | DiffNotUsef
 	const current = yield* splitLines(input.current);
 	const interned = yield* internLines(base, current);
 	// Each changed line takes a row of its own: a sign, at least a byte per character, a newline.
-	if (leastChangedLength(interned, base, current, 2) > input.maxBytes)
-		return notUseful("too_large");
+	const least = yield* leastChangedLength(interned, base, current, 2);
+	if (least > input.maxBytes) return notUseful("too_large");
 	const changes = yield* diffInterned(interned, input.budget);
-	const hunks = groupChanges(changes, input.contextLines ?? 3, base.length);
-	const text = yield* formatHunks(hunks, {
-		path: input.path,
-		base,
-		current,
-		maxBytes: input.maxBytes,
-	});
+	return yield* describeChanges(changes, { base, current }, input);
+}
+
+/**
+ * Writes the changes as a diff and verifies it: changes that do not lead from base to current give
+ * "verification_failed", never a wrong diff. `lines` are those of `splitLines`.
+ */
+export function* describeChanges(
+	changes: Change[],
+	lines: { base: string[]; current: string[] },
+	input: UnifiedDiffInput,
+): Steps<UnifiedDiff | DiffNotUseful> {
+	const hunks = groupChanges(changes, input.contextLines ?? 3, lines.base.length);
+	const text = yield* formatHunks(hunks, lines, input);
 	if (text === undefined) return notUseful("too_large");
 	if (!(yield* isExact(input, text))) return notUseful("verification_failed");
 	return { kind: "diff", text, ...countLines(changes), shownRanges: shownRanges(hunks), changes };
@@ -117,49 +124,42 @@ function groupChanges(changes: Change[], context: number, baseLines: number): Hu
 /** The text of a diff, or undefined as soon as it passes `maxBytes`. */
 function* formatHunks(
 	hunks: Hunk[],
-	options: { path: string; base: string[]; current: string[]; maxBytes: number },
+	lines: { base: string[]; current: string[] },
+	input: { path: string; maxBytes: number },
 ): Steps<string | undefined> {
-	const { base, current } = options;
-	const path = oneRow(options.path);
-	const rows: string[] = [];
-	let bytes = 0;
+	const path = oneRow(input.path);
+	const rows = [`--- a/${path}`, `+++ b/${path}`];
+	let bytes = 2 + Buffer.byteLength(rows.join(""));
 	let units = 0;
-	const add = (row: string) => {
-		rows.push(row);
-		bytes += Buffer.byteLength(row) + 1;
-		units += unitsToWrite + row.length;
-	};
-	const addLines = function* (sign: string, lines: string[], start: number, end: number) {
-		for (let i = start; i < end && bytes <= options.maxBytes; i++) {
-			add(sign + lines[i]);
-			if (units < 250_000) continue;
+	for (const hunk of hunks) {
+		for (const row of hunkRows(hunk, lines.base, lines.current)) {
+			rows.push(row);
+			bytes += Buffer.byteLength(row) + 1;
+			if (bytes > input.maxBytes) return undefined;
+			units += 50 + row.length;
+			if (units < 50_000) continue;
 			yield units;
 			units = 0;
 		}
-	};
-	add(`--- a/${path}`);
-	add(`+++ b/${path}`);
-	for (const hunk of hunks) {
-		const removed = side(hunk.baseStart, hunk.baseEnd);
-		add(`@@ -${removed} +${side(hunk.currentStart, hunk.currentEnd)} @@`);
-		let at = hunk.baseStart;
-		for (const change of hunk.changes) {
-			const baseEnd = change.baseStart + change.baseCount;
-			const currentEnd = change.currentStart + change.currentCount;
-			yield* addLines(" ", base, at, change.baseStart);
-			yield* addLines("-", base, change.baseStart, baseEnd);
-			yield* addLines("+", current, change.currentStart, currentEnd);
-			at = baseEnd;
-		}
-		yield* addLines(" ", base, at, hunk.baseEnd);
-		if (bytes > options.maxBytes) return undefined;
 	}
 	yield units;
 	return `${rows.join("\n")}\n`;
 }
 
-// Per row, in units of about 2 ns.
-const unitsToWrite = 60;
+function* hunkRows(hunk: Hunk, base: string[], current: string[]): Generator<string> {
+	const removed = side(hunk.baseStart, hunk.baseEnd);
+	const added = side(hunk.currentStart, hunk.currentEnd);
+	yield `@@ -${removed} +${added} @@`;
+	let at = hunk.baseStart;
+	for (const change of hunk.changes) {
+		const baseEnd = change.baseStart + change.baseCount;
+		const currentEnd = change.currentStart + change.currentCount;
+		for (; at < change.baseStart; at++) yield ` ${base[at]}`;
+		for (; at < baseEnd; at++) yield `-${base[at]}`;
+		for (let i = change.currentStart; i < currentEnd; i++) yield `+${current[i]}`;
+	}
+	for (; at < hunk.baseEnd; at++) yield ` ${base[at]}`;
+}
 
 /** First line and number of lines; an empty side names the line before it, as all tools expect. */
 function side(start: number, end: number): string {

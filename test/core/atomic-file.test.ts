@@ -1,10 +1,14 @@
-import { mkdir, mkdtemp, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
-import { isTemporaryName, writeFileAtomic } from "../../src/core/atomic-file.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { isTemporaryName, temporaryName, writeFileAtomic } from "../../src/core/atomic-file.ts";
 
-const makeFolder = () => mkdtemp(join(tmpdir(), "strata-atomic-file-"));
+async function makeFolder(): Promise<string> {
+	const folder = await mkdtemp(join(tmpdir(), "strata-atomic-file-"));
+	onTestFinished(() => rm(folder, { recursive: true, force: true }));
+	return folder;
+}
 
 test("a file is created with its folders, for the user only", async () => {
 	const path = join(await makeFolder(), "a", "b", "c.json");
@@ -52,11 +56,9 @@ test("a given folder for temporary files is used and not created", async () => {
 	expect((await readdir(folder)).sort()).toEqual(["tmp", "x"]);
 });
 
-test("only our own temporary files are recognised as such", async () => {
-	expect(isTemporaryName(`strata-${crypto.randomUUID()}.tmp`)).toBe(true);
-	for (const name of ["notes.tmp", "strata-.tmp", `strata-${crypto.randomUUID()}.tmp.bak`]) {
+test("only our own temporary files are recognised as such", () => {
+	expect(isTemporaryName(temporaryName())).toBe(true);
+	for (const name of ["notes.tmp", "strata-.tmp", `${temporaryName()}.bak`]) {
 		expect(isTemporaryName(name)).toBe(false);
 	}
-	const folder = await makeFolder();
-	await writeFile(join(folder, "x"), "");
 });

@@ -89,7 +89,11 @@ test("patterns made to blow up take little time", () => {
 test("names are matched as Node's own glob matches them", () => {
 	const letter = fc.constantFrom("a", "b", ".");
 	const name = fc.string({ unit: letter, minLength: 1, maxLength: 8 });
-	const pattern = fc.string({ unit: fc.constantFrom("a", "b", "*", "?"), minLength: 1, maxLength: 6 });
+	const pattern = fc.string({
+		unit: fc.constantFrom("a", "b", "*", "?"),
+		minLength: 1,
+		maxLength: 6,
+	});
 	fc.assert(
 		fc.property(pattern, name, (glob, base) => {
 			// Node keeps wildcards away from a leading dot; an exclude list must not.

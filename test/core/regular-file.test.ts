@@ -1,16 +1,23 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { readRegularFile } from "../../src/core/regular-file.ts";
 
-const makeFolder = () => mkdtemp(join(tmpdir(), "strata-regular-file-"));
+async function makeFolder(): Promise<string> {
+	const folder = await mkdtemp(join(tmpdir(), "strata-regular-file-"));
+	onTestFinished(() => rm(folder, { recursive: true, force: true }));
+	return folder;
+}
 
 test("a file up to the bound is read whole, a bigger one not at all", async () => {
 	const path = join(await makeFolder(), "a.txt");
 	await writeFile(path, "12345");
-	expect(await readRegularFile(path, 5)).toMatchObject({ kind: "read", bytes: Buffer.from("12345") });
+	expect(await readRegularFile(path, 5)).toMatchObject({
+		kind: "read",
+		bytes: Buffer.from("12345"),
+	});
 	expect(await readRegularFile(path, 4)).toEqual({ kind: "refused", reason: "too-big" });
 });
 

@@ -1,10 +1,15 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { temporaryName } from "../../src/core/atomic-file.ts";
 import { openStoreFolder } from "../../src/core/store-version.ts";
 
-const makeFolder = () => mkdtemp(join(tmpdir(), "strata-store-version-"));
+async function makeFolder(): Promise<string> {
+	const folder = await mkdtemp(join(tmpdir(), "strata-store-version-"));
+	onTestFinished(() => rm(folder, { recursive: true, force: true }));
+	return folder;
+}
 const store = { name: "things", version: 1 };
 const versionOf = async (folder: string) =>
 	JSON.parse(await readFile(join(folder, "version.json"), "utf8"));
@@ -23,6 +28,8 @@ test("a missing folder is set up: private, ignored by git, with a version", asyn
 test("an empty folder is set up, and made private", async () => {
 	const folder = join(await makeFolder(), "store");
 	await mkdir(folder, { mode: 0o755 });
+	// What a process that is setting up, or crashed over it, has in there.
+	await writeFile(join(folder, temporaryName()), "");
 	expect(await openStoreFolder({ ...store, folder })).toEqual({ kind: "ready" });
 	if (process.platform === "win32") return;
 	expect((await stat(folder)).mode & 0o777).toBe(0o700);
@@ -58,7 +65,9 @@ test("an older store is migrated step by step, in order", async () => {
 		steps.push(`${name} of ${(await versionOf(at)).version}`);
 	};
 	const migrate = { 1: step("first"), 2: step("second"), 3: step("third") };
-	expect(await openStoreFolder({ ...store, folder, version: 4, migrate })).toEqual({ kind: "ready" });
+	expect(await openStoreFolder({ ...store, folder, version: 4, migrate })).toEqual({
+		kind: "ready",
+	});
 	expect(steps).toEqual(["first of 1", "second of 2", "third of 3"]);
 	expect(await versionOf(folder)).toEqual({ store: "things", version: 4 });
 	await openStoreFolder({ ...store, folder, version: 4, migrate });
@@ -78,7 +87,10 @@ test("a migration that fails is reported, and begins again where it stopped", as
 		},
 	};
 	const failed = await openStoreFolder({ ...store, folder, version: 3, migrate });
-	expect(failed).toMatchObject({ kind: "unusable", message: expect.stringContaining("disk on fire") });
+	expect(failed).toMatchObject({
+		kind: "unusable",
+		message: expect.stringContaining("disk on fire"),
+	});
 	expect(await versionOf(folder)).toEqual({ store: "things", version: 2 });
 	const mended = { ...migrate, 2: async () => {} };
 	const opened = await openStoreFolder({ ...store, folder, version: 3, migrate: mended });
@@ -90,7 +102,10 @@ test("an older store without a migration is unusable and unchanged", async () =>
 	const folder = join(await makeFolder(), "store");
 	await openStoreFolder({ ...store, folder });
 	const opened = await openStoreFolder({ ...store, folder, version: 2 });
-	expect(opened).toMatchObject({ kind: "unusable", message: expect.stringContaining("strata clean") });
+	expect(opened).toMatchObject({
+		kind: "unusable",
+		message: expect.stringContaining("strata clean"),
+	});
 	expect(await versionOf(folder)).toEqual({ store: "things", version: 1 });
 });
 
@@ -113,7 +128,15 @@ test("a folder without a version is taken over if the caller owns all it holds",
 	expect(await versionOf(folder)).toEqual({ store: "things", version: 1 });
 });
 
-test.each(["", "{", "[]", "null", '{"store":"things"}', '{"store":"things","version":"1"}', '{"store":"things","version":0.5}'])(
+test.each([
+	"",
+	"{",
+	"[]",
+	"null",
+	'{"store":"things"}',
+	'{"store":"things","version":"1"}',
+	'{"store":"things","version":0.5}',
+])(
 	"a damaged version file (%j) is replaced where nothing else is at stake, else left",
 	async (content) => {
 		const folder = await makeFolder();

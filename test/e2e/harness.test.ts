@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { type ExtensionAPI, VERSION } from "@earendil-works/pi-coding-agent";
 import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
 import { runPi, startPiProcess } from "../support/pi-process.ts";
@@ -41,6 +41,11 @@ function userTexts(pi: PiHarness): string[] {
 				: content.map((block) => (block.type === "text" ? block.text : "")).join(""),
 		);
 }
+
+test("the session, the process and the source under test have the same pi", async () => {
+	const { stdout, stderr } = await runPi(["--version"]);
+	expect([VERSION, (stdout || stderr).trim()]).toEqual([sdk.VERSION, sdk.VERSION]);
+});
 
 describe("a scripted run", () => {
 	test("uses pi's real tools and gives the model exactly what they returned", async () => {
@@ -179,15 +184,19 @@ describe("extensions", () => {
 		await expect(pi.command("/missing")).rejects.toThrow('the command "/missing"');
 	});
 
-	test("find the folders of the harness and, in print mode, no user interface", async () => {
+	test("find the folders of the harness, and a user interface in the modes that have one", async () => {
 		const seen: unknown[] = [];
 		const factory = (pi: ExtensionAPI) => {
 			pi.on("session_start", (_event, ctx) => {
+				ctx.ui.setStatus("look", ctx.hasUI ? ctx.ui.theme.fg("dim", "ready") : "");
 				seen.push(ctx.cwd, sdk.getAgentDir(), ctx.mode, ctx.hasUI);
 			});
 		};
-		const pi = await startPi({ extensions: [{ name: "look", factory }] });
-		expect(seen).toEqual([pi.cwd, pi.agentDir, "print", false]);
+		const extensions = [{ name: "look", factory }];
+		const one = await startPi({ extensions });
+		const two = await startPi({ extensions, mode: "tui" });
+		expect(seen.slice(0, 4)).toEqual([one.cwd, one.agentDir, "print", false]);
+		expect(seen.slice(4)).toEqual([two.cwd, two.agentDir, "tui", true]);
 	});
 
 	test("that fail to load stop the start", async () => {
@@ -315,6 +324,43 @@ describe("another session", () => {
 		});
 	}
 
+	test("by a command of an extension is followed, and reload starts extensions afresh", async () => {
+		const { lines, extension } = diary();
+		const factory = (pi: ExtensionAPI) => {
+			pi.registerCommand("leave", {
+				handler: async (_args, ctx) => {
+					await ctx.newSession({ withSession: (next) => next.sendUserMessage("arrived") });
+				},
+			});
+		};
+		const pi = await startPi({ extensions: [extension, { name: "leave", factory }] });
+		await pi.run("one", ["first"]);
+		await pi.command("/leave", ["welcome"]);
+		expect(userTexts(pi)).toEqual(["arrived"]);
+
+		await pi.session.reload();
+		await pi.run("two", ["second"]);
+		expect(userTexts(pi)).toEqual(["arrived", "two"]);
+		expect(lines).toEqual([
+			"1 start startup",
+			"1 shutdown new",
+			"2 start new",
+			"2 shutdown reload",
+			"3 start reload",
+		]);
+	});
+
+	test("that cannot start leaves a harness that can be closed", async () => {
+		let instances = 0;
+		const factory = () => {
+			instances += 1;
+			if (instances > 1) throw new Error("once is enough");
+		};
+		const pi = await startPi({ extensions: [{ name: "once", factory }] });
+		await expect(pi.newSession()).rejects.toThrow("once is enough");
+		await pi.close();
+	});
+
 	test("by new is empty", async () => {
 		const { lines, extension } = diary();
 		const pi = await startPi({ extensions: [extension] });
@@ -328,7 +374,7 @@ describe("another session", () => {
 	test("by resume or restart goes on from the file with fresh extensions", async () => {
 		const { lines, extension } = diary();
 		const pi = await startPi({ extensions: [extension], persist: true });
-		expect(() => pi.resume()).toThrow("No session file yet");
+		await expect(pi.resume()).rejects.toThrow("No session file yet");
 		pi.write("a.txt", "alpha");
 		await pi.run("one", [read("a.txt", "r1"), "first"]);
 		const before = pi.lastContext();

@@ -1,9 +1,9 @@
 /**
- * Runs the end-to-end tests on the next pi: `npm run test:pi-next [-- vitest arguments]`. That pi
- * cannot be installed (some of its dependencies are not published), but the bundle in its package
- * needs only jiti, so the package is unpacked into `.pi-next/` and used from there.
+ * Runs the end-to-end tests on the next pi: `npm run test:pi-next [-- vitest arguments]`. npm cannot
+ * install that pi (packages it depends on were missing when this was written), but the bundle in it
+ * needs only jiti, so it is unpacked into `.pi-next/` and used from there.
  */
-import { spawnSync } from "node:child_process";
+import { type StdioOptions, spawnSync } from "node:child_process";
 import {
 	existsSync,
 	mkdirSync,
@@ -43,35 +43,33 @@ if (!(await ensurePi())) {
 }
 process.exit(runTests(process.argv.slice(2)));
 
+/** False if the registry refuses to the end; any other trouble is an error. */
 async function ensurePi(): Promise<boolean> {
 	if (isComplete(home)) return true;
 	for (const pause of [0, ...PAUSES_SECONDS]) {
 		await sleep(pause * 1000);
-		try {
-			download();
-			return true;
-		} catch (error) {
-			console.error(`pi ${VERSION}: ${error instanceof Error ? error.message : error}`);
-		}
+		if (download()) return true;
 	}
 	return false;
 }
 
 /** Builds the folder beside its place and moves it there in one step, so that it is never half full. */
-function download(): void {
+function download(): boolean {
 	mkdirSync(store, { recursive: true });
 	const work = mkdtempSync(join(store, "download-"));
 	try {
-		npm(["pack", `${NAME}@${VERSION}`, "--pack-destination", work, "--silent"]);
+		if (!npmPack(work)) return false;
 		const archive = `${NAME.replace("@", "").replace("/", "-")}-${VERSION}.tgz`;
-		run("tar", ["-xzf", archive], work);
+		// A file name without a folder: some tars take the colon of a Windows drive for a host.
+		if (!run("tar", ["-xzf", archive], work)) throw new Error(`tar cannot unpack ${archive}`);
 		const next = join(work, "next");
 		mkdirSync(dirname(packageIn(next)), { recursive: true });
 		renameSync(join(work, "package"), packageIn(next));
 		linkJiti(next);
-		if (!isComplete(next)) throw new Error("the downloaded package is not the one expected");
+		if (!isComplete(next)) throw new Error(`What came as ${NAME}@${VERSION} is something else`);
 		rmSync(home, { recursive: true, force: true });
 		renameSync(next, home);
+		return true;
 	} finally {
 		rmSync(work, { recursive: true, force: true });
 	}
@@ -106,7 +104,9 @@ function packageIn(folder: string): string {
 
 function runTests(args: string[]): number {
 	const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
-	const { status } = spawnSync(process.execPath, [vitest, "run", "test/e2e", ...args], {
+	const config = fileURLToPath(new URL("pi-next.config.ts", import.meta.url));
+	const command = [vitest, "run", "--config", config, "test/e2e", ...args];
+	const { status } = spawnSync(process.execPath, command, {
 		cwd: root,
 		stdio: "inherit",
 		env: { ...process.env, PI_SDK: pathToFileURL(bundle).href },
@@ -114,15 +114,19 @@ function runTests(args: string[]): number {
 	return status ?? 1;
 }
 
-function npm(args: string[]): void {
+function npmPack(folder: string): boolean {
+	// No retries by npm itself: ours wait longer, which is what a busy registry asks for.
+	const options = ["--pack-destination", folder, "--fetch-retries=0", "--loglevel=error"];
+	const args = ["pack", `${NAME}@${VERSION}`, ...options];
 	// npm names its own file when it runs a script. Without it, Windows needs a shell to find npm.cmd.
 	const cli = process.env.npm_execpath;
-	if (cli?.endsWith("npm-cli.js")) run(process.execPath, [cli, ...args], store);
-	else run("npm", args, store, process.platform === "win32");
+	if (cli?.endsWith("npm-cli.js")) return run(process.execPath, [cli, ...args], store);
+	return run("npm", args, store, process.platform === "win32");
 }
 
-function run(command: string, args: string[], cwd: string, shell = false): void {
-	const { error, status, stderr } = spawnSync(command, args, { cwd, shell, encoding: "utf8" });
+function run(command: string, args: string[], cwd: string, shell = false): boolean {
+	const stdio: StdioOptions = ["ignore", "ignore", "inherit"];
+	const { error, status } = spawnSync(command, args, { cwd, shell, stdio });
 	if (error) throw error;
-	if (status !== 0) throw new Error(`${command} ${args.join(" ")} failed\n${stderr}`);
+	return status === 0;
 }

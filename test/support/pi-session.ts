@@ -223,7 +223,7 @@ export class PiHarness {
 	}
 
 	/** Opens a session file, as /resume does; by default the current one. */
-	resume(sessionFile = this.#savedFile()): Promise<{ cancelled: boolean }> {
+	async resume(sessionFile = this.#savedFile()): Promise<{ cancelled: boolean }> {
 		return this.#running().switchSession(sessionFile);
 	}
 
@@ -299,13 +299,16 @@ export class PiHarness {
 	/** pi's own do-nothing interface, plus the answers of the test and a record of notifications. */
 	#recordingUi(session: AgentSession): ExtensionUIContext {
 		sdk.initTheme("dark");
-		const answers = this.#options.uiContext ?? {};
-		return Object.assign(Object.create(session.extensionRunner.getUIContext()), answers, {
-			notify: (message: string, type: "info" | "warning" | "error" = "info") => {
+		const answers = this.#options.uiContext;
+		// Own properties only: pi copies the object, so inherited or proxied methods would be lost.
+		return {
+			...session.extensionRunner.getUIContext(),
+			...answers,
+			notify: (message, type = "info") => {
 				this.notifications.push({ message, type });
-				answers.notify?.(message, type);
+				answers?.notify?.(message, type);
 			},
-		});
+		};
 	}
 
 	#running(): AgentSessionRuntime {

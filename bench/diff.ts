@@ -1,0 +1,186 @@
+/**
+ * How long a diff of a large file takes, how long it holds the event loop, and how far it is from minimal.
+ * Run with `npx node bench/diff.ts`; writes `bench/results/diff.json`.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { diffLines } from "../src/readcache/line-diff.ts";
+import { unifiedDiff } from "../src/readcache/unified.ts";
+
+const lineCount = 12_000;
+const runs = 15;
+
+interface Case {
+	name: string;
+	base: string[];
+	current: string[];
+}
+
+const random = createRandom(42);
+const file = sourceLines(lineCount);
+const halves = Array.from({ length: lineCount }, (_, i) => `line ${i % (lineCount / 2)}`);
+const letters = () => Array.from({ length: lineCount }, () => (random() < 0.5 ? "a" : "b"));
+const equal = Array.from({ length: 200_000 }, () => "the same");
+const many = Array.from({ length: 200_000 }, (_, i) => `line ${i % 50_000}`);
+
+const cases: Case[] = [
+	{ name: "7 edits", base: file, current: edited(file, 7 / lineCount) },
+	{ name: "1 % edited", base: file, current: edited(file, 0.01) },
+	{ name: "10 % edited", base: file, current: edited(file, 0.1) },
+	{ name: "50 % edited", base: file, current: edited(file, 0.5) },
+	{ name: "all re-indented", base: file, current: file.map((line) => `  ${line}`) },
+	{ name: "block moved", base: file, current: [...file.slice(4000), ...file.slice(0, 4000)] },
+	{ name: "disjoint", base: file, current: file.map((_, i) => `other ${i}`) },
+	{ name: "no unique lines, 10 % edited", base: halves, current: edited(halves, 0.1) },
+	{ name: "no unique lines, shuffled", base: halves, current: shuffled(halves) },
+	{ name: "two-letter alphabet", base: letters(), current: letters() },
+	{ name: "reversed", base: file, current: file.toReversed() },
+	{ name: "nested anchors", ...nestedAnchors() },
+	{ name: "200,000: equal lines, 1 % edited", base: equal, current: edited(equal, 0.01) },
+	{ name: "200,000: each 4 times, shuffled", base: many, current: shuffled(many) },
+];
+
+const results = [];
+for (const { name, base, current } of cases) {
+	const texts = { base: `${base.join("\n")}\n`, current: `${current.join("\n")}\n` };
+	const input = { path: "file.ts", ...texts, maxBytes: 0.9 * Buffer.byteLength(texts.current) };
+	// The first run is cold for the first case only: the engine has compiled the code by then.
+	const gated = await measure(() => unifiedDiff(input));
+	const whole = await measure(() => diffLines(base, current));
+	const edits = whole.value.reduce((sum, c) => sum + c.baseCount + c.currentCount, 0);
+	results.push({
+		case: name,
+		outcome: gated.value.kind === "diff" ? "diff" : gated.value.reason,
+		"first ms": gated.first,
+		"median ms": gated.median,
+		"longest stall ms": gated.longestStall,
+		"changes only, median ms": whole.median,
+		"its longest stall ms": whole.longestStall,
+		edits,
+		"minimal edits": base.length > 20_000 ? null : minimalEdits(base, current),
+	});
+}
+console.table(results);
+
+const folder = new URL("./results/", import.meta.url);
+mkdirSync(folder, { recursive: true });
+const machine = { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length };
+writeFileSync(
+	new URL("diff.json", folder),
+	`${JSON.stringify({ ...machine, lineCount, runs, results }, null, "\t")}\n`,
+);
+
+/** Times a task `runs` times, with a chain of immediates beside it: their largest distance is the stall. */
+async function measure<T>(task: () => Promise<T>) {
+	const times: number[] = [];
+	let longestStall = 0;
+	let lastTurn = 0;
+	let running = true;
+	const turn = () => {
+		const now = performance.now();
+		longestStall = Math.max(longestStall, now - lastTurn);
+		lastTurn = now;
+		if (running) setImmediate(turn);
+	};
+	let value: T | undefined;
+	for (let run = 0; run < runs; run++) {
+		await new Promise((resolve) => setImmediate(resolve));
+		lastTurn = performance.now();
+		running = true;
+		setImmediate(turn);
+		const start = performance.now();
+		value = await task();
+		times.push(performance.now() - start);
+		running = false;
+		await new Promise((resolve) => setImmediate(resolve));
+	}
+	return {
+		value: value as T,
+		first: rounded(times[0] as number),
+		median: rounded(times.toSorted((a, b) => a - b)[runs >> 1] as number),
+		longestStall: rounded(longestStall),
+	};
+}
+
+function rounded(ms: number): number {
+	return Math.round(ms * 10) / 10;
+}
+
+/** Lines like those of source code: most occur once, closing braces and empty lines often. */
+function sourceLines(count: number): string[] {
+	return Array.from({ length: count }, (_, i) => {
+		if (i % 9 === 8) return "";
+		if (i % 9 === 7) return "\t}";
+		return `\tconst value${i} = compute(input, ${Math.floor(random() * 1000)}); // step ${i}`;
+	});
+}
+
+/** Changes about the given share of lines: half replaced, a quarter removed, a quarter with one inserted. */
+function edited(lines: string[], share: number): string[] {
+	return lines.flatMap((line, i) => {
+		if (random() >= share) return [line];
+		const kind = random();
+		if (kind < 0.5) return [`${line} // changed ${i}`];
+		return kind < 0.75 ? [] : [line, `added after ${i}`];
+	});
+}
+
+function shuffled(lines: string[]): string[] {
+	const result = [...lines];
+	for (let i = result.length - 1; i > 0; i--) {
+		const j = Math.floor(random() * (i + 1));
+		[result[i], result[j]] = [result[j] as string, result[i] as string];
+	}
+	return result;
+}
+
+/** A line becomes unique only when the one after it has been cut off as an anchor: one level a line. */
+function nestedAnchors() {
+	const depth = lineCount / 2;
+	const names = Array.from({ length: depth }, (_, i) => `level ${i}`);
+	const inner = names.toReversed();
+	return {
+		base: ["left", ...names, ...inner.flatMap((name) => [name, "x"])].slice(0, lineCount),
+		current: ["right", ...names, ...inner.flatMap((name) => [name, "y"])].slice(0, lineCount),
+	};
+}
+
+/** Removed plus added lines of the shortest edit script, by the bit-parallel length of the common subsequence. */
+function minimalEdits(base: string[], current: string[]): number {
+	const words = Math.ceil(base.length / 32);
+	const places = new Map<string, Uint32Array>();
+	base.forEach((line, i) => {
+		const bits = places.get(line) ?? new Uint32Array(words);
+		bits[i >> 5] = (bits[i >> 5] as number) | (1 << (i & 31));
+		places.set(line, bits);
+	});
+	const free = new Uint32Array(words).fill(0xffffffff);
+	for (const line of current) {
+		const bits = places.get(line);
+		if (!bits) continue;
+		let carry = 0;
+		for (let w = 0; w < words; w++) {
+			const row = free[w] as number;
+			const hits = (row & (bits[w] as number)) >>> 0;
+			const sum = row + hits + carry;
+			carry = sum > 0xffffffff ? 1 : 0;
+			free[w] = (sum >>> 0) | (row & ~hits);
+		}
+	}
+	let common = 0;
+	for (let i = 0; i < base.length; i++) {
+		if ((((free[i >> 5] as number) >>> (i & 31)) & 1) === 0) common++;
+	}
+	return base.length + current.length - 2 * common;
+}
+
+/** A small seeded generator (mulberry32), so that every run compares the same texts. */
+function createRandom(seed: number): () => number {
+	let state = seed;
+	return () => {
+		state = (state + 0x6d2b79f5) | 0;
+		let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+		mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+		return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+	};
+}

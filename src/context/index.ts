@@ -1,0 +1,15 @@
+/**
+ * The ledger: which text is in the model's context now, where, and since when. It is derived from the session and
+ * from the request last observed, never stored. A text it cannot prove visible counts as not visible.
+ */
+export {
+	type ContextItem,
+	type ContextLog,
+	createLedger,
+	type CustomItem,
+	type Ledger,
+	type LedgerOptions,
+	type ToolResultItem,
+	type Visibility,
+} from "./ledger.ts";
+export type { SessionSource } from "./session-source.ts";

@@ -1,0 +1,244 @@
+import type { SessionEntry } from "@earendil-works/pi-coding-agent";
+import { hashBytes } from "../core/hash.ts";
+import { estimateTokens } from "../core/tokens.ts";
+import { textOf } from "./message-text.ts";
+import { createObservation, type Observation } from "./observation.ts";
+import { activeEntries, entriesSince, type SessionSource } from "./session-source.ts";
+
+/** A tool result on the current branch that compaction has not removed. */
+export interface ToolResultItem {
+	kind: "toolResult";
+	entryId: string;
+	toolCallId: string;
+	toolName: string;
+	/** What the model asked for, in the form in which it asked; `undefined` when the call itself is gone. */
+	input: unknown;
+	isError: boolean;
+	details: unknown;
+	/** The text the tool returned, as stored; `undefined` for results with images or without text. */
+	returned: string | undefined;
+	/** The text that stands for it in the context: `returned`, or what a context edit put there. */
+	text: string | undefined;
+	/** When it entered the session, in milliseconds since 1970. */
+	since: number;
+	/** Its place in the log. */
+	order: number;
+	/** Rough size of `text`. */
+	tokens: number;
+}
+
+/** An entry that some extension left in the session; the model never sees it. */
+export interface CustomItem {
+	kind: "custom";
+	entryId: string;
+	customType: string;
+	data: unknown;
+}
+
+export type ContextItem = ToolResultItem | CustomItem;
+
+/**
+ * The active context in branch order. Within one `epoch` items are only appended (a context edit changes an item's
+ * `text` in place), so a reader who has seen the first n of an epoch goes on from there; a new epoch starts over.
+ */
+export interface ContextLog {
+	epoch: number;
+	items: readonly ContextItem[];
+}
+
+/** Whether a result's text is before the model's eyes as it was returned, and if not, why not. */
+export type Visibility =
+	/** `position`: its place in the request, or in the log where no request was observed. */
+	| { visible: true; position: number }
+	| {
+			visible: false;
+			why: /** a context edit replaced or removed it */
+				| "edited"
+				/** it holds no text, or more than text */
+				| "not-text"
+				/** somebody changed it after the tool returned it */
+				| "rewritten"
+				/** it was not in the last request */
+				| "not-sent"
+				/** the last request held another text for it */
+				| "altered"
+				/** several results share its call id, and they cannot be told apart */
+				| "ambiguous";
+	  };
+
+export interface LedgerOptions {
+	/** The hash of the text a tool returned, where the tool noted it in its details. */
+	returnedHash?: (item: ToolResultItem) => string | undefined;
+}
+
+/** Answers what the model can see. One per session of pi. */
+export interface Ledger {
+	/** Takes note of a request on its way to the model; `messages` is not changed and only kept until the next one. */
+	observe(source: SessionSource, messages: readonly unknown[]): void;
+	/** The active context. The cost grows with what is new since the last call, not with the session. */
+	log(source: SessionSource): ContextLog;
+	/** About an item of the current log. Without an observed request the session alone decides. */
+	visibility(item: ToolResultItem): Visibility;
+}
+
+export function createLedger({ returnedHash }: LedgerOptions = {}): Ledger {
+	let observation: Observation | undefined;
+	let state = emptyState("", 0);
+
+	return {
+		observe(source, messages) {
+			observation = createObservation(source.getSessionId(), messages);
+		},
+
+		log(source) {
+			state = advance(state, source);
+			return state;
+		},
+
+		visibility(item) {
+			if (item.text !== item.returned) return { visible: false, why: "edited" };
+			if (item.text === undefined) return { visible: false, why: "not-text" };
+			if (!isAsReturned(item, item.text)) return { visible: false, why: "rewritten" };
+			if (observation?.sessionId !== state.sessionId) return { visible: true, position: item.order };
+			const siblings = state.resultsByCall.get(item.toolCallId) ?? [];
+			const sent = observation.resultsOf(item.toolCallId);
+			if (sent.length === 0) return { visible: false, why: "not-sent" };
+			if (sent.length !== siblings.length) return { visible: false, why: "ambiguous" };
+			const match = sent[siblings.indexOf(item)];
+			if (match?.text !== item.text) return { visible: false, why: "altered" };
+			return { visible: true, position: match.position };
+		},
+	};
+
+	function isAsReturned(item: ToolResultItem, text: string): boolean {
+		const known = state.asReturned.get(item);
+		if (known !== undefined) return known;
+		const expected = returnedHash?.(item);
+		const same = expected === undefined || hashBytes(text) === expected;
+		state.asReturned.set(item, same);
+		return same;
+	}
+}
+
+interface State extends ContextLog {
+	sessionId: string;
+	leafId: string | null;
+	items: ContextItem[];
+	/** Arguments by call id, of calls whose results are still to come or in the log. */
+	inputs: Map<string, unknown>;
+	resultsByEntry: Map<string, ToolResultItem>;
+	resultsByCall: Map<string, ToolResultItem[]>;
+	/** Memo of the hash check; items are immutable but for their edits, which are checked before. */
+	asReturned: WeakMap<ToolResultItem, boolean>;
+}
+
+function emptyState(sessionId: string, epoch: number): State {
+	return {
+		epoch,
+		sessionId,
+		leafId: null,
+		items: [],
+		inputs: new Map(),
+		resultsByEntry: new Map(),
+		resultsByCall: new Map(),
+		asReturned: new WeakMap(),
+	};
+}
+
+/** Brings the state to the source's leaf: entry by entry where the branch only grew, else from the projection. */
+function advance(state: State, source: SessionSource): State {
+	const sessionId = source.getSessionId();
+	const leafId = source.getLeafId();
+	if (state.sessionId === sessionId && state.leafId === leafId && leafId !== null) return state;
+	const grown = state.sessionId === sessionId && state.leafId !== null;
+	const fresh = grown ? entriesSince(source, state.leafId as string) : undefined;
+	if (!fresh?.every((entry) => append(state, entry, contentOf(entry)))) return rebuild(state, source);
+	state.leafId = leafId;
+	return state;
+}
+
+function rebuild(old: State, source: SessionSource): State {
+	const state = emptyState(source.getSessionId(), old.epoch + 1);
+	for (const { sourceEntry, messages } of activeEntries(source)) {
+		if (sourceEntry.type === "compaction" || sourceEntry.type === "context_edit") continue; // applied already
+		const [message] = messages as { content?: unknown }[];
+		append(state, sourceEntry, message?.content);
+	}
+	state.leafId = source.getLeafId();
+	return state;
+}
+
+/**
+ * Adds what one entry brings. `content` is the entry's content as it stands in the context, edits included.
+ * Returns false when adding cannot express the entry's effect and the log must be rebuilt.
+ */
+function append(state: State, entry: SessionEntry, content: unknown): boolean {
+	switch (entry.type) {
+		case "compaction":
+			return false;
+		case "context_edit":
+			return applyEdit(state, entry.targetId, entry.replacement?.content);
+		case "custom":
+			state.items.push({
+				kind: "custom",
+				entryId: entry.id,
+				customType: entry.customType,
+				data: entry.data,
+			});
+			return true;
+		case "message":
+			if (entry.message.role === "assistant") noteCalls(state, content);
+			if (entry.message.role === "toolResult") addResult(state, entry, content);
+			return true;
+		default:
+			return true; // nothing the ledger speaks of
+	}
+}
+
+function contentOf(entry: SessionEntry): unknown {
+	return entry.type === "message" ? (entry.message as { content?: unknown }).content : undefined;
+}
+
+function noteCalls(state: State, content: unknown): void {
+	if (!Array.isArray(content)) return;
+	for (const block of content as { type?: unknown; id?: unknown; arguments?: unknown }[]) {
+		if (block?.type === "toolCall" && typeof block.id === "string") {
+			state.inputs.set(block.id, block.arguments);
+		}
+	}
+}
+
+function addResult(state: State, entry: SessionEntry & { type: "message" }, content: unknown): void {
+	const { message } = entry;
+	if (message.role !== "toolResult") return;
+	const returned = textOf(message.content);
+	const text = textOf(content);
+	const item: ToolResultItem = {
+		kind: "toolResult",
+		entryId: entry.id,
+		toolCallId: message.toolCallId,
+		toolName: message.toolName,
+		input: state.inputs.get(message.toolCallId),
+		isError: message.isError === true,
+		details: message.details,
+		returned,
+		text,
+		since: Date.parse(entry.timestamp) || message.timestamp,
+		order: state.items.length,
+		tokens: estimateTokens(text?.length ?? 0),
+	};
+	state.items.push(item);
+	state.resultsByEntry.set(entry.id, item);
+	const siblings = state.resultsByCall.get(item.toolCallId);
+	if (siblings) siblings.push(item);
+	else state.resultsByCall.set(item.toolCallId, [item]);
+}
+
+/** The newest edit of an entry wins. Edits of what the log does not hold matter only where they take calls away. */
+function applyEdit(state: State, targetId: string, content: unknown): boolean {
+	const item = state.resultsByEntry.get(targetId);
+	if (!item) return false;
+	item.text = textOf(content);
+	item.tokens = estimateTokens(item.text?.length ?? 0);
+	return true;
+}

@@ -1,0 +1,143 @@
+import type { Hash } from "../core/hash.ts";
+import type { Lines } from "../core/lines.ts";
+import { covers, type Knowledge, wholeVersion, within } from "./knowledge.ts";
+import type { LineRange, Mode } from "./metadata.ts";
+import type { Window } from "./window.ts";
+
+/** A read that could be answered from the cache. */
+export interface Request {
+	/** The file as it is now. */
+	lines: Lines;
+	hash: Hash;
+	/** The lines asked for; the whole file when neither offset nor limit was given. */
+	range: LineRange;
+	/** What pi's own answer would show of them. */
+	window: Window & { kind: "lines" };
+	knowledge: Knowledge;
+}
+
+/** How to answer. Every decision but `plain` stands for text that is provably before the model. */
+export type Decision =
+	| { kind: "plain"; mode: Mode & ("full" | "full_fallback"); why: string; base?: Hash }
+	| { kind: "unchanged"; base: Hash }
+	/** `elsewhere`: the file changed outside these lines. `cut`: the range goes on, as under pi's own truncated answer. */
+	| { kind: "unchanged_range"; base: Hash; range: LineRange; elsewhere: boolean; cut: boolean }
+	| { kind: "diff"; base: Hash; text: string; changedLines: number };
+
+/** What deciding needs from outside, both asynchronous. */
+export interface Aids {
+	/** The stored bytes of an earlier version, verified; `undefined` when they are gone. */
+	load(version: Hash): Promise<Lines | undefined>;
+	/** The diff from a base to the file as it is, or why none is worth sending. */
+	diff(base: Lines): Promise<{ text: string; changedLines: number } | { why: string }>;
+	/** Diffs that may follow one another before the file is sent in full again. */
+	maxChain: number;
+}
+
+/** Decides how to answer a read. Whatever cannot be proven ends in `plain`. */
+export async function decide(request: Request, aids: Aids): Promise<Decision> {
+	const { hash, lines, range, window, knowledge } = request;
+	const { segments } = knowledge;
+	const isFull = range.start === 1 && range.end === lines.count;
+	if (within(segments, range).length === 0) {
+		return { kind: "plain", mode: "full", why: knowledge.lost ?? "not-seen-yet" };
+	}
+
+	const load = once(aids.load);
+	const compare = comparer(request, load);
+	if (covers(segments, range)) {
+		const same = await compare(range);
+		if (same.kind === "missing") return fallback("object-missing", same.version);
+		// A full answer also says where the file ends: a base that went on behind is not the same file.
+		if (same.kind === "same" && !(isFull && same.elsewhere && endsDiffer(request))) {
+			return isFull
+				? marker({ kind: "unchanged", base: hash })
+				: marker({ kind: "unchanged_range", range, elsewhere: same.elsewhere, cut: false, base: same.base });
+		}
+	}
+
+	const diffed = isFull ? await tryDiff(request, { ...aids, load }) : undefined;
+	if (diffed?.kind === "diff") return diffed;
+
+	const visible = { start: range.start, end: window.end };
+	if (window.cutBy && covers(segments, visible)) {
+		const same = await compare(visible);
+		if (same.kind === "same") {
+			const { base, elsewhere } = same;
+			return marker({ kind: "unchanged_range", range: visible, elsewhere, cut: true, base });
+		}
+	}
+	if (diffed) return diffed;
+	const known = covers(segments, range);
+	return known
+		? fallback("range-changed", within(segments, range)[0]?.version as Hash)
+		: { kind: "plain", mode: "full", why: "partly-seen" };
+
+	/** A marker says "as you last saw it": that must not be the text from before the model's own, since undone, edit. */
+	function marker(decision: Decision & { kind: "unchanged" | "unchanged_range" }): Decision {
+		return editsStand(request) ? decision : fallback("edit-undone", decision.base);
+	}
+}
+
+function fallback(why: string, base: Hash): Decision {
+	return { kind: "plain", mode: "full_fallback", why, base };
+}
+
+type Comparison =
+	| { kind: "same"; base: Hash; elsewhere: boolean }
+	| { kind: "different" }
+	| { kind: "missing"; version: Hash };
+
+function once(load: Aids["load"]): Aids["load"] {
+	const loading = new Map<Hash, ReturnType<Aids["load"]>>();
+	return (version) => {
+		const pending = loading.get(version) ?? load(version);
+		loading.set(version, pending);
+		return pending;
+	};
+}
+
+/** Compares known lines with the file's, number by number. */
+function comparer({ lines, hash, knowledge }: Request, load: Aids["load"]) {
+	return async (range: LineRange): Promise<Comparison> => {
+		const parts = within(knowledge.segments, range);
+		const others = parts.filter((part) => part.version !== hash);
+		for (const part of others) {
+			const base = await load(part.version);
+			if (!base) return { kind: "missing", version: part.version };
+			if (!sameLines(base, lines, part)) return { kind: "different" };
+		}
+		const base = others[0]?.version ?? hash;
+		return { kind: "same", base, elsewhere: others.length > 0 };
+	};
+}
+
+function sameLines(base: Lines, current: Lines, { start, end }: LineRange): boolean {
+	if (end > base.count || end > current.count) return false;
+	return base.slice(start, end).equals(current.slice(start, end));
+}
+
+/** Whether some version the model knows has another number of lines than the file now. */
+function endsDiffer({ lines, knowledge }: Request): boolean {
+	return knowledge.segments.some((segment) => segment.totalLines !== lines.count);
+}
+
+async function tryDiff({ knowledge }: Request, aids: Aids): Promise<Decision | undefined> {
+	const whole = wholeVersion(knowledge.segments);
+	if (!whole) return undefined;
+	const { version, chain } = whole;
+	if (chain >= aids.maxChain) return fallback("chain-too-long", version);
+	const base = await aids.load(version);
+	if (!base) return fallback("object-missing", version);
+	const diff = await aids.diff(base);
+	return "why" in diff ? fallback(diff.why, version) : { kind: "diff", base: version, ...diff };
+}
+
+function editsStand({ lines, knowledge }: Request): boolean {
+	if (knowledge.edits.length === 0) return true;
+	const text = lines.bytes.toString("utf8");
+	return knowledge.edits.every(
+		({ present, absent }) =>
+			present.every((part) => text.includes(part)) && absent.every((part) => !text.includes(part)),
+	);
+}

@@ -1,0 +1,144 @@
+import type { ContextItem, Ledger, SessionSource, ToolResultItem } from "../context/index.ts";
+import { parseInvalidation } from "./invalidation.ts";
+import type { FileEvent } from "./knowledge.ts";
+import { isDerived, type Metadata, parseMetadata } from "./metadata.ts";
+import { absolutePath, canonicalPath, parseShorthand } from "./read-path.ts";
+
+/** What happened to each file in the active context, in order. */
+export interface History {
+	/** The events of one file, and whether the model can still see its views. */
+	eventsOf(source: SessionSource, pathKey: string): FileEvent[];
+	/** Every file with events, for reports. */
+	paths(source: SessionSource): string[];
+	/** The views of one file with the results that hold their text. */
+	viewsOf(source: SessionSource, pathKey: string): { meta: Metadata; item: ToolResultItem }[];
+}
+
+type Recorded = Exclude<FileEvent, { kind: "view" }> | { kind: "view"; meta: Metadata; item: ToolResultItem };
+
+/** Follows the ledger's log; what was gone through once is not gone through again. */
+export function createHistory(ledger: Ledger, cwd: string): History {
+	let epoch = -1;
+	let done = 0;
+	let byPath = new Map<string, Recorded[]>();
+
+	return {
+		eventsOf: (source, pathKey) => recorded(source, pathKey).map(toEvent),
+		paths: (source) => [...advance(source).keys()],
+		viewsOf: (source, pathKey) => recorded(source, pathKey).filter((event) => event.kind === "view"),
+	};
+
+	function recorded(source: SessionSource, pathKey: string): Recorded[] {
+		return advance(source).get(pathKey) ?? [];
+	}
+
+	function advance(source: SessionSource): Map<string, Recorded[]> {
+		const log = ledger.log(source);
+		if (log.epoch !== epoch) {
+			epoch = log.epoch;
+			done = 0;
+			byPath = new Map();
+		}
+		for (; done < log.items.length; done++) record(log.items[done] as ContextItem);
+		return byPath;
+	}
+
+	function record(item: ContextItem): void {
+		if (item.kind === "custom") {
+			const refresh = parseInvalidation(item);
+			if (refresh) add(refresh.pathKey, { kind: "refresh", scope: refresh.scope });
+		} else if (item.toolName === "read") recordRead(item);
+		else if (item.toolName === "edit" || item.toolName === "write") recordEdit(item);
+	}
+
+	function recordRead(item: ToolResultItem): void {
+		const meta = parseMetadata(item.details);
+		if (meta && !item.isError) {
+			// A marker shows nothing, whatever became of it.
+			if (!isDerived(meta.mode) || meta.mode === "diff") add(meta.pathKey, { kind: "view", meta, item });
+			return;
+		}
+		const path = meta?.pathKey ?? property(item.input, "path");
+		if (typeof path !== "string") {
+			byPath.clear(); // a read of we know not what: nothing is sure any more
+			return;
+		}
+		const shorthand = parseShorthand(path);
+		for (const written of shorthand ? [path, shorthand.path] : [path]) {
+			add(canonicalPath(absolutePath(written, cwd)), { kind: "untracked" });
+		}
+	}
+
+	function recordEdit(item: ToolResultItem): void {
+		const path = property(item.input, "path");
+		if (item.isError || typeof path !== "string") return;
+		add(canonicalPath(absolutePath(path, cwd)), editOf(item));
+	}
+
+	function add(pathKey: string, event: Recorded): void {
+		const events = byPath.get(pathKey);
+		if (!events || startsOver(event)) byPath.set(pathKey, [event]);
+		else events.push(event);
+	}
+
+	function toEvent(event: Recorded): FileEvent {
+		if (event.kind !== "view") return event;
+		return { kind: "view", meta: event.meta, seen: ledger.visibility(event.item) };
+	}
+}
+
+/**
+ * The hash that a read's text must have to be what we returned. Results that stand for nothing need no proof; those
+ * whose text cannot be proven get a hash that no text has.
+ */
+export function returnedHash(item: ToolResultItem): string | undefined {
+	const meta = item.toolName === "read" ? parseMetadata(item.details) : undefined;
+	if (!meta || meta.mode === "unchanged" || meta.mode === "unchanged_range") return undefined;
+	if (meta.textHash) return meta.textHash;
+	const truncated = property(property(item.details, "truncation"), "truncated") === true;
+	const isWholeFile = meta.scopeKey === "full" && meta.mode !== "diff" && !truncated;
+	return isWholeFile ? meta.servedHash : UNPROVABLE;
+}
+
+const UNPROVABLE = "unprovable";
+
+/** After such an event nothing before it matters, whether the model can see it or not. */
+function startsOver(event: Recorded): boolean {
+	switch (event.kind) {
+		case "untracked":
+			return true;
+		case "refresh":
+			return event.scope === "full";
+		case "view": {
+			const { meta } = event;
+			const [start, end] = meta.shown ?? [meta.rangeStart, meta.rangeEnd];
+			return meta.mode !== "diff" && start === 1 && end === meta.totalLines;
+		}
+		default:
+			return false;
+	}
+}
+
+/** What the model believes about the file after its own `edit` or `write`; unknown forms leave nothing to rely on. */
+function editOf({ toolName, input }: ToolResultItem): Recorded {
+	const content = property(input, "content");
+	if (toolName === "write") {
+		return typeof content === "string" ? { kind: "edit", present: [content], absent: [] } : { kind: "untracked" };
+	}
+	const list = property(input, "edits");
+	const edits: unknown[] = Array.isArray(list) ? list : [input];
+	const present: string[] = [];
+	const absent: string[] = [];
+	for (const edit of edits) {
+		const oldText = property(edit, "oldText");
+		const newText = property(edit, "newText");
+		if (typeof oldText !== "string" || typeof newText !== "string") return { kind: "untracked" };
+		if (newText === "") absent.push(oldText);
+		else present.push(newText);
+	}
+	return { kind: "edit", present, absent };
+}
+
+function property(value: unknown, key: string): unknown {
+	return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+}

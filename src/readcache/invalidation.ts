@@ -1,0 +1,26 @@
+import type { CustomItem } from "../context/index.ts";
+import { type LineRange, parseScopeKey } from "./metadata.ts";
+
+/** The session entry type under which invalidations are stored. */
+export const INVALIDATION_ENTRY = "pi-readcache";
+
+/** What a refresh leaves in the session: from here on, on this branch, these lines count as not seen. */
+export interface Invalidation {
+	v: 1;
+	kind: "invalidate";
+	pathKey: string;
+	scopeKey: string;
+	at: number;
+}
+
+/** Reads a stored invalidation; anything malformed counts as none. */
+export function parseInvalidation(
+	item: CustomItem,
+): { pathKey: string; scope: LineRange | "full" } | undefined {
+	if (item.customType !== INVALIDATION_ENTRY) return undefined;
+	if (typeof item.data !== "object" || item.data === null) return undefined;
+	const { v, kind, pathKey, scopeKey } = item.data as Partial<Record<keyof Invalidation, unknown>>;
+	const scope = parseScopeKey(scopeKey);
+	if (v !== 1 || kind !== "invalidate" || typeof pathKey !== "string" || !scope) return undefined;
+	return { pathKey, scope };
+}

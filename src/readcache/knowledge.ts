@@ -1,0 +1,147 @@
+import type { Hash } from "../core/hash.ts";
+import type { LineRange, Metadata } from "./metadata.ts";
+
+/** Something in the active context that bears on what the model knows of one file. */
+export type FileEvent =
+	/** Text of the file was shown: as it is, or as a diff against the version known before. */
+	| { kind: "view"; meta: Metadata; seen: Seen }
+	/** The file was read in a way we do not follow (an image, an error, another program's answer). */
+	| { kind: "untracked" }
+	/** The user or the model wants these lines afresh. */
+	| { kind: "refresh"; scope: LineRange | "full" }
+	/** The model itself changed the file and believes these texts to be in it, and those gone. */
+	| { kind: "edit"; present: string[]; absent: string[] };
+
+/** Whether the model has the view's text before it, where in the request, or why not. */
+export type Seen = { visible: true; position: number } | { visible: false; why: string };
+
+/** Lines of one version of the file whose newest view is that version's. */
+export interface Segment extends LineRange {
+	version: Hash;
+	/** How many lines that version has. */
+	totalLines: number;
+	/** How many diffs lie between a literal view of these lines and their text. */
+	chain: number;
+}
+
+/** What the model provably has in view of one file. */
+export interface Knowledge {
+	/** In line order, not overlapping. */
+	segments: Segment[];
+	/** The model's own edits since the oldest view that counts. */
+	edits: { present: string[]; absent: string[] }[];
+	/** Why older knowledge was given up, if it was. */
+	lost?: string;
+}
+
+/**
+ * Goes through a file's events, oldest first; the newest view of each line wins. A view that the model does not have
+ * before it any more ends all older knowledge: it was newer, and what it showed cannot be ruled out.
+ */
+export function knowledgeOf(events: Iterable<FileEvent>): Knowledge {
+	let segments: Segment[] = [];
+	let edits: Knowledge["edits"] = [];
+	let lost: string | undefined;
+	let position = -1;
+	const forget = (why: string) => {
+		segments = [];
+		edits = [];
+		lost = why;
+	};
+
+	for (const event of events) {
+		switch (event.kind) {
+			case "untracked":
+				forget("untracked");
+				break;
+			case "refresh":
+				if (event.scope === "full") forget("refreshed");
+				else segments = without(segments, event.scope);
+				break;
+			case "edit":
+				edits.push(event);
+				break;
+			case "view": {
+				if (!event.seen.visible) {
+					forget(event.seen.why);
+					break;
+				}
+				if (event.seen.position <= position) {
+					forget("reordered"); // somebody moved results about: which is the newest is no longer clear
+					break;
+				}
+				position = event.seen.position;
+				const next = afterView(segments, event.meta);
+				if (!next) {
+					forget("base-lost");
+					break;
+				}
+				segments = next;
+				if (isWhole(event.meta)) edits = [];
+			}
+		}
+	}
+	return { segments, edits, ...(lost !== undefined && { lost }) };
+}
+
+/** The one version of which every line is known, if there is one. */
+export function wholeVersion(segments: Segment[]): Segment | undefined {
+	const [first] = segments;
+	if (!first || !covers(segments, { start: 1, end: first.totalLines })) return undefined;
+	if (segments.some((segment) => segment.version !== first.version)) return undefined;
+	const chain = Math.max(...segments.map((segment) => segment.chain));
+	return { ...first, start: 1, end: first.totalLines, chain };
+}
+
+/** Whether every line of the range is known, whichever version. */
+export function covers(segments: Segment[], { start, end }: LineRange): boolean {
+	let next = start;
+	for (const segment of segments) {
+		if (segment.start > next) break;
+		next = Math.max(next, segment.end + 1);
+	}
+	return next > end;
+}
+
+/** The parts of the segments that lie in the range. */
+export function within(segments: Segment[], { start, end }: LineRange): Segment[] {
+	return segments
+		.filter((segment) => segment.end >= start && segment.start <= end)
+		.map((segment) => ({
+			...segment,
+			start: Math.max(segment.start, start),
+			end: Math.min(segment.end, end),
+		}));
+}
+
+function afterView(segments: Segment[], meta: Metadata): Segment[] | undefined {
+	const { servedHash: version, totalLines } = meta;
+	if (meta.mode === "diff") {
+		const base = wholeVersion(segments);
+		if (!base || base.version !== meta.baseHash) return undefined;
+		return [{ start: 1, end: totalLines, version, totalLines, chain: base.chain + 1 }];
+	}
+	const { start, end } = shownBy(meta);
+	const shown: Segment = { start, end, version, totalLines, chain: 0 };
+	// The answer also said how long the file is: what was known beyond that is no longer there.
+	const older = within(without(segments, shown), { start: 1, end: totalLines });
+	return [...older, shown].sort((a, b) => a.start - b.start);
+}
+
+/** Whether after this view alone the model has the whole file as it is. */
+function isWhole(meta: Metadata): boolean {
+	const { start, end } = shownBy(meta);
+	return meta.mode === "diff" || (start === 1 && end === meta.totalLines);
+}
+
+function shownBy(meta: Metadata): LineRange {
+	const [start, end] = meta.shown ?? [meta.rangeStart, meta.rangeEnd];
+	return { start, end };
+}
+
+function without(segments: Segment[], { start, end }: LineRange): Segment[] {
+	return segments.flatMap((segment) => [
+		...within([segment], { start: 1, end: start - 1 }),
+		...within([segment], { start: end + 1, end: Number.MAX_SAFE_INTEGER }),
+	]);
+}

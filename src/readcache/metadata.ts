@@ -1,0 +1,109 @@
+import { type Hash, isHash } from "../core/hash.ts";
+
+/** How a read was answered. */
+export type Mode = "full" | "unchanged" | "unchanged_range" | "diff" | "full_fallback";
+
+/** What a read leaves in its result's `details.readcache`: enough to know later what the model was shown. */
+export interface Metadata {
+	v: 1;
+	/** Real path of the file. */
+	pathKey: string;
+	/** `full`, or `r:<start>:<end>`. */
+	scopeKey: string;
+	/** Hash of the file's bytes at the time. */
+	servedHash: Hash;
+	/** Hash of the version the answer refers to; always there for markers and diffs. */
+	baseHash?: Hash;
+	mode: Mode;
+	totalLines: number;
+	rangeStart: number;
+	rangeEnd: number;
+	/** Size of the file. */
+	bytes: number;
+	/** First and last line literally in the text, for `full` and `full_fallback`. Fewer than the range when pi truncated. */
+	shown?: [number, number];
+	/** Hash of the text as returned, for results that hold text of the file. */
+	textHash?: Hash;
+	/** Bytes that pi's own answer would have had, for markers and diffs. */
+	plainBytes?: number;
+}
+
+/** Lines `start` to `end`, 1-based and inclusive. */
+export interface LineRange {
+	start: number;
+	end: number;
+}
+
+/** The name of a scope as metadata and invalidations write it. */
+export function scopeKeyOf(range: LineRange, totalLines: number): string {
+	const isWhole = range.start === 1 && range.end === totalLines;
+	return isWhole ? "full" : `r:${range.start}:${range.end}`;
+}
+
+/** The lines a scope key names; `"full"` for the whole file, `undefined` when it is malformed. */
+export function parseScopeKey(scopeKey: unknown): LineRange | "full" | undefined {
+	if (scopeKey === "full") return "full";
+	const match = typeof scopeKey === "string" ? /^r:(\d+):(\d+)$/.exec(scopeKey) : null;
+	if (!match) return undefined;
+	const range = { start: Number(match[1]), end: Number(match[2]) };
+	return isLine(range.start) && isLine(range.end) && range.start <= range.end ? range : undefined;
+}
+
+/** Reads the metadata of a stored result. Anything malformed counts as none: sessions outlive versions and programs. */
+export function parseMetadata(details: unknown): Metadata | undefined {
+	const raw = property(details, "readcache");
+	if (property(raw, "v") !== 1) return undefined;
+	const meta = raw as Record<keyof Metadata, unknown>;
+	const mode = parseMode(meta.mode);
+	if (!mode || !isHash(meta.servedHash) || typeof meta.pathKey !== "string" || !meta.pathKey)
+		return undefined;
+	if (parseScopeKey(meta.scopeKey) === undefined) return undefined;
+	const { totalLines, rangeStart, rangeEnd, bytes } = meta;
+	if (!isLine(totalLines) || !isLine(rangeStart) || !isLine(rangeEnd) || !isCount(bytes))
+		return undefined;
+	if (rangeStart > rangeEnd || rangeEnd > totalLines) return undefined;
+	if (meta.baseHash !== undefined && !isHash(meta.baseHash)) return undefined;
+	if (isDerived(mode) && meta.baseHash === undefined) return undefined;
+	if (meta.textHash !== undefined && !isHash(meta.textHash)) return undefined;
+	if (meta.shown !== undefined && !isWithin(meta.shown, rangeStart, rangeEnd)) return undefined;
+	if (meta.plainBytes !== undefined && !isCount(meta.plainBytes)) return undefined;
+	return { ...(raw as Metadata), mode };
+}
+
+/** Whether an answer of this mode stands for text shown earlier instead of showing it. */
+export function isDerived(mode: Mode): boolean {
+	return mode === "unchanged" || mode === "unchanged_range" || mode === "diff";
+}
+
+const MODES: Record<string, Mode> = {
+	full: "full",
+	unchanged: "unchanged",
+	unchanged_range: "unchanged_range",
+	diff: "diff",
+	full_fallback: "full_fallback",
+	baseline_fallback: "full_fallback", // the name that pi-readcache writes
+};
+
+function parseMode(value: unknown): Mode | undefined {
+	return typeof value === "string" && Object.hasOwn(MODES, value) ? MODES[value] : undefined;
+}
+
+function property(value: unknown, key: string): unknown {
+	return typeof value === "object" && value !== null
+		? (value as Record<string, unknown>)[key]
+		: undefined;
+}
+
+function isCount(value: unknown): value is number {
+	return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isLine(value: unknown): value is number {
+	return isCount(value) && value > 0;
+}
+
+function isWithin(shown: unknown, first: number, last: number): boolean {
+	if (!Array.isArray(shown) || shown.length !== 2) return false;
+	const [start, end] = shown as unknown[];
+	return isLine(start) && isLine(end) && first <= start && start <= end && end <= last;
+}
