@@ -134,15 +134,12 @@ function shuffled(lines: string[]): string[] {
 	return result;
 }
 
-/** A line becomes unique only when the one after it has been cut off as an anchor: one level a line. */
+/** Each line occurs twice until the anchor between its two places has been found: one level for four lines. */
 function nestedAnchors() {
-	const depth = lineCount / 2;
-	const names = Array.from({ length: depth }, (_, i) => `level ${i}`);
-	const inner = names.toReversed();
-	return {
-		base: ["left", ...names, ...inner.flatMap((name) => [name, "x"])].slice(0, lineCount),
-		current: ["right", ...names, ...inner.flatMap((name) => [name, "y"])].slice(0, lineCount),
-	};
+	const levels = Array.from({ length: lineCount / 4 }, (_, i) => lineCount / 4 - i);
+	const side = (noise: string) =>
+		levels.flatMap((n) => [`level ${n}`, `${noise} ${n}`, `level ${n + 1}`, `${noise} again ${n}`]);
+	return { base: side("old"), current: side("new") };
 }
 
 /** Removed plus added lines of the shortest edit script, by the bit-parallel length of the common subsequence. */

@@ -24,7 +24,9 @@ const KNOWS_PI = new Set(["context", "extension", "cli", "server"]);
 const PI_PACKAGE = /^@(earendil-works|mariozechner)\//;
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const files = globSync("src/**/*.{ts,tsx}", { cwd: root }).map((file) => file.replaceAll("\\", "/"));
+const files = globSync("src/**/*.{ts,tsx}", { cwd: root }).map((file) =>
+	file.replaceAll("\\", "/"),
+);
 
 describe("the architecture", () => {
 	test("every import follows the direction of imports, the doors and the rule about pi", () => {
@@ -47,13 +49,37 @@ describe("the checker itself", () => {
 		["src/core/a.ts", 'import { x } from "../context/index.ts";', "core may not import context"],
 		["src/core/a.ts", 'export * from "../context/index.ts";', "core may not import context"],
 		["src/core/a.ts", 'import "../context/index.ts";', "core may not import context"],
-		["src/core/a.ts", 'const x = await import("../context/index.ts");', "core may not import context"],
+		[
+			"src/core/a.ts",
+			'const x = await import("../context/index.ts");',
+			"core may not import context",
+		],
 		["src/core/a.ts", 'type X = import("../context/index.ts").X;', "core may not import context"],
-		["src/paging/a.ts", 'import { x } from "../readcache/index.ts";', "paging may not import readcache"],
-		["src/paging/sources/a.ts", 'import { x } from "../../tiers/index.ts";', "paging may not import tiers"],
-		["src/cli/a.ts", 'import {\n\tx,\n} from "../readcache/diff.ts";', "past the door of readcache"],
-		["src/readcache/a.ts", 'import type { X } from "@earendil-works/pi-ai";', "readcache may not import pi"],
-		["src/dashboard/a.tsx", 'import { x } from "../core/hash.ts";', "dashboard may not import core"],
+		[
+			"src/paging/a.ts",
+			'import { x } from "../readcache/index.ts";',
+			"paging may not import readcache",
+		],
+		[
+			"src/paging/sources/a.ts",
+			'import { x } from "../../tiers/index.ts";',
+			"paging may not import tiers",
+		],
+		[
+			"src/cli/a.ts",
+			'import {\n\tx,\n} from "../readcache/diff.ts";',
+			"past the door of readcache",
+		],
+		[
+			"src/readcache/a.ts",
+			'import type { X } from "@earendil-works/pi-ai";',
+			"readcache may not import pi",
+		],
+		[
+			"src/dashboard/a.tsx",
+			'import { x } from "../core/hash.ts";',
+			"dashboard may not import core",
+		],
 		["src/core/a.ts", 'import { x } from "../../test/support/temp.ts";', "leaves src"],
 	])("finds the fault in %s: %s", (file, source, fault) => {
 		expect(faultsOf(file, source).join()).toContain(fault);
@@ -61,7 +87,10 @@ describe("the checker itself", () => {
 
 	test.each([
 		["src/readcache/a.ts", 'import { x } from "../core/hash.ts"; import { y } from "./b.ts";'],
-		["src/extension/a.ts", 'import { x } from "../paging/index.ts"; import { y } from "@earendil-works/pi-ai";'],
+		[
+			"src/extension/a.ts",
+			'import { x } from "../paging/index.ts"; import { y } from "@earendil-works/pi-ai";',
+		],
 		["src/context/a.ts", 'import type { X } from "@earendil-works/pi-coding-agent";'],
 		["src/core/a.ts", '// see "../context/index.ts"\nimport { x } from "node:fs";'],
 	])("is content with %s: %s", (file, source) => {

@@ -29,10 +29,13 @@ export const clean: Command = {
 		for (const store of chosen) {
 			if (store.state === "absent") continue;
 			if (store.state === "foreign") {
-				throw new Error(`${store.folder} was not made by pi-strata; left alone (delete it yourself if you are sure)`);
+				throw new Error(
+					`${store.folder} was not made by pi-strata; left alone (delete it yourself if you are sure)`,
+				);
 			}
 			if (options.yes !== true) {
-				if (!around.confirm) throw new UsageError("there is no terminal to ask on: add --yes to delete");
+				if (!around.confirm)
+					throw new UsageError("there is no terminal to ask on: add --yes to delete");
 				const question = `Delete ${store.folder} (${store.note})? Then ${store.loss}.`;
 				if (!(await around.confirm(question))) continue;
 			}
@@ -47,18 +50,28 @@ export const clean: Command = {
 			const fate = deleted.includes(store.name) ? "deleted" : store.note;
 			around.print(`${store.name.padEnd(10)} ${fate}  ${store.folder}`);
 		}
-		if (chosen.length === 0) around.print('Nothing deleted. "strata clean --delete <store>" or "--all" deletes.');
+		if (chosen.length === 0)
+			around.print('Nothing deleted. "strata clean --delete <store>" or "--all" deletes.');
 		return 0;
 	},
 };
 
-function choose(stores: MeasuredStore[], names: string[] | undefined, all: boolean): MeasuredStore[] {
+function choose(
+	stores: MeasuredStore[],
+	names: string[] | undefined,
+	all: boolean,
+): MeasuredStore[] {
 	if (all) return stores;
 	return (names ?? []).map((name) => {
 		const store = stores.find((candidate) => candidate.name === name);
 		if (store) return store;
-		const close = nearest(name, stores.map((candidate) => candidate.name));
-		const known = close ? `did you mean "${close}"?` : `known: ${stores.map((s) => s.name).join(", ")}`;
+		const close = nearest(
+			name,
+			stores.map((candidate) => candidate.name),
+		);
+		const known = close
+			? `did you mean "${close}"?`
+			: `known: ${stores.map((s) => s.name).join(", ")}`;
 		throw new UsageError(`unknown store "${name}"; ${known}`);
 	});
 }

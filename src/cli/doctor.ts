@@ -34,7 +34,9 @@ export const doctor: Command = {
 		const failed = findings.some((finding) => finding.required && !finding.ok);
 		if (options.json) {
 			const { files, warnings } = loaded;
-			around.print(JSON.stringify({ ok: !failed, findings, files, warnings, settings, stores }, null, 2));
+			around.print(
+				JSON.stringify({ ok: !failed, findings, files, warnings, settings, stores }, null, 2),
+			);
 			return failed ? 1 : 0;
 		}
 
@@ -45,7 +47,8 @@ export const doctor: Command = {
 		}
 		around.print("");
 		around.print("Configuration files, later wins:");
-		for (const file of loaded.files) around.print(`  ${file.found ? "read   " : "absent "} ${file.path}`);
+		for (const file of loaded.files)
+			around.print(`  ${file.found ? "read   " : "absent "} ${file.path}`);
 		for (const warning of loaded.warnings) around.print(`  warning: ${warning}`);
 		around.print("");
 		around.print("Settings in force:");
@@ -55,7 +58,8 @@ export const doctor: Command = {
 		}
 		around.print("");
 		around.print('Stores (see "strata clean"):');
-		for (const store of stores) around.print(`  ${store.name.padEnd(10)} ${store.note}  ${store.folder}`);
+		for (const store of stores)
+			around.print(`  ${store.name.padEnd(10)} ${store.note}  ${store.folder}`);
 		return failed ? 1 : 0;
 	},
 };
@@ -67,7 +71,12 @@ async function examine(): Promise<Finding[]> {
 function checkNode(): Finding {
 	const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 	const ok = major > 22 || (major === 22 && minor >= 19);
-	return { name: "Node.js", ok, required: true, note: `${process.version}${ok ? "" : ": 22.19 or newer is needed"}` };
+	return {
+		name: "Node.js",
+		ok,
+		required: true,
+		note: `${process.version}${ok ? "" : ": 22.19 or newer is needed"}`,
+	};
 }
 
 /** Reads pi's version from its package.json: importing pi itself takes a second. */
@@ -76,10 +85,16 @@ function checkPi(): Finding {
 	try {
 		let folder = dirname(fileURLToPath(import.meta.resolve("@earendil-works/pi-coding-agent")));
 		while (!existsSync(join(folder, "package.json"))) folder = dirname(folder);
-		const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string };
+		const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+			version: string;
+		};
 		return { ...finding, ok: true, note: manifest.version };
 	} catch {
-		return { ...finding, ok: false, note: "not installed beside pi-strata: fine when pi itself loads the extension" };
+		return {
+			...finding,
+			ok: false,
+			note: "not installed beside pi-strata: fine when pi itself loads the extension",
+		};
 	}
 }
 

@@ -31,7 +31,10 @@ export async function main(argv: string[], around: Surroundings): Promise<number
 function find(word: string, around: Surroundings): Command | undefined {
 	const command = commands.find(({ name }) => name === word);
 	if (command) return command;
-	const close = nearest(word, commands.map(({ name }) => name));
+	const close = nearest(
+		word,
+		commands.map(({ name }) => name),
+	);
 	const hint = close ? `did you mean "${close}"?` : 'see "strata --help"';
 	around.complain(`strata: unknown command "${word}"; ${hint}`);
 	return undefined;
@@ -123,6 +126,8 @@ function isEntryPoint(): boolean {
 
 if (isEntryPoint()) {
 	// A reader that went away (strata doctor | head -1) ends the output, not with a stack trace.
-	process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+	process.stdout.on("error", (error: NodeJS.ErrnoException) =>
+		process.exit(error.code === "EPIPE" ? 0 : 1),
+	);
 	process.exitCode = await main(process.argv.slice(2), atTerminal());
 }

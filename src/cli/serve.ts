@@ -8,7 +8,9 @@ export const serve: Command = {
 	usage: "",
 	options: {},
 	async run(_options, _words, around) {
-		around.print("The session server is not part of this version yet. What works today runs inside pi:");
+		around.print(
+			"The session server is not part of this version yet. What works today runs inside pi:",
+		);
 		around.print("");
 		around.print("  pi install <folder of this clone>     then, in pi: /strata");
 		around.print("");

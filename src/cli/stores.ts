@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { opendir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../core/config.ts";
-import { configuredFolder, projectRoot } from "../core/places.ts";
+import { readCacheFolder } from "../readcache/index.ts";
 
 /** A folder pi-strata writes to and can do without: everything in it is made again when needed. */
 export interface Store {
@@ -26,10 +26,7 @@ export function knownStores(config: Config, cwd: string): Store[] {
 	return [
 		{
 			name: "readcache",
-			folder: configuredFolder(
-				config.readcache.storeDir || join(".pi", "readcache"),
-				projectRoot(cwd),
-			),
+			folder: readCacheFolder(config.readcache, cwd),
 			loss: "the next changed file is sent whole instead of as a diff",
 		},
 	];
@@ -41,7 +38,13 @@ export async function measureStore(store: Store): Promise<MeasuredStore> {
 	if (state === "absent") return { ...store, state, files: 0, bytes: 0, note: "empty" };
 	const { files, bytes } = await sizeOf(store.folder);
 	const size = `${files} files, ${formatBytes(bytes)}`;
-	return { ...store, state, files, bytes, note: state === "ours" ? size : `${size}, not made by pi-strata` };
+	return {
+		...store,
+		state,
+		files,
+		bytes,
+		note: state === "ours" ? size : `${size}, not made by pi-strata`,
+	};
 }
 
 async function stateOf(store: Store): Promise<MeasuredStore["state"]> {

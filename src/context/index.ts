@@ -5,8 +5,8 @@
 export {
 	type ContextItem,
 	type ContextLog,
-	createLedger,
 	type CustomItem,
+	createLedger,
 	type Ledger,
 	type LedgerOptions,
 	type ToolResultItem,

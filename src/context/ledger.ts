@@ -99,7 +99,8 @@ export function createLedger({ returnedHash }: LedgerOptions = {}): Ledger {
 			if (item.text !== item.returned) return { visible: false, why: "edited" };
 			if (item.text === undefined) return { visible: false, why: "not-text" };
 			if (!isAsReturned(item, item.text)) return { visible: false, why: "rewritten" };
-			if (observation?.sessionId !== state.sessionId) return { visible: true, position: item.order };
+			if (observation?.sessionId !== state.sessionId)
+				return { visible: true, position: item.order };
 			const siblings = state.resultsByCall.get(item.toolCallId) ?? [];
 			const sent = observation.resultsOf(item.toolCallId);
 			if (sent.length === 0) return { visible: false, why: "not-sent" };
@@ -152,7 +153,8 @@ function advance(state: State, source: SessionSource): State {
 	if (state.sessionId === sessionId && state.leafId === leafId && leafId !== null) return state;
 	const grown = state.sessionId === sessionId && state.leafId !== null;
 	const fresh = grown ? entriesSince(source, state.leafId as string) : undefined;
-	if (!fresh?.every((entry) => append(state, entry, contentOf(entry)))) return rebuild(state, source);
+	if (!fresh?.every((entry) => append(state, entry, contentOf(entry))))
+		return rebuild(state, source);
 	state.leafId = leafId;
 	return state;
 }
@@ -208,7 +210,11 @@ function noteCalls(state: State, content: unknown): void {
 	}
 }
 
-function addResult(state: State, entry: SessionEntry & { type: "message" }, content: unknown): void {
+function addResult(
+	state: State,
+	entry: SessionEntry & { type: "message" },
+	content: unknown,
+): void {
 	const { message } = entry;
 	if (message.role !== "toolResult") return;
 	const returned = textOf(message.content);

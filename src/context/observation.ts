@@ -37,7 +37,8 @@ function scan(messages: readonly unknown[], toolCallId: string): SentResult[] {
 	const results: SentResult[] = [];
 	for (let position = 0; position < messages.length; position++) {
 		const message = messages[position] as { toolCallId?: unknown; content?: unknown } | null;
-		if (message?.toolCallId === toolCallId) results.push({ position, text: textOf(message.content) });
+		if (message?.toolCallId === toolCallId)
+			results.push({ position, text: textOf(message.content) });
 	}
 	return results;
 }

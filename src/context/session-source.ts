@@ -25,7 +25,10 @@ export function activeEntries(source: SessionSource): ActiveEntry[] {
  * The entries between `ancestorId` and the leaf, oldest first; `undefined` when the ancestor is not above the leaf
  * (the user went elsewhere in the tree) or the source cannot look entries up.
  */
-export function entriesSince(source: SessionSource, ancestorId: string): SessionEntry[] | undefined {
+export function entriesSince(
+	source: SessionSource,
+	ancestorId: string,
+): SessionEntry[] | undefined {
 	if (!source.getEntry) return undefined;
 	const fresh: SessionEntry[] = [];
 	for (let id = source.getLeafId(); id !== ancestorId; ) {

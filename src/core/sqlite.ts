@@ -25,7 +25,9 @@ export async function openDatabase(path: string, migrations: Migration[]): Promi
 			database.close();
 			return { kind: "newer", message: newerMessage(path, version, migrations.length) };
 		}
-		database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON");
+		database.exec(
+			"PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON",
+		);
 		migrate(database, migrations);
 		return { kind: "open", database };
 	} catch (error) {
@@ -35,7 +37,9 @@ export async function openDatabase(path: string, migrations: Migration[]): Promi
 }
 
 /** Whether this host has `node:sqlite` with full-text search, and if not, why. */
-export async function sqliteSupport(): Promise<{ ok: true; version: string } | { ok: false; why: string }> {
+export async function sqliteSupport(): Promise<
+	{ ok: true; version: string } | { ok: false; why: string }
+> {
 	const sqlite = await loadSqlite();
 	if (!sqlite) return { ok: false, why: NO_SQLITE };
 	const database = new sqlite.DatabaseSync(":memory:");

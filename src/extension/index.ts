@@ -1,51 +1,69 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { getAgentDir } from "@earendil-works/pi-coding-agent";
-import { type LoadedConfig, loadConfig } from "../core/config.ts";
+import { type Config, type LoadedConfig, loadConfig } from "../core/config.ts";
+import { createReadCacheSystem } from "./read-cache.ts";
 import { createReport } from "./report.ts";
 import { type System, statusLine, systemsTable } from "./system.ts";
 
 /**
  * The pi extension: composes the systems of pi-strata. Pi runs this function again for every session of a process,
  * so all state lives in this closure. Nothing is started here (pi may load an extension without a session): systems
- * start at `session_start` and stop at `session_shutdown`.
+ * start at `session_start` or on first use, and stop at `session_shutdown`.
  */
 export default function strata(pi: ExtensionAPI): void {
 	const report = createReport(pi);
+	let loaded: { cwd: string; config: LoadedConfig } | undefined;
+	let running = false;
+
 	const systems: System[] = [
-		planned("read cache"),
+		createReadCacheSystem({ pi, report, configFor, otherReadOwner }),
 		planned("paging"),
 		planned("kota"),
 		planned("pruning"),
 		planned("tiers"),
 	];
-	let running: { loaded: LoadedConfig } | undefined;
 
 	pi.on("session_start", async (_event, ctx) => {
 		await stop();
-		const loaded = loadConfig({ agentDir: getAgentDir(), cwd: ctx.cwd });
-		running = { loaded };
-		for (const system of systems) await system.start?.({ config: loaded.config, ctx });
-		showState(ctx, loaded);
+		running = true;
+		loaded = undefined;
+		const { warnings } = load(ctx);
+		for (const system of systems) await system.start?.({ ctx });
+		ctx.ui.setStatus("strata", statusLine(systems));
+		const [first, ...more] = warnings;
+		if (first === undefined) return;
+		const rest = more.length > 0 ? ` (and ${more.length} more: see /strata)` : "";
+		ctx.ui.notify(`pi-strata: ${first}${rest}`, "warning");
 	});
 	pi.on("session_shutdown", stop);
 
 	pi.registerCommand("strata", {
 		description: "Show which systems of pi-strata are on, and why",
-		handler: async (_args, ctx) => report(ctx, systemsTable(systems, running?.loaded.warnings ?? [])),
+		handler: async (_args, ctx) => report(ctx, systemsTable(systems, load(ctx).warnings)),
 	});
 
-	function showState(ctx: ExtensionContext, { warnings }: LoadedConfig): void {
-		ctx.ui.setStatus("strata", statusLine(systems));
-		const [first] = warnings;
-		if (first === undefined) return;
-		const more = warnings.length > 1 ? ` (and ${warnings.length - 1} more: see /strata)` : "";
-		ctx.ui.notify(`pi-strata: ${first}${more}`, "warning");
+	function load(ctx: ExtensionContext): LoadedConfig {
+		if (loaded?.cwd !== ctx.cwd) {
+			loaded = { cwd: ctx.cwd, config: loadConfig({ agentDir: getAgentDir(), cwd: ctx.cwd }) };
+		}
+		return loaded.config;
+	}
+
+	function configFor(ctx: ExtensionContext): Config {
+		return load(ctx).config;
+	}
+
+	/** Of several extensions that register `read`, pi takes the first loaded. Ours is found by its `/strata` command. */
+	function otherReadOwner(): string | undefined {
+		const owner = pi.getAllTools().find((tool) => tool.name === "read")?.sourceInfo;
+		const own = pi.getCommands().find((command) => command.name === "strata")?.sourceInfo;
+		return owner && own && owner.path !== own.path ? owner.path : undefined;
 	}
 
 	/** Safe to call when nothing runs, and twice. */
 	async function stop(): Promise<void> {
 		if (!running) return;
-		running = undefined;
+		running = false;
 		for (const system of systems.toReversed()) await system.stop?.();
 	}
 }

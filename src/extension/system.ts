@@ -1,5 +1,4 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { Config } from "../core/config.ts";
 
 /** What one of the five systems tells the composition root. */
 export interface System {
@@ -8,7 +7,7 @@ export interface System {
 	/** On or off, and why, in words for the user. Called at any time after `start`. */
 	status(): { on: boolean; why: string };
 	/** Called once per session, before its first prompt. */
-	start?(session: { config: Config; ctx: ExtensionContext }): void | Promise<void>;
+	start?(session: { ctx: ExtensionContext }): void | Promise<void>;
 	/** Closes whatever `start` or later use opened. Called at most once per `start`. */
 	stop?(): void | Promise<void>;
 }

@@ -1,6 +1,6 @@
 /** Applies a unified diff exactly: no fuzz, no offsets, every count and every line checked. */
 import { runAtOnce, type Steps } from "./slices.ts";
-import { noFinalNewline } from "./split-lines.ts";
+import { NO_FINAL_NEWLINE } from "./split-lines.ts";
 
 /**
  * The text that `diffText` makes of `base`. Accepts what `unifiedDiff` writes: one file, hunk headers with
@@ -94,9 +94,9 @@ function createRows(diffText: string) {
 		/** Passes over the note that the row before has no newline in its text, if it is there. */
 		skipNote(): boolean {
 			if (diffText[at] !== "\\") return false;
-			if (!diffText.startsWith(`${noFinalNewline}\n`, at)) return false;
+			if (!diffText.startsWith(`${NO_FINAL_NEWLINE}\n`, at)) return false;
 			row++;
-			at += noFinalNewline.length + 1;
+			at += NO_FINAL_NEWLINE.length + 1;
 			return true;
 		},
 	};

@@ -36,7 +36,7 @@ export interface Aids {
 
 /** Decides how to answer a read. Whatever cannot be proven ends in `plain`. */
 export async function decide(request: Request, aids: Aids): Promise<Decision> {
-	const { hash, lines, range, window, knowledge } = request;
+	const { lines, range, window, knowledge } = request;
 	const { segments } = knowledge;
 	const isFull = range.start === 1 && range.end === lines.count;
 	if (within(segments, range).length === 0) {
@@ -51,8 +51,14 @@ export async function decide(request: Request, aids: Aids): Promise<Decision> {
 		// A full answer also says where the file ends: a base that went on behind is not the same file.
 		if (same.kind === "same" && !(isFull && same.elsewhere && endsDiffer(request))) {
 			return isFull
-				? marker({ kind: "unchanged", base: hash })
-				: marker({ kind: "unchanged_range", range, elsewhere: same.elsewhere, cut: false, base: same.base });
+				? marker({ kind: "unchanged", base: same.base })
+				: marker({
+						kind: "unchanged_range",
+						range,
+						elsewhere: same.elsewhere,
+						cut: false,
+						base: same.base,
+					});
 		}
 	}
 
@@ -136,8 +142,5 @@ async function tryDiff({ knowledge }: Request, aids: Aids): Promise<Decision | u
 function editsStand({ lines, knowledge }: Request): boolean {
 	if (knowledge.edits.length === 0) return true;
 	const text = lines.bytes.toString("utf8");
-	return knowledge.edits.every(
-		({ present, absent }) =>
-			present.every((part) => text.includes(part)) && absent.every((part) => !text.includes(part)),
-	);
+	return knowledge.edits.every((edit) => edit.stands(text));
 }

@@ -14,7 +14,9 @@ export interface History {
 	viewsOf(source: SessionSource, pathKey: string): { meta: Metadata; item: ToolResultItem }[];
 }
 
-type Recorded = Exclude<FileEvent, { kind: "view" }> | { kind: "view"; meta: Metadata; item: ToolResultItem };
+type Recorded =
+	| Exclude<FileEvent, { kind: "view" }>
+	| { kind: "view"; meta: Metadata; item: ToolResultItem };
 
 /** Follows the ledger's log; what was gone through once is not gone through again. */
 export function createHistory(ledger: Ledger, cwd: string): History {
@@ -25,7 +27,8 @@ export function createHistory(ledger: Ledger, cwd: string): History {
 	return {
 		eventsOf: (source, pathKey) => recorded(source, pathKey).map(toEvent),
 		paths: (source) => [...advance(source).keys()],
-		viewsOf: (source, pathKey) => recorded(source, pathKey).filter((event) => event.kind === "view"),
+		viewsOf: (source, pathKey) =>
+			recorded(source, pathKey).filter((event) => event.kind === "view"),
 	};
 
 	function recorded(source: SessionSource, pathKey: string): Recorded[] {
@@ -55,7 +58,8 @@ export function createHistory(ledger: Ledger, cwd: string): History {
 		const meta = parseMetadata(item.details);
 		if (meta && !item.isError) {
 			// A marker shows nothing, whatever became of it.
-			if (!isDerived(meta.mode) || meta.mode === "diff") add(meta.pathKey, { kind: "view", meta, item });
+			if (!isDerived(meta.mode) || meta.mode === "diff")
+				add(meta.pathKey, { kind: "view", meta, item });
 			return;
 		}
 		const path = meta?.pathKey ?? property(item.input, "path");
@@ -121,24 +125,35 @@ function startsOver(event: Recorded): boolean {
 
 /** What the model believes about the file after its own `edit` or `write`; unknown forms leave nothing to rely on. */
 function editOf({ toolName, input }: ToolResultItem): Recorded {
-	const content = property(input, "content");
 	if (toolName === "write") {
-		return typeof content === "string" ? { kind: "edit", present: [content], absent: [] } : { kind: "untracked" };
+		const content = property(input, "content");
+		if (typeof content !== "string") return { kind: "untracked" };
+		return { kind: "edit", stands: (text) => text === content };
 	}
 	const list = property(input, "edits");
-	const edits: unknown[] = Array.isArray(list) ? list : [input];
-	const present: string[] = [];
-	const absent: string[] = [];
-	for (const edit of edits) {
-		const oldText = property(edit, "oldText");
-		const newText = property(edit, "newText");
-		if (typeof oldText !== "string" || typeof newText !== "string") return { kind: "untracked" };
-		if (newText === "") absent.push(oldText);
-		else present.push(newText);
-	}
-	return { kind: "edit", present, absent };
+	const edits = (Array.isArray(list) ? list : [input]).map((edit) => ({
+		oldText: property(edit, "oldText"),
+		newText: property(edit, "newText"),
+	}));
+	if (!edits.every(isReplacement)) return { kind: "untracked" };
+	return { kind: "edit", stands: (text) => edits.every((edit) => isDone(edit, text)) };
+}
+
+interface Replacement {
+	oldText: string;
+	newText: string;
+}
+
+function isReplacement(edit: { oldText: unknown; newText: unknown }): edit is Replacement {
+	return typeof edit.oldText === "string" && typeof edit.newText === "string";
+}
+
+function isDone({ oldText, newText }: Replacement, text: string): boolean {
+	return newText === "" ? !text.includes(oldText) : text.includes(newText);
 }
 
 function property(value: unknown, key: string): unknown {
-	return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+	return typeof value === "object" && value !== null
+		? (value as Record<string, unknown>)[key]
+		: undefined;
 }

@@ -1,10 +1,10 @@
 /** Lines as numbers: equal lines get equal numbers, so that comparing them costs the same at any length. */
 import type { Steps } from "./slices.ts";
 
-const linesPerStep = 2048;
+const LINES_PER_STEP = 2048;
 // Per line, in units of `Steps`.
-const unitsToCompare = 8;
-const unitsToIntern = 40;
+const UNITS_TO_COMPARE = 8;
+const UNITS_TO_INTERN = 40;
 
 /**
  * Two texts between their common first and last lines, with one number for each distinct line.
@@ -26,13 +26,13 @@ export function* internLines(
 	const shorter = Math.min(base.length, current.length);
 	let start = 0;
 	for (; start < shorter && base[start] === current[start]; start++) {
-		if (start % linesPerStep === linesPerStep - 1) yield linesPerStep * unitsToCompare;
+		if (start % LINES_PER_STEP === LINES_PER_STEP - 1) yield LINES_PER_STEP * UNITS_TO_COMPARE;
 	}
 	let baseEnd = base.length;
 	let currentEnd = current.length;
 	for (; baseEnd > start && currentEnd > start; baseEnd--, currentEnd--) {
 		if (base[baseEnd - 1] !== current[currentEnd - 1]) break;
-		if (baseEnd % linesPerStep === 0) yield linesPerStep * unitsToCompare;
+		if (baseEnd % LINES_PER_STEP === 0) yield LINES_PER_STEP * UNITS_TO_COMPARE;
 	}
 	const ids = new Map<string, number>();
 	return {
@@ -100,7 +100,7 @@ function* internRange(
 			ids.set(line, id);
 		}
 		interned[i - start] = id;
-		units += unitsToIntern + (line.length >> 1);
+		units += UNITS_TO_INTERN + (line.length >> 1);
 		if (units < 50_000) continue;
 		yield units;
 		units = 0;

@@ -9,8 +9,8 @@ export type FileEvent =
 	| { kind: "untracked" }
 	/** The user or the model wants these lines afresh. */
 	| { kind: "refresh"; scope: LineRange | "full" }
-	/** The model itself changed the file and believes these texts to be in it, and those gone. */
-	| { kind: "edit"; present: string[]; absent: string[] };
+	/** The model itself changed the file. `stands` tells whether a text of the file still has its change. */
+	| { kind: "edit"; stands(text: string): boolean };
 
 /** Whether the model has the view's text before it, where in the request, or why not. */
 export type Seen = { visible: true; position: number } | { visible: false; why: string };
@@ -29,7 +29,7 @@ export interface Knowledge {
 	/** In line order, not overlapping. */
 	segments: Segment[];
 	/** The model's own edits since the oldest view that counts. */
-	edits: { present: string[]; absent: string[] }[];
+	edits: { stands(text: string): boolean }[];
 	/** Why older knowledge was given up, if it was. */
 	lost?: string;
 }

@@ -22,7 +22,7 @@ export interface Change {
 }
 
 /** How much work a diff may take by default, in units of `Steps`: about 100 ms, which no ordinary edit takes. */
-export const defaultDiffBudget = 20_000_000;
+export const DEFAULT_DIFF_BUDGET = 20_000_000;
 
 /** Options of `diffLines`: `budget` is in units of `Steps`, an aborted `signal` makes it throw. */
 export interface DiffLinesOptions {
@@ -50,7 +50,7 @@ function* diffSteps(
 /** The changes between interned texts, with the indices of the whole texts. */
 export function* diffInterned(
 	lines: InternedLines,
-	budget: number = defaultDiffBudget,
+	budget: number = DEFAULT_DIFF_BUDGET,
 ): Steps<Change[]> {
 	const { base, current } = lines;
 	const keptBase = new Uint8Array(base.length);

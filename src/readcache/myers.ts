@@ -12,9 +12,9 @@ export interface Budget {
 
 /**
  * Edits looked for from each end before a run is cut at the best point reached. Results are minimal up to
- * twice as many edits; beyond that, time stays proportional to `maxEdits` times the number of lines.
+ * twice as many edits; beyond that, time stays proportional to `MAX_EDITS` times the number of lines.
  */
-const maxEdits = 256;
+const MAX_EDITS = 256;
 
 /**
  * Calls `keep` for each pair of lines of a common subsequence, in no particular order.
@@ -86,7 +86,7 @@ function* splitBox(
 	restart(backward);
 	let meeting: [number, number] | undefined;
 	let unreported = 0;
-	for (let edits = 1; !meeting && edits <= maxEdits && budget.left > 0; edits++) {
+	for (let edits = 1; !meeting && edits <= MAX_EDITS && budget.left > 0; edits++) {
 		let units = advance(forward, box, 1);
 		if (odd) meeting = meetingPoint(forward, backward, box, 1);
 		if (!meeting) units += advance(backward, box, -1);

@@ -6,14 +6,14 @@
  */
 
 /**
- * A computation that yields the units of work done since its last yield, about every 50,000 units.
- * A unit is 2 to 5 ns in compiled code, ten times that in the first milliseconds of a process.
+ * A computation that yields the units of work done since its last yield: every 50,000 units, or after each
+ * pass over the lines. A unit is 2 to 5 ns in compiled code, ten times that in the first milliseconds.
  */
 export type Steps<T> = Generator<number, T, void>;
 
 // Units are what makes pauses reproducible; the clock covers code not yet compiled and busy machines.
-const unitsPerSlice = 1_500_000;
-const msPerSlice = 8;
+const UNITS_PER_SLICE = 1_500_000;
+const MS_PER_SLICE = 8;
 
 /**
  * Runs the steps, giving the event loop a turn between slices of a few milliseconds.
@@ -30,7 +30,7 @@ export async function runInSlices<T>(steps: Steps<T>, signal?: AbortSignal): Pro
 		units += step.value;
 		if (units - unitsAtLook < 20_000) continue;
 		unitsAtLook = units;
-		if (units < unitsPerSlice && performance.now() - start < msPerSlice) continue;
+		if (units < UNITS_PER_SLICE && performance.now() - start < MS_PER_SLICE) continue;
 		await new Promise((resolve) => setImmediate(resolve));
 		units = 0;
 		unitsAtLook = 0;

@@ -2,10 +2,10 @@
 import type { Steps } from "./slices.ts";
 
 /** What unified diffs print below a last line that does not end with a newline. */
-export const noFinalNewline = "\\ No newline at end of file";
+export const NO_FINAL_NEWLINE = "\\ No newline at end of file";
 
-const linesPerStep = 2048;
-const unitsToSplit = 15; // per line, see `Steps`
+const LINES_PER_STEP = 2048;
+const UNITS_TO_SPLIT = 15; // per line, see `Steps`
 
 /**
  * The lines of a text without their newlines. Only "\n" separates: CR, U+0085, U+2028 and U+2029 stay in the
@@ -21,11 +21,11 @@ export function* splitLines(text: string): Steps<string[]> {
 	for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", start)) {
 		lines.push(text.slice(start, end));
 		start = end + 1;
-		if (lines.length % linesPerStep !== 0) continue;
-		yield linesPerStep * unitsToSplit + ((start - reported) >> 3);
+		if (lines.length % LINES_PER_STEP !== 0) continue;
+		yield LINES_PER_STEP * UNITS_TO_SPLIT + ((start - reported) >> 3);
 		reported = start;
 	}
-	if (start < text.length) lines.push(`${text.slice(start)}\n${noFinalNewline}`);
-	yield (lines.length % linesPerStep) * unitsToSplit + ((text.length - reported) >> 3);
+	if (start < text.length) lines.push(`${text.slice(start)}\n${NO_FINAL_NEWLINE}`);
+	yield (lines.length % LINES_PER_STEP) * UNITS_TO_SPLIT + ((text.length - reported) >> 3);
 	return lines;
 }

@@ -1,0 +1,146 @@
+import {
+	createReadToolDefinition,
+	DEFAULT_MAX_BYTES,
+	DEFAULT_MAX_LINES,
+	type ExtensionAPI,
+	type ExtensionContext,
+} from "@earendil-works/pi-coding-agent";
+import { Type } from "typebox";
+import { createLedger } from "../context/index.ts";
+import type { Config } from "../core/config.ts";
+import type { ObjectStore } from "../core/object-store.ts";
+import {
+	createReadCache,
+	createReadCacheStore,
+	formatStatus,
+	INVALIDATION_ENTRY,
+	invalidationFor,
+	parseRefreshCall,
+	parseRefreshCommand,
+	type ReadCache,
+	type RefreshRequest,
+	returnedHash,
+	statusOf,
+} from "../readcache/index.ts";
+import { plainRead, type ReadDefinition } from "./plain-read.ts";
+import type { Report } from "./report.ts";
+import type { System } from "./system.ts";
+
+/** What the read cache needs of the composition root. */
+export interface ReadCacheSurroundings {
+	pi: ExtensionAPI;
+	report: Report;
+	/** The configuration in force for a session. */
+	configFor(ctx: ExtensionContext): Config;
+	/** Who owns `read`, when it is somebody else. */
+	otherReadOwner(): string | undefined;
+}
+
+/** Puts the read cache into pi: the `read` tool, its refresh tool, and two commands. */
+export function createReadCacheSystem(surroundings: ReadCacheSurroundings): System {
+	const { pi, report, configFor, otherReadOwner } = surroundings;
+	const ledger = createLedger({ returnedHash });
+	let open:
+		| { cache: ReadCache; store: ObjectStore; settings: Config["readcache"]; cwd: string }
+		| undefined;
+
+	pi.on("context_with_system", (event, ctx) => {
+		ledger.observe(ctx.sessionManager, event.messages);
+	});
+
+	const piRead = createReadToolDefinition(process.cwd());
+	pi.registerTool<ReadDefinition["parameters"], unknown>({
+		...(piRead as object as Parameters<
+			typeof pi.registerTool<ReadDefinition["parameters"], unknown>
+		>[0]),
+		execute: async (toolCallId, params, signal, onUpdate, ctx) => {
+			const call = { ...params, toolCallId, signal };
+			const result = await session(ctx).cache.read(
+				call,
+				ctx.sessionManager,
+				plainRead(ctx, onUpdate as never),
+			);
+			return result as never;
+		},
+	});
+
+	pi.registerTool({
+		name: "readcache_refresh",
+		label: "readcache_refresh",
+		description:
+			"Make the next read of a file, or of some of its lines, return the full text even if it is unchanged since an earlier read.",
+		parameters: Type.Object({
+			path: Type.String({ description: "Path to the file (relative or absolute)" }),
+			offset: Type.Optional(Type.Number({ description: "First line to refresh (1-indexed)" })),
+			limit: Type.Optional(Type.Number({ description: "Number of lines to refresh" })),
+		}),
+		execute: async (_toolCallId, params, _signal, _onUpdate, ctx) => {
+			const text = await refresh(() => parseRefreshCall(params), ctx);
+			return { content: [{ type: "text", text }], details: undefined };
+		},
+	});
+
+	pi.registerCommand("readcache-refresh", {
+		description: "Read a file afresh next time: /readcache-refresh <path> [start-end]",
+		handler: async (args, ctx) => {
+			const text = await refresh(() => parseRefreshCommand(args), ctx).catch(
+				(error: Error) => error.message,
+			);
+			report(ctx, text);
+		},
+	});
+
+	pi.registerCommand("readcache-status", {
+		description: "Show what the read cache knows, served and saved in this context",
+		handler: async (_args, ctx) => {
+			const { cache, store, settings } = session(ctx);
+			await cache.settle();
+			const source = ctx.sessionManager;
+			const shown = { mode: settings.mode, store: await store.stats() };
+			report(ctx, formatStatus(statusOf(cache, source, ledger.log(source), shown)));
+		},
+	});
+
+	return {
+		name: "read cache",
+		status() {
+			const owner = otherReadOwner();
+			if (owner) return { on: false, why: `stepped back: the read tool belongs to ${owner}` };
+			const mode = open?.settings.mode ?? "on";
+			if (mode === "off") return { on: false, why: "readcache.mode is off" };
+			if (mode === "shadow")
+				return { on: true, why: "shadow: counts only, pi's own answers are served" };
+			return { on: true, why: "files in view are answered with a marker or a diff" };
+		},
+		start({ ctx }) {
+			open = undefined;
+			// In the background: nobody waits for old versions to be deleted. Failures come back as results.
+			void session(ctx).store.sweep();
+		},
+		async stop() {
+			await open?.cache.settle();
+			open = undefined;
+		},
+	};
+
+	/** The cache of the session; made on first use, since an SDK user may call a tool before any event. */
+	function session(ctx: ExtensionContext) {
+		if (open?.cwd !== ctx.cwd) {
+			const settings = configFor(ctx).readcache;
+			const store = createReadCacheStore(settings, ctx.cwd);
+			const limits = { maxLines: DEFAULT_MAX_LINES, maxBytes: DEFAULT_MAX_BYTES };
+			const cache = createReadCache({ settings, cwd: ctx.cwd, ledger, store, limits });
+			open = { cache, store, settings, cwd: ctx.cwd };
+		}
+		return open;
+	}
+
+	async function refresh(parse: () => RefreshRequest, ctx: ExtensionContext): Promise<string> {
+		const request = parse();
+		const entry = await invalidationFor(request, ctx.cwd, session(ctx).settings, Date.now());
+		pi.appendEntry(INVALIDATION_ENTRY, entry);
+		const lines =
+			entry.scopeKey === "full" ? "" : ` lines ${entry.scopeKey.slice(2).replace(":", "-")}`;
+		return `The next read of ${request.path}${lines} returns the full text.`;
+	}
+}

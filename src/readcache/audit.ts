@@ -1,0 +1,52 @@
+import type { ToolResultItem } from "../context/index.ts";
+import { applyUnified } from "./apply-unified.ts";
+import type { LineRange, Metadata } from "./metadata.ts";
+
+/**
+ * Rebuilds what the model can read of a file from nothing but the visible texts themselves, newest view of each
+ * line last, and says whether the given lines of the file are literally among it. It shares no reasoning with
+ * `decide`: shadow mode and the tests hold the one against the other.
+ */
+export function isInView(
+	visibleViews: { meta: Metadata; item: ToolResultItem }[],
+	fileText: string,
+	{ start, end }: LineRange,
+): boolean {
+	const seen = new Map<number, string>();
+	for (const { meta, item } of visibleViews) {
+		if (item.text === undefined) return false;
+		if (meta.mode === "diff") {
+			const base = joined(seen);
+			if (base === undefined) return false;
+			seen.clear();
+			place(seen, 1, applyUnified(base, diffBody(item.text)).split("\n"));
+		} else {
+			const [first, last] = meta.shown ?? [meta.rangeStart, meta.rangeEnd];
+			place(seen, first, item.text.split("\n").slice(0, last - first + 1));
+		}
+	}
+	const lines = fileText.split("\n");
+	for (let line = start; line <= end; line++) {
+		if (seen.get(line) !== lines[line - 1]) return false;
+	}
+	return true;
+}
+
+function place(seen: Map<number, string>, first: number, lines: string[]): void {
+	for (const [index, line] of lines.entries()) seen.set(first + index, line);
+}
+
+/** The known lines as one text; `undefined` when one is missing. */
+function joined(seen: Map<number, string>): string | undefined {
+	const lines: string[] = [];
+	for (let line = 1; line <= seen.size; line++) {
+		const text = seen.get(line);
+		if (text === undefined) return undefined;
+		lines.push(text);
+	}
+	return lines.join("\n");
+}
+
+function diffBody(text: string): string {
+	return text.slice(text.indexOf("\n") + 1);
+}

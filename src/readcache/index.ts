@@ -1,0 +1,22 @@
+/**
+ * The read cache: a file the model provably still has in view is answered with a marker or a small diff. Every
+ * doubt ends in pi's own answer.
+ */
+export { returnedHash } from "./history.ts";
+export { INVALIDATION_ENTRY, type Invalidation } from "./invalidation.ts";
+export {
+	createReadCache,
+	type PlainRead,
+	type ReadCache,
+	type ReadCacheOptions,
+	type ReadCall,
+	type ReadResult,
+} from "./read-cache.ts";
+export {
+	invalidationFor,
+	parseRefreshCall,
+	parseRefreshCommand,
+	type RefreshRequest,
+} from "./refresh.ts";
+export { formatStatus, type Status, statusOf } from "./status.ts";
+export { createReadCacheStore, readCacheFolder } from "./store.ts";

@@ -1,0 +1,328 @@
+import type { Ledger, SessionSource } from "../context/index.ts";
+import type { Config } from "../core/config.ts";
+import { type Hash, hashBytes } from "../core/hash.ts";
+import { type Lines, linesOf } from "../core/lines.ts";
+import type { ObjectStore } from "../core/object-store.ts";
+import { isInView } from "./audit.ts";
+import { type Decision, decide, type Request } from "./decide.ts";
+import { createHistory, type History } from "./history.ts";
+import { knowledgeOf } from "./knowledge.ts";
+import {
+	changedElsewhereMarker,
+	diffHeader,
+	unchangedMarker,
+	unchangedRangeMarker,
+} from "./markers.ts";
+import { type Metadata, type Mode, scopeKeyOf } from "./metadata.ts";
+import { checkShorthand, parseShorthand, pathCandidates } from "./read-path.ts";
+import { firstExisting, readTextFile, type TextFile } from "./text-file.ts";
+import { unifiedDiff } from "./unified.ts";
+import { continuationLine, type WindowLimits, windowOf } from "./window.ts";
+
+/** A call of the `read` tool. */
+export interface ReadCall {
+	toolCallId: string;
+	path: string;
+	offset?: number | undefined;
+	limit?: number | undefined;
+	signal?: AbortSignal | undefined;
+}
+
+/** The part of a tool result that the cache looks at; whatever else pi returns stays on it. */
+export interface ReadResult {
+	content: { type: string; text?: string }[];
+	details?: unknown;
+}
+
+/** Pi's own `read`. With `bytes` it shows those instead of reading the file again. */
+export type PlainRead<R extends ReadResult> = (call: ReadCall, bytes?: Buffer) => Promise<R>;
+
+export interface ReadCacheOptions {
+	settings: Config["readcache"];
+	cwd: string;
+	ledger: Ledger;
+	store: ObjectStore;
+	/** Pi's limits for one answer. */
+	limits: WindowLimits;
+}
+
+/** What the cache has done since the session started. */
+export interface Tally {
+	/** Why pi's own answer was served, and how often. */
+	plain: Map<string, number>;
+	/** In shadow mode: what would have been served, the bytes that would have saved, and answers that would have been wrong. */
+	shadow: { served: Map<Mode, number>; savedBytes: number; unsound: number };
+}
+
+/** Answers reads from what the model provably has in view. One per session. */
+export interface ReadCache {
+	read<R extends ReadResult>(
+		call: ReadCall,
+		source: SessionSource,
+		plain: PlainRead<R>,
+	): Promise<R | ReadResult>;
+	history: History;
+	tally: Tally;
+	/** Waits for file versions that are still being stored. */
+	settle(): Promise<void>;
+}
+
+export function createReadCache(options: ReadCacheOptions): ReadCache {
+	const { settings, cwd, ledger, store, limits } = options;
+	const history = createHistory(ledger, cwd);
+	const tally: Tally = {
+		plain: new Map(),
+		shadow: { served: new Map(), savedBytes: 0, unsound: 0 },
+	};
+	const versions = createVersions(store);
+
+	return { read, history, tally, settle: versions.settle };
+
+	async function read<R extends ReadResult>(
+		call: ReadCall,
+		source: SessionSource,
+		plain: PlainRead<R>,
+	): Promise<R | ReadResult> {
+		if (settings.mode === "off" || isNested(call.toolCallId)) return plain(call);
+		const target = await locate(call, cwd);
+		const asked = await examine(target, source).catch((error) => ({ why: reasonOf(error) }));
+		if ("why" in asked) {
+			count(tally.plain, asked.why);
+			return plain(target.call);
+		}
+		const servePlain = async ({ mode, base, why }: PlainDecision): Promise<R> => {
+			count(tally.plain, why);
+			const result = await plain(target.call, asked.lines.bytes);
+			const shown = shownLines(asked, result);
+			if (!shown) {
+				count(tally.plain, "unknown-output");
+				return result;
+			}
+			versions.keep(asked.file);
+			const meta = metadata(asked, mode, { ...(base && { baseHash: base }), ...shown });
+			return { ...result, details: { ...(result.details as object | undefined), readcache: meta } };
+		};
+		const decision = await decide(asked, aidsFor(asked, target.call)).catch(
+			(error): PlainDecision => ({ kind: "plain", mode: "full", why: reasonOf(error) }),
+		);
+		throwIfAborted(call.signal);
+		if (decision.kind === "plain") return servePlain(decision);
+		if (decision.base !== asked.hash) versions.keep(asked.file);
+		if (settings.mode === "on") return answer(asked, decision, limits);
+		noteShadow(asked, decision, source);
+		return servePlain({ kind: "plain", mode: "full", why: "shadow" });
+	}
+
+	/** Everything `decide` wants to know, or why this read is pi's alone. */
+	async function examine(
+		{ call, found }: Target,
+		source: SessionSource,
+	): Promise<Asked | { why: string }> {
+		if (!isLineNumber(call.offset) || !isLineNumber(call.limit)) return { why: "odd-range" };
+		if (!found) return { why: "not-found" };
+		const file = await readTextFile(found, settings);
+		throwIfAborted(call.signal);
+		if ("why" in file) return file;
+		const { lines, hash } = file;
+		const start = call.offset ?? 1;
+		if (start > lines.count) return { why: "beyond-end" };
+		const end =
+			call.limit === undefined ? lines.count : Math.min(lines.count, start + call.limit - 1);
+		const range = { start, end };
+		const window = windowOf(lines, range, limits);
+		if (window.kind === "nothing") return { why: "line-too-long" };
+		const knowledge = knowledgeOf(history.eventsOf(source, file.pathKey));
+		return { file, lines, hash, range, window, knowledge };
+	}
+
+	function aidsFor({ file, window }: Asked, call: ReadCall) {
+		const maxBytes = Math.floor(Math.min(window.bytes, limits.maxBytes) * settings.maxDiffRatio);
+		return {
+			load: versions.load,
+			maxChain: settings.maxDiffChain,
+			diff: async (base: Lines) => {
+				if ([base, file.lines].some(isTooLargeToDiff)) return { why: "too-large-to-diff" };
+				const diff = await unifiedDiff({
+					path: call.path,
+					base: base.bytes.toString("utf8"),
+					current: file.lines.bytes.toString("utf8"),
+					maxBytes: maxBytes - diffHeader(file.lines.count, file.lines.count).length - 1,
+					signal: call.signal,
+				});
+				if (diff.kind === "not_useful") return { why: `diff-${diff.reason.replaceAll("_", "-")}` };
+				if (linesOf(Buffer.from(diff.text)).count >= limits.maxLines)
+					return { why: "diff-too-large" };
+				return { text: diff.text, changedLines: diff.changedLines };
+			},
+		};
+	}
+
+	function isTooLargeToDiff({ bytes, count }: Lines): boolean {
+		const lines = bytes.at(-1) === 10 ? count - 1 : count; // people do not count the line after the last newline
+		return bytes.length > settings.maxDiffBytes || lines > settings.maxDiffLines;
+	}
+
+	function noteShadow(asked: Asked, decision: Served, source: SessionSource): void {
+		const range = decision.kind === "unchanged_range" ? decision.range : asked.range;
+		const { served } = tally.shadow;
+		served.set(decision.kind, (served.get(decision.kind) ?? 0) + 1);
+		const { text } = answerText(asked, decision, limits);
+		tally.shadow.savedBytes += asked.window.bytes - Buffer.byteLength(text);
+		const views = history
+			.viewsOf(source, asked.file.pathKey)
+			.filter(({ item }) => ledger.visibility(item).visible);
+		const isSound =
+			decision.kind === "diff" || isInView(views, asked.lines.bytes.toString("utf8"), range);
+		if (!isSound) tally.shadow.unsound += 1;
+	}
+}
+
+type Asked = Request & { file: TextFile };
+type Served = Exclude<Decision, { kind: "plain" }>;
+type PlainDecision = Extract<Decision, { kind: "plain" }>;
+
+interface Target {
+	/** The call with a range in its path taken out of it. */
+	call: ReadCall;
+	found: { path: string; pathKey: string } | undefined;
+}
+
+/** Finds the file a call means. A path that exists as it is written wins over one with a range behind it. */
+async function locate(call: ReadCall, cwd: string): Promise<Target> {
+	const found = await firstExisting(pathCandidates(call.path, cwd));
+	const shorthand =
+		found || call.offset !== undefined || call.limit !== undefined
+			? undefined
+			: parseShorthand(call.path);
+	if (!shorthand) return { call, found };
+	const inside = await firstExisting(pathCandidates(shorthand.path, cwd));
+	if (!inside) return { call, found };
+	checkShorthand(shorthand, call.path);
+	const { path, start, end } = shorthand;
+	return { call: { ...call, path, offset: start, limit: end - start + 1 }, found: inside };
+}
+
+function answer(asked: Asked, decision: Served, limits: WindowLimits): ReadResult {
+	const { text, textHash } = answerText(asked, decision, limits);
+	const meta = metadata(asked, decision.kind, {
+		baseHash: decision.base,
+		plainBytes: asked.window.bytes,
+		...(textHash && { textHash }),
+	});
+	return { content: [{ type: "text", text }], details: { readcache: meta } };
+}
+
+function answerText(
+	{ lines, window }: Asked,
+	decision: Served,
+	limits: WindowLimits,
+): { text: string; textHash?: Hash } {
+	switch (decision.kind) {
+		case "unchanged":
+			return { text: unchangedMarker(lines.count) };
+		case "unchanged_range": {
+			const { range, elsewhere, cut } = decision;
+			const marker = elsewhere
+				? changedElsewhereMarker(range)
+				: unchangedRangeMarker(range, lines.count);
+			if (!cut || !window.cutBy) return { text: marker };
+			return { text: `${marker}\n\n${continuationLine(range, lines.count, window.cutBy, limits)}` };
+		}
+		case "diff": {
+			const text = `${diffHeader(decision.changedLines, lines.count)}\n${decision.text}`;
+			return { text, textHash: hashBytes(text) };
+		}
+	}
+}
+
+function metadata(
+	{ file, lines, hash, range }: Asked,
+	mode: Mode,
+	more: Partial<Metadata>,
+): Metadata {
+	return {
+		v: 1,
+		pathKey: file.pathKey,
+		scopeKey: scopeKeyOf(range, lines.count),
+		servedHash: hash,
+		mode,
+		totalLines: lines.count,
+		rangeStart: range.start,
+		rangeEnd: range.end,
+		bytes: lines.bytes.length,
+		...more,
+	};
+}
+
+/**
+ * Which lines pi's answer literally shows, compared with the file itself; `undefined` when the text is not what we
+ * expect of pi, and nothing may be built on it.
+ */
+function shownLines(
+	{ lines, range, window }: Asked,
+	{ content }: ReadResult,
+): Pick<Metadata, "shown" | "textHash"> | undefined {
+	const [block, ...more] = content;
+	if (block?.type !== "text" || block.text === undefined || more.length > 0) return undefined;
+	const shown = lines.slice(range.start, window.end).toString("utf8");
+	const rest = block.text.startsWith(shown) ? block.text.slice(shown.length) : undefined;
+	if (rest === undefined || (rest !== "" && !rest.startsWith("\n\n["))) return undefined;
+	const isWholeFile = rest === "" && lines.bytes.length === lines.size(range.start, window.end);
+	return {
+		shown: [range.start, window.end],
+		// The text of a whole file hashes to the file's own hash: nothing to add.
+		...(!isWholeFile && { textHash: hashBytes(block.text) }),
+	};
+}
+
+/** Earlier versions of files: in the store, or on their way there. */
+function createVersions(store: ObjectStore) {
+	const pending = new Map<Hash, Buffer>();
+	const writing = new Set<Promise<unknown>>();
+	return {
+		/** Stores a version in the background. A failure only means that a later change cannot be shown as a diff. */
+		keep({ lines, hash }: TextFile): void {
+			if (pending.has(hash)) return;
+			pending.set(hash, lines.bytes);
+			const write = store.put(lines.bytes, hash).finally(() => {
+				pending.delete(hash);
+				writing.delete(write);
+			});
+			writing.add(write);
+		},
+		async load(hash: Hash): Promise<Lines | undefined> {
+			const unwritten = pending.get(hash);
+			if (unwritten) return linesOf(unwritten);
+			const stored = await store.get(hash);
+			return stored.kind === "found" ? linesOf(stored.bytes) : undefined;
+		},
+		async settle(): Promise<void> {
+			await Promise.allSettled(writing);
+		},
+	};
+}
+
+/** Calls made by a script inside another tool (pi 1.5): a marker would become file content there. */
+function isNested(toolCallId: string): boolean {
+	return /\/\d+$/.test(toolCallId);
+}
+
+function isLineNumber(value: number | undefined): boolean {
+	return value === undefined || (Number.isSafeInteger(value) && value >= 1);
+}
+
+function count(counts: Map<string, number>, key: string): void {
+	counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+const ABORTED = "Operation aborted";
+
+function throwIfAborted(signal: AbortSignal | undefined): void {
+	if (signal?.aborted) throw new Error(ABORTED);
+}
+
+/** A fault of ours must not become the user's: pi's own answer is served. Only an abort goes through. */
+function reasonOf(error: unknown): string {
+	if (error instanceof Error && error.message === ABORTED) throw error;
+	return "internal-error";
+}

@@ -1,0 +1,136 @@
+import type { ContextLog, SessionSource } from "../context/index.ts";
+import { estimateTokens } from "../core/tokens.ts";
+import { knowledgeOf, type Segment } from "./knowledge.ts";
+import { isDerived, type Mode, parseMetadata } from "./metadata.ts";
+import type { ReadCache } from "./read-cache.ts";
+
+/** What `/readcache-status` shows, as data. */
+export interface Status {
+	mode: string;
+	/** Files of which lines are in view, with those lines. */
+	files: { path: string; lines: string }[];
+	/** Answers in the active context by mode. */
+	served: Record<Mode, number>;
+	/** Tokens that markers and diffs in the active context took less than pi's own answers would have. */
+	savedTokens: number;
+	store: { objects: number; bytes: number };
+	/** Since the session started: why pi's own answer was served. */
+	plain: [reason: string, count: number][];
+	shadow?: { served: [Mode, number][]; savedTokens: number; unsound: number };
+}
+
+/** Derives the state from the active context; only the reasons are counted live. */
+export function statusOf(
+	cache: ReadCache,
+	source: SessionSource,
+	log: ContextLog,
+	surroundings: { mode: string; store: Status["store"] },
+): Status {
+	const served: Status["served"] = {
+		full: 0,
+		unchanged: 0,
+		unchanged_range: 0,
+		diff: 0,
+		full_fallback: 0,
+	};
+	let savedBytes = 0;
+	for (const item of log.items) {
+		if (item.kind !== "toolResult" || item.toolName !== "read") continue;
+		const meta = parseMetadata(item.details);
+		if (!meta) continue;
+		served[meta.mode] += 1;
+		if (isDerived(meta.mode) && meta.plainBytes !== undefined && item.returned !== undefined) {
+			savedBytes += Math.max(0, meta.plainBytes - Buffer.byteLength(item.returned));
+		}
+	}
+	const files = cache.history.paths(source).flatMap((path) => {
+		const { segments } = knowledgeOf(cache.history.eventsOf(source, path));
+		return segments.length > 0 ? [{ path, lines: describe(segments) }] : [];
+	});
+	const { shadow } = cache.tally;
+	return {
+		...surroundings,
+		files,
+		served,
+		savedTokens: estimateTokens(savedBytes),
+		plain: [...cache.tally.plain].sort((a, b) => b[1] - a[1]),
+		...(surroundings.mode === "shadow" && {
+			shadow: {
+				served: [...shadow.served],
+				savedTokens: estimateTokens(shadow.savedBytes),
+				unsound: shadow.unsound,
+			},
+		}),
+	};
+}
+
+const MAX_FILES = 30;
+
+/** The status as text for people. */
+export function formatStatus(status: Status): string {
+	const { files, served, store, plain, shadow } = status;
+	const lines = [
+		`read cache: ${status.mode}, about ${status.savedTokens.toLocaleString("en")} tokens saved in the current context`,
+		`answers: ${Object.entries(served)
+			.map(([mode, count]) => `${mode} ${count}`)
+			.join(", ")}`,
+		`store: ${store.objects} file versions, ${(store.bytes / 1024).toFixed(1)} KB`,
+	];
+	if (shadow) {
+		const kinds = shadow.served.map(([mode, count]) => `${mode} ${count}`).join(", ") || "nothing";
+		lines.push(
+			`shadow: would have served ${kinds}; about ${shadow.savedTokens} tokens less; ${shadow.unsound} unsound`,
+		);
+	}
+	if (plain.length > 0) {
+		lines.push("pi's own answer was served because:");
+		for (const [why, count] of plain)
+			lines.push(`  ${String(count).padStart(5)}  ${EXPLANATIONS[why] ?? why}`);
+	}
+	lines.push(files.length > 0 ? "in view:" : "in view: no file");
+	for (const file of files.slice(0, MAX_FILES)) lines.push(`  ${file.path}  ${file.lines}`);
+	if (files.length > MAX_FILES) lines.push(`  … and ${files.length - MAX_FILES} more`);
+	return lines.join("\n");
+}
+
+const EXPLANATIONS: Record<string, string> = {
+	"not-seen-yet": "the file was not in view",
+	"partly-seen": "only some of the lines were in view",
+	edited: "the earlier text was pruned or edited out of the context",
+	"not-sent": "the earlier text was not in the last request",
+	altered: "another extension changed the earlier text in the request",
+	rewritten: "another extension changed the earlier result",
+	ambiguous: "several results share one call id",
+	reordered: "another extension reordered the results",
+	refreshed: "a refresh was asked for",
+	untracked: "the file was read in a way that is not followed",
+	"base-lost": "the text an earlier diff builds on is no longer in view",
+	"range-changed": "the lines changed",
+	"object-missing": "the earlier version is not in the store",
+	"chain-too-long": "too many diffs in a row",
+	"edit-undone": "an edit made by the model has been undone since",
+	"diff-too-large": "a diff would not have been smaller",
+	"too-large-to-diff": "the file is over the limits for diffs",
+	excluded: "the file is on the exclude list",
+	"not-found": "there is no such file",
+	"not-a-file": "not an ordinary file",
+	"not-text": "not UTF-8 text",
+	"too-big": "the file is over readcache.maxFileBytes",
+	"line-too-long": "a single line is over pi's limit",
+	"odd-range": "offset or limit is not a whole number ≥ 1",
+	"beyond-end": "offset is beyond the end of the file",
+	shadow: "shadow mode",
+};
+
+function describe(segments: Segment[]): string {
+	const total = segments[0]?.totalLines ?? 0;
+	const ranges: { start: number; end: number }[] = [];
+	for (const { start, end } of segments) {
+		const last = ranges.at(-1);
+		if (last && last.end + 1 === start) last.end = end;
+		else ranges.push({ start, end });
+	}
+	const [only] = ranges;
+	if (ranges.length === 1 && only?.start === 1 && only.end === total) return `all ${total} lines`;
+	return `lines ${ranges.map(({ start, end }) => `${start}-${end}`).join(", ")} of ${total}`;
+}

@@ -1,0 +1,23 @@
+import { join } from "node:path";
+import type { Config } from "../core/config.ts";
+import { createObjectStore, type ObjectStore } from "../core/object-store.ts";
+import { configuredFolder, projectRoot } from "../core/places.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Where file versions are kept: the configured folder, else `.pi/readcache` at the git root or in the working folder. */
+export function readCacheFolder({ storeDir }: Config["readcache"], cwd: string): string {
+	return configuredFolder(storeDir || join(".pi", "readcache"), projectRoot(cwd));
+}
+
+/** The store of file versions. Nothing touches the disk before its first use. */
+export function createReadCacheStore(settings: Config["readcache"], cwd: string): ObjectStore {
+	return createObjectStore({
+		folder: readCacheFolder(settings, cwd),
+		name: "readcache",
+		version: 1,
+		maxBytes: settings.storeMaxBytes,
+		maxAgeMs: settings.storeMaxAgeDays * DAY_MS,
+		maxObjectBytes: settings.maxFileBytes,
+	});
+}

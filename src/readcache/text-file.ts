@@ -1,0 +1,54 @@
+import { isUtf8 } from "node:buffer";
+import { realpath } from "node:fs/promises";
+import { matchesAny } from "../core/glob.ts";
+import { type Hash, hashBytes } from "../core/hash.ts";
+import { type Lines, linesOf } from "../core/lines.ts";
+import { readRegularFile } from "../core/regular-file.ts";
+
+/** A file the cache can speak about: ordinary text, read once. */
+export interface TextFile {
+	/** Its real path, behind all links. */
+	pathKey: string;
+	lines: Lines;
+	hash: Hash;
+}
+
+/** Why a file is left to pi. */
+export type NotEligible = {
+	why: "excluded" | "not-a-file" | "too-big" | "not-text" | "unreadable";
+};
+
+export interface Eligibility {
+	maxFileBytes: number;
+	/** Glob patterns; matched against the path asked for and against the real one. */
+	exclude: readonly string[];
+}
+
+/** The real path of the first candidate that exists. */
+export async function firstExisting(
+	candidates: string[],
+): Promise<{ path: string; pathKey: string } | undefined> {
+	for (const path of candidates) {
+		try {
+			return { path, pathKey: await realpath(path) };
+		} catch {
+			// Not there, or not reachable: pi would try its next spelling too.
+		}
+	}
+	return undefined;
+}
+
+/** Reads a file if the cache may speak about it. Never throws: what goes wrong here is pi's to report. */
+export async function readTextFile(
+	found: { path: string; pathKey: string },
+	{ maxFileBytes, exclude }: Eligibility,
+): Promise<TextFile | NotEligible> {
+	const { path, pathKey } = found;
+	if (matchesAny(exclude, pathKey) || matchesAny(exclude, path)) return { why: "excluded" };
+	const file = await readRegularFile(pathKey, maxFileBytes).catch(() => undefined);
+	if (file?.kind === "refused") return { why: file.reason };
+	if (file?.kind !== "read") return { why: "unreadable" };
+	const { bytes } = file;
+	if (!isUtf8(bytes) || bytes.includes(0)) return { why: "not-text" };
+	return { pathKey, lines: linesOf(bytes), hash: hashBytes(bytes) };
+}
