@@ -4,8 +4,8 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
-import { diffLines } from "../src/readcache/line-diff.ts";
-import { unifiedDiff } from "../src/readcache/unified.ts";
+import { diffLines } from "../src/readcache/diff/line-diff.ts";
+import { unifiedDiff } from "../src/readcache/diff/unified.ts";
 
 const lineCount = 12_000;
 const runs = 15;

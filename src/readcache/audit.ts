@@ -1,5 +1,5 @@
 import type { ToolResultItem } from "../context/index.ts";
-import { applyUnified } from "./apply-unified.ts";
+import { applyUnified } from "./diff/apply-unified.ts";
 import type { LineRange, Metadata } from "./metadata.ts";
 
 /**

@@ -16,7 +16,7 @@ import {
 import { type Metadata, type Mode, scopeKeyOf } from "./metadata.ts";
 import { checkShorthand, parseShorthand, pathCandidates } from "./read-path.ts";
 import { firstExisting, readTextFile, type TextFile } from "./text-file.ts";
-import { unifiedDiff } from "./unified.ts";
+import { unifiedDiff } from "./diff/unified.ts";
 import { continuationLine, type WindowLimits, windowOf } from "./window.ts";
 
 /** A call of the `read` tool. */

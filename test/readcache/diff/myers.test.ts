@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { matchLines } from "../../src/readcache/myers.ts";
-import { runAtOnce } from "../../src/readcache/slices.ts";
+import { matchLines } from "../../../src/readcache/diff/myers.ts";
+import { runAtOnce } from "../../../src/readcache/diff/slices.ts";
 
 function match(base: number[], current: number[], budget = Number.POSITIVE_INFINITY) {
 	const pairs: [number, number][] = [];

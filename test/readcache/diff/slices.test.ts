@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { runAtOnce, runInSlices, type Steps } from "../../src/readcache/slices.ts";
+import { runAtOnce, runInSlices, type Steps } from "../../../src/readcache/diff/slices.ts";
 
 function* work(steps: number, units: number, onStep?: (step: number) => void): Steps<string> {
 	for (let step = 0; step < steps; step++) {

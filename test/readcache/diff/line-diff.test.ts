@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { internLines, leastChangedLength } from "../../src/readcache/interned-lines.ts";
-import { type Change, diffLines } from "../../src/readcache/line-diff.ts";
-import { runAtOnce } from "../../src/readcache/slices.ts";
+import { internLines, leastChangedLength } from "../../../src/readcache/diff/interned-lines.ts";
+import { type Change, diffLines } from "../../../src/readcache/diff/line-diff.ts";
+import { runAtOnce } from "../../../src/readcache/diff/slices.ts";
 import { arbitraryLines } from "./arbitrary-text.ts";
 
 /** Rebuilds the current lines; fails unless changes are in order, apart, and all other lines equal. */

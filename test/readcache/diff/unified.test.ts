@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { applyUnified } from "../../src/readcache/apply-unified.ts";
-import { runAtOnce } from "../../src/readcache/slices.ts";
-import { splitLines } from "../../src/readcache/split-lines.ts";
+import { applyUnified } from "../../../src/readcache/diff/apply-unified.ts";
+import { runAtOnce } from "../../../src/readcache/diff/slices.ts";
+import { splitLines } from "../../../src/readcache/diff/split-lines.ts";
 import {
 	describeChanges,
 	type UnifiedDiff,
 	type UnifiedDiffInput,
 	unifiedDiff,
-} from "../../src/readcache/unified.ts";
+} from "../../../src/readcache/diff/unified.ts";
 import { arbitraryPair } from "./arbitrary-text.ts";
 
 type Options = Partial<Omit<UnifiedDiffInput, "base" | "current">>;
