@@ -2,10 +2,10 @@
  * How long a diff of a large file takes, how long it holds the event loop, and how far it is from minimal.
  * Run with `npx node bench/diff.ts`; writes `bench/results/diff.json`.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
-import { cpus } from "node:os";
 import { diffLines } from "../src/readcache/diff/line-diff.ts";
 import { unifiedDiff } from "../src/readcache/diff/unified.ts";
+import { createRandom, edited, fileOf, sourceLines } from "./sample-text.ts";
+import { median, rounded, saveResults } from "./support.ts";
 
 const lineCount = 12_000;
 const runs = 15;
@@ -17,32 +17,32 @@ interface Case {
 }
 
 const random = createRandom(42);
-const file = sourceLines(lineCount);
+const file = sourceLines(lineCount, random);
 const halves = Array.from({ length: lineCount }, (_, i) => `line ${i % (lineCount / 2)}`);
 const letters = () => Array.from({ length: lineCount }, () => (random() < 0.5 ? "a" : "b"));
 const equal = Array.from({ length: 200_000 }, () => "the same");
 const many = Array.from({ length: 200_000 }, (_, i) => `line ${i % 50_000}`);
 
 const cases: Case[] = [
-	{ name: "7 edits", base: file, current: edited(file, 7 / lineCount) },
-	{ name: "1 % edited", base: file, current: edited(file, 0.01) },
-	{ name: "10 % edited", base: file, current: edited(file, 0.1) },
-	{ name: "50 % edited", base: file, current: edited(file, 0.5) },
+	{ name: "7 edits", base: file, current: edited(file, 7 / lineCount, random) },
+	{ name: "1 % edited", base: file, current: edited(file, 0.01, random) },
+	{ name: "10 % edited", base: file, current: edited(file, 0.1, random) },
+	{ name: "50 % edited", base: file, current: edited(file, 0.5, random) },
 	{ name: "all re-indented", base: file, current: file.map((line) => `  ${line}`) },
 	{ name: "block moved", base: file, current: [...file.slice(4000), ...file.slice(0, 4000)] },
 	{ name: "disjoint", base: file, current: file.map((_, i) => `other ${i}`) },
-	{ name: "no unique lines, 10 % edited", base: halves, current: edited(halves, 0.1) },
+	{ name: "no unique lines, 10 % edited", base: halves, current: edited(halves, 0.1, random) },
 	{ name: "no unique lines, shuffled", base: halves, current: shuffled(halves) },
 	{ name: "two-letter alphabet", base: letters(), current: letters() },
 	{ name: "reversed", base: file, current: file.toReversed() },
 	{ name: "nested anchors", ...nestedAnchors() },
-	{ name: "200,000: equal lines, 1 % edited", base: equal, current: edited(equal, 0.01) },
+	{ name: "200,000: equal lines, 1 % edited", base: equal, current: edited(equal, 0.01, random) },
 	{ name: "200,000: each 4 times, shuffled", base: many, current: shuffled(many) },
 ];
 
 const results = [];
 for (const { name, base, current } of cases) {
-	const texts = { base: `${base.join("\n")}\n`, current: `${current.join("\n")}\n` };
+	const texts = { base: fileOf(base), current: fileOf(current) };
 	const input = { path: "file.ts", ...texts, maxBytes: 0.9 * Buffer.byteLength(texts.current) };
 	// The first run is cold for the first case only: the engine has compiled the code by then.
 	const gated = await measure(() => unifiedDiff(input));
@@ -62,13 +62,7 @@ for (const { name, base, current } of cases) {
 }
 console.table(results);
 
-const folder = new URL("./results/", import.meta.url);
-mkdirSync(folder, { recursive: true });
-const machine = { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length };
-writeFileSync(
-	new URL("diff.json", folder),
-	`${JSON.stringify({ ...machine, lineCount, runs, results }, null, "\t")}\n`,
-);
+saveResults("diff", { lineCount, runs, results });
 
 /** Times a task `runs` times, with a chain of immediates beside it: their largest distance is the stall. */
 async function measure<T>(task: () => Promise<T>) {
@@ -97,32 +91,9 @@ async function measure<T>(task: () => Promise<T>) {
 	return {
 		value: value as T,
 		first: rounded(times[0] as number),
-		median: rounded(times.toSorted((a, b) => a - b)[runs >> 1] as number),
+		median: rounded(median(times)),
 		longestStall: rounded(longestStall),
 	};
-}
-
-function rounded(ms: number): number {
-	return Math.round(ms * 10) / 10;
-}
-
-/** Lines like those of source code: most occur once, closing braces and empty lines often. */
-function sourceLines(count: number): string[] {
-	return Array.from({ length: count }, (_, i) => {
-		if (i % 9 === 8) return "";
-		if (i % 9 === 7) return "\t}";
-		return `\tconst value${i} = compute(input, ${Math.floor(random() * 1000)}); // step ${i}`;
-	});
-}
-
-/** Changes about the given share of lines: half replaced, a quarter removed, a quarter with one inserted. */
-function edited(lines: string[], share: number): string[] {
-	return lines.flatMap((line, i) => {
-		if (random() >= share) return [line];
-		const kind = random();
-		if (kind < 0.5) return [`${line} // changed ${i}`];
-		return kind < 0.75 ? [] : [line, `added after ${i}`];
-	});
 }
 
 function shuffled(lines: string[]): string[] {
@@ -169,15 +140,4 @@ function minimalEdits(base: string[], current: string[]): number {
 		if ((((free[i >> 5] as number) >>> (i & 31)) & 1) === 0) common++;
 	}
 	return base.length + current.length - 2 * common;
-}
-
-/** A small seeded generator (mulberry32), so that every run compares the same texts. */
-function createRandom(seed: number): () => number {
-	let state = seed;
-	return () => {
-		state = (state + 0x6d2b79f5) | 0;
-		let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-		mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-		return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-	};
 }

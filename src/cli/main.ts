@@ -60,7 +60,8 @@ function parseCommandLine(command: Command, args: string[]) {
 		try {
 			return parseArgs({ args, options, allowPositionals: true, strict: true });
 		} catch (error) {
-			throw new UsageError((error as Error).message, { cause: error });
+			// The first sentence names the option; the rest is advice about Node's own conventions.
+			throw new UsageError((error as Error).message.split(". ")[0], { cause: error });
 		}
 	})();
 	const surplus = parsed.positionals[command.maxArguments ?? 0];

@@ -5,6 +5,7 @@ import { type Lines, linesOf } from "../core/lines.ts";
 import type { ObjectStore } from "../core/object-store.ts";
 import { isInView } from "./audit.ts";
 import { type Decision, decide, type Request } from "./decide.ts";
+import { unifiedDiff } from "./diff/unified.ts";
 import { createHistory, type History } from "./history.ts";
 import { knowledgeOf } from "./knowledge.ts";
 import {
@@ -16,7 +17,6 @@ import {
 import { type Metadata, type Mode, scopeKeyOf } from "./metadata.ts";
 import { checkShorthand, parseShorthand, pathCandidates } from "./read-path.ts";
 import { firstExisting, readTextFile, type TextFile } from "./text-file.ts";
-import { unifiedDiff } from "./diff/unified.ts";
 import { continuationLine, type WindowLimits, windowOf } from "./window.ts";
 
 /** A call of the `read` tool. */

@@ -24,6 +24,6 @@ test("reads are cached", async () => {
 	await pi.command("/readcache-status");
 	await pi.command("/strata");
 	console.log(JSON.stringify(pi.reports, null, 1));
-	console.log(JSON.stringify(pi.toolResults().map(r => r.details)));
+	console.log(JSON.stringify(pi.toolResults().map((r) => r.details)));
 	expect(pi.textOf("r2")).toContain("unchanged");
 });

@@ -1,0 +1,186 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { commands, main } from "../../src/cli/main.ts";
+import { configJsonSchema } from "../../src/core/config.ts";
+import { tempDir } from "../support/temp.ts";
+
+describe("strata", () => {
+	test("without a command it lists every command and succeeds", async () => {
+		const { status, out } = await run();
+		expect(status).toBe(0);
+		for (const { name, summary } of commands) {
+			expect(out).toContain(name);
+			expect(out).toContain(summary);
+		}
+	});
+
+	test("--version prints the version of the package", async () => {
+		const manifest = JSON.parse(
+			readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
+		);
+		expect(await run("--version")).toMatchObject({ status: 0, out: manifest.version });
+	});
+
+	test("an unknown command exits 2 and names the nearest one", async () => {
+		expect(await run("docter")).toMatchObject({
+			status: 2,
+			out: "",
+			err: 'strata: unknown command "docter"; did you mean "doctor"?',
+		});
+		expect((await run("zzz")).err).toBe('strata: unknown command "zzz"; see "strata --help"');
+	});
+
+	test("an unknown option exits 2 with the usage of the command", async () => {
+		const { status, err } = await run("doctor", "--jsn");
+		expect(status).toBe(2);
+		expect(err).toContain("--jsn");
+		expect(err).toContain("usage: strata doctor [--json]");
+	});
+
+	test("a surplus argument exits 2", async () => {
+		expect(await run("doctor", "now")).toMatchObject({ status: 2 });
+	});
+
+	test.each(commands.map(({ name }) => name))(
+		"help %s and %s --help print its usage",
+		async (name) => {
+			const byHelp = await run("help", name);
+			expect(byHelp.status).toBe(0);
+			expect(byHelp.out).toContain(`usage: strata ${name}`);
+			expect(await run(name, "--help")).toEqual(byHelp);
+		},
+	);
+
+	test("schema prints the JSON Schema of the configuration", async () => {
+		expect(JSON.parse((await run("schema")).out)).toEqual(configJsonSchema());
+	});
+});
+
+describe("strata doctor", () => {
+	test("finds this machine fit", async () => {
+		const { status, out } = await run("doctor", "--json");
+		expect(status).toBe(0);
+		const { ok, findings } = JSON.parse(out);
+		expect(ok).toBe(true);
+		expect(findings).toEqual(
+			["Node.js", "pi", "SQLite", "worker threads"].map((name) =>
+				expect.objectContaining({ name, ok: true }),
+			),
+		);
+	});
+
+	test("prints each setting with its origin, and what is wrong in the files", async () => {
+		const { cwd, agentDir } = folders();
+		writeFileSync(join(agentDir, "strata.json"), '{ "prune": { "keepRecentTurns": 4 } }');
+		mkdirSync(join(cwd, ".pi"));
+		writeFileSync(join(cwd, ".pi", "strata.json"), '{ "prune": { "keepRecentTurns": "two" } }');
+		const { status, out } = await runIn({ cwd, agentDir }, "doctor");
+		expect(status).toBe(0);
+		expect(out).toMatch(/prune\.keepRecentTurns +4 +\(strata\.json\)/);
+		expect(out).toMatch(/prune\.maxToolChars +1200 +\(default\)/);
+		expect(out).toContain('prune.keepRecentTurns must be a whole number ≥ 0, got "two"');
+	});
+});
+
+describe("strata serve", () => {
+	test("is no dead end while there is no server: it prints what doctor finds", async () => {
+		const { status, out } = await run("serve");
+		expect(status).toBe(0);
+		expect(out).toContain("Settings in force");
+		expect(out).toContain("pi install");
+	});
+});
+
+describe("strata clean", () => {
+	const version = '{"store":"readcache","version":1}';
+
+	test("lists a store with its size and deletes nothing", async () => {
+		const { cwd, agentDir, store } = withStore(version);
+		const { status, out } = await runIn({ cwd, agentDir }, "clean");
+		expect(status).toBe(0);
+		expect(out).toMatch(/^readcache +2 files, 1\.0 KB/);
+		expect(out).toContain(store);
+		expect(existsSync(store)).toBe(true);
+	});
+
+	test("deletes a named store with --yes", async () => {
+		const { cwd, agentDir, store } = withStore(version);
+		expect(await runIn({ cwd, agentDir }, "clean", "--delete", "readcache", "--yes")).toMatchObject(
+			{
+				status: 0,
+				out: expect.stringContaining("deleted"),
+			},
+		);
+		expect(existsSync(store)).toBe(false);
+	});
+
+	test("asks before it deletes, and takes no for an answer", async () => {
+		const { cwd, agentDir, store } = withStore(version);
+		const questions: string[] = [];
+		const confirm = async (question: string) => questions.push(question) < 0;
+		expect(await runIn({ cwd, agentDir, confirm }, "clean", "--all")).toMatchObject({ status: 0 });
+		expect(questions).toEqual([expect.stringContaining(store)]);
+		expect(existsSync(store)).toBe(true);
+	});
+
+	test("does not delete unasked where there is no terminal", async () => {
+		const { cwd, agentDir, store } = withStore(version);
+		expect(await runIn({ cwd, agentDir }, "clean", "--all")).toMatchObject({
+			status: 2,
+			err: expect.stringContaining("--yes"),
+		});
+		expect(existsSync(store)).toBe(true);
+	});
+
+	test.each(['{"store":"other","version":1}', "not json"])(
+		"never deletes a folder whose version file is not ours: %s",
+		async (foreign) => {
+			const { cwd, agentDir, store } = withStore(foreign);
+			const { status, err } = await runIn({ cwd, agentDir }, "clean", "--all", "--yes");
+			expect(status).toBe(1);
+			expect(err).toContain("not made by pi-strata");
+			expect(existsSync(store)).toBe(true);
+		},
+	);
+
+	test("an unknown store exits 2 and names the nearest one", async () => {
+		expect(await run("clean", "--delete", "readcash")).toMatchObject({
+			status: 2,
+			err: expect.stringContaining('did you mean "readcache"?'),
+		});
+	});
+
+	function withStore(versionFile: string) {
+		const { cwd, agentDir } = folders();
+		const store = join(cwd, ".pi", "readcache");
+		mkdirSync(join(store, "objects"), { recursive: true });
+		writeFileSync(join(store, "version.json"), versionFile);
+		writeFileSync(join(store, "objects", "object"), "x".repeat(1000));
+		return { cwd, agentDir, store };
+	}
+});
+
+function folders() {
+	return { cwd: tempDir(), agentDir: tempDir() };
+}
+
+function run(...argv: string[]) {
+	return runIn(folders(), ...argv);
+}
+
+async function runIn(
+	around: { cwd: string; agentDir: string; confirm?: (question: string) => Promise<boolean> },
+	...argv: string[]
+) {
+	const out: string[] = [];
+	const err: string[] = [];
+	const status = await main(argv, {
+		cwd: around.cwd,
+		env: { PI_CODING_AGENT_DIR: around.agentDir },
+		print: (line) => out.push(line),
+		complain: (line) => err.push(line),
+		...(around.confirm && { confirm: around.confirm }),
+	});
+	return { status, out: out.join("\n"), err: err.join("\n") };
+}

@@ -1,0 +1,88 @@
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import strata from "../../src/extension/index.ts";
+import { startPi } from "../support/pi-session.ts";
+import { tempDir } from "../support/temp.ts";
+
+const extensions = [{ name: "strata", factory: strata }];
+
+describe("the extension", () => {
+	test("/strata lists each system with on or off and the reason", async () => {
+		const pi = await startPi({ extensions, mode: "rpc" });
+		await pi.command("/strata");
+		const [report] = pi.reports;
+		expect(report?.data).toMatchObject({ text: expect.stringMatching(/^on {3}read cache +\S/m) });
+		expect(report?.data).toMatchObject({
+			text: expect.stringMatching(/^off {2}paging +not part/m),
+		});
+	});
+
+	test("a report is for the person: the model never sees it", async () => {
+		const pi = await startPi({ extensions, mode: "rpc" });
+		await pi.command("/strata");
+		await pi.run("hello", ["hi"]);
+		expect(JSON.stringify(pi.lastContext())).not.toContain("pi-strata");
+	});
+
+	test("touches nothing on disk while nobody reads a file", async () => {
+		const pi = await startPi({ extensions });
+		await pi.run("hello", ["hi"]);
+		expect(readdirSync(pi.cwd)).toEqual([]);
+	});
+
+	test("a wrong setting is one warning, and only that setting falls back", async () => {
+		const agentDir = tempDir();
+		writeFileSync(
+			join(agentDir, "strata.json"),
+			'{ "readcache": { "mode": "sometimes" }, "prune": { "keepRecentTurns": "two" } }',
+		);
+		const pi = await startPi({ extensions, agentDir, mode: "rpc" });
+		expect(pi.notifications.map(({ message }) => message)).toEqual([
+			expect.stringContaining(
+				'readcache.mode must be one of "on", "shadow", "off", got "sometimes"',
+			),
+		]);
+		await pi.command("/strata");
+		expect(pi.reports[0]?.data).toMatchObject({
+			text: expect.stringContaining('prune.keepRecentTurns must be a whole number ≥ 0, got "two"'),
+		});
+	});
+
+	test.each([
+		["malformed", "{ nonsense"],
+		["huge", `{ "x": "${"y".repeat(10_000_000)}" }`],
+		[
+			"polluting",
+			'{ "__proto__": { "polluted": 1 }, "constructor": { "prototype": { "polluted": 1 } } }',
+		],
+		["of the wrong types", '{ "readcache": 7, "prune": [], "kota": null, "blobs": "x" }'],
+		["an array", "[1, 2]"],
+		["binary", "\u0000\u0001\u0002"],
+	])("a project file that is %s never throws out of the extension", async (_kind, content) => {
+		const cwd = tempDir();
+		mkdirSync(join(cwd, ".pi"));
+		writeFileSync(join(cwd, ".pi", "strata.json"), content);
+		mkdirSync(join(cwd, ".pi", "pi-kota.json")); // a folder where a file should be
+		const pi = await startPi({ extensions, cwd, mode: "rpc" });
+		pi.write("a.txt", "alpha\n");
+		await pi.run("go", [{ tool: "read", args: { path: "a.txt" }, id: "r1" }, "done"]);
+		expect(pi.textOf("r1")).toBe("alpha\n");
+		expect(pi.notifications).toHaveLength(1);
+		expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+		expect(pi.errors).toEqual([]);
+	});
+
+	test("goes on after a new session, a resume and a reload of the same process", async () => {
+		const pi = await startPi({ extensions, persist: true });
+		pi.write("a.txt", "alpha\n");
+		const read = { tool: "read", args: { path: "a.txt" } };
+		await pi.run("go", [read, "done"]);
+		await pi.newSession();
+		await pi.run("go", [{ ...read, id: "fresh" }, "done"]);
+		expect(pi.textOf("fresh")).toBe("alpha\n");
+		await pi.session.reload();
+		await pi.run("go", [{ ...read, id: "again" }, "done"]);
+		expect(pi.textOf("again")).toBe("[readcache: unchanged, 2 lines]");
+	});
+});
