@@ -29,6 +29,8 @@ export type PagingErrorCode =
 	/** a folder, device, pipe or socket */
 	| "not_a_file"
 	| "invalid_max_chars"
+	/** pages that the document does not have */
+	| "invalid_pages"
 	| "aborted";
 
 /** An error that a reader shows to whoever asked: its message names the value that was wrong and what to do. */

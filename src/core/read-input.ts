@@ -1,0 +1,71 @@
+import { property } from "./property.ts";
+
+/**
+ * `read` takes pi's own form (`path`, `offset`, `limit`) and the paging form (`uri`, `cursor`, `max_chars`). The stored
+ * call keeps the form the model wrote, so everything that looks at calls (the tool itself, the ledger, replay) folds it
+ * with this one function. What needs more than a path to continue is written as a token that is itself a path:
+ * `page:<cursor>;<max_chars>;<last_page>;<uri>`, empty where there is nothing to say.
+ */
+export interface PageToken {
+	uri: string;
+	cursor?: string;
+	maxChars?: number;
+	/** Of a PDF: the page to stop after. */
+	lastPage?: number;
+}
+
+const PREFIX = "page:";
+
+/** Writes a token. */
+export function encodePageToken({ uri, cursor = "", maxChars, lastPage }: PageToken): string {
+	return `${PREFIX}${cursor};${maxChars ?? ""};${lastPage ?? ""};${uri}`;
+}
+
+/** Whether a path is one of our tokens, well-formed or not. */
+export function isPageToken(path: string): boolean {
+	return path.startsWith(PREFIX);
+}
+
+/** Takes a token apart; `undefined` when it is none or not one that we write. */
+export function decodePageToken(path: string): PageToken | undefined {
+	const match = /^page:([^;]*);(\d*);(\d*);(.+)$/s.exec(path);
+	if (!match) return undefined;
+	const [, cursor, maxChars, lastPage, uri = ""] = match;
+	return {
+		uri,
+		...(cursor && { cursor }),
+		...(maxChars && { maxChars: Number(maxChars) }),
+		...(lastPage && { lastPage: Number(lastPage) }),
+	};
+}
+
+/** Folds the paging form into pi's form; any other input is returned as it is, the same object. */
+export function foldReadInput(input: unknown): unknown {
+	const uri = property(input, "uri");
+	const cursor = property(input, "cursor");
+	const maxChars = property(input, "max_chars");
+	if (uri === undefined && cursor === undefined && maxChars === undefined) return input;
+	const {
+		uri: _uri,
+		cursor: _cursor,
+		max_chars: _maxChars,
+		...rest
+	} = input as Record<string, unknown>;
+	const target = typeof uri === "string" ? uri : rest.path;
+	if (typeof target !== "string") return rest; // no path left: pi's own validation answers
+	if (isPageToken(target)) return { ...rest, path: withSize(target, maxChars) };
+	if (typeof cursor !== "string" && !isSize(maxChars)) return { ...rest, path: target };
+	const token: PageToken = { uri: target };
+	if (typeof cursor === "string") token.cursor = cursor;
+	if (isSize(maxChars)) token.maxChars = maxChars;
+	return { ...rest, path: encodePageToken(token) };
+}
+
+function isSize(value: unknown): value is number {
+	return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}
+
+function withSize(token: string, maxChars: unknown): string {
+	const decoded = decodePageToken(token);
+	return decoded && isSize(maxChars) ? encodePageToken({ ...decoded, maxChars }) : token;
+}

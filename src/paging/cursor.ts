@@ -1,0 +1,109 @@
+import { hashBytes } from "../core/hash.ts";
+import { PagingError } from "./errors.ts";
+
+declare const digestBrand: unique symbol;
+
+/** The first 96 bits of a sha256 in base64url, 16 characters. Made by {@link digest}. */
+export type Digest = string & { readonly [digestBrand]: true };
+
+/** A place to go on reading: the next character (UTF-16 units from 0), in a PDF of the given page (from 1). */
+export type Position =
+	| { readonly kind: "text"; readonly char: number }
+	| { readonly kind: "pdf"; readonly page: number; readonly char: number };
+
+/** What a continuation token says. */
+export interface Cursor {
+	/** Of the resource's normalised address, its root and the version of the extractor. */
+	readonly resource: Digest;
+	/** Of the extracted text; for a PDF, of its bytes. */
+	readonly content: Digest;
+	readonly position: Position;
+}
+
+/** Shortens a text or bytes to what a cursor can carry. */
+export function digest(value: string | Uint8Array): Digest {
+	const hash = Buffer.from(hashBytes(value), "hex");
+	return hash.toString("base64url", 0, digestBytes) as Digest;
+}
+
+/** Writes a cursor as 48 characters that are safe in a URL. The same cursor always gives the same token. */
+export function encodeCursor({ resource, content, position }: Cursor): string {
+	const bytes = Buffer.alloc(tokenBytes);
+	bytes.writeUInt8(version, versionAt);
+	writeDigest(bytes, resource, resourceAt);
+	writeDigest(bytes, content, contentAt);
+	const page = position.kind === "pdf" ? position.page : textPage;
+	const isPlace = Number.isInteger(position.char) && Number.isInteger(page);
+	if (!isPlace || (position.kind === "pdf" && page === textPage)) {
+		throw new RangeError(`Not a place to read from: ${JSON.stringify(position)}`);
+	}
+	// Both refuse what is negative or too large.
+	bytes.writeUIntBE(page, pageAt, charAt - pageAt);
+	bytes.writeUInt32BE(position.char, charAt);
+	checksum(bytes).copy(bytes, checksumAt);
+	return bytes.toString("base64url");
+}
+
+/**
+ * Reads a token that {@link encodeCursor} wrote; throws `cursor_malformed` for every other string, typing errors
+ * included. A token can still be of another resource, or point behind the end of this one: that is for the reader to check.
+ */
+export function decodeCursor(token: string): Cursor {
+	// At this length base64url has no spare bits: one token for one sequence of bytes.
+	if (!/^[\w-]{48}$/.test(token)) {
+		throw malformed(`a cursor has 48 letters, digits, "-" or "_", this one is ${shown(token)}`);
+	}
+	const bytes = Buffer.from(token, "base64url");
+	if (!checksum(bytes).equals(bytes.subarray(checksumAt))) {
+		throw malformed(`${shown(token)} is not the cursor that was given out`);
+	}
+	if (bytes.readUInt8(versionAt) !== version) {
+		throw malformed(`${shown(token)} was made by another version`);
+	}
+	const page = bytes.readUIntBE(pageAt, charAt - pageAt);
+	const char = bytes.readUInt32BE(charAt);
+	return {
+		resource: readDigest(bytes, resourceAt),
+		content: readDigest(bytes, contentAt),
+		position: page === textPage ? { kind: "text", char } : { kind: "pdf", page, char },
+	};
+}
+
+/** Raise it when the meaning of a position or a digest changes. */
+const version = 1;
+const digestBytes = 12;
+
+// The layout: version, resource, content, page (0 for a text), character, checksum.
+const versionAt = 0;
+const resourceAt = 1;
+const contentAt = resourceAt + digestBytes;
+const pageAt = contentAt + digestBytes;
+const charAt = pageAt + 3;
+const checksumAt = charAt + 4;
+const tokenBytes = checksumAt + 4;
+const textPage = 0;
+
+function writeDigest(bytes: Buffer, value: Digest, at: number): void {
+	const written = bytes.write(value, at, digestBytes, "base64url");
+	if (written !== digestBytes || readDigest(bytes, at) !== value) {
+		throw new TypeError(`"${value}" is not a digest`);
+	}
+}
+
+function readDigest(bytes: Buffer, at: number): Digest {
+	return bytes.toString("base64url", at, at + digestBytes) as Digest;
+}
+
+/** Not a secret: it tells a model's slip from a cursor, not a forgery. */
+function checksum(bytes: Buffer): Buffer {
+	return Buffer.from(hashBytes(bytes.subarray(0, checksumAt)).slice(0, 8), "hex");
+}
+
+function malformed(reason: string): PagingError {
+	const advice = "Repeat the cursor exactly as given, or leave it out to read from the beginning.";
+	return new PagingError("cursor_malformed", `Malformed cursor: ${reason}. ${advice}`);
+}
+
+function shown(token: string): string {
+	return JSON.stringify(token.length > 64 ? `${token.slice(0, 64)}…` : token);
+}

@@ -1,0 +1,113 @@
+import { Readability } from "@mozilla/readability";
+import { DefuddleClass } from "defuddle/node";
+import { type LinearMarkdown, linearHtmlToMarkdown } from "./linear-html.ts";
+import { parsePage } from "./page-document.ts";
+
+/** A page as markdown. */
+export interface PageMarkdown {
+	markdown: string;
+	title?: string;
+	/** Who found the main text; `"linear"` where neither did and the page's whole text is the better answer. */
+	via: "defuddle" | "readability" | "linear";
+}
+
+/**
+ * Finds the main text of a page and writes it as markdown. Synchronous, without network, and the same for the
+ * same input; but its time and stack grow faster than the page, so it belongs in a worker with a deadline.
+ *
+ * Defuddle looks first: it is the better one for code, formulae and headings. What it brings is held against
+ * all text of the page. If that is suspiciously little, Readability is heard too, and if both have missed it
+ * (pages of links, mostly) the page is taken as it is. All three are written by the same converter.
+ *
+ * @param baseUrl the address the page was finally found at; links are absolute against it
+ * @param page what the linear converter makes of the page, if that is known already
+ */
+export function htmlToMarkdown(
+	html: string,
+	baseUrl: string,
+	page: LinearMarkdown = linearHtmlToMarkdown(html, { baseUrl }),
+): PageMarkdown {
+	const whole: Candidate = { via: "linear", markdown: page.markdown, title: page.title };
+	const readings = [() => defuddled(html, baseUrl), () => readable(html, baseUrl)];
+	const { markdown, via, title = page.title } = choose(whole, readings);
+	return { markdown, via, ...(title ? { title } : {}) };
+}
+
+/** One reading of a page. */
+interface Candidate {
+	via: PageMarkdown["via"];
+	markdown: string;
+	title: string | undefined;
+}
+
+/**
+ * The first reading that holds enough of the page's text, or the longest; the whole page if none of them does.
+ *
+ * The shares are from documentation, articles, listings and threads (`bench/paging-html.ts`): a good reading
+ * keeps 0.5 of all text or more, down to 0.2 on pages with much around the article; one that went wrong stays
+ * below 0.15 or is a few lines long.
+ */
+function choose(whole: Candidate, readings: (() => Candidate)[]): Candidate {
+	const available = textLength(whole.markdown);
+	let best = { ...whole, length: 0 };
+	for (const read of readings) {
+		const candidate = read();
+		const length = textLength(candidate.markdown);
+		// A little more is more likely to be the page's surroundings than a lost paragraph.
+		if (length > 1.2 * best.length) best = { ...candidate, length };
+		if (best.length >= 0.5 * available) break;
+		if (best.length >= 1000 && best.length >= 0.2 * available) break;
+	}
+	const isEnough = best.length >= (best.length < 500 ? 0.5 : 0.15) * available;
+	return best.length > 0 && isEnough ? best : whole;
+}
+
+function defuddled(html: string, baseUrl: string): Candidate {
+	const document = parsePage(html, baseUrl);
+	const { result, errors } = quietly(() =>
+		new DefuddleClass(document, { url: baseUrl, useAsync: false }).parse(),
+	);
+	// Defuddle swallows its own exceptions, says so on the console and returns the body as it is.
+	const hasFailed = errors.some((words) => words.includes("Error processing document"));
+	return {
+		via: "defuddle",
+		markdown: hasFailed ? "" : cleanHtmlToMarkdown(result.content, baseUrl),
+		title: result.title.trim() || undefined,
+	};
+}
+
+function readable(html: string, baseUrl: string): Candidate {
+	const document = parsePage(html, baseUrl);
+	// Classes tell the language of code.
+	const { result } = quietly(() => new Readability(document, { keepClasses: true }).parse());
+	return {
+		via: "readability",
+		markdown: cleanHtmlToMarkdown(result?.content ?? "", baseUrl),
+		title: result?.title?.trim() || undefined,
+	};
+}
+
+function cleanHtmlToMarkdown(html: string, baseUrl: string): string {
+	return linearHtmlToMarkdown(html, { baseUrl, scope: "everything" }).markdown;
+}
+
+/** How much text there is for a reader: without addresses, marks and white space. */
+function textLength(markdown: string): number {
+	return markdown.replace(/\]\([^)\s]*\)/g, "").replace(/[\s|*#>`[\]!-]+/g, "").length;
+}
+
+/** Runs a task that logs, and hands its complaints to us instead of the terminal. */
+function quietly<T>(task: () => T): { result: T; errors: string[] } {
+	const errors: string[] = [];
+	const { log, warn, error } = console;
+	console.log = () => {};
+	console.warn = () => {};
+	console.error = (...words: unknown[]) => {
+		errors.push(words.map(String).join(" "));
+	};
+	try {
+		return { result: task(), errors };
+	} finally {
+		Object.assign(console, { log, warn, error });
+	}
+}

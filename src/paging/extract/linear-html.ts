@@ -1,0 +1,506 @@
+import { codeLanguage } from "./code-language.ts";
+import { decodeEntities } from "./entities.ts";
+import { Formula, formulaMarkdown, imagedFormula } from "./formula.ts";
+import { HtmlTokenizer } from "./html-tokenizer.ts";
+import { collapsed, escaped, type Mark, withoutControls } from "./inline-text.ts";
+import { linkTarget } from "./link-target.ts";
+import { MarkdownBlocks } from "./markdown-blocks.ts";
+import { type OpenElement, OpenElements } from "./open-elements.ts";
+
+/** What {@link linearHtmlToMarkdown} makes of a page. */
+export interface LinearMarkdown {
+	markdown: string;
+	/** The page's `<title>`. */
+	title?: string;
+	/** How large the page is as a tree, which decides what readers that build one will cost. */
+	shape: PageShape;
+	/** Characters looked at and elements closed: proportional to the input, which tests hold it to. */
+	work: number;
+}
+
+/** The size of a page's tree, counted from its tags. */
+export interface PageShape {
+	elements: number;
+	/** How deep elements are nested, as far as they say where they end. */
+	depth: number;
+}
+
+/** How {@link linearHtmlToMarkdown} reads a page. */
+export interface LinearOptions {
+	/** Links are made absolute against it; without it they stay as they are. */
+	baseUrl?: string;
+	/**
+	 * `"page"` (the default) leaves out navigation, footers and hidden parts and, if the page marks its main part,
+	 * all the rest too; `"everything"` is for HTML that has been cleaned already.
+	 */
+	scope?: "page" | "everything";
+}
+
+/**
+ * Converts HTML to markdown in one pass: no tree, no recursion, time and memory proportional to the input
+ * whatever it contains. Headings, paragraphs, lists, quotes, code, tables, formulae, links and images are kept;
+ * the result holds no HTML outside code.
+ */
+export function linearHtmlToMarkdown(html: string, options: LinearOptions = {}): LinearMarkdown {
+	const { leftOut, ...first } = new Conversion(html, options).run();
+	if (first.markdown !== "" || !leftOut) return first;
+	// All that the page has to say is in parts that are usually not worth reading.
+	const { leftOut: _, ...second } = new Conversion(html, { ...options, scope: "everything" }).run();
+	return { ...second, work: first.work + second.work };
+}
+
+/** Reads the tags of one document and tells {@link MarkdownBlocks} what they mean. */
+class Conversion {
+	readonly #tokens: HtmlTokenizer;
+	readonly #blocks = new MarkdownBlocks();
+	/** Blocks; inside code and parts left out every element, so that their end is found. */
+	readonly #open = new OpenElements<Meaning>((element, place) => this.#closed(element, place));
+	readonly #wholePage: boolean;
+	#baseUrl: string | undefined;
+	/** By how much links may grow altogether: a long base address is not to multiply a short page. */
+	#linkBudget: number;
+	#title: string | undefined;
+	/** Whether the text at hand is that of a link to a place on the page. */
+	#inPageLink = false;
+	#work = 0;
+	#elements = 0;
+	#depth = 0;
+	#deepest = 0;
+
+	/** The place among the open elements of the one that is being left out. */
+	#skipped: number | undefined;
+	/** Whether there was text in such parts. */
+	#leftOut = false;
+	#code: { pieces: string[]; language: string } | undefined;
+	#formula: Formula | undefined;
+	readonly #parts: Record<"main" | "article", Part[]> = { main: [], article: [] };
+
+	constructor(html: string, { baseUrl, scope = "page" }: LinearOptions) {
+		this.#tokens = new HtmlTokenizer(html);
+		this.#wholePage = scope === "page";
+		this.#baseUrl = baseUrl;
+		this.#linkBudget = 4 * html.length + 65_536;
+	}
+
+	run(): LinearMarkdown & { leftOut: boolean } {
+		const tokens = this.#tokens;
+		for (let kind = tokens.next(); kind !== "end"; kind = tokens.next()) {
+			if (kind === "open") {
+				this.#measure(tokens.name, 1);
+				this.#openTag(tokens.name);
+			} else if (kind === "close") {
+				this.#measure(tokens.name, -1);
+				this.#closeTag(tokens.name);
+			} else if (this.#skipped === undefined) this.#text(tokens.text);
+			else this.#leftOut = true;
+		}
+		this.#endFormula();
+		this.#open.closeDownTo(0);
+		this.#blocks.endBlock();
+		return {
+			markdown: this.#chosenPart(),
+			...(this.#title ? { title: this.#title } : {}),
+			shape: { elements: this.#elements, depth: this.#deepest },
+			work: this.#work + tokens.work,
+			leftOut: this.#leftOut,
+		};
+	}
+
+	#measure(name: string, step: 1 | -1): void {
+		if (step === 1) this.#elements++;
+		if (VOID.has(name) || RARELY_CLOSED.has(name)) return;
+		if (step === 1 && this.#tokens.rawText !== undefined) return;
+		this.#depth = Math.max(0, this.#depth + step);
+		this.#deepest = Math.max(this.#deepest, this.#depth);
+	}
+
+	/** The part the page marks as its main one, if that is clear and it holds a fair share of the text. */
+	#chosenPart(): string {
+		const whole = this.#blocks.join();
+		if (!this.#wholePage) return whole;
+		for (const parts of [this.#parts.main, this.#parts.article]) {
+			const [only, ...others] = parts;
+			if (!only || others.length > 0) continue;
+			const part = this.#blocks.join(only.from, only.to);
+			if (part.length >= FAIR_SHARE * whole.length) return part;
+		}
+		return whole;
+	}
+
+	#text(text: string): void {
+		if (this.#formula) this.#formula.add(text);
+		else if (this.#code) this.#code.pieces.push(text);
+		else if (!this.#inPageLink || !PERMALINK.test(text)) this.#blocks.inline.add(text);
+	}
+
+	#openTag(name: string): void {
+		const { rawText } = this.#tokens;
+		this.#endImplied(name);
+		if (this.#skipped !== undefined) {
+			if (!VOID.has(name) && rawText === undefined) this.#open.push(name, SILENT);
+		} else if (rawText !== undefined) this.#rawElement(name, rawText);
+		else if (this.#formula) this.#insideFormula(name);
+		else if (this.#isLeftOut(name)) this.#skip(name);
+		else if (name === "math") this.#startFormula();
+		else if (this.#code) this.#insideCode(name);
+		else if (MARKS.has(name)) this.#blocks.inline.open(MARKS.get(name) as Mark);
+		else if (INLINE_CODE.has(name)) this.#blocks.inline.startCode();
+		else if (BLOCKS.has(name)) this.#openBlock(name);
+		else this.#openInline(name);
+	}
+
+	#closeTag(name: string): void {
+		if (this.#formula) {
+			if (name === "math") this.#endFormula();
+			if (name.startsWith("annotation")) this.#formula?.endAnnotation();
+			return;
+		}
+		if (this.#skipped === undefined && this.#code === undefined) {
+			if (!BLOCKS.has(name)) {
+				this.#closeInline(name);
+				return;
+			}
+			this.#blocks.endBlock();
+			if (HEADINGS.has(name)) this.#blocks.heading(0);
+		}
+		this.#open.close(name);
+	}
+
+	#endImplied(name: string): void {
+		this.#open.endImplied(name);
+		// Only within a part left out are paragraphs among the open elements.
+		const endsParagraph = this.#skipped !== undefined && BLOCKS.has(name);
+		if (endsParagraph && this.#open.fromTop(0)?.name === "p") {
+			this.#open.closeDownTo(this.#open.length - 1);
+		}
+	}
+
+	#openBlock(name: string): void {
+		const blocks = this.#blocks;
+		blocks.endBlock();
+		if (HEADINGS.has(name)) blocks.heading(Number(name[1]));
+		if (name === "hr") blocks.block("---");
+		if (PARAGRAPHS.has(name)) return;
+		this.#open.push(name, this.#meaningOf(name));
+		switch (name) {
+			case "ul":
+			case "menu":
+			case "dir":
+				blocks.openList();
+				break;
+			case "ol":
+				blocks.openList(this.#number("start") ?? 1);
+				break;
+			case "li":
+				blocks.item(this.#number("value"));
+				break;
+			case "dd":
+				blocks.definition();
+				break;
+			case "blockquote":
+				blocks.openQuote();
+				break;
+			case "pre":
+				this.#code = { pieces: [], language: this.#languageAround() };
+				break;
+			case "table":
+				blocks.openTable();
+				break;
+			case "tr":
+				blocks.startRow();
+				break;
+			case "td":
+			case "th":
+				blocks.startCell({
+					header: name === "th",
+					columns: this.#number("colspan") ?? 1,
+					rows: this.#number("rowspan") ?? 1,
+				});
+				break;
+		}
+	}
+
+	#meaningOf(name: string): Meaning {
+		if (!this.#tokens.hasAttributes && !(name in this.#parts)) return PLAIN;
+		const isMain = name === "main" || this.#tokens.attribute("role") === "main";
+		const part = isMain || name === "article" ? { from: this.#blocks.length } : undefined;
+		if (part) this.#parts[isMain ? "main" : "article"].push(part);
+		return { silent: false, language: this.#language(), ...(part ? { part } : {}) };
+	}
+
+	/** Hears of every element that ends, whether it was closed or not. */
+	#closed({ name, value }: OpenElement<Meaning>, place: number): void {
+		this.#work++;
+		const blocks = this.#blocks;
+		if (this.#skipped === place) this.#skipped = undefined;
+		if (value.silent) return;
+		blocks.endBlock();
+		if (name === "pre") this.#endCode();
+		else if (CONTAINERS.has(name)) blocks.closeContainer();
+		else if (name === "table") blocks.closeTable();
+		else if (name === "td" || name === "th") blocks.endCell();
+		if (value.part) value.part.to = blocks.length;
+	}
+
+	/** Elements within a paragraph. */
+	#openInline(name: string): void {
+		const { inline } = this.#blocks;
+		switch (name) {
+			case "a":
+				this.#openLink();
+				break;
+			case "br":
+				if (!inline.endLine()) this.#blocks.endBlock();
+				break;
+			case "img":
+				this.#image();
+				break;
+			case "q":
+				inline.add('"');
+				break;
+			case "button":
+			case "label":
+				inline.add(" ");
+				break;
+			case "input":
+				this.#checkbox();
+				break;
+			case "video":
+			case "audio":
+				this.#embedded(name);
+				break;
+			case "base": {
+				const address = URL.parse(this.#tokens.attribute("href") ?? "", this.#baseUrl);
+				if (address?.protocol.startsWith("http")) this.#baseUrl = address.href;
+			}
+		}
+	}
+
+	#closeInline(name: string): void {
+		const { inline } = this.#blocks;
+		const mark = MARKS.get(name);
+		if (mark) inline.close(mark);
+		else if (INLINE_CODE.has(name)) inline.endCode();
+		else if (name === "a") {
+			inline.close("link");
+			this.#inPageLink = false;
+		} else if (name === "q") inline.add('"');
+	}
+
+	#openLink(): void {
+		const { inline } = this.#blocks;
+		inline.close("link");
+		const address = this.#tokens.attribute("href") ?? "";
+		const target = this.#target(address);
+		this.#inPageLink = address.startsWith("#");
+		if (target !== undefined) inline.open("link", target);
+	}
+
+	#image(): void {
+		const tokens = this.#tokens;
+		const alt = tokens.attribute("alt") ?? "";
+		const latex = imagedFormula(alt, tokens.attribute("class") ?? "");
+		if (latex !== undefined) {
+			this.#writeFormula(latex, false);
+			return;
+		}
+		const label = escaped(collapsed(alt).trim()).replace(/[[\]]/g, "\\$&");
+		const target = IMAGE_SOURCES.map((name) => this.#target(tokens.attribute(name) ?? "")).find(
+			(found) => found !== undefined,
+		);
+		if (target !== undefined) this.#blocks.inline.literal(`![${label}](${target})`);
+		else if (label !== "") this.#blocks.inline.literal(label);
+	}
+
+	#embedded(name: string): void {
+		const target = this.#target(this.#tokens.attribute("src") ?? "");
+		const title = collapsed(this.#tokens.attribute("title") ?? "").trim();
+		if (target === undefined) return;
+		this.#blocks.block(`[${escaped(title || name)}](${target})`);
+	}
+
+	#checkbox(): void {
+		if (this.#tokens.attribute("type") !== "checkbox") return;
+		const isChecked = this.#tokens.attribute("checked") !== undefined;
+		this.#blocks.inline.literal(isChecked ? "[x]" : "[ ]");
+		this.#blocks.inline.add(" ");
+	}
+
+	#target(address: string): string | undefined {
+		const target = linkTarget(address, this.#linkBudget > 0 ? this.#baseUrl : undefined);
+		if (target !== undefined) this.#linkBudget -= Math.max(0, target.length - address.length);
+		return target;
+	}
+
+	/** Elements that hold no tags. */
+	#rawElement(name: string, content: string): void {
+		const type = this.#tokens.attribute("type") ?? "";
+		if (name === "title") this.#title ??= collapsed(decodeEntities(content)).trim();
+		else if (name === "xmp") this.#blocks.code(withoutControls(content), "");
+		else if (name === "iframe") this.#embedded(name);
+		else if (name === "script" && /^math\/tex/i.test(type)) {
+			this.#writeFormula(content, /mode\s*=\s*display/i.test(type));
+		}
+	}
+
+	#startFormula(): void {
+		const tokens = this.#tokens;
+		const latex = tokens.attribute("data-latex") ?? tokens.attribute("alttext");
+		this.#formula = new Formula(latex, tokens.attribute("display") === "block");
+		if (tokens.selfClosing) this.#endFormula();
+	}
+
+	#insideFormula(name: string): void {
+		if (name === "annotation" || name === "annotation-xml") {
+			this.#formula?.startAnnotation(/\btex\b/i.test(this.#tokens.attribute("encoding") ?? ""));
+		} else if (BLOCKS.has(name)) {
+			// Nothing of the kind belongs in a formula: it was never closed.
+			this.#endFormula();
+			this.#openTag(name);
+		}
+	}
+
+	#endFormula(): void {
+		const formula = this.#formula;
+		this.#formula = undefined;
+		if (formula) this.#writeFormula(formula.latex, formula.display);
+	}
+
+	#writeFormula(latex: string, display: boolean): void {
+		const asBlock = display && !this.#blocks.inTable && !this.#code;
+		const markdown = formulaMarkdown(withoutControls(latex), asBlock);
+		if (markdown === "") return;
+		if (this.#code) this.#code.pieces.push(markdown);
+		else if (asBlock) this.#blocks.block(markdown);
+		else this.#blocks.inline.literal(markdown);
+	}
+
+	#insideCode(name: string): void {
+		const code = this.#code as { pieces: string[]; language: string };
+		if (name === "code" && code.language === "") code.language = this.#language();
+		if (name === "br") code.pieces.push("\n");
+		if (VOID.has(name)) return;
+		// Some highlighters make every line an element of its own.
+		const isLine = CODE_LINES.has(name) && code.pieces.length > 0;
+		if (isLine && !code.pieces.at(-1)?.endsWith("\n")) code.pieces.push("\n");
+		if (BLOCKS.has(name)) this.#open.push(name, SILENT);
+	}
+
+	#endCode(): void {
+		const code = this.#code;
+		this.#code = undefined;
+		if (!code) return;
+		const text = withoutControls(code.pieces.join("")).replace(/\r\n?/g, "\n");
+		this.#blocks.code(text, code.language);
+	}
+
+	/** The language named by the code's own element or by the two around it. */
+	#languageAround(): string {
+		for (let distance = 0; distance < 3; distance++) {
+			const language = this.#open.fromTop(distance)?.value.language;
+			if (language) return language;
+		}
+		return "";
+	}
+
+	#language(): string {
+		const tokens = this.#tokens;
+		return codeLanguage({
+			className: tokens.attribute("class"),
+			attribute: tokens.attribute("data-lang") ?? tokens.attribute("data-language"),
+		});
+	}
+
+	#number(name: string): number | undefined {
+		const value = Number.parseInt(this.#tokens.attribute(name) ?? "", 10);
+		return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+	}
+
+	#skip(name: string): void {
+		if (BLOCKS.has(name)) this.#blocks.endBlock();
+		if (VOID.has(name) || (name === "svg" && this.#tokens.selfClosing)) return;
+		this.#skipped = this.#open.length;
+		this.#open.push(name, SILENT);
+	}
+
+	#isLeftOut(name: string): boolean {
+		if (NEVER_TEXT.has(name)) return true;
+		const tokens = this.#tokens;
+		if (name === "footer" && this.#wholePage) return !this.#open.isOpen("blockquote");
+		if (name === "nav" && this.#wholePage) return true;
+		if (!tokens.hasAttributes) return false;
+		if (GUTTERED.has(name) && GUTTER.test(tokens.attribute("class") ?? "")) return true;
+		if (!this.#wholePage || ALWAYS_SEEN.has(name)) return false;
+		const hidden = tokens.attribute("hidden") ?? "until-found";
+		return (
+			hidden !== "until-found" ||
+			tokens.attribute("aria-hidden") === "true" ||
+			SURROUNDINGS.has(tokens.attribute("role") ?? "") ||
+			HIDING_STYLE.test(tokens.attribute("style") ?? "")
+		);
+	}
+}
+
+/** What there is to know about an open element. */
+interface Meaning {
+	/** Its end means nothing: it is inside code or a part left out. */
+	silent: boolean;
+	/** The programming language of code in it. */
+	language: string;
+	part?: Part;
+}
+
+/** A stretch of finished blocks; without an end, up to the last. */
+interface Part {
+	from: number;
+	to?: number;
+}
+
+const PLAIN: Meaning = { silent: false, language: "" };
+const SILENT: Meaning = { silent: true, language: "" };
+
+/** A main part with less of the text than this is not the whole story: pages of teasers mark one, for instance. */
+const FAIR_SHARE = 0.2;
+
+/** The sign after a heading that links to it, or after a footnote that leads back. */
+const PERMALINK = /^\s*[§¶#⚓🔗↩]\ufe0f?\s*$/u;
+const HIDING_STYLE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
+/** Line numbers beside code. */
+const GUTTER =
+	/(?:^|\s)(?:gutter|rouge-gutter|lineno|linenos|linenodiv|blob-num|hljs-ln-numbers)(?:\s|$)/;
+
+const MARKS: ReadonlyMap<string, Mark> = new Map([
+	["b", "strong"],
+	["strong", "strong"],
+	["i", "emphasis"],
+	["em", "emphasis"],
+	["s", "strike"],
+	["del", "strike"],
+	["strike", "strike"],
+	["sup", "superscript"],
+	["sub", "subscript"],
+]);
+
+/** Where the address of an image is, the first that is one: pages that load images late put a stand-in in `src`. */
+const IMAGE_SOURCES = ["src", "data-src", "data-original", "data-lazy-src"];
+
+const names = (list: string): ReadonlySet<string> => new Set(list.split(" "));
+
+const VOID = names("area base br col embed hr img input link meta param source track wbr");
+const RARELY_CLOSED = names("p li dt dd tr td th thead tbody tfoot option optgroup html head body");
+const INLINE_CODE = names("code tt kbd samp");
+const HEADINGS = names("h1 h2 h3 h4 h5 h6");
+const CONTAINERS = names("ul ol menu dir blockquote");
+/** Blocks without an inside of their own: where they end does not matter. */
+const PARAGRAPHS = names("p h1 h2 h3 h4 h5 h6 hr html head body caption summary figcaption legend");
+const BLOCKS = names(
+	"address article aside blockquote body caption center dd details dir div dl dt fieldset figcaption figure " +
+		"footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li main menu nav ol p pre search section " +
+		"summary table tbody td tfoot th thead tr ul",
+);
+const CODE_LINES = names("div p li tr");
+const NEVER_TEXT = names("template svg noscript canvas object select datalist dialog map");
+const GUTTERED = names("td pre span div");
+/** Pages hide these until their scripts have run. */
+const ALWAYS_SEEN = names("html body main article");
+const SURROUNDINGS = names("navigation contentinfo banner search dialog alertdialog");

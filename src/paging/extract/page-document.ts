@@ -1,0 +1,85 @@
+import { parseHTML } from "linkedom";
+import { codeLanguage } from "./code-language.ts";
+
+/** The little of a DOM document that is used here; Defuddle and Readability take it for a whole one. */
+export interface PageDocument {
+	querySelectorAll(selector: string): Iterable<PageElement>;
+	createElement(name: string): PageElement;
+}
+
+interface PageElement {
+	readonly parentElement: PageElement | null;
+	textContent: string;
+	getAttribute(name: string): string | null;
+	setAttribute(name: string, value: string): void;
+	querySelector(selector: string): PageElement | null;
+	append(...children: PageElement[]): void;
+	replaceWith(other: PageElement): void;
+}
+
+/**
+ * Parses a page for the readers that look for its main text, and writes down plainly what they would lose: the
+ * language of code that only an element around it names, and formulae kept in scripts.
+ */
+export function parsePage(html: string, baseUrl: string): PageDocument {
+	const { document } = parseHTML(isComplete(html) ? html : rewrapped(html)) as unknown as {
+		document: PageDocument;
+	};
+	// linkedom has no style sheets, which Defuddle asks for, and does not know where the page comes from.
+	Object.assign(document, { styleSheets: [], URL: baseUrl });
+	nameLanguages(document);
+	keepFormulae(document);
+	return document;
+}
+
+/** Whether linkedom will find all of the page in its body: unlike browsers it puts nothing there by itself. */
+function isComplete(html: string): boolean {
+	if (!/<html[\s>]/i.test(html) || !/<body[\s>]/i.test(html)) return false;
+	const end = /<\/(?:body|html)\s*>/i.exec(html);
+	return (
+		end === null ||
+		!/<(?:p|div|h[1-6]|ul|ol|table|article|section|main)[\s>]/i.test(html.slice(end.index))
+	);
+}
+
+function rewrapped(html: string): string {
+	const content = html.replace(/<!doctype[^>]*>|<\/?(?:html|head|body)(?:\s[^>]*)?>/gi, "");
+	return `<!doctype html><html><head></head><body>${content}</body></html>`;
+}
+
+function nameLanguages(document: PageDocument): void {
+	for (const pre of document.querySelectorAll("pre")) {
+		const code = pre.querySelector("code");
+		const around = pre.parentElement;
+		for (const element of [code, pre, around, around?.parentElement]) {
+			const language = element ? languageOf(element) : "";
+			if (language === "") continue;
+			(code ?? pre).setAttribute("class", `language-${language}`);
+			break;
+		}
+	}
+}
+
+function languageOf(element: PageElement): string {
+	return codeLanguage({
+		className: element.getAttribute("class") ?? "",
+		attribute: element.getAttribute("data-lang") ?? element.getAttribute("data-language") ?? "",
+	});
+}
+
+/** MathJax keeps formulae in scripts, which readers drop: they become what a formula is in HTML. */
+function keepFormulae(document: PageDocument): void {
+	for (const script of document.querySelectorAll('script[type^="math/tex"]')) {
+		const math = document.createElement("math");
+		const semantics = document.createElement("semantics");
+		const annotation = document.createElement("annotation");
+		const isDisplay = /mode\s*=\s*display/i.test(script.getAttribute("type") ?? "");
+		math.setAttribute("data-latex", script.textContent);
+		math.setAttribute("display", isDisplay ? "block" : "inline");
+		annotation.setAttribute("encoding", "application/x-tex");
+		annotation.textContent = script.textContent;
+		semantics.append(annotation);
+		math.append(semantics);
+		script.replaceWith(math);
+	}
+}

@@ -1,0 +1,170 @@
+import { pipeline, Readable, type Transform } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
+import { PagingError } from "../errors.ts";
+import { isPdfType, looksLikePdf, parseMediaType } from "./media-type.ts";
+
+/** How many bytes a body may have. */
+export interface BodyLimits {
+	/** Unpacked, for anything but a PDF. */
+	maxBytes: number;
+	/** Unpacked, for a PDF. */
+	maxPdfBytes: number;
+	/** As sent. */
+	maxWireBytes: number;
+}
+
+/** A body as it arrives, with the headers that describe it. */
+export interface IncomingBody {
+	/** What the errors call it. */
+	name: string;
+	stream: AsyncIterable<Buffer>;
+	contentType: string | undefined;
+	contentEncoding: string | undefined;
+	contentLength: string | undefined;
+}
+
+/** The content codings that {@link readBody} unpacks, as an `Accept-Encoding` header. */
+export const ACCEPT_ENCODING = "gzip, br, deflate";
+
+/**
+ * Receives and unpacks a body. Bytes are counted while they come, so a body over a limit, on the wire or
+ * unpacked, is given up there and then. A packed body that ends too early is an error, never a shorter text.
+ */
+export async function readBody(body: IncomingBody, limits: BodyLimits): Promise<Buffer> {
+	const codings = codingsOf(body);
+	// What is sent as it is has its size in the header, so that we need not find out.
+	const announced = codings.length === 0 ? Number(body.contentLength ?? 0) : 0;
+	const least = Math.min(limits.maxBytes, limits.maxPdfBytes);
+	const most = Math.max(limits.maxBytes, limits.maxPdfBytes);
+	let stream = limited(body.stream, body.name, limits.maxWireBytes);
+	for (const coding of codings.reverse()) {
+		// The stages in between count too: empty blocks let a small body unpack to endless nothing.
+		stream = limited(unpacked(stream, coding), body.name, most);
+	}
+	const received = new GrowingBytes(Math.min(announced, most));
+	let limit: number | undefined;
+	for await (const chunk of stream) {
+		received.add(chunk);
+		// Which of the two limits holds, the first kilobyte tells.
+		if (received.size >= 1024 || received.size > least) {
+			limit ??= limitFor(received.view(), body, limits);
+			if (received.size > limit || announced > limit) throw tooLarge(body.name, limit);
+		}
+	}
+	return received.take();
+}
+
+/** The error for a body over its limit, a number of bytes. */
+export function tooLarge(name: string, limit: number): PagingError {
+	return new PagingError(
+		"too_large",
+		`${name} is larger than the limit of ${inUnits(limit)}. The user can raise the limit: paging in their own strata.json.`,
+	);
+}
+
+type Coding = "gzip" | "br" | "deflate";
+
+/** More than anyone needs; each costs a decompressor. */
+const MAX_CODINGS = 3;
+
+function codingsOf({ contentEncoding, name }: IncomingBody): Coding[] {
+	const named = (contentEncoding ?? "").toLowerCase().split(",");
+	const codings = named
+		.map((coding) => coding.trim())
+		.filter((coding) => !/^(identity)?$/.test(coding));
+	if (codings.length > MAX_CODINGS) {
+		throw new PagingError("network", `${name} is packed ${codings.length} times over.`);
+	}
+	return codings.map((coding) => {
+		if (coding === "x-gzip") return "gzip";
+		if (coding === "gzip" || coding === "br" || coding === "deflate") return coding;
+		// Shown only if it looks like a coding: whoever wrote the header may be writing to the model.
+		const shown = /^[\w.-]{1,20}$/.test(coding) ? ` "${coding}"` : "";
+		throw new PagingError(
+			"network",
+			`${name} is packed in a way${shown} that cannot be read; readable are ${ACCEPT_ENCODING}.`,
+		);
+	});
+}
+
+function limitFor(start: Buffer, body: IncomingBody, limits: BodyLimits): number {
+	const { type } = parseMediaType(body.contentType);
+	const isPdf = isPdfType(type) || looksLikePdf(start);
+	return isPdf ? limits.maxPdfBytes : limits.maxBytes;
+}
+
+async function* limited(
+	stream: AsyncIterable<Buffer>,
+	name: string,
+	limit: number,
+): AsyncGenerator<Buffer> {
+	let size = 0;
+	for await (const chunk of stream) {
+		size += chunk.length;
+		if (size > limit) throw tooLarge(name, limit);
+		yield chunk;
+	}
+}
+
+async function* unpacked(stream: AsyncIterable<Buffer>, coding: Coding): AsyncGenerator<Buffer> {
+	const chunks = stream[Symbol.asyncIterator]();
+	const first = await chunks.next();
+	// An empty body needs no unpacking, and a decompressor would miss its header.
+	if (first.done) return;
+	const packed = Readable.from(resumed(first.value, chunks));
+	// The errors of both streams reach us through the iteration.
+	yield* pipeline(packed, decompressor(coding, first.value), () => {});
+}
+
+async function* resumed(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+	yield first;
+	yield* { [Symbol.asyncIterator]: () => rest };
+}
+
+function decompressor(coding: Coding, first: Buffer): Transform {
+	if (coding === "gzip") return createGunzip();
+	if (coding === "br") return createBrotliDecompress();
+	// "deflate" means zlib format, but some servers send the bare format; the first byte tells (RFC 1950).
+	return ((first[0] ?? 0) & 0x0f) === 8 ? createInflate() : createInflateRaw();
+}
+
+/** Bytes in one piece: a list of chunks costs a hundred bytes a chunk, and a hostile server sends chunks of one. */
+class GrowingBytes {
+	#bytes: Buffer;
+	size = 0;
+
+	/** With the size it will have, if that is known: then nothing is moved later. */
+	constructor(expectedSize: number) {
+		this.#bytes = Buffer.allocUnsafeSlow(expectedSize || 64 * 1024);
+	}
+
+	add(chunk: Buffer): void {
+		const size = this.size + chunk.length;
+		if (size > this.#bytes.length) {
+			const larger = Buffer.allocUnsafeSlow(Math.max(size, this.#bytes.length * 2));
+			this.#bytes.copy(larger, 0, 0, this.size);
+			this.#bytes = larger;
+		}
+		chunk.copy(this.#bytes, this.size);
+		this.size = size;
+	}
+
+	/** What came so far; valid until the next `add`. */
+	view(): Buffer {
+		return this.#bytes.subarray(0, this.size);
+	}
+
+	/** What came, with memory of its own and no more of it than needed. */
+	take(): Buffer {
+		if (this.size === this.#bytes.length) return this.#bytes;
+		const exact = Buffer.allocUnsafeSlow(this.size);
+		this.#bytes.copy(exact, 0, 0, this.size);
+		return exact;
+	}
+}
+
+const MIB = 1024 * 1024;
+
+function inUnits(bytes: number): string {
+	return bytes < MIB ? `${bytes} bytes` : `${Math.round((bytes / MIB) * 10) / 10} MB`;
+}

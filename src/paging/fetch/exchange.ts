@@ -1,0 +1,158 @@
+import { STATUS_CODES } from "node:http";
+import type { Dispatcher } from "undici";
+import { PagingError } from "../errors.ts";
+import { ACCEPT_ENCODING, type BodyLimits, readBody } from "./body.ts";
+import { failureOf } from "./failure.ts";
+import { isWebUrl, shownUrl, withoutCredentials } from "./web-url.ts";
+
+/** What a server said to recognise a version by. They are sent only to the URL they came from. */
+export interface Validators {
+	finalUrl: URL;
+	etag?: string | undefined;
+	lastModified?: string | undefined;
+}
+
+/** A resource, unpacked and complete; `finalUrl` is where it was found after all redirects. */
+export interface Fetched extends Validators {
+	kind: "fetched";
+	/** The header as it came. */
+	contentType?: string;
+	bytes: Buffer;
+}
+
+/** The resource is still the one that the validators came with. */
+export interface NotModified {
+	kind: "not_modified";
+	finalUrl: URL;
+}
+
+/** What one request can lead to. */
+export type Answer = Fetched | NotModified | { kind: "redirected"; to: URL };
+
+/** What a request says, and what its answer may cost. */
+export interface Question {
+	userAgent: string;
+	validators: Validators | undefined;
+	limits: BodyLimits;
+	signal: AbortSignal;
+}
+
+/** The part of undici that is used: one request at a time. */
+export type Requester = Pick<Dispatcher, "request">;
+
+/** Sends one request and receives its answer. Throws a {@link PagingError} if that is not the resource. */
+export async function ask(requester: Requester, url: URL, question: Question): Promise<Answer> {
+	try {
+		const headers = headersFor(url, question);
+		const response = await requester.request({
+			origin: url.origin,
+			path: `${url.pathname}${url.search}`,
+			method: "GET",
+			headers,
+			signal: question.signal,
+		});
+		// It is destroyed below wherever we stop reading, and the error of that is no news.
+		response.body.on("error", () => {});
+		try {
+			const to = redirectTarget(response, url);
+			if (to) return { kind: "redirected", to };
+			const isConditional = "if-none-match" in headers || "if-modified-since" in headers;
+			if (response.statusCode === 304 && isConditional) {
+				return { kind: "not_modified", finalUrl: url };
+			}
+			requireResource(response.statusCode, url);
+			return await receive(response, url, question.limits);
+		} finally {
+			response.body.destroy();
+		}
+	} catch (error) {
+		throw failureOf(error, url);
+	}
+}
+
+function headersFor(url: URL, { userAgent, validators }: Question): Record<string, string> {
+	const headers: Record<string, string> = {
+		accept: "text/html, application/xhtml+xml, application/pdf, text/*;q=0.9, */*;q=0.8",
+		"accept-encoding": ACCEPT_ENCODING,
+		"user-agent": userAgent,
+	};
+	// An ETag can be made to identify a reader, so no other server gets to see it.
+	if (validators === undefined || !isSameResource(validators.finalUrl, url)) return headers;
+	const { etag, lastModified } = validators;
+	if (etag !== undefined) headers["if-none-match"] = etag;
+	if (lastModified !== undefined) headers["if-modified-since"] = lastModified;
+	return headers;
+}
+
+function isSameResource(a: URL, b: URL): boolean {
+	return a.origin === b.origin && a.pathname === b.pathname && a.search === b.search;
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/** Where an answer points to; undefined if it points nowhere. */
+function redirectTarget(response: Dispatcher.ResponseData, from: URL): URL | undefined {
+	const location = single(response.headers.location);
+	if (!REDIRECTS.has(response.statusCode) || location === undefined) return undefined;
+	// Headers arrive as Latin-1, while addresses beyond ASCII are sent as UTF-8.
+	const text = Buffer.from(location, "latin1").toString("utf8");
+	const name = shownUrl(from);
+	if (!URL.canParse(text, from.href)) {
+		throw new PagingError("http_status", `${name} redirects to something that is not a URL.`);
+	}
+	const to = withoutCredentials(new URL(text, from));
+	if (!isWebUrl(to)) {
+		throw new PagingError(
+			"unsupported_scheme",
+			`${name} redirects to a ${to.protocol} address; only http: and https: are followed.`,
+		);
+	}
+	return to;
+}
+
+function requireResource(status: number, url: URL): void {
+	// 203 is a 200 that a proxy has changed; anything else is not the resource, or not all of it.
+	if (status === 200 || status === 203) return;
+	const text = STATUS_CODES[status];
+	throw new PagingError(
+		"http_status",
+		`${shownUrl(url)} answered with status ${status}${text ? ` (${text})` : ""}${adviceFor(status)}.`,
+	);
+}
+
+function adviceFor(status: number): string {
+	if (status === 401 || status === 403) return "; pages that want a sign-in cannot be read";
+	if (status === 404 || status === 410) return "; check the address";
+	if (status === 429 || status >= 500) return "; try again later";
+	return "";
+}
+
+async function receive(
+	{ headers, body }: Dispatcher.ResponseData,
+	url: URL,
+	limits: BodyLimits,
+): Promise<Fetched> {
+	const contentType = single(headers["content-type"]);
+	const etag = single(headers.etag);
+	const lastModified = single(headers["last-modified"]);
+	const incoming = {
+		name: shownUrl(url),
+		stream: body,
+		contentType,
+		contentEncoding: [headers["content-encoding"] ?? []].flat().join(),
+		contentLength: single(headers["content-length"]),
+	};
+	return {
+		kind: "fetched",
+		finalUrl: url,
+		bytes: await readBody(incoming, limits),
+		...(contentType !== undefined && { contentType }),
+		...(etag !== undefined && { etag }),
+		...(lastModified !== undefined && { lastModified }),
+	};
+}
+
+/** A header that is sent several times counts as it was sent first. */
+function single(value: string | string[] | undefined): string | undefined {
+	return Array.isArray(value) ? value[0] : value;
+}

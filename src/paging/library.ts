@@ -1,0 +1,190 @@
+import { digest } from "./cursor.ts";
+import { PagingError } from "./errors.ts";
+import { createExtractor } from "./extract/extractor.ts";
+import { parseAllowRanges } from "./fetch/address.ts";
+import { decodeText } from "./fetch/charset.ts";
+import { kindOf } from "./fetch/content-kind.ts";
+import type { Validators } from "./fetch/exchange.ts";
+import { createSafeFetch } from "./fetch/safe-fetch.ts";
+import { createPdfEngine } from "./pdf/pdf-engine.ts";
+import { type Resource, sizeOf, textResource } from "./resource.ts";
+import { createResourceCache, type Loader } from "./resource-cache.ts";
+import { locateFile, readLocated } from "./sources/file.ts";
+import { normaliseUri } from "./uri.ts";
+
+const MIB = 1024 * 1024;
+
+/** Where resources may come from, and the limits of everything. All but `root` have defaults. */
+export interface LibraryOptions {
+	/** The folder that paths start from, and that files must lie in. */
+	root: string;
+	/** Further folders that files may be read from. */
+	readOnlyRoots?: readonly string[];
+	/** Network ranges (CIDR) that may be reached although they are not public. Default: none. */
+	allowRanges?: readonly string[];
+	/** Use the proxies named in the environment; the address behind a name is then not checked. Default: false. */
+	useProxy?: boolean;
+	/** How long a resource is kept after its last use. Default: 5 minutes. */
+	ttlMs?: number;
+	/** Default: 50. */
+	maxEntries?: number;
+	/** Default: 20 MB. */
+	maxCacheBytes?: number;
+	/** Time for a whole request, redirects included. Default: 30 s. */
+	timeoutMs?: number;
+	/** Largest page or text. Default: 10 MB, unpacked. */
+	maxBytes?: number;
+	/** Largest PDF. Default: 50 MB. */
+	maxPdfBytes?: number;
+	/** Time for converting one page before a simpler conversion is used. Default: 10 s. */
+	extractMs?: number;
+	now?: () => number;
+}
+
+/** A resource that was asked for, not loaded yet. */
+export interface Target {
+	/** The same for all spellings of one address. */
+	key: string;
+	load: Loader<Resource>;
+	/** Files are looked at every time, since that costs next to nothing. */
+	revalidate: boolean;
+}
+
+/** Finds, loads, converts and keeps resources. */
+export interface Library {
+	find(uri: string): Promise<Target>;
+	use<R>(
+		target: Target,
+		signal: AbortSignal | undefined,
+		work: (resource: Resource) => Promise<R> | R,
+	): Promise<R>;
+	close(): Promise<void>;
+}
+
+export function createLibrary(options: LibraryOptions): Library {
+	const { root, readOnlyRoots = [], maxBytes = 10 * MIB, maxPdfBytes = 50 * MIB } = options;
+	const {
+		ttlMs = 5 * 60_000,
+		maxEntries = 50,
+		maxCacheBytes = 20 * MIB,
+		extractMs = 10_000,
+	} = options;
+	const web = createSafeFetch({
+		allowRanges: parseAllowRanges(options.allowRanges ?? []),
+		useProxy: options.useProxy ?? false,
+		timeoutMs: options.timeoutMs ?? 30_000,
+		maxBytes,
+		maxPdfBytes,
+		userAgent: "pi-strata",
+	});
+	const extractor = createExtractor({ deadlineMs: extractMs });
+	const pdf = createPdfEngine({ deadlineMs: extractMs });
+	const cache = createResourceCache<Resource>({
+		ttlMs,
+		maxEntries,
+		maxBytes: maxCacheBytes,
+		sizeOf,
+		dispose: (resource) => {
+			if (resource.kind === "pdf") void resource.document.close();
+		},
+		...(options.now && { now: options.now }),
+	});
+
+	return {
+		async find(uri) {
+			const target = normaliseUri(uri, root);
+			if (target.kind === "web") {
+				return { key: target.key, load: webLoader(target.url), revalidate: false };
+			}
+			const files = { root, readOnlyRoots, maxBytes: maxPdfBytes };
+			const file = await locateFile(target.path, files);
+			const load: Loader<Resource> = async ({ previous, signal }) => {
+				if (previous?.validators === file.validators) return previous;
+				const bytes = await readLocated(file, files);
+				return convert({ bytes, validators: file.validators, isLocal: true }, signal);
+			};
+			return { key: `file:${file.path}`, load, revalidate: true };
+		},
+
+		use: ({ key, load, revalidate }, signal, work) =>
+			cache.use({ key, load, revalidate, signal }, work),
+
+		async close() {
+			cache.clear();
+			await Promise.all([web.close(), extractor.close(), pdf.close()]);
+		},
+	};
+
+	function webLoader(url: URL): Loader<Resource> {
+		return async ({ previous, signal }) => {
+			const validators = previous?.validators as Validators | undefined;
+			const answer = await web.fetch(url, { signal, validators });
+			if (answer.kind === "not_modified") {
+				if (previous) return previous;
+				throw new PagingError(
+					"http_status",
+					`${url.host} answered "not modified" to a first request`,
+				);
+			}
+			const { bytes, contentType, finalUrl, etag, lastModified } = answer;
+			return convert(
+				{
+					bytes,
+					contentType,
+					url: finalUrl,
+					requested: url,
+					validators: { finalUrl, etag, lastModified } satisfies Validators,
+				},
+				signal,
+			);
+		};
+	}
+
+	async function convert(loaded: Loaded, signal: AbortSignal): Promise<Resource> {
+		const { bytes, contentType, url, requested, validators } = loaded;
+		const kind = kindOf(bytes, contentType);
+		const shared = {
+			validators,
+			contentType,
+			finalUri: url && requested && url.href !== requested.href ? url.href : undefined,
+		};
+		if (kind === "pdf") {
+			const document = await pdf.open(bytes, signal);
+			return {
+				kind,
+				document,
+				bytes: bytes.length,
+				content: digest(bytes),
+				title: document.title,
+				...shared,
+			};
+		}
+		if (bytes.length > maxBytes) {
+			throw new PagingError("too_large", `the text is larger than ${maxBytes} bytes`);
+		}
+		if (kind === "binary") {
+			throw new PagingError(
+				"not_text",
+				`read supports only text and PDF; this is ${contentType ?? "binary"}`,
+			);
+		}
+		const { text } = decodeText(bytes, { contentType, isHtml: kind === "html" });
+		// A local page is source code to whoever reads it here.
+		if (kind === "text" || loaded.isLocal) return textResource("text", text, shared);
+		const { markdown, title, degraded } = await extractor.extract(
+			{ html: text, baseUrl: url?.href ?? "" },
+			signal,
+		);
+		return textResource("html", markdown, { ...shared, title, degraded });
+	}
+}
+
+interface Loaded {
+	bytes: Buffer;
+	contentType?: string | undefined;
+	/** Where it came from in the end, and where it was asked for. */
+	url?: URL;
+	requested?: URL;
+	validators: unknown;
+	isLocal?: boolean;
+}

@@ -1,0 +1,123 @@
+import { createChunker } from "./chunk.ts";
+import { PagingError } from "./errors.ts";
+import type { PdfDocument, PdfPage } from "./pdf/pdf-engine.ts";
+
+/** Where to read in a PDF, and how much. */
+export interface PdfChunkRequest {
+	page: number;
+	/** First character within the page's part of the text. */
+	char: number;
+	size: number;
+	/** The page to stop after; the document's last if not given. */
+	lastPage?: number | undefined;
+}
+
+export interface PdfChunk {
+	content: string;
+	/** Where the text goes on; absent when nothing is left. */
+	next?: { page: number; char: number };
+	pageStart: number;
+	pageEnd: number;
+	warning?: string;
+}
+
+/**
+ * Whole pages as long as they fit, or a part of one page that does not fit at all. Every page with text contributes
+ * that and a blank line; a page without text contributes nothing. Only pages that are read are extracted, and those
+ * without text behind them, so that no continuation leads to nothing.
+ */
+export async function readPdfChunk(
+	document: Pick<PdfDocument, "totalPages" | "pages">,
+	request: PdfChunkRequest,
+	signal?: AbortSignal,
+): Promise<PdfChunk> {
+	const last = Math.min(request.lastPage ?? document.totalPages, document.totalPages);
+	checkPages(request, last, document.totalPages);
+	const pages = createPageSource(document, last, request.size, signal);
+	const notices = new Map<string, number[]>();
+	let { page, char } = request;
+	let content = "";
+	let pageEnd = page;
+
+	for (; page <= last; page++, char = 0) {
+		const found = await pages.get(page);
+		const text = streamOf(found);
+		if (char > 0 && char >= text.length) throw noSuchPlace();
+		if (content !== "" && content.length + text.length - char > request.size) break;
+		if (found.warning) notices.set(found.warning, [...(notices.get(found.warning) ?? []), page]);
+		pageEnd = page;
+		const end =
+			text.length - char <= request.size
+				? text.length
+				: createChunker(text).end(char, request.size);
+		content += text.slice(char, end);
+		if (end < text.length) return finish({ page, char: end });
+	}
+	while (page <= last && streamOf(await pages.get(page)) === "") page++;
+	return finish(page <= last ? { page, char: 0 } : undefined);
+
+	function finish(next: PdfChunk["next"]): PdfChunk {
+		const warning = [...notices].map(([kind, at]) => describe(kind, at)).join(" ");
+		return {
+			content,
+			pageStart: request.page,
+			pageEnd,
+			...(next && { next }),
+			...(warning && { warning }),
+		};
+	}
+}
+
+/** Pages are asked for in small batches: a message to the worker costs more than a page. */
+const BATCH = 16;
+
+function createPageSource(
+	document: Pick<PdfDocument, "pages">,
+	last: number,
+	maxChars: number,
+	signal: AbortSignal | undefined,
+) {
+	const ready = new Map<number, PdfPage>();
+	return {
+		async get(page: number): Promise<PdfPage> {
+			if (!ready.has(page)) {
+				ready.clear();
+				const count = Math.min(BATCH, last - page + 1);
+				for (const found of await document.pages(page, count, { maxChars }, signal))
+					ready.set(found.number, found);
+			}
+			const found = ready.get(page);
+			if (!found) throw new Error(`page ${page} did not come`);
+			return found;
+		},
+	};
+}
+
+function streamOf({ text }: PdfPage): string {
+	return text === "" ? "" : `${text}\n\n`;
+}
+
+function checkPages({ page, lastPage }: PdfChunkRequest, last: number, totalPages: number): void {
+	const isPage = (value: number) => Number.isSafeInteger(value) && value >= 1;
+	if (isPage(page) && page <= last && (lastPage === undefined || isPage(lastPage))) return;
+	const asked = lastPage === undefined ? `page ${page}` : `pages ${page} to ${lastPage}`;
+	throw new PagingError(
+		"invalid_pages",
+		`there is no ${asked}: the document has ${totalPages} pages`,
+	);
+}
+
+function noSuchPlace(): PagingError {
+	return new PagingError(
+		"cursor_malformed",
+		"the cursor points to no place in this document: read without a cursor",
+	);
+}
+
+function describe(kind: string, pages: number[]): string {
+	const [first] = pages;
+	const where = pages.length === 1 ? `Page ${first} has` : `Pages ${first} to ${pages.at(-1)} have`;
+	return kind === "no_text"
+		? `${where} no text layer (a scan?): its content can only be seen as an image.`
+		: `${where} a broken character encoding: the text may be garbled.`;
+}

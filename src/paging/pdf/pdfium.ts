@@ -1,0 +1,186 @@
+import { readFile } from "node:fs/promises";
+import { PDFiumModule } from "@hyzyla/pdfium";
+import type { RawPage } from "./page-text.ts";
+
+/** pdfium in WebAssembly. Every call blocks its thread, so this belongs in a worker. */
+export interface Pdfium {
+	/** Makes room for the bytes of a document. */
+	reserve(size: number): PdfiumFile;
+	/** Bytes of WebAssembly memory in use or kept for reuse; it never shrinks. */
+	memoryBytes(): number;
+	/** Whether the limit was hit. From then on nothing this instance says can be relied on. */
+	isOutOfMemory(): boolean;
+}
+
+/** The bytes of a document in pdfium's memory. */
+export interface PdfiumFile {
+	write(part: Uint8Array, offset: number): void;
+	/** Opens the document: reads its index, none of its pages. */
+	open(): PdfiumDocument | OpenFailure;
+	/** Gives the memory back; a document opened from it must be closed before. */
+	free(): void;
+}
+
+export interface PdfiumDocument {
+	readonly totalPages: number;
+	/** As the document says it; may be any text. */
+	readonly title: string;
+	/** A page by its number from 1, or undefined when it cannot be loaded. */
+	page(number: number): RawPage | undefined;
+	/** Gives the memory back. */
+	close(): void;
+}
+
+/** Why a document does not open. */
+export type OpenFailure = "format" | "password";
+
+/** Starts pdfium, with a limit on its memory. */
+export async function loadPdfium({ maxMemoryBytes }: { maxMemoryBytes: number }): Promise<Pdfium> {
+	const file = new URL(import.meta.resolve("@hyzyla/pdfium/pdfium.wasm"));
+	const compiled = await wasm.compile(await readFile(file));
+	let outOfMemory = false;
+	const { wasmExports } = await PDFiumModule({
+		instantiateWasm: (imports, done) => {
+			const env = imports.env as unknown as HeapImports;
+			const grow = env.emscripten_resize_heap;
+			env.emscripten_resize_heap = (size) => {
+				// The size is unsigned, JavaScript sees it signed.
+				if (size >>> 0 <= maxMemoryBytes) return grow(size);
+				outOfMemory = true;
+				return false;
+			};
+			wasm.instantiate(compiled, imports).then((instance) => done(instance as never));
+			return {};
+		},
+	});
+	// The package's own types name a few functions, wrapped in run-time assertions; these are the functions themselves.
+	const api = wasmExports as unknown as PdfiumExports;
+	api.FPDF_InitLibrary();
+	return {
+		reserve: (size) => reserveFile(api, size),
+		memoryBytes: () => api.memory.buffer.byteLength,
+		isOutOfMemory: () => outOfMemory,
+	};
+}
+
+/**
+ * How many pages of a document stay loaded after use. pdfium drops a font with the last page that uses it, and
+ * loading it again for each page takes up to half of the time.
+ */
+const PAGES_KEPT = 4;
+
+/** What `FPDF_GetLastError` says when a password or an unknown kind of encryption is in the way. */
+const ENCRYPTED = [4, 5];
+
+function reserveFile(api: PdfiumExports, size: number): PdfiumFile {
+	const address = allocate(api, size);
+	return {
+		write: (part, offset) => new Uint8Array(api.memory.buffer).set(part, address + offset),
+		open: () => {
+			const handle = api.FPDF_LoadMemDocument(address, size, 0);
+			if (handle !== 0) return openedDocument(api, handle, size);
+			return ENCRYPTED.includes(api.FPDF_GetLastError()) ? "password" : "format";
+		},
+		free: () => api.free(address),
+	};
+}
+
+function openedDocument(api: PdfiumExports, handle: number, size: number): PdfiumDocument {
+	const kept: number[] = [];
+	const keepOnly = (count: number) => {
+		for (const page of kept.splice(0, Math.max(0, kept.length - count))) api.FPDF_ClosePage(page);
+	};
+	return {
+		// What the document claims, unchecked: a page takes more than a byte.
+		totalPages: Math.min(api.FPDF_GetPageCount(handle), size),
+		title: metaText(api, handle, "Title"),
+		page: (number) => {
+			const page = api.FPDF_LoadPage(handle, number - 1);
+			if (page === 0) return undefined;
+			kept.push(page);
+			const raw = rawPage(api, page);
+			keepOnly(PAGES_KEPT);
+			return raw;
+		},
+		close: () => {
+			keepOnly(0);
+			api.FPDF_CloseDocument(handle);
+		},
+	};
+}
+
+function rawPage(api: PdfiumExports, page: number): RawPage | undefined {
+	const painted = api.FPDFPage_CountObjects(page) > 0;
+	const textPage = api.FPDFText_LoadPage(page);
+	if (textPage === 0) return undefined;
+	const count = api.FPDFText_CountChars(textPage);
+	const text = readUtf16(api, 2 * (count + 1), (buffer) => {
+		return 2 * api.FPDFText_GetText(textPage, 0, count, buffer);
+	});
+	const hyphens: number[] = [];
+	for (let at = text.indexOf("\ufffe"); at >= 0; at = text.indexOf("\ufffe", at + 1)) {
+		const character = api.FPDFText_GetCharIndexFromTextIndex(textPage, at);
+		if (api.FPDFText_IsHyphen(textPage, character) === 1) hyphens.push(at);
+	}
+	api.FPDFText_ClosePage(textPage);
+	return { text, hyphens, painted };
+}
+
+function metaText(api: PdfiumExports, document: number, key: string): string {
+	const name = Buffer.from(`${key}\0`);
+	const tag = allocate(api, name.length);
+	new Uint8Array(api.memory.buffer).set(name, tag);
+	const size = api.FPDF_GetMetaText(document, tag, 0, 0);
+	const text = readUtf16(api, size, (buffer) => api.FPDF_GetMetaText(document, tag, buffer, size));
+	api.free(tag);
+	return text;
+}
+
+/** Lets `fill` write into a buffer of `size` bytes; it returns how many it wrote, the final NUL included. */
+function readUtf16(api: PdfiumExports, size: number, fill: (buffer: number) => number): string {
+	const buffer = allocate(api, Math.max(size, 2));
+	const written = Math.min(fill(buffer), size);
+	const text = Buffer.from(api.memory.buffer, buffer, Math.max(0, written - 2)).toString("utf16le");
+	api.free(buffer);
+	return text;
+}
+
+function allocate(api: PdfiumExports, size: number): number {
+	const address = api.malloc(size);
+	if (address === 0) throw new Error(`pdfium has no ${size} bytes of memory left`);
+	return address;
+}
+
+/** What is used of Node's WebAssembly, whose types come with the DOM only. */
+const wasm = (globalThis as unknown as { WebAssembly: WebAssemblyCompiler }).WebAssembly;
+
+interface WebAssemblyCompiler {
+	compile(bytes: Uint8Array): Promise<object>;
+	instantiate(module: object, imports: object): Promise<object>;
+}
+
+interface HeapImports {
+	emscripten_resize_heap: (size: number) => boolean;
+}
+
+/** The functions of the WebAssembly module used here: pointers and handles are numbers, 0 means failure. */
+interface PdfiumExports {
+	memory: { buffer: ArrayBuffer };
+	malloc(size: number): number;
+	free(address: number): void;
+	FPDF_InitLibrary(): void;
+	FPDF_LoadMemDocument(bytes: number, size: number, password: number): number;
+	FPDF_CloseDocument(document: number): void;
+	FPDF_GetLastError(): number;
+	FPDF_GetPageCount(document: number): number;
+	FPDF_GetMetaText(document: number, tag: number, buffer: number, size: number): number;
+	FPDF_LoadPage(document: number, index: number): number;
+	FPDF_ClosePage(page: number): void;
+	FPDFPage_CountObjects(page: number): number;
+	FPDFText_LoadPage(page: number): number;
+	FPDFText_ClosePage(textPage: number): void;
+	FPDFText_CountChars(textPage: number): number;
+	FPDFText_GetText(textPage: number, start: number, count: number, buffer: number): number;
+	FPDFText_GetCharIndexFromTextIndex(textPage: number, index: number): number;
+	FPDFText_IsHyphen(textPage: number, index: number): number;
+}

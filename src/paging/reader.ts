@@ -1,0 +1,190 @@
+import { minChunkChars } from "./chunk.ts";
+import {
+	type Cursor,
+	type Digest,
+	decodeCursor,
+	digest,
+	encodeCursor,
+	type Position,
+} from "./cursor.ts";
+import { PagingError } from "./errors.ts";
+import { splitsPair } from "./graphemes.ts";
+import { createLibrary, type LibraryOptions } from "./library.ts";
+import { readPdfChunk } from "./pdf-chunk.ts";
+import type { PdfResource, Resource, TextResource } from "./resource.ts";
+
+/** One read, in the form of the paging contract. */
+export interface PageRequest {
+	/** `http(s):` and `file:` addresses, or a path below the root. */
+	uri: string;
+	/** `next_cursor` of an earlier answer; without it reading starts at the beginning. */
+	cursor?: string | undefined;
+	/** Largest `content`, in UTF-16 units: at least 64, 20,000 at most (more is lowered to it), 8,000 if not given. */
+	max_chars?: number | undefined;
+	/** For a PDF: the pages to read, from 1; `last` also when continuing. */
+	pages?: { first?: number | undefined; last?: number | undefined } | undefined;
+}
+
+/** A chunk. Chunks joined in order are the whole extracted text. */
+export interface PageAnswer {
+	uri: string;
+	content: string;
+	/** There is more; `next_cursor` leads to it. */
+	truncated: boolean;
+	next_cursor?: string;
+	content_type?: string;
+	kind?: "html" | "text" | "pdf" | "unknown";
+	page_info?: { page_start: number; page_end: number; total_pages: number };
+	title?: string;
+	/** Where redirects led. */
+	final_uri?: string;
+	/** Length of the whole text; not known for a PDF. */
+	total_chars?: number;
+	/** The cursor could not be used, so this chunk is the first; `cursor_reason` says why. */
+	cursor_reset?: boolean;
+	cursor_reason?: "content_changed";
+	/** A simpler conversion was used because the page was too much for the good one. */
+	degraded?: boolean;
+	/** What a reader should know about the content. */
+	warning?: string;
+}
+
+/** Reads resources in chunks. One per root; it holds a cache and worker threads, so close it. */
+export interface Reader {
+	/** Throws only {@link PagingError}. */
+	read(request: PageRequest, signal?: AbortSignal): Promise<PageAnswer>;
+	close(): Promise<void>;
+}
+
+export type ReaderOptions = LibraryOptions;
+
+/** Length of a chunk when nothing is said. */
+export const defaultChars = 8_000;
+/** Longest chunk there is. */
+export const maxChars = 20_000;
+/** Part of every cursor's binding: a change of how text is extracted must not be read with old positions. */
+const EXTRACTOR_VERSION = 1;
+
+export function createReader(options: ReaderOptions): Reader {
+	const library = createLibrary(options);
+	return {
+		async read(request, signal) {
+			const size = chunkSize(request.max_chars);
+			const cursor = request.cursor === undefined ? undefined : decodeCursor(request.cursor);
+			const target = await library.find(request.uri);
+			const address = digest(JSON.stringify([EXTRACTOR_VERSION, options.root, target.key]));
+			return library.use(target, signal, async (resource) => {
+				const from = startOf(resource, cursor, address, request.pages?.first);
+				const chunk =
+					resource.kind === "pdf"
+						? await pdfChunk(resource, from.position, size, request.pages?.last, signal)
+						: textChunk(resource, from.position, size);
+				const { next, ...body } = chunk;
+				return {
+					uri: request.uri,
+					...body,
+					truncated: next !== undefined,
+					...(next && {
+						next_cursor: encodeCursor({
+							resource: address,
+							content: resource.content,
+							position: next,
+						}),
+					}),
+					...about(resource),
+					...(from.reset && { cursor_reset: true, cursor_reason: "content_changed" as const }),
+				};
+			});
+		},
+		close: library.close,
+	};
+}
+
+function chunkSize(asked: number | undefined): number {
+	if (asked === undefined) return defaultChars;
+	if (!Number.isSafeInteger(asked) || asked < minChunkChars) {
+		throw new PagingError(
+			"invalid_max_chars",
+			`max_chars must be a whole number of at least ${minChunkChars}, got ${asked}`,
+		);
+	}
+	return Math.min(asked, maxChars);
+}
+
+/**
+ * Where reading starts. A cursor holds for the content it was made from, under whatever address; after a change of
+ * the same resource reading starts over; a cursor of something else is a mistake worth telling.
+ */
+function startOf(
+	resource: Resource,
+	cursor: Cursor | undefined,
+	address: Digest,
+	firstPage = 1,
+): { position: Position; reset: boolean } {
+	const start: Position =
+		resource.kind === "pdf" ? { kind: "pdf", page: firstPage, char: 0 } : { kind: "text", char: 0 };
+	if (!cursor) return { position: start, reset: false };
+	if (cursor.content === resource.content && cursor.position.kind === start.kind) {
+		return { position: cursor.position, reset: false };
+	}
+	if (cursor.resource !== address) {
+		throw new PagingError(
+			"cursor_foreign",
+			"this cursor belongs to another resource: use it with the uri it was given for, or read without a cursor",
+		);
+	}
+	return { position: start, reset: true };
+}
+
+interface Chunk {
+	content: string;
+	next?: Position;
+	page_info?: NonNullable<PageAnswer["page_info"]>;
+	warning?: string;
+	total_chars?: number;
+}
+
+function textChunk({ text, chunker }: TextResource, position: Position, size: number): Chunk {
+	const start = position.char;
+	if (start > 0 && (start >= text.length || splitsPair(text, start))) {
+		throw new PagingError(
+			"cursor_malformed",
+			"the cursor points to no place in this text: read without a cursor",
+		);
+	}
+	const end = text.length === 0 ? 0 : chunker.end(start, size);
+	return {
+		content: text.slice(start, end),
+		total_chars: text.length,
+		...(end < text.length && { next: { kind: "text" as const, char: end } }),
+	};
+}
+
+async function pdfChunk(
+	{ document }: PdfResource,
+	position: Position,
+	size: number,
+	lastPage: number | undefined,
+	signal: AbortSignal | undefined,
+): Promise<Chunk> {
+	if (position.kind !== "pdf") throw new TypeError("a PDF is read from a page");
+	const chunk = await readPdfChunk(document, { ...position, size, lastPage }, signal);
+	const { content, next, pageStart, pageEnd, warning } = chunk;
+	return {
+		content,
+		page_info: { page_start: pageStart, page_end: pageEnd, total_pages: document.totalPages },
+		...(warning !== undefined && { warning }),
+		...(next && { next: { kind: "pdf" as const, ...next } }),
+	};
+}
+
+function about(resource: Resource) {
+	const { kind, contentType, title, finalUri } = resource;
+	return {
+		kind,
+		...(contentType !== undefined && { content_type: contentType }),
+		...(title && { title: title.slice(0, 300) }),
+		...(finalUri !== undefined && { final_uri: finalUri }),
+		...(resource.kind !== "pdf" && resource.degraded && { degraded: true }),
+	};
+}

@@ -1,0 +1,79 @@
+import { realpath, stat } from "node:fs/promises";
+import { basename, resolve, sep } from "node:path";
+import { readRegularFile } from "../../core/regular-file.ts";
+import { PagingError } from "../errors.ts";
+
+/** Where files may be read, and how large they may be. */
+export interface FileSourceOptions {
+	/** The folder that relative paths start from, and that files must lie in. */
+	root: string;
+	/** Further folders that files may lie in. */
+	readOnlyRoots?: readonly string[];
+	maxBytes: number;
+}
+
+/** A file that may be read: its real path, and what tells whether it changed. */
+export interface LocatedFile {
+	path: string;
+	validators: string;
+}
+
+/** Finds a file and checks that it lies in an allowed folder, behind all links. */
+export async function locateFile(path: string, options: FileSourceOptions): Promise<LocatedFile> {
+	const absolute = resolve(options.root, path);
+	const real = await realpath(absolute).catch((error) => {
+		throw notFound(path, error);
+	});
+	await checkInside(real, path, options);
+	const info = await stat(real, { bigint: true }).catch((error) => {
+		throw notFound(path, error);
+	});
+	if (!info.isFile()) throw notAFile(path);
+	const { dev, ino, size, mtimeNs, ctimeNs } = info;
+	return { path: real, validators: [dev, ino, size, mtimeNs, ctimeNs].join(":") };
+}
+
+/** Reads a located file. Links that were swapped in meanwhile are found out. */
+export async function readLocated(file: LocatedFile, options: FileSourceOptions): Promise<Buffer> {
+	const name = basename(file.path);
+	const content = await readRegularFile(file.path, options.maxBytes).catch((error) => {
+		throw notFound(name, error);
+	});
+	if (content.kind === "missing") throw notFound(name);
+	if (content.kind === "refused") {
+		if (content.reason === "not-a-file") throw notAFile(name);
+		throw new PagingError(
+			"too_large",
+			`${name} is larger than ${options.maxBytes} bytes: raise the limit in the settings, or read a part of it with other tools`,
+		);
+	}
+	const still = await realpath(file.path).catch(() => undefined);
+	if (still !== file.path) throw notFound(name);
+	return content.bytes;
+}
+
+async function checkInside(
+	real: string,
+	shown: string,
+	{ root, readOnlyRoots = [] }: FileSourceOptions,
+): Promise<void> {
+	for (const folder of [root, ...readOnlyRoots]) {
+		const allowed = await realpath(folder).catch(() => undefined);
+		if (
+			allowed &&
+			(real === allowed || real.startsWith(allowed.endsWith(sep) ? allowed : allowed + sep))
+		)
+			return;
+	}
+	throw new PagingError("outside_root", `${shown} is outside the folders that may be read here`);
+}
+
+function notFound(path: string, cause?: unknown): PagingError {
+	return new PagingError("not_found", `cannot read ${path}: no such file, or no permission`, {
+		cause,
+	});
+}
+
+function notAFile(path: string): PagingError {
+	return new PagingError("not_a_file", `${path} is not an ordinary file`);
+}

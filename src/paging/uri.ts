@@ -1,0 +1,126 @@
+import { posix, win32 } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { PagingError } from "./errors.ts";
+
+/** An address that was understood. */
+export type Address =
+	/** `key` is the same for every spelling of the address that means the same. */
+	| { readonly kind: "web"; readonly url: URL; readonly key: string }
+	/** An absolute path without `.` and `..`. Whether it may be read is not decided here: links have to be followed for that. */
+	| { readonly kind: "file"; readonly path: string };
+
+/** Longer addresses are refused, in UTF-16 units. */
+export const maxUriLength = 8192;
+
+/**
+ * Decides whether an address is one of the web (`http:`, `https:`), a `file:` URI or a path, and writes it in the one
+ * form the rest of paging works with. Fragments are dropped. What is relative starts from `root`, and is refused
+ * without one. Throws `invalid_uri` or `unsupported_scheme`.
+ */
+export function normaliseUri(
+	input: string,
+	root?: string,
+	platform: NodeJS.Platform = process.platform,
+): Address {
+	if (input.length > maxUriLength) {
+		throw invalid(input, `it is longer than ${maxUriLength} characters`);
+	}
+	if (input.trim() === "") throw invalid(input, "it is empty");
+	if (!input.isWellFormed()) throw invalid(input, "it has half a character in it");
+
+	const places: Places = { root, isWindows: platform === "win32" };
+	const scheme = schemeOf(input, places);
+	if (scheme === undefined) return { kind: "file", path: pathOf(input, places) };
+	// Like a browser, but only around the address: those within are how one is disguised as another.
+	const uri = input.trim();
+	if (/[\s\p{Cc}]/u.test(uri)) throw invalid(input, "write spaces as %20, and nothing invisible");
+	if (scheme === "http" || scheme === "https") return webAddress(uri);
+	if (scheme === "file") return { kind: "file", path: filePathOf(uri, places) };
+	throw new PagingError(
+		"unsupported_scheme",
+		`Cannot read "${shorten(scheme)}:" addresses, only http:, https: and file:. If it is the name of a file, write ./ before it.`,
+	);
+}
+
+type Places = { readonly root: string | undefined; readonly isWindows: boolean };
+
+/** The scheme in lower case; `undefined` for a path, such as `C:\notes.txt` on Windows. */
+function schemeOf(input: string, { isWindows }: Places): string | undefined {
+	const scheme = /^\s*([a-z][a-z0-9+.-]*):/i.exec(input)?.[1]?.toLowerCase();
+	return isWindows && scheme?.length === 1 ? undefined : scheme;
+}
+
+function webAddress(uri: string): Address {
+	// URL itself takes "https:host", "https:///host" and "https:\\host" for the same; whoever writes that errs, or hides something.
+	const authority = /^https?:\/\/([^/?#\\]+)/i.exec(uri)?.[1];
+	if (authority === undefined) throw invalid(uri, "a web address begins with https:// and a host");
+	if (authority.includes("@")) {
+		throw new PagingError(
+			"invalid_uri",
+			"The address names a user or a password before the host. Leave out everything up to the @.",
+		);
+	}
+	const url = parse(uri);
+	url.hash = "";
+	return { kind: "web", url, key: url.href };
+}
+
+function filePathOf(uri: string, places: Places): string {
+	const encoded = /%(?:2f|5c|00)/i.exec(uri)?.[0];
+	if (encoded !== undefined) throw invalid(uri, `${encoded} cannot be part of a file name`);
+	const isRelative = !/^file:[/\\]/i.test(uri);
+	const url = isRelative ? parse(uri, folderUrl(uri, places)) : parse(uri);
+	if (url.host !== "") {
+		throw invalid(uri, "files of another host cannot be read; write file:///path for a local one");
+	}
+	if (url.pathname.startsWith("//")) throw invalid(uri, "write file:///path, with three slashes");
+	if (url.search !== "") throw invalid(uri, 'a file has no query; write "?" in its name as %3F');
+	try {
+		return pathOf(fileURLToPath(url, { windows: places.isWindows }), places);
+	} catch (error) {
+		if (error instanceof PagingError) throw error;
+		throw invalid(uri, "it does not name a file here", error);
+	}
+}
+
+function pathOf(path: string, places: Places): string {
+	const { resolve, isAbsolute } = places.isWindows ? win32 : posix;
+	if (/\p{Cc}/u.test(path)) throw invalid(path, "it has control characters in it");
+	if (places.isWindows) {
+		// The mere look at \\host\share sends the user's credentials there; \\.\ and \\?\ are devices.
+		if (/^[\\/]{2}/.test(path)) throw invalid(path, "network and device paths cannot be read");
+		// "C:notes.txt" is relative to a folder only the process knows.
+		if (/^[a-z]:(?![\\/])/i.test(path)) throw invalid(path, "write a slash behind the drive");
+	}
+	if (isAbsolute(path) && places.root === undefined) return resolve(path);
+	// Also of what is absolute: `\notes.txt` means the drive of the root.
+	return resolve(rootOf(path, places), path);
+}
+
+function rootOf(input: string, { root }: Places): string {
+	if (root !== undefined) return root;
+	throw invalid(input, "it is relative, and there is no folder to start from");
+}
+
+/** The root as a URL that ends in a slash, so that what is relative to it lies in it. */
+function folderUrl(uri: string, places: Places): URL {
+	const root = rootOf(uri, places);
+	return pathToFileURL(root.endsWith("/") ? root : `${root}/`, { windows: places.isWindows });
+}
+
+function parse(uri: string, base?: URL): URL {
+	try {
+		return new URL(uri, base);
+	} catch (error) {
+		throw invalid(uri, "it cannot be understood as a URL", error);
+	}
+}
+
+function invalid(input: string, reason: string, cause?: unknown): PagingError {
+	const message = `Cannot read ${JSON.stringify(shorten(input))}: ${reason}.`;
+	return new PagingError("invalid_uri", message, cause === undefined ? undefined : { cause });
+}
+
+function shorten(value: string): string {
+	return value.length > 200 ? `${value.slice(0, 200)}…` : value;
+}

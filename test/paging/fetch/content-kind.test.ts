@@ -1,0 +1,169 @@
+import { gzipSync } from "node:zlib";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { kindOf } from "../../../src/paging/fetch/content-kind.ts";
+import { CHARSET_SAMPLES } from "../../support/charset-samples.ts";
+
+const PNG = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
+const DOCUMENT = Buffer.from("<!DOCTYPE html><html><head><title>t</title></head><body>b</body>");
+const PROSE = Buffer.from("Some words, and some more.\n");
+const OF_NO_TYPE = [undefined, "", "application/octet-stream", "nonsense", "application/x-unknown"];
+
+describe("a PDF", () => {
+	const junk = Buffer.from("x".repeat(1000));
+
+	test.each([undefined, "text/html", "text/plain; charset=utf-8", "image/png", "application/pdf"])(
+		"is known by its header, whatever the type says (%s)",
+		(type) => {
+			const pdf = Buffer.from("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "latin1");
+			expect(kindOf(pdf, type)).toBe("pdf");
+			expect(kindOf(Buffer.concat([junk, pdf]), type)).toBe("pdf");
+		},
+	);
+
+	test("is not looked for after the first kilobyte", () => {
+		expect(kindOf(Buffer.concat([junk, junk, Buffer.from("%PDF-1.7")]), "text/plain")).toBe("text");
+	});
+
+	test.each(["application/pdf", "application/x-pdf; q=1", "APPLICATION/PDF"])(
+		"is what %s is called even if it is none, for the reader to say so",
+		(type) => {
+			expect(kindOf(DOCUMENT, type)).toBe("pdf");
+		},
+	);
+});
+
+describe("HTML", () => {
+	test.each(["text/html", "Text/HTML; charset=utf-8", "application/xhtml+xml"])("is %s", (type) => {
+		expect(kindOf(DOCUMENT, type)).toBe("html");
+		expect(kindOf(PROSE, type)).toBe("html");
+		expect(kindOf(Buffer.alloc(0), type)).toBe("html");
+	});
+
+	test.each(OF_NO_TYPE)("is found in the bytes when the type is %j", (type) => {
+		for (const start of [
+			"<!doctype html><p>",
+			"\ufeff\n <!DOCTYPE HTML PUBLIC>",
+			"<html lang=en>",
+			"<!-- a --> <!-- b -->\n<HTML>",
+			'<?xml version="1.0"?>\n<html xmlns="x">',
+			"<head>",
+			"<body >",
+		]) {
+			expect(kindOf(Buffer.from(`${start}text`), type), start).toBe("html");
+		}
+	});
+
+	test("is not seen in fragments, which are more often Markdown", () => {
+		for (const start of [
+			"<h1 align=center>",
+			"<p>",
+			"<!-- lint off -->\n# Title",
+			"<htmlx>",
+			"<a>",
+		])
+			expect(kindOf(Buffer.from(start), undefined), start).toBe("text");
+	});
+
+	test("is found behind many comments in no time", () => {
+		const before = performance.now();
+		expect(kindOf(Buffer.from(`${"<!---->".repeat(1100)}<p>`), undefined)).toBe("text");
+		expect(kindOf(Buffer.from("<!--".repeat(2000)), undefined)).toBe("text");
+		expect(performance.now() - before).toBeLessThan(500);
+	});
+});
+
+describe("text", () => {
+	test.each([
+		"text/plain",
+		"text/markdown",
+		"text/css",
+		"text/csv",
+		"text/xml",
+		"application/json; charset=utf-8",
+		"application/ld+json",
+		"application/xml",
+		"application/rss+xml",
+		"image/svg+xml",
+		"application/yaml",
+		"application/x-yaml",
+		"text/javascript",
+		"application/javascript",
+		"application/x-ndjson",
+	])("is %s, also when it looks like HTML", (type) => {
+		expect(kindOf(DOCUMENT, type)).toBe("text");
+		expect(kindOf(PROSE, type)).toBe("text");
+	});
+
+	test.each([...OF_NO_TYPE, "video/mp2t", "application/toml"])(
+		"is found in the bytes when the type is %j",
+		(type) => {
+			expect(kindOf(PROSE, type)).toBe("text");
+			expect(kindOf(Buffer.alloc(0), type)).toBe("text");
+		},
+	);
+
+	test("may have an undeclared Western charset and coloured output", () => {
+		const german = Buffer.from("Über die Größe von Käfern läßt sich später noch reden.", "latin1");
+		expect(kindOf(german, "text/plain")).toBe("text");
+		expect(kindOf(Buffer.from("\u001b[31mred\u001b[0m\t\f\r\n"), undefined)).toBe("text");
+	});
+
+	test.each(CHARSET_SAMPLES)("may be in $charset if the header says so", ({ charset, bytes }) => {
+		expect(kindOf(bytes, `text/plain; charset=${charset}`)).toBe("text");
+	});
+
+	test("in UTF-16 with a byte order mark is text or HTML like any other", () => {
+		const wide = (text: string) => Buffer.from(`\ufeff${text}`, "utf16le");
+		expect(kindOf(wide("words"), undefined)).toBe("text");
+		expect(kindOf(wide("<!doctype html>"), undefined)).toBe("html");
+		expect(kindOf(wide("<!doctype html>"), "text/plain")).toBe("text");
+	});
+
+	test("of Cyrillic HTML is text by its meta element", () => {
+		const words = Buffer.alloc(3000, Buffer.from("cff0e8e2e5f220", "hex"));
+		const meta = Buffer.from("<meta charset=windows-1251>");
+		expect(kindOf(Buffer.concat([meta, words]), "text/html")).toBe("html");
+		expect(kindOf(words, "text/html")).toBe("binary");
+	});
+
+	test("stays text when a character is cut by the end of the sample", () => {
+		for (let shift = 0; shift < 4; shift++) {
+			const text = "x".repeat(shift) + "😀".repeat(5000);
+			expect(kindOf(Buffer.from(text), undefined)).toBe("text");
+		}
+	});
+});
+
+describe("binary content", () => {
+	test.each([
+		"image/png",
+		"image/jpeg",
+		"audio/mpeg",
+		"video/mp4",
+		"font/woff2",
+		"application/zip",
+		"application/gzip",
+		"application/x-tar",
+	])("is %s, whatever the bytes", (type) => {
+		expect(kindOf(PROSE, type)).toBe("binary");
+	});
+
+	test.each([...OF_NO_TYPE, "text/html", "text/plain", "text/plain; charset=utf-8", "video/mp2t"])(
+		"is found in the bytes when the type is %j",
+		(type) => {
+			expect(kindOf(PNG, type)).toBe("binary");
+			expect(kindOf(gzipSync("text ".repeat(100)), type)).toBe("binary");
+			expect(kindOf(Buffer.from("a\0b"), type)).toBe("binary");
+			expect(kindOf(Buffer.alloc(300, 0x9d), undefined)).toBe("binary");
+		},
+	);
+});
+
+test("no bytes and no type make it throw", () => {
+	fc.assert(
+		fc.property(fc.uint8Array(), fc.option(fc.string(), { nil: undefined }), (bytes, type) => {
+			expect(["html", "text", "pdf", "binary"]).toContain(kindOf(Buffer.from(bytes), type));
+		}),
+	);
+});
