@@ -1,8 +1,10 @@
 import type { ContextItem, Ledger, SessionSource, ToolResultItem } from "../context/index.ts";
+import { property } from "../core/property.ts";
 import { parseInvalidation } from "./invalidation.ts";
 import type { FileEvent } from "./knowledge.ts";
+import { isMarker } from "./markers.ts";
 import { isDerived, type Metadata, parseMetadata } from "./metadata.ts";
-import { absolutePath, canonicalPath, parseShorthand } from "./read-path.ts";
+import { canonicalPath, parseShorthand, pathCandidates } from "./read-path.ts";
 
 /** What happened to each file in the active context, in order. */
 export interface History {
@@ -57,26 +59,40 @@ export function createHistory(ledger: Ledger, cwd: string): History {
 	function recordRead(item: ToolResultItem): void {
 		const meta = parseMetadata(item.details);
 		if (meta && !item.isError) {
-			// A marker shows nothing, whatever became of it.
 			if (!isDerived(meta.mode) || meta.mode === "diff")
 				add(meta.pathKey, { kind: "view", meta, item });
+			// A marker shows nothing, but another extension may have put some text in its place.
+			else if (!isMarker(item.returned)) add(meta.pathKey, { kind: "untracked" });
 			return;
 		}
-		const path = meta?.pathKey ?? property(item.input, "path");
+		if (meta) {
+			add(meta.pathKey, { kind: "untracked" });
+			return;
+		}
+		const path = property(item.input, "path");
 		if (typeof path !== "string") {
 			byPath.clear(); // a read of we know not what: nothing is sure any more
 			return;
 		}
 		const shorthand = parseShorthand(path);
 		for (const written of shorthand ? [path, shorthand.path] : [path]) {
-			add(canonicalPath(absolutePath(written, cwd)), { kind: "untracked" });
+			for (const pathKey of filesNamed(written)) add(pathKey, { kind: "untracked" });
 		}
 	}
 
 	function recordEdit(item: ToolResultItem): void {
 		const path = property(item.input, "path");
 		if (item.isError || typeof path !== "string") return;
-		add(canonicalPath(absolutePath(path, cwd)), editOf(item));
+		for (const pathKey of filesNamed(path)) add(pathKey, editOf(item));
+	}
+
+	/** Every file that pi may have found under a path. */
+	function filesNamed(path: string): string[] {
+		try {
+			return pathCandidates(path, cwd).map(canonicalPath);
+		} catch {
+			return []; // a URL that names no file: pi's answer was an error, and no file's text
+		}
 	}
 
 	function add(pathKey: string, event: Recorded): void {
@@ -148,12 +164,8 @@ function isReplacement(edit: { oldText: unknown; newText: unknown }): edit is Re
 	return typeof edit.oldText === "string" && typeof edit.newText === "string";
 }
 
+/** Pi replaces a text that is there once: whoever finds it again, outside the new text, finds the edit undone. */
 function isDone({ oldText, newText }: Replacement, text: string): boolean {
-	return newText === "" ? !text.includes(oldText) : text.includes(newText);
-}
-
-function property(value: unknown, key: string): unknown {
-	return typeof value === "object" && value !== null
-		? (value as Record<string, unknown>)[key]
-		: undefined;
+	const oldIsBack = !newText.includes(oldText) && text.includes(oldText);
+	return !oldIsBack && text.includes(newText);
 }
