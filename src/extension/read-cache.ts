@@ -15,6 +15,8 @@ import {
 	formatStatus,
 	INVALIDATION_ENTRY,
 	invalidationFor,
+	isEditingTool,
+	noteOwnEdit,
 	parseRefreshCall,
 	parseRefreshCommand,
 	type ReadCache,
@@ -46,6 +48,13 @@ export function createReadCacheSystem(surroundings: ReadCacheSurroundings): Syst
 
 	pi.on("context_with_system", (event, ctx) => {
 		ledger.observe(ctx.sessionManager, event.messages);
+	});
+
+	pi.on("tool_result", async (event, ctx) => {
+		const { settings } = session(ctx);
+		if (settings.mode === "off" || event.isError || !isEditingTool(event.toolName)) return;
+		const note = await noteOwnEdit(event.input, ctx.cwd, settings);
+		if (note) return { details: { ...(event.details as object | undefined), readcache: note } };
 	});
 
 	const piRead = createReadToolDefinition(process.cwd());

@@ -4,6 +4,7 @@ import { parseInvalidation } from "./invalidation.ts";
 import type { FileEvent } from "./knowledge.ts";
 import { isMarker } from "./markers.ts";
 import { isDerived, type Metadata, parseMetadata } from "./metadata.ts";
+import { isEditingTool, parseOwnEdit } from "./own-edit.ts";
 import { canonicalPath, parseShorthand, pathCandidates } from "./read-path.ts";
 
 /** What happened to each file in the active context, in order. */
@@ -53,7 +54,7 @@ export function createHistory(ledger: Ledger, cwd: string): History {
 			const refresh = parseInvalidation(item);
 			if (refresh) add(refresh.pathKey, { kind: "refresh", scope: refresh.scope });
 		} else if (item.toolName === "read") recordRead(item);
-		else if (item.toolName === "edit" || item.toolName === "write") recordEdit(item);
+		else if (isEditingTool(item.toolName)) recordEdit(item);
 	}
 
 	function recordRead(item: ToolResultItem): void {
@@ -81,9 +82,13 @@ export function createHistory(ledger: Ledger, cwd: string): History {
 	}
 
 	function recordEdit(item: ToolResultItem): void {
+		if (item.isError) return;
+		const note = parseOwnEdit(item.details);
 		const path = property(item.input, "path");
-		if (item.isError || typeof path !== "string") return;
-		for (const pathKey of filesNamed(path)) add(pathKey, editOf(item));
+		const paths = typeof path === "string" ? filesNamed(path) : [];
+		for (const pathKey of note ? [note.pathKey] : paths) {
+			add(pathKey, { kind: "edit", after: note?.servedHash });
+		}
 	}
 
 	/** Every file that pi may have found under a path. */
@@ -137,35 +142,4 @@ function startsOver(event: Recorded): boolean {
 		default:
 			return false;
 	}
-}
-
-/** What the model believes about the file after its own `edit` or `write`; unknown forms leave nothing to rely on. */
-function editOf({ toolName, input }: ToolResultItem): Recorded {
-	if (toolName === "write") {
-		const content = property(input, "content");
-		if (typeof content !== "string") return { kind: "untracked" };
-		return { kind: "edit", stands: (text) => text === content };
-	}
-	const list = property(input, "edits");
-	const edits = (Array.isArray(list) ? list : [input]).map((edit) => ({
-		oldText: property(edit, "oldText"),
-		newText: property(edit, "newText"),
-	}));
-	if (!edits.every(isReplacement)) return { kind: "untracked" };
-	return { kind: "edit", stands: (text) => edits.every((edit) => isDone(edit, text)) };
-}
-
-interface Replacement {
-	oldText: string;
-	newText: string;
-}
-
-function isReplacement(edit: { oldText: unknown; newText: unknown }): edit is Replacement {
-	return typeof edit.oldText === "string" && typeof edit.newText === "string";
-}
-
-/** Pi replaces a text that is there once: whoever finds it again, outside the new text, finds the edit undone. */
-function isDone({ oldText, newText }: Replacement, text: string): boolean {
-	const oldIsBack = !newText.includes(oldText) && text.includes(oldText);
-	return !oldIsBack && text.includes(newText);
 }

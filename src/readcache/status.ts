@@ -109,7 +109,7 @@ const EXPLANATIONS: Record<string, string> = {
 	"range-changed": "the lines changed",
 	"object-missing": "the earlier version is not in the store",
 	"chain-too-long": "too many diffs in a row",
-	"edit-undone": "an edit made by the model has been undone since",
+	"own-edit-overtaken": "the file was changed by somebody else after the model's own edit",
 	"diff-too-large": "a diff would not have been smaller",
 	"diff-verification-failed": "a diff did not lead to the file as it is",
 	"too-large-to-diff": "the file is over the limits for diffs",
