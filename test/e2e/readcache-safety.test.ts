@@ -694,15 +694,15 @@ describe("the model's own change", () => {
 		expect(text).toContain("\nline 7\n");
 	});
 
-	test("by edit is a diff too when another program changed the file besides", async () => {
+	test("by edit is followed by the full text when another program changed the file besides", async () => {
 		const { pi, read } = await start();
 		await read("a.txt");
 		await edit(pi, "line 7\n", "line seven\n");
-		pi.write("a.txt", V2.replace("line 40\n", "line forty\n"));
+		const both = V2.replace("line 40\n", "line forty\n");
+		pi.write("a.txt", both);
 		const { text, meta } = await read("a.txt");
-		expect(meta).toMatchObject({ mode: "diff", baseHash: sha256(V1) });
-		expect(text).toContain("-line 7\n+line seven\n");
-		expect(text).toContain("-line 40\n+line forty\n");
+		expect(meta).toMatchObject({ mode: "full_fallback", baseHash: sha256(V1) });
+		expect(text).toBe(both);
 	});
 
 	test("by edit that another program changed further is shown as it is now", async () => {
