@@ -21,7 +21,7 @@ for (const dir of [agentDir, cwd]) mkdirSync(dir);
 
 /** Ways to start pi. "Cold" is the first start after an install: nothing is transpiled yet. */
 const cold = { JITI_FS_CACHE: "false" };
-const source = join(project, "pi-extension.js");
+const source = join(project, "pi-extension.ts");
 const compiled = buildPackage();
 const setups: Record<string, { extension?: string; env?: Record<string, string> }> = {
 	none: {},
@@ -85,8 +85,8 @@ function buildPackage(): string {
 	const tsc = join(project, "node_modules", "typescript", "bin", "tsc");
 	const options = ["-p", "tsconfig.build.json", "--outDir", join(target, "dist")];
 	execFileSync(process.execPath, [tsc, ...options], { cwd: project, stdio: "inherit" });
-	for (const file of ["package.json", "pi-extension.js"]) {
+	for (const file of ["package.json", "pi-extension.ts"]) {
 		copyFileSync(join(project, file), join(target, file));
 	}
-	return join(target, "pi-extension.js");
+	return join(target, "pi-extension.ts");
 }

@@ -206,9 +206,12 @@ function contentOf(entry: SessionEntry): unknown {
 
 function noteCalls(state: State, content: unknown): void {
 	if (!Array.isArray(content)) return;
+	const named = new Set<string>();
 	for (const block of content as { type?: unknown; id?: unknown; arguments?: unknown }[]) {
 		if (block?.type === "toolCall" && typeof block.id === "string") {
-			state.inputs.set(block.id, block.arguments);
+			// Two calls of one message under one id: nobody can tell whose result is whose.
+			state.inputs.set(block.id, named.has(block.id) ? undefined : block.arguments);
+			named.add(block.id);
 		}
 	}
 }

@@ -49,7 +49,7 @@ export async function decide(request: Request, aids: Aids): Promise<Decision> {
 		const same = await compare(range);
 		if (same.kind === "missing") return fallback("object-missing", same.version);
 		// A full answer also says where the file ends: a base that went on behind is not the same file.
-		if (same.kind === "same" && !(isFull && same.elsewhere && endsDiffer(request))) {
+		if (same.kind === "same" && !(isFull && endsDiffer(request))) {
 			return isFull
 				? marker({ kind: "unchanged", base: same.base })
 				: marker({

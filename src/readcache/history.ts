@@ -84,11 +84,15 @@ export function createHistory(ledger: Ledger, cwd: string): History {
 	function recordEdit(item: ToolResultItem): void {
 		if (item.isError) return;
 		const note = parseOwnEdit(item.details);
-		const path = property(item.input, "path");
-		const paths = typeof path === "string" ? filesNamed(path) : [];
-		for (const pathKey of note ? [note.pathKey] : paths) {
+		for (const pathKey of note ? [note.pathKey] : filesEdited(item)) {
 			add(pathKey, { kind: "edit", after: note?.servedHash });
 		}
+	}
+
+	/** An edit of we know not what may be of any file. */
+	function filesEdited({ input }: ToolResultItem): string[] {
+		const path = property(input, "path");
+		return typeof path === "string" ? filesNamed(path) : [...byPath.keys()];
 	}
 
 	/** Every file that pi may have found under a path. */

@@ -59,7 +59,7 @@ export function knowledgeOf(events: Iterable<FileEvent>): Knowledge {
 				else segments = without(segments, event.scope);
 				break;
 			case "edit":
-				segments = segments.map((segment) => ({ ...segment, edited: event.after ?? "unknown" }));
+				segments = segments.map((segment) => afterEdit(segment, event.after));
 				break;
 			case "view": {
 				const next = event.seen.visible ? afterView(segments, event.meta) : undefined;
@@ -77,7 +77,8 @@ export function wholeVersion(segments: Segment[]): Segment | undefined {
 	if (!first || !covers(segments, { start: 1, end: first.totalLines })) return undefined;
 	if (segments.some((segment) => segment.version !== first.version)) return undefined;
 	const chain = Math.max(...segments.map((segment) => segment.chain));
-	const edited = segments.find((segment) => segment.edited)?.edited;
+	const marks = segments.flatMap((segment) => segment.edited ?? []);
+	const edited = marks.find((mark) => mark === "unknown") ?? marks[0];
 	return { ...first, start: 1, end: first.totalLines, chain, ...(edited && { edited }) };
 }
 
@@ -114,6 +115,11 @@ function afterView(segments: Segment[], meta: Metadata): Segment[] | undefined {
 	// The answer also said how long the file is: what was known beyond that is no longer there.
 	const older = within(without(segments, shown), { start: 1, end: totalLines });
 	return [...older, shown].sort((a, b) => a.start - b.start);
+}
+
+/** What was once unknown stays so: a later note says nothing of whether the edit before it was still there. */
+function afterEdit(segment: Segment, after: Hash | undefined): Segment {
+	return { ...segment, edited: segment.edited === "unknown" ? "unknown" : (after ?? "unknown") };
 }
 
 function shownBy(meta: Metadata): LineRange {

@@ -27,9 +27,7 @@ export async function noteOwnEdit(
 	cwd: string,
 	eligibility: Eligibility,
 ): Promise<OwnEdit | undefined> {
-	const path = property(input, "path");
-	const found =
-		typeof path === "string" ? await firstExisting(pathCandidates(path, cwd)) : undefined;
+	const found = await locate(property(input, "path"), cwd);
 	const file = found && (await readTextFile(found, eligibility));
 	if (!file || "why" in file) return undefined;
 	return { v: 1, mode: "own_edit", pathKey: file.pathKey, servedHash: file.hash };
@@ -39,7 +37,17 @@ export async function noteOwnEdit(
 export function parseOwnEdit(details: unknown): OwnEdit | undefined {
 	const note = property(details, "readcache");
 	if (property(note, "v") !== 1 || property(note, "mode") !== "own_edit") return undefined;
+	const pathKey = property(note, "pathKey");
 	const isComplete =
-		isHash(property(note, "servedHash")) && typeof property(note, "pathKey") === "string";
+		isHash(property(note, "servedHash")) && typeof pathKey === "string" && pathKey !== "";
 	return isComplete ? (note as OwnEdit) : undefined;
+}
+
+async function locate(path: unknown, cwd: string) {
+	if (typeof path !== "string") return undefined;
+	try {
+		return await firstExisting(pathCandidates(path, cwd));
+	} catch {
+		return undefined; // a URL that names no file: another extension's tool must know what it meant
+	}
 }

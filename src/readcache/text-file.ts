@@ -44,7 +44,8 @@ export async function readTextFile(
 	{ maxFileBytes, exclude }: Eligibility,
 ): Promise<TextFile | NotEligible> {
 	const { path, pathKey } = found;
-	if (matchesAny(exclude, pathKey) || matchesAny(exclude, path)) return { why: "excluded" };
+	const names = path === pathKey ? [path] : [path, pathKey];
+	if (names.some((name) => matchesAny(exclude, name))) return { why: "excluded" };
 	const file = await readRegularFile(pathKey, maxFileBytes).catch(() => undefined);
 	if (file?.kind === "refused") return { why: file.reason };
 	if (file?.kind !== "read") return { why: "unreadable" };

@@ -7,6 +7,7 @@ import {
 	type Ledger,
 	type SessionSource,
 } from "../../src/context/index.ts";
+import { createObservation } from "../../src/context/observation.ts";
 import { hashBytes } from "../../src/core/hash.ts";
 import { anyHistory, historyWithoutEdits, play } from "./random-session.ts";
 import {
@@ -130,6 +131,16 @@ describe("an item of the log", () => {
 		}
 	});
 
+	test("has no input when its message made two calls under its id, and one again under the next", () => {
+		const session = newSession();
+		const twins = ["one", "other"].map((path) => ({ id: "same", args: { path } }));
+		appendCalls(session, ...twins, { id: "alone", args: { path: "alone" } });
+		for (const id of ["same", "same", "alone"]) appendResult(session, id, "text");
+		appendRead(session, "same", "text", { path: "later" });
+		const inputs = resultsOf(createLedger().log(session)).map(({ input }) => input);
+		expect(inputs).toEqual([undefined, undefined, { path: "alone" }, { path: "later" }]);
+	});
+
 	test("has no input when compaction took the call but kept the result", () => {
 		const session = newSession();
 		const kept = appendRead(session, "a", "text", { path: "a.ts" });
@@ -221,12 +232,12 @@ describe("the cost of asking", () => {
 });
 
 describe("without an observed request", () => {
-	test("a text stands where the session has it", () => {
+	test("a text is visible where the session has it", () => {
 		const session = newSession();
 		const ledger = createLedger();
 		session.appendCustomEntry("other", 1);
 		appendRead(session, "a", "text");
-		expect(seen(ledger, session, "a")).toEqual({ visible: true, position: 1 });
+		expect(seen(ledger, session, "a")).toEqual({ visible: true });
 	});
 
 	test("an edited or removed text is not visible, and a restored one is", () => {
@@ -284,14 +295,14 @@ describe("without an observed request", () => {
 });
 
 describe("the observed request", () => {
-	test("gives a text its place in the request", () => {
+	test("shows a text that stands in it as it was returned", () => {
 		const session = newSession();
 		const ledger = createLedger();
 		session.appendMessage({ role: "user", content: "go", timestamp: 1 });
 		appendRead(session, "a", "text");
 		const messages = session.buildSessionProjection().messages;
 		ledger.observe(session, [{ role: "system", content: "rules" }, ...messages]);
-		expect(seen(ledger, session, "a")).toEqual({ visible: true, position: 3 });
+		expect(seen(ledger, session, "a")).toEqual({ visible: true });
 	});
 
 	test("vetoes a text that it does not hold, holds changed, or holds beside a picture", () => {
@@ -330,8 +341,13 @@ describe("the observed request", () => {
 		ledger.observe(session, requestOf(session));
 		const [first, second] = resultsOf(ledger.log(session));
 		if (!first || !second) throw new Error("two results were expected");
-		expect(ledger.visibility(first)).toEqual({ visible: true, position: 1 });
-		expect(ledger.visibility(second)).toEqual({ visible: true, position: 3 });
+		for (const item of [first, second]) expect(ledger.visibility(item)).toEqual({ visible: true });
+
+		const [firstCall, firstResult, secondCall, secondResult] = requestOf(session);
+		ledger.observe(session, [firstCall, secondResult, secondCall, firstResult]);
+		for (const item of [first, second]) {
+			expect(ledger.visibility(item)).toEqual({ visible: false, why: "altered" });
+		}
 	});
 
 	test("cannot tell them apart when one is missing, and vetoes both", () => {
@@ -344,15 +360,91 @@ describe("the observed request", () => {
 		}
 	});
 
-	test("shows where somebody who reorders results has put them", () => {
+	test("proves nothing when somebody has reordered the results, until the next one is in order", () => {
 		const session = newSession();
 		const ledger = createLedger();
-		appendCalls(session, { id: "a" }, { id: "b" });
-		for (const id of ["a", "b"]) appendResult(session, id, `text of ${id}`);
-		const [calls, a, b] = requestOf(session);
-		ledger.observe(session, [calls, b, a]);
-		expect(seen(ledger, session, "a")).toEqual({ visible: true, position: 2 });
-		expect(seen(ledger, session, "b")).toEqual({ visible: true, position: 1 });
+		const ids = ["a", "b", "c"];
+		appendCalls(session, ...ids.map((id) => ({ id })));
+		for (const id of ids) appendResult(session, id, `text of ${id}`);
+		const [calls, a, b, c] = requestOf(session);
+		ledger.observe(session, [calls, a, c, b]);
+		for (const id of ids) {
+			expect(seen(ledger, session, id)).toEqual({ visible: false, why: "reordered" });
+		}
+		ledger.observe(session, [calls, a, b, c]);
+		for (const id of ids) expect(seen(ledger, session, id)).toEqual({ visible: true });
+	});
+
+	test("proves nothing either when the results of other tools have changed places with a read", () => {
+		const session = newSession();
+		const ledger = createLedger();
+		appendRead(session, "read", "text");
+		appendCalls(session, { id: "edit", tool: "edit" });
+		appendResult(session, "edit", "done", { toolName: "edit" });
+		const [readCall, read, editCall, edit] = requestOf(session);
+		ledger.observe(session, [editCall, edit, readCall, read]);
+		expect(seen(ledger, session, "read")).toEqual({ visible: false, why: "reordered" });
+	});
+
+	test("proves nothing when a result has moved past one of two that share a call id", () => {
+		const session = newSession();
+		const ledger = createLedger();
+		for (const [id, text] of ["same 1", "alone 2", "same 3"].map((name) => name.split(" "))) {
+			appendRead(session, id as string, text as string);
+		}
+		const request = requestOf(session);
+		const [call1, result1, call2, result2, call3, result3] = request;
+		for (const [sent, visibility] of [
+			[request, { visible: true }],
+			[[call1, result1, call3, result3, call2, result2], { visible: false, why: "reordered" }],
+		] as const) {
+			ledger.observe(session, sent);
+			for (const item of resultsOf(ledger.log(session))) {
+				expect(ledger.visibility(item)).toEqual(visibility);
+			}
+		}
+	});
+
+	test("is in order with results left out of it, and with results of nobody's calls", () => {
+		const session = newSession();
+		const ledger = createLedger();
+		for (const id of ["a", "b", "c"]) appendRead(session, id, "text");
+		const stranger = { role: "toolResult", toolCallId: "stranger", content: "text" };
+		ledger.observe(session, [stranger, ...requestOf(session).toSpliced(2, 2, stranger as never)]);
+		expect(seen(ledger, session, "a")).toEqual({ visible: true });
+		expect(seen(ledger, session, "b")).toEqual({ visible: false, why: "not-sent" });
+		expect(seen(ledger, session, "c")).toEqual({ visible: true });
+	});
+
+	test("stays in order whatever comes after it", () => {
+		const session = newSession();
+		const ledger = createLedger();
+		for (const id of ["a", "b"]) appendRead(session, id, "text");
+		ledger.observe(session, requestOf(session));
+		expect(seen(ledger, session, "b")).toEqual({ visible: true });
+		appendRead(session, "c", "text");
+		expect(seen(ledger, session, "a")).toEqual({ visible: true });
+		expect(seen(ledger, session, "c")).toEqual({ visible: false, why: "not-sent" });
+	});
+
+	test("that is out of order still says what is wrong with a single text", () => {
+		const session = newSession();
+		const ledger = createLedger();
+		const target = appendRead(session, "edited", "text");
+		for (const id of ["dropped", "changed", "moved", "last"]) appendRead(session, id, "text");
+		session.appendContextEdit(target, { content: "stub" });
+		const [moved, ...rest] = requestOf(session)
+			.filter((message) => (message as { toolCallId?: string }).toolCallId !== "dropped")
+			.map((message): object => {
+				const { toolCallId } = message as { toolCallId?: string };
+				return toolCallId === "changed" ? { ...message, content: "other" } : message;
+			})
+			.toReversed();
+		ledger.observe(session, [moved, ...rest]);
+		const reasons = ["edited", "dropped", "changed", "moved", "last"].map(
+			(id) => (seen(ledger, session, id) as { why?: string }).why,
+		);
+		expect(reasons).toEqual(["edited", "not-sent", "altered", "reordered", "reordered"]);
 	});
 
 	test("of another session says nothing about this one", () => {
@@ -373,7 +465,7 @@ describe("the observed request", () => {
 		const ledger = createLedger();
 		appendRead(session, "a", "text");
 		ledger.observe(session, [null, 7, "text", { role: "user" }, ...requestOf(session)]);
-		expect(seen(ledger, session, "a")).toEqual({ visible: true, position: 5 });
+		expect(seen(ledger, session, "a")).toEqual({ visible: true });
 	});
 
 	test("is not changed by being looked at", () => {
@@ -385,6 +477,80 @@ describe("the observed request", () => {
 		ledger.observe(session, messages);
 		seen(ledger, session, "a");
 		expect(messages).toEqual(before);
+	});
+});
+
+describe("the results of a request are in order", () => {
+	const isInOrder = (sent: unknown[], session: string[]) => {
+		const messages = sent.map((toolCallId) => ({ role: "toolResult", toolCallId, content: "" }));
+		return createObservation("id", messages).isInOrder(session);
+	};
+
+	test("when they stand as in the session, all of them or some", () => {
+		for (const sent of [["a", "b", "c"], ["a", "c"], ["b"], []]) {
+			expect(isInOrder(sent, ["a", "b", "c"])).toBe(true);
+		}
+	});
+
+	test("unless two have changed places, side by side or far apart", () => {
+		for (const sent of [
+			["b", "a", "c"],
+			["c", "b", "a"],
+			["c", "a"],
+		]) {
+			expect(isInOrder(sent, ["a", "b", "c"])).toBe(false);
+		}
+	});
+
+	test("whatever strangers stand among them, in whatever order and however often", () => {
+		expect(isInOrder(["x", "a", "y", "x", "b", "y"], ["a", "b"])).toBe(true);
+		expect(isInOrder(["x", "b", "y", "a"], ["a", "b"])).toBe(false);
+		expect(isInOrder(["x", "y"], [])).toBe(true);
+	});
+
+	test("with messages among them that are no results", () => {
+		const a = { toolCallId: "a", content: "" };
+		const messages = [null, 7, "a", { role: "user", content: "a" }, a, { toolCallId: 7 }];
+		expect(createObservation("id", messages).isInOrder(["a"])).toBe(true);
+		expect(createObservation("id", [...messages, a]).isInOrder(["a"])).toBe(false);
+	});
+
+	test("when several share a call id and no other stands between the wrong two of them", () => {
+		const session = ["a", "b", "a", "c"];
+		for (const sent of [session, ["a", "a", "c"], ["b", "a"], ["a", "c"]]) {
+			expect(isInOrder(sent, session)).toBe(true);
+		}
+		for (const sent of [
+			["a", "a", "b"],
+			["a", "c", "a"],
+			["a", "b", "a", "a"],
+		]) {
+			expect(isInOrder(sent, session)).toBe(false);
+		}
+	});
+
+	const callIds = fc.array(fc.constantFrom("a", "b", "c", "d"), { maxLength: 12 });
+	const strangers = fc.array(fc.tuple(fc.nat(), fc.constantFrom("x", "y", undefined)));
+
+	test("however many are left out and strangers put in, and whatever the ids", () => {
+		const session = callIds.chain((ids) => fc.tuple(fc.constant(ids), fc.subarray(ids)));
+		fc.assert(
+			fc.property(session, strangers, ([ids, kept], others) => {
+				const sent: unknown[] = [...kept];
+				for (const [at, id] of others) sent.splice(at % (sent.length + 1), 0, id);
+				expect(isInOrder(sent, ids)).toBe(true);
+			}),
+		);
+	});
+
+	test("exactly when their places in the session rise, if every id is used once", () => {
+		const ids = ["a", "b", "c", "d", "e", "f"];
+		fc.assert(
+			fc.property(fc.shuffledSubarray(ids, { minLength: 0 }), (sent) => {
+				const rises = sent.every((id, at) => at === 0 || id > (sent[at - 1] as string));
+				expect(isInOrder(sent, ids)).toBe(rises);
+			}),
+		);
 	});
 });
 
@@ -449,13 +615,15 @@ function requestOf(session: SessionManager): Message[] {
 	return session.buildSessionProjection().messages;
 }
 
-/** What a reader of the messages finds without the ledger: results that are all text, with the call before them. */
+/** What a reader of the messages finds without the ledger: results that are all text, with the one call they can be of. */
 function textResults(messages: Message[]) {
 	const inputs = new Map<string, unknown>();
 	return messages.flatMap((message) => {
 		if (message.role === "assistant") {
-			for (const block of message.content) {
-				if (block.type === "toolCall") inputs.set(block.id, block.arguments);
+			const calls = message.content.filter((block) => block.type === "toolCall");
+			for (const { id, arguments: input } of calls) {
+				const isAlone = calls.filter((call) => call.id === id).length === 1;
+				inputs.set(id, isAlone ? input : undefined);
 			}
 		}
 		if (message.role !== "toolResult" || message.content.length === 0) return [];

@@ -1,11 +1,12 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { ToolResultMessage } from "@earendil-works/pi-ai";
+import type { JsonValue, ToolCall, ToolResultMessage } from "@earendil-works/pi-ai";
 import { createLedger } from "../../src/context/index.ts";
 import type { Config } from "../../src/core/config.ts";
 import {
 	createReadCache,
 	createReadCacheStore,
+	noteOwnEdit,
 	type PlainRead,
 	type ReadResult,
 	returnedHash,
@@ -53,8 +54,9 @@ export function cachedSession(
 	const cache = createReadCache(options);
 	atEnd(() => cache.settle());
 
-	return { cwd, session, ledger, cache, store, write, read, piRead: plain(cwd) };
+	return { cwd, session, ledger, cache, store, write, read, edit, rewrite, piRead: plain(cwd) };
 
+	/** Somebody else writes a file. */
 	function write(path: string, content: string | Uint8Array): string {
 		const full = join(cwd, path);
 		mkdirSync(dirname(full), { recursive: true });
@@ -74,7 +76,40 @@ export function cachedSession(
 		const entryId = appendResult(session, id, text, { isError, ...(details && { details }) });
 		return { text, meta: parseMetadata(details), entryId };
 	}
+
+	/** The model replaces a text that is in a file once. */
+	function edit(path: string, oldText: string, newText: string): Promise<string> {
+		const args = { path, edits: [{ oldText, newText }] };
+		const tool = sdk.createEditToolDefinition(cwd);
+		return change("edit", args, (id) => tool.execute(id, args, undefined, undefined, CONTEXT));
+	}
+
+	/** The model writes a whole file. */
+	function rewrite(path: string, content: string): Promise<string> {
+		const args = { path, content };
+		const tool = sdk.createWriteToolDefinition(cwd);
+		return change("write", args, (id) => tool.execute(id, args, undefined, undefined, CONTEXT));
+	}
+
+	/** The call, pi's own tool, and its result with the note of the extension; returns the id of the result's entry. */
+	async function change(
+		toolName: "edit" | "write",
+		args: ToolCall["arguments"],
+		execute: (id: string) => Promise<{ content: unknown; details: unknown }>,
+	): Promise<string> {
+		const id = `call-${session.getEntries().length}`;
+		appendCalls(session, { id, tool: toolName, args });
+		const { content, details } = await execute(id);
+		const readcache = await noteOwnEdit(args, cwd, options.settings);
+		return appendResult(session, id, content as ToolResultMessage["content"], {
+			toolName,
+			details: { ...(details as object | undefined), ...(readcache && { readcache }) } as JsonValue,
+		});
+	}
 }
+
+/** Pi's tools look at nothing else when they are given a folder. */
+const CONTEXT = undefined as never;
 
 /** Pi's own `read` in a folder, as the extension calls it. */
 export function plain(cwd: string): PlainRead<ReadResult> {
@@ -86,7 +121,7 @@ export function plain(cwd: string): PlainRead<ReadResult> {
 			...(offset !== undefined && { offset }),
 			...(limit !== undefined && { limit }),
 		};
-		return definition.execute(toolCallId, input, signal, undefined, undefined as never);
+		return definition.execute(toolCallId, input, signal, undefined, CONTEXT);
 	};
 }
 

@@ -13,9 +13,7 @@ import type { Metadata } from "../../src/readcache/metadata.ts";
 
 const [v1, v2, v3] = ["1", "2", "3"].map((version) => hashBytes(version)) as [Hash, Hash, Hash];
 
-let position = 0;
-
-/** Lines of a version that were shown, after all views made before it. */
+/** Lines of a version that were shown. */
 function view(version: Hash, [start, end]: [number, number], totalLines = 10): FileEvent {
 	return viewOf({ ...META, servedHash: version, totalLines, rangeStart: start, rangeEnd: end });
 }
@@ -26,7 +24,7 @@ function diff(from: Hash, to: Hash, totalLines = 10): FileEvent {
 }
 
 function viewOf(meta: Metadata): FileEvent & { kind: "view" } {
-	return { kind: "view", meta, seen: { visible: true, position: position++ } };
+	return { kind: "view", meta, seen: { visible: true } };
 }
 
 const META: Metadata = {
@@ -45,24 +43,34 @@ const unseen = (event: FileEvent, why = "not-sent"): FileEvent => ({
 	...(event as FileEvent & { kind: "view" }),
 	seen: { visible: false, why },
 });
-const edit = (stands: boolean): FileEvent => ({ kind: "edit", stands: () => stands });
+const edit = (after?: Hash): FileEvent => ({ kind: "edit", after });
 const refresh = (start: number, end: number): FileEvent => ({
 	kind: "refresh",
 	scope: { start, end },
 });
 
+const NAMES = new Map<string | undefined, string>([
+	[v1, "v1"],
+	[v2, "v2"],
+	[v3, "v3"],
+]);
+
 /** The segments in short: `[start, end, version, chain]`. */
 function known(...events: FileEvent[]) {
-	const versions = new Map<string, string>([
-		[v1, "v1"],
-		[v2, "v2"],
-		[v3, "v3"],
-	]);
 	return knowledgeOf(events).segments.map(({ start, end, version, chain }) => [
 		start,
 		end,
-		versions.get(version),
+		NAMES.get(version),
 		chain,
+	]);
+}
+
+/** What the model's own edits left behind, in short: `[start, end, edited]`. */
+function edited(...events: FileEvent[]) {
+	return knowledgeOf(events).segments.map((segment) => [
+		segment.start,
+		segment.end,
+		NAMES.get(segment.edited) ?? segment.edited,
 	]);
 }
 
@@ -101,10 +109,9 @@ describe("views", () => {
 		expect(knowledgeOf(events).lost).toBe("edited");
 	});
 
-	test("that stand in the request before an older one end everything", () => {
-		const [older, newer] = [viewOf(META), viewOf({ ...META, servedHash: v2 })];
-		[older.seen, newer.seen] = [newer.seen, older.seen];
-		expect(knowledgeOf([older, newer])).toEqual({ segments: [], edits: [], lost: "reordered" });
+	test("of a request that somebody has reordered are worth nothing, all of them", () => {
+		const views = [view(v1, [1, 10]), view(v2, [1, 5])].map((event) => unseen(event, "reordered"));
+		expect(knowledgeOf(views)).toEqual({ segments: [], lost: "reordered" });
 	});
 });
 
@@ -151,29 +158,94 @@ describe("a refresh", () => {
 
 	test("of the file takes all", () => {
 		const events: FileEvent[] = [view(v1, [1, 10]), { kind: "refresh", scope: "full" }];
-		expect(knowledgeOf(events)).toEqual({ segments: [], edits: [], lost: "refreshed" });
+		expect(knowledgeOf(events)).toEqual({ segments: [], lost: "refreshed" });
 	});
 });
 
 describe("the model's own edits", () => {
-	test("are kept beside the views until the whole file is seen again", () => {
-		const [one, two] = [edit(true), edit(false)];
-		expect(knowledgeOf([view(v1, [1, 10]), one, view(v1, [1, 9]), two]).edits).toEqual([one, two]);
-		expect(knowledgeOf([view(v1, [1, 10]), one, view(v2, [1, 10])]).edits).toEqual([]);
-		expect(knowledgeOf([view(v1, [1, 10]), one, diff(v1, v2)]).edits).toEqual([]);
+	test("mark all lines known so far with what the file became", () => {
+		expect(edited(view(v1, [1, 10]), edit(v2))).toEqual([[1, 10, "v2"]]);
+		expect(edited(view(v1, [7, 9]), view(v2, [1, 2]), edit(v3))).toEqual([
+			[1, 2, "v3"],
+			[7, 9, "v3"],
+		]);
+		expect(edited(view(v1, [1, 10]), diff(v1, v2), edit(v3))).toEqual([[1, 10, "v3"]]);
 	});
 
-	test("are not ended by a whole file of which pi showed a part", () => {
-		const whole = view(v1, [1, 10]);
-		const cut = viewOf({ ...META, shown: [1, 5] });
-		expect(knowledgeOf([whole, edit(true), cut]).edits).toHaveLength(1);
+	test("change nothing else about them", () => {
+		const before = [view(v1, [1, 10]), diff(v1, v2), view(v3, [4, 6])];
+		expect(known(...before, edit(v1))).toEqual(known(...before));
+		expect(knowledgeOf([...before, edit(v1)])).not.toHaveProperty("lost");
+	});
+
+	test("mark no lines that were viewed after them", () => {
+		expect(edited(view(v1, [1, 10]), edit(v2), view(v2, [4, 6]))).toEqual([
+			[1, 3, "v2"],
+			[4, 6, undefined],
+			[7, 10, "v2"],
+		]);
+		expect(edited(edit(v2), view(v2, [1, 10]))).toEqual([[1, 10, undefined]]);
+	});
+
+	test("leave no mark once the whole file is seen again, in full or by a diff", () => {
+		expect(edited(view(v1, [1, 10]), edit(v2), view(v2, [1, 10]))).toEqual([[1, 10, undefined]]);
+		expect(edited(view(v1, [1, 10]), edit(v2), diff(v1, v2))).toEqual([[1, 10, undefined]]);
+		expect(edited(view(v1, [1, 10]), edit(), view(v2, [1, 10]))).toEqual([[1, 10, undefined]]);
+	});
+
+	test("keep their mark on what pi did not show of the whole file", () => {
+		const cut = viewOf({ ...META, servedHash: v2, shown: [1, 5] });
+		expect(edited(view(v1, [1, 10]), edit(v2), cut)).toEqual([
+			[1, 5, undefined],
+			[6, 10, "v2"],
+		]);
+	});
+
+	test("in a row leave the mark of the last, on lines viewed in between too", () => {
+		expect(edited(view(v1, [1, 10]), edit(v2), edit(v3))).toEqual([[1, 10, "v3"]]);
+		expect(edited(view(v1, [1, 10]), edit(v2), view(v2, [4, 6]), edit(v3))).toEqual([
+			[1, 3, "v3"],
+			[4, 6, "v3"],
+			[7, 10, "v3"],
+		]);
+	});
+
+	test("of which nobody noted what the file became leave it unknown until the lines are seen again", () => {
+		expect(edited(view(v1, [1, 10]), edit())).toEqual([[1, 10, "unknown"]]);
+		expect(edited(view(v1, [1, 10]), edit(v2), edit())).toEqual([[1, 10, "unknown"]]);
+		expect(edited(view(v1, [1, 10]), edit(), edit(v2))).toEqual([[1, 10, "unknown"]]);
+		expect(edited(view(v1, [1, 10]), edit(), view(v2, [1, 5]), edit(v3))).toEqual([
+			[1, 5, "v3"],
+			[6, 10, "unknown"],
+		]);
+	});
+
+	test("mark lines that a refresh then takes, and those it leaves", () => {
+		expect(edited(view(v1, [1, 10]), edit(v2), refresh(1, 8))).toEqual([[9, 10, "v2"]]);
+	});
+
+	test("of a file of which nothing is known are nothing to know", () => {
+		expect(knowledgeOf([edit(v1), edit()])).toEqual({ segments: [] });
+	});
+
+	test("mark the whole version as soon as one line of it has the mark", () => {
+		const whole = (...events: FileEvent[]) => wholeVersion(knowledgeOf(events).segments);
+		const parts = [view(v1, [1, 10]), edit(v2), view(v1, [1, 9])];
+		expect(whole(...parts)).toMatchObject({ version: v1, start: 1, end: 10, edited: v2 });
+		expect(whole(...parts, edit())).toMatchObject({ edited: "unknown" });
+		expect(whole(...parts, view(v1, [10, 10]))).not.toHaveProperty("edited");
+		expect(whole(view(v1, [1, 10]), edit(), view(v1, [1, 5]), edit(v1))).toMatchObject({
+			edited: "unknown",
+		});
+		expect(whole(view(v1, [1, 10]), edit(), view(v1, [6, 10]), edit(v1))).toMatchObject({
+			edited: "unknown",
+		});
 	});
 });
 
 test("a read that nobody follows ends everything older", () => {
-	expect(knowledgeOf([view(v1, [1, 10]), edit(true), { kind: "untracked" }])).toEqual({
+	expect(knowledgeOf([view(v1, [1, 10]), edit(v2), { kind: "untracked" }])).toEqual({
 		segments: [],
-		edits: [],
 		lost: "untracked",
 	});
 });
@@ -202,21 +274,15 @@ describe("laws", () => {
 			},
 			{ weight: 1, arbitrary: shown.map((event) => unseen(event)) },
 			{ weight: 2, arbitrary: range.map(([start, end]) => refresh(start, end)) },
+			{ weight: 3, arbitrary: fc.option(version, { nil: undefined }).map(edit) },
 			{ weight: 1, arbitrary: fc.constant<FileEvent>({ kind: "untracked" }) },
 		),
 		{ maxLength: 12 },
 	);
-	/** Events are made in any order; here they get their places in the request. */
-	const inOrder = events.map((list) =>
-		list.map((event, place): FileEvent => {
-			if (event.kind !== "view" || !event.seen.visible) return event;
-			return { ...event, seen: { visible: true, position: place } };
-		}),
-	);
 
 	test("segments are in order, do not overlap, and lie within their version", () => {
 		fc.assert(
-			fc.property(inOrder, (list) => {
+			fc.property(events, (list) => {
 				let next = 1;
 				for (const { start, end, version: hash, totalLines } of knowledgeOf(list).segments) {
 					expect(start).toBeGreaterThanOrEqual(next);
@@ -232,7 +298,7 @@ describe("laws", () => {
 
 	test("every line is known as an account kept line by line knows it", () => {
 		fc.assert(
-			fc.property(inOrder, (list) => {
+			fc.property(events, (list) => {
 				expect(byLine(knowledgeOf(list).segments)).toEqual(account(list));
 			}),
 			{ numRuns: 2000 },
@@ -241,7 +307,7 @@ describe("laws", () => {
 
 	test("covering, cutting and the whole version agree with the lines one by one", () => {
 		fc.assert(
-			fc.property(inOrder, range, (list, [start, end]) => {
+			fc.property(events, range, (list, [start, end]) => {
 				const { segments } = knowledgeOf(list);
 				const lines = byLine(segments);
 				const wanted = Array.from({ length: end - start + 1 }, (_, index) => start + index);
@@ -252,19 +318,41 @@ describe("laws", () => {
 				const versions = new Set([...lines.values()].map((line) => line.version));
 				const [only] = versions;
 				const isWhole = versions.size === 1 && lines.size === lengthOf(only as Hash);
-				expect(wholeVersion(segments)?.version).toBe(isWhole ? only : undefined);
+				const whole = wholeVersion(segments);
+				expect(whole?.version).toBe(isWhole ? only : undefined);
+				if (!whole) return;
+				// What holds for one line of it holds for all of it, and the unknown is the worst.
+				const marks = new Set([...lines.values()].map((line) => line.edited));
+				const known = [...marks].find((mark) => mark !== undefined);
+				expect(whole.edited).toBe(marks.has("unknown") ? "unknown" : known);
+			}),
+			{ numRuns: 1000 },
+		);
+	});
+
+	test("all lines whose last edit was noted have the same mark", () => {
+		fc.assert(
+			fc.property(events, (list) => {
+				const marks = knowledgeOf(list).segments.map((segment) => segment.edited);
+				const noted = marks.filter((mark) => mark !== undefined && mark !== "unknown");
+				expect(new Set(noted).size).toBeLessThanOrEqual(1);
 			}),
 			{ numRuns: 1000 },
 		);
 	});
 
 	/** What the model knows, kept the slow way. */
-	function account(list: FileEvent[]): Map<number, { version: Hash; chain: number }> {
-		let lines = new Map<number, { version: Hash; chain: number }>();
+	function account(list: FileEvent[]): Map<number, Line> {
+		let lines = new Map<number, Line>();
 		for (const event of list) {
 			if (event.kind === "untracked") lines = new Map();
 			if (event.kind === "refresh" && event.scope !== "full") {
 				for (let line = event.scope.start; line <= event.scope.end; line++) lines.delete(line);
+			}
+			if (event.kind === "edit") {
+				for (const line of lines.values()) {
+					if (line.edited !== "unknown") line.edited = event.after ?? "unknown";
+				}
 			}
 			if (event.kind !== "view") continue;
 			const { meta } = event;
@@ -288,10 +376,14 @@ describe("laws", () => {
 	}
 });
 
-function byLine(segments: Segment[]): Map<number, { version: Hash; chain: number }> {
-	const lines = new Map<number, { version: Hash; chain: number }>();
-	for (const { start, end, version, chain } of segments) {
-		for (let line = start; line <= end; line++) lines.set(line, { version, chain });
+type Line = Pick<Segment, "version" | "chain" | "edited">;
+
+function byLine(segments: Segment[]): Map<number, Line> {
+	const lines = new Map<number, Line>();
+	for (const { start, end, version, chain, edited } of segments) {
+		for (let line = start; line <= end; line++) {
+			lines.set(line, { version, chain, ...(edited && { edited }) });
+		}
 	}
 	return lines;
 }

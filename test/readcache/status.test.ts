@@ -147,6 +147,21 @@ describe("the files in view", () => {
 	});
 });
 
+describe("the model's own edits", () => {
+	test("are no answers of the cache, and take no lines out of view", async () => {
+		const scene = cachedSession();
+		const path = scene.write("a.txt", numbered(9));
+		scene.write("unread.txt", numbered(9));
+		await scene.read("a.txt");
+		const before = status(scene);
+		await scene.edit("a.txt", "line 7\n", "seven\n");
+		await scene.rewrite("unread.txt", "new\n");
+		await scene.rewrite("new.txt", "new\n");
+		expect(status(scene)).toEqual(before);
+		expect(before.files).toEqual([{ path, lines: "all 10 lines" }]);
+	});
+});
+
 describe("why pi's own answer was served", () => {
 	test("is counted, the most frequent reason first", async () => {
 		const scene = cachedSession();
@@ -162,10 +177,29 @@ describe("why pi's own answer was served", () => {
 		]);
 	});
 
+	test("names an edit of the model's own that somebody else has undone", async () => {
+		const scene = cachedSession();
+		scene.write("a.txt", numbered(100));
+		await scene.read("a.txt");
+		await scene.edit("a.txt", "line 7\n", "seven\n");
+		scene.write("a.txt", numbered(100));
+		await scene.read("a.txt");
+		expect(status(scene)).toMatchObject({
+			served: { ...NOTHING, full: 1, full_fallback: 1 },
+			plain: [
+				["not-seen-yet", 1],
+				["own-edit-overtaken", 1],
+			],
+		});
+		expect(formatStatus(status(scene))).toContain(
+			"      1  the file was changed by somebody else after the model's own edit\n",
+		);
+	});
+
 	test("is explained to people, whichever it is", () => {
 		const reasons = `
 			not-seen-yet partly-seen edited not-sent altered rewritten ambiguous reordered refreshed untracked
-			base-lost range-changed object-missing chain-too-long edit-undone diff-too-large
+			base-lost range-changed object-missing chain-too-long own-edit-overtaken diff-too-large
 			diff-verification-failed too-large-to-diff excluded not-found not-a-file not-text too-big unreadable
 			line-too-long odd-range beyond-end shadow unknown-output internal-error`;
 		const unexplained = reasons

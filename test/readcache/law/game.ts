@@ -14,6 +14,7 @@ import {
 	createReadCacheStore,
 	INVALIDATION_ENTRY,
 	invalidationFor,
+	noteOwnEdit,
 	type ReadCache,
 	returnedHash,
 } from "../../../src/readcache/index.ts";
@@ -252,7 +253,10 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 				? { content: call.args.content as string }
 				: (call.args.edits as { oldText: string; newText: string }[]);
 		const deed: Deed = { kind: "edit", file, isLinked, at: ++clock, callEntryId, change };
-		return { call, result: { ...result, isError: false }, deed };
+		// As the extension does when pi tells it of the result.
+		const own = await noteOwnEdit(call.args, cwd, settings);
+		const details = own ? { ...result.details, readcache: own } : result.details;
+		return { call, result: { ...result, details, isError: false }, deed };
 	}
 
 	/** Puts a result into the session, after other extensions have had it in their hands. */
@@ -271,7 +275,7 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 			isError,
 			timestamp: 0,
 		});
-		if (deed) deeds.set(entryId, deed);
+		if (deed) deeds.set(entryId, asStored(deed, content));
 		note(`  ${entryId} is the result of ${call.id}${meddled ? `, ${meddled}` : ""}`);
 	}
 
@@ -403,6 +407,13 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 /** The built-in settings: `root` holds no configuration. */
 function defaults(root: string): Config["readcache"] {
 	return loadConfig({ agentDir: join(root, "none"), cwd: join(root, "none") }).config.readcache;
+}
+
+/** A marker in whose place another extension has put a text is no marker any more. */
+function asStored(deed: Deed, content: Result["content"]): Deed {
+	const text = content[0]?.text ?? "";
+	const isOther = text !== "" && !text.startsWith("[readcache: unchanged");
+	return deed.kind === "marker" && isOther ? { kind: "opaque", file: deed.file } : deed;
 }
 
 /** As pi makes it of what a tool throws. */
