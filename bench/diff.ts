@@ -1,10 +1,10 @@
 /**
  * How long a diff of a large file takes, how long it holds the event loop, and how far it is from minimal.
- * Run with `npx node bench/diff.ts`; writes `bench/results/diff.json`.
+ * Run with `npm run bench -- diff`; writes `bench/results/diff.json`.
  */
 import { diffLines } from "../src/readcache/diff/line-diff.ts";
 import { unifiedDiff } from "../src/readcache/diff/unified.ts";
-import { createRandom, edited, fileOf, sourceLines } from "./sample-text.ts";
+import { createRandom, edited, fileOf, sourceLines } from "./readcache/sample-text.ts";
 import { median, rounded, saveResults } from "./support.ts";
 
 const lineCount = 12_000;

@@ -22,7 +22,7 @@ export interface Contest {
 export interface Comparison {
 	baselineMs: number;
 	candidateMs: number;
-	/** Candidate to baseline, of the medians. */
+	/** Candidate to baseline: the median over the rounds, whose two halves met the same machine. */
 	ratio: number;
 	rounds: number;
 }
@@ -43,11 +43,11 @@ export async function compare(contest: Contest): Promise<Comparison> {
 			await settle?.(who, round);
 		}
 	}
-	const [baselineMs, candidateMs] = [median(times.baseline), median(times.candidate)];
+	const ratios = times.candidate.map((ms, round) => ms / (times.baseline[round] as number));
 	return {
-		baselineMs: rounded(baselineMs, 3),
-		candidateMs: rounded(candidateMs, 3),
-		ratio: rounded(candidateMs / baselineMs, 2),
+		baselineMs: rounded(median(times.baseline), 3),
+		candidateMs: rounded(median(times.candidate), 3),
+		ratio: rounded(median(ratios), 2),
 		rounds,
 	};
 }
@@ -79,26 +79,31 @@ export interface Line {
 	from?: Record<string, number | string>;
 }
 
-/** Prints lines as a table and writes them, with the machine and the day, to `bench/results/<name>.json`. */
-export function publishLines(name: string, lines: readonly Line[]): void {
-	const judged = lines.map((line) => ({ ...line, ...isMet(line) }));
-	console.table(
-		judged.map(({ case: title, value, unit, target, met, from = {} }) => ({
-			case: title,
-			value,
-			unit,
-			target: target === undefined ? "" : `≤ ${target}`,
-			met: met === undefined ? "" : met ? "yes" : "NO",
-			from: Object.entries(from)
-				.map(([key, figure]) => `${key} ${figure}`)
-				.join(", "),
-		})),
+/** Prints the lines as a table. */
+export function printLines(lines: readonly Line[]): void {
+	const rows = lines.map((line) => ({
+		case: line.case,
+		value: line.value,
+		unit: line.unit,
+		target: line.target === undefined ? "" : `≤ ${line.target}`,
+		met: line.target === undefined ? "" : isMet(line) ? "yes" : "NO",
+		from: Object.entries(line.from ?? {})
+			.map(([key, figure]) => `${key} ${figure}`)
+			.join(", "),
+	}));
+	console.table(rows);
+}
+
+/** Writes the lines, and whether each meets its target, to `bench/results/<name>.json`. */
+export function saveLines(name: string, lines: readonly Line[]): void {
+	const judged = lines.map((line) =>
+		line.target === undefined ? line : { ...line, met: isMet(line) },
 	);
 	saveResults(name, { results: judged });
 }
 
-function isMet({ value, target }: Line): { met?: boolean } {
-	return target === undefined ? {} : { met: value <= target };
+function isMet({ value, target = Number.POSITIVE_INFINITY }: Line): boolean {
+	return value <= target;
 }
 
 /** Writes a benchmark's figures to `bench/results/<name>.json`. */
@@ -131,7 +136,9 @@ function commit(): { commit?: string } {
 		execFileSync("git", args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
 	try {
 		const changed = git("status", "--porcelain", "--", "src").trim() !== "";
-		return { commit: git("rev-parse", "--short", "HEAD").trim() + (changed ? " with changes" : "") };
+		return {
+			commit: git("rev-parse", "--short", "HEAD").trim() + (changed ? " with changes" : ""),
+		};
 	} catch {
 		return {}; // no git, or not a repository: the figures are of use all the same
 	}

@@ -48,8 +48,7 @@ export interface ContextLog {
 
 /** Whether a result's text is before the model's eyes as it was returned, and if not, why not. */
 export type Visibility =
-	/** `position`: its place in the request, or in the log where no request was observed. */
-	| { visible: true; position: number }
+	| { visible: true }
 	| {
 			visible: false;
 			why: /** a context edit replaced or removed it */
@@ -63,7 +62,9 @@ export type Visibility =
 				/** the last request held another text for it */
 				| "altered"
 				/** several results share its call id, and they cannot be told apart */
-				| "ambiguous";
+				| "ambiguous"
+				/** the last request held the results in another order, so which is the newest is not clear */
+				| "reordered";
 	  };
 
 export interface LedgerOptions {
@@ -99,15 +100,14 @@ export function createLedger({ returnedHash }: LedgerOptions = {}): Ledger {
 			if (item.text !== item.returned) return { visible: false, why: "edited" };
 			if (item.text === undefined) return { visible: false, why: "not-text" };
 			if (!isAsReturned(item, item.text)) return { visible: false, why: "rewritten" };
-			if (observation?.sessionId !== state.sessionId)
-				return { visible: true, position: item.order };
+			if (observation?.sessionId !== state.sessionId) return { visible: true };
 			const siblings = state.resultsByCall.get(item.toolCallId) ?? [];
-			const sent = observation.resultsOf(item.toolCallId);
+			const sent = observation.textsOf(item.toolCallId);
 			if (sent.length === 0) return { visible: false, why: "not-sent" };
 			if (sent.length !== siblings.length) return { visible: false, why: "ambiguous" };
-			const match = sent[siblings.indexOf(item)];
-			if (match?.text !== item.text) return { visible: false, why: "altered" };
-			return { visible: true, position: match.position };
+			if (sent[siblings.indexOf(item)] !== item.text) return { visible: false, why: "altered" };
+			if (!observation.isInOrder(state.callIds)) return { visible: false, why: "reordered" };
+			return { visible: true };
 		},
 	};
 
@@ -127,6 +127,8 @@ interface State extends ContextLog {
 	items: ContextItem[];
 	/** Arguments by call id, of calls whose results are still to come or in the log. */
 	inputs: Map<string, unknown>;
+	/** Call ids of the results, in the order of the log. */
+	callIds: string[];
 	resultsByEntry: Map<string, ToolResultItem>;
 	resultsByCall: Map<string, ToolResultItem[]>;
 	/** Memo of the hash check; items are immutable but for their edits, which are checked before. */
@@ -140,6 +142,7 @@ function emptyState(sessionId: string, epoch: number): State {
 		leafId: null,
 		items: [],
 		inputs: new Map(),
+		callIds: [],
 		resultsByEntry: new Map(),
 		resultsByCall: new Map(),
 		asReturned: new WeakMap(),
@@ -203,9 +206,12 @@ function contentOf(entry: SessionEntry): unknown {
 
 function noteCalls(state: State, content: unknown): void {
 	if (!Array.isArray(content)) return;
+	const named = new Set<string>();
 	for (const block of content as { type?: unknown; id?: unknown; arguments?: unknown }[]) {
 		if (block?.type === "toolCall" && typeof block.id === "string") {
-			state.inputs.set(block.id, block.arguments);
+			// Two calls of one message under one id: nobody can tell whose result is whose.
+			state.inputs.set(block.id, named.has(block.id) ? undefined : block.arguments);
+			named.add(block.id);
 		}
 	}
 }
@@ -234,6 +240,7 @@ function addResult(
 		tokens: estimateTokens(text?.length ?? 0),
 	};
 	state.items.push(item);
+	state.callIds.push(item.toolCallId);
 	state.resultsByEntry.set(entry.id, item);
 	const siblings = state.resultsByCall.get(item.toolCallId);
 	if (siblings) siblings.push(item);

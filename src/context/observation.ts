@@ -1,17 +1,12 @@
 import { textOf } from "./message-text.ts";
 
-/** A tool result as it stood in the observed request. */
-export interface SentResult {
-	/** Index of the message in the request. */
-	position: number;
-	text: string | undefined;
-}
-
 /** The request that was last seen on its way to the model. */
 export interface Observation {
 	sessionId: string;
-	/** Every result sent under this call id, in request order. Providers may use an id more than once. */
-	resultsOf(toolCallId: string): SentResult[];
+	/** The text of every result sent under this call id, in request order. Providers may use an id more than once. */
+	textsOf(toolCallId: string): (string | undefined)[];
+	/** Whether the results stood in the request in the same order as in this list of call ids; strangers are passed over. */
+	isInOrder(callIds: readonly string[]): boolean;
 }
 
 /**
@@ -19,26 +14,42 @@ export interface Observation {
  * are never asked about, and indexing thousands of messages for one question costs more than a scan.
  */
 export function createObservation(sessionId: string, messages: readonly unknown[]): Observation {
-	const found = new Map<string, SentResult[]>();
+	const texts = new Map<string, (string | undefined)[]>();
+	let inOrder: boolean | undefined;
 	return {
 		sessionId,
-		resultsOf(toolCallId) {
-			let results = found.get(toolCallId);
-			if (!results) {
-				results = scan(messages, toolCallId);
-				found.set(toolCallId, results);
+		textsOf(toolCallId) {
+			let found = texts.get(toolCallId);
+			if (!found) {
+				found = messages.filter((message) => callOf(message) === toolCallId).map(contentText);
+				texts.set(toolCallId, found);
 			}
-			return results;
+			return found;
+		},
+		isInOrder(callIds) {
+			// Once is enough: what is new since the request was not in it.
+			inOrder ??= isSubsequence(messages.map(callOf), callIds);
+			return inOrder;
 		},
 	};
 }
 
-function scan(messages: readonly unknown[], toolCallId: string): SentResult[] {
-	const results: SentResult[] = [];
-	for (let position = 0; position < messages.length; position++) {
-		const message = messages[position] as { toolCallId?: unknown; content?: unknown } | null;
-		if (message?.toolCallId === toolCallId)
-			results.push({ position, text: textOf(message.content) });
+function callOf(message: unknown): string | undefined {
+	return (message as { toolCallId?: string } | null)?.toolCallId;
+}
+
+function contentText(message: unknown): string | undefined {
+	return textOf((message as { content?: unknown }).content);
+}
+
+function isSubsequence(sent: (string | undefined)[], known: readonly string[]): boolean {
+	const strangers = new Set(sent);
+	for (const id of known) strangers.delete(id);
+	let at = 0;
+	for (const id of sent) {
+		if (id === undefined || strangers.has(id)) continue;
+		while (at < known.length && known[at] !== id) at++;
+		if (at++ === known.length) return false;
 	}
-	return results;
+	return true;
 }

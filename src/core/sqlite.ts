@@ -1,3 +1,4 @@
+import { closeSync, openSync, readSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 
 /** One step of a database's history. Step `i` takes the schema from version `i` to `i + 1`. */
@@ -17,19 +18,24 @@ export type OpenedDatabase =
 export async function openDatabase(path: string, migrations: Migration[]): Promise<OpenedDatabase> {
 	const sqlite = await loadSqlite();
 	if (!sqlite) return { kind: "unavailable", message: NO_SQLITE };
+	const newer = (version: number): OpenedDatabase => ({
+		kind: "newer",
+		message: newerMessage(path, version, migrations.length),
+	});
 	let database: DatabaseSync | undefined;
 	try {
+		const written = writtenVersion(path);
+		if (written > migrations.length) return newer(written);
 		database = new sqlite.DatabaseSync(path, { timeout: 5_000 });
-		const version = schemaVersion(database);
-		if (version > migrations.length) {
-			database.close();
-			return { kind: "newer", message: newerMessage(path, version, migrations.length) };
+		if (schemaVersion(database) <= migrations.length) {
+			database.exec(
+				"PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON",
+			);
 		}
-		database.exec(
-			"PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON",
-		);
-		migrate(database, migrations);
-		return { kind: "open", database };
+		const version = migrate(database, migrations);
+		if (version === migrations.length) return { kind: "open", database };
+		database.close();
+		return newer(version);
 	} catch (error) {
 		if (database?.isOpen) database.close();
 		return { kind: "unavailable", message: `cannot open ${path}: ${(error as Error).message}` };
@@ -68,16 +74,40 @@ function schemaVersion(database: DatabaseSync): number {
 	return Number(database.prepare("PRAGMA user_version").get()?.user_version ?? 0);
 }
 
-function migrate(database: DatabaseSync, migrations: Migration[]): void {
-	if (schemaVersion(database) === migrations.length) return;
+/**
+ * The version in the file's header, 0 where there is none yet. Looked at before SQLite is: closing a database whose
+ * program crashed already writes its log into it.
+ */
+function writtenVersion(path: string): number {
+	const header = Buffer.alloc(64);
+	try {
+		const file = openSync(path, "r");
+		try {
+			readSync(file, header, 0, header.length, 0);
+		} finally {
+			closeSync(file);
+		}
+	} catch {
+		return 0; // not there yet, or not readable: SQLite says so in better words
+	}
+	return header.toString("latin1", 0, 15) === "SQLite format 3" ? header.readInt32BE(60) : 0;
+}
+
+/** Returns the schema's version afterwards: ours, or the newer one that another process has made of it. */
+function migrate(database: DatabaseSync, migrations: Migration[]): number {
+	const target = migrations.length;
+	if (schemaVersion(database) >= target) return schemaVersion(database);
 	// IMMEDIATE: of two processes that open an old database at once, one migrates and the other finds it done.
 	database.exec("BEGIN IMMEDIATE");
 	try {
-		for (const step of migrations.slice(schemaVersion(database))) step(database);
-		database.exec(`PRAGMA user_version = ${migrations.length}`);
+		const version = schemaVersion(database);
+		for (const step of migrations.slice(version)) step(database);
+		if (version < target) database.exec(`PRAGMA user_version = ${target}`);
 		database.exec("COMMIT");
+		return Math.max(version, target);
 	} catch (error) {
-		database.exec("ROLLBACK");
+		// SQLite itself has rolled back where the disk is full or broken.
+		if (database.isTransaction) database.exec("ROLLBACK");
 		throw error;
 	}
 }

@@ -2,6 +2,7 @@ import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-a
 import { getAgentDir } from "@earendil-works/pi-coding-agent";
 import { type Config, type LoadedConfig, loadConfig } from "../core/config.ts";
 import { createReadCacheSystem } from "./read-cache.ts";
+import { registerReadTool } from "./read-tool.ts";
 import { createReport } from "./report.ts";
 import { type System, statusLine, systemsTable } from "./system.ts";
 
@@ -15,8 +16,10 @@ export default function strata(pi: ExtensionAPI): void {
 	let loaded: { cwd: string; config: LoadedConfig } | undefined;
 	let running = false;
 
+	const readCache = createReadCacheSystem({ pi, report, configFor, otherReadOwner });
+	registerReadTool(pi, [readCache.read]);
 	const systems: System[] = [
-		createReadCacheSystem({ pi, report, configFor, otherReadOwner }),
+		readCache,
 		planned("paging"),
 		planned("kota"),
 		planned("pruning"),

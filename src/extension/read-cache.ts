@@ -1,5 +1,4 @@
 import {
-	createReadToolDefinition,
 	DEFAULT_MAX_BYTES,
 	DEFAULT_MAX_LINES,
 	type ExtensionAPI,
@@ -15,6 +14,8 @@ import {
 	formatStatus,
 	INVALIDATION_ENTRY,
 	invalidationFor,
+	isEditingTool,
+	noteOwnEdit,
 	parseRefreshCall,
 	parseRefreshCommand,
 	type ReadCache,
@@ -22,7 +23,7 @@ import {
 	returnedHash,
 	statusOf,
 } from "../readcache/index.ts";
-import { plainRead, type ReadDefinition } from "./plain-read.ts";
+import type { ReadAnswer, ReadLink } from "./read-tool.ts";
 import type { Report } from "./report.ts";
 import type { System } from "./system.ts";
 
@@ -36,8 +37,10 @@ export interface ReadCacheSurroundings {
 	otherReadOwner(): string | undefined;
 }
 
-/** Puts the read cache into pi: the `read` tool, its refresh tool, and two commands. */
-export function createReadCacheSystem(surroundings: ReadCacheSurroundings): System {
+/** Puts the read cache into pi: its link of the `read` tool, its refresh tool, and two commands. */
+export function createReadCacheSystem(
+	surroundings: ReadCacheSurroundings,
+): System & { read: ReadLink } {
 	const { pi, report, configFor, otherReadOwner } = surroundings;
 	const ledger = createLedger({ returnedHash });
 	let open:
@@ -48,20 +51,11 @@ export function createReadCacheSystem(surroundings: ReadCacheSurroundings): Syst
 		ledger.observe(ctx.sessionManager, event.messages);
 	});
 
-	const piRead = createReadToolDefinition(process.cwd());
-	pi.registerTool<ReadDefinition["parameters"], unknown>({
-		...(piRead as object as Parameters<
-			typeof pi.registerTool<ReadDefinition["parameters"], unknown>
-		>[0]),
-		execute: async (toolCallId, params, signal, onUpdate, ctx) => {
-			const call = { ...params, toolCallId, signal };
-			const result = await session(ctx).cache.read(
-				call,
-				ctx.sessionManager,
-				plainRead(ctx, onUpdate as never),
-			);
-			return result as never;
-		},
+	pi.on("tool_result", async (event, ctx) => {
+		const { settings } = session(ctx);
+		if (settings.mode === "off" || event.isError || !isEditingTool(event.toolName)) return;
+		const note = await noteOwnEdit(event.input, ctx.cwd, settings);
+		if (note) return { details: { ...(event.details as object | undefined), readcache: note } };
 	});
 
 	pi.registerTool({
@@ -103,6 +97,8 @@ export function createReadCacheSystem(surroundings: ReadCacheSurroundings): Syst
 
 	return {
 		name: "read cache",
+		read: ({ call, ctx, plain }) =>
+			session(ctx).cache.read(call, ctx.sessionManager, plain) as Promise<ReadAnswer>,
 		status() {
 			const owner = otherReadOwner();
 			if (owner) return { on: false, why: `stepped back: the read tool belongs to ${owner}` };

@@ -16,10 +16,9 @@ export function isInView(
 	for (const { meta, item } of visibleViews) {
 		if (item.text === undefined) return false;
 		if (meta.mode === "diff") {
-			const base = joined(seen);
-			if (base === undefined) return false;
+			const patched = applied(joined(seen), item.text);
 			seen.clear();
-			place(seen, 1, applyUnified(base, diffBody(item.text)).split("\n"));
+			if (patched !== undefined) place(seen, 1, patched.split("\n"));
 		} else {
 			const [first, last] = meta.shown ?? [meta.rangeStart, meta.rangeEnd];
 			place(seen, first, item.text.split("\n").slice(0, last - first + 1));
@@ -34,6 +33,16 @@ export function isInView(
 
 function place(seen: Map<number, string>, first: number, lines: string[]): void {
 	for (const [index, line] of lines.entries()) seen.set(first + index, line);
+}
+
+/** What a diff makes of a text; `undefined` when it was not made from that text, and the model cannot apply it either. */
+function applied(base: string | undefined, diffText: string): string | undefined {
+	if (base === undefined) return undefined;
+	try {
+		return applyUnified(base, diffBody(diffText));
+	} catch {
+		return undefined;
+	}
 }
 
 /** The known lines as one text; `undefined` when one is missing. */

@@ -1,6 +1,6 @@
 import type { Hash } from "../core/hash.ts";
 import type { Lines } from "../core/lines.ts";
-import { covers, type Knowledge, wholeVersion, within } from "./knowledge.ts";
+import { covers, type Knowledge, type Segment, wholeVersion, within } from "./knowledge.ts";
 import type { LineRange, Mode } from "./metadata.ts";
 import type { Window } from "./window.ts";
 
@@ -36,7 +36,7 @@ export interface Aids {
 
 /** Decides how to answer a read. Whatever cannot be proven ends in `plain`. */
 export async function decide(request: Request, aids: Aids): Promise<Decision> {
-	const { lines, range, window, knowledge } = request;
+	const { lines, hash, range, window, knowledge } = request;
 	const { segments } = knowledge;
 	const isFull = range.start === 1 && range.end === lines.count;
 	if (within(segments, range).length === 0) {
@@ -49,7 +49,7 @@ export async function decide(request: Request, aids: Aids): Promise<Decision> {
 		const same = await compare(range);
 		if (same.kind === "missing") return fallback("object-missing", same.version);
 		// A full answer also says where the file ends: a base that went on behind is not the same file.
-		if (same.kind === "same" && !(isFull && same.elsewhere && endsDiffer(request))) {
+		if (same.kind === "same" && !(isFull && endsDiffer(request))) {
 			return isFull
 				? marker({ kind: "unchanged", base: same.base })
 				: marker({
@@ -79,10 +79,19 @@ export async function decide(request: Request, aids: Aids): Promise<Decision> {
 		? fallback("range-changed", within(segments, range)[0]?.version as Hash)
 		: { kind: "plain", mode: "full", why: "partly-seen" };
 
-	/** A marker says "as you last saw it": that must not be the text from before the model's own, since undone, edit. */
 	function marker(decision: Decision & { kind: "unchanged" | "unchanged_range" }): Decision {
-		return editsStand(request) ? decision : fallback("edit-undone", decision.base);
+		const shown = decision.kind === "unchanged" ? range : decision.range;
+		const overtaken = within(segments, shown).some((part) => isOvertaken(part, hash));
+		return overtaken ? fallback("own-edit-overtaken", decision.base) : decision;
 	}
+}
+
+/**
+ * Whether somebody else changed the file after the model's own edit. An older view then no longer tells the model
+ * what it has: "unchanged" may be true of the text before an edit that was undone.
+ */
+function isOvertaken({ edited }: Segment, hash: Hash): boolean {
+	return edited !== undefined && edited !== hash;
 }
 
 function fallback(why: string, base: Hash): Decision {
@@ -128,19 +137,14 @@ function endsDiffer({ lines, knowledge }: Request): boolean {
 	return knowledge.segments.some((segment) => segment.totalLines !== lines.count);
 }
 
-async function tryDiff({ knowledge }: Request, aids: Aids): Promise<Decision | undefined> {
+async function tryDiff({ hash, knowledge }: Request, aids: Aids): Promise<Decision | undefined> {
 	const whole = wholeVersion(knowledge.segments);
 	if (!whole) return undefined;
 	const { version, chain } = whole;
+	if (isOvertaken(whole, hash)) return fallback("own-edit-overtaken", version);
 	if (chain >= aids.maxChain) return fallback("chain-too-long", version);
 	const base = await aids.load(version);
 	if (!base) return fallback("object-missing", version);
 	const diff = await aids.diff(base);
 	return "why" in diff ? fallback(diff.why, version) : { kind: "diff", base: version, ...diff };
-}
-
-function editsStand({ lines, knowledge }: Request): boolean {
-	if (knowledge.edits.length === 0) return true;
-	const text = lines.bytes.toString("utf8");
-	return knowledge.edits.every((edit) => edit.stands(text));
 }

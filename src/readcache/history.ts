@@ -1,8 +1,11 @@
 import type { ContextItem, Ledger, SessionSource, ToolResultItem } from "../context/index.ts";
+import { property } from "../core/property.ts";
 import { parseInvalidation } from "./invalidation.ts";
 import type { FileEvent } from "./knowledge.ts";
+import { isMarker } from "./markers.ts";
 import { isDerived, type Metadata, parseMetadata } from "./metadata.ts";
-import { absolutePath, canonicalPath, parseShorthand } from "./read-path.ts";
+import { isEditingTool, parseOwnEdit } from "./own-edit.ts";
+import { canonicalPath, parseShorthand, pathCandidates } from "./read-path.ts";
 
 /** What happened to each file in the active context, in order. */
 export interface History {
@@ -51,32 +54,54 @@ export function createHistory(ledger: Ledger, cwd: string): History {
 			const refresh = parseInvalidation(item);
 			if (refresh) add(refresh.pathKey, { kind: "refresh", scope: refresh.scope });
 		} else if (item.toolName === "read") recordRead(item);
-		else if (item.toolName === "edit" || item.toolName === "write") recordEdit(item);
+		else if (isEditingTool(item.toolName)) recordEdit(item);
 	}
 
 	function recordRead(item: ToolResultItem): void {
 		const meta = parseMetadata(item.details);
 		if (meta && !item.isError) {
-			// A marker shows nothing, whatever became of it.
 			if (!isDerived(meta.mode) || meta.mode === "diff")
 				add(meta.pathKey, { kind: "view", meta, item });
+			// A marker shows nothing, but another extension may have put some text in its place.
+			else if (!isMarker(item.returned)) add(meta.pathKey, { kind: "untracked" });
 			return;
 		}
-		const path = meta?.pathKey ?? property(item.input, "path");
+		if (meta) {
+			add(meta.pathKey, { kind: "untracked" });
+			return;
+		}
+		const path = property(item.input, "path");
 		if (typeof path !== "string") {
 			byPath.clear(); // a read of we know not what: nothing is sure any more
 			return;
 		}
 		const shorthand = parseShorthand(path);
 		for (const written of shorthand ? [path, shorthand.path] : [path]) {
-			add(canonicalPath(absolutePath(written, cwd)), { kind: "untracked" });
+			for (const pathKey of filesNamed(written)) add(pathKey, { kind: "untracked" });
 		}
 	}
 
 	function recordEdit(item: ToolResultItem): void {
-		const path = property(item.input, "path");
-		if (item.isError || typeof path !== "string") return;
-		add(canonicalPath(absolutePath(path, cwd)), editOf(item));
+		if (item.isError) return;
+		const note = parseOwnEdit(item.details);
+		for (const pathKey of note ? [note.pathKey] : filesEdited(item)) {
+			add(pathKey, { kind: "edit", after: note?.servedHash });
+		}
+	}
+
+	/** An edit of we know not what may be of any file. */
+	function filesEdited({ input }: ToolResultItem): string[] {
+		const path = property(input, "path");
+		return typeof path === "string" ? filesNamed(path) : [...byPath.keys()];
+	}
+
+	/** Every file that pi may have found under a path. */
+	function filesNamed(path: string): string[] {
+		try {
+			return pathCandidates(path, cwd).map(canonicalPath);
+		} catch {
+			return []; // a URL that names no file: pi's answer was an error, and no file's text
+		}
 	}
 
 	function add(pathKey: string, event: Recorded): void {
@@ -121,39 +146,4 @@ function startsOver(event: Recorded): boolean {
 		default:
 			return false;
 	}
-}
-
-/** What the model believes about the file after its own `edit` or `write`; unknown forms leave nothing to rely on. */
-function editOf({ toolName, input }: ToolResultItem): Recorded {
-	if (toolName === "write") {
-		const content = property(input, "content");
-		if (typeof content !== "string") return { kind: "untracked" };
-		return { kind: "edit", stands: (text) => text === content };
-	}
-	const list = property(input, "edits");
-	const edits = (Array.isArray(list) ? list : [input]).map((edit) => ({
-		oldText: property(edit, "oldText"),
-		newText: property(edit, "newText"),
-	}));
-	if (!edits.every(isReplacement)) return { kind: "untracked" };
-	return { kind: "edit", stands: (text) => edits.every((edit) => isDone(edit, text)) };
-}
-
-interface Replacement {
-	oldText: string;
-	newText: string;
-}
-
-function isReplacement(edit: { oldText: unknown; newText: unknown }): edit is Replacement {
-	return typeof edit.oldText === "string" && typeof edit.newText === "string";
-}
-
-function isDone({ oldText, newText }: Replacement, text: string): boolean {
-	return newText === "" ? !text.includes(oldText) : text.includes(newText);
-}
-
-function property(value: unknown, key: string): unknown {
-	return typeof value === "object" && value !== null
-		? (value as Record<string, unknown>)[key]
-		: undefined;
 }

@@ -4,6 +4,7 @@
  */
 export { returnedHash } from "./history.ts";
 export { INVALIDATION_ENTRY, type Invalidation } from "./invalidation.ts";
+export { isEditingTool, noteOwnEdit, type OwnEdit } from "./own-edit.ts";
 export {
 	createReadCache,
 	type PlainRead,

@@ -9,11 +9,11 @@ export type FileEvent =
 	| { kind: "untracked" }
 	/** The user or the model wants these lines afresh. */
 	| { kind: "refresh"; scope: LineRange | "full" }
-	/** The model itself changed the file. `stands` tells whether a text of the file still has its change. */
-	| { kind: "edit"; stands(text: string): boolean };
+	/** The model itself changed the file; `after` is what it then was, if that was noted. */
+	| { kind: "edit"; after: Hash | undefined };
 
-/** Whether the model has the view's text before it, where in the request, or why not. */
-export type Seen = { visible: true; position: number } | { visible: false; why: string };
+/** Whether the model has the view's text before it, or why not. */
+export type Seen = { visible: true } | { visible: false; why: string };
 
 /** Lines of one version of the file whose newest view is that version's. */
 export interface Segment extends LineRange {
@@ -22,14 +22,17 @@ export interface Segment extends LineRange {
 	totalLines: number;
 	/** How many diffs lie between a literal view of these lines and their text. */
 	chain: number;
+	/**
+	 * Set when the model has changed the file after it saw these lines: what the file was then, or `unknown`. As long
+	 * as it is that, the model can put view and change together; otherwise somebody else has been at it since.
+	 */
+	edited?: Hash | "unknown";
 }
 
 /** What the model provably has in view of one file. */
 export interface Knowledge {
 	/** In line order, not overlapping. */
 	segments: Segment[];
-	/** The model's own edits since the oldest view that counts. */
-	edits: { stands(text: string): boolean }[];
 	/** Why older knowledge was given up, if it was. */
 	lost?: string;
 }
@@ -40,12 +43,9 @@ export interface Knowledge {
  */
 export function knowledgeOf(events: Iterable<FileEvent>): Knowledge {
 	let segments: Segment[] = [];
-	let edits: Knowledge["edits"] = [];
 	let lost: string | undefined;
-	let position = -1;
 	const forget = (why: string) => {
 		segments = [];
-		edits = [];
 		lost = why;
 	};
 
@@ -59,29 +59,16 @@ export function knowledgeOf(events: Iterable<FileEvent>): Knowledge {
 				else segments = without(segments, event.scope);
 				break;
 			case "edit":
-				edits.push(event);
+				segments = segments.map((segment) => afterEdit(segment, event.after));
 				break;
 			case "view": {
-				if (!event.seen.visible) {
-					forget(event.seen.why);
-					break;
-				}
-				if (event.seen.position <= position) {
-					forget("reordered"); // somebody moved results about: which is the newest is no longer clear
-					break;
-				}
-				position = event.seen.position;
-				const next = afterView(segments, event.meta);
-				if (!next) {
-					forget("base-lost");
-					break;
-				}
-				segments = next;
-				if (isWhole(event.meta)) edits = [];
+				const next = event.seen.visible ? afterView(segments, event.meta) : undefined;
+				if (next) segments = next;
+				else forget(event.seen.visible ? "base-lost" : event.seen.why);
 			}
 		}
 	}
-	return { segments, edits, ...(lost !== undefined && { lost }) };
+	return { segments, ...(lost !== undefined && { lost }) };
 }
 
 /** The one version of which every line is known, if there is one. */
@@ -90,7 +77,9 @@ export function wholeVersion(segments: Segment[]): Segment | undefined {
 	if (!first || !covers(segments, { start: 1, end: first.totalLines })) return undefined;
 	if (segments.some((segment) => segment.version !== first.version)) return undefined;
 	const chain = Math.max(...segments.map((segment) => segment.chain));
-	return { ...first, start: 1, end: first.totalLines, chain };
+	const marks = segments.flatMap((segment) => segment.edited ?? []);
+	const edited = marks.find((mark) => mark === "unknown") ?? marks[0];
+	return { ...first, start: 1, end: first.totalLines, chain, ...(edited && { edited }) };
 }
 
 /** Whether every line of the range is known, whichever version. */
@@ -128,10 +117,9 @@ function afterView(segments: Segment[], meta: Metadata): Segment[] | undefined {
 	return [...older, shown].sort((a, b) => a.start - b.start);
 }
 
-/** Whether after this view alone the model has the whole file as it is. */
-function isWhole(meta: Metadata): boolean {
-	const { start, end } = shownBy(meta);
-	return meta.mode === "diff" || (start === 1 && end === meta.totalLines);
+/** What was once unknown stays so: a later note says nothing of whether the edit before it was still there. */
+function afterEdit(segment: Segment, after: Hash | undefined): Segment {
+	return { ...segment, edited: segment.edited === "unknown" ? "unknown" : (after ?? "unknown") };
 }
 
 function shownBy(meta: Metadata): LineRange {

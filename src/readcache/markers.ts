@@ -15,6 +15,11 @@ export function changedElsewhereMarker({ start, end }: LineRange): string {
 	return `[readcache: unchanged in lines ${start}-${end}; changes exist outside this range]`;
 }
 
+/** Whether a text is a marker, and so shows nothing of a file. */
+export function isMarker(text: string | undefined): boolean {
+	return text?.startsWith("[readcache: unchanged") === true;
+}
+
 /** Stands above a diff. */
 export function diffHeader(changedLines: number, totalLines: number): string {
 	return `[readcache: ${changedLines} lines changed of ${totalLines}]`;

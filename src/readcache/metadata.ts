@@ -1,4 +1,5 @@
 import { type Hash, isHash } from "../core/hash.ts";
+import { property } from "../core/property.ts";
 
 /** How a read was answered. */
 export type Mode = "full" | "unchanged" | "unchanged_range" | "diff" | "full_fallback";
@@ -86,12 +87,6 @@ const MODES: Record<string, Mode> = {
 
 function parseMode(value: unknown): Mode | undefined {
 	return typeof value === "string" && Object.hasOwn(MODES, value) ? MODES[value] : undefined;
-}
-
-function property(value: unknown, key: string): unknown {
-	return typeof value === "object" && value !== null
-		? (value as Record<string, unknown>)[key]
-		: undefined;
 }
 
 function isCount(value: unknown): value is number {

@@ -1,4 +1,4 @@
-import { realpathSync } from "node:fs";
+import { readlinkSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -44,7 +44,20 @@ export function canonicalPath(path: string): string {
 		return realpathSync.native(path);
 	} catch {
 		const parent = dirname(path);
-		return parent === path ? path : join(canonicalPath(parent), basename(path));
+		if (parent === path) return path;
+		const place = join(canonicalPath(parent), basename(path));
+		return targetOf(place) ?? place;
+	}
+}
+
+/** Where a link that leads nowhere (any more) leads; `undefined` for what is no link, or one of a circle. */
+function targetOf(link: string): string | undefined {
+	let path = link;
+	try {
+		for (let links = 0; links < 40; links++) path = resolve(dirname(path), readlinkSync(path));
+		return undefined;
+	} catch {
+		return path === link ? undefined : path;
 	}
 }
 

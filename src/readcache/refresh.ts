@@ -13,7 +13,7 @@ const USAGE = "usage: /readcache-refresh <path> [start-end]";
 
 /** Reads the words after the command: `a.ts`, `a.ts 10-20`, `a.ts 10`, `a.ts:10-20`, `"a b.ts" 10-20`. */
 export function parseRefreshCommand(args: string): RefreshRequest {
-	const match = /^\s*(?:"([^"]+)"|'([^']+)'|(.+?))(?:\s+(\d+)(?:-(\d+))?)?\s*$/.exec(args);
+	const match = /^\s*(?:"([^"]+)"|'([^']+)'|(\S.*?))(?:\s+(\d+)(?:-(\d+))?)?\s*$/.exec(args);
 	const path = match?.[1] ?? match?.[2] ?? match?.[3];
 	if (!match || !path) throw new Error(USAGE);
 	const [start, end = start] = [match[4], match[5]];

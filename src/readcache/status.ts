@@ -40,7 +40,8 @@ export function statusOf(
 		if (!meta) continue;
 		served[meta.mode] += 1;
 		if (isDerived(meta.mode) && meta.plainBytes !== undefined && item.returned !== undefined) {
-			savedBytes += Math.max(0, meta.plainBytes - Buffer.byteLength(item.returned));
+			// Negative where a marker is longer than the few bytes it stands for.
+			savedBytes += meta.plainBytes - Buffer.byteLength(item.returned);
 		}
 	}
 	const files = cache.history.paths(source).flatMap((path) => {
@@ -52,12 +53,12 @@ export function statusOf(
 		...surroundings,
 		files,
 		served,
-		savedTokens: estimateTokens(savedBytes),
+		savedTokens: estimateTokens(Math.max(0, savedBytes)),
 		plain: [...cache.tally.plain].sort((a, b) => b[1] - a[1]),
 		...(surroundings.mode === "shadow" && {
 			shadow: {
 				served: [...shadow.served],
-				savedTokens: estimateTokens(shadow.savedBytes),
+				savedTokens: estimateTokens(Math.max(0, shadow.savedBytes)),
 				unsound: shadow.unsound,
 			},
 		}),
@@ -108,17 +109,21 @@ const EXPLANATIONS: Record<string, string> = {
 	"range-changed": "the lines changed",
 	"object-missing": "the earlier version is not in the store",
 	"chain-too-long": "too many diffs in a row",
-	"edit-undone": "an edit made by the model has been undone since",
+	"own-edit-overtaken": "the file was changed by somebody else after the model's own edit",
 	"diff-too-large": "a diff would not have been smaller",
+	"diff-verification-failed": "a diff did not lead to the file as it is",
 	"too-large-to-diff": "the file is over the limits for diffs",
 	excluded: "the file is on the exclude list",
 	"not-found": "there is no such file",
 	"not-a-file": "not an ordinary file",
 	"not-text": "not UTF-8 text",
 	"too-big": "the file is over readcache.maxFileBytes",
+	unreadable: "the file could not be read",
 	"line-too-long": "a single line is over pi's limit",
 	"odd-range": "offset or limit is not a whole number ≥ 1",
 	"beyond-end": "offset is beyond the end of the file",
+	"unknown-output": "pi's answer was not what the cache expects, and is not relied on",
+	"internal-error": "a fault in the cache",
 	shadow: "shadow mode",
 };
 

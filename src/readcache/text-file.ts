@@ -44,11 +44,17 @@ export async function readTextFile(
 	{ maxFileBytes, exclude }: Eligibility,
 ): Promise<TextFile | NotEligible> {
 	const { path, pathKey } = found;
-	if (matchesAny(exclude, pathKey) || matchesAny(exclude, path)) return { why: "excluded" };
+	const names = path === pathKey ? [path] : [path, pathKey];
+	if (names.some((name) => matchesAny(exclude, name))) return { why: "excluded" };
 	const file = await readRegularFile(pathKey, maxFileBytes).catch(() => undefined);
 	if (file?.kind === "refused") return { why: file.reason };
 	if (file?.kind !== "read") return { why: "unreadable" };
 	const { bytes } = file;
-	if (!isUtf8(bytes) || bytes.includes(0)) return { why: "not-text" };
+	if (!isUtf8(bytes) || bytes.includes(0) || beginsAsImage(bytes)) return { why: "not-text" };
 	return { pathKey, lines: linesOf(bytes), hash: hashBytes(bytes) };
+}
+
+/** The images that pi recognises and that can be without a NUL byte: to pi, such text is an image. */
+function beginsAsImage(bytes: Buffer): boolean {
+	return /^(GIF8[79]a|RIFF.{4}WEBP)/s.test(bytes.toString("latin1", 0, 12));
 }

@@ -3,6 +3,7 @@
  * current version before it is returned, and nothing larger than the caller can use is ever built.
  */
 import { applySteps } from "./apply-unified.ts";
+import { fewEdits } from "./few-edits.ts";
 import { internLines, leastChangedLength } from "./interned-lines.ts";
 import { type Change, diffInterned } from "./line-diff.ts";
 import { runInSlices, type Steps } from "./slices.ts";
@@ -62,6 +63,8 @@ function* unifiedSteps(input: UnifiedDiffInput): Steps<UnifiedDiff | DiffNotUsef
 	if (input.base === input.current) return notUseful("identical");
 	const base = yield* splitLines(input.base);
 	const current = yield* splitLines(input.current);
+	const few = yield* fewEdits(base, current);
+	if (few) return yield* describeChanges(few, { base, current }, input);
 	const interned = yield* internLines(base, current);
 	// Each changed line takes a row of its own: a sign, at least a byte per character, a newline.
 	const least = yield* leastChangedLength(interned, base, current, 2);

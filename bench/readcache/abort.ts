@@ -1,0 +1,55 @@
+import { setTimeout } from "node:timers/promises";
+import { type Line, median, rounded, timed } from "../support.ts";
+import { readInRanges } from "./large-files.ts";
+import { openReadSession } from "./read-session.ts";
+import { createRandom, fileOf } from "./sample-text.ts";
+
+const lineCount = 12_000;
+const delays = [1, 2, 4, 8, 12, 16, 20, 25, 30];
+const rounds = 4;
+
+/** How long a call goes on after Escape. The file has no unique lines, which makes its diff the slowest there is. */
+export async function measureAbort(): Promise<Line[]> {
+	const session = await openReadSession();
+	const random = createRandom(lineCount);
+	const letters = () => Array.from({ length: lineCount }, () => (random() < 0.5 ? "a" : "b"));
+	const path = "src/letters.txt";
+	session.write(path, fileOf(letters()));
+	await readInRanges(session, path, lineCount + 1, 2000);
+	session.write(path, fileOf(letters()));
+
+	const whole = await timed(() => session.read(session.ask({ path })));
+	const late: number[] = [];
+	let served = 0;
+	for (const delay of Array.from({ length: rounds }, () => delays).flat()) {
+		const controller = new AbortController();
+		const start = performance.now();
+		const ended = session.read(session.ask({ path }), controller.signal).then(
+			() => "served",
+			(error: Error) => error.message,
+		);
+		await setTimeout(delay);
+		controller.abort();
+		const outcome = await ended;
+		// From the moment the abort was due: a blocked event loop delays the timer, and that counts.
+		const ms = performance.now() - start - delay;
+		if (outcome === "Operation aborted") late.push(ms);
+		else served++;
+		await setTimeout(5);
+	}
+	await session.close();
+	return [
+		{
+			case: "abort during a diff of 12,000 lines: until it is rejected, slowest",
+			unit: "ms",
+			value: rounded(Math.max(...late)),
+			target: 50,
+			from: {
+				"median ms": rounded(median(late)),
+				aborted: late.length,
+				"served before the abort": served,
+				"whole read ms": rounded(whole),
+			},
+		},
+	];
+}

@@ -1,0 +1,92 @@
+/**
+ * What the extension adds to pi's start: from the start of pi's process in RPC mode to its first answer, with and
+ * without us. Run with `npm run bench -- startup`; writes `bench/results/startup.json`.
+ */
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { PiProcess } from "../test/support/pi-process.ts";
+import { type Line, median, printLines, rounded, saveLines } from "./support.ts";
+
+const rounds = 15;
+const warmup = 2;
+
+const project = fileURLToPath(new URL("..", import.meta.url));
+const folder = realpathSync(mkdtempSync(join(tmpdir(), "strata-startup-")));
+const agentDir = join(folder, "agent");
+const cwd = join(folder, "project");
+for (const dir of [agentDir, cwd]) mkdirSync(dir);
+
+/** Ways to start pi. "Cold" is the first start after an install: nothing is transpiled yet. */
+const cold = { JITI_FS_CACHE: "false" };
+const source = join(project, "pi-extension.ts");
+const compiled = buildPackage();
+const setups: Record<string, { extension?: string; env?: Record<string, string> }> = {
+	none: {},
+	"source, warm": { extension: source },
+	"compiled package, warm": { extension: compiled },
+	"source, cold": { extension: source, env: cold },
+	"compiled package, cold": { extension: compiled, env: cold },
+};
+const targets: Record<string, number> = { "source, warm": 150, "compiled package, warm": 150 };
+
+const times = Object.fromEntries(Object.keys(setups).map((name) => [name, [] as number[]]));
+for (let round = 0; round < warmup + rounds; round++) {
+	const names = Object.keys(setups);
+	// Each round begins with another one, so that none always follows the same.
+	const order = [...names.slice(round % names.length), ...names.slice(0, round % names.length)];
+	for (const name of order) {
+		const ms = await startMs(setups[name] ?? {});
+		if (round >= warmup) times[name]?.push(ms);
+	}
+}
+rmSync(folder, { recursive: true, force: true });
+
+const none = times.none ?? [];
+const lines = Object.keys(setups)
+	.filter((name) => name !== "none")
+	.map((name): Line => {
+		const own = times[name] ?? [];
+		return {
+			case: `added to pi's start: ${name}`,
+			unit: "ms",
+			value: rounded(median(own.map((ms, round) => ms - (none[round] ?? 0)))),
+			...(name in targets && { target: targets[name] }),
+			from: { "with ms": rounded(median(own)), "without ms": rounded(median(none)), rounds },
+		};
+	});
+printLines(lines);
+saveLines("startup", lines);
+
+async function startMs({ extension, env }: (typeof setups)[string]): Promise<number> {
+	const args = extension ? ["--extension", extension] : [];
+	const start = performance.now();
+	const pi = new PiProcess({ args, cwd, agentDir, ...(env && { env }) });
+	await pi.request({ type: "get_state" });
+	const ms = performance.now() - start;
+	const { data } = await pi.request({ type: "get_commands" });
+	await pi.close();
+	if (JSON.stringify(data).includes('"strata"') !== (extension !== undefined)) {
+		throw new Error(`pi has ${extension ? "not " : ""}loaded the extension`);
+	}
+	return ms;
+}
+
+/** The package as npm would install it: compiled, under node_modules, without the source; its peers are linked. */
+function buildPackage(): string {
+	const modules = join(folder, "node_modules");
+	const target = join(modules, "pi-strata");
+	mkdirSync(target, { recursive: true });
+	for (const name of ["@earendil-works", "typebox"]) {
+		symlinkSync(join(project, "node_modules", name), join(modules, name), "junction");
+	}
+	const tsc = join(project, "node_modules", "typescript", "bin", "tsc");
+	const options = ["-p", "tsconfig.build.json", "--outDir", join(target, "dist")];
+	execFileSync(process.execPath, [tsc, ...options], { cwd: project, stdio: "inherit" });
+	for (const file of ["package.json", "pi-extension.ts"]) {
+		copyFileSync(join(project, file), join(target, file));
+	}
+	return join(target, "pi-extension.ts");
+}

@@ -1,0 +1,53 @@
+import { type Hash, isHash } from "../core/hash.ts";
+import { property } from "../core/property.ts";
+import { pathCandidates } from "./read-path.ts";
+import { type Eligibility, firstExisting, readTextFile } from "./text-file.ts";
+
+/**
+ * What the model's own `edit` or `write` leaves in its result's `details.readcache`: the file as the model must now
+ * believe it to be. If it is anything else later, somebody has been at it since, perhaps undoing the edit, and a
+ * marker or diff against an older view would mislead.
+ */
+export interface OwnEdit {
+	v: 1;
+	mode: "own_edit";
+	pathKey: string;
+	/** Hash of the file's bytes right after the edit. */
+	servedHash: Hash;
+}
+
+/** The tools with which a model changes files. */
+export function isEditingTool(toolName: string): boolean {
+	return toolName === "edit" || toolName === "write";
+}
+
+/** Looks at the file after an edit; `undefined` for files the cache does not speak about. */
+export async function noteOwnEdit(
+	input: unknown,
+	cwd: string,
+	eligibility: Eligibility,
+): Promise<OwnEdit | undefined> {
+	const found = await locate(property(input, "path"), cwd);
+	const file = found && (await readTextFile(found, eligibility));
+	if (!file || "why" in file) return undefined;
+	return { v: 1, mode: "own_edit", pathKey: file.pathKey, servedHash: file.hash };
+}
+
+/** Reads a stored note; anything malformed counts as none. */
+export function parseOwnEdit(details: unknown): OwnEdit | undefined {
+	const note = property(details, "readcache");
+	if (property(note, "v") !== 1 || property(note, "mode") !== "own_edit") return undefined;
+	const pathKey = property(note, "pathKey");
+	const isComplete =
+		isHash(property(note, "servedHash")) && typeof pathKey === "string" && pathKey !== "";
+	return isComplete ? (note as OwnEdit) : undefined;
+}
+
+async function locate(path: unknown, cwd: string) {
+	if (typeof path !== "string") return undefined;
+	try {
+		return await firstExisting(pathCandidates(path, cwd));
+	} catch {
+		return undefined; // a URL that names no file: another extension's tool must know what it meant
+	}
+}

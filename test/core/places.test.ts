@@ -1,0 +1,66 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import { agentFolder, configuredFolder, expandHome, projectRoot } from "../../src/core/places.ts";
+import { sdk } from "../support/pi-sdk.ts";
+import { atEnd, tempDir } from "../support/temp.ts";
+
+describe("the agent folder", () => {
+	test.each([
+		["is not named", undefined],
+		["is named as nothing", ""],
+		["is named in full", "/somewhere/pi"],
+		["is named from the home folder", "~/pi-agent"],
+		["is the home folder", "~"],
+		["is named from the working folder", "state/pi"],
+	])("is the one pi uses when it %s", (_name, value) => {
+		vi.stubEnv("PI_CODING_AGENT_DIR", value);
+		atEnd(() => vi.unstubAllEnvs());
+		expect(agentFolder()).toBe(resolve(sdk.getAgentDir()));
+		expect(agentFolder(value === undefined ? {} : { PI_CODING_AGENT_DIR: value })).toBe(
+			agentFolder(),
+		);
+	});
+});
+
+test("only a leading ~ that stands alone is the home folder", () => {
+	expect(expandHome("~")).toBe(homedir());
+	expect(expandHome("~/a/b")).toBe(join(homedir(), "a", "b"));
+	for (const path of ["~other/a", "a/~/b", "./~", "", "/~"]) expect(expandHome(path)).toBe(path);
+});
+
+describe("the root of a project", () => {
+	test("is the nearest folder above with a repository, not the outermost", () => {
+		const outer = tempDir();
+		const inner = join(outer, "packages", "inner");
+		mkdirSync(join(outer, ".git"));
+		mkdirSync(join(inner, "src", "deep"), { recursive: true });
+		expect(projectRoot(join(inner, "src", "deep"))).toBe(outer);
+		mkdirSync(join(inner, ".git"));
+		expect(projectRoot(join(inner, "src", "deep"))).toBe(inner);
+		expect(projectRoot(inner)).toBe(inner);
+		expect(projectRoot(`${inner}/src/../src/`)).toBe(inner);
+	});
+
+	test("is found in a worktree, where .git is a file", () => {
+		const worktree = tempDir();
+		mkdirSync(join(worktree, "src"));
+		writeFileSync(join(worktree, ".git"), "gitdir: /elsewhere\n");
+		expect(projectRoot(join(worktree, "src"))).toBe(worktree);
+	});
+
+	test("is the working folder itself where there is no repository, or no folder", () => {
+		const folder = tempDir();
+		expect(projectRoot(folder)).toBe(folder);
+		expect(projectRoot(join(folder, "not", "there"))).toBe(join(folder, "not", "there"));
+	});
+});
+
+test("a configured folder is taken from its base unless it is absolute or begins at home", () => {
+	expect(configuredFolder("cache", "/base")).toBe(resolve("/base/cache"));
+	expect(configuredFolder("../cache/./x", "/base/project")).toBe(resolve("/base/cache/x"));
+	expect(configuredFolder("/var/cache/", "/base")).toBe(resolve("/var/cache"));
+	expect(configuredFolder("~/cache", "/base")).toBe(join(homedir(), "cache"));
+	expect(configuredFolder(".", "/base")).toBe(resolve("/base"));
+});

@@ -1,0 +1,54 @@
+/**
+ * The law of the read cache: every line that a marker or a diff stands for is present, current and newest in the
+ * request the model was given. Random sessions are played on pi's own session manager, real files and a real store,
+ * and every answer is judged by an oracle that knows only texts.
+ */
+import { tempDir } from "../support/temp.ts";
+import { createGame } from "./law/game.ts";
+import type { AnswerKind } from "./law/oracle.ts";
+import { createRandom } from "./law/random.ts";
+
+/** What a run did. */
+export interface LawReport {
+	seed: number;
+	steps: number;
+	reads: number;
+	answers: Record<AnswerKind, number>;
+	seconds: number;
+}
+
+/** Plays `steps` random steps in as many sessions as that takes. Throws at the first answer that breaks the law. */
+export async function runLaw({ seed, steps }: { seed: number; steps: number }): Promise<LawReport> {
+	const started = performance.now();
+	const root = tempDir("strata-law-");
+	const answers: LawReport["answers"] = {
+		plain: 0,
+		error: 0,
+		opaque: 0,
+		unchanged: 0,
+		"unchanged range": 0,
+		"unchanged range, changed elsewhere": 0,
+		"unchanged range, cut": 0,
+		diff: 0,
+	};
+	let done = 0;
+	for (let number = 0; done < steps; number++) {
+		// Each session has its own choices: one that fails can be played without those before it.
+		const random = createRandom(Math.imul(seed, 0x9e3779b1) + number);
+		const game = createGame({ root, number, random, answers });
+		const length = Math.min(random.between(40, 160), steps - done);
+		for (let step = 0; step < length; step++) {
+			try {
+				await game.step();
+			} catch (error) {
+				const where = `seed ${seed}, session ${number}, step ${done + step}`;
+				const message = `${(error as Error).message}\n${where}\n${game.trace().join("\n")}`;
+				throw new Error(message, { cause: error });
+			}
+		}
+		await game.end();
+		done += length;
+	}
+	const reads = Object.values(answers).reduce((sum, count) => sum + count, 0);
+	return { seed, steps, reads, answers, seconds: (performance.now() - started) / 1000 };
+}

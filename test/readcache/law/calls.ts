@@ -1,0 +1,100 @@
+import type { Random } from "./random.ts";
+import type { World } from "./world.ts";
+
+/** A call of the model. */
+export interface Call {
+	id: string;
+	name: "read" | "edit" | "write" | "bash";
+	args: Record<string, unknown>;
+}
+
+/** Makes up a call; with a path, a read of that. */
+export type Caller = (path?: string) => Call;
+
+/** Makes up the calls of a model that works on the files of a world. `ranges`: the share of reads that ask for some. */
+export function createCaller(world: World, random: Random, ranges: number): Caller {
+	const ids: string[] = [];
+	// The same lines are asked for again and again: only then can they have been seen before.
+	const habits = Array.from({ length: 3 }, (): [number, number] => [
+		random.between(1, 30),
+		random.between(1, 15),
+	]);
+	return someCall;
+
+	function someCall(wanted?: string): Call {
+		const id = ids.length > 0 && random.chance(0.02) ? random.pick(ids) : `call-${ids.length + 1}`;
+		ids.push(id);
+		if (wanted !== undefined) return { id, name: "read", args: someRange(wanted) };
+		const path = world.path();
+		const name = random.weighted([
+			[80, "read"],
+			[9, "edit"],
+			[3, "write"],
+			[4, "bash"],
+		] as const);
+		switch (name) {
+			case "read":
+				return { id, name, args: someRange(path) };
+			case "edit":
+				return { id, name, args: { path, edits: someEdits(path) } };
+			case "write":
+				return { id, name, args: { path, content: someContent(path) } };
+			default:
+				return { id, name, args: { command: "true" } };
+		}
+	}
+
+	function someRange(path: string): Record<string, unknown> {
+		if (!random.chance(ranges)) return { path };
+		const [start, limit] = someLines(path);
+		return random.weighted<Record<string, unknown>>([
+			[4, { path, offset: start, limit }],
+			[2, { path, offset: start }],
+			[2, { path, limit }],
+			[2, { path: `${path}:${start}-${start + limit - 1}` }],
+			[0.5, { path: `${path}:${start}` }],
+			[0.1, { path: `${path}:${start + 1}-${start}` }],
+			[0.1, { path: `${path}:2-4` }],
+			[0.1, { path, offset: 0 }],
+			[0.1, { path, offset: 1.5, limit: 2 }],
+		]);
+	}
+
+	function someLines(path: string): [start: number, limit: number] {
+		const total = world.linesOf(path).length;
+		const habit = random.pick(habits);
+		if (habit[0] <= total && random.chance(0.5)) return habit;
+		const start = random.between(1, random.chance(0.95) ? total : total + 3);
+		const long = total > 300 ? random.pick([30, 500, 2100]) : random.pick([3, 10, 40]);
+		return [start, random.between(1, long)];
+	}
+
+	/** Replacements as models write them: whole lines with a line around, or a part of one. */
+	function someEdits(path: string): { oldText: string; newText: string }[] {
+		const lines = world.linesOf(path);
+		const count = random.pick([1, 1, 2]);
+		return Array.from({ length: count }, (_, index) => {
+			const part = Math.floor(lines.length / count);
+			const start = index * part + random.below(Math.max(1, part));
+			const taken = lines
+				.slice(start, start + random.between(1, 3))
+				.map((line) => line.replace(/\r$/, ""));
+			const oldText = taken.join("\n");
+			const changed = [...taken];
+			const at = random.below(Math.max(1, changed.length));
+			random.weighted([
+				[3, () => changed.splice(at, 1, `${changed[at]} (edited)`)],
+				[2, () => changed.splice(at, 1, random.pick(lines).replace(/\r$/, ""))],
+				[2, () => changed.splice(at, 0, random.pick(lines).replace(/\r$/, ""))],
+				[1, () => changed.splice(at, 1)],
+			])();
+			return { oldText, newText: changed.join("\n") };
+		});
+	}
+
+	function someContent(path: string): string {
+		const lines = world.linesOf(path);
+		if (random.chance(0.5)) lines[random.below(lines.length)] = "written by the model";
+		return lines.slice(0, random.chance(0.2) ? random.between(1, 60) : 3000).join("\n");
+	}
+}

@@ -1,0 +1,422 @@
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+	fauxAssistantMessage,
+	fauxToolCall,
+	type JsonValue,
+	type ToolResultMessage,
+} from "@earendil-works/pi-ai";
+import type { SessionManager } from "@earendil-works/pi-coding-agent";
+import { createLedger, type Ledger } from "../../../src/context/index.ts";
+import { type Config, loadConfig } from "../../../src/core/config.ts";
+import {
+	createReadCache,
+	createReadCacheStore,
+	INVALIDATION_ENTRY,
+	invalidationFor,
+	noteOwnEdit,
+	type ReadCache,
+	returnedHash,
+} from "../../../src/readcache/index.ts";
+import { sdk } from "../../support/pi-sdk.ts";
+import { type Call, createCaller } from "./calls.ts";
+import { createMeddler, type Meddler, meddleWithResult, type Result } from "./meddlers.ts";
+import {
+	type AnswerKind,
+	type Asked,
+	type Deed,
+	describe,
+	forgetLinked,
+	judge,
+	type Slot,
+} from "./oracle.ts";
+import type { Random } from "./random.ts";
+import { createTools, settled } from "./tools.ts";
+import { createWorld, type Manners } from "./world.ts";
+
+/** One random session. */
+export interface Game {
+	step(): Promise<void>;
+	/** What happened last, oldest first. */
+	trace(): string[];
+	end(): Promise<void>;
+}
+
+export interface GameOptions {
+	/** A folder for everything the session leaves on the disk. */
+	root: string;
+	number: number;
+	random: Random;
+	/** Counts how reads were answered. */
+	answers: Record<AnswerKind, number>;
+}
+
+/** A call, and what becomes of it. */
+interface Done {
+	call: Call;
+	result: Result;
+	deed?: Deed | undefined;
+}
+
+/** Sets up the files and an empty session. */
+export function createGame({ root, number, random, answers }: GameOptions): Game {
+	// Some sessions are calm, so that knowledge can grow old; some have an extension that cannot leave well alone.
+	const zeal = random.pick([0, 0.02, 0.02, 0.15]);
+	const trouble = random.pick([0, 0.01, 0.06]);
+	const manners: Manners = {
+		focus: random.pick([5, 12, 60]),
+		changes: random.pick(["any", "any", "small", "flip"]),
+	};
+	const world = createWorld(join(root, "work"), random, manners);
+	const { cwd } = world;
+	const storeDir = join(root, `store-${number}`);
+	const settings: Config["readcache"] = { ...defaults(root), storeDir };
+	const limits = { maxLines: sdk.DEFAULT_MAX_LINES, maxBytes: sdk.DEFAULT_MAX_BYTES };
+	const tools = createTools(cwd);
+	const someCall = createCaller(world, random, random.pick([0.1, 0.45, 0.85]));
+	const isSaved = random.chance(0.15);
+
+	const deeds = new Map<string, Deed>();
+	const texts: string[] = [];
+	const events: string[] = [];
+	let clock = 0;
+	let manager: SessionManager = isSaved
+		? sdk.SessionManager.create(cwd, join(root, "sessions"))
+		: sdk.SessionManager.inMemory(cwd);
+	let life = newLife();
+	manager.appendMessage({ role: "user", content: "go", timestamp: 0 });
+
+	return {
+		async step() {
+			const act = random.weighted<() => void | Promise<void>>([
+				[50, () => turn()],
+				[26, disturb],
+				[5, detour],
+				[2, compact],
+				[4, jump],
+				[4, editContext],
+				[2.5, resume],
+				[0.5, fork],
+				[2, damageStore],
+				[2, addEntry],
+			]);
+			await act();
+		},
+		trace: () => events.slice(-(Number(process.env.LAW_TRACE) || 60)),
+		async end() {
+			await life.cache.settle();
+			rmSync(storeDir, { recursive: true, force: true });
+			if (isSaved) rmSync(join(root, "sessions"), { recursive: true, force: true });
+		},
+	};
+
+	/** What lives as long as pi's process does. */
+	function newLife(): { ledger: Ledger; cache: ReadCache; meddler: Meddler; isObserved: boolean } {
+		const ledger = createLedger({ returnedHash });
+		const store = createReadCacheStore(settings, cwd);
+		const cache = createReadCache({ settings, cwd, ledger, store, limits });
+		// Callers who use the tool without pi's loop never show us a request.
+		const isObserved = random.chance(0.92);
+		return { ledger, cache, meddler: createMeddler(random, zeal), isObserved };
+	}
+
+	function note(event: string): void {
+		events.push(event);
+		if (events.length > 2000) events.splice(0, 100);
+	}
+
+	// --- one turn of the model ---
+
+	async function turn(path?: string): Promise<void> {
+		if (random.chance(0.3)) manager.appendMessage({ role: "user", content: "go on", timestamp: 0 });
+		const request = sendRequest();
+		const calls = Array.from({ length: random.pick([1, 1, 1, 2, 2, 3, 4]) }, () => someCall(path));
+		if (calls.length > 1 && random.chance(0.01)) (calls[1] as Call).id = (calls[0] as Call).id;
+		const blocks = calls.map(({ id, name, args }) => fauxToolCall(name, args as never, { id }));
+		const callEntryId = manager.appendMessage(
+			fauxAssistantMessage(blocks, { stopReason: "toolUse", timestamp: 0 }),
+		);
+		const run = (call: Call) => execute(call, callEntryId, request);
+		const way = random.weighted([
+			[3, "at once"],
+			[2, "one by one"],
+			[1, "in any order"],
+		] as const);
+		if (way === "one by one") {
+			for (const call of calls) {
+				store(await run(call));
+				if (random.chance(0.1)) disturb();
+			}
+		} else if (way === "at once" && calls.every(({ name }) => name === "read")) {
+			for (const done of await Promise.all(calls.map(run))) store(done);
+		} else {
+			const finished = new Map<Call, Done>();
+			for (const call of way === "at once" ? calls : shuffled(calls)) {
+				finished.set(call, await run(call));
+				if (random.chance(0.1)) disturb();
+			}
+			for (const call of calls) store(finished.get(call) as Done);
+		}
+		if (random.chance(0.04)) await refresh();
+	}
+
+	/** The request as pi builds it and as other extensions leave it. */
+	function sendRequest(): () => Slot[] {
+		if (!life.isObserved) return project;
+		const { sent, did } = life.meddler.send(project());
+		for (const what of did) note(`  in the request: ${what}`);
+		life.ledger.observe(
+			manager,
+			sent.flatMap(({ message }) => (message ? [message] : [])),
+		);
+		return () => sent;
+	}
+
+	function project(): Slot[] {
+		return manager.buildSessionProjection().entries.map(({ sourceEntry, messages }) => ({
+			entryId: sourceEntry.id,
+			message: messages.at(-1) as Slot["message"],
+		}));
+	}
+
+	async function execute(call: Call, callEntryId: string, request: () => Slot[]): Promise<Done> {
+		switch (call.name) {
+			case "read":
+				return read(call, request());
+			case "bash":
+				return { call, result: { content: [{ type: "text", text: "ok" }], isError: false } };
+			default:
+				return change(call, callEntryId);
+		}
+	}
+
+	async function read(call: Call, request: Slot[]): Promise<Done> {
+		const args = call.args as { path: string; offset?: number; limit?: number };
+		const asked = ask(args);
+		const [own, result] = await Promise.all([
+			tools.read(asked.plainArgs, asked.bytes),
+			settled(life.cache.read({ toolCallId: call.id, ...args }, manager, tools.plain)),
+		]);
+		const expected = asked.isWrongRange ? { error: "Invalid line range" } : own;
+		const got =
+			"error" in result && asked.isWrongRange
+				? { error: result.error.slice(0, "Invalid line range".length) }
+				: result;
+		note(`${call.id} read ${JSON.stringify(args)}`);
+		const { kind, deed } = judged({ ...asked, at: ++clock, expected, got }, request);
+		answers[kind]++;
+		events[events.length - 1] += ` = ${kind}`;
+		if ("error" in result) return { call, result: failed(result.error), deed };
+		return { call, result: { ...result, isError: false }, deed };
+	}
+
+	function judged(asked: Asked, request: Slot[]) {
+		try {
+			return judge(asked, request, deeds);
+		} catch (error) {
+			for (const line of describe(asked.file, request, deeds)) note(`the request holds ${line}`);
+			throw error;
+		}
+	}
+
+	/** What a read is about. A path that exists as it is written wins over one with a range behind it. */
+	function ask(args: { path: string; offset?: number; limit?: number }) {
+		const { path, offset, limit } = args;
+		const range = /^(.+):(\d+)(?:-(\d+))?$/.exec(path);
+		const isLiteral = !range || offset !== undefined || limit !== undefined || world.exists(path);
+		if (isLiteral)
+			return { ...world.look(path), offset, limit, plainArgs: args, isWrongRange: false };
+		const [, inner = "", first, last = first] = range;
+		const target = world.look(inner);
+		if (!world.exists(inner)) {
+			return { ...target, offset, limit, plainArgs: args, isWrongRange: false };
+		}
+		const [start, end] = [Number(first), Number(last)];
+		const plainArgs = { path: inner, offset: start, limit: end - start + 1 };
+		return {
+			...target,
+			offset: start,
+			limit: plainArgs.limit,
+			plainArgs,
+			isWrongRange: end < start,
+		};
+	}
+
+	async function change(call: Call, callEntryId: string): Promise<Done> {
+		const path = call.args.path as string;
+		const { file, isLinked } = world.look(path);
+		const result = await tools[call.name as "edit" | "write"](call.args);
+		note(`${call.id} ${call.name} ${path}${"error" in result ? " failed" : ""}`);
+		if ("error" in result) return { call, result: failed(result.error) };
+		const change =
+			call.name === "write"
+				? { content: call.args.content as string }
+				: (call.args.edits as { oldText: string; newText: string }[]);
+		const deed: Deed = { kind: "edit", file, isLinked, at: ++clock, callEntryId, change };
+		// As the extension does when pi tells it of the result.
+		const own = await noteOwnEdit(call.args, cwd, settings);
+		const details = own ? { ...result.details, readcache: own } : result.details;
+		return { call, result: { ...result, details, isError: false }, deed };
+	}
+
+	/** Puts a result into the session, after other extensions have had it in their hands. */
+	function store({ call, result, deed }: Done): void {
+		const text = result.content[0]?.text;
+		const meddled = random.chance(trouble) && meddleWithResult(result, texts, random);
+		if (call.name === "read" && text !== undefined && deed?.kind === "literal") texts.push(text);
+		if (texts.length > 6) texts.shift();
+		const { content, details, isError } = result;
+		const entryId = manager.appendMessage({
+			role: "toolResult",
+			toolCallId: call.id,
+			toolName: call.name,
+			content: content as ToolResultMessage["content"],
+			details: details as JsonValue,
+			isError,
+			timestamp: 0,
+		});
+		if (deed) deeds.set(entryId, asStored(deed, content));
+		note(`  ${entryId} is the result of ${call.id}${meddled ? `, ${meddled}` : ""}`);
+	}
+
+	// --- everything else that happens to a session ---
+
+	async function refresh(): Promise<void> {
+		const path = world.path();
+		const total = world.linesOf(path).length;
+		const start = random.between(1, total);
+		const range = random.chance(0.5) ? { start, end: start + random.below(10) } : undefined;
+		const request = { path, ...(range && { range }) };
+		const entry = await settled(invalidationFor(request, cwd, settings, 0));
+		if ("error" in entry) return;
+		const entryId = manager.appendCustomEntry(INVALIDATION_ENTRY, entry);
+		const last = Math.min(range?.end ?? total, total);
+		const isWhole = !range || (range.start === 1 && last === total);
+		const lines = isWhole ? undefined : { start: range.start, end: last };
+		deeds.set(entryId, { kind: "refresh", file: world.look(path).file, range: lines });
+		note(`${entryId} refresh ${path} ${JSON.stringify(lines)}`);
+	}
+
+	function disturb(): void {
+		const times = random.pick([1, 1, 2]);
+		for (let i = 0; i < times; i++) {
+			const did = world.disturb();
+			if (did.includes(" -> ")) forgetLinked(deeds);
+			note(`other program: ${did}`);
+		}
+	}
+
+	/** The model looks at a file while it is different for a while, and again when it is as before. */
+	async function detour(): Promise<void> {
+		const { path, did, back } = world.detour();
+		note(`other program, for a while: ${did}`);
+		await turn(path);
+		back();
+		note(`other program: ${path} as before`);
+		await turn(path);
+	}
+
+	function compact(): void {
+		const branch = manager.getBranch();
+		const kept = random.chance(0.3) || branch.length === 0 ? null : random.pick(branch).id;
+		manager.appendCompaction("summary", kept, 1000);
+		note(`compaction, kept from ${kept}`);
+	}
+
+	function jump(): void {
+		const entries = manager.getEntries();
+		if (random.chance(0.05) || entries.length === 0) {
+			manager.resetLeaf();
+			manager.appendMessage({ role: "user", content: "again", timestamp: 0 });
+			note("jump to the start");
+			return;
+		}
+		const near = entries.slice(random.chance(0.5) ? -15 : 0);
+		const { id } = random.pick(near);
+		if (random.chance(0.3)) manager.branchWithSummary(id, "the other branch");
+		else manager.branch(id);
+		note(`jump to ${id}`);
+	}
+
+	function editContext(): void {
+		const results = manager
+			.getBranch()
+			.flatMap((entry) => (entry.type === "message" ? [entry] : []))
+			.filter(({ message }) => message.role === "toolResult");
+		if (results.length === 0) return;
+		const target = random.pick(results.slice(-random.between(1, 20)));
+		const { content } = target.message as ToolResultMessage;
+		const [name, replacement] = random.weighted([
+			[2, ["stub", { content: [{ type: "text" as const, text: "[pruned]" }] }] as const],
+			[2, ["remove", null] as const],
+			[3, ["original", { content: structuredClone(content) }] as const],
+			[1, ["older text", { content: texts[0] ?? "" }] as const],
+		]);
+		manager.appendContextEdit(target.id, replacement as never);
+		note(`context edit of ${target.id}: ${name}`);
+	}
+
+	async function resume(): Promise<void> {
+		await life.cache.settle();
+		const file = manager.getSessionFile();
+		if (file && random.chance(0.7)) manager = sdk.SessionManager.open(file);
+		life = newLife();
+		note("resume");
+	}
+
+	async function fork(): Promise<void> {
+		const leafId = manager.getLeafId();
+		if (leafId === null) return;
+		await life.cache.settle();
+		manager.createBranchedSession(leafId);
+		life = newLife();
+		note("fork");
+	}
+
+	async function damageStore(): Promise<void> {
+		await life.cache.settle();
+		const folder = join(storeDir, "objects");
+		const names = existsSync(folder) ? readdirSync(folder) : [];
+		for (let i = random.between(1, 3); i > 0 && names.length > 0; i--) {
+			const path = join(folder, random.pick(names));
+			if (random.chance(0.5)) rmSync(path, { force: true });
+			else writeFileSync(path, random.pick(texts) ?? "tampered with");
+		}
+		note("store damaged");
+	}
+
+	/** Entries that the cache has no business with. */
+	function addEntry(): void {
+		random.pick([
+			() => manager.appendModelChange("faux", "faux-1"),
+			() => manager.appendThinkingLevelChange("off"),
+			() => manager.appendCustomEntry("other-extension", { v: 1, kind: "invalidate" }),
+			() => manager.appendCustomEntry(INVALIDATION_ENTRY, { v: 2, kind: "invalidate" }),
+			() => manager.appendCustomMessageEntry("other-extension", "by the way", false),
+			() => manager.appendSessionInfo("name"),
+			() => manager.appendMessage(fauxAssistantMessage("done", { timestamp: 0 })),
+		])();
+	}
+
+	function shuffled<T>(list: readonly T[]): T[] {
+		const rest = [...list];
+		return Array.from(list, () => rest.splice(random.below(rest.length), 1)[0] as T);
+	}
+}
+
+/** The built-in settings: `root` holds no configuration. */
+function defaults(root: string): Config["readcache"] {
+	return loadConfig({ agentDir: join(root, "none"), cwd: join(root, "none") }).config.readcache;
+}
+
+/** A marker in whose place another extension has put a text is no marker any more. */
+function asStored(deed: Deed, content: Result["content"]): Deed {
+	const text = content[0]?.text ?? "";
+	const isOther = text !== "" && !text.startsWith("[readcache: unchanged");
+	return deed.kind === "marker" && isOther ? { kind: "opaque", file: deed.file } : deed;
+}
+
+/** As pi makes it of what a tool throws. */
+function failed(message: string): Result {
+	return { content: [{ type: "text", text: message }], details: {}, isError: true };
+}
