@@ -6,6 +6,10 @@ export interface Surroundings {
 	env: NodeJS.ProcessEnv;
 	/** Writes one line to standard output. */
 	print(line: string): void;
+	/** Writes text to standard output as it is. */
+	write(text: string): void;
+	/** Shows what is going on, on one line that the next call replaces; absent where nobody watches. */
+	progress?: (line: string) => void;
 	/** Writes one line to standard error. */
 	complain(line: string): void;
 	/** Asks the person at the terminal; `undefined` where there is none. */

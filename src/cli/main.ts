@@ -8,11 +8,12 @@ import { packageVersion } from "../core/package-info.ts";
 import { clean } from "./clean.ts";
 import { type Command, type Surroundings, UsageError } from "./command.ts";
 import { doctor } from "./doctor.ts";
+import { read } from "./read.ts";
 import { schema } from "./schema.ts";
 import { serve } from "./serve.ts";
 
 /** Every command of `strata`, in the order of its help. */
-export const commands: Command[] = [serve, doctor, clean, schema];
+export const commands: Command[] = [serve, read, doctor, clean, schema];
 
 /** Runs one command line and returns its exit status: 0 done, 1 failed, 2 wrong usage. Never throws. */
 export async function main(argv: string[], around: Surroundings): Promise<number> {
@@ -99,8 +100,12 @@ function atTerminal(): Surroundings {
 		cwd: process.cwd(),
 		env: process.env,
 		print: (line) => void process.stdout.write(`${line}\n`),
+		write: (text) => void process.stdout.write(text),
 		complain: (line) => void process.stderr.write(`${line}\n`),
 	};
+	if (process.stderr.isTTY) {
+		around.progress = (line) => void process.stderr.write(`\r\u001b[K${line}`);
+	}
 	if (process.stdin.isTTY && process.stdout.isTTY) {
 		around.confirm = async (question) => {
 			const terminal = createInterface({ input: process.stdin, output: process.stdout });

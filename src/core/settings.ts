@@ -131,6 +131,78 @@ export const settingGroups = {
 			},
 		},
 	},
+	paging: {
+		description: "Web pages, PDFs and files are read in chunks.",
+		settings: {
+			enabled: {
+				kind: "boolean",
+				default: true,
+				description: "Whether read takes web addresses, file: addresses and PDFs.",
+			},
+			ttlMinutes: {
+				kind: "number",
+				min: 0,
+				max: 1440,
+				default: 5,
+				description: "How long a resource is kept in memory after its last use.",
+			},
+			maxEntries: {
+				kind: "whole",
+				min: 0,
+				max: 10_000,
+				default: 50,
+				description: "How many resources are kept at most.",
+			},
+			maxCacheBytes: {
+				kind: "whole",
+				min: 0,
+				default: 20_000_000,
+				description: "How much memory they may take together.",
+			},
+			maxWebBytes: {
+				kind: "whole",
+				min: 1,
+				max: 256 * MIB,
+				default: 10_000_000,
+				description: "Largest web page or text, unpacked.",
+			},
+			maxPdfBytes: {
+				kind: "whole",
+				min: 1,
+				max: 512 * MIB,
+				default: 50_000_000,
+				description: "Largest PDF.",
+			},
+			timeoutSeconds: {
+				kind: "number",
+				min: 1,
+				max: 600,
+				default: 30,
+				description: "Time for a whole web request, redirects included.",
+			},
+			extractSeconds: {
+				kind: "number",
+				min: 0.1,
+				max: 600,
+				default: 10,
+				description: "Time for converting one page before a simpler conversion is used.",
+			},
+			allowRanges: {
+				kind: "list",
+				userOnly: true,
+				default: [],
+				description:
+					"Network ranges (CIDR, such as 192.168.1.0/24) that may be reached although they are not public.",
+			},
+			useProxy: {
+				kind: "boolean",
+				userOnly: true,
+				default: false,
+				description:
+					"Use HTTP_PROXY and HTTPS_PROXY; the addresses behind names are then not checked.",
+			},
+		},
+	},
 	kota: {
 		description: "Code intelligence: the kota_* tools.",
 		inKotaFile: true,

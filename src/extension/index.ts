@@ -1,6 +1,7 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { getAgentDir } from "@earendil-works/pi-coding-agent";
 import { type Config, type LoadedConfig, loadConfig } from "../core/config.ts";
+import { createPagingSystem, pagingGuideline } from "./paging.ts";
 import { createReadCacheSystem } from "./read-cache.ts";
 import { registerReadTool } from "./read-tool.ts";
 import { createReport } from "./report.ts";
@@ -17,10 +18,11 @@ export default function strata(pi: ExtensionAPI): void {
 	let running = false;
 
 	const readCache = createReadCacheSystem({ pi, report, configFor, otherReadOwner });
-	registerReadTool(pi, [readCache.read]);
+	const paging = createPagingSystem(configFor);
+	registerReadTool(pi, [paging.read, readCache.read], [pagingGuideline]);
 	const systems: System[] = [
 		readCache,
-		planned("paging"),
+		paging,
 		planned("kota"),
 		planned("pruning"),
 		planned("tiers"),

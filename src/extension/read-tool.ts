@@ -1,10 +1,11 @@
 import {
 	type AgentToolResult,
-	type AgentToolUpdateCallback,
 	createReadToolDefinition,
 	type ExtensionAPI,
 	type ExtensionContext,
 } from "@earendil-works/pi-coding-agent";
+import { property } from "../core/property.ts";
+import { foldReadInput } from "../core/read-input.ts";
 import type { ReadCall } from "../readcache/index.ts";
 import { plainRead } from "./plain-read.ts";
 
@@ -25,10 +26,12 @@ export type ReadLink = (step: ReadStep) => Promise<ReadAnswer | undefined>;
  * Registers `read`, which pi lets one extension own. Schema, description, prompt texts and renderers stay pi's; each
  * call goes through the links in order, and what none of them answers is pi's own.
  */
-export function registerReadTool(pi: ExtensionAPI, links: ReadLink[]): void {
+export function registerReadTool(pi: ExtensionAPI, links: ReadLink[], guidelines: string[]): void {
 	const definition = createReadToolDefinition(process.cwd());
 	pi.registerTool({
 		...definition,
+		promptGuidelines: [...(definition.promptGuidelines ?? []), ...guidelines],
+		prepareArguments: prepareReadInput as NonNullable<typeof definition.prepareArguments>,
 		async execute(toolCallId, params, signal, onUpdate, ctx) {
 			const call: ReadCall = { ...params, toolCallId, signal };
 			const plain = plainRead(ctx, onUpdate);
@@ -41,4 +44,15 @@ export function registerReadTool(pi: ExtensionAPI, links: ReadLink[]): void {
 	});
 }
 
-export type OnUpdate = AgentToolUpdateCallback<unknown> | undefined;
+/** Takes the paging form too (`uri`, `cursor`, `max_chars`), and says what is wrong with it while it still can. */
+function prepareReadInput(input: unknown): unknown {
+	const size = property(input, "max_chars");
+	if (
+		size !== undefined &&
+		size !== null &&
+		!(Number.isSafeInteger(size) && (size as number) > 0)
+	) {
+		throw new Error(`max_chars must be a whole number of at least 64, got ${JSON.stringify(size)}`);
+	}
+	return foldReadInput(input);
+}

@@ -1,5 +1,6 @@
 import type { ContextItem, Ledger, SessionSource, ToolResultItem } from "../context/index.ts";
 import { property } from "../core/property.ts";
+import { decodePageToken, foldReadInput } from "../core/read-input.ts";
 import { parseInvalidation } from "./invalidation.ts";
 import type { FileEvent } from "./knowledge.ts";
 import { isMarker } from "./markers.ts";
@@ -70,8 +71,8 @@ export function createHistory(ledger: Ledger, cwd: string): History {
 			add(meta.pathKey, { kind: "untracked" });
 			return;
 		}
-		const path = property(item.input, "path");
-		if (typeof path !== "string") {
+		const path = pathOfRead(item.input);
+		if (path === undefined) {
 			byPath.clear(); // a read of we know not what: nothing is sure any more
 			return;
 		}
@@ -127,6 +128,13 @@ export function returnedHash(item: ToolResultItem): string | undefined {
 	const truncated = property(property(item.details, "truncation"), "truncated") === true;
 	const isWholeFile = meta.scopeKey === "full" && meta.mode !== "diff" && !truncated;
 	return isWholeFile ? meta.servedHash : UNPROVABLE;
+}
+
+/** The path that a call of `read` named, in whichever form. */
+function pathOfRead(input: unknown): string | undefined {
+	const path = property(foldReadInput(input), "path");
+	if (typeof path !== "string") return undefined;
+	return decodePageToken(path)?.uri ?? path;
 }
 
 const UNPROVABLE = "unprovable";

@@ -179,6 +179,7 @@ async function runIn(
 		cwd: around.cwd,
 		env: { PI_CODING_AGENT_DIR: around.agentDir },
 		print: (line) => out.push(line),
+		write: (text) => out.push(text),
 		complain: (line) => err.push(line),
 		...(around.confirm && { confirm: around.confirm }),
 	});

@@ -83,6 +83,7 @@ export function createExtractor(options: ExtractorOptions = {}): Extractor {
 			worker.unref();
 			idleTimer = setTimeout(dismiss, idleMs).unref();
 		} else await dismiss(); // it is busy or gone, or nobody knows what is left in it
+		if (stop.aborted) throw aborted(stop);
 		if (end.kind === "done") {
 			const { kind: _, ...found } = end;
 			return { ...found, degraded: false };

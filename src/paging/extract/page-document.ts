@@ -53,8 +53,10 @@ function nameLanguages(document: PageDocument): void {
 		const around = pre.parentElement;
 		for (const element of [code, pre, around, around?.parentElement]) {
 			const language = element ? languageOf(element) : "";
-			if (language === "") continue;
+			if (!element || language === "") continue;
+			// Readability looks no further than the code; Defuddle begins with what is around it.
 			(code ?? pre).setAttribute("class", `language-${language}`);
+			element.setAttribute("data-lang", language);
 			break;
 		}
 	}

@@ -34,21 +34,32 @@ const BROKEN_SHARE = 0.25;
  * control characters are gone, and what has no meaning is U+FFFD.
  */
 export function pageText({ text: raw, hyphens, painted }: RawPage): PageText {
-	const text = joinWords(raw, hyphens)
-		.replace(/\r\n?/g, "\n")
-		// biome-ignore lint/suspicious/noControlCharactersInRegex: removing them is the purpose.
-		.replace(/[\0-\x08\v\f\x0e-\x1f\x7f]/g, "")
-		.replace(/\ufffe/g, "\ufffd")
-		// A soft hyphen that a page shows is a hyphen; those at the end of a line are gone by now.
-		.replace(/\u00ad/g, "-")
-		// The lookbehinds keep long runs of spaces or newlines from costing quadratic time.
-		.replace(/(?<![ \t])[ \t]+$/gm, "")
-		.replace(/^\n+|(?<!\n)\n+$/g, "")
-		.toWellFormed();
+	const text = cleaned(joinWords(raw, hyphens).replaceAll("\r\n", "\n"));
 	const isBroken = meaninglessShare(raw, hyphens.length) >= BROKEN_SHARE;
 	if (isBroken) return { text, warning: "broken_encoding" };
 	if (text === "" && painted) return { text, warning: "no_text" };
 	return { text };
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose.
+const UNCLEAN = /[\0-\x08\v-\x1f\x7f\u00ad\ud800-\udfff\ufffe]|[ \t](?:\n|$)|^\n|\n$/;
+
+function cleaned(text: string): string {
+	// Most pages need nothing of what follows.
+	if (!UNCLEAN.test(text)) return text;
+	return (
+		text
+			.replaceAll("\r", "\n")
+			// biome-ignore lint/suspicious/noControlCharactersInRegex: removing them is the purpose.
+			.replace(/[\0-\x08\v\f\x0e-\x1f\x7f]/g, "")
+			.replaceAll("\ufffe", "\ufffd")
+			// A soft hyphen that a page shows is a hyphen; those at the end of a line are gone by now.
+			.replaceAll("\u00ad", "-")
+			// The lookbehinds keep long runs of spaces or newlines from costing quadratic time.
+			.replace(/(?<![ \t])[ \t]+$/gm, "")
+			.replace(/^\n+|(?<!\n)\n+$/g, "")
+			.toWellFormed()
+	);
 }
 
 /** A title takes no more than this, whatever the document says. */

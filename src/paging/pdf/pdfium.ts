@@ -63,12 +63,6 @@ export async function loadPdfium({ maxMemoryBytes }: { maxMemoryBytes: number })
 	};
 }
 
-/**
- * How many pages of a document stay loaded after use. pdfium drops a font with the last page that uses it, and
- * loading it again for each page takes up to half of the time.
- */
-const PAGES_KEPT = 4;
-
 /** What `FPDF_GetLastError` says when a password or an unknown kind of encryption is in the way. */
 const ENCRYPTED = [4, 5];
 
@@ -86,10 +80,6 @@ function reserveFile(api: PdfiumExports, size: number): PdfiumFile {
 }
 
 function openedDocument(api: PdfiumExports, handle: number, size: number): PdfiumDocument {
-	const kept: number[] = [];
-	const keepOnly = (count: number) => {
-		for (const page of kept.splice(0, Math.max(0, kept.length - count))) api.FPDF_ClosePage(page);
-	};
 	return {
 		// What the document claims, unchecked: a page takes more than a byte.
 		totalPages: Math.min(api.FPDF_GetPageCount(handle), size),
@@ -97,15 +87,11 @@ function openedDocument(api: PdfiumExports, handle: number, size: number): Pdfiu
 		page: (number) => {
 			const page = api.FPDF_LoadPage(handle, number - 1);
 			if (page === 0) return undefined;
-			kept.push(page);
 			const raw = rawPage(api, page);
-			keepOnly(PAGES_KEPT);
+			api.FPDF_ClosePage(page);
 			return raw;
 		},
-		close: () => {
-			keepOnly(0);
-			api.FPDF_CloseDocument(handle);
-		},
+		close: () => api.FPDF_CloseDocument(handle),
 	};
 }
 

@@ -1,0 +1,71 @@
+import { loadConfig } from "../core/config.ts";
+import { agentFolder } from "../core/places.ts";
+import { createReader, type PageAnswer, PagingError, readerOptions } from "../paging/index.ts";
+import { type Command, type Surroundings, UsageError } from "./command.ts";
+
+/** `strata read`: a web page, PDF or file in chunks, as an agent would get it. */
+export const read: Command = {
+	name: "read",
+	summary: "Read a web page, PDF or file in chunks, as text.",
+	usage: "<uri> [--cursor <cursor>] [--max-chars <n>] [--all] [--json]",
+	details: [
+		"",
+		"<uri> is an http(s): or file: address, or a path below the current folder.",
+		"--cursor continues after an earlier chunk, --all prints every chunk, --json prints the answer",
+		"as an object (with --all: one object a line). Limits and allowed networks are in strata.json.",
+	],
+	options: {
+		cursor: { type: "string" },
+		"max-chars": { type: "string" },
+		all: { type: "boolean" },
+		json: { type: "boolean" },
+	},
+	maxArguments: 1,
+	async run(options, [uri], around) {
+		if (uri === undefined)
+			throw new UsageError("name what to read: a web address, a file: address or a path");
+		const size = options["max-chars"];
+		const maxChars = size === undefined ? undefined : Number(size);
+		const { config } = loadConfig({ agentDir: agentFolder(around.env), cwd: around.cwd });
+		const reader = createReader(readerOptions(config, around.cwd));
+		try {
+			let cursor = options.cursor as string | undefined;
+			for (;;) {
+				around.progress?.(cursor ? `reading on in ${uri} …` : `reading ${uri} …`);
+				const answer = await reader.read({ uri, cursor, max_chars: maxChars });
+				around.progress?.("");
+				show(answer, options.json === true, options.all === true, around);
+				cursor = answer.next_cursor;
+				if (!options.all || cursor === undefined) return 0;
+			}
+		} catch (error) {
+			around.progress?.("");
+			if (error instanceof PagingError && error.code === "invalid_max_chars") {
+				throw new UsageError(`--max-chars: ${error.message}`, { cause: error });
+			}
+			throw error;
+		} finally {
+			await reader.close();
+		}
+	},
+};
+
+function show(
+	answer: PageAnswer,
+	json: boolean,
+	all: boolean,
+	{ print, write, complain }: Surroundings,
+): void {
+	if (json) {
+		print(all ? JSON.stringify(answer) : JSON.stringify(answer, null, 2));
+		return;
+	}
+	write(answer.content);
+	if (!all && !answer.content.endsWith("\n")) write("\n");
+	if (answer.cursor_reset)
+		complain("The content has changed since that cursor was given out: this is its beginning.");
+	if (answer.degraded)
+		complain("The page was too large for the full conversion: its layout may be rough.");
+	if (answer.warning) complain(answer.warning);
+	if (!all && answer.next_cursor) complain(`There is more: --cursor ${answer.next_cursor}`);
+}

@@ -1,0 +1,166 @@
+import { open } from "node:fs/promises";
+import { parse, resolve } from "node:path";
+import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { Config } from "../core/config.ts";
+import { decodePageToken, encodePageToken, isPageToken } from "../core/read-input.ts";
+import {
+	createReader,
+	type PageAnswer,
+	type PageRequest,
+	PagingError,
+	type Reader,
+	readerOptions,
+} from "../paging/index.ts";
+import { pathCandidates, type ReadCall } from "../readcache/index.ts";
+import type { ReadAnswer, ReadLink } from "./read-tool.ts";
+import type { System } from "./system.ts";
+
+/** The line that tells the model how to go on; pi's own guidelines stay beside it. */
+export const pagingGuideline =
+	"read also takes https:// addresses and PDFs; when an answer ends with a page:… token, read that token as the path to continue.";
+
+/** Puts paging into pi: web addresses, `file:` addresses, PDFs and continuation tokens of the `read` tool. */
+export function createPagingSystem(
+	configFor: (ctx: ExtensionContext) => Config,
+): System & { read: ReadLink } {
+	const readers = new Map<string, Reader>();
+	let enabled = true;
+
+	return {
+		name: "paging",
+		async read({ call, ctx }) {
+			const settings = configFor(ctx).paging;
+			if (!settings.enabled) return undefined;
+			const request = await requestFor(call, ctx.cwd);
+			if (!request) return undefined;
+			const answer = await readerFor(request, ctx).read(request, call.signal).catch(asToolError);
+			return toolAnswer(answer, request);
+		},
+		status: () =>
+			enabled
+				? { on: true, why: "web pages, PDFs and file: addresses are read in chunks" }
+				: { on: false, why: "paging.enabled is false" },
+		start({ ctx }) {
+			enabled = configFor(ctx).paging.enabled;
+		},
+		async stop() {
+			const closing = [...readers.values()].map((reader) => reader.close());
+			readers.clear();
+			await Promise.all(closing);
+		},
+	};
+
+	/**
+	 * Addresses are confined to the project; a plain path is not, as in pi's own read, which takes any. Readers are made
+	 * on first use: most sessions never read a page.
+	 */
+	function readerFor({ uri }: PageRequest, ctx: ExtensionContext): Reader {
+		const root = isAddress(uri) ? ctx.cwd : parse(uri).root;
+		const reader = readers.get(root) ?? createReader(readerOptions(configFor(ctx), root));
+		readers.set(root, reader);
+		return reader;
+	}
+}
+
+/** Whether something has a scheme. A single letter is a drive of Windows. */
+function isAddress(uri: string): boolean {
+	return /^[a-z][a-z\d+.-]+:/i.test(uri);
+}
+
+/** What a call asks of paging; `undefined` when it is not paging's. */
+async function requestFor(call: ReadCall, cwd: string): Promise<PageRequest | undefined> {
+	const { path, offset, limit } = call;
+	if (isPageToken(path)) {
+		const token = decodePageToken(path);
+		if (!token)
+			throw new Error(
+				`"${path.slice(0, 200)}" is not a token that read gave out: copy it as it was, or read the resource anew`,
+			);
+		refuseRange(call);
+		const { cursor, maxChars, lastPage } = token;
+		const uri = isAddress(token.uri) ? token.uri : resolve(cwd, token.uri);
+		return { uri, cursor, max_chars: maxChars, pages: { last: lastPage } };
+	}
+	if (/^https?:/i.test(path) || /^file:/i.test(path)) {
+		refuseRange(call);
+		return { uri: path };
+	}
+	const pdf = /\.pdf$/i.test(path) ? await findPdf(path, cwd) : undefined;
+	if (!pdf) return undefined;
+	const last = limit === undefined ? undefined : (offset ?? 1) + limit - 1;
+	return { uri: pdf, pages: { first: offset, last } };
+}
+
+function refuseRange({ offset, limit }: ReadCall): void {
+	if (offset === undefined && limit === undefined) return;
+	throw new Error(
+		"offset and limit do not apply here: continue with the page:… token of the answer before",
+	);
+}
+
+/** The first spelling of the path that is a PDF by its first bytes. */
+async function findPdf(path: string, cwd: string): Promise<string | undefined> {
+	for (const candidate of pathCandidates(path, cwd)) {
+		const file = await open(candidate, "r").catch(() => undefined);
+		if (!file) continue;
+		try {
+			if (!(await file.stat()).isFile()) return undefined;
+			const { buffer, bytesRead } = await file.read(Buffer.alloc(1024), 0, 1024, 0);
+			return buffer.subarray(0, bytesRead).includes("%PDF-") ? candidate : undefined;
+		} finally {
+			await file.close();
+		}
+	}
+	return undefined;
+}
+
+function toolAnswer({ content, ...rest }: PageAnswer, request: PageRequest): ReadAnswer {
+	const notes = [...notesOn(rest), continuation(rest, request)].filter(
+		(note) => note !== undefined,
+	);
+	const text = [
+		content.trimEnd() === "" ? "[no text]" : content,
+		...notes.map((note) => `[${note}]`),
+	];
+	return { content: [{ type: "text", text: text.join("\n\n") }], details: rest };
+}
+
+function notesOn({ cursor_reset, degraded, warning }: Omit<PageAnswer, "content">): string[] {
+	return [
+		...(cursor_reset
+			? ["The content has changed since the last read: this is its beginning."]
+			: []),
+		...(degraded
+			? ["This page was too large for the full conversion: its layout may be rough."]
+			: []),
+		...(warning ? [warning] : []),
+	];
+}
+
+/** The last line: where we are, and the token that goes on. */
+function continuation(
+	answer: Omit<PageAnswer, "content">,
+	request: PageRequest,
+): string | undefined {
+	const { page_info: pages, next_cursor: cursor, total_chars: total } = answer;
+	const where = pages
+		? `Pages ${pages.page_start}-${pages.page_end} of ${pages.total_pages}.`
+		: total !== undefined && cursor
+			? `Part of ${total} characters.`
+			: undefined;
+	if (!cursor) return where;
+	const token = encodePageToken({
+		uri: request.uri,
+		cursor,
+		...(request.max_chars !== undefined && { maxChars: request.max_chars }),
+		...(request.pages?.last !== undefined && { lastPage: request.pages.last }),
+	});
+	return `${where ?? ""} To continue, read: ${token}`.trim();
+}
+
+/** Pi wants an exception for a failed tool; an abort has pi's own text. */
+function asToolError(error: unknown): never {
+	if (error instanceof PagingError && error.code === "aborted")
+		throw new Error("Operation aborted", { cause: error });
+	throw error;
+}

@@ -1,0 +1,185 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { htmlToMarkdown } from "../../../src/paging/extract/html-to-markdown.ts";
+
+const baseUrl = "https://example.com/blog/post.html";
+const sentence =
+	"Every sentence of this article says something, with a comma, about rivers and the sea. ";
+const paragraph = `<p>${sentence.repeat(5)}</p>`;
+
+function page(content: string): string {
+	return `<!doctype html><html><head><title>The Post – A Site</title><style>p{}</style></head><body>
+<header><a href="/">A Site</a></header><nav><ul><li><a href="/a">Alpha</a><li><a href="/b">Beta</a></ul></nav>
+<main><article><h1>The Post</h1>${paragraph.repeat(4)}${content}${paragraph.repeat(4)}</article></main>
+<aside class="sidebar"><h3>Related posts</h3><ul><li><a href="/c">Gamma rays for beginners</a></ul></aside>
+<footer>© A Site, all rights reserved</footer><script>track("everything")</script></body></html>`;
+}
+
+describe("an article", () => {
+	test("is found, without what is around it", () => {
+		const { markdown, title, via } = htmlToMarkdown(page("<p>The middle.</p>"), baseUrl);
+		expect(via).toBe("defuddle");
+		expect(title).toContain("The Post");
+		expect(markdown.match(/Every sentence/g)).toHaveLength(40);
+		expect(markdown).toContain("\n\nThe middle.\n\n");
+		expect(markdown).not.toMatch(/Alpha|Gamma|rights reserved|track|p\{\}/);
+	});
+
+	test.each([
+		[
+			"code with its language",
+			'<pre><code class="language-python">def f():\n    return 1\n</code></pre>',
+			"```python\ndef f():\n    return 1\n```",
+		],
+		[
+			"code with its language around it",
+			'<div class="highlight highlight-source-js"><pre><span>const</span> a = 1;</pre></div>',
+			"```js\nconst a = 1;\n```",
+		],
+		["code without a code element", "<pre>plain\n  &lt;pre&gt;</pre>", "```\nplain\n  <pre>\n```"],
+		[
+			"tables",
+			"<table><thead><tr><th>Name</th><th>Size</th></tr></thead><tbody><tr><td>a|b</td><td>1</td></tr></tbody></table>",
+			"| Name | Size |\n| --- | --- |\n| a\\|b | 1 |",
+		],
+		[
+			"formulae in scripts",
+			'<p>since <script type="math/tex">\\frac{a}{b}</script> holds</p>',
+			"since $\\frac{a}{b}$ holds",
+		],
+		["displayed formulae", '<script type="math/tex; mode=display">x^2</script>', "$$\nx^2\n$$"],
+		[
+			"formulae of KaTeX",
+			'<p>and <span class="katex"><span class="katex-mathml"><math xmlns="http://www.w3.org/1998/Math/MathML"><semantics><mrow><mi>x</mi></mrow><annotation encoding="application/x-tex">x_1</annotation></semantics></math></span><span class="katex-html" aria-hidden="true">x1</span></span> too</p>',
+			"and $x_1$ too",
+		],
+		[
+			"links",
+			'<p>See <a href="../other?a=1&amp;b=2">the other page</a>.</p>',
+			"See [the other page](https://example.com/other?a=1&b=2).",
+		],
+		[
+			"images",
+			'<p><img src="/img/river.png" alt="A river" width="600" height="400"></p>',
+			"![A river](https://example.com/img/river.png)",
+		],
+		[
+			"headings and lists",
+			"<h2>Steps</h2><ol><li>one<ul><li>detail</li></ul></li><li>two</li></ol>",
+			"## Steps\n\n1. one\n   - detail\n2. two",
+		],
+	])("keeps %s", (_, html, expected) => {
+		const { markdown, via } = htmlToMarkdown(page(html), baseUrl);
+		expect(via).toBe("defuddle");
+		expect(markdown).toContain(expected);
+	});
+
+	test("has no scripts, whatever is escaped in it", () => {
+		const { markdown } = htmlToMarkdown(
+			page("<p>Never write &lt;script&gt;alert(1)&lt;/script&gt; here.</p><script>evil()</script>"),
+			baseUrl,
+		);
+		expect(markdown).toContain("Never write &lt;script>");
+		expect(markdown).not.toMatch(/<\/?script|evil/);
+	});
+
+	test("is the same each time", () => {
+		const html = page("<p>x<sup id=fn1><a href=#n1>1</a></sup></p>");
+		expect(htmlToMarkdown(html, baseUrl)).toEqual(htmlToMarkdown(html, baseUrl));
+	});
+});
+
+describe("pages that hide their text from the readers", () => {
+	test("a list of links is kept", () => {
+		const links = Array.from({ length: 80 }, (_, i) => `<li><a href="/doc/${i}">Chapter ${i}</a>`);
+		const { markdown } = htmlToMarkdown(
+			`<html><body><h1>Contents</h1><p>Version 3</p><ul>${links.join("")}</ul></body></html>`,
+			baseUrl,
+		);
+		expect(markdown).toContain("- [Chapter 0](https://example.com/doc/0)\n- [Chapter 1]");
+		expect(markdown).toContain("[Chapter 79](https://example.com/doc/79)");
+	});
+
+	test("a listing in tables inside tables is readable", () => {
+		const rows = Array.from(
+			{ length: 40 },
+			(_, i) =>
+				`<tr><td>${i}.</td><td></td><td><a href="item?id=${i}">Story number ${i}</a></td></tr><tr><td colspan=2></td><td>by someone</td></tr>`,
+		);
+		const { markdown } = htmlToMarkdown(
+			`<html><body><center><table><tr><td><table><tr><td><b>Site</b></td></tr></table></td></tr><tr><td><table>${rows.join("")}</table></td></tr></table></center></body></html>`,
+			baseUrl,
+		);
+		expect(markdown).toContain("[Story number 39](https://example.com/blog/item?id=39)");
+		expect(markdown).not.toMatch(/<\/?t[rd]/);
+	});
+
+	test("an article laid out with tables is readable", () => {
+		const { markdown } = htmlToMarkdown(
+			`<html><body><table width=100%><tr><td width=150><a href=/1>One</a><br><a href=/2>Two</a></td><td>${paragraph.repeat(8)}</td></tr></table></body></html>`,
+			baseUrl,
+		);
+		expect(markdown.match(/Every sentence/g)).toHaveLength(40);
+		expect(markdown).not.toMatch(/<\/?t[rd]|\|/);
+	});
+
+	test.each([
+		[
+			"no html, head or body tags",
+			`<!doctype html><title>T</title><h1>Hi</h1>${paragraph.repeat(6)}`,
+		],
+		["no body tag", `<html><head><title>T</title></head><h1>Hi</h1>${paragraph.repeat(6)}</html>`],
+		[
+			"text after the end",
+			`<html><head><title>T</title></head><body></body></html>${paragraph.repeat(6)}`,
+		],
+	])("a document with %s is read", (_, html) => {
+		const { markdown, title, via } = htmlToMarkdown(html, baseUrl);
+		expect(markdown.match(/Every sentence/g)).toHaveLength(30);
+		expect(title).toBe("T");
+		expect(via).toBe("defuddle");
+	});
+
+	test.each([
+		["nothing", ""],
+		["blanks", " \n"],
+		["one script", "<script>x</script>"],
+	])("%s gives nothing", (_, html) => {
+		expect(htmlToMarkdown(html, baseUrl).markdown).toBe("");
+	});
+
+	test("a few words are kept", () => {
+		expect(htmlToMarkdown("only words", baseUrl).markdown).toBe("only words");
+		expect(htmlToMarkdown("<html><body><div>It works!</div></body></html>", baseUrl).markdown).toBe(
+			"It works!",
+		);
+	});
+});
+
+describe("the libraries", () => {
+	const fetched = vi.fn(() => Promise.reject(new Error("no network here")));
+	const spies = ["log", "warn", "error"] as const;
+
+	beforeEach(() => {
+		vi.stubGlobal("fetch", fetched);
+		for (const name of spies) vi.spyOn(console, name);
+	});
+	afterEach(() => {
+		vi.unstubAllGlobals();
+		vi.restoreAllMocks();
+	});
+
+	test("make no requests and do not write to the terminal", () => {
+		for (const url of [
+			"https://www.youtube.com/watch?v=abc",
+			"https://x.com/a/status/1",
+			baseUrl,
+		]) {
+			htmlToMarkdown(
+				'<html><head><script type="application/ld+json">{broken</script></head><body><div></div></body></html>',
+				url,
+			);
+		}
+		expect(fetched).not.toHaveBeenCalled();
+		for (const name of spies) expect(console[name]).not.toHaveBeenCalled();
+	});
+});
