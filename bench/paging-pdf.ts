@@ -4,29 +4,41 @@
  * Run with `npm run bench -- paging-pdf`; writes `bench/results/paging-pdf.json`.
  */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { createPdfEngine, type PdfEngine } from "../src/paging/pdf/pdf-engine.ts";
 import { makePdf } from "../test/support/make-pdf.ts";
-import { createRandom } from "./sample-text.ts";
-import { compare, type Line, median, publishLines, rounded, timed } from "./support.ts";
+import { createRandom } from "./readcache/sample-text.ts";
+import { compare, type Line, median, printLines, rounded, saveLines, timed } from "./support.ts";
 
 const LONG = 2000;
 const SHORT = 20;
-const EVERYTHING = { maxChars: Number.POSITIVE_INFINITY };
+const EVERYTHING = Number.POSITIVE_INFINITY;
+/** A first chunk if nothing else is asked for, and the largest one. */
+const CHUNK = 8000;
+const LARGE_CHUNK = 20_000;
+
+if (process.argv[2] === "memory") {
+	console.log(JSON.stringify(await memoryOf(process.argv[3] as string)));
+	process.exit();
+}
 
 const folder = mkdtempSync(join(tmpdir(), "bench-pdf-"));
 const long = makeDocument(LONG);
 const short = makeDocument(SHORT);
-const rssBefore = rss();
 
 const lines: Line[] = [await coldStart()];
 const engine = createPdfEngine();
-lines.push(await firstPage(engine), ...(await throughput(engine)), memory(engine));
+for (const chars of [1, CHUNK]) lines.push(await firstText(engine, chars));
+for (const chars of [EVERYTHING, LARGE_CHUNK]) lines.push(await allText(engine, long, chars));
+lines.push(await allText(engine, short, EVERYTHING), memory());
 await engine.close();
 rmSync(folder, { recursive: true });
-publishLines("paging-pdf", lines);
+printLines(lines);
+saveLines("paging-pdf", lines);
 
 interface Document {
 	bytes: Buffer;
@@ -35,7 +47,7 @@ interface Document {
 	pages: number;
 }
 
-/** Pages as in a book: 40 lines of some 70 characters, compressed. */
+/** Pages as in a book: 30 lines of some 66 characters, compressed. */
 function makeDocument(count: number): Document {
 	const random = createRandom(count);
 	const words =
@@ -45,11 +57,11 @@ function makeDocument(count: number): Document {
 	const word = () => words[Math.floor(random() * words.length)] as string;
 	const line = () => {
 		let text = word();
-		while (text.length < 66) text += ` ${word()}`;
+		while (text.length < 63) text += ` ${word()}`;
 		return text;
 	};
 	const pages = Array.from({ length: count }, (_, page) => ({
-		lines: [`Page ${page + 1}`, ...Array.from({ length: 39 }, line)],
+		lines: [`Page ${page + 1}`, ...Array.from({ length: 29 }, line)],
 	}));
 	const bytes = makePdf({ pages, title: `${count} pages`, compress: true });
 	const path = join(folder, `${count}.pdf`);
@@ -74,14 +86,17 @@ async function coldStart(): Promise<Line> {
 	};
 }
 
-async function firstPage(warm: PdfEngine): Promise<Line> {
+async function firstText(warm: PdfEngine, maxChars: number): Promise<Line> {
 	const { ratio, baselineMs, candidateMs, rounds } = await compare({
-		baseline: () => readFirst(warm, short),
-		candidate: () => readFirst(warm, long),
-		rounds: 100,
+		baseline: () => readFirst(warm, short, maxChars),
+		candidate: () => readFirst(warm, long, maxChars),
+		// Closing a document happens in the worker, after the call.
+		settle: () => sleep(5),
+		rounds: 200,
 	});
+	const what = maxChars === 1 ? "first page" : `first ${maxChars} characters`;
 	return {
-		case: `first page of ${LONG} pages, warm worker: open, read`,
+		case: `${what} of ${LONG} pages, warm worker: open, read`,
 		unit: `× that of ${SHORT} pages`,
 		value: ratio,
 		target: 1.5,
@@ -90,71 +105,84 @@ async function firstPage(warm: PdfEngine): Promise<Line> {
 }
 
 /** All pages: opened and read by warm workers, against a run of `pdftotext` less its time to the first page. */
-async function throughput(warm: PdfEngine): Promise<Line[]> {
+async function allText(warm: PdfEngine, document: Document, maxChars: number): Promise<Line> {
+	const { pages } = document;
 	const version = pdftotextVersion();
-	const result: Line[] = [];
-	for (const [document, target, rounds] of [
-		[long, 1, 15],
-		[short, 2, 60],
-	] as const) {
-		const start: number[] = [];
-		const { baselineMs, candidateMs } = await compare({
-			prepare: async () => {
-				start.push(version ? await timed(() => pdftotext(document, 1)) : 0);
-			},
-			baseline: async () => version && pdftotext(document, document.pages),
-			candidate: () => readAll(warm, document),
-			rounds,
-		});
-		const title = `all text of ${document.pages} pages, start-up excluded`;
-		const ours = perSecond(document.pages, candidateMs);
-		if (!version) {
-			const why = { "to compare with": "pdftotext is not installed" };
-			result.push({ case: title, unit: "pages/s", value: ours, from: why });
-			continue;
-		}
-		const theirMs = baselineMs - median(start);
-		result.push({
-			case: title,
-			unit: "× the time of pdftotext",
-			value: rounded(candidateMs / document.pages / (theirMs / (document.pages - 1)), 2),
-			target,
-			from: {
-				"pages/s": ours,
-				"pdftotext pages/s": perSecond(document.pages - 1, theirMs),
-				"pdftotext to the first page, ms": rounded(median(start)),
-				workers: warm.stats().workers,
-				rounds,
-				pdftotext: version,
-			},
-		});
+	const start: number[] = [];
+	const rounds = pages === LONG ? 15 : 100;
+	const { baselineMs, candidateMs } = await compare({
+		prepare: async () => {
+			start.push(version ? await timed(() => pdftotext(document, 1)) : 0);
+		},
+		baseline: async () => version && pdftotext(document, pages),
+		candidate: () => readAll(warm, document, maxChars),
+		rounds,
+	});
+	const how = maxChars === EVERYTHING ? "in one call" : `in chunks of ${maxChars} characters`;
+	const title = `all text of ${pages} pages ${how}, start-up excluded`;
+	const ours = perSecond(pages, candidateMs);
+	if (!version) {
+		const why = { "to compare with": "pdftotext is not installed" };
+		return { case: title, unit: "pages/s", value: ours, from: why };
 	}
-	return result;
-}
-
-function memory(warm: PdfEngine): Line {
-	const { workers, memoryBytes } = warm.stats();
+	const theirMs = baselineMs - median(start);
 	return {
-		case: "resident memory after all this",
-		unit: "MB",
-		value: rss(),
-		from: { "before, MB": rssBefore, workers, "their WebAssembly, MB": megabytes(memoryBytes) },
+		case: title,
+		unit: "× the time of pdftotext",
+		value: rounded(candidateMs / pages / (theirMs / (pages - 1)), 2),
+		target: pages === LONG ? 1 : 2,
+		from: {
+			"pages/s": ours,
+			"pdftotext pages/s": perSecond(pages - 1, theirMs),
+			"pdftotext to the first page, ms": rounded(median(start)),
+			workers: warm.stats().workers,
+			rounds,
+			pdftotext: version,
+		},
 	};
 }
 
-async function readFirst(engine: PdfEngine, { bytes }: Document): Promise<void> {
+/** In a process of its own, which has made no documents. */
+function memory(): Line {
+	const self = fileURLToPath(import.meta.url);
+	const { stdout } = spawnSync(process.execPath, [self, "memory", long.path], { encoding: "utf8" });
+	const { before, first, all, ...rest } = JSON.parse(stdout) as Record<string, number>;
+	return {
+		case: `resident memory after the text of ${LONG} pages`,
+		unit: "MB",
+		value: all ?? Number.NaN,
+		from: { "before, MB": before ?? 0, "after the first page, MB": first ?? 0, ...rest },
+	};
+}
+
+async function memoryOf(path: string) {
+	const document = { bytes: readFileSync(path), path, pages: LONG };
+	const before = rss();
+	const warm = createPdfEngine();
+	await readFirst(warm, document);
+	const first = rss();
+	await readAll(warm, document, EVERYTHING);
+	const { workers, memoryBytes } = warm.stats();
+	return { before, first, all: rss(), workers, "WebAssembly, MB": megabytes(memoryBytes) };
+}
+
+async function readFirst(engine: PdfEngine, { bytes }: Document, maxChars = 1): Promise<void> {
 	const document = await engine.open(bytes);
-	const [page] = await document.pages(1, 1, { maxChars: 8000 });
+	const [page] = await document.pages(1, SHORT, { maxChars });
 	document.close();
 	if (!page?.text.startsWith("Page 1\n")) throw new Error("the first page was not read");
 }
 
-async function readAll(engine: PdfEngine, { bytes, pages }: Document): Promise<void> {
+async function readAll(engine: PdfEngine, { bytes, pages }: Document, maxChars: number) {
 	const document = await engine.open(bytes);
-	const read = await document.pages(1, pages, EVERYTHING);
+	let next = 1;
+	while (next <= pages) {
+		for (const { text } of await document.pages(next, pages, { maxChars })) {
+			if (!text.startsWith(`Page ${next}\n`)) throw new Error(`page ${next} was not read`);
+			next++;
+		}
+	}
 	document.close();
-	const isRight = read.every(({ text }, i) => text.startsWith(`Page ${i + 1}\n`));
-	if (read.length !== pages || !isRight) throw new Error("not all pages were read");
 }
 
 async function pdftotext({ path }: Document, last: number): Promise<void> {

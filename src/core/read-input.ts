@@ -18,7 +18,8 @@ const PREFIX = "page:";
 
 /** Writes a token. */
 export function encodePageToken({ uri, cursor = "", maxChars, lastPage }: PageToken): string {
-	return `${PREFIX}${cursor};${maxChars ?? ""};${lastPage ?? ""};${uri}`;
+	// No cursor of ours has a ";": what has one stays malformed, but must not pass for the fields behind it.
+	return `${PREFIX}${cursor.replaceAll(";", "%3B")};${maxChars ?? ""};${lastPage ?? ""};${uri}`;
 }
 
 /** Whether a path is one of our tokens, well-formed or not. */

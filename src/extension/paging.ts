@@ -1,4 +1,4 @@
-import { open } from "node:fs/promises";
+import { access, open } from "node:fs/promises";
 import { parse, resolve } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { Config } from "../core/config.ts";
@@ -78,7 +78,7 @@ async function requestFor(call: ReadCall, cwd: string): Promise<PageRequest | un
 			);
 		refuseRange(call);
 		const { cursor, maxChars, lastPage } = token;
-		const uri = isAddress(token.uri) ? token.uri : resolve(cwd, token.uri);
+		const uri = isAddress(token.uri) ? token.uri : await findFile(token.uri, cwd);
 		return { uri, cursor, max_chars: maxChars, pages: { last: lastPage } };
 	}
 	if (/^https?:/i.test(path) || /^file:/i.test(path)) {
@@ -96,6 +96,18 @@ function refuseRange({ offset, limit }: ReadCall): void {
 	throw new Error(
 		"offset and limit do not apply here: continue with the page:… token of the answer before",
 	);
+}
+
+/** The file that pi would take for this path; one that is not there as it was written. */
+async function findFile(path: string, cwd: string): Promise<string> {
+	for (const candidate of pathCandidates(path, cwd)) {
+		const isThere = await access(candidate).then(
+			() => true,
+			() => false,
+		);
+		if (isThere) return candidate;
+	}
+	return resolve(cwd, path);
 }
 
 /** The first spelling of the path that is a PDF by its first bytes. */

@@ -165,7 +165,7 @@ export function createLibrary(options: LibraryOptions): Library {
 		if (kind === "binary") {
 			throw new PagingError(
 				"not_text",
-				`read supports only text and PDF; this is ${contentType ?? "binary"}`,
+				`read supports only text and PDF; this is ${contentType?.slice(0, 200) ?? "binary"}`,
 			);
 		}
 		const { text } = decodeText(bytes, { contentType, isHtml: kind === "html" });

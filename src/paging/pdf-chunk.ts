@@ -1,4 +1,4 @@
-import { createChunker } from "./chunk.ts";
+import { createChunker, minChunkChars } from "./chunk.ts";
 import { PagingError } from "./errors.ts";
 import type { PdfDocument, PdfPage } from "./pdf/pdf-engine.ts";
 
@@ -44,17 +44,23 @@ export async function readPdfChunk(
 		const text = streamOf(found);
 		if (char > 0 && char >= text.length) throw noSuchPlace();
 		if (content !== "" && content.length + text.length - char > request.size) break;
-		if (found.warning) notices.set(found.warning, [...(notices.get(found.warning) ?? []), page]);
-		pageEnd = page;
-		const end =
-			text.length - char <= request.size
-				? text.length
-				: createChunker(text).end(char, request.size);
+		note(found);
+		const end = text.length - char <= request.size ? text.length : cut(text, char, request.size);
 		content += text.slice(char, end);
 		if (end < text.length) return finish({ page, char: end });
 	}
-	while (page <= last && streamOf(await pages.get(page)) === "") page++;
+	for (; page <= last; page++) {
+		const found = await pages.get(page);
+		if (streamOf(found) !== "") break;
+		note(found);
+	}
 	return finish(page <= last ? { page, char: 0 } : undefined);
+
+	/** Counts a page as read. A skipped one too: nothing else would tell that it is a scan. */
+	function note({ number, warning }: PdfPage): void {
+		pageEnd = number;
+		if (warning) notices.set(warning, [...(notices.get(warning) ?? []), number]);
+	}
 
 	function finish(next: PdfChunk["next"]): PdfChunk {
 		const warning = [...notices].map(([kind, at]) => describe(kind, at)).join(" ");
@@ -66,6 +72,14 @@ export async function readPdfChunk(
 			...(warning && { warning }),
 		};
 	}
+}
+
+/** The end of a part of a page. What is left must be worth a call of its own, not just the blank line below. */
+function cut(text: string, start: number, size: number): number {
+	const chunker = createChunker(text);
+	const end = chunker.end(start, size);
+	const isRestBlank = text.slice(end).trim() === "";
+	return isRestBlank ? chunker.end(start, Math.max(minChunkChars, size >> 1)) : end;
 }
 
 /** Pages are asked for in small batches: a message to the worker costs more than a page. */
@@ -115,9 +129,18 @@ function noSuchPlace(): PagingError {
 }
 
 function describe(kind: string, pages: number[]): string {
-	const [first] = pages;
-	const where = pages.length === 1 ? `Page ${first} has` : `Pages ${first} to ${pages.at(-1)} have`;
 	return kind === "no_text"
-		? `${where} no text layer (a scan?): its content can only be seen as an image.`
-		: `${where} a broken character encoding: the text may be garbled.`;
+		? `${subject(pages)} no text layer (a scan?): its content can only be seen as an image.`
+		: `${subject(pages)} a broken character encoding: the text may be garbled.`;
+}
+
+/** Short however many pages there are. */
+function subject(pages: number[]): string {
+	const first = pages[0] as number;
+	const last = pages.at(-1) as number;
+	if (first === last) return `Page ${first} has`;
+	const isRow = last - first + 1 === pages.length;
+	return isRow
+		? `Pages ${first} to ${last} have`
+		: `${pages.length} of the pages ${first} to ${last} have`;
 }

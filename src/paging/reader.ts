@@ -12,6 +12,7 @@ import { splitsPair } from "./graphemes.ts";
 import { createLibrary, type LibraryOptions } from "./library.ts";
 import { readPdfChunk } from "./pdf-chunk.ts";
 import type { PdfResource, Resource, TextResource } from "./resource.ts";
+import { maxUriLength } from "./uri.ts";
 
 /** One read, in the form of the paging contract. */
 export interface PageRequest {
@@ -178,13 +179,18 @@ async function pdfChunk(
 	};
 }
 
+/** All of it comes from strangers: what is too long to be of use is left out or cut. */
 function about(resource: Resource) {
 	const { kind, contentType, title, finalUri } = resource;
 	return {
 		kind,
-		...(contentType !== undefined && { content_type: contentType }),
-		...(title && { title: title.slice(0, 300) }),
-		...(finalUri !== undefined && { final_uri: finalUri }),
+		...(contentType !== undefined && { content_type: contentType.slice(0, 200) }),
+		...(title && { title: firstChars(title, 300) }),
+		...(finalUri !== undefined && finalUri.length <= maxUriLength && { final_uri: finalUri }),
 		...(resource.kind !== "pdf" && resource.degraded && { degraded: true }),
 	};
+}
+
+function firstChars(text: string, count: number): string {
+	return text.slice(0, splitsPair(text, count) ? count - 1 : count);
 }

@@ -6,7 +6,7 @@ import type { FileEvent } from "./knowledge.ts";
 import { isMarker } from "./markers.ts";
 import { isDerived, type Metadata, parseMetadata } from "./metadata.ts";
 import { isEditingTool, parseOwnEdit } from "./own-edit.ts";
-import { canonicalPath, parseShorthand, pathCandidates } from "./read-path.ts";
+import { addressedPath, canonicalPath, parseShorthand, pathCandidates } from "./read-path.ts";
 
 /** What happened to each file in the active context, in order. */
 export interface History {
@@ -80,6 +80,8 @@ export function createHistory(ledger: Ledger, cwd: string): History {
 		for (const written of shorthand ? [path, shorthand.path] : [path]) {
 			for (const pathKey of filesNamed(written)) add(pathKey, { kind: "untracked" });
 		}
+		const addressed = addressedPath(path, cwd);
+		if (addressed !== undefined) add(canonicalPath(addressed), { kind: "untracked" });
 	}
 
 	function recordEdit(item: ToolResultItem): void {

@@ -1,7 +1,7 @@
 import { readlinkSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 const UNICODE_SPACES = /[\u00A0\u2000-\u200A\u202F\u205F\u3000]/g;
 
@@ -36,6 +36,19 @@ function expand(path: string): string {
 		return join(homedir(), path.slice(2));
 	}
 	return path.startsWith("file://") ? fileURLToPath(path) : path;
+}
+
+/**
+ * The file behind any `file:` address, relative or in capitals too. Pi itself knows only `file://`; paging knows all.
+ * `undefined` for what is none, or names no file.
+ */
+export function addressedPath(written: string, cwd: string): string | undefined {
+	if (!/^file:/i.test(written)) return undefined;
+	try {
+		return fileURLToPath(new URL(written, `${pathToFileURL(cwd).href}/`));
+	} catch {
+		return undefined; // whoever was asked to read it could not
+	}
 }
 
 /** The path behind all links. Of a file that is not there (any more), the folder's, as far as it exists. */

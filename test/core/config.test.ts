@@ -307,13 +307,13 @@ describe("wrong values", () => {
 describe("unknown keys", () => {
 	test("an unknown key is a warning with the nearest known one", () => {
 		const { warnings } = load({
-			"strata.json": { prune: { keepRecentTurn: 1, colour: "red" }, prunes: {}, paint: {} },
+			"strata.json": { prune: { keepRecentTurn: 1, colour: "red" }, prunes: {}, weather: {} },
 		});
 		expect(warnings).toEqual([
 			'strata.json: unknown key "prune.keepRecentTurn", did you mean prune.keepRecentTurns?',
 			'strata.json: unknown key "prune.colour"',
 			'strata.json: unknown group "prunes", did you mean prune?',
-			'strata.json: unknown group "paint"',
+			'strata.json: unknown group "weather"',
 		]);
 	});
 

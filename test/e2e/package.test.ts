@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import { makePdf } from "../support/make-pdf.ts";
 import { runPi, startPiProcess } from "../support/pi-process.ts";
 import { tempDir } from "../support/temp.ts";
 
@@ -44,13 +45,18 @@ describe("the packed tarball, under node_modules", { timeout: 120_000 }, () => {
 			]),
 		});
 
+		const cwd = tempDir();
+		writeFileSync(join(cwd, "a.pdf"), makePdf({ pages: [{ lines: ["The only page."] }] }));
+		const read = await run(process.execPath, [cli, "read", "a.pdf"], { cwd });
+		expect(read.stdout).toBe("The only page.\n\n");
+
 		const pi = await startPiProcess({ args: ["-e", installed] });
 		const { data } = await pi.request({ type: "get_commands" });
 		expect(data).toMatchObject({ commands: expect.arrayContaining(ourCommands) });
 	});
 });
 
-/** Packs the project and unpacks it as `pi install` would: without pi's own packages, which pi hands in. */
+/** Packs the project and unpacks it as `pi install` would: with what it depends on, without pi's own packages, which pi hands in. */
 async function packAndUnpack(): Promise<string> {
 	const folder = tempDir();
 	const args = ["pack", "--pack-destination", folder, "--loglevel=error"];
@@ -62,6 +68,11 @@ async function packAndUnpack(): Promise<string> {
 	const installed = join(modules, "pi-strata");
 	mkdirSync(installed, { recursive: true });
 	await run("tar", ["-xzf", join(folder, tarball), "-C", installed, "--strip-components=1"]);
+	const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
+	for (const name of Object.keys(manifest.dependencies)) {
+		mkdirSync(dirname(join(modules, name)), { recursive: true });
+		symlinkSync(join(root, "node_modules", name), join(modules, name), "junction");
+	}
 	writeFileSync(join(folder, "package.json"), "{}");
 	return installed;
 }

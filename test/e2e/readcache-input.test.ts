@@ -296,10 +296,10 @@ describe("arguments", () => {
 		await expectWorking(pi);
 	});
 
-	test("with URLs that name no file are pi's errors, and harm no later read", async () => {
+	test("with URLs that name no file are errors, and harm no later read", async () => {
 		const { pi } = await start();
 		for (const path of ["file://somewhere/a.txt", "file:///%2F", "file://%zz"]) {
-			expect((await expectOwn(pi, path)).isError).toBe(true);
+			expect((await readIn(pi, path)).isError).toBe(true);
 		}
 		await expectWorking(pi);
 	});

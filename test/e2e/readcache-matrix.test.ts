@@ -4,6 +4,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test, vi } from "vitest";
+import { pagingGuideline } from "../../src/extension/paging.ts";
 import { unifiedDiff } from "../../src/readcache/diff/unified.ts";
 import { sdk } from "../support/pi-sdk.ts";
 import { type PiHarness, startPi } from "../support/pi-session.ts";
@@ -421,14 +422,22 @@ describe("compatibility", () => {
 		expect(prompt).toContain("- read: Read file contents");
 		expect(prompt).toContain("Use read to examine files instead of cat or sed.");
 		const stable = (text = "") => text.replace(/"timestamp":\d+/, "");
-		expect(stable(prompt)).toBe(stable(own));
+		// Paging adds one line about itself; the read cache nothing.
+		const added = JSON.stringify(`- ${pagingGuideline}\n`).slice(1, -1);
+		expect(prompt).toContain(added);
+		expect(stable(prompt?.replace(added, ""))).toBe(stable(own));
 
 		const [ours, theirs] = [pi, plain].map(toolInfo);
-		expect(ours).toEqual(theirs);
+		const withLine = (tool: { promptGuidelines?: string[] } | undefined) => ({
+			...tool,
+			promptGuidelines: [...(tool?.promptGuidelines ?? []), pagingGuideline],
+		});
+		expect(ours).toEqual(withLine(theirs));
 		expect(theirs).toHaveProperty("parameters.properties.offset");
-		const { execute: _ours, ...definition } = pi.session.getToolDefinition("read") ?? {};
-		const { execute: _own, ...piDefinition } = sdk.createReadToolDefinition(pi.cwd);
-		expect(definition).toEqual(piDefinition);
+		const definition = pi.session.getToolDefinition("read") ?? {};
+		const piDefinition = sdk.createReadToolDefinition(pi.cwd);
+		const replaced = { execute: expect.any(Function), prepareArguments: expect.any(Function) };
+		expect(definition).toEqual({ ...withLine(piDefinition), ...replaced });
 	});
 });
 

@@ -541,7 +541,6 @@ test("all ways to write a path lead to one file", async () => {
 		"@a.txt",
 		"link.txt",
 		"here/here/link.txt",
-		`file://${pi.cwd}/a.txt`,
 	]) {
 		const reading = await expectText(pi, path, UNCHANGED);
 		expect(reading.meta?.pathKey).toBe(meta?.pathKey);

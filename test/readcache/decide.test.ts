@@ -453,7 +453,11 @@ describe("laws", () => {
 		{ weight: 1, arbitrary: fc.record({ lose: fc.boolean() }) },
 		{ weight: 1, arbitrary: fc.record({ refresh: asked }) },
 	);
-	const scenes = fc.tuple(text, fc.array(step, { maxLength: 12, size: "max" }), fc.option(asked, { freq: 2 }));
+	const scenes = fc.tuple(
+		text,
+		fc.array(step, { maxLength: 12, size: "max" }),
+		fc.option(asked, { freq: 2 }),
+	);
 
 	/**
 	 * Plays the steps; `view` is what a person would note down who reads along with the model: the lines it was shown,

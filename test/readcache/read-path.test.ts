@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import {
 	absolutePath,
+	addressedPath,
 	canonicalPath,
 	checkShorthand,
 	parseShorthand,
@@ -202,4 +203,29 @@ describe("a range behind a path", () => {
 			);
 		},
 	);
+});
+
+describe("the file behind a file: address", () => {
+	test.each([
+		["file:a.txt", "/project/a.txt"],
+		["file:./sub/../a.txt#part", "/project/a.txt"],
+		["FILE:a%20b.txt", "/project/a b.txt"],
+		["file:/other/a.txt", "/other/a.txt"],
+		["file:///other/a.txt", "/other/a.txt"],
+		["file://localhost/other/a.txt", "/other/a.txt"],
+		["file:../a.txt", "/a.txt"],
+	])("%s is %s", (written, path) => {
+		expect(addressedPath(written, "/project")).toBe(path);
+	});
+
+	test.each([
+		"a.txt",
+		"./file:a.txt",
+		"https://x/file:a",
+		"file://host/a",
+		"file:a%2fb",
+		"file://[",
+	])("%s names none", (written) => {
+		expect(addressedPath(written, "/project")).toBeUndefined();
+	});
 });

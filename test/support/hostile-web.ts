@@ -43,7 +43,7 @@ export interface HostileWeb {
 	readonly connections: number;
 	requests: readonly WebRequest[];
 	url(path: string): URL;
-	/** Answers a path of your own from now on; again, to change what it says. */
+	/** Answers a path of your own from now on; again, to change what it says. An `etag` among the headers is honoured. */
 	serve(path: string, answer: WebAnswer): void;
 	/** Ends unfinished answers too. May be called twice. */
 	close(): Promise<void>;
@@ -62,7 +62,7 @@ export async function startHostileWeb({ host = "127.0.0.1" } = {}): Promise<Host
 		const url = target.startsWith("/") ? `http://loopback${target}` : target;
 		const { pathname, searchParams } = new URL(url);
 		const own = served.get(pathname);
-		if (own) return send(res, own);
+		if (own) return send(res, isKnown(req, own) ? { status: 304 } : own);
 		const [, name = "", argument = ""] = pathname.split("/");
 		const route = ROUTES[name];
 		if (!route) return send(res, { status: 404, body: "no such page" });
@@ -269,6 +269,10 @@ const ROUTES: Record<string, Route> = {
 		redirect(res, "/ok");
 	},
 };
+
+function isKnown(req: IncomingMessage, { headers = {} }: WebAnswer): boolean {
+	return headers.etag !== undefined && req.headers["if-none-match"] === headers.etag;
+}
 
 function send(res: ServerResponse, { status = 200, headers = {}, body = "" }: WebAnswer): void {
 	// Sent whole, Node adds the length; a HEAD, 204 or 304 has no body.

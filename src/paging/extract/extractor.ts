@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { workerEntry } from "../../core/worker-entry.ts";
 import { PagingError } from "../errors.ts";
-import type { ExtractReply } from "./extract-worker.ts";
+import type { ExtractReply, ExtractRequest } from "./extract-worker.ts";
 import { strippedText } from "./plain-text.ts";
 
 /** A page whose text is wanted. */
@@ -45,9 +45,9 @@ export interface Extractor {
 
 /**
  * Starts a worker with the first page and keeps it warm for the next. It first converts a page in linear time,
- * well under a second for 10 MB, and sends that as a draft; then it looks for the main text. A page that takes
- * too long, too much memory or the worker with it is answered with the draft, and the next one gets a fresh
- * worker. Should even the draft be missing, the page is stripped of its tags here, in small slices.
+ * a second or less for 10 MB, and sends that as a draft; then it looks for the main text. A page that takes too
+ * long, too much memory or the worker with it is answered with the draft, and the next one gets a fresh worker.
+ * Should even the draft be missing, the page is stripped of its tags here, in small slices.
  *
  * While a page is at work it keeps the process alive; an idle worker does not.
  */
@@ -74,15 +74,7 @@ export function createExtractor(options: ExtractorOptions = {}): Extractor {
 
 	async function convert({ html, baseUrl }: ExtractPage, stop: AbortSignal): Promise<Extracted> {
 		if (stop.aborted) throw aborted(stop);
-		clearTimeout(idleTimer);
-		worker ??= startWorker(maxOldGenerationMb);
-		worker.ref();
-		worker.postMessage({ html, baseUrl });
-		const { draft, end } = await conversation(worker, deadlineMs, stop);
-		if (end.kind === "done" || end.kind === "too_large") {
-			worker.unref();
-			idleTimer = setTimeout(dismiss, idleMs).unref();
-		} else await dismiss(); // it is busy or gone, or nobody knows what is left in it
+		const { draft, end } = await ask({ html, baseUrl }, stop);
 		if (stop.aborted) throw aborted(stop);
 		if (end.kind === "done") {
 			const { kind: _, ...found } = end;
@@ -91,6 +83,29 @@ export function createExtractor(options: ExtractorOptions = {}): Extractor {
 		const reason = end.kind;
 		if (draft) return { ...draft, via: "linear", degraded: true, reason };
 		return { markdown: await strippedText(html, stop), via: "text", degraded: true, reason };
+	}
+
+	async function ask(request: ExtractRequest, stop: AbortSignal): Promise<Conversation> {
+		clearTimeout(idleTimer);
+		const asked = warmWorker();
+		asked.ref();
+		asked.postMessage(request);
+		const heard = await conversation(asked, deadlineMs, stop);
+		if (heard.end.kind === "done" || heard.end.kind === "too_large") {
+			asked.unref();
+			idleTimer = setTimeout(dismiss, idleMs).unref();
+		} else await dismiss(); // it is busy or gone, or nobody knows what is left in it
+		return heard;
+	}
+
+	function warmWorker(): Worker {
+		if (worker) return worker;
+		const started = startWorker(maxOldGenerationMb);
+		started.once("exit", () => {
+			if (worker === started) worker = undefined;
+		});
+		worker = started;
+		return started;
 	}
 
 	async function dismiss(): Promise<void> {

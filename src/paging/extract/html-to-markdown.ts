@@ -2,6 +2,7 @@ import { Readability } from "@mozilla/readability";
 import { DefuddleClass } from "defuddle/node";
 import { type LinearMarkdown, linearHtmlToMarkdown } from "./linear-html.ts";
 import { parsePage } from "./page-document.ts";
+import { pageTitle } from "./page-title.ts";
 
 /** A page as markdown. */
 export interface PageMarkdown {
@@ -42,6 +43,7 @@ interface Candidate {
 
 /**
  * The first reading that holds enough of the page's text, or the longest; the whole page if none of them does.
+ * Throws what a reader threw if the others found nothing.
  *
  * The shares are from documentation, articles, listings and threads (`bench/paging-html.ts`): a good reading
  * keeps 0.5 of all text or more, down to 0.2 on pages with much around the article; one that went wrong stays
@@ -50,14 +52,22 @@ interface Candidate {
 function choose(whole: Candidate, readings: (() => Candidate)[]): Candidate {
 	const available = textLength(whole.markdown);
 	let best = { ...whole, length: 0 };
+	let failure: unknown;
 	for (const read of readings) {
-		const candidate = read();
+		let candidate: Candidate;
+		try {
+			candidate = read();
+		} catch (error) {
+			failure = error; // the other reader may still do
+			continue;
+		}
 		const length = textLength(candidate.markdown);
 		// A little more is more likely to be the page's surroundings than a lost paragraph.
 		if (length > 1.2 * best.length) best = { ...candidate, length };
 		if (best.length >= 0.5 * available) break;
 		if (best.length >= 1000 && best.length >= 0.2 * available) break;
 	}
+	if (best.length === 0 && failure !== undefined) throw failure;
 	const isEnough = best.length >= (best.length < 500 ? 0.5 : 0.15) * available;
 	return best.length > 0 && isEnough ? best : whole;
 }
@@ -72,7 +82,7 @@ function defuddled(html: string, baseUrl: string): Candidate {
 	return {
 		via: "defuddle",
 		markdown: hasFailed ? "" : cleanHtmlToMarkdown(result.content, baseUrl),
-		title: result.title.trim() || undefined,
+		title: pageTitle(result.title),
 	};
 }
 
@@ -83,7 +93,7 @@ function readable(html: string, baseUrl: string): Candidate {
 	return {
 		via: "readability",
 		markdown: cleanHtmlToMarkdown(result?.content ?? "", baseUrl),
-		title: result?.title?.trim() || undefined,
+		title: pageTitle(result?.title),
 	};
 }
 

@@ -8,9 +8,9 @@ export type Mark = "strong" | "emphasis" | "strike" | "superscript" | "subscript
  * Pieces are kept in a list and looked at once, so a block of a million pieces costs a million steps.
  */
 export class InlineText {
-	#pieces: string[] = [];
+	readonly #pieces: string[] = [];
 	/** Marks with text inside, outermost first. */
-	#open: OpenMark[] = [];
+	readonly #open: OpenMark[] = [];
 	/** Marks opened since the last text: they are written with the next, and forgotten if there is none. */
 	#waiting: OpenMark[] = [];
 	#space = false;
@@ -116,9 +116,9 @@ export class InlineText {
 		}
 		this.#space = false;
 		this.#break = false;
-		if (this.#pieces.length === 0) return "";
+		if (this.#pieces.length < 2) return this.#pieces.pop() ?? "";
 		const text = this.#pieces.join("");
-		this.#pieces = [];
+		this.#pieces.length = 0;
 		return text;
 	}
 

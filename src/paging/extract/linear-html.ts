@@ -6,6 +6,7 @@ import { collapsed, escaped, type Mark, withoutControls } from "./inline-text.ts
 import { linkTarget } from "./link-target.ts";
 import { MarkdownBlocks } from "./markdown-blocks.ts";
 import { type OpenElement, OpenElements } from "./open-elements.ts";
+import { pageTitle } from "./page-title.ts";
 
 /** What {@link linearHtmlToMarkdown} makes of a page. */
 export interface LinearMarkdown {
@@ -335,7 +336,7 @@ class Conversion {
 	/** Elements that hold no tags. */
 	#rawElement(name: string, content: string): void {
 		const type = this.#tokens.attribute("type") ?? "";
-		if (name === "title") this.#title ??= collapsed(decodeEntities(content)).trim();
+		if (name === "title") this.#title ??= pageTitle(decodeEntities(content));
 		else if (name === "xmp") this.#blocks.code(withoutControls(content), "");
 		else if (name === "iframe") this.#embedded(name);
 		else if (name === "script" && /^math\/tex/i.test(type)) {

@@ -30,7 +30,7 @@ export class TableText {
 	startCell(span: { header: boolean; columns: number; rows: number }): void {
 		if (!this.#row) this.startRow();
 		const row = this.#row as Cell[];
-		this.#cell = { pieces: [], header: span.header };
+		this.#cell = { text: "", header: span.header };
 		this.#realCells++;
 		const column = row.length;
 		row.push(this.#cell);
@@ -50,23 +50,19 @@ export class TableText {
 	add(block: string, tight: boolean): boolean {
 		const cell = this.#cell;
 		if (!cell) return false;
-		if (cell.pieces.length > 0) cell.pieces.push(tight ? "\n" : "\n\n");
-		cell.pieces.push(block);
+		cell.text += cell.text === "" ? block : (tight ? "\n" : "\n\n") + block;
 		return true;
 	}
 
 	/** The text of the cells, in the order of the source. */
 	blocks(): string[] {
-		return this.#rows
-			.flat()
-			.filter(({ pieces }) => pieces.length > 0)
-			.map(({ pieces }) => pieces.join(""));
+		return this.#rows.flatMap((row) => row.map(({ text }) => text).filter((text) => text !== ""));
 	}
 
 	finish(): TableForm {
 		const used = this.#usedColumns();
 		const columns = [...used.keys()].filter((i) => used[i]);
-		const rows = this.#rows.filter((row) => row.some(({ pieces }) => pieces.length > 0));
+		const rows = this.#rows.filter((row) => row.some(({ text }) => text !== ""));
 		if (columns.length < 2 || rows.length < 2 || this.#isLayout(rows)) {
 			return { kind: "blocks", blocks: this.blocks() };
 		}
@@ -86,24 +82,22 @@ export class TableText {
 		const used: boolean[] = [];
 		for (const row of this.#rows) {
 			row.forEach((cell, i) => {
-				if (cell.pieces.length > 0) used[i] = true;
+				if (cell.text !== "") used[i] = true;
 			});
 		}
 		return used;
 	}
 
 	#isLayout(rows: Cell[][]): boolean {
-		const cells = rows.flat();
-		const limit = cells.some(({ header }) => header) ? 2000 : 600;
-		return cells.some(
-			({ pieces }) => pieces.reduce((length, piece) => length + piece.length, 0) > limit,
-		);
+		const hasHeader = rows.some((row) => row.some(({ header }) => header));
+		const limit = hasHeader ? 2000 : 600;
+		return rows.some((row) => row.some(({ text }) => text.length > limit));
 	}
 
 	#addEmpty(row: Cell[]): boolean {
 		if (this.#emptyCells >= this.#realCells) return false;
 		this.#emptyCells++;
-		row.push({ pieces: [], header: false });
+		row.push({ text: "", header: false });
 		return true;
 	}
 
@@ -117,8 +111,8 @@ export class TableText {
 }
 
 interface Cell {
-	/** Blocks of text with the line ends between them. */
-	pieces: string[];
+	/** Blocks of text, with line ends between them. */
+	text: string;
 	header: boolean;
 }
 
@@ -129,5 +123,5 @@ function lineOf(cells: string[]): string {
 }
 
 function textOf(cell: Cell | undefined): string {
-	return cell ? cell.pieces.join("").replace(/\n+/g, " ").replaceAll("|", "\\|") : "";
+	return cell ? cell.text.replace(/\n+/g, " ").replaceAll("|", "\\|") : "";
 }

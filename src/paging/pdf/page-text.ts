@@ -34,19 +34,21 @@ const BROKEN_SHARE = 0.25;
  * control characters are gone, and what has no meaning is U+FFFD.
  */
 export function pageText({ text: raw, hyphens, painted }: RawPage): PageText {
-	const text = cleaned(joinWords(raw, hyphens).replaceAll("\r\n", "\n"));
+	const joined = joinWords(raw, hyphens).replaceAll("\r\n", "\n");
+	if (joined !== "" && !UNCLEAN.test(joined)) return { text: joined };
+	const text = cleaned(joined);
 	const isBroken = meaninglessShare(raw, hyphens.length) >= BROKEN_SHARE;
 	if (isBroken) return { text, warning: "broken_encoding" };
 	if (text === "" && painted) return { text, warning: "no_text" };
 	return { text };
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose.
-const UNCLEAN = /[\0-\x08\v-\x1f\x7f\u00ad\ud800-\udfff\ufffe]|[ \t](?:\n|$)|^\n|\n$/;
+/** Finds whatever there is to clean or to count; most pages have nothing of it. */
+const UNCLEAN =
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose.
+	/[\0-\x08\v-\x1f\x7f-\x9f\u00ad\ud800-\uf8ff\ufffd\ufffe]|[ \t](?:\n|$)|^\n|\n$/;
 
 function cleaned(text: string): string {
-	// Most pages need nothing of what follows.
-	if (!UNCLEAN.test(text)) return text;
 	return (
 		text
 			.replaceAll("\r", "\n")

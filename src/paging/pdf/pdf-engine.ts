@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { PagingError } from "../errors.ts";
 import type { Source } from "./lane.ts";
+import { createPageReader, type ReadSpan } from "./page-reader.ts";
 import { createPdfWorkers, type PdfWorkers } from "./pdf-workers.ts";
 import type { PdfPage, ReadReply } from "./worker-messages.ts";
 
@@ -43,7 +44,8 @@ export interface PdfDocument {
 	/**
 	 * The pages from `first` (1 is the first of the document), at most `count` of them. There are fewer when the
 	 * document ends, and when the text reaches `maxChars`: the page with which it does is the last. Pages are whole
-	 * whatever `maxChars` says. From 200,000 characters on, several workers share the work.
+	 * whatever `maxChars` says. Several workers share the work from 200,000 characters on, and when one call follows
+	 * the other through the document; else no page is looked at that is not in the answer.
 	 *
 	 * @throws PagingError `invalid_pages`, `not_a_pdf` (damaged), `too_large` (memory), `timeout` or `aborted`
 	 */
@@ -102,23 +104,16 @@ export function createPdfEngine(options: PdfEngineOptions = {}): PdfEngine {
 	};
 }
 
-/** From so many characters on the pages are shared out: less is done before a second worker has started. */
-const SHARED_CHARS = 200_000;
-/** Pages of one piece of work when they are shared out: some 50 ms. */
-const SLICE = 32;
-
 function createDocument(
 	workers: PdfWorkers,
-	size: number,
+	width: number,
 	source: Source,
 	{ totalPages, title }: ReadReply,
 ): PdfDocument {
-	// A chunk often ends within its last page or before it, and the next one begins there.
-	let lastPage: PdfPage | undefined;
 	let isClosed = false;
 
-	/** Pages `first` to `last`, in as many calls as it takes: a worker that has spent its time returns what it has. */
-	const readRange = async (first: number, last: number, maxChars: number, signal: AbortSignal) => {
+	/** In as many calls as it takes: a worker that has spent its time returns what it has. */
+	const readSpan: ReadSpan = async ({ first, last, maxChars }, signal) => {
 		const pages: PdfPage[] = [];
 		let left = maxChars;
 		for (let next = first; next <= last && left > 0; next = first + pages.length) {
@@ -130,27 +125,7 @@ function createDocument(
 		}
 		return pages;
 	};
-
-	/** The same in slices, some of them under way at a time, put together in order. */
-	const readShared = async (first: number, last: number, maxChars: number, signal: AbortSignal) => {
-		const pages: PdfPage[] = [];
-		const running: Promise<PdfPage[]>[] = [];
-		let left = maxChars;
-		for (let next = first; left > 0 && (next <= last || running.length > 0); ) {
-			// One more than workers: the next one waits for a worker, not a worker for it.
-			for (; next <= last && running.length <= size; next += SLICE) {
-				const slice = readRange(next, Math.min(next + SLICE - 1, last), maxChars, signal);
-				slice.catch(() => {}); // reported when its turn comes, unless an earlier one failed
-				running.push(slice);
-			}
-			for (const page of (await running.shift()) ?? []) {
-				if (left <= 0) break;
-				left -= page.text.length;
-				pages.push(page);
-			}
-		}
-		return pages;
-	};
+	const reader = createPageReader({ totalPages, width, read: readSpan });
 
 	return {
 		totalPages,
@@ -159,26 +134,13 @@ function createDocument(
 			if (isClosed) throw closedError();
 			if (signal?.aborted) throw abortedError();
 			checkRange(first, count, totalPages);
-			const known = lastPage?.number === first ? [lastPage] : [];
-			const left = maxChars - (known[0]?.text.length ?? 0);
-			const start = first + known.length;
-			const end = Math.min(first + count - 1, totalPages);
-			// Whatever ends this call ends its unfinished slices.
-			const over = new AbortController();
-			const read = left >= SHARED_CHARS && end - start >= SLICE ? readShared : readRange;
-			const either = signal ? AbortSignal.any([signal, over.signal]) : over.signal;
-			try {
-				const pages = [...known, ...(await read(start, end, left, either))];
-				lastPage = pages.at(-1);
-				return pages;
-			} finally {
-				over.abort();
-			}
+			const last = Math.min(first + count - 1, totalPages);
+			return reader.read({ first, last, maxChars }, signal);
 		},
 		close: () => {
 			if (isClosed) return;
 			isClosed = true;
-			lastPage = undefined;
+			reader.stop();
 			workers.forget(source);
 		},
 	};

@@ -232,8 +232,11 @@ describe("what is left out", () => {
 		expect(markdown("<nav><a href=/x>a</a></nav>")).toBe("[a](https://example.com/x)");
 	});
 
-	test("the title is found", () => {
-		expect(linearHtmlToMarkdown("<title> A &amp;\n B</title><p>x").title).toBe("A & B");
+	test("the title is found, on one line and of bounded length", () => {
+		const titleOf = (text: string) => linearHtmlToMarkdown(`<title>${text}</title><p>x`).title;
+		expect(titleOf(" A &amp;\n B")).toBe("A & B");
+		expect(titleOf(" ")).toBeUndefined();
+		expect(titleOf("😀".repeat(500_000))).toBe(`${"😀".repeat(99)}…`);
 	});
 });
 

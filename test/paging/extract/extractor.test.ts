@@ -1,0 +1,162 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { afterEach, describe, expect, test } from "vitest";
+import {
+	createExtractor,
+	type Extractor,
+	type ExtractorOptions,
+} from "../../../src/paging/extract/extractor.ts";
+import { hostilePages } from "./hostile-pages.ts";
+
+const baseUrl = "https://example.com/";
+const article = {
+	html: `<html><head><title>Rivers</title></head><body><nav>Menu</nav><article>${"<p>All rivers, in the end, run into the sea, as they say.</p>".repeat(20)}</article></body></html>`,
+	baseUrl,
+};
+/** The readers need far longer than a minute for it. */
+const endless = { html: `${"<div>".repeat(1499)}needle${"</div>".repeat(1499)}`, baseUrl };
+
+const open: Extractor[] = [];
+function extractor(options?: ExtractorOptions): Extractor {
+	const made = createExtractor(options);
+	open.push(made);
+	return made;
+}
+
+afterEach(async () => {
+	await Promise.all(open.splice(0).map((each) => each.close()));
+});
+
+describe("an extractor", () => {
+	test("finds the text of a page", async () => {
+		const found = await extractor().extract(article);
+		expect(found).toMatchObject({ via: "defuddle", degraded: false, title: "Rivers" });
+		expect(found.markdown.match(/All rivers/g)).toHaveLength(20);
+		expect(found.markdown).not.toContain("Menu");
+	});
+
+	test("takes many pages at once and answers each", async () => {
+		const { extract } = extractor();
+		const pages = Array.from({ length: 20 }, (_, i) => ({ html: `<p>page ${i}</p>`, baseUrl }));
+		const found = await Promise.all(pages.map((page) => extract(page)));
+		expect(found.map(({ markdown }) => markdown)).toEqual(pages.map((_, i) => `page ${i}`));
+	});
+
+	test("text of any kind arrives as it was", async () => {
+		const text = "é 漢字 😀 \ud800 – ".repeat(3).trim();
+		expect((await extractor().extract({ html: `<p>${text}</p>`, baseUrl })).markdown).toBe(text);
+	});
+
+	test("an address that is none is no reason to fail", async () => {
+		const { extract } = extractor();
+		const found = await extract({
+			html: '<p>see <a href="x">this</a></p>',
+			baseUrl: "not an address",
+		});
+		expect(found).toMatchObject({ markdown: "see [this](x)", degraded: false });
+	});
+});
+
+describe("a page that takes too long", () => {
+	test("is answered with what linear time could make of it, and the next one is read as usual", async () => {
+		const { extract } = extractor({ deadlineMs: 1500 });
+		const [late, next] = await Promise.all([
+			extract(endless),
+			extract({ html: "<p>x</p>", baseUrl }),
+		]);
+		expect(late).toEqual({ markdown: "needle", via: "linear", degraded: true, reason: "deadline" });
+		expect(next).toMatchObject({ markdown: "x", degraded: false });
+	});
+
+	test("leaves the main thread alone", async () => {
+		const { extract } = extractor({ deadlineMs: 1500 });
+		let ticks = 0;
+		const clock = setInterval(() => ticks++, 10);
+		await extract({ html: hostilePages["10 MB of paragraphs"]?.() ?? "", baseUrl });
+		await extract(endless);
+		clearInterval(clock);
+		expect(ticks).toBeGreaterThan(20);
+	});
+});
+
+describe("a page that takes too much memory", () => {
+	test("is answered from the draft, and the next one is read as usual", async () => {
+		const { extract } = extractor({ maxOldGenerationMb: 64, deadlineMs: 25_000 });
+		const html = `<article>${"<p>some <i>text</i> and <b>more</b>".repeat(20_000)}needle</article>`;
+		const found = await extract({ html, baseUrl });
+		expect(found).toMatchObject({ via: "linear", degraded: true, reason: "out_of_memory" });
+		expect(found.markdown.includes("needle")).toBe(true);
+		expect(await extract(article)).toMatchObject({ via: "defuddle", degraded: false });
+	});
+
+	test("is stripped of its tags if there is no draft either", async () => {
+		const { extract } = extractor({ maxOldGenerationMb: 24 });
+		const html = `<title>T</title><style>p{}</style>${"<p>a &lt; b<br>".repeat(400_000)}needle<script>x`;
+		const found = await extract({ html, baseUrl });
+		expect(found).toMatchObject({ via: "text", degraded: true, reason: "out_of_memory" });
+		expect(found.markdown.slice(0, 12)).toBe("a < b\na < b\n");
+		expect(found.markdown.slice(-12)).toBe("a < b\nneedle");
+	});
+});
+
+describe("hostile pages", () => {
+	test.each(Object.keys(hostilePages))("%s: an answer, and the next page is read", async (name) => {
+		const { extract } = extractor({ deadlineMs: 1500 });
+		let ticks = 0;
+		const clock = setInterval(() => ticks++, 10);
+		const found = await extract({ html: hostilePages[name]?.() ?? "", baseUrl });
+		const next = await extract(article);
+		clearInterval(clock);
+		expect(found.markdown.includes("needle")).toBe(true);
+		expect(/<\/?[a-z]/i.test(found.markdown)).toBe(false);
+		expect(next.markdown).toContain("All rivers");
+		expect(ticks).toBeGreaterThan(5);
+	});
+});
+
+describe("stopping", () => {
+	test("a signal aborted before, while waiting or while at work rejects at once", async () => {
+		const { extract } = extractor({ deadlineMs: 60_000 });
+		const [running, waiting] = [new AbortController(), new AbortController()];
+		await expect(extract(article, AbortSignal.abort())).rejects.toMatchObject({ code: "aborted" });
+		const first = extract(endless, running.signal);
+		const second = extract(article, waiting.signal);
+		waiting.abort();
+		await expect(second).rejects.toMatchObject({ name: "PagingError", code: "aborted" });
+		const third = extract(article);
+		setTimeout(() => running.abort(), 200);
+		await expect(first).rejects.toMatchObject({ code: "aborted" });
+		expect(await third).toMatchObject({ via: "defuddle", degraded: false });
+	});
+
+	test("closing rejects what is under way and what comes after", async () => {
+		const made = extractor({ deadlineMs: 60_000 });
+		const running = made.extract(endless);
+		const settled = expect(running).rejects.toMatchObject({ code: "aborted" });
+		await made.close();
+		await settled;
+		await expect(made.extract(article)).rejects.toMatchObject({ code: "aborted" });
+		await made.close();
+	});
+
+	test("a worker without work is let go, and started again for the next page", async () => {
+		const { extract } = extractor({ idleMs: 1 });
+		await extract(article);
+		await new Promise((resolve) => setTimeout(resolve, 50));
+		expect(await extract(article)).toMatchObject({ degraded: false });
+	});
+
+	test("a program ends by itself with its last page, the worker still warm", async () => {
+		const program = `
+			import { createExtractor } from ${JSON.stringify(new URL("../../../src/paging/extract/extractor.ts", import.meta.url).href)};
+			const found = await createExtractor().extract({ html: "<p>the text</p>", baseUrl: "https://example.com/" });
+			console.log(found.markdown);`;
+		const child = spawn(process.execPath, ["--input-type=module", "--eval", program]);
+		let output = "";
+		child.stdout.on("data", (data) => {
+			output += data;
+		});
+		const [status] = await once(child, "close");
+		expect({ status, output }).toEqual({ status: 0, output: "the text\n" });
+	});
+});
