@@ -28,7 +28,7 @@ export function createObservation(sessionId: string, messages: readonly unknown[
 		},
 		isInOrder(callIds) {
 			// Once is enough: what is new since the request was not in it.
-			inOrder ??= isSubsequence(messages.map(callOf), callIds);
+			inOrder ??= areInOrder(messages.map(callOf), callIds);
 			return inOrder;
 		},
 	};
@@ -42,12 +42,20 @@ function contentText(message: unknown): string | undefined {
 	return textOf((message as { content?: unknown }).content);
 }
 
+/** Strangers are rare, and looking for them takes longer than all the rest: only if there seems to be one. */
+function areInOrder(sent: (string | undefined)[], known: readonly string[]): boolean {
+	return isSubsequence(sent, known) || isSubsequence(withoutStrangers(sent, known), known);
+}
+
+function withoutStrangers(sent: (string | undefined)[], known: readonly string[]) {
+	const ours = new Set<string | undefined>(known);
+	return sent.filter((id) => ours.has(id));
+}
+
 function isSubsequence(sent: (string | undefined)[], known: readonly string[]): boolean {
-	const strangers = new Set(sent);
-	for (const id of known) strangers.delete(id);
 	let at = 0;
 	for (const id of sent) {
-		if (id === undefined || strangers.has(id)) continue;
+		if (id === undefined) continue;
 		while (at < known.length && known[at] !== id) at++;
 		if (at++ === known.length) return false;
 	}

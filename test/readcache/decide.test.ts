@@ -453,7 +453,11 @@ describe("laws", () => {
 		{ weight: 1, arbitrary: fc.record({ lose: fc.boolean() }) },
 		{ weight: 1, arbitrary: fc.record({ refresh: asked }) },
 	);
-	const scenes = fc.tuple(text, fc.array(step, { maxLength: 12, size: "max" }), fc.option(asked, { freq: 2 }));
+	const scenes = fc.tuple(
+		text,
+		fc.array(step, { maxLength: 12, size: "max" }),
+		fc.option(asked, { freq: 2 }),
+	);
 
 	/**
 	 * Plays the steps; `view` is what a person would note down who reads along with the model: the lines it was shown,
@@ -532,9 +536,8 @@ describe("laws", () => {
 			}),
 			{ numRuns: 3000 },
 		);
-		console.log(markers, afterOwnEdits);
-		expect(markers).toBeGreaterThan(300);
-		expect([markers, afterOwnEdits]).toEqual([]);
+		expect(markers).toBeGreaterThan(900);
+		expect(afterOwnEdits).toBeGreaterThan(60);
 	});
 
 	test("a range that is in view as it is now is never sent again, unless an own edit was overtaken", async () => {

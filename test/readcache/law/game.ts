@@ -73,7 +73,10 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 	const settings: Config["readcache"] = { ...defaults(root), storeDir };
 	const limits = { maxLines: sdk.DEFAULT_MAX_LINES, maxBytes: sdk.DEFAULT_MAX_BYTES };
 	const tools = createTools(cwd);
-	const someCall = createCaller(world, random, random.pick([0.1, 0.45, 0.85]));
+	const someCall = createCaller(world, random, {
+		ranges: random.pick([0.1, 0.45, 0.85]),
+		sameIds: random.pick([0, 0, 0.02, 0.4]),
+	});
 	const isSaved = random.chance(0.15);
 
 	const deeds = new Map<string, Deed>();
@@ -102,7 +105,7 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 			]);
 			await act();
 		},
-		trace: () => events.slice(-(Number(process.env.LAW_TRACE) || 60)),
+		trace: () => events.slice(-60),
 		async end() {
 			await life.cache.settle();
 			rmSync(storeDir, { recursive: true, force: true });
@@ -116,13 +119,13 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 		const store = createReadCacheStore(settings, cwd);
 		const cache = createReadCache({ settings, cwd, ledger, store, limits });
 		// Callers who use the tool without pi's loop never show us a request.
-		const isObserved = random.chance(0.92);
+		const isObserved = random.chance(0.8);
 		return { ledger, cache, meddler: createMeddler(random, zeal), isObserved };
 	}
 
 	function note(event: string): void {
 		events.push(event);
-		if (events.length > 2000) events.splice(0, 100);
+		if (events.length > 200) events.splice(0, 100);
 	}
 
 	// --- one turn of the model ---
@@ -244,7 +247,8 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 
 	async function change(call: Call, callEntryId: string): Promise<Done> {
 		const path = call.args.path as string;
-		const { file, isLinked } = world.look(path);
+		const { file, isLinked, bytes } = world.look(path);
+		const before = bytes?.toString("utf8") ?? "";
 		const result = await tools[call.name as "edit" | "write"](call.args);
 		note(`${call.id} ${call.name} ${path}${"error" in result ? " failed" : ""}`);
 		if ("error" in result) return { call, result: failed(result.error) };
@@ -252,7 +256,7 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 			call.name === "write"
 				? { content: call.args.content as string }
 				: (call.args.edits as { oldText: string; newText: string }[]);
-		const deed: Deed = { kind: "edit", file, isLinked, at: ++clock, callEntryId, change };
+		const deed: Deed = { kind: "edit", file, isLinked, at: ++clock, callEntryId, before, change };
 		// As the extension does when pi tells it of the result.
 		const own = await noteOwnEdit(call.args, cwd, settings);
 		const details = own ? { ...result.details, readcache: own } : result.details;

@@ -17,6 +17,8 @@ export interface View {
 	/** The reader itself replaced text of the file, or wrote all of it. */
 	edit(oldText: string, newText: string): void;
 	write(content: string): void;
+	/** What the reader changed itself no longer counts. */
+	dropEdits(): void;
 	/** The whole file as known; `undefined` when a line is missing. */
 	whole(): string | undefined;
 	/** How many diffs lie between literal text and what is known, at most. */
@@ -76,6 +78,9 @@ export function createView(): View {
 		},
 		write(content) {
 			beliefs = content.split("\n");
+		},
+		dropEdits() {
+			beliefs = undefined;
 		},
 		whole() {
 			if (lines.length === 0 || lines.includes(undefined)) return undefined;
