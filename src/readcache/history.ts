@@ -85,7 +85,7 @@ export function createHistory(ledger: Ledger, cwd: string): History {
 		if (item.isError) return;
 		const note = parseOwnEdit(item.details);
 		for (const pathKey of note ? [note.pathKey] : filesEdited(item)) {
-			add(pathKey, { kind: "edit", after: note?.servedHash });
+			add(pathKey, { kind: "edit", before: note?.baseHash, after: note?.servedHash });
 		}
 	}
 

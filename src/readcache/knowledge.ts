@@ -9,8 +9,8 @@ export type FileEvent =
 	| { kind: "untracked" }
 	/** The user or the model wants these lines afresh. */
 	| { kind: "refresh"; scope: LineRange | "full" }
-	/** The model itself changed the file; `after` is what it then was, if that was noted. */
-	| { kind: "edit"; after: Hash | undefined };
+	/** The model itself changed the file; `before` and `after` are what it was and became, if that was noted. */
+	| { kind: "edit"; before: Hash | undefined; after: Hash | undefined };
 
 /** Whether the model has the view's text before it, or why not. */
 export type Seen = { visible: true } | { visible: false; why: string };
@@ -59,7 +59,7 @@ export function knowledgeOf(events: Iterable<FileEvent>): Knowledge {
 				else segments = without(segments, event.scope);
 				break;
 			case "edit":
-				segments = segments.map((segment) => afterEdit(segment, event.after));
+				segments = segments.map((segment) => afterEdit(segment, event));
 				break;
 			case "view": {
 				const next = event.seen.visible ? afterView(segments, event.meta) : undefined;
@@ -117,9 +117,10 @@ function afterView(segments: Segment[], meta: Metadata): Segment[] | undefined {
 	return [...older, shown].sort((a, b) => a.start - b.start);
 }
 
-/** What was once unknown stays so: a later note says nothing of whether the edit before it was still there. */
-function afterEdit(segment: Segment, after: Hash | undefined): Segment {
-	return { ...segment, edited: segment.edited === "unknown" ? "unknown" : (after ?? "unknown") };
+/** The model believes in all its edits: one that was no longer there when the next was made leaves the rest unknown. */
+function afterEdit(segment: Segment, { before, after }: FileEvent & { kind: "edit" }): Segment {
+	const stood = segment.edited === undefined || segment.edited === before;
+	return { ...segment, edited: stood && after ? after : "unknown" };
 }
 
 function shownBy(meta: Metadata): LineRange {
