@@ -1,6 +1,5 @@
 import {
 	type AgentToolResult,
-	type AgentToolUpdateCallback,
 	createReadToolDefinition,
 	type ExtensionAPI,
 	type ExtensionContext,
@@ -40,5 +39,3 @@ export function registerReadTool(pi: ExtensionAPI, links: ReadLink[]): void {
 		},
 	});
 }
-
-export type OnUpdate = AgentToolUpdateCallback<unknown> | undefined;

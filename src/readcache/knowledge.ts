@@ -96,11 +96,11 @@ export function covers(segments: Segment[], { start, end }: LineRange): boolean 
 export function within(segments: Segment[], { start, end }: LineRange): Segment[] {
 	return segments
 		.filter((segment) => segment.end >= start && segment.start <= end)
-		.map((segment) => ({
-			...segment,
-			start: Math.max(segment.start, start),
-			end: Math.min(segment.end, end),
-		}));
+		.map((segment) =>
+			segment.start >= start && segment.end <= end
+				? segment
+				: { ...segment, start: Math.max(segment.start, start), end: Math.min(segment.end, end) },
+		);
 }
 
 function afterView(segments: Segment[], meta: Metadata): Segment[] | undefined {
@@ -129,8 +129,12 @@ function shownBy(meta: Metadata): LineRange {
 }
 
 function without(segments: Segment[], { start, end }: LineRange): Segment[] {
-	return segments.flatMap((segment) => [
-		...within([segment], { start: 1, end: start - 1 }),
-		...within([segment], { start: end + 1, end: Number.MAX_SAFE_INTEGER }),
-	]);
+	return segments.flatMap((segment) => {
+		// Most lie elsewhere; a file read in a thousand pieces must not copy them all a thousand times.
+		if (segment.end < start || segment.start > end) return segment;
+		return [
+			...within([segment], { start: 1, end: start - 1 }),
+			...within([segment], { start: end + 1, end: Number.MAX_SAFE_INTEGER }),
+		];
+	});
 }

@@ -40,7 +40,7 @@ export type Deed =
 			isLinked: boolean;
 			at: number;
 			callEntryId: string;
-			/** The file before it. */
+			/** The file right before it. */
 			before: string;
 			/** `unknown`: nobody can say any more that it was made to this file. */
 			change: { oldText: string; newText: string }[] | { content: string } | "unknown";
@@ -160,8 +160,8 @@ function applyEdit(view: View, { change, before }: Deed & { kind: "edit" }): voi
 		view.write(change.content);
 		return;
 	}
-	// Whether an older edit still stood when this one was made is a question that is left open.
-	if (view.believed().join("\n") !== before) view.dropEdits();
+	// Somebody else had been at it: where the model then takes its edit to be, nobody can say.
+	if (!view.isBelieved(before)) view.doubtEdits();
 	for (const { oldText, newText } of change) view.edit(oldText, newText);
 }
 
