@@ -3,7 +3,7 @@
  * without us. Run with `npm run bench -- startup`; writes `bench/results/startup.json`.
  */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -74,14 +74,10 @@ async function startMs({ extension, env }: (typeof setups)[string]): Promise<num
 	return ms;
 }
 
-/** The package as npm would install it: compiled, under node_modules, without the source; its peers are linked. */
+/** The package as pi installs it: compiled, under node_modules, without the source and without its peers. */
 function buildPackage(): string {
-	const modules = join(folder, "node_modules");
-	const target = join(modules, "pi-strata");
+	const target = join(folder, "node_modules", "pi-strata");
 	mkdirSync(target, { recursive: true });
-	for (const name of ["@earendil-works", "typebox"]) {
-		symlinkSync(join(project, "node_modules", name), join(modules, name), "junction");
-	}
 	const tsc = join(project, "node_modules", "typescript", "bin", "tsc");
 	const options = ["-p", "tsconfig.build.json", "--outDir", join(target, "dist")];
 	execFileSync(process.execPath, [tsc, ...options], { cwd: project, stdio: "inherit" });

@@ -43,7 +43,7 @@ export interface ReadSession {
 	/** The result enters the session. */
 	record(call: PendingRead, answer: ReadAnswer): string;
 	/** Another tool's call and result enter the session. */
-	recordOther(toolName: string, args: object, text: string): string;
+	recordOther(toolName: string, args: object, text: string): Promise<string>;
 	/** Waits until the file version behind an answer is in the store. */
 	stored(answer: ReadAnswer): Promise<void>;
 	/** `ask`, `read`, `record` and `stored` in one. */
@@ -83,9 +83,13 @@ export async function openReadSession(): Promise<ReadSession> {
 	if (!ours) throw new Error("The extension has registered no read tool");
 	const pis = createReadToolDefinition(cwd);
 	const emit = async (name: string, event: object) => {
-		for (const handler of handlers.get(name) ?? []) await handler(event, ctx);
+		let returned: unknown;
+		for (const handler of handlers.get(name) ?? [])
+			returned = (await handler(event, ctx)) ?? returned;
+		return returned as object | undefined;
 	};
 	await emit("session_start", { reason: "startup" });
+	const copiesOf = createCopies();
 	let calls = 0;
 
 	const session: ReadSession = {
@@ -97,9 +101,7 @@ export async function openReadSession(): Promise<ReadSession> {
 			writeFileSync(file, content);
 		},
 		ask(args, { observe = true } = {}) {
-			// A copy, as in pi: comparing texts with themselves would be too easy.
-			const messages = observe ? structuredClone(manager.buildSessionContext().messages) : [];
-			if (observe) void emit("context_with_system", { messages });
+			if (observe) void emit("context_with_system", { messages: copiesOf(session.manager) });
 			const call = { id: `call-${++calls}`, args };
 			appendCall(call.id, "read", args);
 			return call;
@@ -111,10 +113,12 @@ export async function openReadSession(): Promise<ReadSession> {
 			return (await pis.execute("plain", args, undefined, undefined, ctx)) as ReadAnswer;
 		},
 		record: ({ id }, answer) => appendResult(id, "read", answer),
-		recordOther(toolName, args, text) {
+		async recordOther(toolName, input, text) {
 			const id = `call-${++calls}`;
-			appendCall(id, toolName, args);
-			return appendResult(id, toolName, { content: [{ type: "text", text }] });
+			appendCall(id, toolName, input);
+			const answer: ReadAnswer = { content: [{ type: "text", text }] };
+			const event = { toolName, toolCallId: id, input, isError: false, ...answer };
+			return appendResult(id, toolName, { ...answer, ...(await emit("tool_result", event)) });
 		},
 		async stored({ details }) {
 			const meta = details?.readcache;
@@ -176,6 +180,20 @@ export function modeOf(answer: ReadAnswer): string {
 export function expectMode(answer: ReadAnswer, expected: string): void {
 	const mode = modeOf(answer);
 	if (mode !== expected) throw new Error(`Expected the answer "${expected}", got "${mode}"`);
+}
+
+/**
+ * The messages of a request: copies, as in pi, since comparing texts with themselves would be too easy. Each is made
+ * once, or the garbage of long sessions would be collected during somebody's timed part.
+ */
+function createCopies() {
+	const copies = new WeakMap<object, object>();
+	const copyOf = (message: object) => {
+		const copy = copies.get(message) ?? structuredClone(message);
+		copies.set(message, copy);
+		return copy;
+	};
+	return (manager: SessionManager) => manager.buildSessionContext().messages.map(copyOf);
 }
 
 function contextFor(cwd: string, sessionManager: SessionManager): ExtensionContext {

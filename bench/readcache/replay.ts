@@ -104,13 +104,15 @@ async function replay(random: Random): Promise<Counts> {
 	for (const action of actionsOf(project, random)) {
 		if (action.kind === "edit") {
 			session.write(action.path, action.text);
-			const id = session.recordOther("edit", action.args, `Successfully edited ${action.path}.`);
+			const done = `Successfully edited ${action.path}.`;
+			const id = await session.recordOther("edit", action.args, done);
 			context.add(id, JSON.stringify(action.args).length);
 		} else if (action.kind === "outside") {
 			session.write(action.path, action.text);
 		} else if (action.kind === "other") {
 			const output = "some output of a command\n".repeat(action.lines);
-			context.add(session.recordOther("bash", { command: "npm test" }, output), output.length);
+			const id = await session.recordOther("bash", { command: "npm test" }, output);
+			context.add(id, output.length);
 		} else {
 			const plain = textIn(await session.plainRead(action.args));
 			const call = session.ask(action.args);

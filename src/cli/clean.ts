@@ -40,14 +40,14 @@ export const clean: Command = {
 				if (!(await around.confirm(question))) continue;
 			}
 			await rm(store.folder, { recursive: true, force: true });
-			deleted.push(store.name);
+			deleted.push(store.folder);
 		}
 		if (options.json) {
 			around.print(JSON.stringify({ stores, deleted }, null, 2));
 			return 0;
 		}
 		for (const store of stores) {
-			const fate = deleted.includes(store.name) ? "deleted" : store.note;
+			const fate = deleted.includes(store.folder) ? "deleted" : store.note;
 			around.print(`${store.name.padEnd(10)} ${fate}  ${store.folder}`);
 		}
 		if (chosen.length === 0)
@@ -62,9 +62,9 @@ function choose(
 	all: boolean,
 ): MeasuredStore[] {
 	if (all) return stores;
-	return (names ?? []).map((name) => {
-		const store = stores.find((candidate) => candidate.name === name);
-		if (store) return store;
+	return (names ?? []).flatMap((name) => {
+		const named = stores.filter((candidate) => candidate.name === name);
+		if (named.length > 0) return named;
 		const close = nearest(
 			name,
 			stores.map((candidate) => candidate.name),

@@ -111,16 +111,18 @@ async function checkSqlite(): Promise<Finding> {
 async function checkWorker(): Promise<Finding> {
 	const finding = { name: "worker threads", required: true };
 	const worker = new Worker(workerEntry("./probe-worker", import.meta.url));
+	let timer: NodeJS.Timeout | undefined;
 	try {
 		await new Promise((resolve, reject) => {
-			const timer = setTimeout(() => reject(new Error("no answer within 10 s")), 10_000);
-			worker.once("message", (message) => resolve(clearTimeout(timer) ?? message));
+			timer = setTimeout(() => reject(new Error("no answer within 10 s")), 10_000);
+			worker.once("message", resolve);
 			worker.once("error", reject);
 		});
 		return { ...finding, ok: true, note: "start" };
 	} catch (error) {
 		return { ...finding, ok: false, note: `do not start: ${(error as Error).message}` };
 	} finally {
+		clearTimeout(timer); // else a worker that fails at once keeps the process for 10 s
 		await worker.terminate();
 	}
 }

@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { opendir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../core/config.ts";
+import { readRegularFile } from "../core/regular-file.ts";
 import { readCacheFolder } from "../readcache/index.ts";
 
 /** A folder pi-strata writes to and can do without: everything in it is made again when needed. */
@@ -21,15 +21,16 @@ export interface MeasuredStore extends Store {
 	note: string;
 }
 
-/** Every store this version ever writes, as seen from `cwd`. */
+/** Every store this version ever writes, as seen from `cwd`; also where it would be without a configured folder. */
 export function knownStores(config: Config, cwd: string): Store[] {
-	return [
-		{
-			name: "readcache",
-			folder: readCacheFolder(config.readcache, cwd),
-			loss: "the next changed file is sent whole instead of as a diff",
-		},
-	];
+	const folders = [config.readcache, { ...config.readcache, storeDir: "" }].map((settings) =>
+		readCacheFolder(settings, cwd),
+	);
+	return [...new Set(folders)].map((folder) => ({
+		name: "readcache",
+		folder,
+		loss: "the next changed file is sent whole instead of as a diff",
+	}));
 }
 
 /** Counts what a store holds. Never throws: what cannot be read counts as nothing. */
@@ -54,7 +55,10 @@ async function stateOf(store: Store): Promise<MeasuredStore["state"]> {
 		return "absent";
 	}
 	try {
-		const marker: unknown = JSON.parse(readFileSync(join(store.folder, "version.json"), "utf8"));
+		// A repository can bring this file: a link to a device, or a pipe, must not keep us waiting.
+		const file = await readRegularFile(join(store.folder, "version.json"), 4096);
+		if (file.kind !== "read") return "foreign";
+		const marker: unknown = JSON.parse(file.bytes.toString());
 		return (marker as { store?: unknown } | null)?.store === store.name ? "ours" : "foreign";
 	} catch {
 		return "foreign"; // no readable version file: not provably ours

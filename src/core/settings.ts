@@ -28,9 +28,14 @@ export interface SettingGroup {
 
 const MIB = 1024 * 1024;
 
+/** A list from a repository is gone through on every read: it must stay short. */
+const MAX_LIST_ITEMS = 200;
+const MAX_ITEM_LENGTH = 512;
+
 /** Names under which keys, certificates and passwords usually lie. */
 const SENSITIVE_FILES: readonly string[] = [
 	".env*",
+	"*.env",
 	"*.pem",
 	"*.key",
 	"*.p12",
@@ -41,6 +46,7 @@ const SENSITIVE_FILES: readonly string[] = [
 	"*.pk8",
 	"*.jks",
 	"*.keystore",
+	"*.ppk",
 	"id_rsa*",
 	"id_dsa*",
 	"id_ecdsa*",
@@ -48,6 +54,10 @@ const SENSITIVE_FILES: readonly string[] = [
 	".npmrc",
 	".netrc",
 	".pgpass",
+	".pypirc",
+	".htpasswd",
+	".docker/config.json",
+	".kube/config",
 	".git-credentials",
 	"credentials",
 	"credentials.json",
@@ -73,18 +83,21 @@ export const settingGroups = {
 			maxFileBytes: {
 				kind: "whole",
 				min: 0,
+				max: 64 * MIB, // a repository may set it: no more than what is read and hashed in a moment
 				default: 8 * MIB,
 				description: "Files larger than this many bytes get pi's own output and are not hashed.",
 			},
 			maxDiffBytes: {
 				kind: "whole",
 				min: 0,
+				max: 16 * MIB,
 				default: 2 * MIB,
 				description: "Files larger than this many bytes are never served as a diff.",
 			},
 			maxDiffLines: {
 				kind: "whole",
 				min: 0,
+				max: 200_000,
 				default: 12_000,
 				description: "Files with more lines than this are never served as a diff.",
 			},
@@ -366,7 +379,11 @@ export function accepts(setting: Setting, value: unknown): value is SettingValue
 		case "choice":
 			return setting.choices.includes(value as string);
 		case "list":
-			return Array.isArray(value) && value.every((item) => typeof item === "string");
+			return (
+				Array.isArray(value) &&
+				value.length <= MAX_LIST_ITEMS &&
+				value.every((item) => typeof item === "string" && item.length <= MAX_ITEM_LENGTH)
+			);
 	}
 }
 
@@ -384,7 +401,7 @@ export function requirement(setting: Setting): string {
 		case "choice":
 			return `one of ${setting.choices.map((choice) => `"${choice}"`).join(", ")}`;
 		case "list":
-			return "a list of strings";
+			return `a list of at most ${MAX_LIST_ITEMS} strings, each of at most ${MAX_ITEM_LENGTH} characters`;
 	}
 }
 
@@ -450,7 +467,11 @@ function typeSchema(setting: Setting): Record<string, unknown> {
 		case "choice":
 			return { type: "string", enum: setting.choices };
 		case "list":
-			return { type: "array", items: { type: "string" } };
+			return {
+				type: "array",
+				maxItems: MAX_LIST_ITEMS,
+				items: { type: "string", maxLength: MAX_ITEM_LENGTH },
+			};
 		default:
 			return { type: setting.kind };
 	}

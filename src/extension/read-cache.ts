@@ -7,6 +7,7 @@ import {
 import { Type } from "typebox";
 import { createLedger } from "../context/index.ts";
 import type { Config } from "../core/config.ts";
+import type { Hash } from "../core/hash.ts";
 import type { ObjectStore } from "../core/object-store.ts";
 import {
 	createReadCache,
@@ -43,19 +44,34 @@ export function createReadCacheSystem(
 ): System & { read: ReadLink } {
 	const { pi, report, configFor, otherReadOwner } = surroundings;
 	const ledger = createLedger({ returnedHash });
+	/** What files were before the model's edits that are under way, by call. */
+	const beforeEdits = new Map<string, Hash>();
 	let open:
 		| { cache: ReadCache; store: ObjectStore; settings: Config["readcache"]; cwd: string }
 		| undefined;
 
 	pi.on("context_with_system", (event, ctx) => {
 		ledger.observe(ctx.sessionManager, event.messages);
+		beforeEdits.clear(); // of calls that were never made
+	});
+
+	pi.on("tool_call", async (event, ctx) => {
+		const { settings } = session(ctx);
+		if (settings.mode === "off" || !isEditingTool(event.toolName)) return;
+		// Whatever throws here would stop the edit itself.
+		const before = await noteOwnEdit(event.input, ctx.cwd, settings).catch(() => undefined);
+		if (before) beforeEdits.set(event.toolCallId, before.servedHash);
 	});
 
 	pi.on("tool_result", async (event, ctx) => {
 		const { settings } = session(ctx);
+		const baseHash = beforeEdits.get(event.toolCallId);
+		beforeEdits.delete(event.toolCallId);
 		if (settings.mode === "off" || event.isError || !isEditingTool(event.toolName)) return;
 		const note = await noteOwnEdit(event.input, ctx.cwd, settings);
-		if (note) return { details: { ...(event.details as object | undefined), readcache: note } };
+		if (!note) return;
+		const readcache = { ...note, ...(baseHash && { baseHash }) };
+		return { details: { ...(event.details as object | undefined), readcache } };
 	});
 
 	pi.registerTool({

@@ -117,19 +117,29 @@ function comparer({ lines, hash, knowledge }: Request, load: Aids["load"]) {
 	return async (range: LineRange): Promise<Comparison> => {
 		const parts = within(knowledge.segments, range);
 		const others = parts.filter((part) => part.version !== hash);
+		let elsewhere = false;
 		for (const part of others) {
 			const base = await load(part.version);
 			if (!base) return { kind: "missing", version: part.version };
 			if (!sameLines(base, lines, part)) return { kind: "different" };
+			elsewhere ||= !sameOutside(base, lines, range);
 		}
-		const base = others[0]?.version ?? hash;
-		return { kind: "same", base, elsewhere: others.length > 0 };
+		return { kind: "same", base: others[0]?.version ?? hash, elsewhere };
 	};
 }
 
 function sameLines(base: Lines, current: Lines, { start, end }: LineRange): boolean {
 	if (end > base.count || end > current.count) return false;
 	return base.slice(start, end).equals(current.slice(start, end));
+}
+
+/** The bytes before and after the range; what differs within it, a newer view of those lines has shown. */
+function sameOutside(base: Lines, current: Lines, { start, end }: LineRange): boolean {
+	if (end > base.count) return false;
+	const before = (lines: Lines) =>
+		lines.bytes.subarray(0, lines.size(1, start) - lines.size(start, start));
+	const after = (lines: Lines) => lines.bytes.subarray(lines.size(1, end));
+	return before(base).equals(before(current)) && after(base).equals(after(current));
 }
 
 /** Whether some version the model knows has another number of lines than the file now. */

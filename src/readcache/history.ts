@@ -4,7 +4,7 @@ import { decodePageToken, foldReadInput } from "../core/read-input.ts";
 import { parseInvalidation } from "./invalidation.ts";
 import type { FileEvent } from "./knowledge.ts";
 import { isMarker } from "./markers.ts";
-import { isDerived, type Metadata, parseMetadata } from "./metadata.ts";
+import { isDerived, type Metadata, parseMetadata, parseUntracked } from "./metadata.ts";
 import { isEditingTool, parseOwnEdit } from "./own-edit.ts";
 import { addressedPath, canonicalPath, parseShorthand, pathCandidates } from "./read-path.ts";
 
@@ -71,6 +71,8 @@ export function createHistory(ledger: Ledger, cwd: string): History {
 			add(meta.pathKey, { kind: "untracked" });
 			return;
 		}
+		const noted = parseUntracked(item.details);
+		if (noted !== undefined) add(noted, { kind: "untracked" });
 		const path = pathOfRead(item.input);
 		if (path === undefined) {
 			byPath.clear(); // a read of we know not what: nothing is sure any more
@@ -88,7 +90,7 @@ export function createHistory(ledger: Ledger, cwd: string): History {
 		if (item.isError) return;
 		const note = parseOwnEdit(item.details);
 		for (const pathKey of note ? [note.pathKey] : filesEdited(item)) {
-			add(pathKey, { kind: "edit", after: note?.servedHash });
+			add(pathKey, { kind: "edit", before: note?.baseHash, after: note?.servedHash });
 		}
 	}
 
@@ -101,7 +103,9 @@ export function createHistory(ledger: Ledger, cwd: string): History {
 	/** Every file that pi may have found under a path. */
 	function filesNamed(path: string): string[] {
 		try {
-			return pathCandidates(path, cwd).map(canonicalPath);
+			const candidates = pathCandidates(path, cwd);
+			// Both: what is a link now may have been the file itself then.
+			return [...new Set([...candidates, ...candidates.map(canonicalPath)])];
 		} catch {
 			return []; // a URL that names no file: pi's answer was an error, and no file's text
 		}

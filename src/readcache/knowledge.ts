@@ -9,8 +9,8 @@ export type FileEvent =
 	| { kind: "untracked" }
 	/** The user or the model wants these lines afresh. */
 	| { kind: "refresh"; scope: LineRange | "full" }
-	/** The model itself changed the file; `after` is what it then was, if that was noted. */
-	| { kind: "edit"; after: Hash | undefined };
+	/** The model itself changed the file; `before` and `after` are what it was and became, if that was noted. */
+	| { kind: "edit"; before: Hash | undefined; after: Hash | undefined };
 
 /** Whether the model has the view's text before it, or why not. */
 export type Seen = { visible: true } | { visible: false; why: string };
@@ -59,7 +59,7 @@ export function knowledgeOf(events: Iterable<FileEvent>): Knowledge {
 				else segments = without(segments, event.scope);
 				break;
 			case "edit":
-				segments = segments.map((segment) => afterEdit(segment, event.after));
+				segments = segments.map((segment) => afterEdit(segment, event));
 				break;
 			case "view": {
 				const next = event.seen.visible ? afterView(segments, event.meta) : undefined;
@@ -96,11 +96,11 @@ export function covers(segments: Segment[], { start, end }: LineRange): boolean 
 export function within(segments: Segment[], { start, end }: LineRange): Segment[] {
 	return segments
 		.filter((segment) => segment.end >= start && segment.start <= end)
-		.map((segment) => ({
-			...segment,
-			start: Math.max(segment.start, start),
-			end: Math.min(segment.end, end),
-		}));
+		.map((segment) =>
+			segment.start >= start && segment.end <= end
+				? segment
+				: { ...segment, start: Math.max(segment.start, start), end: Math.min(segment.end, end) },
+		);
 }
 
 function afterView(segments: Segment[], meta: Metadata): Segment[] | undefined {
@@ -117,9 +117,10 @@ function afterView(segments: Segment[], meta: Metadata): Segment[] | undefined {
 	return [...older, shown].sort((a, b) => a.start - b.start);
 }
 
-/** What was once unknown stays so: a later note says nothing of whether the edit before it was still there. */
-function afterEdit(segment: Segment, after: Hash | undefined): Segment {
-	return { ...segment, edited: segment.edited === "unknown" ? "unknown" : (after ?? "unknown") };
+/** The model believes in all its edits: one that was no longer there when the next was made leaves the rest unknown. */
+function afterEdit(segment: Segment, { before, after }: FileEvent & { kind: "edit" }): Segment {
+	const stood = segment.edited === undefined || segment.edited === before;
+	return { ...segment, edited: stood && after ? after : "unknown" };
 }
 
 function shownBy(meta: Metadata): LineRange {
@@ -128,8 +129,12 @@ function shownBy(meta: Metadata): LineRange {
 }
 
 function without(segments: Segment[], { start, end }: LineRange): Segment[] {
-	return segments.flatMap((segment) => [
-		...within([segment], { start: 1, end: start - 1 }),
-		...within([segment], { start: end + 1, end: Number.MAX_SAFE_INTEGER }),
-	]);
+	return segments.flatMap((segment) => {
+		// Most lie elsewhere; a file read in a thousand pieces must not copy them all a thousand times.
+		if (segment.end < start || segment.start > end) return segment;
+		return [
+			...within([segment], { start: 1, end: start - 1 }),
+			...within([segment], { start: end + 1, end: Number.MAX_SAFE_INTEGER }),
+		];
+	});
 }

@@ -29,6 +29,22 @@ export interface Metadata {
 	plainBytes?: number;
 }
 
+/** What a read that is not followed leaves in `details.readcache` when its path led through a link. */
+export interface Untracked {
+	v: 1;
+	mode: "untracked";
+	/** Real path of the file at the time. */
+	pathKey: string;
+}
+
+/** The file that a stored result names as read without being followed, if it names one. */
+export function parseUntracked(details: unknown): string | undefined {
+	const note = property(details, "readcache");
+	if (property(note, "v") !== 1 || property(note, "mode") !== "untracked") return undefined;
+	const pathKey = property(note, "pathKey");
+	return typeof pathKey === "string" ? pathKey : undefined;
+}
+
 /** Lines `start` to `end`, 1-based and inclusive. */
 export interface LineRange {
 	start: number;

@@ -12,6 +12,8 @@ export interface OwnEdit {
 	v: 1;
 	mode: "own_edit";
 	pathKey: string;
+	/** Hash of the file's bytes right before the edit, if the cache could speak about it then. */
+	baseHash?: Hash;
 	/** Hash of the file's bytes right after the edit. */
 	servedHash: Hash;
 }
@@ -38,6 +40,8 @@ export function parseOwnEdit(details: unknown): OwnEdit | undefined {
 	const note = property(details, "readcache");
 	if (property(note, "v") !== 1 || property(note, "mode") !== "own_edit") return undefined;
 	const pathKey = property(note, "pathKey");
+	const baseHash = property(note, "baseHash");
+	if (baseHash !== undefined && !isHash(baseHash)) return undefined;
 	const isComplete =
 		isHash(property(note, "servedHash")) && typeof pathKey === "string" && pathKey !== "";
 	return isComplete ? (note as OwnEdit) : undefined;

@@ -1,4 +1,4 @@
-import type { Ledger, SessionSource } from "../context/index.ts";
+import type { Ledger, SessionSource, ToolResultItem } from "../context/index.ts";
 import type { Config } from "../core/config.ts";
 import { type Hash, hashBytes } from "../core/hash.ts";
 import { type Lines, linesOf } from "../core/lines.ts";
@@ -14,7 +14,7 @@ import {
 	unchangedMarker,
 	unchangedRangeMarker,
 } from "./markers.ts";
-import { type Metadata, type Mode, scopeKeyOf } from "./metadata.ts";
+import { type Metadata, type Mode, scopeKeyOf, type Untracked } from "./metadata.ts";
 import { checkShorthand, parseShorthand, pathCandidates } from "./read-path.ts";
 import { firstExisting, readTextFile, type TextFile } from "./text-file.ts";
 import { continuationLine, type WindowLimits, windowOf } from "./window.ts";
@@ -74,7 +74,7 @@ export function createReadCache(options: ReadCacheOptions): ReadCache {
 		plain: new Map(),
 		shadow: { served: new Map(), savedBytes: 0, unsound: 0 },
 	};
-	const versions = createVersions(store);
+	const versions = createVersions(store, settings.storeMaxBytes);
 
 	return { read, history, tally, settle: versions.settle };
 
@@ -88,7 +88,14 @@ export function createReadCache(options: ReadCacheOptions): ReadCache {
 		const asked = await examine(target, source).catch((error) => ({ why: reasonOf(error) }));
 		if ("why" in asked) {
 			count(tally.plain, asked.why);
-			return plain(target.call);
+			const result = await plain(target.call);
+			const { found } = target;
+			// Only where there is something to forget: otherwise the answer is pi's to the last detail.
+			const isKnown =
+				found &&
+				asked.why !== "internal-error" &&
+				history.viewsOf(source, found.pathKey).length > 0;
+			return isKnown ? untracked(result, found) : result;
 		}
 		const servePlain = async ({ mode, base, why }: PlainDecision): Promise<R> => {
 			count(tally.plain, why);
@@ -171,9 +178,10 @@ export function createReadCache(options: ReadCacheOptions): ReadCache {
 		const views = history
 			.viewsOf(source, asked.file.pathKey)
 			.filter(({ item }) => ledger.visibility(item).visible);
-		const isSound =
-			decision.kind === "diff" || isInView(views, asked.lines.bytes.toString("utf8"), range);
-		if (!isSound) tally.shadow.unsound += 1;
+		// A diff is sound when the model can apply it to what it has in view, and that makes the file.
+		const diff = { meta: metadata(asked, "diff", {}), item: { text } as ToolResultItem };
+		const shown = decision.kind === "diff" ? [...views, diff] : views;
+		if (!isInView(shown, asked.lines.bytes.toString("utf8"), range)) tally.shadow.unsound += 1;
 	}
 }
 
@@ -200,6 +208,16 @@ async function locate(call: ReadCall, cwd: string): Promise<Target> {
 	checkShorthand(shorthand, call.path);
 	const { path, start, end } = shorthand;
 	return { call: { ...call, path, offset: start, limit: end - start + 1 }, found: inside };
+}
+
+/**
+ * An answer that is not followed ends what is known of the file. Of a path that leads through a link the answer says
+ * which file that was: links move.
+ */
+function untracked<R extends ReadResult>(result: R, found: NonNullable<Target["found"]>): R {
+	if (found.path === found.pathKey) return result;
+	const readcache: Untracked = { v: 1, mode: "untracked", pathKey: found.pathKey };
+	return { ...result, details: { ...(result.details as object | undefined), readcache } };
 }
 
 function answer(asked: Asked, decision: Served, limits: WindowLimits): ReadResult {
@@ -276,7 +294,8 @@ function shownLines(
 }
 
 /** Earlier versions of files: in the store, or on their way there. */
-function createVersions(store: ObjectStore) {
+function createVersions(store: ObjectStore, maxBytes: number) {
+	let storedSinceSweep = 0;
 	const pending = new Map<Hash, Buffer>();
 	const writing = new Set<Promise<unknown>>();
 	return {
@@ -284,10 +303,13 @@ function createVersions(store: ObjectStore) {
 		keep({ lines, hash }: TextFile): void {
 			if (pending.has(hash)) return;
 			pending.set(hash, lines.bytes);
-			const write = store.put(lines.bytes, hash).finally(() => {
-				pending.delete(hash);
-				writing.delete(write);
-			});
+			const write = store
+				.put(lines.bytes, hash)
+				.then((put) => (put.kind === "stored" ? sweepAfter(lines.bytes.length) : undefined))
+				.finally(() => {
+					pending.delete(hash);
+					writing.delete(write);
+				});
 			writing.add(write);
 		},
 		async load(hash: Hash): Promise<Lines | undefined> {
@@ -300,6 +322,14 @@ function createVersions(store: ObjectStore) {
 			await Promise.allSettled(writing);
 		},
 	};
+
+	/** Keeps the cap while the session lasts, which can be weeks, not only when the next one starts. */
+	async function sweepAfter(stored: number): Promise<void> {
+		storedSinceSweep += stored;
+		if (storedSinceSweep <= maxBytes / 4) return;
+		storedSinceSweep = 0;
+		await store.sweep();
+	}
 }
 
 /** Calls made by a script inside another tool (pi 1.5): a marker would become file content there. */

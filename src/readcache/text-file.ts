@@ -44,14 +44,29 @@ export async function readTextFile(
 	{ maxFileBytes, exclude }: Eligibility,
 ): Promise<TextFile | NotEligible> {
 	const { path, pathKey } = found;
-	const names = path === pathKey ? [path] : [path, pathKey];
-	if (names.some((name) => matchesAny(exclude, name))) return { why: "excluded" };
+	if (isExcluded(exclude, pathKey) || isExcluded(exclude, path)) return { why: "excluded" };
 	const file = await readRegularFile(pathKey, maxFileBytes).catch(() => undefined);
 	if (file?.kind === "refused") return { why: file.reason };
 	if (file?.kind !== "read") return { why: "unreadable" };
 	const { bytes } = file;
 	if (!isUtf8(bytes) || bytes.includes(0) || beginsAsImage(bytes)) return { why: "not-text" };
 	return { pathKey, lines: linesOf(bytes), hash: hashBytes(bytes) };
+}
+
+const MAX_REMEMBERED = 1000;
+const remembered = new WeakMap<readonly string[], Map<string, boolean>>();
+
+/** Remembered for each list: matching all its patterns takes a tenth of a small file's read, and files come again. */
+function isExcluded(exclude: readonly string[], path: string): boolean {
+	const answers = remembered.get(exclude) ?? new Map<string, boolean>();
+	remembered.set(exclude, answers);
+	let answer = answers.get(path);
+	if (answer === undefined) {
+		answer = matchesAny(exclude, path);
+		if (answers.size === MAX_REMEMBERED) answers.clear();
+		answers.set(path, answer);
+	}
+	return answer;
 }
 
 /** The images that pi recognises and that can be without a NUL byte: to pi, such text is an image. */

@@ -240,11 +240,11 @@ describe("wrong values", () => {
 		[{ kota: { toolset: ["core"] } }, 'kota.toolset must be a string, got ["core"]'],
 		[
 			{ readcache: { exclude: "*.pem" } },
-			'readcache.exclude must be a list of strings, got "*.pem"',
+			'readcache.exclude must be a list of at most 200 strings, each of at most 512 characters, got "*.pem"',
 		],
 		[
 			{ readcache: { exclude: ["a", 1] } },
-			'readcache.exclude must be a list of strings, got ["a",1]',
+			'readcache.exclude must be a list of at most 200 strings, each of at most 512 characters, got ["a",1]',
 		],
 		[{ prune: { adaptive: { a: 1 } } }, 'prune.adaptive must be true or false, got {"a":1}'],
 		[{ prune: [] }, "prune must be an object, got a list"],
@@ -286,7 +286,7 @@ describe("wrong values", () => {
 		});
 		expect(warnings.slice(0, 4)).toEqual([
 			"strata.json: kota.command must be a string, got a list",
-			"strata.json: kota.args must be a list of strings, got a string",
+			"strata.json: kota.args must be a list of at most 200 strings, each of at most 512 characters, got a string",
 			"strata.json: kota.confirmIndex must be true or false, got a string",
 			"strata.json: blobs.dir must be a string, got an object",
 		]);
@@ -518,7 +518,7 @@ describe("unusable files", () => {
 			"pi-kota.json: must be a JSON object, got a list; the file is ignored",
 			"strata.json: prune.enabled must be true or false, got a list too long to show",
 			"strata.json: blobs must be an object, got a list",
-			"project strata.json: readcache.exclude must be a list of strings, got a list too long to show",
+			"project strata.json: readcache.exclude must be a list of at most 200 strings, each of at most 512 characters, got a list too long to show",
 			expect.stringContaining("project strata.json: unknown key"),
 		]);
 		expect(config.prune.maxToolChars).toBe(5);

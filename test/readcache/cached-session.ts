@@ -99,8 +99,10 @@ export function cachedSession(
 	): Promise<string> {
 		const id = `call-${session.getEntries().length}`;
 		appendCalls(session, { id, tool: toolName, args });
+		const before = await noteOwnEdit(args, cwd, options.settings);
 		const { content, details } = await execute(id);
-		const readcache = await noteOwnEdit(args, cwd, options.settings);
+		const after = await noteOwnEdit(args, cwd, options.settings);
+		const readcache = after && { ...after, ...(before && { baseHash: before.servedHash }) };
 		return appendResult(session, id, content as ToolResultMessage["content"], {
 			toolName,
 			details: { ...(details as object | undefined), ...(readcache && { readcache }) } as JsonValue,

@@ -1,5 +1,6 @@
 import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import type { ToolResultMessage } from "@earendil-works/pi-ai";
 import { describe, expect, test } from "vitest";
 import type { ToolResultItem } from "../../src/context/index.ts";
 import { hashBytes } from "../../src/core/hash.ts";
@@ -22,16 +23,16 @@ function kindsOf(scene: Scene, pathKey: string): string[] {
 	);
 }
 
-/** Lets the model call another tool than `read`, successfully. */
+/** Puts a call of another tool than `read` and its result into the session; successful, and without a note. */
 function call(
 	{ session }: Scene,
 	tool: string,
 	args: Record<string, never> | object,
-	isError = false,
+	more: Partial<ToolResultMessage> = {},
 ) {
 	const id = `${tool}-${session.getEntries().length}`;
 	appendCalls(session, { id, tool, args: args as Record<string, never> });
-	appendResult(session, id, "done", { toolName: tool, isError });
+	appendResult(session, id, "done", { toolName: tool, ...more });
 }
 
 describe("reads", () => {
@@ -76,6 +77,31 @@ describe("reads", () => {
 		expect(eventsOf(scene, path)).toMatchObject([{ seen: { visible: true } }]);
 		scene.session.appendContextEdit(entryId, { content: "pruned" });
 		expect(eventsOf(scene, path)).toMatchObject([{ seen: { visible: false, why: "edited" } }]);
+	});
+
+	test("that a request holds in another order say so, and are read in full once more", async () => {
+		const scene = cachedSession();
+		const path = scene.write("a.txt", numbered(9));
+		await scene.read("a.txt", { offset: 1, limit: 5 });
+		await scene.read("a.txt", { offset: 6 });
+		const request = scene.session.buildSessionProjection().messages;
+		const [call1, result1, call2, result2] = request;
+		scene.ledger.observe(scene.session, [call2, result2, call1, result1]);
+		const reordered = { kind: "view", seen: { visible: false, why: "reordered" } };
+		expect(eventsOf(scene, path)).toMatchObject([reordered, reordered]);
+		scene.ledger.observe(scene.session, request);
+		expect(eventsOf(scene, path)).toMatchObject([
+			{ seen: { visible: true } },
+			{ seen: { visible: true } },
+		]);
+		scene.ledger.observe(scene.session, [call2, result2, call1, result1]);
+		expect((await scene.read("a.txt")).meta?.mode).toBe("full");
+		expect(scene.cache.tally.plain).toEqual(
+			new Map([
+				["not-seen-yet", 2],
+				["reordered", 1],
+			]),
+		);
 	});
 
 	test("are the same after a jump in the tree as for somebody who comes new", async () => {
@@ -194,71 +220,230 @@ describe("refreshes", () => {
 });
 
 describe("the model's own changes", () => {
-	const BEFORE = "one\ntwo two\nthree\n";
+	/** Long enough that a diff is worth it. */
+	const REST = numbered(50);
+	const BEFORE = `one\ntwo two\nthree\n${REST}`;
 
-	/** Whether the change that a call makes counts as standing in a text. */
-	async function stands(tool: string, args: object, text: string): Promise<boolean | undefined> {
+	async function sceneWithView() {
 		const scene = cachedSession();
 		const path = scene.write("a.txt", BEFORE);
 		await scene.read("a.txt");
-		call(scene, tool, { path: "@a.txt", ...args });
-		const { edits } = knowledgeOf(eventsOf(scene, path));
-		return edits[0]?.stands(text);
+		return { scene, path };
 	}
 
-	const edit = (oldText: string, newText: string) => ({ edits: [{ oldText, newText }] });
+	type Change = (scene: Scene) => Promise<string>;
+	const edit =
+		(oldText: string, newText: string): Change =>
+		(scene) =>
+			scene.edit("@a.txt", oldText, newText);
+	const rewrite =
+		(content: string): Change =>
+		(scene) =>
+			scene.rewrite("@a.txt", content);
 
-	test.each<[string, object, string]>([
-		["a replacement", edit("three", "drei"), "one\ntwo two\ndrei\n"],
-		["a shortening", edit("two two", "two"), "one\ntwo\nthree\n"],
-		["a lengthening", edit("one", "one\none and a half"), "one\none and a half\ntwo two\nthree\n"],
-		["a deletion", edit("three\n", ""), "one\ntwo two\n"],
-		["a replacement by what was there already", edit("three", "one"), "one\ntwo two\none\n"],
-		["an older form of the call", { oldText: "three", newText: "drei" }, "one\ntwo two\ndrei\n"],
-		[
-			"several at once",
-			{ edits: [edit("one", "1").edits[0], edit("three", "3").edits[0]] },
-			"1\ntwo two\n3\n",
-		],
+	test.each<[string, Change, string]>([
+		["a replacement", edit("three", "drei"), `one\ntwo two\ndrei\n${REST}`],
+		["a shortening", edit("two two", "two"), `one\ntwo\nthree\n${REST}`],
+		["a lengthening", edit("one\n", "one\n1.5\n"), `one\n1.5\ntwo two\nthree\n${REST}`],
+		["a deletion", edit("three\n", ""), `one\ntwo two\n${REST}`],
+		["a replacement by what was there already", edit("three", "one"), `one\ntwo two\none\n${REST}`],
+		["a file written anew", rewrite(`new\n${REST}`), `new\n${REST}`],
 	])(
-		"stand where they are in the text, and not where they were undone: %s",
-		async (_n, args, after) => {
-			expect(await stands("edit", args, after)).toBe(true);
-			expect(await stands("edit", args, `${after}and more\n`)).toBe(true);
-			expect(await stands("edit", args, BEFORE)).toBe(false);
+		"are noted by what the file became, and stand as long as it is that: %s",
+		async (_n, change, after) => {
+			const { scene, path } = await sceneWithView();
+			await change(scene);
+			expect(eventsOf(scene, path)).toMatchObject([
+				{ kind: "view" },
+				{ kind: "edit", after: hashBytes(after) },
+			]);
+			const leaf = scene.session.getLeafId() as string;
+			expect((await scene.read("a.txt")).meta?.mode).toBe("diff");
+			for (const text of [BEFORE, `${after}and more\n`]) {
+				scene.session.branch(leaf);
+				scene.write("a.txt", text);
+				expect((await scene.read("a.txt")).meta?.mode).toBe("full_fallback");
+				expect(scene.cache.tally.plain.get("own-edit-overtaken")).toBeGreaterThan(0);
+			}
 		},
 	);
 
-	test("stand, if the whole was written, in that text only", async () => {
-		expect(await stands("write", { content: "new\n" }, "new\n")).toBe(true);
-		expect(await stands("write", { content: "new\n" }, "new\nmore\n")).toBe(false);
-		expect(await stands("write", { content: "" }, "")).toBe(true);
+	test("that left the file as it was stand while it is that", async () => {
+		const { scene, path } = await sceneWithView();
+		await scene.rewrite("a.txt", BEFORE);
+		expect(eventsOf(scene, path)).toMatchObject([{}, { kind: "edit", after: hashBytes(BEFORE) }]);
+		expect((await scene.read("a.txt")).meta?.mode).toBe("unchanged");
 	});
 
-	test("leave nothing to rely on when they cannot be understood", async () => {
-		const scene = cachedSession();
-		const path = scene.write("a.txt", BEFORE);
-		const faults = [
-			{ tool: "edit", args: {} },
-			{ tool: "edit", args: { edits: [{ oldText: "one" }] } },
-			{ tool: "edit", args: { edits: "[]" } },
-			{ tool: "write", args: { content: 7 } },
-		];
-		for (const { tool, args } of faults) {
-			await scene.read("a.txt");
-			call(scene, tool, { path: "a.txt", ...args });
-			expect(kindsOf(scene, path)).toEqual(["untracked"]);
+	test("of an emptied file are noted like any other", async () => {
+		const { scene, path } = await sceneWithView();
+		await scene.rewrite("a.txt", "");
+		expect(eventsOf(scene, path)).toMatchObject([{}, { kind: "edit", after: hashBytes("") }]);
+	});
+
+	test("leave markers for the lines outside of them", async () => {
+		const { scene } = await sceneWithView();
+		await scene.edit("a.txt", "three", "drei");
+		expect((await scene.read("a.txt", { offset: 10, limit: 5 })).text).toBe(
+			"[readcache: unchanged in lines 10-14; changes exist outside this range]",
+		);
+		expect((await scene.read("a.txt", { offset: 2, limit: 5 })).meta?.mode).toBe("full_fallback");
+	});
+
+	test("in a row are all events, and the last is what counts", async () => {
+		const { scene, path } = await sceneWithView();
+		await scene.edit("a.txt", "three", "drei");
+		const first = BEFORE.replace("three", "drei");
+		await scene.edit("a.txt", "one", "eins");
+		const second = first.replace("one", "eins");
+		expect(eventsOf(scene, path).slice(1)).toEqual([
+			{ kind: "edit", before: hashBytes(BEFORE), after: hashBytes(first) },
+			{ kind: "edit", before: hashBytes(first), after: hashBytes(second) },
+		]);
+		expect(knowledgeOf(eventsOf(scene, path)).segments).toMatchObject([
+			{ version: hashBytes(BEFORE), edited: hashBytes(second) },
+		]);
+		scene.write("a.txt", first);
+		expect((await scene.read("a.txt", { offset: 10, limit: 5 })).meta?.mode).toBe("full_fallback");
+	});
+
+	test("of which somebody undid the first before the second leave nothing to rely on", async () => {
+		const { scene } = await sceneWithView();
+		await scene.edit("a.txt", "three", "drei");
+		scene.write("a.txt", BEFORE);
+		await scene.edit("a.txt", "one", "eins");
+		expect((await scene.read("a.txt", { offset: 3, limit: 5 })).text).toContain("three\n");
+		expect((await scene.read("a.txt")).meta?.mode).toBe("full_fallback");
+	});
+
+	test("belong to the file behind a link, even when the link leads elsewhere later", async () => {
+		const { scene, path } = await sceneWithView();
+		const other = scene.write("other.txt", BEFORE);
+		const link = join(scene.cwd, "link");
+		symlinkSync(path, link);
+		await scene.read("other.txt");
+		await scene.edit("link", "three", "drei");
+		rmSync(link);
+		symlinkSync(other, link);
+		expect(kindsOf(scene, path)).toEqual(["full", "edit"]);
+		expect(kindsOf(scene, other)).toEqual(["full"]);
+	});
+
+	test("are forgotten when the whole file is read again", async () => {
+		const { scene, path } = await sceneWithView();
+		for (const tool of ["edit", "write"]) call(scene, tool, { path: "a.txt" });
+		expect(kindsOf(scene, path)).toEqual(["full", "edit", "edit"]);
+		await scene.read("a.txt");
+		expect(kindsOf(scene, path)).toEqual(["full_fallback"]);
+	});
+
+	test("end with the branch they were made on", async () => {
+		const { scene, path } = await sceneWithView();
+		const leaf = scene.session.getLeafId() as string;
+		await scene.edit("a.txt", "three", "drei");
+		scene.session.branch(leaf);
+		expect(kindsOf(scene, path)).toEqual(["full"]);
+	});
+
+	test.each<[string, Partial<ToolResultMessage>]>([
+		["is missing", {}],
+		["is missing among other details", { details: { diff: "-three\n+drei" } }],
+		["is of another version", { details: { readcache: note({ v: 2 }) } }],
+		["is of a read", { details: { readcache: note({ mode: "full" }) } }],
+		["names no file", { details: { readcache: note({ pathKey: "" }) } }],
+		["has half a hash", { details: { readcache: note({ baseHash: "abc" }) } }],
+		["has no hash", { details: { readcache: note({ servedHash: "abc" }) } }],
+	])("whose note %s could have made anything of the file", async (_name, more) => {
+		const args = { path: "@a.txt", edits: [{ oldText: "three", newText: "drei" }] };
+		for (const tool of ["edit", "write"]) {
+			const { scene, path } = await sceneWithView();
+			call(scene, tool, args, more);
+			expect(eventsOf(scene, path)).toMatchObject([
+				{ kind: "view" },
+				{ kind: "edit", after: undefined },
+			]);
+			const range = { offset: 10, limit: 5 };
+			expect((await scene.read("a.txt", range)).meta?.mode).toBe("full_fallback");
+			expect((await scene.read("a.txt", range)).meta?.mode).toBe("unchanged_range");
+			expect((await scene.read("a.txt")).meta?.mode).toBe("full_fallback");
+			expect((await scene.read("a.txt")).meta?.mode).toBe("unchanged");
 		}
 	});
 
-	test("are nothing when they failed, or when the tool is another", async () => {
+	test("without a note could have been of every file that the path may name", async () => {
 		const scene = cachedSession();
-		const path = scene.write("a.txt", BEFORE);
-		await scene.read("a.txt");
-		call(scene, "edit", { path: "a.txt", ...edit("one", "1") }, true);
-		call(scene, "bash", { path: "a.txt", command: "rm a.txt" });
+		const path = scene.write("Shot 1\u202FPM.txt", BEFORE);
+		await scene.read("Shot 1 PM.txt");
+		call(scene, "edit", { path: "Shot 1 PM.txt" });
+		expect(kindsOf(scene, path)).toEqual(["full", "edit"]);
+	});
+
+	test("made through a name on the exclude list have no note, and count for the file behind it", async () => {
+		const { scene, path } = await sceneWithView();
+		symlinkSync(path, join(scene.cwd, ".env.link"));
+		await scene.edit(".env.link", "three", "drei");
+		expect(eventsOf(scene, path)).toMatchObject([{}, { kind: "edit", after: undefined }]);
+	});
+
+	test("that made the file one the cache does not speak about have no note", async () => {
+		const { scene, path } = await sceneWithView();
+		await scene.rewrite("a.txt", "\0");
+		expect(eventsOf(scene, path)).toMatchObject([{}, { kind: "edit", after: undefined }]);
+		scene.write("a.txt", BEFORE);
+		expect((await scene.read("a.txt")).meta?.mode).toBe("full_fallback");
+	});
+
+	test("of which nobody knows what was changed could have been of any file", async () => {
+		for (const path of [undefined, 7]) {
+			const scene = cachedSession();
+			const paths = ["a.txt", "b.txt"].map((name) => scene.write(name, BEFORE));
+			for (const name of paths) await scene.read(name);
+			call(scene, "edit", { path });
+			appendResult(scene.session, "a call that is gone", "done", { toolName: "write" });
+			for (const name of paths) expect(kindsOf(scene, name)).toEqual(["full", "edit", "edit"]);
+			expect(scene.cache.history.paths(scene.session)).toEqual(paths);
+		}
+	});
+
+	test("of which the call is gone are known by their note", async () => {
+		const scene = cachedSession();
+		const [one = "", other = ""] = ["a.txt", "b.txt"].map((name) => scene.write(name, BEFORE));
+		for (const name of [one, other]) await scene.read(name);
+		const details = { readcache: note({ pathKey: one }) };
+		appendResult(scene.session, "a call that is gone", "done", { toolName: "edit", details });
+		expect(eventsOf(scene, one).at(-1)).toMatchObject({ kind: "edit", after: hashBytes("after") });
+		expect(kindsOf(scene, other)).toEqual(["full"]);
+	});
+
+	test("are nothing when they failed, or when the tool is another", async () => {
+		const { scene, path } = await sceneWithView();
+		const details = { readcache: note({ pathKey: path }) };
+		call(scene, "edit", { path: "a.txt" }, { isError: true });
+		call(scene, "edit", { path: "a.txt" }, { isError: true, details });
+		call(scene, "write", {}, { isError: true });
+		call(scene, "bash", { path: "a.txt", command: "rm a.txt" }, { details });
 		expect(kindsOf(scene, path)).toEqual(["full"]);
 	});
+
+	test("of a path that can be no file are nothing", async () => {
+		const { scene, path } = await sceneWithView();
+		for (const odd of ["file://server/a.txt", "file://%zz", "a\0b"]) {
+			call(scene, "edit", { path: odd });
+		}
+		expect(kindsOf(scene, path)).toEqual(["full"]);
+	});
+
+	test("whose note stands on a read make it one that nobody follows", async () => {
+		const { scene, path } = await sceneWithView();
+		const details = { readcache: note({ pathKey: path }) };
+		call(scene, "read", { path: "a.txt" }, { details });
+		expect(kindsOf(scene, path)).toEqual(["untracked"]);
+	});
+
+	function note(more: Record<string, string | number>) {
+		const servedHash: string = hashBytes("after");
+		return { v: 1, mode: "own_edit", pathKey: "/a", servedHash, ...more };
+	}
 });
 
 describe("the hash that a result's text must have", () => {

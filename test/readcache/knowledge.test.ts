@@ -43,7 +43,7 @@ const unseen = (event: FileEvent, why = "not-sent"): FileEvent => ({
 	...(event as FileEvent & { kind: "view" }),
 	seen: { visible: false, why },
 });
-const edit = (after?: Hash): FileEvent => ({ kind: "edit", after });
+const edit = (after?: Hash, before?: Hash): FileEvent => ({ kind: "edit", before, after });
 const refresh = (start: number, end: number): FileEvent => ({
 	kind: "refresh",
 	scope: { start, end },
@@ -202,11 +202,20 @@ describe("the model's own edits", () => {
 	});
 
 	test("in a row leave the mark of the last, on lines viewed in between too", () => {
-		expect(edited(view(v1, [1, 10]), edit(v2), edit(v3))).toEqual([[1, 10, "v3"]]);
-		expect(edited(view(v1, [1, 10]), edit(v2), view(v2, [4, 6]), edit(v3))).toEqual([
+		expect(edited(view(v1, [1, 10]), edit(v2), edit(v3, v2))).toEqual([[1, 10, "v3"]]);
+		expect(edited(view(v1, [1, 10]), edit(v2), view(v2, [4, 6]), edit(v3, v2))).toEqual([
 			[1, 3, "v3"],
 			[4, 6, "v3"],
 			[7, 10, "v3"],
+		]);
+	});
+
+	test("of which one was gone before the next leave all unknown until the lines are seen again", () => {
+		expect(edited(view(v1, [1, 10]), edit(v2), edit(v3, v1))).toEqual([[1, 10, "unknown"]]);
+		expect(edited(view(v1, [1, 10]), edit(v2), edit(v3))).toEqual([[1, 10, "unknown"]]);
+		expect(edited(view(v1, [1, 10]), edit(v2), view(v1, [1, 5]), edit(v3, v1))).toEqual([
+			[1, 5, "v3"],
+			[6, 10, "unknown"],
 		]);
 	});
 
@@ -261,6 +270,7 @@ describe("laws", () => {
 		const total = lengthOf(hash);
 		return view(hash, [Math.min(start, total), Math.min(end, total)], total);
 	});
+	const noted = fc.option(version, { nil: undefined });
 	const events = fc.array(
 		fc.oneof(
 			{ weight: 5, arbitrary: shown },
@@ -274,7 +284,7 @@ describe("laws", () => {
 			},
 			{ weight: 1, arbitrary: shown.map((event) => unseen(event)) },
 			{ weight: 2, arbitrary: range.map(([start, end]) => refresh(start, end)) },
-			{ weight: 3, arbitrary: fc.option(version, { nil: undefined }).map(edit) },
+			{ weight: 3, arbitrary: fc.tuple(noted, noted).map((hashes) => edit(...hashes)) },
 			{ weight: 1, arbitrary: fc.constant<FileEvent>({ kind: "untracked" }) },
 		),
 		{ maxLength: 12 },
@@ -351,7 +361,8 @@ describe("laws", () => {
 			}
 			if (event.kind === "edit") {
 				for (const line of lines.values()) {
-					if (line.edited !== "unknown") line.edited = event.after ?? "unknown";
+					const stood = line.edited === undefined || line.edited === event.before;
+					line.edited = stood ? (event.after ?? "unknown") : "unknown";
 				}
 			}
 			if (event.kind !== "view") continue;

@@ -52,3 +52,33 @@ export async function runLaw({ seed, steps }: { seed: number; steps: number }): 
 	const reads = Object.values(answers).reduce((sum, count) => sum + count, 0);
 	return { seed, steps, reads, answers, seconds: (performance.now() - started) / 1000 };
 }
+
+/** Several runs as one; the seed is that of the first. */
+export function addUp(reports: readonly LawReport[]): LawReport {
+	const [first, ...rest] = reports;
+	if (!first) throw new Error("no run to report on");
+	return rest.reduce((sum, next) => {
+		const kinds = Object.keys(sum.answers) as AnswerKind[];
+		const added = kinds.map((kind) => [kind, sum.answers[kind] + next.answers[kind]]);
+		return {
+			seed: sum.seed,
+			steps: sum.steps + next.steps,
+			reads: sum.reads + next.reads,
+			answers: Object.fromEntries(added) as LawReport["answers"],
+			seconds: sum.seconds + next.seconds,
+		};
+	}, first);
+}
+
+/** Which part of the reads was answered with a full marker, with a marker for a range, and with a diff. */
+export function sharesOf({ reads, answers }: LawReport) {
+	const ranges =
+		answers["unchanged range"] +
+		answers["unchanged range, changed elsewhere"] +
+		answers["unchanged range, cut"];
+	return {
+		unchanged: answers.unchanged / reads,
+		range: ranges / reads,
+		diff: answers.diff / reads,
+	};
+}

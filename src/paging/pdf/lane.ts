@@ -68,6 +68,8 @@ export class Lane {
 	#call: Call | undefined;
 	/** Bytes of the call's document that were sent. */
 	#sent = 0;
+	/** Whether the call's document has to go when the call is over. */
+	#isLast = false;
 	#isReady = false;
 	#isDead = false;
 
@@ -121,7 +123,8 @@ export class Lane {
 
 	/** Frees what the worker holds of a document. */
 	forget(id: number): void {
-		if (this.#documents.delete(id)) this.#post({ kind: "forget", document: id });
+		if (this.#call?.source.id === id) this.#isLast = true;
+		else if (this.#documents.delete(id)) this.#post({ kind: "forget", document: id });
 	}
 
 	async end(error: Error): Promise<void> {
@@ -184,7 +187,9 @@ export class Lane {
 		const call = this.#call;
 		if (!call || reply.call !== call.id) return;
 		if (reply.kind === "stored") {
-			if (this.#sent < call.source.bytes.length) this.#send(call);
+			if (this.#sent === call.source.bytes.length) return;
+			if (call.isSettled) this.#rest({ isLast: true });
+			else this.#send(call);
 			return;
 		}
 		if (reply.kind === "broken") {
@@ -202,10 +207,13 @@ export class Lane {
 		this.#rest();
 	}
 
-	#rest(): void {
+	#rest({ isLast = this.#isLast } = {}): void {
 		clearTimeout(this.#timer);
 		this.served++;
+		const { id } = (this.#call as Call).source;
 		this.#call = undefined;
+		this.#isLast = false;
+		if (isLast) this.forget(id);
 		this.#worker.unref();
 		this.#timer = this.#endAfter(this.#limits.idleMs, () => new Error("idle")).unref();
 		this.#events.onFree();

@@ -85,8 +85,13 @@ export function createPdfEngine(options: PdfEngineOptions = {}): PdfEngine {
 		open: async (bytes, signal) => {
 			checkHeader(bytes);
 			const source = { id: ++documents, bytes };
-			const opened = await workers.run(source, { first: 1, count: 0, maxChars: 0 }, signal);
-			return createDocument(workers, size, source, opened);
+			try {
+				const opened = await workers.run(source, { first: 1, count: 0, maxChars: 0 }, signal);
+				return createDocument(workers, size, source, opened);
+			} catch (error) {
+				workers.forget(source);
+				throw error;
+			}
 		},
 		stats: () => {
 			const { started, workers: states } = workers.state();

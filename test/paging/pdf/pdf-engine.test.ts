@@ -456,6 +456,22 @@ describe("large documents", () => {
 		expect(engine.stats()).toMatchObject({ started: 1, openDocuments: 8 });
 	});
 
+	test("a document that is not wanted any more while it is sent is not kept", async () => {
+		const engine = engineOf({ workers: 1 });
+		const small = await engine.open(makePdf({ pages: textPages(2) }));
+		const pdf = withGap(makePdf({ pages: textPages(1) }), Buffer.alloc(10 << 20, 0x20));
+		const controller = new AbortController();
+		const opening = engine.open(pdf, controller.signal);
+		controller.abort();
+		await expect(opening).rejects.toMatchObject({ code: "aborted" });
+		const closing = await engine.open(pdf);
+		const reading = closing.pages(1, 1, ALL);
+		closing.close();
+		expect(await reading).toHaveLength(1);
+		expect(await textsOf(small)).toHaveLength(2);
+		expect(engine.stats()).toMatchObject({ started: 1, openDocuments: 1 });
+	});
+
 	test("documents give way to each other before the memory is full", async () => {
 		const engine = engineOf({ workers: 1, maxMemoryMb: 64 });
 		const pdf = withGap(makePdf({ pages: textPages(1) }), Buffer.alloc(12 << 20, 0x20));

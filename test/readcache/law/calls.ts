@@ -11,8 +11,16 @@ export interface Call {
 /** Makes up a call; with a path, a read of that. */
 export type Caller = (path?: string) => Call;
 
-/** Makes up the calls of a model that works on the files of a world. `ranges`: the share of reads that ask for some. */
-export function createCaller(world: World, random: Random, ranges: number): Caller {
+/** How a model behaves, as shares from 0 to 1. */
+export interface Habits {
+	/** Reads that ask for some lines only. */
+	ranges: number;
+	/** Calls whose id was used before: providers number them as they like. */
+	sameIds: number;
+}
+
+/** Makes up the calls of a model that works on the files of a world. */
+export function createCaller(world: World, random: Random, { ranges, sameIds }: Habits): Caller {
 	const ids: string[] = [];
 	// The same lines are asked for again and again: only then can they have been seen before.
 	const habits = Array.from({ length: 3 }, (): [number, number] => [
@@ -22,9 +30,13 @@ export function createCaller(world: World, random: Random, ranges: number): Call
 	return someCall;
 
 	function someCall(wanted?: string): Call {
-		const id = ids.length > 0 && random.chance(0.02) ? random.pick(ids) : `call-${ids.length + 1}`;
+		const id =
+			ids.length > 0 && random.chance(sameIds)
+				? random.pick(ids.slice(-8))
+				: `call-${ids.length + 1}`;
 		ids.push(id);
-		if (wanted !== undefined) return { id, name: "read", args: someRange(wanted) };
+		if (wanted !== undefined)
+			return { id, name: "read", args: someRange(wanted, Math.max(ranges, 0.6)) };
 		const path = world.path();
 		const name = random.weighted([
 			[80, "read"],
@@ -44,8 +56,8 @@ export function createCaller(world: World, random: Random, ranges: number): Call
 		}
 	}
 
-	function someRange(path: string): Record<string, unknown> {
-		if (!random.chance(ranges)) return { path };
+	function someRange(path: string, share = ranges): Record<string, unknown> {
+		if (!random.chance(share)) return { path };
 		const [start, limit] = someLines(path);
 		return random.weighted<Record<string, unknown>>([
 			[4, { path, offset: start, limit }],

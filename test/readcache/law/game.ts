@@ -58,6 +58,16 @@ interface Done {
 	deed?: Deed | undefined;
 }
 
+/** What lives as long as pi's process does. */
+interface Life {
+	ledger: Ledger;
+	cache: ReadCache;
+	meddler: Meddler;
+	isObserved: boolean;
+	/** What files were before the edits that are under way, by call. */
+	beforeEdits: Map<string, string>;
+}
+
 /** Sets up the files and an empty session. */
 export function createGame({ root, number, random, answers }: GameOptions): Game {
 	// Some sessions are calm, so that knowledge can grow old; some have an extension that cannot leave well alone.
@@ -73,7 +83,10 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 	const settings: Config["readcache"] = { ...defaults(root), storeDir };
 	const limits = { maxLines: sdk.DEFAULT_MAX_LINES, maxBytes: sdk.DEFAULT_MAX_BYTES };
 	const tools = createTools(cwd);
-	const someCall = createCaller(world, random, random.pick([0.1, 0.45, 0.85]));
+	const someCall = createCaller(world, random, {
+		ranges: random.pick([0.1, 0.45, 0.85]),
+		sameIds: random.pick([0, 0, 0.02, 0.4]),
+	});
 	const isSaved = random.chance(0.15);
 
 	const deeds = new Map<string, Deed>();
@@ -102,7 +115,7 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 			]);
 			await act();
 		},
-		trace: () => events.slice(-(Number(process.env.LAW_TRACE) || 60)),
+		trace: () => events.slice(-60),
 		async end() {
 			await life.cache.settle();
 			rmSync(storeDir, { recursive: true, force: true });
@@ -110,32 +123,33 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 		},
 	};
 
-	/** What lives as long as pi's process does. */
-	function newLife(): { ledger: Ledger; cache: ReadCache; meddler: Meddler; isObserved: boolean } {
+	function newLife(): Life {
 		const ledger = createLedger({ returnedHash });
 		const store = createReadCacheStore(settings, cwd);
 		const cache = createReadCache({ settings, cwd, ledger, store, limits });
 		// Callers who use the tool without pi's loop never show us a request.
-		const isObserved = random.chance(0.92);
-		return { ledger, cache, meddler: createMeddler(random, zeal), isObserved };
+		const isObserved = random.chance(0.8);
+		const meddler = createMeddler(random, zeal);
+		return { ledger, cache, meddler, isObserved, beforeEdits: new Map() };
 	}
 
 	function note(event: string): void {
 		events.push(event);
-		if (events.length > 2000) events.splice(0, 100);
+		if (events.length > 200) events.splice(0, 100);
 	}
 
 	// --- one turn of the model ---
 
 	async function turn(path?: string): Promise<void> {
 		if (random.chance(0.3)) manager.appendMessage({ role: "user", content: "go on", timestamp: 0 });
-		const request = sendRequest();
+		const sent = sendRequest();
 		const calls = Array.from({ length: random.pick([1, 1, 1, 2, 2, 3, 4]) }, () => someCall(path));
 		if (calls.length > 1 && random.chance(0.01)) (calls[1] as Call).id = (calls[0] as Call).id;
 		const blocks = calls.map(({ id, name, args }) => fauxToolCall(name, args as never, { id }));
 		const callEntryId = manager.appendMessage(
 			fauxAssistantMessage(blocks, { stopReason: "toolUse", timestamp: 0 }),
 		);
+		const request = () => (sent && !calls.some(isChange) ? sent : withOwnDoings(sent));
 		const run = (call: Call) => execute(call, callEntryId, request);
 		const way = random.weighted([
 			[3, "at once"],
@@ -144,12 +158,14 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 		] as const);
 		if (way === "one by one") {
 			for (const call of calls) {
+				await prepare(call);
 				store(await run(call));
 				if (random.chance(0.1)) disturb();
 			}
 		} else if (way === "at once" && calls.every(({ name }) => name === "read")) {
 			for (const done of await Promise.all(calls.map(run))) store(done);
 		} else {
+			for (const call of calls) await prepare(call);
 			const finished = new Map<Call, Done>();
 			for (const call of way === "at once" ? calls : shuffled(calls)) {
 				finished.set(call, await run(call));
@@ -160,16 +176,29 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 		if (random.chance(0.04)) await refresh();
 	}
 
-	/** The request as pi builds it and as other extensions leave it. */
-	function sendRequest(): () => Slot[] {
-		if (!life.isObserved) return project;
+	/** Sends the request as pi builds it and as other extensions leave it; `undefined` where nobody observes it. */
+	function sendRequest(): Slot[] | undefined {
+		if (!life.isObserved) return undefined;
 		const { sent, did } = life.meddler.send(project());
 		for (const what of did) note(`  in the request: ${what}`);
-		life.ledger.observe(
-			manager,
-			sent.flatMap(({ message }) => (message ? [message] : [])),
-		);
-		return () => sent;
+		const messages = sent.flatMap(({ message }) => (message ? [message] : []));
+		life.ledger.observe(manager, messages);
+		life.beforeEdits.clear();
+		return sent;
+	}
+
+	/** What the model has before it, and what it has done since in the same message. */
+	function withOwnDoings(sent: Slot[] | undefined): Slot[] {
+		if (!sent) return project();
+		const known = new Set(sent.map(({ entryId }) => entryId));
+		const since = project().filter(({ entryId }) => !known.has(entryId));
+		return [
+			...sent,
+			...since.filter(
+				({ entryId, message }) =>
+					message?.role === "assistant" || deeds.get(entryId)?.kind === "edit",
+			),
+		];
 	}
 
 	function project(): Slot[] {
@@ -242,9 +271,17 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 		};
 	}
 
+	/** As the extension does when pi tells it of a call. */
+	async function prepare(call: Call): Promise<void> {
+		if (!isChange(call)) return;
+		const before = await noteOwnEdit(call.args, cwd, settings);
+		if (before) life.beforeEdits.set(call.id, before.servedHash);
+	}
+
 	async function change(call: Call, callEntryId: string): Promise<Done> {
 		const path = call.args.path as string;
-		const { file, isLinked } = world.look(path);
+		const { file, isLinked, bytes } = world.look(path);
+		const before = bytes?.toString("utf8") ?? "";
 		const result = await tools[call.name as "edit" | "write"](call.args);
 		note(`${call.id} ${call.name} ${path}${"error" in result ? " failed" : ""}`);
 		if ("error" in result) return { call, result: failed(result.error) };
@@ -252,10 +289,13 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 			call.name === "write"
 				? { content: call.args.content as string }
 				: (call.args.edits as { oldText: string; newText: string }[]);
-		const deed: Deed = { kind: "edit", file, isLinked, at: ++clock, callEntryId, change };
+		const deed: Deed = { kind: "edit", file, isLinked, at: ++clock, callEntryId, before, change };
 		// As the extension does when pi tells it of the result.
 		const own = await noteOwnEdit(call.args, cwd, settings);
-		const details = own ? { ...result.details, readcache: own } : result.details;
+		const baseHash = life.beforeEdits.get(call.id);
+		life.beforeEdits.delete(call.id);
+		const readcache = own && { ...own, ...(baseHash && { baseHash }) };
+		const details = readcache ? { ...result.details, readcache } : result.details;
 		return { call, result: { ...result, details, isError: false }, deed };
 	}
 
@@ -414,6 +454,10 @@ function asStored(deed: Deed, content: Result["content"]): Deed {
 	const text = content[0]?.text ?? "";
 	const isOther = text !== "" && !text.startsWith("[readcache: unchanged");
 	return deed.kind === "marker" && isOther ? { kind: "opaque", file: deed.file } : deed;
+}
+
+function isChange({ name }: Call): boolean {
+	return name === "edit" || name === "write";
 }
 
 /** As pi makes it of what a tool throws. */

@@ -40,6 +40,8 @@ export type Deed =
 			isLinked: boolean;
 			at: number;
 			callEntryId: string;
+			/** The file right before it. */
+			before: string;
 			/** `unknown`: nobody can say any more that it was made to this file. */
 			change: { oldText: string; newText: string }[] | { content: string } | "unknown";
 	  }
@@ -117,9 +119,11 @@ export function judge(asked: Asked, request: readonly Slot[], deeds: Map<string,
 function viewOf(file: string, request: readonly Slot[], deeds: Map<string, Deed>): View {
 	const view = createView();
 	const present = new Set(request.filter(({ message }) => message).map(({ entryId }) => entryId));
-	const believes = !request.some(({ entryId }) => {
+	const believes = !request.some(({ entryId, message }) => {
 		const deed = deeds.get(entryId);
-		return deed?.kind === "edit" && deed.file === file && deed.change === "unknown";
+		const isEdit = deed?.kind === "edit" && deed.file === file && present.has(deed.callEntryId);
+		// Without its result a model cannot know whether its call was done.
+		return isEdit && (!message || deed.change === "unknown");
 	});
 	let shownAt = 0;
 	for (const slot of request) {
@@ -136,11 +140,9 @@ function viewOf(file: string, request: readonly Slot[], deeds: Map<string, Deed>
 				break;
 			case "edit":
 				// A model that is told of a failure, or no longer sees its call, believes nothing new.
-				if (!message || message.isError || !present.has(deed.callEntryId)) break;
+				if (!believes || message?.isError || !present.has(deed.callEntryId)) break;
 				if (deed.at < shownAt) break; // it is in the text before it already
-				if (!believes || deed.change === "unknown") break;
-				if ("content" in deed.change) view.write(deed.change.content);
-				else for (const { oldText, newText } of deed.change) view.edit(oldText, newText);
+				applyEdit(view, deed);
 				break;
 			default:
 				shownAt = Math.max(shownAt, deed.at);
@@ -150,6 +152,17 @@ function viewOf(file: string, request: readonly Slot[], deeds: Map<string, Deed>
 		}
 	}
 	return view;
+}
+
+function applyEdit(view: View, { change, before }: Deed & { kind: "edit" }): void {
+	if (change === "unknown") return;
+	if ("content" in change) {
+		view.write(change.content);
+		return;
+	}
+	// Somebody else had been at it: where the model then takes its edit to be, nobody can say.
+	if (!view.isBelieved(before)) view.doubtEdits();
+	for (const { oldText, newText } of change) view.edit(oldText, newText);
 }
 
 function isIntact({ message }: Slot, deed: Deed & { kind: "literal" | "diff" }): boolean {
@@ -178,7 +191,7 @@ export function describe(
 		if (!deed || deed.kind === "nothing" || deed.file !== file) return [];
 		const name = `${slot.entryId} ${deed.kind}`;
 		if (deed.kind === "refresh") return [`${name} ${JSON.stringify(deed.range ?? "all")}`];
-		if (deed.kind === "edit") return [`${name} ${JSON.stringify(deed.change).slice(0, 200)}`];
+		if (deed.kind === "edit") return [`${name} ${JSON.stringify(deed.change).slice(0, 300)}`];
 		if (deed.kind !== "literal" && deed.kind !== "diff") return [name];
 		const state = isIntact(slot, deed) ? "intact" : slot.message ? "altered" : "missing";
 		if (deed.kind === "diff") return [`${name}, ${state}`];

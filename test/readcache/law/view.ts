@@ -17,6 +17,10 @@ export interface View {
 	/** The reader itself replaced text of the file, or wrote all of it. */
 	edit(oldText: string, newText: string): void;
 	write(content: string): void;
+	/** Whether the file is as the reader takes it to be, as far as it knows it. */
+	isBelieved(text: string): boolean;
+	/** What the reader takes the file to be after its own edits cannot be said: only what it was shown counts. */
+	doubtEdits(): void;
 	/** The whole file as known; `undefined` when a line is missing. */
 	whole(): string | undefined;
 	/** How many diffs lie between literal text and what is known, at most. */
@@ -72,10 +76,23 @@ export function createView(): View {
 			}
 		},
 		edit(oldText, newText) {
-			beliefs = replaced(beliefs ?? Array.from(lines), oldText, newText);
+			const after = replaced(beliefs ?? Array.from(lines), oldText, newText);
+			if (after) beliefs = after;
+			else view.doubtEdits();
 		},
 		write(content) {
 			beliefs = content.split("\n");
+		},
+		isBelieved(text) {
+			const believed = beliefs ?? lines;
+			const current = text.split("\n");
+			return (
+				believed.length === current.length &&
+				current.every((line, at) => believed[at] === undefined || believed[at] === line)
+			);
+		},
+		doubtEdits() {
+			beliefs = new Array<Line>(lines.length).fill(undefined);
 		},
 		whole() {
 			if (lines.length === 0 || lines.includes(undefined)) return undefined;
@@ -101,11 +118,11 @@ export function createView(): View {
 /** No text of a file holds this, so it never matches. */
 const UNKNOWN = "\u0000unknown\u0000";
 
-/** Replaces a text that stands in one place only; elsewhere nobody can say what the reader believes. */
-function replaced(lines: Line[], oldText: string, newText: string): Line[] {
+/** Replaces a text that stands in one place; of others, lines that were never shown may hold more. */
+function replaced(lines: Line[], oldText: string, newText: string): Line[] | undefined {
 	const joined = lines.map((line) => line ?? UNKNOWN).join("\n");
 	const at = joined.indexOf(oldText);
-	if (at === -1 || oldText === "" || joined.indexOf(oldText, at + 1) !== -1) return lines;
+	if (at === -1 || oldText === "" || joined.indexOf(oldText, at + 1) !== -1) return undefined;
 	const after = joined.slice(0, at) + newText + joined.slice(at + oldText.length);
 	return after.split("\n").map((line) => (line.includes(UNKNOWN) ? undefined : line));
 }

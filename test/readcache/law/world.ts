@@ -54,9 +54,9 @@ export function createWorld(cwd: string, random: Random, { focus, changes }: Man
 	for (const folder of ["sub", "other"]) mkdirSync(join(cwd, folder), { recursive: true });
 	const versions = new Map<string, Buffer[]>();
 	// A few files get most of the attention: only what is read again can be answered from the cache.
-	const favourite = random.pick(SMALL);
-	const second = random.pick(SMALL);
 	const hasLarge = random.chance(0.25);
+	const favourite = random.pick(hasLarge && random.chance(0.3) ? LARGE : SMALL);
+	const second = random.pick(SMALL);
 	for (const name of SMALL) write(name, smallText(random));
 	write(ODD, smallText(random));
 	if (hasLarge) {
@@ -111,10 +111,11 @@ export function createWorld(cwd: string, random: Random, { focus, changes }: Man
 	function detour() {
 		const path = someFile();
 		const { bytes } = look(cwd, path);
-		return { path, did: change(path), back: () => bytes && write(path, bytes) };
+		return { path, did: change(path, true), back: () => bytes && write(path, bytes) };
 	}
 
-	function change(name: string): string {
+	/** What is cut off for a while was seen before and is back later: the best trap there is. */
+	function change(name: string, forAWhile = false): string {
 		const { bytes } = look(cwd, name);
 		if (bytes) remember(name, bytes); // the model may have written it
 		const known = versions.get(name) as Buffer[];
@@ -126,7 +127,7 @@ export function createWorld(cwd: string, random: Random, { focus, changes }: Man
 			[3, "deleteLines"],
 			[3, "append"],
 			[(bytes ? 9 : 30) * back, "revert"],
-			[1.5 * back, "truncate"],
+			[(forAWhile ? 6 : 1.5) * back, "truncate"],
 			[0.7, "binary"],
 			[0.7, "remove"],
 			[0.2, "folder"],
