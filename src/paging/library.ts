@@ -7,6 +7,7 @@ import { kindOf } from "./fetch/content-kind.ts";
 import type { Validators } from "./fetch/exchange.ts";
 import { createSafeFetch } from "./fetch/safe-fetch.ts";
 import { createPdfEngine } from "./pdf/pdf-engine.ts";
+import { createPdfPages } from "./pdf-pages.ts";
 import { type Resource, sizeOf, textResource } from "./resource.ts";
 import { createResourceCache, type Loader } from "./resource-cache.ts";
 import { locateFile, readLocated } from "./sources/file.ts";
@@ -153,6 +154,7 @@ export function createLibrary(options: LibraryOptions): Library {
 			return {
 				kind,
 				document,
+				pages: createPdfPages(document),
 				bytes: bytes.length,
 				content: digest(bytes),
 				title: document.title,

@@ -1,6 +1,7 @@
 import { createChunker, minChunkChars } from "./chunk.ts";
 import { PagingError } from "./errors.ts";
-import type { PdfDocument, PdfPage } from "./pdf/pdf-engine.ts";
+import type { PdfPage } from "./pdf/pdf-engine.ts";
+import type { PdfPages } from "./pdf-pages.ts";
 
 /** Where to read in a PDF, and how much. */
 export interface PdfChunkRequest {
@@ -27,20 +28,20 @@ export interface PdfChunk {
  * without text behind them, so that no continuation leads to nothing.
  */
 export async function readPdfChunk(
-	document: Pick<PdfDocument, "totalPages" | "pages">,
+	pages: PdfPages,
 	request: PdfChunkRequest,
 	signal?: AbortSignal,
 ): Promise<PdfChunk> {
-	const last = Math.min(request.lastPage ?? document.totalPages, document.totalPages);
-	checkPages(request, last, document.totalPages);
-	const pages = createPageSource(document, last, request.size, signal);
+	const { totalPages } = pages;
+	const last = Math.min(request.lastPage ?? totalPages, totalPages);
+	checkPages(request, last, totalPages);
 	const notices = new Map<string, number[]>();
 	let { page, char } = request;
 	let content = "";
 	let pageEnd = page;
 
 	for (; page <= last; page++, char = 0) {
-		const found = await pages.get(page);
+		const found = await pages.get(page, request.size, signal);
 		const text = streamOf(found);
 		if (char > 0 && char >= text.length) throw noSuchPlace();
 		if (content !== "" && content.length + text.length - char > request.size) break;
@@ -50,7 +51,7 @@ export async function readPdfChunk(
 		if (end < text.length) return finish({ page, char: end });
 	}
 	for (; page <= last; page++) {
-		const found = await pages.get(page);
+		const found = await pages.get(page, request.size, signal);
 		if (streamOf(found) !== "") break;
 		note(found);
 	}
@@ -80,31 +81,6 @@ function cut(text: string, start: number, size: number): number {
 	const end = chunker.end(start, size);
 	const isRestBlank = text.slice(end).trim() === "";
 	return isRestBlank ? chunker.end(start, Math.max(minChunkChars, size >> 1)) : end;
-}
-
-/** Pages are asked for in small batches: a message to the worker costs more than a page. */
-const BATCH = 16;
-
-function createPageSource(
-	document: Pick<PdfDocument, "pages">,
-	last: number,
-	maxChars: number,
-	signal: AbortSignal | undefined,
-) {
-	const ready = new Map<number, PdfPage>();
-	return {
-		async get(page: number): Promise<PdfPage> {
-			if (!ready.has(page)) {
-				ready.clear();
-				const count = Math.min(BATCH, last - page + 1);
-				for (const found of await document.pages(page, count, { maxChars }, signal))
-					ready.set(found.number, found);
-			}
-			const found = ready.get(page);
-			if (!found) throw new Error(`page ${page} did not come`);
-			return found;
-		},
-	};
 }
 
 function streamOf({ text }: PdfPage): string {

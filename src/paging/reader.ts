@@ -162,18 +162,18 @@ function textChunk({ text, chunker }: TextResource, position: Position, size: nu
 }
 
 async function pdfChunk(
-	{ document }: PdfResource,
+	{ pages }: PdfResource,
 	position: Position,
 	size: number,
 	lastPage: number | undefined,
 	signal: AbortSignal | undefined,
 ): Promise<Chunk> {
 	if (position.kind !== "pdf") throw new TypeError("a PDF is read from a page");
-	const chunk = await readPdfChunk(document, { ...position, size, lastPage }, signal);
+	const chunk = await readPdfChunk(pages, { ...position, size, lastPage }, signal);
 	const { content, next, pageStart, pageEnd, warning } = chunk;
 	return {
 		content,
-		page_info: { page_start: pageStart, page_end: pageEnd, total_pages: document.totalPages },
+		page_info: { page_start: pageStart, page_end: pageEnd, total_pages: pages.totalPages },
 		...(warning !== undefined && { warning }),
 		...(next && { next: { kind: "pdf" as const, ...next } }),
 	};

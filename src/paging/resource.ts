@@ -1,6 +1,7 @@
 import { type Chunker, createChunker } from "./chunk.ts";
 import { type Digest, digest } from "./cursor.ts";
 import type { PdfDocument } from "./pdf/pdf-engine.ts";
+import type { PdfPages } from "./pdf-pages.ts";
 
 /** A resource that was loaded and made readable. */
 export type Resource = TextResource | PdfResource;
@@ -29,6 +30,7 @@ export interface TextResource extends Shared {
 export interface PdfResource extends Shared {
 	kind: "pdf";
 	document: PdfDocument;
+	pages: PdfPages;
 	bytes: number;
 }
 
