@@ -70,7 +70,7 @@ async function fill(session: ReadSession): Promise<void> {
 		const answer = await session.read(call);
 		session.record(call, answer);
 		await session.stored(answer);
-		await session.recordOther("bash", { command: `step ${step}` }, "some output\n".repeat(20));
+		await session.runOther("bash", { command: `step ${step}` }, "some output\n".repeat(20));
 	}
 	for (let i = 0; i < fileCount; i++) {
 		const call = session.ask({ path: `src/file-${i}.ts` }, { observe: false });

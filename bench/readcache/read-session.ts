@@ -42,8 +42,8 @@ export interface ReadSession {
 	plainRead(args: ReadArgs): Promise<ReadAnswer>;
 	/** The result enters the session. */
 	record(call: PendingRead, answer: ReadAnswer): string;
-	/** Another tool's call and result enter the session. */
-	recordOther(toolName: string, args: object, text: string): Promise<string>;
+	/** Another tool's call and result enter the session; `effect` is what the tool does. */
+	runOther(toolName: string, args: object, text: string, effect?: () => void): Promise<string>;
 	/** Waits until the file version behind an answer is in the store. */
 	stored(answer: ReadAnswer): Promise<void>;
 	/** `ask`, `read`, `record` and `stored` in one. */
@@ -101,7 +101,10 @@ export async function openReadSession(): Promise<ReadSession> {
 			writeFileSync(file, content);
 		},
 		ask(args, { observe = true } = {}) {
-			if (observe) void emit("context_with_system", { messages: copiesOf(session.manager) });
+			if (observe) {
+				void emit("context_with_system", { messages: copiesOf(session.manager) });
+				void emit("message_start", { message: { role: "assistant" } });
+			}
 			const call = { id: `call-${++calls}`, args };
 			appendCall(call.id, "read", args);
 			return call;
@@ -113,12 +116,15 @@ export async function openReadSession(): Promise<ReadSession> {
 			return (await pis.execute("plain", args, undefined, undefined, ctx)) as ReadAnswer;
 		},
 		record: ({ id }, answer) => appendResult(id, "read", answer),
-		async recordOther(toolName, input, text) {
+		async runOther(toolName, input, text, effect) {
 			const id = `call-${++calls}`;
 			appendCall(id, toolName, input);
+			const call = { toolName, toolCallId: id, input };
+			await emit("tool_call", call);
+			effect?.();
 			const answer: ReadAnswer = { content: [{ type: "text", text }] };
-			const event = { toolName, toolCallId: id, input, isError: false, ...answer };
-			return appendResult(id, toolName, { ...answer, ...(await emit("tool_result", event)) });
+			const changed = await emit("tool_result", { ...call, ...answer, isError: false });
+			return appendResult(id, toolName, { ...answer, ...changed });
 		},
 		async stored({ details }) {
 			const meta = details?.readcache;

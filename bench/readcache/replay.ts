@@ -103,15 +103,15 @@ async function replay(random: Random): Promise<Counts> {
 
 	for (const action of actionsOf(project, random)) {
 		if (action.kind === "edit") {
-			session.write(action.path, action.text);
-			const done = `Successfully edited ${action.path}.`;
-			const id = await session.recordOther("edit", action.args, done);
-			context.add(id, JSON.stringify(action.args).length);
+			const { path, text, args } = action;
+			const save = () => session.write(path, text);
+			const id = await session.runOther("edit", args, `Successfully edited ${path}.`, save);
+			context.add(id, JSON.stringify(args).length);
 		} else if (action.kind === "outside") {
 			session.write(action.path, action.text);
 		} else if (action.kind === "other") {
 			const output = "some output of a command\n".repeat(action.lines);
-			const id = await session.recordOther("bash", { command: "npm test" }, output);
+			const id = await session.runOther("bash", { command: "npm test" }, output);
 			context.add(id, output.length);
 		} else {
 			const plain = textIn(await session.plainRead(action.args));
