@@ -3,9 +3,17 @@
  * without us. Run with `npm run bench -- startup`; writes `bench/results/startup.json`.
  */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import {
+	copyFileSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	realpathSync,
+	rmSync,
+	symlinkSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PiProcess } from "../test/support/pi-process.ts";
 import { type Line, median, printLines, rounded, saveLines } from "./support.ts";
@@ -74,10 +82,16 @@ async function startMs({ extension, env }: (typeof setups)[string]): Promise<num
 	return ms;
 }
 
-/** The package as pi installs it: compiled, under node_modules, without the source and without its peers. */
+/** The package as pi installs it: compiled, under node_modules, with its dependencies but not its peers. */
 function buildPackage(): string {
-	const target = join(folder, "node_modules", "pi-strata");
+	const modules = join(folder, "node_modules");
+	const target = join(modules, "pi-strata");
 	mkdirSync(target, { recursive: true });
+	const manifest = JSON.parse(readFileSync(join(project, "package.json"), "utf8"));
+	for (const name of Object.keys(manifest.dependencies ?? {})) {
+		mkdirSync(dirname(join(modules, name)), { recursive: true });
+		symlinkSync(join(project, "node_modules", name), join(modules, name), "junction");
+	}
 	const tsc = join(project, "node_modules", "typescript", "bin", "tsc");
 	const options = ["-p", "tsconfig.build.json", "--outDir", join(target, "dist")];
 	execFileSync(process.execPath, [tsc, ...options], { cwd: project, stdio: "inherit" });

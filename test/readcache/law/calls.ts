@@ -8,8 +8,14 @@ export interface Call {
 	args: Record<string, unknown>;
 }
 
-/** Makes up a call; with a path, a read of that. */
-export type Caller = (path?: string) => Call;
+/** What a call must be about, and whether it must be a read or an edit. */
+export interface Topic {
+	path: string;
+	name: "read" | "edit";
+}
+
+/** Makes up a call, about anything or about a given topic. */
+export type Caller = (topic?: Topic) => Call;
 
 /** How a model behaves, as shares from 0 to 1. */
 export interface Habits {
@@ -29,24 +35,17 @@ export function createCaller(world: World, random: Random, { ranges, sameIds }: 
 	]);
 	return someCall;
 
-	function someCall(wanted?: string): Call {
+	function someCall(topic?: Topic): Call {
 		const id =
 			ids.length > 0 && random.chance(sameIds)
 				? random.pick(ids.slice(-8))
 				: `call-${ids.length + 1}`;
 		ids.push(id);
-		if (wanted !== undefined)
-			return { id, name: "read", args: someRange(wanted, Math.max(ranges, 0.6)) };
-		const path = world.path();
-		const name = random.weighted([
-			[80, "read"],
-			[9, "edit"],
-			[3, "write"],
-			[4, "bash"],
-		] as const);
+		const path = topic?.path ?? world.path();
+		const name = topic?.name ?? someTool();
 		switch (name) {
 			case "read":
-				return { id, name, args: someRange(path) };
+				return { id, name, args: someRange(path, topic ? Math.max(ranges, 0.6) : ranges) };
 			case "edit":
 				return { id, name, args: { path, edits: someEdits(path) } };
 			case "write":
@@ -56,7 +55,16 @@ export function createCaller(world: World, random: Random, { ranges, sameIds }: 
 		}
 	}
 
-	function someRange(path: string, share = ranges): Record<string, unknown> {
+	function someTool(): Call["name"] {
+		return random.weighted<Call["name"]>([
+			[80, "read"],
+			[9, "edit"],
+			[3, "write"],
+			[4, "bash"],
+		]);
+	}
+
+	function someRange(path: string, share: number): Record<string, unknown> {
 		if (!random.chance(share)) return { path };
 		const [start, limit] = someLines(path);
 		return random.weighted<Record<string, unknown>>([

@@ -19,7 +19,7 @@ import {
 	returnedHash,
 } from "../../../src/readcache/index.ts";
 import { sdk } from "../../support/pi-sdk.ts";
-import { type Call, createCaller } from "./calls.ts";
+import { type Call, createCaller, type Topic } from "./calls.ts";
 import { createMeddler, type Meddler, meddleWithResult, type Result } from "./meddlers.ts";
 import {
 	type AnswerKind,
@@ -83,10 +83,9 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 	const settings: Config["readcache"] = { ...defaults(root), storeDir };
 	const limits = { maxLines: sdk.DEFAULT_MAX_LINES, maxBytes: sdk.DEFAULT_MAX_BYTES };
 	const tools = createTools(cwd);
-	const someCall = createCaller(world, random, {
-		ranges: random.pick([0.1, 0.45, 0.85]),
-		sameIds: random.pick([0, 0, 0.02, 0.4]),
-	});
+	const sameIds = random.pick([0, 0, 0.02, 0.4]);
+	const ranges = random.pick([0.1, 0.45, 0.85]);
+	const someCall = createCaller(world, random, { ranges, sameIds });
 	const isSaved = random.chance(0.15);
 
 	const deeds = new Map<string, Deed>();
@@ -105,6 +104,7 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 				[50, () => turn()],
 				[26, disturb],
 				[5, detour],
+				[2, quarrel],
 				[2, compact],
 				[4, jump],
 				[4, editContext],
@@ -140,11 +140,12 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 
 	// --- one turn of the model ---
 
-	async function turn(path?: string): Promise<void> {
+	async function turn(topic?: Topic): Promise<void> {
 		if (random.chance(0.3)) manager.appendMessage({ role: "user", content: "go on", timestamp: 0 });
 		const sent = sendRequest();
-		const calls = Array.from({ length: random.pick([1, 1, 1, 2, 2, 3, 4]) }, () => someCall(path));
-		if (calls.length > 1 && random.chance(0.01)) (calls[1] as Call).id = (calls[0] as Call).id;
+		const calls = Array.from({ length: random.pick([1, 1, 1, 2, 2, 3, 4]) }, () => someCall(topic));
+		if (calls.length > 1 && random.chance(sameIds / 4))
+			(calls[1] as Call).id = (calls[0] as Call).id;
 		const blocks = calls.map(({ id, name, args }) => fauxToolCall(name, args as never, { id }));
 		const callEntryId = manager.appendMessage(
 			fauxAssistantMessage(blocks, { stopReason: "toolUse", timestamp: 0 }),
@@ -348,12 +349,26 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 
 	/** The model looks at a file while it is different for a while, and again when it is as before. */
 	async function detour(): Promise<void> {
-		const { path, did, back } = world.detour();
-		note(`other program, for a while: ${did}`);
-		await turn(path);
-		back();
+		const path = world.file();
+		const bringBack = world.keep(path);
+		note(`other program, for a while: ${world.changeForAWhile(path)}`);
+		await turn({ path, name: "read" });
+		bringBack();
 		note(`other program: ${path} as before`);
-		await turn(path);
+		await turn({ path, name: "read" });
+	}
+
+	/** The model edits a file, and somebody else undoes it. */
+	async function quarrel(): Promise<void> {
+		const path = world.file();
+		for (let edits = random.between(1, 3); edits > 0; edits--) {
+			const bringBack = world.keep(path);
+			await turn({ path, name: "edit" });
+			if (random.chance(0.4)) continue;
+			bringBack();
+			note(`other program: ${path} as before`);
+		}
+		await turn({ path, name: "read" });
 	}
 
 	function compact(): void {

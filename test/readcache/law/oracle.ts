@@ -160,8 +160,8 @@ function applyEdit(view: View, { change, before }: Deed & { kind: "edit" }): voi
 		view.write(change.content);
 		return;
 	}
-	// Somebody else had been at it: where the model then takes its edit to be, nobody can say.
-	if (!view.isBelieved(before)) view.doubtEdits();
+	// Somebody had done more to it than undo edits: where the model then takes its own to be, nobody can say.
+	if (!view.isFamiliar(before)) view.doubtEdits();
 	for (const { oldText, newText } of change) view.edit(oldText, newText);
 }
 

@@ -17,8 +17,8 @@ export interface View {
 	/** The reader itself replaced text of the file, or wrote all of it. */
 	edit(oldText: string, newText: string): void;
 	write(content: string): void;
-	/** Whether the file is as the reader takes it to be, as far as it knows it. */
-	isBelieved(text: string): boolean;
+	/** Whether a text is the file as the reader takes it to be, or as it was before the reader's edits. */
+	isFamiliar(text: string): boolean;
 	/** What the reader takes the file to be after its own edits cannot be said: only what it was shown counts. */
 	doubtEdits(): void;
 	/** The whole file as known; `undefined` when a line is missing. */
@@ -83,12 +83,12 @@ export function createView(): View {
 		write(content) {
 			beliefs = content.split("\n");
 		},
-		isBelieved(text) {
-			const believed = beliefs ?? lines;
+		isFamiliar(text) {
 			const current = text.split("\n");
-			return (
-				believed.length === current.length &&
-				current.every((line, at) => believed[at] === undefined || believed[at] === line)
+			return [lines, beliefs ?? lines].some(
+				(known) =>
+					known.length === current.length &&
+					current.every((line, at) => known[at] === undefined || known[at] === line),
 			);
 		},
 		doubtEdits() {

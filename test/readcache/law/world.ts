@@ -19,8 +19,12 @@ export interface World {
 	path(): string;
 	/** Lets another program change something. Says what it did. */
 	disturb(): string;
-	/** Lets another program change a file for a while. Says what it did, to which file, and how to undo it. */
-	detour(): { path: string; did: string; back(): void };
+	/** One of the files, by its own name. */
+	file(): string;
+	/** Lets another program change a file for a while. Says what it did. */
+	changeForAWhile(file: string): string;
+	/** Remembers a file as it is; the function that is returned brings that back. */
+	keep(file: string): () => void;
 	/** What is behind a written path right now. */
 	look(written: string): Found;
 	/** The lines of that file; a single empty one if it is none. */
@@ -71,7 +75,9 @@ export function createWorld(cwd: string, random: Random, { focus, changes }: Man
 		cwd,
 		path,
 		disturb,
-		detour,
+		file: someFile,
+		changeForAWhile: (file) => change(file, true),
+		keep,
 		look: (written) => look(cwd, written),
 		linesOf: (written) => look(cwd, written).bytes?.toString("utf8").split("\n") ?? [""],
 		exists: (written) => existsSync(look(cwd, written).file),
@@ -108,10 +114,9 @@ export function createWorld(cwd: string, random: Random, { focus, changes }: Man
 		return change(someFile());
 	}
 
-	function detour() {
-		const path = someFile();
-		const { bytes } = look(cwd, path);
-		return { path, did: change(path, true), back: () => bytes && write(path, bytes) };
+	function keep(file: string): () => void {
+		const { bytes } = look(cwd, file);
+		return () => bytes && write(file, bytes);
 	}
 
 	/** What is cut off for a while was seen before and is back later: the best trap there is. */
