@@ -1,9 +1,10 @@
 /**
  * How long a web page takes to become markdown, how much of its main text is kept and how much of what surrounds
- * it: on pages made here, or on the `.html` files of a folder (`npm run bench -- paging-html <folder>`; the main
- * text of `a.html` is then taken from `a.txt`, if there is one). Writes `bench/results/paging-html.json` for the former.
+ * it: on pages made here, or on the `.html` files of a folder (`npm run bench -- paging-html <folder>`), where the
+ * main text of `a.html` is what `a.txt` holds, or all text of the page if there is no such file. Writes
+ * `bench/results/paging-html.json` for pages made here.
  */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createExtractor } from "../src/paging/extract/extractor.ts";
 import { linearHtmlToMarkdown } from "../src/paging/extract/linear-html.ts";
@@ -119,21 +120,15 @@ async function linearSpeed() {
 function pagesOf(path: string): SamplePage[] {
 	return readdirSync(path)
 		.filter((name) => /\.html?$/.test(name))
-		.map((name) => ({
-			kind: path === folder ? "files" : path,
-			html: readFileSync(join(path, name), "utf8"),
-			main: mainTextOf(join(path, name.replace(/\.html?$/, ".txt"))),
-			around: [],
-		}));
+		.map((name) => {
+			const html = readFileSync(join(path, name), "utf8");
+			const main = mainTextOf(join(path, name.replace(/\.html?$/, ".txt")), html);
+			return { kind: "files", html, main, around: [] };
+		});
 }
 
-/** The sentences of a file with a page's main text; none if there is no such file. */
-function mainTextOf(path: string): string[] {
-	try {
-		return readFileSync(path, "utf8")
-			.split(/(?<=[.!?])\s+|\n+/)
-			.filter(Boolean);
-	} catch {
-		return [];
-	}
+/** The sentences of the file with a page's main text; without such a file, all lines of the page. */
+function mainTextOf(path: string, html: string): string[] {
+	if (!existsSync(path)) return linearHtmlToMarkdown(html, { baseUrl }).markdown.split(/\n+/);
+	return readFileSync(path, "utf8").split(/(?<=[.!?])\s+|\n+/);
 }

@@ -5,7 +5,7 @@ import { HtmlTokenizer } from "./html-tokenizer.ts";
 import { collapsed, escaped, type Mark, withoutControls } from "./inline-text.ts";
 import { linkTarget } from "./link-target.ts";
 import { MarkdownBlocks } from "./markdown-blocks.ts";
-import { type OpenElement, OpenElements } from "./open-elements.ts";
+import { OpenElements } from "./open-elements.ts";
 import { pageTitle } from "./page-title.ts";
 
 /** What {@link linearHtmlToMarkdown} makes of a page. */
@@ -55,7 +55,9 @@ class Conversion {
 	readonly #tokens: HtmlTokenizer;
 	readonly #blocks = new MarkdownBlocks();
 	/** Blocks; inside code and parts left out every element, so that their end is found. */
-	readonly #open = new OpenElements<Meaning>((element, place) => this.#closed(element, place));
+	readonly #open = new OpenElements<Meaning>((name, meaning, place) =>
+		this.#closed(name, meaning, place),
+	);
 	readonly #wholePage: boolean;
 	#baseUrl: string | undefined;
 	/** By how much links may grow altogether: a long base address is not to multiply a short page. */
@@ -171,7 +173,7 @@ class Conversion {
 		this.#open.endImplied(name);
 		// Only within a part left out are paragraphs among the open elements.
 		const endsParagraph = this.#skipped !== undefined && BLOCKS.has(name);
-		if (endsParagraph && this.#open.fromTop(0)?.name === "p") {
+		if (endsParagraph && this.#open.innermost === "p") {
 			this.#open.closeDownTo(this.#open.length - 1);
 		}
 	}
@@ -230,17 +232,17 @@ class Conversion {
 	}
 
 	/** Hears of every element that ends, whether it was closed or not. */
-	#closed({ name, value }: OpenElement<Meaning>, place: number): void {
+	#closed(name: string, { silent, part }: Meaning, place: number): void {
 		this.#work++;
 		const blocks = this.#blocks;
 		if (this.#skipped === place) this.#skipped = undefined;
-		if (value.silent) return;
+		if (silent) return;
 		blocks.endBlock();
 		if (name === "pre") this.#endCode();
 		else if (CONTAINERS.has(name)) blocks.closeContainer();
 		else if (name === "table") blocks.closeTable();
 		else if (name === "td" || name === "th") blocks.endCell();
-		if (value.part) value.part.to = blocks.length;
+		if (part) part.to = blocks.length;
 	}
 
 	/** Elements within a paragraph. */
@@ -397,11 +399,8 @@ class Conversion {
 
 	/** The language named by the code's own element or by the two around it. */
 	#languageAround(): string {
-		for (let distance = 0; distance < 3; distance++) {
-			const language = this.#open.fromTop(distance)?.value.language;
-			if (language) return language;
-		}
-		return "";
+		const named = this.#open.innermostValues(3).find(({ language }) => language !== "");
+		return named?.language ?? "";
 	}
 
 	#language(): string {

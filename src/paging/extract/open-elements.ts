@@ -1,38 +1,39 @@
-/** An element whose end has not come yet. */
-export interface OpenElement<T> {
-	readonly name: string;
-	readonly value: T;
-	/** The places in the stack of the nearest table, row, cell and list item around it, itself included; -1 if none. */
-	readonly table: number;
-	readonly row: number;
-	readonly cell: number;
-	readonly item: number;
-}
-
 /**
  * The elements of a document that are open at a place in it, with the rules of HTML for what ends what.
  *
  * Every question is answered without walking the stack, and closing an element costs no more than opening it
- * did: a document of a million unclosed elements takes a million steps.
+ * did: a document of a million unclosed elements takes a million steps. It is kept in one list for each field,
+ * since a million objects would keep the garbage collector busy for seconds.
  */
 export class OpenElements<T> {
-	readonly #stack: OpenElement<T>[] = [];
+	readonly #names: string[] = [];
+	readonly #values: T[] = [];
+	/** For each element, the place of the nearest table, row, cell and list item around it or itself; -1 for none. */
+	readonly #tables: number[] = [];
+	readonly #rows: number[] = [];
+	readonly #cells: number[] = [];
+	readonly #items: number[] = [];
 	/** Where in the stack the elements of each name are. */
 	readonly #places = new Map<string, number[]>();
-	readonly #onClose: (element: OpenElement<T>, place: number) => void;
+	readonly #onClose: (name: string, value: T, place: number) => void;
 
 	/** `onClose` hears of every element once, innermost first, however it ends. */
-	constructor(onClose: (element: OpenElement<T>, place: number) => void) {
+	constructor(onClose: (name: string, value: T, place: number) => void) {
 		this.#onClose = onClose;
 	}
 
 	get length(): number {
-		return this.#stack.length;
+		return this.#names.length;
 	}
 
-	/** The innermost elements, counted outwards from 0. */
-	fromTop(distance: number): OpenElement<T> | undefined {
-		return this.#stack[this.#stack.length - 1 - distance];
+	/** The name of the innermost element. */
+	get innermost(): string | undefined {
+		return this.#names.at(-1);
+	}
+
+	/** The values of the innermost elements, at most so many, innermost first. */
+	innermostValues(count: number): T[] {
+		return this.#values.slice(-count).reverse();
 	}
 
 	isOpen(name: string): boolean {
@@ -40,19 +41,16 @@ export class OpenElements<T> {
 	}
 
 	push(name: string, value: T): void {
-		const place = this.#stack.length;
-		const around = this.#stack[place - 1];
-		const isTable = name === "table";
-		const isCell = CELLS.has(name);
-		const endsItems = isTable || isCell || LISTS.has(name);
-		this.#stack.push({
-			name,
-			value,
-			table: isTable ? place : (around?.table ?? -1),
-			row: name === "tr" ? place : isTable ? -1 : (around?.row ?? -1),
-			cell: isCell ? place : isTable ? -1 : (around?.cell ?? -1),
-			item: ITEMS.has(name) ? place : endsItems ? -1 : (around?.item ?? -1),
-		});
+		const place = this.#names.length;
+		const kind = KINDS.get(name);
+		const isTable = kind === "table";
+		const endsItems = isTable || kind === "cell" || kind === "list";
+		this.#names.push(name);
+		this.#values.push(value);
+		this.#tables.push(isTable ? place : (this.#tables.at(-1) ?? -1));
+		this.#rows.push(kind === "row" ? place : isTable ? -1 : (this.#rows.at(-1) ?? -1));
+		this.#cells.push(kind === "cell" ? place : isTable ? -1 : (this.#cells.at(-1) ?? -1));
+		this.#items.push(kind === "item" ? place : endsItems ? -1 : (this.#items.at(-1) ?? -1));
 		const places = this.#places.get(name);
 		if (places) places.push(place);
 		else this.#places.set(name, [place]);
@@ -66,34 +64,52 @@ export class OpenElements<T> {
 
 	/** Closes what a start tag ends without saying so: an item the item before, a cell the cell, a row the row. */
 	endImplied(name: string): void {
-		const top = this.#stack.at(-1);
-		if (!top) return;
-		let place = -1;
-		if (ITEMS.has(name)) place = top.item;
-		else if (CELLS.has(name)) place = top.cell;
-		else if (name === "tr" || ROW_GROUPS.has(name)) place = top.row;
-		if (place !== -1) this.closeDownTo(place);
+		const kind = KINDS.get(name);
+		let place: number | undefined;
+		if (kind === "item") place = this.#items.at(-1);
+		else if (kind === "cell") place = this.#cells.at(-1);
+		else if (kind === "row" || kind === "rows") place = this.#rows.at(-1);
+		if (place !== undefined && place !== -1) this.closeDownTo(place);
 	}
 
 	/** Closes elements, innermost first, until so many are left. */
 	closeDownTo(count: number): void {
-		while (this.#stack.length > count) {
-			const element = this.#stack.pop() as OpenElement<T>;
-			this.#places.get(element.name)?.pop();
-			this.#onClose(element, this.#stack.length);
+		while (this.#names.length > count) {
+			const name = this.#names.pop() as string;
+			const value = this.#values.pop() as T;
+			for (const places of [this.#tables, this.#rows, this.#cells, this.#items]) places.pop();
+			this.#places.get(name)?.pop();
+			this.#onClose(name, value, this.#names.length);
 		}
 	}
 
 	/** A close tag reaches elements above this place only: a stray `</div>` in a cell does not end the table. */
 	#reach(name: string): number {
-		const top = this.#stack.at(-1);
-		if (!top || name === "table") return -1;
-		const isTablePart = CELLS.has(name) || name === "tr" || ROW_GROUPS.has(name);
-		return isTablePart ? top.table : Math.max(top.cell, top.table);
+		const kind = KINDS.get(name);
+		if (kind === "table") return -1;
+		const table = this.#tables.at(-1) ?? -1;
+		return kind === "cell" || kind === "row" || kind === "rows"
+			? table
+			: Math.max(this.#cells.at(-1) ?? -1, table);
 	}
 }
 
-const LISTS = new Set(["ul", "ol", "dl", "menu", "dir"]);
-const ITEMS = new Set(["li", "dt", "dd"]);
-const CELLS = new Set(["td", "th"]);
-const ROW_GROUPS = new Set(["thead", "tbody", "tfoot"]);
+type Kind = "table" | "rows" | "row" | "cell" | "list" | "item";
+
+const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
+	["table", "table"],
+	["thead", "rows"],
+	["tbody", "rows"],
+	["tfoot", "rows"],
+	["tr", "row"],
+	["td", "cell"],
+	["th", "cell"],
+	["ul", "list"],
+	["ol", "list"],
+	["dl", "list"],
+	["menu", "list"],
+	["dir", "list"],
+	["li", "item"],
+	["dt", "item"],
+	["dd", "item"],
+]);
