@@ -157,7 +157,8 @@ export const settingGroups = {
 				min: 0,
 				max: 1440,
 				default: 5,
-				description: "How long a resource is kept in memory after its last use.",
+				description:
+					"How long a resource is used without asking again; continuing to read prolongs it.",
 			},
 			maxEntries: {
 				kind: "whole",

@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { access, open } from "node:fs/promises";
 import { parse, resolve } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
@@ -110,10 +111,13 @@ async function findFile(path: string, cwd: string): Promise<string> {
 	return resolve(cwd, path);
 }
 
+/** Without O_NONBLOCK (Windows has none), opening a pipe waits for its writer, whatever the signal says. */
+const readFlags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
 /** The first spelling of the path that is a PDF by its first bytes. */
 async function findPdf(path: string, cwd: string): Promise<string | undefined> {
 	for (const candidate of pathCandidates(path, cwd)) {
-		const file = await open(candidate, "r").catch(() => undefined);
+		const file = await open(candidate, readFlags).catch(() => undefined);
 		if (!file) continue;
 		try {
 			if (!(await file.stat()).isFile()) return undefined;

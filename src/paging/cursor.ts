@@ -1,5 +1,8 @@
+import { createHash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { hashBytes } from "../core/hash.ts";
 import { PagingError } from "./errors.ts";
+import { splitsPair } from "./graphemes.ts";
 
 declare const digestBrand: unique symbol;
 
@@ -25,6 +28,20 @@ export function digest(value: string | Uint8Array): Digest {
 	const hash = Buffer.from(hashBytes(value), "hex");
 	return hash.toString("base64url", 0, digestBytes) as Digest;
 }
+
+/** {@link digest} of a text of any size: gives the event loop a turn between the pieces. */
+export async function digestInSlices(text: string): Promise<Digest> {
+	const hash = createHash("sha256");
+	for (let at = 0, end = 0; at < text.length; at = end) {
+		if (at > 0) await setImmediate();
+		end = Math.min(at + SLICE_CHARS, text.length);
+		if (splitsPair(text, end)) end++;
+		hash.update(text.slice(at, end));
+	}
+	return hash.digest().toString("base64url", 0, digestBytes) as Digest;
+}
+
+const SLICE_CHARS = 1024 * 1024;
 
 /** Writes a cursor as 48 characters that are safe in a URL. The same cursor always gives the same token. */
 export function encodeCursor({ resource, content, position }: Cursor): string {

@@ -2,7 +2,7 @@ import { digest } from "./cursor.ts";
 import { PagingError } from "./errors.ts";
 import { createExtractor } from "./extract/extractor.ts";
 import { parseAllowRanges } from "./fetch/address.ts";
-import { decodeText } from "./fetch/charset.ts";
+import { decodeInSlices } from "./fetch/charset.ts";
 import { kindOf } from "./fetch/content-kind.ts";
 import type { Validators } from "./fetch/exchange.ts";
 import { createSafeFetch } from "./fetch/safe-fetch.ts";
@@ -25,7 +25,7 @@ export interface LibraryOptions {
 	allowRanges?: readonly string[];
 	/** Use the proxies named in the environment; the address behind a name is then not checked. Default: false. */
 	useProxy?: boolean;
-	/** How long a resource is kept after its last use. Default: 5 minutes. */
+	/** How long a resource is used without asking again; continuing to read prolongs it. Default: 5 minutes. */
 	ttlMs?: number;
 	/** Default: 50. */
 	maxEntries?: number;
@@ -49,6 +49,8 @@ export interface Target {
 	load: Loader<Resource>;
 	/** Files are looked at every time, since that costs next to nothing. */
 	revalidate: boolean;
+	/** Of a file: what it was when it was looked at. */
+	version?: string;
 }
 
 /** Finds, loads, converts and keeps resources. */
@@ -56,7 +58,7 @@ export interface Library {
 	find(uri: string): Promise<Target>;
 	use<R>(
 		target: Target,
-		signal: AbortSignal | undefined,
+		use: { signal?: AbortSignal | undefined; continues: boolean },
 		work: (resource: Resource) => Promise<R> | R,
 	): Promise<R>;
 	close(): Promise<void>;
@@ -104,11 +106,11 @@ export function createLibrary(options: LibraryOptions): Library {
 				const bytes = await readLocated(file, files);
 				return convert({ bytes, validators: file.validators, isLocal: true }, signal);
 			};
-			return { key: `file:${file.path}`, load, revalidate: true };
+			return { key: `file:${file.path}`, load, revalidate: true, version: file.validators };
 		},
 
-		use: ({ key, load, revalidate }, signal, work) =>
-			cache.use({ key, load, revalidate, signal }, work),
+		use: (target, { signal, continues }, work) =>
+			cache.use({ ...target, signal, sinceLoad: !continues }, work),
 
 		async close() {
 			cache.clear();
@@ -170,7 +172,7 @@ export function createLibrary(options: LibraryOptions): Library {
 				`read supports only text and PDF; this is ${contentType?.slice(0, 200) ?? "binary"}`,
 			);
 		}
-		const { text } = decodeText(bytes, { contentType, isHtml: kind === "html" });
+		const text = await decodeInSlices(bytes, { contentType, isHtml: kind === "html" });
 		// A local page is source code to whoever reads it here.
 		if (kind === "text" || loaded.isLocal) return textResource("text", text, shared);
 		const { markdown, title, degraded } = await extractor.extract(

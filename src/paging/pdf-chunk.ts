@@ -11,6 +11,8 @@ export interface PdfChunkRequest {
 	size: number;
 	/** The page to stop after; the document's last if not given. */
 	lastPage?: number | undefined;
+	/** How long to look for text in all. Default: 30 s. */
+	budgetMs?: number;
 }
 
 export interface PdfChunk {
@@ -37,20 +39,26 @@ export async function readPdfChunk(
 	checkPages(request, last, totalPages);
 	const notices = new Map<string, number[]>();
 	let { page, char } = request;
+	// A document of some megabytes can claim a million pages without text.
+	const end = performance.now() + (request.budgetMs ?? 30_000);
 	let content = "";
 	let pageEnd = page;
 
 	for (; page <= last; page++, char = 0) {
+		if (page > request.page && performance.now() > end) {
+			if (content === "") throw noTextInTime(request.page, page);
+			break;
+		}
 		const found = await pages.get(page, request.size, signal);
 		const text = streamOf(found);
 		if (char > 0 && char >= text.length) throw noSuchPlace();
 		if (content !== "" && content.length + text.length - char > request.size) break;
 		note(found);
-		const end = text.length - char <= request.size ? text.length : cut(text, char, request.size);
-		content += text.slice(char, end);
-		if (end < text.length) return finish({ page, char: end });
+		const stop = text.length - char <= request.size ? text.length : cut(text, char, request.size);
+		content += text.slice(char, stop);
+		if (stop < text.length) return finish({ page, char: stop });
 	}
-	for (; page <= last; page++) {
+	for (; page <= last && performance.now() <= end; page++) {
 		const found = await pages.get(page, request.size, signal);
 		if (streamOf(found) !== "") break;
 		note(found);
@@ -60,7 +68,10 @@ export async function readPdfChunk(
 	/** Counts a page as read. A skipped one too: nothing else would tell that it is a scan. */
 	function note({ number, warning }: PdfPage): void {
 		pageEnd = number;
-		if (warning) notices.set(warning, [...(notices.get(warning) ?? []), number]);
+		if (!warning) return;
+		const at = notices.get(warning);
+		if (at) at.push(number);
+		else notices.set(warning, [number]);
 	}
 
 	function finish(next: PdfChunk["next"]): PdfChunk {
@@ -104,7 +115,15 @@ function noSuchPlace(): PagingError {
 	);
 }
 
+function noTextInTime(first: number, next: number): PagingError {
+	return new PagingError(
+		"timeout",
+		`no text was found in time on the pages ${first} to ${next - 1}: try pages from ${next} on`,
+	);
+}
+
 function describe(kind: string, pages: number[]): string {
+	if (kind === "unreadable") return `${subject(pages)} damage: nothing could be read there.`;
 	return kind === "no_text"
 		? `${subject(pages)} no text layer (a scan?): its content can only be seen as an image.`
 		: `${subject(pages)} a broken character encoding: the text may be garbled.`;

@@ -74,7 +74,7 @@ export function createReader(options: ReaderOptions): Reader {
 			const cursor = request.cursor === undefined ? undefined : decodeCursor(request.cursor);
 			const target = await library.find(request.uri);
 			const address = digest(JSON.stringify([EXTRACTOR_VERSION, options.root, target.key]));
-			return library.use(target, signal, async (resource) => {
+			return library.use(target, { signal, continues: cursor !== undefined }, async (resource) => {
 				const from = startOf(resource, cursor, address, request.pages?.first);
 				const chunk =
 					resource.kind === "pdf"

@@ -29,6 +29,10 @@ export interface ResourceRequest<T> {
 	readonly signal?: AbortSignal | undefined;
 	/** Treats a fresh value as outdated, for resources that are cheap to check. Default: false. */
 	readonly revalidate?: boolean;
+	/** Counts the time from the load, not from the last use: else what is asked for often enough is never loaded again. */
+	readonly sinceLoad?: boolean;
+	/** What the caller saw of the resource. A load that was begun for another version is not joined. */
+	readonly version?: string | undefined;
 }
 
 /** Loaded resources, kept in memory for a while: the least recently used go first. */
@@ -76,9 +80,11 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 		}
 	}
 
-	function takeFresh({ key, revalidate = false }: ResourceRequest<T>): Entry<T> | undefined {
+	function takeFresh(request: ResourceRequest<T>): Entry<T> | undefined {
+		const { key, revalidate = false, sinceLoad = false } = request;
 		const entry = entries.get(key);
-		if (!entry || revalidate || now() >= entry.expiresAt) return undefined;
+		if (!entry || revalidate) return undefined;
+		if (now() >= (sinceLoad ? entry.loadedAt + ttlMs : entry.expiresAt)) return undefined;
 		hits++;
 		entry.users++;
 		keep(entry);
@@ -86,9 +92,10 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 	}
 
 	/** Joins the load of this key, or begins it. The entry that comes is already counted as used by this caller. */
-	function waitFor({ key, load, signal }: ResourceRequest<T>): Promise<Entry<T>> {
-		const running = flights.get(key);
-		const flight = running ?? { waiters: new Set(), controller: new AbortController() };
+	function waitFor({ key, load, signal, version }: ResourceRequest<T>): Promise<Entry<T>> {
+		const current = flights.get(key);
+		const running = current?.version === version ? current : undefined;
+		const flight = running ?? { waiters: new Set(), controller: new AbortController(), version };
 		const { promise, resolve, reject } = Promise.withResolvers<Entry<T>>();
 		const waiter: Waiter<T> = {
 			resolve(entry) {
@@ -126,6 +133,7 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 		try {
 			const value = await load({ previous: previous?.value, signal });
 			const entry = previous && previous.value === value ? previous : newEntry(key, value);
+			entry.loadedAt = now();
 			if (land(key, flight)) keep(entry);
 			for (const waiter of flight.waiters) {
 				entry.users++;
@@ -202,15 +210,21 @@ type Entry<T> = {
 	users: number;
 	kept: boolean;
 	expiresAt: number;
+	/** When it was loaded, or last found to be still the same. */
+	loadedAt: number;
 };
 
-type Flight<T> = { readonly waiters: Set<Waiter<T>>; readonly controller: AbortController };
+type Flight<T> = {
+	readonly waiters: Set<Waiter<T>>;
+	readonly controller: AbortController;
+	readonly version: string | undefined;
+};
 
 type Waiter<T> = { resolve(entry: Entry<T>): void; reject(error: unknown): void };
 
 /** An entry nobody has yet but the load that made it. */
 function newEntry<T>(key: string, value: T): Entry<T> {
-	return { key, value, bytes: 0, users: 1, kept: false, expiresAt: 0 };
+	return { key, value, bytes: 0, users: 1, kept: false, expiresAt: 0, loadedAt: 0 };
 }
 
 function aborted(signal: AbortSignal | undefined): PagingError {

@@ -1,5 +1,5 @@
 import { type Chunker, createChunker } from "./chunk.ts";
-import { type Digest, digest } from "./cursor.ts";
+import { type Digest, digestInSlices } from "./cursor.ts";
 import type { PdfDocument } from "./pdf/pdf-engine.ts";
 import type { PdfPages } from "./pdf-pages.ts";
 
@@ -35,12 +35,12 @@ export interface PdfResource extends Shared {
 }
 
 /** Makes a text readable in chunks. */
-export function textResource(
+export async function textResource(
 	kind: TextResource["kind"],
 	text: string,
 	more: Omit<TextResource, "kind" | "text" | "chunker" | "content">,
-): TextResource {
-	return { kind, text, chunker: createChunker(text), content: digest(text), ...more };
+): Promise<TextResource> {
+	return { kind, text, chunker: createChunker(text), content: await digestInSlices(text), ...more };
 }
 
 /** Roughly the memory a resource takes. */

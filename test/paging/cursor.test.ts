@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Cursor, decodeCursor, digest, encodeCursor } from "../../src/paging/cursor.ts";
+import {
+	type Cursor,
+	decodeCursor,
+	digest,
+	digestInSlices,
+	encodeCursor,
+} from "../../src/paging/cursor.ts";
 import { PagingError } from "../../src/paging/errors.ts";
 
 const char = fc.oneof(fc.nat(50_000), fc.integer({ min: 0, max: 2 ** 32 - 1 }));
@@ -136,4 +142,10 @@ describe("a digest", () => {
 		expect(digest("")).toBe(Buffer.from("e3b0c44298fc1c149afbf4c8", "hex").toString("base64url"));
 		expect(digest("naïve")).toBe(digest(Buffer.from("naïve")));
 	});
+});
+
+test("a digest made in slices is the same, also where a slice would halve a character", async () => {
+	for (const text of ["", "a", "x".repeat(1024 * 1024 - 1) + "😀".repeat(600_000)]) {
+		expect(await digestInSlices(text)).toBe(digest(text));
+	}
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decodeText } from "../../../src/paging/fetch/charset.ts";
+import { decodeInSlices, decodeText } from "../../../src/paging/fetch/charset.ts";
 import { CHARSET_SAMPLES } from "../../support/charset-samples.ts";
 
 const latin = (text: string) => Buffer.from(text, "latin1");
@@ -142,4 +142,14 @@ test("no bytes make it throw, whatever the header says", () => {
 			expect(typeof decodeText(Buffer.from(bytes), source).text).toBe("string");
 		}),
 	);
+});
+
+test("a text decoded in slices is the same, wherever they are cut", async () => {
+	const text = "日本語のテキスト é 😀\n".repeat(120_000);
+	const source = { contentType: "text/plain; charset=utf-8", isHtml: false };
+	const bytes = Buffer.from(text);
+	expect(bytes.length).toBeGreaterThan(2_000_000);
+	expect(await decodeInSlices(bytes, source)).toBe(text);
+	const western = { contentType: "text/plain; charset=windows-1252", isHtml: false };
+	expect(await decodeInSlices(bytes, western)).toBe(decodeText(bytes, western).text);
 });

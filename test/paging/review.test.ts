@@ -1,0 +1,83 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createPagingSystem } from "../../src/extension/paging.ts";
+import { decodeText } from "../../src/paging/fetch/charset.ts";
+import { readPdfChunk } from "../../src/paging/pdf-chunk.ts";
+import { createResourceCache } from "../../src/paging/resource-cache.ts";
+import { tempDir } from "../support/temp.ts";
+
+function textCache(clock = { ms: 0 }) {
+	return createResourceCache<string>({
+		ttlMs: 1000,
+		maxEntries: 3,
+		maxBytes: 100,
+		sizeOf: (text) => text.length,
+		now: () => clock.ms,
+	});
+}
+
+test("who saw a newer version does not join the load of the older one", async () => {
+	const cache = textCache();
+	const slow = Promise.withResolvers<string>();
+	const show = (text: string) => text;
+	const older = cache.use({ key: "a", version: "1", load: () => slow.promise }, show);
+	const newer = cache.use({ key: "a", version: "2", load: async () => "new" }, show);
+	expect(await newer).toBe("new");
+	slow.resolve("old");
+	expect(await older).toBe("old");
+	const load = () => Promise.reject(new Error("must not be loaded"));
+	expect(await cache.use({ key: "a", load }, show)).toBe("new");
+});
+
+test("frequent use does not keep a value fresh for who counts from the load", async () => {
+	const clock = { ms: 0 };
+	const cache = textCache(clock);
+	let loads = 0;
+	const read = (sinceLoad: boolean) =>
+		cache.use({ key: "a", sinceLoad, load: async () => `${++loads}` }, (text) => text);
+	expect(await read(true)).toBe("1");
+	clock.ms = 900;
+	expect(await read(true)).toBe("1");
+	clock.ms = 1100;
+	expect(await read(false)).toBe("1");
+	expect(await read(true)).toBe("2");
+});
+
+test("10 MB of windows-1252 quotes are decoded quickly", () => {
+	const bytes = Buffer.alloc(10 * 1024 * 1024, 0x93);
+	const start = performance.now();
+	const { text } = decodeText(bytes, {
+		contentType: "text/plain; charset=windows-1252",
+		isHtml: false,
+	});
+	expect(performance.now() - start).toBeLessThan(1000);
+	expect(text.length).toBe(bytes.length);
+	expect(text.slice(0, 2)).toBe("““");
+});
+
+test("a million pages without text do not take for ever", async () => {
+	const pages = {
+		totalPages: 1_000_000,
+		get: async (number: number) => {
+			await new Promise((done) => setTimeout(done, 1));
+			return { number, text: "", warning: "unreadable" as const };
+		},
+	};
+	const reading = readPdfChunk(pages, { page: 1, char: 0, size: 100, budgetMs: 50 });
+	await expect(reading).rejects.toMatchObject({ code: "timeout" });
+});
+
+test("damaged pages are called damaged", async () => {
+	const get = async (number: number) => ({ number, text: "", warning: "unreadable" as const });
+	const chunk = await readPdfChunk({ totalPages: 2, get }, { page: 1, char: 0, size: 100 });
+	expect(chunk.warning).toMatch(/damage/);
+});
+
+test.skipIf(process.platform === "win32")("a pipe named like a PDF is not waited for", async () => {
+	const cwd = tempDir();
+	execFileSync("mkfifo", [join(cwd, "pipe.pdf")]);
+	const system = createPagingSystem(() => ({ paging: { enabled: true } }) as never);
+	const step = { call: { path: "pipe.pdf", toolCallId: "1" }, ctx: { cwd } };
+	expect(await system.read(step as never)).toBeUndefined();
+});
