@@ -1,6 +1,6 @@
 import { loadConfig } from "../core/config.ts";
 import { agentFolder } from "../core/places.ts";
-import { createReader, type PageAnswer, PagingError, readerOptions } from "../paging/index.ts";
+import type { PageAnswer } from "../paging/index.ts";
 import { type Command, type Surroundings, UsageError } from "./command.ts";
 
 /** `strata read`: a web page, PDF or file in chunks, as an agent would get it. */
@@ -24,6 +24,7 @@ export const read: Command = {
 	async run(options, [uri], around) {
 		if (uri === undefined)
 			throw new UsageError("name what to read: a web address, a file: address or a path");
+		const { createReader, PagingError, readerOptions } = await import("../paging/index.ts");
 		const size = options["max-chars"];
 		const maxChars = size === undefined ? undefined : Number(size);
 		const { config } = loadConfig({ agentDir: agentFolder(around.env), cwd: around.cwd });

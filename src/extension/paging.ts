@@ -3,15 +3,9 @@ import { access, open } from "node:fs/promises";
 import { parse, resolve } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { Config } from "../core/config.ts";
+import { property } from "../core/property.ts";
 import { decodePageToken, encodePageToken, isPageToken } from "../core/read-input.ts";
-import {
-	createReader,
-	type PageAnswer,
-	type PageRequest,
-	PagingError,
-	type Reader,
-	readerOptions,
-} from "../paging/index.ts";
+import type { PageAnswer, PageRequest, Reader } from "../paging/index.ts";
 import { pathCandidates, type ReadCall } from "../readcache/index.ts";
 import type { ReadAnswer, ReadLink } from "./read-tool.ts";
 import type { System } from "./system.ts";
@@ -34,7 +28,8 @@ export function createPagingSystem(
 			if (!settings.enabled) return undefined;
 			const request = await requestFor(call, ctx.cwd);
 			if (!request) return undefined;
-			const answer = await readerFor(request, ctx).read(request, call.signal).catch(asToolError);
+			const reader = await readerFor(request, ctx);
+			const answer = await reader.read(request, call.signal).catch(asToolError);
 			return toolAnswer(answer, request);
 		},
 		status: () =>
@@ -53,9 +48,10 @@ export function createPagingSystem(
 
 	/**
 	 * Addresses are confined to the project; a plain path is not, as in pi's own read, which takes any. Readers are made
-	 * on first use: most sessions never read a page.
+	 * on first use, and their code is loaded then: most sessions never read a page.
 	 */
-	function readerFor({ uri }: PageRequest, ctx: ExtensionContext): Reader {
+	async function readerFor({ uri }: PageRequest, ctx: ExtensionContext): Promise<Reader> {
+		const { createReader, readerOptions } = await import("../paging/index.ts");
 		const root = isAddress(uri) ? ctx.cwd : parse(uri).root;
 		const reader = readers.get(root) ?? createReader(readerOptions(configFor(ctx), root));
 		readers.set(root, reader);
@@ -176,7 +172,6 @@ function continuation(
 
 /** Pi wants an exception for a failed tool; an abort has pi's own text. */
 function asToolError(error: unknown): never {
-	if (error instanceof PagingError && error.code === "aborted")
-		throw new Error("Operation aborted", { cause: error });
+	if (property(error, "code") === "aborted") throw new Error("Operation aborted", { cause: error });
 	throw error;
 }
