@@ -1,7 +1,6 @@
 import {
 	type AgentToolUpdateCallback,
 	createReadToolDefinition,
-	detectSupportedImageMimeTypeFromFile,
 	type ExtensionContext,
 	getAgentDir,
 	type ReadToolDetails,
@@ -31,12 +30,12 @@ export function plainRead(
 	};
 }
 
-/** Only for text: pi still looks at the file itself to tell whether it is an image. */
+/** Only for text: the cache has looked at the bytes and knows that pi would not take them for an image. */
 function operationsOn(bytes: Buffer) {
 	return {
 		readFile: async () => bytes,
 		access: async () => {}, // it has been read, so it is readable
-		detectImageMimeType: detectSupportedImageMimeTypeFromFile,
+		detectImageMimeType: async () => undefined,
 	};
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Ledger, SessionSource, ToolResultItem } from "../context/index.ts";
 import type { Config } from "../core/config.ts";
 import { type Hash, hashBytes } from "../core/hash.ts";
@@ -303,8 +304,9 @@ function createVersions(store: ObjectStore, maxBytes: number) {
 		keep({ lines, hash }: TextFile): void {
 			if (pending.has(hash)) return;
 			pending.set(hash, lines.bytes);
-			const write = store
-				.put(lines.bytes, hash)
+			// The answer goes out first: nobody waits for the store.
+			const write = setImmediate()
+				.then(() => store.put(lines.bytes, hash))
 				.then((put) => (put.kind === "stored" ? sweepAfter(lines.bytes.length) : undefined))
 				.finally(() => {
 					pending.delete(hash);

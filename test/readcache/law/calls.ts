@@ -12,6 +12,8 @@ export interface Call {
 export interface Topic {
 	path: string;
 	name: "read" | "edit";
+	/** See {@link Habits}. */
+	ranges?: number;
 }
 
 /** Makes up a call, about anything or about a given topic. */
@@ -45,7 +47,7 @@ export function createCaller(world: World, random: Random, { ranges, sameIds }: 
 		const name = topic?.name ?? someTool();
 		switch (name) {
 			case "read":
-				return { id, name, args: someRange(path, topic ? Math.max(ranges, 0.6) : ranges) };
+				return { id, name, args: someRange(path, topic?.ranges ?? ranges) };
 			case "edit":
 				return { id, name, args: { path, edits: someEdits(path) } };
 			case "write":

@@ -74,8 +74,8 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 	const zeal = random.pick([0, 0.02, 0.02, 0.15]);
 	const trouble = random.pick([0, 0.01, 0.06]);
 	const manners: Manners = {
-		focus: random.pick([5, 12, 60]),
-		changes: random.pick(["any", "any", "small", "flip"]),
+		focus: random.pick([5, 12, 60, 60]),
+		changes: random.pick(["any", "small", "flip"]),
 	};
 	const world = createWorld(join(root, "work"), random, manners);
 	const { cwd } = world;
@@ -84,7 +84,7 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 	const limits = { maxLines: sdk.DEFAULT_MAX_LINES, maxBytes: sdk.DEFAULT_MAX_BYTES };
 	const tools = createTools(cwd);
 	const sameIds = random.pick([0, 0, 0.02, 0.4]);
-	const ranges = random.pick([0.1, 0.45, 0.85]);
+	const ranges = random.pick([0.1, 0.3, 0.85]);
 	const someCall = createCaller(world, random, { ranges, sameIds });
 	const isSaved = random.chance(0.15);
 
@@ -104,7 +104,7 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 				[50, () => turn()],
 				[26, disturb],
 				[5, detour],
-				[2, quarrel],
+				[3, quarrel],
 				[2, compact],
 				[4, jump],
 				[4, editContext],
@@ -352,10 +352,10 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 		const path = world.file();
 		const bringBack = world.keep(path);
 		note(`other program, for a while: ${world.changeForAWhile(path)}`);
-		await turn({ path, name: "read" });
+		await turn({ path, name: "read", ranges: 0.7 });
 		bringBack();
 		note(`other program: ${path} as before`);
-		await turn({ path, name: "read" });
+		await turn({ path, name: "read", ranges: 0.7 });
 	}
 
 	/** The model edits a file, and somebody else undoes it. */
@@ -368,7 +368,7 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 			bringBack();
 			note(`other program: ${path} as before`);
 		}
-		await turn({ path, name: "read" });
+		await turn({ path, name: "read", ranges: 0.3 });
 	}
 
 	function compact(): void {
@@ -393,7 +393,7 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 		note(`jump to ${id}`);
 	}
 
-	function editContext(): void {
+	async function editContext(): Promise<void> {
 		const results = manager
 			.getBranch()
 			.flatMap((entry) => (entry.type === "message" ? [entry] : []))
@@ -409,6 +409,7 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 		]);
 		manager.appendContextEdit(target.id, replacement as never);
 		note(`context edit of ${target.id}: ${name}`);
+		if (random.chance(0.3)) await resume();
 	}
 
 	async function resume(): Promise<void> {
@@ -431,11 +432,12 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 	async function damageStore(): Promise<void> {
 		await life.cache.settle();
 		const folder = join(storeDir, "objects");
-		const names = existsSync(folder) ? readdirSync(folder) : [];
-		for (let i = random.between(1, 3); i > 0 && names.length > 0; i--) {
-			const path = join(folder, random.pick(names));
+		const names = existsSync(folder) ? readdirSync(folder).sort() : [];
+		const share = random.pick([0.1, 1]);
+		for (const name of names.filter(() => random.chance(share))) {
+			const path = join(folder, name);
 			if (random.chance(0.5)) rmSync(path, { force: true });
-			else writeFileSync(path, random.pick(texts) ?? "tampered with");
+			else writeFileSync(path, world.look(world.file()).bytes ?? "tampered with");
 		}
 		note("store damaged");
 	}

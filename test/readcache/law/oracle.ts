@@ -228,7 +228,7 @@ function checkMarker(
 	if (text === `[readcache: unchanged, ${total} lines]`) {
 		if (first !== 1 || last !== total) throw new Error("a full marker for a range");
 		checkLines({ first, last }, current, view);
-		if (view.lines.length !== total || view.believed().length !== total) {
+		if (!view.endsAt(total)) {
 			throw new Error(`the request shows a file of another length than ${total}`);
 		}
 		return "unchanged";

@@ -27,6 +27,8 @@ export interface View {
 	chain(): number;
 	/** The lines as the reader takes them to be after its own edits. */
 	believed(): readonly Line[];
+	/** Whether a file of so many lines is no news. Lines not to be relied on say nothing of where the file ends. */
+	endsAt(total: number): boolean;
 	/** Whether a reader who believes in its own edits arrives at the right text with this diff. */
 	leadsBeliefTo(diff: AppliedDiff): boolean;
 }
@@ -38,12 +40,15 @@ export function createView(): View {
 	let depth: number[] = [];
 	/** Only while it differs from `lines`. */
 	let beliefs: Line[] | undefined;
+	let knowsEnd = true;
 
 	const view: View = {
 		get lines() {
 			return lines;
 		},
 		showLiteral(start, shown, total) {
+			// Shown something else than it believed, a reader knows that somebody has been at the file.
+			if (beliefs && !agrees(beliefs, start, shown, total)) view.doubtEdits();
 			for (const list of [lines, depth, beliefs]) if (list) list.length = total;
 			for (const [index, text] of shown.entries()) {
 				const at = start - 1 + index;
@@ -52,6 +57,7 @@ export function createView(): View {
 				if (beliefs) beliefs[at] = text;
 			}
 			if (shown.length === total) beliefs = undefined;
+			knowsEnd = true;
 		},
 		showDiff(diff) {
 			const base = view.whole();
@@ -66,11 +72,13 @@ export function createView(): View {
 			}
 		},
 		forget() {
+			knowsEnd = true;
 			lines = [];
 			depth = [];
 			beliefs = undefined;
 		},
 		forgetLines(start, end) {
+			knowsEnd = false;
 			for (const list of [lines, beliefs ?? []]) {
 				for (let at = start - 1; at < Math.min(end, list.length); at++) list[at] = undefined;
 			}
@@ -85,11 +93,7 @@ export function createView(): View {
 		},
 		isFamiliar(text) {
 			const current = text.split("\n");
-			return [lines, beliefs ?? lines].some(
-				(known) =>
-					known.length === current.length &&
-					current.every((line, at) => known[at] === undefined || known[at] === line),
-			);
+			return [lines, beliefs ?? lines].some((known) => agrees(known, 1, current, current.length));
 		},
 		doubtEdits() {
 			beliefs = new Array<Line>(lines.length).fill(undefined);
@@ -100,6 +104,7 @@ export function createView(): View {
 		},
 		chain: () => depth.reduce((most, each) => Math.max(most, each), 0),
 		believed: () => beliefs ?? lines,
+		endsAt: (total) => !knowsEnd || (lines.length === total && (beliefs ?? lines).length === total),
 		leadsBeliefTo({ text, hunks }) {
 			if (!beliefs || beliefs.includes(undefined) || beliefs.join("\n") === text) return true;
 			if (Math.max(lines.length, beliefs.length) > 400) return true; // not worth the time it takes
@@ -113,6 +118,12 @@ export function createView(): View {
 		},
 	};
 	return view;
+}
+
+/** Whether these lines, of a file of `total` lines, are what is known of them. */
+function agrees(known: Line[], start: number, shown: readonly string[], total: number): boolean {
+	if (known.length !== total) return false;
+	return shown.every((line, index) => [undefined, line].includes(known[start - 1 + index]));
 }
 
 /** No text of a file holds this, so it never matches. */
