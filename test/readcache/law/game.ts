@@ -83,6 +83,7 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 	const settings: Config["readcache"] = { ...defaults(root), storeDir };
 	const limits = { maxLines: sdk.DEFAULT_MAX_LINES, maxBytes: sdk.DEFAULT_MAX_BYTES };
 	const tools = createTools(cwd);
+	const observed = random.pick([1, 1, 0.3]);
 	const sameIds = random.pick([0, 0, 0.02, 0.4]);
 	const ranges = random.pick([0.1, 0.3, 0.85]);
 	const someCall = createCaller(world, random, { ranges, sameIds });
@@ -128,7 +129,7 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 		const store = createReadCacheStore(settings, cwd);
 		const cache = createReadCache({ settings, cwd, ledger, store, limits });
 		// Callers who use the tool without pi's loop never show us a request.
-		const isObserved = random.chance(0.8);
+		const isObserved = random.chance(observed);
 		const meddler = createMeddler(random, zeal);
 		return { ledger, cache, meddler, isObserved, beforeEdits: new Map() };
 	}
