@@ -4,10 +4,10 @@ import { PagingError } from "../../src/paging/errors.ts";
 import { normaliseUri } from "../../src/paging/uri.ts";
 
 const key = (input: string) => {
-	const address = normaliseUri(input, "/work");
+	const address = normaliseUri(input, "/project");
 	return address.kind === "web" ? address.key : `path ${address.path}`;
 };
-const path = (input: string, root = "/work", platform: NodeJS.Platform = "linux") => {
+const path = (input: string, root = "/project", platform: NodeJS.Platform = "linux") => {
 	const address = normaliseUri(input, root, platform);
 	return address.kind === "file" ? address.path : `web ${address.key}`;
 };
@@ -87,7 +87,7 @@ describe("web addresses", () => {
 		["a forbidden character in the host", "http://exa<mple.com/"],
 		["too many characters", `https://example.com/${"a".repeat(8192)}`],
 	])("with %s are invalid", (_, input) => {
-		expect(code(input, "/work", "linux")).toBe("invalid_uri");
+		expect(code(input, "/project", "linux")).toBe("invalid_uri");
 	});
 
 	test("of the greatest length are read", () => {
@@ -110,25 +110,25 @@ describe("other schemes", () => {
 		["c:\\windows", "c"],
 		["notes.md:12", "notes.md"],
 	])("%s is refused by name", (input, scheme) => {
-		expect(code(input, "/work", "linux")).toBe("unsupported_scheme");
-		expect(() => normaliseUri(input, "/work", "linux")).toThrow(`"${scheme}:"`);
+		expect(code(input, "/project", "linux")).toBe("unsupported_scheme");
+		expect(() => normaliseUri(input, "/project", "linux")).toThrow(`"${scheme}:"`);
 	});
 });
 
 describe("paths", () => {
 	test.each([
-		["notes.md", "/work/notes.md"],
-		["./docs/../a b (1).pdf", "/work/a b (1).pdf"],
+		["notes.md", "/project/notes.md"],
+		["./docs/../a b (1).pdf", "/project/a b (1).pdf"],
 		["../outside", "/outside"],
 		["/etc//passwd", "/etc/passwd"],
 		["//example.com/x", "/example.com/x"],
-		["./data:x", "/work/data:x"],
-		["docs/a.ts:10", "/work/docs/a.ts:10"],
-		["www.example.com/x", "/work/www.example.com/x"],
-		["%2e%2e/a", "/work/%2e%2e/a"],
-		["back\\slash", "/work/back\\slash"],
-		[" leading", "/work/ leading"],
-		["日本.md", "/work/日本.md"],
+		["./data:x", "/project/data:x"],
+		["docs/a.ts:10", "/project/docs/a.ts:10"],
+		["www.example.com/x", "/project/www.example.com/x"],
+		["%2e%2e/a", "/project/%2e%2e/a"],
+		["back\\slash", "/project/back\\slash"],
+		[" leading", "/project/ leading"],
+		["日本.md", "/project/日本.md"],
 	])("%j is %s", (input, expected) => {
 		expect(path(input)).toBe(expected);
 	});
@@ -145,7 +145,7 @@ describe("paths", () => {
 		"\udc00",
 		"a".repeat(8193),
 	])("%j is invalid", (input) => {
-		expect(code(input, "/work", "linux")).toBe("invalid_uri");
+		expect(code(input, "/project", "linux")).toBe("invalid_uri");
 	});
 
 	test("that are relative need a root", () => {
@@ -163,9 +163,9 @@ describe("file: URIs", () => {
 		["file://localhost/etc/hosts", "/etc/hosts"],
 		["file://LocalHost/etc/hosts", "/etc/hosts"],
 		["file:///a%20b%3Fc%23d.md#part", "/a b?c#d.md"],
-		["file:///work/%2e%2e/etc", "/etc"],
-		["file:docs/a%20b.md", "/work/docs/a b.md"],
-		["file:./a.md", "/work/a.md"],
+		["file:///project/%2e%2e/etc", "/etc"],
+		["file:docs/a%20b.md", "/project/docs/a b.md"],
+		["file:./a.md", "/project/a.md"],
 		["file:../a.md", "/a.md"],
 		["file:///a%252Fb", "/a%2Fb"],
 		["file:///%E6%97%A5", "/日"],
@@ -175,7 +175,7 @@ describe("file: URIs", () => {
 
 	test("that are relative start from the root whatever its name", () => {
 		expect(path("file:a", "/my #1 50%/x?")).toBe("/my #1 50%/x?/a");
-		expect(path("file:a", "/work/")).toBe("/work/a");
+		expect(path("file:a", "/project/")).toBe("/project/a");
 	});
 
 	test.each([
@@ -204,7 +204,7 @@ describe("file: URIs", () => {
 		"file:///a b",
 		"file:///a\tb",
 	])("%j is invalid", (input) => {
-		expect(code(input, "/work", "linux")).toBe("invalid_uri");
+		expect(code(input, "/project", "linux")).toBe("invalid_uri");
 	});
 });
 
@@ -276,7 +276,7 @@ describe("anything at all", () => {
 				inputs,
 				fc.constantFrom("linux" as const, "win32" as const),
 				(input, platform) => {
-					const root = platform === "win32" ? "D:\\work" : "/work";
+					const root = platform === "win32" ? "D:\\work" : "/project";
 					try {
 						const address = normaliseUri(input, root, platform);
 						if (address.kind === "web") {
