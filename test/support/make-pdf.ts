@@ -7,6 +7,8 @@ export interface PageContent {
 	lines?: readonly string[];
 	/** Lines of a second column, right of `lines`. */
 	rightColumn?: readonly string[];
+	/** Place every word by itself, as word processors do; else a line is one piece of text. */
+	placeWords?: boolean;
 	/** Write the lines in the font of {@link PdfOptions.toUnicode}. */
 	mapped?: boolean;
 	/** Content in the language of PDF itself, after everything else. */
@@ -98,22 +100,50 @@ export function withBrokenXref(pdf: Buffer): Buffer {
 const DEFAULT_SIZE = [612, 792] as const;
 
 function contentOf(page: PageContent): string {
-	const { lines = [], rightColumn = [], mapped, image, operators = "" } = page;
+	const { lines = [], rightColumn = [], placeWords, mapped, image, operators = "" } = page;
 	const [width, height] = page.size ?? DEFAULT_SIZE;
 	const margin = 56;
 	// Whatever the number of lines, they fit on the page.
 	const leading = Math.min(14, (height - 2 * margin) / Math.max(lines.length, rightColumn.length));
+	const size = leading * 0.75;
 	const column = (texts: readonly string[], x: number) =>
 		texts.length === 0
 			? ""
 			: [
-					`BT /${mapped ? "F2" : "F1"} ${decimal(leading * 0.75)} Tf ${decimal(leading)} TL`,
+					`BT /${mapped ? "F2" : "F1"} ${decimal(size)} Tf ${decimal(leading)} TL`,
 					`${decimal(x)} ${decimal(height - margin)} Td`,
-					...texts.map((text) => `${literal(text)} Tj T*`),
+					...texts.map((text, line) =>
+						placeWords
+							? placedWords(text, { x, y: height - margin - line * leading, size })
+							: `${literal(text)} Tj T*`,
+					),
 					"ET\n",
 				].join("\n");
 	const picture = image ? `q ${width - 40} 0 0 ${height - 40} 20 20 cm /Im1 Do Q\n` : "";
 	return picture + column(lines, margin) + column(rightColumn, width / 2 + 10) + operators;
+}
+
+function placedWords(text: string, { x, y, size }: { x: number; y: number; size: number }): string {
+	let left = x;
+	const operators = text.split(" ").map((word) => {
+		const operator = `1 0 0 1 ${left.toFixed(2)} ${y.toFixed(2)} Tm ${literal(word)} Tj`;
+		for (const character of `${word} `) left += (widthOf(character) * size) / 1000;
+		return operator;
+	});
+	return operators.join("\n");
+}
+
+/** Widths of Helvetica's characters from the space to "~", in thousandths of the font size. */
+const WIDTHS = [
+	278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556,
+	556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667,
+	611, 778, 722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667,
+	667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500,
+	222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
+];
+
+function widthOf(character: string): number {
+	return WIDTHS[character.charCodeAt(0) - 32] ?? 556;
 }
 
 function decimal(value: number): string {

@@ -46,8 +46,9 @@ export interface LaneEvents {
 const START_LIMIT_MS = 30_000;
 /** Documents a worker holds at a time; one that has to go is sent again when it is asked for. */
 const MAX_DOCUMENTS = 8;
-/** Larger documents are sent in parts of this size. */
-const STAGING_BYTES = 4 * 1024 * 1024;
+/** Documents are sent in parts of this size: one is written here while another is taken over there. */
+const PART_BYTES = 1024 * 1024;
+const MAX_PARTS = 4;
 
 /** One worker from its start to its end, the documents it holds, and the call it is busy with. */
 export class Lane {
@@ -58,8 +59,12 @@ export class Lane {
 	readonly #limits: LaneLimits;
 	readonly #events: LaneEvents;
 	readonly #worker: Worker;
-	/** Used over and over: fresh memory for every document costs more time than reading a page. */
-	readonly #staging = new Uint8Array(new SharedArrayBuffer(STAGING_BYTES));
+	/**
+	 * Buffers that are not on their way. They go to the worker and come back: fresh memory for every document costs
+	 * more time than reading a page, and copying to shared memory takes twice as long.
+	 */
+	readonly #buffers: ArrayBuffer[] = [];
+	#bufferCount = 0;
 	readonly #cancelled = new Int32Array(new SharedArrayBuffer(4));
 	/** Sizes of the documents the worker holds; the one used last comes last. */
 	readonly #documents = new Map<number, number>();
@@ -79,7 +84,6 @@ export class Lane {
 		this.#worker = new Worker(workerEntry("./pdf-worker", import.meta.url), {
 			workerData: {
 				maxMemoryBytes: limits.maxMemoryMb * 1024 * 1024,
-				staging: this.#staging,
 				cancelled: this.#cancelled,
 			} satisfies WorkerStart,
 			resourceLimits: { maxOldGenerationSizeMb: limits.maxMemoryMb },
@@ -165,19 +169,28 @@ export class Lane {
 		}
 	}
 
-	/** Sends the next part of the document, if any; after the last one goes the call itself. */
+	/** Sends as much of the document as there are buffers for; after the last part goes the call itself. */
 	#send(call: Call): void {
 		const { id: document, bytes } = call.source;
 		const message = { call: call.id, document };
-		if (this.#sent < bytes.length) {
-			const offset = this.#sent;
-			const part = bytes.subarray(offset, offset + STAGING_BYTES);
-			this.#staging.set(part);
+		const total = bytes.length;
+		while (this.#sent < total) {
+			const buffer = this.#takeBuffer();
+			if (!buffer) return;
+			const part = bytes.subarray(this.#sent, this.#sent + PART_BYTES);
+			new Uint8Array(buffer).set(part);
+			const place = { offset: this.#sent, length: part.length, total };
 			this.#sent += part.length;
-			const { length } = part;
-			this.#post({ kind: "bytes", ...message, offset, length, total: bytes.length });
+			this.#post({ kind: "bytes", ...message, buffer, ...place }, [buffer]);
 		}
-		if (this.#sent === bytes.length) this.#post({ kind: "read", ...message, ...call.range });
+		this.#post({ kind: "read", ...message, ...call.range });
+	}
+
+	#takeBuffer(): ArrayBuffer | undefined {
+		const buffer = this.#buffers.pop();
+		if (buffer || this.#bufferCount === MAX_PARTS) return buffer;
+		this.#bufferCount++;
+		return new ArrayBuffer(PART_BYTES);
 	}
 
 	#onReply(reply: WorkerReply): void {
@@ -187,6 +200,7 @@ export class Lane {
 			if (this.#call) this.#begin(this.#call);
 			return;
 		}
+		if (reply.kind === "stored") this.#buffers.push(reply.buffer);
 		const call = this.#call;
 		if (!call || reply.call !== call.id) return;
 		if (reply.kind === "stored") {
@@ -232,8 +246,8 @@ export class Lane {
 		return isMemory ? memoryError(this.#limits) : crashError(cause);
 	}
 
-	#post(request: WorkerRequest): void {
-		this.#worker.postMessage(request);
+	#post(request: WorkerRequest, transfer: ArrayBuffer[] = []): void {
+		this.#worker.postMessage(request, transfer);
 	}
 }
 

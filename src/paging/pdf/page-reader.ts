@@ -26,8 +26,9 @@ export interface PageReaderOptions {
 	now?: () => number;
 }
 
-/** Pages of one piece of work when several are under way: some 15 ms. */
-const SLICE = 16;
+/** Most and fewest pages of one piece of work when several are under way: some 20 and 5 ms. */
+const MAX_SLICE = 16;
+const MIN_SLICE = 4;
 /** A piece of work ends early with this much text, which bounds what waits to be asked for. */
 const SLICE_CHARS = 200_000;
 /** From so many characters on a call is worth sharing out: less is done before a second worker has started. */
@@ -63,7 +64,7 @@ export function createPageReader(options: PageReaderOptions): PageReader {
 			while (first <= span.last && left > 0) {
 				if (!run || !covers(run, first)) {
 					stop();
-					run = { slices: [], next: first, limit, stop: new AbortController() };
+					run = startRun(first, limit, options.width);
 				}
 				const current: Run = run;
 				const slice = advance(current, first, options) as Slice;
@@ -103,7 +104,7 @@ export function createPageReader(options: PageReaderOptions): PageReader {
 				last: span.last,
 				maxChars: span.maxChars - (known[0]?.text.length ?? 0),
 			};
-			const isBulk = rest.maxChars >= BULK_CHARS && rest.last - rest.first >= SLICE;
+			const isBulk = rest.maxChars >= BULK_CHARS && rest.last - rest.first >= 2 * MIN_SLICE;
 			const isShared = !isUnsafe && (isBulk || quickCalls >= QUICK_CALLS);
 			if (!isShared) stop();
 			const found = isShared
@@ -124,6 +125,8 @@ interface Run {
 	next: number;
 	/** The last page that may be read. */
 	limit: number;
+	/** Pages of a slice. */
+	size: number;
 	stop: AbortController;
 }
 
@@ -131,6 +134,13 @@ interface Slice {
 	first: number;
 	last: number;
 	pages: Promise<PdfPage[]>;
+}
+
+function startRun(first: number, limit: number, width: number): Run {
+	// Two slices for each worker at least, or some would have nothing to do at the end of a short run.
+	const share = Math.ceil((limit - first + 1) / (2 * width));
+	const size = Math.min(MAX_SLICE, Math.max(MIN_SLICE, share));
+	return { slices: [], next: first, limit, size, stop: new AbortController() };
 }
 
 function covers({ slices, next, limit }: Run, page: number): boolean {
@@ -143,7 +153,7 @@ function advance(run: Run, page: number, { width, read }: PageReaderOptions): Sl
 	while (run.slices[0] && run.slices[0].last < page) run.slices.shift();
 	// One more than can be worked on: the next one waits for a worker, not a worker for it.
 	while (run.next <= run.limit && run.slices.length <= width) {
-		const [first, last] = [run.next, Math.min(run.next + SLICE - 1, run.limit)];
+		const [first, last] = [run.next, Math.min(run.next + run.size - 1, run.limit)];
 		const pages = read({ first, last, maxChars: SLICE_CHARS }, run.stop.signal);
 		pages.catch(() => {}); // looked at when its turn comes, if that comes
 		run.slices.push({ first, last, pages });

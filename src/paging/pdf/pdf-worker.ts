@@ -3,6 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { pageText, titleText } from "./page-text.ts";
 import { loadPdfium, type OpenFailure, type PdfiumDocument, type PdfiumFile } from "./pdfium.ts";
 import type {
+	BytesPart,
 	PageRange,
 	PdfPage,
 	ReadReply,
@@ -11,7 +12,7 @@ import type {
 	WorkerStart,
 } from "./worker-messages.ts";
 
-const { maxMemoryBytes, staging, cancelled } = workerData as WorkerStart;
+const { maxMemoryBytes, cancelled } = workerData as WorkerStart;
 const pdfium = await loadPdfium({ maxMemoryBytes });
 /** Documents by number. One is opened with the first call for it, when all of its bytes are there. */
 const held = new Map<number, { file: PdfiumFile; document?: PdfiumDocument }>();
@@ -24,7 +25,7 @@ parentPort?.on("message", (request: WorkerRequest) => {
 reply({ kind: "ready" });
 
 function reply(message: WorkerReply): void {
-	parentPort?.postMessage(message);
+	parentPort?.postMessage(message, message.kind === "stored" ? [message.buffer] : []);
 }
 
 function answer(request: Exclude<WorkerRequest, { kind: "forget" }>): WorkerReply {
@@ -40,12 +41,12 @@ function answer(request: Exclude<WorkerRequest, { kind: "forget" }>): WorkerRepl
 	}
 }
 
-function store(part: WorkerRequest & { kind: "bytes" }): { kind: "stored" } {
-	const { document: id, offset, length, total } = part;
+function store(part: { document: number } & BytesPart): { kind: "stored"; buffer: ArrayBuffer } {
+	const { document: id, buffer, length, offset, total } = part;
 	const { file } = held.get(id) ?? { file: pdfium.reserve(total) };
 	if (!held.has(id)) held.set(id, { file });
-	file.write(staging.subarray(0, length), offset);
-	return { kind: "stored" };
+	file.write(new Uint8Array(buffer, 0, length), offset);
+	return { kind: "stored", buffer };
 }
 
 function read(

@@ -1,29 +1,27 @@
 import type { PageWarning } from "./page-text.ts";
 import type { OpenFailure } from "./pdfium.ts";
 
-/** What a worker is started with. Both arrays are shared with the main thread, which alone writes to them. */
+/** What a worker is started with. */
 export interface WorkerStart {
 	maxMemoryBytes: number;
-	/** The bytes that a `bytes` message is about. */
-	staging: Uint8Array<SharedArrayBuffer>;
-	/** One number: the call that nobody waits for any more. Looked at between pages. */
+	/** One number, written by the main thread: the call that nobody waits for any more. Looked at between pages. */
 	cancelled: Int32Array<SharedArrayBuffer>;
 }
 
 /** `call` is in the answer again; `document` is the number the main thread has given a document. */
 export type WorkerRequest =
-	/** the first `length` bytes of the staging area belong at `offset` of a document of `total` bytes */
-	| {
-			kind: "bytes";
-			call: number;
-			document: number;
-			offset: number;
-			length: number;
-			total: number;
-	  }
+	| ({ kind: "bytes"; call: number; document: number } & BytesPart)
 	| ({ kind: "read"; call: number; document: number } & PageRange)
 	/** the document is not needed any more; has no answer */
 	| { kind: "forget"; document: number };
+
+/** The first `length` bytes of a buffer belong at `offset` of a document of `total` bytes. */
+export interface BytesPart {
+	buffer: ArrayBuffer;
+	length: number;
+	offset: number;
+	total: number;
+}
 
 export interface PageRange {
 	/** The first page, from 1. */
@@ -39,8 +37,8 @@ export interface PageRange {
 export type WorkerReply =
 	/** pdfium is loaded; sent once, before anything else */
 	| { kind: "ready" }
-	/** the bytes are taken: the staging area is free */
-	| { kind: "stored"; call: number }
+	/** the bytes are taken; the buffer comes back */
+	| { kind: "stored"; call: number; buffer: ArrayBuffer }
 	| ({ kind: "read"; call: number } & ReadReply)
 	/** not a document; it is forgotten */
 	| { kind: "refused"; call: number; reason: OpenFailure }

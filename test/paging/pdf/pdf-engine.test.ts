@@ -131,6 +131,14 @@ describe("reading", () => {
 		expect(await textsOf(document)).toEqual(["left 1\nleft 2 hyphen\nright 1\nright 2"]);
 	});
 
+	test("words that are placed one by one make the same lines", async () => {
+		const lines = ["Every word, (even) these ones:", "WAVE 10 % of 2,000 i l m W", "the end"];
+		const document = await shared.open(
+			makePdf({ pages: [{ lines, placeWords: true }, { lines }] }),
+		);
+		expect(await textsOf(document)).toEqual([lines.join("\n"), lines.join("\n")]);
+	});
+
 	test("the title is the document's own", async () => {
 		const titleOf = async (title?: string) => {
 			const options = title === undefined ? {} : { title };
