@@ -94,9 +94,6 @@ export class Lane {
 			stdout: true,
 			stderr: true,
 		});
-		// Unread, it would pile up.
-		this.#worker.stdout.resume();
-		this.#worker.stderr.resume();
 		this.#worker.unref();
 		this.#worker.on("message", (reply: WorkerReply) => this.#onReply(reply));
 		this.#worker.on("error", (error) => void this.end(this.#faultOf(error)));
