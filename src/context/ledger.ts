@@ -76,6 +76,8 @@ export interface LedgerOptions {
 export interface Ledger {
 	/** Takes note of a request on its way to the model; `messages` is not changed and only kept until the next one. */
 	observe(source: SessionSource, messages: readonly unknown[]): void;
+	/** Goes through the request last observed while nobody waits, so that asking about it later costs next to nothing. */
+	prepare(source: SessionSource): void;
 	/** The active context. The cost grows with what is new since the last call, not with the session. */
 	log(source: SessionSource): ContextLog;
 	/** About an item of the current log. Without an observed request the session alone decides. */
@@ -89,6 +91,11 @@ export function createLedger({ returnedHash }: LedgerOptions = {}): Ledger {
 	return {
 		observe(source, messages) {
 			observation = createObservation(source.getSessionId(), messages);
+		},
+
+		prepare(source) {
+			state = advance(state, source);
+			if (observation?.sessionId === state.sessionId) observation.prepare(state.callIds);
 		},
 
 		log(source) {

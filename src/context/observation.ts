@@ -7,6 +7,8 @@ export interface Observation {
 	textsOf(toolCallId: string): (string | undefined)[];
 	/** Whether the results stood in the request in the same order as in this list of call ids; strangers are passed over. */
 	isInOrder(callIds: readonly string[]): boolean;
+	/** Does the work of answering ahead of the questions. The answers are the same without it, only later. */
+	prepare(callIds: readonly string[]): void;
 }
 
 /**
@@ -15,43 +17,52 @@ export interface Observation {
  */
 export function createObservation(sessionId: string, messages: readonly unknown[]): Observation {
 	const texts = new Map<string, (string | undefined)[]>();
-	let callIds: (string | undefined)[] | undefined;
+	let results: SentResults | undefined;
 	let inOrder: boolean | undefined;
+
+	const sent = () => {
+		results ??= resultsIn(messages);
+		return results;
+	};
+	const isInOrder = (known: readonly string[]) => {
+		// Once is enough: what is new since the request was not in it.
+		inOrder ??= areInOrder(sent().callIds, known);
+		return inOrder;
+	};
 	return {
 		sessionId,
+		isInOrder,
+		prepare: isInOrder,
 		textsOf(toolCallId) {
 			let found = texts.get(toolCallId);
 			if (!found) {
-				callIds ??= callsOf(messages);
-				found = placesOf(toolCallId, callIds).map((place) => contentText(messages[place]));
+				const places = sent().places.get(toolCallId) ?? [];
+				found = places.map((place) => contentText(messages[place]));
 				texts.set(toolCallId, found);
 			}
 			return found;
 		},
-		isInOrder(known) {
-			callIds ??= callsOf(messages);
-			// Once is enough: what is new since the request was not in it.
-			inOrder ??= areInOrder(callIds, known);
-			return inOrder;
-		},
 	};
 }
 
-/** For each message the call whose result it is. */
-function callsOf(messages: readonly unknown[]): (string | undefined)[] {
-	const callIds: (string | undefined)[] = [];
-	for (const message of messages as ({ toolCallId?: string } | null)[]) {
-		callIds.push(message?.toolCallId);
-	}
-	return callIds;
+interface SentResults {
+	/** The calls whose results were sent, in the order of the request. */
+	callIds: string[];
+	/** Where in the request the results of a call stand. */
+	places: Map<string, number[]>;
 }
 
-function placesOf(callId: string, callIds: (string | undefined)[]): number[] {
-	const places: number[] = [];
-	for (let at = callIds.indexOf(callId); at !== -1; at = callIds.indexOf(callId, at + 1)) {
-		places.push(at);
+function resultsIn(messages: readonly unknown[]): SentResults {
+	const results: SentResults = { callIds: [], places: new Map() };
+	for (const [place, message] of messages.entries()) {
+		const callId = (message as { toolCallId?: unknown } | null)?.toolCallId;
+		if (typeof callId !== "string") continue;
+		results.callIds.push(callId);
+		const earlier = results.places.get(callId);
+		if (earlier) earlier.push(place);
+		else results.places.set(callId, [place]);
 	}
-	return places;
+	return results;
 }
 
 function contentText(message: unknown): string | undefined {
@@ -59,19 +70,18 @@ function contentText(message: unknown): string | undefined {
 }
 
 /** Strangers are rare, and looking for them takes longer than all the rest: only if there seems to be one. */
-function areInOrder(sent: (string | undefined)[], known: readonly string[]): boolean {
+function areInOrder(sent: readonly string[], known: readonly string[]): boolean {
 	return isSubsequence(sent, known) || isSubsequence(withoutStrangers(sent, known), known);
 }
 
-function withoutStrangers(sent: (string | undefined)[], known: readonly string[]) {
-	const ours = new Set<string | undefined>(known);
+function withoutStrangers(sent: readonly string[], known: readonly string[]) {
+	const ours = new Set(known);
 	return sent.filter((id) => ours.has(id));
 }
 
-function isSubsequence(sent: (string | undefined)[], known: readonly string[]): boolean {
+function isSubsequence(sent: readonly string[], known: readonly string[]): boolean {
 	let at = 0;
 	for (const id of sent) {
-		if (id === undefined) continue;
 		while (at < known.length && known[at] !== id) at++;
 		if (at++ === known.length) return false;
 	}

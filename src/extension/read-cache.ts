@@ -55,6 +55,12 @@ export function createReadCacheSystem(
 		beforeEdits.clear(); // of calls that were never made
 	});
 
+	// While the model's answer streams in: by then all other extensions are through with the request.
+	pi.on("message_start", (event, ctx) => {
+		if (event.message.role !== "assistant" || session(ctx).settings.mode === "off") return;
+		ledger.prepare(ctx.sessionManager);
+	});
+
 	pi.on("tool_call", async (event, ctx) => {
 		const { settings } = session(ctx);
 		if (settings.mode === "off" || !isEditingTool(event.toolName)) return;

@@ -324,6 +324,22 @@ describe("the observed request", () => {
 		expect(seen(ledger, session, "decorated")).toEqual({ visible: false, why: "altered" });
 	});
 
+	test("gives the same answers whether or not it was gone through ahead of them", () => {
+		const session = newSession();
+		const [asked, prepared] = [createLedger(), createLedger()];
+		for (const id of ["kept", "dropped", "changed"]) appendRead(session, id, id);
+		const request = requestOf(session)
+			.filter((message) => (message as { toolCallId?: string }).toolCallId !== "dropped")
+			.with(-1, { role: "toolResult", toolCallId: "changed", content: "other" } as never);
+		for (const ledger of [asked, prepared]) ledger.observe(session, request);
+		prepared.prepare(session);
+		appendRead(session, "later", "text");
+		for (const id of ["kept", "dropped", "changed", "later"]) {
+			expect(seen(prepared, session, id)).toEqual(seen(asked, session, id));
+		}
+		expect(seen(prepared, session, "kept")).toEqual({ visible: true });
+	});
+
 	test("vetoes a text that came after it, until the next request holds it", () => {
 		const session = newSession();
 		const ledger = createLedger();
