@@ -1,0 +1,222 @@
+import type { EdgeKind, SymbolKind, UsageKind } from "./facts.ts";
+
+/** How far an answer can be trusted. Every answer carries one. */
+export interface Coverage {
+	readonly files: number;
+	/** Files that the parser did not, or not wholly, understand; the first few by path. */
+	readonly unparsed: { readonly count: number; readonly paths: readonly string[] };
+	/** Imports of files of the project that lead nowhere. */
+	readonly unresolvedImports: number;
+	/** When the tree was last compared with the index (ms since 1970). */
+	readonly checkedMs: number;
+	/** What the check found changed and has taken in. */
+	readonly refreshedFiles: number;
+	/** False while the first indexing is not finished: the answer covers only what is there. */
+	readonly complete: boolean;
+}
+
+export interface SearchQuery {
+	readonly query: string;
+	/** Default: both. */
+	readonly scope?: readonly ("code" | "symbols")[];
+	/** Default: 15. */
+	readonly limit?: number;
+	/** Lines around each match; matching lines are only looked up if this is given. */
+	readonly contextLines?: number;
+	/** Only files whose path matches. */
+	readonly glob?: string;
+	readonly exclude?: readonly string[];
+	readonly language?: "typescript" | "javascript";
+	readonly symbolKinds?: readonly SymbolKind[];
+	readonly exportedOnly?: boolean;
+	/** Default: true; tests come last. */
+	readonly includeTests?: boolean;
+}
+
+export interface SearchAnswer {
+	readonly hits: readonly SearchHit[];
+	/** How many files match, shown or not; `atLeast` where counting stopped. */
+	readonly total: number;
+	readonly atLeast?: true;
+	readonly coverage: Coverage;
+}
+
+export interface SearchHit {
+	readonly path: string;
+	readonly isTest: boolean;
+	/** Symbols of the file that match by name, best first. */
+	readonly symbols: readonly SymbolBrief[];
+	/** Lines that match, with `contextLines` around them. */
+	readonly lines: readonly MatchingLines[];
+	/** How many lines match in all, if they were looked up. */
+	readonly matchingLines?: number;
+}
+
+export interface MatchingLines {
+	/** The number of the first line of `text`, from 1. */
+	readonly first: number;
+	readonly text: readonly string[];
+	/** Which of them match, as line numbers. */
+	readonly matches: readonly number[];
+}
+
+export interface SymbolBrief {
+	readonly name: string;
+	/** The class, object or namespace it is a member of. */
+	readonly owner?: string;
+	readonly kind: SymbolKind;
+	readonly line: number;
+	readonly endLine: number;
+	readonly exported: boolean;
+	readonly signature: string;
+	readonly doc?: string;
+}
+
+export interface DependenciesQuery {
+	readonly path: string;
+	/** Default: both. */
+	readonly direction?: "dependents" | "dependencies" | "both";
+	/** Default: 1. */
+	readonly depth?: number;
+	/** Default: all. */
+	readonly kinds?: readonly EdgeKind[];
+	/** Default: true. */
+	readonly includeTests?: boolean;
+}
+
+export interface DependenciesAnswer {
+	readonly file: string;
+	readonly dependents: readonly FileAtDepth[];
+	readonly dependencies: readonly FileAtDepth[];
+	/** The strongly connected component that the file is part of, if it is more than the file; and those nearby. */
+	readonly cycles: readonly (readonly string[])[];
+	readonly unresolved: readonly { readonly specifier: string; readonly line: number }[];
+	/** Packages it asks for. */
+	readonly external: readonly string[];
+	readonly coverage: Coverage;
+}
+
+export interface FileAtDepth {
+	readonly path: string;
+	readonly depth: number;
+	/** How the nearest step asks for it. */
+	readonly kinds: readonly EdgeKind[];
+	readonly isTest: boolean;
+	/** From the second step on: the file of the step before. */
+	readonly via?: string;
+}
+
+export interface UsagesQuery {
+	/** A name, or `Owner.member`. */
+	readonly symbol: string;
+	/** Only the definition in this file. */
+	readonly file?: string;
+	/** Default: true. */
+	readonly includeTests?: boolean;
+}
+
+export interface UsagesAnswer {
+	readonly symbol: string;
+	/** One for each thing of that name; empty if there is none. */
+	readonly definitions: readonly Definition[];
+	/** Names close to the one asked for, where nothing was found. */
+	readonly suggestions?: readonly string[];
+	readonly coverage: Coverage;
+}
+
+export interface Definition {
+	readonly path: string;
+	readonly line: number;
+	readonly column: number;
+	readonly kind: SymbolKind;
+	readonly owner?: string;
+	readonly exported: boolean;
+	readonly signature: string;
+	/** Sorted by path, line, column; the definition itself is not among them. */
+	readonly usages: readonly Usage[];
+	/** Of a member: accesses of that name on something of unknown type, which may or may not be it. */
+	readonly possible?: { readonly count: number; readonly files: readonly string[] };
+}
+
+export interface Usage {
+	readonly path: string;
+	readonly line: number;
+	readonly column: number;
+	readonly kind: UsageKind;
+	readonly isTest: boolean;
+}
+
+export interface ImpactQuery {
+	readonly modify?: readonly string[];
+	readonly create?: readonly string[];
+	readonly delete?: readonly string[];
+	/** Only these exported names of the modified files change. */
+	readonly symbols?: readonly string[];
+}
+
+export interface ImpactAnswer {
+	readonly risk: "low" | "medium" | "high";
+	/** One or two sentences: what is reached, and why the risk is what it is. */
+	readonly summary: string;
+	readonly affected: readonly FileAtDepth[];
+	/** Exports of the changed files and how many files use each. */
+	readonly symbols: readonly {
+		readonly path: string;
+		readonly name: string;
+		readonly kind: SymbolKind;
+		readonly files: number;
+		readonly usages: number;
+	}[];
+	/** Tests that exist and reach the change, nearest first. */
+	readonly tests: readonly {
+		readonly path: string;
+		readonly depth: number;
+		readonly via: "import" | "name";
+	}[];
+	/** Paths that were named and are not in the index, cycles that are touched, imports that will break. */
+	readonly warnings: readonly string[];
+	readonly coverage: Coverage;
+}
+
+export interface TaskContextQuery {
+	readonly files: readonly string[];
+	readonly includeTests?: boolean;
+	readonly includeSymbols?: boolean;
+	/** Default: 20. */
+	readonly maxImpactedFiles?: number;
+}
+
+export interface TaskContextAnswer {
+	readonly targets: readonly {
+		readonly path: string;
+		readonly dependencies: readonly string[];
+		readonly dependentCount: number;
+		readonly symbols: readonly SymbolBrief[];
+	}[];
+	/** Dependents of the targets, most important first. */
+	readonly impacted: readonly FileAtDepth[];
+	readonly impactedCount: number;
+	readonly tests: readonly string[];
+	/** Paths that were named and are not in the index. */
+	readonly unknown: readonly string[];
+	readonly coverage: Coverage;
+}
+
+export interface SymbolMapQuery {
+	readonly budgetTokens: number;
+	/** Files to leave out, such as those whose whole text is in view. */
+	readonly exclude?: readonly string[];
+}
+
+export interface SymbolMapAnswer {
+	/** By path. Equal content gives equal text. */
+	readonly blocks: readonly {
+		readonly path: string;
+		readonly text: string;
+		readonly tokens: number;
+		/** How many other files use something of it. */
+		readonly references: number;
+	}[];
+	readonly omittedFiles: number;
+	readonly coverage: Coverage;
+}

@@ -1,0 +1,90 @@
+import type {
+	Coverage,
+	DependenciesAnswer,
+	DependenciesQuery,
+	ImpactAnswer,
+	ImpactQuery,
+	SearchAnswer,
+	SearchQuery,
+	SymbolMapAnswer,
+	SymbolMapQuery,
+	TaskContextAnswer,
+	TaskContextQuery,
+	UsagesAnswer,
+	UsagesQuery,
+} from "./answers.ts";
+
+/** What a caller may give along with any question. */
+export interface CallOptions {
+	readonly signal?: AbortSignal;
+	/** Told now and then while files are taken in. */
+	readonly onProgress?: (progress: IndexProgress) => void;
+}
+
+export interface IndexProgress {
+	readonly phase: "scanning" | "parsing" | "resolving" | "storing";
+	readonly done: number;
+	/** Absent while it is not known. */
+	readonly total?: number;
+}
+
+/** What `build` did. */
+export interface BuildReport {
+	readonly coverage: Coverage;
+	readonly added: number;
+	readonly changed: number;
+	readonly removed: number;
+	readonly seconds: number;
+}
+
+/** The state of the index as it lies on disk, without looking at the tree. */
+export interface IndexStatus {
+	/** `absent`: never built. `partial`: the first indexing was interrupted and goes on with the next `build`. */
+	readonly state: "absent" | "partial" | "ready";
+	readonly root: string;
+	/** The database file. */
+	readonly database: string;
+	readonly bytes: number;
+	readonly files: number;
+	readonly symbols: number;
+	/** When it last changed (ms since 1970). */
+	readonly updatedMs?: number;
+}
+
+/**
+ * The code index of one project, living in a worker thread. Every question first compares the tree with the
+ * index and takes in what changed. All but `status` and `build` reject with the code `not-indexed` until the project
+ * was indexed once: whether that may happen is for the caller to ask.
+ */
+export interface CodeIndex {
+	readonly root: string;
+	status(): Promise<IndexStatus>;
+	/** Indexes for the first time, goes on with an interrupted one, or only takes in what changed. */
+	build(options?: CallOptions): Promise<BuildReport>;
+	search(query: SearchQuery, options?: CallOptions): Promise<SearchAnswer>;
+	dependencies(query: DependenciesQuery, options?: CallOptions): Promise<DependenciesAnswer>;
+	usages(query: UsagesQuery, options?: CallOptions): Promise<UsagesAnswer>;
+	impact(query: ImpactQuery, options?: CallOptions): Promise<ImpactAnswer>;
+	taskContext(query: TaskContextQuery, options?: CallOptions): Promise<TaskContextAnswer>;
+	symbolMap(query: SymbolMapQuery, options?: CallOptions): Promise<SymbolMapAnswer>;
+	/** Ends the worker. Questions under way are rejected. */
+	close(): Promise<void>;
+}
+
+/** Why a question has no answer. `message` names the value that was wrong and what to do. */
+export class CodeIndexError extends Error {
+	readonly code:
+		| "not-indexed"
+		| "unknown-file"
+		| "outside-project"
+		| "bad-query"
+		| "aborted"
+		| "unavailable"
+		| "failed";
+
+	constructor(code: CodeIndexError["code"], message: string, options?: ErrorOptions) {
+		super(message, options);
+		this.name = "CodeIndexError";
+		this.code = code;
+	}
+}

@@ -1,0 +1,178 @@
+/**
+ * What one source file says by itself, before any other file is looked at: the seam between parsing (`extract/`),
+ * storing (`store/`) and linking (`link/`). Facts are plain data, so that they cross threads and can be compared.
+ */
+export interface FileFacts {
+	/** `broken`: the parser gave up or recovered from errors; what could be understood is here all the same. */
+	readonly status: "parsed" | "broken";
+	/** The parser's first complaint with its line, for people. */
+	readonly problem?: string;
+	/** Whether it has imports or exports of any kind; the top level of other files is global to the project. */
+	readonly isModule: boolean;
+	readonly lines: number;
+	/** Every other module it names, each specifier once. Imports and exports point into this list. */
+	readonly requests: readonly Request[];
+	/** The names of its top level, declared or imported. References and exports point into this list. */
+	readonly bindings: readonly Binding[];
+	readonly exports: readonly Export[];
+	readonly references: readonly Reference[];
+	/** How often each property name is accessed on something whose type this file does not tell. */
+	readonly looseAccesses: ReadonlyMap<string, number>;
+}
+
+/** A place in a file: line and column from 1, columns in UTF-16 units. */
+export type Position = readonly [line: number, column: number];
+
+/** How a module is asked for. One specifier can be asked for in several ways. */
+export type EdgeKind = "value" | "type" | "re-export" | "dynamic" | "require" | "side-effect";
+
+/** A module specifier as written. */
+export interface Request {
+	readonly specifier: string;
+	readonly kinds: readonly EdgeKind[];
+	/** Where it is named first. */
+	readonly at: Position;
+}
+
+/** What a declared name stands for. */
+export type SymbolKind =
+	| "function"
+	| "class"
+	| "interface"
+	| "type"
+	| "enum"
+	| "variable"
+	| "namespace"
+	| "method"
+	| "property";
+
+/** A name of the file's top level. */
+export type Binding = Declared | Imported;
+
+/** Something declared here. Declarations that TypeScript merges (overloads, interfaces) are one. */
+export interface Declared {
+	readonly kind: "declared";
+	/** `default` for an anonymous default export. */
+	readonly name: string;
+	readonly symbol: SymbolKind;
+	/** Where its name stands; an anonymous default export has the place of `default`. */
+	readonly at: Position;
+	/** Where further merged declarations have their names. */
+	readonly alsoAt?: readonly Position[];
+	readonly endLine: number;
+	/** Its head on one line without the body, at most 200 characters. */
+	readonly signature: string;
+	/** The first sentence of its doc comment, at most 200 characters. */
+	readonly doc?: string;
+	/** What it extends or implements, as far as that is a name. */
+	readonly heritage?: readonly TypeName[];
+	/** Of a variable its type, of a function what it returns (promises unwrapped), if that is a name. */
+	readonly type?: TypeName;
+	/** Of a class, interface, enum, namespace or object literal. */
+	readonly members?: readonly Member[];
+}
+
+/** A name brought in from another module. */
+export interface Imported {
+	readonly kind: "imported";
+	/** The local name. */
+	readonly name: string;
+	/** Index into `requests`. */
+	readonly request: number;
+	/** The exported name, `default`, `*` for the namespace, or `=` for all of a CommonJS module. */
+	readonly imported: string;
+	readonly typeOnly: boolean;
+	/** Where the local name stands. */
+	readonly at: Position;
+	/** Where the exported name stands, if it is written apart: `a` of `a as b`. */
+	readonly importedAt?: Position;
+}
+
+/** Something that is reached with a dot. */
+export interface Member {
+	readonly name: string;
+	readonly symbol: "method" | "property" | "enum" | SymbolKind;
+	readonly static: boolean;
+	readonly at: Position;
+	readonly alsoAt?: readonly Position[];
+	readonly endLine: number;
+	readonly signature: string;
+	/** As of {@link Declared}. */
+	readonly type?: TypeName;
+	/** Of an object literal or namespace inside. */
+	readonly members?: readonly Member[];
+}
+
+/** A type written as a name of this file: `Foo`, `ns.Foo`, `typeof foo`. */
+export interface TypeName {
+	/** Index into `bindings`. */
+	readonly binding: number;
+	/** `instance`: what `new Foo` gives or a value of type Foo. `value`: the thing named itself. */
+	readonly side: "instance" | "value";
+	/** Further names after dots, and calls of them. */
+	readonly path?: readonly Step[];
+}
+
+/** A name of the module that others can ask for. */
+export type Export =
+	/** `export const a`, `export { a as b }`, `export default a`, `exports.a = a`; name `=` for `module.exports = a`. */
+	| {
+			readonly kind: "local";
+			readonly name: string;
+			/** Index into `bindings`. */
+			readonly binding: number;
+			/** Where names stand in an export list, which are places of the binding too: of `a as b` both. */
+			readonly at?: readonly Position[];
+			readonly typeOnly: boolean;
+	  }
+	/** `export { a as b } from`, and `export * as b from` with `imported: "*"`. */
+	| {
+			readonly kind: "from";
+			readonly name: string;
+			readonly request: number;
+			readonly imported: string;
+			readonly at: readonly Position[];
+			readonly typeOnly: boolean;
+	  }
+	/** `export * from` */
+	| { readonly kind: "star"; readonly request: number; readonly typeOnly: boolean };
+
+/** How a name is used. */
+export type UsageKind =
+	| "call"
+	| "new"
+	| "extends"
+	| "implements"
+	| "jsx"
+	| "type"
+	| "read"
+	| "write"
+	| "import"
+	| "re-export"
+	| "declaration";
+
+/**
+ * A use of a binding, or of something reached through it. `fmt.bold(x)` is a use of `fmt` with the step `bold`;
+ * `this.log.warn()` in class C has no place of its own for C, and the steps `log`, `warn`.
+ */
+export interface Reference {
+	/** Index into `bindings`. */
+	readonly binding: number;
+	/** Where the binding's name stands; absent where only its type is known: `this`, a variable of that type. */
+	readonly at?: Position;
+	/** How the last of its steps, or the binding without any, is used. */
+	readonly usage: UsageKind;
+	/** Which side of the binding the first step is looked up on. Absent without steps. */
+	readonly side?: "instance" | "value";
+	/** At most four. */
+	readonly steps?: readonly Step[];
+}
+
+/** One name after a dot. */
+export interface Step {
+	readonly name: string;
+	/** Absent in the path of a {@link TypeName}. */
+	readonly at?: Position;
+	/** It is called or constructed, and the next step is looked up on what that gives. */
+	readonly called?: true;
+}

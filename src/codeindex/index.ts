@@ -1,0 +1,10 @@
+export type * from "./answers.ts";
+export type {
+	BuildReport,
+	CallOptions,
+	CodeIndex,
+	IndexProgress,
+	IndexStatus,
+} from "./code-index.ts";
+export { CodeIndexError } from "./code-index.ts";
+export type { EdgeKind, SymbolKind, UsageKind } from "./facts.ts";

@@ -1,0 +1,81 @@
+import type { Binding, EdgeKind, Export, Reference } from "./facts.ts";
+
+/** A file of the index. Ids are stable while the index is open, and not afterwards. */
+export type FileId = number & { readonly fileId: unique symbol };
+
+/** What the index knows of a file besides its content. */
+export interface IndexedFile {
+	readonly id: FileId;
+	/** Relative to the project's root, with forward slashes. */
+	readonly path: string;
+	readonly bytes: number;
+	readonly lines: number;
+	readonly isTest: boolean;
+	readonly isModule: boolean;
+	/** Why it is not, or not wholly, understood. */
+	readonly problem?: string;
+}
+
+/** Where a request of a file leads. */
+export type Resolution =
+	| { readonly kind: "file"; readonly file: FileId }
+	/** A package or a module of the runtime, not part of the project. */
+	| { readonly kind: "external"; readonly name: string }
+	| { readonly kind: "unresolved"; readonly reason: string };
+
+/** An edge of the graph of files. */
+export interface Edge {
+	readonly file: FileId;
+	readonly kinds: readonly EdgeKind[];
+}
+
+/** A binding by its place: the file and the index in its facts. */
+export interface BindingRef {
+	readonly file: FileId;
+	readonly binding: number;
+}
+
+/**
+ * What linking and queries ask of a stored index. All calls answer at once, from the state of one moment. The
+ * lookups backwards (`importsOf`, `exportsFrom`, `named`, `accessing`) are what makes queries quick.
+ */
+export interface IndexReader {
+	readonly files: ReadonlyMap<FileId, IndexedFile>;
+	fileAt(path: string): IndexedFile | undefined;
+
+	/** What stands in the file's facts. */
+	bindings(file: FileId): readonly Binding[];
+	exports(file: FileId): readonly Export[];
+	/** The references to one binding. */
+	references(at: BindingRef): readonly Reference[];
+	/** How often the file accesses a property of this name on something of unknown type. */
+	looseAccesses(name: string): ReadonlyMap<FileId, number>;
+
+	/** Where each request of the file leads, by its index. */
+	resolutions(file: FileId): readonly Resolution[];
+	/** The specifier of a request, for people. */
+	specifier(file: FileId, request: number): string;
+	/** Files that this file asks for, each once. */
+	dependencies(file: FileId): readonly Edge[];
+	/** Files that ask for this one, each once. */
+	dependents(file: FileId): readonly Edge[];
+
+	/** Import bindings that ask `file` for `imported` (a name, `default`, `*` or `=`). */
+	importsOf(file: FileId, imported: string): readonly BindingRef[];
+	/** Exports of other files that pass names of `file` on: `export { a } from`, `export * from`. */
+	exportsFrom(file: FileId): readonly { readonly file: FileId; readonly export: Export }[];
+	/** Everything declared under a name at the top level of a file, or as a member of such a thing. */
+	named(name: string): readonly (BindingRef & { readonly isMember: boolean })[];
+	/** References that have a step of this name. */
+	accessing(name: string): readonly (BindingRef & { readonly reference: Reference })[];
+
+	/** Full text: files that match, best first. The words are already split; the last part of each may go on. */
+	matching(words: readonly string[], limit: number): readonly TextMatch[];
+}
+
+/** A file found by full text search. */
+export interface TextMatch {
+	readonly file: FileId;
+	/** BM25 as SQLite gives it: smaller is better. */
+	readonly rank: number;
+}

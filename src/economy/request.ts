@@ -1,0 +1,40 @@
+/** The parts of a request in the order in which providers match prefixes. */
+export type Part = "tools" | "system" | "messages";
+
+/** One piece of a request that a cached prefix can end behind. Equal hashes stand for equal bytes. */
+export interface Block {
+	readonly part: Part;
+	readonly hash: string;
+	readonly tokens: number;
+	/** For people: `tool result of read src/a.ts`. Never the text itself. */
+	readonly label: string;
+}
+
+/** How long a provider keeps a cached prefix after its last use. */
+export type Ttl = "5m" | "1h";
+
+/** A cache marker behind a block. */
+export interface Breakpoint {
+	/** Index of the last block that the marker covers. */
+	readonly after: number;
+	readonly ttl: Ttl;
+}
+
+/** A request as far as caching and cost are concerned. */
+export interface Request {
+	readonly atMs: number;
+	readonly blocks: readonly Block[];
+	readonly breakpoints: readonly Breakpoint[];
+	/** The provider is known to have lost what it had cached. */
+	readonly cold?: boolean;
+}
+
+/** The prompt of one request by how it was billed, in tokens. Their sum is the prompt. */
+export interface PromptTokens {
+	/** Neither read from a cache nor written to one. */
+	readonly input: number;
+	readonly read: number;
+	readonly write: number;
+	/** The part of `write` that was written for an hour. */
+	readonly writeOneHour: number;
+}
