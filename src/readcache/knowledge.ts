@@ -27,11 +27,16 @@ export interface Segment extends LineRange {
 	 * as it is that, the model can put view and change together; otherwise somebody else has been at it since.
 	 */
 	edited?: Hash | "unknown";
+	/**
+	 * Set when these lines are wanted afresh: they are no longer known, but a version that was seen before them must
+	 * not pass for the newest whole one either.
+	 */
+	refreshed?: true;
 }
 
 /** What the model provably has in view of one file. */
 export interface Knowledge {
-	/** In line order, not overlapping. */
+	/** In line order, not overlapping; {@link within} leaves out those wanted afresh. */
 	segments: Segment[];
 	/** Why older knowledge was given up, if it was. */
 	lost?: string;
@@ -56,7 +61,7 @@ export function knowledgeOf(events: Iterable<FileEvent>): Knowledge {
 				break;
 			case "refresh":
 				if (event.scope === "full") forget("refreshed");
-				else segments = without(segments, event.scope);
+				else segments = afterRefresh(segments, event.scope);
 				break;
 			case "edit":
 				segments = segments.map((segment) => afterEdit(segment, event));
@@ -86,21 +91,16 @@ export function wholeVersion(segments: Segment[]): Segment | undefined {
 export function covers(segments: Segment[], { start, end }: LineRange): boolean {
 	let next = start;
 	for (const segment of segments) {
+		if (segment.refreshed) continue;
 		if (segment.start > next) break;
 		next = Math.max(next, segment.end + 1);
 	}
 	return next > end;
 }
 
-/** The parts of the segments that lie in the range. */
-export function within(segments: Segment[], { start, end }: LineRange): Segment[] {
-	return segments
-		.filter((segment) => segment.end >= start && segment.start <= end)
-		.map((segment) =>
-			segment.start >= start && segment.end <= end
-				? segment
-				: { ...segment, start: Math.max(segment.start, start), end: Math.min(segment.end, end) },
-		);
+/** The known parts of the segments that lie in the range. */
+export function within(segments: Segment[], range: LineRange): Segment[] {
+	return clipped(segments, range).filter((segment) => !segment.refreshed);
 }
 
 function afterView(segments: Segment[], meta: Metadata): Segment[] | undefined {
@@ -113,8 +113,16 @@ function afterView(segments: Segment[], meta: Metadata): Segment[] | undefined {
 	const { start, end } = shownBy(meta);
 	const shown: Segment = { start, end, version, totalLines, chain: 0 };
 	// The answer also said how long the file is: what was known beyond that is no longer there.
-	const older = within(without(segments, shown), { start: 1, end: totalLines });
+	const older = clipped(without(segments, shown), { start: 1, end: totalLines });
 	return [...older, shown].sort((a, b) => a.start - b.start);
+}
+
+function afterRefresh(segments: Segment[], scope: LineRange): Segment[] {
+	const refreshed = clipped(segments, scope).map((segment) => ({
+		...segment,
+		refreshed: true as const,
+	}));
+	return [...without(segments, scope), ...refreshed].sort((a, b) => a.start - b.start);
 }
 
 /** The model believes in all its edits: one that was no longer there when the next was made leaves the rest unknown. */
@@ -128,13 +136,23 @@ function shownBy(meta: Metadata): LineRange {
 	return { start, end };
 }
 
+function clipped(segments: Segment[], { start, end }: LineRange): Segment[] {
+	return segments
+		.filter((segment) => segment.end >= start && segment.start <= end)
+		.map((segment) =>
+			segment.start >= start && segment.end <= end
+				? segment
+				: { ...segment, start: Math.max(segment.start, start), end: Math.min(segment.end, end) },
+		);
+}
+
 function without(segments: Segment[], { start, end }: LineRange): Segment[] {
 	return segments.flatMap((segment) => {
 		// Most lie elsewhere; a file read in a thousand pieces must not copy them all a thousand times.
 		if (segment.end < start || segment.start > end) return segment;
 		return [
-			...within([segment], { start: 1, end: start - 1 }),
-			...within([segment], { start: end + 1, end: Number.MAX_SAFE_INTEGER }),
+			...clipped([segment], { start: 1, end: start - 1 }),
+			...clipped([segment], { start: end + 1, end: Number.MAX_SAFE_INTEGER }),
 		];
 	});
 }

@@ -1,6 +1,6 @@
 import type { ContextLog, SessionSource } from "../context/index.ts";
 import { estimateTokens } from "../core/tokens.ts";
-import { knowledgeOf, type Segment } from "./knowledge.ts";
+import { knowledgeOf, type Segment, within } from "./knowledge.ts";
 import { isDerived, type Mode, parseMetadata } from "./metadata.ts";
 import type { ReadCache } from "./read-cache.ts";
 
@@ -45,7 +45,8 @@ export function statusOf(
 		}
 	}
 	const files = cache.history.paths(source).flatMap((path) => {
-		const { segments } = knowledgeOf(cache.history.eventsOf(source, path));
+		const knowledge = knowledgeOf(cache.history.eventsOf(source, path));
+		const segments = within(knowledge.segments, { start: 1, end: Number.MAX_SAFE_INTEGER });
 		return segments.length > 0 ? [{ path, lines: describe(segments) }] : [];
 	});
 	const { shadow } = cache.tally;

@@ -55,9 +55,13 @@ const NAMES = new Map<string | undefined, string>([
 	[v3, "v3"],
 ]);
 
+function knownSegments(...events: FileEvent[]): Segment[] {
+	return knowledgeOf(events).segments.filter((segment) => !segment.refreshed);
+}
+
 /** The segments in short: `[start, end, version, chain]`. */
 function known(...events: FileEvent[]) {
-	return knowledgeOf(events).segments.map(({ start, end, version, chain }) => [
+	return knownSegments(...events).map(({ start, end, version, chain }) => [
 		start,
 		end,
 		NAMES.get(version),
@@ -67,7 +71,7 @@ function known(...events: FileEvent[]) {
 
 /** What the model's own edits left behind, in short: `[start, end, edited]`. */
 function edited(...events: FileEvent[]) {
-	return knowledgeOf(events).segments.map((segment) => [
+	return knownSegments(...events).map((segment) => [
 		segment.start,
 		segment.end,
 		NAMES.get(segment.edited) ?? segment.edited,
@@ -143,6 +147,16 @@ describe("a diff", () => {
 });
 
 describe("a refresh", () => {
+	test("of what a newer version showed does not make an older one the newest whole one again", () => {
+		const older = view(v1, [1, 10], 10);
+		const newer = view(v2, [11, 11], 11);
+		const wholeOf = (...events: FileEvent[]) => wholeVersion(knowledgeOf(events).segments)?.version;
+		expect(wholeOf(older)).toBe(v1);
+		expect(wholeOf(older, newer, refresh(11, 11))).toBeUndefined();
+		expect(wholeOf(older, newer, refresh(11, 11), view(v1, [1, 10], 10))).toBe(v1);
+		expect(wholeOf(older, view(v2, [1, 5]), refresh(6, 10), view(v2, [6, 10]))).toBe(v2);
+	});
+
 	test("of lines takes these, until they are read again", () => {
 		expect(known(view(v1, [1, 10]), refresh(4, 6))).toEqual([
 			[1, 3, "v1", 0],
@@ -319,13 +333,14 @@ describe("laws", () => {
 		fc.assert(
 			fc.property(events, range, (list, [start, end]) => {
 				const { segments } = knowledgeOf(list);
-				const lines = byLine(segments);
+				const all = byLine(segments);
+				const lines = new Map([...all].filter(([, { refreshed }]) => !refreshed));
 				const wanted = Array.from({ length: end - start + 1 }, (_, index) => start + index);
 				expect(covers(segments, { start, end })).toBe(wanted.every((line) => lines.has(line)));
 				const inside = [...lines].filter(([line]) => start <= line && line <= end);
 				expect([...byLine(within(segments, { start, end }))]).toEqual(inside);
 
-				const versions = new Set([...lines.values()].map((line) => line.version));
+				const versions = new Set([...all.values()].map((line) => line.version));
 				const [only] = versions;
 				const isWhole = versions.size === 1 && lines.size === lengthOf(only as Hash);
 				const whole = wholeVersion(segments);
@@ -357,7 +372,10 @@ describe("laws", () => {
 		for (const event of list) {
 			if (event.kind === "untracked") lines = new Map();
 			if (event.kind === "refresh" && event.scope !== "full") {
-				for (let line = event.scope.start; line <= event.scope.end; line++) lines.delete(line);
+				for (let line = event.scope.start; line <= event.scope.end; line++) {
+					const seen = lines.get(line);
+					if (seen) seen.refreshed = true;
+				}
 			}
 			if (event.kind === "edit") {
 				for (const line of lines.values()) {
@@ -367,7 +385,9 @@ describe("laws", () => {
 			}
 			if (event.kind !== "view") continue;
 			const { meta } = event;
-			const isBase = [...lines.values()].every((line) => line.version === meta.baseHash);
+			const isBase = [...lines.values()].every(
+				(line) => line.version === meta.baseHash && !line.refreshed,
+			);
 			if (!event.seen.visible) lines = new Map();
 			else if (meta.mode !== "diff") {
 				for (let line = meta.rangeStart; line <= meta.rangeEnd; line++) {
@@ -387,13 +407,14 @@ describe("laws", () => {
 	}
 });
 
-type Line = Pick<Segment, "version" | "chain" | "edited">;
+type Line = Pick<Segment, "version" | "chain" | "edited" | "refreshed">;
 
 function byLine(segments: Segment[]): Map<number, Line> {
 	const lines = new Map<number, Line>();
-	for (const { start, end, version, chain, edited } of segments) {
+	for (const { start, end, version, chain, edited, refreshed } of segments) {
 		for (let line = start; line <= end; line++) {
-			lines.set(line, { version, chain, ...(edited && { edited }) });
+			const marks = { ...(edited && { edited }), ...(refreshed && { refreshed }) };
+			lines.set(line, { version, chain, ...marks });
 		}
 	}
 	return lines;
