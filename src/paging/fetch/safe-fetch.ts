@@ -7,6 +7,7 @@ import { checkedConnect, checkedLookup, type IsAllowed, type Resolve } from "./c
 import { startDeadline } from "./deadline.ts";
 import { ask, type Fetched, type NotModified, type Validators } from "./exchange.ts";
 import { failureOf } from "./failure.ts";
+import { loadUndici } from "./load-undici.ts";
 import { requireAllowedHost, requireWebUrl, shownUrl, withoutCredentials } from "./web-url.ts";
 
 /** What a fetch may reach, and how much it may take. */
@@ -104,10 +105,10 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
 }
 
 async function openDispatcher(
-	{ useProxy, connectTimeoutMs = 10_000, resolve = resolveAll }: SafeFetchOptions,
+	{ useProxy = false, connectTimeoutMs = 10_000, resolve = resolveAll }: SafeFetchOptions,
 	isAllowed: IsAllowed,
 ): Promise<Dispatcher> {
-	const { Agent, buildConnector, EnvHttpProxyAgent } = await import("undici");
+	const { buildConnector, createAgent } = await loadUndici(useProxy);
 	const connect = buildConnector({
 		// One request a page gains nothing from HTTP/2, and this way there is one parser to trust.
 		allowH2: false,
@@ -124,7 +125,7 @@ async function openDispatcher(
 		maxHeaderSize: MAX_HEADER_BYTES,
 	};
 	// The proxy agent uses `connect` only for what goes past the proxy.
-	return useProxy ? new EnvHttpProxyAgent(agentOptions) : new Agent(agentOptions);
+	return createAgent(agentOptions);
 }
 
 const MIB = 1024 * 1024;

@@ -1,0 +1,20 @@
+// Parts of undici that its own types describe only as exports of its door; see load-undici.ts.
+declare module "undici/lib/core/util.js" {}
+declare module "undici/lib/core/connect.js" {
+	export { buildConnector as default } from "undici";
+}
+declare module "undici/lib/dispatcher/client.js" {
+	export { Client as default } from "undici";
+}
+declare module "undici/lib/dispatcher/agent.js" {
+	export { Agent as default } from "undici";
+}
+declare module "undici/lib/dispatcher/env-http-proxy-agent.js" {
+	export { EnvHttpProxyAgent as default } from "undici";
+}
+declare module "undici/lib/api/api-request.js" {
+	import type { Dispatcher } from "undici";
+
+	const request: Dispatcher["request"];
+	export default request;
+}
