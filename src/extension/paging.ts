@@ -19,6 +19,8 @@ export function createPagingSystem(
 	configFor: (ctx: ExtensionContext) => Config,
 ): System & { read: ReadLink } {
 	const readers = new Map<string, Reader>();
+	/** Files outside the project that were asked for by their own path. */
+	const openedByPath = new Set<string>();
 	let enabled = true;
 
 	return {
@@ -28,6 +30,7 @@ export function createPagingSystem(
 			if (!settings.enabled) return undefined;
 			const request = await requestFor(call, ctx.cwd);
 			if (!request) return undefined;
+			if (!isPageToken(call.path)) openedByPath.add(request.uri);
 			const reader = await readerFor(request, ctx);
 			const answer = await reader.read(request, call.signal).catch(asToolError);
 			return toolAnswer(answer, request);
@@ -42,17 +45,19 @@ export function createPagingSystem(
 		async stop() {
 			const closing = [...readers.values()].map((reader) => reader.close());
 			readers.clear();
+			openedByPath.clear();
 			await Promise.all(closing);
 		},
 	};
 
 	/**
-	 * Addresses are confined to the project; a plain path is not, as in pi's own read, which takes any. Readers are made
-	 * on first use, and their code is loaded then: most sessions never read a page.
+	 * Addresses are confined to the project; a plain path is not, as in pi's own read, which takes any. But whoever looks
+	 * over the model's calls must have seen that path: a token may come from a web page that wants to be clever.
+	 * Readers are made on first use, and their code is loaded then: most sessions never read a page.
 	 */
 	async function readerFor({ uri }: PageRequest, ctx: ExtensionContext): Promise<Reader> {
 		const { createReader, readerOptions } = await import("../paging/index.ts");
-		const root = isAddress(uri) ? ctx.cwd : parse(uri).root;
+		const root = isAddress(uri) || !openedByPath.has(uri) ? ctx.cwd : parse(uri).root;
 		const reader = readers.get(root) ?? createReader(readerOptions(configFor(ctx), root));
 		readers.set(root, reader);
 		return reader;

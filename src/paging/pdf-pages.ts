@@ -3,6 +3,8 @@ import type { PdfDocument, PdfPage } from "./pdf/pdf-engine.ts";
 /** The pages of one document, extracted when they are first wanted and kept for a while. */
 export interface PdfPages {
 	readonly totalPages: number;
+	/** Characters of the pages kept at present. */
+	readonly keptChars: number;
 	/** A page. Those behind it come along, up to `maxChars` in all: who reads one mostly reads on. */
 	get(page: number, maxChars: number, signal?: AbortSignal): Promise<PdfPage>;
 }
@@ -17,6 +19,9 @@ export function createPdfPages(document: Pick<PdfDocument, "totalPages" | "pages
 	let chars = 0;
 	return {
 		totalPages: document.totalPages,
+		get keptChars() {
+			return chars;
+		},
 		async get(page, maxChars, signal) {
 			const found = kept.get(page) ?? (await fetchFrom(page, maxChars, signal));
 			if (!found) throw new Error(`page ${page} did not come`);

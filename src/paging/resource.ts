@@ -45,5 +45,6 @@ export async function textResource(
 
 /** Roughly the memory a resource takes. */
 export function sizeOf(resource: Resource): number {
-	return resource.kind === "pdf" ? resource.bytes : resource.text.length * 2;
+	if (resource.kind === "pdf") return resource.bytes + resource.pages.keptChars * 2;
+	return resource.text.length * 2;
 }

@@ -251,6 +251,21 @@ describe("paging: a PDF", () => {
 		});
 	});
 
+	test("outside the project is continued only in a session that has read it by its path", async () => {
+		const lines = Array.from({ length: 150 }, (_, index) => `Line ${index + 1} of a full page.`);
+		const path = join(tempDir(), "a.pdf");
+		writeFileSync(path, makePdf({ pages: Array.from({ length: 9 }, () => ({ lines })) }));
+		const { token } = partsOf(await (await start()).read({ path }));
+		expect(token).toMatch(/^page:/);
+		const { read } = await start();
+		expect(await read({ path: token })).toMatchObject({
+			isError: true,
+			text: expect.stringContaining("outside the folders"),
+		});
+		await read({ path });
+		expect((await read({ path: token })).text).toContain("of a full page.");
+	});
+
 	test("only by name is left to pi", async () => {
 		const { pi, read } = await start();
 		pi.write("text.pdf", "just text");
