@@ -30,7 +30,7 @@ export interface PdfChunk {
  * without text behind them, so that no continuation leads to nothing.
  */
 export async function readPdfChunk(
-	pages: PdfPages,
+	pages: Pick<PdfPages, "totalPages" | "get">,
 	request: PdfChunkRequest,
 	signal?: AbortSignal,
 ): Promise<PdfChunk> {
