@@ -239,6 +239,35 @@ export const settingGroups = {
 				default: true,
 				description: "Ask the user before a repository is indexed for the first time.",
 			},
+			maxAnswerBytes: {
+				kind: "whole",
+				min: 500,
+				max: 50_000,
+				default: 5000,
+				description: "Largest answer of a kota_* tool in bytes, everything included.",
+			},
+			offerWhole: {
+				kind: "boolean",
+				userOnly: true,
+				default: true,
+				description:
+					"Offer the user the whole answer when one had to be shortened; after a no, not again in that session.",
+			},
+			engine: {
+				kind: "choice",
+				userOnly: true,
+				choices: ["embedded", "external"],
+				default: "embedded",
+				description: "Which index answers: the one built in, or an external KotaDB.",
+			},
+			timeoutSeconds: {
+				kind: "number",
+				userOnly: true,
+				min: 1,
+				max: 3600,
+				default: 120,
+				description: "Time for one question to an external KotaDB; indexing has ten times as much.",
+			},
 			command: {
 				kind: "string",
 				userOnly: true,
@@ -314,6 +343,24 @@ export const settingGroups = {
 				min: 0,
 				default: 14,
 				description: "Copies older than this many days are dropped.",
+			},
+		},
+	},
+	economy: {
+		description: "What requests cost, and why a cache missed.",
+		settings: {
+			missNotice: {
+				kind: "choice",
+				choices: ["off", "once", "on"],
+				default: "once",
+				description:
+					"Whether to tell of requests that had to pay again for what was cached: never, the first of a session, or each.",
+			},
+			missThreshold: {
+				kind: "whole",
+				min: 0,
+				default: 20_000,
+				description: "Misses of fewer tokens than this are not told of.",
 			},
 		},
 	},

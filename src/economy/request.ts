@@ -10,6 +10,9 @@ export interface Block {
 	readonly label: string;
 }
 
+/** What can differ between two requests besides their blocks, and may cost what was cached. */
+export type Setting = "model" | "toolChoice" | "images" | "thinking" | "effort";
+
 /** How long a provider keeps a cached prefix after its last use. */
 export type Ttl = "5m" | "1h";
 
@@ -27,6 +30,8 @@ export interface Request {
 	readonly breakpoints: readonly Breakpoint[];
 	/** The provider is known to have lost what it had cached. */
 	readonly cold?: boolean;
+	/** What the request was sent with, in any wording; a setting is given in all requests or in none. */
+	readonly settings?: Readonly<Partial<Record<Setting, string>>>;
 }
 
 /** The prompt of one request by how it was billed, in tokens. Their sum is the prompt. */

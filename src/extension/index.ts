@@ -1,6 +1,8 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { getAgentDir } from "@earendil-works/pi-coding-agent";
 import { type Config, type LoadedConfig, loadConfig } from "../core/config.ts";
+import { createEconomySystem } from "./economy.ts";
+import { createKotaSystem } from "./kota.ts";
 import { createPagingSystem, pagingGuideline } from "./paging.ts";
 import { createReadCacheSystem } from "./read-cache.ts";
 import { registerReadTool } from "./read-tool.ts";
@@ -19,13 +21,16 @@ export default function strata(pi: ExtensionAPI): void {
 
 	const readCache = createReadCacheSystem({ pi, report, configFor, otherReadOwner });
 	const paging = createPagingSystem(configFor);
+	const economy = createEconomySystem(pi, configFor);
+	const kota = createKotaSystem({ pi, report, loadedFor: load });
 	registerReadTool(pi, [paging.read, readCache.read], [pagingGuideline]);
 	const systems: System[] = [
 		readCache,
 		paging,
-		planned("kota"),
+		kota,
 		planned("pruning"),
 		planned("tiers"),
+		economy,
 	];
 
 	pi.on("session_start", async (_event, ctx) => {
@@ -43,8 +48,13 @@ export default function strata(pi: ExtensionAPI): void {
 	pi.on("session_shutdown", stop);
 
 	pi.registerCommand("strata", {
-		description: "Show which systems of pi-strata are on, and why",
-		handler: async (_args, ctx) => report(ctx, systemsTable(systems, load(ctx).warnings)),
+		description: "Show which systems of pi-strata are on, and why; `cost` shows what requests cost",
+		handler: async (args, ctx) => {
+			const [word = ""] = args.trim().split(/\s+/);
+			if (word === "") report(ctx, systemsTable(systems, load(ctx).warnings));
+			else if (word === "cost") report(ctx, await economy.costReport(ctx));
+			else ctx.ui.notify(`/strata knows no "${word}": use /strata or /strata cost`, "error");
+		},
 	});
 
 	function load(ctx: ExtensionContext): LoadedConfig {

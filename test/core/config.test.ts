@@ -74,6 +74,11 @@ describe("defaults", () => {
 				confirmIndex: true,
 				command: "bun",
 				args: ["x", "kotadb@next", "--stdio", "--toolset", "core"],
+				// Ours:
+				maxAnswerBytes: 5000,
+				offerWhole: true,
+				engine: "embedded",
+				timeoutSeconds: 120,
 			},
 			prune: {
 				enabled: true,
@@ -380,7 +385,7 @@ describe("unknown keys", () => {
 
 describe("what a project cannot set", () => {
 	const attempts = {
-		kota: { command: "evil", args: ["evil"], confirmIndex: false },
+		kota: { command: "evil", args: ["evil"], confirmIndex: false, engine: "external" },
 		blobs: { dir: "/evil" },
 	};
 
@@ -391,7 +396,7 @@ describe("what a project cannot set", () => {
 			const { config, warnings } = load({ [label]: attempts });
 			expect(config).toEqual(before);
 			expect(warnings).toEqual(
-				["kota.command", "kota.args", "kota.confirmIndex", "blobs.dir"].map(
+				["kota.command", "kota.args", "kota.confirmIndex", "kota.engine", "blobs.dir"].map(
 					(key) => `${label}: ${key} can only be set in the user's own files; ignored`,
 				),
 			);

@@ -6,10 +6,9 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import {
 	type LoopbackAnthropic,
 	type LoopbackModel,
-	modelsJson,
 	startLoopbackAnthropic,
 } from "../support/loopback-anthropic.ts";
-import { sdk } from "../support/pi-sdk.ts";
+import { openLoopbackSession } from "../support/loopback-session.ts";
 
 let folder: string;
 let loop: LoopbackAnthropic;
@@ -25,40 +24,7 @@ afterEach(async () => {
 	await rm(folder, { recursive: true, force: true });
 });
 
-async function openSession(model: LoopbackModel = {}) {
-	const modelsPath = join(folder, "models.json");
-	await writeFile(modelsPath, modelsJson(loop.url, model));
-	const settingsManager = sdk.SettingsManager.inMemory({ compaction: { enabled: false } });
-	const resourceLoader = new sdk.DefaultResourceLoader({
-		cwd: folder,
-		agentDir: folder,
-		settingsManager,
-		noExtensions: true,
-		noSkills: true,
-		noPromptTemplates: true,
-		noThemes: true,
-		noContextFiles: true,
-	});
-	await resourceLoader.reload();
-	const modelRuntime = await sdk.ModelRuntime.create({
-		authPath: join(folder, "auth.json"),
-		modelsPath,
-		refreshOnCreate: false,
-	});
-	const loopModel = modelRuntime.getModel("loop", "claude-loop");
-	if (!loopModel) throw new Error(`pi did not take models.json: ${modelRuntime.getError()}`);
-	const { session } = await sdk.createAgentSession({
-		cwd: folder,
-		agentDir: folder,
-		modelRuntime,
-		model: loopModel,
-		settingsManager,
-		resourceLoader,
-		sessionManager: sdk.SessionManager.inMemory(folder),
-		tools: ["read"],
-	});
-	return session;
-}
+const openSession = (model: LoopbackModel = {}) => openLoopbackSession({ loop, folder, model });
 
 type Session = Awaited<ReturnType<typeof openSession>>;
 
@@ -104,7 +70,6 @@ test("pi marks tools, system and the last user block, and reads back what it wro
 		((first?.cacheWrite ?? 0) * 1.25) / 1e6,
 		12,
 	);
-	session.dispose();
 });
 
 test("signed thinking and several calls in one message come back as they were sent", async () => {
@@ -124,7 +89,6 @@ test("signed thinking and several calls in one message come back as they were se
 		{ tool_use_id: "t2", is_error: true },
 	]);
 	expect(answers(session).at(-1)?.content).toEqual([{ type: "text", text: "3 messages" }]);
-	session.dispose();
 });
 
 test("an abort ends a hanging answer, and the session goes on", async () => {
@@ -138,7 +102,6 @@ test("an abort ends a hanging answer, and the session goes on", async () => {
 
 	await session.prompt("still there?");
 	expect(answers(session).at(-1)?.content).toEqual([{ type: "text", text: "back again" }]);
-	session.dispose();
 });
 
 test("an empty script reaches pi as an error that names it, without retries", async () => {
@@ -149,5 +112,4 @@ test("an empty script reaches pi as an error that names it, without retries", as
 		errorMessage: expect.stringContaining("no scripted reply left"),
 	});
 	expect(loop.requests).toHaveLength(1);
-	session.dispose();
 });

@@ -1,0 +1,10 @@
+/**
+ * The claims of the economy: `npm run bench -- economy [session.jsonl]`, or the session in STRATA_TRACE; writes `bench/results/economy.json`.
+ */
+import { replayLines } from "./economy/replay.ts";
+import { simulatorLines } from "./economy/simulator.ts";
+import { printLines, saveLines } from "./support.ts";
+
+const lines = [...simulatorLines(), ...(await replayLines())];
+printLines(lines);
+saveLines("economy", lines);

@@ -1,0 +1,83 @@
+import {
+	type Block,
+	type CacheRules,
+	createCacheSimulator,
+	placeBreakpoints,
+	type Request,
+	rulesFor,
+} from "../../src/economy/index.ts";
+import { type Line, rounded } from "../support.ts";
+
+const REQUESTS = 10_000;
+const BLOCKS = 500;
+const HEAD = 12;
+
+/** How long the simulator takes for 10,000 requests of 500 blocks. Making the requests does not count. */
+export function simulatorLines(): Line[] {
+	const anthropic = rulesFor({ provider: "anthropic", id: "claude-opus-4-5" });
+	const openai = rulesFor({ provider: "openai", id: "gpt-5.4" });
+	return [
+		simulated("growing sessions, Anthropic's rules", growingSessions(anthropic), anthropic),
+		simulated("growing sessions, OpenAI's rules", growingSessions(openai), openai),
+		simulated("no two requests alike, Anthropic's rules", strangers(anthropic), anthropic),
+	];
+}
+
+function simulated(what: string, requests: Iterable<Request>, rules: CacheRules): Line {
+	const cache = createCacheSimulator(rules);
+	let ms = 0;
+	let read = 0;
+	let prompt = 0;
+	let blocks = 0;
+	for (const request of requests) {
+		const start = performance.now();
+		const bill = cache.send(request);
+		ms += performance.now() - start;
+		read += bill.read;
+		prompt += bill.read + bill.write + bill.input;
+		blocks += request.blocks.length;
+	}
+	return {
+		case: `simulator: ${what}`,
+		unit: "s",
+		value: rounded(ms / 1000, 2),
+		target: 2,
+		from: { requests: REQUESTS, blocks, "read, % of prompt": rounded((100 * read) / prompt) },
+	};
+}
+
+/** Two blocks more with each request; from 750 blocks a compaction goes back to 250. */
+function* growingSessions(rules: CacheRules): Generator<Request> {
+	let serial = 0;
+	const head = Array.from({ length: HEAD }, () => block(serial++));
+	let messages: Block[] = [];
+	const grow = (count: number) => {
+		for (let i = 0; i < count; i++) messages.push(block(serial++));
+	};
+	grow(BLOCKS / 2 - HEAD);
+	for (let turn = 0; turn < REQUESTS; turn++) {
+		yield requestOf([...head, ...messages], turn, rules);
+		if (HEAD + messages.length < 1.5 * BLOCKS) grow(2);
+		else {
+			messages = [];
+			grow(BLOCKS / 2 - HEAD);
+		}
+	}
+}
+
+/** The worst case: nothing is shared, so that every block is new to the simulator. */
+function* strangers(rules: CacheRules): Generator<Request> {
+	for (let turn = 0; turn < REQUESTS; turn++) {
+		const blocks = Array.from({ length: BLOCKS }, (_, i) => block(turn * BLOCKS + i, i));
+		yield requestOf(blocks, turn, rules);
+	}
+}
+
+function requestOf(blocks: Block[], turn: number, rules: CacheRules): Request {
+	return { atMs: turn * 20_000, blocks, breakpoints: placeBreakpoints({ blocks, rules }) };
+}
+
+function block(serial: number, index = serial): Block {
+	const part = index < HEAD - 1 ? "tools" : index < HEAD ? "system" : "messages";
+	return { part, hash: serial.toString(16).padStart(64, "0"), tokens: 240, label: "" };
+}

@@ -1,0 +1,40 @@
+import type { PromptTokens } from "./request.ts";
+import type { CacheRules, ModelPrices, PriceRates } from "./rules.ts";
+
+/** What a prompt costs in plain input tokens, so that policies compare whatever the currency. */
+export function costOf(
+	tokens: PromptTokens,
+	rules: Pick<CacheRules, "readRatio" | "writeRatio" | "writeOneHourRatio">,
+): number {
+	return (
+		tokens.input +
+		tokens.read * rules.readRatio +
+		(tokens.write - tokens.writeOneHour) * rules.writeRatio +
+		tokens.writeOneHour * rules.writeOneHourRatio
+	);
+}
+
+/** What a request costs in dollars, by the sums that pi itself shows. */
+export function dollarsOf(
+	tokens: PromptTokens & { readonly output?: number },
+	prices: ModelPrices,
+): number {
+	const rates = ratesFor(tokens.input + tokens.read + tokens.write, prices);
+	const shortWrite = tokens.write - tokens.writeOneHour;
+	return (
+		(tokens.input * rates.input +
+			tokens.read * rates.cacheRead +
+			shortWrite * rates.cacheWrite +
+			tokens.writeOneHour * rates.input * HOUR_WRITE +
+			(tokens.output ?? 0) * rates.output) /
+		1_000_000
+	);
+}
+
+/** Pi charges an hour's write at twice the input price, whatever the model. */
+const HOUR_WRITE = 2;
+
+function ratesFor(prompt: number, prices: ModelPrices): PriceRates {
+	const reached = (prices.tiers ?? []).filter((tier) => prompt > tier.inputTokensAbove);
+	return reached.sort((a, b) => b.inputTokensAbove - a.inputTokensAbove)[0] ?? prices;
+}

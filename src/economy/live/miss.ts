@@ -1,0 +1,102 @@
+import type { Part, PromptTokens } from "../request.ts";
+import type { CacheRules } from "../rules.ts";
+import { isSamePiece, type PayloadBlock, payloadBlocks } from "./payload.ts";
+
+/** A request that was answered, as far as its cost is concerned. */
+export interface Answered {
+	readonly atMs: number;
+	/** Time since the cache was last used, which a ping also does. */
+	readonly gapMs: number;
+	readonly model: string;
+	readonly thinking?: string;
+	readonly tokens: PromptTokens;
+	/** What was sent, if we saw it. Only looked into after a miss. */
+	readonly payload?: unknown;
+	/** The conversation was summarised just before. */
+	readonly compacted?: boolean;
+}
+
+/** Why a provider did not find what it had cached. */
+export type MissCause =
+	| "compaction"
+	| "model"
+	| "thinking"
+	| "expired"
+	| "tools"
+	| "system"
+	| "messages"
+	/** Nothing changed that we can see: the provider dropped or did not find it. */
+	| "provider"
+	/** The requests were not watched. */
+	| "unknown";
+
+/** Tokens that were in the cache and had to be paid for again. */
+export interface Miss {
+	readonly atMs: number;
+	readonly tokens: number;
+	readonly cause: MissCause;
+	/** The first piece that differs from the request before, in words. */
+	readonly changed?: string;
+}
+
+/** Finds out whether a request missed what the one before it had left in the cache, and why. */
+export function diagnoseMiss(
+	before: Answered,
+	now: Answered,
+	rules: Pick<CacheRules, "automatic" | "stepTokens" | "ttlMs">,
+): Miss | undefined {
+	const tokens = leftBehind(before, rules) - now.tokens.read;
+	if (tokens <= 0) return undefined;
+	const wasWatched = before.payload !== undefined && now.payload !== undefined;
+	const changed = wasWatched ? firstChange(before.payload, now.payload) : undefined;
+	return {
+		atMs: now.atMs,
+		tokens,
+		cause: causeOf(before, now, rules, changed) ?? (wasWatched ? "provider" : "unknown"),
+		...(changed && { changed: changed.label }),
+	};
+}
+
+/** What a request left in the cache for the next one. */
+function leftBehind(
+	{ tokens }: Answered,
+	{ automatic, stepTokens }: Pick<CacheRules, "automatic" | "stepTokens">,
+): number {
+	// Who bills no writes caches without saying so, in steps.
+	if (automatic !== "none" && tokens.write === 0) {
+		const prompt = tokens.input + tokens.read;
+		return tokens.read > 0 ? Math.floor(prompt / stepTokens) * stepTokens - stepTokens : 0;
+	}
+	return tokens.read + tokens.write;
+}
+
+function causeOf(
+	before: Answered,
+	now: Answered,
+	rules: Pick<CacheRules, "ttlMs">,
+	changed: PayloadBlock | undefined,
+): MissCause | undefined {
+	if (now.compacted) return "compaction";
+	if (now.model !== before.model) return "model";
+	const ttl = rules.ttlMs[before.tokens.writeOneHour > 0 ? "1h" : "5m"];
+	if (now.gapMs >= ttl) return "expired";
+	// Tools and system stand before all that thinking settings can lose.
+	if (changed && changed.part !== "messages") return changed.part;
+	if (before.thinking !== undefined && now.thinking !== before.thinking) return "thinking";
+	return changed?.part;
+}
+
+const PARTS: readonly Part[] = ["tools", "system", "messages"];
+
+/** The first piece of the earlier request that the later one does not begin with. */
+function firstChange(before: unknown, now: unknown): PayloadBlock | undefined {
+	const pieces = payloadBlocks(now);
+	for (const [at, piece] of payloadBlocks(before).entries()) {
+		const other = pieces[at];
+		if (other && isSamePiece(piece, other)) continue;
+		// With the last tool gone, the system prompt stands in its place, and has not changed.
+		const isGone = !other || PARTS.indexOf(piece.part) < PARTS.indexOf(other.part);
+		return isGone ? { ...piece, label: `${piece.label} (gone)` } : other;
+	}
+	return undefined;
+}

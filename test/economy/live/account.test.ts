@@ -1,0 +1,118 @@
+import { describe, expect, test } from "vitest";
+import { createAccount } from "../../../src/economy/live/account.ts";
+import { accountText, missText } from "../../../src/economy/live/account-text.ts";
+import { type Answered, diagnoseMiss } from "../../../src/economy/live/miss.ts";
+import { rulesFor } from "../../../src/economy/rules.ts";
+
+const CLAUDE = {
+	provider: "anthropic",
+	id: "claude-opus-4-5",
+	api: "anthropic-messages",
+	cost: { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 },
+};
+const rules = rulesFor(CLAUDE);
+const payload = (system: string, ...texts: string[]) => ({
+	tools: [{ name: "read" }],
+	system,
+	messages: texts.map((content) => ({ role: "user", content })),
+});
+
+function answered(read: number, write: number, more: Partial<Answered> = {}): Answered {
+	const tokens = { input: 10, read, write, writeOneHour: 0 };
+	return { atMs: 0, gapMs: 1000, model: "claude", thinking: "off", tokens, ...more };
+}
+
+const before = answered(0, 50_000, { payload: payload("rules", "one") });
+
+describe("a request misses", () => {
+	test("nothing when it reads all that was cached, or more", () => {
+		expect(diagnoseMiss(before, answered(50_000, 100), rules)).toBeUndefined();
+		expect(diagnoseMiss(before, answered(60_000, 0), rules)).toBeUndefined();
+	});
+
+	test("as many tokens as it read less than was cached", () => {
+		expect(diagnoseMiss(before, answered(20_000, 31_000), rules)?.tokens).toBe(30_000);
+	});
+
+	test.each<[string, Partial<Answered>]>([
+		["compaction", { compacted: true, model: "other" }],
+		["model", { model: "other", thinking: "high" }],
+		["expired", { gapMs: 300_000, payload: payload("other", "one") }],
+		["tools", { payload: { ...payload("rules", "one"), tools: [] }, thinking: "high" }],
+		["system", { payload: payload("other", "one") }],
+		["thinking", { thinking: "high", payload: payload("rules", "other") }],
+		["messages", { payload: payload("rules", "other", "two") }],
+		["messages", { payload: payload("rules") }],
+		["provider", { payload: payload("rules", "one", "two") }],
+		["unknown", {}],
+	])("because of: %s", (cause, more) => {
+		expect(diagnoseMiss(before, answered(0, 50_000, more), rules)?.cause).toBe(cause);
+	});
+
+	test("and the first piece that changed is named", () => {
+		const changed = (now: object) =>
+			diagnoseMiss(before, answered(0, 50_000, { payload: now }), rules)?.changed;
+		expect(changed(payload("rules", "other"))).toBe("user message 1");
+		expect(changed(payload("rules"))).toBe("user message 1 (gone)");
+		expect(changed({ ...payload("rules", "one"), tools: [] })).toBe("tool read (gone)");
+		const more = [{ name: "read" }, { name: "new" }];
+		expect(changed({ ...payload("rules", "one"), tools: more })).toBe("tool new");
+		expect(changed(payload("rules", "one", "two"))).toBeUndefined();
+	});
+
+	test("later when it was written for an hour", () => {
+		const tokens = { input: 0, read: 0, write: 50_000, writeOneHour: 50_000 };
+		const long = { ...before, tokens };
+		const late = (gapMs: number) =>
+			diagnoseMiss(long, answered(0, 50_000, { gapMs }), rules)?.cause;
+		expect(late(3_599_999)).toBe("unknown");
+		expect(late(3_600_000)).toBe("expired");
+	});
+
+	test("where writes are not billed, only once reads show that there is a cache", () => {
+		const openai = rulesFor({ provider: "openai", id: "gpt-5", api: "openai-responses" });
+		const silent = answered(0, 0, { tokens: { input: 9000, read: 0, write: 0, writeOneHour: 0 } });
+		expect(diagnoseMiss(silent, silent, openai)).toBeUndefined();
+		const warm = { ...silent, tokens: { input: 1000, read: 8960, write: 0, writeOneHour: 0 } };
+		expect(diagnoseMiss(warm, silent, openai)?.tokens).toBeGreaterThan(9000);
+		expect(diagnoseMiss(warm, warm, openai)?.tokens ?? 0).toBeLessThan(1000);
+	});
+});
+
+describe("an account", () => {
+	test("knows what was paid, what it would be without a cache, and without misses", () => {
+		const account = createAccount();
+		account.add(answered(0, 50_000), CLAUDE);
+		expect(account.add(answered(50_000, 2_000), CLAUDE)).toBeUndefined();
+		const miss = account.add(answered(0, 54_000), CLAUDE);
+		// 52,000 tokens written at 1.25 where reading them is 0.1; five dollars a million.
+		expect(miss).toMatchObject({ tokens: 52_000, cost: 59_800 });
+		expect(miss?.dollars).toBeCloseTo(0.299, 10);
+		const summary = account.summary();
+		expect(summary).toMatchObject({ requests: 3, uncached: 156_030 });
+		expect(summary.cost).toBeCloseTo(30 + 106_000 * 1.25 + 50_000 * 0.1, 6);
+		expect(summary.withoutMisses).toBeCloseTo(summary.cost - 52_000 * 1.15, 6);
+	});
+
+	test("is told in a few lines", () => {
+		const account = createAccount();
+		expect(accountText(account.summary())).toBe("No request of this session has been billed yet.");
+		account.add(answered(0, 50_000), CLAUDE);
+		account.add(answered(0, 52_000, { atMs: 3_600_000, gapMs: 400_000 }), CLAUDE);
+		expect(accountText(account.summary()).split("\n")).toEqual([
+			"2 requests, 102,020 prompt tokens: 0 % read from the cache, 100 % written to it, 0 % plain",
+			"cost, in plain input tokens: 127,520; without any cache 102,020 (1.25 of it)",
+			"misses: 1; without them 70,020, so this session cost 1.82× what it had to",
+			"  01:00:00  50,000 cached tokens were paid for again ($0.29): the pause was longer than the cache lives",
+		]);
+	});
+
+	test("lists the latest misses and stays bounded", () => {
+		const account = createAccount();
+		for (let n = 0; n < 700; n++) account.add(answered(0, 50_000 + n, { atMs: n * 1000 }), CLAUDE);
+		const summary = account.summary();
+		expect(summary.misses).toHaveLength(500);
+		expect(accountText(summary)).toContain("(the latest 15)");
+		expect(missText(summary.misses[0] as never)).toContain("before pi-strata was watching");
+	});
+});

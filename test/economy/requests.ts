@@ -1,0 +1,28 @@
+import type { Block, Breakpoint, Part, Request } from "../../src/economy/index.ts";
+
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+
+/**
+ * A request in one line: `a1100 b20* c5` is a block `a` of 1100 tokens, a block `b` of 20 behind which there is a
+ * marker for five minutes (`**`: for an hour), and `c`. Blocks are messages unless `tools:` or `system:` is before them.
+ */
+export function request(line: string, more: Partial<Request> = {}): Request {
+	const blocks: Block[] = [];
+	const breakpoints: Breakpoint[] = [];
+	for (const word of line.split(" ").filter((text) => text !== "")) {
+		const [, part = "messages", name, tokens, marker] =
+			/^(?:(tools|system):)?([a-z]+)(\d+)(\**)$/i.exec(word) ?? [];
+		if (name === undefined) throw new Error(`not a block: ${word}`);
+		blocks.push({ part: part as Part, hash: name, tokens: Number(tokens), label: word });
+		if (marker) {
+			breakpoints.push({ after: blocks.length - 1, ttl: marker === "*" ? "5m" : "1h" });
+		}
+	}
+	return { atMs: 0, blocks, breakpoints, ...more };
+}
+
+/** So many small blocks, of 10 tokens each. */
+export function filler(count: number): string {
+	return Array.from({ length: count }, () => "f10").join(" ");
+}

@@ -1,0 +1,138 @@
+import { getBuiltinModels } from "@earendil-works/pi-ai/providers/all";
+import { describe, expect, test } from "vitest";
+import { type ModelInfo, rulesFor } from "../../src/economy/index.ts";
+import { HOUR, MINUTE } from "./requests.ts";
+
+function model(id: string, prices?: [input: number, read: number, write: number]): ModelInfo {
+	const provider = id.includes("deepseek") ? "deepseek" : "anybody";
+	if (!prices) return { provider, id };
+	const [input, cacheRead, cacheWrite] = prices;
+	return { provider, id, cost: { input, output: 0, cacheRead, cacheWrite } };
+}
+
+describe("price ratios", () => {
+	test("come from the model's own price list", () => {
+		expect(rulesFor(model("claude-fable-5-1", [10, 0.25, 12.5]))).toMatchObject({
+			readRatio: 0.025,
+			writeRatio: 1.25,
+			writeOneHourRatio: 2,
+		});
+		expect(rulesFor(model("gpt-5.6-sol", [1.25, 0.125, 1.5625]))).toMatchObject({
+			readRatio: 0.1,
+			writeRatio: 1.25,
+			writeOneHourRatio: 1.25,
+		});
+	});
+
+	test("have no noise from dividing decimals", () => {
+		expect(rulesFor(model("claude-sonnet-4-5", [3, 0.3, 3.75])).readRatio).toBe(0.1);
+	});
+
+	test("a list with reads but without writes bills writes as input", () => {
+		expect(rulesFor(model("gpt-4.1", [2, 0.5, 0]))).toMatchObject({
+			readRatio: 0.25,
+			writeRatio: 1,
+		});
+		expect(rulesFor(model("mystery", [2, 0.4, 0]))).toMatchObject({
+			readRatio: 0.2,
+			writeRatio: 1,
+		});
+	});
+
+	test("without a list they are the family's", () => {
+		expect(rulesFor(model("claude-sonnet-4-5"))).toMatchObject({
+			readRatio: 0.1,
+			writeRatio: 1.25,
+		});
+		expect(rulesFor(model("claude-sonnet-4-5", [0, 0, 0]))).toMatchObject({ readRatio: 0.1 });
+	});
+});
+
+describe("families", () => {
+	test.each([
+		["claude-opus-4-5", "anthropic"],
+		["us.anthropic.claude-opus-4-6-v1", "anthropic"],
+		["anthropic/claude-sonnet-4.5", "anthropic"],
+		["gpt-5.5", "openai"],
+		["openai/gpt-4o-mini", "openai"],
+		["openai.gpt-5.4", "openai"],
+		["o3-mini", "openai"],
+		["gpt-5.6-luna", "openai-breakpoints"],
+		["gpt-5.10", "openai-breakpoints"],
+		["gpt-6-astra", "openai-breakpoints"],
+		["gemini-3.5-flash", "gemini"],
+		["deepseek-v4-pro", "deepseek"],
+		["us.amazon.nova-pro-v1:0", "nova"],
+		["openai/gpt-oss-120b", "default"],
+		["turbo1", "default"],
+	])("%s follows %s", (id, family) => {
+		expect(rulesFor(model(id)).family).toBe(family);
+	});
+
+	test("a vendor's model without a price for cached reads has no cache", () => {
+		const rules = rulesFor(model("gpt-5-pro", [15, 0, 0]));
+		expect(rules).toMatchObject({ family: "none", source: "table", readRatio: 1, writeRatio: 1 });
+	});
+
+	test.each([
+		["claude-opus-5", 512],
+		["claude-fable-5-1", 512],
+		["claude-sonnet-5", 1024],
+		["claude-sonnet-4-5-20250929", 1024],
+		["claude-opus-4-8", 1024],
+		["claude-opus-4-1-20250805", 1024],
+		["claude-opus-4-20250514", 1024],
+		["anthropic.claude-opus-4", 1024],
+		["claude-opus-4.5", 4096],
+		["anthropic.claude-opus-4-6-v1", 4096],
+		["claude-opus-4-5-20251101", 4096],
+		["claude-haiku-4-5", 4096],
+		["claude-unheard-of", 4096],
+	])("%s caches prefixes from %i tokens on", (id, tokens) => {
+		expect(rulesFor(model(id)).minimumTokens).toBe(tokens);
+	});
+
+	test("Anthropic's limits, lives and what a change loses", () => {
+		expect(rulesFor(model("claude-sonnet-5"))).toMatchObject({
+			maxBreakpoints: 4,
+			lookbackBlocks: 20,
+			automatic: "none",
+			ttlMs: { "5m": 5 * MINUTE, "1h": HOUR },
+			invalidates: { model: "tools", thinking: "messages", effort: "messages" },
+		});
+	});
+});
+
+describe("what is not in the table", () => {
+	test("an unknown model gets cautious values that are named as such", () => {
+		const rules = rulesFor({ provider: "somebody", id: "mystery-7" });
+		expect(rules).toMatchObject({
+			family: "default",
+			source: "default",
+			readRatio: 0.1,
+			writeRatio: 1.25,
+			ttlMs: { "5m": 5 * MINUTE },
+		});
+		expect(rules.because).toContain("Nothing is documented");
+		expect(rules.because).toContain("somebody/mystery-7");
+	});
+
+	test("lifetimes that pi states win over the table's, and overrides over both", () => {
+		const known = { ...model("claude-sonnet-5"), promptCache: { short: 600 } };
+		expect(rulesFor(known).ttlMs).toEqual({ "5m": 10 * MINUTE, "1h": HOUR });
+		expect(rulesFor(known, { readRatio: 0.025, minimumTokens: 1 })).toMatchObject({
+			readRatio: 0.025,
+			minimumTokens: 1,
+			writeRatio: 1.25,
+		});
+	});
+});
+
+test("every model that Anthropic and OpenAI sell through pi for text is in the table", () => {
+	for (const own of [...getBuiltinModels("anthropic"), ...getBuiltinModels("openai")]) {
+		if (own.id.startsWith("gpt-realtime")) continue; // for speech; its cache is not documented
+		const rules = rulesFor(own);
+		expect([own.id, rules.source]).toEqual([own.id, "table"]);
+		expect(rules.readRatio).toBeLessThanOrEqual(rules.writeRatio);
+	}
+});
