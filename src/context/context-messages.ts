@@ -1,0 +1,45 @@
+import { estimateTokens } from "../core/tokens.ts";
+import { activeEntries, type SessionSource } from "./session-source.ts";
+
+/** A message of the active context, by what a decision about its place or size needs. */
+export interface ContextMessage {
+	/** The session's entry that it comes from. */
+	readonly entryId: string;
+	readonly role: string;
+	/** How many messages of the user stand before it, or are it. */
+	readonly turn: number;
+	/** Rough size as it stands in the context, context edits applied. */
+	readonly tokens: number;
+}
+
+/** What the next request will hold of the session, in order. */
+export function contextMessages(source: SessionSource): ContextMessage[] {
+	let turn = 0;
+	return activeEntries(source).flatMap(({ sourceEntry, messages }) =>
+		(messages as { role?: unknown; content?: unknown }[]).map(({ role, content }) => {
+			if (role === "user") turn++;
+			return { entryId: sourceEntry.id, role: String(role), turn, tokens: tokensOf(content) };
+		}),
+	);
+}
+
+/** A picture counts as pi counts it: 4,800 characters. */
+const PICTURE_CHARACTERS = 4800;
+
+function tokensOf(content: unknown): number {
+	return estimateTokens(charactersOf(content));
+}
+
+function charactersOf(content: unknown): number {
+	if (typeof content === "string") return content.length;
+	if (!Array.isArray(content)) return 0;
+	return content.reduce((sum: number, block: unknown) => sum + blockCharacters(block), 0);
+}
+
+function blockCharacters(block: unknown): number {
+	const { type, text, thinking, name, arguments: input } = (block ?? {}) as Record<string, unknown>;
+	if (type === "image") return PICTURE_CHARACTERS;
+	if (type === "toolCall") return String(name).length + (JSON.stringify(input) ?? "").length;
+	if (typeof thinking === "string") return thinking.length;
+	return typeof text === "string" ? text.length : 0;
+}

@@ -1,0 +1,86 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { type Hash, isHash } from "./hash.ts";
+import { createObjectStore, type SweepResult } from "./object-store.ts";
+import { configuredFolder } from "./places.ts";
+
+/** The `blobs` settings, as far as the store needs them. */
+export interface BlobSettings {
+	readonly enabled: boolean;
+	/** A leading `~` is the home folder; relative folders are taken from it too. */
+	readonly dir: string;
+	readonly maxBytes: number;
+	readonly maxAgeDays: number;
+}
+
+/** A text that is kept: its sha256 and the file that holds it, which any tool can read. */
+export interface Blob {
+	readonly id: Hash;
+	readonly path: string;
+}
+
+/** Whether a text was kept; if not, `why` is a part of a sentence for people. */
+export type KeepResult =
+	| { readonly kind: "kept"; readonly blob: Blob }
+	| { readonly kind: "not-kept"; readonly why: string };
+
+/** What became of a text that was kept. */
+export type LoadResult =
+	| { readonly kind: "found"; readonly text: string }
+	| { readonly kind: "missing" }
+	| { readonly kind: "failed"; readonly why: string };
+
+/**
+ * Full copies of texts that are shown shortened, each in a file `<sha256>.txt` that only the user can read. Like
+ * every store it may lose a copy, by age, by size or by a broken disk, and never loses one silently: no method
+ * throws, and what is not there is said to be missing.
+ */
+export interface BlobStore {
+	/** Keeps a text before it is shortened. A text that is kept already counts as used. */
+	keep(text: string): Promise<KeepResult>;
+	/** The text behind an id, proven to be the one that was kept; counts as a use. */
+	load(id: string): Promise<LoadResult>;
+	/** Drops what was not used for `maxAgeDays`, then the least recently used above `maxBytes`. */
+	sweep(): Promise<SweepResult>;
+	/** How much is kept. */
+	stats(): Promise<{ objects: number; bytes: number }>;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** The folder of the blobs. */
+export function blobFolder({ dir }: Pick<BlobSettings, "dir">): string {
+	return configuredFolder(dir, homedir());
+}
+
+/** Makes the store; nothing touches the disk before the first call. */
+export function createBlobStore(settings: BlobSettings, now?: () => number): BlobStore {
+	const folder = blobFolder(settings);
+	const fileName = (hash: Hash) => `${hash}.txt`;
+	const objects = createObjectStore({
+		folder,
+		name: "blobs",
+		version: 1,
+		fileName,
+		maxBytes: settings.maxBytes,
+		maxAgeMs: settings.maxAgeDays * DAY_MS,
+		...(now && { now }),
+	});
+
+	return {
+		async keep(text) {
+			if (!settings.enabled) return { kind: "not-kept", why: "blobs.enabled is false" };
+			const put = await objects.put(Buffer.from(text));
+			if (put.kind === "failed") return { kind: "not-kept", why: put.message };
+			return { kind: "kept", blob: { id: put.hash, path: join(folder, fileName(put.hash)) } };
+		},
+		async load(id) {
+			if (!isHash(id)) return { kind: "missing" };
+			const got = await objects.get(id);
+			if (got.kind === "failed") return { kind: "failed", why: got.message };
+			return got.kind === "found" ? { kind: "found", text: got.bytes.toString() } : got;
+		},
+		sweep: () => objects.sweep(),
+		stats: () => objects.stats(),
+	};
+}

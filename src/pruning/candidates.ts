@@ -1,0 +1,95 @@
+import type { ContextMessage, ToolResultItem } from "../context/index.ts";
+
+/** The settings that choose what may go. */
+export interface CandidateSettings {
+	/** Tool output of this many latest turns stays. */
+	readonly keepRecentTurns: number;
+	/** Output of any tool goes above this length; of the tools that only fetch, at any length. */
+	readonly maxToolChars: number;
+	/** Output of every tool may go, not only of those that fetch. */
+	readonly anyTool: boolean;
+}
+
+/** What the policy cannot see by itself. Each answers for one result. */
+export interface ResultFacts {
+	isPinned(item: ToolResultItem): boolean;
+	/** It comes from a file that must be neither pruned nor stored. */
+	isExcluded(item: ToolResultItem): boolean;
+	/** What it showed has been shown again since, or is no longer so. */
+	isSuperseded(item: ToolResultItem): boolean;
+	/** Results without which it means nothing: the text that a marker or diff refers to. */
+	basesOf(item: ToolResultItem): readonly ToolResultItem[];
+}
+
+/** A result that may be replaced by a stub. */
+export interface Candidate {
+	readonly item: ToolResultItem;
+	/** Its place among the messages. */
+	readonly at: number;
+	readonly why: "superseded" | "old";
+}
+
+/** The newest tool output up to this many tokens stays, however long the turn. */
+export const PROTECTED_TOOL_TOKENS = 20_000;
+
+/**
+ * Chooses what may be pruned, oldest first. Recent output stays: that of the last turns as far as it lies within the
+ * newest {@link PROTECTED_TOOL_TOKENS}, and whatever the model has not answered yet. So do errors, pictures, pins,
+ * results of excluded files, and what a result that stays refers to.
+ */
+export function candidatesOf(
+	messages: readonly ContextMessage[],
+	results: ReadonlyMap<string, ToolResultItem>,
+	settings: CandidateSettings,
+	facts: ResultFacts,
+): Candidate[] {
+	const recent = recentResults(messages, results, settings.keepRecentTurns);
+	const kept = new Set(recent);
+	for (const item of recent) for (const base of facts.basesOf(item)) kept.add(base);
+	for (const item of results.values()) {
+		if (facts.isPinned(item)) for (const needed of [item, ...facts.basesOf(item)]) kept.add(needed);
+	}
+
+	return messages.flatMap(({ entryId }, at): Candidate[] => {
+		const item = results.get(entryId);
+		if (!item || kept.has(item) || !isWhole(item) || facts.isExcluded(item)) return [];
+		if (facts.isSuperseded(item)) return [{ item, at, why: "superseded" }];
+		return goesByAge(item, settings) ? [{ item, at, why: "old" }] : [];
+	});
+}
+
+/** Not an error, not a picture, and not replaced already. */
+function isWhole({ isError, text, returned }: ToolResultItem): boolean {
+	return !isError && text !== undefined && text === returned;
+}
+
+function goesByAge(item: ToolResultItem, { maxToolChars, anyTool }: CandidateSettings): boolean {
+	if ((item.text?.length ?? 0) > maxToolChars) return true;
+	return anyTool || fetchesOnly(item);
+}
+
+/** Tools whose output can be had again by the same call. */
+function fetchesOnly({ toolName, input }: ToolResultItem): boolean {
+	if (toolName === "read" || toolName === "bash") return true;
+	return toolName === "kota_search" && (input as { output?: unknown })?.output === "snippet";
+}
+
+function recentResults(
+	messages: readonly ContextMessage[],
+	results: ReadonlyMap<string, ToolResultItem>,
+	keepRecentTurns: number,
+): ToolResultItem[] {
+	const recent: ToolResultItem[] = [];
+	const lastTurn = messages.at(-1)?.turn ?? 0;
+	let isAnswered = false;
+	let tokens = 0;
+	for (const message of messages.toReversed()) {
+		if (message.role === "assistant") isAnswered = true;
+		const item = results.get(message.entryId);
+		if (!item) continue;
+		tokens += message.tokens;
+		const isNear = message.turn > lastTurn - keepRecentTurns && tokens <= PROTECTED_TOOL_TOKENS;
+		if (!isAnswered || isNear) recent.push(item);
+	}
+	return recent;
+}

@@ -1,0 +1,71 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type { ToolResultItem } from "../context/index.ts";
+import type { Blob } from "../core/blob-store.ts";
+
+/** No stub is longer than this, in bytes. */
+export const MAX_STUB_BYTES = 300;
+
+/**
+ * What stands in the context for a pruned result: the call, its size, a line of what it was about, and the exact call
+ * that brings it back. The text is `undefined` where that would be no shorter than the result itself.
+ */
+export function stubFor(item: ToolResultItem, text: string, blob: Blob): string | undefined {
+	const back = `Full text: read ${shownPath(blob.path)}`;
+	const size = `${text.length.toLocaleString("en-US")} chars`;
+	const head = `(Pruned) ${callOf(item)}: ${size}.`;
+	const fixed = bytesOf(` ${back}`);
+	if (fixed > MAX_STUB_BYTES - MIN_HEAD_BYTES) return undefined; // a folder with an endless name
+	// The call that brings it back comes first; then the call it was; the gist gets what is left.
+	const call = cut(head, MAX_STUB_BYTES - fixed);
+	const gist = cut(gistOf(text), MAX_STUB_BYTES - fixed - bytesOf(call) - 3);
+	const stub = `${call}${gist === "" ? "" : ` "${gist}"`} ${back}`;
+	return bytesOf(stub) < bytesOf(text) ? stub : undefined;
+}
+
+/** Room for the tool's name and the size at least. */
+const MIN_HEAD_BYTES = 60;
+
+/** A call in short: `read(path="src/a.ts", offset=10)`. */
+export function callOf({ toolName, input }: Pick<ToolResultItem, "toolName" | "input">): string {
+	const entries = typeof input === "object" && input !== null ? Object.entries(input) : [];
+	const shown = entries
+		.filter(([, value]) => value !== undefined && value !== null)
+		.map(([name, value]) => `${name}=${cut(oneLine(JSON.stringify(value)), MAX_ARGUMENT_BYTES)}`);
+	return `${toolName}(${shown.join(", ")})`;
+}
+
+const MAX_ARGUMENT_BYTES = 80;
+
+/** The first line that says something. */
+function gistOf(text: string): string {
+	const lines = text.slice(0, 2000).split("\n");
+	return oneLine(lines.find((line) => /[\p{L}\p{N}]{2}/u.test(line)) ?? "");
+}
+
+function oneLine(text: string): string {
+	return text.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
+}
+
+/** Cuts to so many bytes without splitting a character, with an ellipsis where something is missing. */
+function cut(text: string, maxBytes: number): string {
+	if (bytesOf(text) <= maxBytes) return text;
+	let kept = "";
+	let left = maxBytes - bytesOf("…");
+	for (const character of text) {
+		left -= bytesOf(character);
+		if (left < 0) break;
+		kept += character;
+	}
+	return left < 0 && kept === "" ? "" : `${kept}…`;
+}
+
+function bytesOf(text: string): number {
+	return Buffer.byteLength(text);
+}
+
+/** As a person would write it; `read` takes this form too. */
+function shownPath(path: string): string {
+	const home = join(homedir(), "/");
+	return path.startsWith(home) ? `~/${path.slice(home.length)}` : path;
+}

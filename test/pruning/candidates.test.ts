@@ -1,0 +1,120 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { ToolResultItem } from "../../src/context/index.ts";
+import {
+	candidatesOf,
+	PROTECTED_TOOL_TOKENS,
+	type ResultFacts,
+} from "../../src/pruning/candidates.ts";
+import { conversationOf, factsOf, type Line } from "./conversation.ts";
+
+const DEFAULTS = { keepRecentTurns: 2, maxToolChars: 1200, anyTool: false };
+
+function candidates(
+	lines: readonly Line[],
+	facts: Partial<ResultFacts> = {},
+	settings: Partial<typeof DEFAULTS> = {},
+): string[] {
+	const { messages, results } = conversationOf(lines);
+	const chosen = candidatesOf(messages, results, { ...DEFAULTS, ...settings }, factsOf(facts));
+	return chosen.map(({ item }) => item.entryId);
+}
+
+const read = (more: object = {}): Line => ({ tool: "read", chars: 4000, ...more });
+/** A turn without tools. */
+const talk: Line[] = ["user", "assistant"];
+
+describe("recent output stays", () => {
+	test("for as many turns as the setting says", () => {
+		const lines: Line[] = ["user", read(), "assistant", "user", read(), "assistant", ...talk];
+		expect(candidates(lines)).toEqual(["e1"]);
+		expect(candidates(lines, {}, { keepRecentTurns: 1 })).toEqual(["e1", "e4"]);
+		expect(candidates(lines, {}, { keepRecentTurns: 3 })).toEqual([]);
+	});
+
+	test("only within the newest tool tokens, so that one long turn is pruned too", () => {
+		const calls = Array.from({ length: 150 }, (): Line[] => ["assistant", read()]).flat();
+		const chosen = candidates(["user", ...calls, "assistant"]);
+		const kept = 150 - chosen.length;
+		expect(kept).toBe(PROTECTED_TOOL_TOKENS / 1000);
+		expect(chosen[0]).toBe("e2");
+	});
+
+	test("when the model has not answered it yet, however large, and with nothing else protected", () => {
+		const huge = read({ chars: 400_000 });
+		const lines: Line[] = ["user", "assistant", read(), "assistant", huge, huge];
+		expect(candidates(lines, {}, { keepRecentTurns: 0 })).toEqual(["e2"]);
+	});
+});
+
+describe("of older output", () => {
+	const older = (line: Line, facts: Partial<ResultFacts> = {}, settings = {}) =>
+		candidates(["user", line, ...talk, ...talk, ...talk], facts, settings).length === 1;
+
+	test("that of read, bash and searches for snippets goes at any length", () => {
+		expect(older(read({ chars: 10 }))).toBe(true);
+		expect(older({ tool: "bash", chars: 10 })).toBe(true);
+		expect(older({ tool: "kota_search", chars: 10, input: { output: "snippet" } })).toBe(true);
+		expect(older({ tool: "kota_search", chars: 10, input: { output: "paths" } })).toBe(false);
+		expect(older({ tool: "grep", chars: 10 })).toBe(false);
+	});
+
+	test("that of any tool goes above the length, or at any length when it is tight", () => {
+		expect(older({ tool: "grep", chars: 1200 })).toBe(false);
+		expect(older({ tool: "grep", chars: 1201 })).toBe(true);
+		expect(older({ tool: "grep", chars: 10 }, {}, { anyTool: true })).toBe(true);
+	});
+
+	test("errors, pictures, stubs, pins and excluded files stay", () => {
+		expect(older(read({ isError: true }))).toBe(false);
+		expect(older(read({ text: undefined, returned: undefined }))).toBe(false);
+		expect(older(read({ text: "(Pruned) …" }))).toBe(false);
+		expect(older(read(), { isPinned: () => true })).toBe(false);
+		expect(older(read(), { isExcluded: () => true })).toBe(false);
+	});
+
+	test("what a recent or pinned result refers to stays with it", () => {
+		const lines: Line[] = ["user", read(), read(), ...talk, "user", read(), "assistant"];
+		expect(candidates(lines)).toEqual(["e1", "e2"]);
+		const { messages, results } = conversationOf(lines);
+		const basesOf = (item: ToolResultItem) =>
+			item.entryId === "e6" ? [results.get("e2") as ToolResultItem] : [];
+		const chosen = candidatesOf(messages, results, DEFAULTS, factsOf({ basesOf }));
+		expect(chosen.map(({ item }) => item.entryId)).toEqual(["e1"]);
+	});
+
+	test("superseded output goes even when it would not by its tool or length", () => {
+		const small: Line = { tool: "grep", chars: 10 };
+		expect(older(small, { isSuperseded: () => true })).toBe(true);
+	});
+});
+
+test("no law of keeping is broken in any conversation", () => {
+	const line = fc.oneof(
+		{ weight: 2, arbitrary: fc.constantFrom<Line>("user", "assistant") },
+		{
+			weight: 3,
+			arbitrary: fc.record({
+				tool: fc.constantFrom("read", "bash", "grep", "kota_impact"),
+				chars: fc.integer({ min: 0, max: 30_000 }),
+				isError: fc.boolean(),
+			}),
+		},
+	);
+	fc.assert(
+		fc.property(fc.array(line, { maxLength: 60 }), fc.nat(4), (lines, keepRecentTurns) => {
+			const { messages, results } = conversationOf(lines);
+			const facts = factsOf({ isPinned: ({ toolName }) => toolName === "kota_impact" });
+			const chosen = candidatesOf(messages, results, { ...DEFAULTS, keepRecentTurns }, facts);
+			const lastAnswer = lines.lastIndexOf("assistant");
+			for (const { item, at } of chosen) {
+				expect(item.isError).toBe(false);
+				expect(item.toolName).not.toBe("kota_impact");
+				expect(at).toBeLessThan(lastAnswer);
+			}
+			expect(chosen.map(({ at }) => at)).toEqual(
+				chosen.map(({ at }) => at).toSorted((a, b) => a - b),
+			);
+		}),
+	);
+});

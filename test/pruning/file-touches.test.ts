@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import { type FileTouch, followTouches } from "../../src/pruning/file-touches.ts";
+
+const shown = (item: string, lines?: [number, number], file = "a"): FileTouch<string> => ({
+	item,
+	file,
+	kind: "shown",
+	...(lines && { lines }),
+});
+const refers = (item: string, file = "a"): FileTouch<string> => ({ item, file, kind: "refers" });
+const changed = (item: string, file = "a"): FileTouch<string> => ({ item, file, kind: "changed" });
+
+function superseded(...touches: FileTouch<string>[]): string[] {
+	const { isSuperseded } = followTouches(touches);
+	return touches.map(({ item }) => item).filter(isSuperseded);
+}
+
+describe("what was shown is superseded", () => {
+	test("by a later view of the whole file, or of at least the same lines", () => {
+		expect(superseded(shown("1"), shown("2"))).toEqual(["1"]);
+		expect(superseded(shown("1", [5, 9]), shown("2"))).toEqual(["1"]);
+		expect(superseded(shown("1", [5, 9]), shown("2", [1, 9]))).toEqual(["1"]);
+		expect(superseded(shown("1", [5, 9]), shown("2", [6, 20]))).toEqual([]);
+		expect(superseded(shown("1"), shown("2", [1, 9]))).toEqual([]);
+	});
+
+	test("by a change of the file", () => {
+		expect(superseded(shown("1"), shown("2", [1, 2]), changed("3"), shown("4"))).toEqual([
+			"1",
+			"2",
+		]);
+	});
+
+	test("not by what happens to another file, nor by a marker or diff that refers to it", () => {
+		expect(superseded(shown("1"), shown("2", undefined, "b"), changed("3", "b"))).toEqual(["2"]);
+		expect(superseded(shown("1"), refers("2"))).toEqual([]);
+	});
+});
+
+describe("a marker or diff refers to", () => {
+	test("all that still stands of the file", () => {
+		const { basesOf } = followTouches([
+			shown("old"),
+			shown("whole"),
+			shown("part", [1, 5]),
+			refers("diff"),
+			shown("other", undefined, "b"),
+			refers("marker"),
+		]);
+		expect(basesOf("diff")).toEqual(["whole", "part"]);
+		expect(basesOf("marker")).toEqual(["whole", "part", "diff"]);
+		expect(basesOf("part")).toEqual([]);
+	});
+});

@@ -1,0 +1,70 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Blob } from "../../src/core/blob-store.ts";
+import { hashBytes } from "../../src/core/hash.ts";
+import { callOf, MAX_STUB_BYTES, stubFor } from "../../src/pruning/stub.ts";
+
+const id = hashBytes("text");
+const blobAt = (folder: string): Blob => ({ id, path: join(folder, `${id}.txt`) });
+const blob = blobAt(join(homedir(), ".pi/cache/pi-kota/blobs"));
+const item = (toolName: string, input: unknown) => ({ toolName, input }) as never;
+
+describe("a stub", () => {
+	test("names the call, the size, what it was about, and the call that brings it back", () => {
+		const text = `\n\n  export function main() {\n${"  work();\n".repeat(200)}}`;
+		expect(stubFor(item("read", { path: "src/a.ts", offset: 10 }), text, blob)).toBe(
+			`(Pruned) read(path="src/a.ts", offset=10): 2,030 chars. "export function main() {" Full text: read ~/.pi/cache/pi-kota/blobs/${id}.txt`,
+		);
+	});
+
+	test("is not made where it would be no shorter than the text", () => {
+		expect(stubFor(item("read", { path: "a" }), "short", blob)).toBeUndefined();
+	});
+
+	test("is not made for a folder whose name leaves no room", () => {
+		const far = blobAt(`/${"deep/".repeat(60)}`);
+		expect(stubFor(item("read", { path: "a" }), "x".repeat(5000), far)).toBeUndefined();
+	});
+
+	test("has no line breaks or control characters of the text or the call in it", () => {
+		const stub = stubFor(
+			item("bash", { command: "echo a\necho \u001b[31mb" }),
+			"\u001b[2Jred\ttext\n".repeat(99),
+			blob,
+		);
+		expect(stub).not.toMatch(/[\p{Cc}]/u);
+		expect(stub).toContain('"[2Jred text"');
+	});
+
+	test("is never longer than its limit nor than the text, and holds the whole path, whatever is in it", () => {
+		const anything = fc.oneof(
+			fc.string({ unit: "binary", maxLength: 60 }),
+			fc.string({ unit: "grapheme", maxLength: 60 }),
+		);
+		fc.assert(
+			fc.property(
+				anything,
+				fc.dictionary(anything, fc.jsonValue(), { maxKeys: 5 }),
+				anything,
+				(tool, input, text) => {
+					const long = text.repeat(40);
+					const stub = stubFor(item(tool, input), long, blob);
+					if (stub === undefined) return;
+					expect(Buffer.byteLength(stub)).toBeLessThanOrEqual(MAX_STUB_BYTES);
+					expect(Buffer.byteLength(stub)).toBeLessThan(Buffer.byteLength(long));
+					expect(stub.endsWith(`${id}.txt`)).toBe(true);
+				},
+			),
+		);
+	});
+});
+
+test("a call is told with its arguments, long ones cut", () => {
+	expect(callOf({ toolName: "ls", input: undefined })).toBe("ls()");
+	expect(callOf({ toolName: "t", input: { a: [1, "b"], none: undefined, no: null } })).toBe(
+		't(a=[1,"b"])',
+	);
+	expect(callOf({ toolName: "t", input: { a: "é".repeat(100) } })).toMatch(/^t\(a="é{38}…\)$/);
+});
