@@ -1,0 +1,93 @@
+import { existsSync } from "node:fs";
+import { CodeIndexError } from "../../codeindex/index.ts";
+import { describeError, errnoOf } from "../../core/errno.ts";
+import { printable } from "./log-tail.ts";
+
+/**
+ * What can go wrong with an external KotaDB, in words for whoever has to mend it. The code is `failed` as long as the
+ * next question may fare better, so that callers keep the connection, which knows of past crashes.
+ */
+export const faults = {
+	aborted: () => new CodeIndexError("aborted", "Operation aborted"),
+
+	closed: () =>
+		new CodeIndexError("unavailable", "The connection to KotaDB was closed: open a new one"),
+
+	restarted: () =>
+		failed("KotaDB was restarted while it was at work on this: ask again if it is still needed"),
+
+	/** The system could not run the program. */
+	notStarted(command: string, cwd: string, error: unknown): CodeIndexError {
+		const code = errnoOf(error);
+		// The system says the same of a missing working folder as of a missing program.
+		if (code === "ENOENT" && !existsSync(cwd)) {
+			return failed(`KotaDB could not be started: the project folder ${cwd} does not exist`, error);
+		}
+		const why =
+			code === "ENOENT"
+				? `the program "${printable(command, 200)}" was not found`
+				: `"${printable(command, 200)}" cannot be run (${printable(describeError(error), 200)})`;
+		return failed(
+			`KotaDB could not be started: ${why}. Install it, or correct kota.command in the user's strata.json; ${EMBEDDED}`,
+			error,
+		);
+	},
+
+	silent: (ms: number, words: string) =>
+		failed(
+			`KotaDB was started but did not answer within ${seconds(ms)}${words}. Check kota.command and kota.args; ${EMBEDDED}`,
+		),
+
+	/** It runs, but does not speak MCP as we do. */
+	notUnderstood: (error: unknown) =>
+		failed(
+			`What kota.command starts does not speak MCP as expected: ${printable(describeError(error), 300)}`,
+			error,
+		),
+
+	crashed: (tool: string, how: string, words: string) =>
+		failed(
+			`KotaDB ended (${how}) while it was at work on ${tool}${words}. The next question starts it again`,
+		),
+
+	gaveUp: (times: number, words: string) =>
+		failed(
+			`KotaDB ended ${times} times in a row and is not started again by itself${words}. See /kota status, correct kota.command and kota.args if need be, then /kota restart; ${EMBEDDED}`,
+		),
+
+	timedOut: (tool: string, ms: number) =>
+		failed(
+			`KotaDB did not answer ${tool} within ${seconds(ms)} and was stopped, as it would have blocked every later question. Ask for less (a smaller depth or limit), or raise kota.timeoutSeconds`,
+		),
+
+	tooBig: (tool: string, maxBytes: number) =>
+		failed(
+			`KotaDB's answer to ${tool} is larger than ${Math.round(maxBytes / 1024 ** 2)} MB and was not read: ask for less`,
+		),
+
+	noDatabase: (database: string, error: unknown) =>
+		failed(
+			`The folder of KotaDB's database ${database} cannot be written to: ${printable(describeError(error), 200)}`,
+			error,
+		),
+
+	/** It answered that it cannot. */
+	refused: (tool: string, words: string) =>
+		failed(`KotaDB could not do ${tool}: ${printable(words, 500) || "it did not say why"}`),
+
+	/** It answered something else than it should. */
+	misshapen: (tool: string, what: string) =>
+		failed(
+			`KotaDB's answer to ${tool} is not understood: ${printable(what, 300)}. Is it version 2.2?`,
+		),
+};
+
+const EMBEDDED = 'kota.engine "embedded" needs no other program';
+
+function failed(message: string, cause?: unknown): CodeIndexError {
+	return new CodeIndexError("failed", message, cause === undefined ? undefined : { cause });
+}
+
+function seconds(ms: number): string {
+	return `${Number((ms / 1000).toPrecision(2))} s`;
+}

@@ -1,0 +1,68 @@
+import { StringDecoder } from "node:string_decoder";
+import { stripVTControlCharacters } from "node:util";
+
+/** The end of what a program says: the last lines, fit to be shown in a terminal. */
+export interface LogTail {
+	/** Takes bytes of the program's output, cut anywhere. */
+	write(chunk: Uint8Array): void;
+	/** Adds a line of our own. */
+	note(line: string): void;
+	/** Oldest first. */
+	lines(): string[];
+}
+
+/** How much is kept: lines, bytes of all of them, and characters of each. */
+export const LOG_LIMITS = { lines: 200, bytes: 64 * 1024, lineChars: 1000 } as const;
+
+/** Makes an empty tail; `onLine` is told every line that is kept. */
+export function createLogTail(onLine?: (line: string) => void): LogTail {
+	const decoder = new StringDecoder("utf8");
+	const kept: { text: string; bytes: number }[] = [];
+	let bytes = 0;
+	let unfinished = "";
+
+	return {
+		write(chunk) {
+			const [first = "", ...rest] = decoder.write(Buffer.from(chunk)).split(/\r?\n|\r/);
+			grow(first);
+			for (const part of rest) {
+				add(unfinished);
+				unfinished = "";
+				grow(part);
+			}
+		},
+		note: add,
+		lines() {
+			const whole = kept.map(({ text }) => text);
+			const rest = printable(unfinished);
+			return rest === "" ? whole : [...whole, rest].slice(-LOG_LIMITS.lines);
+		},
+	};
+
+	/** A line without an end is not collected without an end. */
+	function grow(part: string): void {
+		const room = LOG_LIMITS.lineChars * 2 - unfinished.length;
+		if (room > 0) unfinished += part.slice(0, room);
+	}
+
+	function add(line: string): void {
+		const text = printable(line);
+		if (text === "") return;
+		const size = Buffer.byteLength(text);
+		kept.push({ text, bytes: size });
+		bytes += size;
+		while (kept.length > LOG_LIMITS.lines || bytes > LOG_LIMITS.bytes) {
+			bytes -= kept.shift()?.bytes ?? 0;
+		}
+		onLine?.(text);
+	}
+}
+
+/** One line without escape sequences, control characters and marks that reorder text, cut to a sensible length. */
+export function printable(text: string, maxChars: number = LOG_LIMITS.lineChars): string {
+	const plain = stripVTControlCharacters(text.slice(0, maxChars * 4))
+		.replace(/\s+/g, " ")
+		.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, "")
+		.trim();
+	return (plain.length > maxChars ? `${plain.slice(0, maxChars - 1)}…` : plain).toWellFormed();
+}

@@ -1,0 +1,63 @@
+import { describe, expect, test, vi } from "vitest";
+import { openKota } from "./open-kota.ts";
+
+const FOUND = { json: { results: { code: [{ path: "src/cart.ts", match_count: 1 }] } } };
+
+describe("crashes", () => {
+	test("a program that crashes at first is started again until it stays", async () => {
+		const { kota, starts } = openKota({ crashingStarts: 2 });
+		expect(await kota.status()).toMatchObject({ state: "ready" });
+		expect(starts()).toHaveLength(3);
+	});
+
+	test("a program that always crashes is given up with its last words, and tried again on restart", async () => {
+		const { kota, starts } = openKota({ crashingStarts: 5, stderr: "error: no such package\n" });
+		await expect(kota.status()).rejects.toMatchObject({
+			code: "failed",
+			message: expect.stringMatching(/4 times in a row.*no such package.*\/kota restart/),
+		});
+		expect(kota.state()).toBe("failed");
+		await expect(kota.status()).rejects.toThrow("4 times in a row");
+		expect(starts()).toHaveLength(4);
+
+		await kota.restart();
+		expect(kota.state()).toBe("running");
+		expect(starts()).toHaveLength(6);
+	});
+
+	test("a question that it crashed over is asked once more", async () => {
+		const { kota, calls, starts } = openKota({
+			tools: { search: { crash: true, times: 1, ...FOUND } },
+		});
+		const { hits } = await kota.search({ query: "cart" });
+		expect(hits.map(({ path }) => path)).toEqual(["src/cart.ts"]);
+		expect(calls("search")).toHaveLength(2);
+		expect(starts()).toHaveLength(2);
+	});
+
+	test("a question that it crashes over every time fails, and others are still answered", async () => {
+		const { kota, calls } = openKota({ tools: { search: { crash: true } } });
+		await expect(kota.search({ query: "cart" })).rejects.toThrow(
+			/ended \(exit status 7\) while it was at work on search.*Segmentation fault/,
+		);
+		expect(calls("search")).toHaveLength(2);
+		expect(kota.state()).toBe("stopped");
+		expect(await kota.status()).toMatchObject({ files: 4 });
+	});
+
+	test("indexing that it crashed over is not repeated", async () => {
+		const { kota, calls } = openKota({ tools: { index_repository: { crash: true } } });
+		await expect(kota.build()).rejects.toThrow(/while it was at work on index_repository/);
+		expect(calls("index_repository")).toHaveLength(1);
+	});
+
+	test("a process that somebody else has ended is replaced by the next question", async () => {
+		const { kota, starts } = openKota();
+		await kota.status();
+		process.kill(starts()[0] ?? 0, "SIGKILL");
+		await vi.waitFor(() => expect(kota.state()).toBe("stopped"));
+		await kota.status();
+		expect(starts()).toHaveLength(2);
+		expect(kota.stderr()).toContain("[KotaDB ended: signal SIGKILL]");
+	});
+});
