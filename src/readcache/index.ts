@@ -2,6 +2,7 @@
  * The read cache: a file the model provably still has in view is answered with a marker or a small diff. Every
  * doubt ends in pi's own answer.
  */
+export { type FileTouch, fileTouchOf, touchesExcluded } from "./file-touch.ts";
 export { returnedHash } from "./history.ts";
 export { INVALIDATION_ENTRY, type Invalidation } from "./invalidation.ts";
 export { isEditingTool, noteOwnEdit, type OwnEdit } from "./own-edit.ts";
