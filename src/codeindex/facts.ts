@@ -12,7 +12,10 @@ export interface FileFacts {
 	readonly lines: number;
 	/** Every other module it names, each specifier once. Imports and exports point into this list. */
 	readonly requests: readonly Request[];
-	/** The names of its top level, declared or imported. References and exports point into this list. */
+	/**
+	 * The names of its top level, declared or imported, then what functions inside import. References and exports
+	 * point into this list.
+	 */
 	readonly bindings: readonly Binding[];
 	readonly exports: readonly Export[];
 	readonly references: readonly Reference[];
@@ -49,11 +52,15 @@ export type SymbolKind =
 /** A name of the file's top level. */
 export type Binding = Declared | Imported;
 
-/** Something declared here. Declarations that TypeScript merges (overloads, interfaces) are one. */
+/**
+ * Something declared here. Declarations of one name are one binding, as TypeScript merges them: overloads, interfaces,
+ * a class and its namespace, also a type and a constant. `exports.a = 1` declares too.
+ */
 export interface Declared {
 	readonly kind: "declared";
 	/** `default` for an anonymous default export. */
 	readonly name: string;
+	/** A constant that holds a function or a class counts as one. */
 	readonly symbol: SymbolKind;
 	/** Where its name stands; an anonymous default export has the place of `default`. */
 	readonly at: Position;
@@ -64,7 +71,10 @@ export interface Declared {
 	readonly signature: string;
 	/** The first sentence of its doc comment, at most 200 characters. */
 	readonly doc?: string;
-	/** What it extends or implements, as far as that is a name. */
+	/**
+	 * What it extends or implements, as far as that is a name; of a type alias, the names it is made of. The side is
+	 * that of an instance: static members are found on the value side of the same names.
+	 */
 	readonly heritage?: readonly TypeName[];
 	/** Of a variable its type, of a function what it returns (promises unwrapped), if that is a name. */
 	readonly type?: TypeName;
@@ -72,7 +82,12 @@ export interface Declared {
 	readonly members?: readonly Member[];
 }
 
-/** A name brought in from another module. */
+/**
+ * A name brought in from another module: by `import`, and by `const a = require("x")`, `const { a } = require("x")`,
+ * `const a = await import("x")`, at any depth. Where a module is used without a name, as in `import("x").T`,
+ * `(await import("x")).a`, `require("x").a` or `declare module "x"`, there is one binding with the name "" for the
+ * module (`imported` is `*`, or `=` for `require`), and references to it have no place, only steps.
+ */
 export interface Imported {
 	readonly kind: "imported";
 	/** The local name. */
@@ -82,7 +97,7 @@ export interface Imported {
 	/** The exported name, `default`, `*` for the namespace, or `=` for all of a CommonJS module. */
 	readonly imported: string;
 	readonly typeOnly: boolean;
-	/** Where the local name stands. */
+	/** Where the local name stands; of a binding without a name, the specifier. */
 	readonly at: Position;
 	/** Where the exported name stands, if it is written apart: `a` of `a as b`. */
 	readonly importedAt?: Position;
@@ -91,7 +106,12 @@ export interface Imported {
 /** Something that is reached with a dot. */
 export interface Member {
 	readonly name: string;
+	/** A property that holds a function, or has a function type, is a `method`. */
 	readonly symbol: "method" | "property" | "enum" | SymbolKind;
+	/**
+	 * Reached through the thing itself, its value side: static members of classes, all members of enums, namespaces and
+	 * object literals. The others are reached through an instance, or a value of the type.
+	 */
 	readonly static: boolean;
 	readonly at: Position;
 	readonly alsoAt?: readonly Position[];
@@ -107,9 +127,12 @@ export interface Member {
 export interface TypeName {
 	/** Index into `bindings`. */
 	readonly binding: number;
-	/** `instance`: what `new Foo` gives or a value of type Foo. `value`: the thing named itself. */
+	/**
+	 * `instance`: what `new Foo` or, of a function, `foo()` gives, or a value of type Foo. `value`: the thing named
+	 * itself. With a path: where its first name is looked up.
+	 */
 	readonly side: "instance" | "value";
-	/** Further names after dots, and calls of them. */
+	/** Further names after dots, and calls of them. The type `ns.Foo` is `value` of `ns`, path `Foo` with `called`. */
 	readonly path?: readonly Step[];
 }
 
@@ -121,7 +144,10 @@ export type Export =
 			readonly name: string;
 			/** Index into `bindings`. */
 			readonly binding: number;
-			/** Where names stand in an export list, which are places of the binding too: of `a as b` both. */
+			/**
+			 * Where names stand in an export list, which are places of the binding too: of `a as b` both. Of
+			 * `exports.b = a` and `{ b: a }` only `a`.
+			 */
 			readonly at?: readonly Position[];
 			readonly typeOnly: boolean;
 	  }
@@ -171,8 +197,8 @@ export interface Reference {
 /** One name after a dot. */
 export interface Step {
 	readonly name: string;
-	/** Absent in the path of a {@link TypeName}. */
+	/** Absent where the name is not written: in the path of a {@link TypeName}, or in what came from one. */
 	readonly at?: Position;
-	/** It is called or constructed, and the next step is looked up on what that gives. */
+	/** It is called or constructed, or names a type; the next step is looked up on what that gives. */
 	readonly called?: true;
 }

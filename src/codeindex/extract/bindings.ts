@@ -1,0 +1,126 @@
+import type { Binding, Declared, Member, SymbolKind, TypeName } from "../facts.ts";
+import { bare, type FunctionNode, isFunction, type Node } from "./ast.ts";
+import type { Declaration, Draft, Pending } from "./draft.ts";
+import { heritageOf, membersOf } from "./members.ts";
+import { member, resultOf, typeOfAnnotation, typeOfExpression } from "./receivers.ts";
+import { docBefore, headEnd, headOf } from "./signature.ts";
+
+/** Describes everything that the top level declares, now that all of its names are known. */
+export function describeBindings(draft: Draft): void {
+	for (const [index, binding] of draft.bindings.entries()) {
+		if (binding.kind === "pending") draft.bindings[index] = describe(draft, binding, index);
+	}
+}
+
+/** The bindings of a draft that is described. */
+export function describedBindings(draft: Draft): Binding[] {
+	return draft.bindings.filter((binding) => binding.kind !== "pending");
+}
+
+// What a reader asks for first, when a name is several things.
+const RANK: readonly SymbolKind[] = ["class", "function", "enum", "variable", "interface", "type"];
+
+function describe(draft: Draft, { name, declarations }: Pending, index: number): Declared {
+	const { positions, source } = draft;
+	const kinds = declarations.map((one) => symbolOf(one));
+	const symbol = RANK.find((kind) => kinds.includes(kind)) ?? kinds[0] ?? "variable";
+	const main = declarations[kinds.indexOf(symbol)] as Declaration;
+	const last = symbol === "function" ? (declarations[kinds.lastIndexOf(symbol)] ?? main) : main;
+	const others = declarations.filter((one) => one !== main);
+	const docs = [main, ...others].map((one) => docBefore(source, one.from));
+	const doc = docs.find((text) => text !== undefined);
+	const owner: TypeName = { binding: index, side: "value" };
+	for (const one of declarations) {
+		const value = bare(initialOf(one.node) ?? one.node);
+		if (value.type === "ObjectExpression" || value.type === "ClassExpression") {
+			draft.owners.set(value, owner);
+		}
+	}
+	const members = merged(
+		declarations.flatMap((one) => membersOf(draft, draft.top, one.node, owner)),
+	);
+	const heritage = declarations.flatMap((one) => heritageOf(draft, draft.top, one.node));
+	const type = typeOf(draft, main, symbol);
+	return {
+		kind: "declared",
+		name,
+		symbol,
+		at: positions.at(main.id.start),
+		...(others.length > 0 && { alsoAt: others.map((one) => positions.at(one.id.start)) }),
+		endLine: positions.line(Math.max(last.node.end - 1, 0)),
+		signature: headOf(source, headStart(draft, main), headEnd(main.node)),
+		...(doc !== undefined && { doc }),
+		...(heritage.length > 0 && { heritage }),
+		...(type && { type }),
+		...(members.length > 0 && { members }),
+	};
+}
+
+/** `const f = () => …` is a function, `const C = class …` a class. */
+function symbolOf({ symbol, node, path }: Declaration): SymbolKind {
+	const value = path ? undefined : initialOf(node);
+	if (isFunction(value)) return "function";
+	return value?.type === "ClassExpression" ? "class" : symbol;
+}
+
+function initialOf(node: Node): Node | undefined {
+	if (node.type === "VariableDeclarator") return node.init ? bare(node.init) : undefined;
+	return undefined;
+}
+
+function typeOf(draft: Draft, declaration: Declaration, symbol: SymbolKind): TypeName | undefined {
+	const { node, path = [] } = declaration;
+	if (symbol === "function") {
+		const made = (initialOf(node) ?? node) as FunctionNode;
+		return resultOf(draft, draft.top, made);
+	}
+	if (symbol !== "variable") return undefined;
+	if (node.type === "TSImportEqualsDeclaration") {
+		return typeOfAnnotation(draft, draft.top, {
+			type: "TSTypeQuery",
+			exprName: node.moduleReference,
+		} as Node);
+	}
+	if (node.type !== "VariableDeclarator") return typeOfExpression(draft, draft.top, node);
+	const annotation = "typeAnnotation" in node.id ? node.id.typeAnnotation : undefined;
+	const whole = annotation
+		? typeOfAnnotation(draft, draft.top, annotation)
+		: node.init
+			? typeOfExpression(draft, draft.top, node.init)
+			: undefined;
+	return path.reduce(member, whole);
+}
+
+/** `const`, `let` or `var` stand before the declarator and belong to its head. */
+function headStart(draft: Draft, { node }: Declaration): number {
+	if (node.type !== "VariableDeclarator") return node.start;
+	const word = /\b(?:const|let|var|using)\s+$/.exec(
+		draft.source.slice(Math.max(0, node.start - 20), node.start),
+	);
+	return word ? node.start - word[0].length : node.start;
+}
+
+/** Members of one name are one: overloads, a getter and its setter, parts of a merged interface. */
+function merged(members: readonly Member[]): Member[] {
+	const byName = new Map<string, Member[]>();
+	for (const one of members) {
+		const key = `${one.static} ${one.name}`;
+		const known = byName.get(key);
+		if (known) known.push(one);
+		else byName.set(key, [one]);
+	}
+	return [...byName.values()].map((same) => (same.length === 1 ? (same[0] as Member) : one(same)));
+}
+
+function one(same: readonly Member[]): Member {
+	const [first, ...others] = same as [Member, ...Member[]];
+	const type = same.find((part) => part.type)?.type;
+	const inner = merged(same.flatMap((part) => part.members ?? []));
+	return {
+		...first,
+		alsoAt: others.map(({ at }) => at),
+		endLine: same.reduce((last, { endLine }) => Math.max(last, endLine), 0),
+		...(type && { type }),
+		...(inner.length > 0 && { members: inner }),
+	};
+}

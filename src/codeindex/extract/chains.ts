@@ -1,0 +1,123 @@
+import type { Reference, Step, TypeName, UsageKind } from "../facts.ts";
+import type { Identifier, Key } from "./ast.ts";
+import type { Draft } from "./draft.ts";
+import { MAX_STEPS, typeOfName } from "./receivers.ts";
+import { type LocalName, lookup, type Name, TYPE } from "./scope.ts";
+
+/**
+ * A use that is being read from left to right: a name, then what is reached from it. It becomes a reference when
+ * nothing follows. Without a place of its own it came from a type, and counts only once a written step follows.
+ */
+export interface Chain {
+	readonly binding: number;
+	readonly start?: number;
+	readonly side: "instance" | "value";
+	readonly steps: readonly Link[];
+	/** It ends in a call or construction so far. */
+	readonly ending?: "call" | "new";
+}
+
+interface Link {
+	readonly name: string;
+	readonly start?: number;
+	readonly called?: true;
+}
+
+/** Something that the file tells to be none of its bindings, such as a literal or an object of the runtime. */
+export const OTHER = "other";
+
+/** Undefined: it cannot be told what it is. */
+export type Reached = Chain | typeof OTHER | undefined;
+
+/** Begins a chain with a name. */
+export function fromName(draft: Draft, name: Name, id: Identifier): Reached {
+	if (name.kind === "binding") {
+		return { binding: name.binding, start: id.start, side: "value", steps: [] };
+	}
+	if (name.kind === "member") {
+		const { binding, side, path = [] } = name.owner;
+		return { binding, side, steps: [...path, { name: name.name, start: id.start }] };
+	}
+	return fromType(typeOfName(draft, name)) ?? (isOfRuntime(name) ? OTHER : undefined);
+}
+
+/** Whether a local name has the type of something that no file declares: `string`, `Foo[]`, `Map<string, Foo>`. */
+function isOfRuntime({ value, scope }: LocalName): boolean {
+	const type = value?.path ? undefined : value?.annotation;
+	if (type?.type !== "TSTypeReference") return type !== undefined && RUNTIME_TYPES.has(type.type);
+	return type.typeName.type === "Identifier" && !lookup(scope, type.typeName.name, TYPE);
+}
+
+const RUNTIME_TYPES = new Set(
+	"TSStringKeyword TSNumberKeyword TSBooleanKeyword TSArrayType TSTupleType TSTypeOperator".split(
+		" ",
+	),
+);
+
+/** Begins a chain with something of a known type. */
+export function fromType(type: TypeName | undefined): Chain | undefined {
+	return type && { binding: type.binding, side: type.side, steps: type.path ?? [] };
+}
+
+/** Goes on with a dot and a name. Unknown receivers only count the name. */
+export function access(draft: Draft, chain: Reached, key: Key): Reached {
+	if (chain === OTHER) return OTHER;
+	if (!chain || chain.steps.length >= MAX_STEPS) {
+		if (chain) close(draft, chain, "read");
+		countLoose(draft, key.name);
+		return undefined;
+	}
+	// A bare call was noted by itself; what follows is looked up on its result.
+	const { ending, ...open } = chain.ending ? called(draft, chain) : chain;
+	return { ...open, steps: [...open.steps, key] };
+}
+
+/** Goes on with a call or `new`. */
+export function call(draft: Draft, chain: Reached, ending: "call" | "new"): Reached {
+	if (!chain || chain === OTHER) return chain;
+	if (chain.ending) {
+		// The result of a result: nothing declares what that is.
+		close(draft, chain, "read");
+		return undefined;
+	}
+	if (chain.steps.length === 0 && chain.start === undefined) {
+		return chain.side === "value" ? { ...chain, side: "instance" } : undefined;
+	}
+	return { ...chain, ending };
+}
+
+/** Ends a chain: this is where it becomes a reference. */
+export function close(draft: Draft, chain: Reached, usage: UsageKind): void {
+	if (!chain || chain === OTHER) return;
+	const { binding, start, side, steps, ending } = chain;
+	const { positions, references } = draft;
+	const at = start === undefined ? undefined : positions.at(start);
+	const use: Reference = at
+		? { binding, at, usage: ending ?? usage }
+		: { binding, usage: ending ?? usage };
+	if (steps.length === 0) {
+		if (at) references.push(use);
+		return;
+	}
+	if (!at && steps.every((step) => step.start === undefined)) return;
+	references.push({ ...use, side, steps: steps.map((step) => placed(draft, step)) });
+}
+
+/** Counts an access that nothing is known about. */
+export function countLoose({ looseAccesses }: Draft, name: string): void {
+	looseAccesses.set(name, (looseAccesses.get(name) ?? 0) + 1);
+}
+
+/** The chain that goes on from a call's result. */
+function called(draft: Draft, chain: Chain): Chain {
+	const last = chain.steps.at(-1);
+	if (last) return { ...chain, steps: [...chain.steps.slice(0, -1), { ...last, called: true }] };
+	close(draft, chain, "read");
+	return { binding: chain.binding, side: "instance", steps: [] };
+}
+
+function placed({ positions }: Draft, { name, start, called }: Link): Step {
+	if (start === undefined) return called ? { name, called } : { name };
+	const at = positions.at(start);
+	return called ? { name, at, called } : { name, at };
+}

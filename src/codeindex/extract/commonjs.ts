@@ -1,0 +1,185 @@
+import { bare, isFunction, type Key, keyOf, type Node, type Of } from "./ast.ts";
+import { type Draft, declareHidden, request } from "./draft.ts";
+import { exportValue, topBinding } from "./exports.ts";
+import { moduleCall } from "./modules.ts";
+import { lookup, type Scope, VALUE } from "./scope.ts";
+
+/** Notes what a statement of the top level exports in the way of CommonJS. */
+export function exportCommonJs(draft: Draft, statement: Node): void {
+	const expression = statement.type === "ExpressionStatement" ? statement.expression : undefined;
+	if (expression?.type === "CallExpression") exportCall(draft, expression);
+	// `exports = module.exports = value` has several targets.
+	const targets: Target[] = [];
+	let value: Node | undefined = expression;
+	while (value?.type === "AssignmentExpression" && value.operator === "=") {
+		const target = targetOf(draft.top, value.left);
+		if (!target) break;
+		targets.push({ ...target, node: value });
+		value = value.right;
+	}
+	if (!value || targets.length === 0) return;
+	draft.commonJs = true;
+	const whole = targets.find(({ key }) => !key);
+	if (whole) exportWhole(draft, value, whole.node);
+	for (const { key, node } of targets) {
+		if (node.type === "AssignmentExpression") draft.done.add(node.left);
+		if (key && !whole) exportName(draft, key, value, node);
+	}
+	const last = targets.at(-1)?.node;
+	if (last && value.type === "Identifier" && isNoted(draft, value)) draft.done.add(last);
+}
+
+/** The name that `exports.a` or `module.exports.a` reads or writes; `whole` for the object itself. */
+export function exportsAccess(scope: Scope, node: Node): { key?: Key } | undefined {
+	return targetOf(scope, node);
+}
+
+interface Target {
+	/** Absent for the whole of `module.exports`. */
+	readonly key?: Key;
+	readonly node: Node;
+}
+
+function targetOf(scope: Scope, node: Node): { key?: Key } | undefined {
+	if (isExports(scope, node)) return {};
+	if (node.type !== "MemberExpression" || !isExports(scope, node.object)) return undefined;
+	const key = keyOf(node.property, node.computed);
+	return key && { key };
+}
+
+/** `exports` or `module.exports`. */
+function isExports(scope: Scope, node: Node): boolean {
+	if (node.type === "Identifier") {
+		return node.name === "exports" && !lookup(scope, "exports", VALUE);
+	}
+	return (
+		node.type === "MemberExpression" &&
+		node.object.type === "Identifier" &&
+		node.object.name === "module" &&
+		keyOf(node.property, node.computed)?.name === "exports" &&
+		!lookup(scope, "module", VALUE)
+	);
+}
+
+function exportWhole(draft: Draft, value: Node, outer: Node): void {
+	if (value.type === "ObjectExpression") {
+		for (const property of value.properties) exportProperty(draft, property);
+		return;
+	}
+	if (!exportModule(draft, "=", value)) exportValue(draft, "=", value, outer);
+}
+
+function exportProperty(
+	draft: Draft,
+	property: Of<"ObjectExpression">["properties"][number],
+): void {
+	if (property.type === "SpreadElement") {
+		const call = moduleCall(draft, draft.top, property.argument);
+		if (call) draft.exports.push({ kind: "star", request: call.request, typeOnly: false });
+		return;
+	}
+	const key = keyOf(property.key, property.computed);
+	if (!key) return;
+	exportName(draft, key, property.value, property);
+	if (property.value.type === "Identifier" && isNoted(draft, property.value)) {
+		draft.done.add(property);
+	}
+}
+
+function exportName(draft: Draft, key: Key, value: Node, outer: Node): void {
+	const { positions, exports } = draft;
+	const isKnown = exports.some((one) => one.kind !== "star" && one.name === key.name);
+	if (isKnown || isVoid(value) || exportModule(draft, key.name, value)) return;
+	const named = value.type === "Identifier" ? topBinding(draft, value.name) : undefined;
+	if (named !== undefined) {
+		const at = [positions.at(value.start)];
+		exports.push({ kind: "local", name: key.name, binding: named, at, typeOnly: false });
+		return;
+	}
+	const made = bare(value);
+	const symbol = isFunction(made)
+		? "function"
+		: made.type === "ClassExpression"
+			? "class"
+			: "variable";
+	const id = { name: key.name, start: key.start, end: key.start + key.name.length };
+	const binding = declareHidden(draft, { symbol, id, node: made, from: outer.start });
+	if (symbol === "class") draft.owners.set(made, { binding, side: "value" });
+	draft.commonJsNames.set(key.name, binding);
+	exports.push({ kind: "local", name: key.name, binding, typeOnly: false });
+}
+
+/** Passes on a module, or a name of one: `exports.a = require("x").b`. */
+function exportModule(draft: Draft, name: string, value: Node): boolean {
+	const whole = moduleCall(draft, draft.top, value);
+	const part = value.type === "MemberExpression" ? value : undefined;
+	const call = whole ?? (part && moduleCall(draft, draft.top, part.object));
+	const key = part && keyOf(part.property, part.computed);
+	if (!call || (!whole && !key)) return false;
+	const imported = whole ? call.imported : (key?.name ?? "");
+	const at = key && !whole ? [draft.positions.at(key.start)] : [];
+	draft.exports.push({ kind: "from", name, request: call.request, imported, at, typeOnly: false });
+	return true;
+}
+
+/** Compilers write `exports.a = void 0` before anything else. */
+function isVoid(value: Node): boolean {
+	return value.type === "UnaryExpression" && value.operator === "void";
+}
+
+/** Whether the export holds the place of the value, so that it is no reference as well. */
+function isNoted(draft: Draft, value: Node): boolean {
+	const [line, column] = draft.positions.at(value.start);
+	return draft.exports.some(
+		(one) =>
+			one.kind === "local" && one.at?.some((place) => place[0] === line && place[1] === column),
+	);
+}
+
+/** What compilers make of `export * from` and of `export { a } from`. */
+function exportCall(draft: Draft, node: Of<"CallExpression">): void {
+	const { callee } = node;
+	const [first, second, third] = node.arguments;
+	const name =
+		callee.type === "MemberExpression"
+			? keyOf(callee.property, callee.computed)?.name
+			: callee.type === "Identifier"
+				? callee.name
+				: undefined;
+	if (name === "__exportStar" && first && second && isExports(draft.top, second)) {
+		const call = moduleCall(draft, draft.top, first);
+		if (call) draft.exports.push({ kind: "star", request: call.request, typeOnly: false });
+		return;
+	}
+	if (name !== "defineProperty" || !first || !isExports(draft.top, first)) return;
+	const key = second && keyOf(second, true);
+	const source = third && importedBy(draft, getterResult(third));
+	if (!key || !source) return;
+	draft.commonJs = true;
+	const at = [draft.positions.at(key.start)];
+	draft.exports.push({ kind: "from", name: key.name, ...source, at, typeOnly: false });
+}
+
+function getterResult(descriptor: Node): Node | undefined {
+	if (descriptor.type !== "ObjectExpression") return undefined;
+	for (const property of descriptor.properties) {
+		if (property.type !== "Property" || !isFunction(property.value)) continue;
+		const { body } = property.value;
+		const last = body?.type === "BlockStatement" ? body.body[0] : body;
+		return last?.type === "ReturnStatement" ? (last.argument ?? undefined) : (last ?? undefined);
+	}
+	return undefined;
+}
+
+function importedBy(
+	draft: Draft,
+	value: Node | undefined,
+): { request: number; imported: string } | undefined {
+	if (value?.type !== "MemberExpression" || value.object.type !== "Identifier") return undefined;
+	const key = keyOf(value.property, value.computed);
+	const binding = draft.bindings[topBinding(draft, value.object.name) ?? -1];
+	if (!key || binding?.kind !== "imported") return undefined;
+	const kind = "re-export";
+	request(draft, draft.requests[binding.request]?.specifier ?? "", kind, value.start);
+	return { request: binding.request, imported: key.name };
+}

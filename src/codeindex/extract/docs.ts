@@ -1,0 +1,104 @@
+import { access, type Chain, close, type Reached } from "./chains.ts";
+import { type Draft, namelessImport, request } from "./draft.ts";
+import { ANY, lookup, SPACE, TYPE } from "./scope.ts";
+
+/**
+ * Notes what doc comments refer to: `{@link name}`, and the types of tags such as `@param {Type}`. TypeScript counts
+ * both as references. Names are those of the top level.
+ */
+export function walkDocs(draft: Draft): void {
+	const { source } = draft;
+	for (let start = source.indexOf("/**"); start !== -1; start = source.indexOf("/**", start)) {
+		const end = source.indexOf("*/", start + 3);
+		if (end === -1) return;
+		// Most comments have neither, and this is quick to see.
+		const at = source.indexOf("@", start);
+		if (at === -1) return;
+		if (at < end) walkComment(draft, start, end);
+		start = end + 2;
+	}
+}
+
+const REFERENCE =
+	/\{@(?:link|linkcode|linkplain)\s+|@see\s+(?=[\w$.#]+\s*(?:$|\*|\n))|@(?:type|param|arg|argument|prop|property|returns?|throws|exception|typedef|satisfies|this|extends|augments|implements|enum|template|yields?)\s+\{/g;
+
+function walkComment(draft: Draft, start: number, end: number): void {
+	const text = draft.source.slice(start, end);
+	REFERENCE.lastIndex = 0;
+	for (let found = REFERENCE.exec(text); found; found = REFERENCE.exec(text)) {
+		const from = REFERENCE.lastIndex;
+		if (!found[0].endsWith("{")) refer(draft, text, start, from, ANY);
+		else {
+			const close = closing(text, from);
+			walkType(draft, text.slice(0, close), start, from);
+			REFERENCE.lastIndex = close;
+		}
+	}
+}
+
+const DOTTED = /[\p{ID_Start}$_][\p{ID_Continue}$]*(?:[.#][\p{ID_Start}$_][\p{ID_Continue}$]*)*/uy;
+
+/** Notes a dotted name that has one of the meanings, or goes on from what is reached. Gives where it ends. */
+function refer(
+	draft: Draft,
+	text: string,
+	offset: number,
+	from: number,
+	begin: number | Chain,
+): number {
+	DOTTED.lastIndex = from;
+	const found = DOTTED.exec(text);
+	if (!found) return from;
+	let at = offset + from;
+	const dotted = begin === TYPE && found[0].includes(".");
+	let chain: Reached = typeof begin === "number" ? undefined : begin;
+	for (const name of found[0].split(/[.#]/)) {
+		if (chain) chain = access(draft, chain, { name, start: at });
+		else {
+			const meaning = dotted ? SPACE : (begin as number);
+			const known = lookup(draft.top, name, meaning);
+			if (known?.kind !== "binding") break;
+			chain = { binding: known.binding, start: at, side: "value", steps: [] };
+		}
+		at += name.length + 1;
+	}
+	close(draft, chain, "type");
+	return from + found[0].length;
+}
+
+const TOKEN =
+	/import\(\s*(["'])([^"'\n]+)\1\s*\)\.?|(["'`])(?:\\.|(?!\3)[^\\\n])*\3|[\p{ID_Start}$_][\p{ID_Continue}$]*/gu;
+
+/** The names in a type expression. Keys of object types are none. */
+function walkType(draft: Draft, text: string, offset: number, from: number): void {
+	TOKEN.lastIndex = from;
+	for (let found = TOKEN.exec(text); found; found = TOKEN.exec(text)) {
+		const [token, , specifier] = found;
+		const after = found.index + token.length;
+		if (specifier !== undefined) {
+			const at = offset + found.index + token.indexOf(specifier) - 1;
+			const index = request(draft, specifier, "type", at);
+			const binding = namelessImport(draft, index, "*", at);
+			if (token.endsWith(".")) {
+				const module: Chain = { binding, side: "value", steps: [] };
+				TOKEN.lastIndex = refer(draft, text, offset, after, module);
+			}
+		} else if (!/^["'`]/.test(token) && !/^\s*\??:/.test(text.slice(after, after + 9))) {
+			const [before] = text.slice(0, found.index).match(/\S\s*$/) ?? [""];
+			TOKEN.lastIndex = Math.max(
+				after,
+				before.startsWith(".") ? after : refer(draft, text, offset, found.index, TYPE),
+			);
+		}
+	}
+}
+
+/** Where the bracket that was opened before a place is closed. */
+function closing(text: string, from: number): number {
+	let depth = 1;
+	for (let at = from; at < text.length; at++) {
+		if (text[at] === "{") depth++;
+		else if (text[at] === "}" && --depth === 0) return at;
+	}
+	return text.length;
+}

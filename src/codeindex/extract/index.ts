@@ -1,0 +1,2 @@
+export { extractFacts } from "./extract.ts";
+export { type FileWords, fileWords, identifierWords } from "./words.ts";

@@ -1,0 +1,145 @@
+import type { UsageKind } from "../facts.ts";
+import { type Identifier, type Key, keyOf, type Node, type Of } from "./ast.ts";
+import { access, close, fromName, fromType, OTHER, type Reached } from "./chains.ts";
+import { namelessImport, request } from "./draft.ts";
+import { typeOfAnnotation } from "./receivers.ts";
+import { declareTypeParameters, enclosing, inside, lookup, SPACE, TYPE, VALUE } from "./scope.ts";
+import { signature } from "./scopes.ts";
+import type { Visits, Walk } from "./walk.ts";
+
+/** Types. */
+export const typeVisits: Visits = {
+	TSTypeReference(walk, node: Of<"TSTypeReference">) {
+		entity(walk, node.typeName, TYPE, "type");
+		walk.visit(node.typeArguments);
+	},
+	TSClassImplements(walk, node: Of<"TSClassImplements">) {
+		entity(walk, node.expression, TYPE, "implements");
+		walk.visit(node.typeArguments);
+	},
+	TSInterfaceHeritage(walk, node: Of<"TSInterfaceHeritage">) {
+		entity(walk, node.expression, TYPE, "extends");
+		walk.visit(node.typeArguments);
+	},
+	TSTypeQuery(walk, node: Of<"TSTypeQuery">) {
+		if (node.exprName.type === "TSImportType") walk.visit(node.exprName);
+		else entity(walk, node.exprName, VALUE, "type");
+		walk.visit(node.typeArguments);
+	},
+	TSImportType(walk, node: Of<"TSImportType">) {
+		const { draft } = walk;
+		const index = request(draft, node.source.value, "type", node.source.start);
+		const binding = namelessImport(draft, index, "*", node.source.start);
+		let reached: Reached = { binding, side: "value", steps: [] };
+		for (const key of keysOf(node.qualifier)) reached = access(draft, reached, key);
+		close(draft, reached, "type");
+		walk.visit(node.typeArguments);
+	},
+	TSIndexedAccessType(walk, node: Of<"TSIndexedAccessType">) {
+		const { indexType, objectType } = node;
+		walk.visit(objectType);
+		const key = indexType.type === "TSLiteralType" ? keyOf(indexType.literal, true) : undefined;
+		if (!key) walk.visit(indexType);
+		else {
+			const owner = fromType(typeOfAnnotation(walk.draft, walk.scope, objectType));
+			if (owner) close(walk.draft, access(walk.draft, owner, key), "type");
+		}
+	},
+	TSTypePredicate: (walk, node: Of<"TSTypePredicate">) => walk.visit(node.typeAnnotation),
+	TSNamedTupleMember: (walk, node: Of<"TSNamedTupleMember">) => walk.visit(node.elementType),
+	TSPropertySignature(walk, node: Of<"TSPropertySignature">) {
+		if (node.computed) walk.visit(node.key);
+		walk.visit(node.typeAnnotation);
+	},
+	TSMethodSignature(walk, node: Of<"TSMethodSignature">) {
+		if (node.computed) walk.visit(node.key);
+		signature(walk, node);
+	},
+	TSCallSignatureDeclaration: signature,
+	TSConstructSignatureDeclaration: signature,
+	TSFunctionType: signature,
+	TSConstructorType: signature,
+	TSIndexSignature(walk, node: Of<"TSIndexSignature">) {
+		for (const parameter of node.parameters) walk.visit(parameter.typeAnnotation);
+		walk.visit(node.typeAnnotation);
+	},
+	TSMappedType(walk, node: Of<"TSMappedType">) {
+		walk.visit(node.constraint);
+		const scope = inside(walk.scope);
+		scope.names.set(node.key.name, { kind: "local", meaning: TYPE, scope });
+		walk.within(scope, () => {
+			walk.visit(node.nameType);
+			walk.visit(node.typeAnnotation);
+		});
+	},
+	TSConditionalType(walk, node: Of<"TSConditionalType">) {
+		walk.visit(node.checkType);
+		// `infer U` is known where the condition holds, and in the rest of the condition.
+		const scope = inside(walk.scope);
+		walk.within(scope, () => {
+			walk.visit(node.extendsType);
+			walk.visit(node.trueType);
+		});
+		walk.visit(node.falseType);
+	},
+	TSInferType(walk, node: Of<"TSInferType">) {
+		const { name, constraint } = node.typeParameter;
+		const { scope } = walk;
+		scope.names.set(name.name, { kind: "local", meaning: TYPE, scope });
+		walk.visit(constraint);
+	},
+	TSTypeParameter(walk, node: Of<"TSTypeParameter">) {
+		walk.visit(node.constraint);
+		walk.visit(node.default);
+	},
+	TSInterfaceDeclaration(walk, node: Of<"TSInterfaceDeclaration">) {
+		walk.within(declareTypeParameters(walk.scope, node.typeParameters), () => {
+			walk.visit(node.typeParameters);
+			walk.visitAll(node.extends);
+			walk.visit(node.body);
+		});
+	},
+	TSTypeAliasDeclaration(walk, node: Of<"TSTypeAliasDeclaration">) {
+		walk.within(declareTypeParameters(walk.scope, node.typeParameters), () => {
+			walk.visit(node.typeParameters);
+			walk.visit(node.typeAnnotation);
+		});
+	},
+};
+
+/** Notes the use of a dotted name: `A`, `ns.A`, or after `typeof`, `a.b`. */
+export function entity(walk: Walk, node: Node, meaning: number, usage: UsageKind): void {
+	close(walk.draft, reachEntity(walk, node, meaning), usage);
+}
+
+function reachEntity(walk: Walk, node: Node, meaning: number): Reached {
+	const { draft, scope } = walk;
+	const left = meaning === VALUE ? VALUE : SPACE;
+	switch (node.type) {
+		case "Identifier": {
+			const name = lookup(scope, node.name, meaning);
+			return name ? fromName(draft, name, node) : OTHER;
+		}
+		case "ThisExpression":
+			return fromType(enclosing(scope, "self"));
+		case "TSQualifiedName":
+			return access(draft, reachEntity(walk, node.left, left), keyed(node.right));
+		case "MemberExpression": {
+			const key = keyOf(node.property, node.computed);
+			return key ? access(draft, reachEntity(walk, node.object, left), key) : OTHER;
+		}
+		default:
+			return OTHER;
+	}
+}
+
+function keyed({ name, start }: Identifier): Key {
+	return { name, start };
+}
+
+function keysOf(qualifier: Node | null): Key[] {
+	if (qualifier?.type === "TSQualifiedName") {
+		return [...keysOf(qualifier.left), keyed(qualifier.right)];
+	}
+	return qualifier?.type === "Identifier" ? [keyed(qualifier)] : [];
+}

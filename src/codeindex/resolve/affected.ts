@@ -1,0 +1,78 @@
+import { folderOf, joinPath, nameOf } from "./project-path.ts";
+import type { ModuleResolution } from "./resolver.ts";
+import { specifierKind, withoutLoaderHints } from "./specifier.ts";
+
+/** How the project differs from the state in which something was resolved. */
+export interface ProjectChange {
+	/** Source files that have appeared. */
+	readonly added: readonly string[];
+	/** Source files that have vanished. */
+	readonly removed: readonly string[];
+	/** Configuration files and links that have appeared, vanished or changed. */
+	readonly configs: readonly string[];
+}
+
+/** A request of a file and where it led. */
+export interface ResolvedRequest {
+	readonly from: string;
+	readonly specifier: string;
+	readonly resolution: ModuleResolution;
+}
+
+/**
+ * Whether a request may lead elsewhere after the change and must be resolved anew. Never false where it does; the
+ * other way round, it only costs a look. The change is prepared once, so hand in the same object for every request.
+ */
+export function affectedBy(change: ProjectChange, request: ResolvedRequest): boolean {
+	if (change.configs.length > 0) return true;
+	const { specifier, resolution } = request;
+	if (resolution.kind === "file" && removedOf(change).has(resolution.path)) return true;
+	const sorted = specifierKind(specifier);
+	if (sorted.kind === "invalid") return false;
+	if (sorted.kind !== "relative" && withoutLoaderHints(specifier) === specifier) {
+		if (change.added.length > 0) return true;
+		// That nothing was found can be called by another name when the last file of a folder goes.
+		return change.removed.length > 0 && resolution.kind === "unresolved";
+	}
+	if (change.added.length === 0 && change.removed.length === 0) return false;
+	const names = namesOf(change);
+	return [specifier, withoutLoaderHints(specifier)].some((written) => {
+		// Behind a loader, anything can stand.
+		if (specifierKind(written).kind !== "relative") return true;
+		const path = joinPath(folderOf(request.from), written);
+		// The root has no name that a file below could be found by.
+		return path === "" || (path !== undefined && names.has(stemOf(nameOf(path))));
+	});
+}
+
+const removedSets = new WeakMap<ProjectChange, ReadonlySet<string>>();
+const nameSets = new WeakMap<ProjectChange, ReadonlySet<string>>();
+
+function removedOf(change: ProjectChange): ReadonlySet<string> {
+	const known = removedSets.get(change);
+	if (known) return known;
+	const removed = new Set(change.removed);
+	removedSets.set(change, removed);
+	return removed;
+}
+
+/**
+ * The names that a relative specifier must end in to find one of the added files: the file's own, or that of any
+ * folder around it, as a folder is found by its `index` or by what its `package.json` names. Everything after the
+ * first dot is left out, since extensions, suffixes and `.d` are exchanged freely.
+ */
+function namesOf(change: ProjectChange): ReadonlySet<string> {
+	const known = nameSets.get(change);
+	if (known) return known;
+	const names = new Set<string>();
+	for (const path of change.added) {
+		for (const name of path.split("/")) names.add(stemOf(name));
+	}
+	nameSets.set(change, names);
+	return names;
+}
+
+function stemOf(name: string): string {
+	const dot = name.indexOf(".", 1);
+	return dot < 0 ? name : name.slice(0, dot);
+}

@@ -1,0 +1,72 @@
+import { joinPath } from "./project-path.ts";
+
+/** `paths`, ready to be matched: exact names first, then the longest text before the star. */
+export interface PathMappings {
+	readonly exact: ReadonlyMap<string, readonly string[]>;
+	readonly patterns: readonly PathMapping[];
+}
+
+export interface PathMapping {
+	readonly prefix: string;
+	readonly suffix: string;
+	/** Paths in the project, a star in them where there is one in the name. */
+	readonly targets: readonly string[];
+}
+
+/** What a specifier is mapped to. */
+export interface MappedPaths {
+	/** First choice first. */
+	readonly places: readonly MappedPlace[];
+	/** The pattern was `*`, which speaks of everything and so of nothing in particular. */
+	readonly isCatchAll: boolean;
+}
+
+export interface MappedPlace {
+	/** In the project. */
+	readonly path: string;
+	/** The target is written with an extension: a file under exactly that path goes before others. */
+	readonly isLiteral: boolean;
+	/** There is a slash at the end. */
+	readonly folderOnly: boolean;
+}
+
+/** Reads `paths`; keys and targets with two stars mean nothing to TypeScript either. */
+export function parsePathMappings(
+	value: ReadonlyMap<string, readonly string[]>,
+	inProject: (target: string) => string | undefined,
+): PathMappings {
+	const exact = new Map<string, readonly string[]>();
+	const patterns: PathMapping[] = [];
+	for (const [key, targets] of value) {
+		const usable = targets
+			.filter((target) => target.split("*").length <= 2)
+			.flatMap((target) => inProject(target) ?? []);
+		const [prefix = "", suffix, more] = key.split("*");
+		if (suffix === undefined) exact.set(key, usable);
+		else if (more === undefined) patterns.push({ prefix, suffix, targets: usable });
+	}
+	patterns.sort((a, b) => b.prefix.length - a.prefix.length);
+	return { exact, patterns };
+}
+
+/** The mapping that a specifier matches, if there is one. */
+export function matchPathMappings(paths: PathMappings, specifier: string): MappedPaths | undefined {
+	const exact = paths.exact.get(specifier);
+	if (exact) return { places: exact.flatMap((target) => placeAt(target, "")), isCatchAll: false };
+	for (const { prefix, suffix, targets } of paths.patterns) {
+		if (specifier.length < prefix.length + suffix.length) continue;
+		if (!specifier.startsWith(prefix) || !specifier.endsWith(suffix)) continue;
+		const star = specifier.slice(prefix.length, specifier.length - suffix.length);
+		const places = targets.flatMap((target) => placeAt(target, star));
+		return { places, isCatchAll: prefix === "" && suffix === "" };
+	}
+	return undefined;
+}
+
+function placeAt(target: string, star: string): MappedPlace[] {
+	const filled = star === "" ? target : target.replace("*", () => star);
+	const path = joinPath("", filled);
+	if (path === undefined) return [];
+	const isLiteral = /\.(?:[cm]?[jt]s|[jt]sx)$/.test(target);
+	return [{ path, isLiteral, folderOnly: filled.endsWith("/") }];
+}

@@ -1,0 +1,89 @@
+import type { EdgeKind } from "../facts.ts";
+import type { Wanted } from "./file-lookup.ts";
+import type { Conditions } from "./package-targets.ts";
+import type { Package, Packages } from "./packages.ts";
+import { folderOf } from "./project-path.ts";
+import type { Tsconfig } from "./tsconfig.ts";
+import type { Tsconfigs } from "./tsconfig-of-file.ts";
+
+/** What decides about specifiers that are not relative: they mean the same in every file that shares it. */
+export interface Scope {
+	readonly tsconfig: Tsconfig;
+	/** The package around. */
+	readonly owner: Package | undefined;
+	readonly conditions: Conditions;
+	/** What is looked for, one after the other. */
+	readonly passes: readonly Wanted[];
+}
+
+/** What decides about all specifiers of a file. `T` is what the resolver remembers of them. */
+export interface Requester<T> {
+	readonly folder: string;
+	/** By the way of asking, the scope and its answers. */
+	readonly import: { readonly scope: Scope; readonly answers: Map<string, T> };
+	readonly require: { readonly scope: Scope; readonly answers: Map<string, T> };
+	/** Answers to relative specifiers, shared by the files of the folder that have one configuration. */
+	readonly relative: Map<string, T>;
+	/** Whether its imports become `require`. */
+	readonly isCommonJs: boolean;
+}
+
+/** Finds the requester for a file, making each once. */
+export function createRequesters<T>(
+	tsconfigs: Tsconfigs,
+	packages: Packages,
+): (from: string) => Requester<T> {
+	type Shared = Pick<Requester<T>, "import" | "require"> & {
+		readonly relativeTo: Map<string, Map<string, T>>;
+	};
+	const requesters = new Map<string, Requester<T>>();
+	const shared = new Map<Tsconfig, Map<Package | undefined, Shared>>();
+
+	function add(from: string): Requester<T> {
+		const folder = folderOf(from);
+		const tsconfig = tsconfigs.of(from);
+		const owner = packages.around(folder);
+		const ofConfig = getOrAdd(shared, tsconfig, () => new Map<Package | undefined, Shared>());
+		const { relativeTo, ...both } = getOrAdd(ofConfig, owner, () => ({
+			import: { scope: createScope(tsconfig, owner, "import"), answers: new Map<string, T>() },
+			require: { scope: createScope(tsconfig, owner, "require"), answers: new Map<string, T>() },
+			relativeTo: new Map<string, Map<string, T>>(),
+		}));
+		const relative = getOrAdd(relativeTo, folder, () => new Map<string, T>());
+		return { ...both, folder, relative, isCommonJs: isCommonJs(from, tsconfig, owner) };
+	}
+
+	return (from) => getOrAdd(requesters, from, () => add(from));
+}
+
+/** Whether a file asks by `require`, as far as conditions of packages are concerned. */
+export function asksByRequire(requester: Requester<unknown>, kinds: readonly EdgeKind[]): boolean {
+	if (kinds.length > 0 && kinds.every((kind) => kind === "require")) return true;
+	return requester.isCommonJs && !kinds.includes("dynamic");
+}
+
+function createScope(
+	tsconfig: Tsconfig,
+	owner: Package | undefined,
+	condition: "import" | "require",
+): Scope {
+	const passes: Wanted[] = tsconfig.resolution === "node10" ? ["typed", "plain"] : ["all"];
+	const holding = new Set([condition, "types", ...tsconfig.customConditions]);
+	if (tsconfig.resolution !== "bundler") holding.add("node");
+	return { tsconfig, owner, conditions: (name) => holding.has(name), passes };
+}
+
+/** The format of the asking file decides what its imports become; its package has a say where TypeScript follows Node. */
+function isCommonJs(from: string, tsconfig: Tsconfig, owner: Package | undefined): boolean {
+	if (/\.c[jt]s$/.test(from)) return true;
+	if (tsconfig.resolution !== "node16") return false;
+	return !/\.m[jt]s$/.test(from) && owner?.isModule !== true;
+}
+
+function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+	const known = map.get(key);
+	if (known !== undefined) return known;
+	const made = make();
+	map.set(key, made);
+	return made;
+}

@@ -1,0 +1,268 @@
+import type { EdgeKind } from "../facts.ts";
+import type { ScannedLink } from "../scan/scan-tree.ts";
+import { type ConfigProblem, createConfigFiles, type ReadConfig } from "./config-files.ts";
+import { createFileLookup, type FileLookup } from "./file-lookup.ts";
+import { createOutputSources } from "./output-source.ts";
+import { anyCondition, createPackageFiles } from "./package-files.ts";
+import { importTargets } from "./package-targets.ts";
+import { createPackages, type Package } from "./packages.ts";
+import { type MappedPlace, matchPathMappings } from "./path-mappings.ts";
+import { below, folderOf, joinPath, restBelow } from "./project-path.ts";
+import { asksByRequire, createRequesters, type Scope } from "./resolution-scope.ts";
+import { builtinName, isAsset, specifierKind, withoutLoaderHints } from "./specifier.ts";
+import type { Tsconfig } from "./tsconfig.ts";
+import { createTsconfigs } from "./tsconfig-of-file.ts";
+
+/** Where a module specifier leads. */
+export type ModuleResolution =
+	| { readonly kind: "file"; readonly path: string }
+	/**
+	 * Not part of the index: the name of a package (`react`), of a module of the runtime (`node:fs`), or `asset:` and
+	 * the path of a file that is no code (`asset:src/logo.svg`).
+	 */
+	| { readonly kind: "external"; readonly name: string }
+	| { readonly kind: "unresolved"; readonly reason: string };
+
+export interface ResolverOptions {
+	/** The project's folder: absolute specifiers that lie in it are found. */
+	readonly root: string;
+	/** Every source file of the project. */
+	readonly files: ReadonlySet<string>;
+	/** Every configuration file that the scan found. */
+	readonly configs: ReadonlySet<string>;
+	readonly links?: readonly ScannedLink[];
+	/** Reads a configuration file, such as `createConfigReader` does. */
+	readonly readConfig: ReadConfig;
+}
+
+/** Tells where imports lead, for one state of a project. */
+export interface Resolver {
+	/** `kinds` are the ways in which the file asks: `require` alone chooses other files of some packages. */
+	resolve(from: string, specifier: string, kinds: readonly EdgeKind[]): ModuleResolution;
+	/** Configuration that could not, or not wholly, be understood. */
+	readonly problems: readonly ConfigProblem[];
+	/**
+	 * Files that were looked for and a scan does not find by itself, such as a base configuration in `node_modules`.
+	 * If one of them appears, vanishes or changes, configuration has changed.
+	 */
+	readonly lookedFor: ReadonlySet<string>;
+}
+
+/**
+ * Makes a resolver that agrees with TypeScript where that finds a file, and goes further for packages of the
+ * project: what they offer is found in their sources, built or not. It looks only at the given lists and configuration,
+ * so a result is always a file of the project, and the same input gives the same result.
+ */
+export function createResolver(options: ResolverOptions): Resolver {
+	const configs = createConfigFiles(options.configs, options.readConfig);
+	const packages = createPackages(configs);
+	const lookup = createFileLookup(options.files, options.links ?? [], packages.at);
+	const tsconfigs = createTsconfigs(configs, (name) => packages.named(name, undefined)?.folder);
+	const outputs = createOutputSources(lookup, tsconfigs);
+	const packageFiles = createPackageFiles(lookup, outputs);
+	const requesterOf = createRequesters<ModuleResolution>(tsconfigs, packages);
+
+	function resolve(from: string, specifier: string, kinds: readonly EdgeKind[]): ModuleResolution {
+		const requester = requesterOf(from);
+		const { scope, answers } = requester[asksByRequire(requester, kinds) ? "require" : "import"];
+		// Behind a loader, a relative path may stand.
+		const isLocal = specifier.startsWith(".") || specifier.includes("!");
+		const known = isLocal ? requester.relative : answers;
+		const answer = known.get(specifier);
+		if (answer) return answer;
+		const resolution = resolveNew({ ...scope, folder: requester.folder }, specifier);
+		known.set(specifier, resolution);
+		return resolution;
+	}
+
+	function resolveNew(scope: FolderScope, specifier: string): ModuleResolution {
+		const found = find(scope, specifier, 0);
+		if (found.kind !== "unresolved") return found;
+		const plain = withoutLoaderHints(specifier);
+		const again = plain === specifier ? found : find(scope, plain, 0);
+		if (again.kind !== "unresolved" || !isAsset(plain)) return again;
+		const path = plain.startsWith(".") ? joinPath(scope.folder, plain) : undefined;
+		return { kind: "external", name: `asset:${path ?? plain}` };
+	}
+
+	/** `depth` counts how often `imports` of a package led to another specifier. */
+	function find(scope: FolderScope, specifier: string, depth: number): ModuleResolution {
+		const sorted = specifierKind(specifier);
+		if (sorted.kind === "invalid") return unresolved(sorted.reason);
+		if (sorted.kind === "relative") return findRelative(scope, specifier, sorted.folderOnly);
+		const mapped = findMapped(scope, specifier);
+		if (mapped.kind === "file") return mapped;
+		if (sorted.kind === "scheme") return { kind: "external", name: sorted.name };
+		if (sorted.kind === "absolute") return findAbsolute(scope, specifier);
+		if (specifier.startsWith("#")) return findImport(scope, specifier, depth);
+		const { packageName, subpath } = sorted;
+		const own = packageName && selfOrWorkspace(scope, packageName);
+		if (own) return findInPackage(scope, own, subpath);
+		const builtin = builtinName(specifier);
+		if (builtin !== undefined) return { kind: "external", name: builtin };
+		if (packageName === undefined) return unresolved(mapped.reason ?? "no configuration maps it");
+		if (mapped.reason === undefined || packages.dependsOn(packageName, scope.owner)) {
+			return { kind: "external", name: packageName };
+		}
+		return unresolved(mapped.reason);
+	}
+
+	function findRelative(
+		scope: FolderScope,
+		specifier: string,
+		folderOnly: boolean,
+	): ModuleResolution {
+		const path = joinPath(scope.folder, specifier);
+		if (path === undefined) return unresolved("it leads out of the project");
+		const paths = [path, ...otherRootDirs(scope.tsconfig, path)];
+		const found = findFirst(
+			scope,
+			paths.map((each) => ({ path: each, isLiteral: false, folderOnly })),
+		);
+		if (found !== undefined) return file(found);
+		const lenient = folderOnly ? undefined : (unusual(lookup, path) ?? sourceOfOutput(path));
+		return lenient === undefined ? unresolved(`${path} is not in the project`) : file(lenient);
+	}
+
+	/** A built file that a file beside it asks for, such as `bin/cli.js` for `../dist/cli.js`. */
+	function sourceOfOutput(path: string): string | undefined {
+		if (!/\.[cm]?js$/.test(path)) return undefined;
+		const found = outputs.configured(path, packages.around(folderOf(path)));
+		// Only under its own name: what else it may be made of, a change of files could not tell.
+		return found !== undefined && stemOf(found) === stemOf(path) ? found : undefined;
+	}
+
+	function findAbsolute(scope: FolderScope, specifier: string): ModuleResolution {
+		const root = options.root.replaceAll("\\", "/").replace(/\/$/, "");
+		const inRoot = specifier.startsWith(`${root}/`) ? specifier.slice(root.length) : specifier;
+		const path = joinPath("", inRoot);
+		const found = path === undefined ? undefined : findAt(scope, path, false);
+		return found === undefined ? unresolved("the path is not in the project") : file(found);
+	}
+
+	/** By `paths` and `baseUrl`. A reason where those speak of the specifier, yet no such file is there. */
+	function findMapped(
+		scope: FolderScope,
+		specifier: string,
+	): { kind: "file"; path: string } | { kind: "none"; reason?: string } {
+		const { paths, baseUrl, path: configPath } = scope.tsconfig;
+		const match = paths && matchPathMappings(paths, specifier);
+		if (match) {
+			const found = findFirst(scope, match.places);
+			if (found !== undefined) return file(found);
+			const speaks = !match.isCatchAll && !match.places.some(({ path }) => isInstalled(path));
+			return speaks
+				? { kind: "none", reason: `paths of ${configPath} lead to no file of the project` }
+				: { kind: "none" };
+		}
+		if (baseUrl === undefined) return { kind: "none" };
+		const path = joinPath(baseUrl, specifier);
+		const found = path === undefined ? undefined : findAt(scope, path, specifier.endsWith("/"));
+		if (found !== undefined) return file(found);
+		const top = below(baseUrl, specifier.split("/", 1)[0] ?? "");
+		return specifier.includes("/") && top !== "" && lookup.hasFolder(top)
+			? { kind: "none", reason: `${path} is not in the project` }
+			: { kind: "none" };
+	}
+
+	/** The first file or folder that is there, as an import names it. */
+	function findFirst(scope: Scope, places: readonly MappedPlace[]): string | undefined {
+		const { moduleSuffixes } = scope.tsconfig;
+		for (const wanted of scope.passes) {
+			for (const { path, isLiteral, folderOnly } of places) {
+				const found =
+					(isLiteral ? lookup.literal(path, moduleSuffixes) : undefined) ??
+					(folderOnly || path === "" ? undefined : lookup.module(path, wanted, moduleSuffixes)) ??
+					lookup.folder(path, wanted, moduleSuffixes);
+				if (found !== undefined) return found;
+			}
+		}
+		return undefined;
+	}
+
+	function findAt(scope: Scope, path: string, folderOnly: boolean): string | undefined {
+		return findFirst(scope, [{ path, isLiteral: false, folderOnly }]);
+	}
+
+	function findImport(scope: FolderScope, specifier: string, depth: number): ModuleResolution {
+		const { owner } = scope;
+		if (owner?.imports === undefined || depth >= maxImports) {
+			return unresolved("no package.json around the file has imports for it");
+		}
+		for (const conditions of [scope.conditions, anyCondition]) {
+			const listed = importTargets(owner.imports, specifier, conditions);
+			if (listed.kind === "not-listed") break;
+			const inPackage = listed.targets.filter((target) => target.startsWith("./"));
+			const found = packageFiles.imported(scope, owner, inPackage);
+			if (found !== undefined) return file(found);
+			for (const target of listed.targets) {
+				if (/^\.{0,2}\//.test(target)) continue;
+				const other = find({ ...scope, folder: owner.folder }, target, depth + 1);
+				if (other.kind !== "unresolved") return other;
+			}
+		}
+		return unresolved(`imports of ${below(owner.folder, "package.json")} lead to no file for it`);
+	}
+
+	/** The package around the file by its own name, which needs `exports`, or one of the workspace. */
+	function selfOrWorkspace(scope: Scope, name: string): Package | undefined {
+		const { owner } = scope;
+		if (owner?.name === name && owner.exports !== undefined) return owner;
+		return packages.named(name, owner);
+	}
+
+	function findInPackage(scope: Scope, owner: Package, subpath: string): ModuleResolution {
+		const found = packageFiles.offered(scope, owner, subpath);
+		if (found !== undefined) return file(found);
+		if (isAsset(subpath)) {
+			return { kind: "external", name: `asset:${below(owner.folder, subpath.slice(2))}` };
+		}
+		return unresolved(`the package in ${owner.folder || "the root"} has no source for ${subpath}`);
+	}
+
+	return { resolve, problems: configs.problems, lookedFor: configs.looked };
+}
+
+interface FolderScope extends Scope {
+	readonly folder: string;
+}
+
+/** How often `imports` may lead to another name. */
+const maxImports = 5;
+
+const unresolved = (reason: string): ModuleResolution => ({ kind: "unresolved", reason });
+const file = (path: string) => ({ kind: "file", path }) as const;
+/** The same path in the other folders that are merged with `rootDirs`. */
+function otherRootDirs({ rootDirs }: Tsconfig, path: string): string[] {
+	const around = rootDirs
+		.filter((dir) => restBelow(dir, path))
+		.sort((a, b) => b.length - a.length)[0];
+	if (around === undefined) return [];
+	const rest = restBelow(around, path) ?? "";
+	return rootDirs.filter((dir) => dir !== around).map((dir) => below(dir, rest));
+}
+
+/** Files that only some bundlers find without extension; TypeScript does not. */
+function unusual(lookup: FileLookup, path: string): string | undefined {
+	const extensions = [".mts", ".cts", ".mjs", ".cjs", ".d.mts", ".d.cts"];
+	const stems = [path, `${path}/index`];
+	return firstOf(stems, (stem) =>
+		firstOf(extensions, (extension) => lookup.file(stem + extension)),
+	);
+}
+
+function isInstalled(path: string): boolean {
+	return /(?:^|\/)node_modules\//.test(path);
+}
+
+function stemOf(path: string): string {
+	return path.slice(path.lastIndexOf("/") + 1).split(".")[0] ?? "";
+}
+
+function firstOf<T, U>(items: readonly T[], find: (item: T) => U | undefined): U | undefined {
+	for (const item of items) {
+		const found = find(item);
+		if (found !== undefined) return found;
+	}
+	return undefined;
+}

@@ -1,0 +1,256 @@
+import { matchesPath, type PathPattern, parsePathPattern } from "../scan/path-pattern.ts";
+import { type ConfigFiles, isObject, own, ownText, ownTexts } from "./config-files.ts";
+import { type PathMappings, parsePathMappings } from "./path-mappings.ts";
+import { below, folderOf, foldersUpwards, joinPath, nameOf } from "./project-path.ts";
+
+/** What a `tsconfig.json` or `jsconfig.json` says about where imports lead, all that it extends included. */
+export interface Tsconfig {
+	/** Empty where no file applies. */
+	readonly path: string;
+	readonly folder: string;
+	readonly baseUrl?: string;
+	readonly paths?: PathMappings;
+	readonly rootDirs: readonly string[];
+	/** At least the empty one. */
+	readonly moduleSuffixes: readonly string[];
+	readonly customConditions: readonly string[];
+	/** `node10` looks for TypeScript everywhere before it looks for JavaScript. */
+	readonly resolution: "node10" | "node16" | "bundler";
+	readonly allowJs: boolean;
+	/** Where the compiler writes. */
+	readonly outputFolders: readonly string[];
+	readonly rootDir?: string;
+	readonly references: readonly string[];
+	/** Whether the file belongs to it, by its `files`, `include` and `exclude`. */
+	includes(path: string): boolean;
+}
+
+/** Finds the folder of a package by its name, seen from a folder: for `extends`. */
+export type FindPackage = (name: string) => string | undefined;
+
+/** The configuration where there is none. */
+export const noTsconfig: Tsconfig = {
+	path: "",
+	folder: "",
+	rootDirs: [],
+	moduleSuffixes: [""],
+	customConditions: [],
+	resolution: "bundler",
+	allowJs: true,
+	outputFolders: [],
+	references: [],
+	includes: () => true,
+};
+
+/**
+ * Reads a configuration with all it extends. What cannot be found or understood is left out: a missing base must not
+ * cost more than what it would have said.
+ */
+export function readTsconfig(
+	path: string,
+	files: ConfigFiles,
+	findPackage: FindPackage,
+): Tsconfig | undefined {
+	if (files.object(path) === undefined) return undefined;
+	const folder = folderOf(path);
+	const settings: Settings = {};
+	const chain = { leaf: folder, files, findPackage, left: maxExtended, open: new Set<string>() };
+	collect(path, settings, chain);
+	const { baseUrl, outDir, declarationDir, rootDir, paths } = settings;
+	const outputFolders = [outDir, declarationDir].filter((out) => out !== undefined);
+	return {
+		path,
+		folder,
+		...(baseUrl !== undefined && { baseUrl }),
+		...(paths && {
+			paths: parsePathMappings(paths.value, (target) =>
+				inProject(target, baseUrl ?? paths.folder, folder),
+			),
+		}),
+		rootDirs: settings.rootDirs ?? [],
+		// Others would let a file be found under another name than its own.
+		moduleSuffixes: settings.moduleSuffixes?.filter((s) => s === "" || s.startsWith(".")) ?? [""],
+		customConditions: settings.customConditions ?? [],
+		resolution: resolutionOf(settings),
+		allowJs: settings.allowJs ?? settings.checkJs ?? nameOf(path).startsWith("jsconfig"),
+		outputFolders,
+		...(rootDir !== undefined && { rootDir }),
+		references: referencesOf(path, files),
+		includes: createIncludes(settings, folder, outputFolders),
+	};
+}
+
+/** The options as they stand after those of the bases. All paths are in the project already. */
+interface Settings {
+	baseUrl?: string | undefined;
+	paths?: { folder: string; value: ReadonlyMap<string, readonly string[]> };
+	rootDirs?: string[];
+	moduleSuffixes?: string[];
+	customConditions?: string[];
+	module?: string;
+	moduleResolution?: string;
+	allowJs?: boolean;
+	checkJs?: boolean;
+	outDir?: string | undefined;
+	declarationDir?: string | undefined;
+	rootDir?: string | undefined;
+	files?: string[];
+	include?: string[];
+	exclude?: string[];
+}
+
+interface Chain {
+	/** The folder of the configuration that everything is read for: `${configDir}`. */
+	readonly leaf: string;
+	readonly files: ConfigFiles;
+	readonly findPackage: FindPackage;
+	/** How many more may be read: lists of bases that name lists of bases grow without end. */
+	left: number;
+	readonly open: Set<string>;
+}
+
+const maxExtended = 100;
+
+function collect(path: string, settings: Settings, chain: Chain): void {
+	if (chain.left-- <= 0 || chain.open.has(path)) return;
+	const config = chain.files.object(path);
+	if (config === undefined) return;
+	chain.open.add(path);
+	const bases = ownTexts(config, "extends") ?? [ownText(config, "extends") ?? []].flat();
+	for (const base of bases) {
+		const found = findBase(base, folderOf(path), chain);
+		if (found !== undefined) collect(found, settings, chain);
+	}
+	chain.open.delete(path);
+
+	const at = (value: string) => inProject(value, folderOf(path), chain.leaf);
+	const all = (values: readonly string[]) => values.flatMap((value) => at(value) ?? []);
+	for (const key of ["files", "include", "exclude"] as const) {
+		const listed = ownTexts(config, key);
+		if (listed) settings[key] = all(listed);
+	}
+	const options = own(config, "compilerOptions");
+	if (!isObject(options)) return;
+	for (const key of ["baseUrl", "outDir", "declarationDir", "rootDir"] as const) {
+		const value = ownText(options, key);
+		if (value !== undefined) settings[key] = at(value);
+	}
+	for (const key of ["moduleSuffixes", "customConditions"] as const) {
+		const listed = ownTexts(options, key);
+		if (listed) settings[key] = listed;
+	}
+	for (const key of ["module", "moduleResolution"] as const) {
+		const value = ownText(options, key);
+		if (value !== undefined) settings[key] = value.toLowerCase();
+	}
+	for (const key of ["allowJs", "checkJs"] as const) {
+		const value = own(options, key);
+		if (typeof value === "boolean") settings[key] = value;
+	}
+	const rootDirs = ownTexts(options, "rootDirs");
+	if (rootDirs) settings.rootDirs = all(rootDirs);
+	const paths = own(options, "paths");
+	if (isObject(paths)) {
+		const value = Object.keys(paths).map((key) => [key, ownTexts(paths, key) ?? []] as const);
+		settings.paths = { folder: folderOf(path), value: new Map(value) };
+	}
+}
+
+/** A path of a configuration as one of the project; absolute ones are another machine's business. */
+function inProject(value: string, folder: string, leaf: string): string | undefined {
+	const ofLeaf = /^\$\{configDir\}(.*)$/is.exec(value)?.[1];
+	if (ofLeaf !== undefined) return joinPath(leaf, ofLeaf);
+	return /^\/|^[a-z]:/i.test(value) ? undefined : joinPath(folder, value);
+}
+
+function findBase(name: string, folder: string, chain: Chain): string | undefined {
+	const { files, findPackage, leaf } = chain;
+	const exists = (path: string) => files.object(path) !== undefined;
+	if (/^\.{0,2}\/|^\.\.?$|^\$\{/.test(name)) {
+		const path = inProject(name, folder, leaf);
+		if (path === undefined) return undefined;
+		return [path, `${path}.json`].find(
+			(candidate) => nameOf(candidate) !== "" && exists(candidate),
+		);
+	}
+	const [, packageName = "", rest = ""] = /^((?:@[^/]+\/)?[^/]+)\/?(.*)$/.exec(name) ?? [];
+	const ownFolder = findPackage(packageName);
+	const folders = [...foldersUpwards(folder)].map((f) => below(f, `node_modules/${packageName}`));
+	if (ownFolder !== undefined) folders.unshift(ownFolder);
+	for (const packageFolder of folders) {
+		const found = baseInPackage(packageFolder, rest, files).find(exists);
+		if (found !== undefined) return found;
+	}
+	return undefined;
+}
+
+/** Where a package may keep the configuration that is named after it. */
+function baseInPackage(folder: string, rest: string, files: ConfigFiles): string[] {
+	const manifest = files.object(below(folder, "package.json")) ?? {};
+	const exports = own(manifest, "exports");
+	const named = isObject(exports) ? own(exports, rest === "" ? "." : `./${rest}`) : exports;
+	const target = typeof named === "string" ? joinPath(folder, named) : undefined;
+	const candidates = target === undefined ? [] : [target];
+	if (rest !== "") {
+		const path = joinPath(folder, rest);
+		if (path !== undefined) candidates.push(path, `${path}.json`, below(path, "tsconfig.json"));
+	} else {
+		const main = ownText(manifest, "tsconfig");
+		const path = main === undefined ? undefined : joinPath(folder, main);
+		if (path !== undefined) candidates.push(path);
+		candidates.push(below(folder, "tsconfig.json"));
+	}
+	return candidates.filter((path) => path.endsWith(".json"));
+}
+
+/** The compiler's own defaults name a way of resolving that nobody wants today; bundling finds all it would find. */
+function resolutionOf({ module, moduleResolution }: Settings): Tsconfig["resolution"] {
+	if (moduleResolution !== undefined) {
+		if (moduleResolution === "node" || moduleResolution === "node10") return "node10";
+		return moduleResolution.startsWith("node") ? "node16" : "bundler";
+	}
+	if (module === "commonjs") return "node10";
+	return module?.startsWith("node") ? "node16" : "bundler";
+}
+
+function referencesOf(path: string, files: ConfigFiles): string[] {
+	const references = own(files.object(path) ?? {}, "references");
+	if (!Array.isArray(references)) return [];
+	return references.flatMap((reference) => {
+		const named = isObject(reference) ? ownText(reference, "path") : undefined;
+		const found = named === undefined ? undefined : joinPath(folderOf(path), named);
+		if (found === undefined) return [];
+		return found.endsWith(".json") ? [found] : [below(found, "tsconfig.json")];
+	});
+}
+
+function createIncludes(
+	settings: Settings,
+	folder: string,
+	outputFolders: readonly string[],
+): (path: string) => boolean {
+	const files = new Set(settings.files);
+	const include = settings.include ?? (settings.files ? [] : [folder]);
+	const included = include.map(includePattern);
+	const exclude = settings.exclude ?? outputFolders.filter((out) => out !== folder);
+	const excluded = exclude.map((path) => [...parseLiterally(path), "**"]);
+	return (path) => {
+		if (files.has(path)) return true;
+		const names = path.split("/");
+		return (
+			included.some((pattern) => matchesPath(pattern, names)) &&
+			!excluded.some((pattern) => matchesPath(pattern, names))
+		);
+	};
+}
+
+/** A name without wildcard or extension at the end is a folder and stands for all below. */
+function includePattern(path: string): PathPattern {
+	const pattern = parseLiterally(path);
+	return /[*?.]/.test(pattern.at(-1) ?? "") ? pattern : [...pattern, "**"];
+}
+
+/** Brackets, as in `app/[id]`, are nothing special to TypeScript. */
+function parseLiterally(path: string): PathPattern {
+	return parsePathPattern(path.replace(/[[\\]/g, "\\$&"));
+}

@@ -1,0 +1,152 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { dirname } from "node:path";
+import { describeError, errnoOf } from "../../core/errno.ts";
+
+/** Something that git lists. Paths are relative to the folder that was asked for, with forward slashes. */
+export interface GitEntry {
+	readonly path: string;
+	/** `repository`: a submodule, or another repository within this one, which git does not look into. */
+	readonly kind: "file" | "link" | "repository";
+}
+
+/** How listing ended. */
+export type GitOutcome =
+	| { readonly kind: "listed"; readonly unreadable: readonly string[] }
+	/** Not in a work tree, or git is not there: nothing wrong. */
+	| { readonly kind: "no-git" }
+	/** `message` is git's own first line. */
+	| { readonly kind: "failed"; readonly message: string };
+
+/**
+ * Lists what git tracks below `folder`, and what it neither tracks nor ignores. `take` gets the entries in
+ * portions as they come, an entry possibly twice, so that looking at tracked files goes on while git still searches
+ * for the others. The repository may be a stranger's: nothing that its configuration names is run, and nothing is
+ * written to it.
+ */
+export async function listGitFiles(
+	folder: string,
+	take: (entries: readonly GitEntry[]) => Promise<void>,
+	signal?: AbortSignal,
+): Promise<GitOutcome> {
+	const stop = new AbortController();
+	const signals = signal === undefined ? [stop.signal] : [stop.signal, signal];
+	const options = { folder, signal: AbortSignal.any(signals) };
+	const tracked = runGit(["ls-files", "-z", "--cached", "--stage"], options);
+	const others = runGit(
+		["ls-files", "-z", "--others", "--exclude-standard", "--exclude=node_modules/"],
+		options,
+	);
+	try {
+		const first = await tracked;
+		if (first.kind !== "done") return first;
+		await take(parseTracked(first.output));
+		const second = await others;
+		if (second.kind !== "done") return second;
+		await take(parseOthers(second.output));
+		return { kind: "listed", unreadable: unreadableFolders(second.errors) };
+	} finally {
+		stop.abort();
+		await others.catch(() => undefined);
+	}
+}
+
+type GitRun =
+	| { readonly kind: "done"; readonly output: string; readonly errors: string }
+	| Exclude<GitOutcome, { kind: "listed" }>;
+
+const maxOutputBytes = 256 * 1024 * 1024;
+const maxErrorBytes = 64 * 1024;
+const maxMs = 60_000;
+
+/** `core.fsmonitor` names a program that git would start; hooks and the pager are programs too. */
+const safely = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-pager"];
+
+function runGit(
+	args: readonly string[],
+	{ folder, signal }: { folder: string; signal: AbortSignal },
+): Promise<GitRun> {
+	return new Promise((resolve) => {
+		let child: ChildProcess;
+		try {
+			child = spawn("git", [...safely, "-C", folder, ...args], {
+				// Windows looks for programs in the working folder first, which must not be the stranger's.
+				cwd: dirname(process.execPath),
+				env: gitEnvironment(),
+				stdio: ["ignore", "pipe", "pipe"],
+				windowsHide: true,
+				timeout: maxMs,
+				signal,
+				killSignal: "SIGKILL",
+			});
+		} catch (error) {
+			resolve({ kind: "failed", message: describeError(error) });
+			return;
+		}
+		const output: Buffer[] = [];
+		let outputBytes = 0;
+		let errors = "";
+		child.stdout?.on("data", (chunk: Buffer) => {
+			outputBytes += chunk.length;
+			if (outputBytes <= maxOutputBytes) output.push(chunk);
+			else child.kill("SIGKILL");
+		});
+		child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+			if (errors.length < maxErrorBytes) errors += chunk;
+		});
+		child.on("error", (error) => {
+			if (errnoOf(error) === "ENOENT") resolve({ kind: "no-git" });
+			else resolve({ kind: "failed", message: describeError(error) });
+		});
+		child.on("close", (code) => {
+			if (code === 0) {
+				resolve({ kind: "done", output: Buffer.concat(output).toString("utf8"), errors });
+			} else if (/not a git repository|must be run in a work tree/.test(errors)) {
+				resolve({ kind: "no-git" });
+			} else {
+				const tooMuch = outputBytes > maxOutputBytes ? "it lists too much" : "it was stopped";
+				resolve({ kind: "failed", message: errors.trim().split("\n")[0] || tooMuch });
+			}
+		});
+	});
+}
+
+/** Ours without git's variables: in a hook, those name the repository of the hook. */
+function gitEnvironment(): NodeJS.ProcessEnv {
+	const kept = Object.entries(process.env).filter(([name]) => !/^git_/i.test(name));
+	return {
+		...Object.fromEntries(kept),
+		LC_ALL: "C",
+		GIT_OPTIONAL_LOCKS: "0",
+		GIT_NO_LAZY_FETCH: "1",
+		GIT_TERMINAL_PROMPT: "0",
+	};
+}
+
+/** Lines of `mode object stage<TAB>path`. */
+function parseTracked(output: string): GitEntry[] {
+	const entries: GitEntry[] = [];
+	for (const line of output.split("\0")) {
+		const path = line.slice(line.indexOf("\t") + 1);
+		if (path === "") continue;
+		const mode = line.slice(0, 6);
+		const kind = mode === "120000" ? "link" : mode === "160000" ? "repository" : "file";
+		entries.push({ path, kind });
+	}
+	return entries;
+}
+
+function parseOthers(output: string): GitEntry[] {
+	const entries: GitEntry[] = [];
+	for (const path of output.split("\0")) {
+		if (path === "") continue;
+		if (path.endsWith("/")) entries.push({ path: path.slice(0, -1), kind: "repository" });
+		// Without an extension it may be a link to a folder; git does not say.
+		else entries.push({ path, kind: /\.[^/]*$/.test(path) ? "file" : "link" });
+	}
+	return entries;
+}
+
+function unreadableFolders(errors: string): string[] {
+	const complaints = errors.matchAll(/could not open directory '(.*?)\/?'/g);
+	return [...complaints].map((complaint) => complaint[1] ?? "");
+}

@@ -1,0 +1,128 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { affectedBy } from "../../../src/codeindex/resolve/affected.ts";
+import { createResolver } from "../../../src/codeindex/resolve/resolver.ts";
+
+const json = JSON.stringify;
+
+/** Configuration that maps about everything, so that a new file can be found in as many ways as there are. */
+const configs: Record<string, string> = {
+	"package.json": json({
+		name: "self",
+		workspaces: ["packages/*"],
+		imports: { "#*": ["./src/*.js", "./lib/*/main.ts"], "#out": "./dist/x.js" },
+		exports: { ".": "./dist/index.js", "./*": { import: "./lib/*.mjs", default: "./src/*.js" } },
+	}),
+	"tsconfig.json": json({
+		compilerOptions: {
+			baseUrl: ".",
+			outDir: "dist",
+			rootDirs: ["src", "lib"],
+			moduleSuffixes: [".ios", ""],
+			paths: { "@/*": ["./lib/*", "./src/*/main", "./src/*"], y: ["./src/x.ts", "./lib"] },
+		},
+	}),
+	"packages/p/package.json": json({ name: "p", main: "dist/main.js", types: "dist/x.d.ts" }),
+	"packages/q/package.json": json({ name: "q", exports: { "./*": "./build/esm/*.mjs" } }),
+	"src/x/package.json": json({ main: "../y.js", types: "deep/er/y.js" }),
+	"src/y/package.json": json({ main: "main" }),
+};
+const links = [{ path: "src/linked", target: "packages/p/src" }];
+
+const folder = fc.constantFrom(
+	...["", "src/", "src/x/", "src/y/", "src/x/deep/er/", "lib/", "lib/x/", "dist/"],
+	...["packages/p/", "packages/p/src/", "packages/q/", "packages/q/src/x/"],
+);
+const name = fc.constantFrom("x", "y", "index", "main", "lib", "src", "x.y");
+const extension = fc.constantFrom(
+	...[".ts", ".tsx", ".d.ts", ".js", ".mts", ".mjs", ".cts", ".ios.ts", ".d.css.ts", ".css.ts"],
+);
+const path = fc.tuple(folder, name, extension).map((parts) => parts.join(""));
+const specifier = fc
+	.tuple(
+		fc.constantFrom(
+			...["./", "../", "../../", "./x/", "../src/", "./linked/", "../dist/", "../packages/p/"],
+			...["@/", "", "#", "p/", "q/", "self/", "lib/", "/src/", "raw-loader!./"],
+		),
+		fc.constantFrom(
+			"x",
+			"y",
+			"index",
+			"main",
+			"lib",
+			"src",
+			"x.y",
+			"",
+			"..",
+			"p",
+			"q",
+			"self",
+			"out",
+		),
+		fc.constantFrom("", ".js", ".ts", ".mjs", ".css", "/", "?worker", ".ios", "/x"),
+	)
+	.map((parts) => parts.join(""));
+
+const resolverOver = (files: Iterable<string>) => {
+	return createResolver({
+		root: "/project",
+		files: new Set(files),
+		configs: new Set(Object.keys(configs)),
+		links,
+		readConfig: (asked) => configs[asked],
+	});
+};
+
+describe("affectedBy", () => {
+	test("names every request that leads elsewhere after files were added and removed", () => {
+		fc.assert(
+			fc.property(
+				fc.uniqueArray(path, { maxLength: 15 }),
+				fc.uniqueArray(path, { minLength: 1, maxLength: 4 }),
+				fc.array(fc.nat(), { maxLength: 3 }),
+				fc.array(fc.tuple(path, specifier), { minLength: 20, maxLength: 40 }),
+				(before, toAdd, toRemove, requests) => {
+					const removed = [...new Set(toRemove.flatMap((at) => before[at % before.length] ?? []))];
+					const added = toAdd.filter((each) => !before.includes(each));
+					const after = [...before.filter((each) => !removed.includes(each)), ...added];
+					const change = { added, removed, configs: [] };
+					const old = resolverOver(before);
+					const fresh = resolverOver(after);
+					for (const [from, asked] of requests) {
+						const resolution = old.resolve(from, asked, ["value"]);
+						const anew = fresh.resolve(from, asked, ["value"]);
+						if (json(anew) === json(resolution)) continue;
+						if (affectedBy(change, { from, specifier: asked, resolution })) continue;
+						expect({ from, asked, ...anew }).toEqual({ from, asked, ...resolution });
+					}
+				},
+			),
+			{ numRuns: 250 },
+		);
+	});
+
+	test("leaves alone what a new file with another name cannot touch", () => {
+		const change = { added: ["src/new.ts"], removed: ["src/gone.ts"], configs: [] };
+		const led = (specifier: string, to: string) => {
+			const resolution = { kind: "file", path: to } as const;
+			return affectedBy(change, { from: "src/a.ts", specifier, resolution });
+		};
+		expect(led("./b", "src/b.ts")).toBe(false);
+		expect(led("./b.js", "src/b.ts")).toBe(false);
+		expect(led("./new", "src/new.js")).toBe(true);
+		expect(led("../lib/new.js", "lib/new.js")).toBe(true);
+		expect(led("./gone", "src/gone.ts")).toBe(true);
+		expect(led("@/b", "src/b.ts")).toBe(true);
+		const removal = { added: [], removed: ["src/gone.ts"], configs: [] };
+		const external = { kind: "external", name: "react" } as const;
+		const asked = { from: "src/a.ts", specifier: "react", resolution: external };
+		expect(affectedBy(removal, asked)).toBe(false);
+	});
+
+	test("takes a change of configuration to touch everything", () => {
+		const resolution = { kind: "file", path: "src/b.ts" } as const;
+		const request = { from: "src/a.ts", specifier: "./b", resolution };
+		const change = { added: [], removed: [], configs: ["tsconfig.json"] };
+		expect(affectedBy(change, request)).toBe(true);
+	});
+});
