@@ -6,14 +6,16 @@ import { parseArgs } from "node:util";
 import { nearest } from "../core/nearest.ts";
 import { packageVersion } from "../core/package-info.ts";
 import { clean } from "./clean.ts";
+import { codeCommands } from "./code-commands.ts";
 import { type Command, type Surroundings, UsageError } from "./command.ts";
 import { doctor } from "./doctor.ts";
 import { read } from "./read.ts";
+import { replay } from "./replay.ts";
 import { schema } from "./schema.ts";
 import { serve } from "./serve.ts";
 
 /** Every command of `strata`, in the order of its help. */
-export const commands: Command[] = [serve, read, doctor, clean, schema];
+export const commands: Command[] = [serve, ...codeCommands, read, replay, doctor, clean, schema];
 
 /** Runs one command line and returns its exit status: 0 done, 1 failed, 2 wrong usage. Never throws. */
 export async function main(argv: string[], around: Surroundings): Promise<number> {

@@ -23,7 +23,14 @@ export function shouldPrune(terms: PruneTerms): PruneDecision {
 	const threshold = lotSize(terms);
 	if (terms.prunableTokens <= 0) return { prune: false, why: "nothing", threshold };
 	if (terms.cold) return { prune: true, why: "cold", threshold };
-	if (isNearLimit(terms)) return { prune: true, why: "near-limit", threshold };
+	if (isNearLimit(terms) && makesRoom(terms)) return { prune: true, why: "near-limit", threshold };
 	if (terms.prunableTokens >= threshold) return { prune: true, why: "pays", threshold };
 	return { prune: false, why: "waits", threshold };
 }
+
+/** Next to the limit every request would be one to prune at, however little had come since the one before. */
+function makesRoom({ prunableTokens, contextWindow }: PruneTerms): boolean {
+	return prunableTokens >= LEAST_ROOM * contextWindow;
+}
+
+const LEAST_ROOM = 0.02;

@@ -33,15 +33,17 @@ describe("pruning", () => {
 		});
 	});
 
-	test("is free when cold, and due near the limit, however little there is", () => {
-		const little = { ...warm, prunableTokens: 1 };
-		expect(shouldPrune({ ...little, cold: true })).toMatchObject({ prune: true, why: "cold" });
-		expect(shouldPrune({ ...little, contextTokens: 175_423 })).toMatchObject({ why: "waits" });
-		expect(shouldPrune({ ...little, contextTokens: 175_424 })).toMatchObject({
-			prune: true,
-			why: "near-limit",
-		});
-		const million = { ...little, contextWindow: 1_000_000 };
+	test("is free when cold, however little there is", () => {
+		const little = { ...warm, prunableTokens: 1, cold: true };
+		expect(shouldPrune(little)).toMatchObject({ prune: true, why: "cold" });
+	});
+
+	test("is due near the limit, if it makes some room there", () => {
+		const full = { ...warm, prunableTokens: 4000, contextTokens: 175_424 };
+		expect(shouldPrune(full)).toMatchObject({ prune: true, why: "near-limit" });
+		expect(shouldPrune({ ...full, contextTokens: 175_423 })).toMatchObject({ why: "waits" });
+		expect(shouldPrune({ ...full, prunableTokens: 3999 })).toMatchObject({ why: "waits" });
+		const million = { ...warm, prunableTokens: 20_000, contextWindow: 1_000_000 };
 		expect(shouldPrune({ ...million, contextTokens: 899_999 })).toMatchObject({ why: "waits" });
 		expect(shouldPrune({ ...million, contextTokens: 900_000 })).toMatchObject({
 			why: "near-limit",

@@ -46,7 +46,7 @@ export function diagnoseMiss(
 	rules: Pick<CacheRules, "automatic" | "stepTokens" | "ttlMs">,
 ): Miss | undefined {
 	const tokens = leftBehind(before, rules) - now.tokens.read;
-	if (tokens <= 0) return undefined;
+	if (tokens < LEAST_MISS) return undefined;
 	const wasWatched = before.payload !== undefined && now.payload !== undefined;
 	const changed = wasWatched ? firstChange(before.payload, now.payload) : undefined;
 	return {
@@ -56,6 +56,9 @@ export function diagnoseMiss(
 		...(changed && { changed: changed.label }),
 	};
 }
+
+/** Providers round, and count a block anew where another follows it: less than this says nothing. */
+const LEAST_MISS = 256;
 
 /** What a request left in the cache for the next one. */
 function leftBehind(

@@ -1,0 +1,86 @@
+import type { Block } from "../request.ts";
+import { roundedTogether, type Sizable } from "./calibrate.ts";
+import type { Conversation } from "./conversation.ts";
+import type { BlockKind, SourceBlock, ToolResult } from "./entry.ts";
+
+/** A block of a request with what the session file says about it. */
+export interface SessionBlock extends Block {
+	/** The same in all requests that hold the block. */
+	readonly id: number;
+	readonly kind: BlockKind | "tools" | "system";
+	readonly result?: ToolResult;
+}
+
+/** Tools and system prompt, then the conversation. */
+export type Assembled = (HeadBlock | SourceBlock)[];
+
+/** Puts requests together. One per session. */
+export interface Assembly {
+	/** What a request holds, sizes as the file suggests them. */
+	sources(conversation: Conversation): Assembled;
+	/** The blocks of the request; `factor` makes their sizes add up to the bill. */
+	blocks(conversation: Conversation, factor: number): SessionBlock[];
+}
+
+interface HeadBlock extends Sizable {
+	readonly kind: "tools" | "system";
+	readonly hash: string;
+	readonly label: string;
+}
+
+/** Stands for a system prompt and tools that the session does not store. */
+const UNSEEN: HeadBlock = {
+	id: -1,
+	kind: "system",
+	hash: "unseen",
+	estimate: undefined,
+	counted: false,
+	label: "system prompt and tools (not in the file)",
+};
+
+export function createAssembly(sizeOf: (id: number) => number): Assembly {
+	/** Ids of the head's blocks: negative, so that they meet none of the file's. */
+	const headIds = new Map<string, number>();
+	/** Blocks that nothing sets apart are made once and used in every request. */
+	const made = new Map<number, SessionBlock>();
+
+	return { sources, blocks };
+
+	function sources(conversation: Conversation): Assembled {
+		return [...headBlocks(conversation), ...conversation.blocks];
+	}
+
+	function blocks(conversation: Conversation, factor: number): SessionBlock[] {
+		const all = sources(conversation).map((source) => made.get(source.id) ?? make(source));
+		if (factor === 1) return all;
+		const sizes = roundedTogether(all.map(({ tokens }) => tokens * factor));
+		return all.map((block, index) => ({ ...block, tokens: sizes[index] as number }));
+	}
+
+	function headBlocks({ head }: Conversation): HeadBlock[] {
+		if (!head) return [UNSEEN];
+		return (["tools", "system"] as const).map((kind) => {
+			const { hash, tokens } = head[kind];
+			const key = `${kind}${hash}`;
+			const id = headIds.get(key) ?? -2 - headIds.size;
+			headIds.set(key, id);
+			const label = kind === "tools" ? "tools" : "system prompt";
+			return { id, kind, hash, estimate: tokens, counted: false, label };
+		});
+	}
+
+	function make(source: HeadBlock | SourceBlock): SessionBlock {
+		const { id, kind, hash, label } = source;
+		const block: SessionBlock = {
+			id,
+			kind,
+			hash,
+			label,
+			part: kind === "tools" || kind === "system" ? kind : "messages",
+			tokens: sizeOf(id),
+			...("result" in source && source.result && { result: source.result }),
+		};
+		made.set(id, block);
+		return block;
+	}
+}

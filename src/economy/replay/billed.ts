@@ -1,0 +1,56 @@
+import type { PromptTokens, Ttl } from "../request.ts";
+import type { CacheRules } from "../rules.ts";
+import type { Entry, ModelName, Usage } from "./entry.ts";
+
+/** A request of a session with its bill. */
+export interface BilledRequest {
+	/** Position of the last entry that the request holds; -1 for none. */
+	readonly leaf: number;
+	readonly atMs: number;
+	readonly model: ModelName;
+	readonly billed: PromptTokens;
+	/** How long the provider was asked to keep what it cached. */
+	readonly ttl: Ttl;
+}
+
+/** Answers with a bill, and pings that keep a cache warm: those send the request before them once more. */
+export function* billedRequests(entries: readonly Entry[]): Generator<BilledRequest> {
+	let leaf = -1;
+	let atMs = 0;
+	let ttl: Ttl = "5m";
+	for (const entry of entries) {
+		const bill = billOf(entry);
+		if (!bill || promptOf(bill.usage) === 0) continue;
+		const { usage, model } = bill;
+		// A request that wrote nothing does not tell; it is taken to be like the one before.
+		if (usage.write > 0) ttl = usage.writeOneHour > 0 ? "1h" : "5m";
+		if (entry.type === "assistant") leaf = entry.parent;
+		atMs = Math.max(atMs, bill.atMs); // clocks go back, requests do not
+		yield { leaf, atMs, model, billed: promptTokensOf(usage), ttl };
+	}
+}
+
+/** The whole prompt in tokens. */
+export function promptOf({ input, read, write }: Omit<PromptTokens, "writeOneHour">): number {
+	return input + read + write;
+}
+
+/** A bill as a provider would write it that counts writes as plain input. */
+export function billedBy(
+	{ maxBreakpoints, writeRatio }: Pick<CacheRules, "maxBreakpoints" | "writeRatio">,
+	billed: PromptTokens,
+): PromptTokens {
+	if (maxBreakpoints > 0 || writeRatio !== 1) return billed;
+	return { input: billed.input + billed.write, read: billed.read, write: 0, writeOneHour: 0 };
+}
+
+function billOf(entry: Entry): { usage: Usage; model: ModelName; atMs: number } | undefined {
+	if (entry.type === "warming") return entry;
+	if (entry.type !== "assistant") return undefined;
+	const { usage, model, sentMs } = entry.answer;
+	return { usage, model, atMs: sentMs };
+}
+
+function promptTokensOf({ input, read, write, writeOneHour }: Usage): PromptTokens {
+	return { input, read, write, writeOneHour: Math.min(writeOneHour, write) };
+}

@@ -1,0 +1,121 @@
+import type { Entry, SourceBlock, SystemChange } from "./entry.ts";
+import { type Head, headAfter } from "./system-message.ts";
+
+/** What a request made at one place of the session holds. */
+export interface Conversation {
+	/** `undefined` where the session does not store the system prompt. */
+	readonly head: Head | undefined;
+	/** In the order in which they are sent. Valid until the walk goes on. */
+	readonly blocks: readonly SourceBlock[];
+	readonly thinking: string;
+	/** What happened since the conversation last asked for, other than that it grew. */
+	readonly changes: ReadonlySet<"compaction" | "edit" | "branch">;
+	/** Entries looked at to find this out: a measure of the work done. */
+	readonly visited: number;
+}
+
+/** Walks through the tree of a session. Going on from the entry last asked for costs only what is new. */
+export interface ConversationWalk {
+	/** The conversation up to and with an entry (-1: the empty one). */
+	at(leaf: number): Conversation;
+}
+
+export function createConversationWalk(entries: readonly Entry[]): ConversationWalk {
+	let leaf = -1;
+	let current: Draft = { changesOfHead: [], blocks: [], thinking: "off" };
+
+	return {
+		at(target) {
+			const fresh = entriesBetween(entries, leaf, target);
+			const changes = new Set<"compaction" | "edit" | "branch">();
+			for (const entry of fresh ?? []) {
+				if (entry.type === "compaction" || entry.type === "edit") changes.add(entry.type);
+			}
+			if (!fresh) changes.add("branch");
+			let visited = fresh?.length ?? 0;
+			if (changes.size === 0) {
+				for (const entry of fresh ?? []) append(current, entry);
+			} else {
+				const path = entriesBetween(entries, -1, target) ?? [];
+				visited += path.length;
+				current = project(path);
+			}
+			leaf = target;
+			return {
+				head: headAfter(current.changesOfHead),
+				blocks: current.blocks,
+				thinking: current.thinking,
+				changes,
+				visited,
+			};
+		},
+	};
+}
+
+interface Draft {
+	changesOfHead: SystemChange[];
+	blocks: SourceBlock[];
+	thinking: string;
+}
+
+/** The entries below `from` down to `to`, oldest first; `undefined` when `from` is not above `to`. */
+function entriesBetween(entries: readonly Entry[], from: number, to: number): Entry[] | undefined {
+	const path: Entry[] = [];
+	let at = to;
+	// A parent always stands before its children, so going below `from` means having missed it.
+	while (at > from) {
+		const entry = entries[at] as Entry;
+		path.push(entry);
+		at = entry.parent;
+	}
+	return at === from ? path.reverse() : undefined;
+}
+
+/** What pi sends of a branch: the latest compaction, what it kept, all since; the newest edit of each entry applied. */
+function project(path: readonly Entry[]): Draft {
+	const draft: Draft = { changesOfHead: [], blocks: [], thinking: "off" };
+	const compactedAt = path.findLastIndex((entry) => entry.type === "compaction");
+	const compaction = path[compactedAt];
+	const sent = compaction?.type === "compaction" ? afterCompaction(path, compactedAt) : path;
+	const edits = new Map<string, Entry & { type: "edit" }>();
+	for (const entry of sent) if (entry.type === "edit") edits.set(entry.targetId, entry);
+	for (const entry of path) if (entry.type === "thinking") draft.thinking = entry.level;
+	if (compaction?.type === "compaction") {
+		draft.changesOfHead = compaction.change
+			? [compaction.change]
+			: path.slice(0, compactedAt).flatMap((e) => (e.type === "system" ? [e.change] : []));
+		addAll(draft.blocks, compaction.blocks);
+	}
+	for (const entry of sent) append(draft, entry, edits.get(entry.id));
+	return draft;
+}
+
+function afterCompaction(path: readonly Entry[], at: number): Entry[] {
+	const compaction = path[at] as Entry & { type: "compaction" };
+	const kept = path.findIndex(({ id }) => id === compaction.firstKeptId);
+	const before = kept >= 0 && kept < at ? path.slice(kept, at) : [];
+	return [...before.filter(({ type }) => type !== "system"), ...path.slice(at + 1)];
+}
+
+function append(draft: Draft, entry: Entry, edit?: Entry & { type: "edit" }): void {
+	switch (entry.type) {
+		case "message":
+			addAll(draft.blocks, (edit ?? entry).blocks);
+			return;
+		case "assistant":
+			if (entry.answer.isKept) addAll(draft.blocks, (edit ?? entry).blocks);
+			return;
+		case "system":
+			draft.changesOfHead.push(entry.change);
+			return;
+		case "thinking":
+			draft.thinking = entry.level;
+			return;
+		default:
+			return; // compactions and edits have been applied by now; the rest is not sent
+	}
+}
+
+function addAll(to: SourceBlock[], blocks: readonly SourceBlock[]): void {
+	for (const block of blocks) to.push(block); // not spread: a stranger's message may have any number of them
+}

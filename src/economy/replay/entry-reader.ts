@@ -1,0 +1,184 @@
+import { property } from "../../core/property.ts";
+import type { Answer, Entry, ModelName, SourceBlock, Usage } from "./entry.ts";
+import { createBlockReader } from "./message-blocks.ts";
+import { systemChangeOf } from "./system-message.ts";
+
+/** Turns the lines of a session file into entries and links them. */
+export interface EntryReader {
+	readonly entries: readonly Entry[];
+	/** Adds the next line. `relinked`: its parent is unknown, so it follows the line above. */
+	add(line: unknown): "added" | "relinked" | "damaged";
+	/** Leaves room for a line that was not read: format 1 names entries by their position. */
+	skip(): void;
+}
+
+export function createEntryReader(version: 1 | 2 | 3): EntryReader {
+	const entries: Entry[] = [];
+	/** The newest entry under each id. Only earlier entries are in here, so parents never form a circle. */
+	const positions = new Map<string, number>();
+	const blocks = createBlockReader();
+	let lastMs = 0;
+
+	return { entries, add, skip };
+
+	function add(line: unknown): "added" | "relinked" | "damaged" {
+		const type = property(line, "type");
+		const id = version === 1 ? String(entries.length) : property(line, "id");
+		if (typeof type !== "string" || typeof id !== "string") return "damaged";
+		const parent = parentOf(line);
+		lastMs = timeOf(property(line, "timestamp")) ?? lastMs;
+		const base = { id, parent: parent ?? entries.length - 1, atMs: lastMs };
+		positions.set(id, entries.length);
+		entries.push({ ...base, ...contentOf(type, line) });
+		return parent === undefined ? "relinked" : "added";
+	}
+
+	function skip(): void {
+		if (version !== 1) return; // its children find no parent and follow the line above
+		entries.push({
+			id: String(entries.length),
+			parent: entries.length - 1,
+			atMs: lastMs,
+			type: "other",
+		});
+	}
+
+	function parentOf(line: unknown): number | undefined {
+		if (version === 1) return entries.length - 1;
+		const parentId = property(line, "parentId");
+		if (parentId === null) return -1;
+		return typeof parentId === "string" ? positions.get(parentId) : undefined;
+	}
+
+	function contentOf(type: string, line: unknown): EntryContent {
+		switch (type) {
+			case "message":
+				return messageContent(property(line, "message"));
+			case "custom_message":
+				return {
+					type: "message",
+					blocks: blocks.blocksOf("note", property(line, "content"), "message of an extension"),
+				};
+			case "branch_summary":
+				return { type: "message", blocks: summary(line, "summary of a branch") };
+			case "compaction":
+				return {
+					type: "compaction",
+					blocks: summary(line, "summary of a compaction"),
+					firstKeptId: firstKeptId(line),
+					change: property(line, "systemMessage")
+						? systemChangeOf(property(line, "systemMessage"))
+						: undefined,
+				};
+			case "context_edit":
+				return {
+					type: "edit",
+					targetId: String(property(line, "targetId")),
+					blocks: blocks.blocksOf(
+						"note",
+						property(property(line, "replacement"), "content"),
+						"replaced content",
+					),
+				};
+			case "thinking_level_change":
+				return { type: "thinking", level: String(property(line, "thinkingLevel")) };
+			case "usage":
+				return { type: "warming", model: modelOf(line), usage: usageOf(property(line, "usage")) };
+			default:
+				return { type: "other" };
+		}
+	}
+
+	function messageContent(message: unknown): EntryContent {
+		const content = property(message, "content");
+		switch (property(message, "role")) {
+			case "system":
+				return { type: "system", change: systemChangeOf(message) };
+			case "user":
+				return { type: "message", blocks: blocks.blocksOf("user", content, "user message") };
+			case "assistant": {
+				const usage = usageOf(property(message, "usage"));
+				return {
+					type: "assistant",
+					blocks: blocks.answerBlocks(content, usage.output),
+					answer: answerOf(message, usage),
+				};
+			}
+			case "toolResult":
+				return { type: "message", blocks: [blocks.resultBlock(message)] };
+			case "bashExecution":
+				return { type: "message", blocks: commandBlocks(message) };
+			case "custom":
+			case "hookMessage": // format 2 and older
+				return {
+					type: "message",
+					blocks: blocks.blocksOf("note", content, "message of an extension"),
+				};
+			default:
+				return { type: "other" };
+		}
+	}
+
+	function commandBlocks(message: unknown): SourceBlock[] {
+		if (property(message, "excludeFromContext") === true) return [];
+		const text = `${property(message, "command")}\n${property(message, "output")}`;
+		return blocks.blocksOf("note", text, "command of the user");
+	}
+
+	function summary(line: unknown, label: string): SourceBlock[] {
+		return blocks.blocksOf("summary", property(line, "summary"), label);
+	}
+
+	function answerOf(message: unknown, usage: Usage): Answer {
+		const stopped = property(message, "stopReason");
+		const startedMs = timeOf(property(message, "timestamp"));
+		return {
+			model: modelOf(message),
+			usage,
+			sentMs: startedMs === undefined ? lastMs : Math.min(startedMs, lastMs),
+			isKept: stopped !== "error" && stopped !== "aborted",
+		};
+	}
+
+	function firstKeptId(line: unknown): string | undefined {
+		const id = property(line, "firstKeptEntryId");
+		if (typeof id === "string") return id;
+		// Format 1 counts lines, the first line of the file among them.
+		const index = property(line, "firstKeptEntryIndex");
+		return typeof index === "number" ? String(index - 1) : undefined;
+	}
+}
+
+type WithoutBase<T> = T extends unknown ? Omit<T, "id" | "parent" | "atMs"> : never;
+type EntryContent = WithoutBase<Entry>;
+
+function usageOf(usage: unknown): Usage {
+	return {
+		input: countOf(property(usage, "input")),
+		output: countOf(property(usage, "output")),
+		read: countOf(property(usage, "cacheRead")),
+		write: countOf(property(usage, "cacheWrite")),
+		writeOneHour: countOf(property(usage, "cacheWrite1h")),
+	};
+}
+
+function modelOf(message: unknown): ModelName {
+	const provider = property(message, "provider");
+	const id = property(message, "model");
+	return {
+		provider: typeof provider === "string" ? provider : "",
+		id: typeof id === "string" ? id : "",
+	};
+}
+
+/** No context holds this many tokens; a larger figure is nonsense that would drown all others. */
+const MAX_COUNT = 1e9;
+
+function countOf(value: unknown): number {
+	return typeof value === "number" && value >= 0 && value <= MAX_COUNT ? Math.round(value) : 0;
+}
+
+function timeOf(value: unknown): number | undefined {
+	const ms = typeof value === "string" ? Date.parse(value) : value;
+	return typeof ms === "number" && Number.isFinite(ms) ? ms : undefined;
+}

@@ -1,0 +1,43 @@
+import type { ReplayMissCause } from "./misses.ts";
+
+/** A count in few digits: 1.23 M, 45.6 k, 789. */
+export function short(count: number): string {
+	if (count >= 999_500) return `${(count / 1_000_000).toPrecision(3)} M`;
+	if (count >= 1000) return `${(count / 1000).toPrecision(3)} k`;
+	return String(Math.round(count));
+}
+
+/** A multiple of something: 0.61 or 12.3. */
+export function times(ratio: number): string {
+	return ratio >= 10 ? ratio.toFixed(1) : ratio.toFixed(2);
+}
+
+/** An amount of money. */
+export function money(dollars: number | undefined): string {
+	return dollars === undefined ? "" : `$${dollars.toFixed(2)}`;
+}
+
+/** A share in percent, with its sign. */
+export function percent(share: number): string {
+	return `${share < 0 ? "−" : "+"}${Math.abs(share * 100).toFixed(2)} %`;
+}
+
+/** The time of a request, in UTC as in the session file. */
+export function clock(ms: number): string {
+	const date = new Date(ms);
+	return Number.isNaN(date.getTime()) ? "?" : date.toISOString().slice(0, 19).replace("T", " ");
+}
+
+/** What a cause means, for people. */
+export const CAUSES: Readonly<Record<ReplayMissCause, string>> = {
+	compaction: "the conversation was compacted",
+	model: "another model",
+	tools: "the tools changed",
+	system: "the system prompt changed",
+	branch: "another branch of the session",
+	edit: "older content was edited",
+	thinking: "another thinking level",
+	messages: "earlier messages changed",
+	expired: "idle for longer than the cache lives",
+	provider: "nothing the file shows: lost by the provider, or the system prompt changed",
+};

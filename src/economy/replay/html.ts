@@ -1,0 +1,97 @@
+import { promptOf } from "./billed.ts";
+import { barChart, requestChart } from "./chart.ts";
+import { CAUSES, clock, money, percent, short, times } from "./figures.ts";
+import { type Html, html } from "./html-text.ts";
+import { skippedNotes } from "./notes.ts";
+import { plainText } from "./plain-text.ts";
+import type { ReplayReport } from "./report.ts";
+
+/** Rows of a table on the page; the rest is in `--json`. */
+const MOST_ROWS = 200;
+
+/** The reports as one page that needs nothing else: no script, and a policy that forbids loading anything. */
+export function reportHtml(reports: readonly ReplayReport[]): string {
+	const page = html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="referrer" content="no-referrer"><meta name="viewport" content="width=device-width">
+<title>What these sessions cost</title><style>${STYLE}</style></head><body>
+<h1>What ${reports.length === 1 ? "this session" : `these ${reports.length} sessions`} cost</h1>
+${reports.map(section)}
+</body></html>
+`;
+	return page.text;
+}
+
+function section(report: ReplayReport): Html {
+	const { file, requests, models, check } = report;
+	return html`<section><h2>${plainText(file, 500)}</h2>
+<p>${requests} requests. ${models.map(
+		(model) =>
+			html`${plainText(model.name)}: ${model.requests}, cached reads at ${model.readRatio}, writes at ${model.writeRatio} of the input price. `,
+	)}Replay reproduces the bill to ${percent(check.deviation)} when told when the cache was lost.</p>
+${skippedNotes(report).map((note) => html`<p class="note">${note}</p>`)}
+${policyTable(report)}${charts(report)}${missTable(report)}${duplicateTable(report)}</section>`;
+}
+
+function policyTable({ policies }: ReplayReport): Html {
+	const top = policies.reduce((most, { ratio }) => Math.max(most, ratio), 1);
+	const rows = policies.map(
+		(row) => html`<tr><th scope="row">${row.name}<small>${row.description}</small></th>
+<td>${times(row.ratio)}</td><td>${barChart(row.ratio / top)}</td><td>${money(row.dollars)}</td><td>${short(row.cost)}</td>
+<td>${short(row.read)}</td><td>${short(row.write)}</td><td>${short(row.input)}</td><td>${short(row.maxContext)}</td></tr>`,
+	);
+	return html`<table><thead><tr><th>policy</th><th>cost</th><th>relative to append-only</th><th></th><th>in input tokens</th>
+<th>read</th><th>written</th><th>plain</th><th>largest request</th></tr></thead><tbody>${rows}</tbody></table>`;
+}
+
+function charts({ chart }: ReplayReport): Html {
+	const top = chart.reduce(
+		(most, { points }) => points.reduce((sum, point) => Math.max(sum, promptOf(point)), most),
+		1,
+	);
+	return html`<h3>Tokens per request</h3>
+<p class="key"><span class="read">read from the cache</span> <span class="write">written to it</span> <span class="input">neither</span></p>
+${chart.map(({ name, points }) => html`<figure><figcaption>${name}</figcaption>${requestChart(points, top)}</figure>`)}`;
+}
+
+function missTable({ misses }: ReplayReport): Html {
+	if (misses.length === 0) return html`<h3>No cache misses</h3>`;
+	const rows = misses.slice(0, MOST_ROWS).map(
+		(miss) =>
+			html`<tr><td>${miss.request}</td><td>${clock(miss.atMs)}</td><td>${short(miss.tokens)}</td><td>${short(miss.cost)}</td>
+<td class="text">${CAUSES[miss.cause]}</td><td class="text">${plainText(miss.changed ?? "")}</td></tr>`,
+	);
+	return html`<h3>Cache misses (${misses.length})</h3><table><thead><tr><th>request</th><th>time (UTC)</th><th>tokens paid again</th>
+<th>cost in input tokens</th><th>cause</th><th>first change</th></tr></thead><tbody>${rows}</tbody></table>`;
+}
+
+function duplicateTable({ duplicateReads }: ReplayReport): Html {
+	if (duplicateReads.length === 0) return html`<h3>No file was read in vain</h3>`;
+	const rows = duplicateReads
+		.slice(0, MOST_ROWS)
+		.map(
+			(file) =>
+				html`<tr><td class="text">${plainText(file.path, 300)}</td><td>${file.times}</td><td>${short(file.tokens)}</td><td>${short(file.cost)}</td></tr>`,
+		);
+	return html`<h3>Files read again in vain (${duplicateReads.length})</h3><table><thead><tr><th>file</th><th>times</th>
+<th>tokens</th><th>cost in input tokens</th></tr></thead><tbody>${rows}</tbody></table>`;
+}
+
+const STYLE = `
+:root { color-scheme: light dark; --read: #5b9bd5; --write: #e08a3c; --input: #b04a5a; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 1100px; margin: 2rem auto; padding: 0 1rem; }
+h2 { font-size: 1rem; overflow-wrap: anywhere; border-top: 1px solid #8888; padding-top: 1rem; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid #8883; vertical-align: top; }
+th:first-child, .text { text-align: left; overflow-wrap: anywhere; }
+small { display: block; font-weight: normal; opacity: .7; }
+svg { width: 100%; height: auto; display: block; }
+svg text { font-size: 11px; fill: currentColor; opacity: .7; }
+svg line { stroke: currentColor; opacity: .4; }
+.bar { width: 200px; } .bar rect { fill: var(--read); }
+.read { fill: var(--read); } .write { fill: var(--write); } .input { fill: var(--input); }
+.key span { border-left: 1em solid; padding-left: .4em; margin-right: 1em; }
+.key .read { border-color: var(--read); } .key .write { border-color: var(--write); } .key .input { border-color: var(--input); }
+figure { margin: 1rem 0; } figcaption { font-weight: 600; } .note { color: var(--input); }
+`;

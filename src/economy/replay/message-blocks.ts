@@ -1,0 +1,158 @@
+import { hashBytes } from "../../core/hash.ts";
+import { property } from "../../core/property.ts";
+import { foldReadInput } from "../../core/read-input.ts";
+import { estimateTokens } from "../../core/tokens.ts";
+import type { BlockKind, FileRead, SourceBlock, ToolResult } from "./entry.ts";
+import { createLinePrints } from "./line-prints.ts";
+
+/** Turns messages into blocks without text. One per session: calls and results belong together. */
+export interface BlockReader {
+	/** The blocks of a message's content, which may be anything. */
+	blocksOf(kind: BlockKind, content: unknown, label: string): SourceBlock[];
+	/** The blocks of an answer; `outputTokens` is what the provider counted for it. */
+	answerBlocks(content: unknown, outputTokens: number): SourceBlock[];
+	/** The result of a tool, always one block. */
+	resultBlock(message: unknown): SourceBlock;
+}
+
+/** What an image costs on average; pi reckons with the same figure. */
+const IMAGE_TOKENS = 1200;
+
+/** Sixteen bytes: enough for no two contents of a session to meet by chance. */
+const HASH_DIGITS = 32;
+
+export function createBlockReader(): BlockReader {
+	let count = 0;
+	/** Calls of `read` by their id, whose results are to come. */
+	const reads = new Map<string, FileRead>();
+	const linePrints = createLinePrints();
+
+	return { blocksOf, answerBlocks, resultBlock };
+
+	function blocksOf(kind: BlockKind, content: unknown, label: string): SourceBlock[] {
+		const parts = typeof content === "string" ? [{ type: "text", text: content }] : content;
+		if (!Array.isArray(parts)) return [];
+		return parts.filter(isSent).map((part) => block(kind, [part], label));
+	}
+
+	function answerBlocks(content: unknown, outputTokens: number): SourceBlock[] {
+		if (!Array.isArray(content)) return [];
+		const parts = content.filter(isSent);
+		const sizes = parts.map(tokensOf);
+		const total = sizes.reduce((sum, size) => sum + size, 0);
+		const share = outputTokens > 0 && total > 0 ? outputTokens / total : 1;
+		return parts.map((part, index) => {
+			const { kind, label } = describe(part);
+			const estimate = Math.max(1, Math.round((sizes[index] as number) * share));
+			if (kind === "call") noteCall(part);
+			return { ...block(kind, [part], label), estimate, counted: outputTokens > 0 };
+		});
+	}
+
+	function resultBlock(message: unknown): SourceBlock {
+		const content = property(message, "content");
+		const parts = Array.isArray(content) ? content : [];
+		const tool = textOr(property(message, "toolName"), "a tool");
+		const read = reads.get(textOr(property(message, "toolCallId"), ""));
+		const hasImage = parts.some((part) => property(part, "type") === "image");
+		const isError = property(message, "isError") === true;
+		const result: ToolResult = {
+			tool,
+			hasImage,
+			isError,
+			...(read && !hasImage && !isError && { read: withLines(read, parts) }),
+		};
+		const label = read ? `result of ${tool} ${read.path}` : `result of ${tool}`;
+		return { ...block("result", parts, label), result };
+	}
+
+	function block(kind: BlockKind, parts: readonly unknown[], label: string): SourceBlock {
+		return {
+			id: count++,
+			kind,
+			hash: contentHash(kind, parts),
+			estimate: Math.max(
+				1,
+				parts.reduce((sum: number, part) => sum + tokensOf(part), 0),
+			),
+			counted: false,
+			label,
+		};
+	}
+
+	function noteCall(part: unknown): void {
+		const id = property(part, "id");
+		const read = property(part, "name") === "read" ? readOf(part) : undefined;
+		if (typeof id === "string" && read) reads.set(id, read);
+	}
+
+	function withLines(read: FileRead, parts: readonly unknown[]): FileRead {
+		const lines = linePrints.of(parts.map((part) => textOr(property(part, "text"), "")).join("\n"));
+		return lines ? { ...read, lines } : read;
+	}
+}
+
+function readOf(call: unknown): FileRead | undefined {
+	const input = foldReadInput(property(call, "arguments"));
+	const path = property(input, "path") ?? property(input, "file_path");
+	if (typeof path !== "string") return undefined;
+	const offset = property(input, "offset") ?? "";
+	const limit = property(input, "limit") ?? "";
+	return {
+		path,
+		window: `${offset}+${limit}`,
+		isWhole: (offset === "" || offset === 0 || offset === 1) && limit === "",
+	};
+}
+
+function describe(part: unknown): { kind: BlockKind; label: string } {
+	switch (property(part, "type")) {
+		case "thinking":
+			return { kind: "thinking", label: "thinking" };
+		case "toolCall":
+			return { kind: "call", label: `call of ${textOr(property(part, "name"), "a tool")}` };
+		default:
+			return { kind: "text", label: "answer" };
+	}
+}
+
+/** Providers refuse empty texts, so pi leaves them out. */
+function isSent(part: unknown): boolean {
+	switch (property(part, "type")) {
+		case "text":
+			return textOr(property(part, "text"), "").trim() !== "";
+		case "thinking":
+			return Boolean(property(part, "thinking") || property(part, "thinkingSignature"));
+		case "image":
+		case "toolCall":
+			return true;
+		default:
+			return false;
+	}
+}
+
+function tokensOf(part: unknown): number {
+	switch (property(part, "type")) {
+		case "text":
+			return estimateTokens(textOr(property(part, "text"), "").length);
+		case "thinking":
+			return estimateTokens(textOr(property(part, "thinking"), "").length);
+		case "toolCall": {
+			const input = JSON.stringify(property(part, "arguments")) ?? "";
+			return estimateTokens(textOr(property(part, "name"), "").length + input.length);
+		}
+		case "image":
+			return IMAGE_TOKENS;
+		default:
+			return 0;
+	}
+}
+
+/** A short hash of anything that came out of a session file. */
+export function contentHash(kind: string, content: unknown): string {
+	return hashBytes(`${kind}\0${JSON.stringify(content)}`).slice(0, HASH_DIGITS);
+}
+
+function textOr(value: unknown, otherwise: string): string {
+	return typeof value === "string" ? value : otherwise;
+}

@@ -1,0 +1,20 @@
+import type { ReplayPolicy } from "../policy.ts";
+import { createPrunedResults, isPrunable } from "../pruned-results.ts";
+import { requestOf } from "./append-only.ts";
+
+/** How many results a sliding window keeps. */
+const KEPT = 10;
+
+/** Old results go with every request: what many agents do, and what breaks the cached prefix each time. */
+export const pruneEach: ReplayPolicy = {
+	name: "prune-each",
+	description: `every request keeps only the ${KEPT} newest tool results`,
+	*requests(session) {
+		const pruned = createPrunedResults();
+		for (const step of session.steps()) {
+			const results = step.blocks.filter(({ kind }) => kind === "result");
+			pruned.add(results.slice(0, -KEPT).filter(isPrunable));
+			yield requestOf(step, pruned.apply(step.blocks));
+		}
+	},
+};

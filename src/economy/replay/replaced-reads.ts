@@ -1,0 +1,78 @@
+import type { SessionBlock } from "./assembly.ts";
+import type { FileRead } from "./entry.ts";
+import { countNewLines } from "./line-prints.ts";
+
+/**
+ * Finds results of `read` that repeat what the model has before it, and puts something shorter in their place: a marker
+ * where nothing is new, a diff where little is. Once replaced, a result stays replaced, as in a session that had the
+ * read cache from the start.
+ */
+export interface ReadReplacer {
+	/** The blocks of the next request. `isVisible`: whether a result's full text is in the request. */
+	replace(blocks: readonly SessionBlock[], isVisible?: (id: number) => boolean): SessionBlock[];
+}
+
+/** A line like "[readcache: unchanged, 120 lines]". */
+const MARKER_TOKENS = 15;
+
+/** A changed line in a diff brings the line it replaces and some of its neighbours with it. */
+const DIFF_LINES = 4;
+
+/** A diff longer than this share of the text is not worth reading. */
+const LARGEST_DIFF = 0.5;
+
+export function createReadReplacer(): ReadReplacer {
+	/** By the number of a result: what stands for it, or itself when it was served in full. */
+	const served = new Map<number, Served>();
+
+	return { replace };
+
+	function replace(
+		blocks: readonly SessionBlock[],
+		isVisible: (id: number) => boolean = () => true,
+	): SessionBlock[] {
+		const present = new Set<number>();
+		const latest = new Map<string, Served>();
+		return blocks.map((block) => {
+			const read = block.result?.read;
+			if (!read) return block;
+			present.add(block.id);
+			const known = served.get(block.id) ?? serve(block, read);
+			served.set(block.id, known);
+			latest.set(key(read.path, read.window), known);
+			if (read.isWhole) latest.set(key(read.path, "whole"), known);
+			return known.replaced ? { ...block, ...known.replaced } : block;
+		});
+
+		function serve(block: SessionBlock, read: FileRead): Served {
+			const base = latest.get(key(read.path, read.window)) ?? latest.get(key(read.path, "whole"));
+			const inFull: Served = { block, root: block.id };
+			if (!base || !present.has(base.root) || !isVisible(base.root)) return inFull;
+			const tokens = sizeAgainst(base.block, block);
+			if (tokens === undefined || tokens >= block.tokens * LARGEST_DIFF) return inFull;
+			return { block, root: base.root, replaced: { tokens, hash: `${block.hash}~read` } };
+		}
+	}
+}
+
+interface Served {
+	/** The result as the session has it. */
+	readonly block: SessionBlock;
+	/** The result whose full text everything since builds on. */
+	readonly root: number;
+	readonly replaced?: { readonly tokens: number; readonly hash: string };
+}
+
+/** Tokens of what says how `block` differs from `base`; `undefined` when that is not known. */
+function sizeAgainst(base: SessionBlock, block: SessionBlock): number | undefined {
+	if (base.hash === block.hash) return MARKER_TOKENS;
+	const [before, after] = [base.result?.read?.lines, block.result?.read?.lines];
+	if (!before || !after) return undefined;
+	const fresh = countNewLines(after, before);
+	const perLine = block.tokens / after.length;
+	return MARKER_TOKENS + Math.ceil(fresh * DIFF_LINES * perLine);
+}
+
+function key(path: string, window: string): string {
+	return `${window}\0${path}`;
+}

@@ -1,0 +1,123 @@
+import type { PromptTokens, Request, Ttl } from "../request.ts";
+import type { CacheRules, ModelPrices } from "../rules.ts";
+import { createAssembly, type SessionBlock } from "./assembly.ts";
+import { type BilledRequest, billedBy, billedRequests, promptOf } from "./billed.ts";
+import { createCalibration } from "./calibrate.ts";
+import { type Conversation, createConversationWalk } from "./conversation.ts";
+import type { ModelName } from "./entry.ts";
+import type { SessionFile, SkippedLines } from "./session-file.ts";
+
+/** A session as the requests that were made in it. */
+export interface ReplaySession {
+	readonly file: string;
+	/** Format of the session file, 1 to 3. */
+	readonly version: number;
+	readonly skipped: Skipped;
+	/** What each request was billed, in the order in which they were made. */
+	readonly bills: readonly Bill[];
+	/** The requests in full, in the same order. Rebuilt on each call, so that only one is in memory. */
+	steps(): Iterable<Step>;
+}
+
+/** What of a session is not in its replay. */
+export interface Skipped extends SkippedLines {
+	/** Requests at the end of a session too large to be replayed in full. */
+	readonly requests: number;
+}
+
+/** The bill of one request. */
+export interface Bill {
+	readonly index: number;
+	readonly atMs: number;
+	readonly model: ReplayModel;
+	readonly billed: PromptTokens;
+}
+
+/** A request that was billed, as it was sent. */
+export interface Step extends Bill {
+	/** Their tokens add up to what was billed. */
+	readonly blocks: readonly SessionBlock[];
+	readonly settings: NonNullable<Request["settings"]>;
+	/** How long the provider was asked to keep what it cached. */
+	readonly ttl: Ttl;
+	/** What is different from the request before, other than that the conversation grew. */
+	readonly changes: ReadonlySet<Change>;
+}
+
+/** Something that makes a request differ from the one before. */
+export type Change = "compaction" | "edit" | "branch" | "model" | "thinking" | "tools" | "system";
+
+/** A model with the rules its requests are billed by. */
+export interface ReplayModel {
+	readonly name: ModelName;
+	readonly rules: CacheRules;
+	readonly prices: ModelPrices | undefined;
+	/** Tokens that a request may have at most; `undefined` where nobody knows. */
+	readonly contextWindow: number | undefined;
+}
+
+/** Blocks and entries that one session may make us look at: a minute of work, and ten times what long sessions have. */
+const MAX_WORK = 12_000_000;
+
+/** Rebuilds the requests of a session. `modelFor` knows the rules of the models that the file names. */
+export function rebuildRequests(
+	session: SessionFile,
+	modelFor: (name: ModelName) => ReplayModel,
+	maxWork = MAX_WORK,
+): ReplaySession {
+	const calibration = createCalibration();
+	const assembly = createAssembly(calibration.sizeOf);
+	const walk = createConversationWalk(session.entries);
+	const plans: (Omit<BilledRequest, "model"> & Bill & { factor: number })[] = [];
+	let work = 0;
+	let left = 0;
+	for (const request of billedRequests(session.entries)) {
+		if (work > maxWork) {
+			left++;
+			continue;
+		}
+		const conversation = walk.at(request.leaf);
+		const sources = assembly.sources(conversation);
+		work += sources.length + conversation.visited;
+		const model = modelFor(request.model);
+		plans.push({
+			...request,
+			index: plans.length,
+			model,
+			billed: billedBy(model.rules, request.billed),
+			factor: calibration.learn(sources, promptOf(request.billed)),
+		});
+	}
+
+	return {
+		file: session.file,
+		version: session.version,
+		skipped: { ...session.skipped, requests: left },
+		bills: plans,
+		*steps() {
+			const again = createConversationWalk(session.entries);
+			let before: State | undefined;
+			for (const { leaf, factor, ...plan } of plans) {
+				const conversation = again.at(leaf);
+				const state = stateOf(conversation, plan.model.name);
+				const changes = new Set<Change>(conversation.changes);
+				for (const key of STATE) if (before && before[key] !== state[key]) changes.add(key);
+				const settings = { model: state.model, thinking: state.thinking };
+				yield { ...plan, settings, changes, blocks: assembly.blocks(conversation, factor) };
+				before = state;
+			}
+		},
+	};
+}
+
+const STATE = ["model", "thinking", "tools", "system"] as const;
+type State = Record<(typeof STATE)[number], string>;
+
+function stateOf({ head, thinking }: Conversation, { provider, id }: ModelName): State {
+	return {
+		model: `${provider}/${id}`,
+		thinking,
+		tools: head?.tools.hash ?? "",
+		system: head?.system.hash ?? "",
+	};
+}

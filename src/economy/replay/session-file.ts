@@ -1,0 +1,120 @@
+import { open, stat } from "node:fs/promises";
+import { describeError, errnoOf } from "../../core/errno.ts";
+import { property } from "../../core/property.ts";
+import type { Entry } from "./entry.ts";
+import { createEntryReader } from "./entry-reader.ts";
+import { readJsonLines } from "./json-lines.ts";
+
+/** A session file without its texts. */
+export interface SessionFile {
+	readonly file: string;
+	readonly version: 1 | 2 | 3;
+	/** In the order of the file. */
+	readonly entries: readonly Entry[];
+	readonly skipped: SkippedLines;
+}
+
+/** What could not be used. Everything 0 for a sound file. */
+export interface SkippedLines {
+	/** Not JSON, or no entry of a session. */
+	readonly damaged: number;
+	readonly tooLong: number;
+	/** Entries whose parent is not in the file before them; they were taken to follow the line above. */
+	readonly relinked: number;
+	/** Entries beyond the most that are read. */
+	readonly surplus: number;
+}
+
+export interface SessionFileOptions {
+	/** The longest line that is read, in bytes. Default: 32 MiB, an answer with several large images. */
+	readonly maxLineBytes?: number;
+	/** The most entries that are read. Default: 200,000, some 200 MB of memory. */
+	readonly maxEntries?: number;
+	readonly onProgress?: (bytes: number, ofBytes: number) => void;
+}
+
+/** A file that cannot be replayed; the message says why and names it. */
+export class SessionFileError extends Error {}
+
+/** The first line of a session is short; what is longer than this is none. Pi has the same bound. */
+const MAX_HEADER_BYTES = 1024 * 1024;
+
+/**
+ * Reads a session of pi, format 1 to 3. Lines that cannot be used are counted, never fatal; a file that is no session
+ * at all is an error. Keeps hashes and sizes, so that memory follows the number of entries and not the size of the file.
+ */
+export async function readSessionFile(
+	file: string,
+	{ maxLineBytes = 32 * 1024 * 1024, maxEntries = 200_000, onProgress }: SessionFileOptions = {},
+): Promise<SessionFile> {
+	const size = await checkFile(file);
+	let reader: ReturnType<typeof createEntryReader> | undefined;
+	let version: SessionFile["version"] = 3;
+	const skipped = { damaged: 0, tooLong: 0, relinked: 0, surplus: 0 };
+	const lines = readJsonLines(file, {
+		maxLineBytes,
+		...(onProgress && { onProgress: (bytes) => onProgress(bytes, size) }),
+	});
+	for await (const line of lines) {
+		if (line.kind === "value" && !reader) {
+			version = versionOf(line.value, file);
+			reader = createEntryReader(version);
+		} else if (line.kind === "too-long") {
+			skipped.tooLong++;
+			reader?.skip();
+		} else if (line.kind === "damaged") {
+			skipped.damaged++;
+		} else if (reader && reader.entries.length >= maxEntries) {
+			skipped.surplus++;
+		} else {
+			const outcome = reader?.add(line.value);
+			if (outcome === "damaged" || outcome === "relinked") skipped[outcome]++;
+		}
+	}
+	if (!reader) throw notASession(file, "no line of it is JSON");
+	return { file, version, entries: reader.entries, skipped };
+}
+
+/** Refuses what cannot be a session before any time is spent on it. Returns the size in bytes. */
+async function checkFile(file: string): Promise<number> {
+	const stats = await stat(file).catch((error: unknown) => {
+		throw unreadable(file, error);
+	});
+	if (!stats.isFile()) throw notASession(file, "it is not a file"); // and opening a pipe would wait for its writer
+	if (stats.size === 0) throw notASession(file, "it is empty");
+	const handle = await open(file).catch((error: unknown) => {
+		throw unreadable(file, error);
+	});
+	try {
+		const start = Buffer.alloc(Math.min(stats.size, MAX_HEADER_BYTES));
+		const { bytesRead } = await handle.read(start, 0, start.length, 0);
+		const beginning = start.subarray(0, bytesRead);
+		if (beginning.includes(0)) throw notASession(file, "it is binary");
+		if (bytesRead === MAX_HEADER_BYTES && !beginning.includes("\n")) {
+			throw notASession(file, "its first line is longer than 1 MiB");
+		}
+		return stats.size;
+	} finally {
+		await handle.close();
+	}
+}
+
+function unreadable(file: string, error: unknown): SessionFileError {
+	const reason = errnoOf(error) === "ENOENT" ? "there is no such file" : describeError(error);
+	return new SessionFileError(`cannot read ${file}: ${reason}`, { cause: error });
+}
+
+function versionOf(header: unknown, file: string): SessionFile["version"] {
+	if (property(header, "type") !== "session") {
+		throw notASession(file, 'it does not begin with a "session" line');
+	}
+	const version = property(header, "version") ?? 1;
+	if (version === 1 || version === 2 || version === 3) return version;
+	throw new SessionFileError(
+		`${file} has session format ${JSON.stringify(version)}; formats 1 to 3 are understood`,
+	);
+}
+
+function notASession(file: string, reason: string): SessionFileError {
+	return new SessionFileError(`${file} is not a session of pi: ${reason}`);
+}

@@ -1,0 +1,89 @@
+import { property } from "../../core/property.ts";
+import { estimateTokens } from "../../core/tokens.ts";
+import type { Sized, SystemChange } from "./entry.ts";
+import { contentHash } from "./message-blocks.ts";
+
+/** The system prompt and the tools of a request. */
+export interface Head {
+	readonly tools: Sized;
+	readonly system: Sized;
+}
+
+/** What a system message changes. */
+export function systemChangeOf(message: unknown): SystemChange {
+	const content = property(message, "content");
+	return {
+		replace: property(message, "replace") === true,
+		text: isEmpty(content) ? undefined : sized(content),
+		sections: new Map(
+			Object.entries(objectOr(property(message, "sections"))).map(([name, text]) => [
+				name,
+				text === null ? null : sized(text),
+			]),
+		),
+		toolsAdded: new Map(
+			listOr(property(message, "toolsAdded")).map((tool) => [nameOf(tool), sized(tool)]),
+		),
+		toolsRemoved: listOr(property(message, "toolsRemoved")).map(nameOf),
+	};
+}
+
+/**
+ * Replays system messages in order, as pi does for models that take the system prompt only at the start of a request.
+ * `undefined` when there are none: sessions of older pi do not store the prompt.
+ */
+export function headAfter(changes: readonly SystemChange[]): Head | undefined {
+	if (changes.length === 0) return undefined;
+	const last = changes.findLastIndex((change) => change.replace);
+	const texts: Sized[] = [];
+	const sections = new Map<string, Sized>();
+	const tools = new Map<string, Sized>();
+	for (const change of changes.slice(Math.max(0, last))) {
+		if (change.text) texts.push(change.text);
+		for (const [name, text] of change.sections) {
+			if (text === null) sections.delete(name);
+			else sections.set(name, text);
+		}
+		for (const name of change.toolsRemoved) tools.delete(name);
+		for (const [name, tool] of change.toolsAdded) tools.set(name, tool);
+	}
+	return { tools: joined(tools.values()), system: joined([...texts, ...sections.values()]) };
+}
+
+function joined(parts: Iterable<Sized>): Sized {
+	const all = [...parts];
+	return {
+		hash: contentHash(
+			"head",
+			all.map((part) => part.hash),
+		),
+		tokens: all.reduce((sum, part) => sum + part.tokens, 0),
+	};
+}
+
+function sized(content: unknown): Sized {
+	const text = typeof content === "string" ? content : (JSON.stringify(content) ?? "");
+	return { hash: contentHash("head", content), tokens: estimateTokens(text.length) };
+}
+
+function isEmpty(content: unknown): boolean {
+	return (
+		content === undefined ||
+		content === null ||
+		content === "" ||
+		(Array.isArray(content) && content.length === 0)
+	);
+}
+
+function nameOf(tool: unknown): string {
+	const name = property(tool, "name");
+	return typeof name === "string" ? name : "";
+}
+
+function listOr(value: unknown): readonly unknown[] {
+	return Array.isArray(value) ? value : [];
+}
+
+function objectOr(value: unknown): object {
+	return typeof value === "object" && value !== null ? value : {};
+}

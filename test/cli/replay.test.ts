@@ -1,0 +1,203 @@
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { main } from "../../src/cli/main.ts";
+import { SessionWriter } from "../economy/replay/session-writer.ts";
+import { tempDir } from "../support/temp.ts";
+
+const POLICIES = [
+	"no-cache",
+	"append-only",
+	"billed",
+	"read-cache",
+	"prune-each",
+	"prune-batch",
+	"strata",
+];
+
+describe("strata replay", () => {
+	test("prints which file it read, every policy, and what replay is worth", async () => {
+		const file = aSession();
+		const { status, out, err } = await run(file);
+		expect({ status, err }).toEqual({ status: 0, err: "" });
+		expect(out).toContain(`Session ${file}`);
+		for (const name of POLICIES) expect(out).toMatch(new RegExp(`^ +${name} +\\d`, "m"));
+		expect(out).toContain("Replay reproduces the bill");
+	});
+
+	test("--json has the report in a fixed shape", async () => {
+		const file = aSession();
+		const report = JSON.parse((await run(file, "--json")).out);
+		expect(report).toMatchObject({ file, requests: 3, skipped: 0 });
+		expect(report.policies.map(({ name }: { name: string }) => name)).toEqual(POLICIES);
+		for (const row of report.policies) {
+			for (const key of ["cost", "ratio", "read", "write", "input", "maxContext"]) {
+				expect(row[key]).toEqual(expect.any(Number));
+			}
+		}
+		expect(report.misses).toEqual([
+			expect.objectContaining({ request: 3, tokens: 6000, cause: "provider" }),
+		]);
+	});
+
+	test("--policy compares only what was named, in either way of writing it", async () => {
+		const file = aSession();
+		for (const words of [
+			[file, "--policy", "strata", "--policy", "billed"],
+			[file, "--policy", "strata", "billed"],
+			["--policy", "strata", "billed", file],
+		]) {
+			const { policies } = JSON.parse((await run(...words, "--json")).out);
+			expect(policies.map(({ name }: { name: string }) => name)).toEqual(["billed", "strata"]);
+		}
+	});
+
+	test("--model takes the rules of another model for all requests", async () => {
+		const { models } = JSON.parse((await run(aSession(), "--model", "gpt-5", "--json")).out);
+		expect(models).toEqual([expect.objectContaining({ name: "openai/gpt-5", writeRatio: 1 })]);
+	});
+
+	test("--html writes one private page and says where", async () => {
+		const cwd = tempDir();
+		const { status, out } = await runIn(cwd, aSession(), "--html", "report.html");
+		expect(status).toBe(0);
+		expect(out).toContain("Charts: report.html");
+		expect(readFileSync(join(cwd, "report.html"), "utf8")).toMatch(/^<!doctype html>/);
+	});
+
+	test("--html never overwrites the session", async () => {
+		const file = aSession();
+		const before = readFileSync(file, "utf8");
+		const { status, err } = await run(file, "--html", file);
+		expect(status).toBe(2);
+		expect(err).toContain("would overwrite the session");
+		expect(readFileSync(file, "utf8")).toBe(before);
+	});
+
+	test("says what was skipped in a damaged file and replays the rest", async () => {
+		const writer = session();
+		writer.raw('{"type":"message","id":"x"');
+		const { status, out } = await run(writer.save());
+		expect(status).toBe(0);
+		expect(out).toContain("1 lines were skipped: 1 damaged");
+	});
+
+	test("shows what it is doing", async () => {
+		const seen: string[] = [];
+		await main(["replay", aSession()], {
+			...surroundings(tempDir()),
+			progress: (line) => seen.push(line),
+		});
+		expect(seen.some((line) => line.includes("100 %"))).toBe(true);
+		expect(seen.some((line) => line.includes("strata …"))).toBe(true);
+		expect(seen.at(-1)).toBe("");
+	});
+});
+
+describe("strata replay of a folder", () => {
+	test("adds up its sessions and names the files it could not use", async () => {
+		const folder = tempDir();
+		mkdirSync(join(folder, "--project--"));
+		session().save("a.jsonl", folder);
+		session().save("b.jsonl", join(folder, "--project--"));
+		writeFileSync(join(folder, "broken.jsonl"), "no session\n");
+		writeFileSync(join(folder, "other.txt"), "not looked at");
+		const { status, out } = await run(folder, "--json");
+		expect(status).toBe(0);
+		const report = JSON.parse(out);
+		expect(report).toMatchObject({ file: folder, requests: 6, skipped: 0 });
+		expect(report.sessions).toHaveLength(2);
+		expect(report.misses).toHaveLength(2);
+		expect(report.failed).toEqual([
+			{ file: join(folder, "broken.jsonl"), reason: expect.stringContaining("not a session") },
+		]);
+		const single = report.sessions[0].policies[0];
+		expect(report.policies[0]).toMatchObject({ cost: 2 * single.cost, ratio: single.ratio });
+		expect((await run(folder)).out).toContain("6 requests in 2 sessions");
+	});
+
+	test("shows the names of its files without what could move the cursor", async () => {
+		const folder = tempDir();
+		session().save("\u001b[2Ja.jsonl", folder);
+		writeFileSync(join(folder, "\u001b[2Jb.jsonl"), "");
+		const seen: string[] = [];
+		const note = (line: string) => void seen.push(line);
+		const around = { ...surroundings(tempDir()), print: note, complain: note, progress: note };
+		expect(await main(["replay", folder], around)).toBe(0);
+		expect(await main(["replay", folder, "--policy", "strata"], around)).toBe(0);
+		expect(seen.join("\n")).toContain("a.jsonl");
+		expect(seen.join("\n")).not.toContain("\u001b");
+	});
+
+	test("does not follow links out of it", async () => {
+		const folder = tempDir();
+		symlinkSync(tempDir(), join(folder, "elsewhere"));
+		symlinkSync(aSession(), join(folder, "linked.jsonl"));
+		expect((await run(folder)).err).toContain("has no .jsonl files in it");
+	});
+});
+
+describe("strata replay refuses, in one line,", () => {
+	test.each([
+		["no file", [], 2, "name a session file or a folder"],
+		["two files", ["a.jsonl", "b.jsonl"], 2, 'unexpected argument "b.jsonl"'],
+		["an unknown policy", ["a.jsonl", "--policy", "strat"], 2, 'did you mean "strata"?'],
+		["an unknown model", ["a.jsonl", "--model", "claude-opus-4-55"], 2, "did you mean"],
+		["a missing file", ["missing.jsonl"], 1, "there is no such file"],
+	])("%s", async (_, words, status, reason) => {
+		const answer = await run(...words);
+		expect(answer).toMatchObject({ status, out: "" });
+		expect(answer.err).toContain(reason);
+	});
+
+	test.each([
+		["an empty file", "", "it is empty"],
+		["a binary file", "\u0000\u0001", "it is binary"],
+		["a newer format", '{"type":"session","version":9}\n', "formats 1 to 3"],
+		["a session without a bill", '{"type":"session","version":3}\n', "no request with a bill"],
+	])("%s", async (_, content, reason) => {
+		const file = join(tempDir(), "session.jsonl");
+		writeFileSync(file, content);
+		const { status, err } = await run(file, "--html", "page.html");
+		expect(status).toBe(1);
+		expect(err).toContain(file);
+		expect(err).toContain(reason);
+		expect(err.split("\n")).toHaveLength(1);
+		expect(existsSync(join(file, "..", "page.html"))).toBe(false);
+	});
+});
+
+/** Three requests, of which the last found nothing in the cache. */
+function session(): SessionWriter {
+	const writer = new SessionWriter();
+	writer.user("a");
+	writer.assistant("b", { cacheWrite: 5000 });
+	writer.user("c");
+	writer.assistant("d", { cacheRead: 5000, cacheWrite: 1000 });
+	writer.user("e");
+	writer.assistant("f", { cacheWrite: 8000 });
+	return writer;
+}
+
+function aSession(): string {
+	return session().save();
+}
+
+function run(...argv: string[]) {
+	return runIn(tempDir(), ...argv);
+}
+
+async function runIn(cwd: string, ...argv: string[]) {
+	const out: string[] = [];
+	const err: string[] = [];
+	const status = await main(["replay", ...argv], {
+		...surroundings(cwd),
+		print: (line) => out.push(line),
+		complain: (line) => err.push(line),
+	});
+	return { status, out: out.join("\n"), err: err.join("\n") };
+}
+
+function surroundings(cwd: string) {
+	return { cwd, env: {}, print: () => {}, write: () => {}, complain: () => {} };
+}

@@ -1,0 +1,165 @@
+import { describe, expect, test } from "vitest";
+import { type ReplayReport, type ReplaySession, rulesFor } from "../../../src/economy/index.ts";
+import { reportHtml } from "../../../src/economy/replay/html.ts";
+import { plainText } from "../../../src/economy/replay/plain-text.ts";
+import { appendOnlyWithLosses } from "../../../src/economy/replay/policies/append-only.ts";
+import { replayPolicies } from "../../../src/economy/replay/policies/index.ts";
+import { runPolicy } from "../../../src/economy/replay/policy.ts";
+import { buildReport } from "../../../src/economy/replay/report.ts";
+import { reportText } from "../../../src/economy/replay/text.ts";
+import { SessionWriter } from "./session-writer.ts";
+import { generateSession } from "./workload.ts";
+
+const HOSTILE = `</script><script>alert(1)</script><img src=x onerror=alert(2)>"'\u001b[31mred\u001b[2J\u001b]0;title\u0007\u202eabc\r`;
+
+describe("a report", () => {
+	test("finds the losses in the bills and reproduces their cost", () => {
+		const session = billedWithLosses([30, 61, 90]);
+		const { misses, check, policies } = buildReport(session, { policies: replayPolicies });
+		const lost = misses.filter(({ cause }) => cause === "provider");
+		expect(lost.map(({ request }) => request)).toEqual([31, 62, 91]);
+		expect(misses.filter((miss) => !lost.includes(miss))).toMatchObject([{ cause: "compaction" }]);
+		expect(Math.abs(check.deviation)).toBeLessThan(0.001);
+		expect(policies.find(({ name }) => name === "billed")?.ratio).toBeGreaterThan(1.05);
+	});
+
+	test("has a row for each policy, relative to append-only even if that is not among them", () => {
+		const session = billedWithLosses([]);
+		const all = buildReport(session, { policies: replayPolicies }).policies;
+		const [only] = buildReport(session, {
+			policies: replayPolicies.filter(({ name }) => name === "strata"),
+		}).policies;
+		expect(all.map(({ name }) => name)).toEqual(replayPolicies.map(({ name }) => name));
+		expect(only).toEqual(all.at(-1));
+		for (const { read, write, input, cost, ratio } of all) {
+			expect([read, write, input, cost, ratio].every(Number.isFinite)).toBe(true);
+		}
+	});
+
+	test("has dollars where the price is known", () => {
+		const session = billedWithLosses([]);
+		const prices = { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 };
+		const priced: ReplaySession = {
+			...session,
+			bills: session.bills.map((bill) => ({ ...bill, model: { ...bill.model, prices } })),
+		};
+		const [row] = buildReport(priced, { policies: replayPolicies }).policies;
+		expect(row?.dollars).toBeCloseTo(((row?.input ?? 0) * 5) / 1_000_000);
+		expect(buildReport(session, { policies: replayPolicies }).policies[0]?.dollars).toBeUndefined();
+	});
+
+	test("thins long sessions out for the charts, and only there", () => {
+		const { chart, requests } = buildReport(generateSession({ ...WORKLOAD, turns: 130 }), {
+			policies: replayPolicies,
+		});
+		expect(requests).toBe(1170);
+		for (const { points } of chart) expect(points.length).toBeLessThanOrEqual(1000);
+	});
+
+	const WORKLOAD = {
+		seed: 5,
+		turns: 12,
+		callsPerTurn: 8,
+		resultTokens: 1500,
+		answerTokens: 300,
+		pauseSeconds: 30,
+		repeats: 0.1,
+		compactAt: 120_000,
+		contextWindow: 200_000,
+		readRatio: 0.1,
+	};
+
+	/** A session whose bills are those of a provider that lost its cache before the given requests. */
+	function billedWithLosses(lost: number[]): ReplaySession {
+		const session = generateSession(WORKLOAD);
+		const bills = runPolicy(
+			appendOnlyWithLosses(({ index }) => lost.includes(index)),
+			session,
+		).requests;
+		const steps = [...session.steps()].map((step, at) => ({
+			...step,
+			billed: bills[at] as (typeof bills)[number],
+		}));
+		return { ...session, bills: steps, steps: () => steps };
+	}
+});
+
+describe("the text of a report", () => {
+	test("is a table with a bar for each policy, the misses, the reads in vain and what was skipped", async () => {
+		const text = reportText(await hostileReport()).join("\n");
+		for (const { name } of replayPolicies) expect(text).toMatch(new RegExp(`^ +${name} .*█`, "m"));
+		expect(text).toContain("1 cache misses cost");
+		expect(text).toContain("Files read again in vain");
+		expect(text).toContain("1 lines were skipped: 1 damaged");
+		expect(text).toContain("Context per request");
+	});
+
+	test("lets nothing through that moves a cursor, colours, or turns text around", async () => {
+		const text = reportText(await hostileReport()).join("\n");
+		expect(text).toContain("</script>"); // as text it does no harm on a terminal
+		expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+	});
+});
+
+describe("the page of a report", () => {
+	test("is whole by itself: no script, nothing loaded from anywhere", async () => {
+		const page = reportHtml([await hostileReport()]);
+		expect(page).toMatch(/^<!doctype html>/);
+		expect(page).toContain("default-src 'none'");
+		expect(page).not.toMatch(/<(script|link|img|iframe|object|embed|form|a|base|image|use)\b/i);
+		const tags = page.match(/<[^>]*>/g)?.join("\n");
+		expect(tags).not.toMatch(/\s(src|href|xlink:href|action|on\w+)=/i);
+		const style = page.slice(page.indexOf("<style>"), page.indexOf("</style>"));
+		expect(style).not.toMatch(/url\(|@import/);
+		expect(page.match(/<svg/g)?.length).toBeGreaterThanOrEqual(replayPolicies.length * 2);
+	});
+
+	test("shows what a session holds as text only", async () => {
+		const page = reportHtml([await hostileReport()]);
+		expect(page).toContain("&lt;/script&gt;&lt;script&gt;alert(1)");
+		expect(page).toContain("&quot;&#39;red");
+		expect(page.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+	});
+
+	test("holds every session of a folder", async () => {
+		const report = await hostileReport();
+		const page = reportHtml([report, { ...report, file: "the other" }]);
+		expect(page).toContain("these 2 sessions");
+		expect(page).toContain("<h2>the other</h2>");
+	});
+});
+
+test("plain text is one line of bounded length", () => {
+	expect(plainText("a\tb\n\nc")).toBe("a b c");
+	expect(plainText("\u001b[1;31mred\u001b[0m \u001b]8;;http://x\u0007link\u001b]8;;\u0007")).toBe(
+		"red link",
+	);
+	expect(plainText("x".repeat(500), 10)).toBe(`${"x".repeat(9)}…`);
+	expect(plainText("\ud800 \u{e000}\u0085")).toBe("");
+	expect(plainText("日本語 é 😀")).toBe("日本語 é 😀");
+});
+
+/** A session in which everything a stranger can name is hostile: paths, tools, models, the file itself. */
+async function hostileReport(): Promise<ReplayReport> {
+	const writer = new SessionWriter();
+	const text = "line\n".repeat(500);
+	const model = { provider: HOSTILE, model: HOSTILE };
+	writer.user(HOSTILE);
+	writer.assistant([writer.call("c1", "read", { path: HOSTILE })], { cacheWrite: 9000 }, model);
+	writer.result("c1", "read", text);
+	writer.raw("{ damaged");
+	writer.assistant(
+		[writer.call("c2", "read", { path: HOSTILE })],
+		{ cacheRead: 9000, cacheWrite: 900 },
+		model,
+	);
+	writer.result("c2", "read", text);
+	writer.entry("context_edit", { targetId: "e0", replacement: { content: HOSTILE } });
+	writer.assistant([writer.call("c3", HOSTILE, {})], { cacheWrite: 11_000 }, model);
+	writer.result("c3", HOSTILE, HOSTILE);
+	writer.assistant("done", { cacheRead: 11_000, cacheWrite: 100 }, model);
+	const session = await writer.replay();
+	const rules = rulesFor({ provider: "anthropic", id: "claude-opus-4-5" });
+	expect(session.bills[0]?.model.rules).toEqual(rules);
+	return buildReport({ ...session, file: HOSTILE }, { policies: replayPolicies });
+}

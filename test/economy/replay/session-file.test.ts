@@ -1,0 +1,160 @@
+import { truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { readSessionFile } from "../../../src/economy/replay/session-file.ts";
+import { tempDir } from "../../support/temp.ts";
+import { SessionWriter } from "./session-writer.ts";
+
+describe("a session file", () => {
+	test("of format 1 is a line of entries, named by their position", async () => {
+		const file = save(
+			'{"type":"session","id":"s"}',
+			'{"type":"message","timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"a"}}',
+			'{"type":"message","timestamp":"2026-01-01T00:00:01Z","message":{"role":"user","content":"b"}}',
+			'{"type":"compaction","timestamp":"2026-01-01T00:00:02Z","summary":"s","firstKeptEntryIndex":2}',
+		);
+		const { version, entries } = await readSessionFile(file);
+		expect(version).toBe(1);
+		expect(entries.map(({ parent }) => parent)).toEqual([-1, 0, 1]);
+		expect(entries[2]).toMatchObject({ type: "compaction", firstKeptId: entries[1]?.id });
+	});
+
+	test("of format 2 has messages of hooks, which are messages of extensions today", async () => {
+		const writer = new SessionWriter({ version: 2 });
+		writer.entry("message", { message: { role: "hookMessage", content: "from a hook" } });
+		const { version, entries } = await readSessionFile(writer.save());
+		expect(version).toBe(2);
+		expect(entries[0]).toMatchObject({ type: "message", blocks: [{ kind: "note" }] });
+	});
+
+	test("keeps hashes and sizes, never the text", async () => {
+		const writer = new SessionWriter();
+		writer.user("a secret of the user");
+		const session = await readSessionFile(writer.save());
+		expect(JSON.stringify(session)).not.toContain("secret");
+	});
+
+	test("damaged lines are skipped and counted, and what follows them stays in the conversation", async () => {
+		const writer = new SessionWriter();
+		writer.user("a");
+		writer.raw('{"type":"message","id":"lost","parentId":"e0"'); // cut off
+		writer.leaf = "lost";
+		writer.user("b");
+		writer.raw("17").raw('"text"').raw("null").raw("").raw("  ");
+		const { entries, skipped } = await readSessionFile(writer.save());
+		expect(entries.map(({ id, parent }) => [id, parent])).toEqual([
+			["e0", -1],
+			["e1", 0],
+		]);
+		expect(skipped).toEqual({ damaged: 4, tooLong: 0, relinked: 1, surplus: 0 });
+	});
+
+	test("a last line that was cut off in the middle counts as damaged", async () => {
+		const writer = new SessionWriter();
+		writer.user("a");
+		writer.user("b");
+		const file = writer.save();
+		truncateSync(file, writer.lines.join("\n").length - 20);
+		const { entries, skipped } = await readSessionFile(file);
+		expect(entries).toHaveLength(1);
+		expect(skipped.damaged).toBe(1);
+	});
+
+	test("lines beyond the longest allowed are passed over and counted", async () => {
+		const writer = new SessionWriter();
+		writer.user("x".repeat(5000));
+		writer.user("short");
+		const { entries, skipped } = await readSessionFile(writer.save(), { maxLineBytes: 1000 });
+		expect(entries).toHaveLength(1);
+		expect(skipped).toMatchObject({ tooLong: 1, relinked: 1 });
+	});
+
+	test("in format 1 a line that is too long still counts as a position", async () => {
+		const message = (text: string) =>
+			JSON.stringify({ type: "message", message: { role: "user", content: text } });
+		const file = save(
+			'{"type":"session","id":"s"}',
+			message("x".repeat(5000)),
+			message("kept"),
+			'{"type":"compaction","summary":"s","firstKeptEntryIndex":2}',
+		);
+		const { entries } = await readSessionFile(file, { maxLineBytes: 1000 });
+		expect(entries[2]).toMatchObject({ type: "compaction", firstKeptId: entries[1]?.id });
+	});
+
+	test("entries beyond the most allowed are counted, not kept", async () => {
+		const writer = new SessionWriter();
+		for (let i = 0; i < 10; i++) writer.user("x");
+		const { entries, skipped } = await readSessionFile(writer.save(), { maxEntries: 4 });
+		expect(entries).toHaveLength(4);
+		expect(skipped.surplus).toBe(6);
+	});
+
+	test("parents that form a circle are taken to be the lines above", async () => {
+		const user = (id: string, parentId: string | null) =>
+			JSON.stringify({ type: "message", id, parentId, message: { role: "user", content: id } });
+		const file = save(
+			'{"type":"session","version":3,"id":"s"}',
+			user("a", "c"),
+			user("b", "b"),
+			user("c", "a"),
+		);
+		const { entries, skipped } = await readSessionFile(file);
+		expect(entries.map(({ parent }) => parent)).toEqual([-1, 0, 0]);
+		expect(skipped.relinked).toBe(2);
+	});
+
+	test("lines that are split between two pieces of a large file are put together again", async () => {
+		const writer = new SessionWriter();
+		const texts = Array.from({ length: 30 }, (_, i) => `${i}é`.repeat(40_000));
+		for (const text of texts) writer.user(text);
+		const seen: number[] = [];
+		const { entries, skipped } = await readSessionFile(writer.save(), {
+			onProgress: (bytes, ofBytes) => seen.push(bytes / ofBytes),
+		});
+		expect(entries).toHaveLength(30);
+		expect(skipped.damaged).toBe(0);
+		expect(seen.length).toBeGreaterThan(1);
+		expect(seen.at(-1)).toBe(1);
+	});
+});
+
+describe("what is not a session is refused with its name and the reason:", () => {
+	test.each([
+		["an empty file", "", "is empty"],
+		["binary content", "\u0000\u0001\u0002", "is binary"],
+		["text", "hello\nworld\n", "no line of it is JSON"],
+		["other JSON", '{"a":1}\n', 'does not begin with a "session" line'],
+		["a first line without end", "x".repeat(1_100_000), "longer than 1 MiB"],
+		["a later format", '{"type":"session","version":4}\n', "session format 4; formats 1 to 3"],
+		["a nonsense format", '{"type":"session","version":"x"}\n', 'session format "x"'],
+	])("%s", async (_, content, reason) => {
+		const file = join(tempDir(), "session.jsonl");
+		writeFileSync(file, content);
+		const failure = await readSessionFile(file).catch((error: Error) => error.message);
+		expect(failure).toContain(file);
+		expect(failure).toContain(reason);
+	});
+
+	test("a file of a gigabyte without a line", async () => {
+		const file = join(tempDir(), "huge.jsonl");
+		writeFileSync(file, "");
+		truncateSync(file, 1024 ** 3); // takes no room on the disk
+		await expect(readSessionFile(file)).rejects.toThrow("is binary");
+	});
+
+	test("a missing file, and a folder", async () => {
+		const folder = tempDir();
+		const missing = join(folder, "missing.jsonl");
+		await expect(readSessionFile(missing)).rejects.toThrow(
+			`cannot read ${missing}: there is no such file`,
+		);
+		await expect(readSessionFile(folder)).rejects.toThrow("it is not a file");
+	});
+});
+
+function save(...lines: string[]): string {
+	const file = join(tempDir(), "session.jsonl");
+	writeFileSync(file, `${lines.join("\n")}\n`);
+	return file;
+}
