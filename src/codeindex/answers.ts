@@ -119,6 +119,8 @@ export interface UsagesAnswer {
 	readonly symbol: string;
 	/** One for each thing of that name; empty if there is none. */
 	readonly definitions: readonly Definition[];
+	/** How many more there are, if the name is that of very many things. */
+	readonly omittedDefinitions?: number;
 	/** Names close to the one asked for, where nothing was found. */
 	readonly suggestions?: readonly string[];
 	readonly coverage: Coverage;

@@ -49,6 +49,8 @@ export interface IndexStatus {
 	readonly symbols: number;
 	/** When it last changed (ms since 1970). */
 	readonly updatedMs?: number;
+	/** Something that happened to the index since it was opened, such as that it was damaged and made anew. */
+	readonly note?: string;
 }
 
 /**

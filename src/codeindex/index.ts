@@ -8,3 +8,4 @@ export type {
 } from "./code-index.ts";
 export { CodeIndexError } from "./code-index.ts";
 export type { EdgeKind, SymbolKind, UsageKind } from "./facts.ts";
+export { codeIndexFolder, type OpenOptions, openCodeIndex } from "./open.ts";

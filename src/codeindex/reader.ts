@@ -1,4 +1,4 @@
-import type { Binding, EdgeKind, Export, Reference } from "./facts.ts";
+import type { Binding, EdgeKind, Export, Imported, Reference, Request } from "./facts.ts";
 
 /** A file of the index. Ids are stable while the index is open, and not afterwards. */
 export type FileId = number & { readonly fileId: unique symbol };
@@ -35,9 +35,17 @@ export interface BindingRef {
 	readonly binding: number;
 }
 
+/** An import binding, found from the file it asks. */
+export interface ImportOf extends BindingRef {
+	readonly as: Imported;
+	/** Whether its file exports the binding in turn (`import { a } from` with `export { a }`). */
+	readonly isExported: boolean;
+}
+
 /**
  * What linking and queries ask of a stored index. All calls answer at once, from the state of one moment. The
- * lookups backwards (`importsOf`, `exportsFrom`, `named`, `accessing`) are what makes queries quick.
+ * lookups backwards (`importsOf`, `exportsFrom`, `named`, `accessing`) are what makes queries quick. A reader is of
+ * one state: when the index changes there is a new one, so that what is derived can be kept by its identity.
  */
 export interface IndexReader {
 	readonly files: ReadonlyMap<FileId, IndexedFile>;
@@ -48,24 +56,33 @@ export interface IndexReader {
 	exports(file: FileId): readonly Export[];
 	/** The references to one binding. */
 	references(at: BindingRef): readonly Reference[];
+	/** The same of many at once, in their order: a name that 5,000 files import is one trip to the store. */
+	referencesOfAll(at: readonly BindingRef[]): readonly (readonly Reference[])[];
 	/** How often the file accesses a property of this name on something of unknown type. */
 	looseAccesses(name: string): ReadonlyMap<FileId, number>;
 
 	/** Where each request of the file leads, by its index. */
 	resolutions(file: FileId): readonly Resolution[];
-	/** The specifier of a request, for people. */
-	specifier(file: FileId, request: number): string;
-	/** Files that this file asks for, each once. */
+	/** What the file asks for, in the order of its facts. */
+	requests(file: FileId): readonly Request[];
+	/** Requests of all files that lead nowhere. */
+	unresolved(): readonly { readonly file: FileId; readonly specifier: string }[];
+	/** Files that this file asks for, each once. From memory: ranking and cycles walk the whole graph. */
 	dependencies(file: FileId): readonly Edge[];
-	/** Files that ask for this one, each once. */
+	/** Files that ask for this one, each once. From memory too. */
 	dependents(file: FileId): readonly Edge[];
 
 	/** Import bindings that ask `file` for `imported` (a name, `default`, `*` or `=`). */
-	importsOf(file: FileId, imported: string): readonly BindingRef[];
+	importsOf(file: FileId, imported: string): readonly ImportOf[];
 	/** Exports of other files that pass names of `file` on: `export { a } from`, `export * from`. */
 	exportsFrom(file: FileId): readonly { readonly file: FileId; readonly export: Export }[];
 	/** Everything declared under a name at the top level of a file, or as a member of such a thing. */
 	named(name: string): readonly (BindingRef & { readonly isMember: boolean })[];
+	/**
+	 * Names of declared things and members that contain `part`, whatever the case, each once: equal ones first, then
+	 * those that begin with it, then shorter before longer, then by code unit.
+	 */
+	namesLike(part: string, limit: number): readonly string[];
 	/** References that have a step of this name. */
 	accessing(name: string): readonly (BindingRef & { readonly reference: Reference })[];
 

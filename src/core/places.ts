@@ -8,6 +8,22 @@ export function agentFolder(env: NodeJS.ProcessEnv = process.env): string {
 	return named ? resolve(expandHome(named)) : join(homedir(), ".pi", "agent");
 }
 
+/**
+ * The folder for what can be made again at any time: `pi-strata` in `XDG_CACHE_HOME`, else where the system keeps
+ * such things (`~/.cache`, on macOS `~/Library/Caches`, on Windows `%LOCALAPPDATA%`).
+ */
+export function cacheFolder(
+	env: NodeJS.ProcessEnv = process.env,
+	platform: NodeJS.Platform = process.platform,
+): string {
+	const xdg = env.XDG_CACHE_HOME;
+	// The XDG specification: a relative path is invalid and to be ignored.
+	if (xdg && isAbsolute(xdg)) return join(xdg, "pi-strata");
+	if (platform === "darwin") return join(homedir(), "Library", "Caches", "pi-strata");
+	if (platform !== "win32") return join(homedir(), ".cache", "pi-strata");
+	return join(env.LOCALAPPDATA || join(homedir(), "AppData", "Local"), "pi-strata", "Cache");
+}
+
 /** Replaces a leading `~` by the user's home folder; every other path is returned as it is. */
 export function expandHome(path: string): string {
 	if (path === "~") return homedir();

@@ -2,7 +2,13 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { agentFolder, configuredFolder, expandHome, projectRoot } from "../../src/core/places.ts";
+import {
+	agentFolder,
+	cacheFolder,
+	configuredFolder,
+	expandHome,
+	projectRoot,
+} from "../../src/core/places.ts";
 import { sdk } from "../support/pi-sdk.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 
@@ -20,6 +26,29 @@ describe("the agent folder", () => {
 		expect(agentFolder()).toBe(resolve(sdk.getAgentDir()));
 		expect(agentFolder(value === undefined ? {} : { PI_CODING_AGENT_DIR: value })).toBe(
 			agentFolder(),
+		);
+	});
+});
+
+describe("the cache folder", () => {
+	test("is the one that the user names, if the name is absolute", () => {
+		for (const platform of ["linux", "darwin"] as const) {
+			expect(cacheFolder({ XDG_CACHE_HOME: "/caches" }, platform)).toBe(
+				join("/caches", "pi-strata"),
+			);
+		}
+		expect(cacheFolder({ XDG_CACHE_HOME: "caches" }, "linux")).toBe(cacheFolder({}, "linux"));
+		expect(cacheFolder({ XDG_CACHE_HOME: "" }, "linux")).toBe(cacheFolder({}, "linux"));
+	});
+
+	test("is else where the system keeps such things", () => {
+		expect(cacheFolder({}, "linux")).toBe(join(homedir(), ".cache", "pi-strata"));
+		expect(cacheFolder({}, "darwin")).toBe(join(homedir(), "Library", "Caches", "pi-strata"));
+		expect(cacheFolder({ LOCALAPPDATA: "/local" }, "win32")).toBe(
+			join("/local", "pi-strata", "Cache"),
+		);
+		expect(cacheFolder({}, "win32")).toBe(
+			join(homedir(), "AppData", "Local", "pi-strata", "Cache"),
 		);
 	});
 });

@@ -1,0 +1,152 @@
+import type { Export } from "../facts.ts";
+import type { BindingRef, FileId, IndexReader } from "../reader.ts";
+import { type Entity, UNKNOWN } from "./entity.ts";
+
+/** Follows names from where they are used to where they are declared. */
+export interface ExportChains {
+	/** What a file exports under a name; `default`, and `=` for all of a CommonJS module, are names too. */
+	exported(file: FileId, name: string): Entity | undefined;
+	/** What a binding of a file stands for. */
+	bound(at: BindingRef): Entity;
+	/** What an import brings in. */
+	imported(file: FileId, request: number, name: string): Entity;
+	/** The exports of a file by name, without those that `export *` passes on. */
+	ownExports(file: FileId): OwnExports;
+}
+
+export interface OwnExports {
+	readonly byName: ReadonlyMap<string, NamedExport>;
+	readonly stars: readonly StarExport[];
+	/** Under which names each binding of the file is exported. */
+	readonly byBinding: ReadonlyMap<number, readonly LocalExport[]>;
+}
+
+type NamedExport = Exclude<Export, { kind: "star" }>;
+type StarExport = Extract<Export, { kind: "star" }>;
+type LocalExport = Extract<Export, { kind: "local" }>;
+
+/**
+ * `memberOf` finds what a dot leads to, for modules that export one thing as a whole: `import { a }` of
+ * `module.exports = thing` is `thing.a`.
+ */
+export function createExportChains(
+	reader: IndexReader,
+	memberOf: (entity: Entity, name: string) => Entity | undefined,
+): ExportChains {
+	const own = new Map<FileId, OwnExports>();
+	const found = new Map<string, Entity | undefined>();
+	// Names that are being followed right now: a barrel that re-exports itself ends here, not in the stack.
+	const pending = new Set<string>();
+
+	function ownExports(file: FileId): OwnExports {
+		const known = own.get(file);
+		if (known) return known;
+		const exports = sortExports(reader.exports(file));
+		own.set(file, exports);
+		return exports;
+	}
+
+	function exported(file: FileId, name: string): Entity | undefined {
+		const key = `${file} ${name}`;
+		if (found.has(key)) return found.get(key);
+		if (pending.has(key)) return undefined;
+		pending.add(key);
+		const entity = follow(file, name);
+		pending.delete(key);
+		// A chain that ended nowhere while another was pending may only have been cut short by that one.
+		const isCertain = entity !== undefined && entity.kind !== "unknown";
+		if (isCertain || pending.size === 0) found.set(key, entity);
+		return entity;
+	}
+
+	function follow(file: FileId, name: string): Entity | undefined {
+		return (
+			throughStars(file, name, new Set()) ?? wholeModule(file, name) ?? partOfWhole(file, name)
+		);
+	}
+
+	/**
+	 * Own names first, then those of each `export *` in order. Where two stars bring different things the first one
+	 * counts, as in TypeScript, which reports the clash there.
+	 */
+	function throughStars(file: FileId, name: string, seen: Set<FileId>): Entity | undefined {
+		if (seen.has(file)) return undefined;
+		seen.add(file);
+		const exports = ownExports(file);
+		const own = exports.byName.get(name);
+		if (own) return ofExport(file, own);
+		if (name === "default" || name === "=") return undefined;
+		let outside: Entity | undefined;
+		for (const star of exports.stars) {
+			const target = reader.resolutions(file)[star.request];
+			const entity =
+				target?.kind === "file"
+					? throughStars(target.file, name, seen)
+					: target?.kind === "external"
+						? ({ kind: "external", name: target.name } as const)
+						: UNKNOWN;
+			if (entity === undefined) continue;
+			if (entity.kind !== "external" && entity.kind !== "unknown") return entity;
+			outside ??= entity;
+		}
+		return outside;
+	}
+
+	function ofExport(file: FileId, own: NamedExport): Entity {
+		if (own.kind === "local") return bound({ file, binding: own.binding });
+		return imported(file, own.request, own.imported);
+	}
+
+	/** `import all from "./common.cjs"` gives the whole of a CommonJS module, which has no `default`. */
+	function wholeModule(file: FileId, name: string): Entity | undefined {
+		if (name !== "default" && name !== "=") return undefined;
+		const { byName } = ownExports(file);
+		if (name === "default" && byName.has("=")) return exported(file, "=");
+		const isCommonJs = /\.c?jsx?$/.test(reader.files.get(file)?.path ?? "");
+		if (name === "=" || (isCommonJs && byName.size > 0)) return { kind: "namespace", file };
+		return undefined;
+	}
+
+	function partOfWhole(file: FileId, name: string): Entity | undefined {
+		if (name === "=" || !ownExports(file).byName.has("=")) return undefined;
+		const whole = exported(file, "=");
+		return whole && memberOf(whole, name);
+	}
+
+	function imported(file: FileId, request: number, name: string): Entity {
+		const target = reader.resolutions(file)[request];
+		if (target?.kind === "external") return { kind: "external", name: target.name };
+		if (target?.kind !== "file") return UNKNOWN;
+		if (name === "*") return { kind: "namespace", file: target.file };
+		return exported(target.file, name) ?? UNKNOWN;
+	}
+
+	function bound(at: BindingRef): Entity {
+		const binding = reader.bindings(at.file)[at.binding];
+		if (!binding) return UNKNOWN;
+		if (binding.kind === "declared") {
+			return { kind: "declared", file: at.file, binding: at.binding };
+		}
+		return imported(at.file, binding.request, binding.imported);
+	}
+
+	return { exported, bound, imported, ownExports };
+}
+
+function sortExports(exports: readonly Export[]): OwnExports {
+	const byName = new Map<string, NamedExport>();
+	const byBinding = new Map<number, LocalExport[]>();
+	const stars: StarExport[] = [];
+	for (const one of exports) {
+		if (one.kind === "star") {
+			stars.push(one);
+			continue;
+		}
+		if (!byName.has(one.name)) byName.set(one.name, one);
+		if (one.kind !== "local") continue;
+		const same = byBinding.get(one.binding);
+		if (same) same.push(one);
+		else byBinding.set(one.binding, [one]);
+	}
+	return { byName, stars, byBinding };
+}

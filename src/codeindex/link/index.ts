@@ -1,0 +1,5 @@
+export { type DeclaredEntity, type Entity, keyOf, type MemberEntity } from "./entity.ts";
+export { type Linker, linkerOf } from "./linker.ts";
+export { type MemberUsages, usagesOfMembers } from "./member-usages.ts";
+export type { Place } from "./places.ts";
+export { importersOfSymbol, usagesOfSymbol } from "./symbol-usages.ts";

@@ -1,0 +1,140 @@
+import type { Declared, Member, Step, TypeName } from "../facts.ts";
+import type { BindingRef, FileId, IndexReader } from "../reader.ts";
+import { type Entity, type Held, keyOf, type MemberEntity, UNKNOWN } from "./entity.ts";
+
+/** Follows dots: what a name after a dot stands for, as far as declarations and written types tell. */
+export interface MemberLookup {
+	/** What `name` is on something; undefined if nothing of that name is known there. */
+	memberOf(held: Held, name: string): Entity | undefined;
+	/** What each of the steps leads to, up to the first that is not known. */
+	walk(start: Held, steps: readonly Step[]): readonly Entity[];
+	/** The members of the same name that a member overrides or implements, near ones first. */
+	overridden(member: MemberEntity): readonly MemberEntity[];
+}
+
+/** What following dots needs to know of bindings and exports. */
+export interface NameLookup {
+	bound(at: BindingRef): Entity;
+	exported(file: FileId, name: string): Entity | undefined;
+}
+
+export function createMemberLookup(reader: IndexReader, names: NameLookup): MemberLookup {
+	function memberOf(held: Held, name: string): Entity | undefined {
+		return find(held, name, new Set());
+	}
+
+	/** `seen` ends circles: classes that extend each other, aliases of aliases. */
+	function find(held: Held, name: string, seen: Set<string>): Entity | undefined {
+		const { entity, side } = held;
+		if (entity.kind === "external" || entity.kind === "unknown") return undefined;
+		const key = `${side} ${keyOf(entity)}`;
+		if (seen.has(key)) return undefined;
+		seen.add(key);
+
+		if (entity.kind === "namespace") {
+			return names.exported(entity.file, name) ?? undefined;
+		}
+		const holder = holderOf(entity);
+		if (!holder) return undefined;
+		const members = holder.members ?? [];
+		const index = members.findIndex(
+			(member) => member.name === name && member.static === (side === "value"),
+		);
+		if (index >= 0) {
+			const path = entity.kind === "member" ? [...entity.path, index] : [index];
+			return { kind: "member", file: entity.file, binding: entity.binding, path };
+		}
+		for (const next of elsewhere(entity, holder, side)) {
+			const inherited = find(next, name, seen);
+			if (inherited) return inherited;
+		}
+		return undefined;
+	}
+
+	function holderOf(entity: Entity): Declared | Member | undefined {
+		if (entity.kind !== "declared" && entity.kind !== "member") return undefined;
+		const binding = reader.bindings(entity.file)[entity.binding];
+		if (binding?.kind !== "declared") return undefined;
+		return entity.kind === "declared" ? binding : memberAt(binding, entity.path);
+	}
+
+	/** Where else members can come from: what is inherited, or the type that is written there. */
+	function* elsewhere(
+		entity: Entity & { file: FileId },
+		holder: Declared | Member,
+		side: Held["side"],
+	): Generator<Held> {
+		for (const parent of ("heritage" in holder && holder.heritage) || []) {
+			const { entity: parentEntity } = typed(entity.file, parent);
+			// An interface has no static side; a class hands its own down.
+			yield { entity: parentEntity, side };
+		}
+		if (!holder.type) return;
+		const type = typed(entity.file, holder.type);
+		if (isOfItsType(holder.symbol, side)) yield type;
+		// `const Alias = Foo; new Alias()` is a Foo.
+		else if (side === "instance" && type.side === "value") yield { ...type, side: "instance" };
+	}
+
+	function typed(file: FileId, { binding, side, path = [] }: TypeName): Held {
+		const start = { entity: names.bound({ file, binding }), side };
+		const last = path.at(-1);
+		if (!last) return start;
+		const reached = walk(start, path);
+		const entity = reached.length === path.length ? reached.at(-1) : undefined;
+		return { entity: entity ?? UNKNOWN, side: sideAfter(last) };
+	}
+
+	function walk(start: Held, steps: readonly Step[]): readonly Entity[] {
+		const reached: Entity[] = [];
+		let held = start;
+		for (const step of steps) {
+			const entity = memberOf(held, step.name);
+			if (!entity) break;
+			reached.push(entity);
+			held = { entity, side: sideAfter(step) };
+		}
+		return reached;
+	}
+
+	function overridden(member: MemberEntity): readonly MemberEntity[] {
+		const found = new Map([[keyOf(member), member]]);
+		for (const below of found.values()) {
+			for (const above of directlyOverridden(below)) found.set(keyOf(above), above);
+		}
+		found.delete(keyOf(member));
+		return [...found.values()];
+	}
+
+	function directlyOverridden(member: MemberEntity): readonly MemberEntity[] {
+		const owner = holderOf({ kind: "declared", file: member.file, binding: member.binding });
+		const own = holderOf(member) as Member | undefined;
+		if (!own || !owner || !("heritage" in owner) || member.path.length !== 1) return [];
+		// A type alias is made of other types, and overrides nothing of them.
+		if (owner.symbol !== "class" && owner.symbol !== "interface") return [];
+		const side = own.static ? "value" : "instance";
+		return (owner.heritage ?? []).flatMap((parent) => {
+			const above = memberOf({ entity: typed(member.file, parent).entity, side }, own.name);
+			return above?.kind === "member" ? [above] : [];
+		});
+	}
+
+	return { memberOf, walk, overridden };
+}
+
+/** The member at a path of indexes. */
+export function memberAt(declared: Declared, path: readonly number[]): Member | undefined {
+	let member: Member | undefined;
+	for (const index of path) member = (member ?? declared).members?.[index];
+	return member;
+}
+
+function sideAfter(step: Step): Held["side"] {
+	return step.called ? "instance" : "value";
+}
+
+/** Whether the type noted with a declaration is that of its value or that of what calling it gives. */
+function isOfItsType(symbol: Declared["symbol"] | Member["symbol"], side: Held["side"]): boolean {
+	const needed = symbol === "function" || symbol === "method" || symbol === "type";
+	return side === (needed ? "instance" : "value");
+}

@@ -1,0 +1,81 @@
+import type { Reference } from "../facts.ts";
+import type { FileId } from "../reader.ts";
+import type { DeclaredEntity } from "./entity.ts";
+import type { Linker } from "./linker.ts";
+import { createPlaces, type Place, type Places } from "./places.ts";
+import { visitWays } from "./ways.ts";
+
+/**
+ * Every use of something declared at the top level of a file. Further merged declarations are among them, the first
+ * is not.
+ */
+export function usagesOfSymbol(linker: Linker, symbol: DeclaredEntity): readonly Place[] {
+	const { reader } = linker;
+	const places = createPlaces();
+	const declared = reader.bindings(symbol.file)[symbol.binding];
+	if (declared?.kind !== "declared") return [];
+	for (const at of declared.alsoAt ?? []) places.add(symbol.file, at, "declaration");
+
+	visitWays(linker, symbol, {
+		bindings(all, path) {
+			const references = reader.referencesOfAll(all);
+			for (const [index, at] of all.entries()) {
+				// An import without a name, such as `require("x")` in an expression, names nothing.
+				if (path.length === 0 && "as" in at && at.as.name !== "") {
+					places.add(at.file, at.as.at, "import");
+					if (at.as.importedAt) places.add(at.file, at.as.importedAt, "import");
+				}
+				for (const one of references[index] ?? []) addReference(places, at.file, one, path);
+			}
+		},
+		exported(file, all) {
+			for (const at of all) places.add(file, at, "re-export");
+		},
+	});
+	return places.all();
+}
+
+/**
+ * The other files that import something declared at the top level of a file, or a namespace that it is in and name it
+ * there. Quicker than its usages, since no reference is read for an ordinary import.
+ */
+export function importersOfSymbol(linker: Linker, symbol: DeclaredEntity): ReadonlySet<FileId> {
+	const importers = new Set<FileId>();
+	visitWays(linker, symbol, {
+		bindings(all, path) {
+			const references = path.length > 0 ? linker.reader.referencesOfAll(all) : [];
+			for (const [index, { file }] of all.entries()) {
+				if (path.length === 0 || references[index]?.some((one) => leadsAlong(one, path))) {
+					importers.add(file);
+				}
+			}
+		},
+		exported() {},
+	});
+	importers.delete(symbol.file);
+	return importers;
+}
+
+function addReference(
+	places: Places,
+	file: FileId,
+	reference: Reference,
+	path: readonly string[],
+): void {
+	if (!leadsAlong(reference, path)) return;
+	const { usage, steps = [] } = reference;
+	const at = path.length === 0 ? reference.at : steps[path.length - 1]?.at;
+	if (at) places.add(file, at, steps.length === path.length ? usage : "read");
+}
+
+/** Whether the names of `path` come right after the binding, with nothing called in between. */
+function leadsAlong({ side, steps = [] }: Reference, path: readonly string[]): boolean {
+	if (path.length === 0) return true;
+	return (
+		side !== "instance" &&
+		path.every((name, index) => {
+			const step = steps[index];
+			return step?.name === name && (index === path.length - 1 || !step.called);
+		})
+	);
+}

@@ -1,0 +1,102 @@
+import type { Position } from "../facts.ts";
+import type { BindingRef, FileId, ImportOf } from "../reader.ts";
+import { type DeclaredEntity, keyOf } from "./entity.ts";
+import type { Linker } from "./linker.ts";
+
+/** Told of every way by which a symbol can be reached from its own and other files. */
+export interface WayVisitor {
+	/**
+	 * Bindings which, followed by the names of `path`, are the symbol: the one that declares it, the imports of it, and
+	 * with a path the imports of namespaces it is in.
+	 */
+	bindings(all: readonly (BindingRef | ImportOf)[], path: readonly string[]): void;
+	/** Places in export lists that name the symbol. */
+	exported(file: FileId, at: readonly Position[]): void;
+}
+
+/**
+ * Goes backwards from something declared at the top level of a file: from its exports to the imports and re-exports
+ * that ask for them, and on from there, through barrels, aliases and namespaces.
+ */
+export function visitWays(linker: Linker, symbol: DeclaredEntity, visitor: WayVisitor): void {
+	const { reader } = linker;
+	const visited = new Set<string>();
+	const queue: Carrier[] = [];
+
+	reach([symbol], []);
+	for (let carrier = queue.pop(); carrier; carrier = queue.pop()) throughExport(carrier);
+
+	function enqueue(carrier: Carrier): void {
+		const key = `${carrier.file} ${carrier.name} ${carrier.path.join(".")}`;
+		if (visited.has(key) || carrier.path.length > MAX_PATH) return;
+		visited.add(key);
+		queue.push(carrier);
+	}
+
+	function reach(bindings: readonly (BindingRef | ImportOf)[], path: readonly string[]): void {
+		if (bindings.length === 0) return;
+		visitor.bindings(bindings, path);
+		for (const at of bindings) {
+			if ("isExported" in at && !at.isExported) continue;
+			for (const one of linker.ownExports(at.file).byBinding.get(at.binding) ?? []) {
+				if (path.length === 0 && one.at) visitor.exported(at.file, one.at);
+				enqueue({ file: at.file, name: one.name, path });
+			}
+		}
+	}
+
+	/** Goes on to all that ask a file for a name behind which, at the end of `path`, the symbol is. */
+	function throughExport({ file, name, path }: Carrier): void {
+		reach(reader.importsOf(file, name), path);
+		if (name === "=") asWhole(file, path);
+		else asPart(file, [name, ...path]);
+		for (const { file: other, export: passed } of reader.exportsFrom(file)) {
+			if (passed.kind === "star") {
+				if (passesOn(other, file, name)) enqueue({ file: other, name, path });
+			} else if (passed.kind === "from" && passed.imported === name) {
+				if (path.length === 0) visitor.exported(other, passed.at);
+				enqueue({ file: other, name: passed.name, path });
+			} else if (passed.kind === "from" && passed.imported === "*") {
+				enqueue({ file: other, name: passed.name, path: [name, ...path] });
+			}
+		}
+	}
+
+	/** The file exports one thing as a whole: `module.exports = thing`. */
+	function asWhole(file: FileId, path: readonly string[]): void {
+		const [first, ...rest] = path;
+		if (first !== undefined) reach(reader.importsOf(file, first), rest);
+		reach(reader.importsOf(file, "*"), path);
+		if (!linker.ownExports(file).byName.has("default")) {
+			reach(reader.importsOf(file, "default"), path);
+		}
+	}
+
+	/** The symbol is one of many that the file exports: imports of all of them have it inside. */
+	function asPart(file: FileId, path: readonly string[]): void {
+		reach(reader.importsOf(file, "*"), path);
+		for (const all of ["=", "default"]) {
+			const imports = reader.importsOf(file, all);
+			if (imports.length > 0 && linker.exported(file, all)?.kind === "namespace") {
+				reach(imports, path);
+			}
+		}
+	}
+
+	/** Whether `export *` brings the name along: an own one, or an earlier star, may stand before it. */
+	function passesOn(barrel: FileId, file: FileId, name: string): boolean {
+		const through = linker.exported(barrel, name);
+		const here = linker.exported(file, name);
+		return through !== undefined && here !== undefined && keyOf(through) === keyOf(here);
+	}
+}
+
+/** An export behind which the symbol is: at once, or at the end of a path of names (`ns.inner.symbol`). */
+interface Carrier {
+	readonly file: FileId;
+	readonly name: string;
+	readonly path: readonly string[];
+}
+
+/** As many steps as a reference has. */
+const MAX_PATH = 4;

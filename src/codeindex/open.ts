@@ -1,0 +1,63 @@
+import { realpathSync } from "node:fs";
+import { basename, join } from "node:path";
+import { describeError } from "../core/errno.ts";
+import { hashBytes } from "../core/hash.ts";
+import { cacheFolder } from "../core/places.ts";
+import { type CodeIndex, CodeIndexError } from "./code-index.ts";
+import { IndexClient } from "./service/index-client.ts";
+import type { Method } from "./service/messages.ts";
+
+export interface OpenOptions {
+	/** The project's folder. */
+	readonly root: string;
+	/** Where indexes are kept, each in a folder of its own. Default: {@link codeIndexFolder}. */
+	readonly folder?: string;
+}
+
+/**
+ * The code index of a project. Nothing is read or started before the first call, and nothing is ever written to the
+ * project. Throws a `CodeIndexError` if the folder is not there.
+ */
+export function openCodeIndex({ root, folder = codeIndexFolder() }: OpenOptions): CodeIndex {
+	const real = realRoot(root);
+	const client = new IndexClient({ root: real, database: indexFile(folder, real) });
+	const method =
+		<M extends Exclude<Method, "status" | "build">>(name: M): CodeIndex[M] =>
+		(query: unknown, options: Parameters<CodeIndex[M]>[1]) =>
+			client.call(name, query, options) as never;
+	return {
+		root: real,
+		status: () => client.call("status", undefined) as never,
+		build: (options) => client.call("build", undefined, options) as never,
+		search: method("search"),
+		dependencies: method("dependencies"),
+		usages: method("usages"),
+		impact: method("impact"),
+		taskContext: method("taskContext"),
+		symbolMap: method("symbolMap"),
+		close: () => client.close(),
+	};
+}
+
+/** Where the indexes of all projects are kept. */
+export function codeIndexFolder(env: NodeJS.ProcessEnv = process.env): string {
+	return join(cacheFolder(env), "codeindex");
+}
+
+/** The database of a project: its name for people, and a hash since names are not unique. */
+function indexFile(folder: string, root: string): string {
+	const name =
+		basename(root)
+			.replaceAll(/[^\w.-]+/g, "_")
+			.slice(0, 40) || "root";
+	return join(folder, `${name}-${hashBytes(root).slice(0, 16)}`, "index.db");
+}
+
+function realRoot(root: string): string {
+	try {
+		return realpathSync(root);
+	} catch (error) {
+		const message = `The project folder ${root} cannot be used: ${describeError(error)}`;
+		throw new CodeIndexError("unavailable", message, { cause: error });
+	}
+}

@@ -1,0 +1,145 @@
+import type { ImpactQuery } from "../answers.ts";
+import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
+import { cyclesOf } from "./cycles.ts";
+import { namedAlike } from "./known-file.ts";
+import { byPath } from "./reach.ts";
+
+export interface ImpactWarnings {
+	readonly all: readonly string[];
+	/** Imports of files that stay, of files that go. */
+	readonly brokenImports: number;
+}
+
+/** What deserves a word before a change is made. */
+export function impactWarnings(reader: IndexReader, query: ImpactQuery): ImpactWarnings {
+	const { modify = [], create = [], delete: remove = [] } = query;
+	const broken = brokenImports(reader, remove);
+	return {
+		all: [
+			...[...modify, ...remove].flatMap((path) => unknownPath(reader, path)),
+			...broken.slice(0, MAX_LISTED),
+			...(broken.length > MAX_LISTED
+				? [`${broken.length - MAX_LISTED} more imports will break.`]
+				: []),
+			...create.flatMap((path) => creation(reader, path)),
+			...touchedCycles(reader, [...modify, ...remove]),
+		],
+		brokenImports: broken.length,
+	};
+}
+
+const MAX_LISTED = 20;
+
+function unknownPath(reader: IndexReader, path: string): string[] {
+	if (reader.fileAt(path)) return [];
+	const similar = namedAlike(reader, path);
+	const hint = similar.length > 0 ? ` Did you mean ${similar.join(" or ")}?` : "";
+	return [`${path} is not in the index.${hint}`];
+}
+
+function brokenImports(reader: IndexReader, remove: readonly string[]): string[] {
+	const gone = new Set(remove.flatMap((path) => reader.fileAt(path)?.id ?? []));
+	const importers = new Map<FileId, IndexedFile>();
+	for (const id of gone) {
+		for (const { file } of reader.dependents(id)) {
+			const importer = reader.files.get(file);
+			if (importer && !gone.has(file)) importers.set(file, importer);
+		}
+	}
+	return [...importers.values()].sort(byPath).flatMap(({ id, path }) => {
+		const resolutions = reader.resolutions(id);
+		return reader.requests(id).flatMap(({ specifier, at }, index) => {
+			const target = resolutions[index];
+			if (target?.kind !== "file" || !gone.has(target.file)) return [];
+			return [`${path}:${at[0]} imports ${specifier}, which will be gone.`];
+		});
+	});
+}
+
+/** A file that comes into being can mend imports, and can stand before another one that has the same name. */
+function creation(reader: IndexReader, path: string): string[] {
+	if (reader.fileAt(path)) return [`${path} exists already.`];
+	const stem = withoutExtension(path);
+	const warnings: string[] = [];
+	for (const other of shadowed(reader, stem)) {
+		const askers = reader
+			.dependents(other.id)
+			.filter(({ file }) => asksWithoutExtension(reader, file, other, stem));
+		if (askers.length === 0) continue;
+		warnings.push(
+			`${path} may take the place of ${other.path} for ${counted(askers.length, "file")} asking for "${baseName(stem)}".`,
+		);
+	}
+	const mended = new Set<string>();
+	for (const { file, specifier } of reader.unresolved()) {
+		const from = reader.files.get(file)?.path;
+		if (from === undefined || !specifier.startsWith(".")) continue;
+		if (withoutExtension(joined(from, specifier)) === stem) mended.add(from);
+	}
+	if (mended.size > 0) {
+		const files = [...mended].sort().slice(0, 3).join(", ");
+		warnings.push(`${path} is asked for already, by ${counted(mended.size, "file")}: ${files}.`);
+	}
+	return warnings;
+}
+
+/** Files that an import without an extension can mean besides the one of this stem. */
+function shadowed(reader: IndexReader, stem: string): IndexedFile[] {
+	const endings = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
+	return ["", "/index"].flatMap((middle) =>
+		endings.flatMap((ending) => reader.fileAt(`${stem}${middle}.${ending}`) ?? []),
+	);
+}
+
+function asksWithoutExtension(
+	reader: IndexReader,
+	file: FileId,
+	other: IndexedFile,
+	stem: string,
+): boolean {
+	const resolutions = reader.resolutions(file);
+	const name = baseName(stem);
+	return reader.requests(file).some(({ specifier }, index) => {
+		const target = resolutions[index];
+		if (target?.kind !== "file" || target.file !== other.id) return false;
+		return baseName(specifier) === name;
+	});
+}
+
+function touchedCycles(reader: IndexReader, paths: readonly string[]): string[] {
+	const cycles = cyclesOf(reader);
+	const touched = new Set(
+		paths.flatMap((path) => {
+			const file = reader.fileAt(path);
+			const group = file && cycles.of(file.id);
+			return group ? [group] : [];
+		}),
+	);
+	return [...touched].map((group) => {
+		const some = group.slice(0, 4).join(", ");
+		const more = group.length > 4 ? ` and ${group.length - 4} more` : "";
+		return `Import cycle of ${group.length} files: ${some}${more}.`;
+	});
+}
+
+function counted(count: number, noun: string): string {
+	return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function baseName(path: string): string {
+	return path.slice(path.lastIndexOf("/") + 1);
+}
+
+function withoutExtension(path: string): string {
+	return path.replace(/\.(d\.)?[cm]?[jt]sx?$/, "");
+}
+
+/** Where a relative specifier of a file leads, without looking. */
+function joined(from: string, specifier: string): string {
+	const names = from.split("/").slice(0, -1);
+	for (const name of specifier.split("/")) {
+		if (name === "..") names.pop();
+		else if (name !== "." && name !== "") names.push(name);
+	}
+	return names.join("/");
+}

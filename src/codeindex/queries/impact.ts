@@ -1,0 +1,93 @@
+import type { ImpactAnswer, ImpactQuery } from "../answers.ts";
+import type { IndexedFile, IndexReader } from "../reader.ts";
+import { exportsUsed, type UsedExport } from "./exports-used.ts";
+import { impactWarnings } from "./impact-warnings.ts";
+import { type Reached, reach, toFileAtDepth } from "./reach.ts";
+import { assessRisk } from "./risk.ts";
+import { type TestOf, testsOf } from "./tests-of.ts";
+import type { Uncovered } from "./uncovered.ts";
+
+/** What a change of files reaches: other files, the exports that are used elsewhere, and the tests to run. */
+export function impact(reader: IndexReader, query: ImpactQuery): Uncovered<ImpactAnswer> {
+	const { create = [], symbols } = query;
+	const modified = known(reader, query.modify);
+	const deleted = known(reader, query.delete);
+	const changed = [...new Set([...modified, ...deleted])];
+
+	const used = exportsUsed(reader, changed, symbols);
+	const affected = symbols
+		? affectedBySymbols(reader, changed, used)
+		: reach(reader, changed, { direction: "dependents" });
+	const tests = symbols ? testsAmong(testsOf(reader, changed), affected) : testsOf(reader, changed);
+	const warnings = impactWarnings(reader, query);
+	const { risk, summary } = assessRisk({
+		changed,
+		created: create.length,
+		affected,
+		used,
+		tests,
+		warnings,
+	});
+	return {
+		risk,
+		summary,
+		affected: affected.map(toFileAtDepth),
+		symbols: used.map(({ path, name, kind, files, usages }) => ({
+			path,
+			name,
+			kind,
+			files: files.size,
+			usages,
+		})),
+		tests: tests.map(({ file, depth, via }) => ({ path: file.path, depth, via })),
+		warnings: warnings.all,
+	};
+}
+
+function known(reader: IndexReader, paths: readonly string[] = []): IndexedFile[] {
+	return paths.flatMap((path) => reader.fileAt(path) ?? []);
+}
+
+/**
+ * Where only some exports change, the files that use those, and what rests on them. A barrel only hands them on: the
+ * files that ask it for something else are not reached.
+ */
+function affectedBySymbols(
+	reader: IndexReader,
+	changed: readonly IndexedFile[],
+	used: readonly UsedExport[],
+): readonly Reached[] {
+	const isChanged = new Set(changed.map(({ id }) => id));
+	const touched = new Set(used.flatMap(({ files }) => [...files.keys()]));
+	const users = new Set(
+		used.flatMap(({ files }) => [...files].flatMap(([id, uses]) => (uses ? [id] : []))),
+	);
+	const direct: Reached[] = [];
+	for (const id of touched) {
+		const file = reader.files.get(id);
+		if (!file || isChanged.has(id)) continue;
+		const edge = reader.dependencies(id).find((one) => isChanged.has(one.file));
+		direct.push({ file, depth: 1, kinds: edge?.kinds ?? ["value"] });
+	}
+	const further = reach(
+		reader,
+		direct.map(({ file }) => file).filter(({ id }) => users.has(id)),
+		{ direction: "dependents" },
+	);
+	return [
+		...direct.sort((a, b) => (a.file.path < b.file.path ? -1 : 1)),
+		...further
+			.filter(({ file }) => !isChanged.has(file.id) && !touched.has(file.id))
+			.map((one) => ({ ...one, depth: one.depth + 1 })),
+	];
+}
+
+/** Tests that import the changed files but are not reached by the symbols that change are left out. */
+function testsAmong(tests: readonly TestOf[], affected: readonly Reached[]): readonly TestOf[] {
+	const reached = new Map(affected.map(({ file, depth }) => [file.id, depth]));
+	return tests.flatMap((test) => {
+		const depth = reached.get(test.file.id);
+		if (depth !== undefined) return [{ ...test, depth }];
+		return test.via === "name" ? [test] : [];
+	});
+}

@@ -1,0 +1,30 @@
+import { CodeIndexError } from "../code-index.ts";
+import type { IndexedFile, IndexReader } from "../reader.ts";
+
+/** The file at a path, or an error that names files of the same name. */
+export function knownFile(reader: IndexReader, path: string): IndexedFile {
+	const file = reader.fileAt(path);
+	if (file) return file;
+	const similar = namedAlike(reader, path);
+	const hint =
+		similar.length > 0
+			? `Did you mean ${similar.join(" or ")}?`
+			: "The index holds the project's TypeScript and JavaScript files that git does not ignore.";
+	throw new CodeIndexError("unknown-file", `${path} is not in the index. ${hint}`);
+}
+
+/** Up to three files with the same base name, extension aside. */
+export function namedAlike(reader: IndexReader, path: string): readonly string[] {
+	const wanted = stemOf(path).toLowerCase();
+	const found: string[] = [];
+	for (const file of reader.files.values()) {
+		if (stemOf(file.path).toLowerCase() === wanted) found.push(file.path);
+	}
+	return found.sort().slice(0, 3);
+}
+
+/** The base name without the extension: `decide` of `src/decide.ts`. */
+export function stemOf(path: string): string {
+	const name = path.slice(path.lastIndexOf("/") + 1);
+	return name.replace(/\.[^.]+$/, "");
+}

@@ -1,0 +1,97 @@
+import { estimateTokens } from "../../core/tokens.ts";
+import type { SymbolMapAnswer, SymbolMapQuery } from "../answers.ts";
+import type { Declared, Member } from "../facts.ts";
+import { importersOfSymbol, linkerOf } from "../link/index.ts";
+import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
+import { ranksOf } from "./rank.ts";
+import { byPath } from "./reach.ts";
+import { type FoundSymbol, symbolsOf } from "./symbols.ts";
+import type { Uncovered } from "./uncovered.ts";
+
+/**
+ * What the files of a project declare, as much of it as a budget holds. The files that most rests on are chosen, and
+ * given by path. The text of a block depends on its file alone, so that it stays the same while others change.
+ */
+export function symbolMap(
+	reader: IndexReader,
+	{ budgetTokens, exclude = [] }: SymbolMapQuery,
+): Uncovered<SymbolMapAnswer> {
+	const isExcluded = new Set(exclude);
+	const ranks = ranksOf(reader);
+	const candidates = [...reader.files.values()]
+		.filter((file) => !file.isTest && !isExcluded.has(file.path))
+		.sort((a, b) => (ranks.get(b.id) ?? 0) - (ranks.get(a.id) ?? 0) || byPath(a, b));
+
+	const blocks: { file: IndexedFile; text: string; tokens: number }[] = [];
+	let left = budgetTokens;
+	let misses = 0;
+	for (const file of candidates) {
+		if (left < SMALLEST_BLOCK || misses >= MAX_MISSES) break;
+		const text = blockOf(reader, file);
+		if (text === undefined) continue;
+		const tokens = estimateTokens(text.length);
+		if (tokens > left) {
+			misses++;
+			continue;
+		}
+		left -= tokens;
+		blocks.push({ file, text, tokens });
+	}
+	return {
+		blocks: blocks
+			.sort((a, b) => byPath(a.file, b.file))
+			.map(({ file, text, tokens }) => ({
+				path: file.path,
+				text,
+				tokens,
+				references: usersOf(reader, file.id),
+			})),
+		omittedFiles: candidates.length - blocks.length,
+	};
+}
+
+/** In tokens: a path and one line. */
+const SMALLEST_BLOCK = 12;
+/** Once so many blocks were too big, the budget is as good as used up. */
+const MAX_MISSES = 20;
+/** Lines of a block; a file with more exports is known by its first ones. */
+const MAX_SYMBOLS = 24;
+const MAX_MEMBERS = 12;
+
+/** The path, a line for each export, and one for the members of each. Undefined if nothing is exported. */
+function blockOf(reader: IndexReader, file: IndexedFile): string | undefined {
+	const exported = symbolsOf(reader, file.id).filter((symbol) => symbol.exported);
+	if (exported.length === 0) return undefined;
+	const lines = exported.slice(0, MAX_SYMBOLS).flatMap(linesOf);
+	const more = exported.length - MAX_SYMBOLS;
+	return [`${file.path}:`, ...lines, ...(more > 0 ? [`  … ${more} more`] : []), ""].join("\n");
+}
+
+function linesOf({ facts }: FoundSymbol): string[] {
+	const members = (facts.members ?? []).filter(isTelling);
+	const names = members.slice(0, MAX_MEMBERS).map(({ name, symbol }) => {
+		return symbol === "method" ? `${name}()` : name;
+	});
+	const more = members.length > MAX_MEMBERS ? ", …" : "";
+	return [`  ${headOf(facts)}`, ...(names.length > 0 ? [`    ${names.join(", ")}${more}`] : [])];
+}
+
+/** What a reader of the map could make use of. */
+function isTelling({ name, signature }: Member): boolean {
+	return name !== "constructor" && !/^(#|_)/.test(name) && !/^(private|protected) /.test(signature);
+}
+
+function headOf({ signature }: Declared | Member): string {
+	return signature.replace(/^export (default )?/, "");
+}
+
+/** How many other files use something that a file declares; once there are a thousand, no further export is asked. */
+function usersOf(reader: IndexReader, file: FileId): number {
+	const users = new Set<FileId>();
+	for (const { entity, exported } of symbolsOf(reader, file)) {
+		if (users.size >= 1000) break;
+		if (!exported || entity.kind !== "declared") continue;
+		for (const user of importersOfSymbol(linkerOf(reader), entity)) users.add(user);
+	}
+	return users.size;
+}

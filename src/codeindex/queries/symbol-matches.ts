@@ -1,0 +1,79 @@
+import type { SearchQuery } from "../answers.ts";
+import type { FileId, IndexReader } from "../reader.ts";
+import { type FoundSymbol, symbolsNamed } from "./symbols.ts";
+import type { QueryWord } from "./words.ts";
+
+/** A symbol whose name matches a question. */
+export interface SymbolMatch {
+	readonly symbol: FoundSymbol;
+	/** Up to 4 for a word that is the very name. */
+	readonly score: number;
+}
+
+/** The symbols that match, by file, the best first. */
+export function matchingSymbols(
+	reader: IndexReader,
+	words: readonly QueryWord[],
+	{ symbolKinds, exportedOnly = false }: Pick<SearchQuery, "symbolKinds" | "exportedOnly">,
+): ReadonlyMap<FileId, readonly SymbolMatch[]> {
+	const kinds = symbolKinds && new Set<string>(symbolKinds);
+	const byFile = new Map<FileId, SymbolMatch[]>();
+	let left = MAX_SYMBOLS;
+	for (const [name, strength] of matchingNames(reader, words)) {
+		if (left <= 0) break;
+		const limit = Math.min(left, MAX_BEARERS);
+		for (const symbol of symbolsNamed(reader, name, { limit }).symbols) {
+			left--;
+			const { facts, exported, entity } = symbol;
+			if ((kinds && !kinds.has(facts.symbol)) || (exportedOnly && !exported)) continue;
+			const score = strength * (exported ? 1 : 0.8) * (entity.kind === "member" ? 0.6 : 1);
+			const others = byFile.get(entity.file);
+			if (others) others.push({ symbol, score });
+			else byFile.set(entity.file, [{ symbol, score }]);
+		}
+	}
+	for (const matches of byFile.values()) {
+		matches.sort((a, b) => b.score - a.score || a.symbol.facts.at[0] - b.symbol.facts.at[0]);
+	}
+	return byFile;
+}
+
+/** How many names of a word are looked at, how many symbols of a name, and how many symbols in all. */
+const MAX_NAMES = 60;
+const MAX_BEARERS = 100;
+const MAX_SYMBOLS = 400;
+
+/** Names that have words of the question in them, the best first. */
+function matchingNames(
+	reader: IndexReader,
+	words: readonly QueryWord[],
+): readonly (readonly [name: string, strength: number])[] {
+	const strengths = new Map<string, number>();
+	const names = new Set(words.flatMap(({ text }) => reader.namesLike(text, MAX_NAMES)));
+	for (const name of names) {
+		const sum = words.reduce((total, { text }) => total + likeness(name, text), 0);
+		strengths.set(name, sum / words.length);
+	}
+	// "agent session" means AgentSession, too.
+	if (words.length > 1 && words.length <= 4) {
+		const joined = words.map(({ text }) => text).join("");
+		for (const name of reader.namesLike(joined, MAX_NAMES)) {
+			strengths.set(name, Math.max(strengths.get(name) ?? 0, likeness(name, joined)));
+		}
+	}
+	return [...strengths]
+		.sort(
+			([nameA, a], [nameB, b]) => b - a || nameA.length - nameB.length || (nameA < nameB ? -1 : 1),
+		)
+		.slice(0, MAX_NAMES);
+}
+
+/** The very name, the same but for case, its beginning, a part of it, or none of these. */
+function likeness(name: string, text: string): number {
+	if (name === text) return 4;
+	const folded = name.toLowerCase();
+	const wanted = text.toLowerCase();
+	if (folded === wanted) return 3.5;
+	if (folded.startsWith(wanted)) return 2;
+	return folded.includes(wanted) ? 1 : 0;
+}

@@ -1,0 +1,130 @@
+import type { SymbolBrief } from "../answers.ts";
+import type { Declared, Member, SymbolKind } from "../facts.ts";
+import { type DeclaredEntity, type Entity, linkerOf, type MemberEntity } from "../link/index.ts";
+import type { BindingRef, FileId, IndexReader } from "../reader.ts";
+
+/** A declared thing or a member, together with what its file says of it. */
+export interface FoundSymbol {
+	readonly entity: DeclaredEntity | MemberEntity;
+	readonly facts: Declared | Member;
+	readonly exported: boolean;
+	/** The names of what it is a member of, from outside to inside. */
+	readonly owners: readonly string[];
+}
+
+/** What is declared in a file, in the order of its lines; with `members` also what is inside. */
+export function symbolsOf(
+	reader: IndexReader,
+	file: FileId,
+	{ members = false } = {},
+): readonly FoundSymbol[] {
+	const { byBinding } = linkerOf(reader).ownExports(file);
+	const found: FoundSymbol[] = [];
+	for (const [binding, declared] of reader.bindings(file).entries()) {
+		if (declared.kind !== "declared") continue;
+		const exported = byBinding.has(binding);
+		found.push({
+			entity: { kind: "declared", file, binding },
+			facts: declared,
+			exported,
+			owners: [],
+		});
+		if (members) found.push(...membersOf({ file, binding, path: [] }, declared, exported, []));
+	}
+	return found.sort(byPlace);
+}
+
+/**
+ * Everything of a name, at most `limit` of them: things of the top level before members, tests last, then by path. More
+ * than that are only counted, since looking at thousands of files for a name such as `id` would help nobody.
+ */
+export function symbolsNamed(
+	reader: IndexReader,
+	name: string,
+	{ limit, file, owner }: NamedOptions,
+): { readonly symbols: FoundSymbol[]; readonly omitted: number } {
+	const placeOf = (at: BindingRef) => `${at.file}:${at.binding}`;
+	const owners = owner === undefined ? undefined : new Set(reader.named(owner).map(placeOf));
+	const rows = reader
+		.named(name)
+		.filter((one) => file === undefined || one.file === file)
+		.filter((one) => !owners || (one.isMember && owners.has(placeOf(one))));
+	const all = [...new Map(rows.map((one) => [`${placeOf(one)} ${one.isMember}`, one])).values()];
+	const order = ({ file, isMember }: (typeof all)[number]) =>
+		(reader.files.get(file)?.isTest ? 2 : 0) + (isMember ? 1 : 0);
+	const pathOf = (id: FileId) => reader.files.get(id)?.path ?? "";
+	const chosen =
+		all.length <= limit
+			? all
+			: all
+					.sort((a, b) => order(a) - order(b) || (pathOf(a.file) < pathOf(b.file) ? -1 : 1))
+					.slice(0, limit);
+	const linker = linkerOf(reader);
+	const symbols = chosen.flatMap((one): FoundSymbol[] => {
+		if (!one.isMember)
+			return listed(describe(reader, { kind: "declared", file: one.file, binding: one.binding }));
+		return linker.membersAt(one, name).flatMap((member) => listed(describe(reader, member)));
+	});
+	return { symbols, omitted: all.length - chosen.length };
+}
+
+export interface NamedOptions {
+	readonly limit: number;
+	/** Only what this file declares. */
+	readonly file?: FileId;
+	/** Only members of something of this name, or of what is inside it. */
+	readonly owner?: string;
+}
+
+/** What the facts say of an entity, if it is declared in the project. */
+export function describe(reader: IndexReader, entity: Entity): FoundSymbol | undefined {
+	if (entity.kind !== "declared" && entity.kind !== "member") return undefined;
+	const declared = reader.bindings(entity.file)[entity.binding];
+	if (declared?.kind !== "declared") return undefined;
+	const exported = linkerOf(reader).ownExports(entity.file).byBinding.has(entity.binding);
+	const owners: string[] = [];
+	let facts: Declared | Member = declared;
+	for (const index of entity.kind === "member" ? entity.path : []) {
+		owners.push(facts.name);
+		const inner: Member | undefined = facts.members?.[index];
+		if (!inner) return undefined;
+		facts = inner;
+	}
+	return { entity, facts, exported, owners };
+}
+
+/** As it stands in an answer. */
+export function toBrief({ facts, exported, owners }: FoundSymbol): SymbolBrief {
+	return {
+		name: facts.name,
+		...(owners.length > 0 && { owner: owners.join(".") }),
+		kind: facts.symbol as SymbolKind,
+		line: facts.at[0],
+		endLine: facts.endLine,
+		exported,
+		signature: facts.signature,
+		...("doc" in facts && facts.doc !== undefined && { doc: facts.doc }),
+	};
+}
+
+function listed(symbol: FoundSymbol | undefined): FoundSymbol[] {
+	return symbol ? [symbol] : [];
+}
+
+function* membersOf(
+	at: Pick<MemberEntity, "file" | "binding" | "path">,
+	holder: Declared | Member,
+	exported: boolean,
+	outer: readonly string[],
+): Generator<FoundSymbol> {
+	const owners = [...outer, holder.name];
+	for (const [index, member] of (holder.members ?? []).entries()) {
+		const path = [...at.path, index];
+		yield { entity: { kind: "member", ...at, path }, facts: member, exported, owners };
+		yield* membersOf({ ...at, path }, member, exported, owners);
+	}
+}
+
+function byPlace(a: FoundSymbol, b: FoundSymbol): number {
+	return a.facts.at[0] - b.facts.at[0] || a.facts.at[1] - b.facts.at[1];
+}

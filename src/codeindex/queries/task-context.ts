@@ -1,0 +1,42 @@
+import type { TaskContextAnswer, TaskContextQuery } from "../answers.ts";
+import type { IndexedFile, IndexReader } from "../reader.ts";
+import { ranksOf } from "./rank.ts";
+import { byPath, reach, toFileAtDepth } from "./reach.ts";
+import { symbolsOf, toBrief } from "./symbols.ts";
+import { testsOf } from "./tests-of.ts";
+import type { Uncovered } from "./uncovered.ts";
+
+/** What is good to know before working on some files: what they rest on, what rests on them, and their tests. */
+export function taskContext(
+	reader: IndexReader,
+	{ files, includeTests = true, includeSymbols = false, maxImpactedFiles = 20 }: TaskContextQuery,
+): Uncovered<TaskContextAnswer> {
+	const paths = [...new Set(files)];
+	const targets = paths.flatMap((path) => reader.fileAt(path) ?? []);
+	const ranks = ranksOf(reader);
+	const byRank = (a: IndexedFile, b: IndexedFile) =>
+		(ranks.get(b.id) ?? 0) - (ranks.get(a.id) ?? 0) || byPath(a, b);
+	const impacted = reach(reader, targets, { direction: "dependents", depth: MAX_DEPTH })
+		.filter(({ file }) => !file.isTest)
+		.sort((a, b) => a.depth - b.depth || byRank(a.file, b.file));
+	return {
+		targets: targets.map((target) => ({
+			path: target.path,
+			dependencies: reader
+				.dependencies(target.id)
+				.flatMap(({ file }) => reader.files.get(file) ?? [])
+				.filter(({ id }) => id !== target.id)
+				.sort(byRank)
+				.map(({ path }) => path),
+			dependentCount: reader.dependents(target.id).filter(({ file }) => file !== target.id).length,
+			symbols: includeSymbols ? symbolsOf(reader, target.id).map(toBrief) : [],
+		})),
+		impacted: impacted.slice(0, maxImpactedFiles).map(toFileAtDepth),
+		impactedCount: impacted.length,
+		tests: includeTests ? testsOf(reader, targets).map(({ file }) => file.path) : [],
+		unknown: paths.filter((path) => !reader.fileAt(path)),
+	};
+}
+
+/** Files further away seldom matter to a task; `impact` follows them all. */
+const MAX_DEPTH = 2;

@@ -1,0 +1,73 @@
+import type { IndexedFile, IndexReader } from "../reader.ts";
+import { stemOf } from "./known-file.ts";
+import { byPath, reach } from "./reach.ts";
+
+/** A test that is there and has to do with some files. */
+export interface TestOf {
+	readonly file: IndexedFile;
+	/** Steps of imports from the test to the nearest of the files; 0 if only its name speaks for it. */
+	readonly depth: number;
+	readonly via: "import" | "name";
+}
+
+/** The tests that reach one of the files by imports, and those named after one of them; the nearest first. */
+export function testsOf(reader: IndexReader, files: readonly IndexedFile[]): readonly TestOf[] {
+	const found = new Map<string, TestOf>();
+	for (const file of files) {
+		if (file.isTest) found.set(file.path, { file, depth: 0, via: "name" });
+	}
+	for (const { file, depth } of reach(reader, files, { direction: "dependents" })) {
+		if (file.isTest && isRun(file.path)) found.set(file.path, { file, depth, via: "import" });
+	}
+	for (const file of namedAfter(reader, files)) {
+		if (!found.has(file.path)) found.set(file.path, { file, depth: 0, via: "name" });
+	}
+	return [...found.values()].sort((a, b) => a.depth - b.depth || byPath(a.file, b.file));
+}
+
+const TEST_NAME = /[._-](test|tests|spec|specs|e2e|cy)$|^(test|tests|spec)[._-]/;
+
+/** Whether a test runner would take the file: helpers in test folders are tests to the index, but nothing to run. */
+function isRun(path: string): boolean {
+	return (
+		TEST_NAME.test(stemOf(path)) || /(^|\/)__tests__\//.test(path) || /^tests?$/.test(stemOf(path))
+	);
+}
+
+function namedAfter(reader: IndexReader, files: readonly IndexedFile[]): IndexedFile[] {
+	const wanted = new Map<string, IndexedFile[]>();
+	for (const file of files) {
+		const stem = stemOf(file.path);
+		// Every folder has one: its name says nothing.
+		if (file.isTest || stem === "index") continue;
+		wanted.set(stem, [...(wanted.get(stem) ?? []), file]);
+	}
+	if (wanted.size === 0) return [];
+	const tests: { test: IndexedFile; stem: string }[] = [];
+	const namesakes = new Map<string, number>();
+	for (const file of reader.files.values()) {
+		if (!file.isTest) {
+			const stem = stemOf(file.path);
+			if (wanted.has(stem)) namesakes.set(stem, (namesakes.get(stem) ?? 0) + 1);
+			continue;
+		}
+		const stem = stemOf(file.path).replace(TEST_NAME, "");
+		if (wanted.has(stem) && isRun(file.path)) tests.push({ test: file, stem });
+	}
+	return tests
+		.filter(({ test, stem }) =>
+			// Where several files share the name, the folders have to agree as well.
+			namesakes.get(stem) === 1
+				? true
+				: wanted.get(stem)?.some((file) => topicOf(file.path) === topicOf(test.path)),
+		)
+		.map(({ test }) => test);
+}
+
+/** The folders of a path without those that only say whether it is a test: the same for a file and its test. */
+function topicOf(path: string): string {
+	const folders = path.split("/").slice(0, -1);
+	return folders
+		.filter((name) => !/^(src|lib|source|tests?|spec|__tests__|unit)$/.test(name))
+		.join("/");
+}

@@ -1,0 +1,200 @@
+import { nearest } from "../../core/nearest.ts";
+import type { Definition, Usage, UsagesAnswer, UsagesQuery } from "../answers.ts";
+import { CodeIndexError } from "../code-index.ts";
+import type { SymbolKind } from "../facts.ts";
+import {
+	type Linker,
+	linkerOf,
+	type MemberUsages,
+	type Place,
+	usagesOfMembers,
+	usagesOfSymbol,
+} from "../link/index.ts";
+import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
+import { knownFile } from "./known-file.ts";
+import { reach } from "./reach.ts";
+import { describe, type FoundSymbol, symbolsNamed } from "./symbols.ts";
+import type { Uncovered } from "./uncovered.ts";
+
+/** Who uses a name, for each thing of that name apart. */
+export function usages(
+	reader: IndexReader,
+	{ symbol, file: path, includeTests = true }: UsagesQuery,
+): Uncovered<UsagesAnswer> {
+	const linker = linkerOf(reader);
+	const file = path === undefined ? undefined : knownFile(reader, path);
+	const { name, owners } = splitName(symbol);
+	const { found, omitted } = definitionsOf(linker, name, owners, file);
+	if (found.length === 0) {
+		return { symbol, definitions: [], suggestions: suggest(reader, name) };
+	}
+	let members: MemberUsages | undefined;
+	const definitions = found.map((one) => {
+		if (one.entity.kind === "declared") {
+			return toDefinition(reader, one, usagesOfSymbol(linker, one.entity), includeTests);
+		}
+		members ??= usagesOfMembers(linker, name, reachersOf(linker, found));
+		const definition = toDefinition(reader, one, members.of(one.entity), includeTests);
+		const possible = possibleIn(reader, members.unclear, includeTests);
+		return possible.count > 0 ? { ...definition, possible } : definition;
+	});
+	return { symbol, definitions, ...(omitted > 0 && { omittedDefinitions: omitted }) };
+}
+
+/** A name that more things bear is asked for with its owner or file anyway. */
+const MAX_DEFINITIONS = 100;
+/** Beyond this, following every access of the name takes long and answers nothing. */
+const MAX_OMITTED = 1000;
+
+/** `Owner.member`, `Owner#member` and `Owner.prototype.member` name a member. */
+function splitName(symbol: string): { name: string; owners: readonly string[] } {
+	const names = symbol.trim().split(/\.|(?<=[\w$])#/);
+	const name = names.pop() ?? "";
+	return { name, owners: names.filter((owner) => owner !== "prototype") };
+}
+
+function definitionsOf(
+	linker: Linker,
+	name: string,
+	owners: readonly string[],
+	file: IndexedFile | undefined,
+): { readonly found: readonly FoundSymbol[]; readonly omitted: number } {
+	const { reader } = linker;
+	const { symbols, omitted } = symbolsNamed(reader, name, {
+		limit: MAX_DEFINITIONS,
+		...(file && { file: file.id }),
+		...(owners.length > 0 && { owner: owners.at(-1) ?? "" }),
+	});
+	const found = symbols
+		.filter((one) => owners.length === 0 || endsWith(one.owners, owners))
+		.sort(byImportance(reader));
+	if (omitted > MAX_OMITTED && found.every(({ entity }) => entity.kind === "member")) {
+		throw new CodeIndexError(
+			"bad-query",
+			`${found.length + omitted} things have a member ${name}: ask for Owner.${name}, or name the file.`,
+		);
+	}
+	if (!file || found.length > 0 || owners.length > 0) return { found, omitted };
+	// The file does not declare it, but it may import or pass it on.
+	const binding = reader.bindings(file.id).findIndex((one) => one.name === name);
+	const entity =
+		binding >= 0 ? linker.bound({ file: file.id, binding }) : linker.exported(file.id, name);
+	const elsewhere = entity && describe(reader, entity);
+	return { found: elsewhere ? [elsewhere] : [], omitted: 0 };
+}
+
+/** Whether a file can know the type of one of the things, or of what they override. */
+function reachersOf(linker: Linker, found: readonly FoundSymbol[]): (file: FileId) => boolean {
+	const { reader } = linker;
+	const owners = found.flatMap(({ entity }) =>
+		entity.kind === "member" ? [entity, ...linker.overridden(entity)] : [],
+	);
+	const files = [...new Set(owners.map(({ file }) => file))].flatMap((id) => {
+		const file = reader.files.get(id);
+		return file ? [file] : [];
+	});
+	const reachers = new Set(files.map(({ id }) => id));
+	for (const { file } of reach(reader, files, { direction: "dependents" })) reachers.add(file.id);
+	return (file) => reachers.has(file);
+}
+
+function endsWith(owners: readonly string[], wanted: readonly string[]): boolean {
+	const offset = owners.length - wanted.length;
+	return offset >= 0 && wanted.every((owner, index) => owners[offset + index] === owner);
+}
+
+/** Top level before members, exported before internal, tests last, then by place. */
+function byImportance(reader: IndexReader): (a: FoundSymbol, b: FoundSymbol) => number {
+	const order = (one: FoundSymbol) =>
+		(reader.files.get(one.entity.file)?.isTest ? 4 : 0) +
+		(one.entity.kind === "member" ? 2 : 0) +
+		(one.exported ? 0 : 1);
+	return (a, b) => {
+		const first = order(a) - order(b) || compare(pathOf(reader, a), pathOf(reader, b));
+		return first || a.facts.at[0] - b.facts.at[0] || a.facts.at[1] - b.facts.at[1];
+	};
+}
+
+function compare(a: string, b: string): number {
+	return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function pathOf(reader: IndexReader, { entity }: FoundSymbol): string {
+	return reader.files.get(entity.file)?.path ?? "";
+}
+
+function toDefinition(
+	reader: IndexReader,
+	found: FoundSymbol,
+	places: readonly Place[],
+	includeTests: boolean,
+): Definition {
+	const { entity, facts, exported, owners } = found;
+	const [line, column] = facts.at;
+	return {
+		path: pathOf(reader, found),
+		line,
+		column,
+		kind: facts.symbol as SymbolKind,
+		...(owners.length > 0 && { owner: owners.join(".") }),
+		exported,
+		signature: facts.signature,
+		usages: toUsages(
+			reader,
+			places.filter(({ file, at }) => {
+				return file !== entity.file || at[0] !== line || at[1] !== column;
+			}),
+			includeTests,
+		),
+	};
+}
+
+/** By path; the places of a file are together and in order already. */
+function toUsages(
+	reader: IndexReader,
+	places: readonly Place[],
+	includeTests: boolean,
+): readonly Usage[] {
+	const files = new Map<string, Usage[]>();
+	let current: { file: FileId; path: string; isTest: boolean; usages: Usage[] } | undefined;
+	for (const { file, at, kind } of places) {
+		if (current?.file !== file) {
+			const { path = "", isTest = false } = reader.files.get(file) ?? {};
+			current = { file, path, isTest, usages: [] };
+			if (includeTests || !isTest) files.set(path, current.usages);
+		}
+		const { path, isTest } = current;
+		current.usages.push({ path, line: at[0], column: at[1], kind, isTest });
+	}
+	return [...files.keys()].sort().flatMap((path) => files.get(path) ?? []);
+}
+
+function possibleIn(
+	reader: IndexReader,
+	counts: ReadonlyMap<FileId, number>,
+	includeTests: boolean,
+): { count: number; files: readonly string[] } {
+	let count = 0;
+	const files: string[] = [];
+	for (const [id, times] of counts) {
+		const file = reader.files.get(id);
+		if (!file || (file.isTest && !includeTests)) continue;
+		count += times;
+		files.push(file.path);
+	}
+	return { count, files: files.sort() };
+}
+
+/** Up to five names that were perhaps meant. */
+function suggest(reader: IndexReader, name: string): readonly string[] {
+	if (name === "") return [];
+	const longer = reader.namesLike(name, 5);
+	const alike = [name.slice(0, 2), name.slice(-2)].flatMap((edge) => {
+		return reader.namesLike(edge, CANDIDATES);
+	});
+	const near = nearest(name, alike);
+	return [...new Set([...(near === undefined ? [] : [near]), ...longer])].slice(0, 5);
+}
+
+/** Names that share their beginning or end with the one asked for, as far as it pays to compare them. */
+const CANDIDATES = 1000;

@@ -1,0 +1,59 @@
+import { hash } from "node:crypto";
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { errnoOf } from "../core/errno.ts";
+import { maxSourceBytes } from "./scan/scan-tree.ts";
+
+/** The content of a source file at one moment. */
+export type SourceContent =
+	| { readonly kind: "read"; readonly bytes: Buffer; readonly hash: Uint8Array }
+	/** Gone since it was listed, or not a file any more: the next look at the tree will tell. */
+	| { readonly kind: "gone" }
+	| { readonly kind: "unreadable"; readonly reason: string };
+
+// Windows has neither flag. Without O_NONBLOCK, opening a pipe waits for its writer.
+const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+const noFollow = constants.O_NOFOLLOW ?? 0;
+
+/**
+ * Reads a file of the project. It waits for the disk, so it is for worker threads. The file may have been replaced
+ * since it was listed: by default no link is followed.
+ */
+export function readSource(
+	root: string,
+	path: string,
+	{ followLinks = false }: { followLinks?: boolean } = {},
+): SourceContent {
+	try {
+		const file = openSync(join(root, path), followLinks ? flags : flags | noFollow);
+		try {
+			const stats = fstatSync(file);
+			if (!stats.isFile()) return { kind: "gone" };
+			if (stats.size > maxSourceBytes) return { kind: "unreadable", reason: "it is too large" };
+			const bytes = readUpTo(file, stats.size);
+			return { kind: "read", bytes, hash: hashOf(bytes) };
+		} finally {
+			closeSync(file);
+		}
+	} catch (error) {
+		const code = errnoOf(error) ?? "unknown error";
+		if (code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP") return { kind: "gone" };
+		return { kind: "unreadable", reason: `it cannot be read (${code})` };
+	}
+}
+
+/** 128 bits of SHA-256: enough to tell two contents apart, and half as long to store. */
+export function hashOf(bytes: Uint8Array): Uint8Array {
+	return hash("sha256", bytes, "buffer").subarray(0, 16);
+}
+
+function readUpTo(file: number, size: number): Buffer {
+	const bytes = Buffer.allocUnsafe(size);
+	let filled = 0;
+	while (filled < size) {
+		const read = readSync(file, bytes, filled, size - filled, filled);
+		if (read === 0) break;
+		filled += read;
+	}
+	return bytes.subarray(0, filled);
+}

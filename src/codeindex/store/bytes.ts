@@ -1,0 +1,128 @@
+/** Bytes that do not say what they should: the database is damaged. */
+export class MalformedBytes extends Error {
+	constructor(message: string) {
+		super(`stored bytes are damaged: ${message}`);
+		this.name = "MalformedBytes";
+	}
+}
+
+/** Builds compact bytes: numbers of seven bits a byte, strings with their length. */
+export class ByteWriter {
+	#bytes = Buffer.allocUnsafe(256);
+	#length = 0;
+
+	get length(): number {
+		return this.#length;
+	}
+
+	/** A whole number from 0. Small ones take one byte. */
+	number(value: number): void {
+		this.#reserve(8);
+		let rest = value;
+		// Arithmetic instead of shifts: these would cut a number to 32 bits.
+		while (rest > 0x7f) {
+			this.#bytes[this.#length++] = (rest % 0x80) | 0x80;
+			rest = Math.floor(rest / 0x80);
+		}
+		this.#bytes[this.#length++] = rest;
+	}
+
+	/** A whole number of either sign. */
+	signed(value: number): void {
+		this.number(value < 0 ? -2 * value - 1 : 2 * value);
+	}
+
+	string(text: string): void {
+		// Lone surrogates have no bytes in UTF-8, so such a text is written by its units.
+		const isWellFormed = text.isWellFormed();
+		const length = isWellFormed ? Buffer.byteLength(text) : text.length * 2;
+		this.number(length * 2 + (isWellFormed ? 0 : 1));
+		this.#reserve(length);
+		this.#bytes.write(text, this.#length, isWellFormed ? "utf8" : "utf16le");
+		this.#length += length;
+	}
+
+	bytes(bytes: Uint8Array): void {
+		this.#reserve(bytes.length);
+		this.#bytes.set(bytes, this.#length);
+		this.#length += bytes.length;
+	}
+
+	/** All that another writer holds, which is empty afterwards. */
+	append(other: ByteWriter): void {
+		this.#reserve(other.#length);
+		other.#bytes.copy(this.#bytes, this.#length, 0, other.#length);
+		this.#length += other.#length;
+		other.#length = 0;
+	}
+
+	/** What was written, as bytes of its own; the writer is empty again. */
+	take(): Uint8Array<ArrayBuffer> {
+		const bytes = new Uint8Array(this.#bytes.subarray(0, this.#length));
+		this.#length = 0;
+		return bytes;
+	}
+
+	#reserve(count: number): void {
+		if (this.#length + count <= this.#bytes.length) return;
+		const larger = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + count));
+		this.#bytes.copy(larger, 0, 0, this.#length);
+		this.#bytes = larger;
+	}
+}
+
+/** Reads what a {@link ByteWriter} wrote, in the same order. Throws {@link MalformedBytes}. */
+export class ByteReader {
+	readonly #bytes: Buffer;
+	at: number;
+
+	constructor(bytes: Uint8Array, at = 0) {
+		this.#bytes = Buffer.isBuffer(bytes)
+			? bytes
+			: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+		this.at = at;
+	}
+
+	get isAtEnd(): boolean {
+		return this.at >= this.#bytes.length;
+	}
+
+	number(): number {
+		let byte = this.#byte();
+		if (byte < 0x80) return byte;
+		let value = byte & 0x7f;
+		for (let scale = 0x80; byte >= 0x80; scale *= 0x80) {
+			if (scale > Number.MAX_SAFE_INTEGER) throw new MalformedBytes("a number does not end");
+			byte = this.#byte();
+			value += (byte & 0x7f) * scale;
+		}
+		return value;
+	}
+
+	/** A number that counts things of at least one byte each, so it cannot exceed the bytes that are left. */
+	count(): number {
+		const count = this.number();
+		if (count > this.#bytes.length - this.at) throw new MalformedBytes(`${count} things promised`);
+		return count;
+	}
+
+	signed(): number {
+		const value = this.number();
+		return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+	}
+
+	string(): string {
+		const length = this.number();
+		const end = this.at + Math.floor(length / 2);
+		if (end > this.#bytes.length) throw new MalformedBytes("a text does not end");
+		const text = this.#bytes.toString(length % 2 === 0 ? "utf8" : "utf16le", this.at, end);
+		this.at = end;
+		return text;
+	}
+
+	#byte(): number {
+		const byte = this.#bytes[this.at++];
+		if (byte === undefined) throw new MalformedBytes("they end early");
+		return byte;
+	}
+}

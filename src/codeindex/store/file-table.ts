@@ -1,0 +1,241 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { Edge, FileId, IndexedFile } from "../reader.ts";
+import type { KnownFile } from "../scan/changed-files.ts";
+import { ByteReader, ByteWriter } from "./bytes.ts";
+import { kindsOf } from "./pack-links.ts";
+
+/** A row of the table of files. */
+export interface FileRow {
+	readonly id: FileId;
+	/** What a scan said when the content was read. */
+	readonly known: KnownFile;
+	/** Absent while the file is only known to exist: its content was not taken in yet. */
+	readonly content?: FileContent;
+}
+
+export interface FileContent {
+	/** Empty if the file could not be read. */
+	readonly hash: Uint8Array;
+	readonly file: IndexedFile;
+	/** How many things it declares, without members. */
+	readonly symbols: number;
+	/** How many of its requests lead nowhere. */
+	readonly unresolved: number;
+	/** Files it asks for, with the kinds as bits. */
+	readonly edges: ReadonlyMap<FileId, number>;
+}
+
+/**
+ * The table of files and the graph of their edges, in memory: the tree is compared with it before every question,
+ * and ranking walks all of it. It says what the database says; whoever writes there tells it.
+ */
+export class FileTable {
+	/** Files whose content was taken in. */
+	readonly indexed = new Map<FileId, IndexedFile>();
+	/** What a scan is compared with; all files, by path. */
+	readonly known = new Map<string, KnownFile>();
+	readonly #rows = new Map<string, FileRow>();
+	readonly #paths = new Map<FileId, string>();
+	readonly #edges = new Map<FileId, ReadonlyMap<FileId, number>>();
+	readonly #edgesBack = new Map<FileId, Map<FileId, number>>();
+	/** Lists that were asked for, until something about them changes. */
+	readonly #dependencies = new Map<FileId, readonly Edge[]>();
+	readonly #dependents = new Map<FileId, readonly Edge[]>();
+	#lastId = 0;
+	#symbols = 0;
+	#unresolved = 0;
+
+	get symbols(): number {
+		return this.#symbols;
+	}
+
+	get unresolved(): number {
+		return this.#unresolved;
+	}
+
+	/** No file is still to be taken in. */
+	get isWhole(): boolean {
+		return this.indexed.size === this.#rows.size;
+	}
+
+	rows(): IterableIterator<FileRow> {
+		return this.#rows.values();
+	}
+
+	row(path: string): FileRow | undefined {
+		return this.#rows.get(path);
+	}
+
+	pathOf(id: FileId): string | undefined {
+		return this.#paths.get(id);
+	}
+
+	at(path: string): IndexedFile | undefined {
+		return this.#rows.get(path)?.content?.file;
+	}
+
+	/** An id that no file has had since the table was loaded. */
+	newId(): FileId {
+		return ++this.#lastId as FileId;
+	}
+
+	set(row: FileRow): void {
+		const { known, content, id } = row;
+		const before = this.#rows.get(known.path)?.content;
+		this.#count(before, -1);
+		this.#count(content, 1);
+		this.#rows.set(known.path, row);
+		this.#paths.set(id, known.path);
+		this.known.set(known.path, known);
+		if (content) this.indexed.set(id, content.file);
+		if (Boolean(before) !== Boolean(content)) this.#forgetLists();
+		this.#setEdges(id, content?.edges ?? new Map());
+	}
+
+	remove(path: string): void {
+		const row = this.#rows.get(path);
+		if (!row) return;
+		this.#count(row.content, -1);
+		this.#rows.delete(path);
+		this.#paths.delete(row.id);
+		this.known.delete(path);
+		this.indexed.delete(row.id);
+		this.#setEdges(row.id, new Map());
+		this.#edges.delete(row.id);
+		this.#forgetLists();
+	}
+
+	dependencies(id: FileId): readonly Edge[] {
+		return this.#list(this.#dependencies, id, this.#edges.get(id));
+	}
+
+	dependents(id: FileId): readonly Edge[] {
+		return this.#list(this.#dependents, id, this.#edgesBack.get(id));
+	}
+
+	clear(): void {
+		for (const map of [this.indexed, this.known, this.#rows, this.#paths]) map.clear();
+		for (const map of [this.#edges, this.#edgesBack]) map.clear();
+		this.#forgetLists();
+		this.#lastId = 0;
+		this.#symbols = 0;
+		this.#unresolved = 0;
+	}
+
+	/** Reads everything anew. */
+	load(database: DatabaseSync): void {
+		this.clear();
+		for (const row of database.prepare("SELECT * FROM files ORDER BY id").iterate()) {
+			const loaded = fromColumns(row);
+			this.#lastId = Math.max(this.#lastId, loaded.id);
+			this.set(loaded);
+		}
+	}
+
+	#count(content: FileContent | undefined, sign: 1 | -1): void {
+		this.#symbols += sign * (content?.symbols ?? 0);
+		this.#unresolved += sign * (content?.unresolved ?? 0);
+	}
+
+	#setEdges(id: FileId, edges: ReadonlyMap<FileId, number>): void {
+		for (const target of this.#edges.get(id)?.keys() ?? []) {
+			this.#edgesBack.get(target)?.delete(id);
+			this.#dependents.delete(target);
+		}
+		for (const [target, kinds] of edges) {
+			const back = this.#edgesBack.get(target);
+			if (back) back.set(id, kinds);
+			else this.#edgesBack.set(target, new Map([[id, kinds]]));
+			this.#dependents.delete(target);
+		}
+		this.#edges.set(id, edges);
+		this.#dependencies.delete(id);
+	}
+
+	#list(
+		lists: Map<FileId, readonly Edge[]>,
+		id: FileId,
+		edges: ReadonlyMap<FileId, number> | undefined,
+	): readonly Edge[] {
+		const kept = lists.get(id);
+		if (kept) return kept;
+		const list: Edge[] = [];
+		for (const [file, kinds] of edges ?? []) {
+			// A file that is still to be taken in is not there for those who ask.
+			if (this.indexed.has(file)) list.push({ file, kinds: kindsOf(kinds) });
+		}
+		lists.set(id, list);
+		return list;
+	}
+
+	#forgetLists(): void {
+		this.#dependencies.clear();
+		this.#dependents.clear();
+	}
+}
+
+const IS_TEST = 1;
+const IS_MODULE = 2;
+
+/** The columns of a row, in the order of the table. */
+export function toColumns({ id, known, content }: FileRow) {
+	const { path, bytes, mtimeMs, ctimeMs, inode, storedMs } = known;
+	const common = [id, path, bytes, mtimeMs, ctimeMs, inode, storedMs] as const;
+	if (!content) return [...common, null, null, null, null, null, null, null];
+	const { file, hash, symbols, unresolved, edges } = content;
+	const flags = (file.isTest ? IS_TEST : 0) | (file.isModule ? IS_MODULE : 0);
+	const packed = packEdges(edges);
+	return [...common, hash, file.lines, flags, symbols, unresolved, file.problem ?? null, packed];
+}
+
+function fromColumns(columns: Record<string, unknown>): FileRow {
+	const id = columns.id as FileId;
+	const path = columns.path as string;
+	const bytes = columns.bytes as number;
+	const known: KnownFile = {
+		path,
+		bytes,
+		mtimeMs: columns.mtime as number,
+		ctimeMs: columns.ctime as number,
+		inode: columns.inode as number,
+		storedMs: columns.stored as number,
+	};
+	if (columns.hash === null) return { id, known };
+	const flags = columns.flags as number;
+	const file: IndexedFile = {
+		id,
+		path,
+		bytes,
+		lines: columns.lines as number,
+		isTest: (flags & IS_TEST) !== 0,
+		isModule: (flags & IS_MODULE) !== 0,
+		...(columns.problem === null ? {} : { problem: columns.problem as string }),
+	};
+	return {
+		id,
+		known,
+		content: {
+			hash: columns.hash as Uint8Array,
+			file,
+			symbols: columns.symbols as number,
+			unresolved: columns.unresolved as number,
+			edges: unpackEdges(columns.edges as Uint8Array),
+		},
+	};
+}
+
+function packEdges(edges: ReadonlyMap<FileId, number>): Uint8Array {
+	const writer = new ByteWriter();
+	for (const [target, kinds] of edges) {
+		writer.number(target);
+		writer.number(kinds);
+	}
+	return writer.take();
+}
+
+function unpackEdges(bytes: Uint8Array): Map<FileId, number> {
+	const reader = new ByteReader(bytes);
+	const edges = new Map<FileId, number>();
+	while (!reader.isAtEnd) edges.set(reader.number() as FileId, reader.number());
+	return edges;
+}

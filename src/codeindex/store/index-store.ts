@@ -1,0 +1,237 @@
+import { rmSync, statSync } from "node:fs";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { openDatabase } from "../../core/sqlite.ts";
+import { CodeIndexError } from "../code-index.ts";
+import type { Request } from "../facts.ts";
+import { noProjectState, type ProjectState } from "../project-state.ts";
+import type { FileId, IndexReader, Resolution } from "../reader.ts";
+import { ByteReader } from "./bytes.ts";
+import { DeclaredNames } from "./declared-names.ts";
+import { FactsCache } from "./facts-cache.ts";
+import { DamagedDatabase, storeFailure } from "./failures.ts";
+import { FileTable } from "./file-table.ts";
+import { IndexWriter } from "./index-writer.ts";
+import { NameIds } from "./name-ids.ts";
+import { unpackRequests, unpackResolutions } from "./pack-links.ts";
+import { makePrivateFile } from "./private-file.ts";
+import { migrations } from "./schema.ts";
+import { prepareReader, StoredReader } from "./stored-reader.ts";
+
+/** Facts about the index as a whole. */
+export interface StoreState {
+	/** The first indexing has come to its end. */
+	readonly isComplete: boolean;
+	/** When something was last stored (ms since 1970). */
+	readonly updatedMs?: number;
+}
+
+/** What a file asks for and where each of that leads. */
+export interface StoredLinks {
+	readonly file: FileId;
+	readonly requests: readonly Request[];
+	readonly resolutions: readonly Resolution[];
+}
+
+/**
+ * The index of one project on disk. Many processes can read it while one writes; what was asked for once stays
+ * in memory until the database changes. Failures of SQLite come through as they are: see `storeFailure`.
+ */
+export class IndexStore {
+	readonly path: string;
+	readonly files = new FileTable();
+	readonly writer: IndexWriter;
+	readonly #database: DatabaseSync;
+	/** Which file was opened, as {@link identityOf} tells it. */
+	readonly identity: string;
+	readonly #names: NameIds;
+	readonly #declaredNames: DeclaredNames;
+	readonly #facts = new FactsCache();
+	readonly #statements: ReturnType<typeof prepareReader>;
+	readonly #dataVersion: StatementSync;
+	readonly #allLinks: StatementSync;
+	readonly #getMeta: StatementSync;
+	readonly #setMeta: StatementSync;
+	#seenVersion: unknown;
+	#reader: IndexReader | undefined;
+	#hasChanged = false;
+
+	private constructor(path: string, database: DatabaseSync) {
+		this.path = path;
+		this.#database = database;
+		this.identity = identityOf(path);
+		this.#names = new NameIds(database);
+		this.#declaredNames = new DeclaredNames(database, this.#names);
+		this.#statements = prepareReader(database);
+		this.#dataVersion = database.prepare("PRAGMA data_version");
+		this.#allLinks = database.prepare("SELECT id, requests, resolutions FROM links");
+		this.#getMeta = database.prepare("SELECT value FROM meta WHERE key = ?");
+		this.#setMeta = database.prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)");
+		this.writer = new IndexWriter(database, this.files, this.#names);
+		this.#reload();
+	}
+
+	/**
+	 * Opens the database, or creates an empty one that only its owner can read. Rejects with a
+	 * {@link DamagedDatabase} or a `CodeIndexError` of the code `unavailable`.
+	 */
+	static async open(path: string): Promise<IndexStore> {
+		makePrivateFile(path);
+		const opened = await openDatabase(path, migrations);
+		if (opened.kind === "open") {
+			try {
+				opened.database.exec("PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY");
+				return new IndexStore(path, opened.database);
+			} catch (error) {
+				opened.database.close();
+				throw error;
+			}
+		}
+		if (/not a database|malformed/.test(opened.message)) throw new DamagedDatabase(opened.message);
+		throw new CodeIndexError("unavailable", opened.message);
+	}
+
+	/** Whether the file is still the one that was opened: it may have been deleted or replaced. */
+	isInPlace(): boolean {
+		return identityOf(this.path) === this.identity;
+	}
+
+	state(): StoreState {
+		const updated = this.#getMeta.get("updated")?.value;
+		return {
+			isComplete: this.#getMeta.get("complete")?.value === 1,
+			...(typeof updated === "number" ? { updatedMs: updated } : {}),
+		};
+	}
+
+	/** What imports were resolved with, besides the list of files. */
+	projectState(): ProjectState {
+		const value = this.#getMeta.get("project")?.value;
+		return typeof value === "string" ? JSON.parse(value) : noProjectState;
+	}
+
+	/** Takes notice of what other processes have stored, and says whether that was anything. */
+	sync(): boolean {
+		if (this.#dataVersion.get()?.data_version === this.#seenVersion) return false;
+		this.#within("BEGIN", () => this.#reload());
+		return true;
+	}
+
+	/** Runs a question on the state of one moment. */
+	read<T>(question: (reader: IndexReader) => T): T {
+		return this.#within("BEGIN", () => {
+			// The first look at a table fixes the moment.
+			this.state();
+			if (this.#dataVersion.get()?.data_version !== this.#seenVersion) this.#reload();
+			return question(this.reader());
+		});
+	}
+
+	/** The reader of the current state. There is a new one when something was stored. */
+	reader(): IndexReader {
+		this.#reader ??= new StoredReader({
+			files: this.files,
+			names: this.#names,
+			declaredNames: this.#declaredNames,
+			facts: this.#facts,
+			statements: this.#statements,
+		});
+		return this.#reader;
+	}
+
+	/** What every file asks for and where that leads, also to files that are still to be taken in. */
+	*links(): Generator<StoredLinks> {
+		// All at once, since the table may be written to meanwhile.
+		for (const row of this.#allLinks.all()) {
+			yield {
+				file: row.id as FileId,
+				requests: unpackRequests(new ByteReader(row.requests as Uint8Array)),
+				resolutions: unpackResolutions(new ByteReader(row.resolutions as Uint8Array)),
+			};
+		}
+	}
+
+	/** Begins to write; others see nothing of it until {@link commit}. */
+	begin(): void {
+		this.#database.exec("BEGIN IMMEDIATE");
+		this.#hasChanged = false;
+		if (this.#dataVersion.get()?.data_version !== this.#seenVersion) this.#reload();
+	}
+
+	/** To be called for every file that is written or removed. */
+	changed(file: FileId): void {
+		this.#hasChanged = true;
+		this.#facts.forget(file);
+	}
+
+	setState({ isComplete, updatedMs }: StoreState): void {
+		this.#setMeta.run("complete", isComplete ? 1 : 0);
+		if (updatedMs !== undefined) this.#setMeta.run("updated", updatedMs);
+	}
+
+	setProjectState(state: ProjectState): void {
+		this.#setMeta.run("project", JSON.stringify(state));
+	}
+
+	commit(): void {
+		try {
+			this.#database.exec("COMMIT");
+		} catch (error) {
+			this.rollback();
+			throw error;
+		}
+		if (this.#hasChanged) this.#reader = undefined;
+	}
+
+	/** Leaves everything as it was before {@link begin}. */
+	rollback(): void {
+		// SQLite itself has rolled back where the disk is full or broken.
+		if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+		this.#reload();
+	}
+
+	/**
+	 * Writes everything anew without gaps, after very many changes: smaller and quicker. Not within a transaction. If
+	 * there is no room on the disk, or somebody reads all the time, things stay as they are.
+	 */
+	tidy(): void {
+		try {
+			this.#database.exec("INSERT INTO words (words) VALUES ('optimize')");
+			this.#database.exec("VACUUM");
+			this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+		} catch (error) {
+			if (storeFailure(error) === "damaged") throw error;
+		}
+	}
+
+	close(): void {
+		if (this.#database.isOpen) this.#database.close();
+	}
+
+	#within<T>(begin: string, body: () => T): T {
+		this.#database.exec(begin);
+		try {
+			return body();
+		} finally {
+			if (this.#database.isTransaction) this.#database.exec("COMMIT");
+		}
+	}
+
+	#reload(): void {
+		this.#names.forget();
+		this.#facts.forgetAll();
+		this.#reader = undefined;
+		this.#seenVersion = this.#dataVersion.get()?.data_version;
+		this.files.load(this.#database);
+	}
+}
+
+/** Deletes a database with the files that SQLite keeps beside it. */
+export function removeDatabase(path: string): void {
+	for (const end of ["", "-wal", "-shm", "-journal"]) rmSync(path + end, { force: true });
+}
+
+/** Tells files apart that have borne the same name. */
+export function identityOf(path: string): string {
+	const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+	return stats ? `${stats.dev}:${stats.ino}` : "missing";
+}

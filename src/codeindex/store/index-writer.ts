@@ -1,0 +1,286 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Binding, Export, Request } from "../facts.ts";
+import type { FileId, IndexedFile, Resolution } from "../reader.ts";
+import type { ScannedFile } from "../scan/scan-tree.ts";
+import { ByteReader, ByteWriter } from "./bytes.ts";
+import { type FileTable, toColumns } from "./file-table.ts";
+import type { NameIds } from "./name-ids.ts";
+import { type ImportEntry, packImports } from "./pack-imports.ts";
+import {
+	kindBits,
+	packResolutions,
+	unpackExports,
+	unpackRequests,
+	unpackResolutions,
+} from "./pack-links.ts";
+import { type PackedFile, unpackNames, unpackSqueezed } from "./packed-file.ts";
+
+/** The content of a file, read and parsed. */
+export interface ParsedFile {
+	/** As the scan saw it, before it was read. */
+	readonly scanned: ScannedFile;
+	/** When the scan saw it (ms since 1970). */
+	readonly storedMs: number;
+	readonly hash: Uint8Array;
+	readonly isTest: boolean;
+	readonly packed: PackedFile;
+	readonly resolutions: readonly Resolution[];
+}
+
+/**
+ * Changes the tables, within a transaction that is the caller's. Tables that are keyed by something else than the
+ * file have no index by file: which rows are a file's follows from what is stored about it.
+ */
+export class IndexWriter {
+	readonly #files: FileTable;
+	readonly #names: NameIds;
+	readonly #sql: Statements;
+	readonly #bytes = new ByteWriter();
+
+	constructor(database: DatabaseSync, files: FileTable, names: NameIds) {
+		this.#files = files;
+		this.#names = names;
+		this.#sql = prepare(database);
+	}
+
+	/** Gives files that were never seen an id, so that requests of others can lead to them. */
+	announce(scanned: ScannedFile): FileId {
+		const row = this.#files.row(scanned.path);
+		if (row) return row.id;
+		const id = this.#files.newId();
+		// No real file has fewer than no bytes: until it is taken in, every comparison finds it changed.
+		const announced = { id, known: { ...scanned, bytes: -1, storedMs: 0 } };
+		this.#sql.setFile.run(...toColumns(announced));
+		this.#files.set(announced);
+		return id;
+	}
+
+	/** Stores the content of a file in the place of what was stored of it before. */
+	put({ scanned, storedMs, hash, isTest, packed, resolutions }: ParsedFile): FileId {
+		const id = this.announce(scanned);
+		if (this.#files.row(scanned.path)?.content) this.#removeContent(id);
+
+		const requests = unpackRequests(new ByteReader(packed.requests));
+		this.#sql.setLinks.run(id, packed.exports, packed.requests, this.#resolutions(resolutions));
+		this.#sql.setBindings.run(id, packed.bindings);
+		this.#sql.setRefs.run(id, packed.references);
+		this.#addNames(id, packed.names);
+		const { path, symbols, text } = packed.text;
+		this.#sql.addText.run(id, path, symbols, text);
+		const bindings = unpackSqueezed(packed.bindings);
+		const exports = unpackExports(new ByteReader(packed.exports));
+		this.#addLinkRows(id, linkRows(bindings, exports, resolutions));
+
+		const file: IndexedFile = {
+			id,
+			path: scanned.path,
+			bytes: scanned.bytes,
+			lines: packed.lines,
+			isTest,
+			isModule: packed.isModule,
+			...(packed.problem === undefined ? {} : { problem: packed.problem }),
+		};
+		const row = {
+			id,
+			known: { ...scanned, storedMs },
+			content: { hash, file, symbols: packed.symbols, ...linkFigures(requests, resolutions) },
+		};
+		this.#sql.setFile.run(...toColumns(row));
+		this.#files.set(row);
+		return id;
+	}
+
+	/** Stores where the requests of a file lead now. */
+	relink(id: FileId, resolutions: readonly Resolution[]): void {
+		const links = this.#sql.getLinks.get(id);
+		const path = this.#files.indexed.get(id)?.path;
+		const row = path === undefined ? undefined : this.#files.row(path);
+		if (!links || !row?.content) return;
+		this.#sql.setResolutions.run(this.#resolutions(resolutions), id);
+		const bindings = this.#bindingsOf(id);
+		const exports = unpackExports(new ByteReader(links.exports as Uint8Array));
+		const before = unpackResolutions(new ByteReader(links.resolutions as Uint8Array));
+		this.#removeLinkRows(id, linkRows(bindings, exports, before));
+		this.#addLinkRows(id, linkRows(bindings, exports, resolutions));
+		const requests = unpackRequests(new ByteReader(links.requests as Uint8Array));
+		const relinked = {
+			...row,
+			content: { ...row.content, ...linkFigures(requests, resolutions) },
+		};
+		this.#sql.setFile.run(...toColumns(relinked));
+		this.#files.set(relinked);
+	}
+
+	/** Notes that a file's content was looked at again and is what is stored. */
+	confirm(scanned: ScannedFile, storedMs: number): void {
+		const row = this.#files.row(scanned.path);
+		if (!row) return;
+		const confirmed = { ...row, known: { ...scanned, storedMs } };
+		const { bytes, mtimeMs, ctimeMs, inode } = scanned;
+		this.#sql.confirm.run(bytes, mtimeMs, ctimeMs, inode, storedMs, row.id);
+		this.#files.set(confirmed);
+	}
+
+	/** Removes a file with all that is stored of it. What others ask of it must be relinked. */
+	remove(path: string): void {
+		const row = this.#files.row(path);
+		if (!row) return;
+		if (row.content) {
+			this.#removeContent(row.id);
+			for (const statement of this.#sql.removeRows) statement.run(row.id);
+		}
+		this.#sql.removeFile.run(row.id);
+		this.#files.remove(path);
+	}
+
+	/** Removes the rows that are found by other keys than the file's id. */
+	#removeContent(id: FileId): void {
+		const links = this.#sql.getLinks.get(id);
+		if (!links) return;
+		const exports = unpackExports(new ByteReader(links.exports as Uint8Array));
+		const resolutions = unpackResolutions(new ByteReader(links.resolutions as Uint8Array));
+		this.#removeLinkRows(id, linkRows(this.#bindingsOf(id), exports, resolutions));
+		const owned = new ByteReader(this.#sql.getOwned.get(id)?.names as Uint8Array);
+		for (let name = 0; !owned.isAtEnd; ) {
+			name += owned.number();
+			this.#sql.removeDeclared.run(name, id);
+			this.#sql.removeMention.run(name, id);
+		}
+		this.#sql.removeText.run(id);
+	}
+
+	#addNames(id: FileId, names: Uint8Array): void {
+		const ids: number[] = [];
+		for (const { name, declared, mentioned } of unpackNames(names)) {
+			const nameId = this.#names.give(name, declared !== undefined);
+			ids.push(nameId);
+			if (declared) this.#sql.addDeclared.run(nameId, id, declared);
+			if (mentioned) this.#sql.addMention.run(nameId, id, mentioned);
+		}
+		let last = 0;
+		for (const nameId of ids.sort((one, other) => one - other)) {
+			this.#bytes.number(nameId - last);
+			last = nameId;
+		}
+		this.#sql.setOwned.run(id, this.#bytes.take());
+	}
+
+	#addLinkRows(id: FileId, { imports, passes }: LinkRows): void {
+		for (const [target, byName] of imports) {
+			for (const [name, entries] of byName) {
+				packImports(this.#bytes, entries);
+				const nameId = this.#names.give(name, false);
+				this.#sql.addImport.run(target, nameId, id, this.#bytes.take());
+			}
+		}
+		for (const [target, indexes] of passes) {
+			for (const index of indexes) this.#bytes.number(index);
+			this.#sql.addPass.run(target, id, this.#bytes.take());
+		}
+	}
+
+	#removeLinkRows(id: FileId, { imports, passes }: LinkRows): void {
+		for (const [target, byName] of imports) {
+			for (const name of byName.keys()) {
+				this.#sql.removeImport.run(target, this.#names.give(name, false), id);
+			}
+		}
+		for (const target of passes.keys()) this.#sql.removePass.run(target, id);
+	}
+
+	#bindingsOf(id: FileId): Binding[] {
+		return unpackSqueezed(this.#sql.getBindings.get(id)?.data as Uint8Array);
+	}
+
+	#resolutions(resolutions: readonly Resolution[]): Uint8Array {
+		packResolutions(this.#bytes, resolutions);
+		return this.#bytes.take();
+	}
+}
+
+/** What is stored of a file under the files it asks. */
+interface LinkRows {
+	/** By the file asked and the name asked for. */
+	readonly imports: ReadonlyMap<FileId, ReadonlyMap<string, readonly ImportEntry[]>>;
+	/** Exports that pass on what another file exports: their indexes by that file. */
+	readonly passes: ReadonlyMap<FileId, readonly number[]>;
+}
+
+function linkRows(
+	bindings: readonly Binding[],
+	exports: readonly Export[],
+	resolutions: readonly Resolution[],
+): LinkRows {
+	const imports = new Map<FileId, Map<string, ImportEntry[]>>();
+	const passes = new Map<FileId, number[]>();
+	const exported = new Set<number>();
+	exports.forEach((item, index) => {
+		if (item.kind === "local") {
+			exported.add(item.binding);
+			return;
+		}
+		const target = resolutions[item.request];
+		if (target?.kind !== "file") return;
+		const indexes = passes.get(target.file);
+		if (indexes) indexes.push(index);
+		else passes.set(target.file, [index]);
+	});
+	bindings.forEach((as, binding) => {
+		if (as.kind !== "imported") return;
+		const target = resolutions[as.request];
+		if (target?.kind !== "file") return;
+		const byName = imports.get(target.file) ?? new Map<string, ImportEntry[]>();
+		imports.set(target.file, byName);
+		const entry = { binding, as, isExported: exported.has(binding) };
+		const entries = byName.get(as.imported);
+		if (entries) entries.push(entry);
+		else byName.set(as.imported, [entry]);
+	});
+	return { imports, passes };
+}
+
+function linkFigures(requests: readonly Request[], resolutions: readonly Resolution[]) {
+	const edges = new Map<FileId, number>();
+	let unresolved = 0;
+	resolutions.forEach((resolution, index) => {
+		if (resolution.kind === "unresolved") unresolved++;
+		if (resolution.kind !== "file") return;
+		const kinds = kindBits(requests[index]?.kinds ?? []);
+		edges.set(resolution.file, (edges.get(resolution.file) ?? 0) | kinds);
+	});
+	return { edges, unresolved };
+}
+
+type Statements = ReturnType<typeof prepare>;
+
+function prepare(database: DatabaseSync) {
+	const sql = (text: string): StatementSync => database.prepare(text);
+	return {
+		setFile: sql(`INSERT OR REPLACE INTO files VALUES (${Array(14).fill("?").join(", ")})`),
+		confirm: sql(
+			"UPDATE files SET bytes = ?, mtime = ?, ctime = ?, inode = ?, stored = ? WHERE id = ?",
+		),
+		removeFile: sql("DELETE FROM files WHERE id = ?"),
+		getLinks: sql("SELECT exports, requests, resolutions FROM links WHERE id = ?"),
+		setLinks: sql("INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?)"),
+		setResolutions: sql("UPDATE links SET resolutions = ? WHERE id = ?"),
+		getBindings: sql("SELECT data FROM bindings WHERE id = ?"),
+		setBindings: sql("INSERT OR REPLACE INTO bindings VALUES (?, ?)"),
+		setRefs: sql("INSERT OR REPLACE INTO refs VALUES (?, ?)"),
+		getOwned: sql("SELECT names FROM owned WHERE id = ?"),
+		setOwned: sql("INSERT OR REPLACE INTO owned VALUES (?, ?)"),
+		removeRows: ["links", "bindings", "refs", "owned"].map((table) =>
+			sql(`DELETE FROM ${table} WHERE id = ?`),
+		),
+		addDeclared: sql("INSERT OR REPLACE INTO declared VALUES (?, ?, ?)"),
+		removeDeclared: sql("DELETE FROM declared WHERE name = ? AND file = ?"),
+		addMention: sql("INSERT OR REPLACE INTO mentions VALUES (?, ?, ?)"),
+		removeMention: sql("DELETE FROM mentions WHERE name = ? AND file = ?"),
+		addImport: sql("INSERT OR REPLACE INTO imports VALUES (?, ?, ?, ?)"),
+		removeImport: sql("DELETE FROM imports WHERE target = ? AND name = ? AND file = ?"),
+		addPass: sql("INSERT OR REPLACE INTO passes VALUES (?, ?, ?)"),
+		removePass: sql("DELETE FROM passes WHERE target = ? AND file = ?"),
+		addText: sql("INSERT INTO words (rowid, path, symbols, text) VALUES (?, ?, ?, ?)"),
+		removeText: sql("DELETE FROM words WHERE rowid = ?"),
+	};
+}

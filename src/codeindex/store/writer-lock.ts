@@ -1,0 +1,61 @@
+import type { DatabaseSync } from "node:sqlite";
+import { setTimeout as delay } from "node:timers/promises";
+import { openDatabase } from "../../core/sqlite.ts";
+import { CodeIndexError } from "../code-index.ts";
+import { storeFailure } from "./failures.ts";
+import { makePrivateFile } from "./private-file.ts";
+
+const POLL_MS = 40;
+
+/**
+ * Held by the one process that writes an index, across its transactions. It is a transaction of a database of its
+ * own: the system gives it back when the process ends, however that happens, so none is ever left behind.
+ */
+export class WriterLock {
+	readonly #database: DatabaseSync;
+
+	private constructor(database: DatabaseSync) {
+		this.#database = database;
+	}
+
+	/** The lock of the index at `path`. */
+	static async open(path: string): Promise<WriterLock> {
+		const file = `${path}-lock`;
+		makePrivateFile(file);
+		const opened = await openDatabase(file, []);
+		if (opened.kind !== "open") throw new CodeIndexError("unavailable", opened.message);
+		// Waiting is done here, where it can be aborted.
+		opened.database.exec("PRAGMA busy_timeout = 0");
+		return new WriterLock(opened.database);
+	}
+
+	/** Takes the lock; false if another process still has it after `waitMs`. */
+	async take(waitMs: number, signal?: AbortSignal): Promise<boolean> {
+		const end = performance.now() + waitMs;
+		while (!this.#tryToTake()) {
+			if (signal?.aborted)
+				throw new CodeIndexError("aborted", "Waiting for the index was aborted.");
+			if (performance.now() >= end) return false;
+			await delay(POLL_MS);
+		}
+		return true;
+	}
+
+	release(): void {
+		if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+	}
+
+	close(): void {
+		if (this.#database.isOpen) this.#database.close();
+	}
+
+	#tryToTake(): boolean {
+		try {
+			this.#database.exec("BEGIN IMMEDIATE");
+			return true;
+		} catch (error) {
+			if (storeFailure(error) === "busy") return false;
+			throw error;
+		}
+	}
+}

@@ -1,0 +1,90 @@
+import type {
+	ExtensionAPI,
+	ExtensionCommandContext,
+	ExtensionContext,
+} from "@earendil-works/pi-coding-agent";
+import { blobFolder } from "../core/blob-store.ts";
+import type { LoadedConfig } from "../core/config.ts";
+import { type KotaSession, kotaAsker } from "./kota-session.ts";
+import type { Report } from "./report.ts";
+
+/** What `/kota` needs of the composition root. */
+export interface KotaCommandSurroundings {
+	pi: ExtensionAPI;
+	report: Report;
+	session: KotaSession;
+	loadedFor(ctx: ExtensionContext): LoadedConfig;
+}
+
+/** Lines of an external engine's complaints that `/kota status` shows. */
+const COMPLAINTS = 10;
+
+const HELP = [
+	"/kota status   the engine, the index and the settings",
+	"/kota index    index the project, or take in what changed",
+	"/kota restart  close the engine and open it anew",
+].join("\n");
+
+/** Registers `/kota status | index | restart | help`; alone it is `status`. */
+export function registerKotaCommand(surroundings: KotaCommandSurroundings): void {
+	const { pi, report, session, loadedFor } = surroundings;
+	const commands = new Map<string, (ctx: ExtensionCommandContext) => Promise<string>>([
+		["status", status],
+		["index", index],
+		["restart", restart],
+		["help", async () => HELP],
+	]);
+
+	pi.registerCommand("kota", {
+		description: "Code intelligence: /kota status | index | restart | help",
+		getArgumentCompletions(prefix) {
+			const names = [...commands.keys()].filter((name) => name.startsWith(prefix.trim()));
+			return names.length > 0 ? names.map((name) => ({ value: name, label: name })) : null;
+		},
+		async handler(args, ctx) {
+			const name = args.trim().toLowerCase() || "status";
+			const run = commands.get(name);
+			if (!run) return report(ctx, `/kota has no command "${name.slice(0, 60)}"\n${HELP}`);
+			report(ctx, await run(ctx).catch(messageOf));
+		},
+	});
+
+	async function status(ctx: ExtensionCommandContext): Promise<string> {
+		const { kota, project, blobs, settings } = await session.open(ctx);
+		// Of an engine that does not come up, the rest is what one needs to see why.
+		const index = await project.status().then(
+			(status) => kota.statusText(status, Date.now()),
+			async (error: unknown) => [`project: ${project.root}`, await messageOf(error)],
+		);
+		const complaints = project.complaints().slice(-COMPLAINTS);
+		const { objects, bytes } = await blobs.stats();
+		const { config, files } = loadedFor(ctx);
+		const sources = files.filter(({ found }) => found).map(({ label }) => label);
+		return [
+			`kota: ${project.state} (${settings.engine} engine)`,
+			...index,
+			`whole answers kept: ${objects}, ${(bytes / 1024 ** 2).toFixed(1)} MB in ${blobFolder(config.blobs)}`,
+			`settings: autoContext ${settings.autoContext}, confirmIndex ${settings.confirmIndex}, maxAnswerBytes ${settings.maxAnswerBytes}; from ${sources.join(", ") || "defaults"}`,
+			...(complaints.length > 0 ? ["it wrote:", ...complaints.map((line) => `  ${line}`)] : []),
+		].join("\n");
+	}
+
+	/** Where there are dialogs the first indexing is confirmed here too; without them the command is the consent. */
+	async function index(ctx: ExtensionCommandContext): Promise<string> {
+		const { kota, project } = await session.open(ctx);
+		const consent = ctx.hasUI ? "needed" : "given";
+		return kota.buildText(await project.build(kotaAsker(ctx, kota, ctx.signal), consent));
+	}
+
+	async function restart(ctx: ExtensionCommandContext): Promise<string> {
+		const { project } = await session.open(ctx);
+		await project.close();
+		await project.status();
+		return `kota: ${project.state}`;
+	}
+}
+
+async function messageOf(error: unknown): Promise<string> {
+	const { toolError } = await import("../kota/index.ts");
+	return toolError(error).message;
+}

@@ -1,0 +1,99 @@
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { createBlobStore } from "../core/blob-store.ts";
+import type { LoadedConfig } from "../core/config.ts";
+import type { openEngine } from "../kota/index.ts";
+import { registerBriefings } from "./kota-briefing.ts";
+import { registerKotaCommand } from "./kota-command.ts";
+import { renderKotaCall, renderKotaResult } from "./kota-render.ts";
+import { createKotaSession, kotaAsker, type OpenKota, showKotaStatus } from "./kota-session.ts";
+import { kotaTools, prepareKotaInput } from "./kota-tools.ts";
+import type { Report } from "./report.ts";
+import type { System } from "./system.ts";
+
+/** What the kota tools need of the composition root. */
+export interface KotaSurroundings {
+	pi: ExtensionAPI;
+	report: Report;
+	/** The configuration in force for a session, and where it comes from. */
+	loadedFor(ctx: ExtensionContext): LoadedConfig;
+	/** Default: the engine that the settings name. */
+	openEngine?: typeof openEngine;
+}
+
+/** How long the offer of the whole answer stays open: perhaps nobody is there, and the model waits. */
+const OFFER_MS = 20_000;
+
+/**
+ * Puts code intelligence into pi: six tools, the command `/kota`, a status line, and briefings for prompts that name
+ * files. The engine and all that shapes its answers are loaded when the first question comes.
+ */
+export function createKotaSystem(surroundings: KotaSurroundings): System {
+	const { pi, report, loadedFor } = surroundings;
+	const session = createKotaSession(loadedFor, surroundings.openEngine);
+	/** Whether the user may still be offered a whole answer in this session. */
+	let mayOffer = true;
+
+	for (const tool of kotaTools) {
+		pi.registerTool({
+			...tool,
+			label: tool.name,
+			prepareArguments: prepareKotaInput as () => Record<string, unknown>,
+			renderCall: (args, theme) => renderKotaCall(tool.name, args, theme),
+			renderResult: renderKotaResult,
+			async execute(toolCallId, params, signal, onUpdate, ctx) {
+				const opened = await session.open(ctx);
+				const { kota, project, paths, blobs, settings } = opened;
+				const offerWhole = (bytes: number) => offer(bytes, tool.name, ctx, signal);
+				const { text, details } = await kota.runTool(tool.name, params as never, {
+					project,
+					paths,
+					asker: kotaAsker(ctx, kota, signal, onUpdate),
+					delivery: {
+						maxBytes: settings.maxAnswerBytes,
+						blobs,
+						...(isOffered(toolCallId, opened, ctx) && { offerWhole }),
+					},
+					now: Date.now,
+				});
+				return { content: [{ type: "text", text }], details };
+			},
+		});
+	}
+	registerBriefings(pi, session, (ctx) => loadedFor(ctx).config);
+	registerKotaCommand({ pi, report, session, loadedFor });
+
+	return {
+		name: "kota",
+		status: () => ({ on: true, why: "code questions: kota_search, kota_deps, kota_usages, …" }),
+		start({ ctx }) {
+			mayOffer = true;
+			showKotaStatus(ctx);
+			// In the background: nobody waits for old answers to be deleted. Failures come back as results.
+			void createBlobStore(loadedFor(ctx).config.blobs).sweep();
+		},
+		stop: session.close,
+	};
+
+	function isOffered(toolCallId: string, { settings }: OpenKota, ctx: ExtensionContext): boolean {
+		// A call from within another tool (`<parent>/<n>`, since pi 1.5) is answered to a script.
+		return mayOffer && settings.offerWhole && ctx.hasUI && !/\/\d+$/.test(toolCallId);
+	}
+
+	/** Asks until the user says no once, or does not answer. */
+	async function offer(
+		bytes: number,
+		tool: string,
+		ctx: ExtensionContext,
+		signal: AbortSignal | undefined,
+	): Promise<boolean> {
+		if (!mayOffer) return false;
+		mayOffer = false; // of calls side by side only the first asks
+		const size = `${Math.ceil(bytes / 1000)} KB, about ${Math.ceil(bytes / 4000)} thousand tokens`;
+		mayOffer = await ctx.ui.confirm(
+			`${tool}: the answer was shortened`,
+			`Give the model more of it (${size})?`,
+			{ timeout: OFFER_MS, ...(signal && { signal }) },
+		);
+		return mayOffer;
+	}
+}

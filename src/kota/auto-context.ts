@@ -1,0 +1,156 @@
+import { isAbsolute, relative, resolve } from "node:path";
+import type { TaskContextAnswer } from "../codeindex/index.ts";
+import { expandHome } from "../core/places.ts";
+import { fitText, type Part } from "./budget.ts";
+import type { ProjectPaths } from "./project-paths.ts";
+import { clipMiddle, count, oneLine } from "./words.ts";
+
+/** The most files a prompt may name for a briefing: with more it is about something larger. */
+export const BRIEFED_FILES = 3;
+
+/** Only so much of a prompt is looked at, and so many of its words: a pasted log must not cost a second. */
+const PROMPT_CHARS = 100_000;
+const MAX_CANDIDATES = 500;
+
+/** Where files are looked for. */
+export interface FileLookup {
+	readonly paths: ProjectPaths;
+	/** Whether an absolute path is that of a file. */
+	isFile(path: string): boolean;
+}
+
+/**
+ * The source files of the project that a text names, in the order of their mention, as the index has them. A word
+ * counts if it looks like a path (`foo.ts`, `./a.ts`, `@scope/x/y.ts`, absolute, in quotes, with `:12` behind) and
+ * the file is there.
+ */
+export function namedFiles(prompt: string, lookup: FileLookup): string[] {
+	return existing(candidates(prompt.slice(0, PROMPT_CHARS)), lookup);
+}
+
+/** A message of a session, as far as it tells which files were worked on. */
+export interface TurnMessage {
+	readonly role: string;
+	readonly content?: unknown;
+}
+
+/** The source files that tools read or changed since the last prompt, the latest first, as the index has them. */
+export function workedOnFiles(messages: readonly TurnMessage[], lookup: FileLookup): string[] {
+	return existing(calledPaths(messages), lookup);
+}
+
+function* calledPaths(messages: readonly TurnMessage[]): Generator<string> {
+	let left = MAX_CANDIDATES;
+	for (const { role, content } of messages.toReversed()) {
+		if (role === "user") return;
+		if (role !== "assistant" || !Array.isArray(content)) continue;
+		for (const block of content.toReversed()) {
+			const path = withoutPlace(calledPath(block) ?? "");
+			if (!SOURCE_FILE.test(path)) continue;
+			if (left-- === 0) return;
+			yield path;
+		}
+	}
+}
+
+const FILE_TOOLS: ReadonlySet<unknown> = new Set(["read", "edit", "write"]);
+
+function calledPath(block: unknown): string | undefined {
+	if (typeof block !== "object" || block === null) return undefined;
+	const { type, name, arguments: input } = block as Record<string, unknown>;
+	if (type !== "toolCall" || !FILE_TOOLS.has(name)) return undefined;
+	const path = (input as { path?: unknown } | null | undefined)?.path;
+	return typeof path === "string" ? path : undefined;
+}
+
+function existing(candidates: Iterable<string>, { paths, isFile }: FileLookup): string[] {
+	const found = new Set<string>();
+	for (const candidate of candidates) {
+		const spellings = candidate.startsWith("@") ? [candidate, candidate.slice(1)] : [candidate];
+		const places = spellings
+			.map(expandHome)
+			.flatMap((path) =>
+				isAbsolute(path) ? [path] : [resolve(paths.cwd, path), resolve(paths.root, path)],
+			);
+		const place = places.find((path) => isInside(path, paths.root) && isFile(path));
+		if (place !== undefined) found.add(paths.find(place));
+	}
+	return [...found];
+}
+
+/** What a briefing shows at most of each. */
+const SHOWN = { dependencies: 5, dependents: 10, tests: 5 } as const;
+
+/** The largest briefing in bytes: it is put before every answer, asked for or not. */
+export const BRIEFING_BYTES = 1_500;
+
+/** The briefing on some files: what they need, what needs them, which tests reach them, and how to learn more. */
+export function briefing(answer: TaskContextAnswer, { show }: ProjectPaths): string | undefined {
+	const targets = answer.targets.map(({ path }) => show(path));
+	if (targets.length === 0) return undefined;
+	const isTarget = new Set(answer.targets.map(({ path }) => path));
+	const dependencies = new Set(answer.targets.flatMap((target) => target.dependencies));
+	const needed = [...dependencies].filter((path) => !isTarget.has(path)).map(show);
+	const dependents = answer.impacted.map(({ path }) => show(path));
+	const more = answer.coverage.complete
+		? ""
+		: " The index is incomplete: kota_index goes on with it.";
+	const caveat = `From the code index; more by kota_deps, or kota_search with output snippet.${more}`;
+	const outline = [
+		{ head: [`Context of ${targets.map(shortPath).join(", ")}`], items: [] },
+		list("imports", needed, SHOWN.dependencies, needed.length),
+		list("used by", dependents, SHOWN.dependents, answer.impactedCount),
+		list("tests", answer.tests.map(show), SHOWN.tests, answer.tests.length),
+	];
+	const { text } = fitText([() => outline], BRIEFING_BYTES - Buffer.byteLength(caveat) - 1);
+	return `${text}\n${caveat}`;
+}
+
+function list(name: string, paths: readonly string[], most: number, total: number): Part {
+	if (total === 0) return { head: [`${name}: nothing`], items: [] };
+	const shown = paths.slice(0, most).map((path) => `  ${shortPath(path)}`);
+	const some = shown.length < total ? ` (${shown.length} of ${count(total)})` : "";
+	return { head: [`${name}${some}:`], items: shown };
+}
+
+function shortPath(path: string): string {
+	return clipMiddle(oneLine(path), 120);
+}
+
+const SOURCE_FILE = /\.(?:[cm]?[jt]s|[jt]sx)$/i;
+/** Longer words are data that somebody pasted. */
+const WORD_CHARS = 1000;
+
+/** Words and quoted phrases that end like a source file, each with and without what may stand around it. */
+function* candidates(prompt: string): Generator<string> {
+	const seen = new Set<string>();
+	for (const [match, ...quoted] of prompt.matchAll(/`([^`\n]+)`|"([^"\n]+)"|'([^'\n]+)'|\S+/g)) {
+		const phrase = quoted.find((part) => part !== undefined);
+		for (const word of phrase === undefined ? [match] : [phrase, ...phrase.split(/\s+/)]) {
+			if (word.length > WORD_CHARS) continue;
+			for (const path of [word, ...word.split(/[,;=|]|\]\(/)].flatMap(spellings)) {
+				if (!SOURCE_FILE.test(path) || seen.has(path)) continue;
+				if (seen.size === MAX_CANDIDATES) return;
+				seen.add(path);
+				yield path;
+			}
+		}
+	}
+}
+
+/** A word without punctuation behind it, and also without brackets around it, which can be part of a path. */
+function spellings(word: string): string[] {
+	const ended = withoutPlace(word.replace(/["'`*_.,;:!?…]+$/, ""));
+	const inner = word.replace(/^[([{<"'`*_]+/, "").replace(/[\])}>"'`*_.,;:!?…]+$/, "");
+	return [ended, withoutPlace(inner)];
+}
+
+/** Without `:12`, `:12:5`, `:3-9`, `#L12`, `#L3-L9` or `(12,5)` behind a path. */
+function withoutPlace(path: string): string {
+	return path.replace(/(?::\d+(?:[:-]\d+)*|#L?\d+(?:-L?\d+)?|\(\d+(?:,\d+)?\)?)$/i, "");
+}
+
+function isInside(path: string, root: string): boolean {
+	const way = relative(root, path);
+	return way !== "" && way.split(/[\\/]/, 1)[0] !== ".." && !isAbsolute(way);
+}

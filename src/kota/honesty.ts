@@ -1,0 +1,45 @@
+import type { Coverage } from "../codeindex/index.ts";
+import { clipMiddle, count, countOf, oneLine } from "./words.ts";
+
+/** The last line of every answer: what it covers, how fresh it is, and what the index could not understand. */
+export function honestLine(coverage: Coverage, nowMs: number): string {
+	const { files, unparsed, unresolvedImports, checkedMs, refreshedFiles, complete } = coverage;
+	const facts = [
+		...(complete
+			? []
+			: ["INCOMPLETE, the first indexing is not finished: kota_index goes on with it"]),
+		`${countOf(files, "file")} indexed`,
+		`checked ${ago(nowMs - checkedMs)}`,
+		...(refreshedFiles > 0 ? [`${countOf(refreshedFiles, "change")} taken in`] : []),
+		...(unparsed.count > 0 ? [unparsedFiles(unparsed)] : []),
+		...(unresolvedImports > 0 ? [countOf(unresolvedImports, "unresolved import")] : []),
+	];
+	return `[${facts.join("; ")}]`;
+}
+
+/** Why there can be nothing at all, if that is so: a project without source, or an index that has only begun. */
+export function nothingToAsk({ files, complete }: Coverage): string | undefined {
+	if (files > 0) return undefined;
+	return complete
+		? "The project has no TypeScript or JavaScript files (.ts .tsx .mts .cts .js .jsx .mjs .cjs), or git ignores them all: use other tools."
+		: "Nothing is indexed yet: the first indexing was interrupted. kota_index goes on with it.";
+}
+
+const NAMED_FILES = 3;
+const PATH_BYTES = 60;
+
+function unparsedFiles({ count: files, paths }: Coverage["unparsed"]): string {
+	const named = paths.slice(0, NAMED_FILES).map((path) => clipMiddle(oneLine(path), PATH_BYTES));
+	const more = files > named.length ? ", …" : "";
+	const which = named.length > 0 ? ` (${named.join(", ")}${more})` : "";
+	return `${countOf(files, "file")} not fully parsed${which}`;
+}
+
+function ago(ms: number): string {
+	const seconds = Math.round(ms / 1000);
+	if (seconds < 5) return "just now";
+	if (seconds < 120) return `${seconds} s ago`;
+	const minutes = Math.round(seconds / 60);
+	if (minutes < 120) return `${minutes} min ago`;
+	return `${count(Math.round(minutes / 60))} h ago`;
+}

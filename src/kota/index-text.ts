@@ -1,0 +1,53 @@
+import type { BuildReport, IndexProgress, IndexStatus } from "../codeindex/index.ts";
+import { nothingToAsk } from "./honesty.ts";
+import { clip, clipMiddle, count, countOf, oneLine } from "./words.ts";
+
+/** What indexing did, on a line. */
+export function buildText({ coverage, added, changed, removed, seconds }: BuildReport): string {
+	const nothing = nothingToAsk(coverage);
+	if (nothing) return nothing;
+	const changes = [
+		...(added > 0 ? [`${count(added)} added`] : []),
+		...(changed > 0 ? [`${count(changed)} changed`] : []),
+		...(removed > 0 ? [`${count(removed)} removed`] : []),
+	];
+	const what = changes.length > 0 ? changes.join(", ") : "nothing had changed";
+	return `The index is up to date: ${countOf(coverage.files, "file")}, ${what} (${seconds.toFixed(1)} s).`;
+}
+
+/** How far indexing is, on a line. */
+export function progressText({ phase, done, total }: IndexProgress): string {
+	if (total === undefined)
+		return done > 0 ? `indexing: ${phase}, ${count(done)}` : `indexing: ${phase}`;
+	const percent = total > 0 ? Math.floor((100 * done) / total) : 100;
+	return `indexing: ${phase}, ${count(done)} of ${count(total)} (${percent} %)`;
+}
+
+/** The index as it lies on disk, a fact on each line. */
+export function statusText(status: IndexStatus, nowMs: number): string[] {
+	const { state, root, database, bytes, files, symbols, updatedMs, note } = status;
+	const indexed = {
+		absent: "no: /kota index or the tool kota_index starts it",
+		partial: "in part: it was interrupted, /kota index goes on with it",
+		ready: "yes",
+	}[state];
+	const lines = [
+		`project: ${oneLine(root)}`,
+		`indexed: ${indexed}`,
+		...(note ? [`note: ${clip(oneLine(note), 300)}`] : []),
+	];
+	if (state === "absent") return lines;
+	const age = updatedMs === undefined ? "" : `, last changed ${ageOf(nowMs - updatedMs)} ago`;
+	return [
+		...lines,
+		`contents: ${countOf(files, "file")}, ${countOf(symbols, "symbol")}${age}`,
+		`database: ${clipMiddle(oneLine(database), 300)} (${(bytes / 1024 ** 2).toFixed(1)} MB)`,
+	];
+}
+
+function ageOf(ms: number): string {
+	const minutes = Math.max(0, Math.round(ms / 60_000));
+	if (minutes < 120) return `${minutes} min`;
+	const hours = Math.round(minutes / 60);
+	return hours < 48 ? `${hours} h` : `${count(Math.round(hours / 24))} days`;
+}

@@ -1,0 +1,60 @@
+import { existsSync } from "node:fs";
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import { expandHome } from "../core/places.ts";
+
+/**
+ * Paths between the model and the index. The index has them from the project's root; the model writes and reads them
+ * from the working folder, as pi's other tools do, so that every path of an answer can be read as it stands.
+ */
+export interface ProjectPaths {
+	readonly root: string;
+	readonly cwd: string;
+	/** A path of the index as the model should write it. */
+	show(path: string): string;
+	/** A path from the model as the index has it. One that leaves the project keeps its `..`. */
+	find(path: string): string;
+}
+
+/** Paths of the project at `root` for a session in `cwd`. */
+export function projectPaths(
+	root: string,
+	cwd: string,
+	exists: (path: string) => boolean = existsSync,
+): ProjectPaths {
+	const fromRoot = (path: string) => slashed(relative(root, path));
+	const folder = fromRoot(cwd);
+	return {
+		root,
+		cwd,
+		show: folder === "" ? (path) => path : fromFolder(folder.split("/")),
+		find(path) {
+			// Pi's tools take a path with a leading @ too, as people mention files.
+			const candidates = path.startsWith("@") ? [path, path.slice(1)] : [path];
+			const places = candidates
+				.map(expandHome)
+				.flatMap((plain) =>
+					isAbsolute(plain) ? [resolve(plain)] : [resolve(cwd, plain), resolve(root, plain)],
+				);
+			return fromRoot(places.find(exists) ?? places[0] ?? cwd);
+		},
+	};
+}
+
+/** From one folder of the project to its paths; node's own `relative` is too slow for thousands of them. */
+function fromFolder(names: readonly string[]): (path: string) => string {
+	const ways = [...names, ""].map((_, up) => ({
+		shared: names
+			.slice(0, names.length - up)
+			.map((name) => `${name}/`)
+			.join(""),
+		back: "../".repeat(up),
+	}));
+	return (path) => {
+		const way = ways.find(({ shared }) => path.startsWith(shared));
+		return way ? way.back + path.slice(way.shared.length) : path;
+	};
+}
+
+function slashed(path: string): string {
+	return sep === "\\" ? path.replaceAll("\\", "/") : path;
+}

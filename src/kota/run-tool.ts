@@ -1,0 +1,126 @@
+import { describeError } from "../core/errno.ts";
+import { property } from "../core/property.ts";
+import { type Delivered, type Delivery, type Draft, deliver } from "./answer.ts";
+import { depsForms } from "./deps-text.ts";
+import { honestLine } from "./honesty.ts";
+import { impactForms } from "./impact-text.ts";
+import { buildText } from "./index-text.ts";
+import type { Asker, KotaProject } from "./project.ts";
+import type { ProjectPaths } from "./project-paths.ts";
+import { searchForms } from "./search-text.ts";
+import { taskContextForms } from "./task-context-text.ts";
+import {
+	depsInput,
+	impactQuery,
+	searchInput,
+	searchQuery,
+	type ToolCalls,
+	taskContextInput,
+	usagesInput,
+} from "./tools.ts";
+import { usagesForms } from "./usages-text.ts";
+import { clip, oneLine } from "./words.ts";
+
+export type ToolName = keyof ToolCalls;
+
+/** What a call of a tool runs on. */
+export interface ToolRun {
+	readonly project: KotaProject;
+	readonly paths: ProjectPaths;
+	readonly asker: Asker;
+	readonly delivery: Delivery;
+	readonly now: () => number;
+}
+
+/** Answers a call within its budget. What goes wrong is thrown as an error whose message is for the model. */
+export async function runTool<Name extends ToolName>(
+	name: Name,
+	call: ToolCalls[Name],
+	run: ToolRun,
+): Promise<Delivered> {
+	try {
+		return await deliver(await drafts[name](call, run), run.delivery);
+	} catch (error) {
+		throw toolError(error);
+	}
+}
+
+/** The error that a person or the model is told. An abort has pi's own words. */
+export function toolError(error: unknown): Error {
+	if (property(error, "code") === "aborted" || property(error, "name") === "AbortError") {
+		return new Error("Operation aborted", { cause: error });
+	}
+	return new Error(clip(oneLine(describeError(error)), ERROR_BYTES), { cause: error });
+}
+
+/** No message needs more; one that quotes a path or a query from outside could have any length. */
+const ERROR_BYTES = 500;
+
+const drafts: { [Name in ToolName]: (call: ToolCalls[Name], run: ToolRun) => Promise<Draft> } = {
+	async kota_index({ path }, run) {
+		refuseElsewhere(path, run.paths);
+		const report = await run.project.build(run.asker);
+		return {
+			forms: [() => [{ head: [buildText(report)], items: [] }]],
+			honesty: honestLine(report.coverage, run.now()),
+		};
+	},
+	async kota_search(call, run) {
+		const input = searchInput(call);
+		const answer = await run.project.ask(
+			(index, options) => index.search(searchQuery(input), options),
+			run.asker,
+		);
+		return draft(searchForms(answer, input, run.paths), answer, run);
+	},
+	async kota_deps(call, run) {
+		const input = depsInput(call, run.paths.find);
+		const answer = await run.project.ask(
+			(index, options) => index.dependencies(input, options),
+			run.asker,
+		);
+		return draft(depsForms(answer, input, run.paths), answer, run);
+	},
+	async kota_usages(call, run) {
+		const input = usagesInput(call, run.paths.find);
+		const answer = await run.project.ask(
+			(index, options) => index.usages(input, options),
+			run.asker,
+		);
+		return draft(usagesForms(answer, input, run.paths), answer, run);
+	},
+	async kota_impact(call, run) {
+		const query = impactQuery(call, run.paths.find);
+		const answer = await run.project.ask(
+			(index, options) => index.impact(query, options),
+			run.asker,
+		);
+		return draft(impactForms(answer, run.paths), answer, run);
+	},
+	async kota_task_context(call, run) {
+		const input = taskContextInput(call, run.paths.find);
+		const answer = await run.project.ask(
+			(index, options) => index.taskContext(input, options),
+			run.asker,
+		);
+		return draft(taskContextForms(answer, input, run.paths), answer, run);
+	},
+};
+
+function draft(
+	forms: Draft["forms"],
+	{ coverage }: { coverage: Parameters<typeof honestLine>[0] },
+	{ now }: ToolRun,
+): Draft {
+	return { forms, honesty: honestLine(coverage, now()) };
+}
+
+/** The tools know one project, that of the working folder: indexing another would help none of their answers. */
+function refuseElsewhere(path: string | undefined, paths: ProjectPaths): void {
+	if (path === undefined || path.trim() === "") return;
+	const within = paths.find(path.trim());
+	if (within !== ".." && !within.startsWith("../")) return;
+	throw new Error(
+		`${path} is outside of the project ${paths.root}, which is the one that is indexed: start pi there, or run \`strata index\` there`,
+	);
+}

@@ -1,0 +1,120 @@
+import type { MatchingLines, SearchAnswer, SearchHit, SymbolBrief } from "../codeindex/index.ts";
+import type { Outline } from "./budget.ts";
+import { nothingToAsk } from "./honesty.ts";
+import type { ProjectPaths } from "./project-paths.ts";
+import type { SearchInput, SearchOutput } from "./tools.ts";
+import { clip, count, countOf, oneLine } from "./words.ts";
+
+/** The forms of a search answer, from the one that was asked for to bare paths. */
+export function searchForms(
+	answer: SearchAnswer,
+	input: SearchInput,
+	{ show }: ProjectPaths,
+): (() => Outline)[] {
+	if (answer.hits.length === 0) return [() => [{ head: nothingFound(answer, input), items: [] }]];
+	const item = {
+		snippet: (hit: SearchHit) => [
+			title(hit),
+			...symbolLines(hit, 3),
+			...hit.lines.flatMap(excerpt),
+		],
+		matches: (hit: SearchHit) => [title(hit), ...symbolLines(hit, 3), ...matchLines(hit, 10)],
+		compact: (hit: SearchHit) => [title(hit), ...best(hit, 3)],
+		lean: (hit: SearchHit) => [title(hit), ...best(hit, 1)],
+		brief: (hit: SearchHit) => [title(hit) + places(hit)],
+		paths: (hit: SearchHit) => [title(hit)],
+	};
+	const form = (lines: (hit: SearchHit) => string[]) => () => [
+		{ head: [heading(answer, input)], items: answer.hits.map((hit) => lines(hit).join("\n")) },
+	];
+	return FORMS[input.output].map((name) => form(item[name]));
+
+	function title(hit: SearchHit): string {
+		return `${oneLine(show(hit.path))}${hit.isTest ? " (test)" : ""}`;
+	}
+}
+
+/** What each output falls back to, step by step. */
+const FORMS = {
+	snippet: ["snippet", "matches", "compact", "lean", "brief", "paths"],
+	compact: ["compact", "lean", "brief", "paths"],
+	paths: ["paths"],
+} as const satisfies Record<SearchOutput, string[]>;
+
+const LINE_BYTES = 140;
+
+function heading({ hits, total, atLeast }: SearchAnswer, { query }: SearchInput): string {
+	const shown = hits.length < total ? `${count(hits.length)} of ` : "";
+	const all = `${atLeast ? "at least " : ""}${countOf(total, "file")}`;
+	return `${shown}${all} for ${quoted(query)}, best first`;
+}
+
+function nothingFound({ coverage }: SearchAnswer, input: SearchInput): string[] {
+	const nothing = nothingToAsk(coverage);
+	if (nothing) return [nothing];
+	const { filters, scope } = input;
+	const tries = [
+		...(Object.keys(filters).length > 0 ? ["without filters"] : []),
+		...(scope.length < 2 ? ['with scope ["code","symbols"]'] : []),
+		"with fewer or shorter words (beginnings of words match)",
+	];
+	const within = Object.keys(filters).length > 0 ? " within the filters" : "";
+	return [
+		`Nothing matches ${quoted(input.query)}${within}. Only indexed source is searched: no other file types, nothing git ignores.`,
+		`Try ${tries.join(", or ")}; grep finds exact text.`,
+	];
+}
+
+function quoted(query: string): string {
+	return `"${clip(oneLine(query), 120)}"`;
+}
+
+/** What is declared there tells more than a line that speaks of it. */
+function best(hit: SearchHit, most: number): string[] {
+	return hit.symbols.length > 0 ? symbolLines(hit, most) : matchLines(hit, 1);
+}
+
+function symbolLines({ symbols }: SearchHit, most: number): string[] {
+	return symbols.slice(0, most).map((symbol) => `  ${symbol.line} ${symbolText(symbol)}`);
+}
+
+/** A symbol on one line: its head as it is written, with the owner of a member. */
+export function symbolText({ signature, kind, name, owner }: SymbolBrief): string {
+	const head = oneLine(signature.trim() || `${kind} ${name}`);
+	return clip(owner ? `${oneLine(owner)}: ${head}` : head, LINE_BYTES);
+}
+
+/** Lines that match, without those a symbol above has shown. */
+function matchLines({ symbols, lines, matchingLines }: SearchHit, most: number): string[] {
+	const declared = new Set(symbols.map(({ line }) => line));
+	const matches = lines
+		.flatMap(({ first, text, matches }) =>
+			matches.map((line) => ({ line, text: text[line - first] ?? "" })),
+		)
+		.filter(({ line }) => !declared.has(line));
+	const shown = matches.slice(0, most).map(({ line, text }) => `  ${line}: ${code(text.trim())}`);
+	const more = (matchingLines ?? 0) - symbols.length - shown.length;
+	const last = shown.pop();
+	return last === undefined ? [] : [...shown, more > 0 ? `${last}  (+${count(more)} lines)` : last];
+}
+
+/** Matching lines with those around them: `12:` matches, `11-` does not. */
+function excerpt({ first, text, matches }: MatchingLines, index: number): string[] {
+	const matching = new Set(matches);
+	const lines = text.map((line, offset) => {
+		const number = first + offset;
+		return `  ${number}${matching.has(number) ? ":" : "-"} ${code(line)}`;
+	});
+	return index > 0 ? ["  --", ...lines] : lines;
+}
+
+function code(line: string): string {
+	return clip(oneLine(line.trimEnd()), LINE_BYTES);
+}
+
+function places({ symbols, lines }: SearchHit): string {
+	const names = symbols.slice(0, 3).map(({ name, line }) => `${clip(oneLine(name), 60)}:${line}`);
+	if (names.length > 0) return `  ${names.join(", ")}`;
+	const numbers = lines.flatMap(({ matches }) => matches).slice(0, 3);
+	return numbers.length > 0 ? `  line ${numbers.join(", ")}` : "";
+}

@@ -1,0 +1,199 @@
+import type { ImpactQuery, SearchQuery, SymbolKind } from "../codeindex/index.ts";
+
+/**
+ * What the tools take, by the names of their specification. Types hold already (pi checks them against the schema);
+ * here come the defaults, the hard caps and what a schema cannot say.
+ */
+export interface ToolCalls {
+	kota_index: { path?: string };
+	kota_search: {
+		query: string;
+		scope?: SearchScope[];
+		output?: SearchOutput;
+		limit?: number;
+		context_lines?: number;
+		filters?: SearchFilters;
+	};
+	kota_deps: {
+		file_path: string;
+		direction?: "dependents" | "dependencies" | "both";
+		depth?: number;
+		include_tests?: boolean;
+	};
+	kota_usages: { symbol: string; file?: string; include_tests?: boolean };
+	kota_impact: {
+		change_type?: string;
+		description?: string;
+		files_to_modify?: string[];
+		files_to_create?: string[];
+		files_to_delete?: string[];
+		symbols?: string[];
+	};
+	kota_task_context: {
+		files: string[];
+		include_tests?: boolean;
+		include_symbols?: boolean;
+		max_impacted_files?: number;
+	};
+}
+
+/** Where to look. */
+export type SearchScope = "code" | "symbols";
+/** How much to show of each file. */
+export type SearchOutput = "paths" | "compact" | "snippet";
+
+/** Which files and symbols are considered; all, unless said otherwise. */
+export interface SearchFilters {
+	glob?: string;
+	exclude?: string[];
+	language?: "typescript" | "javascript";
+	symbol_kind?: SymbolKind[];
+	exported_only?: boolean;
+	include_tests?: boolean;
+}
+
+/** The most that can be asked for, whatever a call says. */
+export const CAPS = {
+	limit: 50,
+	contextLines: 5,
+	depth: 3,
+	files: 50,
+	impactedFiles: 200,
+} as const;
+
+/** A path from the model as the index has it. */
+type FindPath = (path: string) => string;
+
+/** A search with everything decided. */
+export interface SearchInput {
+	readonly query: string;
+	readonly output: SearchOutput;
+	readonly scope: readonly SearchScope[];
+	readonly limit: number;
+	readonly contextLines: number;
+	readonly filters: SearchFilters;
+}
+
+/** `scope` code, `output` compact, `limit` 15, `context_lines` 1. */
+export function searchInput(call: ToolCalls["kota_search"]): SearchInput {
+	const { query, scope, output = "compact", filters = {} } = call;
+	return {
+		query: required("query", query),
+		output,
+		scope: scope && scope.length > 0 ? scope : ["code"],
+		limit: within(call.limit, 15, 1, CAPS.limit),
+		contextLines: within(call.context_lines, 1, 0, CAPS.contextLines),
+		filters,
+	};
+}
+
+/** What the index is asked. */
+export function searchQuery(input: SearchInput): SearchQuery {
+	const { glob, exclude, language, symbol_kind, exported_only, include_tests } = input.filters;
+	return {
+		query: input.query,
+		scope: input.scope,
+		limit: input.limit,
+		// Bare paths need no lines looked up, and the compact form none around them.
+		...(input.output !== "paths" && {
+			contextLines: input.output === "snippet" ? input.contextLines : 0,
+		}),
+		...(glob && { glob }),
+		...(exclude && exclude.length > 0 && { exclude }),
+		...(language && { language }),
+		...(symbol_kind && symbol_kind.length > 0 && { symbolKinds: symbol_kind }),
+		...(exported_only !== undefined && { exportedOnly: exported_only }),
+		...(include_tests !== undefined && { includeTests: include_tests }),
+	};
+}
+
+/** Is the query of the index as it stands, as are the two below. */
+export interface DepsInput {
+	readonly path: string;
+	readonly direction: "dependents" | "dependencies" | "both";
+	readonly depth: number;
+	readonly includeTests: boolean;
+}
+
+/** `direction` both, `depth` 1, without tests. */
+export function depsInput(call: ToolCalls["kota_deps"], find: FindPath): DepsInput {
+	return {
+		path: find(required("file_path", call.file_path)),
+		direction: call.direction ?? "both",
+		depth: within(call.depth, 1, 1, CAPS.depth),
+		includeTests: call.include_tests ?? false,
+	};
+}
+
+/** Whose usages, and where. */
+export interface UsagesInput {
+	readonly symbol: string;
+	readonly file?: string;
+	readonly includeTests: boolean;
+}
+
+/** In all files, without tests. */
+export function usagesInput(call: ToolCalls["kota_usages"], find: FindPath): UsagesInput {
+	return {
+		symbol: required("symbol", call.symbol),
+		...(call.file && { file: find(call.file) }),
+		includeTests: call.include_tests ?? false,
+	};
+}
+
+/** At least one file has to be named, or there is no change to look at. */
+export function impactQuery(call: ToolCalls["kota_impact"], find: FindPath): ImpactQuery {
+	const modify = paths(call.files_to_modify, find);
+	const create = paths(call.files_to_create, find);
+	const deleted = paths(call.files_to_delete, find);
+	if (modify.length + create.length + deleted.length === 0) {
+		throw new Error(
+			"kota_impact needs to know what changes: name files in files_to_modify, files_to_create or files_to_delete",
+		);
+	}
+	const symbols = (call.symbols ?? []).filter((name) => name.trim() !== "");
+	return { modify, create, delete: deleted, ...(symbols.length > 0 && { symbols }) };
+}
+
+/** What a task is about. */
+export interface TaskContextInput {
+	readonly files: readonly string[];
+	readonly includeTests: boolean;
+	readonly includeSymbols: boolean;
+	readonly maxImpactedFiles: number;
+}
+
+/** With tests, without symbols, 20 impacted files. */
+export function taskContextInput(
+	call: ToolCalls["kota_task_context"],
+	find: FindPath,
+): TaskContextInput {
+	const files = paths(call.files, find);
+	if (files.length === 0) throw new Error("kota_task_context needs at least one path in files");
+	return {
+		files,
+		includeTests: call.include_tests ?? true,
+		includeSymbols: call.include_symbols ?? false,
+		maxImpactedFiles: within(call.max_impacted_files, 20, 0, CAPS.impactedFiles),
+	};
+}
+
+/** A number lowered or raised into its range; a whole one, whatever was given. */
+function within(value: number | undefined, fallback: number, least: number, most: number): number {
+	if (value === undefined || Number.isNaN(value)) return fallback;
+	return Math.min(most, Math.max(least, Math.floor(value)));
+}
+
+function required(name: string, value: string): string {
+	const trimmed = value.trim();
+	if (trimmed === "") throw new Error(`${name} is empty: say what to look for`);
+	return trimmed;
+}
+
+function paths(named: readonly string[] | undefined, find: FindPath): string[] {
+	const given = (named ?? []).map((path) => path.trim()).filter((path) => path !== "");
+	if (given.length > CAPS.files) {
+		throw new Error(`${given.length} files are too many at once: name at most ${CAPS.files}`);
+	}
+	return [...new Set(given.map(find))];
+}

@@ -1,0 +1,163 @@
+import type { Definition, Usage, UsagesAnswer } from "../codeindex/index.ts";
+import type { Outline, Part } from "./budget.ts";
+import { nothingToAsk } from "./honesty.ts";
+import { byFolder, chunks, folderTotals } from "./path-groups.ts";
+import type { ProjectPaths } from "./project-paths.ts";
+import type { UsagesInput } from "./tools.ts";
+import { clip, count, countOf, oneLine } from "./words.ts";
+
+/**
+ * The forms of an answer about usages: every place, then lines by kind, then numbers by file, then by folder. Each
+ * definition has a part of its own, as two things of one name have nothing to do with each other.
+ */
+export function usagesForms(
+	answer: UsagesAnswer,
+	input: UsagesInput,
+	{ show }: ProjectPaths,
+): (() => Outline)[] {
+	const definitions = answer.definitions.map((definition) => shown(definition, show));
+	if (definitions.length === 0) return [() => [{ head: nothingNamed(answer, input), items: [] }]];
+	const heading: Part = { head: [summary(answer)], items: [] };
+	const form = (parts: (definition: Definition) => Part[]) => () => [
+		heading,
+		...definitions.flatMap(parts),
+	];
+	return [
+		form((definition) => [
+			{ head: describe(definition, input), items: perFile(definition.usages, placesOf) },
+		]),
+		form((definition) => [
+			{ head: describe(definition, input), items: perFile(definition.usages, linesOf) },
+		]),
+		form((definition) => [
+			{ head: describe(definition, input), items: perFolder(definition.usages) },
+		]),
+		definitions.length > SINGLE_PARTS
+			? () => [heading, { head: [], items: definitions.map(oneDefinition) }]
+			: form((definition) => [
+					{ head: describe(definition, input), items: perFile(definition.usages, linesOf) },
+					{
+						head: ["  by folder:"],
+						items: folderTotals(weighed(definition.usages), "usages"),
+					},
+				]),
+	];
+}
+
+/** With more definitions than this, an answer that does not fit has a line for each instead of a part. */
+const SINGLE_PARTS = 4;
+const SIGNATURE_BYTES = 160;
+
+function shown(definition: Definition, show: (path: string) => string): Definition {
+	const { possible } = definition;
+	return {
+		...definition,
+		path: show(definition.path),
+		usages: definition.usages.map((usage) => ({ ...usage, path: show(usage.path) })),
+		...(possible && { possible: { ...possible, files: possible.files.map(show) } }),
+	};
+}
+
+function summary({ symbol, definitions, omittedDefinitions = 0 }: UsagesAnswer): string {
+	const usages = definitions.flatMap((definition) => definition.usages);
+	const defined = countOf(definitions.length + omittedDefinitions, "definition");
+	const omitted =
+		omittedDefinitions > 0
+			? ` (${count(definitions.length)} looked at: name a file, or Owner.member)`
+			: "";
+	return `${clip(oneLine(symbol), 120)}: ${defined}${omitted}, ${inFiles(usages)}`;
+}
+
+function inFiles(usages: readonly Usage[]): string {
+	const files = new Set(usages.map(({ path }) => path)).size;
+	return `${countOf(usages.length, "usage")} in ${countOf(files, "file")}`;
+}
+
+function place({ path, line, column }: Definition): string {
+	return `${oneLine(path)}:${line}:${column}`;
+}
+
+function title(definition: Definition): string {
+	const { kind, owner, exported } = definition;
+	const member = owner ? ` of ${clip(oneLine(owner), 80)}` : "";
+	return `${kind}${member} at ${place(definition)}${exported ? ", exported" : ""}`;
+}
+
+function describe(definition: Definition, input: UsagesInput): string[] {
+	const { signature, usages, possible } = definition;
+	const kinds = [...Map.groupBy(usages, ({ kind }) => kind)]
+		.toSorted(([, a], [, b]) => b.length - a.length)
+		.map(([kind, some]) => `${count(some.length)} ${kind}`);
+	return [
+		title(definition),
+		...(signature ? [`  ${clip(oneLine(signature), SIGNATURE_BYTES)}`] : []),
+		usages.length > 0 ? `  ${inFiles(usages)}: ${kinds.join(", ")}` : `  ${unused(input)}`,
+		...(possible && possible.count > 0 ? [`  ${maybe(possible)}`] : []),
+	];
+}
+
+function unused({ includeTests }: UsagesInput): string {
+	const tests = includeTests ? "" : "; tests are not counted, include_tests counts them";
+	return `no usage found: it is unused, or used where that cannot be seen (computed access, outside the project)${tests}`;
+}
+
+function maybe({ count: accesses, files }: NonNullable<Definition["possible"]>): string {
+	const named = files.slice(0, 5).map((path) => clip(oneLine(path), 100));
+	const more = files.length > named.length ? ", …" : "";
+	return `possibly ${count(accesses)} more, on values whose type is not known, in ${named.join(", ")}${more}`;
+}
+
+/** The line of a definition where there are too many for a part each. */
+function oneDefinition(definition: Definition): string {
+	return `  ${title(definition)}: ${inFiles(definition.usages)}`;
+}
+
+/** Lines for the usages of each file; a file with many has several, so that they can be cut in between. */
+function perFile(usages: readonly Usage[], list: (usages: readonly Usage[]) => string[]): string[] {
+	return [...Map.groupBy(usages, ({ path }) => path)].flatMap(([path, some]) => {
+		const isTest = some[0]?.isTest ? " (test)" : "";
+		return list(some).map((places) => `  ${oneLine(path)}${isTest}  ${places}`);
+	});
+}
+
+const PLACES_A_LINE = 12;
+
+function placesOf(usages: readonly Usage[]): string[] {
+	const places = usages.map(({ line, column, kind }) => `${line}:${column} ${kind}`);
+	return chunks(places, PLACES_A_LINE).map((some) => some.join(", "));
+}
+
+function linesOf(usages: readonly Usage[]): string[] {
+	const kinds = [...Map.groupBy(usages, ({ kind }) => kind)];
+	return chunks(
+		kinds.flatMap(([kind, some]) => {
+			return chunks([...new Set(some.map(({ line }) => line))], PLACES_A_LINE).map(
+				(lines) => `${kind} ${lines.join(", ")}`,
+			);
+		}),
+		3,
+	).map((some) => some.join("; "));
+}
+
+function perFolder(usages: readonly Usage[]): string[] {
+	return byFolder(weighed(usages), (name, { weight }) => `${name} ${count(weight)}`);
+}
+
+function weighed(usages: readonly Usage[]): { path: string; weight: number }[] {
+	return [...Map.groupBy(usages, ({ path }) => path)].map(([path, some]) => ({
+		path,
+		weight: some.length,
+	}));
+}
+
+function nothingNamed(answer: UsagesAnswer, { symbol, file }: UsagesInput): string[] {
+	const nothing = nothingToAsk(answer.coverage);
+	if (nothing) return [nothing];
+	const where = file === undefined ? "the indexed files" : clip(oneLine(file), 200);
+	const close = (answer.suggestions ?? []).slice(0, 8).map((name) => clip(oneLine(name), 80));
+	return [
+		`Nothing named ${clip(oneLine(symbol), 120)} is declared in ${where}: only names of a file's top level and their members are known, not locals, nor names of packages.`,
+		...(close.length > 0 ? [`Close to it: ${close.join(", ")}.`] : []),
+		"Try Owner.member for a member, or kota_search.",
+	];
+}

@@ -1,0 +1,64 @@
+/** How many bytes a text has as UTF-8. */
+export function bytesOf(text: string): number {
+	return Buffer.byteLength(text);
+}
+
+/**
+ * At most `maxBytes` of a text, from its start, with `…` where something is missing. Never splits a character; of a
+ * limit too small even for the `…` nothing is left.
+ */
+export function clip(text: string, maxBytes: number): string {
+	// A character has at least one byte: what is longer than the limit need not be measured.
+	if (text.length <= maxBytes && bytesOf(text) <= maxBytes) return text;
+	const room = maxBytes - bytesOf(ELLIPSIS);
+	if (room < 0) return "";
+	const buffer = Buffer.alloc(room);
+	const { read } = new TextEncoder().encodeInto(text, buffer);
+	return text.slice(0, read) + ELLIPSIS;
+}
+
+/** Like {@link clip}, but leaves out the middle: the end of a path tells more than its start. */
+export function clipMiddle(text: string, maxBytes: number): string {
+	if (text.length <= maxBytes && bytesOf(text) <= maxBytes) return text;
+	const tailBytes = Math.floor(((maxBytes - bytesOf(ELLIPSIS)) * 2) / 3);
+	let from = text.length;
+	for (let bytes = 0; from > 0; ) {
+		const start = isLowSurrogate(text, from - 1) && from > 1 ? from - 2 : from - 1;
+		bytes += bytesOf(text.slice(start, from));
+		if (bytes > tailBytes) break;
+		from = start;
+	}
+	const tail = text.slice(from);
+	return clip(text, maxBytes - bytesOf(tail)) + tail;
+}
+
+/**
+ * A text from a stranger (a path, a line of code) as one line: what would break the line or steer a terminal is
+ * written as an escape, and half characters are replaced.
+ */
+export function oneLine(text: string): string {
+	if (/^[\x20-\x7e]*$/.test(text)) return text; // nearly always, and ten times as fast
+	return text
+		.toWellFormed()
+		.replace(/[^\P{Cc}\t]|[\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, (character) => {
+			return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+		});
+}
+
+/** A number for people: 12,345. */
+export function count(value: number): string {
+	if (value < 1000) return String(value);
+	return String(value).replace(/\B(?=(?:\d{3})+$)/g, ","); // toLocaleString takes microseconds
+}
+
+/** `1 file`, `12 files`. */
+export function countOf(value: number, one: string, many = `${one}s`): string {
+	return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+const ELLIPSIS = "…";
+
+function isLowSurrogate(text: string, index: number): boolean {
+	const unit = text.charCodeAt(index);
+	return unit >= 0xdc00 && unit <= 0xdfff;
+}

@@ -1,0 +1,28 @@
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { Indexer } from "../../../src/codeindex/indexer.ts";
+import { IndexStore } from "../../../src/codeindex/store/index-store.ts";
+import { WriterLock } from "../../../src/codeindex/store/writer-lock.ts";
+import { atEnd, tempDir } from "../../support/temp.ts";
+
+/** Opens a store with an indexer, in this thread. */
+export async function openIndexer(root: string, database = join(tempDir(), "index.db")) {
+	const lock = await WriterLock.open(database);
+	const store = await IndexStore.open(database);
+	atEnd(() => {
+		store.close();
+		lock.close();
+	});
+	return { store, lock, database, indexer: new Indexer(root, store, lock) };
+}
+
+/** Writes files by path; an undefined text removes the file. */
+export function writeTree(root: string, files: Record<string, string | undefined>): void {
+	for (const [path, text] of Object.entries(files)) {
+		if (text === undefined) rmSync(join(root, path), { force: true });
+		else {
+			mkdirSync(dirname(join(root, path)), { recursive: true });
+			writeFileSync(join(root, path), text);
+		}
+	}
+}

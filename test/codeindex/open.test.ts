@@ -1,0 +1,300 @@
+import { execFile } from "node:child_process";
+import {
+	appendFileSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { writeMonorepo } from "../../bench/codeindex/monorepo.ts";
+import { type CodeIndex, CodeIndexError } from "../../src/codeindex/code-index.ts";
+import { openCodeIndex } from "../../src/codeindex/open.ts";
+import { IndexClient } from "../../src/codeindex/service/index-client.ts";
+import type { IndexWorkerStart } from "../../src/codeindex/service/messages.ts";
+import { atEnd, tempDir } from "../support/temp.ts";
+import { writeTree } from "./indexer/test-index.ts";
+
+const TREE = {
+	"src/greet.ts":
+		"/** Says hello. */\nexport function greet(name: string): string {\n\treturn name;\n}\n",
+	"src/index.ts": 'export { greet } from "./greet.ts";\n',
+	"src/main.ts": 'import { greet } from "./index.ts";\ngreet("you");\n',
+};
+
+function open(root: string, folder = tempDir()): CodeIndex {
+	const index = openCodeIndex({ root, folder });
+	atEnd(() => index.close());
+	return index;
+}
+
+function project(files: Record<string, string> = TREE): string {
+	const root = tempDir();
+	writeTree(root, files);
+	return root;
+}
+
+async function codeOf(call: Promise<unknown>): Promise<string> {
+	const error = await call.then(
+		() => undefined,
+		(reason: unknown) => reason,
+	);
+	expect(error).toBeInstanceOf(CodeIndexError);
+	return (error as CodeIndexError).code;
+}
+
+async function usesOf(index: CodeIndex, symbol: string): Promise<string[]> {
+	const { definitions } = await index.usages({ symbol });
+	return definitions.flatMap(({ usages }) => usages.map(({ path, line }) => `${path}:${line}`));
+}
+
+describe("a code index", () => {
+	test("answers once it was built, and follows the files from then on", async () => {
+		const root = project();
+		const index = open(root);
+		expect(await index.status()).toMatchObject({ state: "absent", root, files: 0 });
+		expect(await codeOf(index.usages({ symbol: "greet" }))).toBe("not-indexed");
+		const report = await index.build();
+		expect(report).toMatchObject({ added: 3, changed: 0, removed: 0 });
+		expect(report.coverage).toMatchObject({ files: 3, complete: true, unresolvedImports: 0 });
+		expect(await usesOf(index, "greet")).toEqual([
+			"src/index.ts:1",
+			"src/main.ts:1",
+			"src/main.ts:2",
+		]);
+		expect(await index.status()).toMatchObject({ state: "ready", files: 3, symbols: 1 });
+
+		writeTree(root, {
+			"src/main.ts": 'import { greet } from "./index.ts";\n\n\ngreet("all");\n',
+			"src/more.ts": 'import { greet } from "./greet.ts";\ngreet("more");\n',
+			"src/index.ts": undefined,
+		});
+		const { coverage } = await index.dependencies({ path: "src/greet.ts" });
+		expect(coverage).toMatchObject({ refreshedFiles: 3, unresolvedImports: 1, files: 3 });
+		expect(await usesOf(index, "greet")).toEqual(["src/more.ts:1", "src/more.ts:2"]);
+	});
+
+	test("is kept out of the project, under the folder it was given, for its owner only", async () => {
+		const root = project();
+		const folder = tempDir();
+		const index = open(root, folder);
+		await index.build();
+		const { database } = await index.status();
+		expect(dirname(dirname(database))).toBe(folder);
+		expect(readdirSync(root)).toEqual(["src"]);
+		for (const name of readdirSync(dirname(database))) {
+			expect(statSync(join(dirname(database), name)).mode & 0o077, name).toBe(0);
+		}
+	});
+
+	test("survives its own end: another one opened later need not build", async () => {
+		const root = project();
+		const folder = tempDir();
+		const first = open(root, folder);
+		await first.build();
+		await first.close();
+		expect(await codeOf(first.status())).toBe("failed");
+		expect(await usesOf(open(root, folder), "greet")).toHaveLength(3);
+	});
+
+	test("says what is wrong with a question, a folder that is not there and a query that cannot be sent", async () => {
+		expect(() => openCodeIndex({ root: join(tempDir(), "none") })).toThrow(CodeIndexError);
+		const index = open(project());
+		await index.build();
+		expect(await codeOf(index.dependencies({ path: "src/none.ts" }))).toBe("unknown-file");
+		const query = { symbol: "greet", file: (() => "") as unknown as string };
+		expect(await codeOf(index.usages(query))).toBe("bad-query");
+		expect(await usesOf(index, "greet")).toHaveLength(3);
+	});
+});
+
+describe("building", () => {
+	test("can be aborted, keeps what it has done, answers with that and goes on later", async () => {
+		const root = tempDir();
+		const { files } = writeMonorepo(root, { files: 200 });
+		const folder = tempDir();
+		const index = open(root, folder);
+		const stop = new AbortController();
+		const building = index.build({
+			signal: stop.signal,
+			onProgress: ({ phase, done }) => {
+				if (phase === "parsing" && done >= 32) stop.abort();
+			},
+		});
+		expect(await codeOf(building)).toBe("aborted");
+		const status = await index.status();
+		expect(status.state).toBe("partial");
+		expect(status.files).toBeGreaterThanOrEqual(32);
+		expect(status.files).toBeLessThan(files);
+		const { coverage } = await index.search({ query: "ledger" });
+		expect(coverage).toMatchObject({ complete: false, files: status.files });
+		await index.close();
+
+		const later = open(root, folder);
+		const report = await later.build();
+		expect(report.added).toBe(files - status.files);
+		expect(report.coverage).toMatchObject({ complete: true, files });
+		expect(await later.status()).toMatchObject({ state: "ready", files });
+	});
+
+	test("can be killed, and goes on with what was stored by then", async () => {
+		const root = tempDir();
+		const { files } = writeMonorepo(root, { files: 320 });
+		const folder = tempDir();
+		const script = `
+			import { openCodeIndex } from ${JSON.stringify(new URL("../../src/codeindex/open.ts", import.meta.url).href)};
+			const index = openCodeIndex({ root: ${JSON.stringify(root)}, folder: ${JSON.stringify(folder)} });
+			await index.build({
+				onProgress: ({ phase, done }) => {
+					if (phase === "parsing" && done >= 256) process.kill(process.pid, "SIGKILL");
+				},
+			});`;
+		const arguments_ = ["--input-type=module-typescript", "--eval", script];
+		await expect(promisify(execFile)(process.execPath, arguments_)).rejects.toThrow();
+		const index = open(root, folder);
+		const before = await index.status();
+		expect(before).toMatchObject({ state: expect.stringMatching(/partial|ready/) });
+		expect(before.files).toBeGreaterThanOrEqual(250);
+		const report = await index.build();
+		expect(report.added).toBe(files - before.files);
+		expect(report.coverage).toMatchObject({ complete: true, files });
+	});
+
+	test("tells how far it is", async () => {
+		const root = project();
+		const told: string[] = [];
+		await open(root).build({ onProgress: ({ phase }) => told.push(phase) });
+		expect(new Set(told)).toEqual(new Set(["scanning", "parsing"]));
+	});
+
+	test("by two processes at once gives one index, and both know it", async () => {
+		const root = tempDir();
+		const { files } = writeMonorepo(root, { files: 120 });
+		const folder = tempDir();
+		const script = `
+			import { openCodeIndex } from ${JSON.stringify(new URL("../../src/codeindex/open.ts", import.meta.url).href)};
+			const index = openCodeIndex({ root: ${JSON.stringify(root)}, folder: ${JSON.stringify(folder)} });
+			const { added, coverage } = await index.build();
+			console.log(JSON.stringify({ added, files: coverage.files, complete: coverage.complete }));
+			await index.close();`;
+		const run = async () => {
+			const arguments_ = ["--input-type=module-typescript", "--eval", script];
+			const { stdout } = await promisify(execFile)(process.execPath, arguments_);
+			return JSON.parse(stdout) as { added: number; files: number; complete: boolean };
+		};
+		const reports = await Promise.all([run(), run()]);
+		for (const report of reports) expect(report).toMatchObject({ files, complete: true });
+		expect(reports.map(({ added }) => added).sort((a, b) => a - b)).toEqual([0, files]);
+	});
+});
+
+describe("an index that something happens to", () => {
+	test.each([
+		["deleted", (database: string) => rmSync(dirname(database), { recursive: true })],
+		["overwritten", (database: string) => writeFileSync(database, "no database ".repeat(1000))],
+		["cut short", (database: string) => truncateSync(database, 4096 * 3)],
+		["damaged inside", damage],
+	])("is built anew when it was %s while open, with a note", async (_, harm) => {
+		const root = project();
+		const index = open(root);
+		await index.build();
+		const { database } = await index.status();
+		// What is still in the log would hide the damage.
+		const other = new DatabaseSync(database);
+		other.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+		other.close();
+		harm(database);
+		appendFileSync(join(root, "src/main.ts"), "greet('again');\n");
+		expect(await usesOf(index, "greet")).toEqual([
+			"src/index.ts:1",
+			"src/main.ts:1",
+			"src/main.ts:2",
+			"src/main.ts:3",
+		]);
+		expect(await index.status()).toMatchObject({ state: "ready", note: expect.any(String) });
+	});
+
+	test("and was damaged before it was opened is built anew too", async () => {
+		const root = project();
+		const folder = tempDir();
+		const first = open(root, folder);
+		await first.build();
+		const { database } = await first.status();
+		await first.close();
+		writeFileSync(database, "no database ".repeat(1000));
+		const index = open(root, folder);
+		expect(await usesOf(index, "greet")).toHaveLength(3);
+		expect((await index.status()).note).toMatch(/damaged/);
+	});
+
+	test("and is of a newer version is left alone", async () => {
+		const root = project();
+		const folder = tempDir();
+		const first = open(root, folder);
+		await first.build();
+		const { database } = await first.status();
+		await first.close();
+		const newer = new DatabaseSync(database);
+		newer.exec("PRAGMA user_version = 99");
+		newer.close();
+		const before = readFileSync(database);
+		const index = open(root, folder);
+		expect(await codeOf(index.usages({ symbol: "greet" }))).toBe("unavailable");
+		expect(readFileSync(database).equals(before)).toBe(true);
+	});
+
+	test("and cannot be written where it should be says so", async () => {
+		const folder = join(tempDir(), "file");
+		writeFileSync(folder, "");
+		expect(await codeOf(open(project(), folder).build())).toBe("unavailable");
+	});
+});
+
+test("a process does not stay alive for an index that has nothing to do", async () => {
+	const root = project();
+	const script = `
+		import { openCodeIndex } from ${JSON.stringify(new URL("../../src/codeindex/open.ts", import.meta.url).href)};
+		const index = openCodeIndex({ root: ${JSON.stringify(root)}, folder: ${JSON.stringify(tempDir())} });
+		await index.build();
+		console.log("built");`;
+	const arguments_ = ["--input-type=module-typescript", "--eval", script];
+	const { stdout } = await promisify(execFile)(process.execPath, arguments_, { timeout: 20_000 });
+	expect(stdout.trim()).toBe("built");
+});
+
+test("calls to a thread that dies are rejected, and the next one starts it again", async () => {
+	// Without what it is started with, the thread fails at once.
+	const client = new IndexClient(undefined as unknown as IndexWorkerStart);
+	for (const method of ["status", "build"] as const) {
+		await expect(client.call(method, undefined)).rejects.toThrow(/stopped unexpectedly/);
+	}
+	await client.close();
+});
+
+test("files that cannot be understood or read are told, and nothing else suffers", async () => {
+	const root = project({
+		...TREE,
+		"src/broken.ts": "export const = ;;; import {",
+		"src/binary.ts": "\u0000\u0001\u0002",
+		"src/deep.ts": `export const deep = ${"[".repeat(20_000)}${"]".repeat(20_000)};`,
+	});
+	mkdirSync(join(root, "src/folder.ts"));
+	const index = open(root);
+	const { coverage } = await index.build();
+	expect(coverage.files).toBe(6);
+	expect(coverage.unparsed.paths).toContain("src/broken.ts");
+	expect(await usesOf(index, "greet")).toHaveLength(3);
+});
+
+function damage(database: string): void {
+	const bytes = readFileSync(database);
+	// Everything but the header and the table of tables.
+	bytes.fill(0xa5, 4096);
+	writeFileSync(database, bytes);
+}

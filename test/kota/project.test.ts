@@ -1,0 +1,201 @@
+import { describe, expect, test } from "vitest";
+import { CodeIndexError, type IndexProgress } from "../../src/codeindex/index.ts";
+import { createKotaProject, type KotaProject } from "../../src/kota/project.ts";
+import { coverage, type FakeIndex, fakeIndex } from "./fake-index.ts";
+
+const hits = { hits: [], total: 0, coverage: coverage() };
+const answering = { search: async () => hits };
+const search: Parameters<KotaProject["ask"]>[0] = (index, options) =>
+	index.search({ query: "x" }, options) as never;
+
+function project(index: FakeIndex, confirmIndex = true) {
+	const states: string[] = [];
+	let opened = 0;
+	const made: KotaProject = createKotaProject({
+		root: "/project",
+		confirmIndex,
+		open: async () => {
+			opened++;
+			index.closed = false;
+			return index;
+		},
+		onChange: (progress) =>
+			states.push(progress ? progress.phase : `${made.state}/${made.indexed}`),
+	});
+	return { made, states, opened: () => opened };
+}
+
+describe("the first question of a project that was never indexed", () => {
+	test("asks the user, indexes, and is answered", async () => {
+		const index = fakeIndex(answering, "absent");
+		const { made, states } = project(index);
+		const progress: IndexProgress[] = [];
+		const answer = await made.ask(search, {
+			confirm: async ({ state }) => state === "absent",
+			onProgress: (step) => progress.push(step),
+		});
+		expect(answer).toBe(hits);
+		expect(index.calls).toEqual(["search", "status", "build", "search"]);
+		expect(progress).toEqual([{ phase: "parsing", done: 60, total: 120 }]);
+		expect(states).toEqual([
+			"starting/unknown",
+			"running/unknown",
+			"running/absent",
+			"parsing",
+			"running/ready",
+			"running/ready",
+		]);
+	});
+
+	test("is asked once for calls side by side", async () => {
+		const { made } = project(fakeIndex(answering, "absent"));
+		let asked = 0;
+		const confirm = async () => {
+			asked++;
+			await new Promise((resolve) => setTimeout(resolve, 5));
+			return true;
+		};
+		await Promise.all([1, 2, 3].map(() => made.ask(search, { confirm })));
+		expect(asked).toBe(1);
+	});
+
+	test("declined, fails, and the user is not asked again until they index themselves", async () => {
+		const index = fakeIndex(answering, "absent");
+		const { made } = project(index);
+		let asked = 0;
+		const confirm = async () => {
+			asked++;
+			return false;
+		};
+		for (let time = 1; time <= 3; time++) {
+			await expect(made.ask(search, { confirm })).rejects.toThrow(/does not want.*\/kota index/);
+		}
+		expect(asked).toBe(1);
+		expect(index.calls).not.toContain("build");
+		await made.build({}, "given");
+		expect(await made.ask(search)).toBe(hits);
+	});
+
+	test("without a user fails with the setting and the command to use", async () => {
+		const index = fakeIndex(answering, "absent");
+		await expect(project(index).made.ask(search)).rejects.toThrow(
+			/\/project is not indexed.*`strata index`.*kota\.confirmIndex/,
+		);
+		expect(index.calls).not.toContain("build");
+	});
+
+	test("without a user indexes if the setting says that nobody need be asked", async () => {
+		expect(await project(fakeIndex(answering, "absent"), false).made.ask(search)).toBe(hits);
+	});
+
+	test("aborted while the user is asked is no refusal", async () => {
+		const index = fakeIndex(answering, "absent");
+		const { made } = project(index);
+		const abort = new AbortController();
+		const confirm = async () => {
+			abort.abort();
+			return false;
+		};
+		await expect(made.ask(search, { confirm, signal: abort.signal })).rejects.toThrow("aborted");
+		expect(await made.ask(search, { confirm: async () => true })).toBe(hits);
+	});
+});
+
+test("an interrupted indexing was consented to and goes on without a question", async () => {
+	const index = fakeIndex(answering, "partial");
+	const { made } = project(index);
+	await made.build();
+	expect(index.calls).toEqual(["status", "build"]);
+	expect(made.indexed).toBe("ready");
+});
+
+test("an answer from a half-built index makes the state known", async () => {
+	const partial = { ...hits, coverage: coverage({ complete: false }) };
+	const { made } = project(fakeIndex({ search: async () => partial }, "partial"));
+	await made.ask(search);
+	expect(made.indexed).toBe("partial");
+});
+
+test("the signal reaches the engine", async () => {
+	const abort = new AbortController();
+	let seen: AbortSignal | undefined;
+	const index = fakeIndex({
+		search: async (_query, options) => {
+			seen = options?.signal;
+			return hits;
+		},
+	});
+	await project(index).made.ask(search, { signal: abort.signal });
+	expect(seen).toBe(abort.signal);
+});
+
+test("a question tells of progress only where much has changed", async () => {
+	const index = fakeIndex({
+		search: async (_query, options) => {
+			options?.onProgress?.({ phase: "scanning", done: 5000 });
+			options?.onProgress?.({ phase: "parsing", done: 1, total: 2 });
+			options?.onProgress?.({ phase: "parsing", done: 100, total: 900 });
+			return hits;
+		},
+	});
+	const { made, states } = project(index);
+	const progress: IndexProgress[] = [];
+	await made.ask(search, { onProgress: (step) => progress.push(step) });
+	expect(progress).toEqual([{ phase: "parsing", done: 100, total: 900 }]);
+	expect(states.slice(-3)).toEqual(["parsing", "running/ready", "running/ready"]);
+});
+
+describe("the engine", () => {
+	test("is opened by the first question and not before", async () => {
+		const { made, opened } = project(fakeIndex(answering));
+		expect([made.state, opened()]).toEqual(["stopped", 0]);
+		await Promise.all([made.ask(search), made.ask(search)]);
+		expect([made.state, opened()]).toEqual(["running", 1]);
+	});
+
+	test("that has died is replaced for the next question", async () => {
+		const index = fakeIndex(answering);
+		const { made, opened } = project(index);
+		await made.ask(search);
+		index.closed = true;
+		await expect(made.ask(search)).rejects.toMatchObject({ code: "unavailable" });
+		expect(made.state).toBe("stopped");
+		expect(await made.ask(search)).toBe(hits);
+		expect(opened()).toBe(2);
+	});
+
+	test("that fails at one question is kept", async () => {
+		const { made, opened } = project(
+			fakeIndex({ search: () => Promise.reject(new CodeIndexError("bad-query", "no words")) }),
+		);
+		await expect(made.ask(search)).rejects.toThrow("no words");
+		await expect(made.ask(search)).rejects.toThrow("no words");
+		expect([made.state, opened()]).toEqual(["running", 1]);
+	});
+
+	test("that could not be opened is tried again", async () => {
+		let fails = true;
+		const made = createKotaProject({
+			root: "/project",
+			confirmIndex: true,
+			open: async () => {
+				if (fails) throw new Error("no such program");
+				return fakeIndex(answering);
+			},
+		});
+		await expect(made.ask(search)).rejects.toThrow("no such program");
+		expect(made.state).toBe("stopped");
+		fails = false;
+		expect(await made.ask(search)).toBe(hits);
+	});
+
+	test("is closed once, and again is no fault", async () => {
+		const index = fakeIndex(answering);
+		const { made } = project(index);
+		await made.close();
+		await made.ask(search);
+		await Promise.all([made.close(), made.close()]);
+		expect(index.calls.filter((call) => call === "close")).toHaveLength(1);
+		expect(made.state).toBe("stopped");
+	});
+});

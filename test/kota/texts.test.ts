@@ -1,0 +1,457 @@
+/** How each tool's answer reads. */
+import { describe, expect, test } from "vitest";
+import type {
+	DependenciesAnswer,
+	ImpactAnswer,
+	SearchAnswer,
+	TaskContextAnswer,
+	UsagesAnswer,
+} from "../../src/codeindex/index.ts";
+import { fitText, type Outline, wholeText } from "../../src/kota/budget.ts";
+import { depsForms } from "../../src/kota/deps-text.ts";
+import { honestLine } from "../../src/kota/honesty.ts";
+import { impactForms } from "../../src/kota/impact-text.ts";
+import { buildText, progressText, statusText } from "../../src/kota/index-text.ts";
+import { projectPaths } from "../../src/kota/project-paths.ts";
+import { searchForms } from "../../src/kota/search-text.ts";
+import { taskContextForms } from "../../src/kota/task-context-text.ts";
+import {
+	depsInput,
+	searchInput,
+	type ToolCalls,
+	taskContextInput,
+	usagesInput,
+} from "../../src/kota/tools.ts";
+import { usagesForms } from "../../src/kota/usages-text.ts";
+import { coverage, file, NOW, symbol, usage } from "./fake-index.ts";
+
+const paths = projectPaths("/project", "/project", () => true);
+const find = (path: string) => path;
+
+/** The texts of all forms, the fullest first. */
+function texts(forms: readonly (() => Outline)[]): string[] {
+	return forms.map((form) => wholeText(form()));
+}
+
+function lines(text = ""): string[] {
+	return text.split("\n");
+}
+
+describe("kota_search", () => {
+	const answer: SearchAnswer = {
+		hits: [
+			{
+				path: "src/open.ts",
+				isTest: false,
+				symbols: [symbol("openThing", { line: 12 })],
+				lines: [
+					{
+						first: 11,
+						text: ["/** Opens. */", "export function openThing(): void {", "\tcall();"],
+						matches: [12],
+					},
+					{ first: 39, text: ["", "\topenThing();", "}"], matches: [40] },
+				],
+				matchingLines: 2,
+			},
+			{
+				path: "test/open.test.ts",
+				isTest: true,
+				symbols: [],
+				lines: [{ first: 8, text: ["  it opens things"], matches: [8] }],
+				matchingLines: 3,
+			},
+		],
+		total: 31,
+		coverage: coverage(),
+	};
+	const forms = (call: Partial<ToolCalls["kota_search"]>, given = answer) =>
+		texts(searchForms(given, searchInput({ query: "open thing", ...call }), paths));
+
+	test("compact shows under each path what it declares, or else a line that matches", () => {
+		expect(lines(forms({})[0])).toEqual([
+			'2 of 31 files for "open thing", best first',
+			"src/open.ts",
+			"  12 export function openThing(): void",
+			"test/open.test.ts (test)",
+			"  8: it opens things  (+2 lines)",
+		]);
+	});
+
+	test("snippet shows the lines around, and what matches in them", () => {
+		expect(lines(forms({ output: "snippet" })[0]).slice(1, 10)).toEqual([
+			"src/open.ts",
+			"  12 export function openThing(): void",
+			"  11- /** Opens. */",
+			"  12: export function openThing(): void {",
+			"  13- \tcall();",
+			"  --",
+			"  39- ",
+			"  40: \topenThing();",
+			"  41- }",
+		]);
+	});
+
+	test("snippets fall back to matching lines, then compact, then names, then paths", () => {
+		const all = forms({ output: "snippet" });
+		expect(all).toHaveLength(6);
+		for (const [at, text] of all.entries()) {
+			const next = all[at + 1];
+			if (next) expect(Buffer.byteLength(next)).toBeLessThanOrEqual(Buffer.byteLength(text));
+		}
+		expect(lines(all[4]).slice(1)).toEqual([
+			"src/open.ts  openThing:12",
+			"test/open.test.ts (test)  line 8",
+		]);
+		expect(lines(all.at(-1)).slice(1)).toEqual(["src/open.ts", "test/open.test.ts (test)"]);
+		expect(forms({ output: "paths" })).toEqual([all.at(-1)]);
+	});
+
+	test("an empty answer says why and what to try", () => {
+		const empty = { ...answer, hits: [], total: 0 };
+		expect(forms({}, empty)[0]).toMatch(/Nothing matches "open thing"\..*Try with scope .* fewer/s);
+		expect(forms({ filters: { glob: "x/**" } }, empty)[0]).toMatch(
+			/within the filters.*without filters/s,
+		);
+		expect(forms({}, { ...empty, coverage: coverage({ files: 0 }) })[0]).toMatch(
+			/^The project has no TypeScript or JavaScript files/,
+		);
+		expect(forms({}, { ...empty, coverage: coverage({ files: 0, complete: false }) })[0]).toMatch(
+			/^Nothing is indexed yet/,
+		);
+	});
+
+	test("a line of a minified file is shortened", () => {
+		const hit = {
+			path: "a.js",
+			isTest: false,
+			symbols: [],
+			lines: [{ first: 1, text: ["x".repeat(5_000_000)], matches: [1] }],
+		};
+		const [text = ""] = forms({ output: "snippet" }, { ...answer, hits: [hit] });
+		expect(Buffer.byteLength(text)).toBeLessThan(400);
+	});
+});
+
+describe("kota_deps", () => {
+	const answer: DependenciesAnswer = {
+		file: "src/a.ts",
+		dependents: [
+			file("src/ui/b.ts"),
+			file("src/ui/c.ts", { kinds: ["type", "re-export"] }),
+			file("test/a.test.ts", { isTest: true }),
+			file("src/main.ts", { depth: 2, via: "src/ui/b.ts" }),
+		],
+		dependencies: [file("src/d.ts")],
+		cycles: [["src/a.ts", "src/d.ts"]],
+		unresolved: [{ specifier: "./gone.ts", line: 4 }],
+		external: ["node:fs", "typebox"],
+		coverage: coverage(),
+	};
+	const input = (call: Partial<ToolCalls["kota_deps"]> = {}) =>
+		depsInput({ file_path: "src/a.ts", depth: 2, ...call }, find);
+
+	test("shows both directions by depth, how each file asks, cycles, packages and what leads nowhere", () => {
+		const [text] = texts(depsForms(answer, input(), paths));
+		expect(lines(text)).toEqual([
+			"src/a.ts: 4 dependents, 1 dependencies (depth 2)",
+			"dependents (3):",
+			"  src/ui/b.ts  value",
+			"  src/ui/c.ts  type, re-export",
+			"  test/a.test.ts (test)  value",
+			"dependents at depth 2 (1):",
+			"  src/main.ts  value via src/ui/b.ts",
+			"dependencies (1):",
+			"  src/d.ts  value",
+			"cycles (1):",
+			"  src/a.ts, src/d.ts",
+			"imports that lead nowhere (1):",
+			"  ./gone.ts  line 4",
+			"packages (2):",
+			"  node:fs, typebox",
+		]);
+	});
+
+	test("a briefer form writes each folder once", () => {
+		const [, text] = texts(depsForms(answer, input(), paths));
+		expect(text).toContain("  src/ui/: b.ts, c.ts\n  test/: a.test.ts");
+	});
+
+	test("the briefest has numbers by folder", () => {
+		const text = texts(depsForms(answer, input(), paths)).at(-1);
+		expect(text).toContain("dependents by folder:\n  src/ui/  2 files\n");
+	});
+
+	test("one direction leaves the other out", () => {
+		const [text] = texts(depsForms(answer, input({ direction: "dependents" }), paths));
+		expect(text).toContain("4 dependents (depth 2)");
+		expect(text).not.toMatch(/dependencies|packages|nowhere/);
+	});
+
+	test("a file that nobody imports is explained", () => {
+		const alone = { ...answer, dependents: [], dependencies: [] };
+		const [text] = texts(depsForms(alone, input(), paths));
+		expect(text).toMatch(/No file of the project imports it.*include_tests/);
+		expect(text).toContain("It imports no file of the project, only 2 packages.");
+		const [all] = texts(depsForms(alone, input({ include_tests: true }), paths));
+		expect(all).not.toContain("include_tests");
+	});
+});
+
+describe("kota_usages", () => {
+	const answer: UsagesAnswer = {
+		symbol: "render",
+		definitions: [
+			{
+				path: "src/render.ts",
+				line: 3,
+				column: 17,
+				kind: "function",
+				exported: true,
+				signature: "export function render(): void",
+				usages: [
+					usage("src/a.ts", 1, { kind: "import", column: 10 }),
+					usage("src/a.ts", 9),
+					usage("src/a.ts", 12),
+					usage("test/r.test.ts", 5, { isTest: true }),
+				],
+			},
+			{
+				path: "src/view.ts",
+				line: 20,
+				column: 3,
+				kind: "method",
+				owner: "View",
+				exported: false,
+				signature: "render(): string",
+				usages: [],
+				possible: { count: 7, files: ["src/x.ts", "src/y.ts"] },
+			},
+		],
+		coverage: coverage(),
+	};
+	const input = (call: Partial<ToolCalls["kota_usages"]> = {}) =>
+		usagesInput({ symbol: "render", ...call }, find);
+
+	test("has a part for each definition, with places and what is not certain", () => {
+		expect(lines(texts(usagesForms(answer, input(), paths))[0])).toEqual([
+			"render: 2 definitions, 4 usages in 2 files",
+			"function at src/render.ts:3:17, exported",
+			"  export function render(): void",
+			"  4 usages in 2 files: 3 call, 1 import",
+			"  src/a.ts  1:10 import, 9:5 call, 12:5 call",
+			"  test/r.test.ts (test)  5:5 call",
+			"method of View at src/view.ts:20:3",
+			"  render(): string",
+			expect.stringMatching(/^ {2}no usage found: .*include_tests counts them$/),
+			"  possibly 7 more, on values whose type is not known, in src/x.ts, src/y.ts",
+		]);
+	});
+
+	test("briefer forms have lines by kind, numbers by file, and folders", () => {
+		const all = texts(usagesForms(answer, input(), paths));
+		expect(all[1]).toContain("  src/a.ts  import 1; call 9, 12\n");
+		expect(all[2]).toContain("  src/: a.ts 3\n  test/: r.test.ts 1\n");
+		expect(all[3]).toContain("  by folder:\n  src/  3 usages in 1 file\n");
+	});
+
+	test("of a name with many definitions, the briefest form is a line for each", () => {
+		const [one] = answer.definitions;
+		const definitions = Array.from({ length: 69 }, (_, at) => ({
+			...(one as NonNullable<typeof one>),
+			path: `src/v${at}.ts`,
+		}));
+		const { text } = fitText(
+			usagesForms({ ...answer, definitions, omittedDefinitions: 11 }, input(), paths),
+			3000,
+		);
+		expect(lines(text)[0]).toBe(
+			"render: 80 definitions (69 looked at: name a file, or Owner.member), 276 usages in 2 files",
+		);
+		expect(text).toContain("  function at src/v3.ts:3:17, exported: 4 usages in 2 files");
+		expect(text).toMatch(/… \d+ more$/);
+	});
+
+	test("a name that nothing has is explained, with names close to it", () => {
+		const none = { ...answer, definitions: [], suggestions: ["renderer", "rerender"] };
+		const [text] = texts(usagesForms(none, input({ symbol: "rendr", file: "src/a.ts" }), paths));
+		expect(text).toContain("Nothing named rendr is declared in src/a.ts");
+		expect(text).toContain("Close to it: renderer, rerender.");
+	});
+});
+
+describe("kota_impact", () => {
+	const answer: ImpactAnswer = {
+		risk: "high",
+		summary: "41 files depend on it, 3 of them entry points.",
+		affected: [file("src/b.ts"), file("src/c.ts", { depth: 2, via: "src/b.ts" })],
+		symbols: [
+			{ path: "src/a.ts", name: "unused", kind: "function", files: 0, usages: 0 },
+			{ path: "src/a.ts", name: "helper", kind: "function", files: 1, usages: 2 },
+			{ path: "src/a.ts", name: "open", kind: "function", files: 12, usages: 57 },
+		],
+		tests: [
+			{ path: "test/a.test.ts", depth: 1, via: "import" },
+			{ path: "test/other.test.ts", depth: 0, via: "name" },
+		],
+		warnings: ["src/b.ts will not find ./a.ts"],
+		coverage: coverage(),
+	};
+
+	test("begins with the summary, in every form", () => {
+		const all = texts(impactForms(answer, paths));
+		for (const text of all) {
+			expect(lines(text)[0]).toBe("risk: high. 41 files depend on it, 3 of them entry points.");
+		}
+		expect(lines(all[0]).slice(1)).toEqual([
+			"warnings (1):",
+			"  src/b.ts will not find ./a.ts",
+			"tests to run (2), nearest first:",
+			"  test/a.test.ts  depth 1",
+			"  test/other.test.ts  by its name",
+			"exports used elsewhere, most used first (2):",
+			"  open (function, src/a.ts)  57 usages in 12 files",
+			"  helper (function, src/a.ts)  2 usages in 1 file",
+			"affected files (1):",
+			"  src/b.ts  value",
+			"affected files at depth 2 (1):",
+			"  src/c.ts  value via src/b.ts",
+		]);
+	});
+
+	test("without tests or dependents says so", () => {
+		const [text] = texts(impactForms({ ...answer, tests: [], affected: [] }, paths));
+		expect(text).toContain("No test reaches the change");
+		expect(text).toContain("No other file is reached.");
+	});
+});
+
+describe("kota_task_context", () => {
+	const answer: TaskContextAnswer = {
+		targets: [
+			{
+				path: "src/a.ts",
+				dependencies: ["src/b.ts", "src/c.ts"],
+				dependentCount: 57,
+				symbols: [symbol("open")],
+			},
+		],
+		impacted: [file("src/d.ts")],
+		impactedCount: 57,
+		tests: ["test/a.test.ts"],
+		unknown: ["src/new.ts"],
+		coverage: coverage(),
+	};
+	const input = taskContextInput({ files: ["src/a.ts"], include_symbols: true }, find);
+
+	test("shows what the files need, what needs them, and the tests", () => {
+		expect(lines(texts(taskContextForms(answer, input, paths))[0])).toEqual([
+			"src/a.ts: 57 dependents",
+			"  imports src/: b.ts, c.ts",
+			"  10 export function open(): void",
+			"not in the index (1):",
+			"  src/new.ts",
+			"impacted files (1 of 57), most important first:",
+			"  src/d.ts  value",
+			"tests (1):",
+			"  test/: a.test.ts",
+		]);
+	});
+
+	test("says what there is none of", () => {
+		const none = { ...answer, impacted: [], impactedCount: 0, tests: [] };
+		const [text] = texts(taskContextForms(none, input, paths));
+		expect(text).toContain("No other file is impacted.\nNo test reaches these files.");
+	});
+});
+
+describe("the honest line", () => {
+	test("of a sound index is short", () => {
+		expect(honestLine(coverage(), NOW)).toBe("[120 files indexed; checked just now]");
+	});
+
+	test("tells age, changes, what was not understood and what leads nowhere", () => {
+		const poor = coverage({
+			checkedMs: NOW - 3 * 60_000,
+			refreshedFiles: 2,
+			unparsed: { count: 9, paths: ["a.ts", "b.ts", "c.ts", "d.ts"] },
+			unresolvedImports: 1,
+		});
+		expect(honestLine(poor, NOW)).toBe(
+			"[120 files indexed; checked 3 min ago; 2 changes taken in; 9 files not fully parsed (a.ts, b.ts, c.ts, …); 1 unresolved import]",
+		);
+	});
+
+	test("begins with what matters most: that the index is half built", () => {
+		expect(honestLine(coverage({ complete: false }), NOW)).toMatch(/^\[INCOMPLETE, .*kota_index/);
+	});
+});
+
+describe("about the index", () => {
+	test("a build says what it took in", () => {
+		const report = { coverage: coverage(), added: 3, changed: 0, removed: 1, seconds: 0.25 };
+		expect(buildText(report)).toBe(
+			"The index is up to date: 120 files, 3 added, 1 removed (0.3 s).",
+		);
+		expect(buildText({ ...report, added: 0, removed: 0 })).toContain("nothing had changed");
+		expect(buildText({ ...report, coverage: coverage({ files: 0 }) })).toMatch(
+			/^The project has no/,
+		);
+	});
+
+	test("progress is a line", () => {
+		expect(progressText({ phase: "scanning", done: 0 })).toBe("indexing: scanning");
+		expect(progressText({ phase: "parsing", done: 500, total: 2000 })).toBe(
+			"indexing: parsing, 500 of 2,000 (25 %)",
+		);
+		expect(progressText({ phase: "storing", done: 0, total: 0 })).toContain("100 %");
+	});
+
+	test("the status tells what is there", () => {
+		const status = {
+			state: "ready" as const,
+			root: "/project",
+			database: "/cache/index.db",
+			bytes: 1024 ** 2,
+			files: 120,
+			symbols: 900,
+			updatedMs: NOW - 60 * 60_000,
+		};
+		expect(statusText(status, NOW)).toEqual([
+			"project: /project",
+			"indexed: yes",
+			"contents: 120 files, 900 symbols, last changed 60 min ago",
+			"database: /cache/index.db (1.0 MB)",
+		]);
+		expect(statusText({ ...status, state: "absent" }, NOW)).toHaveLength(2);
+	});
+});
+
+test("paths are written from the working folder, so that they can be read as they stand", () => {
+	const within = projectPaths("/project", "/project/packages/web", () => true);
+	const [text] = texts(
+		depsForms(
+			{
+				file: "packages/web/src/a.ts",
+				dependents: [
+					file("packages/api/b.ts"),
+					file("tools.ts", { depth: 2, via: "packages/web/c.ts" }),
+				],
+				dependencies: [],
+				cycles: [],
+				unresolved: [],
+				external: [],
+				coverage: coverage(),
+			},
+			depsInput({ file_path: "src/a.ts", depth: 2 }, within.find),
+			within,
+		),
+	);
+	expect(lines(text).slice(0, 5)).toEqual([
+		"src/a.ts: 2 dependents, 0 dependencies (depth 2)",
+		"dependents (1):",
+		"  ../api/b.ts  value",
+		"dependents at depth 2 (1):",
+		"  ../../tools.ts  value via c.ts",
+	]);
+});
