@@ -1,5 +1,7 @@
 import { opendir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { CODE_INDEX_STORE, codeIndexFolder } from "../codeindex/index.ts";
+import { BLOB_STORE, blobFolder } from "../core/blob-store.ts";
 import type { Config } from "../core/config.ts";
 import { readRegularFile } from "../core/regular-file.ts";
 import { readCacheFolder } from "../readcache/index.ts";
@@ -26,11 +28,23 @@ export function knownStores(config: Config, cwd: string): Store[] {
 	const folders = [config.readcache, { ...config.readcache, storeDir: "" }].map((settings) =>
 		readCacheFolder(settings, cwd),
 	);
-	return [...new Set(folders)].map((folder) => ({
-		name: "readcache",
-		folder,
-		loss: "the next changed file is sent whole instead of as a diff",
-	}));
+	return [
+		...[...new Set(folders)].map((folder) => ({
+			name: "readcache",
+			folder,
+			loss: "the next changed file is sent whole instead of as a diff",
+		})),
+		{
+			name: BLOB_STORE,
+			folder: blobFolder(config.blobs),
+			loss: "shortened answers and pruned results can no longer be read in full",
+		},
+		{
+			name: CODE_INDEX_STORE,
+			folder: codeIndexFolder(),
+			loss: "every project is indexed anew when it is next asked about",
+		},
+	];
 }
 
 /** Counts what a store holds. Never throws: what cannot be read counts as nothing. */

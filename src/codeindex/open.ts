@@ -3,6 +3,7 @@ import { basename, join } from "node:path";
 import { describeError } from "../core/errno.ts";
 import { hashBytes } from "../core/hash.ts";
 import { cacheFolder } from "../core/places.ts";
+import { openStoreFolder } from "../core/store-version.ts";
 import { type CodeIndex, CodeIndexError } from "./code-index.ts";
 import { IndexClient } from "./service/index-client.ts";
 import type { Method } from "./service/messages.ts";
@@ -28,7 +29,10 @@ export function openCodeIndex({ root, folder = codeIndexFolder() }: OpenOptions)
 	return {
 		root: real,
 		status: () => client.call("status", undefined) as never,
-		build: (options) => client.call("build", undefined, options) as never,
+		async build(options) {
+			await claimFolder(folder);
+			return client.call("build", undefined, options) as never;
+		},
 		search: method("search"),
 		dependencies: method("dependencies"),
 		usages: method("usages"),
@@ -43,6 +47,20 @@ export function openCodeIndex({ root, folder = codeIndexFolder() }: OpenOptions)
 export function codeIndexFolder(env: NodeJS.ProcessEnv = process.env): string {
 	return join(cacheFolder(env), "codeindex");
 }
+
+/** Marks the folder as ours, so that `strata clean` may delete it; one that is somebody else's is left alone. */
+async function claimFolder(folder: string): Promise<void> {
+	const opened = await openStoreFolder({
+		folder,
+		name: CODE_INDEX_STORE,
+		version: 1,
+		owns: (entry) => /-[0-9a-f]{16}$/.test(entry),
+	});
+	if (opened.kind !== "ready") throw new CodeIndexError("unavailable", opened.message);
+}
+
+/** What the folder calls itself. */
+export const CODE_INDEX_STORE = "codeindex";
 
 /** The database of a project: its name for people, and a hash since names are not unique. */
 function indexFile(folder: string, root: string): string {

@@ -13,4 +13,5 @@ export {
 	type ToolResultItem,
 	type Visibility,
 } from "./ledger.ts";
+export { textOf } from "./message-text.ts";
 export type { SessionSource } from "./session-source.ts";

@@ -46,6 +46,9 @@ export interface BlobStore {
 	stats(): Promise<{ objects: number; bytes: number }>;
 }
 
+/** What the folder calls itself. */
+export const BLOB_STORE = "blobs";
+
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** The folder of the blobs. */
@@ -59,7 +62,7 @@ export function createBlobStore(settings: BlobSettings, now?: () => number): Blo
 	const fileName = (hash: Hash) => `${hash}.txt`;
 	const objects = createObjectStore({
 		folder,
-		name: "blobs",
+		name: BLOB_STORE,
 		version: 1,
 		fileName,
 		maxBytes: settings.maxBytes,

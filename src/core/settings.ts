@@ -324,6 +324,13 @@ export const settingGroups = {
 				default: true,
 				description: "Whether full copies are kept.",
 			},
+			scope: {
+				kind: "choice",
+				choices: ["all", "kota"],
+				default: "all",
+				description:
+					"Whose old output is kept and pruned: that of all tools, or only that of the kota_* tools.",
+			},
 			dir: {
 				kind: "string",
 				userOnly: true,

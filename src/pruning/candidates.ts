@@ -1,10 +1,11 @@
 import type { ContextMessage, ToolResultItem } from "../context/index.ts";
+import { MAX_STUB_BYTES } from "./stub.ts";
 
 /** The settings that choose what may go. */
 export interface CandidateSettings {
 	/** Tool output of this many latest turns stays. */
 	readonly keepRecentTurns: number;
-	/** Output of any tool goes above this length; of the tools that only fetch, at any length. */
+	/** Output of any tool goes above this length; of the tools that only fetch, wherever a stub is worth it. */
 	readonly maxToolChars: number;
 	/** Output of every tool may go, not only of those that fetch. */
 	readonly anyTool: boolean;
@@ -32,6 +33,9 @@ export interface Candidate {
 /** The newest tool output up to this many tokens stays, however long the turn. */
 export const PROTECTED_TOOL_TOKENS = 20_000;
 
+/** Shorter output stays: a stub would free next to nothing, and everything behind it would be written anew. */
+export const LEAST_CHARS = 2 * MAX_STUB_BYTES;
+
 /**
  * Chooses what may be pruned, oldest first. Recent output stays: that of the last turns as far as it lies within the
  * newest {@link PROTECTED_TOOL_TOKENS}, and whatever the model has not answered yet. So do errors, pictures, pins,
@@ -52,15 +56,27 @@ export function candidatesOf(
 
 	return messages.flatMap(({ entryId }, at): Candidate[] => {
 		const item = results.get(entryId);
-		if (!item || kept.has(item) || !isWhole(item) || facts.isExcluded(item)) return [];
+		if (!item || kept.has(item) || !isPrunable(item) || facts.isExcluded(item)) return [];
 		if (facts.isSuperseded(item)) return [{ item, at, why: "superseded" }];
 		return goesByAge(item, settings) ? [{ item, at, why: "old" }] : [];
 	});
 }
 
-/** Not an error, not a picture, and not replaced already. */
-function isWhole({ isError, text, returned }: ToolResultItem): boolean {
-	return !isError && text !== undefined && text === returned;
+/** The first result that a pruning may replace, now or later: all before it stays as it is, so a cache may end there. */
+export function frontierOf(
+	messages: readonly ContextMessage[],
+	results: ReadonlyMap<string, ToolResultItem>,
+	facts: Pick<ResultFacts, "isPinned" | "isExcluded">,
+): ToolResultItem | undefined {
+	return messages
+		.map(({ entryId }) => results.get(entryId))
+		.find((item) => item && isPrunable(item) && !facts.isPinned(item) && !facts.isExcluded(item));
+}
+
+/** Not an error, not a picture, not replaced already, long enough, and a text that a file can hold. */
+function isPrunable({ isError, text, returned }: ToolResultItem): boolean {
+	if (isError || text === undefined || text !== returned) return false;
+	return text.length > LEAST_CHARS && text.isWellFormed();
 }
 
 function goesByAge(item: ToolResultItem, { maxToolChars, anyTool }: CandidateSettings): boolean {

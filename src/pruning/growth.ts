@@ -6,22 +6,23 @@ export interface Growth {
 	readonly perRequest: number;
 }
 
-/** The weight of the latest step. */
-const WEIGHT = 0.1;
+/** The weight of the latest step once there are many; before, each counts the same. */
+const WEIGHT = 0.05;
 
 export function createGrowth(): Growth {
-	let last: number | undefined;
-	let average: number | undefined;
+	let last = 0;
+	let steps = 0;
+	let average = 0;
 	return {
 		note(size) {
-			if (last !== undefined && size >= last) {
-				const step = size - last;
-				average = average === undefined ? step : average + WEIGHT * (step - average);
+			if (size >= last) {
+				steps++;
+				average += (size - last - average) * Math.max(WEIGHT, 1 / steps);
 			}
 			last = size;
 		},
 		get perRequest() {
-			return average ?? 0;
+			return average;
 		},
 	};
 }

@@ -16,14 +16,30 @@ export interface Moment {
 	readonly contextWindow: number;
 	/** By how much the prunable tokens grow from one request to the next. */
 	readonly growthPerRequest: number;
+	/** What a rewrite may cost, in plain input tokens, without making a session that ends now dearer. */
+	readonly credit: number;
 	readonly ttl: Ttl;
 }
 
-/** Whether to prune now, and what that would free and make the provider write again. */
-export interface Plan extends PruneDecision {
+/** Whether to prune now, and what that would free and cost. */
+export interface Plan {
+	readonly prune: boolean;
+	/**
+	 * As the economy says; or it would pay in the long run, but is `unpaid` so far: a session that ended now would have
+	 * been dearer for it.
+	 */
+	readonly why: PruneDecision["why"] | "unpaid";
+	/** The tokens that a batch must free to pay. */
+	readonly threshold: number;
 	readonly freedTokens: number;
+	/** Tokens that the provider has to write again because of it; none if it has to anyway. */
 	readonly rewrittenTokens: number;
+	/** What that costs, in plain input tokens. */
+	readonly rewriteCost: number;
 }
+
+/** Near the limit a batch must free this share of the window, or every request would be rewritten for a few tokens. */
+const LEAST_SHARE_NEAR_LIMIT = 0.05;
 
 /** Asks the economy whether replacing all candidates pays. */
 export function planOf(moment: Moment): Plan {
@@ -31,10 +47,10 @@ export function planOf(moment: Moment): Plan {
 	const freedTokens = freedBy(candidates);
 	const first = candidates[0]?.at ?? messages.length;
 	const behind = messages.slice(first).reduce((sum, message) => sum + message.tokens, 0);
-	const rewrittenTokens = Math.max(0, behind - freedTokens);
-	const decision = shouldPrune({
+	const tokensAfterFirst = Math.max(0, behind - freedTokens);
+	const { prune, why, threshold } = shouldPrune({
 		prunableTokens: freedTokens,
-		tokensAfterFirst: rewrittenTokens,
+		tokensAfterFirst,
 		growthPerRequest: moment.growthPerRequest,
 		rules,
 		cold,
@@ -42,7 +58,16 @@ export function planOf(moment: Moment): Plan {
 		contextWindow,
 		ttl,
 	});
-	return { ...decision, freedTokens, rewrittenTokens };
+	const writeRatio = ttl === "1h" ? rules.writeOneHourRatio : rules.writeRatio;
+	const rewrittenTokens = cold ? 0 : tokensAfterFirst;
+	const rewriteCost = Math.max(0, writeRatio - rules.readRatio) * rewrittenTokens;
+	const plan = { prune, why, threshold, freedTokens, rewrittenTokens, rewriteCost };
+	if (why === "near-limit" && freedTokens < LEAST_SHARE_NEAR_LIMIT * contextWindow) {
+		return { ...plan, prune: false, why: "waits" };
+	}
+	if (why === "pays" && rewriteCost > moment.credit)
+		return { ...plan, prune: false, why: "unpaid" };
+	return plan;
 }
 
 /** What replacing these results by stubs frees. */

@@ -1,11 +1,12 @@
-import type { BlobStore } from "../core/blob-store.ts";
+import type { Blob, BlobStore } from "../core/blob-store.ts";
 import type { Candidate } from "./candidates.ts";
 import { stubFor } from "./stub.ts";
 
-/** A result that now has a stub and a stored original. */
+/** A result that has a stub and a stored original. */
 export interface Pruned {
 	readonly entryId: string;
 	readonly toolCallId: string;
+	readonly original: string;
 	readonly stub: string;
 	readonly freedTokens: number;
 }
@@ -19,24 +20,49 @@ export interface Batch {
 /** More at once would hold up the turn: pi appends each to the session file by itself. */
 const MAX_BATCH = 500;
 
+/** Files written side by side. */
+const SIDE_BY_SIDE = 8;
+
 /**
  * Stores the original of each candidate and makes its stub, those first that were shown again or have changed
- * since. Nothing gets a stub whose original was not stored before.
+ * since. Nothing gets a stub whose original was not stored before, and found there as it was.
  */
 export async function prune(candidates: readonly Candidate[], blobs: BlobStore): Promise<Batch> {
 	const pruned: Pruned[] = [];
 	const first = candidates.filter(({ why }) => why === "superseded");
 	const then = candidates.filter(({ why }) => why !== "superseded");
-	for (const { item } of [...first, ...then].slice(0, MAX_BATCH)) {
-		const { text, entryId, toolCallId } = item;
-		if (text === undefined) continue;
-		const kept = await blobs.keep(text);
+	const chosen = [...first, ...then].slice(0, MAX_BATCH);
+	for (let start = 0; start < chosen.length; start += SIDE_BY_SIDE) {
+		const group = chosen.slice(start, start + SIDE_BY_SIDE);
+		const outcomes = await Promise.all(group.map((candidate) => pruneOne(candidate, blobs)));
+		pruned.push(...outcomes.filter((outcome) => typeof outcome !== "string"));
 		// A store that failed once fails again: the rest waits for the next time.
-		if (kept.kind === "not-kept") return { pruned, why: kept.why };
-		const stub = stubFor(item, text, kept.blob);
-		if (stub === undefined) continue;
-		const freedTokens = item.tokens - Math.ceil(stub.length / 4);
-		pruned.push({ entryId, toolCallId, stub, freedTokens });
+		const why = outcomes.find((outcome) => typeof outcome === "string");
+		if (why !== undefined) return { pruned, why };
 	}
 	return { pruned };
+}
+
+/** The stub, or in words why there is none. */
+async function pruneOne({ item }: Candidate, blobs: BlobStore): Promise<Pruned | string> {
+	const { text: original, entryId, toolCallId } = item;
+	if (original === undefined) return "the result holds more than text";
+	const kept = await keepProven(original, blobs);
+	if (typeof kept === "string") return kept;
+	const stub = stubFor(item, original, kept);
+	if (stub === undefined) return "the path of the blob folder is too long to be named in a stub";
+	const freedTokens = item.tokens - Math.ceil(stub.length / 4);
+	return { entryId, toolCallId, original, stub, freedTokens };
+}
+
+/** Keeps a text and reads it back: a copy that was there before may have been damaged since. */
+async function keepProven(text: string, blobs: BlobStore): Promise<Blob | string> {
+	for (let attempt = 1; ; attempt++) {
+		const kept = await blobs.keep(text);
+		if (kept.kind === "not-kept") return kept.why;
+		const loaded = await blobs.load(kept.blob.id);
+		if (loaded.kind === "found" && loaded.text === text) return kept.blob;
+		// A damaged copy is deleted by the attempt to load it.
+		if (attempt === 2) return loaded.kind === "failed" ? loaded.why : "the copy is not as it was";
+	}
 }

@@ -13,7 +13,7 @@ export const MAX_STUB_BYTES = 300;
 export function stubFor(item: ToolResultItem, text: string, blob: Blob): string | undefined {
 	const back = `Full text: read ${shownPath(blob.path)}`;
 	const size = `${text.length.toLocaleString("en-US")} chars`;
-	const head = `(Pruned) ${callOf(item)}: ${size}.`;
+	const head = `${OPENING}${callOf(item)}: ${size}.`;
 	const fixed = bytesOf(` ${back}`);
 	if (fixed > MAX_STUB_BYTES - MIN_HEAD_BYTES) return undefined; // a folder with an endless name
 	// The call that brings it back comes first; then the call it was; the gist gets what is left.
@@ -21,6 +21,13 @@ export function stubFor(item: ToolResultItem, text: string, blob: Blob): string 
 	const gist = cut(gistOf(text), MAX_STUB_BYTES - fixed - bytesOf(call) - 3);
 	const stub = `${call}${gist === "" ? "" : ` "${gist}"`} ${back}`;
 	return bytesOf(stub) < bytesOf(text) ? stub : undefined;
+}
+
+const OPENING = "(Pruned) ";
+
+/** Whether a text that stands for a result is one of our stubs. */
+export function isStub(text: string | undefined): boolean {
+	return text?.startsWith(OPENING) === true && Buffer.byteLength(text) <= MAX_STUB_BYTES;
 }
 
 /** Room for the tool's name and the size at least. */

@@ -89,6 +89,7 @@ describe("defaults", () => {
 			},
 			blobs: {
 				enabled: true,
+				scope: "all",
 				dir: "~/.pi/cache/pi-kota/blobs",
 				maxBytes: 262144000,
 				maxAgeDays: 14,

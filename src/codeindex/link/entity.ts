@@ -35,6 +35,7 @@ export interface Held {
 	readonly side: "instance" | "value";
 }
 
+/** What could not be followed; all unknown things are the same to the linker. */
 export const UNKNOWN: Entity = { kind: "unknown" };
 
 /** Equal for equal entities, and for no others. */

@@ -14,6 +14,7 @@ export interface ExportChains {
 	ownExports(file: FileId): OwnExports;
 }
 
+/** The exports that stand in a file. */
 export interface OwnExports {
 	readonly byName: ReadonlyMap<string, NamedExport>;
 	readonly stars: readonly StarExport[];

@@ -18,6 +18,7 @@ export interface NameLookup {
 	exported(file: FileId, name: string): Entity | undefined;
 }
 
+/** Makes the lookup for one reader; `names` tells what bindings and exports stand for. */
 export function createMemberLookup(reader: IndexReader, names: NameLookup): MemberLookup {
 	function memberOf(held: Held, name: string): Entity | undefined {
 		return find(held, name, new Set());

@@ -15,6 +15,7 @@ export interface Places {
 	all(): readonly Place[];
 }
 
+/** An empty collection. */
 export function createPlaces(): Places {
 	const byFile = new Map<FileId, Place[]>();
 	return {

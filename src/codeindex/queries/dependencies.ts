@@ -17,17 +17,32 @@ export function dependencies(
 			: [];
 	const dependents = towards("dependents");
 	const dependencies = towards("dependencies");
-	const cycles = cyclesOf(reader, kinds);
-	const near = [file, ...[...dependents, ...dependencies].map((one: Reached) => one.file)];
 	return {
 		file: file.path,
 		dependents: dependents.map(toFileAtDepth),
 		dependencies: dependencies.map(toFileAtDepth),
-		cycles: [...new Set(near.flatMap(({ id }) => [cycles.of(id) ?? []]))].filter(
-			(group) => group.length > 0,
-		),
+		cycles: cyclesAmong(reader, [file, ...filesOf(dependents), ...filesOf(dependencies)], kinds),
 		...outsideOf(reader, file),
 	};
+}
+
+function filesOf(reached: readonly Reached[]): IndexedFile[] {
+	return reached.map(({ file }) => file);
+}
+
+/** The cycles that some files are part of, each once, in the order of the files. */
+function cyclesAmong(
+	reader: IndexReader,
+	files: readonly IndexedFile[],
+	kinds: DependenciesQuery["kinds"],
+): readonly (readonly string[])[] {
+	const cycles = cyclesOf(reader, kinds);
+	const found = new Set<readonly string[]>();
+	for (const { id } of files) {
+		const group = cycles.of(id);
+		if (group) found.add(group);
+	}
+	return [...found];
 }
 
 /** The requests of a file that leave the project or lead nowhere. */

@@ -4,6 +4,7 @@ import { cyclesOf } from "./cycles.ts";
 import { namedAlike } from "./known-file.ts";
 import { byPath } from "./reach.ts";
 
+/** Warnings in words, and the count that decides about the risk. */
 export interface ImpactWarnings {
 	readonly all: readonly string[];
 	/** Imports of files that stay, of files that go. */

@@ -1,6 +1,7 @@
 import type { MatchingLines, SearchHit } from "../answers.ts";
 import type { QueryWord } from "./words.ts";
 
+/** What to show of a text besides the lines that match. */
 export interface LineOptions {
 	/** Lines around each match. */
 	readonly context: number;

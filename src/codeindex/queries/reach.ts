@@ -2,6 +2,7 @@ import type { FileAtDepth } from "../answers.ts";
 import type { EdgeKind } from "../facts.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 
+/** Which way to go, how far, and what to leave out. */
 export interface ReachOptions {
 	readonly direction: "dependents" | "dependencies";
 	/** How many steps at most; default: as far as it goes. */
@@ -60,12 +61,13 @@ export function toFileAtDepth({ file, depth, kinds, via }: Reached): FileAtDepth
 	return {
 		path: file.path,
 		depth,
-		kinds: [...kinds].sort(),
+		kinds: kinds.length < 2 ? kinds : [...kinds].sort(),
 		isTest: file.isTest,
 		...(via && { via: via.path }),
 	};
 }
 
+/** Orders by path, code unit by code unit, the same on every machine. */
 export function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
 	return a.path < b.path ? -1 : a.path > b.path ? 1 : 0;
 }

@@ -1,6 +1,6 @@
 import { estimateTokens } from "../../core/tokens.ts";
 import type { SymbolMapAnswer, SymbolMapQuery } from "../answers.ts";
-import type { Declared, Member } from "../facts.ts";
+import type { Member } from "../facts.ts";
 import { importersOfSymbol, linkerOf } from "../link/index.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 import { ranksOf } from "./rank.ts";
@@ -73,16 +73,12 @@ function linesOf({ facts }: FoundSymbol): string[] {
 		return symbol === "method" ? `${name}()` : name;
 	});
 	const more = members.length > MAX_MEMBERS ? ", …" : "";
-	return [`  ${headOf(facts)}`, ...(names.length > 0 ? [`    ${names.join(", ")}${more}`] : [])];
+	return [`  ${facts.signature}`, ...(names.length > 0 ? [`    ${names.join(", ")}${more}`] : [])];
 }
 
 /** What a reader of the map could make use of. */
 function isTelling({ name, signature }: Member): boolean {
 	return name !== "constructor" && !/^(#|_)/.test(name) && !/^(private|protected) /.test(signature);
-}
-
-function headOf({ signature }: Declared | Member): string {
-	return signature.replace(/^export (default )?/, "");
 }
 
 /** How many other files use something that a file declares; once there are a thousand, no further export is asked. */

@@ -68,6 +68,7 @@ export function symbolsNamed(
 	return { symbols, omitted: all.length - chosen.length };
 }
 
+/** How many symbols of a name are wanted, and where. */
 export interface NamedOptions {
 	readonly limit: number;
 	/** Only what this file declares. */

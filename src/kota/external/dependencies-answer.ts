@@ -3,9 +3,10 @@ import {
 	type DependenciesAnswer,
 	type DependenciesQuery,
 	type FileAtDepth,
+	isTestPath,
 } from "../../codeindex/index.ts";
 import { readPaths, type Uncovered } from "./answer-parts.ts";
-import { isTest, type ProjectFiles } from "./project-files.ts";
+import type { ProjectFiles } from "./project-files.ts";
 import { listOrNone, positionOf, type Shape, shapeOf, textOr } from "./shape.ts";
 import { edgeWords } from "./vocabulary.ts";
 
@@ -94,7 +95,7 @@ function readSide(
 	function take(list: readonly unknown[], at: string, depth: number): void {
 		for (const path of readPaths(shape, list, at, files)) {
 			if ((reached.get(path)?.depth ?? Number.POSITIVE_INFINITY) <= depth) continue;
-			reached.set(path, { path, depth, kinds: [], isTest: isTest(path) });
+			reached.set(path, { path, depth, kinds: [], isTest: isTestPath(path) });
 		}
 	}
 }

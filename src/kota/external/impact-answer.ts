@@ -1,7 +1,12 @@
-import type { FileAtDepth, ImpactAnswer, ImpactQuery } from "../../codeindex/index.ts";
+import {
+	type FileAtDepth,
+	type ImpactAnswer,
+	type ImpactQuery,
+	isTestPath,
+} from "../../codeindex/index.ts";
 import { readPaths, type Uncovered } from "./answer-parts.ts";
 import { printable } from "./log-tail.ts";
-import { isTest, type ProjectFiles } from "./project-files.ts";
+import type { ProjectFiles } from "./project-files.ts";
 import { listOrNone, type Shape, shapeOf, textOr } from "./shape.ts";
 
 /** The arguments of KotaDB's `analyze_change_impact` for a question of ours. */
@@ -83,7 +88,7 @@ function readAffected(shape: Shape, value: unknown, files: ProjectFiles): FileAt
 		if (path === undefined || affected.has(path)) continue;
 		const reason = typeof item === "string" ? "" : textOr(shape.object(item, "").reason, "");
 		const depth = /indirect|transitive/i.test(reason) ? 2 : 1;
-		affected.set(path, { path, depth, kinds: [], isTest: isTest(path) });
+		affected.set(path, { path, depth, kinds: [], isTest: isTestPath(path) });
 	}
 	return [...affected.values()];
 }

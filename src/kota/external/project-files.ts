@@ -51,14 +51,6 @@ export function projectFiles(
 	return files;
 }
 
-/** Whether a file is there to test others, as far as its path tells. */
-export function isTest(path: string): boolean {
-	return TEST_NAME.test(path) || TEST_FOLDER.test(path);
-}
-
-const TEST_NAME = /[._](?:test|spec|e2e|cy)\.[cm]?[jt]sx?$/;
-const TEST_FOLDER = /(?:^|\/)(?:tests?|__tests?__|__mocks__|e2e)\//;
-
 function insideOf(root: string, path: string): string | undefined {
 	const way = relative(root, resolve(root, path));
 	if (way === "" || way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way)) return undefined;

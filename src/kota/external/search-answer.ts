@@ -1,12 +1,13 @@
-import type {
-	MatchingLines,
-	SearchAnswer,
-	SearchHit,
-	SearchQuery,
-	SymbolBrief,
+import {
+	isTestPath,
+	type MatchingLines,
+	type SearchAnswer,
+	type SearchHit,
+	type SearchQuery,
+	type SymbolBrief,
 } from "../../codeindex/index.ts";
 import { symbolBrief, type Uncovered } from "./answer-parts.ts";
-import { isTest, type ProjectFiles } from "./project-files.ts";
+import type { ProjectFiles } from "./project-files.ts";
 import { listOrNone, type Shape, shapeOf } from "./shape.ts";
 import { symbolWords } from "./vocabulary.ts";
 
@@ -136,7 +137,7 @@ function toHit(path: string, { symbols, lines }: Draft, { contextLines }: Search
 	}
 	return {
 		path,
-		isTest: isTest(path),
+		isTest: isTestPath(path),
 		symbols,
 		lines: blocks satisfies MatchingLines[],
 		...(contextLines !== undefined && {

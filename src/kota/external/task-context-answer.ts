@@ -1,10 +1,11 @@
 import {
 	CodeIndexError,
+	isTestPath,
 	type TaskContextAnswer,
 	type TaskContextQuery,
 } from "../../codeindex/index.ts";
 import { readPaths, symbolBrief, type Uncovered } from "./answer-parts.ts";
-import { isTest, type ProjectFiles } from "./project-files.ts";
+import type { ProjectFiles } from "./project-files.ts";
 import { listOrNone, shapeOf } from "./shape.ts";
 
 /** The arguments of KotaDB's `generate_task_context` for a question of ours. */
@@ -51,7 +52,7 @@ export function taskContextAnswer(
 		targets,
 		impacted: impacted
 			.slice(0, maxImpactedFiles)
-			.map((path) => ({ path, depth: 1, kinds: [], isTest: isTest(path) })),
+			.map((path) => ({ path, depth: 1, kinds: [], isTest: isTestPath(path) })),
 		impactedCount: impacted.length,
 		tests: includeTests ? readPaths(shape, tests, "testFiles", files) : [],
 		unknown: asked.map(files.within).filter((path) => !found.has(path)),

@@ -1,6 +1,12 @@
-import type { Definition, Usage, UsagesAnswer, UsagesQuery } from "../../codeindex/index.ts";
+import {
+	type Definition,
+	isTestPath,
+	type Usage,
+	type UsagesAnswer,
+	type UsagesQuery,
+} from "../../codeindex/index.ts";
 import type { Uncovered } from "./answer-parts.ts";
-import { isTest, type ProjectFiles } from "./project-files.ts";
+import type { ProjectFiles } from "./project-files.ts";
 import { positionOf, type Shape, shapeOf, textOr } from "./shape.ts";
 import { symbolKind, usageKind } from "./vocabulary.ts";
 
@@ -74,7 +80,7 @@ function readUsages(shape: Shape, value: unknown, files: ProjectFiles): Usage[] 
 			line: Math.max(1, line),
 			column: positionOf(fields.column),
 			kind: usageKind(fields.usage_type),
-			isTest: isTest(path),
+			isTest: isTestPath(path),
 		});
 	}
 	return usages.sort(byPlace);

@@ -1,0 +1,61 @@
+import {
+	type ContextItem,
+	type ContextMessage,
+	contextMessages,
+	type Ledger,
+	type SessionSource,
+	type ToolResultItem,
+} from "../context/index.ts";
+import type { Config } from "../core/config.ts";
+import { type FileTouch, followTouches, pinnedCalls, type ResultFacts } from "../pruning/index.ts";
+import { fileTouchOf, touchesExcluded } from "../readcache/index.ts";
+
+/** What pruning sees of a session. */
+export interface Survey {
+	readonly messages: readonly ContextMessage[];
+	/** The tool results in the context, by entry. */
+	readonly results: ReadonlyMap<string, ToolResultItem>;
+	readonly facts: ResultFacts;
+	/** The calls whose results are pinned. */
+	readonly pinned: ReadonlySet<string>;
+}
+
+/** The settings that decide what may not be pruned. */
+export type SurveySettings = Pick<Config, "prune" | "blobs" | "readcache">;
+
+/** Looks at a session for pruning. What a result is about comes from the read cache, which pruning does not know. */
+export function surveyOf(
+	source: SessionSource,
+	ledger: Ledger,
+	{ settings, cwd }: { settings: SurveySettings; cwd: string },
+): Survey {
+	const { items } = ledger.log(source);
+	const results = resultsIn(items);
+	const pinned = pinnedCalls(items, settings.prune);
+	const touches = followTouches([...results.values()].flatMap((item) => touchOf(item, cwd)));
+	const facts: ResultFacts = {
+		isPinned: ({ toolCallId }) => pinned.has(toolCallId),
+		isExcluded: (item) =>
+			!isInScope(item, settings.blobs.scope) || touchesExcluded(item, settings.readcache.exclude),
+		...touches,
+	};
+	return { messages: contextMessages(source), results, facts, pinned };
+}
+
+/** The tool results of a log, by entry. */
+export function resultsIn(items: readonly ContextItem[]): Map<string, ToolResultItem> {
+	const results = items.filter((item) => item.kind === "toolResult");
+	return new Map(results.map((item) => [item.entryId, item]));
+}
+
+function isInScope({ toolName }: ToolResultItem, scope: Config["blobs"]["scope"]): boolean {
+	return scope === "all" || toolName.startsWith("kota_");
+}
+
+/** What failed did nothing; what was replaced shows nothing any more, but a change stays a change. */
+function touchOf(item: ToolResultItem, cwd: string): FileTouch<ToolResultItem>[] {
+	const touch = item.isError ? undefined : fileTouchOf(item, cwd);
+	if (!touch || (touch.kind !== "changed" && item.text !== item.returned)) return [];
+	const { file, kind, lines } = touch;
+	return [{ item, file, kind, ...(lines && { lines: [lines.start, lines.end] as const }) }];
+}

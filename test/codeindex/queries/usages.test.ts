@@ -1,0 +1,128 @@
+import { describe, expect, test } from "vitest";
+import { usages } from "../../../src/codeindex/queries/index.ts";
+import { indexProject } from "../memory-project.ts";
+
+const reader = indexProject({
+	"log.ts": [
+		"export class Log { warn(text: string) { return text; } }",
+		"export class Quiet extends Log { override warn(text: string) { return super.warn(text); } }",
+		"export function parse(text: string) { return text; }",
+	].join("\n"),
+	"other.ts": "function parse() {}\nparse();\nexport const settings = { warn: true };\n",
+	"index.ts": "export { Log, parse as read } from './log';\n",
+	"app.ts": [
+		"import { Log, read } from './index';",
+		"const log = new Log();",
+		"log.warn(read('x'));",
+		"export function run(anything: any) { anything.warn(); }",
+	].join("\n"),
+	"test/log.test.ts": "import { Log } from '../log';\nnew Log().warn('x');\n",
+});
+
+const places = (of: {
+	usages: readonly { path: string; line: number; column: number; kind: string }[];
+}) => of.usages.map(({ path, line, column, kind }) => `${path}:${line}:${column} ${kind}`);
+
+describe("usages", () => {
+	test("every thing of a name has a section of its own, exported ones first", () => {
+		const { definitions } = usages(reader, { symbol: "parse" });
+		expect(definitions.map(({ path, exported }) => [path, exported])).toEqual([
+			["log.ts", true],
+			["other.ts", false],
+		]);
+		expect(definitions.map(places)).toEqual([
+			[
+				"app.ts:1:15 import",
+				"app.ts:3:10 call",
+				"index.ts:1:15 re-export",
+				"index.ts:1:24 re-export",
+			],
+			["other.ts:2:1 call"],
+		]);
+	});
+
+	test("a member is found by its owner, with what overrides it and with what could not be followed", () => {
+		const { definitions } = usages(reader, { symbol: "Log.warn" });
+		expect(definitions).toHaveLength(1);
+		const [warn] = definitions;
+		expect(warn).toMatchObject({ path: "log.ts", line: 1, owner: "Log", kind: "method" });
+		expect(warn && places(warn)).toEqual([
+			"app.ts:3:5 call",
+			"log.ts:2:43 declaration",
+			"log.ts:2:77 call",
+			"test/log.test.ts:2:11 call",
+		]);
+		expect(warn?.possible).toEqual({ count: 1, files: ["app.ts"] });
+	});
+
+	test("a member of a plain object is not mixed with methods of the same name", () => {
+		const { definitions } = usages(reader, { symbol: "warn" });
+		expect(definitions.map(({ owner, path }) => `${owner} ${path}`)).toEqual([
+			"Log log.ts",
+			"Quiet log.ts",
+			"settings other.ts",
+		]);
+		expect(definitions[2]?.usages).toEqual([]);
+	});
+
+	test("tests can be left out", () => {
+		const [log] = usages(reader, { symbol: "Log", includeTests: false }).definitions;
+		expect(log?.usages.map(({ path }) => path)).not.toContain("test/log.test.ts");
+		expect(log?.usages.length).toBeGreaterThan(0);
+	});
+
+	test("a file that only imports the name or passes it on leads to the definition", () => {
+		for (const [symbol, file] of [
+			["parse", "log.ts"],
+			["read", "index.ts"],
+			["read", "app.ts"],
+		] as const) {
+			const { definitions } = usages(reader, { symbol, file });
+			expect(definitions.map(({ path, line }) => `${path}:${line}`)).toEqual(["log.ts:3"]);
+		}
+	});
+
+	test("a name that nothing bears comes with names that were perhaps meant", () => {
+		expect(usages(reader, { symbol: "pasre" })).toEqual({
+			symbol: "pasre",
+			definitions: [],
+			suggestions: ["parse"],
+		});
+		expect(usages(reader, { symbol: "Log.nothing" }).definitions).toEqual([]);
+		expect(usages(reader, { symbol: "  " }).definitions).toEqual([]);
+	});
+
+	test("of a name with very many bearers a hundred are listed, and the rest counted", () => {
+		const many = indexProject({
+			"many.ts": Array.from({ length: 130 }, (_, n) => `export const o${n} = { id: ${n} };`).join(
+				"\n",
+			),
+		});
+		const answer = usages(many, { symbol: "id" });
+		expect(answer.definitions).toHaveLength(100);
+		expect(answer.omittedDefinitions).toBe(30);
+	});
+
+	test("a name of more than a thousand members is refused with what to ask instead", () => {
+		const many = indexProject({
+			"many.ts": Array.from({ length: 1200 }, (_, n) => `export const o${n} = { id: ${n} };`).join(
+				"\n",
+			),
+		});
+		expect(() => usages(many, { symbol: "id" })).toThrow(
+			"1200 things have a member id: ask for Owner.id, or name the file.",
+		);
+		expect(usages(many, { symbol: "o7.id" }).definitions).toHaveLength(1);
+	});
+
+	test("private names are names", () => {
+		const one = indexProject({
+			"a.ts": "export class A { #own = 1; get() { return this.#own; } }",
+		});
+		for (const symbol of ["#own", "A.#own"]) {
+			expect(usages(one, { symbol }).definitions[0]?.usages).toMatchObject([
+				{ line: 1, column: 48 },
+			]);
+		}
+	});
+});
