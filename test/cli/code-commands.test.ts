@@ -1,0 +1,154 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { main } from "../../src/cli/main.ts";
+import { tempDir } from "../support/temp.ts";
+
+let project: string;
+
+beforeEach(() => {
+	vi.stubEnv("XDG_CACHE_HOME", tempDir());
+	project = tempDir();
+	write("package.json", "{}");
+	write(
+		"src/shape.ts",
+		"export interface Shape {\n\tarea(): number;\n}\n\nexport function total(shapes: Shape[]): number {\n\treturn shapes.length;\n}\n",
+	);
+	write("src/index.ts", 'export { total as sum, type Shape } from "./shape.ts";\n');
+	write("src/main.ts", 'import { sum } from "./index.ts";\nimport "./missing.ts";\n\nsum([]);\n');
+	write("test/main.test.ts", 'import { sum } from "../src/index.ts";\n\nsum([]);\n');
+	return () => vi.unstubAllEnvs();
+});
+
+function write(path: string, text: string): void {
+	mkdirSync(dirname(join(project, path)), { recursive: true });
+	writeFileSync(join(project, path), text);
+}
+
+async function strata(...argv: string[]) {
+	const out: string[] = [];
+	const complaints: string[] = [];
+	const status = await main(argv, {
+		cwd: project,
+		env: { PI_CODING_AGENT_DIR: join(project, "agent") },
+		print: (line) => void out.push(line),
+		write: (text) => void out.push(text),
+		complain: (line) => void complaints.push(line),
+	});
+	const text = out.join("\n");
+	return { status, text, complaints: complaints.join("\n"), json: () => JSON.parse(text) };
+}
+
+describe("before a project is indexed", () => {
+	test("questions fail with one line that says what to do", async () => {
+		const { status, complaints } = await strata("usages", "total");
+		expect(status).toBe(1);
+		expect(complaints).toContain("strata index");
+		expect(complaints.split("\n")).toHaveLength(1);
+	});
+
+	test("strata index indexes it, and says how much", async () => {
+		const first = await strata("index");
+		expect(first).toMatchObject({ status: 0, complaints: "" });
+		expect(first.text).toMatch(/^The index is up to date: 4 files, 4 added/);
+		const again = await strata("index", "--json");
+		expect(again.json()).toMatchObject({
+			added: 0,
+			changed: 0,
+			removed: 0,
+			coverage: { files: 4 },
+		});
+	});
+});
+
+describe("a wrong call", () => {
+	test.each([
+		[["deps"], "name a file"],
+		[["usages"], "name a symbol"],
+		[["search"], "say what to look for"],
+		[["impact"], "name what changes"],
+		[["context"], "name files"],
+		[["deps", "src/main.ts", "--depth", "0"], '--depth must be a whole number from 1, not "0"'],
+		[["search", "x", "--output", "all"], '--output must be paths, compact, snippet, not "all"'],
+	])("is answered with the usage: %j", async (argv, complaint) => {
+		const { status, complaints } = await strata(...argv);
+		expect(status).toBe(2);
+		expect(complaints).toContain(complaint);
+		expect(complaints).toContain(`usage: strata ${argv[0]}`);
+	});
+});
+
+describe("of an indexed project", () => {
+	beforeEach(async () => {
+		await strata("index");
+	});
+
+	test("usages are told for each definition, through barrels and new names", async () => {
+		const { json } = await strata("usages", "total", "--json");
+		expect(json()).toMatchObject({
+			symbol: "total",
+			definitions: [
+				{
+					path: "src/shape.ts",
+					line: 5,
+					column: 17,
+					kind: "function",
+					exported: true,
+					usages: [
+						{ path: "src/index.ts", line: 1, column: 10, kind: "re-export" },
+						{ path: "src/index.ts", line: 1, column: 19, kind: "re-export" },
+						{ path: "src/main.ts", line: 1, column: 10, kind: "import" },
+						{ path: "src/main.ts", line: 4, column: 1, kind: "call" },
+						{ path: "test/main.test.ts", line: 1, column: 10, kind: "import" },
+						{ path: "test/main.test.ts", line: 3, column: 1, kind: "call" },
+					],
+				},
+			],
+		});
+		const { text } = await strata("usages", "total", "--no-tests");
+		expect(text).toContain("src/main.ts  1:10 import, 4:1 call");
+		expect(text).not.toContain("main.test.ts");
+	});
+
+	test("dependencies are told in both directions, with what leads nowhere", async () => {
+		const { json } = await strata("deps", "src/index.ts", "--depth", "2", "--json");
+		expect(json()).toMatchObject({
+			file: "src/index.ts",
+			dependents: [
+				{ path: "src/main.ts", depth: 1, kinds: ["value"] },
+				{ path: "test/main.test.ts", depth: 1, kinds: ["value"] },
+			],
+			dependencies: [{ path: "src/shape.ts", depth: 1 }],
+			cycles: [],
+			unresolved: [],
+		});
+		const main = await strata("deps", "src/main.ts", "--json");
+		expect(main.json().unresolved).toEqual([{ specifier: "./missing.ts", line: 2 }]);
+	});
+
+	test("an edit is seen by the next question", async () => {
+		write("src/other.ts", 'import { total } from "./shape.ts";\n\ntotal([]);\n');
+		const { json } = await strata("deps", "src/shape.ts", "--direction", "dependents", "--json");
+		const paths = json().dependents.map(({ path }: { path: string }) => path);
+		expect(paths).toEqual(["src/index.ts", "src/other.ts"]);
+	});
+
+	test("search, impact, context and map answer too, as text and as objects", async () => {
+		expect((await strata("search", "total", "shapes")).text).toContain("src/shape.ts");
+		expect((await strata("search", "total", "--json")).json().hits[0].path).toBe("src/shape.ts");
+		expect((await strata("impact", "src/shape.ts")).text).toMatch(
+			/^risk: .*\n(.*\n)*.*test\/main\.test\.ts/,
+		);
+		expect((await strata("impact", "src/shape.ts", "--json")).json().tests).toHaveLength(1);
+		expect((await strata("context", "src/index.ts", "--symbols")).text).toContain("src/main.ts");
+		expect((await strata("map", "--tokens", "200")).text).toContain("function total(");
+	});
+
+	test("a file that is not there, or outside, is one clear line", async () => {
+		for (const path of ["src/nowhere.ts", "../elsewhere.ts"]) {
+			const { status, complaints } = await strata("deps", path);
+			expect(status).toBe(1);
+			expect(complaints).toContain(path.slice(3));
+		}
+	});
+});
