@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
 	test: {
 		include: ["test/**/*.test.ts"],
+		setupFiles: ["test/support/own-home.ts"],
 		testTimeout: 30_000,
 		// Each file of test/e2e loads pi itself (about a second); two workers match the smallest machine we support.
 		maxWorkers: 2,

@@ -77,7 +77,9 @@ test("damaged pages are called damaged", async () => {
 test.skipIf(process.platform === "win32")("a pipe named like a PDF is not waited for", async () => {
 	const cwd = tempDir();
 	execFileSync("mkfifo", [join(cwd, "pipe.pdf")]);
-	const system = createPagingSystem(() => ({ paging: { enabled: true } }) as never);
+	const system = createPagingSystem(
+		() => ({ paging: { enabled: true }, blobs: { dir: "~/blobs" } }) as never,
+	);
 	const step = { call: { path: "pipe.pdf", toolCallId: "1" }, ctx: { cwd } };
 	expect(await system.read(step as never)).toBeUndefined();
 });

@@ -1,0 +1,11 @@
+/**
+ * Runs before every test file: gives it a home folder of its own, so that no test reads, fills or deletes what the
+ * person who runs the tests has at home (blobs, indexes, settings of git).
+ */
+import { join } from "node:path";
+import { tempDir } from "./temp.ts";
+
+const home = tempDir("strata-home-");
+process.env.HOME = home;
+process.env.USERPROFILE = home;
+process.env.XDG_CACHE_HOME = join(home, ".cache");
