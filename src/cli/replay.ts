@@ -1,9 +1,14 @@
-import { stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 import { writeFileAtomic } from "../core/atomic-file.ts";
 import { describeError } from "../core/errno.ts";
 import { nearest } from "../core/nearest.ts";
-import { loadReplay, type ReplayPolicy, type ReplayReport } from "../economy/index.ts";
+import {
+	type FolderReport,
+	loadReplay,
+	type ReplayPolicy,
+	type ReplayReport,
+} from "../economy/index.ts";
 import { type Command, type Surroundings, UsageError } from "./command.ts";
 import { modelsByName } from "./replay-models.ts";
 import { sessionFilesIn } from "./session-files.ts";
@@ -40,33 +45,37 @@ export const replay: Command = {
 		);
 		const files = isFolder ? await sessionFilesIn(target) : [target];
 		const page = options.html === undefined ? undefined : resolve(around.cwd, String(options.html));
-		if (page !== undefined && files.includes(page)) {
-			throw new UsageError(`--html would overwrite the session ${page}; name another file`);
-		}
+		if (page !== undefined) await checkPage(page, tools);
 
-		const reports: ReplayReport[] = [];
+		const sessions: FolderReport["sessions"][number][] = [];
+		let dearest: ReplayReport[] = [];
+		const lines: string[] = [];
 		const failed: { file: string; reason: string }[] = [];
 		for (const file of files) {
 			try {
-				reports.push(await replayFile(file, { tools, policies, modelFor, around }));
+				const report = await replayFile(file, { tools, policies, modelFor, around });
+				const { chart: _, ...session } = report;
+				sessions.push(session);
+				if (page !== undefined) dearest = withDearest(dearest, report, tools.MOST_SESSIONS);
+				if (!options.json) lines.push(...tools.reportText(report), "");
 			} catch (error) {
-				if (!isFolder) throw error;
-				failed.push({ file, reason: describeError(error) });
+				const reason = tools.plainText(describeError(error), 1000);
+				if (!isFolder) throw new Error(reason, { cause: error });
+				failed.push({ file, reason });
 			} finally {
 				around.progress?.("");
 			}
 		}
-		if (reports.length === 0) throw new Error(tools.plainText(nothingIn(target, failed), 1000));
-		if (page !== undefined) await writeFileAtomic(page, tools.reportHtml(reports));
+		if (sessions.length === 0) throw new Error(tools.plainText(nothingIn(target, failed), 1000));
+		const folder = isFolder ? tools.combineReports(target, sessions, failed) : undefined;
+		if (page !== undefined) await writeFileAtomic(page, tools.reportHtml(dearest, folder));
 
 		if (options.json) {
-			const { chart: _, ...single } = reports[0] as ReplayReport;
-			const answer = isFolder ? tools.combineReports(target, reports, failed) : single;
-			around.print(JSON.stringify(answer, null, 2));
+			around.print(harmlessJson(folder ?? sessions[0]));
 		} else {
-			for (const report of reports) print([...tools.reportText(report), ""], around);
-			if (isFolder) print(tools.folderText(tools.combineReports(target, reports, failed)), around);
-			if (page !== undefined) around.print(`Charts: ${relative(around.cwd, page) || page}`);
+			if (folder) lines.push(...tools.folderText(folder));
+			for (const line of lines) around.print(line);
+			if (page !== undefined) around.print(`Charts: ${shownPath(page, around.cwd)}`);
 		}
 		return 0;
 	},
@@ -91,7 +100,8 @@ async function replayFile(
 	around.progress?.(`rebuilding the requests of ${shown} …`);
 	const requests = tools.rebuildRequests(session, modelFor);
 	if (requests.bills.length === 0) {
-		throw new Error(`${file} has no request with a bill, so there is nothing to replay`);
+		const isCut = session.skipped.surplus > 0 ? " in the part of it that is not too large" : "";
+		throw new Error(`${file} has no request with a bill${isCut}, so there is nothing to replay`);
 	}
 	return tools.buildReport(requests, {
 		policies,
@@ -123,6 +133,41 @@ function nothingIn(folder: string, failed: readonly { reason: string }[]): strin
 	return `none of the ${failed.length} .jsonl files in ${folder} could be replayed; the first: ${failed[0]?.reason}`;
 }
 
-function print(lines: readonly string[], around: Surroundings): void {
-	for (const line of lines) around.print(line);
+/** Whatever else stands where the page is to go is somebody's file, perhaps the session itself. */
+async function checkPage(page: string, { PAGE_MARK }: Replay): Promise<void> {
+	const stats = await stat(page).catch(() => undefined); // writing it will say what is wrong
+	if (!stats) return;
+	if (!stats.isFile()) throw new UsageError(`--html needs a file, ${page} is none`);
+	const handle = await open(page);
+	try {
+		const { buffer, bytesRead } = await handle.read(Buffer.alloc(1000), 0, 1000, 0);
+		if (bytesRead === 0 || buffer.includes(PAGE_MARK)) return;
+	} finally {
+		await handle.close();
+	}
+	throw new UsageError(
+		`--html would overwrite ${page}, which is no page of strata replay; name another file`,
+	);
+}
+
+/** Charts take memory and a page shows only so many sessions, so of a large folder only the dearest are kept. */
+function withDearest(reports: ReplayReport[], report: ReplayReport, most: number): ReplayReport[] {
+	if (reports.length < most) return [...reports, report];
+	const cost = ({ check }: ReplayReport) => check.billed;
+	const all = [...reports, report];
+	const cheapest = all.reduce((least, next) => (cost(next) < cost(least) ? next : least));
+	return all.filter((one) => one !== cheapest);
+}
+
+/** JSON escapes what moves the cursor of most terminals, but not what does so in eight bits. */
+function harmlessJson(value: unknown): string {
+	return JSON.stringify(value, null, 2).replace(
+		/[\u007f-\u009f]/g,
+		(character) => `\\u00${character.charCodeAt(0).toString(16)}`,
+	);
+}
+
+function shownPath(path: string, cwd: string): string {
+	const shown = relative(cwd, path);
+	return shown.startsWith("..") ? path : shown;
 }

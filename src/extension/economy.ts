@@ -15,15 +15,16 @@ export function createEconomySystem(
 ): System & { costReport(ctx: ExtensionContext): Promise<string> } {
 	let earlier: Bill[] = [];
 	let account: Account | undefined;
-	let sent: { payload: unknown; atMs: number; gapMs: number } | undefined;
+	let sent: Pick<Answered, "payload" | "atMs" | "gapMs" | "thinking"> | undefined;
 	let lastSentMs: number | undefined;
 	let compacted = false;
+	let branched = false;
 	let told = false;
 
 	pi.on("before_provider_request", (event) => {
 		const atMs = Date.now();
 		const gapMs = Math.max(sent?.gapMs ?? 0, lastSentMs === undefined ? 0 : atMs - lastSentMs);
-		sent = { payload: event.payload, atMs, gapMs };
+		sent = { payload: event.payload, atMs, gapMs, thinking: pi.getThinkingLevel() };
 		lastSentMs = atMs;
 	});
 
@@ -31,13 +32,18 @@ export function createEconomySystem(
 		compacted = true;
 	});
 
+	pi.on("session_tree", () => {
+		branched = true;
+	});
+
 	pi.on("message_end", async (event, ctx) => {
 		const bill = billOf(event.message);
 		if (!bill) return;
 		const request = sent ?? { payload: undefined, atMs: Date.now(), gapMs: 0 };
-		const answered = { ...bill.answered, ...request, thinking: pi.getThinkingLevel(), compacted };
+		const answered = { ...bill.answered, ...request, compacted, branched };
 		sent = undefined;
 		compacted = false;
+		branched = false;
 		const miss = (await accountOf(ctx)).add(answered, knownModel(bill.model, ctx));
 		const { missNotice, missThreshold } = configFor(ctx).economy;
 		if (!miss || miss.tokens < missThreshold || missNotice === "off") return;
@@ -57,9 +63,9 @@ export function createEconomySystem(
 			account = undefined;
 			sent = undefined;
 			compacted = false;
+			branched = false;
 			told = false;
-			earlier = earlierBills(ctx);
-			lastSentMs = earlier.at(-1)?.answered.atMs;
+			({ bills: earlier, lastMs: lastSentMs } = earlierBills(ctx));
 		},
 		async costReport(ctx) {
 			const { accountText } = await import("../economy/index.ts");
@@ -82,32 +88,36 @@ interface Bill {
 	model: ModelInfo;
 }
 
-/** The bills in a session's entries, whichever branch they are on. */
-function earlierBills(ctx: ExtensionContext): Bill[] {
+/** The bills in a session's entries, whichever branch they are on, and when its cache was last used. */
+function earlierBills(ctx: ExtensionContext): { bills: Bill[]; lastMs: number | undefined } {
 	const bills: Bill[] = [];
+	let lastMs: number | undefined;
 	let compacted = false;
 	for (const entry of ctx.sessionManager.getEntries()) {
 		if (entry.type === "compaction") compacted = true;
+		if (entry.type === "usage") lastMs = Date.parse(entry.timestamp) || lastMs; // a ping
 		const bill = entry.type === "message" ? billOf(entry.message) : undefined;
 		if (!bill) continue;
-		const lastMs = bills.at(-1)?.answered.atMs ?? bill.answered.atMs;
-		const gapMs = Math.max(0, bill.answered.atMs - lastMs);
+		const gapMs = Math.max(0, bill.answered.atMs - (lastMs ?? bill.answered.atMs));
 		bills.push({ ...bill, answered: { ...bill.answered, gapMs, compacted } });
+		lastMs = bill.answered.atMs;
 		compacted = false;
 	}
-	return bills;
+	return { bills, lastMs };
 }
 
-/** With its prices, if it is the one in use. */
-function knownModel(model: ModelInfo, { model: current }: ExtensionContext): ModelInfo {
-	return current?.provider === model.provider && current.id === model.id ? current : model;
+/** With its prices, where pi knows them. */
+function knownModel(
+	model: ModelInfo,
+	{ model: current, modelRegistry }: ExtensionContext,
+): ModelInfo {
+	if (current?.provider === model.provider && current.id === model.id) return current;
+	return modelRegistry.find(model.provider, model.id) ?? model;
 }
 
-/** The bill of an assistant's message; none if it failed, or nothing was billed. */
+/** The bill of an assistant's message; none if nothing was billed. What was stopped midway is billed too. */
 function billOf(message: unknown): Bill | undefined {
 	if (property(message, "role") !== "assistant") return undefined;
-	const reason = property(message, "stopReason");
-	if (reason === "error" || reason === "aborted") return undefined;
 	const tokens = promptTokens(property(message, "usage"));
 	if (tokens.input + tokens.read + tokens.write === 0) return undefined;
 	const provider = String(property(message, "provider") ?? "unknown");

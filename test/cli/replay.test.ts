@@ -70,8 +70,34 @@ describe("strata replay", () => {
 		const before = readFileSync(file, "utf8");
 		const { status, err } = await run(file, "--html", file);
 		expect(status).toBe(2);
-		expect(err).toContain("would overwrite the session");
+		expect(err).toContain("would overwrite");
 		expect(readFileSync(file, "utf8")).toBe(before);
+	});
+
+	test("--html overwrites its own page and no other file, not even through a link", async () => {
+		const cwd = tempDir();
+		const file = session().save("session.jsonl", cwd);
+		symlinkSync(cwd, join(cwd, "link"));
+		writeFileSync(join(cwd, "notes.html"), "<!doctype html><p>my notes");
+		for (const name of ["notes.html", "link/session.jsonl", "link", ""]) {
+			const { status, out, err } = await runIn(cwd, file, "--html", name);
+			expect({ status, out }).toEqual({ status: 2, out: "" });
+			expect(err).toContain("--html");
+		}
+		expect(readFileSync(join(cwd, "notes.html"), "utf8")).toContain("my notes");
+		expect(readFileSync(file, "utf8")).toContain('"type":"session"');
+		for (const _ of [1, 2]) {
+			expect(await runIn(cwd, file, "--html", "page.html")).toMatchObject({ status: 0 });
+		}
+	});
+
+	test("--json has no characters that terminals act on", async () => {
+		const folder = tempDir();
+		const writer = new SessionWriter();
+		writer.assistant("a", { input: 100 }, { model: "\u009b31m\u007f\u001b[2J" });
+		const { out } = await run(writer.save("a.jsonl", folder), "--json");
+		expect(out.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
+		expect(JSON.parse(out).models[0].name).toContain("\u009b31m\u007f\u001b[2J");
 	});
 
 	test("says what was skipped in a damaged file and replays the rest", async () => {
@@ -129,6 +155,21 @@ describe("strata replay of a folder", () => {
 		expect(seen.join("\n")).not.toContain("\u001b");
 	});
 
+	test("--html begins with the sums and what was left out", async () => {
+		const folder = tempDir();
+		const pages = tempDir();
+		session().save("a.jsonl", folder);
+		session().save("b.jsonl", folder);
+		writeFileSync(join(folder, "broken.jsonl"), "no session\n");
+		const { status } = await runIn(pages, folder, "--html", "page.html");
+		expect(status).toBe(0);
+		const page = readFileSync(join(pages, "page.html"), "utf8");
+		expect(page).toContain("What these 2 sessions cost");
+		expect(page).toContain("6 requests in 2 sessions.");
+		expect(page).toContain("1 files were left out");
+		expect(page).toContain("broken.jsonl is not a session");
+	});
+
 	test("does not follow links out of it", async () => {
 		const folder = tempDir();
 		symlinkSync(tempDir(), join(folder, "elsewhere"));
@@ -154,6 +195,7 @@ describe("strata replay refuses, in one line,", () => {
 		["an empty file", "", "it is empty"],
 		["a binary file", "\u0000\u0001", "it is binary"],
 		["a newer format", '{"type":"session","version":9}\n', "formats 1 to 3"],
+		["a hostile format", '{"type":"session","version":"\u009b2J"}\n', "formats 1 to 3"],
 		["a session without a bill", '{"type":"session","version":3}\n', "no request with a bill"],
 	])("%s", async (_, content, reason) => {
 		const file = join(tempDir(), "session.jsonl");
@@ -163,6 +205,7 @@ describe("strata replay refuses, in one line,", () => {
 		expect(err).toContain(file);
 		expect(err).toContain(reason);
 		expect(err.split("\n")).toHaveLength(1);
+		expect(err).not.toMatch(/\p{Cc}/u);
 		expect(existsSync(join(file, "..", "page.html"))).toBe(false);
 	});
 });

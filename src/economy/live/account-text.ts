@@ -35,6 +35,7 @@ const CAUSES: Record<MissCause, string> = {
 	expired: "the pause was longer than the cache lives",
 	tools: "the tools changed",
 	system: "the system prompt changed",
+	branch: "another branch of the session",
 	messages: "an earlier message changed",
 	provider: "nothing changed on our side, the provider no longer had it",
 	unknown: "before pi-strata was watching",
@@ -49,5 +50,6 @@ function ratio(cost: number, of: number): string {
 }
 
 function clock(atMs: number): string {
-	return new Date(atMs).toISOString().slice(11, 19);
+	const date = new Date(atMs);
+	return Number.isNaN(date.getTime()) ? "?" : date.toISOString().slice(11, 19);
 }

@@ -1,4 +1,4 @@
-import { costOf } from "../cost.ts";
+import { costOf, dollarsOf } from "../cost.ts";
 import type { PromptTokens } from "../request.ts";
 import { type CacheRules, type ModelInfo, rulesFor } from "../rules.ts";
 import { type Answered, diagnoseMiss, type Miss } from "./miss.ts";
@@ -71,10 +71,15 @@ function priced(miss: Miss, billed: PromptTokens, rules: CacheRules, model: Mode
 	const write = Math.min(miss.tokens, billed.write);
 	const writeOneHour = billed.write > 0 ? write * (billed.writeOneHour / billed.write) : 0;
 	const input = Math.min(miss.tokens - write, billed.input);
-	const paid = costOf({ input, read: 0, write, writeOneHour }, rules);
-	const cost = paid - (input + write) * rules.readRatio;
-	const price = model.cost?.input ?? 0;
-	return { ...miss, cost, ...(price > 0 && { dollars: (cost * price) / 1_000_000 }) };
+	const hit: PromptTokens = {
+		input: billed.input - input,
+		read: billed.read + input + write,
+		write: billed.write - write,
+		writeOneHour: billed.writeOneHour - writeOneHour,
+	};
+	const cost = costOf(billed, rules) - costOf(hit, rules);
+	if (!model.cost?.input) return { ...miss, cost };
+	return { ...miss, cost, dollars: dollarsOf(billed, model.cost) - dollarsOf(hit, model.cost) };
 }
 
 function sum(one: PromptTokens, other: PromptTokens): PromptTokens {

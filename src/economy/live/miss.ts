@@ -14,6 +14,8 @@ export interface Answered {
 	readonly payload?: unknown;
 	/** The conversation was summarised just before. */
 	readonly compacted?: boolean;
+	/** The user went to another branch of the session just before. */
+	readonly branched?: boolean;
 }
 
 /** Why a provider did not find what it had cached. */
@@ -24,6 +26,7 @@ export type MissCause =
 	| "expired"
 	| "tools"
 	| "system"
+	| "branch"
 	| "messages"
 	/** Nothing changed that we can see: the provider dropped or did not find it. */
 	| "provider"
@@ -43,9 +46,10 @@ export interface Miss {
 export function diagnoseMiss(
 	before: Answered,
 	now: Answered,
-	rules: Pick<CacheRules, "automatic" | "stepTokens" | "ttlMs">,
+	rules: Pick<CacheRules, "automatic" | "stepTokens" | "ttlMs" | "invalidates">,
 ): Miss | undefined {
-	const tokens = leftBehind(before, rules) - now.tokens.read;
+	const { input, read, write } = now.tokens;
+	const tokens = Math.min(leftBehind(before, rules), input + read + write) - read;
 	if (tokens < LEAST_MISS) return undefined;
 	const wasWatched = before.payload !== undefined && now.payload !== undefined;
 	const changed = wasWatched ? firstChange(before.payload, now.payload) : undefined;
@@ -76,7 +80,7 @@ function leftBehind(
 function causeOf(
 	before: Answered,
 	now: Answered,
-	rules: Pick<CacheRules, "ttlMs">,
+	rules: Pick<CacheRules, "ttlMs" | "invalidates">,
 	changed: PayloadBlock | undefined,
 ): MissCause | undefined {
 	if (now.compacted) return "compaction";
@@ -85,7 +89,9 @@ function causeOf(
 	if (now.gapMs >= ttl) return "expired";
 	// Tools and system stand before all that thinking settings can lose.
 	if (changed && changed.part !== "messages") return changed.part;
-	if (before.thinking !== undefined && now.thinking !== before.thinking) return "thinking";
+	if (now.branched) return "branch";
+	const isOtherThinking = before.thinking !== undefined && now.thinking !== before.thinking;
+	if (isOtherThinking && rules.invalidates.thinking) return "thinking";
 	return changed?.part;
 }
 

@@ -63,7 +63,10 @@ function shareOut(blocks: readonly Sizable[], room: number): number[] {
 			: rough > 0 && room - sure >= rough * LEAST_SHARE
 				? (block) => (isRough(block) ? scale(room - sure - unseen, rough) : 1)
 				: undefined;
-	const even = scale(room, sure + rough + unseen);
+	const estimated = sure + rough + unseen;
+	// An empty system prompt without tools is estimated at nothing, and billed all the same.
+	if (estimated === 0) return roundedTogether(blocks.map(() => room / blocks.length));
+	const even = room / estimated;
 	return roundedTogether(
 		blocks.map((block) => (block.estimate ?? 1) * (weights ? weights(block) : even)),
 	);

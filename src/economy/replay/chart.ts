@@ -2,8 +2,8 @@ import type { PromptTokens } from "../request.ts";
 import { short } from "./figures.ts";
 import { type Html, html } from "./html-text.ts";
 
-const WIDTH = 960;
-const HEIGHT = 180;
+const WIDTH = 480;
+const HEIGHT = 120;
 
 /** Requests left to right, each a column of what was read from the cache, written to it and neither. SVG. */
 export function requestChart(points: readonly PromptTokens[], top: number): Html {

@@ -10,7 +10,7 @@ export interface Conversation {
 	readonly thinking: string;
 	/** What happened since the conversation last asked for, other than that it grew. */
 	readonly changes: ReadonlySet<"compaction" | "edit" | "branch">;
-	/** Entries looked at to find this out: a measure of the work done. */
+	/** Entries and pieces of the system prompt looked at to find this out: a measure of the work done. */
 	readonly visited: number;
 }
 
@@ -20,9 +20,14 @@ export interface ConversationWalk {
 	at(leaf: number): Conversation;
 }
 
-export function createConversationWalk(entries: readonly Entry[]): ConversationWalk {
+/** `heads`: what earlier walks through the same entries have found, so that no system prompt is put together twice. */
+export function createConversationWalk(
+	entries: readonly Entry[],
+	heads = new Map<number, Head | undefined>(),
+): ConversationWalk {
 	let leaf = -1;
 	let current: Draft = { changesOfHead: [], blocks: [], thinking: "off" };
+	let head: Head | undefined;
 
 	return {
 		at(target) {
@@ -40,9 +45,16 @@ export function createConversationWalk(entries: readonly Entry[]): ConversationW
 				visited += path.length;
 				current = project(path);
 			}
+			if (changes.size > 0 || fresh?.some(({ type }) => type === "system")) {
+				for (const { sections, toolsAdded } of current.changesOfHead) {
+					visited += 1 + sections.size + toolsAdded.size;
+				}
+				if (!heads.has(target)) heads.set(target, headAfter(current.changesOfHead));
+				head = heads.get(target);
+			}
 			leaf = target;
 			return {
-				head: headAfter(current.changesOfHead),
+				head,
 				blocks: current.blocks,
 				thinking: current.thinking,
 				changes,

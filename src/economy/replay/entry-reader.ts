@@ -1,11 +1,13 @@
 import { property } from "../../core/property.ts";
 import type { Answer, Entry, ModelName, SourceBlock, Usage } from "./entry.ts";
-import { createBlockReader } from "./message-blocks.ts";
+import { createBlockReader, nameOr } from "./message-blocks.ts";
 import { systemChangeOf } from "./system-message.ts";
 
 /** Turns the lines of a session file into entries and links them. */
 export interface EntryReader {
 	readonly entries: readonly Entry[];
+	/** How many content blocks, tools and pieces of system prompts the entries have together. */
+	blocks(): number;
 	/** Adds the next line. `relinked`: its parent is unknown, so it follows the line above. */
 	add(line: unknown): "added" | "relinked" | "damaged";
 	/** Leaves room for a line that was not read: format 1 names entries by their position. */
@@ -18,18 +20,23 @@ export function createEntryReader(version: 1 | 2 | 3): EntryReader {
 	const positions = new Map<string, number>();
 	const blocks = createBlockReader();
 	let lastMs = 0;
+	let blockCount = 0;
 
-	return { entries, add, skip };
+	return { entries, blocks: () => blockCount, add, skip };
 
 	function add(line: unknown): "added" | "relinked" | "damaged" {
 		const type = property(line, "type");
 		const id = version === 1 ? String(entries.length) : property(line, "id");
 		if (typeof type !== "string" || typeof id !== "string") return "damaged";
+		if (id.length > MAX_ID_LENGTH) return "damaged";
+		const content = readableContent(type, line);
+		if (!content) return "damaged";
 		const parent = parentOf(line);
 		lastMs = timeOf(property(line, "timestamp")) ?? lastMs;
 		const base = { id, parent: parent ?? entries.length - 1, atMs: lastMs };
 		positions.set(id, entries.length);
-		entries.push({ ...base, ...contentOf(type, line) });
+		entries.push({ ...base, ...content });
+		blockCount += blocksIn(content);
 		return parent === undefined ? "relinked" : "added";
 	}
 
@@ -48,6 +55,16 @@ export function createEntryReader(version: 1 | 2 | 3): EntryReader {
 		const parentId = property(line, "parentId");
 		if (parentId === null) return -1;
 		return typeof parentId === "string" ? positions.get(parentId) : undefined;
+	}
+
+	function readableContent(type: string, line: unknown): EntryContent | undefined {
+		try {
+			return contentOf(type, line);
+		} catch (error) {
+			// What is nested too deeply can be parsed, but not be written again to be hashed.
+			if (error instanceof RangeError) return undefined;
+			throw error;
+		}
 	}
 
 	function contentOf(type: string, line: unknown): EntryContent {
@@ -73,7 +90,7 @@ export function createEntryReader(version: 1 | 2 | 3): EntryReader {
 			case "context_edit":
 				return {
 					type: "edit",
-					targetId: String(property(line, "targetId")),
+					targetId: nameOr(property(line, "targetId"), ""),
 					blocks: blocks.blocksOf(
 						"note",
 						property(property(line, "replacement"), "content"),
@@ -81,7 +98,7 @@ export function createEntryReader(version: 1 | 2 | 3): EntryReader {
 					),
 				};
 			case "thinking_level_change":
-				return { type: "thinking", level: String(property(line, "thinkingLevel")) };
+				return { type: "thinking", level: nameOr(property(line, "thinkingLevel"), "") };
 			case "usage":
 				return { type: "warming", model: modelOf(line), usage: usageOf(property(line, "usage")) };
 			default:
@@ -152,6 +169,16 @@ export function createEntryReader(version: 1 | 2 | 3): EntryReader {
 type WithoutBase<T> = T extends unknown ? Omit<T, "id" | "parent" | "atMs"> : never;
 type EntryContent = WithoutBase<Entry>;
 
+/** Pi's ids have 8 to 36 characters. All ids are kept, so a file must not be able to make them megabytes. */
+const MAX_ID_LENGTH = 256;
+
+function blocksIn(content: EntryContent): number {
+	if ("blocks" in content) return content.blocks.length;
+	if (content.type !== "system") return 0;
+	const { sections, toolsAdded, toolsRemoved } = content.change;
+	return sections.size + toolsAdded.size + toolsRemoved.length;
+}
+
 function usageOf(usage: unknown): Usage {
 	return {
 		input: countOf(property(usage, "input")),
@@ -163,11 +190,9 @@ function usageOf(usage: unknown): Usage {
 }
 
 function modelOf(message: unknown): ModelName {
-	const provider = property(message, "provider");
-	const id = property(message, "model");
 	return {
-		provider: typeof provider === "string" ? provider : "",
-		id: typeof id === "string" ? id : "",
+		provider: nameOr(property(message, "provider"), ""),
+		id: nameOr(property(message, "model"), ""),
 	};
 }
 

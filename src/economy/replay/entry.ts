@@ -39,7 +39,7 @@ export interface FileRead {
 	/** The part that was asked for; the same for equal `offset` and `limit`. */
 	readonly window: string;
 	readonly isWhole: boolean;
-	/** A short hash of every line, in order; absent where there would be too many. */
+	/** A short hash of every line, in ascending order; absent where there would be too many. */
 	readonly lines?: Uint32Array;
 }
 

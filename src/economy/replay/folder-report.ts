@@ -17,7 +17,7 @@ export interface FolderReport {
 /** Adds up the reports of a folder. All must have been made with the same policies. */
 export function combineReports(
 	folder: string,
-	reports: readonly ReplayReport[],
+	reports: FolderReport["sessions"],
 	failed: FolderReport["failed"],
 ): FolderReport {
 	const names = reports[0]?.policies.map(({ name }) => name) ?? [];
@@ -29,7 +29,7 @@ export function combineReports(
 		),
 		misses: reports.flatMap(({ file, misses }) => misses.map((miss) => ({ file, ...miss }))),
 		skipped: sum(reports, ({ skipped }) => skipped),
-		sessions: reports.map(({ chart: _, ...report }) => report),
+		sessions: reports,
 		failed,
 	};
 }

@@ -1,31 +1,55 @@
 import { promptOf } from "./billed.ts";
 import { barChart, requestChart } from "./chart.ts";
 import { CAUSES, clock, money, percent, short, times } from "./figures.ts";
+import type { FolderReport } from "./folder-report.ts";
 import { type Html, html } from "./html-text.ts";
-import { skippedNotes } from "./notes.ts";
+import { skippedNotes, summaryOf } from "./notes.ts";
 import { plainText } from "./plain-text.ts";
 import type { ReplayReport } from "./report.ts";
 
 /** Rows of a table on the page; the rest is in `--json`. */
 const MOST_ROWS = 200;
 
-/** The reports as one page that needs nothing else: no script, and a policy that forbids loading anything. */
-export function reportHtml(reports: readonly ReplayReport[]): string {
+/** How many sessions of a folder a page shows one by one. */
+export const MOST_SESSIONS = 100;
+
+/** What tells a page of ours from other files, within its first 1,000 characters. */
+export const PAGE_MARK = 'name="generator" content="strata replay"';
+
+/**
+ * The reports as one page that needs nothing else: no script, and a policy that forbids loading anything. For a folder,
+ * the sums come first.
+ */
+export function reportHtml(reports: readonly ReplayReport[], folder?: FolderReport): string {
+	const sessions = folder?.sessions.length ?? reports.length;
 	const page = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="referrer" content="no-referrer"><meta name="viewport" content="width=device-width">
+<meta name="generator" content="strata replay"><meta name="referrer" content="no-referrer"><meta name="viewport" content="width=device-width">
 <title>What these sessions cost</title><style>${STYLE}</style></head><body>
-<h1>What ${reports.length === 1 ? "this session" : `these ${reports.length} sessions`} cost</h1>
-${reports.map(section)}
+<h1>What ${sessions === 1 ? "this session" : `these ${sessions} sessions`} cost</h1>
+${folder ? folderSection(folder, reports.length) : ""}${reports.map(section)}
+<p class="small">Costs are in plain input tokens: what is read from the cache or written to it counts by its price. They leave out the answers.
+<b>append-only</b> is pi's own requests with nothing lost but by the provider's rules, the measure for all others.</p>
 </body></html>
 `;
 	return page.text;
 }
 
+function folderSection(folder: FolderReport, shown: number): Html {
+	const { file, requests, sessions, failed } = folder;
+	const rest = sessions.length > shown ? ` Below are the ${shown} dearest of them.` : "";
+	return html`<section><h2>All of ${plainText(file, 500)}</h2>
+${gist(folder)}<p>${requests} requests in ${sessions.length} sessions.${rest}</p>
+${failed.length > 0 ? html`<p class="note">${failed.length} files were left out:</p>` : ""}
+${failed.slice(0, MOST_ROWS).map(({ reason }) => html`<p class="note">${plainText(reason, 500)}</p>`)}
+${policyTable(folder)}</section>`;
+}
+
 function section(report: ReplayReport): Html {
 	const { file, requests, models, check } = report;
 	return html`<section><h2>${plainText(file, 500)}</h2>
+${gist(report)}
 <p>${requests} requests. ${models.map(
 		(model) =>
 			html`${plainText(model.name)}: ${model.requests}, cached reads at ${model.readRatio}, writes at ${model.writeRatio} of the input price. `,
@@ -34,15 +58,19 @@ ${skippedNotes(report).map((note) => html`<p class="note">${note}</p>`)}
 ${policyTable(report)}${charts(report)}${missTable(report)}${duplicateTable(report)}</section>`;
 }
 
-function policyTable({ policies }: ReplayReport): Html {
+function gist(report: Pick<ReplayReport, "policies" | "misses">): Html[] {
+	return summaryOf(report).map((line) => html`<p class="gist">${line}</p>`);
+}
+
+function policyTable({ policies }: Pick<ReplayReport, "policies">): Html {
 	const top = policies.reduce((most, { ratio }) => Math.max(most, ratio), 1);
 	const rows = policies.map(
 		(row) => html`<tr><th scope="row">${row.name}<small>${row.description}</small></th>
 <td>${times(row.ratio)}</td><td>${barChart(row.ratio / top)}</td><td>${money(row.dollars)}</td><td>${short(row.cost)}</td>
 <td>${short(row.read)}</td><td>${short(row.write)}</td><td>${short(row.input)}</td><td>${short(row.maxContext)}</td></tr>`,
 	);
-	return html`<table><thead><tr><th>policy</th><th>cost</th><th>relative to append-only</th><th></th><th>in input tokens</th>
-<th>read</th><th>written</th><th>plain</th><th>largest request</th></tr></thead><tbody>${rows}</tbody></table>`;
+	return html`<table><thead><tr><th>policy</th><th colspan="2" class="text">cost, relative to append-only</th><th>dollars</th>
+<th>input tokens</th><th>read</th><th>written</th><th>neither</th><th>largest</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
 function charts({ chart }: ReplayReport): Html {
@@ -52,18 +80,21 @@ function charts({ chart }: ReplayReport): Html {
 	);
 	return html`<h3>Tokens per request</h3>
 <p class="key"><span class="read">read from the cache</span> <span class="write">written to it</span> <span class="input">neither</span></p>
-${chart.map(({ name, points }) => html`<figure><figcaption>${name}</figcaption>${requestChart(points, top)}</figure>`)}`;
+<div class="charts">${chart.map(({ name, points }) => html`<figure><figcaption>${name}</figcaption>${requestChart(points, top)}</figure>`)}</div>`;
 }
 
 function missTable({ misses }: ReplayReport): Html {
 	if (misses.length === 0) return html`<h3>No cache misses</h3>`;
-	const rows = misses.slice(0, MOST_ROWS).map(
-		(miss) =>
-			html`<tr><td>${miss.request}</td><td>${clock(miss.atMs)}</td><td>${short(miss.tokens)}</td><td>${short(miss.cost)}</td>
+	const dearest = [...misses].sort((a, b) => b.cost - a.cost).slice(0, MOST_ROWS);
+	const rows = dearest
+		.sort((a, b) => a.request - b.request)
+		.map(
+			(miss) =>
+				html`<tr><td>${miss.request}</td><td>${clock(miss.atMs)}</td><td>${short(miss.tokens)}</td><td>${short(miss.cost)}</td>
 <td class="text">${CAUSES[miss.cause]}</td><td class="text">${plainText(miss.changed ?? "")}</td></tr>`,
-	);
-	return html`<h3>Cache misses (${misses.length})</h3><table><thead><tr><th>request</th><th>time (UTC)</th><th>tokens paid again</th>
-<th>cost in input tokens</th><th>cause</th><th>first change</th></tr></thead><tbody>${rows}</tbody></table>`;
+		);
+	return html`<h3>Cache misses (${countOf(misses)})</h3><table><thead><tr><th>request</th><th>time (UTC)</th><th>tokens paid again</th>
+<th>cost in input tokens</th><th class="text">cause</th><th class="text">first change</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
 function duplicateTable({ duplicateReads }: ReplayReport): Html {
@@ -74,8 +105,12 @@ function duplicateTable({ duplicateReads }: ReplayReport): Html {
 			(file) =>
 				html`<tr><td class="text">${plainText(file.path, 300)}</td><td>${file.times}</td><td>${short(file.tokens)}</td><td>${short(file.cost)}</td></tr>`,
 		);
-	return html`<h3>Files read again in vain (${duplicateReads.length})</h3><table><thead><tr><th>file</th><th>times</th>
+	return html`<h3>Files read again in vain (${countOf(duplicateReads)})</h3><table><thead><tr><th>file</th><th>times</th>
 <th>tokens</th><th>cost in input tokens</th></tr></thead><tbody>${rows}</tbody></table>`;
+}
+
+function countOf({ length }: readonly unknown[]): string {
+	return length > MOST_ROWS ? `the ${MOST_ROWS} dearest of ${length}` : String(length);
 }
 
 const STYLE = `
@@ -83,13 +118,16 @@ const STYLE = `
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 1100px; margin: 2rem auto; padding: 0 1rem; }
 h2 { font-size: 1rem; overflow-wrap: anywhere; border-top: 1px solid #8888; padding-top: 1rem; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid #8883; vertical-align: top; }
-th:first-child, .text { text-align: left; overflow-wrap: anywhere; }
-small { display: block; font-weight: normal; opacity: .7; }
+th, td { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid #8883; vertical-align: top; white-space: nowrap; }
+th:first-child, .text { text-align: left; }
+td.text, tbody th { white-space: normal; overflow-wrap: anywhere; }
+small { display: block; font-weight: normal; opacity: .7; } .small { font-size: 13px; opacity: .7; }
+.gist { font-size: 1.15rem; font-weight: 600; }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(480px, 100%), 1fr)); gap: 0 1.5rem; }
 svg { width: 100%; height: auto; display: block; }
 svg text { font-size: 11px; fill: currentColor; opacity: .7; }
 svg line { stroke: currentColor; opacity: .4; }
-.bar { width: 200px; } .bar rect { fill: var(--read); }
+.bar { width: 160px; margin-top: .3rem; } .bar rect { fill: var(--read); }
 .read { fill: var(--read); } .write { fill: var(--write); } .input { fill: var(--input); }
 .key span { border-left: 1em solid; padding-left: .4em; margin-right: 1em; }
 .key .read { border-color: var(--read); } .key .write { border-color: var(--write); } .key .input { border-color: var(--input); }

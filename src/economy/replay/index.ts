@@ -5,7 +5,7 @@
 export type { SessionBlock } from "./assembly.ts";
 export type { FileRead, ModelName, ToolResult } from "./entry.ts";
 export { combineReports, type FolderReport } from "./folder-report.ts";
-export { reportHtml } from "./html.ts";
+export { MOST_SESSIONS, PAGE_MARK, reportHtml } from "./html.ts";
 export { plainText } from "./plain-text.ts";
 export { requestOf } from "./policies/append-only.ts";
 export { replayPolicies } from "./policies/index.ts";

@@ -57,8 +57,10 @@ export async function* readJsonLines(
 }
 
 function parse(pieces: readonly Buffer[]): JsonLine | undefined {
-	const text = (pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces)).toString();
-	if (text.trim() === "") return undefined;
+	const text = (pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces))
+		.toString()
+		.trim(); // which takes a byte order mark with it
+	if (text === "") return undefined;
 	try {
 		return { kind: "value", value: JSON.parse(text) };
 	} catch {

@@ -1,6 +1,6 @@
 /** Short hashes of lines, so that two readings of a file can be compared after their text is gone. */
 export interface LinePrints {
-	/** One number a line; `undefined` when the session has had too many lines already. */
+	/** One number a line, in ascending order; `undefined` when the session has had too many lines already. */
 	of(text: string): Uint32Array | undefined;
 }
 
@@ -14,22 +14,35 @@ export function createLinePrints(maxLines = MAX_LINES): LinePrints {
 			const lines = text.split("\n");
 			if (lines.length > left) return undefined;
 			left -= lines.length;
-			return Uint32Array.from(lines, print);
+			return Uint32Array.from(lines, print).sort();
 		},
 	};
 }
 
-/** How many lines of `text` are not, or not as often, in `base`. */
+/**
+ * How many lines of `text` are not, or not as often, in `base`. Takes time by the length of `text`, however long `base`
+ * is: a file may be read in thousands of small pieces after it was read as a whole.
+ */
 export function countNewLines(text: Uint32Array, base: Uint32Array): number {
-	const unmatched = new Map<number, number>();
-	for (const line of base) unmatched.set(line, (unmatched.get(line) ?? 0) + 1);
 	let fresh = 0;
+	let next = 0; // lines of `base` before this one are smaller, or matched already
 	for (const line of text) {
-		const left = unmatched.get(line) ?? 0;
-		if (left > 0) unmatched.set(line, left - 1);
+		next = firstFrom(next, base, line);
+		if (base[next] === line) next++;
 		else fresh++;
 	}
 	return fresh;
+}
+
+/** The first place at or behind `from` whose line is not smaller. */
+function firstFrom(from: number, lines: Uint32Array, line: number): number {
+	let [low, high] = [from, lines.length];
+	while (low < high) {
+		const middle = (low + high) >>> 1;
+		if ((lines[middle] as number) < line) low = middle + 1;
+		else high = middle;
+	}
+	return low;
 }
 
 /** FNV-1a over the UTF-16 units. A collision makes one changed line look unchanged in an estimate, no more. */

@@ -52,8 +52,8 @@ export function createBlockReader(): BlockReader {
 	function resultBlock(message: unknown): SourceBlock {
 		const content = property(message, "content");
 		const parts = Array.isArray(content) ? content : [];
-		const tool = textOr(property(message, "toolName"), "a tool");
-		const read = reads.get(textOr(property(message, "toolCallId"), ""));
+		const tool = nameOr(property(message, "toolName"), "a tool");
+		const read = reads.get(nameOr(property(message, "toolCallId"), ""));
 		const hasImage = parts.some((part) => property(part, "type") === "image");
 		const isError = property(message, "isError") === true;
 		const result: ToolResult = {
@@ -81,9 +81,9 @@ export function createBlockReader(): BlockReader {
 	}
 
 	function noteCall(part: unknown): void {
-		const id = property(part, "id");
+		const id = nameOr(property(part, "id"), "");
 		const read = property(part, "name") === "read" ? readOf(part) : undefined;
-		if (typeof id === "string" && read) reads.set(id, read);
+		if (id !== "" && read) reads.set(id, read);
 	}
 
 	function withLines(read: FileRead, parts: readonly unknown[]): FileRead {
@@ -99,8 +99,8 @@ function readOf(call: unknown): FileRead | undefined {
 	const offset = property(input, "offset") ?? "";
 	const limit = property(input, "limit") ?? "";
 	return {
-		path,
-		window: `${offset}+${limit}`,
+		path: nameOr(path, ""),
+		window: nameOr(`${offset}+${limit}`, ""),
 		isWhole: (offset === "" || offset === 0 || offset === 1) && limit === "",
 	};
 }
@@ -110,7 +110,7 @@ function describe(part: unknown): { kind: BlockKind; label: string } {
 		case "thinking":
 			return { kind: "thinking", label: "thinking" };
 		case "toolCall":
-			return { kind: "call", label: `call of ${textOr(property(part, "name"), "a tool")}` };
+			return { kind: "call", label: `call of ${nameOr(property(part, "name"), "a tool")}` };
 		default:
 			return { kind: "text", label: "answer" };
 	}
@@ -152,6 +152,17 @@ function tokensOf(part: unknown): number {
 export function contentHash(kind: string, content: unknown): string {
 	return hashBytes(`${kind}\0${JSON.stringify(content)}`).slice(0, HASH_DIGITS);
 }
+
+/** A name, path or id out of a session file, which is kept: no longer than those that tools and systems allow. */
+export function nameOr(value: unknown, otherwise: string): string {
+	const name = textOr(value, otherwise);
+	// A slice would hold on to the whole text, so it is made anew.
+	return name.length <= MAX_NAME_LENGTH
+		? name
+		: Buffer.from(name.slice(0, MAX_NAME_LENGTH)).toString();
+}
+
+const MAX_NAME_LENGTH = 1024;
 
 function textOr(value: unknown, otherwise: string): string {
 	return typeof value === "string" ? value : otherwise;

@@ -84,7 +84,10 @@ const CAUSES: readonly Change[] = [
 ];
 
 function causeOf(before: Step, step: Step, changed: Block | undefined): ReplayMissCause {
-	const cause = CAUSES.find((change) => step.changes.has(change));
+	const { invalidates } = step.model.rules;
+	const cause = CAUSES.find(
+		(change) => step.changes.has(change) && (change !== "thinking" || invalidates.thinking),
+	);
 	if (cause) return cause;
 	if (step.atMs - before.atMs >= step.model.rules.ttlMs[before.ttl]) return "expired";
 	return changed ? "messages" : "provider";

@@ -1,4 +1,22 @@
+import { short, times } from "./figures.ts";
 import type { ReplayReport } from "./report.ts";
+
+/** The gist of a report in a line; none where it compares too little to have one. */
+export function summaryOf({
+	policies,
+	misses,
+}: Pick<ReplayReport, "policies" | "misses">): string[] {
+	const ratioOf = (policy: string) => policies.find(({ name }) => name === policy)?.ratio;
+	const [billed, strata] = [ratioOf("billed"), ratioOf("strata")];
+	const missed = misses.reduce((sum, { cost }) => sum + cost, 0);
+	const sentences: string[] = [];
+	if (billed !== undefined) {
+		const why = misses.length > 0 ? `; ${short(missed)} input tokens went on cache misses` : "";
+		sentences.push(`Billed ${times(billed)} × what pi's own requests had to cost${why}.`);
+	}
+	if (strata !== undefined) sentences.push(`Strata would have cost ${times(strata)} ×.`);
+	return sentences.length > 0 ? [sentences.join(" ")] : [];
+}
 
 /** What of the file is not in the report, in sentences; none for a sound file. */
 export function skippedNotes({

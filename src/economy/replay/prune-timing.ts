@@ -61,12 +61,14 @@ export function createPruneTiming(): PruneTiming {
 
 	function isColdNow(step: Step): boolean {
 		if (!before) return true;
+		const { ttlMs, invalidates } = step.model.rules;
 		return isCold({
 			gapMs: step.atMs - before.step.atMs,
-			ttlMs: step.model.rules.ttlMs[before.step.ttl],
+			ttlMs: ttlMs[before.step.ttl],
 			modelChanged: step.changes.has("model"),
-			toolsChanged: step.changes.has("tools"),
-			thinkingChanged: step.changes.has("thinking"),
+			// The conversation stands behind both.
+			toolsChanged: step.changes.has("tools") || step.changes.has("system"),
+			thinkingChanged: invalidates.thinking !== undefined && step.changes.has("thinking"),
 			compacted: step.changes.has("compaction"),
 			branched: step.changes.has("branch"),
 		}).cold;

@@ -67,7 +67,8 @@ export function rebuildRequests(
 ): ReplaySession {
 	const calibration = createCalibration();
 	const assembly = createAssembly(calibration.sizeOf);
-	const walk = createConversationWalk(session.entries);
+	const heads = new Map<number, Conversation["head"]>();
+	const walk = createConversationWalk(session.entries, heads);
 	const plans: (Omit<BilledRequest, "model"> & Bill & { factor: number })[] = [];
 	let work = 0;
 	let left = 0;
@@ -95,7 +96,7 @@ export function rebuildRequests(
 		skipped: { ...session.skipped, requests: left },
 		bills: plans,
 		*steps() {
-			const again = createConversationWalk(session.entries);
+			const again = createConversationWalk(session.entries, heads);
 			let before: State | undefined;
 			for (const { leaf, factor, ...plan } of plans) {
 				const conversation = again.at(leaf);

@@ -4,6 +4,7 @@ import { property } from "../../core/property.ts";
 import type { Entry } from "./entry.ts";
 import { createEntryReader } from "./entry-reader.ts";
 import { readJsonLines } from "./json-lines.ts";
+import { plainText } from "./plain-text.ts";
 
 /** A session file without its texts. */
 export interface SessionFile {
@@ -21,7 +22,7 @@ export interface SkippedLines {
 	readonly tooLong: number;
 	/** Entries whose parent is not in the file before them; they were taken to follow the line above. */
 	readonly relinked: number;
-	/** Entries beyond the most that are read. */
+	/** Entries beyond the most entries or blocks that are read. */
 	readonly surplus: number;
 }
 
@@ -30,6 +31,8 @@ export interface SessionFileOptions {
 	readonly maxLineBytes?: number;
 	/** The most entries that are read. Default: 200,000, some 200 MB of memory. */
 	readonly maxEntries?: number;
+	/** The most content blocks of all entries together, the last entry's aside. Default: 500,000. */
+	readonly maxBlocks?: number;
 	readonly onProgress?: (bytes: number, ofBytes: number) => void;
 }
 
@@ -45,8 +48,10 @@ const MAX_HEADER_BYTES = 1024 * 1024;
  */
 export async function readSessionFile(
 	file: string,
-	{ maxLineBytes = 32 * 1024 * 1024, maxEntries = 200_000, onProgress }: SessionFileOptions = {},
+	options: SessionFileOptions = {},
 ): Promise<SessionFile> {
+	const { maxLineBytes = 32 * 1024 * 1024, maxEntries = 200_000, maxBlocks = 500_000 } = options;
+	const { onProgress } = options;
 	const size = await checkFile(file);
 	let reader: ReturnType<typeof createEntryReader> | undefined;
 	let version: SessionFile["version"] = 3;
@@ -64,7 +69,7 @@ export async function readSessionFile(
 			reader?.skip();
 		} else if (line.kind === "damaged") {
 			skipped.damaged++;
-		} else if (reader && reader.entries.length >= maxEntries) {
+		} else if (reader && (reader.entries.length >= maxEntries || reader.blocks() >= maxBlocks)) {
 			skipped.surplus++;
 		} else {
 			const outcome = reader?.add(line.value);
@@ -89,8 +94,11 @@ async function checkFile(file: string): Promise<number> {
 		const start = Buffer.alloc(Math.min(stats.size, MAX_HEADER_BYTES));
 		const { bytesRead } = await handle.read(start, 0, start.length, 0);
 		const beginning = start.subarray(0, bytesRead);
-		if (beginning.includes(0)) throw notASession(file, "it is binary");
-		if (bytesRead === MAX_HEADER_BYTES && !beginning.includes("\n")) {
+		const end = beginning.indexOf("\n");
+		// Further down, zeros are what a crash leaves of a line.
+		const firstLine = end === -1 ? beginning : beginning.subarray(0, end);
+		if (firstLine.includes(0)) throw notASession(file, "it is binary");
+		if (bytesRead === MAX_HEADER_BYTES && end === -1) {
 			throw notASession(file, "its first line is longer than 1 MiB");
 		}
 		return stats.size;
@@ -110,9 +118,9 @@ function versionOf(header: unknown, file: string): SessionFile["version"] {
 	}
 	const version = property(header, "version") ?? 1;
 	if (version === 1 || version === 2 || version === 3) return version;
-	throw new SessionFileError(
-		`${file} has session format ${JSON.stringify(version)}; formats 1 to 3 are understood`,
-	);
+	const isPlain = typeof version === "number" || typeof version === "string";
+	const named = isPlain ? plainText(JSON.stringify(version), 40) : "of another kind";
+	throw new SessionFileError(`${file} has session format ${named}; formats 1 to 3 are understood`);
 }
 
 function notASession(file: string, reason: string): SessionFileError {

@@ -1,7 +1,7 @@
 import { property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
 import type { Sized, SystemChange } from "./entry.ts";
-import { contentHash } from "./message-blocks.ts";
+import { contentHash, nameOr } from "./message-blocks.ts";
 
 /** The system prompt and the tools of a request. */
 export interface Head {
@@ -17,7 +17,7 @@ export function systemChangeOf(message: unknown): SystemChange {
 		text: isEmpty(content) ? undefined : sized(content),
 		sections: new Map(
 			Object.entries(objectOr(property(message, "sections"))).map(([name, text]) => [
-				name,
+				nameOr(name, ""),
 				text === null ? null : sized(text),
 			]),
 		),
@@ -76,8 +76,7 @@ function isEmpty(content: unknown): boolean {
 }
 
 function nameOf(tool: unknown): string {
-	const name = property(tool, "name");
-	return typeof name === "string" ? name : "";
+	return nameOr(property(tool, "name"), "");
 }
 
 function listOr(value: unknown): readonly unknown[] {

@@ -1,6 +1,6 @@
 import { CAUSES, clock, money, percent, short, times } from "./figures.ts";
 import type { FolderReport } from "./folder-report.ts";
-import { skippedNotes } from "./notes.ts";
+import { skippedNotes, summaryOf } from "./notes.ts";
 import { plainText } from "./plain-text.ts";
 import type { PolicyRow, ReplayReport } from "./report.ts";
 
@@ -12,6 +12,7 @@ export function reportText(report: ReplayReport): string[] {
 	return [
 		`Session ${plainText(report.file, 500)}`,
 		...headLines(report),
+		...summaryOf(report),
 		"",
 		...policyLines(report.policies),
 		"",
@@ -61,7 +62,7 @@ function policyLines(policies: readonly PolicyRow[]): string[] {
 		short(row.maxContext),
 	]);
 	return table(
-		["policy", "cost", "relative to append-only", "", "read", "write", "input", "largest"],
+		["policy", "cost", "relative to append-only", "dollars", "read", "write", "input", "largest"],
 		rows,
 		[0, 2],
 	);

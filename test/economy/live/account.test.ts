@@ -40,6 +40,7 @@ describe("a request misses", () => {
 		["expired", { gapMs: 300_000, payload: payload("other", "one") }],
 		["tools", { payload: { ...payload("rules", "one"), tools: [] }, thinking: "high" }],
 		["system", { payload: payload("other", "one") }],
+		["branch", { branched: true, thinking: "high", payload: payload("rules", "other") }],
 		["thinking", { thinking: "high", payload: payload("rules", "other") }],
 		["messages", { payload: payload("rules", "other", "two") }],
 		["messages", { payload: payload("rules") }],
@@ -60,6 +61,18 @@ describe("a request misses", () => {
 		expect(changed(payload("rules", "one", "two"))).toBeUndefined();
 	});
 
+	test("no more than it holds: after a compaction most of what was cached is not asked for again", () => {
+		const compacted = answered(0, 8_000, { compacted: true });
+		expect(diagnoseMiss(before, compacted, rules)?.tokens).toBe(8_010);
+	});
+
+	test("because of the thinking level only where that loses what was cached", () => {
+		const now = answered(0, 50_000, { thinking: "high", payload: payload("rules", "one") });
+		const openai = rulesFor({ provider: "openai", id: "gpt-5.6" });
+		expect(diagnoseMiss(before, now, rules)?.cause).toBe("thinking");
+		expect(diagnoseMiss(before, now, openai)?.cause).toBe("provider");
+	});
+
 	test("later when it was written for an hour", () => {
 		const tokens = { input: 0, read: 0, write: 50_000, writeOneHour: 50_000 };
 		const long = { ...before, tokens };
@@ -74,7 +87,7 @@ describe("a request misses", () => {
 		const silent = answered(0, 0, { tokens: { input: 9000, read: 0, write: 0, writeOneHour: 0 } });
 		expect(diagnoseMiss(silent, silent, openai)).toBeUndefined();
 		const warm = { ...silent, tokens: { input: 1000, read: 8960, write: 0, writeOneHour: 0 } };
-		expect(diagnoseMiss(warm, silent, openai)?.tokens).toBeGreaterThan(9000);
+		expect(diagnoseMiss(warm, silent, openai)?.tokens).toBe(9000);
 		expect(diagnoseMiss(warm, warm, openai)?.tokens ?? 0).toBeLessThan(1000);
 	});
 });
@@ -92,6 +105,22 @@ describe("an account", () => {
 		expect(summary).toMatchObject({ requests: 3, uncached: 156_030 });
 		expect(summary.cost).toBeCloseTo(30 + 106_000 * 1.25 + 50_000 * 0.1, 6);
 		expect(summary.withoutMisses).toBeCloseTo(summary.cost - 52_000 * 1.15, 6);
+	});
+
+	test("prices a miss as pi prices the request it is part of", () => {
+		const dear = { input: 10, output: 50, cacheRead: 1, cacheWrite: 12.5 };
+		const tiers = [{ inputTokensAbove: 200_000, ...dear }];
+		const account = createAccount();
+		account.add(answered(0, 250_000), CLAUDE);
+		const model = { ...CLAUDE, cost: { ...CLAUDE.cost, tiers } };
+		expect(account.add(answered(0, 250_000), model)?.dollars).toBeCloseTo(0.25 * 11.5, 10);
+	});
+
+	test("shows times that cannot be as such", () => {
+		const account = createAccount();
+		account.add(answered(0, 50_000), CLAUDE);
+		account.add(answered(0, 50_000, { atMs: 1e300 }), CLAUDE);
+		expect(accountText(account.summary())).toContain("  ?  50,000 cached tokens");
 	});
 
 	test("is told in a few lines", () => {

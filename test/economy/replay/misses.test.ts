@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { findDuplicateReads } from "../../../src/economy/replay/duplicate-reads.ts";
 import { findMisses } from "../../../src/economy/replay/misses.ts";
-import { SessionWriter } from "./session-writer.ts";
+import { rebuildRequests } from "../../../src/economy/replay/requests.ts";
+import { readSessionFile } from "../../../src/economy/replay/session-file.ts";
+import { rulesFor } from "../../../src/economy/rules.ts";
+import { SessionWriter, testModel } from "./session-writer.ts";
 
 describe("a miss", () => {
 	test("has its tokens, its cost and the request it happened in", async () => {
@@ -45,6 +48,16 @@ describe("a miss", () => {
 		thinking.entry("thinking_level_change", { thinkingLevel: "high" });
 		expect(await causeAfter(thinking)).toBe("thinking");
 		expect(await causeAfter(began(), { model: "claude-sonnet-4-5" })).toBe("model");
+	});
+
+	test("after another thinking level is not blamed on it where the provider does not mind", async () => {
+		const writer = began();
+		writer.entry("thinking_level_change", { thinkingLevel: "high" });
+		writer.assistant("x", { cacheWrite: 52_000 });
+		const rules = rulesFor({ provider: "openai", id: "gpt-5.6" });
+		const file = await readSessionFile(writer.save());
+		const session = rebuildRequests(file, (name) => ({ ...testModel(name), rules }));
+		expect(findMisses(session)).toMatchObject([{ cause: "provider" }]);
 	});
 
 	test("after a compaction names the summary as the first change", async () => {

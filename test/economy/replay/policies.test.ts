@@ -4,6 +4,7 @@ import {
 	type ReplaySession,
 	type Request,
 	rulesFor,
+	type Step,
 } from "../../../src/economy/index.ts";
 import { appendOnly } from "../../../src/economy/replay/policies/append-only.ts";
 import { billed } from "../../../src/economy/replay/policies/billed.ts";
@@ -175,6 +176,18 @@ describe("strata", () => {
 		const growths = pruned.flatMap((count, at) => (count > (pruned[at - 1] ?? 0) ? [at] : []));
 		expect(growths.some((at) => gapBefore(requests, at) >= 300_000)).toBe(true);
 		expect(runPolicy(strata, slow).cost).toBeLessThan(0.8 * runPolicy(appendOnly, slow).cost);
+	});
+
+	test("does not take a cache for cold that another thinking level leaves alone", () => {
+		const session = generateSession(PLAIN);
+		const rules = rulesFor({ provider: "openai", id: "gpt-5.6" });
+		const costWith = (changes: Step["changes"]) => {
+			const steps = [...session.steps()].map((step) => {
+				return { ...step, changes, model: { ...step.model, rules } };
+			});
+			return runPolicy(strata, { ...session, bills: steps, steps: () => steps }).cost;
+		};
+		expect(costWith(new Set(["thinking"]))).toBe(costWith(new Set()));
 	});
 
 	test.each([0.1, 0.05, 0.025])(

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type ReplayReport, type ReplaySession, rulesFor } from "../../../src/economy/index.ts";
+import { short } from "../../../src/economy/replay/figures.ts";
 import { reportHtml } from "../../../src/economy/replay/html.ts";
 import { plainText } from "../../../src/economy/replay/plain-text.ts";
 import { appendOnlyWithLosses } from "../../../src/economy/replay/policies/append-only.ts";
@@ -114,6 +115,14 @@ describe("the page of a report", () => {
 		expect(page.match(/<svg/g)?.length).toBeGreaterThanOrEqual(replayPolicies.length * 2);
 	});
 
+	test("says first what it comes down to, as the text does", async () => {
+		const report = await hostileReport();
+		const gist =
+			/Billed \d\.\d\d × what pi.{1,5}s own requests had to cost; .* Strata would have cost \d/;
+		expect(reportHtml([report])).toMatch(gist);
+		expect(reportText(report).join("\n")).toMatch(gist);
+	});
+
 	test("shows what a session holds as text only", async () => {
 		const page = reportHtml([await hostileReport()]);
 		expect(page).toContain("&lt;/script&gt;&lt;script&gt;alert(1)");
@@ -127,6 +136,13 @@ describe("the page of a report", () => {
 		expect(page).toContain("these 2 sessions");
 		expect(page).toContain("<h2>the other</h2>");
 	});
+});
+
+test("counts are shown in three digits, however large", () => {
+	const shown = [0, 999, 999.6, 1000, 999_499, 999_500, 1.4e6, 56.4e6, 3e9, 1.5e13].map(short);
+	expect(shown.join(", ")).toBe(
+		"0, 999, 1.00 k, 1.00 k, 999 k, 1.00 M, 1.40 M, 56.4 M, 3.00 G, 15.0 T",
+	);
 });
 
 test("plain text is one line of bounded length", () => {

@@ -156,6 +156,31 @@ describe("rebuilding the requests of a session", () => {
 	});
 });
 
+describe("a hostile session", () => {
+	test("whose system prompt and tools are empty still adds up to its bill", async () => {
+		const writer = new SessionWriter();
+		writer.entry("message", { message: { role: "system", content: "", replace: true } });
+		writer.assistant("a", { cacheWrite: 5000 });
+		writer.assistant("b", { cacheRead: 5000, cacheWrite: 10 });
+		const session = await writer.replay();
+		const sums = [...session.steps()].map(({ blocks }) =>
+			blocks.reduce((sum, { tokens }) => sum + tokens, 0),
+		);
+		expect(sums).toEqual([5000, 5010]);
+	});
+
+	test("that changes its system prompt with every request is cut off like any other that is too large", async () => {
+		const writer = new SessionWriter();
+		for (let i = 0; i < 100; i++) {
+			const sections = Object.fromEntries(Array.from({ length: 10 }, (_, j) => [`${i}/${j}`, "x"]));
+			writer.entry("message", { message: { role: "system", content: "", sections } });
+			writer.assistant("a", { cacheWrite: 5000 });
+		}
+		const file = await readSessionFile(writer.save());
+		expect(rebuildRequests(file, testModel, 20_000).skipped.requests).toBeGreaterThan(30);
+	});
+});
+
 describe("calibration", () => {
 	const rough = (id: number, estimate: number) => ({ id, estimate, counted: false });
 

@@ -104,6 +104,63 @@ describe("a session file", () => {
 		expect(skipped.relinked).toBe(2);
 	});
 
+	test("a line of zeros that a crash left behind is one damaged line, not a binary file", async () => {
+		const writer = new SessionWriter();
+		writer.user("a");
+		writer.raw("\u0000".repeat(100));
+		writer.user("b");
+		const { entries, skipped } = await readSessionFile(writer.save());
+		expect(entries).toHaveLength(2);
+		expect(skipped.damaged).toBe(1);
+	});
+
+	test("with a byte order mark and Windows line ends is read like any other", async () => {
+		const writer = new SessionWriter();
+		writer.user("a");
+		const file = save(`\uFEFF${writer.lines.join("\r\n")}\r`);
+		expect(await readSessionFile(file)).toMatchObject({
+			entries: [{ type: "message" }],
+			skipped: { damaged: 0 },
+		});
+	});
+
+	test("an entry nested deeper than can be written again is damaged, the others are kept", async () => {
+		const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
+		const call = `{"type":"toolCall","id":"x","name":"read","arguments":${deep}}`;
+		const writer = new SessionWriter();
+		writer.user("a");
+		writer.raw(
+			`{"type":"message","id":"d","parentId":"e0","message":{"role":"assistant","content":[${call}]}}`,
+		);
+		writer.user("b");
+		const { entries, skipped } = await readSessionFile(writer.save());
+		expect(entries.map(({ parent }) => parent)).toEqual([-1, 0]);
+		expect(skipped.damaged).toBe(1);
+	});
+
+	test("keeps no more of names than anybody reads, and no entry with a name beyond all measure", async () => {
+		const long = "x".repeat(100_000);
+		const writer = new SessionWriter();
+		const call = writer.call("t", "read", { path: long });
+		writer.assistant([call, { ...call, name: long }], {}, { provider: long, model: long });
+		writer.result("t", long, "text");
+		writer.entry("thinking_level_change", { thinkingLevel: long });
+		writer.entry("context_edit", { targetId: long });
+		writer.entry("message", { id: long, message: { role: "user", content: "a" } });
+		const { entries, skipped } = await readSessionFile(writer.save());
+		expect(JSON.stringify(entries).length).toBeLessThan(30_000);
+		expect(skipped).toMatchObject({ damaged: 1 });
+	});
+
+	test("content blocks beyond the most allowed are counted as entries that were not kept", async () => {
+		const writer = new SessionWriter();
+		const content = Array.from({ length: 10 }, () => ({ type: "text", text: "a" }));
+		for (let i = 0; i < 5; i++) writer.entry("message", { message: { role: "user", content } });
+		const { entries, skipped } = await readSessionFile(writer.save(), { maxBlocks: 25 });
+		expect(entries).toHaveLength(3);
+		expect(skipped.surplus).toBe(2);
+	});
+
 	test("lines that are split between two pieces of a large file are put together again", async () => {
 		const writer = new SessionWriter();
 		const texts = Array.from({ length: 30 }, (_, i) => `${i}é`.repeat(40_000));
@@ -128,6 +185,12 @@ describe("what is not a session is refused with its name and the reason:", () =>
 		["a first line without end", "x".repeat(1_100_000), "longer than 1 MiB"],
 		["a later format", '{"type":"session","version":4}\n', "session format 4; formats 1 to 3"],
 		["a nonsense format", '{"type":"session","version":"x"}\n', 'session format "x"'],
+		["a hostile format", '{"type":"session","version":"\u009b2J"}\n', 'session format "2J"'],
+		[
+			"a format nested beyond measure",
+			`{"type":"session","version":${"[".repeat(200_000)}${"]".repeat(200_000)}}\n`,
+			"session format of another kind",
+		],
 	])("%s", async (_, content, reason) => {
 		const file = join(tempDir(), "session.jsonl");
 		writeFileSync(file, content);

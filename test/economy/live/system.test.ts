@@ -1,0 +1,114 @@
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { describe, expect, test } from "vitest";
+import type { Config } from "../../../src/core/config.ts";
+import { createEconomySystem } from "../../../src/extension/economy.ts";
+
+const MODELS = [
+	{ provider: "anthropic", id: "claude-a", cost: prices(0.5) },
+	{ provider: "anthropic", id: "claude-b", cost: prices(0.25) },
+];
+
+describe("the account of a running session", () => {
+	test("counts answers that were stopped or failed midway, for the provider bills their prompts", async () => {
+		const { answer, report } = watch();
+		await answer({ cacheWrite: 50_000 });
+		await answer({ cacheRead: 50_000, cacheWrite: 1000 }, { stopReason: "aborted" });
+		await answer({ cacheRead: 51_000, cacheWrite: 1000 }, { stopReason: "error" });
+		await answer({}, { stopReason: "error" });
+		expect(await report()).toContain("3 requests, 153,000 prompt tokens");
+	});
+
+	test("says that the user went to another branch", async () => {
+		const { answer, emit, report } = watch();
+		await answer({ cacheWrite: 50_000 });
+		await emit("session_tree", {});
+		await answer({ cacheWrite: 50_000 });
+		await answer({ cacheWrite: 50_000 });
+		const [, , , first, second] = (await report()).split("\n");
+		expect(first).toContain("another branch of the session");
+		expect(second).toContain("nothing changed on our side");
+	});
+
+	test("takes the thinking level that a request was sent with, whatever it is when the answer is there", async () => {
+		const { answer, report, think } = watch();
+		await answer({ cacheWrite: 50_000 }, {}, () => think("high"));
+		await answer({ cacheWrite: 50_000 });
+		await answer({ cacheWrite: 50_000 });
+		const [, , , first, second] = (await report()).split("\n");
+		expect(first).toContain("the thinking level changed");
+		expect(second).toContain("nothing changed on our side");
+	});
+
+	test("prices the requests of a resumed session by the models that made them", async () => {
+		const usage = { input: 0, cacheRead: 100_000, cacheWrite: 0 };
+		const entries = MODELS.map(({ provider, id }, at) => ({
+			type: "message",
+			message: { role: "assistant", provider, model: id, usage, timestamp: at + 1 },
+		}));
+		const { report } = watch(entries);
+		// A tenth of one, a twentieth of the other.
+		expect(await report()).toContain("cost, in plain input tokens: 15,000;");
+	});
+
+	test("knows of pings before the session was resumed", async () => {
+		const minute = 60_000;
+		const message = {
+			role: "assistant",
+			provider: "anthropic",
+			model: "claude-a",
+			stopReason: "stop",
+		};
+		const usage = { input: 0, cacheRead: 0, cacheWrite: 50_000 };
+		const at = (ms: number) => new Date(ms).toISOString();
+		const entries = [
+			{ type: "message", message: { ...message, usage, timestamp: minute } },
+			{ type: "usage", kind: "cache_warm", timestamp: at(5 * minute), usage },
+			{ type: "message", message: { ...message, usage, timestamp: 9 * minute } },
+		];
+		expect(await watch(entries).report()).toContain("before pi-strata was watching");
+		entries.splice(1, 1);
+		expect(await watch(entries).report()).toContain("the pause was longer");
+	});
+});
+
+function prices(cacheRead: number) {
+	return { input: 5, output: 25, cacheRead, cacheWrite: 6.25 };
+}
+
+/** The system in a session that only exists as far as it looks. */
+function watch(entries: object[] = []) {
+	const handlers = new Map<string, (event: object, ctx: ExtensionContext) => unknown>();
+	let thinking = "off";
+	const pi = {
+		on: (name: string, handler: never) => void handlers.set(name, handler),
+		getThinkingLevel: () => thinking,
+	};
+	const ctx = {
+		model: MODELS[0],
+		modelRegistry: {
+			find: (provider: string, id: string) =>
+				MODELS.find((model) => model.provider === provider && model.id === id),
+		},
+		sessionManager: { getEntries: () => entries },
+	} as unknown as ExtensionContext;
+	const config = { economy: { missNotice: "off", missThreshold: 0 } } as Config;
+	const system = createEconomySystem(pi as unknown as ExtensionAPI, () => config);
+	const emit = async (name: string, event: object) => void (await handlers.get(name)?.(event, ctx));
+	system.start?.({ ctx } as never);
+	return {
+		emit,
+		think(level: string) {
+			thinking = level;
+		},
+		async answer(billed: object, fields: object = {}, meanwhile = () => {}) {
+			const payload = { system: "rules", messages: [{ role: "user", content: "hello" }] };
+			await emit("before_provider_request", { payload });
+			meanwhile();
+			const usage = { input: 0, cacheRead: 0, cacheWrite: 0, ...billed };
+			const model = { provider: "anthropic", model: "claude-a", stopReason: "stop" };
+			const message = { role: "assistant", ...model, usage, ...fields };
+			await emit("message_end", { message });
+		},
+		report: () => system.costReport(ctx),
+	};
+}
