@@ -179,7 +179,7 @@ const map = codeCommand({
 	async ask({ kota, project, asker, options }) {
 		const budgetTokens = wholeNumber(options, "tokens") ?? 2000;
 		const answer = await project.ask((code, more) => code.symbolMap({ budgetTokens }, more), asker);
-		const lines = answer.blocks.map(({ text }) => text);
+		const lines = answer.blocks.flatMap(({ text }) => text.split("\n").map(kota.oneLine));
 		const left = answer.omittedFiles > 0 ? [`(${answer.omittedFiles} more files)`] : [];
 		const last = () => kota.honestLine(answer.coverage, Date.now());
 		return { value: answer, text: () => [...lines, ...left, last()].join("\n") };

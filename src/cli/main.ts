@@ -50,7 +50,9 @@ async function runCommand(command: Command, argv: string[], around: Surroundings
 		return await command.run(values, positionals, around);
 	} catch (error) {
 		const message = error instanceof Error ? error.message : String(error);
-		around.complain(`strata ${command.name}: ${message.split("\n")[0]}`);
+		// It may name a stranger's file, whose name must not steer the terminal.
+		const line = message.split("\n")[0]?.replaceAll(/\p{Cc}/gu, "\uFFFD");
+		around.complain(`strata ${command.name}: ${line}`);
 		if (!(error instanceof UsageError)) return 1;
 		around.complain(usageLine(command));
 		return 2;

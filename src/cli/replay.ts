@@ -43,14 +43,16 @@ export const replay: Command = {
 			(stats) => stats.isDirectory(),
 			() => false, // reading it will say what is wrong
 		);
-		const files = isFolder ? await sessionFilesIn(target) : [target];
+		const { files, unreadable } = isFolder
+			? await sessionFilesIn(target)
+			: { files: [target], unreadable: [] };
 		const page = options.html === undefined ? undefined : resolve(around.cwd, String(options.html));
 		if (page !== undefined) await checkPage(page, tools);
 
 		const sessions: FolderReport["sessions"][number][] = [];
 		let dearest: ReplayReport[] = [];
 		const lines: string[] = [];
-		const failed: { file: string; reason: string }[] = [];
+		const failed: { file: string; reason: string }[] = [...unreadable];
 		for (const file of files) {
 			try {
 				const report = await replayFile(file, { tools, policies, modelFor, around });

@@ -61,6 +61,17 @@ describe("before a project is indexed", () => {
 	});
 });
 
+test("names that would steer a terminal are not printed as they are", async () => {
+	write("\u001b[2Jfolder/odd.ts", 'export const odd: "\u001b[2J" = 1 as never;\n');
+	await strata("index");
+	const map = await strata("map");
+	const wrong = await strata("deps", "odd.js");
+	const found = await strata("search", "odd", "--output", "snippet");
+	expect(map.text).toContain("odd.ts");
+	expect(wrong.complaints).toContain("folder/odd.ts");
+	expect(map.text + wrong.complaints + found.text).not.toContain("\u001b");
+});
+
 describe("a wrong call", () => {
 	test.each([
 		[["deps"], "name a file"],
