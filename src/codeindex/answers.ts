@@ -13,6 +13,11 @@ export interface Coverage {
 	readonly refreshedFiles: number;
 	/** False while the first indexing is not finished: the answer covers only what is there. */
 	readonly complete: boolean;
+	/** Folders that cannot be read, files that are too large and the like, the first few with the reason; if any. */
+	readonly leftOut?: {
+		readonly count: number;
+		readonly first: readonly { readonly path: string; readonly reason: string }[];
+	};
 }
 
 export interface SearchQuery {

@@ -1,10 +1,11 @@
 import { CodeIndexError, type IndexProgress } from "./code-index.ts";
 import { Linking } from "./linking.ts";
 import type { FileOutcome } from "./parsing/parse-file.ts";
-import { parseFiles } from "./parsing/parse-pool.ts";
+import { Parser } from "./parsing/parser.ts";
 import { planRefresh, type RefreshPlan } from "./refresh-plan.ts";
 import { isTestPath } from "./scan/path-kinds.ts";
-import { type ScannedFile, scanTree } from "./scan/scan-tree.ts";
+import type { ScannedFile, ScanTrouble } from "./scan/scan-tree.ts";
+import { TreeScanner } from "./scan/tree-scanner.ts";
 import { ByteReader } from "./store/bytes.ts";
 import type { IndexStore } from "./store/index-store.ts";
 import { unpackRequests } from "./store/pack-links.ts";
@@ -24,6 +25,8 @@ export interface RefreshReport {
 	readonly removed: number;
 	/** When the tree was looked at (ms since 1970). */
 	readonly checkedMs: number;
+	/** What could not be looked at. */
+	readonly trouble: readonly ScanTrouble[];
 }
 
 /** How long to wait for another process that is writing. */
@@ -41,12 +44,21 @@ export class Indexer {
 	readonly #store: IndexStore;
 	readonly #lock: WriterLock;
 	readonly #linking: Linking;
+	readonly #scanner: TreeScanner;
+	readonly #parser: Pick<Parser, "parse" | "close">;
 
-	constructor(root: string, store: IndexStore, lock: WriterLock) {
+	constructor(
+		root: string,
+		store: IndexStore,
+		lock: WriterLock,
+		parser: Pick<Parser, "parse" | "close"> = new Parser(root),
+	) {
 		this.#root = root;
 		this.#store = store;
 		this.#lock = lock;
 		this.#linking = new Linking(store);
+		this.#scanner = new TreeScanner(root);
+		this.#parser = parser;
 	}
 
 	/**
@@ -57,7 +69,7 @@ export class Indexer {
 		const { signal, onProgress } = options;
 		const store = this.#store;
 		const scannedMs = Date.now();
-		const tree = await scanTree(this.#root, {
+		const tree = await this.#scanner.scan({
 			...(signal ? { signal } : {}),
 			onProgress: (done) => onProgress?.({ phase: "scanning", done }),
 			alsoConfigs: store.projectState().lookedFor,
@@ -72,6 +84,11 @@ export class Indexer {
 			if (!current.isEmpty) await this.#carryOut(current, options);
 			return reportOf(current);
 		});
+	}
+
+	/** Ends what it has started. To be called while no refresh is under way. */
+	close(): void {
+		this.#parser.close();
 	}
 
 	async #whileLocked<T>({ signal, mayBuild }: RefreshOptions, work: () => Promise<T>): Promise<T> {
@@ -147,7 +164,7 @@ export class Indexer {
 				onProgress?.({ phase: "parsing", done, total: files.length });
 			}
 		};
-		await parseFiles(files, take, { root: this.#root, signal });
+		await this.#parser.parse(files, take, signal);
 		return done;
 	}
 
@@ -180,6 +197,7 @@ function reportOf({ added, changed, removed, scan }: RefreshPlan): RefreshReport
 		changed: changed.length,
 		removed: removed.length,
 		checkedMs: scan.scannedMs,
+		trouble: scan.tree.trouble,
 	};
 }
 

@@ -50,6 +50,11 @@ export interface ImportOf extends BindingRef {
 export interface IndexReader {
 	readonly files: ReadonlyMap<FileId, IndexedFile>;
 	fileAt(path: string): IndexedFile | undefined;
+	/**
+	 * The same object for readers between which no file has come or gone and no edge has changed: what follows from the
+	 * graph alone can be kept by it, and most edits leave it as it is.
+	 */
+	readonly shape: object;
 
 	/** What stands in the file's facts. */
 	bindings(file: FileId): readonly Binding[];

@@ -10,6 +10,8 @@ export interface ContextMessage {
 	readonly turn: number;
 	/** Rough size as it stands in the context, context edits applied. */
 	readonly tokens: number;
+	/** The part of it that tools take: a result, or calls with their arguments. */
+	readonly toolTokens: number;
 }
 
 /** What the next request will hold of the session, in order. */
@@ -18,13 +20,20 @@ export function contextMessages(source: SessionSource): ContextMessage[] {
 	return activeEntries(source).flatMap(({ sourceEntry, messages }) =>
 		(messages as { role?: unknown; content?: unknown }[]).map(({ role, content }) => {
 			if (role === "user") turn++;
-			return { entryId: sourceEntry.id, role: String(role), turn, tokens: tokensOf(content) };
+			const tokens = tokensOf(content);
+			const toolTokens = role === "toolResult" ? tokens : tokensOf(callsIn(content));
+			return { entryId: sourceEntry.id, role: String(role), turn, tokens, toolTokens };
 		}),
 	);
 }
 
 /** A picture counts as pi counts it: 4,800 characters. */
 const PICTURE_CHARACTERS = 4800;
+
+function callsIn(content: unknown): unknown[] {
+	if (!Array.isArray(content)) return [];
+	return content.filter((block) => block?.type === "toolCall");
+}
 
 function tokensOf(content: unknown): number {
 	return estimateTokens(charactersOf(content));

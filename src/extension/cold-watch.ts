@@ -18,7 +18,11 @@ export interface ColdWatch {
 	/** The cache was used without a new request of ours: a ping that keeps it warm. */
 	noteUse(atMs: number): void;
 	/** What has happened since the last request, if this one is sent now. */
-	since(next: SentWith, rules: Pick<CacheRules, "ttlMs" | "invalidates">, ttl: Ttl): SinceLastRequest;
+	since(
+		next: SentWith,
+		rules: Pick<CacheRules, "ttlMs" | "invalidates">,
+		ttl: Ttl,
+	): SinceLastRequest;
 }
 
 /** Begins with a session; `lastSentMs` is when it was last answered, if ever. */

@@ -4,6 +4,7 @@ import { type Config, type LoadedConfig, loadConfig } from "../core/config.ts";
 import { createEconomySystem } from "./economy.ts";
 import { createKotaSystem } from "./kota.ts";
 import { createPagingSystem, pagingGuideline } from "./paging.ts";
+import { createPruningSystem } from "./pruning.ts";
 import { createReadCacheSystem } from "./read-cache.ts";
 import { registerReadTool } from "./read-tool.ts";
 import { createReport } from "./report.ts";
@@ -19,19 +20,14 @@ export default function strata(pi: ExtensionAPI): void {
 	let loaded: { cwd: string; config: LoadedConfig } | undefined;
 	let running = false;
 
+	// Before the read cache and the economy: what it changes in a request, both must see.
+	const pruning = createPruningSystem({ pi, configFor });
 	const readCache = createReadCacheSystem({ pi, report, configFor, otherReadOwner });
 	const paging = createPagingSystem(configFor);
 	const economy = createEconomySystem(pi, configFor);
-	const kota = createKotaSystem({ pi, report, loadedFor: load });
+	const kota = createKotaSystem({ pi, report, loadedFor: load, more: pruning.commands });
 	registerReadTool(pi, [paging.read, readCache.read], [pagingGuideline]);
-	const systems: System[] = [
-		readCache,
-		paging,
-		kota,
-		planned("pruning"),
-		planned("tiers"),
-		economy,
-	];
+	const systems: System[] = [readCache, paging, kota, pruning, planned("tiers"), economy];
 
 	pi.on("session_start", async (_event, ctx) => {
 		await stop();

@@ -14,40 +14,51 @@ export interface KotaCommandSurroundings {
 	report: Report;
 	session: KotaSession;
 	loadedFor(ctx: ExtensionContext): LoadedConfig;
+	/** Subcommands of other systems, by name. */
+	more?: ReadonlyMap<string, KotaSubcommand>;
+}
+
+/** A subcommand of `/kota`. */
+export interface KotaSubcommand {
+	/** What it does, for `/kota help`. */
+	readonly usage: string;
+	/** Gets the words behind its name; returns what is reported. */
+	run(ctx: ExtensionCommandContext, words: string[]): Promise<string>;
 }
 
 /** Lines of an external engine's complaints that `/kota status` shows. */
 const COMPLAINTS = 10;
 
-const HELP = [
-	"/kota status   the engine, the index and the settings",
-	"/kota index    index the project, or take in what changed",
-	"/kota restart  close the engine and open it anew",
-].join("\n");
-
-/** Registers `/kota status | index | restart | help`; alone it is `status`. */
+/** Registers `/kota status | index | restart | help` and what others add; alone it is `status`. */
 export function registerKotaCommand(surroundings: KotaCommandSurroundings): void {
-	const { pi, report, session, loadedFor } = surroundings;
-	const commands = new Map<string, (ctx: ExtensionCommandContext) => Promise<string>>([
-		["status", status],
-		["index", index],
-		["restart", restart],
-		["help", async () => HELP],
+	const { pi, report, session, loadedFor, more = [] } = surroundings;
+	const commands = new Map<string, KotaSubcommand>([
+		["status", { usage: "the engine, the index and the settings", run: status }],
+		["index", { usage: "index the project, or take in what changed", run: index }],
+		["restart", { usage: "close the engine and open it anew", run: restart }],
+		...more,
+		["help", { usage: "this list", run: async () => help() }],
 	]);
 
 	pi.registerCommand("kota", {
-		description: "Code intelligence: /kota status | index | restart | help",
+		description: `Code intelligence and pruning: /kota ${[...commands.keys()].join(" | ")}`,
 		getArgumentCompletions(prefix) {
 			const names = [...commands.keys()].filter((name) => name.startsWith(prefix.trim()));
 			return names.length > 0 ? names.map((name) => ({ value: name, label: name })) : null;
 		},
 		async handler(args, ctx) {
-			const name = args.trim().toLowerCase() || "status";
-			const run = commands.get(name);
-			if (!run) return report(ctx, `/kota has no command "${name.slice(0, 60)}"\n${HELP}`);
-			report(ctx, await run(ctx).catch(messageOf));
+			const [name = "status", ...words] = args.split(/\s+/).filter((word) => word !== "");
+			const command = commands.get(name.toLowerCase());
+			if (!command) return report(ctx, `/kota has no command "${name.slice(0, 60)}"\n${help()}`);
+			report(ctx, await command.run(ctx, words).catch(messageOf));
 		},
 	});
+
+	function help(): string {
+		const width = Math.max(...[...commands.keys()].map(({ length }) => length));
+		const lines = [...commands].map(([name, { usage }]) => `/kota ${name.padEnd(width)}  ${usage}`);
+		return lines.join("\n");
+	}
 
 	async function status(ctx: ExtensionCommandContext): Promise<string> {
 		const { kota, project, blobs, settings } = await session.open(ctx);

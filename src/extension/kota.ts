@@ -3,7 +3,7 @@ import { createBlobStore } from "../core/blob-store.ts";
 import type { LoadedConfig } from "../core/config.ts";
 import type { openEngine } from "../kota/index.ts";
 import { registerBriefings } from "./kota-briefing.ts";
-import { registerKotaCommand } from "./kota-command.ts";
+import { type KotaSubcommand, registerKotaCommand } from "./kota-command.ts";
 import { renderKotaCall, renderKotaResult } from "./kota-render.ts";
 import { createKotaSession, kotaAsker, type OpenKota, showKotaStatus } from "./kota-session.ts";
 import { kotaTools, prepareKotaInput } from "./kota-tools.ts";
@@ -16,6 +16,8 @@ export interface KotaSurroundings {
 	report: Report;
 	/** The configuration in force for a session, and where it comes from. */
 	loadedFor(ctx: ExtensionContext): LoadedConfig;
+	/** Subcommands that other systems add to `/kota`. */
+	more?: ReadonlyMap<string, KotaSubcommand>;
 	/** Default: the engine that the settings name. */
 	openEngine?: typeof openEngine;
 }
@@ -28,7 +30,7 @@ const OFFER_MS = 20_000;
  * files. The engine and all that shapes its answers are loaded when the first question comes.
  */
 export function createKotaSystem(surroundings: KotaSurroundings): System {
-	const { pi, report, loadedFor } = surroundings;
+	const { pi, report, loadedFor, more } = surroundings;
 	const session = createKotaSession(loadedFor, surroundings.openEngine);
 	/** Whether the user may still be offered a whole answer in this session. */
 	let mayOffer = true;
@@ -60,7 +62,7 @@ export function createKotaSystem(surroundings: KotaSurroundings): System {
 		});
 	}
 	registerBriefings(pi, session, (ctx) => loadedFor(ctx).config);
-	registerKotaCommand({ pi, report, session, loadedFor });
+	registerKotaCommand({ pi, report, session, loadedFor, ...(more && { more }) });
 
 	return {
 		name: "kota",

@@ -1,7 +1,8 @@
 import { constants } from "node:fs";
 import { access, open } from "node:fs/promises";
-import { parse, resolve } from "node:path";
+import { basename, dirname, parse, resolve } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { blobFolder, createBlobStore } from "../core/blob-store.ts";
 import type { Config } from "../core/config.ts";
 import { property } from "../core/property.ts";
 import { decodePageToken, encodePageToken, isPageToken } from "../core/read-input.ts";
@@ -28,9 +29,12 @@ export function createPagingSystem(
 		async read({ call, ctx }) {
 			const settings = configFor(ctx).paging;
 			if (!settings.enabled) return undefined;
-			const request = await requestFor(call, ctx.cwd);
+			const { blobs } = configFor(ctx);
+			const request = await requestFor(call, ctx.cwd, blobs);
 			if (!request) return undefined;
-			if (!isPageToken(call.path)) openedByPath.add(request.uri);
+			const blob = blobIn(request.uri, blobFolder(blobs));
+			if (blob !== undefined) await checkBlob(blob, blobs);
+			else if (!isPageToken(call.path)) openedByPath.add(request.uri);
 			const reader = await readerFor(request, ctx);
 			const answer = await reader.read(request, call.signal).catch(asToolError);
 			return toolAnswer(answer, request);
@@ -58,7 +62,10 @@ export function createPagingSystem(
 	async function readerFor({ uri }: PageRequest, ctx: ExtensionContext): Promise<Reader> {
 		const { createReader, readerOptions } = await import("../paging/index.ts");
 		const root = isAddress(uri) || !openedByPath.has(uri) ? ctx.cwd : parse(uri).root;
-		const reader = readers.get(root) ?? createReader(readerOptions(configFor(ctx), root));
+		const config = configFor(ctx);
+		// Texts that were pruned are read from their folder, by a path or by the token of an answer.
+		const options = { ...readerOptions(config, root), readOnlyRoots: [blobFolder(config.blobs)] };
+		const reader = readers.get(root) ?? createReader(options);
 		readers.set(root, reader);
 		return reader;
 	}
@@ -69,8 +76,28 @@ function isAddress(uri: string): boolean {
 	return /^[a-z][a-z\d+.-]+:/i.test(uri);
 }
 
+/** The id of the text that a file of the blob folder holds; `undefined` for every other file. */
+function blobIn(path: string, folder: string): string | undefined {
+	const id = /^([0-9a-f]{64})\.txt$/.exec(basename(path))?.[1];
+	return id !== undefined && dirname(path) === folder ? id : undefined;
+}
+
+/** A text that is gone or damaged must not be taken for the original. */
+async function checkBlob(id: string, settings: Config["blobs"]): Promise<void> {
+	const found = await createBlobStore(settings).load(id);
+	if (found.kind === "found") return;
+	const why = found.kind === "failed" ? found.why : "it was deleted, or not used for long";
+	throw new Error(
+		`The full text of that result is gone (${why}). To have it again, repeat the call that the stub names.`,
+	);
+}
+
 /** What a call asks of paging; `undefined` when it is not paging's. */
-async function requestFor(call: ReadCall, cwd: string): Promise<PageRequest | undefined> {
+async function requestFor(
+	call: ReadCall,
+	cwd: string,
+	blobs: Config["blobs"],
+): Promise<PageRequest | undefined> {
 	const { path, offset, limit } = call;
 	if (isPageToken(path)) {
 		const token = decodePageToken(path);
@@ -86,6 +113,13 @@ async function requestFor(call: ReadCall, cwd: string): Promise<PageRequest | un
 	if (/^https?:/i.test(path) || /^file:/i.test(path)) {
 		refuseRange(call);
 		return { uri: path };
+	}
+	const [named = path] = pathCandidates(path, cwd);
+	const blob = blobIn(named, blobFolder(blobs));
+	if (blob !== undefined) {
+		if (offset === undefined && limit === undefined) return { uri: named };
+		await checkBlob(blob, blobs); // the lines are pi's own business
+		return undefined;
 	}
 	const pdf = /\.pdf$/i.test(path) ? await findPdf(path, cwd) : undefined;
 	if (!pdf) return undefined;

@@ -1,9 +1,10 @@
 import type { Coverage } from "../codeindex/index.ts";
-import { clipMiddle, count, countOf, oneLine } from "./words.ts";
+import { clip, clipMiddle, count, countOf, oneLine } from "./words.ts";
 
 /** The last line of every answer: what it covers, how fresh it is, and what the index could not understand. */
 export function honestLine(coverage: Coverage, nowMs: number): string {
-	const { files, unparsed, unresolvedImports, checkedMs, refreshedFiles, complete } = coverage;
+	const { files, unparsed, unresolvedImports, checkedMs, refreshedFiles, complete, leftOut } =
+		coverage;
 	const facts = [
 		...(complete
 			? []
@@ -12,6 +13,7 @@ export function honestLine(coverage: Coverage, nowMs: number): string {
 		`checked ${ago(nowMs - checkedMs)}`,
 		...(refreshedFiles > 0 ? [`${countOf(refreshedFiles, "change")} taken in`] : []),
 		...(unparsed.count > 0 ? [unparsedFiles(unparsed)] : []),
+		...(leftOut ? [leftOutText(leftOut)] : []),
 		...(unresolvedImports > 0 ? [countOf(unresolvedImports, "unresolved import")] : []),
 	];
 	return `[${facts.join("; ")}]`;
@@ -27,12 +29,22 @@ export function nothingToAsk({ files, complete }: Coverage): string | undefined 
 
 const NAMED_FILES = 3;
 const PATH_BYTES = 60;
+const REASON_BYTES = 80;
 
 function unparsedFiles({ count: files, paths }: Coverage["unparsed"]): string {
 	const named = paths.slice(0, NAMED_FILES).map((path) => clipMiddle(oneLine(path), PATH_BYTES));
 	const more = files > named.length ? ", …" : "";
 	const which = named.length > 0 ? ` (${named.join(", ")}${more})` : "";
 	return `${countOf(files, "file")} not fully parsed${which}`;
+}
+
+/** What of the project is not in the index, and why. */
+export function leftOutText({ count: all, first }: NonNullable<Coverage["leftOut"]>): string {
+	const named = first.slice(0, 1).map(({ path, reason }) => {
+		const place = path === "" ? "" : `${clipMiddle(oneLine(path), PATH_BYTES)}: `;
+		return ` (${place}${clip(oneLine(reason), REASON_BYTES)}${all > 1 ? ", …" : ""})`;
+	});
+	return `${count(all)} left out${named.join("")}`;
 }
 
 function ago(ms: number): string {

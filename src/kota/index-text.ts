@@ -1,5 +1,5 @@
 import type { BuildReport, IndexProgress, IndexStatus } from "../codeindex/index.ts";
-import { nothingToAsk } from "./honesty.ts";
+import { leftOutText, nothingToAsk } from "./honesty.ts";
 import { clip, clipMiddle, count, countOf, oneLine } from "./words.ts";
 
 /** What indexing did, on a line. */
@@ -12,7 +12,8 @@ export function buildText({ coverage, added, changed, removed, seconds }: BuildR
 		...(removed > 0 ? [`${count(removed)} removed`] : []),
 	];
 	const what = changes.length > 0 ? changes.join(", ") : "nothing had changed";
-	return `The index is up to date: ${countOf(coverage.files, "file")}, ${what} (${seconds.toFixed(1)} s).`;
+	const left = coverage.leftOut ? ` ${leftOutText(coverage.leftOut)}.` : "";
+	return `The index is up to date: ${countOf(coverage.files, "file")}, ${what} (${seconds.toFixed(1)} s).${left}`;
 }
 
 /** How far indexing is, on a line. */

@@ -23,10 +23,12 @@ export function projectPaths(
 ): ProjectPaths {
 	const fromRoot = (path: string) => slashed(relative(root, path));
 	const folder = fromRoot(cwd);
+	const outside = `${slashed(relative(cwd, root))}/`;
+	const fromOutside = (path: string) => outside + path;
 	return {
 		root,
 		cwd,
-		show: folder === "" ? (path) => path : fromFolder(folder.split("/")),
+		show: /^\.\.(?:\/|$)/.test(folder) ? fromOutside : fromFolder(folder),
 		find(path) {
 			// Pi's tools take a path with a leading @ too, as people mention files.
 			const candidates = path.startsWith("@") ? [path, path.slice(1)] : [path];
@@ -41,7 +43,9 @@ export function projectPaths(
 }
 
 /** From one folder of the project to its paths; node's own `relative` is too slow for thousands of them. */
-function fromFolder(names: readonly string[]): (path: string) => string {
+function fromFolder(folder: string): (path: string) => string {
+	if (folder === "") return (path) => path;
+	const names = folder.split("/");
 	const ways = [...names, ""].map((_, up) => ({
 		shared: names
 			.slice(0, names.length - up)

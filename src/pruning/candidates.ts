@@ -30,7 +30,7 @@ export interface Candidate {
 	readonly why: "superseded" | "old";
 }
 
-/** The newest tool output up to this many tokens stays, however long the turn. */
+/** Among the newest tokens of tools, calls and results, up to this many, output stays however long the turn. */
 export const PROTECTED_TOOL_TOKENS = 20_000;
 
 /** Shorter output stays: a stub would free next to nothing, and everything behind it would be written anew. */
@@ -101,9 +101,9 @@ function recentResults(
 	let tokens = 0;
 	for (const message of messages.toReversed()) {
 		if (message.role === "assistant") isAnswered = true;
+		tokens += message.toolTokens;
 		const item = results.get(message.entryId);
 		if (!item) continue;
-		tokens += message.tokens;
 		const isNear = message.turn > lastTurn - keepRecentTurns && tokens <= PROTECTED_TOOL_TOKENS;
 		if (!isAnswered || isNear) recent.push(item);
 	}

@@ -15,10 +15,12 @@ export {
 	type PruningHistory,
 	type PruningSummary,
 } from "./history.ts";
-export { contentOf, createPendingStubs, type PendingStubs } from "./pending-stubs.ts";
+export { contentOf, createPendingStubs, knownByCall, type PendingStubs } from "./pending-stubs.ts";
 export { lastMeaningful, PIN_ENTRY, type PinEntry, pinnedCalls } from "./pins.ts";
 export type { Plan } from "./plan.ts";
 export { type Batch, type Pruned, prune } from "./prune.ts";
 export { createPruner, type Decision, type PrunableSession, type Pruner } from "./pruner.ts";
+export { pruningPolicy } from "./replay-policy.ts";
+export { standingTokens } from "./standing.ts";
 export type { PruneSettings } from "./strictness.ts";
 export { callOf, isStub, MAX_STUB_BYTES } from "./stub.ts";

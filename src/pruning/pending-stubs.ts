@@ -1,5 +1,6 @@
 import { type ToolResultItem, textOf } from "../context/index.ts";
 import { property } from "../core/property.ts";
+import type { Candidate } from "./candidates.ts";
 import type { Plan } from "./plan.ts";
 import type { Pruned } from "./prune.ts";
 
@@ -77,6 +78,15 @@ export function createPendingStubs(): PendingStubs {
 		has: (entryId) => pending.has(entryId),
 		clear: () => pending.clear(),
 	};
+}
+
+/** Candidates that can be replaced in a request: there results are known by their calls, and some ids are used twice. */
+export function knownByCall(
+	candidates: readonly Candidate[],
+	results: ReadonlyMap<string, ToolResultItem>,
+): Candidate[] {
+	const byCall = Map.groupBy(results.values(), ({ toolCallId }) => toolCallId);
+	return candidates.filter(({ item }) => byCall.get(item.toolCallId)?.length === 1);
 }
 
 /** What stands in the session for a pruned result. In a list, as tools return it: pi sends both forms alike. */

@@ -41,16 +41,25 @@ export interface Plan {
 /** Near the limit a batch must free this share of the window, or every request would be rewritten for a few tokens. */
 const LEAST_SHARE_NEAR_LIMIT = 0.05;
 
-/** Asks the economy whether replacing all candidates pays. */
+/** A batch must have earned its rewrite back after so many requests: few sessions go on for much longer. */
+const LONGEST_PAYBACK = 60;
+
+/**
+ * Asks the economy whether replacing all candidates pays. How large the best batch is depends on what every rewrite
+ * has to write anew: what stands behind the last candidate. What stands between the candidates grows while one waits
+ * and is written anew once, in this batch or the next, so it only counts for whether the batch earns its cost back.
+ */
 export function planOf(moment: Moment): Plan {
 	const { messages, candidates, rules, cold, contextTokens, contextWindow, ttl } = moment;
 	const freedTokens = freedBy(candidates);
 	const first = candidates[0]?.at ?? messages.length;
-	const behind = messages.slice(first).reduce((sum, message) => sum + message.tokens, 0);
-	const tokensAfterFirst = Math.max(0, behind - freedTokens);
-	const { prune, why, threshold } = shouldPrune({
+	const last = candidates.at(-1)?.at ?? messages.length;
+	const rewrittenTokens = cold ? 0 : Math.max(0, tokensFrom(messages, first) - freedTokens);
+	const writeRatio = ttl === "1h" ? rules.writeOneHourRatio : rules.writeRatio;
+	const rewriteCost = Math.max(0, writeRatio - rules.readRatio) * rewrittenTokens;
+	const decision = shouldPrune({
 		prunableTokens: freedTokens,
-		tokensAfterFirst,
+		tokensAfterFirst: tokensFrom(messages, last + 1),
 		growthPerRequest: moment.growthPerRequest,
 		rules,
 		cold,
@@ -58,16 +67,26 @@ export function planOf(moment: Moment): Plan {
 		contextWindow,
 		ttl,
 	});
-	const writeRatio = ttl === "1h" ? rules.writeOneHourRatio : rules.writeRatio;
-	const rewrittenTokens = cold ? 0 : tokensAfterFirst;
-	const rewriteCost = Math.max(0, writeRatio - rules.readRatio) * rewrittenTokens;
-	const plan = { prune, why, threshold, freedTokens, rewrittenTokens, rewriteCost };
-	if (why === "near-limit" && freedTokens < LEAST_SHARE_NEAR_LIMIT * contextWindow) {
-		return { ...plan, prune: false, why: "waits" };
+	const payback = rewriteCost / (rules.readRatio * LONGEST_PAYBACK);
+	const threshold = Math.max(decision.threshold, payback);
+	const plan = { ...decision, threshold, freedTokens, rewrittenTokens, rewriteCost };
+	switch (decision.why) {
+		case "near-limit":
+			return freedTokens < LEAST_SHARE_NEAR_LIMIT * contextWindow ? waiting(plan) : plan;
+		case "pays":
+			if (freedTokens < threshold) return waiting(plan);
+			return rewriteCost > moment.credit ? { ...plan, prune: false, why: "unpaid" } : plan;
+		default:
+			return plan;
 	}
-	if (why === "pays" && rewriteCost > moment.credit)
-		return { ...plan, prune: false, why: "unpaid" };
-	return plan;
+}
+
+function waiting(plan: Plan): Plan {
+	return { ...plan, prune: false, why: "waits" };
+}
+
+function tokensFrom(messages: readonly ContextMessage[], at: number): number {
+	return messages.slice(at).reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 /** What replacing these results by stubs frees. */

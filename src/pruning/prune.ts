@@ -32,15 +32,17 @@ export async function prune(candidates: readonly Candidate[], blobs: BlobStore):
 	const first = candidates.filter(({ why }) => why === "superseded");
 	const then = candidates.filter(({ why }) => why !== "superseded");
 	const chosen = [...first, ...then].slice(0, MAX_BATCH);
+	let why: string | undefined;
 	for (let start = 0; start < chosen.length; start += SIDE_BY_SIDE) {
 		const group = chosen.slice(start, start + SIDE_BY_SIDE);
 		const outcomes = await Promise.all(group.map((candidate) => pruneOne(candidate, blobs)));
-		pruned.push(...outcomes.filter((outcome) => typeof outcome !== "string"));
-		// A store that failed once fails again: the rest waits for the next time.
-		const why = outcomes.find((outcome) => typeof outcome === "string");
-		if (why !== undefined) return { pruned, why };
+		const done = outcomes.filter((outcome) => typeof outcome !== "string");
+		pruned.push(...done);
+		why ??= outcomes.find((outcome) => typeof outcome === "string");
+		// One text may be at fault by itself; a store that fails for all of them fails for the rest too.
+		if (done.length === 0) break;
 	}
-	return { pruned };
+	return { pruned, ...(why !== undefined && { why }) };
 }
 
 /** The stub, or in words why there is none. */

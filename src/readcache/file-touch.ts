@@ -26,9 +26,9 @@ export function fileTouchOf(item: ToolResultItem, cwd: string): FileTouch | unde
 	if (toolName !== "read") return undefined;
 	const meta = parseMetadata(details);
 	if (!meta) {
-		const file = parseUntracked(details) ?? namedFile(foldReadInput(input), cwd);
-		// What it showed was not noted: it may have been any lines.
-		return file === undefined ? undefined : { file, kind: "shown", lines: { start: 1, end: 1 } };
+		const asked = foldReadInput(input);
+		const file = parseUntracked(details) ?? namedFile(asked, cwd);
+		return file === undefined ? undefined : { file, kind: "shown", ...askedLines(asked, details) };
 	}
 	if (isDerived(meta.mode)) return { file: meta.pathKey, kind: "refers" };
 	const [start, end] = meta.shown ?? [meta.rangeStart, meta.rangeEnd];
@@ -44,6 +44,22 @@ export function touchesExcluded(
 	const noted = [parseMetadata(details)?.pathKey, parseUntracked(details)];
 	const words = stringsIn(input).flatMap((text) => text.split(/[\s"'`=:;|&<>()]+/));
 	return [...noted, ...words].some((path) => path !== undefined && matchesAny(exclude, path));
+}
+
+/** The lines of a read that left no note: what was asked for, as far as pi did not cut it off. */
+function askedLines(input: unknown, details: unknown): Pick<FileTouch, "lines"> {
+	const start = lineNumber(property(input, "offset")) ?? 1;
+	const limit = lineNumber(property(input, "limit")) ?? Number.POSITIVE_INFINITY;
+	const truncation = property(details, "truncation");
+	const isCut = property(truncation, "truncated") === true;
+	const shown = isCut ? (lineNumber(property(truncation, "outputLines")) ?? 1) : limit;
+	const count = Math.min(limit, shown);
+	if (start === 1 && count === Number.POSITIVE_INFINITY) return {};
+	return { lines: { start, end: start + count - 1 } };
+}
+
+function lineNumber(value: unknown): number | undefined {
+	return typeof value === "number" && value >= 1 ? value : undefined;
 }
 
 function namedFile(input: unknown, cwd: string): string | undefined {

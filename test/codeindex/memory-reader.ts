@@ -66,6 +66,7 @@ export function memoryReader(sources: readonly MemoryFile[]): IndexReader {
 
 	return {
 		files: indexed,
+		shape: {},
 		fileAt: (path) => indexed.get(ids.get(path) as FileId),
 		bindings: (file) => of(file).facts.bindings,
 		exports: (file) => of(file).facts.exports,

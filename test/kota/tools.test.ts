@@ -139,6 +139,13 @@ describe("paths", () => {
 		expect(paths.find(given)).toBe(expected);
 	});
 
+	test.each([
+		["/", "project/src/b.ts"],
+		["/elsewhere/deep", "../../project/src/b.ts"],
+	])("from %s, outside the project, a path leads into it: %s", (cwd, shown) => {
+		expect(projectPaths("/project", cwd, () => true).show("src/b.ts")).toBe(shown);
+	});
+
 	test("what is shown is found again", () => {
 		for (const path of ["packages/web/src/a.ts", "src/b.ts"]) {
 			expect(paths.find(paths.show(path))).toBe(path);

@@ -3,6 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { ToolResultItem } from "../../src/context/index.ts";
 import {
 	candidatesOf,
+	frontierOf,
+	LEAST_CHARS,
 	PROTECTED_TOOL_TOKENS,
 	type ResultFacts,
 } from "../../src/pruning/candidates.ts";
@@ -51,18 +53,21 @@ describe("of older output", () => {
 	const older = (line: Line, facts: Partial<ResultFacts> = {}, settings = {}) =>
 		candidates(["user", line, ...talk, ...talk, ...talk], facts, settings).length === 1;
 
-	test("that of read, bash and searches for snippets goes at any length", () => {
-		expect(older(read({ chars: 10 }))).toBe(true);
-		expect(older({ tool: "bash", chars: 10 })).toBe(true);
-		expect(older({ tool: "kota_search", chars: 10, input: { output: "snippet" } })).toBe(true);
-		expect(older({ tool: "kota_search", chars: 10, input: { output: "paths" } })).toBe(false);
-		expect(older({ tool: "grep", chars: 10 })).toBe(false);
+	const chars = LEAST_CHARS + 1;
+
+	test("that of read, bash and searches for snippets goes wherever a stub is worth it", () => {
+		expect(older(read({ chars }))).toBe(true);
+		expect(older(read({ chars: LEAST_CHARS }))).toBe(false);
+		expect(older({ tool: "bash", chars })).toBe(true);
+		expect(older({ tool: "kota_search", chars, input: { output: "snippet" } })).toBe(true);
+		expect(older({ tool: "kota_search", chars, input: { output: "paths" } })).toBe(false);
+		expect(older({ tool: "grep", chars })).toBe(false);
 	});
 
-	test("that of any tool goes above the length, or at any length when it is tight", () => {
+	test("that of any tool goes above the length, or wherever a stub is worth it when it is tight", () => {
 		expect(older({ tool: "grep", chars: 1200 })).toBe(false);
 		expect(older({ tool: "grep", chars: 1201 })).toBe(true);
-		expect(older({ tool: "grep", chars: 10 }, {}, { anyTool: true })).toBe(true);
+		expect(older({ tool: "grep", chars }, {}, { anyTool: true })).toBe(true);
 	});
 
 	test("errors, pictures, stubs, pins and excluded files stay", () => {
@@ -71,6 +76,9 @@ describe("of older output", () => {
 		expect(older(read({ text: "(Pruned) …" }))).toBe(false);
 		expect(older(read(), { isPinned: () => true })).toBe(false);
 		expect(older(read(), { isExcluded: () => true })).toBe(false);
+		// Half a character cannot be written to a file and read back.
+		const broken = `\ud800${"x".repeat(4000)}`;
+		expect(older(read({ text: broken, returned: broken }))).toBe(false);
 	});
 
 	test("what a recent or pinned result refers to stays with it", () => {
@@ -84,9 +92,23 @@ describe("of older output", () => {
 	});
 
 	test("superseded output goes even when it would not by its tool or length", () => {
-		const small: Line = { tool: "grep", chars: 10 };
+		const small: Line = { tool: "grep", chars };
 		expect(older(small, { isSuperseded: () => true })).toBe(true);
 	});
+});
+
+test("the frontier is the first result that may go at some time, however recent it is now", () => {
+	const small: Line = { tool: "read", chars: 10 };
+	const frontier = (lines: Line[], facts: Partial<ResultFacts> = {}) => {
+		const { messages, results } = conversationOf(lines);
+		return frontierOf(messages, results, factsOf(facts))?.entryId;
+	};
+	expect(frontier(["user", small, read({ isError: true }), read(), read()])).toBe("e3");
+	expect(frontier(["user", read({ text: "(Pruned) …" }), read()])).toBe("e2");
+	expect(frontier(["user", read(), read()], { isPinned: (item) => item.entryId === "e1" })).toBe(
+		"e2",
+	);
+	expect(frontier(["user", "assistant"])).toBeUndefined();
 });
 
 test("no law of keeping is broken in any conversation", () => {

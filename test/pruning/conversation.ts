@@ -14,7 +14,7 @@ export function conversationOf(lines: readonly Line[]) {
 	const messages = lines.map((line, at): ContextMessage => {
 		if (line === "user") turn++;
 		const entryId = `e${at}`;
-		if (typeof line === "string") return { entryId, role: line, turn, tokens: 10 };
+		if (typeof line === "string") return { entryId, role: line, turn, tokens: 10, toolTokens: 0 };
 		const { tool, chars = 4000, ...more } = line;
 		const text = "x".repeat(chars);
 		const item: ToolResultItem = {
@@ -33,7 +33,7 @@ export function conversationOf(lines: readonly Line[]) {
 			...more,
 		};
 		results.set(entryId, item);
-		return { entryId, role: "toolResult", turn, tokens: item.tokens };
+		return { entryId, role: "toolResult", turn, tokens: item.tokens, toolTokens: item.tokens };
 	});
 	return { messages, results };
 }

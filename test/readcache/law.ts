@@ -14,6 +14,8 @@ export interface LawReport {
 	steps: number;
 	reads: number;
 	answers: Record<AnswerKind, number>;
+	/** Results that our own pruning replaced. */
+	pruned: number;
 	seconds: number;
 }
 
@@ -31,11 +33,12 @@ export async function runLaw({ seed, steps }: { seed: number; steps: number }): 
 		"unchanged range, cut": 0,
 		diff: 0,
 	};
+	const counts = { pruned: 0 };
 	let done = 0;
 	for (let number = 0; done < steps; number++) {
 		// Each session has its own choices: one that fails can be played without those before it.
 		const random = createRandom(Math.imul(seed, 0x9e3779b1) + number);
-		const game = createGame({ root, number, random, answers });
+		const game = createGame({ root, number, random, answers, counts });
 		const length = Math.min(random.between(40, 160), steps - done);
 		for (let step = 0; step < length; step++) {
 			try {
@@ -50,7 +53,8 @@ export async function runLaw({ seed, steps }: { seed: number; steps: number }): 
 		done += length;
 	}
 	const reads = Object.values(answers).reduce((sum, count) => sum + count, 0);
-	return { seed, steps, reads, answers, seconds: (performance.now() - started) / 1000 };
+	const seconds = (performance.now() - started) / 1000;
+	return { seed, steps, reads, answers, ...counts, seconds };
 }
 
 /** Several runs as one; the seed is that of the first. */
@@ -65,6 +69,7 @@ export function addUp(reports: readonly LawReport[]): LawReport {
 			steps: sum.steps + next.steps,
 			reads: sum.reads + next.reads,
 			answers: Object.fromEntries(added) as LawReport["answers"],
+			pruned: sum.pruned + next.pruned,
 			seconds: sum.seconds + next.seconds,
 		};
 	}, first);

@@ -26,13 +26,16 @@ interface Link {
 /** Something that the file tells to be none of its bindings, such as a literal or an object of the runtime. */
 export const OTHER = "other";
 
+/** One for all, since most chains have none. */
+const NO_STEPS: readonly Link[] = [];
+
 /** Undefined: it cannot be told what it is. */
 export type Reached = Chain | typeof OTHER | undefined;
 
 /** Begins a chain with a name. */
 export function fromName(draft: Draft, name: Name, id: Identifier): Reached {
 	if (name.kind === "binding") {
-		return { binding: name.binding, start: id.start, side: "value", steps: [] };
+		return { binding: name.binding, start: id.start, side: "value", steps: NO_STEPS };
 	}
 	if (name.kind === "member") {
 		const { binding, side, path = [] } = name.owner;
@@ -56,7 +59,7 @@ const RUNTIME_TYPES = new Set(
 
 /** Begins a chain with something of a known type. */
 export function fromType(type: TypeName | undefined): Chain | undefined {
-	return type && { binding: type.binding, side: type.side, steps: type.path ?? [] };
+	return type && { binding: type.binding, side: type.side, steps: type.path ?? NO_STEPS };
 }
 
 /** Goes on with a dot and a name. Unknown receivers only count the name. */

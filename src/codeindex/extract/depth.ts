@@ -6,7 +6,8 @@ const MAX_RUN = 2_000;
 /**
  * Whether a source nests so deeply that parsing it could overflow the native stack, which ends the process and cannot
  * be caught. It looks at characters, not at syntax: what it lets through is far below the limit, and what
- * it stops (a thousand open brackets, be it in a string) is no code that a person wrote.
+ * it stops (a thousand open brackets, be it in a string) is no code that a person wrote. A source that is made to get
+ * past it costs the process that parses it, which is there for nothing else (`parsing/parser.ts`).
  */
 export function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
 	// Nothing so short can nest that deeply.

@@ -18,9 +18,9 @@ export interface Scope {
 	/** `var` ends its way up here. */
 	readonly isFunction: boolean;
 	/** What `this` is. Undefined: as outside. Null: not known. */
-	readonly self?: TypeName | null;
+	readonly self?: TypeName | null | undefined;
 	/** What `super` is. */
-	readonly base?: TypeName | null;
+	readonly base?: TypeName | null | undefined;
 }
 
 /** A declared name. */
@@ -71,7 +71,8 @@ export function inside(
 	parent: Scope | undefined,
 	more: Omit<Partial<Scope>, "parent" | "names"> = {},
 ): Scope {
-	return { isFunction: false, ...more, parent, names: new Map() };
+	const { isFunction = false, self, base } = more;
+	return { parent, names: new Map(), isFunction, self, base };
 }
 
 /** The innermost declaration of a name that has one of the meanings. */

@@ -151,14 +151,15 @@ function functionLike(walk: Walk, node: FunctionNode): void {
 	if (node.type === "FunctionExpression" && node.id) declareLocal(scope, node.id, VALUE);
 	const first = draft.given.get(node);
 	const outerResult = walk.result;
-	for (const [index, parameter] of node.params.entries()) {
-		declareParameter(walk, scope, parameter, index === 0 && first ? { given: first } : {});
-	}
+	const known = (index: number): LocalValue => (index === 0 && first ? { given: first } : {});
+	node.params.forEach((parameter, index) => {
+		declareParameter(walk, scope, parameter, known(index));
+	});
 	walk.within(scope, () => {
 		walk.visit(node.typeParameters);
-		for (const [index, parameter] of node.params.entries()) {
-			pattern(walk, parameter, index === 0 && first ? { given: first } : {});
-		}
+		node.params.forEach((parameter, index) => {
+			pattern(walk, parameter, known(index));
+		});
 		walk.visit(node.returnType);
 		walk.result = node.returnType ? typeOfAnnotation(draft, scope, node.returnType) : undefined;
 		if (isArrow) expect(draft, node.body, walk.result);

@@ -1,4 +1,5 @@
 import type { Declared, FileFacts, Member } from "../facts.ts";
+import { WordCounter } from "./word-counter.ts";
 
 /** The words of a file for full-text search, separated by spaces, each kind of place apart. */
 export interface FileWords {
@@ -11,6 +12,8 @@ export interface FileWords {
 
 /** Longer words are hashes, data and the like. */
 const MAX_WORD = 40;
+/** Longer identifiers are not split. */
+const MAX_IDENTIFIER = 4 * MAX_WORD;
 /** Distinct words of one file; what a minified bundle has beyond that finds nobody anything. */
 const MAX_WORDS = 20_000;
 
@@ -21,50 +24,43 @@ const MAX_WORDS = 20_000;
  */
 export function fileWords(path: string, source: string, facts: FileFacts): FileWords {
 	return {
-		path: joined(countWords(path), once),
-		symbols: joined(countWords(namesOf(facts).join(" ")), once),
-		text: joined(countWords(source), repeats),
+		path: counter.words(path, once),
+		symbols: counter.words(namesOf(facts).join(" "), once),
+		text: counter.words(source, repeats),
 	};
 }
 
 /** The words of an identifier, its parts first. */
 export function identifierWords(identifier: string): string[] {
-	if (identifier.length > 4 * MAX_WORD) return [];
-	if (/^[a-z]+$/.test(identifier)) return identifier.length <= MAX_WORD ? [identifier] : [];
-	const parts = identifier
-		.replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, "$1 $2")
-		.replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, "$1 $2")
-		.split(/[ _$]+/)
-		.filter((part) => part !== "");
+	if (identifier.length > MAX_IDENTIFIER) return [];
+	const parts = partsOf(identifier);
 	// `utf8` is found as `utf` as well.
 	const stems = parts.map((part) => part.replace(/\p{N}+$/u, ""));
-	const words = [...parts, ...stems, parts.join("")].map((word) => word.toLowerCase());
-	return [...new Set(words)].filter((word) => word !== "" && word.length <= MAX_WORD);
-}
-
-function countWords(text: string): Map<string, number> {
-	const tokens = new Map<string, number>();
-	for (const token of text.match(/[A-Za-z0-9_$\u0080-\uFFFF]+/g) ?? []) {
-		tokens.set(token, (tokens.get(token) ?? 0) + 1);
-	}
-	const words = new Map<string, number>();
-	for (const [token, count] of tokens) {
-		for (const word of identifierWords(token)) {
-			const known = words.get(word);
-			if (known !== undefined) words.set(word, known + count);
-			else if (words.size < MAX_WORDS) words.set(word, count);
-		}
+	const words: string[] = [];
+	for (const text of [...parts, ...stems, parts.join("")]) {
+		const word = text.toLowerCase();
+		if (word !== "" && word.length <= MAX_WORD && !words.includes(word)) words.push(word);
 	}
 	return words;
 }
 
-function joined(words: ReadonlyMap<string, number>, times: (count: number) => number): string {
-	const all: string[] = [];
-	for (const [word, count] of words) {
-		for (let left = times(count); left > 0; left--) all.push(word);
+/** `HTTPServer2_main` in parts: `HTTP`, `Server2`, `main`. */
+function partsOf(identifier: string): readonly string[] {
+	// Nearly all are ASCII, and that is far quicker to match than what Unicode calls a letter.
+	if (/^[\w$]*$/.test(identifier)) {
+		return identifier.match(/[A-Z]+(?=[A-Z][a-z])|[A-Z]*[a-z0-9]+|[A-Z]+/g) ?? [];
 	}
-	return all.join(" ");
+	return identifier
+		.replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, "$1 $2")
+		.replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, "$1 $2")
+		.split(/[ _$]+/)
+		.filter((part) => part !== "");
 }
+
+const counter = new WordCounter(identifierWords, {
+	maxIdentifier: MAX_IDENTIFIER,
+	maxWords: MAX_WORDS,
+});
 
 function once(): number {
 	return 1;

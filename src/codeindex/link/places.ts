@@ -18,22 +18,35 @@ export interface Places {
 /** An empty collection. */
 export function createPlaces(): Places {
 	const byFile = new Map<FileId, Place[]>();
+	// Places come file by file for the most part, and in order: there can be tens of thousands.
+	let file: FileId | undefined;
+	let current: Place[] = [];
+	const unsorted = new Set<Place[]>();
 	return {
-		add(file, at, kind) {
-			const others = byFile.get(file);
-			if (others) others.push({ file, at, kind });
-			else byFile.set(file, [{ file, at, kind }]);
+		add(of, at, kind) {
+			if (of !== file) {
+				file = of;
+				current = byFile.get(of) ?? [];
+				if (current.length === 0) byFile.set(of, current);
+			}
+			const place = { file: of, at, kind };
+			const before = current[current.length - 1];
+			if (before && byPosition(before, place) > 0) unsorted.add(current);
+			current.push(place);
 		},
 		all() {
+			for (const places of unsorted) places.sort(byPosition);
+			unsorted.clear();
 			const all: Place[] = [];
+			let before: Place | undefined;
 			for (const places of byFile.values()) {
-				if (places.length > 1) places.sort(byPosition);
 				for (const place of places) {
-					const before = all.at(-1);
-					if (!before || before.file !== place.file || byPosition(before, place) !== 0)
-						all.push(place);
+					const isSame = before?.file === place.file && byPosition(before, place) === 0;
+					if (!isSame) all.push(place);
 					// `export default a` is both a reading and an export: the word that tells more stays.
-					else if (before.kind === "read") all[all.length - 1] = place;
+					else if (before?.kind === "read") all[all.length - 1] = place;
+					else continue;
+					before = place;
 				}
 			}
 			return all;

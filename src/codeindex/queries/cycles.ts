@@ -11,16 +11,16 @@ export interface Cycles {
 /** Finds the cycles of a project; with `kinds` those that edges of these kinds alone close. */
 export function cyclesOf(reader: IndexReader, kinds?: readonly EdgeKind[]): Cycles {
 	const key = kinds ? [...new Set(kinds)].sort().join(" ") : "";
-	const ofReader = memo.get(reader) ?? new Map<string, Cycles>();
-	memo.set(reader, ofReader);
-	const known = ofReader.get(key);
+	const ofShape = memo.get(reader.shape) ?? new Map<string, Cycles>();
+	memo.set(reader.shape, ofShape);
+	const known = ofShape.get(key);
 	if (known) return known;
 	const cycles = findCycles(graphOf(reader, kinds && new Set(kinds)));
-	ofReader.set(key, cycles);
+	ofShape.set(key, cycles);
 	return cycles;
 }
 
-const memo = new WeakMap<IndexReader, Map<string, Cycles>>();
+const memo = new WeakMap<object, Map<string, Cycles>>();
 
 function findCycles(graph: FileGraph): Cycles {
 	const groupOf = new Map<FileId, readonly string[]>();

@@ -15,10 +15,10 @@ export function impact(reader: IndexReader, query: ImpactQuery): Uncovered<Impac
 	const changed = [...new Set([...modified, ...deleted])];
 
 	const used = exportsUsed(reader, changed, symbols);
-	const affected = symbols
-		? affectedBySymbols(reader, changed, used)
-		: reach(reader, changed, { direction: "dependents" });
-	const tests = symbols ? testsAmong(testsOf(reader, changed), affected) : testsOf(reader, changed);
+	const dependents = reach(reader, changed, { direction: "dependents" });
+	const affected = symbols ? affectedBySymbols(reader, changed, used) : dependents;
+	const reaching = testsOf(reader, changed, dependents);
+	const tests = symbols ? testsAmong(reaching, affected) : reaching;
 	const warnings = impactWarnings(reader, query);
 	const { risk, summary } = assessRisk({
 		changed,

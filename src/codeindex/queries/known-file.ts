@@ -5,6 +5,11 @@ import type { IndexedFile, IndexReader } from "../reader.ts";
 export function knownFile(reader: IndexReader, path: string): IndexedFile {
 	const file = reader.fileAt(path);
 	if (file) return file;
+	if (path === "" || /^\.\.(?:\/|$)/.test(path)) {
+		const what =
+			path === "" ? "The project's root is no file" : `${path} is outside of the project`;
+		throw new CodeIndexError("outside-project", `${what}. Name a source file of the project.`);
+	}
 	const similar = namedAlike(reader, path);
 	const hint =
 		similar.length > 0

@@ -6,14 +6,30 @@ import { type FileGraph, graphOf } from "./graph.ts";
  * same project gives the same ranks, however its index came about.
  */
 export function ranksOf(reader: IndexReader): ReadonlyMap<FileId, number> {
-	const known = memo.get(reader);
+	const known = memo.get(reader.shape);
 	if (known) return known;
 	const ranks = computeRanks(graphOf(reader));
-	memo.set(reader, ranks);
+	memo.set(reader.shape, ranks);
 	return ranks;
 }
 
-const memo = new WeakMap<IndexReader, ReadonlyMap<FileId, number>>();
+const memo = new WeakMap<object, ReadonlyMap<FileId, number>>();
+
+/** All files but tests, those that most rests on first, then by path. */
+export function filesByRank(reader: IndexReader): readonly FileId[] {
+	const known = orders.get(reader.shape);
+	if (known) return known;
+	const ranks = ranksOf(reader);
+	const ranked = graphOf(reader)
+		.files.filter(({ isTest }) => !isTest)
+		.map(({ id }) => ({ id, rank: ranks.get(id) ?? 0 }));
+	// The graph has them by path, and sorting leaves equal ones as they are.
+	const order = ranked.sort((a, b) => b.rank - a.rank).map(({ id }) => id);
+	orders.set(reader.shape, order);
+	return order;
+}
+
+const orders = new WeakMap<object, readonly FileId[]>();
 
 const DAMPING = 0.85;
 /** Ranks have settled to three digits by then. */

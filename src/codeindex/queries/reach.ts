@@ -1,6 +1,7 @@
 import type { FileAtDepth } from "../answers.ts";
 import type { EdgeKind } from "../facts.ts";
-import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
+import type { IndexedFile, IndexReader } from "../reader.ts";
+import { type GraphFile, graphBackwards, graphOf } from "./graph.ts";
 
 /** Which way to go, how far, and what to leave out. */
 export interface ReachOptions {
@@ -32,26 +33,39 @@ export function reach(
 	{ direction, depth = Number.POSITIVE_INFINITY, kinds, includeTests = true }: ReachOptions,
 ): readonly Reached[] {
 	const wanted = kinds && new Set(kinds);
-	const seen = new Set<FileId>(starts.map(({ id }) => id));
+	const graph = direction === "dependents" ? graphBackwards(reader) : graphOf(reader);
+	// A file's number in the graph is its place by path, so numbers are sorted instead of paths.
+	const fileOf = (number: number) => reader.files.get((graph.files[number] as GraphFile).id);
+	const isSeen = new Uint8Array(graph.files.length);
+	let frontier = Int32Array.from(starts, ({ id }) => graph.indexOf.get(id) ?? 0).sort();
+	for (const start of frontier) isSeen[start] = 1;
 	const reached: Reached[] = [];
-	let frontier: readonly Reached[] = [...starts]
-		.sort(byPath)
-		.map((file) => ({ file, depth: 0, kinds: [] }));
+	const kindsTo: (readonly EdgeKind[])[] = [];
+	const stepBefore = new Int32Array(graph.files.length);
 	for (let level = 1; level <= depth && frontier.length > 0; level++) {
-		const next: Reached[] = [];
-		for (const { file: from } of frontier) {
-			for (const edge of reader[direction](from.id)) {
-				if (seen.has(edge.file)) continue;
-				const found = wanted ? edge.kinds.filter((kind) => wanted.has(kind)) : edge.kinds;
-				const file = reader.files.get(edge.file);
-				if (found.length === 0 || !file || (file.isTest && !includeTests)) continue;
-				seen.add(edge.file);
-				next.push({ file, depth: level, kinds: found, ...(level > 1 && { via: from }) });
+		const next: number[] = [];
+		for (const from of frontier) {
+			const end = graph.starts[from + 1] as number;
+			for (let edge = graph.starts[from] as number; edge < end; edge++) {
+				const to = graph.targets[edge] as number;
+				if (isSeen[to]) continue;
+				const all = graph.kinds[edge] as readonly EdgeKind[];
+				const found = wanted ? all.filter((kind) => wanted.has(kind)) : all;
+				if (found.length === 0 || (!includeTests && graph.files[to]?.isTest)) continue;
+				isSeen[to] = 1;
+				kindsTo[to] = found;
+				stepBefore[to] = from;
+				next.push(to);
 			}
 		}
-		next.sort((a, b) => byPath(a.file, b.file));
-		for (const one of next) reached.push(one);
-		frontier = next;
+		frontier = Int32Array.from(next).sort();
+		for (const to of frontier) {
+			const file = fileOf(to);
+			const via = level > 1 ? fileOf(stepBefore[to] as number) : undefined;
+			if (!file) continue;
+			const kinds = kindsTo[to] as readonly EdgeKind[];
+			reached.push(via ? { file, depth: level, kinds, via } : { file, depth: level, kinds });
+		}
 	}
 	return reached;
 }

@@ -3,7 +3,7 @@ import type { SymbolMapAnswer, SymbolMapQuery } from "../answers.ts";
 import type { Member } from "../facts.ts";
 import { importersOfSymbol, linkerOf } from "../link/index.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
-import { ranksOf } from "./rank.ts";
+import { filesByRank } from "./rank.ts";
 import { byPath } from "./reach.ts";
 import { type FoundSymbol, symbolsOf } from "./symbols.ts";
 import type { Uncovered } from "./uncovered.ts";
@@ -17,10 +17,9 @@ export function symbolMap(
 	{ budgetTokens, exclude = [] }: SymbolMapQuery,
 ): Uncovered<SymbolMapAnswer> {
 	const isExcluded = new Set(exclude);
-	const ranks = ranksOf(reader);
-	const candidates = [...reader.files.values()]
-		.filter((file) => !file.isTest && !isExcluded.has(file.path))
-		.sort((a, b) => (ranks.get(b.id) ?? 0) - (ranks.get(a.id) ?? 0) || byPath(a, b));
+	const candidates = filesByRank(reader)
+		.flatMap((id) => reader.files.get(id) ?? [])
+		.filter(({ path }) => !isExcluded.has(path));
 
 	const blocks: { file: IndexedFile; text: string; tokens: number }[] = [];
 	let left = budgetTokens;

@@ -1,6 +1,6 @@
 import type { IndexedFile, IndexReader } from "../reader.ts";
 import { stemOf } from "./known-file.ts";
-import { byPath, reach } from "./reach.ts";
+import { byPath, type Reached, reach } from "./reach.ts";
 
 /** A test that is there and has to do with some files. */
 export interface TestOf {
@@ -10,13 +10,20 @@ export interface TestOf {
 	readonly via: "import" | "name";
 }
 
-/** The tests that reach one of the files by imports, and those named after one of them; the nearest first. */
-export function testsOf(reader: IndexReader, files: readonly IndexedFile[]): readonly TestOf[] {
+/**
+ * The tests that reach one of the files by imports, and those named after one of them; the nearest first.
+ * `dependents` are all that rests on the files.
+ */
+export function testsOf(
+	reader: IndexReader,
+	files: readonly IndexedFile[],
+	dependents: readonly Reached[] = reach(reader, files, { direction: "dependents" }),
+): readonly TestOf[] {
 	const found = new Map<string, TestOf>();
 	for (const file of files) {
 		if (file.isTest) found.set(file.path, { file, depth: 0, via: "name" });
 	}
-	for (const { file, depth } of reach(reader, files, { direction: "dependents" })) {
+	for (const { file, depth } of dependents) {
 		if (file.isTest && isRun(file.path)) found.set(file.path, { file, depth, via: "import" });
 	}
 	for (const file of namedAfter(reader, files)) {

@@ -42,8 +42,11 @@ export function changedFiles(
 	return { added, removed, unchanged, toHash };
 }
 
-/** The coarsest times in use are those of FAT. */
-const tickMs = 2_000;
+/**
+ * What was written less than this before it was looked at may be written again without a trace in its times. The
+ * coarsest times in use are those of FAT.
+ */
+export const tickMs = 2_000;
 
 function isSame(before: KnownFile, now: ScannedFile): boolean {
 	return (

@@ -50,6 +50,20 @@ export async function listGitFiles(
 	}
 }
 
+/** The files that git's settings for a folder come from, and those that they name as lists of what to ignore. */
+export async function gitConfiguration(folder: string): Promise<string[]> {
+	const options = { folder, signal: AbortSignal.timeout(maxMs) };
+	const [listed, excludes] = await Promise.all([
+		runGit(["config", "-z", "--list", "--show-origin", "--name-only"], options),
+		runGit(["config", "-z", "--type=path", "--get-all", "core.excludesFile"], options),
+	]);
+	// Git fails where nothing is set, or there is no repository: then nothing is named either.
+	const origins = listed.kind === "done" ? listed.output.split("\0") : [];
+	const files = origins.flatMap((part) => (part.startsWith("file:") ? [part.slice(5)] : []));
+	const named = excludes.kind === "done" ? excludes.output.split("\0") : [];
+	return [...new Set([...files, ...named])].filter((path) => path !== "");
+}
+
 type GitRun =
 	| { readonly kind: "done"; readonly output: string; readonly errors: string }
 	| Exclude<GitOutcome, { kind: "listed" }>;

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { describeError } from "../../core/errno.ts";
 import { CodeIndexError } from "../code-index.ts";
 import { type GitEntry, listGitFiles } from "./git-files.ts";
-import { pathKind } from "./path-kinds.ts";
+import { type PathKind, pathKind } from "./path-kinds.ts";
 import { walkFolders } from "./walk-files.ts";
 
 /** A file and what the file system says about it, which changes whenever its content does. */
@@ -71,6 +71,42 @@ export async function scanTree(root: string, options: ScanOptions = {}): Promise
 	return scan.result();
 }
 
+/** What a scan went by: which files there were, before anything was known of them. */
+export interface Listing {
+	readonly listedBy: ScannedTree["listedBy"];
+	/** By path. */
+	readonly entries: readonly ListedEntry[];
+	/** What could not be listed. */
+	readonly trouble: readonly ScanTrouble[];
+}
+
+interface ListedEntry {
+	readonly path: string;
+	readonly kind: PathKind;
+	/** As it was found last time. */
+	file?: ScannedFile;
+}
+
+/** As {@link scanTree}, with the list it went by; none if that was made with difficulties. */
+export async function scanAndList(
+	root: string,
+	options: ScanOptions,
+): Promise<{ readonly tree: ScannedTree; readonly listing: Listing | undefined }> {
+	const scan = new Scan(root, options);
+	await scan.lookAround();
+	return { tree: scan.result(), listing: scan.listing() };
+}
+
+/** As {@link scanTree}, of files that were listed before; none if the list does not hold any more. */
+export async function scanListed(
+	root: string,
+	listing: Listing,
+	options: ScanOptions,
+): Promise<ScannedTree | undefined> {
+	const scan = new Scan(root, options);
+	return (await scan.lookAgain(listing)) ? scan.result() : undefined;
+}
+
 /** How many files are looked at before others, such as whoever wants to abort, get a turn. */
 const batchSize = 512;
 const maxNestedRepositories = 200;
@@ -86,6 +122,9 @@ class Scan {
 	readonly #ahead = new Map<string, Stats>();
 	/** Folders on the way to listed files, and whether none of them is a link. */
 	readonly #folders = new Map<string, boolean>([["", true]]);
+	readonly #listed: ListedEntry[] = [];
+	/** What listing itself had trouble with, as opposed to looking at what is listed. */
+	readonly #listingTrouble: ScanTrouble[] = [];
 	#listedBy: "git" | "walk" = "git";
 	#nested = 0;
 	#sinceTurn = 0;
@@ -109,10 +148,55 @@ class Scan {
 			this.#listedBy = "walk";
 			await this.#walk("");
 		}
+		this.#lookAtOtherConfigs();
+		this.#options.onProgress?.(this.#files.size);
+	}
+
+	listing(): Listing | undefined {
+		const trouble = this.#listingTrouble;
+		if (trouble.some(({ kind }) => kind !== "unreadable")) return undefined;
+		const entries = byPath(this.#listed);
+		for (const entry of entries) {
+			const file = (entry.kind === "config" ? this.#configs : this.#files).get(entry.path);
+			if (file) entry.file = file;
+		}
+		return { listedBy: this.#listedBy, entries, trouble };
+	}
+
+	/** Looks at what was listed before. False if there is something else now, or nothing. */
+	async lookAgain({ listedBy, entries, trouble }: Listing): Promise<boolean> {
+		this.#refuseIfAborted();
+		this.#listedBy = listedBy;
+		for (const one of trouble) this.#note(one);
+		for (const entry of entries) {
+			const stats = this.#lstat(entry.path);
+			if (stats?.isFile()) this.#addAgain(entry, stats);
+			else if (stats?.isSymbolicLink() && !entry.file) this.#lookAtLink(entry.path);
+			else if (stats) return false;
+			if (++this.#sinceTurn >= batchSize) await this.#letOthersRun();
+		}
+		if (this.#files.size === 0) return false;
+		this.#lookAtOtherConfigs();
+		this.#options.onProgress?.(this.#files.size);
+		return true;
+	}
+
+	#addAgain(entry: ListedEntry, stats: Stats): void {
+		const { path, kind, file } = entry;
+		if (kind === "other") return;
+		if (file && isSameFile(file, stats)) {
+			(kind === "source" ? this.#files : this.#configs).set(path, file);
+		} else {
+			this.#add(path, kind, stats);
+			const found = (kind === "source" ? this.#files : this.#configs).get(path);
+			if (found) entry.file = found;
+		}
+	}
+
+	#lookAtOtherConfigs(): void {
 		for (const path of this.#options.alsoConfigs ?? []) {
 			if (!/^\/|(?:^|\/)\.\.(?:\/|$)/.test(path)) this.#lookAtConfig(path);
 		}
-		this.#options.onProgress?.(this.#files.size);
 	}
 
 	result(): ScannedTree {
@@ -141,12 +225,13 @@ class Scan {
 		this.#refuseIfAborted();
 		if (outcome.kind === "failed") {
 			const message = `git could not list the files: ${outcome.message}`;
-			this.#note({ kind: "git", path: folder, message });
+			this.#noteListing({ kind: "git", path: folder, message });
 		}
 		if (outcome.kind !== "listed") return false;
 		for (const path of outcome.unreadable) {
 			const inRoot = folder === "" ? path : `${folder}/${path}`;
-			this.#note({ kind: "unreadable", path: inRoot, message: "the folder cannot be read" });
+			const message = "the folder cannot be read";
+			this.#noteListing({ kind: "unreadable", path: inRoot, message });
 		}
 		for (const path of repositories) await this.#enterRepository(path);
 		return true;
@@ -166,7 +251,7 @@ class Scan {
 		if (!isPathBelow(path) || !this.#isRealFolder(path)) return;
 		if (++this.#nested > maxNestedRepositories) {
 			const message = `there are more than ${maxNestedRepositories} repositories in the project`;
-			this.#note({ kind: "too-many", path, message });
+			this.#noteListing({ kind: "too-many", path, message });
 			return;
 		}
 		// Without a repository of its own, git would answer for the one around it.
@@ -179,7 +264,8 @@ class Scan {
 			const inRoot = (path: string) =>
 				folder === "" ? path : path === "" ? folder : `${folder}/${path}`;
 			if (found.problem !== undefined) {
-				this.#note({ kind: "unreadable", path: inRoot(found.path), message: found.problem });
+				const { problem: message } = found;
+				this.#noteListing({ kind: "unreadable", path: inRoot(found.path), message });
 			}
 			this.#folders.set(inRoot(found.path), true);
 			for (const path of found.files) this.#lookAt(inRoot(path), "file");
@@ -198,11 +284,12 @@ class Scan {
 		if (known.has(path) || this.#links.has(path)) return;
 		if (kind === "source" && this.#files.size >= maxFiles) {
 			const message = `there are more than ${maxFiles} source files; the rest is left out`;
-			this.#note({ kind: "too-many", path: "", message });
+			this.#noteListing({ kind: "too-many", path: "", message });
 			return;
 		}
 		const stats = this.#ahead.get(path) ?? this.#lstatIn(path);
 		if (stats === undefined) return;
+		if (stats.isFile() || stats.isSymbolicLink()) this.#listed.push({ path, kind });
 		if (stats.isSymbolicLink()) this.#lookAtLink(path);
 		else if (stats.isFile() && kind !== "other") this.#add(path, kind, stats);
 	}
@@ -272,6 +359,11 @@ class Scan {
 		this.#trouble.set(`${trouble.kind} ${trouble.path}`, trouble);
 	}
 
+	#noteListing(trouble: ScanTrouble): void {
+		this.#listingTrouble.push(trouble);
+		this.#note(trouble);
+	}
+
 	async #letOthersRun(): Promise<void> {
 		this.#sinceTurn = 0;
 		this.#options.onProgress?.(this.#files.size);
@@ -289,6 +381,15 @@ class Scan {
 function scannedFile(path: string, stats: Stats): ScannedFile {
 	const { size, mtimeMs, ctimeMs, ino } = stats;
 	return { path, bytes: size, mtimeMs, ctimeMs, inode: ino };
+}
+
+function isSameFile(file: ScannedFile, { size, mtimeMs, ctimeMs, ino }: Stats): boolean {
+	return (
+		file.bytes === size &&
+		file.mtimeMs === mtimeMs &&
+		file.ctimeMs === ctimeMs &&
+		file.inode === ino
+	);
 }
 
 /** Whether a path from a list stays in the project, and out of what is never indexed. */

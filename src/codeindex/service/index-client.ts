@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import { describeError } from "../../core/errno.ts";
 import { workerEntry } from "../../core/worker-entry.ts";
 import { type CallOptions, CodeIndexError } from "../code-index.ts";
+import { fromColumns } from "./answer-columns.ts";
 import type { IndexReply, IndexRequest, IndexWorkerStart, Method } from "./messages.ts";
 
 /** Someone who waits for an answer. */
@@ -101,7 +102,7 @@ export class IndexClient {
 			return;
 		}
 		const waiting = this.#settle(reply.call);
-		if (reply.kind === "answer") waiting?.resolve(reply.value);
+		if (reply.kind === "answer") waiting?.resolve(fromColumns(reply.value));
 		else waiting?.reject(new CodeIndexError(reply.code, reply.message));
 	}
 

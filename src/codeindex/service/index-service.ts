@@ -30,6 +30,7 @@ interface Opened {
 const REPLACE_WAIT_MS = 10_000;
 /** How many files that were not understood are named in an answer. */
 const UNPARSED_NAMED = 5;
+const LEFT_OUT_NAMED = 3;
 
 /**
  * The index of one project with all that can happen to it: opened when it is needed, refreshed before every
@@ -94,6 +95,7 @@ export class IndexService {
 	}
 
 	close(): void {
+		this.#opened?.indexer.close();
 		this.#opened?.store.close();
 		this.#opened?.lock.close();
 		this.#opened = undefined;
@@ -194,6 +196,7 @@ export class IndexService {
 			checkedMs: done.checkedMs,
 			refreshedFiles: done.added + done.changed + done.removed,
 			complete: store.state().isComplete,
+			...leftOut(done),
 		};
 	}
 
@@ -201,6 +204,16 @@ export class IndexService {
 		const message = `${this.#root} has not been indexed yet. Build the index first: strata index.`;
 		return new CodeIndexError("not-indexed", message);
 	}
+}
+
+/** Links are not followed on purpose, and without git nothing is lost. */
+function leftOut({ trouble }: RefreshReport): Pick<Coverage, "leftOut"> {
+	const lost = trouble.filter(({ kind }) => kind !== "link" && kind !== "git");
+	if (lost.length === 0) return {};
+	const first = lost
+		.slice(0, LEFT_OUT_NAMED)
+		.map(({ path, message: reason }) => ({ path, reason }));
+	return { leftOut: { count: lost.length, first } };
 }
 
 function bytesOf(path: string): number {

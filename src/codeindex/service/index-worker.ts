@@ -2,6 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { describeError } from "../../core/errno.ts";
 import { CodeIndexError } from "../code-index.ts";
+import { toColumns } from "./answer-columns.ts";
 import { IndexService } from "./index-service.ts";
 import type { IndexReply, IndexRequest, IndexWorkerStart } from "./messages.ts";
 import { questionOf } from "./questions.ts";
@@ -55,7 +56,7 @@ async function answer(
 	};
 	if (method === "status") return await service.status();
 	if (method === "build") return await service.build(options);
-	return await service.ask(questionOf(root, method, query), options);
+	return toColumns(await service.ask(questionOf(root, method, query), options));
 }
 
 function reply(message: IndexReply): void {

@@ -4,18 +4,22 @@ import type { NameIds } from "./name-ids.ts";
 /** No name has it, so it can stand between them. */
 const BETWEEN = "\u001f";
 
-/** Finds declared names by a part of them. All names are kept as one text, which is searched in a millisecond. */
+/** Beyond so many new names, reading them all anew takes less time than putting each in its place. */
+const MAX_INSERTED = 40;
+
+/**
+ * Finds declared names by a part of them. All names are kept as one text, the shorter first, so that the first ones
+ * found are the ones wanted.
+ */
 export class DeclaredNames {
 	readonly #names: NameIds;
 	readonly #all: StatementSync;
 	readonly #isDeclared: StatementSync;
-	#text: { readonly exact: string; readonly folded: string; readonly changes: number } | undefined;
+	#text: NamesText | undefined;
 
 	constructor(database: DatabaseSync, names: NameIds) {
 		this.#names = names;
-		this.#all = database.prepare(
-			"SELECT group_concat(name, char(31)) AS names FROM names WHERE declared = 1",
-		);
+		this.#all = database.prepare("SELECT name FROM names WHERE declared = 1");
 		this.#isDeclared = database.prepare(
 			"SELECT 1 FROM names JOIN declared ON declared.name = names.id WHERE names.name = ? LIMIT 1",
 		);
@@ -25,36 +29,84 @@ export class DeclaredNames {
 	like(part: string, limit: number): string[] {
 		const wanted = part.toLowerCase();
 		if (wanted === "" || wanted.includes(BETWEEN)) return [];
-		const found = [...this.#containing(wanted)].sort(
-			(one, other) => place(one, wanted) - place(other, wanted) || compare(one, other),
-		);
-		const names: string[] = [];
-		for (const name of found) {
-			if (names.length >= limit) break;
-			// A name that nothing bears any more stays in the list.
-			if (this.#isDeclared.get(name)) names.push(name);
+		const text = this.#read();
+		const names = new Set<string>();
+		// Equal names are the shortest of those that begin with it.
+		for (const found of [occurrences(text, BETWEEN + wanted), occurrences(text, wanted)]) {
+			for (const name of found) {
+				if (names.size >= limit) return [...names];
+				// A name that nothing bears any more stays in the list.
+				if (!names.has(name) && this.#isDeclared.get(name)) names.add(name);
+			}
 		}
-		return names;
+		return [...names];
 	}
 
-	*#containing(wanted: string): Generator<string> {
-		const { exact, folded } = this.#read();
-		for (let at = folded.indexOf(wanted); at >= 0; ) {
-			const start = folded.lastIndexOf(BETWEEN, at) + 1;
-			const end = folded.indexOf(BETWEEN, at);
-			yield exact.slice(start, end);
-			at = folded.indexOf(wanted, end);
-		}
-	}
-
-	#read() {
-		const changes = this.#names.declaredChanges;
-		if (this.#text?.changes !== changes) {
-			const exact = `${this.#all.get()?.names ?? ""}${BETWEEN}`;
-			this.#text = { exact, folded: foldedAlike(exact), changes };
+	#read(): NamesText {
+		const { generation, newlyDeclared } = this.#names;
+		const fresh = newlyDeclared.length - (this.#text?.taken ?? 0);
+		if (this.#text?.generation !== generation || fresh > MAX_INSERTED) {
+			const names = this.#all.all().map(({ name }) => name as string);
+			const exact = `${BETWEEN}${inOrder(names).join(BETWEEN)}${BETWEEN}`;
+			this.#text = {
+				exact,
+				folded: foldedAlike(exact),
+				generation,
+				taken: newlyDeclared.length,
+			};
+		} else if (fresh > 0) {
+			let { exact } = this.#text;
+			for (const name of newlyDeclared.slice(-fresh)) exact = inserted(exact, name);
+			this.#text = {
+				exact,
+				folded: foldedAlike(exact),
+				generation,
+				taken: newlyDeclared.length,
+			};
 		}
 		return this.#text;
 	}
+}
+
+/** Every name between two {@link BETWEEN}, shorter ones first, then by code unit. */
+interface NamesText {
+	readonly exact: string;
+	/** In lower case. */
+	readonly folded: string;
+	/** What of the new names is in it. */
+	readonly generation: number;
+	readonly taken: number;
+}
+
+function* occurrences({ exact, folded }: NamesText, wanted: string): Generator<string> {
+	for (let at = folded.indexOf(wanted); at >= 0; ) {
+		const start = folded.lastIndexOf(BETWEEN, at) + 1;
+		const end = folded.indexOf(BETWEEN, at + 1);
+		yield exact.slice(start, end);
+		at = folded.indexOf(wanted, end);
+	}
+}
+
+function inOrder(names: readonly string[]): string[] {
+	const byLength = Map.groupBy(names, ({ length }) => length);
+	const lengths = [...byLength.keys()].sort((one, other) => one - other);
+	return lengths.flatMap((length) => byLength.get(length)?.sort() ?? []);
+}
+
+/** The text with one more name at its place. */
+function inserted(text: string, name: string): string {
+	let low = 0;
+	let high = text.length - 1;
+	// Both are always at a BETWEEN; names that end at `low` come before, those that begin at `high` after.
+	while (low < high) {
+		const start = text.lastIndexOf(BETWEEN, (low + high) >> 1);
+		const end = text.indexOf(BETWEEN, start + 1);
+		const other = text.slice(start + 1, end);
+		if (other === name) return text;
+		if (compare(other, name) < 0) low = end;
+		else high = start;
+	}
+	return `${text.slice(0, low)}${BETWEEN}${name}${text.slice(low)}`;
 }
 
 /** In lower case, with every character in its old place: a few letters become two when folded. */
@@ -65,12 +117,6 @@ function foldedAlike(text: string): string {
 		const lower = character.toLowerCase();
 		return lower.length === character.length ? lower : character;
 	}).join("");
-}
-
-function place(name: string, wanted: string): number {
-	const folded = name.toLowerCase();
-	if (folded === wanted) return 0;
-	return folded.startsWith(wanted) ? 1 : 2;
 }
 
 function compare(one: string, other: string): number {

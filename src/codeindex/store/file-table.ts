@@ -44,6 +44,12 @@ export class FileTable {
 	#lastId = 0;
 	#symbols = 0;
 	#unresolved = 0;
+	#shape: object = {};
+
+	/** As {@link IndexReader.shape}. */
+	get shape(): object {
+		return this.#shape;
+	}
 
 	get symbols(): number {
 		return this.#symbols;
@@ -88,7 +94,7 @@ export class FileTable {
 		this.#paths.set(id, known.path);
 		this.known.set(known.path, known);
 		if (content) this.indexed.set(id, content.file);
-		if (Boolean(before) !== Boolean(content)) this.#forgetLists();
+		if (before?.file.isTest !== content?.file.isTest) this.#forgetLists();
 		this.#setEdges(id, content?.edges ?? new Map());
 	}
 
@@ -138,7 +144,10 @@ export class FileTable {
 	}
 
 	#setEdges(id: FileId, edges: ReadonlyMap<FileId, number>): void {
-		for (const target of this.#edges.get(id)?.keys() ?? []) {
+		const before = this.#edges.get(id);
+		if (before && areSame(before, edges)) return;
+		this.#shape = {};
+		for (const target of before?.keys() ?? []) {
 			this.#edgesBack.get(target)?.delete(id);
 			this.#dependents.delete(target);
 		}
@@ -169,9 +178,16 @@ export class FileTable {
 	}
 
 	#forgetLists(): void {
+		this.#shape = {};
 		this.#dependencies.clear();
 		this.#dependents.clear();
 	}
+}
+
+function areSame(one: ReadonlyMap<FileId, number>, other: ReadonlyMap<FileId, number>): boolean {
+	if (one.size !== other.size) return false;
+	for (const [target, kinds] of one) if (other.get(target) !== kinds) return false;
+	return true;
 }
 
 const IS_TEST = 1;

@@ -1,10 +1,11 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Binding, Export, Request } from "../facts.ts";
+import type { Export, Imported, Request } from "../facts.ts";
 import type { FileId, IndexedFile, Resolution } from "../reader.ts";
 import type { ScannedFile } from "../scan/scan-tree.ts";
 import { ByteReader, ByteWriter } from "./bytes.ts";
 import { type FileTable, toColumns } from "./file-table.ts";
 import type { NameIds } from "./name-ids.ts";
+import { unpackImportedOnly } from "./pack-bindings.ts";
 import { type ImportEntry, packImports } from "./pack-imports.ts";
 import {
 	kindBits,
@@ -67,9 +68,9 @@ export class IndexWriter {
 		this.#addNames(id, packed.names);
 		const { path, symbols, text } = packed.text;
 		this.#sql.addText.run(id, path, symbols, text);
-		const bindings = unpackSqueezed(packed.bindings);
+		const imported = unpackImportedOnly(new ByteReader(packed.imported));
 		const exports = unpackExports(new ByteReader(packed.exports));
-		this.#addLinkRows(id, linkRows(bindings, exports, resolutions));
+		this.#addLinkRows(id, linkRows(imported, exports, resolutions));
 
 		const file: IndexedFile = {
 			id,
@@ -97,11 +98,11 @@ export class IndexWriter {
 		const row = path === undefined ? undefined : this.#files.row(path);
 		if (!links || !row?.content) return;
 		this.#sql.setResolutions.run(this.#resolutions(resolutions), id);
-		const bindings = this.#bindingsOf(id);
+		const imported = this.#importedOf(id);
 		const exports = unpackExports(new ByteReader(links.exports as Uint8Array));
 		const before = unpackResolutions(new ByteReader(links.resolutions as Uint8Array));
-		this.#removeLinkRows(id, linkRows(bindings, exports, before));
-		this.#addLinkRows(id, linkRows(bindings, exports, resolutions));
+		this.#removeLinkRows(id, linkRows(imported, exports, before));
+		this.#addLinkRows(id, linkRows(imported, exports, resolutions));
 		const requests = unpackRequests(new ByteReader(links.requests as Uint8Array));
 		const relinked = {
 			...row,
@@ -139,7 +140,7 @@ export class IndexWriter {
 		if (!links) return;
 		const exports = unpackExports(new ByteReader(links.exports as Uint8Array));
 		const resolutions = unpackResolutions(new ByteReader(links.resolutions as Uint8Array));
-		this.#removeLinkRows(id, linkRows(this.#bindingsOf(id), exports, resolutions));
+		this.#removeLinkRows(id, linkRows(this.#importedOf(id), exports, resolutions));
 		const owned = new ByteReader(this.#sql.getOwned.get(id)?.names as Uint8Array);
 		for (let name = 0; !owned.isAtEnd; ) {
 			name += owned.number();
@@ -188,8 +189,12 @@ export class IndexWriter {
 		for (const target of passes.keys()) this.#sql.removePass.run(target, id);
 	}
 
-	#bindingsOf(id: FileId): Binding[] {
-		return unpackSqueezed(this.#sql.getBindings.get(id)?.data as Uint8Array);
+	#importedOf(id: FileId): Map<number, Imported> {
+		const imported = new Map<number, Imported>();
+		unpackSqueezed(this.#sql.getBindings.get(id)?.data as Uint8Array).forEach((binding, index) => {
+			if (binding.kind === "imported") imported.set(index, binding);
+		});
+		return imported;
 	}
 
 	#resolutions(resolutions: readonly Resolution[]): Uint8Array {
@@ -207,7 +212,7 @@ interface LinkRows {
 }
 
 function linkRows(
-	bindings: readonly Binding[],
+	imported: ReadonlyMap<number, Imported>,
 	exports: readonly Export[],
 	resolutions: readonly Resolution[],
 ): LinkRows {
@@ -225,8 +230,7 @@ function linkRows(
 		if (indexes) indexes.push(index);
 		else passes.set(target.file, [index]);
 	});
-	bindings.forEach((as, binding) => {
-		if (as.kind !== "imported") return;
+	imported.forEach((as, binding) => {
 		const target = resolutions[as.request];
 		if (target?.kind !== "file") return;
 		const byName = imports.get(target.file) ?? new Map<string, ImportEntry[]>();

@@ -11,8 +11,10 @@ export class NameIds {
 	readonly #markDeclared: StatementSync;
 	readonly #largest: StatementSync;
 	#lastId: number | undefined;
-	/** Counts how often there was one more name that something declared bears. */
-	declaredChanges = 0;
+	/** Names that something declared bears and did not bear before, in the order they came, since {@link generation}. */
+	readonly newlyDeclared: string[] = [];
+	/** Counts how often everything was forgotten. */
+	generation = 0;
 
 	constructor(database: DatabaseSync) {
 		this.#find = database.prepare("SELECT id, declared FROM names WHERE name = ?");
@@ -33,7 +35,7 @@ export class NameIds {
 		if (isDeclared && !known.isDeclared) {
 			this.#markDeclared.run(name);
 			known.isDeclared = true;
-			this.declaredChanges++;
+			this.newlyDeclared.push(name);
 		}
 		return known.id;
 	}
@@ -42,12 +44,15 @@ export class NameIds {
 	forget(): void {
 		this.#kept.clear();
 		this.#lastId = undefined;
-		this.declaredChanges++;
+		this.newlyDeclared.length = 0;
+		this.generation++;
 	}
 
 	#look(name: string) {
 		const kept = this.#kept.get(name);
 		if (kept) return kept;
+		// While a project is indexed first, every name there is was given here.
+		if (this.#kept.size === this.#lastId) return undefined;
 		const row = this.#find.get(name);
 		if (!row) return undefined;
 		return this.#keep(name, row.id as number, row.declared === 1);
@@ -58,7 +63,7 @@ export class NameIds {
 		const id = ++this.#lastId;
 		this.#insert.run(name, id, isDeclared ? 1 : 0);
 		this.#keep(name, id, isDeclared);
-		if (isDeclared) this.declaredChanges++;
+		if (isDeclared) this.newlyDeclared.push(name);
 		return id;
 	}
 

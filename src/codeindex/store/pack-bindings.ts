@@ -35,6 +35,22 @@ const TYPE_ONLY = 2;
 const IMPORTED_AT = 4;
 const SAME_NAME = 8;
 
+/** The imports among the bindings, each with its index: all that linking needs of them. */
+export function packImportedOnly(writer: ByteWriter, bindings: readonly Binding[]): void {
+	bindings.forEach((binding, index) => {
+		if (binding.kind !== "imported") return;
+		writer.number(index);
+		packImported(writer, binding);
+	});
+}
+
+/** What {@link packImportedOnly} wrote, by the indexes. */
+export function unpackImportedOnly(reader: ByteReader): Map<number, Imported> {
+	const imported = new Map<number, Imported>();
+	while (!reader.isAtEnd) imported.set(reader.number(), unpackImported(reader, reader.number()));
+	return imported;
+}
+
 function packImported(writer: ByteWriter, binding: Imported): void {
 	const isSameName = binding.imported === binding.name;
 	writer.number(

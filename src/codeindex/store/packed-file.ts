@@ -1,6 +1,6 @@
 import type { Binding, FileFacts, Member } from "../facts.ts";
 import { ByteReader, ByteWriter } from "./bytes.ts";
-import { packBindings, unpackBindings } from "./pack-bindings.ts";
+import { packBindings, packImportedOnly, unpackBindings } from "./pack-bindings.ts";
 import { packExports, packRequests } from "./pack-links.ts";
 import { packReferences } from "./pack-references.ts";
 import { squeeze, unsqueeze } from "./squeeze.ts";
@@ -25,6 +25,8 @@ export interface PackedFile {
 	readonly requests: Uint8Array;
 	/** For {@link unpackSqueezed}. */
 	readonly bindings: Uint8Array;
+	/** Those of the bindings that are imports, for `unpackImportedOnly`. Not stored: found in `bindings` too. */
+	readonly imported: Uint8Array;
 	readonly exports: Uint8Array;
 	readonly references: Uint8Array;
 	/** For {@link unpackNames}. */
@@ -47,6 +49,7 @@ export function packFile(facts: FileFacts, text: FileText): PackedFile {
 		symbols: facts.bindings.filter(({ kind }) => kind === "declared").length,
 		requests: packed(() => packRequests(writer, facts.requests)),
 		bindings: packed(() => packSqueezed(writer, facts.bindings)),
+		imported: packed(() => packImportedOnly(writer, facts.bindings)),
 		exports: packed(() => packExports(writer, facts.exports)),
 		references: packed(() => packReferences(writer, facts.references)),
 		names: packed(() => packNames(writer, facts)),

@@ -44,7 +44,8 @@ export function prepareReader(database: DatabaseSync) {
 		),
 		mentions: sql("SELECT file, data FROM mentions WHERE name = ?"),
 		declared: sql("SELECT file, data FROM declared WHERE name = ?"),
-		imports: sql("SELECT file, data FROM imports WHERE target = ? AND name = ?"),
+		imports: sql("SELECT file, data FROM imports WHERE target = ? AND name = ? ORDER BY file"),
+		importsOfFile: sql("SELECT file, data FROM imports WHERE target = ? AND name = ? AND file = ?"),
 		passes: sql("SELECT file, data FROM passes WHERE target = ?"),
 		// The words of a path say most about a file, then what it declares; the rest is mentioned in passing.
 		matching: sql(
@@ -64,6 +65,10 @@ export class StoredReader implements IndexReader {
 
 	get files(): ReadonlyMap<FileId, IndexedFile> {
 		return this.#from.files.indexed;
+	}
+
+	get shape(): object {
+		return this.#from.files.shape;
 	}
 
 	fileAt(path: string): IndexedFile | undefined {
@@ -95,21 +100,32 @@ export class StoredReader implements IndexReader {
 	}
 
 	references(at: BindingRef): readonly Reference[] {
-		const data = this.#from.statements.references.get(at.file)?.data as Uint8Array | undefined;
+		const { facts, statements } = this.#from;
+		const data =
+			facts.references(at.file) ??
+			(statements.references.get(at.file)?.data as Uint8Array | undefined);
 		return data ? unpackReferences(data, at.binding) : [];
 	}
 
 	referencesOfAll(at: readonly BindingRef[]): readonly (readonly Reference[])[] {
 		if (at.length < MANY) return at.map((one) => this.references(one));
-		// One statement for all of them takes half the time of one for each.
-		const wanted = JSON.stringify([...new Set(at.map(({ file }) => file))]);
-		const byFile = new Map<unknown, Uint8Array>();
-		for (const { id, data } of this.#from.statements.manyReferences.all(wanted)) {
-			byFile.set(id, data as Uint8Array);
+		const { facts, statements } = this.#from;
+		const wanted = new Set<FileId>();
+		const byFile = new Map<FileId, Uint8Array>();
+		for (const { file } of at) {
+			const kept = facts.references(file);
+			if (kept) byFile.set(file, kept);
+			else wanted.add(file);
 		}
-		return at.map(({ file, binding }) => {
-			const data = byFile.get(file);
-			return data ? unpackReferences(data, binding) : [];
+		// One statement for all of them takes half the time of one for each.
+		const rows = wanted.size > 0 ? statements.manyReferences.all(JSON.stringify([...wanted])) : [];
+		for (const { id, data } of rows) {
+			byFile.set(id as FileId, data as Uint8Array);
+			facts.keepReferences(id as FileId, data as Uint8Array);
+		}
+		return at.map((one) => {
+			const data = byFile.get(one.file);
+			return data ? facts.decodedReferences(one, data) : [];
 		});
 	}
 
@@ -138,16 +154,13 @@ export class StoredReader implements IndexReader {
 	}
 
 	importsOf(file: FileId, imported: string): readonly ImportOf[] {
-		const name = this.#from.names.find(imported);
+		const { names, facts, statements } = this.#from;
+		const name = names.find(imported);
 		if (name === undefined) return [];
-		const found: ImportOf[] = [];
-		for (const row of this.#from.statements.imports.all(file, name)) {
-			for (const entry of unpackImports(row.data as Uint8Array, imported)) {
-				const { binding, as, isExported } = entry;
-				found.push({ file: row.file as FileId, binding, as, isExported });
-			}
-		}
-		return found;
+		return facts.imports.get(`${file} ${name}`, {
+			all: () => unpackRows(statements.imports.all(file, name), imported),
+			of: (from) => unpackRows(statements.importsOfFile.all(file, name, from), imported),
+		});
 	}
 
 	exportsFrom(file: FileId): readonly { readonly file: FileId; readonly export: Export }[] {
@@ -220,6 +233,16 @@ export class StoredReader implements IndexReader {
 		if (id === undefined) return [];
 		return this.#from.statements[table].all(id) as unknown as { file: FileId; data: Uint8Array }[];
 	}
+}
+
+function unpackRows(rows: readonly Record<string, unknown>[], imported: string): ImportOf[] {
+	const found: ImportOf[] = [];
+	for (const { file, data } of rows) {
+		for (const { binding, as, isExported } of unpackImports(data as Uint8Array, imported)) {
+			found.push({ file: file as FileId, binding, as, isExported });
+		}
+	}
+	return found;
 }
 
 /** From so many bindings on, they are fetched together. */

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { openDatabase } from "../../core/sqlite.ts";
 import { CodeIndexError } from "../code-index.ts";
 import { storeFailure } from "./failures.ts";
+import { removeDatabase } from "./index-store.ts";
 import { makePrivateFile } from "./private-file.ts";
 
 const POLL_MS = 40;
@@ -22,7 +23,13 @@ export class WriterLock {
 	static async open(path: string): Promise<WriterLock> {
 		const file = `${path}-lock`;
 		makePrivateFile(file);
-		const opened = await openDatabase(file, []);
+		let opened = await openDatabase(file, []);
+		if (opened.kind !== "open" && /not a database|malformed/.test(opened.message)) {
+			// It holds nothing, so a damaged one is no loss, and who cannot read it cannot hold it.
+			removeDatabase(file);
+			makePrivateFile(file);
+			opened = await openDatabase(file, []);
+		}
 		if (opened.kind !== "open") throw new CodeIndexError("unavailable", opened.message);
 		// Waiting is done here, where it can be aborted.
 		opened.database.exec("PRAGMA busy_timeout = 0");

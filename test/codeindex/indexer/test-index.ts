@@ -1,6 +1,8 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Indexer } from "../../../src/codeindex/indexer.ts";
+import { parseFile } from "../../../src/codeindex/parsing/parse-file.ts";
+import type { Parser } from "../../../src/codeindex/parsing/parser.ts";
 import { IndexStore } from "../../../src/codeindex/store/index-store.ts";
 import { WriterLock } from "../../../src/codeindex/store/writer-lock.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
@@ -13,7 +15,7 @@ export async function openIndexer(root: string, database = join(tempDir(), "inde
 		store.close();
 		lock.close();
 	});
-	return { store, lock, database, indexer: new Indexer(root, store, lock) };
+	return { store, lock, database, indexer: new Indexer(root, store, lock, parserHere(root)) };
 }
 
 /** Writes files by path; an undefined text removes the file. */
@@ -25,4 +27,14 @@ export function writeTree(root: string, files: Record<string, string | undefined
 			writeFileSync(join(root, path), text);
 		}
 	}
+}
+
+/** Parses in this very process: starting another takes longer than all of a small project. */
+function parserHere(root: string): Pick<Parser, "parse" | "close"> {
+	return {
+		async parse(files, take) {
+			for (const { path } of files) take(parseFile(root, path));
+		},
+		close() {},
+	};
 }

@@ -37,6 +37,7 @@ export function memoryReader(all: readonly MemoryFile[]): Omit<IndexReader, "mat
 		members.flatMap((member) => [member.name, ...memberNames(member.members)]);
 	const reader: Omit<IndexReader, "matching"> = {
 		files: new Map(all.map(({ file }) => [file.id, file])),
+		shape: {},
 		fileAt: (path) => all.find(({ file }) => file.path === path)?.file,
 		bindings: (file) => facts(file)?.bindings ?? [],
 		exports: (file) => facts(file)?.exports ?? [],

@@ -30,6 +30,7 @@ import {
 	judge,
 	type Slot,
 } from "./oracle.ts";
+import { createGamePruning, type GamePruning } from "./pruning.ts";
 import type { Random } from "./random.ts";
 import { createTools, settled } from "./tools.ts";
 import { createWorld, type Manners } from "./world.ts";
@@ -49,6 +50,8 @@ export interface GameOptions {
 	random: Random;
 	/** Counts how reads were answered. */
 	answers: Record<AnswerKind, number>;
+	/** Counts what our own pruning replaced. */
+	counts: { pruned: number };
 }
 
 /** A call, and what becomes of it. */
@@ -63,13 +66,15 @@ interface Life {
 	ledger: Ledger;
 	cache: ReadCache;
 	meddler: Meddler;
+	pruning: GamePruning;
 	isObserved: boolean;
 	/** What files were before the edits that are under way, by call. */
 	beforeEdits: Map<string, string>;
 }
 
 /** Sets up the files and an empty session. */
-export function createGame({ root, number, random, answers }: GameOptions): Game {
+export function createGame(options: GameOptions): Game {
+	const { root, number, random, answers, counts } = options;
 	// Some sessions are calm, so that knowledge can grow old; some have an extension that cannot leave well alone.
 	const zeal = random.pick([0, 0.02, 0.02, 0.15]);
 	const trouble = random.pick([0, 0.01, 0.06]);
@@ -80,7 +85,8 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 	const world = createWorld(join(root, "work"), random, manners);
 	const { cwd } = world;
 	const storeDir = join(root, `store-${number}`);
-	const settings: Config["readcache"] = { ...defaults(root), storeDir };
+	const config = defaults(root);
+	const settings: Config["readcache"] = { ...config.readcache, storeDir };
 	const limits = { maxLines: sdk.DEFAULT_MAX_LINES, maxBytes: sdk.DEFAULT_MAX_BYTES };
 	const tools = createTools(cwd);
 	const observed = random.pick([1, 1, 0.3]);
@@ -109,6 +115,7 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 				[2, compact],
 				[4, jump],
 				[4, editContext],
+				[3, pruneContext],
 				[2.5, resume],
 				[0.5, fork],
 				[2, damageStore],
@@ -131,7 +138,8 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 		// Callers who use the tool without pi's loop never show us a request.
 		const isObserved = random.chance(observed);
 		const meddler = createMeddler(random, zeal);
-		return { ledger, cache, meddler, isObserved, beforeEdits: new Map() };
+		const pruning = createGamePruning({ root, cwd, settings: config, random });
+		return { ledger, cache, meddler, pruning, isObserved, beforeEdits: new Map() };
 	}
 
 	function note(event: string): void {
@@ -176,12 +184,13 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 			for (const call of calls) store(finished.get(call) as Done);
 		}
 		if (random.chance(0.04)) await refresh();
+		for (const entryId of life.pruning.persist(manager)) note(`context edit of ${entryId}: pruned`);
 	}
 
 	/** Sends the request as pi builds it and as other extensions leave it; `undefined` where nobody observes it. */
 	function sendRequest(): Slot[] | undefined {
 		if (!life.isObserved) return undefined;
-		const { sent, did } = life.meddler.send(project());
+		const { sent, did } = life.meddler.send(life.pruning.apply(project()));
 		for (const what of did) note(`  in the request: ${what}`);
 		const messages = sent.flatMap(({ message }) => (message ? [message] : []));
 		life.ledger.observe(manager, messages);
@@ -379,7 +388,18 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 		note(`compaction, kept from ${kept}`);
 	}
 
+	/** Half the time the stubs are persisted at once, as at the end of a turn; else the next request has them first. */
+	async function pruneContext(): Promise<void> {
+		const pruned = await life.pruning.begin(manager);
+		counts.pruned += pruned;
+		note(`pruning of ${pruned} results`);
+		// Who does not show us requests cannot have stubs in them either.
+		if (life.isObserved && random.chance(0.5)) return;
+		for (const entryId of life.pruning.persist(manager)) note(`context edit of ${entryId}: pruned`);
+	}
+
 	function jump(): void {
+		life.pruning.forget();
 		const entries = manager.getEntries();
 		if (random.chance(0.05) || entries.length === 0) {
 			manager.resetLeaf();
@@ -463,8 +483,8 @@ export function createGame({ root, number, random, answers }: GameOptions): Game
 }
 
 /** The built-in settings: `root` holds no configuration. */
-function defaults(root: string): Config["readcache"] {
-	return loadConfig({ agentDir: join(root, "none"), cwd: join(root, "none") }).config.readcache;
+function defaults(root: string): Config {
+	return loadConfig({ agentDir: join(root, "none"), cwd: join(root, "none") }).config;
 }
 
 /** A marker in whose place another extension has put a text is no marker any more. */

@@ -1,0 +1,124 @@
+/**
+ * The claims of pruning: `npm run bench -- pruning [session.jsonl]`, or the session in STRATA_TRACE; writes
+ * `bench/results/pruning.json`. The trace is a real session that is not part of the project; without one, only the
+ * generated workloads are measured.
+ */
+import { loadConfig } from "../src/core/config.ts";
+import { type CacheRules, type ReplayPolicy, rulesFor } from "../src/economy/index.ts";
+import {
+	type PolicyOutcome,
+	type ReplaySession,
+	readSessionFile,
+	rebuildRequests,
+	replayPolicies,
+	runPolicy,
+} from "../src/economy/replay/index.ts";
+import { pruningPolicy } from "../src/pruning/index.ts";
+import { generateSession, workloads } from "../test/economy/replay/workload.ts";
+import { type Line, printLines, rounded, saveLines } from "./support.ts";
+
+const READ_RATIOS = [0.1, 0.05, 0.025];
+
+/** Pi compacts when fewer tokens than these are left of the window. */
+const RESERVE = 16_384;
+
+const nowhere = new URL("none", import.meta.url).pathname;
+const pruning = pruningPolicy(loadConfig({ agentDir: nowhere, cwd: nowhere }).config.prune);
+const appendOnly = named("append-only");
+
+const trace = process.argv[2] ?? process.env.STRATA_TRACE;
+const lines = [
+	...(trace ? await traceLines(trace) : []),
+	...READ_RATIOS.flatMap(workloadLines),
+	...READ_RATIOS.map(compactionLine),
+];
+printLines(lines);
+saveLines("pruning", lines);
+
+/** On the trace: what the session costs with pruning, at each read price; other ways to prune for comparison. */
+async function traceLines(file: string): Promise<Line[]> {
+	const found: Line[] = [];
+	for (const readRatio of READ_RATIOS) {
+		const session = await replayed(file, { readRatio });
+		const without = runPolicy(appendOnly, session);
+		for (const policy of [pruning, named("prune-batch"), named("prune-each")]) {
+			const outcome = runPolicy(policy, session);
+			found.push({
+				case: `trace: ${policy.name}, reads at ${readRatio}`,
+				unit: "× without",
+				value: rounded(outcome.cost / without.cost, 3),
+				...(policy === pruning && readRatio === 0.1 && { target: 0.65 }),
+				from: { "mean request": meanOf(outcome), "without pruning": meanOf(without) },
+			});
+		}
+	}
+	return found;
+}
+
+/** On generated sessions: what pruning saves on the whole, and what it costs at worst. */
+function workloadLines(readRatio: number): Line[] {
+	const ratios = workloads(readRatio).map((workload) => {
+		const session = generateSession(workload);
+		return runPolicy(pruning, session).cost / runPolicy(appendOnly, session).cost;
+	});
+	const from = { workloads: ratios.length };
+	const mean = ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length;
+	return [
+		{
+			case: `generated: mean, reads at ${readRatio}`,
+			unit: "× without",
+			value: rounded(mean, 3),
+			target: 1,
+			from,
+		},
+		{
+			case: `generated: worst, reads at ${readRatio}`,
+			unit: "× without",
+			value: rounded(Math.max(...ratios), 4),
+			target: 1.02,
+			from,
+		},
+	];
+}
+
+/** How many sessions would have to be compacted at least once. They are generated without compactions. */
+function compactionLine(readRatio: number): Line {
+	const counts = { without: 0, with: 0, "with, but not without": 0 };
+	for (const workload of workloads(readRatio)) {
+		const { contextWindow = 0 } = workload;
+		const session = generateSession({ ...workload, compactAt: Number.POSITIVE_INFINITY });
+		const isFull = (policy: ReplayPolicy) =>
+			runPolicy(policy, session).maxContext > contextWindow - RESERVE;
+		const before = isFull(appendOnly);
+		const after = isFull(pruning);
+		if (before) counts.without++;
+		if (after) counts.with++;
+		if (after && !before) counts["with, but not without"]++;
+	}
+	return {
+		case: `generated: sessions that are compacted, reads at ${readRatio}`,
+		unit: "× without",
+		value: rounded(counts.with / counts.without, 2),
+		target: 1,
+		from: counts,
+	};
+}
+
+async function replayed(file: string, overrides: Partial<CacheRules>): Promise<ReplaySession> {
+	return rebuildRequests(await readSessionFile(file), (name) => ({
+		name,
+		rules: rulesFor(name, overrides),
+		prices: undefined,
+		contextWindow: 200_000,
+	}));
+}
+
+function named(name: string): ReplayPolicy {
+	const policy = replayPolicies.find((found) => found.name === name);
+	if (!policy) throw new Error(`there is no policy "${name}"`);
+	return policy;
+}
+
+function meanOf({ requests, input, read, write }: PolicyOutcome): number {
+	return Math.round((input + read + write) / requests.length);
+}

@@ -1,0 +1,128 @@
+import { lstatSync, readFileSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { tickMs } from "./changed-files.ts";
+import { gitConfiguration } from "./git-files.ts";
+
+/** Files outside the listed ones that decide what is listed, each with what the file system says of it. */
+export type RuleFiles = ReadonlyMap<string, RuleFile>;
+
+interface RulePlaces {
+	/** Folders of the tree that have a `.gitignore`. */
+	readonly folders: Iterable<string>;
+	/** Folders of the tree that have a `.git`. */
+	readonly repositories: Iterable<string>;
+	readonly now: () => number;
+}
+
+interface RuleFile {
+	readonly state: string;
+	/** The later of its times, or 0. */
+	readonly changedMs: number;
+	/** When it was looked at (ms since 1970). */
+	readonly takenMs: number;
+}
+
+/**
+ * Looks at all that decides, besides the tree itself, which of its files git lists or a walk finds: what is ignored,
+ * what is tracked, and where a repository begins. To be done before the files are listed.
+ */
+export async function lookAtRules(
+	root: string,
+	{ folders, repositories, now }: RulePlaces,
+): Promise<RuleFiles> {
+	const paths = new Set<string>();
+	for (const folder of folders) paths.add(join(root, folder, ".gitignore"));
+	for (const folder of ancestorsOf(root)) {
+		paths.add(join(folder, ".git"));
+		paths.add(join(folder, ".gitignore"));
+	}
+	const nested = [...repositories].map((folder) => join(root, folder));
+	for (const folder of [...nested, ...ancestorsOf(root)]) {
+		for (const path of filesOfRepository(join(folder, ".git"))) paths.add(path);
+	}
+	for (const path of await configurationFiles(root)) paths.add(path);
+	return new Map([...paths].map((path) => [path, { takenMs: now(), ...look(path) }]));
+}
+
+/** Whether nothing has changed since; not if a file was changed so recently that a second change would not show. */
+export function rulesStillHold(rules: RuleFiles): boolean {
+	for (const [path, before] of rules) {
+		if (before.changedMs >= before.takenMs - tickMs) return false;
+		if (look(path).state !== before.state) return false;
+	}
+	return true;
+}
+
+function look(path: string): Pick<RuleFile, "state" | "changedMs"> {
+	let stats: ReturnType<typeof lstatSync>;
+	try {
+		stats = lstatSync(path, { throwIfNoEntry: false });
+		// Git follows links to its own files.
+		if (stats?.isSymbolicLink()) stats = statSync(path, { throwIfNoEntry: false });
+	} catch {
+		return { state: "unreadable", changedMs: 0 };
+	}
+	if (!stats) return { state: "missing", changedMs: 0 };
+	// A folder `.git` changes all the time; what matters in it is looked at by itself.
+	if (stats.isDirectory()) return { state: `folder ${stats.ino}`, changedMs: 0 };
+	const { size, mtimeMs, ctimeMs, ino } = stats;
+	const state = `${size} ${mtimeMs} ${ctimeMs} ${ino}`;
+	return { state, changedMs: Math.max(mtimeMs, ctimeMs) };
+}
+
+function ancestorsOf(root: string): string[] {
+	const folders: string[] = [];
+	for (let at = root; ; at = dirname(at)) {
+		if (at !== root) folders.push(at);
+		if (at === dirname(at)) return folders;
+	}
+}
+
+/** What is tracked, what is ignored, and the settings. `.git` is a file in submodules and further work trees. */
+function filesOfRepository(marker: string): string[] {
+	const folder = gitFolder(marker);
+	if (folder === undefined) return [marker];
+	const common = resolve(folder, textOf(join(folder, "commondir")) ?? ".");
+	return [
+		marker,
+		...["index", "HEAD", "config.worktree"].map((name) => join(folder, name)),
+		...["config", "info/exclude"].map((name) => join(common, name)),
+	];
+}
+
+function gitFolder(marker: string): string | undefined {
+	try {
+		if (statSync(marker, { throwIfNoEntry: false })?.isDirectory()) return marker;
+	} catch {
+		return undefined;
+	}
+	const pointer = textOf(marker)?.match(/^gitdir: (.+)$/)?.[1];
+	return pointer === undefined ? undefined : resolve(dirname(marker), pointer);
+}
+
+/** The user's files, also where they might come into being, and those that they include. */
+async function configurationFiles(root: string): Promise<string[]> {
+	const home = homedir();
+	const folder = join(process.env.XDG_CONFIG_HOME || join(home, ".config"), "git");
+	const usual = [join(home, ".gitconfig"), join(folder, "config"), join(folder, "ignore")];
+	// Git names some by their path from the top of the repository, which is the root or around it.
+	const around = [root, ...ancestorsOf(root)];
+	const named = (await gitConfiguration(root)).flatMap((path) =>
+		isAbsolute(path) ? [path] : around.map((top) => join(top, path)),
+	);
+	return [...usual, ...named];
+}
+
+/** Nothing but a small file is read: opening a pipe would wait for its writer. */
+function textOf(path: string): string | undefined {
+	try {
+		const stats = statSync(path, { throwIfNoEntry: false });
+		if (!stats?.isFile() || stats.size > maxPointerBytes) return undefined;
+		return readFileSync(path, "utf8").trim();
+	} catch {
+		return undefined;
+	}
+}
+
+const maxPointerBytes = 16 * 1024;

@@ -1,0 +1,159 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type {
+	ExtensionAPI,
+	ExtensionCommandContext,
+	ExtensionContext,
+} from "@earendil-works/pi-coding-agent";
+import type { ToolResultItem } from "../context/index.ts";
+import { blobFolder, createBlobStore } from "../core/blob-store.ts";
+import type { Config } from "../core/config.ts";
+import type { PinEntry } from "../pruning/index.ts";
+import type { KotaSubcommand } from "./kota-command.ts";
+import { pruningText } from "./pruning-report.ts";
+import { type OpenPruning, prunableNow, standingNow, surveyNow } from "./pruning-session.ts";
+
+/** What the commands need of pruning. */
+export interface PruningCommandSurroundings {
+	pi: ExtensionAPI;
+	configFor(ctx: ExtensionContext): Config;
+	opened(ctx: ExtensionContext): Promise<OpenPruning>;
+	isEnabled(): boolean;
+}
+
+/** Blobs that `/kota blobs` lists. */
+const SHOWN_BLOBS = 10;
+
+/** `/kota pruning`, `blobs`, `purge-blobs`, `pin`, `unpin` and `pins`. */
+export function pruningCommands(
+	surroundings: PruningCommandSurroundings,
+): Map<string, KotaSubcommand> {
+	const { pi, configFor, opened, isEnabled } = surroundings;
+	return new Map([
+		["pruning", { usage: "what was pruned, what goes next and why it waits", run: showPruning }],
+		[
+			"pin",
+			{ usage: "[call id]: keep the last result, or that of a call, out of pruning", run: pin },
+		],
+		["unpin", { usage: "<call id>: let it be pruned again", run: unpin }],
+		["pins", { usage: "the pinned results", run: listPins }],
+		["blobs", { usage: "where the full texts of pruned results are", run: listBlobs }],
+		["purge-blobs", { usage: "delete them all; asks first", run: purge }],
+	]);
+
+	async function showPruning(ctx: ExtensionCommandContext): Promise<string> {
+		const settings = configFor(ctx);
+		if (!isEnabled()) return "pruning: off (prune.enabled is false)";
+		const session = await opened(ctx);
+		const { pruner, history, pruning, trouble } = session;
+		return pruningText({
+			settings,
+			usage: ctx.getContextUsage(),
+			standing: standingNow(session, ctx),
+			summary: history.summary(),
+			decision: pruner.preview(prunableNow(session, ctx, false)),
+			callOf: ({ item }) => pruning.callOf(item),
+			pinned: surveyNow(session, ctx).pinned.size,
+			trouble,
+			tokenPrice: (ctx.model?.cost?.input ?? 0) / 1_000_000,
+			nowMs: Date.now(),
+		});
+	}
+
+	async function pin(ctx: ExtensionCommandContext, [id]: string[]): Promise<string> {
+		const session = await opened(ctx);
+		const { pruning, ledger } = session;
+		const { items } = ledger.log(ctx.sessionManager);
+		const item = id === undefined ? pruning.lastMeaningful(items) : await resultOf(id, ctx);
+		if (!item) {
+			return id === undefined
+				? "There is no tool result to pin yet."
+				: `No result of a call "${id.slice(0, 80)}" is in the context; /kota pins lists what is pinned.`;
+		}
+		const entry: PinEntry = { toolCallId: item.toolCallId, pinned: true };
+		pi.appendEntry(pruning.PIN_ENTRY, entry);
+		const note =
+			item.text === item.returned ? "" : " It was pruned before; its stub says how to get it back.";
+		return `Pinned ${item.toolCallId}: ${pruning.callOf(item)}.${note}`;
+	}
+
+	async function unpin(ctx: ExtensionCommandContext, [id]: string[]): Promise<string> {
+		if (id === undefined) return "Name the call: /kota unpin <call id>; /kota pins lists them.";
+		const session = await opened(ctx);
+		const isPinned = surveyNow(session, ctx).pinned.has(id);
+		if (!isPinned) return `"${id.slice(0, 80)}" is not pinned; /kota pins lists what is.`;
+		const entry: PinEntry = { toolCallId: id, pinned: false };
+		pi.appendEntry(session.pruning.PIN_ENTRY, entry);
+		return `No longer pinned: ${id}.`;
+	}
+
+	async function listPins(ctx: ExtensionCommandContext): Promise<string> {
+		const session = await opened(ctx);
+		const { pinned, results } = surveyNow(session, ctx);
+		if (pinned.size === 0) return "Nothing is pinned; /kota pin pins the last result.";
+		const byCall = new Map([...results.values()].map((item) => [item.toolCallId, item]));
+		const lines = [...pinned].map((id) => {
+			const item = byCall.get(id);
+			return `  ${id}  ${item ? session.pruning.callOf(item) : "(not in the context)"}`;
+		});
+		return [`${pinned.size} pinned`, ...lines].join("\n");
+	}
+
+	async function resultOf(id: string, ctx: ExtensionContext): Promise<ToolResultItem | undefined> {
+		const { results } = surveyNow(await opened(ctx), ctx);
+		return [...results.values()].findLast(({ toolCallId }) => toolCallId === id);
+	}
+
+	async function listBlobs(ctx: ExtensionCommandContext): Promise<string> {
+		const { blobs } = configFor(ctx);
+		const folder = blobFolder(blobs);
+		const { objects, bytes } = await createBlobStore(blobs).stats();
+		const latest = await latestBlobs(folder);
+		return [
+			`${objects} texts, ${megabytes(bytes)} of ${megabytes(blobs.maxBytes)} in ${folder}; unused ones go after ${blobs.maxAgeDays} days`,
+			...latest.map(
+				({ name, size, at }) => `  ${at.toISOString().slice(0, 16)}  ${size} bytes  ${name}`,
+			),
+		].join("\n");
+	}
+
+	async function purge(ctx: ExtensionCommandContext, words: string[]): Promise<string> {
+		const { blobs } = configFor(ctx);
+		const { objects, bytes } = await createBlobStore(blobs).stats();
+		if (objects === 0) return `There is nothing to delete in ${blobFolder(blobs)}.`;
+		const what = `${objects} texts (${megabytes(bytes)}) in ${blobFolder(blobs)}`;
+		if (!words.includes("--yes")) {
+			if (!ctx.hasUI) return `Nothing deleted: this would delete ${what}; add --yes to do it.`;
+			const question =
+				"Stubs in all sessions will then lead nowhere, and the calls have to be run again.";
+			if (!(await ctx.ui.confirm(`Delete ${what}?`, question))) return "Nothing deleted.";
+		}
+		// Everything is too much for a store of no bytes.
+		const swept = await createBlobStore({ ...blobs, maxBytes: 0 }).sweep();
+		if (swept.kind === "failed") return `Not deleted: ${swept.message}`;
+		return `Deleted ${swept.removedObjects} texts (${megabytes(swept.removedBytes)}).`;
+	}
+}
+
+/** The texts kept or used last, newest first. */
+async function latestBlobs(folder: string): Promise<{ name: string; size: number; at: Date }[]> {
+	const names = await readdir(folder).catch(() => []);
+	const found = await Promise.all(
+		names
+			.filter((name) => BLOB_NAME.test(name))
+			.map(async (name) => {
+				const info = await stat(join(folder, name)).catch(() => undefined); // swept meanwhile
+				return info ? [{ name, size: info.size, at: info.mtime }] : [];
+			}),
+	);
+	return found
+		.flat()
+		.sort((a, b) => b.at.getTime() - a.at.getTime())
+		.slice(0, SHOWN_BLOBS);
+}
+
+const BLOB_NAME = /^[0-9a-f]{64}\.txt$/;
+
+function megabytes(bytes: number): string {
+	return `${(bytes / 1024 ** 2).toFixed(1)} MB`;
+}

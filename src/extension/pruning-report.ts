@@ -1,0 +1,109 @@
+import type { ContextUsage } from "@earendil-works/pi-coding-agent";
+import type { Config } from "../core/config.ts";
+import type { Action, Candidate, Decision, PruningSummary } from "../pruning/index.ts";
+
+/** What `/kota pruning` tells. */
+export interface PruningReport {
+	readonly settings: Pick<Config, "prune" | "blobs">;
+	readonly usage: ContextUsage | undefined;
+	/** Tokens that stubs keep out of the context as it is now. */
+	readonly standing: number;
+	readonly summary: PruningSummary;
+	/** Absent as long as there is nothing to decide on. */
+	readonly decision?: Decision;
+	/** Of a candidate, its call in short. */
+	readonly callOf: (candidate: Candidate) => string;
+	readonly pinned: number;
+	readonly trouble: string | undefined;
+	/** Dollars for a plain input token; zero where nobody knows. */
+	readonly tokenPrice: number;
+	readonly nowMs: number;
+}
+
+/** Actions and candidates that are shown. */
+const SHOWN = 5;
+
+/** The text of `/kota pruning`. */
+export function pruningText(report: PruningReport): string {
+	const { settings, usage, standing, summary, trouble, pinned } = report;
+	const { keepRecentTurns, maxToolChars, adaptive, pinImpactSummaries } = settings.prune;
+	return [
+		`pruning: on (keepRecentTurns ${keepRecentTurns}, maxToolChars ${maxToolChars}, adaptive ${adaptive}, pinImpactSummaries ${pinImpactSummaries}, blobs.scope ${settings.blobs.scope})`,
+		`context: ${pruningStatus(usage, standing)}`,
+		...(trouble === undefined
+			? []
+			: [
+					`the last time, results were left as they are because the original could not be kept: ${trouble}`,
+				]),
+		...doneLines(report),
+		...nextLines(report),
+		`pinned: ${pinned} results`,
+		...(summary.actions.length > 0 ? [moneyLine(report)] : []),
+	].join("\n");
+}
+
+/** The line that is always shown: context size now, and freed so far. */
+export function pruningStatus(usage: ContextUsage | undefined, standing: number): string {
+	const size = usage?.tokens
+		? `context ${short(usage.tokens)} of ${short(usage.contextWindow)}`
+		: "";
+	const freed = standing > 0 ? `${short(standing)} pruned` : "nothing pruned";
+	return size === "" ? freed : `${size}, ${freed}`;
+}
+
+function doneLines({ summary, nowMs }: PruningReport): string[] {
+	const { actions, results, freedTokens } = summary;
+	if (actions.length === 0) return ["done in this session: nothing yet"];
+	return [
+		`done in this session: ${results} results, ${short(freedTokens)} tokens freed`,
+		...actions.slice(-SHOWN).map((action) => `  ${actionText(action, nowMs)}`),
+	];
+}
+
+function actionText({ atMs, why, results, freedTokens, rewrittenTokens }: Action, nowMs: number) {
+	const minutes = Math.max(0, Math.round((nowMs - atMs) / 60_000));
+	const cost = rewrittenTokens > 0 ? `, ${short(rewrittenTokens)} written anew` : "";
+	return `${minutes} min ago: ${results} results, ${short(freedTokens)} tokens${cost} (${REASONS[why]})`;
+}
+
+const REASONS: Record<Decision["plan"]["why"], string> = {
+	nothing: "there is nothing to prune",
+	cold: "the provider's cache was cold, so it was free",
+	"near-limit": "the context window is nearly full",
+	pays: "it pays",
+	waits: "it waits until there is more",
+	unpaid: "it waits until earlier savings cover the rewrite, so that no session gets dearer by it",
+};
+
+function nextLines({ decision, callOf }: PruningReport): string[] {
+	if (!decision || decision.candidates.length === 0) return ["next: nothing is old enough to go"];
+	const { candidates, plan, tight } = decision;
+	const { freedTokens, rewrittenTokens, threshold, why } = plan;
+	const wait =
+		why === "waits" ? `${REASONS[why]}: from ${short(threshold)} tokens on it pays` : REASONS[why];
+	const more = candidates.length - SHOWN;
+	return [
+		`next: ${candidates.length} results, ${short(freedTokens)} tokens, for ${short(rewrittenTokens)} written anew; ${wait}${tight ? "; the window fills up, so more goes than usual" : ""}`,
+		...candidates.slice(0, SHOWN).map((candidate) => `  ${candidate.why}: ${callOf(candidate)}`),
+		...(more > 0 ? [`  and ${more} more`] : []),
+	];
+}
+
+/** Money in words: what is not priced is told in tokens. */
+function moneyLine({ summary, tokenPrice }: PruningReport): string {
+	const tokens = Math.abs(summary.saved);
+	const amount =
+		tokenPrice > 0
+			? `about $${(tokens * tokenPrice).toFixed(2)}`
+			: `the price of about ${short(tokens)} input tokens`;
+	return summary.saved >= 0
+		? `money: saved ${amount} so far`
+		: `money: has cost ${amount} more than it saved so far; each request from here on saves`;
+}
+
+/** 940, 12.3k, 1.2M. */
+export function short(tokens: number): string {
+	if (tokens < 1000) return String(Math.round(tokens));
+	if (tokens < 1_000_000) return `${Number((tokens / 1000).toFixed(tokens < 100_000 ? 1 : 0))}k`;
+	return `${Number((tokens / 1_000_000).toFixed(1))}M`;
+}

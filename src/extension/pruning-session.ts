@@ -1,0 +1,182 @@
+import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { createLedger, type Ledger } from "../context/index.ts";
+import { type BlobStore, createBlobStore } from "../core/blob-store.ts";
+import type { Config } from "../core/config.ts";
+import { property } from "../core/property.ts";
+import type * as Economy from "../economy/index.ts";
+import type * as Pruning from "../pruning/index.ts";
+import type * as Surveying from "./prunable-session.ts";
+
+/** What is known about the pruning of one session. */
+export interface OpenPruning {
+	readonly cwd: string;
+	readonly settings: Config;
+	readonly ledger: Ledger;
+	readonly blobs: BlobStore;
+	readonly pruning: typeof Pruning;
+	readonly economy: typeof Economy;
+	readonly surveying: typeof Surveying;
+	readonly pruner: Pruning.Pruner;
+	readonly pending: Pruning.PendingStubs;
+	readonly history: Pruning.PruningHistory;
+	readonly now: () => number;
+	/** For how long the provider keeps what it caches, by its latest bill. */
+	ttl: Economy.Ttl;
+	/** Why something could not be pruned the last time, in words. */
+	trouble: string | undefined;
+	/** The call before whose result a cache marker stands. */
+	frontier: string | undefined;
+}
+
+/** Opens it; loads the code behind it, which most sessions are too short for. */
+export async function openPruning(
+	settings: Config,
+	{ cwd, now }: Pick<OpenPruning, "cwd" | "now">,
+): Promise<OpenPruning> {
+	const [pruning, economy, surveying] = await Promise.all([
+		import("../pruning/index.ts"),
+		import("../economy/index.ts"),
+		import("./prunable-session.ts"),
+	]);
+	return {
+		cwd,
+		settings,
+		now,
+		ledger: createLedger(),
+		blobs: createBlobStore(settings.blobs),
+		pruning,
+		economy,
+		surveying,
+		pruner: pruning.createPruner(settings.prune),
+		pending: pruning.createPendingStubs(),
+		history: pruning.createPruningHistory(),
+		ttl: "5m",
+		trouble: undefined,
+		frontier: undefined,
+	};
+}
+
+type Results = Pruning.PrunableSession["results"];
+
+/** Everything is about to be sent anew: whatever may go gets a stub, for this very request. */
+export async function pruneCold(session: OpenPruning, ctx: ExtensionContext): Promise<void> {
+	const { pruner, pruning, pending } = session;
+	const state = prunableNow(session, ctx, true);
+	noteSettled(session, state.results);
+	const { candidates, plan } = pruner.preview(state);
+	const chosen = pruning.knownByCall(candidates, state.results);
+	if (chosen.length > 0) await makeStubs(session, chosen, plan);
+	const left = [...state.results].filter(([entryId]) => !pending.has(entryId));
+	session.frontier = frontierIn(session, { ...state, results: new Map(left) });
+}
+
+/**
+ * At the end of a turn: a batch gets stubs if it pays. At the end of a run too: it costs nothing before the next
+ * request, and pi may be about to compact. Returns what has to be persisted now.
+ */
+export async function pruneWarm(
+	session: OpenPruning,
+	ctx: ExtensionContext,
+): Promise<Pruning.Pruned[]> {
+	const { pruner, pending } = session;
+	const state = prunableNow(session, ctx, false);
+	noteSettled(session, state.results);
+	const { candidates, plan } = pruner.decide(state);
+	// As it is before this batch: what the provider has cached ends here, and is read once more.
+	session.frontier = frontierIn(session, state);
+	const fresh = candidates.filter(({ item }) => !pending.has(item.entryId));
+	if (plan.prune && fresh.length > 0) await makeStubs(session, fresh, plan);
+	return pending.toPersist(state.results);
+}
+
+/** Takes note of what a request cost, and what it would have cost with the full texts in it. */
+export function noteAnswer(session: OpenPruning, message: unknown, ctx: ExtensionContext): void {
+	const { pruner, history, economy } = session;
+	const tokens = promptTokens(property(message, "usage"));
+	if (tokens.write > 0) session.ttl = tokens.writeOneHour > 0 ? "1h" : "5m";
+	const rules = rulesOf(session, ctx);
+	const rewriteCost = noteSettled(session, resultsNow(session, ctx));
+	const saved = standingNow(session, ctx) * rules.readRatio;
+	history.noteSaved(saved);
+	const cost = economy.costOf(tokens, rules);
+	pruner.noteRequest(cost, cost + saved - rewriteCost);
+}
+
+/** What pruning sees of the session now. */
+export function surveyNow(session: OpenPruning, ctx: ExtensionContext): Surveying.Survey {
+	const { ledger, surveying, settings, cwd } = session;
+	return surveying.surveyOf(ctx.sessionManager, ledger, { settings, cwd });
+}
+
+/** What the pruner decides on. */
+export function prunableNow(
+	session: OpenPruning,
+	ctx: ExtensionContext,
+	cold: boolean,
+): Pruning.PrunableSession {
+	const { messages, results, facts } = surveyNow(session, ctx);
+	const usage = ctx.getContextUsage();
+	const estimated = messages.reduce((sum, { tokens }) => sum + tokens, 0);
+	return {
+		messages,
+		results,
+		facts,
+		cold,
+		rules: rulesOf(session, ctx),
+		contextTokens: usage?.tokens ?? estimated,
+		contextWindow: usage?.contextWindow || Number.MAX_SAFE_INTEGER,
+		ttl: session.ttl,
+	};
+}
+
+/** The tokens that stubs keep out of the context as it is now. */
+export function standingNow(session: OpenPruning, ctx: ExtensionContext): number {
+	return session.pruning.standingTokens(resultsNow(session, ctx).values());
+}
+
+/** The rules by which the model in use is billed. */
+export function rulesOf({ economy }: OpenPruning, { model }: ExtensionContext): Economy.CacheRules {
+	return economy.rulesFor(model ?? { provider: "unknown", id: "unknown" });
+}
+
+async function makeStubs(
+	session: OpenPruning,
+	candidates: readonly Pruning.Candidate[],
+	plan: Pruning.Plan,
+): Promise<void> {
+	const { pruned, why } = await session.pruning.prune(candidates, session.blobs);
+	session.trouble = why;
+	session.pending.add(pruned, plan);
+}
+
+function frontierIn(session: OpenPruning, state: Pruning.PrunableSession): string | undefined {
+	const { messages, results, facts } = state;
+	return session.pruning.frontierOf(messages, results, facts)?.toolCallId;
+}
+
+/** A batch counts once the session shows it. Returns what writing anew has cost. */
+function noteSettled({ pending, history, now }: OpenPruning, results: Results): number {
+	let rewriteCost = 0;
+	for (const settled of pending.settle(results)) {
+		history.noteAction({ ...settled, atMs: now() });
+		rewriteCost += settled.rewriteCost;
+	}
+	return rewriteCost;
+}
+
+function resultsNow({ ledger, surveying }: OpenPruning, ctx: ExtensionContext): Results {
+	return surveying.resultsIn(ledger.log(ctx.sessionManager).items);
+}
+
+function promptTokens(usage: unknown): Economy.PromptTokens {
+	const count = (name: string) => {
+		const value = property(usage, name);
+		return typeof value === "number" && value > 0 ? value : 0;
+	};
+	return {
+		input: count("input"),
+		read: count("cacheRead"),
+		write: count("cacheWrite"),
+		writeOneHour: Math.min(count("cacheWrite"), count("cacheWrite1h")),
+	};
+}

@@ -1,0 +1,79 @@
+import { truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openCodeIndex } from "../../src/codeindex/index.ts";
+import { honestLine } from "../../src/kota/honesty.ts";
+import { atEnd, tempDir } from "../support/temp.ts";
+
+describe("sources made to end the process that parses them", () => {
+	const many = (text: string, times = 20_000) => text.repeat(times);
+	const hostile: Record<string, string> = {
+		"brackets that comments seem to close": many("(/*)*/"),
+		"what could be type arguments": `${many("a<b,", 8000)}c`,
+		powers: `a${many("**a", 50_000)}`,
+		"a sum beside a character of two bytes": `x = "é"; a${many("+a", 100_000)}`,
+		"a quote that only seems to begin a string": `if(a)/"/;${many("(", 100_000)};"`,
+	};
+
+	const ask = async (sources: readonly string[]) => {
+		const root = tempDir();
+		for (const [at, source] of sources.entries()) writeFileSync(join(root, `h${at}.ts`), source);
+		writeFileSync(join(root, "honest.ts"), "export const honest = 1;\n");
+		const index = openCodeIndex({ root, folder: tempDir() });
+		atEnd(() => index.close());
+		const { coverage } = await index.build();
+		const { definitions } = await index.usages({ symbol: "honest", includeTests: true });
+		return { files: coverage.files, definitions: definitions.length };
+	};
+
+	test("cost a process for parsing, and are told as files that are not understood", async () => {
+		const sources = Object.values(hostile);
+		expect(await ask(sources)).toEqual({ files: sources.length + 1, definitions: 1 });
+	}, 120_000);
+});
+
+test("a damaged lock file is made anew", async () => {
+	const root = tempDir();
+	writeFileSync(join(root, "a.ts"), "export const a = 1;\n");
+	const folder = tempDir();
+	const first = openCodeIndex({ root, folder });
+	const { database } = await first.status();
+	await first.build();
+	await first.close();
+	writeFileSync(
+		`${database}-lock`,
+		"this is no database, and long enough to be looked at".repeat(20),
+	);
+	const second = openCodeIndex({ root, folder });
+	atEnd(() => second.close());
+	expect((await second.usages({ symbol: "a" })).definitions).toHaveLength(1);
+});
+
+test("what is left out is said, with the reason", async () => {
+	const root = tempDir();
+	writeFileSync(join(root, "a.ts"), "export const a = 1;\n");
+	writeFileSync(join(root, "data.js"), "");
+	truncateSync(join(root, "data.js"), 9 * 1024 * 1024);
+	const index = openCodeIndex({ root, folder: tempDir() });
+	atEnd(() => index.close());
+	const { coverage } = await index.build();
+	expect(coverage.leftOut).toMatchObject({ count: 1, first: [{ path: "data.js" }] });
+	const line = honestLine(coverage, coverage.checkedMs);
+	expect(line).toMatch(/; 1 left out \(data\.js: it has 9437184 bytes/);
+	const again = await index.search({ query: "a" });
+	expect(again.coverage.leftOut?.count).toBe(1);
+});
+
+test.each([
+	["../other.ts", "../other.ts is outside of the project"],
+	["", "The project's root is no file"],
+])("a path that is no file of the project is called that: %j", async (path, message) => {
+	const root = tempDir();
+	writeFileSync(join(root, "a.ts"), "export const a = 1;\n");
+	const index = openCodeIndex({ root, folder: tempDir() });
+	atEnd(() => index.close());
+	await index.build();
+	const asked = index.dependencies({ path });
+	await expect(asked).rejects.toMatchObject({ code: "outside-project" });
+	await expect(asked).rejects.toThrow(message);
+});

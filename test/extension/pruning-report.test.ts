@@ -1,0 +1,93 @@
+import { expect, test } from "vitest";
+import { loadConfig } from "../../src/core/config.ts";
+import {
+	type PruningReport,
+	pruningStatus,
+	pruningText,
+} from "../../src/extension/pruning-report.ts";
+import { tempDir } from "../support/temp.ts";
+
+const PLAN = { threshold: 20_000, freedTokens: 8000, rewrittenTokens: 12_000, rewriteCost: 1 };
+
+function textOf(more: Partial<PruningReport> = {}): string {
+	const nowhere = tempDir();
+	const report: PruningReport = {
+		settings: loadConfig({ agentDir: nowhere, cwd: nowhere }).config,
+		usage: { tokens: 62_000, contextWindow: 200_000, percent: 31 },
+		standing: 41_200,
+		summary: { actions: [], results: 0, freedTokens: 0, saved: 0 },
+		callOf: ({ item }) => `${item.toolName}()`,
+		pinned: 1,
+		trouble: undefined,
+		tokenPrice: 0,
+		nowMs: 600_000,
+		...more,
+	};
+	return pruningText(report);
+}
+
+const done = {
+	actions: [
+		{ atMs: 0, why: "cold", results: 3, freedTokens: 9000, rewrittenTokens: 0, rewriteCost: 0 },
+		{
+			atMs: 300_000,
+			why: "pays",
+			results: 9,
+			freedTokens: 30_000,
+			rewrittenTokens: 15_000,
+			rewriteCost: 9,
+		},
+	],
+	results: 12,
+	freedTokens: 39_000,
+	saved: 1_000_000,
+} as const;
+
+test("tells the settings, the context, and that nothing was done yet", () => {
+	const text = textOf();
+	expect(text).toContain("keepRecentTurns 2, maxToolChars 1200, adaptive true");
+	expect(text).toContain("context 62k of 200k, 41.2k pruned");
+	expect(text).toContain("done in this session: nothing yet");
+	expect(text).toContain("next: nothing is old enough to go");
+	expect(text).not.toContain("money");
+});
+
+test("tells what was done and why, and what it was worth in words", () => {
+	const text = textOf({ summary: done, tokenPrice: 5 / 1_000_000 });
+	expect(text).toContain("12 results, 39k tokens freed");
+	expect(text).toContain("10 min ago: 3 results, 9k tokens (the provider's cache was cold");
+	expect(text).toContain("5 min ago: 9 results, 30k tokens, 15k written anew (it pays)");
+	expect(text).toContain("money: saved about $5.00 so far");
+	expect(textOf({ summary: done })).toContain("saved the price of about 1M input tokens");
+	expect(textOf({ summary: { ...done, saved: -2000 } })).toContain(
+		"has cost the price of about 2k input tokens more than it saved so far",
+	);
+});
+
+test("tells what goes next and why it waits", () => {
+	const candidate = { item: { toolName: "read" } as never, at: 0, why: "old" } as const;
+	const decision = (why: "waits" | "unpaid", tight = false) => ({
+		candidates: Array(7).fill(candidate),
+		plan: { ...PLAN, prune: false, why },
+		tight,
+	});
+	const text = textOf({ decision: decision("waits") });
+	expect(text).toContain("next: 7 results, 8k tokens, for 12k written anew");
+	expect(text).toContain("from 20k tokens on it pays");
+	expect(text).toContain("  old: read()");
+	expect(text).toContain("  and 2 more");
+	expect(textOf({ decision: decision("unpaid", true) })).toMatch(
+		/earlier savings .*more goes than/,
+	);
+});
+
+test("tells why originals could not be kept", () => {
+	expect(textOf({ trouble: "the disk is full" })).toContain("could not be kept: the disk is full");
+});
+
+test("the status line does without what is not known", () => {
+	expect(pruningStatus(undefined, 0)).toBe("nothing pruned");
+	expect(pruningStatus({ tokens: null, contextWindow: 200_000, percent: null }, 1_234_567)).toBe(
+		"1.2M pruned",
+	);
+});

@@ -1,0 +1,98 @@
+import { describe, expect, test } from "vitest";
+import { rulesFor } from "../../src/economy/index.ts";
+import { createGrowth } from "../../src/pruning/growth.ts";
+import { createPruner, type PrunableSession } from "../../src/pruning/pruner.ts";
+import { isTight, strictness } from "../../src/pruning/strictness.ts";
+import { conversationOf, factsOf, type Line } from "./conversation.ts";
+
+const SETTINGS = { keepRecentTurns: 2, maxToolChars: 1200, adaptive: true };
+
+function sessionOf(lines: Line[], more: Partial<PrunableSession> = {}): PrunableSession {
+	const { messages, results } = conversationOf(lines);
+	return {
+		messages,
+		results,
+		facts: factsOf(),
+		rules: rulesFor({ provider: "anthropic", id: "claude-opus-4-5" }),
+		cold: false,
+		contextTokens: messages.reduce((sum, { tokens }) => sum + tokens, 0),
+		contextWindow: 200_000,
+		ttl: "5m",
+		...more,
+	};
+}
+
+const grep: Line = { tool: "grep", chars: 1000 };
+const talk: Line[] = ["user", "assistant"];
+
+describe("as the window fills up", () => {
+	const fill = (contextTokens: number) => ({ contextTokens, contextWindow: 100_000 });
+
+	test("more goes above one mark, and it stays so until well below it", () => {
+		const tight: boolean[] = [];
+		for (const tokens of [50_000, 59_000, 61_000, 55_000, 46_000, 59_000, 44_000, 55_000]) {
+			tight.push(isTight(tight.at(-1) ?? false, fill(tokens)));
+		}
+		expect(tight).toEqual([false, false, true, true, true, true, false, false]);
+		expect(isTight(false, { contextTokens: 5, contextWindow: 0 })).toBe(false);
+	});
+
+	test("one turn fewer stays, shorter output goes, of every tool; unless it is not to adapt", () => {
+		expect(strictness(SETTINGS, false)).toEqual({
+			keepRecentTurns: 2,
+			maxToolChars: 1200,
+			anyTool: false,
+		});
+		const strict = { keepRecentTurns: 1, maxToolChars: 800, anyTool: true };
+		expect(strictness(SETTINGS, true)).toEqual(strict);
+		expect(strictness({ ...SETTINGS, keepRecentTurns: 0 }, true).keepRecentTurns).toBe(0);
+		expect(strictness({ ...SETTINGS, adaptive: false }, true)).toEqual(strictness(SETTINGS, false));
+	});
+
+	test("a pruning that empties the window does not at once end itself", () => {
+		const pruner = createPruner(SETTINGS);
+		const lines: Line[] = ["user", grep, ...talk, ...talk];
+		const candidates = (contextTokens: number) =>
+			pruner.decide(sessionOf(lines, fill(contextTokens))).candidates.length;
+		expect(candidates(50_000)).toBe(0);
+		expect(candidates(70_000)).toBe(1);
+		expect(candidates(50_000)).toBe(1);
+		expect(candidates(40_000)).toBe(0);
+	});
+});
+
+test("a preview says what would be decided, and changes nothing", () => {
+	const lines: Line[] = ["user", { tool: "read", chars: 40_000 }, ...talk, ...talk];
+	const [asked, quiet] = [createPruner(SETTINGS), createPruner(SETTINGS)];
+	const session = sessionOf(lines);
+	for (let i = 0; i < 5; i++) asked.preview(session);
+	expect(asked.decide(session)).toEqual(quiet.decide(session));
+	expect(asked.preview(session).candidates).toEqual(quiet.decide(session).candidates);
+});
+
+test("what earlier requests have saved pays for a rewrite", () => {
+	const calls = Array.from({ length: 60 }, (): Line[] => ["assistant", { tool: "read" }]).flat();
+	const session = sessionOf(["user", ...calls, "assistant"]);
+	const pruner = createPruner(SETTINGS);
+	for (let request = 0; request < 30; request++) pruner.decide(session);
+	expect(pruner.decide(session).plan.why).toBe("unpaid");
+	pruner.noteRequest(100_000, 200_000);
+	expect(pruner.decide(session).plan).toMatchObject({ prune: true, why: "pays" });
+});
+
+describe("growth", () => {
+	test("is the mean at first, and then follows what happens now", () => {
+		const growth = createGrowth();
+		expect(growth.perRequest).toBe(0);
+		for (let size = 100; size <= 1000; size += 100) growth.note(size);
+		expect(growth.perRequest).toBeCloseTo(100);
+		for (let size = 1000; size <= 200_000; size += 1000) growth.note(size);
+		expect(growth.perRequest).toBeGreaterThan(900);
+	});
+
+	test("is not changed by a pruning, and goes on from there", () => {
+		const growth = createGrowth();
+		for (const size of [100, 200, 300, 0, 100, 200]) growth.note(size);
+		expect(growth.perRequest).toBeCloseTo(100);
+	});
+});

@@ -1,0 +1,80 @@
+/** Pruning as our own extension does it: by its policy, into the session or into a request first. */
+import { join } from "node:path";
+import type { SessionManager } from "@earendil-works/pi-coding-agent";
+import { createLedger } from "../../../src/context/index.ts";
+import { createBlobStore } from "../../../src/core/blob-store.ts";
+import type { Config } from "../../../src/core/config.ts";
+import { rulesFor } from "../../../src/economy/index.ts";
+import { surveyOf } from "../../../src/extension/prunable-session.ts";
+import {
+	contentOf,
+	createPendingStubs,
+	createPruner,
+	knownByCall,
+	prune,
+} from "../../../src/pruning/index.ts";
+import type { Slot } from "./oracle.ts";
+import type { Random } from "./random.ts";
+
+/** What prunes a session of the game. One for each life of pi. */
+export interface GamePruning {
+	/** Makes stubs of what may go: the next request has them, and the end of its turn persists them. */
+	begin(manager: SessionManager): Promise<number>;
+	/** The request as our handler leaves it for those behind it. */
+	apply(request: Slot[]): Slot[];
+	/** The end of a turn. Returns what was persisted. */
+	persist(manager: SessionManager): string[];
+	/** The user went elsewhere in the tree. */
+	forget(): void;
+}
+
+export interface GamePruningOptions {
+	root: string;
+	cwd: string;
+	settings: Config;
+	random: Random;
+}
+
+export function createGamePruning(options: GamePruningOptions): GamePruning {
+	const { root, cwd, settings, random } = options;
+	const ledger = createLedger();
+	const pending = createPendingStubs();
+	const blobs = createBlobStore({ ...settings.blobs, dir: join(root, "blobs") });
+	const survey = (manager: SessionManager) => surveyOf(manager, ledger, { settings, cwd });
+
+	return {
+		async begin(manager) {
+			const seen = survey(manager);
+			// The sessions of the game are short: with the usual two turns hardly anything would be old.
+			const prunes = { ...settings.prune, keepRecentTurns: random.pick([0, 0, 1]) };
+			const { candidates, plan } = createPruner(prunes).preview({
+				...seen,
+				rules: rulesFor({ provider: "anthropic", id: "claude-opus-4-5" }),
+				cold: true,
+				contextTokens: 0,
+				contextWindow: 200_000,
+				ttl: "5m",
+			});
+			const chosen = knownByCall(candidates, seen.results).filter(() => random.chance(0.7));
+			const batch = await prune(chosen, blobs);
+			if (batch.why !== undefined) throw new Error(`originals could not be kept: ${batch.why}`);
+			pending.add(batch.pruned, plan);
+			return batch.pruned.length;
+		},
+		apply(request) {
+			const sent = pending.applyTo(request.map(({ message }) => message));
+			if (!sent) return request;
+			return request.map(({ entryId }, at) => ({ entryId, message: sent[at] as Slot["message"] }));
+		},
+		persist(manager) {
+			const { results } = survey(manager);
+			pending.settle(results);
+			const drafts = pending.toPersist(results);
+			for (const pruned of drafts) {
+				manager.appendContextEdit(pruned.entryId, { content: contentOf(pruned) });
+			}
+			return drafts.map(({ entryId }) => entryId);
+		},
+		forget: pending.clear,
+	};
+}
