@@ -2,11 +2,13 @@
  * How fast code is indexed and asked: a made-up monorepo of 10,000 files, and real sources if a folder is given.
  * Run with `npm run bench -- codeindex [folder of real sources]`; writes `bench/results/codeindex.json`.
  */
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { promisify } from "node:util";
 import { type CodeIndex, openCodeIndex } from "../src/codeindex/index.ts";
 import { type QuestionMethod, questionOf } from "../src/codeindex/service/questions.ts";
 import { IndexStore } from "../src/codeindex/store/index-store.ts";
@@ -41,9 +43,9 @@ saveLines("codeindex", figures);
 async function building(code: CodeIndex, what: string, sourceBytes?: number): Promise<Line[]> {
 	const delay = monitorEventLoopDelay({ resolution: 5 });
 	let peak = 0;
-	const watch = setInterval(() => {
-		peak = Math.max(peak, process.memoryUsage.rss());
-	}, 50);
+	const watch = setInterval(async () => {
+		peak = Math.max(peak, await residentMemory());
+	}, 250);
 	delay.enable();
 	const report = await code.build();
 	delay.disable();
@@ -94,6 +96,21 @@ function questions(): Record<string, { method: QuestionMethod; query: object }> 
 		"task context": { method: "taskContext", query: { files: [sample], includeSymbols: true } },
 		"symbol map of 2,000 tokens": { method: "symbolMap", query: { budgetTokens: 2000 } },
 	};
+}
+
+/** Resident memory of this process and those that parse; what they share (Node itself) counts once, where the system tells. */
+async function residentMemory(): Promise<number> {
+	const args = ["-o", "pid=", "--ppid", String(process.pid)];
+	const { stdout } = await promisify(execFile)("ps", args).catch(() => ({ stdout: "" }));
+	const pids = [process.pid, ...stdout.split("\n").map(Number).filter(Boolean)];
+	const sizes = await Promise.all(
+		pids.map(async (pid) => {
+			const text = await readFile(`/proc/${pid}/smaps_rollup`, "utf8").catch(() => "");
+			return 1024 * Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0);
+		}),
+	);
+	const shared = sizes.reduce((sum, size) => sum + size, 0);
+	return Math.max(shared, process.memoryUsage.rss());
 }
 
 /** Questions among all files right after an edit, freshness check and the way between threads included. */

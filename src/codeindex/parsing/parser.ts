@@ -24,7 +24,7 @@ const BATCHES_AHEAD = 2;
 const DEADLINE_MS = 30_000;
 const IDLE_MS = 60_000;
 /** A parser that needs more is lost in one file; what is stored of that one then is that it could not be parsed. */
-const MAX_HEAP_MB = 1024;
+const MAX_HEAP_MB = 512;
 
 /**
  * Parses the files of a project in processes of their own: text from strangers can end the native parser's process, and
