@@ -1,14 +1,17 @@
 import { open, stat } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 import { writeFileAtomic } from "../core/atomic-file.ts";
+import { loadConfig } from "../core/config.ts";
 import { describeError } from "../core/errno.ts";
 import { nearest } from "../core/nearest.ts";
+import { agentFolder } from "../core/places.ts";
 import {
 	type FolderReport,
 	loadReplay,
 	type ReplayPolicy,
 	type ReplayReport,
 } from "../economy/index.ts";
+import { pruningPolicy } from "../pruning/index.ts";
 import { type Command, type Surroundings, UsageError } from "./command.ts";
 import { modelsByName } from "./replay-models.ts";
 import { sessionFilesIn } from "./session-files.ts";
@@ -25,7 +28,7 @@ export const replay: Command = {
 		"Reads a session file of pi, or every one below a folder, and nothing else; nothing leaves this",
 		"machine. Costs are in plain input tokens and leave out the answers. --html writes one page with",
 		"charts, --model takes the prices and rules of another model, --policy compares only those named:",
-		"no-cache, append-only, billed, read-cache, prune-each, prune-batch, strata.",
+		"no-cache, append-only, billed, read-cache, prune-each, prune-batch, strata, pruning.",
 	],
 	options: {
 		json: { type: "boolean" },
@@ -36,7 +39,9 @@ export const replay: Command = {
 	maxArguments: 32,
 	async run(options, words, around) {
 		const tools = await loadReplay();
-		const { path, policies } = chosen(words, options.policy as string[] | undefined, tools);
+		const { config } = loadConfig({ agentDir: agentFolder(around.env), cwd: around.cwd });
+		const known = [...tools.replayPolicies, pruningPolicy(config.prune)];
+		const { path, policies } = chosen(words, options.policy as string[] | undefined, known);
 		const modelFor = modelsByName(options.model as string | undefined);
 		const target = resolve(around.cwd, path);
 		const isFolder = await stat(target).then(
@@ -112,15 +117,15 @@ async function replayFile(
 }
 
 /** `--policy a b` leaves b among the words, so words that name a policy belong to the option. */
-function chosen(words: string[], named: string[] | undefined, { replayPolicies }: Replay) {
-	const names = replayPolicies.map(({ name }) => name);
+function chosen(words: string[], named: string[] | undefined, known: readonly ReplayPolicy[]) {
+	const names = known.map(({ name }) => name);
 	const paths = words.filter((word) => named === undefined || !names.includes(word));
 	const [path, surplus] = paths;
 	if (path === undefined) throw new UsageError("name a session file or a folder of them");
 	if (surplus !== undefined) throw new UsageError(`unexpected argument "${surplus}"`);
 	const wanted = [...(named ?? []), ...words.filter((word) => !paths.includes(word))];
 	for (const name of wanted) if (!names.includes(name)) throw unknownPolicy(name, names);
-	const policies = replayPolicies.filter(({ name }) => !named || wanted.includes(name));
+	const policies = known.filter(({ name }) => !named || wanted.includes(name));
 	return { path, policies };
 }
 

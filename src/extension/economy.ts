@@ -12,12 +12,17 @@ import type { System } from "./system.ts";
 export function createEconomySystem(
 	pi: ExtensionAPI,
 	configFor: (ctx: ExtensionContext) => Config,
-): System & { costReport(ctx: ExtensionContext): Promise<string> } {
+): System & {
+	costReport(ctx: ExtensionContext): Promise<string>;
+	/** To be told that old tool output is gone from the next request on. */
+	notePruned(): void;
+} {
 	let earlier: Bill[] = [];
 	let account: Account | undefined;
 	let sent: Pick<Answered, "payload" | "atMs" | "gapMs" | "thinking"> | undefined;
 	let lastSentMs: number | undefined;
 	let compacted = false;
+	let pruned = false;
 	let branched = false;
 	let told = false;
 
@@ -40,13 +45,15 @@ export function createEconomySystem(
 		const bill = billOf(event.message);
 		if (!bill) return;
 		const request = sent ?? { payload: undefined, atMs: Date.now(), gapMs: 0 };
-		const answered = { ...bill.answered, ...request, compacted, branched };
+		const answered = { ...bill.answered, ...request, compacted, pruned, branched };
 		sent = undefined;
 		compacted = false;
+		pruned = false;
 		branched = false;
 		const miss = (await accountOf(ctx)).add(answered, knownModel(bill.model, ctx));
 		const { missNotice, missThreshold } = configFor(ctx).economy;
 		if (!miss || miss.tokens < missThreshold || missNotice === "off") return;
+		if (miss.cause === "pruning") return; // it was decided, and paid for with open eyes
 		if (missNotice === "once" && told) return;
 		told = true;
 		const { missText } = await import("../economy/index.ts");
@@ -63,9 +70,13 @@ export function createEconomySystem(
 			account = undefined;
 			sent = undefined;
 			compacted = false;
+			pruned = false;
 			branched = false;
 			told = false;
 			({ bills: earlier, lastMs: lastSentMs } = earlierBills(ctx));
+		},
+		notePruned() {
+			pruned = true;
 		},
 		async costReport(ctx) {
 			const { accountText } = await import("../economy/index.ts");

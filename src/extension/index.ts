@@ -21,7 +21,7 @@ export default function strata(pi: ExtensionAPI): void {
 	let running = false;
 
 	// Before the read cache and the economy: what it changes in a request, both must see.
-	const pruning = createPruningSystem({ pi, configFor });
+	const pruning = createPruningSystem({ pi, configFor, onPruned: () => economy.notePruned() });
 	const readCache = createReadCacheSystem({ pi, report, configFor, otherReadOwner });
 	const paging = createPagingSystem(configFor);
 	const economy = createEconomySystem(pi, configFor);

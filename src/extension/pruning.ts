@@ -21,6 +21,8 @@ export interface PruningSurroundings {
 	pi: ExtensionAPI;
 	/** The configuration in force for a session. */
 	configFor(ctx: ExtensionContext): Config;
+	/** Told when stubs take the place of results in the requests from the next one on. */
+	onPruned?(): void;
 }
 
 /** How often the blob folder is cleaned in a long session. */
@@ -31,7 +33,7 @@ const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
  * provider's cache is cold that costs nothing; but no turn ends just before such a request, so the stubs are put into
  * the request itself and persisted at the end of its turn. It must see requests before the read cache's ledger does.
  */
-export function createPruningSystem({ pi, configFor }: PruningSurroundings): System & {
+export function createPruningSystem({ pi, configFor, onPruned }: PruningSurroundings): System & {
 	/** Subcommands of `/kota`. */
 	commands: ReadonlyMap<string, KotaSubcommand>;
 } {
@@ -92,6 +94,7 @@ export function createPruningSystem({ pi, configFor }: PruningSurroundings): Sys
 		sweepNowAndThen(session);
 		const status = pruningStatus(ctx.getContextUsage(), standingNow(session, ctx));
 		ctx.ui.setStatus("pruning", status);
+		if (drafts.length > 0) onPruned?.();
 		// What others have drafted stays: pi takes the list of the last handler.
 		return drafts.length > 0 ? { entries: [...event.entries, ...drafts] } : undefined;
 	});

@@ -13,6 +13,7 @@ const POLICIES = [
 	"prune-each",
 	"prune-batch",
 	"strata",
+	"pruning",
 ];
 
 describe("strata replay", () => {

@@ -30,6 +30,7 @@ const SHOWN = 15;
 
 const CAUSES: Record<MissCause, string> = {
 	compaction: "the conversation was compacted",
+	pruning: "old tool output was pruned, which pays over time",
 	model: "the model changed",
 	thinking: "the thinking level changed",
 	expired: "the pause was longer than the cache lives",

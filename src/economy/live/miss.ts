@@ -14,6 +14,8 @@ export interface Answered {
 	readonly payload?: unknown;
 	/** The conversation was summarised just before. */
 	readonly compacted?: boolean;
+	/** Old tool output was taken out just before, on purpose. */
+	readonly pruned?: boolean;
 	/** The user went to another branch of the session just before. */
 	readonly branched?: boolean;
 }
@@ -21,6 +23,8 @@ export interface Answered {
 /** Why a provider did not find what it had cached. */
 export type MissCause =
 	| "compaction"
+	/** Old tool output was taken out of the conversation, because that pays over time. */
+	| "pruning"
 	| "model"
 	| "thinking"
 	| "expired"
@@ -84,6 +88,7 @@ function causeOf(
 	changed: PayloadBlock | undefined,
 ): MissCause | undefined {
 	if (now.compacted) return "compaction";
+	if (now.pruned) return "pruning";
 	if (now.model !== before.model) return "model";
 	const ttl = rules.ttlMs[before.tokens.writeOneHour > 0 ? "1h" : "5m"];
 	if (now.gapMs >= ttl) return "expired";

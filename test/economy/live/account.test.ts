@@ -36,6 +36,7 @@ describe("a request misses", () => {
 
 	test.each<[string, Partial<Answered>]>([
 		["compaction", { compacted: true, model: "other" }],
+		["pruning", { pruned: true, payload: payload("rules", "other") }],
 		["model", { model: "other", thinking: "high" }],
 		["expired", { gapMs: 300_000, payload: payload("other", "one") }],
 		["tools", { payload: { ...payload("rules", "one"), tools: [] }, thinking: "high" }],
