@@ -161,6 +161,35 @@ async function answering(database: string): Promise<Line[]> {
 			from: { "median, ms": rounded(median(warm)), "the very first, ms": rounded(first) },
 		});
 	}
+	lines.push(await answeringAnything(store));
 	store.close();
 	return lines;
+}
+
+/** Questions about files and symbols at random, as they come in a session, the largest of them among the rest. */
+async function answeringAnything(store: IndexStore): Promise<Line> {
+	const paths = store.read((reader) => [...reader.files.values()].map(({ path }) => path));
+	const times: number[] = [];
+	for (let round = 0; round < 1100; round++) {
+		const path = paths[(round * 7919) % paths.length] as string;
+		const name = `handleFeature${(round * 31) % 90}Part${(round * 17) % 70}`;
+		const asked: { method: QuestionMethod; query: object }[] = [
+			{ method: "dependencies", query: { path, depth: 1 + (round % 3) } },
+			{ method: "usages", query: { symbol: name } },
+			{ method: "search", query: { query: `handle part ${round % 70}`, contextLines: 1 } },
+			{ method: "taskContext", query: { files: [path], includeSymbols: true } },
+			{ method: "impact", query: { modify: [path] } },
+			{ method: "dependencies", query: { path: monorepo.hub, direction: "dependents", depth: 3 } },
+		];
+		const { method, query } = asked[round % asked.length] as (typeof asked)[number];
+		times.push(await timed(async () => store.read(questionOf(root, method, query))));
+	}
+	const warm = times.slice(100).sort((a, b) => a - b);
+	return {
+		case: "any question, about files and symbols at random: the query itself, p99",
+		unit: "ms",
+		value: rounded(warm[Math.floor(warm.length * 0.99)] ?? Number.NaN),
+		target: 30,
+		from: { questions: warm.length, "median, ms": rounded(median(warm)) },
+	};
 }

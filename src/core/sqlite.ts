@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
+import { setTimeout as delay } from "node:timers/promises";
 
 /** One step of a database's history. Step `i` takes the schema from version `i` to `i + 1`. */
 export type Migration = (database: DatabaseSync) => void;
@@ -18,15 +19,34 @@ export type OpenedDatabase =
 export async function openDatabase(path: string, migrations: Migration[]): Promise<OpenedDatabase> {
 	const sqlite = await loadSqlite();
 	if (!sqlite) return { kind: "unavailable", message: NO_SQLITE };
+	for (const end = performance.now() + BUSY_MS; ; await delay(BUSY_POLL_MS)) {
+		try {
+			return open(sqlite, path, migrations);
+		} catch (error) {
+			// SQLite does not wait by itself for everything: a change of the journal fails at once beside another's.
+			if (isBusy(error) && performance.now() < end) continue;
+			return { kind: "unavailable", message: `cannot open ${path}: ${(error as Error).message}` };
+		}
+	}
+}
+
+/** How long to wait for another process. */
+const BUSY_MS = 5_000;
+const BUSY_POLL_MS = 25;
+
+function open(
+	sqlite: typeof import("node:sqlite"),
+	path: string,
+	migrations: Migration[],
+): OpenedDatabase {
 	const newer = (version: number): OpenedDatabase => ({
 		kind: "newer",
 		message: newerMessage(path, version, migrations.length),
 	});
-	let database: DatabaseSync | undefined;
+	const written = writtenVersion(path);
+	if (written > migrations.length) return newer(written);
+	const database = new sqlite.DatabaseSync(path, { timeout: BUSY_MS });
 	try {
-		const written = writtenVersion(path);
-		if (written > migrations.length) return newer(written);
-		database = new sqlite.DatabaseSync(path, { timeout: 5_000 });
 		if (schemaVersion(database) <= migrations.length) {
 			database.exec(
 				"PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON",
@@ -37,9 +57,15 @@ export async function openDatabase(path: string, migrations: Migration[]): Promi
 		database.close();
 		return newer(version);
 	} catch (error) {
-		if (database?.isOpen) database.close();
-		return { kind: "unavailable", message: `cannot open ${path}: ${(error as Error).message}` };
+		if (database.isOpen) database.close();
+		throw error;
 	}
+}
+
+/** SQLITE_BUSY or SQLITE_LOCKED, whatever their details. */
+function isBusy(error: unknown): boolean {
+	const code = Number((error as { errcode?: unknown }).errcode) & 0xff;
+	return code === 5 || code === 6;
 }
 
 /** Whether this host has `node:sqlite` with full-text search, and if not, why. */

@@ -167,6 +167,22 @@ describe("a database", () => {
 		expect(database.prepare("SELECT count(*) AS notes FROM notes").get()).toEqual({ notes: 4 });
 	});
 
+	test("is opened by all of several processes that create it at the same moment", async () => {
+		const module = new URL("../../src/core/sqlite.ts", import.meta.url).href;
+		for (let round = 0; round < 3; round++) {
+			const path = join(tempDir(), "data.db");
+			const script = `
+				import { openDatabase } from ${JSON.stringify(module)};
+				while (Date.now() < ${Date.now() + 1000});
+				const opened = await openDatabase(${JSON.stringify(path)}, []);
+				console.log(opened.kind === "open" ? "open" : opened.message);`;
+			const run = () =>
+				promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script]);
+			const outcomes = await Promise.all(Array.from({ length: 4 }, run));
+			expect(outcomes.map(({ stdout }) => stdout.trim())).toEqual(Array(4).fill("open"));
+		}
+	});
+
 	test("in the same process can be open twice", async () => {
 		const path = join(tempDir(), "twice.db");
 		const [one, other] = await Promise.all([
