@@ -353,6 +353,67 @@ export const settingGroups = {
 			},
 		},
 	},
+	tiers: {
+		description: "Working files and a symbol map that are in every request, always fresh.",
+		settings: {
+			enabled: {
+				kind: "boolean",
+				default: true,
+				description: "Whether a working set can be kept at all; it is empty until /workset add.",
+			},
+			layout: {
+				kind: "choice",
+				choices: ["log", "tiers"],
+				default: "log",
+				description:
+					"How working files are laid out: appended to the conversation and sorted when that pays, or in four cached tiers before it.",
+			},
+			cacheMinTokens: {
+				kind: "whole",
+				min: 0,
+				default: 1024,
+				description:
+					"The fewest tokens of a cached block; 0 lets everything promote unconditionally.",
+			},
+			cacheBufferMultiplier: {
+				kind: "number",
+				min: 0,
+				max: 100,
+				default: 1.5,
+				description: "A tier is filled to cacheMinTokens times this.",
+			},
+			maxTokens: {
+				kind: "whole",
+				min: 0,
+				default: 60_000,
+				description:
+					"The working files may have this many tokens together; further files are refused.",
+			},
+			maxFiles: {
+				kind: "whole",
+				min: 1,
+				default: 200,
+				description: "The working set may hold this many files.",
+			},
+			maxFileBytes: {
+				kind: "whole",
+				min: 1,
+				default: 256 * 1024,
+				description: "A larger file is not taken into the working set.",
+			},
+			map: {
+				kind: "boolean",
+				default: false,
+				description: "Whether a map of the project's symbols stands beside the working files.",
+			},
+			mapTokens: {
+				kind: "whole",
+				min: 0,
+				default: 4000,
+				description: "The map may have this many tokens.",
+			},
+		},
+	},
 	economy: {
 		description: "What requests cost, and why a cache missed.",
 		settings: {
