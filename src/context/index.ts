@@ -3,10 +3,12 @@
  * from the request last observed, never stored. A text it cannot prove visible counts as not visible.
  */
 export { type ContextMessage, contextMessages } from "./context-messages.ts";
+export { type CustomMessage, customMessages } from "./custom-messages.ts";
 export {
 	type ContextItem,
 	type ContextLog,
 	type CustomItem,
+	type CustomMessageItem,
 	createLedger,
 	type Ledger,
 	type LedgerOptions,

@@ -1,7 +1,7 @@
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { hashBytes } from "../core/hash.ts";
 import { estimateTokens } from "../core/tokens.ts";
-import { textOf } from "./message-text.ts";
+import { messageId, textBlocks, textOf } from "./message-text.ts";
 import { createObservation, type Observation } from "./observation.ts";
 import { activeEntries, entriesSince, type SessionSource } from "./session-source.ts";
 
@@ -35,7 +35,22 @@ export interface CustomItem {
 	data: unknown;
 }
 
-export type ContextItem = ToolResultItem | CustomItem;
+/** A message that an extension put before the model, with an id of its own in its details. */
+export interface CustomMessageItem {
+	kind: "customMessage";
+	entryId: string;
+	customType: string;
+	/** Stands for the id in the details where results have the id of their call. */
+	toolCallId: string;
+	/** Its blocks of text as they stand in the context. */
+	texts: readonly string[];
+	/** Its text as it entered the session; `undefined` for more than text. */
+	returned: string | undefined;
+	/** The text that stands for it in the context. */
+	text: string | undefined;
+}
+
+export type ContextItem = ToolResultItem | CustomItem | CustomMessageItem;
 
 /**
  * The active context in branch order. Within one `epoch` items are only appended (a context edit changes an item's
@@ -80,8 +95,11 @@ export interface Ledger {
 	prepare(source: SessionSource): void;
 	/** The active context. The cost grows with what is new since the last call, not with the session. */
 	log(source: SessionSource): ContextLog;
-	/** About an item of the current log. Without an observed request the session alone decides. */
-	visibility(item: ToolResultItem): Visibility;
+	/**
+	 * About an item of the current log. Without an observed request the session alone decides. Of a message, an edit
+	 * does not count against it: its texts are those of the edit.
+	 */
+	visibility(item: ToolResultItem | CustomMessageItem): Visibility;
 }
 
 export function createLedger({ returnedHash }: LedgerOptions = {}): Ledger {
@@ -104,9 +122,10 @@ export function createLedger({ returnedHash }: LedgerOptions = {}): Ledger {
 		},
 
 		visibility(item) {
-			if (item.text !== item.returned) return { visible: false, why: "edited" };
+			const isResult = item.kind === "toolResult";
+			if (isResult && item.text !== item.returned) return { visible: false, why: "edited" };
 			if (item.text === undefined) return { visible: false, why: "not-text" };
-			if (!isAsReturned(item, item.text)) return { visible: false, why: "rewritten" };
+			if (isResult && !isAsReturned(item, item.text)) return { visible: false, why: "rewritten" };
 			if (observation?.sessionId !== state.sessionId) return { visible: true };
 			const siblings = state.resultsByCall.get(item.toolCallId) ?? [];
 			const sent = observation.textsOf(item.toolCallId);
@@ -137,7 +156,7 @@ interface State extends ContextLog {
 	/** Call ids of the results, in the order of the log. */
 	callIds: string[];
 	resultsByEntry: Map<string, ToolResultItem>;
-	resultsByCall: Map<string, ToolResultItem[]>;
+	resultsByCall: Map<string, (ToolResultItem | CustomMessageItem)[]>;
 	/** Memo of the hash check; items are immutable but for their edits, which are checked before. */
 	asReturned: WeakMap<ToolResultItem, boolean>;
 }
@@ -198,6 +217,9 @@ function append(state: State, entry: SessionEntry, content: unknown): boolean {
 				data: entry.data,
 			});
 			return true;
+		case "custom_message":
+			addMessage(state, entry, content);
+			return true;
 		case "message":
 			if (entry.message.role === "assistant") noteCalls(state, content);
 			if (entry.message.role === "toolResult") addResult(state, entry, content);
@@ -208,6 +230,7 @@ function append(state: State, entry: SessionEntry, content: unknown): boolean {
 }
 
 function contentOf(entry: SessionEntry): unknown {
+	if (entry.type === "custom_message") return entry.content;
 	return entry.type === "message" ? (entry.message as { content?: unknown }).content : undefined;
 }
 
@@ -246,9 +269,32 @@ function addResult(
 		order: state.items.length,
 		tokens: estimateTokens(text?.length ?? 0),
 	};
+	state.resultsByEntry.set(entry.id, item);
+	addSent(state, item);
+}
+
+/** Messages without an id cannot be found in a request; nobody relies on them. */
+function addMessage(
+	state: State,
+	entry: SessionEntry & { type: "custom_message" },
+	content: unknown,
+): void {
+	const toolCallId = messageId(entry.details);
+	if (toolCallId === undefined) return;
+	addSent(state, {
+		kind: "customMessage",
+		entryId: entry.id,
+		customType: entry.customType,
+		toolCallId,
+		texts: textBlocks(content),
+		returned: textOf(entry.content),
+		text: textOf(content),
+	});
+}
+
+function addSent(state: State, item: ToolResultItem | CustomMessageItem): void {
 	state.items.push(item);
 	state.callIds.push(item.toolCallId);
-	state.resultsByEntry.set(entry.id, item);
 	const siblings = state.resultsByCall.get(item.toolCallId);
 	if (siblings) siblings.push(item);
 	else state.resultsByCall.set(item.toolCallId, [item]);

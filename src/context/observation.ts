@@ -1,4 +1,4 @@
-import { textOf } from "./message-text.ts";
+import { messageId, textOf } from "./message-text.ts";
 
 /** The request that was last seen on its way to the model. */
 export interface Observation {
@@ -55,14 +55,21 @@ interface SentResults {
 function resultsIn(messages: readonly unknown[]): SentResults {
 	const results: SentResults = { callIds: [], places: new Map() };
 	for (const [place, message] of messages.entries()) {
-		const callId = (message as { toolCallId?: unknown } | null)?.toolCallId;
-		if (typeof callId !== "string") continue;
+		const callId = sentId(message);
+		if (callId === undefined) continue;
 		results.callIds.push(callId);
 		const earlier = results.places.get(callId);
 		if (earlier) earlier.push(place);
 		else results.places.set(callId, [place]);
 	}
 	return results;
+}
+
+/** What a result or a message of an extension is known by. */
+function sentId(message: unknown): string | undefined {
+	const { toolCallId, role, details } = (message ?? {}) as Record<string, unknown>;
+	if (typeof toolCallId === "string") return toolCallId;
+	return role === "custom" ? messageId(details) : undefined;
 }
 
 function contentText(message: unknown): string | undefined {

@@ -9,7 +9,12 @@ export type Migration = (database: DatabaseSync) => void;
 export type OpenedDatabase =
 	| { kind: "open"; database: DatabaseSync }
 	| { kind: "newer"; message: string }
-	| { kind: "unavailable"; message: string };
+	| {
+			kind: "unavailable";
+			message: string;
+			/** SQLite's own code, where it was SQLite that refused; see {@link sqliteErrorCode}. */
+			errorCode?: number;
+	  };
 
 /**
  * Opens (or creates) a SQLite database and brings its schema to `migrations.length`. The version lives in
@@ -25,9 +30,42 @@ export async function openDatabase(path: string, migrations: Migration[]): Promi
 		} catch (error) {
 			// SQLite does not wait by itself for everything: a change of the journal fails at once beside another's.
 			if (isBusy(error) && performance.now() < end) continue;
-			return { kind: "unavailable", message: `cannot open ${path}: ${(error as Error).message}` };
+			return refused(path, error);
 		}
 	}
+}
+
+/**
+ * Opens a database that something else in this process has open for writing, to read beside it. It neither creates nor
+ * migrates anything.
+ */
+export async function openForReading(path: string): Promise<OpenedDatabase> {
+	const sqlite = await loadSqlite();
+	if (!sqlite) return { kind: "unavailable", message: NO_SQLITE };
+	try {
+		const database = new sqlite.DatabaseSync(path, { readOnly: true, timeout: BUSY_MS });
+		return { kind: "open", database };
+	} catch (error) {
+		return refused(path, error);
+	}
+}
+
+/**
+ * What SQLite said when it threw this: 5 busy, 8 read-only, 10 I/O error, 11 damaged, 13 full, 26 not a database …
+ * (the primary code, without its details). `undefined` for any other error.
+ */
+export function sqliteErrorCode(error: unknown): number | undefined {
+	const code = (error as { errcode?: unknown } | null | undefined)?.errcode;
+	return typeof code === "number" ? code & 0xff : undefined;
+}
+
+function refused(path: string, error: unknown): OpenedDatabase {
+	const errorCode = sqliteErrorCode(error);
+	return {
+		kind: "unavailable",
+		message: `cannot open ${path}: ${(error as Error).message}`,
+		...(errorCode === undefined ? {} : { errorCode }),
+	};
 }
 
 /** How long to wait for another process. */
@@ -64,7 +102,7 @@ function open(
 
 /** SQLITE_BUSY or SQLITE_LOCKED, whatever their details. */
 function isBusy(error: unknown): boolean {
-	const code = Number((error as { errcode?: unknown }).errcode) & 0xff;
+	const code = sqliteErrorCode(error);
 	return code === 5 || code === 6;
 }
 

@@ -9,6 +9,7 @@ import { createReadCacheSystem } from "./read-cache.ts";
 import { registerReadTool } from "./read-tool.ts";
 import { createReport } from "./report.ts";
 import { type System, statusLine, systemsTable } from "./system.ts";
+import { createTiersSystem } from "./tiers.ts";
 
 /**
  * The pi extension: composes the systems of pi-strata. Pi runs this function again for every session of a process,
@@ -20,14 +21,26 @@ export default function strata(pi: ExtensionAPI): void {
 	let loaded: { cwd: string; config: LoadedConfig } | undefined;
 	let running = false;
 
-	// Before the read cache and the economy: what it changes in a request, both must see.
+	// Before the read cache and the economy: what these change in a request, both must see.
 	const pruning = createPruningSystem({ pi, configFor, onPruned: () => economy.notePruned() });
-	const readCache = createReadCacheSystem({ pi, report, configFor, otherReadOwner });
+	const tiers = createTiersSystem({
+		pi,
+		report,
+		loadedFor: load,
+		symbolMap: (ctx, query) => kota.symbolMap(ctx, query),
+	});
+	const readCache = createReadCacheSystem({
+		pi,
+		report,
+		configFor,
+		otherReadOwner,
+		shownBy: tiers.shownBy,
+	});
 	const paging = createPagingSystem(configFor);
 	const economy = createEconomySystem(pi, configFor);
 	const kota = createKotaSystem({ pi, report, loadedFor: load, more: pruning.commands });
 	registerReadTool(pi, [paging.read, readCache.read], [pagingGuideline]);
-	const systems: System[] = [readCache, paging, kota, pruning, planned("tiers"), economy];
+	const systems: System[] = [readCache, paging, kota, pruning, tiers, economy];
 
 	pi.on("session_start", async (_event, ctx) => {
 		await stop();
@@ -77,8 +90,4 @@ export default function strata(pi: ExtensionAPI): void {
 		running = false;
 		for (const system of systems.toReversed()) await system.stop?.();
 	}
-}
-
-function planned(name: string): System {
-	return { name, status: () => ({ on: false, why: "not part of this version yet" }) };
 }

@@ -1,4 +1,5 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { SymbolMapAnswer, SymbolMapQuery } from "../codeindex/index.ts";
 import { createBlobStore } from "../core/blob-store.ts";
 import type { LoadedConfig } from "../core/config.ts";
 import type { openEngine } from "../kota/index.ts";
@@ -29,7 +30,10 @@ const OFFER_MS = 20_000;
  * Puts code intelligence into pi: six tools, the command `/kota`, a status line, and briefings for prompts that name
  * files. The engine and all that shapes its answers are loaded when the first question comes.
  */
-export function createKotaSystem(surroundings: KotaSurroundings): System {
+export function createKotaSystem(surroundings: KotaSurroundings): System & {
+	/** A map of the project's symbols; asks for consent like any question, and rejects without it. */
+	symbolMap(ctx: ExtensionContext, query: SymbolMapQuery): Promise<SymbolMapAnswer>;
+} {
 	const { pi, report, loadedFor, more } = surroundings;
 	const session = createKotaSession(loadedFor, surroundings.openEngine);
 	/** Whether the user may still be offered a whole answer in this session. */
@@ -72,6 +76,11 @@ export function createKotaSystem(surroundings: KotaSurroundings): System {
 			showKotaStatus(ctx);
 			// In the background: nobody waits for old answers to be deleted. Failures come back as results.
 			void createBlobStore(loadedFor(ctx).config.blobs).sweep();
+		},
+		async symbolMap(ctx, query) {
+			const { kota, project } = await session.open(ctx);
+			const asker = kotaAsker(ctx, kota, ctx.signal);
+			return await project.ask((index, options) => index.symbolMap(query, options), asker);
 		},
 		stop: session.close,
 	};

@@ -39,7 +39,26 @@ export function surveyOf(
 			!isInScope(item, settings.blobs.scope) || touchesExcluded(item, settings.readcache.exclude),
 		...touches,
 	};
-	return { messages: contextMessages(source), results, facts, pinned };
+	return { messages: sentMessages(source), results, facts, pinned };
+}
+
+/**
+ * The context without answers that failed or were aborted: they are not sent, and what stands before them is still to
+ * be answered.
+ */
+function sentMessages(source: SessionSource): ContextMessage[] {
+	const failed = new Set(
+		source
+			.getBranch()
+			.filter(isFailedAnswer)
+			.map(({ id }) => id),
+	);
+	return contextMessages(source).filter(({ entryId }) => !failed.has(entryId));
+}
+
+function isFailedAnswer(entry: ReturnType<SessionSource["getBranch"]>[number]): boolean {
+	if (entry.type !== "message" || entry.message.role !== "assistant") return false;
+	return entry.message.stopReason === "error" || entry.message.stopReason === "aborted";
 }
 
 /** The tool results of a log, by entry. */

@@ -62,7 +62,7 @@ export function pruningCommands(
 
 	async function pin(ctx: ExtensionCommandContext, [id]: string[]): Promise<string> {
 		const session = await opened(ctx);
-		const { pruning, ledger } = session;
+		const { pruning, ledger, pending } = session;
 		const { items } = ledger.log(ctx.sessionManager);
 		const item = id === undefined ? pruning.lastMeaningful(items) : await resultOf(id, ctx);
 		if (!item) {
@@ -72,8 +72,8 @@ export function pruningCommands(
 		}
 		const entry: PinEntry = { toolCallId: item.toolCallId, pinned: true };
 		pi.appendEntry(pruning.PIN_ENTRY, entry);
-		const note =
-			item.text === item.returned ? "" : " It was pruned before; its stub says how to get it back.";
+		const isWhole = item.text === item.returned && !pending.has(item.entryId);
+		const note = isWhole ? "" : " It was pruned before; its stub says how to get it back.";
 		return `Pinned ${item.toolCallId}: ${pruning.callOf(item)}.${note}`;
 	}
 

@@ -60,14 +60,13 @@ type Results = Pruning.PrunableSession["results"];
 
 /** Everything is about to be sent anew: whatever may go gets a stub, for this very request. */
 export async function pruneCold(session: OpenPruning, ctx: ExtensionContext): Promise<void> {
-	const { pruner, pruning, pending } = session;
+	const { pruner, pruning } = session;
+	const results = resultsNow(session, ctx);
+	noteSettled(session, results);
 	const state = prunableNow(session, ctx, true);
-	noteSettled(session, state.results);
 	const { candidates, plan } = pruner.preview(state);
-	const chosen = pruning.knownByCall(candidates, state.results);
-	if (chosen.length > 0) await makeStubs(session, chosen, plan);
-	const left = [...state.results].filter(([entryId]) => !pending.has(entryId));
-	session.frontier = frontierIn(session, { ...state, results: new Map(left) });
+	await makeStubs(session, pruning.knownByCall(candidates, results), plan);
+	session.frontier = frontierIn(session, { ...state, results: withoutPending(session, results) });
 }
 
 /**
@@ -79,14 +78,14 @@ export async function pruneWarm(
 	ctx: ExtensionContext,
 ): Promise<Pruning.Pruned[]> {
 	const { pruner, pending } = session;
+	noteSettled(session, resultsNow(session, ctx));
+	await keepPendingAgain(session, ctx);
 	const state = prunableNow(session, ctx, false);
-	noteSettled(session, state.results);
 	const { candidates, plan } = pruner.decide(state);
 	// As it is before this batch: what the provider has cached ends here, and is read once more.
 	session.frontier = frontierIn(session, state);
-	const fresh = candidates.filter(({ item }) => !pending.has(item.entryId));
-	if (plan.prune && fresh.length > 0) await makeStubs(session, fresh, plan);
-	return pending.toPersist(state.results);
+	if (plan.prune) await makeStubs(session, candidates, plan);
+	return pending.toPersist(resultsNow(session, ctx));
 }
 
 /** Takes note of what a request cost, and what it would have cost with the full texts in it. */
@@ -108,7 +107,7 @@ export function surveyNow(session: OpenPruning, ctx: ExtensionContext): Surveyin
 	return surveying.surveyOf(ctx.sessionManager, ledger, { settings, cwd });
 }
 
-/** What the pruner decides on. */
+/** What the pruner decides on: all but what has a stub already. */
 export function prunableNow(
 	session: OpenPruning,
 	ctx: ExtensionContext,
@@ -119,7 +118,7 @@ export function prunableNow(
 	const estimated = messages.reduce((sum, { tokens }) => sum + tokens, 0);
 	return {
 		messages,
-		results,
+		results: withoutPending(session, results),
 		facts,
 		cold,
 		rules: rulesOf(session, ctx),
@@ -144,9 +143,24 @@ async function makeStubs(
 	candidates: readonly Pruning.Candidate[],
 	plan: Pruning.Plan,
 ): Promise<void> {
+	if (candidates.length === 0) return;
 	const { pruned, why } = await session.pruning.prune(candidates, session.blobs);
 	session.trouble = why;
 	session.pending.add(pruned, plan);
+}
+
+/** Stubs that a request had before the session: their originals may have been deleted since. */
+async function keepPendingAgain(session: OpenPruning, ctx: ExtensionContext): Promise<void> {
+	const { pending, pruning, blobs } = session;
+	const waiting = pending.toPersist(resultsNow(session, ctx));
+	const { pruned: kept, why } = await pruning.keepAgain(waiting, blobs);
+	session.trouble = why ?? session.trouble;
+	const lost = waiting.filter((one) => !kept.includes(one));
+	for (const { entryId } of lost) pending.drop(entryId);
+}
+
+function withoutPending({ pending }: OpenPruning, results: Results): Results {
+	return new Map([...results].filter(([entryId]) => !pending.has(entryId)));
 }
 
 function frontierIn(session: OpenPruning, state: Pruning.PrunableSession): string | undefined {

@@ -18,7 +18,7 @@ export {
 export { contentOf, createPendingStubs, knownByCall, type PendingStubs } from "./pending-stubs.ts";
 export { lastMeaningful, PIN_ENTRY, type PinEntry, pinnedCalls } from "./pins.ts";
 export type { Plan } from "./plan.ts";
-export { type Batch, type Pruned, prune } from "./prune.ts";
+export { type Batch, keepAgain, type Pruned, prune } from "./prune.ts";
 export { createPruner, type Decision, type PrunableSession, type Pruner } from "./pruner.ts";
 export { pruningPolicy } from "./replay-policy.ts";
 export { standingTokens } from "./standing.ts";

@@ -26,6 +26,8 @@ export interface PendingStubs {
 	/** Takes out what the session shows, or what is not in the context any more. Returns the batches that have come in. */
 	settle(results: ReadonlyMap<string, ToolResultItem>): Settled[];
 	has(entryId: string): boolean;
+	/** Gives a stub up: the next request shows the text again. */
+	drop(entryId: string): void;
 	clear(): void;
 }
 
@@ -76,6 +78,7 @@ export function createPendingStubs(): PendingStubs {
 			}));
 		},
 		has: (entryId) => pending.has(entryId),
+		drop: (entryId) => void pending.delete(entryId),
 		clear: () => pending.clear(),
 	};
 }

@@ -21,6 +21,7 @@ export function pinnedCalls(
 			if (pinImpactSummaries && item.toolName === "kota_impact") pinned.add(item.toolCallId);
 			continue;
 		}
+		if (item.kind !== "custom") continue;
 		const pin = item.customType === PIN_ENTRY ? parsePin(item.data) : undefined;
 		if (pin?.pinned) pinned.add(pin.toolCallId);
 		else if (pin) pinned.delete(pin.toolCallId);

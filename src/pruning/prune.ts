@@ -27,19 +27,33 @@ const SIDE_BY_SIDE = 8;
  * Stores the original of each candidate and makes its stub, those first that were shown again or have changed
  * since. Nothing gets a stub whose original was not stored before, and found there as it was.
  */
-export async function prune(candidates: readonly Candidate[], blobs: BlobStore): Promise<Batch> {
-	const pruned: Pruned[] = [];
+export function prune(candidates: readonly Candidate[], blobs: BlobStore): Promise<Batch> {
 	const first = candidates.filter(({ why }) => why === "superseded");
 	const then = candidates.filter(({ why }) => why !== "superseded");
 	const chosen = [...first, ...then].slice(0, MAX_BATCH);
+	return inGroups(chosen, (candidate) => pruneOne(candidate, blobs));
+}
+
+/** Of stubs made for an earlier request, those whose original is kept now: what was deleted since is stored again. */
+export function keepAgain(pruned: readonly Pruned[], blobs: BlobStore): Promise<Batch> {
+	return inGroups(pruned, async (one) => {
+		const kept = await keepProven(one.original, blobs);
+		return typeof kept === "string" ? kept : one;
+	});
+}
+
+/** Does some at a time, until all of them fail: one text may be at fault by itself, else it is the store. */
+async function inGroups<Item>(
+	items: readonly Item[],
+	work: (item: Item) => Promise<Pruned | string>,
+): Promise<Batch> {
+	const pruned: Pruned[] = [];
 	let why: string | undefined;
-	for (let start = 0; start < chosen.length; start += SIDE_BY_SIDE) {
-		const group = chosen.slice(start, start + SIDE_BY_SIDE);
-		const outcomes = await Promise.all(group.map((candidate) => pruneOne(candidate, blobs)));
+	for (let start = 0; start < items.length; start += SIDE_BY_SIDE) {
+		const outcomes = await Promise.all(items.slice(start, start + SIDE_BY_SIDE).map(work));
 		const done = outcomes.filter((outcome) => typeof outcome !== "string");
 		pruned.push(...done);
 		why ??= outcomes.find((outcome) => typeof outcome === "string");
-		// One text may be at fault by itself; a store that fails for all of them fails for the rest too.
 		if (done.length === 0) break;
 	}
 	return { pruned, ...(why !== undefined && { why }) };

@@ -57,7 +57,7 @@ export function createPruner(settings: PruneSettings): Pruner {
 	};
 
 	function consider(session: PrunableSession): Decision {
-		const tight = isTight(wasTight, session);
+		const tight = settings.adaptive && isTight(wasTight, session);
 		const { messages, results, facts } = session;
 		const candidates = candidatesOf(messages, results, strictness(settings, tight), facts);
 		return { candidates, tight, plan: planFor(session, candidates) };

@@ -25,9 +25,11 @@ export function isTight(
 }
 
 /** What may go, usually or when it is tight: one turn fewer is kept, shorter output goes, and of every tool. */
-export function strictness(settings: PruneSettings, tight: boolean): CandidateSettings {
-	const { keepRecentTurns, maxToolChars, adaptive } = settings;
-	if (!adaptive || !tight) return { keepRecentTurns, maxToolChars, anyTool: false };
+export function strictness(
+	{ keepRecentTurns, maxToolChars }: Omit<PruneSettings, "adaptive">,
+	tight: boolean,
+): CandidateSettings {
+	if (!tight) return { keepRecentTurns, maxToolChars, anyTool: false };
 	return {
 		keepRecentTurns: Math.min(keepRecentTurns, Math.max(1, keepRecentTurns - 1)),
 		maxToolChars: Math.round((maxToolChars * 2) / 3),

@@ -44,10 +44,12 @@ export function callOf({ toolName, input }: Pick<ToolResultItem, "toolName" | "i
 
 const MAX_ARGUMENT_BYTES = 80;
 
-/** The first line that says something. */
+/** The first line that says something, in a form that cannot leave the quotes it is put in. */
 function gistOf(text: string): string {
-	const lines = text.slice(0, 2000).split("\n");
-	return oneLine(lines.find((line) => /[\p{L}\p{N}]{2}/u.test(line)) ?? "");
+	const beginning = text.slice(0, 2000).replace(/[\ud800-\udbff]$/, "");
+	const lines = beginning.split("\n");
+	const gist = oneLine(lines.find((line) => /[\p{L}\p{N}]{2}/u.test(line)) ?? "");
+	return gist.replaceAll('"', "'");
 }
 
 function oneLine(text: string): string {

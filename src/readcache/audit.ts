@@ -1,6 +1,6 @@
-import type { ToolResultItem } from "../context/index.ts";
 import { applyUnified } from "./diff/apply-unified.ts";
-import type { LineRange, Metadata } from "./metadata.ts";
+import type { View } from "./history.ts";
+import type { LineRange } from "./metadata.ts";
 
 /**
  * Rebuilds what the model can read of a file from nothing but the visible texts themselves, newest view of each
@@ -8,20 +8,20 @@ import type { LineRange, Metadata } from "./metadata.ts";
  * `decide`: shadow mode and the tests hold the one against the other.
  */
 export function isInView(
-	visibleViews: { meta: Metadata; item: ToolResultItem }[],
+	visibleViews: readonly View[],
 	fileText: string,
 	{ start, end }: LineRange,
 ): boolean {
 	const seen = new Map<number, string>();
-	for (const { meta, item } of visibleViews) {
-		if (item.text === undefined) return false;
+	for (const { meta, text } of visibleViews) {
+		if (text === undefined) return false;
 		if (meta.mode === "diff") {
-			const patched = applied(joined(seen), item.text);
+			const patched = applied(joined(seen), text);
 			seen.clear();
 			if (patched !== undefined) place(seen, 1, patched.split("\n"));
 		} else {
 			const [first, last] = meta.shown ?? [meta.rangeStart, meta.rangeEnd];
-			place(seen, first, item.text.split("\n").slice(0, last - first + 1));
+			place(seen, first, text.split("\n").slice(0, last - first + 1));
 		}
 	}
 	const lines = fileText.split("\n");

@@ -1,4 +1,11 @@
-import type { ContextItem, Ledger, SessionSource, ToolResultItem } from "../context/index.ts";
+import type {
+	ContextItem,
+	CustomMessageItem,
+	Ledger,
+	SessionSource,
+	ToolResultItem,
+} from "../context/index.ts";
+import { hashBytes } from "../core/hash.ts";
 import { property } from "../core/property.ts";
 import { decodePageToken, foldReadInput } from "../core/read-input.ts";
 import { parseInvalidation } from "./invalidation.ts";
@@ -6,7 +13,13 @@ import type { FileEvent } from "./knowledge.ts";
 import { isMarker } from "./markers.ts";
 import { isDerived, type Metadata, parseMetadata, parseUntracked } from "./metadata.ts";
 import { isEditingTool, parseOwnEdit } from "./own-edit.ts";
-import { addressedPath, canonicalPath, parseShorthand, pathCandidates } from "./read-path.ts";
+import {
+	absolutePath,
+	addressedPath,
+	canonicalPath,
+	parseShorthand,
+	pathCandidates,
+} from "./read-path.ts";
 
 /** What happened to each file in the active context, in order. */
 export interface History {
@@ -14,16 +27,36 @@ export interface History {
 	eventsOf(source: SessionSource, pathKey: string): FileEvent[];
 	/** Every file with events, for reports. */
 	paths(source: SessionSource): string[];
-	/** The views of one file with the results that hold their text. */
-	viewsOf(source: SessionSource, pathKey: string): { meta: Metadata; item: ToolResultItem }[];
+	/** The views of one file that the model can see, with the text that each shows of it. */
+	visibleViews(source: SessionSource, pathKey: string): View[];
+	/** Whether the model was ever shown the file, as far as the active context goes. */
+	hasViews(source: SessionSource, pathKey: string): boolean;
 }
+
+/** Some text of a file before the model's eyes. */
+export interface View {
+	meta: Metadata;
+	text: string | undefined;
+}
+
+/** A file that a message shows as a whole. */
+export interface ShownFile {
+	/** As the message calls it, from the working folder. */
+	path: string;
+	/** `undefined` when the message speaks of the file without showing it. */
+	text: string | undefined;
+}
+
+/** The files that a message of an extension shows; `undefined` when that cannot be told. */
+export type ShownBy = (message: CustomMessageItem) => readonly ShownFile[] | undefined;
 
 type Recorded =
 	| Exclude<FileEvent, { kind: "view" }>
-	| { kind: "view"; meta: Metadata; item: ToolResultItem };
+	| { kind: "view"; meta: Metadata; item: ToolResultItem }
+	| { kind: "view"; meta: Metadata; item: CustomMessageItem; text: string };
 
 /** Follows the ledger's log; what was gone through once is not gone through again. */
-export function createHistory(ledger: Ledger, cwd: string): History {
+export function createHistory(ledger: Ledger, cwd: string, shownBy: ShownBy = () => []): History {
 	let epoch = -1;
 	let done = 0;
 	let byPath = new Map<string, Recorded[]>();
@@ -31,8 +64,12 @@ export function createHistory(ledger: Ledger, cwd: string): History {
 	return {
 		eventsOf: (source, pathKey) => recorded(source, pathKey).map(toEvent),
 		paths: (source) => [...advance(source).keys()],
-		viewsOf: (source, pathKey) =>
-			recorded(source, pathKey).filter((event) => event.kind === "view"),
+		hasViews: (source, pathKey) => recorded(source, pathKey).some(({ kind }) => kind === "view"),
+		visibleViews: (source, pathKey) =>
+			recorded(source, pathKey).flatMap((event) => {
+				if (event.kind !== "view" || !ledger.visibility(event.item).visible) return [];
+				return [{ meta: event.meta, text: "text" in event ? event.text : event.item.text }];
+			}),
 	};
 
 	function recorded(source: SessionSource, pathKey: string): Recorded[] {
@@ -54,8 +91,19 @@ export function createHistory(ledger: Ledger, cwd: string): History {
 		if (item.kind === "custom") {
 			const refresh = parseInvalidation(item);
 			if (refresh) add(refresh.pathKey, { kind: "refresh", scope: refresh.scope });
-		} else if (item.toolName === "read") recordRead(item);
+		} else if (item.kind === "customMessage") recordMessage(item);
+		else if (item.toolName === "read") recordRead(item);
 		else if (isEditingTool(item.toolName)) recordEdit(item);
+	}
+
+	function recordMessage(item: CustomMessageItem): void {
+		const files = shownBy(item);
+		if (!files) byPath.clear(); // it may have shown any file
+		for (const { path, text } of files ?? []) {
+			const pathKey = canonicalPath(absolutePath(path, cwd));
+			if (text === undefined) add(pathKey, { kind: "untracked" });
+			else add(pathKey, { kind: "view", meta: wholeFile(pathKey, text), item, text });
+		}
 	}
 
 	function recordRead(item: ToolResultItem): void {
@@ -144,6 +192,22 @@ function pathOfRead(input: unknown): string | undefined {
 }
 
 const UNPROVABLE = "unprovable";
+
+/** What a read of the whole file would have noted. */
+function wholeFile(pathKey: string, text: string): Metadata {
+	const totalLines = text.split("\n").length;
+	return {
+		v: 1,
+		pathKey,
+		scopeKey: "full",
+		servedHash: hashBytes(text),
+		mode: "full",
+		totalLines,
+		rangeStart: 1,
+		rangeEnd: totalLines,
+		bytes: Buffer.byteLength(text),
+	};
+}
 
 /** After such an event nothing before it matters, whether the model can see it or not. */
 function startsOver(event: Recorded): boolean {

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { Ledger, SessionSource, ToolResultItem } from "../context/index.ts";
+import type { Ledger, SessionSource } from "../context/index.ts";
 import type { Config } from "../core/config.ts";
 import { type Hash, hashBytes } from "../core/hash.ts";
 import { type Lines, linesOf } from "../core/lines.ts";
@@ -7,7 +7,7 @@ import type { ObjectStore } from "../core/object-store.ts";
 import { isInView } from "./audit.ts";
 import { type Decision, decide, type Request } from "./decide.ts";
 import { unifiedDiff } from "./diff/unified.ts";
-import { createHistory, type History } from "./history.ts";
+import { createHistory, type History, type ShownBy } from "./history.ts";
 import { knowledgeOf } from "./knowledge.ts";
 import {
 	changedElsewhereMarker,
@@ -45,6 +45,8 @@ export interface ReadCacheOptions {
 	store: ObjectStore;
 	/** Pi's limits for one answer. */
 	limits: WindowLimits;
+	/** What messages of extensions show of files. Default: nothing. */
+	shownBy?: ShownBy;
 }
 
 /** What the cache has done since the session started. */
@@ -69,8 +71,8 @@ export interface ReadCache {
 }
 
 export function createReadCache(options: ReadCacheOptions): ReadCache {
-	const { settings, cwd, ledger, store, limits } = options;
-	const history = createHistory(ledger, cwd);
+	const { settings, cwd, ledger, store, limits, shownBy } = options;
+	const history = createHistory(ledger, cwd, shownBy);
 	const tally: Tally = {
 		plain: new Map(),
 		shadow: { served: new Map(), savedBytes: 0, unsound: 0 },
@@ -93,9 +95,7 @@ export function createReadCache(options: ReadCacheOptions): ReadCache {
 			const { found } = target;
 			// Only where there is something to forget: otherwise the answer is pi's to the last detail.
 			const isKnown =
-				found &&
-				asked.why !== "internal-error" &&
-				history.viewsOf(source, found.pathKey).length > 0;
+				found && asked.why !== "internal-error" && history.hasViews(source, found.pathKey);
 			return isKnown ? untracked(result, found) : result;
 		}
 		const servePlain = async ({ mode, base, why }: PlainDecision): Promise<R> => {
@@ -176,11 +176,9 @@ export function createReadCache(options: ReadCacheOptions): ReadCache {
 		served.set(decision.kind, (served.get(decision.kind) ?? 0) + 1);
 		const { text } = answerText(asked, decision, limits);
 		tally.shadow.savedBytes += asked.window.bytes - Buffer.byteLength(text);
-		const views = history
-			.viewsOf(source, asked.file.pathKey)
-			.filter(({ item }) => ledger.visibility(item).visible);
+		const views = history.visibleViews(source, asked.file.pathKey);
 		// A diff is sound when the model can apply it to what it has in view, and that makes the file.
-		const diff = { meta: metadata(asked, "diff", {}), item: { text } as ToolResultItem };
+		const diff = { meta: metadata(asked, "diff", {}), text };
 		const shown = decision.kind === "diff" ? [...views, diff] : views;
 		if (!isInView(shown, asked.lines.bytes.toString("utf8"), range)) tally.shadow.unsound += 1;
 	}

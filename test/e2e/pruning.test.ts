@@ -1,6 +1,7 @@
 /** Pruning in a real pi: what the model is given, what is kept, and what becomes of both in the life of a session. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fauxAssistantMessage } from "@earendil-works/pi-ai";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { MAX_STUB_BYTES } from "../../src/pruning/stub.ts";
 import type { PiHarness } from "../support/pi-session.ts";
@@ -236,12 +237,36 @@ describe("stubs are part of the session", () => {
 		expect(asked).not.toContain(old.text.slice(200, 400));
 	});
 
+	test("a stub that waits to be persisted is not without its original by then", async () => {
+		let isGreedy = true;
+		const started = await startPruning({ after: [greedyWhile(() => isGreedy)] });
+		const { pi, blobs, blobNames } = started;
+		const old = await withOldRead(started);
+		pause();
+		await started.talk();
+		const stub = seen(pi, old.id);
+		expect(isStub(stub)).toBe(true);
+		// Deleted by hand, and there is no folder for it any more: the text is shown again.
+		rmSync(blobs, { recursive: true });
+		writeFileSync(blobs, "");
+		await started.talk();
+		await started.talk();
+		expect(seen(pi, old.id)).toBe(old.text);
+		rmSync(blobs);
+		pause();
+		await started.talk();
+		expect(seen(pi, old.id)).toBe(stub);
+		// Deleted by hand once more, but now it can be stored again.
+		rmSync(blobs, { recursive: true });
+		isGreedy = false;
+		await started.talk();
+		expect(projected(pi, old.id)).toBe(stub);
+		expect(blobNames().map((name) => readFileSync(join(blobs, name), "utf8"))).toEqual([old.text]);
+	});
+
 	test("an extension that drops other people's entries cannot bring the text back", async () => {
 		let isGreedy = true;
-		const greedy = extension("greedy", (api) => {
-			api.on("turn_end", () => (isGreedy ? { entries: [] } : undefined));
-		});
-		const started = await startPruning({ after: [greedy] });
+		const started = await startPruning({ after: [greedyWhile(() => isGreedy)] });
 		const { pi } = started;
 		const old = await withOldRead(started);
 		pause();
@@ -249,7 +274,10 @@ describe("stubs are part of the session", () => {
 		const stub = seen(pi, old.id);
 		expect(isStub(stub)).toBe(true);
 		expect(projected(pi, old.id)).toBe(old.text);
-		expect(await started.ask("/kota pruning")).toContain("done in this session: nothing yet");
+		const report = await started.ask("/kota pruning");
+		expect(report).toContain("done in this session: nothing yet");
+		expect(report).toContain("next: nothing is old enough to go");
+		expect(await started.ask(`/kota pin ${old.id}`)).toContain("It was pruned before");
 		await started.talk();
 		expect(seen(pi, old.id)).toBe(stub);
 		isGreedy = false;
@@ -338,6 +366,23 @@ describe("when", () => {
 });
 
 describe("what stays", () => {
+	test.each(["error", "aborted"] as const)(
+		"what the model has not seen yet, because its request ended in: %s",
+		async (stopReason) => {
+			const started = await startPruning({ prune: { keepRecentTurns: 0 } });
+			const { pi } = started;
+			pi.write("a.txt", someText(1, 8000));
+			const failed = fauxAssistantMessage("", { stopReason, errorMessage: "no such model" });
+			await pi.run("read it", [{ tool: "read", args: { path: "a.txt" }, id: "unseen" }, failed]);
+			pause();
+			await started.talk();
+			expect(seen(pi, "unseen")).toBe(someText(1, 8000));
+			pause();
+			await started.talk();
+			expect(isStub(seen(pi, "unseen"))).toBe(true);
+		},
+	);
+
 	test("pinned results, on the branch where they were pinned", async () => {
 		const started = await startPruning();
 		const { pi } = started;
@@ -501,6 +546,13 @@ describe("the blob folder", () => {
 		expect(await started.ask("/kota purge-blobs --yes")).toMatch(/^Deleted 1 texts/);
 	});
 });
+
+/** An extension that drops what others want to put into the session. */
+function greedyWhile(isGreedy: () => boolean) {
+	return extension("greedy", (api) => {
+		api.on("turn_end", () => (isGreedy() ? { entries: [] } : undefined));
+	});
+}
 
 /** What the session has for a call now, context edits applied. */
 function projected(pi: PiHarness, id: string): string {

@@ -1,6 +1,6 @@
 /** What must hold in every session, whatever happens in it: played on pi's own session manager and a real store. */
 import { join } from "node:path";
-import type { Message } from "@earendil-works/pi-ai";
+import { fauxAssistantMessage, type Message } from "@earendil-works/pi-ai";
 import type { SessionManager } from "@earendil-works/pi-coding-agent";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -16,7 +16,7 @@ import { checkPairs, someText } from "../support/pruning-session.ts";
 import { tempDir } from "../support/temp.ts";
 
 type Step =
-	| { do: "user" | "answer" | "prune" }
+	| { do: "user" | "answer" | "failure" | "prune" }
 	| { do: "calls"; tools: { tool: string; chars: number; as: "text" | "error" | "picture" }[] }
 	| { do: "pin"; which: number; pinned: boolean }
 	| { do: "compact" | "jump"; to: number };
@@ -39,7 +39,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 	{
 		weight: 6,
 		arbitrary: fc.record({
-			do: fc.constantFrom("user" as const, "answer" as const, "prune" as const),
+			do: fc.constantFrom("user", "user", "answer", "answer", "failure", "prune", "prune"),
 		}),
 	},
 	{
@@ -126,11 +126,16 @@ function createGame(settings: Config, blobs: BlobStore) {
 				}
 				return;
 			}
+			case "failure":
+				session.appendMessage(fauxAssistantMessage("", { stopReason: "error" }));
+				return;
 			case "pin":
-				session.appendCustomEntry(PIN_ENTRY, {
-					toolCallId: `c${next.which % Math.max(1, serial)}`,
-					pinned: next.pinned,
-				});
+				// Only what is there can be pinned: a compaction may take away a pin that came before its result.
+				if (serial > 0)
+					session.appendCustomEntry(PIN_ENTRY, {
+						toolCallId: `c${next.which % serial}`,
+						pinned: next.pinned,
+					});
 				return;
 			case "compact": {
 				const kept = session
@@ -208,7 +213,7 @@ function createGame(settings: Config, blobs: BlobStore) {
 		let chars = 0;
 		for (const [id, message] of [...context].reverse()) {
 			if (message.role === "user") turnsBack++;
-			if (message.role === "assistant") isAnswered = true;
+			if (message.role === "assistant" && message.stopReason !== "error") isAnswered = true;
 			if (message.role !== "toolResult") continue;
 			const isPicture = message.content.some(({ type }) => type === "image");
 			chars += isPicture ? 4800 : textIn(message).length;

@@ -37,7 +37,7 @@ describe("as the window fills up", () => {
 		expect(isTight(false, { contextTokens: 5, contextWindow: 0 })).toBe(false);
 	});
 
-	test("one turn fewer stays, shorter output goes, of every tool; unless it is not to adapt", () => {
+	test("one turn fewer stays, shorter output goes, of every tool", () => {
 		expect(strictness(SETTINGS, false)).toEqual({
 			keepRecentTurns: 2,
 			maxToolChars: 1200,
@@ -46,7 +46,6 @@ describe("as the window fills up", () => {
 		const strict = { keepRecentTurns: 1, maxToolChars: 800, anyTool: true };
 		expect(strictness(SETTINGS, true)).toEqual(strict);
 		expect(strictness({ ...SETTINGS, keepRecentTurns: 0 }, true).keepRecentTurns).toBe(0);
-		expect(strictness({ ...SETTINGS, adaptive: false }, true)).toEqual(strictness(SETTINGS, false));
 	});
 
 	test("a pruning that empties the window does not at once end itself", () => {
@@ -59,6 +58,14 @@ describe("as the window fills up", () => {
 		expect(candidates(50_000)).toBe(1);
 		expect(candidates(40_000)).toBe(0);
 	});
+});
+
+test("a full window lets no more go, and is not said to, where pruning is not to adapt", () => {
+	const lines: Line[] = ["user", grep, ...talk, ...talk];
+	const full = sessionOf(lines, { contextTokens: 70_000, contextWindow: 100_000 });
+	const decided = (adaptive: boolean) => createPruner({ ...SETTINGS, adaptive }).decide(full);
+	expect(decided(true)).toMatchObject({ tight: true, candidates: [{ why: "old" }] });
+	expect(decided(false)).toMatchObject({ tight: false, candidates: [] });
 });
 
 test("a preview says what would be decided, and changes nothing", () => {

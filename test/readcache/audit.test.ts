@@ -1,14 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ToolResultItem } from "../../src/context/index.ts";
 import { hashBytes } from "../../src/core/hash.ts";
 import { isInView } from "../../src/readcache/audit.ts";
 import { unifiedDiff } from "../../src/readcache/diff/unified.ts";
+import type { View } from "../../src/readcache/history.ts";
 import type { Metadata } from "../../src/readcache/metadata.ts";
 import { cachedSession, numbered } from "./cached-session.ts";
 import { arbitraryEdit } from "./diff/arbitrary-text.ts";
-
-type View = { meta: Metadata; item: ToolResultItem };
 
 function view(text: string | undefined, more: Partial<Metadata> = {}): View {
 	const meta: Metadata = {
@@ -23,7 +21,7 @@ function view(text: string | undefined, more: Partial<Metadata> = {}): View {
 		bytes: 0,
 		...more,
 	};
-	return { meta, item: { text } as ToolResultItem };
+	return { meta, text };
 }
 
 async function diffView(base: string, current: string): Promise<View> {

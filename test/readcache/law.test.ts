@@ -10,6 +10,7 @@ describe("the law of the read cache", () => {
 		const report = addUp(reports);
 		const { unchanged, range, diff } = sharesOf(report);
 		expect(report.pruned).toBeGreaterThan(100);
+		expect(report.paged).toBeGreaterThan(100);
 		expect(unchanged).toBeGreaterThan(0.03);
 		expect(range).toBeGreaterThan(0.03);
 		expect(diff).toBeGreaterThan(0.03);

@@ -16,6 +16,8 @@ export interface LawReport {
 	answers: Record<AnswerKind, number>;
 	/** Results that our own pruning replaced. */
 	pruned: number;
+	/** Reads that paging answered; they are not among `reads`. */
+	paged: number;
 	seconds: number;
 }
 
@@ -33,7 +35,7 @@ export async function runLaw({ seed, steps }: { seed: number; steps: number }): 
 		"unchanged range, cut": 0,
 		diff: 0,
 	};
-	const counts = { pruned: 0 };
+	const counts = { pruned: 0, paged: 0 };
 	let done = 0;
 	for (let number = 0; done < steps; number++) {
 		// Each session has its own choices: one that fails can be played without those before it.
@@ -70,6 +72,7 @@ export function addUp(reports: readonly LawReport[]): LawReport {
 			reads: sum.reads + next.reads,
 			answers: Object.fromEntries(added) as LawReport["answers"],
 			pruned: sum.pruned + next.pruned,
+			paged: sum.paged + next.paged,
 			seconds: sum.seconds + next.seconds,
 		};
 	}, first);

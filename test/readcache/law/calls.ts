@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { Random } from "./random.ts";
 import type { World } from "./world.ts";
 
@@ -25,13 +27,18 @@ export interface Habits {
 	ranges: number;
 	/** Calls whose id was used before: providers number them as they like. */
 	sameIds: number;
+	/** Reads that go to paging. */
+	paged: number;
+	/** What else than files can be read: tokens of earlier answers, and files with pruned texts. */
+	pages(): { tokens: readonly string[]; blobs: readonly string[] };
 }
 
 /** Makes up the calls of a model that works on the files of a world. */
-export function createCaller(world: World, random: Random, { ranges, sameIds }: Habits): Caller {
+export function createCaller(world: World, random: Random, habits: Habits): Caller {
+	const { ranges, sameIds, paged, pages } = habits;
 	const ids: string[] = [];
 	// The same lines are asked for again and again: only then can they have been seen before.
-	const habits = Array.from({ length: 3 }, (): [number, number] => [
+	const usual = Array.from({ length: 3 }, (): [number, number] => [
 		random.between(1, 30),
 		random.between(1, 15),
 	]);
@@ -47,6 +54,7 @@ export function createCaller(world: World, random: Random, { ranges, sameIds }: 
 		const name = topic?.name ?? someTool();
 		switch (name) {
 			case "read":
+				if (random.chance(paged)) return { id, name, args: somePage(path) };
 				return { id, name, args: someRange(path, topic?.ranges ?? ranges) };
 			case "edit":
 				return { id, name, args: { path, edits: someEdits(path) } };
@@ -64,6 +72,24 @@ export function createCaller(world: World, random: Random, { ranges, sameIds }: 
 			[3, "write"],
 			[4, "bash"],
 		]);
+	}
+
+	/** Reads in chunks, in all forms that paging takes. */
+	function somePage(path: string): Record<string, unknown> {
+		const { tokens, blobs } = pages();
+		const max_chars = random.pick([64, 300, 300, 2000, 8000]);
+		const file = world.file();
+		return random.weighted<() => Record<string, unknown>>([
+			[3, () => ({ uri: path, max_chars })],
+			[1, () => ({ uri: path })],
+			[1, () => ({ path: `file:${encodeURI(file)}` })],
+			[1, () => ({ uri: pathToFileURL(join(world.cwd, file)).href, max_chars })],
+			[0.5, () => ({ path: "file:link.txt" })],
+			[tokens.length > 0 ? 4 : 0, () => ({ path: random.pick(tokens) })],
+			[tokens.length > 0 ? 1 : 0, () => ({ uri: random.pick(tokens), max_chars })],
+			[blobs.length > 0 ? 2 : 0, () => ({ path: random.pick(blobs) })],
+			[blobs.length > 0 ? 1 : 0, () => someRange(random.pick(blobs), 1)],
+		])();
 	}
 
 	function someRange(path: string, share: number): Record<string, unknown> {
@@ -84,8 +110,8 @@ export function createCaller(world: World, random: Random, { ranges, sameIds }: 
 
 	function someLines(path: string): [start: number, limit: number] {
 		const total = world.linesOf(path).length;
-		const habit = random.pick(habits);
-		if (habit[0] <= total && random.chance(0.5)) return habit;
+		const lines = random.pick(usual);
+		if (lines[0] <= total && random.chance(0.5)) return lines;
 		const start = random.between(1, random.chance(0.95) ? total : total + 3);
 		const long = total > 300 ? random.pick([30, 500, 2100]) : random.pick([3, 10, 40]);
 		return [start, random.between(1, long)];

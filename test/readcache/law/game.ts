@@ -9,6 +9,7 @@ import {
 import type { SessionManager } from "@earendil-works/pi-coding-agent";
 import { createLedger, type Ledger } from "../../../src/context/index.ts";
 import { type Config, loadConfig } from "../../../src/core/config.ts";
+import { foldReadInput } from "../../../src/core/read-input.ts";
 import {
 	createReadCache,
 	createReadCacheStore,
@@ -30,6 +31,7 @@ import {
 	judge,
 	type Slot,
 } from "./oracle.ts";
+import { blobPathsIn, createGamePaging, type GamePaging, type ReadArgs } from "./paging.ts";
 import { createGamePruning, type GamePruning } from "./pruning.ts";
 import type { Random } from "./random.ts";
 import { createTools, settled } from "./tools.ts";
@@ -50,8 +52,8 @@ export interface GameOptions {
 	random: Random;
 	/** Counts how reads were answered. */
 	answers: Record<AnswerKind, number>;
-	/** Counts what our own pruning replaced. */
-	counts: { pruned: number };
+	/** Counts what our own pruning replaced, and what paging answered. */
+	counts: { pruned: number; paged: number };
 }
 
 /** A call, and what becomes of it. */
@@ -67,6 +69,7 @@ interface Life {
 	cache: ReadCache;
 	meddler: Meddler;
 	pruning: GamePruning;
+	paging: GamePaging;
 	isObserved: boolean;
 	/** What files were before the edits that are under way, by call. */
 	beforeEdits: Map<string, string>;
@@ -85,14 +88,18 @@ export function createGame(options: GameOptions): Game {
 	const world = createWorld(join(root, "work"), random, manners);
 	const { cwd } = world;
 	const storeDir = join(root, `store-${number}`);
-	const config = defaults(root);
+	const blobs = join(root, `blobs-${number}`);
+	const config = defaults(root, blobs);
 	const settings: Config["readcache"] = { ...config.readcache, storeDir };
 	const limits = { maxLines: sdk.DEFAULT_MAX_LINES, maxBytes: sdk.DEFAULT_MAX_BYTES };
 	const tools = createTools(cwd);
 	const observed = random.pick([1, 1, 0.3]);
 	const sameIds = random.pick([0, 0, 0.02, 0.4]);
 	const ranges = random.pick([0.1, 0.3, 0.85]);
-	const someCall = createCaller(world, random, { ranges, sameIds });
+	const paged = random.pick([0, 0.05, 0.05, 0.3]);
+	const tokens: string[] = [];
+	const pages = () => ({ tokens, blobs: someBlobs() });
+	const someCall = createCaller(world, random, { ranges, sameIds, paged, pages });
 	const isSaved = random.chance(0.15);
 
 	const deeds = new Map<string, Deed>();
@@ -125,8 +132,8 @@ export function createGame(options: GameOptions): Game {
 		},
 		trace: () => events.slice(-60),
 		async end() {
-			await life.cache.settle();
-			rmSync(storeDir, { recursive: true, force: true });
+			await endLife();
+			for (const folder of [storeDir, blobs]) rmSync(folder, { recursive: true, force: true });
 			if (isSaved) rmSync(join(root, "sessions"), { recursive: true, force: true });
 		},
 	};
@@ -138,8 +145,14 @@ export function createGame(options: GameOptions): Game {
 		// Callers who use the tool without pi's loop never show us a request.
 		const isObserved = random.chance(observed);
 		const meddler = createMeddler(random, zeal);
-		const pruning = createGamePruning({ root, cwd, settings: config, random });
-		return { ledger, cache, meddler, pruning, isObserved, beforeEdits: new Map() };
+		const pruning = createGamePruning({ cwd, settings: config, random });
+		const paging = createGamePaging({ world, settings: config, tokens });
+		return { ledger, cache, meddler, pruning, paging, isObserved, beforeEdits: new Map() };
+	}
+
+	async function endLife(): Promise<void> {
+		await life.cache.settle();
+		await life.paging.close();
 	}
 
 	function note(event: string): void {
@@ -231,7 +244,13 @@ export function createGame(options: GameOptions): Game {
 	}
 
 	async function read(call: Call, request: Slot[]): Promise<Done> {
-		const args = call.args as { path: string; offset?: number; limit?: number };
+		const args = foldReadInput(call.args) as ReadArgs;
+		const answered = await life.paging.read(args);
+		if (answered) {
+			note(`${call.id} read ${JSON.stringify(args)} in chunks`);
+			counts.paged++;
+			return { call, ...answered };
+		}
 		const asked = ask(args);
 		const [own, result] = await Promise.all([
 			tools.read(asked.plainArgs, asked.bytes),
@@ -260,7 +279,7 @@ export function createGame(options: GameOptions): Game {
 	}
 
 	/** What a read is about. A path that exists as it is written wins over one with a range behind it. */
-	function ask(args: { path: string; offset?: number; limit?: number }) {
+	function ask(args: ReadArgs) {
 		const { path, offset, limit } = args;
 		const range = /^(.+):(\d+)(?:-(\d+))?$/.exec(path);
 		const isLiteral = !range || offset !== undefined || limit !== undefined || world.exists(path);
@@ -434,7 +453,7 @@ export function createGame(options: GameOptions): Game {
 	}
 
 	async function resume(): Promise<void> {
-		await life.cache.settle();
+		await endLife();
 		const file = manager.getSessionFile();
 		if (file && random.chance(0.7)) manager = sdk.SessionManager.open(file);
 		life = newLife();
@@ -444,7 +463,7 @@ export function createGame(options: GameOptions): Game {
 	async function fork(): Promise<void> {
 		const leafId = manager.getLeafId();
 		if (leafId === null) return;
-		await life.cache.settle();
+		await endLife();
 		manager.createBranchedSession(leafId);
 		life = newLife();
 		note("fork");
@@ -476,15 +495,20 @@ export function createGame(options: GameOptions): Game {
 		])();
 	}
 
+	function someBlobs(): string[] {
+		return existsSync(blobs) ? blobPathsIn(blobs) : [];
+	}
+
 	function shuffled<T>(list: readonly T[]): T[] {
 		const rest = [...list];
 		return Array.from(list, () => rest.splice(random.below(rest.length), 1)[0] as T);
 	}
 }
 
-/** The built-in settings: `root` holds no configuration. */
-function defaults(root: string): Config {
-	return loadConfig({ agentDir: join(root, "none"), cwd: join(root, "none") }).config;
+/** The built-in settings, but for the folder of pruned texts: `root` holds no configuration. */
+function defaults(root: string, dir: string): Config {
+	const { config } = loadConfig({ agentDir: join(root, "none"), cwd: join(root, "none") });
+	return { ...config, blobs: { ...config.blobs, dir } };
 }
 
 /** A marker in whose place another extension has put a text is no marker any more. */

@@ -1,5 +1,4 @@
 /** Pruning as our own extension does it: by its policy, into the session or into a request first. */
-import { join } from "node:path";
 import type { SessionManager } from "@earendil-works/pi-coding-agent";
 import { createLedger } from "../../../src/context/index.ts";
 import { createBlobStore } from "../../../src/core/blob-store.ts";
@@ -29,17 +28,16 @@ export interface GamePruning {
 }
 
 export interface GamePruningOptions {
-	root: string;
 	cwd: string;
 	settings: Config;
 	random: Random;
 }
 
 export function createGamePruning(options: GamePruningOptions): GamePruning {
-	const { root, cwd, settings, random } = options;
+	const { cwd, settings, random } = options;
 	const ledger = createLedger();
 	const pending = createPendingStubs();
-	const blobs = createBlobStore({ ...settings.blobs, dir: join(root, "blobs") });
+	const blobs = createBlobStore(settings.blobs);
 	const survey = (manager: SessionManager) => surveyOf(manager, ledger, { settings, cwd });
 
 	return {

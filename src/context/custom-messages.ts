@@ -1,0 +1,36 @@
+import { contextMessages } from "./context-messages.ts";
+import { textBlocks } from "./message-text.ts";
+import { activeEntries, type SessionSource } from "./session-source.ts";
+
+/** A message that an extension put into the session, as it stands in the context. */
+export interface CustomMessage {
+	readonly entryId: string;
+	/** Its text blocks, context edits applied. Empty for one that was edited away. */
+	readonly texts: readonly string[];
+	/** Rough size of the conversation behind it. */
+	readonly tokensBehind: number;
+}
+
+/** The messages of one type in the active context, in its order. */
+export function customMessages(source: SessionSource, customType: string): CustomMessage[] {
+	const behind = tokensBehindEntries(source);
+	return activeEntries(source).flatMap(({ sourceEntry, messages }) => {
+		if (sourceEntry.type !== "custom_message" || sourceEntry.customType !== customType) return [];
+		const texts = (messages as { content?: unknown }[]).flatMap(({ content }) =>
+			textBlocks(content),
+		);
+		const { id: entryId } = sourceEntry;
+		return [{ entryId, texts, tokensBehind: behind.get(entryId) ?? 0 }];
+	});
+}
+
+/** For each entry of the context, the tokens of all that comes after it. */
+function tokensBehindEntries(source: SessionSource): Map<string, number> {
+	const behind = new Map<string, number>();
+	let tokens = 0;
+	for (const message of contextMessages(source).toReversed()) {
+		if (!behind.has(message.entryId)) behind.set(message.entryId, tokens);
+		tokens += message.tokens;
+	}
+	return behind;
+}

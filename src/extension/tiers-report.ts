@@ -1,0 +1,120 @@
+import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { contextMessages } from "../context/index.ts";
+import { type OpenWorkset, textsNow, viewNow, type WorkingText } from "./workset-session.ts";
+
+/** What `/workset list` shows. */
+export function worksetReport(session: OpenWorkset): string {
+	const { files, settings } = session;
+	const total = files.reduce((sum, { tokens }) => sum + tokens, 0);
+	const rows = files.map((file) => [file.path, file.gone ? file.text : `${file.tokens} tokens`]);
+	return [
+		`${files.length} working files, ${total} of ${settings.tiers.maxTokens} tokens`,
+		...table(rows),
+	].join("\n");
+}
+
+/** One working file as `/tiers` and the server show it. */
+export interface FileStanding {
+	readonly path: string;
+	readonly tier: string;
+	readonly n: number;
+	readonly tokens: number;
+	/** When its text last changed, as far as this process saw it; ms since 1970. */
+	readonly changedMs: number;
+	/** Requests since then that had it from the provider's cache. */
+	readonly hits: number;
+	/** Where its current text stands in the next request. */
+	readonly place: "slot" | "snapshot" | "tail" | "prefix";
+}
+
+/** Where every working file stands, the most stable first. */
+export function standings(session: OpenWorkset, ctx: ExtensionContext): FileStanding[] {
+	const tracked = session.controller.items();
+	const places = placesNow(session, ctx);
+	return textsNow(session)
+		.map(({ path, hash, tokens }): FileStanding => {
+			const { tier, n } = tracked.get(path) ?? { tier: "active", n: 0 };
+			const { changedMs, hits } = session.standing.get(path) ?? { changedMs: 0, hits: 0 };
+			const place = session.settings.tiers.layout === "tiers" ? "prefix" : places(path, hash);
+			return { path, tier, n, tokens, changedMs, hits, place };
+		})
+		.sort((a, b) => (a.tier < b.tier ? -1 : a.tier > b.tier ? 1 : b.n - a.n));
+}
+
+/** What `/tiers` shows: a table, and a picture of the layout. */
+export function tiersReport(session: OpenWorkset, ctx: ExtensionContext, nowMs: number): string {
+	const files = standings(session, ctx);
+	if (files.length === 0) return "The working set is empty: /workset add <path>";
+	const rows = files.map(({ path, tier, n, tokens, changedMs, hits, place }) => [
+		tier,
+		path,
+		String(tokens),
+		`N=${n}`,
+		changedMs > 0 ? `${age(nowMs - changedMs)} ago` : "-",
+		`${hits} hits`,
+		place,
+	]);
+	return [
+		...table([["tier", "item", "tokens", "N", "last change", "hits", "place"], ...rows]),
+		"",
+		layoutPicture(session, ctx, files),
+	].join("\n");
+}
+
+/** The request from its beginning to its end, in one line for each part. */
+export function layoutPicture(
+	session: OpenWorkset,
+	ctx: ExtensionContext,
+	files: readonly FileStanding[],
+): string {
+	const sum = (place: FileStanding["place"]) =>
+		files.filter((file) => file.place === place).reduce((total, { tokens }) => total + tokens, 0);
+	const names = (place: FileStanding["place"]) =>
+		files.flatMap((file) => (file.place === place ? [file.path] : [])).join(", ");
+	const all = contextMessages(ctx.sessionManager).reduce((total, { tokens }) => total + tokens, 0);
+	const part = (name: string, tokens: number, what: string) =>
+		tokens > 0 ? [`| ${name.padEnd(13)} ${String(tokens).padStart(8)}  ${what}`] : [];
+	const dead = session.lastPlan?.deadTokens ?? 0;
+	return [
+		"tools, system prompt",
+		...part("tiers", sum("prefix"), names("prefix")),
+		...part("slot", sum("slot"), names("slot")),
+		...part("conversation", Math.max(0, all - sum("slot") - sum("snapshot") - dead), ""),
+		...part("snapshots", sum("snapshot"), names("snapshot")),
+		...part("dead copies", dead, whyNot(session)),
+		...part("tail", sum("tail"), `${names("tail")} (not cached)`),
+	].join("\n");
+}
+
+function whyNot({ lastPlan }: OpenWorkset): string {
+	if (!lastPlan) return "";
+	return `dropped from ${Math.ceil(lastPlan.threshold)} tokens on, or when the cache is cold`;
+}
+
+/** Where the current text of a file stands. */
+function placesNow(session: OpenWorkset, ctx: ExtensionContext) {
+	const { copies } = viewNow(session, ctx);
+	return (path: string, hash: WorkingText["hash"]): FileStanding["place"] => {
+		const holder = copies.findLast((copy) => copy.files.some((file) => file.path === path));
+		const current = holder?.files.findLast((file) => file.path === path)?.hash === hash;
+		return holder && current ? holder.kind : "tail";
+	};
+}
+
+function table(rows: readonly (readonly string[])[]): string[] {
+	const widths = (rows[0] ?? []).map((_, column) =>
+		Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+	);
+	return rows.map((row) =>
+		row
+			.map((cell, column) => cell.padEnd(widths[column] ?? 0))
+			.join("  ")
+			.trimEnd(),
+	);
+}
+
+function age(ms: number): string {
+	const minutes = Math.floor(ms / 60_000);
+	if (minutes < 1) return `${Math.floor(ms / 1000)} s`;
+	return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h`;
+}

@@ -1,0 +1,196 @@
+import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
+import type * as Tiers from "../tiers/index.ts";
+import type { Report } from "./report.ts";
+import { tiersReport, worksetReport } from "./tiers-report.ts";
+import {
+	filesMatching,
+	isPattern,
+	matchesPattern,
+	projectPath,
+	readWorkingFile,
+} from "./workset-files.ts";
+import { type OpenWorkset, refreshFiles, selectionNow } from "./workset-session.ts";
+
+/** What the commands need of the system they belong to. */
+export interface WorksetCommandSurroundings {
+	pi: ExtensionAPI;
+	report: Report;
+	opened(ctx: ExtensionCommandContext): Promise<OpenWorkset>;
+	isEnabled(): boolean;
+	/** Told when the selection has changed. */
+	onSelected(): void;
+}
+
+const USAGE = [
+	"/workset add <paths or patterns>   keep files in every request, always as they are now",
+	"/workset drop <paths or patterns>  no longer keep them",
+	"/workset list                      what is kept, and what it weighs",
+	"/workset clear                     keep nothing",
+	"/workset map on|off                a map of the symbols of all other files",
+	"/tiers                             how stable each file is, and where it stands in the request",
+].join("\n");
+
+/** Files that a report names one by one. */
+const MAX_NAMED = 20;
+
+/** Registers `/workset` and `/tiers`. */
+export function registerWorksetCommands(surroundings: WorksetCommandSurroundings): void {
+	const { pi, report, opened, isEnabled, onSelected } = surroundings;
+	const subcommands = { add, drop, list, clear, map };
+
+	pi.registerCommand("workset", {
+		description:
+			"Files that are in every request, always up to date: /workset add | drop | list | clear | map",
+		getArgumentCompletions(prefix) {
+			const names = Object.keys(subcommands).filter((name) => name.startsWith(prefix.trim()));
+			return names.length > 0 ? names.map((name) => ({ value: name, label: name })) : null;
+		},
+		async handler(args, ctx) {
+			if (!isEnabled()) return report(ctx, "The working set is off: tiers.enabled is false.");
+			const [name = "list", ...words] = wordsOf(args);
+			const run = Object.hasOwn(subcommands, name)
+				? subcommands[name as keyof typeof subcommands]
+				: undefined;
+			if (!run) return report(ctx, `/workset has no command "${name.slice(0, 60)}"\n${USAGE}`);
+			report(ctx, await run(await opened(ctx), ctx, words));
+		},
+	});
+
+	pi.registerCommand("tiers", {
+		description: "Show how stable the working files are, and where they stand in the request",
+		async handler(_args, ctx) {
+			if (!isEnabled()) return report(ctx, "The working set is off: tiers.enabled is false.");
+			const session = await opened(ctx);
+			await refreshFiles(session, ctx);
+			report(ctx, tiersReport(session, ctx, Date.now()));
+		},
+	});
+
+	async function add(
+		session: OpenWorkset,
+		ctx: ExtensionCommandContext,
+		words: string[],
+	): Promise<string> {
+		if (words.length === 0) return `Which files? For example: /workset add src/index.ts\n${USAGE}`;
+		const { settings, cwd } = session;
+		const { maxFiles, maxTokens, maxFileBytes } = settings.tiers;
+		const limits = { maxFileBytes, exclude: settings.readcache.exclude };
+		await refreshFiles(session, ctx);
+		const selected = new Set(selectionNow(session, ctx).paths);
+		let tokens = session.files.reduce((sum, file) => sum + file.tokens, 0);
+		const added: string[] = [];
+		const refused: string[] = [];
+		for (const path of await pathsOf(words, cwd, maxFiles, refused)) {
+			if (selected.has(path)) continue;
+			if (selected.size >= maxFiles) {
+				refused.push(`${path}: the working set has ${maxFiles} files already (tiers.maxFiles)`);
+				continue;
+			}
+			const file = await readWorkingFile(cwd, path, limits);
+			if ("why" in file) refused.push(`${path} ${file.why}`);
+			else if (tokens + file.tokens > maxTokens) {
+				refused.push(
+					`${path} (${file.tokens} tokens) has no room: ${tokens} of ${maxTokens} are taken (tiers.maxTokens)`,
+				);
+			} else {
+				tokens += file.tokens;
+				selected.add(path);
+				added.push(path);
+			}
+		}
+		if (added.length > 0) change({ op: "add", paths: added });
+		const head =
+			added.length > 0
+				? `Added ${named(added)}. The working set has ${selected.size} files, ${tokens} tokens.`
+				: "Nothing was added.";
+		return [head, ...shortened(refused)].join("\n");
+	}
+
+	async function drop(
+		session: OpenWorkset,
+		ctx: ExtensionCommandContext,
+		words: string[],
+	): Promise<string> {
+		if (words.length === 0) return `Which files?\n${USAGE}`;
+		const { paths } = selectionNow(session, ctx);
+		const dropped = paths.filter((path) =>
+			words.some((word) => {
+				if (isPattern(word)) return matchesPattern(word, path);
+				return projectPath(session.cwd, word) === path;
+			}),
+		);
+		if (dropped.length === 0) return `None of the working files is named ${named(words)}.`;
+		change({ op: "drop", paths: dropped });
+		return `Dropped ${named(dropped)}. ${paths.length - dropped.length} files are left.`;
+	}
+
+	async function list(session: OpenWorkset, ctx: ExtensionCommandContext): Promise<string> {
+		await refreshFiles(session, ctx);
+		return session.files.length > 0
+			? worksetReport(session)
+			: `The working set is empty.\n${USAGE}`;
+	}
+
+	async function clear(session: OpenWorkset, ctx: ExtensionCommandContext): Promise<string> {
+		const { length } = selectionNow(session, ctx).paths;
+		if (length > 0) change({ op: "clear" });
+		return length > 0 ? `Dropped all ${length} files.` : "The working set is empty already.";
+	}
+
+	async function map(
+		_session: OpenWorkset,
+		_ctx: ExtensionCommandContext,
+		[word]: string[],
+	): Promise<string> {
+		if (word !== "on" && word !== "off") return "Say /workset map on or /workset map off.";
+		change({ op: "map", on: word === "on" });
+		return word === "on"
+			? "From the next prompt on, a map of the project's symbols stands beside the working files."
+			: "The symbol map is no longer kept.";
+	}
+
+	function change(selection: Tiers.SelectionChange): void {
+		pi.appendEntry("strata-workset", selection);
+		onSelected();
+	}
+}
+
+/** The files that words name: paths as they are, patterns by what they match. What names nothing is refused. */
+async function pathsOf(
+	words: readonly string[],
+	root: string,
+	limit: number,
+	refused: string[],
+): Promise<string[]> {
+	const paths: string[] = [];
+	for (const word of words) {
+		if (!isPattern(word)) {
+			const path = projectPath(root, word);
+			if (path === undefined) refused.push(`${word} is outside of the project`);
+			else paths.push(path);
+			continue;
+		}
+		const found = await filesMatching(root, word, limit);
+		if (found.length === 0) refused.push(`${word} matches no file`);
+		paths.push(...found);
+	}
+	return [...new Set(paths)];
+}
+
+/** Words of a command line; quotes hold one with spaces together. */
+function wordsOf(args: string): string[] {
+	return [...args.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+		([, double, single, plain]) => double ?? single ?? plain ?? "",
+	);
+}
+
+function named(paths: readonly string[]): string {
+	const more = paths.length - MAX_NAMED;
+	const first = paths.slice(0, MAX_NAMED).join(", ");
+	return more > 0 ? `${first} and ${more} more` : first;
+}
+
+function shortened(lines: readonly string[]): string[] {
+	const more = lines.length - MAX_NAMED;
+	return more > 0 ? [...lines.slice(0, MAX_NAMED), `… and ${more} more`] : [...lines];
+}

@@ -1,0 +1,103 @@
+import { opendir, realpath } from "node:fs/promises";
+import { join, relative, resolve, sep } from "node:path";
+import { errnoOf } from "../core/errno.ts";
+import { matchesAny } from "../core/glob.ts";
+import { hashBytes } from "../core/hash.ts";
+import { readRegularFile } from "../core/regular-file.ts";
+import { estimateTokens } from "../core/tokens.ts";
+
+/** What a project lets into its working set. */
+export interface WorksetLimits {
+	readonly maxFileBytes: number;
+	/** Patterns of files that are never sent on our own account. */
+	readonly exclude: readonly string[];
+}
+
+/** A working file as it is on disk. */
+export type FileNow =
+	| { readonly path: string; readonly text: string; readonly hash: string; readonly tokens: number }
+	| { readonly path: string; readonly why: string };
+
+/** Reads a file of the project for the working set; `why` says in words why it cannot be in it. */
+export async function readWorkingFile(
+	root: string,
+	path: string,
+	{ maxFileBytes, exclude }: WorksetLimits,
+): Promise<FileNow> {
+	const unusable = (why: string): FileNow => ({ path, why });
+	if (matchesAny(exclude, path)) return unusable("is on the list of excluded files");
+	try {
+		const [home, real] = await Promise.all([realpath(root), realpath(join(root, path))]);
+		if (!real.startsWith(home + sep)) return unusable("leads out of the project");
+		if (matchesAny(exclude, real)) return unusable("is on the list of excluded files");
+		const file = await readRegularFile(real, maxFileBytes);
+		if (file.kind === "missing") return unusable("does not exist");
+		if (file.kind === "refused") {
+			const tooBig = `is larger than ${maxFileBytes} bytes (tiers.maxFileBytes)`;
+			return unusable(file.reason === "too-big" ? tooBig : "is not a file");
+		}
+		const text = textOf(file.bytes);
+		if (text === undefined) return unusable("is not text");
+		return { path, text, hash: hashBytes(text), tokens: estimateTokens(text.length) };
+	} catch (error) {
+		const code = errnoOf(error);
+		if (code === "ENOENT" || code === "ENOTDIR") return unusable("does not exist");
+		if (code === "EISDIR") return unusable("is not a file");
+		return unusable(`cannot be read (${code ?? "unknown error"})`);
+	}
+}
+
+/** A path as the user wrote it, from the project's root with forward slashes; `undefined` outside of it. */
+export function projectPath(root: string, written: string): string | undefined {
+	const path = relative(root, resolve(root, written.replace(/^@/, "")));
+	if (path === "" || path.startsWith("..") || resolve(path) === path) return undefined;
+	return path.split(sep).join("/");
+}
+
+/** Whether a word is a pattern, not a path. */
+export function isPattern(word: string): boolean {
+	return /[*?]/.test(word);
+}
+
+/** Whether a path of the project matches a pattern, which begins at the project's root. */
+export function matchesPattern(pattern: string, path: string): boolean {
+	return matchesAny([`/${pattern.replace(/^(\.?\/)+/, "")}`], `/${path}`);
+}
+
+/** Folders that nobody means by `**`. */
+const SKIPPED = new Set(["node_modules", ".git", ".pi", "dist", "build", "coverage"]);
+
+/** Entries that a search looks at before it gives up. */
+const MAX_ENTRIES = 100_000;
+
+/** The project's files that match a pattern, sorted; at most `limit` and one more, so that too many are noticed. */
+export async function filesMatching(
+	root: string,
+	pattern: string,
+	limit: number,
+): Promise<string[]> {
+	const found: string[] = [];
+	const folders = [""];
+	let seen = 0;
+	for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
+		const entries = await opendir(join(root, folder)).catch(() => undefined);
+		if (!entries) continue; // not readable, or gone by now
+		for await (const entry of entries) {
+			if (++seen > MAX_ENTRIES || found.length > limit) return found.sort();
+			const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+			if (entry.isDirectory() && !SKIPPED.has(entry.name)) folders.push(path);
+			else if (entry.isFile() && matchesPattern(pattern, path)) found.push(path);
+		}
+	}
+	return found.sort();
+}
+
+/** The text of a file; `undefined` for bytes that are none. */
+function textOf(bytes: Buffer): string | undefined {
+	if (bytes.includes(0)) return undefined;
+	try {
+		return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+	} catch {
+		return undefined;
+	}
+}

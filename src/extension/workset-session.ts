@@ -1,0 +1,242 @@
+import { randomBytes } from "node:crypto";
+import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { contextMessages, customMessages } from "../context/index.ts";
+import type { Config, LoadedConfig } from "../core/config.ts";
+import { hashBytes } from "../core/hash.ts";
+import { property } from "../core/property.ts";
+import { estimateTokens } from "../core/tokens.ts";
+import type * as Economy from "../economy/index.ts";
+import type * as Tiers from "../tiers/index.ts";
+import { readWorkingFile } from "./workset-files.ts";
+
+/** What is known about the working set of one session. */
+export interface OpenWorkset {
+	readonly cwd: string;
+	readonly settings: Pick<Config, "tiers" | "readcache">;
+	readonly tiers: typeof Tiers;
+	readonly economy: typeof Economy;
+	readonly controller: Tiers.Controller;
+	readonly layout: Tiers.LogLayout;
+	readonly stateFile: Tiers.StateFile;
+	/** What the first block of a request's tail begins with. Nobody can guess it, so nothing else passes for the tail. */
+	readonly tailTag: string;
+	/** What each file has been through since the session was opened. */
+	readonly standing: Map<string, { changedMs: number; hits: number }>;
+	/** Edits that the requests show already, and the session from the next end of a turn on; by the id in the message. */
+	readonly pending: Map<string, PendingEdit>;
+	/** The working files as they were last read. */
+	files: readonly WorkingText[];
+	/** The symbol map as it was last made. It stays as it is until the conversation is sent anew anyway. */
+	map: SymbolMap | undefined;
+	/** The literal layout's messages in the last request. */
+	prefix: readonly Tiers.PrefixMessage[];
+	/** The last request ended with a tail. */
+	hasTail: boolean;
+	/** Why the session was last changed, or not. */
+	lastPlan: Tiers.LogPlan | undefined;
+	/** For how long the provider keeps what it caches, by its latest bill. */
+	ttl: Economy.Ttl;
+}
+
+/** A working file with its text, or with what is said instead of it. */
+export interface WorkingText extends Tiers.FileText {
+	readonly tokens: number;
+}
+
+/** A map of the symbols of files that are not in the working set, as text and by file. */
+export interface SymbolMap extends WorkingText {
+	readonly entries: readonly MapEntry[];
+}
+
+/** A file's part of the symbol map. */
+export interface MapEntry {
+	readonly path: string;
+	readonly text: string;
+	readonly tokens: number;
+	/** How many other files use something of it. */
+	readonly references: number;
+}
+
+/** What the map is called among the working files. No path of a project has such a name. */
+export const MAP_NAME = "(symbol map)";
+
+interface PendingEdit {
+	readonly entryId: string;
+	readonly content: Tiers.TextBlock[] | null;
+}
+
+/** Opens it; loads the code behind it, which sessions without a working set do without. */
+export async function openWorkset(
+	{ config, origin }: Pick<LoadedConfig, "config" | "origin">,
+	ctx: ExtensionContext,
+): Promise<OpenWorkset> {
+	const [tiers, economy] = await Promise.all([
+		import("../tiers/index.ts"),
+		import("../economy/index.ts"),
+	]);
+	const { cwd } = ctx;
+	const stateFile = tiers.createStateFile({
+		projectRoot: cwd,
+		sessionId: ctx.sessionManager.getSessionId(),
+	});
+	const { state, warning } = await stateFile.load();
+	const litellm = await tiers.readLitellmSettings(cwd);
+	for (const text of [warning, ...litellm.warnings]) {
+		if (text) ctx.ui.notify(`pi-strata: ${text}`, "warning");
+	}
+	/** Our own files are about this program, `litellm.json` about another: it counts where ours say nothing. */
+	const value = (name: "cacheMinTokens" | "cacheBufferMultiplier") =>
+		origin(`tiers.${name}`) === "default"
+			? (litellm.settings[name] ?? config.tiers[name])
+			: config.tiers[name];
+	return {
+		cwd,
+		settings: config,
+		tiers,
+		economy,
+		stateFile,
+		controller: tiers.createController({
+			cacheMinTokens: value("cacheMinTokens"),
+			cacheBufferMultiplier: value("cacheBufferMultiplier"),
+			...(state && { state }),
+		}),
+		layout: tiers.createLogLayout(),
+		tailTag: `[${randomBytes(8).toString("hex")}] `,
+		standing: new Map(),
+		pending: new Map(),
+		files: [],
+		map: undefined,
+		prefix: [],
+		hasTail: false,
+		lastPlan: undefined,
+		ttl: "5m",
+	};
+}
+
+/** What the user has selected on this branch. */
+export function selectionNow({ tiers }: OpenWorkset, ctx: ExtensionContext): Tiers.Selection {
+	const changes = ctx.sessionManager
+		.getBranch()
+		.flatMap((entry) =>
+			entry.type === "custom" && entry.customType === tiers.WORKSET_TYPE ? [entry.data] : [],
+		);
+	return tiers.selectionOf(changes);
+}
+
+/** Reads the selected files anew. What has no text to show, or no room, says so in its place. */
+export async function refreshFiles(session: OpenWorkset, ctx: ExtensionContext): Promise<void> {
+	const { settings, cwd, standing } = session;
+	const { maxFileBytes, maxFiles, maxTokens } = settings.tiers;
+	const limits = { maxFileBytes, exclude: settings.readcache.exclude };
+	const before = new Map(session.files.map(({ path, hash }) => [path, hash]));
+	const { paths } = selectionNow(session, ctx);
+	const found = await Promise.all(
+		paths.slice(0, maxFiles).map((path) => readWorkingFile(cwd, path, limits)),
+	);
+	let tokens = 0;
+	session.files = found.map((file): WorkingText => {
+		if ("why" in file) return withoutText(file.path, `${file.path} ${file.why}.`);
+		if (tokens + file.tokens > maxTokens) {
+			const why = `the working files have more than ${maxTokens} tokens (tiers.maxTokens)`;
+			return withoutText(file.path, `${file.path} is left out: ${why}.`);
+		}
+		tokens += file.tokens;
+		return file;
+	});
+	for (const { path, hash } of session.files) {
+		if (before.get(path) !== hash) standing.set(path, { changedMs: Date.now(), hits: 0 });
+	}
+}
+
+function withoutText(path: string, text: string): WorkingText {
+	return { path, text, hash: hashBytes(text), tokens: estimateTokens(text.length), gone: true };
+}
+
+/** What the model can see of the working set, by the session. */
+export function viewNow({ tiers }: OpenWorkset, ctx: ExtensionContext): Tiers.View {
+	return tiers.viewOf(customMessages(ctx.sessionManager, tiers.WORKSET_TYPE));
+}
+
+/** Decides what is to be done to the session before the next request. To be asked once for each. */
+export function changesNow(
+	session: OpenWorkset,
+	ctx: ExtensionContext,
+	cold: boolean,
+): Tiers.SessionChanges {
+	const { layout, tiers } = session;
+	const view = viewNow(session, ctx);
+	const files = textsNow(session);
+	if (files.length === 0 && view.copies.length === 0) return NOTHING;
+	const plan = layout.decide(momentNow(session, ctx, view, cold));
+	session.lastPlan = plan;
+	return tiers.changesFor(plan, { files, view });
+}
+
+const NOTHING: Tiers.SessionChanges = { append: [], edits: new Map() };
+
+function momentNow(
+	session: OpenWorkset,
+	ctx: ExtensionContext,
+	{ copies }: Tiers.View,
+	cold: boolean,
+): Tiers.LogMoment {
+	const { controller, economy, ttl } = session;
+	const tracked = controller.items();
+	const usage = ctx.getContextUsage();
+	const estimated = contextMessages(ctx.sessionManager).reduce((sum, one) => sum + one.tokens, 0);
+	return {
+		files: textsNow(session).map(({ path, hash, tokens }) => {
+			// The map stays as it is by our own decision, so nothing is more stable.
+			const top = path === MAP_NAME ? ({ tier: "L0", n: tracked.size + 12 } as const) : undefined;
+			const { tier = "active", n = 0 } = top ?? tracked.get(path) ?? {};
+			return { path, hash, tokens, tier, n };
+		}),
+		copies,
+		rules: economy.rulesFor(ctx.model ?? { provider: "unknown", id: "unknown" }),
+		cold,
+		contextTokens: usage?.tokens ?? estimated,
+		contextWindow: usage?.contextWindow || Number.MAX_SAFE_INTEGER,
+		ttl,
+	};
+}
+
+/** Everything that every request is to show: the map, and the files. */
+export function textsNow({ map, files }: OpenWorkset): WorkingText[] {
+	return map ? [map, ...files] : [...files];
+}
+
+/** Makes a symbol map of what the code index says. */
+export function symbolMapOf(entries: readonly MapEntry[]): SymbolMap | undefined {
+	if (entries.length === 0) return undefined;
+	const text = entries.map((entry) => entry.text.trimEnd()).join("\n");
+	const tokens = estimateTokens(text.length);
+	return { path: MAP_NAME, text, hash: hashBytes(text), tokens, entries };
+}
+
+/** Counts a request that was answered: what stayed unchanged rises, and what was read from the cache was hit. */
+export function noteAnswered(session: OpenWorkset, message: unknown, ctx: ExtensionContext): void {
+	const { controller, standing, files, map } = session;
+	const usage = property(message, "usage");
+	const count = (name: string) => Number(property(usage, name)) || 0;
+	if (count("cacheWrite") > 0) session.ttl = count("cacheWrite1h") > 0 ? "1h" : "5m";
+	controller.next({
+		files: files
+			.filter(({ gone }) => !gone)
+			.map(({ path: key, hash, tokens }) => ({ key, hash, tokens })),
+		symbols: (map?.entries ?? []).map(({ path, text, tokens }) => ({
+			key: `symbol:${path}`,
+			hash: hashBytes(text),
+			tokens,
+		})),
+		history: [],
+	});
+	const prompt = count("input") + count("cacheRead") + count("cacheWrite");
+	for (const { files: held, tokensBehind } of viewNow(session, ctx).copies) {
+		if (prompt - tokensBehind > count("cacheRead")) continue;
+		for (const { path, hash } of held) {
+			const file = files.find((one) => one.path === path && one.hash === hash);
+			const stands = file && standing.get(path);
+			if (stands) stands.hits += 1;
+		}
+	}
+}

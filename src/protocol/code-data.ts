@@ -1,0 +1,123 @@
+import Type from "typebox";
+import { oneOf } from "./field-schemas.ts";
+
+const SymbolKind = oneOf(
+	"function",
+	"class",
+	"interface",
+	"type",
+	"enum",
+	"variable",
+	"namespace",
+	"method",
+	"property",
+);
+
+/** How far an answer about code can be trusted. */
+export const CodeCoverage = Type.Object({
+	files: Type.Number(),
+	/** Files that the parser did not, or not wholly, understand; the first few by path. */
+	unparsed: Type.Object({ count: Type.Number(), paths: Type.Array(Type.String()) }),
+	unresolvedImports: Type.Number(),
+	checkedMs: Type.Number(),
+	refreshedFiles: Type.Number(),
+	/** False while the first indexing is not finished. */
+	complete: Type.Boolean(),
+	leftOut: Type.Optional(
+		Type.Object({
+			count: Type.Number(),
+			first: Type.Array(Type.Object({ path: Type.String(), reason: Type.String() })),
+		}),
+	),
+});
+export type CodeCoverage = Type.Static<typeof CodeCoverage>;
+
+/** A declared name. */
+export const CodeSymbol = Type.Object({
+	name: Type.String(),
+	owner: Type.Optional(Type.String()),
+	kind: SymbolKind,
+	line: Type.Number(),
+	endLine: Type.Number(),
+	exported: Type.Boolean(),
+	signature: Type.String(),
+	doc: Type.Optional(Type.String()),
+});
+export type CodeSymbol = Type.Static<typeof CodeSymbol>;
+
+/** Files that match a search. */
+export const CodeSearchAnswer = Type.Object({
+	hits: Type.Array(
+		Type.Object({
+			path: Type.String(),
+			isTest: Type.Boolean(),
+			symbols: Type.Array(CodeSymbol),
+			lines: Type.Array(
+				Type.Object({
+					first: Type.Number(),
+					text: Type.Array(Type.String()),
+					matches: Type.Array(Type.Number()),
+				}),
+			),
+			matchingLines: Type.Optional(Type.Number()),
+		}),
+	),
+	total: Type.Number(),
+	atLeast: Type.Optional(Type.Literal(true)),
+	coverage: CodeCoverage,
+});
+export type CodeSearchAnswer = Type.Static<typeof CodeSearchAnswer>;
+
+/** A file some steps away from another. */
+export const CodeFileAtDepth = Type.Object({
+	path: Type.String(),
+	depth: Type.Number(),
+	kinds: Type.Array(oneOf("value", "type", "re-export", "dynamic", "require", "side-effect")),
+	isTest: Type.Boolean(),
+	via: Type.Optional(Type.String()),
+});
+export type CodeFileAtDepth = Type.Static<typeof CodeFileAtDepth>;
+
+/** What a file needs and what needs it. */
+export const CodeDepsAnswer = Type.Object({
+	file: Type.String(),
+	dependents: Type.Array(CodeFileAtDepth),
+	dependencies: Type.Array(CodeFileAtDepth),
+	cycles: Type.Array(Type.Array(Type.String())),
+	unresolved: Type.Array(Type.Object({ specifier: Type.String(), line: Type.Number() })),
+	external: Type.Array(Type.String()),
+	coverage: CodeCoverage,
+});
+export type CodeDepsAnswer = Type.Static<typeof CodeDepsAnswer>;
+
+/** Where a name is defined and used. */
+export const CodeUsagesAnswer = Type.Object({
+	symbol: Type.String(),
+	definitions: Type.Array(
+		Type.Object({
+			path: Type.String(),
+			line: Type.Number(),
+			column: Type.Number(),
+			kind: SymbolKind,
+			owner: Type.Optional(Type.String()),
+			exported: Type.Boolean(),
+			signature: Type.String(),
+			usages: Type.Array(
+				Type.Object({
+					path: Type.String(),
+					line: Type.Number(),
+					column: Type.Number(),
+					kind: Type.String(),
+					isTest: Type.Boolean(),
+				}),
+			),
+			possible: Type.Optional(
+				Type.Object({ count: Type.Number(), files: Type.Array(Type.String()) }),
+			),
+		}),
+	),
+	omittedDefinitions: Type.Optional(Type.Number()),
+	suggestions: Type.Optional(Type.Array(Type.String())),
+	coverage: CodeCoverage,
+});
+export type CodeUsagesAnswer = Type.Static<typeof CodeUsagesAnswer>;

@@ -1,0 +1,182 @@
+import Type from "typebox";
+import { oneOf } from "./field-schemas.ts";
+
+/** What a piece of the model's window is. `stub`: a few words in place of something longer that was taken out. */
+export const ContextKind = oneOf(
+	"system",
+	"tools",
+	"map",
+	"file",
+	"read",
+	"tool",
+	"conversation",
+	"stub",
+);
+export type ContextKind = Type.Static<typeof ContextKind>;
+
+/** One piece of what the model sees, in the order in which it sees them. */
+export const ContextPiece = Type.Object({
+	/** For `get_context_piece`; stays the same while the piece does. */
+	id: Type.String(),
+	kind: ContextKind,
+	/** One line for people, such as a path, a tool with its arguments, or the beginning of a message. */
+	label: Type.String(),
+	tokens: Type.Number(),
+	/** Since when the model has seen it unchanged (ms since 1970). */
+	sinceMs: Type.Number(),
+	/** Relative to the session's folder. */
+	path: Type.Optional(Type.String()),
+	/** The entry of the session it comes from. */
+	entryId: Type.Optional(Type.String()),
+	/** Of a stub: the tokens of what it stands for. */
+	replacedTokens: Type.Optional(Type.Number()),
+});
+export type ContextPiece = Type.Static<typeof ContextPiece>;
+
+/** How much of each kind a request held; kinds that it held nothing of may be absent. */
+export const ContextMoment = Type.Object({
+	atMs: Type.Number(),
+	byKind: Type.Partial(Type.Record(ContextKind, Type.Number())),
+});
+export type ContextMoment = Type.Static<typeof ContextMoment>;
+
+/** What is in the model's window now, and what was. */
+export const ContextView = Type.Object({
+	/** The window's size in tokens; 0 without a model. */
+	window: Type.Number(),
+	/** What the pieces add up to. */
+	tokens: Type.Number(),
+	/** Tokens from the start that the last request found in the provider's cache; absent before the first. */
+	cachedTokens: Type.Optional(Type.Number()),
+	pieces: Type.Array(ContextPiece),
+	/** One for each request, oldest first; long sessions are thinned out. */
+	history: Type.Array(ContextMoment),
+});
+export type ContextView = Type.Static<typeof ContextView>;
+
+/** A stretch of a piece's text. */
+export const ContextPieceText = Type.Object({
+	pieceId: Type.String(),
+	text: Type.String(),
+	/** Where the stretch begins, in characters. */
+	offset: Type.Number(),
+	/** The length of the whole piece. */
+	totalChars: Type.Number(),
+	/** Where the next stretch begins; absent at the end. */
+	nextOffset: Type.Optional(Type.Number()),
+});
+export type ContextPieceText = Type.Static<typeof ContextPieceText>;
+
+/** A price: always in plain input tokens of the model, and in dollars where its prices are known. */
+export const Price = Type.Object({ tokens: Type.Number(), dollars: Type.Optional(Type.Number()) });
+export type Price = Type.Static<typeof Price>;
+
+const Tokens = {
+	/** Taken from the cache. */
+	read: Type.Number(),
+	/** Put into the cache. */
+	write: Type.Number(),
+	/** Neither. */
+	input: Type.Number(),
+	/** The answer. */
+	output: Type.Number(),
+};
+
+const Prices = {
+	/** The prompt as it was sent. */
+	cost: Price,
+	/** The prompt as pi without us would have sent it. */
+	appendOnlyCost: Price,
+	/** The prompt as it was sent, without any cache. */
+	noCacheCost: Price,
+	/** The answer, where the model's prices are known. */
+	outputDollars: Type.Optional(Type.Number()),
+};
+
+/** Cached tokens that had to be paid for again. */
+export const CacheMiss = Type.Object({
+	tokens: Type.Number(),
+	cause: Type.String({
+		description:
+			"compaction, pruning, model, thinking, expired, tools, system, branch, messages, provider or unknown",
+	}),
+	/** What it cost beyond a hit. */
+	cost: Price,
+	/** The first piece that differs from the request before, in words. */
+	changed: Type.Optional(Type.String()),
+});
+export type CacheMiss = Type.Static<typeof CacheMiss>;
+
+/** One request to the provider with its bill. */
+export const CostRequest = Type.Object({
+	atMs: Type.Number(),
+	model: Type.String({ description: "provider/id" }),
+	...Tokens,
+	...Prices,
+	miss: Type.Optional(CacheMiss),
+});
+export type CostRequest = Type.Static<typeof CostRequest>;
+
+/** What a session has cost. Totals cover all its requests, the list the latest. */
+export const Cost = Type.Object({
+	requests: Type.Array(CostRequest),
+	totals: Type.Object({
+		requests: Type.Number(),
+		...Tokens,
+		...Prices,
+		misses: Type.Number(),
+		missedTokens: Type.Number(),
+		missCost: Price,
+	}),
+});
+export type Cost = Type.Static<typeof Cost>;
+
+/** What one of our systems did for a session. */
+export const SystemSavings = Type.Object({
+	enabled: Type.Boolean(),
+	/** How often it did something. */
+	times: Type.Number(),
+	/** Tokens that did not have to be sent, or not again. */
+	tokens: Type.Number(),
+	dollars: Type.Optional(Type.Number()),
+	/** The same by reason or by file, largest first, a few. */
+	details: Type.Array(
+		Type.Object({ label: Type.String(), times: Type.Number(), tokens: Type.Number() }),
+	),
+});
+export type SystemSavings = Type.Static<typeof SystemSavings>;
+
+/** What our systems saved in a session, by system. */
+export const Savings = Type.Object({
+	readCache: SystemSavings,
+	paging: SystemSavings,
+	kota: SystemSavings,
+	pruning: SystemSavings,
+	tiers: SystemSavings,
+	economy: SystemSavings,
+	total: Type.Object({ tokens: Type.Number(), dollars: Type.Optional(Type.Number()) }),
+});
+export type Savings = Type.Static<typeof Savings>;
+
+/** A file of the working set and how stable it is. */
+export const TierFile = Type.Object({
+	path: Type.String(),
+	tier: oneOf("L0", "L1", "L2", "L3", "active"),
+	/** For how many answers it has stayed unchanged. */
+	n: Type.Number(),
+	tokens: Type.Number(),
+	lastChangeMs: Type.Number(),
+	/** Requests that found it in the cache. */
+	hits: Type.Number(),
+});
+export type TierFile = Type.Static<typeof TierFile>;
+
+/** The working set and where it lies in the prompt. */
+export const Tiers = Type.Object({
+	/** `off`: the working set is empty or the system is disabled. */
+	layout: oneOf("log", "tiers", "off"),
+	files: Type.Array(TierFile),
+	/** The prompt from first to last, drawn in lines of text. */
+	picture: Type.String(),
+});
+export type Tiers = Type.Static<typeof Tiers>;

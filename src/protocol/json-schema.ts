@@ -1,0 +1,118 @@
+import type { TSchema } from "typebox";
+import * as code from "./code-data.ts";
+import { type CommandType, commandTable, commandTypes } from "./command-table.ts";
+import * as context from "./context-data.ts";
+import { PROTOCOL_VERSION } from "./envelope.ts";
+import { ErrorCode, LifecycleData, Response } from "./envelope-schemas.ts";
+import { ThinkingLevel } from "./field-schemas.ts";
+import { EnvelopeFields, SessionFields } from "./parse-command.ts";
+import * as pi from "./pi-shapes.ts";
+import { ReplayReport } from "./replay-data.ts";
+import { responseData } from "./response-data.ts";
+import { CommandHistoryEntry } from "./server-data.ts";
+import { ServerEvent } from "./server-events.ts";
+import * as session from "./session-data.ts";
+import { AssistantMessageEvent, SessionEvent } from "./session-events.ts";
+
+type Json = { [key: string]: unknown };
+
+/** Schemas that are worth a name. Where one occurs in another, it is referred to. */
+const named: Record<string, TSchema> = {
+	ErrorCode,
+	ThinkingLevel,
+	Usage: pi.Usage,
+	AgentMessage: pi.AgentMessage,
+	SessionEntry: pi.SessionEntry,
+	Model: pi.Model,
+	CompactionResult: pi.CompactionResult,
+	ContextUsage: pi.ContextUsage,
+	SessionInfo: pi.SessionInfo,
+	StoredSession: session.StoredSession,
+	FlatTreeNode: session.FlatTreeNode,
+	CommandHistoryEntry,
+	ReplayReport,
+	ContextKind: context.ContextKind,
+	ContextPiece: context.ContextPiece,
+	Price: context.Price,
+	SystemSavings: context.SystemSavings,
+	TierFile: context.TierFile,
+	CodeCoverage: code.CodeCoverage,
+	CodeSymbol: code.CodeSymbol,
+	CodeFileAtDepth: code.CodeFileAtDepth,
+	AssistantMessageEvent,
+	SessionEvent,
+	LifecycleData,
+};
+
+/**
+ * The protocol as JSON Schema: `command.<type>` is a frame to the server, `data.<type>` is `data` of its successful
+ * response. The document itself accepts every frame in either direction.
+ */
+export function protocolJsonSchema(): Json {
+	const names = new Map(Object.entries(named).map(([name, schema]) => [textOf(schema), name]));
+	const defs: Json = {
+		Command: { anyOf: commandTypes.map((type) => refTo(`command.${type}`)) },
+		Response: withRefs(plain(Response), names),
+		ServerEvent: withRefs(plain(ServerEvent), names),
+	};
+	for (const [name, schema] of Object.entries(named)) {
+		defs[name] = withRefs(plain(schema), names, name);
+	}
+	for (const type of commandTypes) {
+		defs[`command.${type}`] = withRefs(commandSchema(type), names);
+		defs[`data.${type}`] = withRefs(plain(responseData[type]), names);
+	}
+	return {
+		$schema: "https://json-schema.org/draft/2020-12/schema",
+		title: `The protocol of the pi-strata server, version ${PROTOCOL_VERSION}`,
+		anyOf: [refTo("Command"), refTo("Response"), refTo("ServerEvent")],
+		$defs: defs,
+	};
+}
+
+/** A command with its envelope. The `x-` words are its row of the table. */
+function commandSchema(type: CommandType): Json {
+	const { target, effect, path, timeout, versioned, fields } = commandTable[type];
+	const parts = [EnvelopeFields, ...(target === "session" ? [SessionFields] : []), fields];
+	const objects = parts.map((part) => plain(part) as { properties: Json; required?: string[] });
+	const { ifSessionVersion, ...properties } = Object.assign(
+		{},
+		...objects.map((object) => object.properties),
+	) as Json;
+	return {
+		type: "object",
+		"x-target": target,
+		"x-effect": effect,
+		"x-path": path,
+		"x-timeout": timeout,
+		required: ["type", ...objects.flatMap((object) => object.required ?? [])],
+		properties: {
+			type: { const: type },
+			...properties,
+			ifSessionVersion: versioned ? ifSessionVersion : false,
+		},
+	};
+}
+
+function refTo(name: string): Json {
+	return { $ref: `#/$defs/${name}` };
+}
+
+/** A copy in which every named schema, but the one that is being defined, is a reference. */
+function withRefs(value: unknown, names: ReadonlyMap<string, string>, defining?: string): unknown {
+	if (Array.isArray(value)) return value.map((item) => withRefs(item, names));
+	if (typeof value !== "object" || value === null) return value;
+	const name = names.get(JSON.stringify(value));
+	if (name !== undefined && name !== defining) return refTo(name);
+	return Object.fromEntries(
+		Object.entries(value).map(([key, inner]) => [key, withRefs(inner, names)]),
+	);
+}
+
+function plain(schema: TSchema): Json {
+	return JSON.parse(textOf(schema)) as Json;
+}
+
+function textOf(schema: TSchema): string {
+	return JSON.stringify(schema);
+}

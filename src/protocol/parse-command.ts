@@ -1,0 +1,144 @@
+import Type from "typebox";
+import type { CommandRow } from "./command-row.ts";
+import { type Command, rowOf } from "./command-table.ts";
+import type { ErrorCode, Response } from "./envelope.ts";
+import { CommandId, Count, IdempotencyKey, KnownCommandId, SessionId } from "./field-schemas.ts";
+import { type Fault, findFault } from "./find-fault.ts";
+import { nearestCommand } from "./nearest-command.ts";
+
+/** A command that can be run, or the response that says why it cannot. */
+export type Parsed = { ok: true; command: Command } | { ok: false; response: Response };
+
+/** What every command may carry. */
+export const EnvelopeFields = Type.Object({
+	id: Type.Optional(CommandId),
+	dependsOn: Type.Optional(Type.Array(KnownCommandId, { maxItems: 32 })),
+	ifSessionVersion: Type.Optional(Count),
+	idempotencyKey: Type.Optional(IdempotencyKey),
+});
+
+/** What a session command must carry. */
+export const SessionFields = Type.Object({ sessionId: SessionId });
+
+/** Nesting beyond this is refused: no command comes near it, and whoever walks through a command stays shallow. */
+const MAX_DEPTH = 64;
+
+/** Longer names are not repeated to the client. */
+const MAX_ECHO = 256;
+
+/**
+ * Takes a parsed frame for a command if it is one. Fields that the command does not have are let through: clients may be
+ * newer than the server. Never throws, whatever JSON the value came from.
+ */
+export function parseCommand(value: unknown): Parsed {
+	if (typeof value !== "object" || value === null || Array.isArray(value)) {
+		return refuse({}, "invalid_command", `A command must be a JSON object, not ${shown(value)}.`);
+	}
+	const frame = value as Record<string, unknown>;
+	if (isDeeper(frame, MAX_DEPTH)) {
+		return refuse(frame, "invalid_command", `A command may not nest deeper than ${MAX_DEPTH}.`);
+	}
+	const type = ownOf(frame, "type");
+	if (typeof type !== "string") {
+		const what = type === undefined ? "is missing" : `must be a string, not ${shown(type)}`;
+		return refuse(frame, "invalid_command", `A command's \`type\` ${what}.`);
+	}
+	const row = rowOf(type);
+	if (!row) return refuse(frame, "unknown_command", unknownText(type));
+	const complaint = complaintAbout(frame, type, row);
+	if (complaint !== undefined) return refuse(frame, "invalid_command", `${type}: ${complaint}`);
+	return { ok: true, command: frame as unknown as Command };
+}
+
+function complaintAbout(
+	frame: Record<string, unknown>,
+	type: string,
+	row: CommandRow,
+): string | undefined {
+	const fault =
+		findFault(EnvelopeFields, frame) ??
+		(row.target === "session" ? findFault(SessionFields, frame) : undefined) ??
+		findFault(row.fields, frame);
+	if (fault) return textOf(fault);
+	if (!row.versioned && ownOf(frame, "ifSessionVersion") !== undefined) {
+		return "`ifSessionVersion` is only for commands that act on an open session. Leave it out.";
+	}
+	return complaintAboutPair(frame, type);
+}
+
+/** What no single field shows. */
+function complaintAboutPair(frame: Record<string, unknown>, type: string): string | undefined {
+	const has = (name: string) => ownOf(frame, name) !== undefined;
+	if (type === "subscribe") {
+		if (has("after") && !has("sessionId")) return "`after` needs a `sessionId` to go with it.";
+		if (!has("sessionId") && !has("lifecycle")) return "Give `sessionId`, `lifecycle` or both.";
+	}
+	if (type === "replay_session" && has("sessionPath") === has("content")) {
+		return "Give either `sessionPath` or `content`.";
+	}
+	if (type === "get_command_history") {
+		const { fromTimestamp, toTimestamp } = frame as Record<string, number | undefined>;
+		if (fromTimestamp !== undefined && toTimestamp !== undefined && fromTimestamp > toTimestamp) {
+			return `\`fromTimestamp\` ${fromTimestamp} is after \`toTimestamp\` ${toTimestamp}.`;
+		}
+	}
+	return undefined;
+}
+
+function textOf({ path, allowed, found }: Fault): string {
+	if (!found) return `\`${path}\` is missing; it must be ${allowed}.`;
+	return `\`${path}\` must be ${allowed}, not ${shown(found.value)}.`;
+}
+
+function unknownText(type: string): string {
+	const meant = nearestCommand(type);
+	return `There is no command ${shown(type)}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`;
+}
+
+function refuse(frame: Record<string, unknown>, code: ErrorCode, error: string): Parsed {
+	const id = echoOf(ownOf(frame, "id"));
+	return {
+		ok: false,
+		response: {
+			type: "response",
+			command: echoOf(ownOf(frame, "type")) ?? "unknown",
+			success: false,
+			...(id !== undefined && { id }),
+			error,
+			code,
+		},
+	};
+}
+
+function echoOf(value: unknown): string | undefined {
+	return typeof value === "string" && value.length <= MAX_ECHO ? value : undefined;
+}
+
+function ownOf(frame: Record<string, unknown>, name: string): unknown {
+	return Object.hasOwn(frame, name) ? frame[name] : undefined;
+}
+
+/** A value in an error text: enough to recognise it, however large it is. */
+function shown(value: unknown): string {
+	if (Array.isArray(value)) return `an array of ${value.length}`;
+	if (typeof value === "object" && value !== null) return "an object";
+	if (typeof value !== "string") return String(value);
+	if (value.length <= 60) return JSON.stringify(value);
+	return `${JSON.stringify(value.slice(0, 50))}… (${value.length} characters)`;
+}
+
+/** Level by level, so that no depth can exhaust the stack. */
+function isDeeper(value: object, most: number): boolean {
+	let level: object[] = [value];
+	for (let depth = 1; level.length > 0; depth++) {
+		if (depth > most) return true;
+		const next: object[] = [];
+		for (const node of level) {
+			for (const inner of Object.values(node)) {
+				if (typeof inner === "object" && inner !== null) next.push(inner);
+			}
+		}
+		level = next;
+	}
+	return false;
+}

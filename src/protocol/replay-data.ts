@@ -1,0 +1,66 @@
+import Type from "typebox";
+
+const PromptTokens = Type.Object({
+	input: Type.Number(),
+	read: Type.Number(),
+	write: Type.Number(),
+	writeOneHour: Type.Number(),
+});
+
+/** What a session cost and would have cost under each policy; `cost` counts plain input tokens. */
+export const ReplayReport = Type.Object({
+	/** The file's name, or `content` for one that was sent along. */
+	file: Type.String(),
+	requests: Type.Number(),
+	models: Type.Array(
+		Type.Object({
+			name: Type.String(),
+			requests: Type.Number(),
+			readRatio: Type.Number(),
+			writeRatio: Type.Number(),
+			because: Type.String(),
+		}),
+	),
+	policies: Type.Array(
+		Type.Object({
+			name: Type.String(),
+			description: Type.String(),
+			cost: Type.Number(),
+			/** To the cost of append-only. */
+			ratio: Type.Number(),
+			dollars: Type.Optional(Type.Number()),
+			read: Type.Number(),
+			write: Type.Number(),
+			input: Type.Number(),
+			maxContext: Type.Number(),
+		}),
+	),
+	misses: Type.Array(
+		Type.Object({
+			request: Type.Number(),
+			atMs: Type.Number(),
+			tokens: Type.Number(),
+			cost: Type.Number(),
+			cause: Type.String(),
+			changed: Type.Optional(Type.String()),
+		}),
+	),
+	duplicateReads: Type.Array(
+		Type.Object({
+			path: Type.String(),
+			times: Type.Number(),
+			tokens: Type.Number(),
+			cost: Type.Number(),
+		}),
+	),
+	/** How well the replay reproduces the bill. */
+	check: Type.Object({
+		simulated: Type.Number(),
+		billed: Type.Number(),
+		deviation: Type.Number(),
+	}),
+	/** Lines of the file that could not be used. */
+	skipped: Type.Number(),
+	chart: Type.Array(Type.Object({ name: Type.String(), points: Type.Array(PromptTokens) })),
+});
+export type ReplayReport = Type.Static<typeof ReplayReport>;

@@ -1,0 +1,23 @@
+import type Type from "typebox";
+import { CodeDepsAnswer, CodeSearchAnswer, CodeUsagesAnswer } from "./code-data.ts";
+import type { CommandType } from "./command-table.ts";
+import { ContextPieceText, ContextView, Cost, Savings, Tiers } from "./context-data.ts";
+import { serverData } from "./server-data.ts";
+import { sessionData } from "./session-data.ts";
+
+/** The schema of `data` in the successful response to each command. */
+export const responseData = {
+	...serverData,
+	...sessionData,
+	get_context_view: ContextView,
+	get_context_piece: ContextPieceText,
+	get_cost: Cost,
+	get_tiers: Tiers,
+	get_savings: Savings,
+	code_search: CodeSearchAnswer,
+	code_deps: CodeDepsAnswer,
+	code_usages: CodeUsagesAnswer,
+} as const satisfies Record<CommandType, Type.TSchema>;
+
+/** What each command answers with when it succeeds. */
+export type ResponseData = { [Name in CommandType]: Type.Static<(typeof responseData)[Name]> };

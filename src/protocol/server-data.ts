@@ -1,0 +1,114 @@
+import Type from "typebox";
+import { ErrorCode } from "./envelope-schemas.ts";
+import { SessionInfo } from "./pi-shapes.ts";
+import { ReplayReport } from "./replay-data.ts";
+import { OpenedSession, StoredSession } from "./session-data.ts";
+
+const Subscribed = {
+	/** The number of the last event at the time of subscribing; live events have higher ones. */
+	seq: Type.Number(),
+};
+
+/** A command as the journal remembers it. */
+export const CommandHistoryEntry = Type.Object({
+	commandId: Type.String(),
+	commandType: Type.String(),
+	sessionId: Type.Optional(Type.String()),
+	atMs: Type.Number(),
+	finishedAtMs: Type.Optional(Type.Number()),
+	success: Type.Optional(Type.Boolean()),
+	error: Type.Optional(Type.String()),
+	code: Type.Optional(ErrorCode),
+	sessionVersion: Type.Optional(Type.Number()),
+});
+export type CommandHistoryEntry = Type.Static<typeof CommandHistoryEntry>;
+
+/** What the server made of the data folder it found. */
+export const StartupRecovery = Type.Object({
+	startedAtMs: Type.Number(),
+	/** The last process did not shut down in order. */
+	crashed: Type.Boolean(),
+	/** Sessions of this principal that were there. */
+	sessions: Type.Number(),
+	/** Commands of this principal that were under way then. */
+	interrupted: Type.Array(CommandHistoryEntry),
+});
+export type StartupRecovery = Type.Static<typeof StartupRecovery>;
+
+/** Figures of the server since it started. */
+export const ServerMetrics = Type.Object({
+	uptimeMs: Type.Number(),
+	clients: Type.Number(),
+	sessions: Type.Number(),
+	commands: Type.Object({
+		pending: Type.Number(),
+		lanes: Type.Number(),
+		accepted: Type.Number(),
+		finished: Type.Number(),
+		failed: Type.Number(),
+		replayed: Type.Number(),
+		timedOut: Type.Number(),
+		rateLimited: Type.Number(),
+		rejected: Type.Number(),
+	}),
+	/** From acceptance to response, of the latest commands; absent before the first. */
+	latencyMs: Type.Optional(
+		Type.Object({ p50: Type.Number(), p90: Type.Number(), p99: Type.Number() }),
+	),
+	journal: Type.Object({
+		bytes: Type.Number(),
+		commands: Type.Number(),
+		events: Type.Number(),
+		sessions: Type.Number(),
+		commits: Type.Number(),
+		commitMsTotal: Type.Number(),
+		pending: Type.Number(),
+	}),
+	memory: Type.Object({
+		rssBytes: Type.Number(),
+		heapUsedBytes: Type.Number(),
+		externalBytes: Type.Number(),
+	}),
+});
+export type ServerMetrics = Type.Static<typeof ServerMetrics>;
+
+/** Whether everything works. */
+export const Health = Type.Object({
+	status: Type.Enum(["ok", "degraded"]),
+	/** What does not work, in words; empty when all is well. */
+	problems: Type.Array(Type.String()),
+	uptimeMs: Type.Number(),
+	sessions: Type.Number(),
+});
+export type Health = Type.Static<typeof Health>;
+
+/** `data` of successful responses to server commands. */
+export const serverData = {
+	list_sessions: Type.Object({ sessions: Type.Array(SessionInfo) }),
+	create_session: OpenedSession,
+	delete_session: Type.Object({ deleted: Type.Literal(true) }),
+	switch_session: Type.Object({ sessionInfo: SessionInfo, ...Subscribed }),
+	subscribe: Type.Object({
+		/** With `sessionId`. */
+		seq: Type.Optional(Subscribed.seq),
+		/** What this connection gets from now on. */
+		lifecycle: Type.Enum(["all", "own", "none"]),
+	}),
+	unsubscribe: Type.Object({}),
+	get_metrics: ServerMetrics,
+	health_check: Health,
+	list_stored_sessions: Type.Object({
+		sessions: Type.Array(StoredSession),
+		/** There are more than are sent; the latest are. */
+		truncated: Type.Optional(Type.Boolean()),
+	}),
+	load_session: OpenedSession,
+	get_startup_recovery: StartupRecovery,
+	get_command_history: Type.Object({
+		entries: Type.Array(CommandHistoryEntry),
+		returned: Type.Number(),
+		/** There are more that match. */
+		truncated: Type.Boolean(),
+	}),
+	replay_session: ReplayReport,
+} as const;

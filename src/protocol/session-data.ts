@@ -1,0 +1,182 @@
+import Type from "typebox";
+import { ThinkingLevel } from "./field-schemas.ts";
+import {
+	AgentMessage,
+	CompactionResult,
+	ContextUsage,
+	Model,
+	SessionEntry,
+	SessionInfo,
+	SessionState,
+} from "./pi-shapes.ts";
+
+const Nothing = Type.Object({});
+const Cancelled = Type.Object({ cancelled: Type.Boolean() });
+const TextOrNull = Type.Union([Type.String(), Type.Null()]);
+
+/** A session file that can be loaded. */
+export const StoredSession = Type.Object({
+	sessionPath: Type.String({
+		description: "what load_session, switch_session_file and replay_session take",
+	}),
+	/** The open session it belongs to. */
+	sessionId: Type.Optional(Type.String()),
+	sessionName: Type.Optional(Type.String()),
+	cwd: Type.String(),
+	createdAt: Type.String({ description: "ISO 8601" }),
+	modifiedAt: Type.String({ description: "ISO 8601" }),
+	messageCount: Type.Number(),
+	/** The beginning of the first message. */
+	firstMessage: Type.Optional(Type.String()),
+	/** An open session may have no file yet. */
+	fileExists: Type.Boolean(),
+});
+export type StoredSession = Type.Static<typeof StoredSession>;
+
+/** A session's tree as pi's RPC gives it: entries in full, children inside their parents. */
+export interface TreeNode {
+	entry: SessionEntry;
+	children: TreeNode[];
+	label?: string;
+}
+const TreeNodes = Type.Unsafe<TreeNode[]>({ type: "array", items: { type: "object" } });
+
+/** A node of a tree that is sent as a list, parents before their children. */
+export const FlatTreeNode = Type.Object({
+	id: Type.String(),
+	parentId: TextOrNull,
+	type: Type.String(),
+	role: Type.Optional(Type.String()),
+	/** The beginning of its text. */
+	preview: Type.String(),
+	timestamp: Type.String(),
+	label: Type.Optional(Type.String()),
+});
+export type FlatTreeNode = Type.Static<typeof FlatTreeNode>;
+
+/** A command that `prompt` understands when it starts with a slash. */
+export const SlashCommand = Type.Object({
+	name: Type.String(),
+	description: Type.Optional(Type.String()),
+	source: Type.String({ description: "extension, prompt or skill" }),
+});
+export type SlashCommand = Type.Static<typeof SlashCommand>;
+
+/** A tool, and whether the model is offered it. */
+export const ToolInfo = Type.Object({
+	name: Type.String(),
+	description: Type.String(),
+	active: Type.Boolean(),
+});
+export type ToolInfo = Type.Static<typeof ToolInfo>;
+
+/** A skill that pi found. */
+export const SkillInfo = Type.Object({ name: Type.String(), description: Type.String() });
+export type SkillInfo = Type.Static<typeof SkillInfo>;
+
+/** Counts of a session, as pi's RPC gives them. */
+export const SessionStats = Type.Object({
+	sessionFile: Type.Optional(Type.String()),
+	sessionId: Type.String(),
+	userMessages: Type.Number(),
+	assistantMessages: Type.Number(),
+	toolCalls: Type.Number(),
+	toolResults: Type.Number(),
+	totalMessages: Type.Number(),
+	tokens: Type.Object({
+		input: Type.Number(),
+		output: Type.Number(),
+		cacheRead: Type.Number(),
+		cacheWrite: Type.Number(),
+		total: Type.Number(),
+	}),
+	cost: Type.Number(),
+	contextUsage: Type.Optional(ContextUsage),
+});
+export type SessionStats = Type.Static<typeof SessionStats>;
+
+/** What a shell command printed. */
+export const BashResult = Type.Object({
+	output: Type.String(),
+	/** Absent when it was killed. */
+	exitCode: Type.Optional(Type.Number()),
+	cancelled: Type.Boolean(),
+	truncated: Type.Boolean(),
+	fullOutputPath: Type.Optional(Type.String()),
+});
+export type BashResult = Type.Static<typeof BashResult>;
+
+/** `data` of successful responses to session commands. */
+export const sessionData = {
+	prompt: Nothing,
+	steer: Nothing,
+	follow_up: Nothing,
+	extension_ui_response: Nothing,
+	abort: Nothing,
+	abort_bash: Nothing,
+	abort_compaction: Nothing,
+	abort_retry: Nothing,
+	get_state: SessionState,
+	get_messages: Type.Object({ messages: Type.Array(AgentMessage) }),
+	get_entries: Type.Object({ entries: Type.Array(SessionEntry), leafId: TextOrNull }),
+	get_tree: Type.Object({
+		leafId: TextOrNull,
+		/** Unless `flat` was asked for. */
+		tree: Type.Optional(TreeNodes),
+		/** If `flat` was asked for. */
+		nodes: Type.Optional(Type.Array(FlatTreeNode)),
+		/** There are more nodes than are sent. */
+		truncated: Type.Optional(Type.Boolean()),
+	}),
+	get_fork_messages: Type.Object({
+		messages: Type.Array(Type.Object({ entryId: Type.String(), text: Type.String() })),
+	}),
+	get_last_assistant_text: Type.Object({ text: TextOrNull }),
+	get_session_stats: SessionStats,
+	get_context_usage: Type.Union([ContextUsage, Type.Null()]),
+	get_available_models: Type.Object({ models: Type.Array(Model) }),
+	get_available_thinking_levels: Type.Object({ levels: Type.Array(ThinkingLevel) }),
+	get_commands: Type.Object({ commands: Type.Array(SlashCommand) }),
+	get_skills: Type.Object({ skills: Type.Array(SkillInfo) }),
+	get_tools: Type.Object({ tools: Type.Array(ToolInfo) }),
+	list_session_files: Type.Object({ files: Type.Array(StoredSession) }),
+	clear_queue: Type.Object({
+		steering: Type.Array(Type.String()),
+		followUp: Type.Array(Type.String()),
+	}),
+	set_model: Model,
+	cycle_model: Type.Union([
+		Type.Object({ model: Model, thinkingLevel: ThinkingLevel, isScoped: Type.Boolean() }),
+		Type.Null(),
+	]),
+	set_thinking_level: Nothing,
+	cycle_thinking_level: Type.Union([Type.Object({ level: ThinkingLevel }), Type.Null()]),
+	set_steering_mode: Nothing,
+	set_follow_up_mode: Nothing,
+	set_auto_compaction: Nothing,
+	set_auto_retry: Nothing,
+	set_session_name: Nothing,
+	set_tools: Type.Object({ tools: Type.Array(Type.String()) }),
+	compact: CompactionResult,
+	bash: BashResult,
+	new_session: Cancelled,
+	switch_session_file: Cancelled,
+	fork: Type.Object({ sessionId: Type.String(), text: Type.String(), cancelled: Type.Boolean() }),
+	clone: Cancelled,
+	navigate_tree: Type.Object({
+		editorText: Type.Optional(Type.String()),
+		cancelled: Type.Boolean(),
+		aborted: Type.Optional(Type.Boolean()),
+	}),
+	reload: Nothing,
+	export_html: Type.Object({ path: Type.String() }),
+} as const;
+
+/** What `create_session` and `load_session` answer: a session the caller is now subscribed to. */
+export const OpenedSession = Type.Object({
+	sessionId: Type.String(),
+	sessionInfo: SessionInfo,
+	/** The number of the last event so far. */
+	seq: Type.Optional(Type.Number()),
+});
+export type OpenedSession = Type.Static<typeof OpenedSession>;

@@ -1,0 +1,147 @@
+import Type, { type TProperties } from "typebox";
+import { oneOf, ThinkingLevel } from "./field-schemas.ts";
+import { AgentMessage, CompactionResult, SessionEntry, Usage } from "./pi-shapes.ts";
+
+const Index = { contentIndex: Type.Number() };
+
+/**
+ * One step of an answer that is being written. Only what is new: `message_start` has the message before the first step
+ * and `message_end` the whole of it.
+ */
+export const AssistantMessageEvent = Type.Union([
+	event("start", {}),
+	event("text_start", Index),
+	event("text_delta", { ...Index, delta: Type.String() }),
+	event("text_end", { ...Index, content: Type.Optional(Type.String()) }),
+	event("thinking_start", Index),
+	event("thinking_delta", { ...Index, delta: Type.String() }),
+	event("thinking_end", { ...Index, content: Type.Optional(Type.String()) }),
+	event("toolcall_start", { ...Index, id: Type.String(), toolName: Type.String() }),
+	event("toolcall_delta", { ...Index, delta: Type.String() }),
+	event("toolcall_end", { ...Index, toolCall: Type.Optional(Type.Unknown()) }),
+	event("done", { reason: Type.String(), message: Type.Optional(AgentMessage) }),
+	event("error", { reason: Type.String(), error: Type.Optional(AgentMessage) }),
+]);
+export type AssistantMessageEvent = Type.Static<typeof AssistantMessageEvent>;
+
+const CompactionReason = oneOf("manual", "threshold", "overflow");
+const Retry = {
+	attempt: Type.Number(),
+	maxAttempts: Type.Number(),
+	delayMs: Type.Number(),
+	errorMessage: Type.String(),
+};
+/** Somebody stopped the run. */
+const Aborted = { aborted: Type.Optional(Type.Literal(true)) };
+const Call = { toolCallId: Type.String(), toolName: Type.String() };
+const Dialog = {
+	/** Repeat it in `extension_ui_response`. */
+	requestId: Type.String(),
+	/** Milliseconds until the dialog counts as cancelled. */
+	timeout: Type.Optional(Type.Number()),
+};
+
+/** An extension asks or tells the user something. `select`, `confirm`, `input` and `editor` wait for an answer. */
+export const ExtensionUiRequest = Type.Union([
+	dialog("select", { title: Type.String(), options: Type.Array(Type.String()) }),
+	dialog("confirm", { title: Type.String(), message: Type.String() }),
+	dialog("input", { title: Type.String(), placeholder: Type.Optional(Type.String()) }),
+	dialog("editor", { title: Type.String(), prefill: Type.Optional(Type.String()) }),
+	dialog("notify", {
+		message: Type.String(),
+		notifyType: Type.Optional(oneOf("info", "warning", "error")),
+	}),
+	dialog("setStatus", { statusKey: Type.String(), statusText: Type.Optional(Type.String()) }),
+	dialog("setWidget", {
+		widgetKey: Type.String(),
+		widgetLines: Type.Optional(Type.Array(Type.String())),
+		widgetPlacement: Type.Optional(oneOf("aboveEditor", "belowEditor")),
+	}),
+	dialog("setTitle", { title: Type.String() }),
+	dialog("setWorkingMessage", { message: Type.Optional(Type.String()) }),
+	dialog("set_editor_text", { text: Type.String() }),
+]);
+export type ExtensionUiRequest = Type.Static<typeof ExtensionUiRequest>;
+
+/**
+ * What happens in a session: pi's events with deltas instead of growing messages, and ours about dialogs. More types may
+ * come; ignore those you do not know.
+ */
+export const SessionEvent = Type.Union([
+	event("agent_start", {}),
+	event("agent_end", {
+		messages: Type.Array(AgentMessage),
+		...Aborted,
+		willRetry: Type.Optional(Type.Boolean()),
+	}),
+	event("agent_settled", Aborted),
+	event("turn_start", {}),
+	event("turn_end", { message: AgentMessage, toolResults: Type.Array(AgentMessage) }),
+	event("message_start", { message: AgentMessage }),
+	event("message_update", {
+		usage: Type.Optional(Usage),
+		assistantMessageEvent: AssistantMessageEvent,
+	}),
+	event("message_end", { message: AgentMessage }),
+	event("tool_execution_start", { ...Call, args: Type.Unknown() }),
+	event("tool_execution_update", { ...Call, args: Type.Unknown(), partialResult: Type.Unknown() }),
+	event("tool_execution_end", { ...Call, result: Type.Unknown(), isError: Type.Boolean() }),
+	event("bash_execution_update", { id: Type.Optional(Type.String()), delta: Type.String() }),
+	event("queue_update", {
+		steering: Type.Array(Type.String()),
+		followUp: Type.Array(Type.String()),
+	}),
+	event("entry_appended", { entry: SessionEntry }),
+	event("session_info_changed", { name: Type.Optional(Type.String()) }),
+	event("thinking_level_changed", { level: ThinkingLevel }),
+	event("compaction_start", { reason: CompactionReason }),
+	event("compaction_end", {
+		reason: CompactionReason,
+		result: Type.Optional(CompactionResult),
+		aborted: Type.Boolean(),
+		willRetry: Type.Boolean(),
+		errorMessage: Type.Optional(Type.String()),
+	}),
+	event("auto_retry_start", Retry),
+	event("auto_retry_end", {
+		success: Type.Boolean(),
+		attempt: Type.Number(),
+		finalError: Type.Optional(Type.String()),
+	}),
+	event("summarization_retry_scheduled", Retry),
+	event("summarization_retry_attempt_start", {
+		source: oneOf("branchSummary", "compaction"),
+		reason: Type.Optional(CompactionReason),
+	}),
+	event("summarization_retry_finished", {}),
+	event("extension_error", {
+		extensionPath: Type.Optional(Type.String()),
+		event: Type.Optional(Type.String()),
+		error: Type.String(),
+	}),
+	...ExtensionUiRequest.anyOf,
+	/** The dialog was answered, by whichever client was first, or ran out of time. */
+	event("extension_ui_closed", {
+		requestId: Type.String(),
+		reason: oneOf("answered", "timeout", "aborted"),
+	}),
+	/** Pi's session behind the server's id is another one now: ask for state and messages again. */
+	event("session_replaced", {
+		reason: oneOf("new", "switch", "fork", "clone", "reload"),
+		sessionFile: Type.Optional(Type.String()),
+	}),
+]);
+export type SessionEvent = Type.Static<typeof SessionEvent>;
+
+function event<Name extends string, Fields extends TProperties>(type: Name, fields: Fields) {
+	return Type.Object({
+		type: Type.Literal(type),
+		...fields,
+		/** Something in it was longer than the server sends, and was cut. */
+		truncated: Type.Optional(Type.Literal(true)),
+	});
+}
+
+function dialog<Method extends string, Fields extends TProperties>(method: Method, fields: Fields) {
+	return event("extension_ui_request", { ...Dialog, method: Type.Literal(method), ...fields });
+}

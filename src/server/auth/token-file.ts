@@ -1,0 +1,132 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { link, mkdir, open, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { temporaryName } from "../../core/atomic-file.ts";
+import { errnoOf } from "../../core/errno.ts";
+
+/** Who may connect. */
+export interface Tokens {
+	/** The principal of a token; `undefined` when there is none. Takes the same time for every wrong token. */
+	principalOf(token: string): string | undefined;
+	/** The file's first entry, for the address that is shown at a terminal. */
+	readonly first: { readonly name: string; readonly token: string };
+}
+
+const MAX_FILE_BYTES = 2 ** 20;
+const MAX_ENTRIES = 1_000;
+/** Sixteen characters of base64url are 96 bits: nobody guesses them over a socket. */
+const MIN_TOKEN_CHARS = 16;
+const NAME = /^[A-Za-z0-9._-]{1,64}$/;
+/** What fits both a header and the name of a WebSocket subprotocol. */
+const TOKEN = /^[A-Za-z0-9._~+-]+$/;
+
+/**
+ * Reads the token file: `name:token` lines, `#` for comments. The name is the principal; a name on two lines has two
+ * tokens. A missing file is made, for the owner only, with one entry for `local`. A file that others can read is refused.
+ */
+export async function loadTokens(path: string): Promise<Tokens> {
+	const text = (await readPrivate(path)) ?? (await create(path));
+	const entries = parseTokens(text, path);
+	const [first] = entries;
+	if (!first) {
+		throw new Error(`token file ${path} has no entry; add a line like "me:<token>" or delete it`);
+	}
+	const digests = entries.map(({ name, token }) => ({ name, digest: digestOf(token) }));
+	return {
+		first,
+		principalOf(token) {
+			const given = digestOf(token);
+			let principal: string | undefined;
+			for (const { name, digest } of digests) {
+				if (timingSafeEqual(digest, given)) principal = name;
+			}
+			return principal;
+		},
+	};
+}
+
+/** The entries of a token file. Errors name the line, never what is on it. */
+export function parseTokens(text: string, path: string): { name: string; token: string }[] {
+	const entries: { name: string; token: string }[] = [];
+	for (const [index, raw] of text.split("\n").entries()) {
+		const line = raw.trim();
+		if (line === "" || line.startsWith("#")) continue;
+		const where = `token file ${path}, line ${index + 1}`;
+		const colon = line.indexOf(":");
+		const name = line.slice(0, Math.max(colon, 0)).trim();
+		const token = line.slice(colon + 1).trim();
+		if (colon === -1) throw new Error(`${where}: expected name:token`);
+		if (!NAME.test(name)) {
+			throw new Error(`${where}: a name has 1 to 64 letters, digits or . _ - before the colon`);
+		}
+		if (!TOKEN.test(token) || token.length < MIN_TOKEN_CHARS) {
+			throw new Error(
+				`${where}: a token has at least ${MIN_TOKEN_CHARS} letters, digits or . _ ~ + -`,
+			);
+		}
+		const other = entries.find((entry) => entry.token === token);
+		if (other) throw new Error(`${where}: ${other.name} has the same token; make another`);
+		entries.push({ name, token });
+		if (entries.length > MAX_ENTRIES) {
+			throw new Error(`token file ${path} has more than ${MAX_ENTRIES} entries`);
+		}
+	}
+	return entries;
+}
+
+/** The file's text; `undefined` when there is no such file. */
+async function readPrivate(path: string): Promise<string | undefined> {
+	const file = await open(path, "r").catch((error: unknown) => {
+		if (errnoOf(error) === "ENOENT") return undefined;
+		throw new Error(`cannot read token file ${path}: ${errnoOf(error) ?? error}`, { cause: error });
+	});
+	if (!file) return undefined;
+	try {
+		// Of the open file, so that what is checked is what is read.
+		const stats = await file.stat();
+		if (!stats.isFile()) throw new Error(`token file ${path} is not a regular file`);
+		if (process.platform !== "win32") {
+			if ((stats.mode & 0o077) !== 0) {
+				const mode = (stats.mode & 0o777).toString(8).padStart(4, "0");
+				throw new Error(
+					`token file ${path} is open to others (mode ${mode}); run: chmod 600 ${path}`,
+				);
+			}
+			const self = process.getuid?.();
+			if (self !== 0 && stats.uid !== self) {
+				throw new Error(`token file ${path} belongs to another user; use a file of your own`);
+			}
+		}
+		if (stats.size > MAX_FILE_BYTES) {
+			throw new Error(`token file ${path} has ${stats.size} bytes, at most ${MAX_FILE_BYTES} fit`);
+		}
+		return await file.readFile("utf8");
+	} finally {
+		await file.close();
+	}
+}
+
+/** Makes the file, whole and private from its first moment on; returns what is there afterwards. */
+async function create(path: string): Promise<string> {
+	const token = randomBytes(32).toString("base64url");
+	const text = `# name:token, one a line; the name is whose sessions they are. Keep this file to yourself.\nlocal:${token}\n`;
+	const folder = dirname(path);
+	await mkdir(folder, { recursive: true, mode: 0o700 });
+	const temporary = join(folder, temporaryName());
+	try {
+		await writeFile(temporary, text, { flag: "wx", mode: 0o600, flush: true });
+		// A link, since a rename would replace the file of a process that was quicker.
+		await link(temporary, path);
+		return text;
+	} catch (error) {
+		const other = errnoOf(error) === "EEXIST" ? await readPrivate(path) : undefined;
+		if (other === undefined) throw error;
+		return other;
+	} finally {
+		await rm(temporary, { force: true });
+	}
+}
+
+function digestOf(token: string): Buffer {
+	return createHash("sha256").update(token).digest();
+}

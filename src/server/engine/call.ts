@@ -1,0 +1,42 @@
+import type { Command, CommandType, ErrorCode } from "../../protocol/index.ts";
+import type { Client } from "./client.ts";
+import type { SessionRecord } from "../journal/journal.ts";
+
+/** One command on its way through its handler. */
+export interface Call<Type extends CommandType = CommandType> {
+	readonly command: Extract<Command, { type: Type }>;
+	/** Whose sessions, ids and keys it can name. */
+	readonly principal: string;
+	/** The connection it came from, which may be gone by now. */
+	readonly client: Client;
+	/** Aborted when the command times out or the server stops. */
+	readonly signal: AbortSignal;
+}
+
+/** What a command did. */
+export interface Done {
+	/** The response's `data`. */
+	data?: unknown;
+	/** A session that came to be, or whose record changed: journalled together with the outcome. */
+	session?: SessionRecord;
+	/** The session is new to the server and starts at version 0. */
+	opened?: true;
+	/** The id of a session that is gone: its version and its events go too. */
+	removed?: string;
+}
+
+/** Runs the commands of one type. Throws {@link CommandError} for a failure with a code of its own. */
+export type Handler<Type extends CommandType = CommandType> = (call: Call<Type>) => Promise<Done>;
+
+/** A handler for every command. */
+export type Handlers = { readonly [Type in CommandType]: Handler<Type> };
+
+/** A failure that travels: its code and text reach the client, so neither may hold paths or secrets of the server. */
+export class CommandError extends Error {
+	readonly code: ErrorCode;
+
+	constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+		super(message, options);
+		this.code = code;
+	}
+}

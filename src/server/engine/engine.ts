@@ -1,0 +1,65 @@
+import type { Journal } from "../journal/journal.ts";
+import type { Handlers } from "./call.ts";
+import type { Client } from "./client.ts";
+
+/**
+ * Takes commands from clients and answers them: admission, lifecycle events, lanes, replay by id and key, dependencies,
+ * versions, timeouts and limits. It knows neither pi nor sockets: handlers do the work, clients carry the words.
+ */
+export interface Engine {
+	/** A client is there. It gets `server_ready` first. */
+	connect(client: Client): void;
+	/** A frame of a client: text, or bytes that should be UTF-8. Never throws. */
+	receive(client: Client, frame: string | Uint8Array): void;
+	/** The client is gone; what it started goes on. */
+	disconnect(client: Client): void;
+	/** The version of a session; `undefined` when there is no such session. */
+	version(principal: string, sessionId: string): number | undefined;
+	counters(): EngineCounters;
+	/**
+	 * Refuses new commands, tells everybody, waits for running commands up to `graceMs`, aborts the rest and stores
+	 * their failure.
+	 */
+	shutdown(reason: string, graceMs: number): Promise<void>;
+}
+
+export interface EngineOptions {
+	journal: Journal;
+	handlers: Handlers;
+	limits: EngineLimits;
+	/** Told in `server_ready`. */
+	serverVersion: string;
+	transports: readonly string[];
+	now?: () => number;
+}
+
+/** Bounds of what clients can make the server hold or do. */
+export interface EngineLimits {
+	maxFrameBytes: number;
+	/** Commands under way on one connection; more are refused before admission. */
+	maxPendingPerClient: number;
+	/** Commands under way in all. */
+	maxPending: number;
+	/** Commands a minute of one principal, with bursts up to the same number. */
+	commandsPerMinute: number;
+	/** Milliseconds by timeout class; a queued command that waits longer than `queueMs` never starts. */
+	shortMs: number;
+	longMs: number;
+	queueMs: number;
+	dependencyMs: number;
+	/** How long a lane waits for a timed-out command to really end before the next may start. */
+	graceMs: number;
+}
+
+export interface EngineCounters {
+	clients: number;
+	pending: number;
+	lanes: number;
+	accepted: number;
+	finished: number;
+	failed: number;
+	replayed: number;
+	timedOut: number;
+	rateLimited: number;
+	rejected: number;
+}

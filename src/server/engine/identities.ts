@@ -1,0 +1,211 @@
+import type { ErrorCode } from "../../protocol/index.ts";
+import type { Journal, StoredCommand } from "../journal/journal.ts";
+import { failed, type Outcome, outcomeOf } from "./outcome.ts";
+import type { NewNames, Request, Run } from "./run.ts";
+import type { Tenant } from "./tenant.ts";
+
+/** How long after its completion a command is found by its idempotency key. */
+export const KEY_LIFE_MS = 600_000;
+
+/** What is kept in memory of commands that are over. The journal has them all; this saves asking it. */
+export interface MemoryBounds {
+	/** Names of commands: a command with id and key has two. */
+	names: number;
+	/** Characters of their outcomes as JSON. */
+	characters: number;
+}
+
+/** Names of one kind and scope, and what they stand for. */
+export type Shelf = Map<string, Run | Remembered>;
+
+/** A command that is over. */
+export interface Past {
+	readonly kind: "past";
+	readonly fingerprint: string;
+	readonly outcome: Outcome;
+	readonly finishedAtMs: number;
+}
+
+/** A name that stands for a command that is over, in a list from the oldest to the newest. */
+interface Remembered {
+	readonly kind: "remembered";
+	readonly past: Past;
+	readonly shelf: Shelf;
+	readonly name: string;
+	older: Remembered | undefined;
+	newer: Remembered | undefined;
+}
+
+/** What a request's names stand for already. A conflict wins over everything else, an id over a key. */
+export type Earlier =
+	| { kind: "conflict"; code: ErrorCode; error: string }
+	| { kind: "known"; command: Run | Past; names: NewNames };
+
+const ALL: NewNames = { id: true, key: true };
+
+/**
+ * Knows which commands were named before, by id and by key: those under way, those that are over as far as memory goes,
+ * and the rest through the journal. Names are never forgotten while their command is under way.
+ */
+export class Identities {
+	readonly #journal: Pick<Journal, "byId" | "byKey">;
+	readonly #bounds: MemoryBounds;
+	readonly #now: () => number;
+	#oldest: Remembered | undefined;
+	#newest: Remembered | undefined;
+	#count = 0;
+	#characters = 0;
+
+	constructor(journal: Pick<Journal, "byId" | "byKey">, bounds: MemoryBounds, now: () => number) {
+		this.#journal = journal;
+		this.#bounds = bounds;
+		this.#now = now;
+	}
+
+	/** `undefined` for a command whose names are all new. Throws when the journal cannot be read. */
+	find(request: Request): Earlier | undefined {
+		const { tenant } = request.seat;
+		const { id, idempotencyKey: key } = request.command;
+		const byId = id === undefined ? undefined : this.byId(tenant, id);
+		const byKey = key === undefined ? undefined : this.#byKey(tenant, keyScope(request), key);
+		const command = byId ?? byKey;
+		if (command === undefined) return undefined;
+		if (byId !== undefined && !isSame(byId, request)) {
+			return conflict("id_conflict", "id", id);
+		}
+		if (byKey !== undefined && !isSame(byKey, request)) {
+			return conflict("key_conflict", "idempotencyKey", key);
+		}
+		const names = { id: byId === undefined, key: byKey === undefined };
+		return { kind: "known", command, names };
+	}
+
+	/** The command of that id. Throws when the journal cannot be read. */
+	byId(tenant: Tenant, id: string): Run | Past | undefined {
+		const known = tenant.ids.get(id);
+		if (known?.kind === "run") return known;
+		return known?.past ?? pastOf(this.#journal.byId(tenant.principal, id));
+	}
+
+	/** From now on these names of the request stand for a command under way. */
+	claim(request: Request, run: Run, names = ALL): void {
+		const { tenant, id, key } = namesOf(request, names);
+		if (id !== undefined) tenant.ids.set(id, run);
+		if (key !== undefined) keyShelf(tenant, keyScope(request)).set(key, run);
+	}
+
+	/** From now on these names of the request stand for a command that is over. */
+	remember(request: Request, past: Past, names = ALL): void {
+		const { tenant, id, key } = namesOf(request, names);
+		if (id !== undefined) this.#keep(tenant.ids, id, past);
+		if (key !== undefined) this.#keep(keyShelf(tenant, keyScope(request)), key, past);
+		this.#shrink();
+	}
+
+	/** These names of the request, which stood for a command under way, are free again. */
+	forget(request: Request, names = ALL): void {
+		const { tenant, id, key } = namesOf(request, names);
+		if (id !== undefined) tenant.ids.delete(id);
+		if (key !== undefined) keyShelf(tenant, keyScope(request)).delete(key);
+	}
+
+	#byKey(tenant: Tenant, sessionId: string | undefined, key: string): Run | Past | undefined {
+		const known = tenant.keys.get(sessionId)?.get(key);
+		if (known?.kind === "run") return known;
+		if (known !== undefined) {
+			if (this.#now() - known.past.finishedAtMs < KEY_LIFE_MS) return known.past;
+			this.#drop(known);
+			return undefined;
+		}
+		const { principal } = tenant;
+		const scope = sessionId === undefined ? { principal } : { principal, sessionId };
+		return pastOf(this.#journal.byKey(scope, key));
+	}
+
+	#keep(shelf: Shelf, name: string, past: Past): void {
+		const older = this.#newest;
+		const remembered: Remembered = {
+			kind: "remembered",
+			past,
+			shelf,
+			name,
+			older,
+			newer: undefined,
+		};
+		if (older === undefined) this.#oldest = remembered;
+		else older.newer = remembered;
+		this.#newest = remembered;
+		this.#count += 1;
+		this.#characters += past.outcome.json.length;
+		shelf.set(name, remembered);
+	}
+
+	#shrink(): void {
+		const { names, characters } = this.#bounds;
+		while (this.#oldest && (this.#count > names || this.#characters > characters)) {
+			this.#drop(this.#oldest);
+		}
+	}
+
+	#drop(remembered: Remembered): void {
+		const { shelf, name, past, older, newer } = remembered;
+		if (older === undefined) this.#oldest = newer;
+		else older.newer = newer;
+		if (newer === undefined) this.#newest = older;
+		else newer.older = older;
+		this.#count -= 1;
+		this.#characters -= past.outcome.json.length;
+		// By now the name may stand for a newer command: a key that had expired, used again.
+		if (shelf.get(name) === remembered) shelf.delete(name);
+	}
+}
+
+function isSame(earlier: Run | Past, request: Request): boolean {
+	const { fingerprint } = earlier.kind === "run" ? earlier.request : earlier;
+	return fingerprint === request.fingerprint;
+}
+
+function conflict(code: ErrorCode, field: string, name: string | undefined): Earlier {
+	const error = `${field} "${name}" was used for a command with other content; send this one under a new one`;
+	return { kind: "conflict", code, error };
+}
+
+/** Session commands scope their key by session, server commands do not, even if they name one. */
+function keyScope({ row, sessionId }: Request): string | undefined {
+	return row.target === "session" ? sessionId : undefined;
+}
+
+function keyShelf(tenant: Tenant, sessionId: string | undefined): Shelf {
+	let shelf = tenant.keys.get(sessionId);
+	if (shelf === undefined) {
+		shelf = new Map();
+		tenant.keys.set(sessionId, shelf);
+	}
+	return shelf;
+}
+
+function namesOf({ seat, command }: Request, names: NewNames) {
+	return {
+		tenant: seat.tenant,
+		id: names.id ? command.id : undefined,
+		key: names.key ? command.idempotencyKey : undefined,
+	};
+}
+
+function pastOf(stored: StoredCommand | undefined): Past | undefined {
+	if (stored === undefined) return undefined;
+	const { fingerprint, response, type } = stored;
+	return {
+		kind: "past",
+		fingerprint,
+		outcome: response === undefined ? failed(type, LOST) : outcomeOf(response),
+		finishedAtMs: stored.finishedAtMs ?? stored.atMs,
+	};
+}
+
+/** Only a command whose outcome the disk refused gets here, once memory has forgotten it. */
+const LOST = {
+	code: "interrupted",
+	error:
+		"the outcome of this command could not be kept; it may or may not have had an effect: look at the session, then use a new id",
+} as const;

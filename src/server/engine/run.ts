@@ -1,0 +1,110 @@
+import type { Command, CommandRow, LifecycleData } from "../../protocol/index.ts";
+import type { Deadline } from "./deadlines.ts";
+import type { Lane } from "./lane.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Seat } from "./tenant.ts";
+
+/** An admitted command as its sender knows it. */
+export interface Request {
+	readonly seat: Seat;
+	readonly command: Command;
+	readonly row: CommandRow;
+	/** Its id, or the one made up for it. */
+	readonly commandId: string;
+	/** The session it is about, also for server commands that name one. */
+	readonly sessionId: string | undefined;
+	/** Empty for a command without id and key, which nothing is ever compared with. */
+	readonly fingerprint: string;
+	readonly admittedAtMs: number;
+	/** What its lifecycle events have in common, and the JSON of that. */
+	readonly about: LifecycleData;
+	readonly aboutJson: string;
+}
+
+/** A repetition of a command that is still under way: it waits for that one's outcome. */
+export interface Joiner {
+	readonly request: Request;
+	/** Names that were new, and stand for the same outcome from now on. */
+	readonly names: NewNames;
+}
+
+/** Which of a request's names nobody had used before. */
+export interface NewNames {
+	readonly id: boolean;
+	readonly key: boolean;
+}
+
+/**
+ * A command on its way from admission to its response. `waiting`: for its turn, its dependencies or the disk. `running`:
+ * in its handler. `decided`: its outcome stands, but may not have been told yet. `told`: over.
+ */
+export class Run {
+	readonly kind = "run";
+	readonly request: Request;
+	readonly timeout: CommandRow["timeout"];
+	phase: "waiting" | "running" | "decided" | "told" = "waiting";
+
+	/** Absent on the control path. */
+	lane: Lane | undefined;
+	/** Neighbours in the lane; on the control path `after` is the next that waits for the same lane. */
+	before: Run | undefined;
+	after: Run | undefined;
+	/** Its place in the lane; on the control path, the place of the last command it waits for. */
+	place = 0;
+	/** Too slow for the control path to wait for. */
+	slow = false;
+	hasTurn = false;
+
+	/** Commands it waits for, and those that wait for it. */
+	dependencies: Set<Run> | undefined;
+	dependents: Set<Run> | undefined;
+	/** Whether the disk knows that it is about to run. */
+	durable = true;
+
+	/** Its handler was called. */
+	started = false;
+	/** `command_started` is held back until the command before it in the lane has finished. */
+	startHeld = false;
+	/** Its handler has not settled yet. */
+	working = false;
+	/** Its outcome is as safe as it has to be and may be told. */
+	safe = false;
+
+	outcome: Outcome | undefined;
+	/** The outcome is kept for repetitions. */
+	remembered = true;
+	/** What it opened or removed, to be announced with its outcome. */
+	news: SessionNews | undefined;
+	joiners: Joiner[] | undefined;
+
+	waitDeadline: Deadline<Run> | undefined;
+	dependencyDeadline: Deadline<Run> | undefined;
+	workDeadline: Deadline<Run> | undefined;
+	graceDeadline: Deadline<Run> | undefined;
+	#abort: AbortController | undefined;
+	#aborted = false;
+
+	constructor(request: Request, timeout: CommandRow["timeout"]) {
+		this.request = request;
+		this.timeout = timeout;
+	}
+
+	/** Made when first asked for: most handlers never look. */
+	get signal(): AbortSignal {
+		if (this.#abort === undefined) {
+			this.#abort = new AbortController();
+			if (this.#aborted) this.#abort.abort();
+		}
+		return this.#abort.signal;
+	}
+
+	abort(): void {
+		this.#aborted = true;
+		this.#abort?.abort();
+	}
+}
+
+/** A session that is new to the server or gone from it. */
+export type SessionNews =
+	| { readonly kind: "opened"; readonly sessionId: string; readonly data: unknown }
+	| { readonly kind: "removed"; readonly sessionId: string };

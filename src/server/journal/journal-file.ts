@@ -1,0 +1,145 @@
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { openDatabase } from "../../core/sqlite.ts";
+import type { Recovered } from "./journal.ts";
+import type { WriterReply, WriterRequest } from "./messages.ts";
+import { markClosed, readForgotten, readRecovered, settleRecovered } from "./recovery.ts";
+import { DAMAGED, FOUND_LATE, NEWER, type Refusal, refusalOf, refusalOfCode } from "./refusal.ts";
+import { sweepStep } from "./retention.ts";
+import { migrations } from "./schema.ts";
+import { BadRecord, Writer } from "./writer.ts";
+
+/**
+ * The journal's file as its thread sees it: carries out one request after the other. After a failure the file is closed,
+ * and the next request must be to open it again. Nothing is ever deleted to get out of trouble.
+ */
+export class JournalFile {
+	#database: DatabaseSync | undefined;
+	#writer: Writer | undefined;
+
+	/** Never rejects. */
+	async handle(request: WriterRequest): Promise<WriterReply> {
+		try {
+			switch (request.kind) {
+				case "open":
+					return await this.#open(request);
+				case "write":
+					return this.#write(request);
+				case "sweep":
+					return this.#sweep(request);
+				case "close":
+					return this.#close();
+			}
+		} catch (error) {
+			if (error instanceof BadRecord) {
+				return { kind: "bad-record", index: error.index, why: error.message };
+			}
+			this.#letGo();
+			return { kind: "refused", refusal: refusalFor(error) };
+		}
+	}
+
+	async #open(request: WriterRequest & { kind: "open" }): Promise<WriterReply> {
+		this.#letGo();
+		makePrivate(request.path);
+		const opened = await openDatabase(request.path, migrations);
+		if (opened.kind === "newer") return { kind: "refused", refusal: NEWER };
+		if (opened.kind === "unavailable") {
+			const refusal = refusalOfCode(opened.errorCode) ?? { why: NO_DATABASE, lasting: false };
+			return { kind: "refused", refusal };
+		}
+		const database = opened.database;
+		this.#database = database;
+		const pageBytes = Number(database.prepare("PRAGMA page_size").get()?.page_size);
+		// The log is written from its start again after each checkpoint; a large transaction must not leave it large.
+		database.exec(`PRAGMA max_page_count = ${Math.ceil(request.maxFileBytes / pageBytes)};
+			PRAGMA journal_size_limit = ${LOG_BYTES}`);
+		const recovered = readRecovered(database, request.nowMs);
+		if (request.recovery === "only-empty" && !isEmpty(recovered, database)) {
+			this.#letGo();
+			return { kind: "refused", refusal: FOUND_LATE };
+		}
+		const writer = new Writer(database);
+		this.#writer = writer;
+		const forgotten = readForgotten(database);
+		const reply = { kind: "opened", recovered, forgotten, size: writer.size() } as const;
+		if (request.recovery === "continue") return reply;
+		try {
+			writer.transaction(() => settleRecovered(database, recovered));
+			return reply;
+		} catch (error) {
+			this.#letGo();
+			return { ...reply, refusal: refusalFor(error) };
+		}
+	}
+
+	#write({ records, durable }: WriterRequest & { kind: "write" }): WriterReply {
+		const writer = this.#opened();
+		const begin = performance.now();
+		if (records.length === 0) writer.probe();
+		else writer.write(records, durable);
+		return { kind: "written", size: writer.size(), ms: performance.now() - begin };
+	}
+
+	#sweep(request: WriterRequest & { kind: "sweep" }): WriterReply {
+		const writer = this.#opened();
+		const swept = sweepStep(this.#database as DatabaseSync, writer, request);
+		writer.removed(swept);
+		const { forgotten, more } = swept;
+		return { kind: "swept", size: writer.size(), forgotten, more };
+	}
+
+	#close(): WriterReply {
+		try {
+			if (this.#database) markClosed(this.#database);
+		} catch {
+			// The next start then takes it for a crash, which is the safe reading.
+		}
+		this.#letGo();
+		return { kind: "closed" };
+	}
+
+	#opened(): Writer {
+		if (!this.#writer) throw new Error("the journal's file is not open");
+		return this.#writer;
+	}
+
+	#letGo(): void {
+		const database = this.#database;
+		this.#database = undefined;
+		this.#writer = undefined;
+		try {
+			if (database?.isOpen) database.close();
+		} catch {
+			// A full or broken disk; what was committed is in the log and found there.
+		}
+	}
+}
+
+const LOG_BYTES = 16 * 2 ** 20;
+const NO_DATABASE = "the journal's database cannot be used on this host";
+
+/** Commands and prompts are nobody else's business. SQLite gives the files beside it the same permissions. */
+function makePrivate(path: string): void {
+	mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+	closeSync(openSync(path, "a", 0o600));
+}
+
+function isEmpty(recovered: Recovered, database: DatabaseSync): boolean {
+	if (recovered.sessions.length > 0) return false;
+	return database.prepare("SELECT 1 FROM commands LIMIT 1").get() === undefined;
+}
+
+function refusalFor(error: unknown): Refusal {
+	const known = refusalOf(error) ?? systemRefusal(error);
+	// Rows that cannot be parsed, a table that is missing: not what we wrote.
+	return known ?? DAMAGED;
+}
+
+function systemRefusal(error: unknown): Refusal | undefined {
+	const { code, syscall } = error as NodeJS.ErrnoException;
+	if (code === undefined || syscall === undefined) return undefined;
+	if (code === "ENOSPC" || code === "EDQUOT") return refusalOfCode(13);
+	return { why: `the journal's file cannot be opened (${code})`, lasting: false };
+}

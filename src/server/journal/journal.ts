@@ -1,0 +1,167 @@
+import type { Response } from "../../protocol/index.ts";
+
+/** What survives the death of the process. One per data folder. */
+export interface Journal {
+	/** What the journal held when it was opened. */
+	readonly recovered: Recovered;
+	/** Whether changing commands can be made durable; `why` is for the error they get otherwise, without server paths. */
+	health(): { ok: true } | { ok: false; why: string };
+	/**
+	 * A changing command is about to run. Resolves when that is on disk: a command without a record here never had an
+	 * effect, and one with a record but no outcome was interrupted. Rejects with {@link JournalUnavailable}, and the
+	 * command must not run.
+	 */
+	admit(command: AdmittedCommand): Promise<void>;
+	/**
+	 * A command's outcome, with what it did to its session, in one transaction. Resolves when it is on disk. The first
+	 * outcome of an id stays; a second one only changes the session. Rejects with {@link JournalUnavailable}; the outcome
+	 * is remembered then, and written once the disk takes it.
+	 */
+	finish(outcome: FinishedCommand): Promise<void>;
+	/** Like `finish`, for reads: written with the next batch, and nobody waits. */
+	note(outcome: FinishedCommand): void;
+	/** A change of a session outside any command (it was named by its model, changed its file …). Resolves when on disk. */
+	saveSession(session: SessionRecord): Promise<void>;
+	/** The command of that id, finished or interrupted or under way; also one that is not on disk yet. */
+	byId(principal: string, id: string): StoredCommand | undefined;
+	/**
+	 * Commands of the principal that came before this time may have been forgotten to keep the journal in its bounds;
+	 * 0 when none was. For the error about an id that is not known.
+	 */
+	forgottenBefore(principal: string): number;
+	/**
+	 * The command under that key, if it has finished less than the key's life ago. Whoever answers another command with
+	 * its outcome stores that one without the key, or the key would live longer.
+	 */
+	byKey(scope: KeyScope, key: string): StoredCommand | undefined;
+	/**
+	 * Keeps an event of a session's stream. Resolves when the death of the process can no longer lose it. Rejects with
+	 * {@link JournalUnavailable}, and the event is not kept.
+	 */
+	append(event: StreamEvent): Promise<void>;
+	/** Events with a sequence number above `after`, in order: at most `limit`, and fewer where they are large. */
+	events(stream: StreamName, after: number, limit: number): StreamEvent[];
+	/**
+	 * The first and last sequence number still there; both 0 for a stream that never had events. Where all of them have
+	 * been forgotten, `last` stays and `first` is the number after it.
+	 */
+	extent(stream: StreamName): { first: number; last: number };
+	/** Commands, newest first. */
+	history(query: HistoryQuery): HistoryEntry[];
+	stats(): JournalStats;
+	/** Writes what is pending and closes. */
+	close(): Promise<void>;
+}
+
+/** The journal does not take a record. The message is for clients. */
+export class JournalUnavailable extends Error {
+	/** `busy`: too much waits for the disk, try again soon. */
+	readonly code: "journal_unavailable" | "busy";
+
+	constructor(code: "journal_unavailable" | "busy", message: string) {
+		super(message);
+		this.code = code;
+	}
+}
+
+export interface Recovered {
+	readonly sessions: readonly (SessionRecord & { version: number })[];
+	/** Commands that were under way when the last process died; each now has a stored failure. */
+	readonly interrupted: readonly StoredCommand[];
+	/** The last process did not close the journal. */
+	readonly crashed: boolean;
+}
+
+/** What recreates a session, also one that pi has no file for yet. */
+export interface SessionRecord {
+	principal: string;
+	id: string;
+	cwd: string;
+	/** Pi's session file, once there is one. */
+	file?: string;
+	createdAtMs: number;
+	/** Name, model, thinking level and the like, as the sessions folder reads and writes them. */
+	settings: Record<string, unknown>;
+}
+
+/** The scope of an idempotency key: a session, or the server's own commands. */
+export interface KeyScope {
+	principal: string;
+	/** Absent for server commands. */
+	sessionId?: string;
+}
+
+export interface AdmittedCommand {
+	principal: string;
+	/** The client's id, or one made up for it (`anon:…`). */
+	id: string;
+	type: string;
+	sessionId?: string;
+	fingerprint: string;
+	idempotencyKey?: string;
+	atMs: number;
+}
+
+export interface FinishedCommand extends AdmittedCommand {
+	/** Without the identity of the request: no `id`, no `replayed`. */
+	response: Response;
+	finishedAtMs: number;
+	/** The session's version from now on; absent when it stays. */
+	version?: number;
+	/** A session's record from now on; a new session starts at version 0. */
+	session?: SessionRecord;
+	/** A session that is gone, with its version and its events. */
+	removed?: string;
+}
+
+export interface StoredCommand extends AdmittedCommand {
+	/** Absent while it is under way. */
+	response?: Response;
+	finishedAtMs?: number;
+}
+
+/** A session's stream of events. */
+export interface StreamName {
+	principal: string;
+	sessionId: string;
+}
+
+export interface StreamEvent extends StreamName {
+	/** 1, 2, 3 …, with a hole only where an event was not kept. */
+	seq: number;
+	atMs: number;
+	/** The event as JSON. */
+	body: string;
+}
+
+export interface HistoryQuery {
+	principal: string;
+	sessionId?: string;
+	commandId?: string;
+	fromMs?: number;
+	toMs?: number;
+	limit: number;
+}
+
+export interface HistoryEntry {
+	commandId: string;
+	commandType: string;
+	sessionId?: string;
+	atMs: number;
+	finishedAtMs?: number;
+	success?: boolean;
+	error?: string;
+	sessionVersion?: number;
+}
+
+export interface JournalStats {
+	bytes: number;
+	commands: number;
+	events: number;
+	sessions: number;
+	/** Transactions so far, and what they took, for metrics. */
+	commits: number;
+	commitMsTotal: number;
+	/** Records that wait for the next transaction. */
+	pending: number;
+}

@@ -1,0 +1,128 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import {
+	COMMAND_COLUMNS,
+	type CommandRow,
+	commandFromRow,
+	fromColumn,
+	toColumn,
+} from "./columns.ts";
+import type {
+	HistoryEntry,
+	HistoryQuery,
+	KeyScope,
+	StoredCommand,
+	StreamEvent,
+	StreamName,
+} from "./journal.ts";
+
+/** A page of events ends with the one that makes it this large. */
+const PAGE_CHARACTERS = 2 ** 20;
+
+/** Answers lookups from the journal's file, beside the thread that writes it. Throws what SQLite throws. */
+export class Reader {
+	readonly #database: DatabaseSync;
+	readonly #sql: ReturnType<typeof prepare>;
+
+	constructor(database: DatabaseSync) {
+		this.#database = database;
+		this.#sql = prepare(database);
+	}
+
+	byId(principal: string, id: string): StoredCommand | undefined {
+		const row = this.#sql.byId.get(principal, toColumn(id));
+		return row && commandFromRow(row as unknown as CommandRow);
+	}
+
+	/** The first command under the key that finished after `sinceMs` or, it seems, not at all. */
+	byKey({ principal, sessionId }: KeyScope, key: string, sinceMs: number) {
+		const row = this.#sql.byKey.get(principal, toColumn(key), sessionId ?? null, sinceMs);
+		return row && commandFromRow(row as unknown as CommandRow);
+	}
+
+	events({ principal, sessionId }: StreamName, after: number, limit: number): StreamEvent[] {
+		const events: StreamEvent[] = [];
+		let characters = 0;
+		for (const row of this.#sql.events.iterate(principal, sessionId, after, limit)) {
+			const { seq, at, body } = row as unknown as { seq: number; at: number; body: string };
+			events.push({ principal, sessionId, seq, atMs: at, body });
+			characters += body.length;
+			if (characters >= PAGE_CHARACTERS) break;
+		}
+		return events;
+	}
+
+	extent({ principal, sessionId }: StreamName): { first: number; last: number } {
+		const row = this.#sql.extent.get(principal, sessionId);
+		if (!row) return { first: 0, last: 0 };
+		const last = Number(row.last);
+		return { first: row.first === null ? last + 1 : Number(row.first), last };
+	}
+
+	history(query: HistoryQuery): HistoryEntry[] {
+		const conditions = ["principal = ?"];
+		const parameters: (string | number | Uint8Array)[] = [query.principal];
+		const where = (condition: string, value: string | number | Uint8Array | undefined) => {
+			if (value === undefined) return;
+			conditions.push(condition);
+			parameters.push(value);
+		};
+		where("session = ?", query.sessionId);
+		where("id = ?", query.commandId === undefined ? undefined : toColumn(query.commandId));
+		where("admitted_at >= ?", query.fromMs);
+		where("admitted_at <= ?", query.toMs);
+		const rows = this.#database
+			.prepare(
+				`SELECT id, type, session, admitted_at, finished_at, success, error, version FROM commands
+					WHERE ${conditions.join(" AND ")} ORDER BY admitted_at DESC, position DESC LIMIT ?`,
+			)
+			.all(...parameters, query.limit);
+		return (rows as unknown as HistoryRow[]).map(entryFromRow);
+	}
+
+	close(): void {
+		if (this.#database.isOpen) this.#database.close();
+	}
+}
+
+interface HistoryRow {
+	id: string | Uint8Array;
+	type: string;
+	session: string | null;
+	admitted_at: number;
+	finished_at: number | null;
+	success: number | null;
+	error: string | null;
+	version: number | null;
+}
+
+function entryFromRow(row: HistoryRow): HistoryEntry {
+	return {
+		commandId: fromColumn(row.id),
+		commandType: row.type,
+		...(row.session === null ? {} : { sessionId: row.session }),
+		atMs: row.admitted_at,
+		...(row.finished_at === null ? {} : { finishedAtMs: row.finished_at }),
+		...(row.success === null ? {} : { success: row.success === 1 }),
+		...(row.error === null ? {} : { error: row.error }),
+		...(row.version === null ? {} : { sessionVersion: row.version }),
+	};
+}
+
+function prepare(database: DatabaseSync) {
+	const statement = (sql: string): StatementSync => database.prepare(sql);
+	const stream = "(SELECT id FROM streams WHERE principal = ? AND session = ? AND gone = 0)";
+	return {
+		byId: statement(`SELECT ${COMMAND_COLUMNS} FROM commands WHERE principal = ? AND id = ?`),
+		byKey: statement(
+			`SELECT ${COMMAND_COLUMNS} FROM commands WHERE principal = ? AND key = ? AND session IS ?
+				AND (finished_at IS NULL OR finished_at > ?) ORDER BY position LIMIT 1`,
+		),
+		events: statement(
+			`SELECT seq, at, body FROM events WHERE stream = ${stream} AND seq > ? ORDER BY seq LIMIT ?`,
+		),
+		extent: statement(
+			`SELECT last, (SELECT seq FROM events WHERE stream = streams.id ORDER BY seq LIMIT 1) AS first
+				FROM streams WHERE principal = ? AND session = ? AND gone = 0`,
+		),
+	};
+}

@@ -1,0 +1,59 @@
+import type { DatabaseSync } from "node:sqlite";
+import {
+	admittedFromRow,
+	COMMAND_COLUMNS,
+	type CommandRow,
+	type SessionRow,
+	sessionFromRow,
+	toColumn,
+} from "./columns.ts";
+import type { Recovered } from "./journal.ts";
+import type { ForgottenMark } from "./messages.ts";
+import { interrupted } from "./outcome.ts";
+
+/** What the journal holds for a process that begins with it. Only reads. */
+export function readRecovered(database: DatabaseSync, nowMs: number): Recovered {
+	const sessions = database.prepare("SELECT * FROM sessions ORDER BY created_at, id").all();
+	const unfinished = database
+		.prepare(`SELECT ${COMMAND_COLUMNS} FROM commands WHERE outcome IS NULL ORDER BY position`)
+		.all();
+	const open = database.prepare("SELECT value FROM meta WHERE name = 'open'").get();
+	return {
+		sessions: (sessions as unknown as SessionRow[]).map(sessionFromRow),
+		interrupted: (unfinished as unknown as CommandRow[]).map((row) =>
+			interrupted(admittedFromRow(row), nowMs),
+		),
+		crashed: open?.value === 1,
+	};
+}
+
+/**
+ * Stores the failure of the commands that were interrupted, abandons the events of sessions that never came to be, and
+ * notes that the journal is in use. Call it in a transaction.
+ */
+export function settleRecovered(database: DatabaseSync, recovered: Recovered): void {
+	const finish = database.prepare(
+		`UPDATE commands SET outcome = ?, finished_at = ?, success = 0, error = ?
+			WHERE principal = ? AND id = ? AND outcome IS NULL`,
+	);
+	for (const { principal, id, response, finishedAtMs } of recovered.interrupted) {
+		const error = response?.error ?? null;
+		finish.run(JSON.stringify(response), finishedAtMs ?? 0, error, principal, toColumn(id));
+	}
+	database.exec(`
+		UPDATE streams SET gone = 1 WHERE gone = 0 AND NOT EXISTS
+			(SELECT 1 FROM sessions WHERE sessions.principal = streams.principal AND sessions.id = streams.session);
+		INSERT OR REPLACE INTO meta (name, value) VALUES ('open', 1);
+	`);
+}
+
+/** Notes that the journal was closed in good order. */
+export function markClosed(database: DatabaseSync): void {
+	database.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('open', 0)");
+}
+
+export function readForgotten(database: DatabaseSync): ForgottenMark[] {
+	const rows = database.prepare("SELECT principal, before FROM forgotten").all();
+	// A row of SQLite has no prototype, which a message to another thread does not need either way.
+	return rows as unknown as ForgottenMark[];
+}

@@ -1,0 +1,102 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { ForgottenMark } from "./messages.ts";
+import type { Writer } from "./writer.ts";
+
+/** What the journal may keep. */
+export interface KeepUntil {
+	/** Commands and events from before this time go. */
+	olderThanMs: number;
+	/** While more than this is in use, the oldest go. */
+	maxBytes: number;
+}
+
+/** What one step has removed. */
+export interface Swept {
+	commands: number;
+	events: number;
+	/** For each principal that lost commands, the time up to which. */
+	forgotten: ForgottenMark[];
+	/** There may be more to remove. */
+	more: boolean;
+}
+
+/**
+ * Forgets a little of what is no longer to be kept, in one transaction: events of deleted sessions, then what is too
+ * old, then what is too much. Of that, outcomes of reads go first, since nothing happens when a read runs again; then
+ * events, for which there is a gap marker; outcomes of changes last. Commands under way stay.
+ */
+export function sweepStep(database: DatabaseSync, writer: Writer, keep: KeepUntil): Swept {
+	let swept = NOTHING;
+	writer.transaction(() => {
+		swept =
+			removeAbandoned(database) ??
+			removeCommands(database, OLDEST_COMMANDS, keep.olderThanMs) ??
+			removeEvents(database, keep.olderThanMs) ??
+			(writer.size().usedBytes > keep.maxBytes ? removeOldest(database) : undefined) ??
+			NOTHING;
+		for (const { principal, before } of swept.forgotten) {
+			database.prepare(REMEMBER).run(principal, before);
+		}
+	});
+	return swept;
+}
+
+const NOTHING: Swept = { commands: 0, events: 0, forgotten: [], more: false };
+
+/** Few enough rows that commands which wait for the disk meanwhile do not notice. */
+const STEP_ROWS = 500;
+
+// Rows are in the order of their time, so only the first are looked at: a search for more would read the whole table.
+const OLDEST_COMMANDS = `SELECT position FROM commands ORDER BY position LIMIT ${STEP_ROWS}`;
+const OLDEST_READS = `SELECT position FROM commands WHERE changing = 0 ORDER BY position LIMIT ${STEP_ROWS}`;
+const OLDEST_EVENTS = `SELECT position FROM events ORDER BY position LIMIT ${STEP_ROWS}`;
+const REMEMBER = `INSERT INTO forgotten (principal, before) VALUES (?, ?)
+	ON CONFLICT (principal) DO UPDATE SET before = max(before, excluded.before)`;
+
+function removeOldest(database: DatabaseSync): Swept | undefined {
+	const anyTime = Number.MAX_SAFE_INTEGER;
+	return (
+		removeCommands(database, OLDEST_READS, anyTime) ??
+		removeEvents(database, anyTime) ??
+		removeCommands(database, OLDEST_COMMANDS, anyTime)
+	);
+}
+
+/** Events of one session that is gone; then the stream itself. */
+function removeAbandoned(database: DatabaseSync): Swept | undefined {
+	const stream = database.prepare("SELECT id FROM streams WHERE gone = 1 LIMIT 1").get()?.id;
+	if (stream === undefined) return undefined;
+	const ofStream = `SELECT position FROM events WHERE stream = ? LIMIT ${STEP_ROWS}`;
+	const events = Number(
+		database.prepare(`DELETE FROM events WHERE position IN (${ofStream})`).run(stream).changes,
+	);
+	if (events < STEP_ROWS) database.prepare("DELETE FROM streams WHERE id = ?").run(stream);
+	return { ...NOTHING, events, more: true };
+}
+
+function removeCommands(
+	database: DatabaseSync,
+	among: string,
+	olderThanMs: number,
+): Swept | undefined {
+	const rows = database
+		.prepare(
+			`DELETE FROM commands WHERE outcome IS NOT NULL AND admitted_at < ? AND position IN (${among})
+				RETURNING principal, admitted_at AS at`,
+		)
+		.all(olderThanMs) as unknown as { principal: string; at: number }[];
+	if (rows.length === 0) return undefined;
+	const marks = new Map<string, number>();
+	for (const { principal, at } of rows) {
+		marks.set(principal, Math.max(marks.get(principal) ?? 0, at + 1));
+	}
+	const forgotten = [...marks].map(([principal, before]) => ({ principal, before }));
+	return { ...NOTHING, commands: rows.length, forgotten, more: true };
+}
+
+function removeEvents(database: DatabaseSync, olderThanMs: number): Swept | undefined {
+	const { changes } = database
+		.prepare(`DELETE FROM events WHERE at < ? AND position IN (${OLDEST_EVENTS})`)
+		.run(olderThanMs);
+	return changes === 0 ? undefined : { ...NOTHING, events: Number(changes), more: true };
+}

@@ -1,0 +1,74 @@
+import type { Migration } from "../../core/sqlite.ts";
+
+/**
+ * The journal's history of schemas.
+ *
+ * `commands` and `events` are in the order of arrival, so that the oldest are the first rows. `id` and `key` are ANY for
+ * texts that UTF-8 cannot hold; see columns.ts. `success`, `error` and `version` repeat what is in `outcome`, so that
+ * the history need not parse outcomes of a megabyte.
+ *
+ * `streams` stays when its events are forgotten, since `last` must never be given to another event. The stream of a
+ * session that was deleted is `gone`: it no longer has a name, and its events are removed in small steps.
+ */
+export const migrations: Migration[] = [
+	(database) =>
+		database.exec(`
+			CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
+
+			CREATE TABLE commands (
+				position INTEGER PRIMARY KEY,
+				principal TEXT NOT NULL,
+				id ANY NOT NULL,
+				type TEXT NOT NULL,
+				session TEXT,
+				fingerprint TEXT NOT NULL,
+				key ANY,
+				admitted_at INTEGER NOT NULL,
+				changing INTEGER NOT NULL,
+				outcome TEXT,
+				finished_at INTEGER,
+				success INTEGER,
+				error TEXT,
+				version INTEGER
+			) STRICT;
+			CREATE UNIQUE INDEX commands_by_id ON commands (principal, id);
+			CREATE INDEX commands_by_key ON commands (principal, key, session) WHERE key IS NOT NULL;
+			CREATE INDEX commands_by_time ON commands (principal, admitted_at);
+			CREATE INDEX commands_by_session ON commands (principal, session, admitted_at)
+				WHERE session IS NOT NULL;
+			CREATE INDEX commands_under_way ON commands (position) WHERE outcome IS NULL;
+			CREATE INDEX commands_reading ON commands (position) WHERE changing = 0;
+
+			CREATE TABLE forgotten (principal TEXT PRIMARY KEY, before INTEGER NOT NULL) STRICT;
+
+			CREATE TABLE sessions (
+				principal TEXT NOT NULL,
+				id TEXT NOT NULL,
+				cwd TEXT NOT NULL,
+				file TEXT,
+				created_at INTEGER NOT NULL,
+				settings TEXT NOT NULL,
+				version INTEGER NOT NULL,
+				PRIMARY KEY (principal, id)
+			) STRICT, WITHOUT ROWID;
+
+			CREATE TABLE streams (
+				id INTEGER PRIMARY KEY,
+				principal TEXT NOT NULL,
+				session TEXT NOT NULL,
+				last INTEGER NOT NULL,
+				gone INTEGER NOT NULL DEFAULT 0
+			) STRICT;
+			CREATE UNIQUE INDEX streams_by_name ON streams (principal, session) WHERE gone = 0;
+			CREATE INDEX streams_gone ON streams (id) WHERE gone = 1;
+
+			CREATE TABLE events (
+				position INTEGER PRIMARY KEY,
+				stream INTEGER NOT NULL,
+				seq INTEGER NOT NULL,
+				at INTEGER NOT NULL,
+				body TEXT NOT NULL
+			) STRICT;
+			CREATE UNIQUE INDEX events_by_seq ON events (stream, seq);
+		`),
+];

@@ -1,0 +1,375 @@
+import { join } from "node:path";
+import { openForReading } from "../../core/sqlite.ts";
+import { type Entry, GroupCommit } from "./group-commit.ts";
+import type {
+	AdmittedCommand,
+	FinishedCommand,
+	HistoryEntry,
+	HistoryQuery,
+	Journal,
+	JournalStats,
+	KeyScope,
+	Recovered,
+	SessionRecord,
+	StoredCommand,
+	StreamEvent,
+	StreamName,
+} from "./journal.ts";
+import type { JournalRecord, SessionColumns, WriterReply } from "./messages.ts";
+import { interrupted, keptOutcome } from "./outcome.ts";
+import { Reader } from "./reader.ts";
+import { DAMAGED, refusalOf } from "./refusal.ts";
+import { Unwritten } from "./unwritten.ts";
+import { WriterThread } from "./writer-thread.ts";
+
+/** Bounds of a journal. */
+export interface JournalLimits {
+	/** Commands and events are forgotten after this time. */
+	maxAgeMs: number;
+	/** Above this, the oldest are forgotten. */
+	maxBytes: number;
+	/** The file never becomes larger: where forgetting does not keep up, the journal refuses as on a full disk. */
+	maxFileBytes: number;
+	/** Records that wait for the disk. */
+	pendingBytes: number;
+	/** An outcome larger than this is not kept. */
+	outcomeBytes: number;
+	/** How long a key is known after its command has finished. */
+	keyLifeMs: number;
+	/** How often a journal that refuses looks whether it still has to. */
+	retryMs: number;
+	/** How often it looks for what is too old. */
+	sweepMs: number;
+}
+
+const MEGABYTE = 2 ** 20;
+const MINUTE_MS = 60_000;
+
+export const defaultJournalLimits: Readonly<JournalLimits> = {
+	maxAgeMs: 14 * 24 * 60 * MINUTE_MS,
+	maxBytes: 512 * MEGABYTE,
+	maxFileBytes: 1_024 * MEGABYTE,
+	pendingBytes: 64 * MEGABYTE,
+	outcomeBytes: MEGABYTE,
+	keyLifeMs: 10 * MINUTE_MS,
+	retryMs: 1_000,
+	sweepMs: MINUTE_MS,
+};
+
+export interface JournalOptions {
+	/** The folder for `journal.db`; made if it is missing. */
+	dataDir: string;
+	limits?: Partial<JournalLimits>;
+	now?: () => number;
+	/** The thread that writes; a new one unless a test brings its own. */
+	thread?: WriterThread;
+}
+
+/**
+ * Opens the journal of a data folder. Always resolves: with a file that cannot be used, to a journal whose `health` says
+ * why and that keeps nothing. Only one process may have a folder open; whoever calls this holds the lock.
+ */
+export async function openJournal(options: JournalOptions): Promise<SqliteJournal> {
+	const journal = new SqliteJournal(options);
+	await journal.open();
+	return journal;
+}
+
+/** The journal in a SQLite database: written by a thread in group commits, read here. */
+export class SqliteJournal implements Journal {
+	readonly #path: string;
+	readonly #limits: JournalLimits;
+	readonly #now: () => number;
+	readonly #unwritten = new Unwritten();
+	readonly #commit: GroupCommit;
+	readonly #forgotten = new Map<string, number>();
+	#recovered: Recovered = { sessions: [], interrupted: [], crashed: false };
+	#reader: Reader | undefined;
+	#openedAtMs = 0;
+	#sweepTimer: NodeJS.Timeout | undefined;
+
+	constructor({ dataDir, limits, now = Date.now, thread = new WriterThread() }: JournalOptions) {
+		this.#path = join(dataDir, "journal.db");
+		this.#limits = { ...defaultJournalLimits, ...limits };
+		this.#now = now;
+		this.#commit = new GroupCommit({
+			thread,
+			path: this.#path,
+			now,
+			limits: this.#limits,
+			onOpened: (opened) => this.#onOpened(opened),
+			onForgotten: (marks) => {
+				for (const { principal, before } of marks) this.#noteForgotten(principal, before);
+			},
+		});
+	}
+
+	async open(): Promise<void> {
+		this.#openedAtMs = this.#now();
+		await this.#commit.open();
+		this.#sweepTimer = setInterval(() => this.sweep(), this.#limits.sweepMs).unref();
+	}
+
+	get recovered(): Recovered {
+		return this.#recovered;
+	}
+
+	health(): { ok: true } | { ok: false; why: string } {
+		const refusal = this.#commit.refusal;
+		return refusal ? { ok: false, why: refusal.why } : { ok: true };
+	}
+
+	admit(command: AdmittedCommand): Promise<void> {
+		return new Promise((resolve, reject) => {
+			const identity = identityOf(command);
+			this.#unwritten.admit(identity);
+			this.#add({ kind: "admit", command: identity }, RECORD_BYTES, {
+				durable: true,
+				owed: false,
+				release() {},
+				settle: (error) => {
+					if (!error) return resolve();
+					this.#unwritten.dismiss(identity);
+					reject(error);
+				},
+			});
+		});
+	}
+
+	finish(outcome: FinishedCommand): Promise<void> {
+		return new Promise((resolve, reject) => {
+			this.#finish(outcome, true, (error) => (error ? reject(error) : resolve()));
+		});
+	}
+
+	note(outcome: FinishedCommand): void {
+		this.#finish(outcome, false, () => {});
+	}
+
+	saveSession(session: SessionRecord): Promise<void> {
+		return new Promise((resolve, reject) => {
+			const columns = columnsOf(session);
+			this.#add({ kind: "session", session: columns }, RECORD_BYTES + columns.settings.length, {
+				durable: true,
+				owed: true,
+				release() {},
+				settle: (error) => (error ? reject(error) : resolve()),
+			});
+		});
+	}
+
+	append(event: StreamEvent): Promise<void> {
+		return new Promise((resolve, reject) => {
+			this.#unwritten.append(event);
+			this.#add({ kind: "event", event }, RECORD_BYTES + event.body.length, {
+				durable: false,
+				owed: false,
+				release: () => this.#unwritten.forgetEvent(event),
+				settle: (error) => (error ? reject(error) : resolve()),
+			});
+		});
+	}
+
+	byId(principal: string, id: string): StoredCommand | undefined {
+		const unwritten = this.#unwritten.command(principal, id);
+		if (unwritten) return unwritten;
+		return this.#finished(this.#read((reader) => reader.byId(principal, id)));
+	}
+
+	forgottenBefore(principal: string): number {
+		return this.#forgotten.get(principal) ?? 0;
+	}
+
+	byKey(scope: KeyScope, key: string): StoredCommand | undefined {
+		const since = this.#now() - this.#limits.keyLifeMs;
+		const found =
+			this.#unwritten.byKey(scope, key) ??
+			this.#finished(this.#read((reader) => reader.byKey(scope, key, since)));
+		return found && (found.finishedAtMs ?? 0) > since ? found : undefined;
+	}
+
+	events(stream: StreamName, after: number, limit: number): StreamEvent[] {
+		const events = this.#onDisk(stream, (reader) => reader.events(stream, after, limit)) ?? [];
+		const unwritten = this.#unwritten.events(stream);
+		if (unwritten.length === 0 || events.length >= limit) return events;
+		const last = events.at(-1)?.seq ?? after;
+		// A page may end early because it is large: the next event need not be an unwritten one.
+		if (last < this.#lastOnDisk(stream)) return events;
+		for (const event of unwritten) {
+			if (event.seq > last && events.length < limit) events.push(event);
+		}
+		return events;
+	}
+
+	extent(stream: StreamName): { first: number; last: number } {
+		const onDisk = this.#onDisk(stream, (reader) => reader.extent(stream));
+		const { first, last } = onDisk ?? { first: 0, last: 0 };
+		const unwritten = this.#unwritten.events(stream);
+		const oldest = unwritten[0]?.seq;
+		const newest = unwritten.at(-1)?.seq;
+		if (oldest === undefined || newest === undefined) return { first, last };
+		const isKept = first > 0 && first <= last;
+		return { first: isKept ? first : oldest, last: Math.max(last, newest) };
+	}
+
+	history(query: HistoryQuery): HistoryEntry[] {
+		const unwritten = this.#unwritten
+			.commandsOf(query.principal)
+			.filter((command) => isAsked(command, query))
+			.map(historyEntry);
+		const ids = new Set(unwritten.map(({ commandId }) => commandId));
+		const stored = this.#read((reader) => reader.history(query)) ?? [];
+		return [...unwritten, ...stored.filter(({ commandId }) => !ids.has(commandId))]
+			.sort((a, b) => b.atMs - a.atMs)
+			.slice(0, query.limit);
+	}
+
+	stats(): JournalStats {
+		const { fileBytes, commands, events, sessions } = this.#commit.size;
+		return { bytes: fileBytes, commands, events, sessions, ...this.#commit.counters };
+	}
+
+	/** Forgets what is too old or too much, in the background; it also happens by itself. */
+	sweep(): void {
+		this.#commit.sweep();
+	}
+
+	/** Resolves when nothing waits to be written or forgotten, except what the disk refuses. */
+	settled(): Promise<void> {
+		return this.#commit.settled();
+	}
+
+	async close(): Promise<void> {
+		clearInterval(this.#sweepTimer);
+		await this.#commit.settled();
+		// Before the thread's: the last to close folds the log into the database, which a reader cannot.
+		this.#reader?.close();
+		this.#reader = undefined;
+		await this.#commit.close();
+	}
+
+	#finish(outcome: FinishedCommand, changing: boolean, settle: (error?: Error) => void): void {
+		const { response, json } = keptOutcome(outcome.response, changing, this.#limits.outcomeBytes);
+		const command = identityOf(outcome);
+		const { finishedAtMs, version, session, removed } = outcome;
+		const stored: StoredCommand = { ...command, response, finishedAtMs };
+		this.#unwritten.finish(stored);
+		const stream = removed === undefined ? undefined : streamOf(outcome.principal, removed);
+		if (stream) this.#unwritten.endStream(stream);
+		const record: JournalRecord = {
+			kind: "outcome",
+			command,
+			changing,
+			finishedAtMs,
+			outcome: json,
+			success: response.success,
+			error: response.error,
+			sessionVersion: response.sessionVersion,
+			version,
+			session: session && columnsOf(session),
+			removed,
+		};
+		this.#add(record, RECORD_BYTES + json.length + (record.session?.settings.length ?? 0), {
+			durable: changing,
+			owed: changing,
+			release: () => {
+				this.#unwritten.forget(stored);
+				if (!stream) return;
+				this.#unwritten.streamEnded(stream);
+				this.#commit.sweep();
+			},
+			settle,
+		});
+	}
+
+	#add(record: JournalRecord, bytes: number, entry: Omit<Entry, "record" | "bytes">): void {
+		this.#commit.add({ record, bytes, ...entry });
+	}
+
+	async #onOpened({ recovered, forgotten }: WriterReply & { kind: "opened" }): Promise<void> {
+		this.#recovered = recovered;
+		for (const { principal, before } of forgotten) this.#noteForgotten(principal, before);
+		const opened = await openForReading(this.#path);
+		if (opened.kind === "open") this.#reader = new Reader(opened.database);
+	}
+
+	#noteForgotten(principal: string, before: number): void {
+		this.#forgotten.set(principal, Math.max(this.forgottenBefore(principal), before));
+	}
+
+	/** A command without an outcome that is not under way here was interrupted, also where that could not be stored. */
+	#finished(command: StoredCommand | undefined): StoredCommand | undefined {
+		if (!command || command.response) return command;
+		return interrupted(command, this.#openedAtMs);
+	}
+
+	#onDisk<T>(stream: StreamName, ask: (reader: Reader) => T): T | undefined {
+		return this.#unwritten.isEnding(stream) ? undefined : this.#read(ask);
+	}
+
+	#lastOnDisk(stream: StreamName): number {
+		return this.#onDisk(stream, (reader) => reader.extent(stream))?.last ?? 0;
+	}
+
+	/**
+	 * Asks the file. One that cannot be read any more could have any id in it, so from then on nothing that changes
+	 * something may run.
+	 */
+	#read<T>(ask: (reader: Reader) => T): T | undefined {
+		if (!this.#reader) return undefined;
+		try {
+			return ask(this.#reader);
+		} catch (error) {
+			this.#commit.refuse(refusalOf(error) ?? DAMAGED);
+			return undefined;
+		}
+	}
+}
+
+/** About what a record takes besides its texts. */
+const RECORD_BYTES = 512;
+
+/** Only what the contract names: callers may pass more. */
+function identityOf(command: AdmittedCommand): AdmittedCommand {
+	const { principal, id, type, sessionId, fingerprint, idempotencyKey, atMs } = command;
+	return {
+		principal,
+		id,
+		type,
+		fingerprint,
+		atMs,
+		...(sessionId === undefined ? {} : { sessionId }),
+		...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+	};
+}
+
+function columnsOf(session: SessionRecord): SessionColumns {
+	const { principal, id, cwd, file, createdAtMs, settings } = session;
+	return { principal, id, cwd, file, createdAtMs, settings: JSON.stringify(settings) };
+}
+
+function streamOf(principal: string, sessionId: string): StreamName {
+	return { principal, sessionId };
+}
+
+function isAsked(command: StoredCommand, query: HistoryQuery): boolean {
+	return (
+		(query.sessionId === undefined || command.sessionId === query.sessionId) &&
+		(query.commandId === undefined || command.id === query.commandId) &&
+		command.atMs >= (query.fromMs ?? 0) &&
+		command.atMs <= (query.toMs ?? Number.MAX_SAFE_INTEGER)
+	);
+}
+
+function historyEntry({ id, type, sessionId, atMs, finishedAtMs, response }: StoredCommand) {
+	return {
+		commandId: id,
+		commandType: type,
+		...(sessionId === undefined ? {} : { sessionId }),
+		atMs,
+		...(finishedAtMs === undefined ? {} : { finishedAtMs }),
+		...(response === undefined ? {} : { success: response.success }),
+		...(response?.error === undefined ? {} : { error: response.error }),
+		...(response?.sessionVersion === undefined ? {} : { sessionVersion: response.sessionVersion }),
+	};
+}

@@ -1,0 +1,124 @@
+import type {
+	AdmittedCommand,
+	KeyScope,
+	StoredCommand,
+	StreamEvent,
+	StreamName,
+} from "./journal.ts";
+
+/**
+ * What lookups must see though the disk does not have it yet: commands under way, outcomes and events on their way, and
+ * streams whose end is.
+ */
+export class Unwritten {
+	/** By principal and id. */
+	readonly #commands = new Map<string, Map<string, StoredCommand>>();
+	readonly #byKey = new Map<string, StoredCommand>();
+	/** By stream and number, in order. */
+	readonly #events = new Map<string, Map<number, StreamEvent>>();
+	/** How many removals of a stream are on their way. */
+	readonly #ending = new Map<string, number>();
+
+	/** A command is under way until {@link finish}. */
+	admit(command: AdmittedCommand): void {
+		this.#put(command);
+	}
+
+	/** The admission was refused: there is no such command. */
+	dismiss(command: AdmittedCommand): void {
+		this.#take(command.principal, command.id);
+	}
+
+	/** The first outcome stays. Returns whether this is it. */
+	finish(command: StoredCommand): boolean {
+		if (this.command(command.principal, command.id)?.response) return false;
+		this.#put(command);
+		const key = command.idempotencyKey;
+		if (key === undefined) return true;
+		const name = keyName(command, key);
+		if (!this.#byKey.has(name)) this.#byKey.set(name, command);
+		return true;
+	}
+
+	/** The outcome is on disk, or given up. */
+	forget(command: StoredCommand): void {
+		if (this.command(command.principal, command.id) !== command) return;
+		this.#take(command.principal, command.id);
+		const key = command.idempotencyKey;
+		if (key === undefined) return;
+		const name = keyName(command, key);
+		if (this.#byKey.get(name) === command) this.#byKey.delete(name);
+	}
+
+	command(principal: string, id: string): StoredCommand | undefined {
+		return this.#commands.get(principal)?.get(id);
+	}
+
+	byKey(scope: KeyScope, key: string): StoredCommand | undefined {
+		return this.#byKey.get(keyName(scope, key));
+	}
+
+	/** The principal's commands, in no order. */
+	commandsOf(principal: string): StoredCommand[] {
+		return [...(this.#commands.get(principal)?.values() ?? [])];
+	}
+
+	append(event: StreamEvent): void {
+		const name = streamName(event);
+		let events = this.#events.get(name);
+		if (!events) this.#events.set(name, (events = new Map()));
+		events.set(event.seq, event);
+	}
+
+	/** The event is on disk, or given up. */
+	forgetEvent(event: StreamEvent): void {
+		const name = streamName(event);
+		const events = this.#events.get(name);
+		// Of a stream that has ended meanwhile, another event may have this number.
+		if (events?.get(event.seq) === event) events.delete(event.seq);
+		if (events?.size === 0) this.#events.delete(name);
+	}
+
+	events(stream: StreamName): StreamEvent[] {
+		return [...(this.#events.get(streamName(stream))?.values() ?? [])];
+	}
+
+	/** The session is gone with its events; what the disk has of them counts no more. */
+	endStream(stream: StreamName): void {
+		const name = streamName(stream);
+		this.#events.delete(name);
+		this.#ending.set(name, (this.#ending.get(name) ?? 0) + 1);
+	}
+
+	/** The end of the stream is on disk, or given up. */
+	streamEnded(stream: StreamName): void {
+		const name = streamName(stream);
+		const count = (this.#ending.get(name) ?? 0) - 1;
+		if (count > 0) this.#ending.set(name, count);
+		else this.#ending.delete(name);
+	}
+
+	isEnding(stream: StreamName): boolean {
+		return this.#ending.has(streamName(stream));
+	}
+
+	#put(command: StoredCommand): void {
+		let commands = this.#commands.get(command.principal);
+		if (!commands) this.#commands.set(command.principal, (commands = new Map()));
+		commands.set(command.id, command);
+	}
+
+	#take(principal: string, id: string): void {
+		const commands = this.#commands.get(principal);
+		commands?.delete(id);
+		if (commands?.size === 0) this.#commands.delete(principal);
+	}
+}
+
+function keyName({ principal, sessionId }: KeyScope, key: string): string {
+	return JSON.stringify([principal, sessionId ?? null, key]);
+}
+
+function streamName({ principal, sessionId }: StreamName): string {
+	return JSON.stringify([principal, sessionId]);
+}

@@ -1,0 +1,274 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { sqliteErrorCode } from "../../core/sqlite.ts";
+import { toColumn } from "./columns.ts";
+import type { AdmittedCommand, StreamEvent, StreamName } from "./journal.ts";
+import type { JournalRecord, JournalSize, SessionColumns } from "./messages.ts";
+
+/** A record that no disk would take. Nothing of its batch was written. */
+export class BadRecord extends Error {
+	readonly index: number;
+
+	constructor(index: number, cause: unknown) {
+		super(cause instanceof Error ? cause.message : String(cause), { cause });
+		this.index = index;
+	}
+}
+
+/** Writes records into the journal's database, a batch a transaction. Lives in the journal's thread. */
+export class Writer {
+	readonly #database: DatabaseSync;
+	readonly #sql: ReturnType<typeof prepare>;
+	readonly #counts: Counts;
+	#isFull: boolean | undefined;
+
+	constructor(database: DatabaseSync) {
+		this.#database = database;
+		this.#sql = prepare(database);
+		this.#counts = this.#sql.counts.get() as unknown as Counts;
+	}
+
+	/**
+	 * Writes all of the records or none. `durable` survives a power cut; without it, the records survive the death of
+	 * the process. Throws {@link BadRecord}, or what SQLite throws when the file does not take them.
+	 */
+	write(records: readonly JournalRecord[], durable: boolean): void {
+		this.#synchronise(durable);
+		const before = { ...this.#counts };
+		let index = 0;
+		try {
+			this.transaction(() => {
+				const lasts = new StreamLasts();
+				for (; index < records.length; index++) {
+					this.#apply(records[index] as JournalRecord, lasts);
+				}
+				for (const { stream, last } of lasts.all()) this.#sql.setLast.run(last, stream);
+			});
+		} catch (error) {
+			Object.assign(this.#counts, before);
+			// An error of the commit itself comes with `index` past the end.
+			if (index < records.length && isAboutTheRecord(error)) throw new BadRecord(index, error);
+			throw error;
+		}
+	}
+
+	/** Writes something that needs room, and takes it away again. Throws when there is none. */
+	probe(): void {
+		this.#synchronise(true);
+		this.#sql.setMeta.run("probe", Buffer.alloc(PROBE_BYTES));
+		this.#sql.deleteMeta.run("probe");
+	}
+
+	/** Runs `body` in one transaction. */
+	transaction(body: () => void): void {
+		this.#database.exec("BEGIN IMMEDIATE");
+		try {
+			body();
+			this.#database.exec("COMMIT");
+		} catch (error) {
+			// SQLite itself has rolled back where the disk is full or broken.
+			if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+			throw error;
+		}
+	}
+
+	size(): JournalSize {
+		const pages = this.#sql.pages.get() as unknown as Pages;
+		return {
+			fileBytes: pages.page_count * pages.page_size,
+			usedBytes: (pages.page_count - pages.freelist_count) * pages.page_size,
+			...this.#counts,
+		};
+	}
+
+	/** Rows that the sweep has removed. */
+	removed({ commands, events }: { commands: number; events: number }): void {
+		this.#counts.commands -= commands;
+		this.#counts.events -= events;
+	}
+
+	#synchronise(isFull: boolean): void {
+		if (this.#isFull === isFull) return;
+		this.#database.exec(`PRAGMA synchronous = ${isFull ? "FULL" : "NORMAL"}`);
+		this.#isFull = isFull;
+	}
+
+	#apply(record: JournalRecord, lasts: StreamLasts): void {
+		switch (record.kind) {
+			case "admit":
+				this.#counts.commands += this.#insert(record.command, true, NO_OUTCOME);
+				return;
+			case "outcome":
+				this.#applyOutcome(record, lasts);
+				return;
+			case "session":
+				this.#saveSession(record.session, undefined);
+				return;
+			case "event":
+				this.#applyEvent(record.event, lasts);
+		}
+	}
+
+	#applyOutcome(record: JournalRecord & { kind: "outcome" }, lasts: StreamLasts): void {
+		const { command, changing, session, version, removed } = record;
+		const columns: OutcomeColumns = [
+			record.outcome,
+			record.finishedAtMs,
+			record.success ? 1 : 0,
+			record.error ?? null,
+			record.sessionVersion ?? null,
+		];
+		// What was admitted has a row and what only reads has none: the likely statement first.
+		const isUpdated = changing && this.#finish(command, columns);
+		const inserted = isUpdated ? 0 : this.#insert(command, changing, columns);
+		this.#counts.commands += inserted;
+		if (!isUpdated && inserted === 0 && !changing) this.#finish(command, columns);
+
+		if (session) this.#saveSession(session, version);
+		else if (version !== undefined && command.sessionId !== undefined) {
+			this.#sql.setVersion.run(version, command.principal, command.sessionId);
+		}
+		if (removed !== undefined) {
+			const { changes } = this.#sql.deleteSession.run(command.principal, removed);
+			this.#counts.sessions -= Number(changes);
+			this.#sql.abandonStream.run(command.principal, removed);
+			lasts.forget({ principal: command.principal, sessionId: removed });
+		}
+	}
+
+	/** Gives a command its outcome, unless it has one: a timeout is not overwritten by what came after it. */
+	#finish(command: AdmittedCommand, columns: OutcomeColumns): boolean {
+		return this.#sql.finish.run(...columns, command.principal, toColumn(command.id)).changes === 1;
+	}
+
+	/** Returns the number of new rows, 0 where there is one of that id. */
+	#insert(command: AdmittedCommand, changing: boolean, columns: OutcomeColumns): number {
+		const key = command.idempotencyKey;
+		const { changes } = this.#sql.insert.run(
+			command.principal,
+			toColumn(command.id),
+			command.type,
+			command.sessionId ?? null,
+			command.fingerprint,
+			key === undefined ? null : toColumn(key),
+			command.atMs,
+			changing ? 1 : 0,
+			...columns,
+		);
+		return Number(changes);
+	}
+
+	#saveSession(session: SessionColumns, version: number | undefined): void {
+		const columns = [session.cwd, session.file ?? null, session.createdAtMs, session.settings];
+		const { principal, id } = session;
+		const updated = this.#sql.updateSession.run(...columns, version ?? null, principal, id);
+		if (updated.changes === 1) return;
+		this.#sql.insertSession.run(principal, id, ...columns, version ?? 0);
+		this.#counts.sessions++;
+	}
+
+	#applyEvent(event: StreamEvent, lasts: StreamLasts): void {
+		const stream = lasts.idOf(event) ?? this.#streamId(event);
+		// A batch is sent again when its thread died: what it had already written is there.
+		const { changes } = this.#sql.append.run(stream, event.seq, event.atMs, event.body);
+		this.#counts.events += Number(changes);
+		lasts.note(event, stream);
+	}
+
+	#streamId({ principal, sessionId }: StreamName): number {
+		const found = this.#sql.stream.get(principal, sessionId)?.id;
+		return Number(found ?? this.#sql.insertStream.run(principal, sessionId).lastInsertRowid);
+	}
+}
+
+/** Enough that a disk with room for this has room for a batch or two. */
+const PROBE_BYTES = 65_536;
+
+type OutcomeColumns = [
+	outcome: string | null,
+	finishedAt: number | null,
+	success: number | null,
+	error: string | null,
+	version: number | null,
+];
+const NO_OUTCOME: OutcomeColumns = [null, null, null, null, null];
+
+interface Counts {
+	commands: number;
+	events: number;
+	sessions: number;
+}
+
+interface Pages {
+	page_count: number;
+	page_size: number;
+	freelist_count: number;
+}
+
+/** The streams that a batch has added to, so that each is looked up and marked once. */
+class StreamLasts {
+	readonly #byPrincipal = new Map<string, Map<string, { stream: number; last: number }>>();
+
+	idOf({ principal, sessionId }: StreamName): number | undefined {
+		return this.#byPrincipal.get(principal)?.get(sessionId)?.stream;
+	}
+
+	note({ principal, sessionId, seq }: StreamEvent, stream: number): void {
+		let sessions = this.#byPrincipal.get(principal);
+		if (!sessions) this.#byPrincipal.set(principal, (sessions = new Map()));
+		const known = sessions.get(sessionId);
+		if (known) known.last = Math.max(known.last, seq);
+		else sessions.set(sessionId, { stream, last: seq });
+	}
+
+	forget({ principal, sessionId }: StreamName): void {
+		this.#byPrincipal.get(principal)?.delete(sessionId);
+	}
+
+	*all(): Iterable<{ stream: number; last: number }> {
+		for (const sessions of this.#byPrincipal.values()) yield* sessions.values();
+	}
+}
+
+/** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE, and values that cannot be bound at all. */
+function isAboutTheRecord(error: unknown): boolean {
+	const code = sqliteErrorCode(error);
+	return code === undefined || [18, 19, 20, 25].includes(code);
+}
+
+function prepare(database: DatabaseSync) {
+	const statement = (sql: string): StatementSync => database.prepare(sql);
+	return {
+		insert: statement(
+			`INSERT OR IGNORE INTO commands (principal, id, type, session, fingerprint, key, admitted_at, changing,
+				outcome, finished_at, success, error, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		),
+		finish: statement(
+			`UPDATE commands SET outcome = ?, finished_at = ?, success = ?, error = ?, version = ?
+				WHERE principal = ? AND id = ? AND outcome IS NULL`,
+		),
+		insertSession: statement(
+			`INSERT INTO sessions (principal, id, cwd, file, created_at, settings, version)
+				VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		),
+		updateSession: statement(
+			`UPDATE sessions SET cwd = ?, file = ?, created_at = ?, settings = ?, version = coalesce(?, version)
+				WHERE principal = ? AND id = ?`,
+		),
+		setVersion: statement("UPDATE sessions SET version = ? WHERE principal = ? AND id = ?"),
+		deleteSession: statement("DELETE FROM sessions WHERE principal = ? AND id = ?"),
+		stream: statement("SELECT id FROM streams WHERE principal = ? AND session = ? AND gone = 0"),
+		insertStream: statement("INSERT INTO streams (principal, session, last) VALUES (?, ?, 0)"),
+		setLast: statement("UPDATE streams SET last = max(last, ?) WHERE id = ?"),
+		abandonStream: statement(
+			"UPDATE streams SET gone = 1 WHERE principal = ? AND session = ? AND gone = 0",
+		),
+		append: statement("INSERT OR IGNORE INTO events (stream, seq, at, body) VALUES (?, ?, ?, ?)"),
+		setMeta: statement("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)"),
+		deleteMeta: statement("DELETE FROM meta WHERE name = ?"),
+		counts: statement(
+			`SELECT (SELECT count(*) FROM commands) AS commands, (SELECT count(*) FROM events) AS events,
+				(SELECT count(*) FROM sessions) AS sessions`,
+		),
+		pages: statement("SELECT * FROM pragma_page_count, pragma_page_size, pragma_freelist_count"),
+	};
+}

@@ -1,0 +1,48 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { writeFileAtomic } from "../core/atomic-file.ts";
+import { describeError } from "../core/errno.ts";
+import { property } from "../core/property.ts";
+
+/** Held by the one server of a data folder. */
+export interface Lock {
+	release(): void;
+}
+
+/**
+ * Takes a data folder for this process, making the folder if need be. The lock is SQLite's own on `lock.db`, which the
+ * system takes back when the process ends, however it ends. Throws one clear line when another server has it.
+ */
+export async function lockDataFolder(folder: string): Promise<Lock> {
+	await mkdir(folder, { recursive: true, mode: 0o700 });
+	const { DatabaseSync } = await import("node:sqlite");
+	const path = join(folder, "lock.db");
+	const owner = join(folder, "lock.json");
+	const database = new DatabaseSync(path);
+	try {
+		// The transaction is never ended: as long as it is open nobody else can begin one.
+		database.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE");
+	} catch (error) {
+		database.close();
+		if (!/locked|busy/i.test(describeError(error))) {
+			throw new Error(`cannot lock ${path}: ${describeError(error)}`, { cause: error });
+		}
+		const pid = await pidIn(owner);
+		throw new Error(
+			`another server${pid === undefined ? "" : ` (process ${pid})`} uses ${folder}; stop it or choose another folder with --data-dir`,
+			{ cause: error },
+		);
+	}
+	// Only for the message above: who holds the lock is the system's to know.
+	await writeFileAtomic(owner, JSON.stringify({ pid: process.pid })).catch(() => {});
+	return { release: () => database.close() };
+}
+
+async function pidIn(path: string): Promise<number | undefined> {
+	try {
+		const pid = property(JSON.parse(await readFile(path, "utf8")), "pid");
+		return typeof pid === "number" ? pid : undefined;
+	} catch {
+		return undefined; // not written yet
+	}
+}

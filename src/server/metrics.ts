@@ -1,0 +1,87 @@
+import type { EngineCounters } from "./engine/engine.ts";
+import type { JournalStats } from "./journal/journal.ts";
+import type { ConnectionCounters } from "./transports/connections.ts";
+
+/** What the server counts, for `get_metrics` and `/metrics`. */
+export interface Metrics {
+	engine: EngineCounters;
+	journal: JournalStats & { healthy: boolean };
+	connections: ConnectionCounters;
+	sessions: { open: number };
+	process: {
+		uptimeSeconds: number;
+		residentBytes: number;
+		heapBytes: number;
+		cpuSeconds: number;
+		/** How late timers come, at the 99th percentile of the last while. */
+		loopDelayMs: number;
+	};
+}
+
+/** One figure of {@link Metrics}. Counters only go up while the process lives; gauges go up and down. */
+interface Row {
+	name: string;
+	kind: "counter" | "gauge";
+	help: string;
+	value(metrics: Metrics): number;
+}
+
+/** The figures in Prometheus' text format. */
+export function prometheusText(metrics: Metrics): string {
+	const lines = ROWS.flatMap(({ name, kind, help, value }) => [
+		`# HELP ${name} ${help}`,
+		`# TYPE ${name} ${kind}`,
+		`${name} ${value(metrics)}`,
+	]);
+	return `${lines.join("\n")}\n`;
+}
+
+const ROWS: readonly Row[] = [
+	counter("commands_accepted", "Commands admitted.", ({ engine }) => engine.accepted),
+	counter("commands_finished", "Commands that ended.", ({ engine }) => engine.finished),
+	counter("commands_failed", "Commands that ended in failure.", ({ engine }) => engine.failed),
+	counter("commands_replayed", "Commands answered by replay.", ({ engine }) => engine.replayed),
+	counter("commands_timed_out", "Commands that timed out.", ({ engine }) => engine.timedOut),
+	counter("commands_rate_limited", "Refused by rate.", ({ engine }) => engine.rateLimited),
+	counter("commands_rejected", "Refused before admission.", ({ engine }) => engine.rejected),
+	gauge("commands_pending", "Commands under way.", ({ engine }) => engine.pending),
+	gauge("lanes", "Lanes with work.", ({ engine }) => engine.lanes),
+	gauge("sessions", "Sessions.", ({ sessions }) => sessions.open),
+	gauge("connections", "Open connections.", ({ connections }) => connections.open),
+	counter("connections_opened", "Connections opened.", ({ connections }) => connections.opened),
+	counter("connections_refused", "Connections refused.", ({ connections }) => connections.refused),
+	counter(
+		"connections_overloaded",
+		"Connections closed because they did not read.",
+		({ connections }) => connections.overloaded,
+	),
+	gauge("queued_bytes", "Waiting to be sent.", ({ connections }) => connections.queuedBytes),
+	gauge("journal_healthy", "1 when it can be written.", ({ journal }) => Number(journal.healthy)),
+	gauge("journal_bytes", "Size on disk.", ({ journal }) => journal.bytes),
+	gauge("journal_commands", "Outcomes kept.", ({ journal }) => journal.commands),
+	gauge("journal_events", "Events kept.", ({ journal }) => journal.events),
+	gauge("journal_pending", "Records not yet written.", ({ journal }) => journal.pending),
+	counter("journal_commits", "Transactions.", ({ journal }) => journal.commits),
+	counter(
+		"journal_commit_seconds",
+		"Time spent in transactions.",
+		({ journal }) => journal.commitMsTotal / 1000,
+	),
+	gauge("uptime_seconds", "Since the start.", ({ process }) => process.uptimeSeconds),
+	gauge("resident_bytes", "Resident memory.", ({ process }) => process.residentBytes),
+	gauge("heap_bytes", "JavaScript heap in use.", ({ process }) => process.heapBytes),
+	counter("cpu_seconds", "Processor time.", ({ process }) => process.cpuSeconds),
+	gauge(
+		"loop_delay_seconds",
+		"Delay of the event loop, 99th percentile.",
+		({ process }) => process.loopDelayMs / 1000,
+	),
+];
+
+function counter(name: string, help: string, value: Row["value"]): Row {
+	return { name: `strata_${name}_total`, kind: "counter", help, value };
+}
+
+function gauge(name: string, help: string, value: Row["value"]): Row {
+	return { name: `strata_${name}`, kind: "gauge", help, value };
+}

@@ -1,0 +1,104 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { temporaryName } from "../../core/atomic-file.ts";
+import { loadConfig } from "../../core/config.ts";
+import { workerEntry } from "../../core/worker-entry.ts";
+import type { ReplayReport } from "../../economy/index.ts";
+import type { pruningPolicy } from "../../pruning/index.ts";
+import { CommandError } from "../engine/call.ts";
+
+/** Replays session files, in a thread of its own each: it is seconds of pure computing. */
+export interface SessionReplay {
+	/** What a session file cost and would have cost. `file` must have been checked. */
+	ofFile(file: string, signal: AbortSignal): Promise<ReplayReport>;
+	/** The same for the text of one. */
+	ofContent(content: string, signal: AbortSignal): Promise<ReplayReport>;
+}
+
+export interface SessionReplayOptions {
+	agentDir: string;
+	cwd: string;
+	/** For files that are gone again when their replay is done. */
+	tmpFolder: string;
+}
+
+/** What the thread gets and gives. */
+export interface ReplayOrder {
+	file: string;
+	/** How the report and errors call the file. */
+	shownAs: string;
+	prune: Parameters<typeof pruningPolicy>[0];
+}
+export type ReplayAnswer = { ok: true; report: ReplayReport } | { ok: false; why: string };
+
+const MAX_AT_ONCE = 2;
+const MAX_HEAP_MB = 1024;
+
+export function createSessionReplay({
+	agentDir,
+	cwd,
+	tmpFolder,
+}: SessionReplayOptions): SessionReplay {
+	let running = 0;
+
+	async function replay(file: string, shownAs: string, signal: AbortSignal): Promise<ReplayReport> {
+		const { config } = loadConfig({ agentDir, cwd });
+		const answer = await inThread({ file, shownAs, prune: config.prune }, signal);
+		if (answer.ok) return answer.report;
+		throw new CommandError("failed", answer.why);
+	}
+
+	async function counted<Result>(work: () => Promise<Result>): Promise<Result> {
+		if (running >= MAX_AT_ONCE) {
+			throw new CommandError("busy", `${running} replays are running; try again when one is done`);
+		}
+		running++;
+		try {
+			return await work();
+		} finally {
+			running--;
+		}
+	}
+
+	return {
+		ofFile: (file, signal) => counted(() => replay(file, file, signal)),
+		ofContent: (content, signal) =>
+			counted(async () => {
+				await mkdir(tmpFolder, { recursive: true, mode: 0o700 });
+				const file = join(tmpFolder, temporaryName());
+				try {
+					await writeFile(file, content, { flag: "wx", mode: 0o600 });
+					return await replay(file, "the session sent along", signal);
+				} finally {
+					await rm(file, { force: true });
+				}
+			}),
+	};
+}
+
+function inThread(order: ReplayOrder, signal: AbortSignal): Promise<ReplayAnswer> {
+	return new Promise((resolve, reject) => {
+		const worker = new Worker(workerEntry("./replay-worker", import.meta.url), {
+			workerData: order,
+			resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
+		});
+		const stop = () => void worker.terminate();
+		if (signal.aborted) stop();
+		signal.addEventListener("abort", stop, { once: true });
+		let answer: ReplayAnswer | undefined;
+		worker.on("message", (message: ReplayAnswer) => {
+			answer = message;
+		});
+		worker.on("error", (error: NodeJS.ErrnoException) => {
+			const isTooLarge = error.code === "ERR_WORKER_OUT_OF_MEMORY";
+			const why = isTooLarge ? "the session is too large to replay" : "the replay broke off";
+			answer ??= { ok: false, why };
+		});
+		worker.on("exit", () => {
+			signal.removeEventListener("abort", stop);
+			if (answer) resolve(answer);
+			else reject(new CommandError("failed", "the replay was stopped"));
+		});
+	});
+}

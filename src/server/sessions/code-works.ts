@@ -1,0 +1,121 @@
+import { type CodeIndex, CodeIndexError, openCodeIndex } from "../../codeindex/index.ts";
+import type { ErrorCode, ResponseData } from "../../protocol/index.ts";
+import { CommandError } from "../engine/call.ts";
+import { safeText } from "./safe-text.ts";
+import type { Works } from "./work.ts";
+
+/** Questions about the code of a session's project. One index a project, however many sessions ask. */
+export interface CodeWorks {
+	readonly works: Works<"code_search" | "code_deps" | "code_usages">;
+	close(): Promise<void>;
+}
+
+/** An index that nobody asks ends its thread after this long. */
+const IDLE_MS = 60_000;
+
+export function createCodeWorks(open = openCodeIndex, idleMs = IDLE_MS): CodeWorks {
+	const projects = new Map<string, Project>();
+
+	return {
+		works: {
+			code_search: ({ runtime }, { query, limit, contextLines, glob, includeTests }, { call }) =>
+				ask<"code_search">(runtime.cwd, call.signal, (index, signal) =>
+					index.search(
+						{
+							query,
+							...(limit !== undefined && { limit }),
+							...(contextLines !== undefined && { contextLines }),
+							...(glob !== undefined && { glob }),
+							...(includeTests !== undefined && { includeTests }),
+						},
+						{ signal },
+					),
+				),
+			code_deps: ({ runtime }, { path, depth, direction, includeTests }, { call }) =>
+				ask<"code_deps">(runtime.cwd, call.signal, (index, signal) =>
+					index.dependencies(
+						{
+							path,
+							...(depth !== undefined && { depth }),
+							...(direction !== undefined && { direction }),
+							...(includeTests !== undefined && { includeTests }),
+						},
+						{ signal },
+					),
+				),
+			code_usages: ({ runtime }, { symbol, file, includeTests }, { call }) =>
+				ask<"code_usages">(runtime.cwd, call.signal, (index, signal) =>
+					index.usages(
+						{
+							symbol,
+							...(file !== undefined && { file }),
+							...(includeTests !== undefined && { includeTests }),
+						},
+						{ signal },
+					),
+				),
+		},
+		async close() {
+			const all = [...projects.values()];
+			projects.clear();
+			for (const { timer } of all) clearTimeout(timer);
+			await Promise.all(all.map(({ index }) => index.close()));
+		},
+	};
+
+	async function ask<Type extends "code_search" | "code_deps" | "code_usages">(
+		cwd: string,
+		signal: AbortSignal,
+		question: (index: CodeIndex, signal: AbortSignal) => Promise<unknown>,
+	): Promise<ResponseData[Type]> {
+		let project: Project | undefined;
+		try {
+			project = enter(cwd);
+			// Who asks wants an answer: the project is indexed first where it never was.
+			if ((await project.index.status()).state !== "ready") await project.index.build({ signal });
+			return (await question(project.index, signal)) as ResponseData[Type];
+		} catch (error) {
+			throw asFailure(error);
+		} finally {
+			if (project) leave(cwd, project);
+		}
+	}
+
+	function enter(cwd: string): Project {
+		const project = projects.get(cwd) ?? { index: open({ root: cwd }), asking: 0 };
+		projects.set(cwd, project);
+		clearTimeout(project.timer);
+		project.asking++;
+		return project;
+	}
+
+	function leave(cwd: string, project: Project): void {
+		if (--project.asking > 0 || projects.get(cwd) !== project) return;
+		project.timer = setTimeout(() => {
+			projects.delete(cwd);
+			void project.index.close();
+		}, idleMs);
+		project.timer.unref();
+	}
+}
+
+interface Project {
+	readonly index: CodeIndex;
+	asking: number;
+	timer?: NodeJS.Timeout;
+}
+
+const CODES: Readonly<Record<CodeIndexError["code"], ErrorCode>> = {
+	"not-indexed": "wrong_state",
+	"unknown-file": "not_found",
+	"outside-project": "invalid_command",
+	"bad-query": "invalid_command",
+	aborted: "interrupted",
+	unavailable: "failed",
+	failed: "failed",
+};
+
+function asFailure(error: unknown): CommandError {
+	const code = error instanceof CodeIndexError ? CODES[error.code] : "failed";
+	return new CommandError(code, safeText(error), { cause: error });
+}

@@ -1,0 +1,161 @@
+import type { AgentSessionEvent } from "@earendil-works/pi-coding-agent";
+import type { AgentMessage, AssistantMessageEvent, SessionEvent } from "../../protocol/index.ts";
+import { bounded } from "./bounded.ts";
+
+/** Turns pi's events of one session into those that travel: deltas instead of growing messages, every text once. */
+export interface EventTranslator {
+	take(event: AgentSessionEvent): void;
+	/** A shell command starts: its output has a budget of its own. */
+	bashStarts(): void;
+	/** Drops what waits to be sent. */
+	close(): void;
+}
+
+export interface EventTranslatorOptions {
+	emit(event: SessionEvent): void;
+	/** Whether the run that is ending was aborted on purpose. Pi calls an abort in a tool an error. */
+	wasAborted(): boolean;
+}
+
+/** Output of a shell command that is streamed, in characters; its result has the end of all of it. */
+const MAX_BASH_CHARACTERS = 1024 * 1024;
+/** Tools repeat all of their output in each update: so often is enough to watch, and this much of it. */
+const UPDATE_PAUSE_MS = 200;
+const MAX_UPDATE_CHARACTERS = 16 * 1024;
+
+export function createEventTranslator(options: EventTranslatorOptions): EventTranslator {
+	const { emit, wasAborted } = options;
+	let usage: string | undefined;
+	let bashCharacters = 0;
+	/** Calls that were updated a moment ago; with the update that came since, if one did. */
+	const updated = new Map<string, { timer: NodeJS.Timeout; next?: SessionEvent }>();
+
+	return {
+		take(event) {
+			switch (event.type) {
+				case "message_start":
+					usage = undefined;
+					return send({ type: event.type, message: beginning(event.message as AgentMessage) });
+				case "message_update":
+					return sendUpdate(event);
+				case "message_end": {
+					const message = event.message as AgentMessage;
+					const aborted = message.role === "assistant" && hasFailed(message) && wasAborted();
+					return send({ type: event.type, message, ...(aborted && { aborted }) });
+				}
+				case "turn_end": {
+					const { stopReason, errorMessage } = event.message as AgentMessage;
+					return send({
+						type: event.type,
+						...(stopReason && { stopReason }),
+						...(errorMessage && { errorMessage }),
+						toolResultCount: event.toolResults.length,
+					} as unknown as SessionEvent);
+				}
+				case "agent_end":
+					return send({
+						type: event.type,
+						messageCount: event.messages.length,
+						willRetry: event.willRetry,
+						...(wasAborted() && { aborted: true }),
+					} as unknown as SessionEvent);
+				case "agent_settled":
+					return send({ type: event.type, ...(wasAborted() && { aborted: true }) } as SessionEvent);
+				case "tool_execution_update":
+					return sendNowAndThen(event.toolCallId, event as SessionEvent);
+				case "tool_execution_end":
+					dropUpdates(event.toolCallId);
+					return send(event as SessionEvent);
+				case "bash_execution_update":
+					return sendBash(event);
+				default:
+					return send(event as SessionEvent);
+			}
+		},
+		bashStarts() {
+			bashCharacters = 0;
+		},
+		close() {
+			for (const callId of [...updated.keys()]) dropUpdates(callId);
+		},
+	};
+
+	function send(event: SessionEvent, most?: number): void {
+		const { value, cut } = bounded(event, most);
+		emit(cut ? ({ ...value, truncated: true } as SessionEvent) : value);
+	}
+
+	function sendUpdate(event: Extract<AgentSessionEvent, { type: "message_update" }>): void {
+		const message = event.message as AgentMessage;
+		// Most providers count once or twice in an answer: what has not changed is not repeated.
+		const counted = JSON.stringify(message.usage);
+		const isNew = counted !== undefined && counted !== usage;
+		usage = counted;
+		emit({
+			type: "message_update",
+			...(isNew && message.usage && { usage: message.usage }),
+			assistantMessageEvent: deltaOf(event.assistantMessageEvent),
+		});
+	}
+
+	function sendNowAndThen(callId: string, event: SessionEvent): void {
+		const running = updated.get(callId);
+		if (running) {
+			running.next = event;
+			return;
+		}
+		send(event, MAX_UPDATE_CHARACTERS);
+		const timer = setTimeout(() => {
+			const next = updated.get(callId)?.next;
+			updated.delete(callId);
+			if (next) sendNowAndThen(callId, next);
+		}, UPDATE_PAUSE_MS);
+		timer.unref();
+		updated.set(callId, { timer });
+	}
+
+	function dropUpdates(callId: string): void {
+		clearTimeout(updated.get(callId)?.timer);
+		updated.delete(callId);
+	}
+
+	function sendBash(event: Extract<AgentSessionEvent, { type: "bash_execution_update" }>): void {
+		if (bashCharacters > MAX_BASH_CHARACTERS) return;
+		bashCharacters += event.delta.length;
+		if (bashCharacters <= MAX_BASH_CHARACTERS) return emit(event as SessionEvent);
+		const note = "\n[more output follows that is not streamed]\n";
+		emit({ ...event, delta: note } as SessionEvent);
+	}
+}
+
+/** What a client needs to know when a message begins. The end brings all of it, so a text travels once. */
+function beginning(message: AgentMessage): AgentMessage {
+	return { ...message, content: [], ...("details" in message && { details: undefined }) };
+}
+
+function hasFailed({ stopReason }: AgentMessage): boolean {
+	return stopReason === "error" || stopReason === "aborted";
+}
+
+type PiDelta = Extract<AgentSessionEvent, { type: "message_update" }>["assistantMessageEvent"];
+
+function deltaOf(event: PiDelta): AssistantMessageEvent {
+	switch (event.type) {
+		case "start":
+			return { type: event.type };
+		case "text_delta":
+		case "thinking_delta":
+		case "toolcall_delta":
+			return { type: event.type, contentIndex: event.contentIndex, delta: event.delta };
+		case "toolcall_start": {
+			const call = event.partial.content[event.contentIndex];
+			const { id = "", name = "" } = call?.type === "toolCall" ? call : {};
+			return { type: event.type, contentIndex: event.contentIndex, id, toolName: name };
+		}
+		case "done":
+		case "error":
+			return { type: event.type, reason: event.reason };
+		default:
+			return { type: event.type, contentIndex: event.contentIndex };
+	}
+}

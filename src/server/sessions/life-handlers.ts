@@ -1,0 +1,111 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import type { ResponseData, StoredSession } from "../../protocol/index.ts";
+import { CommandError, type Done, type Handlers } from "../engine/call.ts";
+import { checkFolder, checkSessionFile, listStoredSessions, type SessionPlaces } from "./session-files.ts";
+import type { Slot, Slots } from "./slots.ts";
+import type { StoredSettings } from "./stored-settings.ts";
+import { storedView } from "./stored-view.ts";
+
+export interface LifeOptions extends SessionPlaces {
+	slots: Slots;
+	/** Whether clients may have a project's own settings and extensions loaded, which run code of the project. */
+	allowProjectTrust: boolean;
+	now(): number;
+}
+
+const MAX_STORED = 200;
+
+type LifeCommand =
+	| "create_session"
+	| "load_session"
+	| "list_sessions"
+	| "list_stored_sessions"
+	| "delete_session";
+
+/** How sessions come and go. */
+export function createLifeHandlers(options: LifeOptions): Pick<Handlers, LifeCommand> {
+	const { slots, agentDir, allowProjectTrust, now } = options;
+	return {
+		async create_session({ command, principal }) {
+			const { trustProject } = command as { trustProject?: boolean };
+			if (trustProject && !allowProjectTrust) {
+				throw new CommandError(
+					"forbidden",
+					"trustProject: this server does not load settings and extensions of projects",
+				);
+			}
+			const cwd = await checkFolder(command.cwd ?? options.cwd);
+			const settings: StoredSettings = trustProject ? { trustedCwd: cwd } : {};
+			return opened(
+				await slots.add({
+					principal,
+					id: command.sessionId ?? randomUUID(),
+					cwd,
+					createdAtMs: now(),
+					settings: { ...settings },
+				}),
+			);
+		},
+
+		async load_session({ command, principal }) {
+			const { sessionPath, sessionId } = command;
+			const file = await checkSessionFile(sessionPath, options);
+			const owner = slots.openFiles().get(file.path);
+			if (owner) {
+				if (owner.principal === principal) return { data: answer(owner) };
+				throw new CommandError("forbidden", `sessionPath: "${sessionPath}" is in use`);
+			}
+			const cwd = await checkFolder(file.cwd).catch(() => {
+				throw new CommandError(
+					"not_found",
+					`sessionPath: the folder that "${sessionPath}" belongs to is not there`,
+				);
+			});
+			return opened(
+				await slots.add({
+					principal,
+					id: sessionId ?? randomUUID(),
+					cwd,
+					file: file.path,
+					createdAtMs: now(),
+					settings: {},
+				}),
+			);
+		},
+
+		async list_sessions({ principal }) {
+			const data: ResponseData["list_sessions"] = {
+				sessions: slots.of(principal).map((slot) => slot.info()),
+			};
+			return { data };
+		},
+
+		async list_stored_sessions({ principal }) {
+			const folder = join(agentDir, "sessions");
+			const { sessions, truncated } = await listStoredSessions(folder, MAX_STORED);
+			const open = slots.openFiles();
+			const views = sessions.map((stored) => storedView(stored, open, principal));
+			const data: ResponseData["list_stored_sessions"] = {
+				sessions: views.filter((view): view is StoredSession => view !== undefined),
+				...(truncated && { truncated }),
+			};
+			return { data };
+		},
+
+		async delete_session({ command, principal }) {
+			const slot = slots.find(principal, command.sessionId);
+			await slots.remove(slot);
+			const data: ResponseData["delete_session"] = { deleted: true };
+			return { data, removed: slot.sessionId };
+		},
+	};
+}
+
+function opened(slot: Slot): Done {
+	return { data: answer(slot), session: slot.record, opened: true };
+}
+
+function answer(slot: Slot): ResponseData["create_session"] {
+	return { sessionId: slot.sessionId, sessionInfo: slot.info() };
+}

@@ -1,0 +1,293 @@
+import { existsSync, writeFileSync } from "node:fs";
+import {
+	type AgentSession,
+	type AgentSessionRuntime,
+	type CreateAgentSessionRuntimeFactory,
+	createAgentSessionFromServices,
+	createAgentSessionRuntime,
+	createAgentSessionServices,
+	type ModelRuntime,
+	SessionManager,
+} from "@earendil-works/pi-coding-agent";
+import strata from "../../extension/index.ts";
+import type { SessionEvent } from "../../protocol/index.ts";
+import { createDialogs, type Dialogs } from "./dialogs.ts";
+import { createEventTranslator } from "./events.ts";
+import { safeText } from "./safe-text.ts";
+import { sessionFolder } from "./session-files.ts";
+import { createSessionSettings, type SessionModes } from "./session-settings.ts";
+import type { StoredSettings } from "./stored-settings.ts";
+
+/** A session with a running pi behind it. Pi's own session objects change: ask for them each time. */
+export interface LiveSession {
+	readonly session: AgentSession;
+	readonly runtime: AgentSessionRuntime;
+	readonly dialogs: Dialogs;
+	/** What clients have chosen for this session; it outlives pi's session objects. */
+	readonly chosen: ChosenSettings;
+	/** Runs `replace` and tells clients by `reason` that another session of pi stands behind the id now. */
+	replacing<T>(reason: Replacement, replace: () => Promise<T>): Promise<T>;
+	/** Writes pi's file of the session if there is none yet, so that nothing said from now on is lost with the process. */
+	ensureFile(): void;
+	/** Makes the chosen tools the active ones. */
+	applyTools(): void;
+	/** A shell command starts: its output is streamed anew. */
+	bashStarts(): void;
+	/** Stops what runs, dialogs included, and resolves when the session is idle. */
+	abort(): Promise<void>;
+	/** Whether the last run was stopped by `abort`. */
+	wasAborted(): boolean;
+	close(): Promise<void>;
+}
+
+export type Replacement = Extract<SessionEvent, { type: "session_replaced" }>["reason"];
+
+export type ChosenSettings = SessionModes & Pick<StoredSettings, "tools" | "leaf" | "trustedCwd">;
+
+/** What all sessions of a server share. */
+export interface Host {
+	readonly agentDir: string;
+	readonly modelRuntime: ModelRuntime;
+	/** How long dialogs wait by themselves, in milliseconds. */
+	readonly dialogTimeoutMs?: number;
+}
+
+export interface LiveSessionOptions {
+	readonly host: Host;
+	readonly cwd: string;
+	/** Pi's file to go on with; without one the session is made from `settings`. */
+	readonly file?: string;
+	readonly settings: StoredSettings;
+	emit(event: SessionEvent): void;
+	/** Something may have changed that the session's record holds. */
+	onChange(): void;
+}
+
+const OWN_NAME = "pi-strata";
+
+export async function openLiveSession(options: LiveSessionOptions): Promise<LiveSession> {
+	const { host, settings, emit, onChange } = options;
+	const { agentDir } = host;
+	const chosen = chosenIn(settings);
+	const dialogs = createDialogs({
+		emit,
+		...(host.dialogTimeoutMs !== undefined && { timeoutMs: host.dialogTimeoutMs }),
+	});
+	let aborted = false;
+	let unsubscribe: (() => void) | undefined;
+	let replacement: Replacement | undefined;
+	/** A session without messages starts with these; one that has some brings its own. */
+	let preferred = { model: settings.model, thinkingLevel: settings.thinkingLevel };
+	const translator = createEventTranslator({ emit, wasAborted: () => aborted });
+
+	const createRuntime: CreateAgentSessionRuntimeFactory = async (target) => {
+		const { cwd, sessionManager, sessionStartEvent } = target;
+		const services = await createAgentSessionServices({
+			cwd,
+			agentDir,
+			modelRuntime: host.modelRuntime,
+			settingsManager: createSessionSettings(
+				{ cwd, agentDir, projectTrusted: chosen.trustedCwd === cwd },
+				chosen,
+			),
+			resourceLoaderOptions: {
+				extensionFactories: [{ name: OWN_NAME, factory: strata }],
+				extensionsOverride: withoutOtherStrata,
+				noThemes: true, // for terminals
+			},
+		});
+		const isEmpty = !sessionManager.getBranch().some((entry) => entry.type === "message");
+		const made = await createAgentSessionFromServices({
+			services,
+			sessionManager,
+			...(sessionStartEvent && { sessionStartEvent }),
+			...(isEmpty && modelOptions(preferred, host.modelRuntime)),
+		});
+		return { ...made, services, diagnostics: services.diagnostics };
+	};
+
+	const sessionManager = openManager(options);
+	const runtime = await createAgentSessionRuntime(createRuntime, {
+		cwd: options.cwd,
+		agentDir,
+		sessionManager,
+	});
+	if (settings.name && !runtime.session.sessionName) runtime.session.setSessionName(settings.name);
+	runtime.setBeforeSessionInvalidate(() => {
+		const { model, thinkingLevel } = runtime.session;
+		preferred = { model: model && { provider: model.provider, id: model.id }, thinkingLevel };
+		dialogs.cancelAll();
+		dialogs.reset();
+	});
+	runtime.setRebindSession(async (session) => {
+		await bind(session);
+		emit({
+			type: "session_replaced",
+			reason: replacement ?? "new",
+			...(session.sessionFile && { sessionFile: session.sessionFile }),
+		});
+		onChange();
+	});
+	try {
+		await bind(runtime.session);
+	} catch (error) {
+		runtime.session.dispose();
+		throw error;
+	}
+
+	const live: LiveSession = {
+		get session() {
+			return runtime.session;
+		},
+		runtime,
+		dialogs,
+		chosen,
+		async replacing(reason, replace) {
+			replacement = reason;
+			try {
+				return await replace();
+			} finally {
+				replacement = undefined;
+			}
+		},
+		ensureFile: () => ensureFile(runtime.session),
+		applyTools,
+		bashStarts: () => translator.bashStarts(),
+		async abort() {
+			if (runtime.session.isStreaming) aborted = true;
+			dialogs.cancelAll();
+			await runtime.session.abort();
+		},
+		wasAborted: () => aborted,
+		async close() {
+			dialogs.cancelAll();
+			const { session } = runtime;
+			session.abortBash();
+			session.abortCompaction();
+			session.abortBranchSummary();
+			await session.abort();
+			await runtime.dispose();
+			unsubscribe?.();
+			translator.close();
+		},
+	};
+	return live;
+
+	async function bind(session: AgentSession): Promise<void> {
+		unsubscribe?.();
+		aborted = false;
+		unsubscribe = session.subscribe((event) => {
+			if (event.type === "agent_start") aborted = false;
+			translator.take(event);
+			if (CHANGING.has(event.type)) onChange();
+		});
+		await session.bindExtensions({
+			mode: "rpc",
+			// Own properties only, since pi copies the object; pi's own stand-ins do nothing.
+			uiContext: { ...session.extensionRunner.getUIContext(), ...dialogs.ui },
+			commandContextActions: {
+				waitForIdle: () => session.waitForIdle(),
+				newSession: (given) => live.replacing("new", () => runtime.newSession(given)),
+				fork: (entryId, given) => live.replacing("fork", () => runtime.fork(entryId, given)),
+				navigateTree: (targetId, given) => session.navigateTree(targetId, given),
+				switchSession: (path, given) =>
+					live.replacing("switch", () => runtime.switchSession(path, given)),
+				reload: () => session.reload(),
+			},
+			shutdownHandler: () => {}, // one session does not end the server
+			onError: ({ extensionPath, event, error }) =>
+				emit({
+					type: "extension_error",
+					extensionPath: safeText(extensionPath),
+					event,
+					error: safeText(error),
+				}),
+		});
+		applyTools();
+	}
+
+	function applyTools(): void {
+		const { tools } = chosen;
+		if (!tools) return;
+		const active = runtime.session.getActiveToolNames();
+		if (tools.length === active.length && tools.every((name) => active.includes(name))) return;
+		runtime.session.setActiveToolsByName(tools);
+	}
+}
+
+/** Events after which the record of a session may have to be written again. */
+const CHANGING: ReadonlySet<string> = new Set([
+	"agent_settled",
+	"session_info_changed",
+	"thinking_level_changed",
+	"compaction_end",
+]);
+
+function chosenIn(settings: StoredSettings): ChosenSettings {
+	const { steeringMode, followUpMode, autoCompaction, autoRetry, tools, trustedCwd } = settings;
+	return {
+		...(steeringMode && { steeringMode }),
+		...(followUpMode && { followUpMode }),
+		...(autoCompaction !== undefined && { autoCompaction }),
+		...(autoRetry !== undefined && { autoRetry }),
+		...(tools && { tools }),
+		...(trustedCwd && { trustedCwd }),
+	};
+}
+
+function openManager({ host, cwd, file, settings }: LiveSessionOptions): SessionManager {
+	const folder = sessionFolder(host.agentDir, cwd);
+	if (!file) {
+		return SessionManager.create(cwd, folder, {
+			...(settings.piSessionId && { id: settings.piSessionId }),
+		});
+	}
+	const manager = SessionManager.open(file, folder, cwd);
+	const { leaf } = settings;
+	if (leaf && manager.getEntries().at(-1)?.id === leaf.afterEntry) {
+		if (leaf.id === null) manager.resetLeaf();
+		else if (manager.getEntry(leaf.id)) manager.branch(leaf.id);
+	}
+	return manager;
+}
+
+/**
+ * Pi writes the file with the first answer (or the first message, by version): a process that dies before loses what the
+ * user said. Once there is a file, pi adds every entry to it at once.
+ */
+function ensureFile(session: AgentSession): void {
+	const { sessionManager } = session;
+	const file = sessionManager.getSessionFile();
+	const header = sessionManager.getHeader();
+	if (!file || !header || session.isStreaming || existsSync(file)) return;
+	const lines = [header, ...sessionManager.getEntries()].map((entry) => JSON.stringify(entry));
+	writeFileSync(file, `${lines.join("\n")}\n`, { flag: "wx" });
+	sessionManager.setSessionFile(file);
+	session.refreshContext();
+}
+
+function modelOptions(
+	{ model, thinkingLevel }: Pick<StoredSettings, "model" | "thinkingLevel">,
+	modelRuntime: ModelRuntime,
+) {
+	const known = model && modelRuntime.getModel(model.provider, model.id);
+	return {
+		...(known && { model: known }),
+		...(thinkingLevel && { thinkingLevel: thinkingLevel as AgentSession["thinkingLevel"] }),
+	};
+}
+
+type Extensions = Parameters<
+	NonNullable<
+		NonNullable<
+			Parameters<typeof createAgentSessionServices>[0]["resourceLoaderOptions"]
+		>["extensionsOverride"]
+	>
+>[0];
+
+/** The user may have pi-strata installed in pi too: two of them would fight over their tools. */
+function withoutOtherStrata(loaded: Extensions): Extensions {
+	const isOther = ({ path, commands }: Extensions["extensions"][number]) =>
+		commands.has("strata") && !path.includes(OWN_NAME);
+	return { ...loaded, extensions: loaded.extensions.filter((extension) => !isOther(extension)) };
+}

@@ -1,0 +1,31 @@
+import { basename } from "node:path";
+import type { ErrorCode } from "../../protocol/index.ts";
+import { CommandError } from "../engine/call.ts";
+
+/**
+ * An error's text for a client: one line, no stack, no folders of the server. Absolute paths keep their last name, unless
+ * the client itself gave them.
+ */
+export function safeText(error: unknown, given: readonly string[] = []): string {
+	const text = error instanceof Error ? error.message : String(error);
+	const [line = ""] = text.trim().split(/\r?\n/, 1);
+	const safe = line.replaceAll(ABSOLUTE_PATH, (path) =>
+		given.includes(path) ? path : basename(path.replaceAll("\\", "/")),
+	);
+	return safe.length <= MAX_TEXT ? safe : `${safe.slice(0, MAX_TEXT)}…`;
+}
+
+/** Turns whatever was thrown into a failure that may travel; one that may already stays as it is. */
+export function asCommandError(
+	error: unknown,
+	code: ErrorCode = "failed",
+	given: readonly string[] = [],
+): CommandError {
+	if (error instanceof CommandError) return error;
+	return new CommandError(code, safeText(error, given) || "The command failed", { cause: error });
+}
+
+const MAX_TEXT = 500;
+
+/** Two folders deep at least, and not the path of a URL. */
+const ABSOLUTE_PATH = /(?<![\w/:.])(?:[A-Za-z]:)?(?:[\\/][^\s\\/"'`:;,()<>]+){2,}/g;

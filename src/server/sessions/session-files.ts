@@ -1,0 +1,215 @@
+import { type FileHandle, open, readdir, realpath, stat } from "node:fs/promises";
+import { dirname, isAbsolute, join, parse, relative, resolve, sep } from "node:path";
+import { CONFIG_DIR_NAME } from "@earendil-works/pi-coding-agent";
+import { errnoOf } from "../../core/errno.ts";
+import { property } from "../../core/property.ts";
+import { CommandError } from "../engine/call.ts";
+
+/** Where session files may lie. */
+export interface SessionPlaces {
+	agentDir: string;
+	/** The server's folder: `.pi/sessions` in it and above it counts too. */
+	cwd: string;
+}
+
+/** A session file that may be opened. */
+export interface SessionFile {
+	/** Without links. */
+	path: string;
+	/** Pi's id of the session. */
+	id: string;
+	cwd: string;
+	parentSession?: string;
+}
+
+/** What a session file says about itself without being read whole. */
+export interface StoredSession extends SessionFile {
+	createdMs: number;
+	modifiedMs: number;
+	bytes: number;
+	/** Of a very long file, those in its beginning. */
+	messageCount: number;
+	name?: string;
+	/** The first words of the user. */
+	firstMessage?: string;
+}
+
+/** The folder in which pi keeps the sessions of a project. */
+export function sessionFolder(agentDir: string, cwd: string): string {
+	const name = resolve(cwd)
+		.replace(/^[/\\]/, "")
+		.replaceAll(/[/\\:]/g, "-");
+	return join(agentDir, "sessions", `--${name}--`);
+}
+
+/** An absolute path of a folder that is there, as the client gave it. */
+export async function checkFolder(cwd: string): Promise<string> {
+	if (!isAbsolute(cwd)) {
+		throw new CommandError("invalid_command", `cwd: expected an absolute path, got "${cwd}"`);
+	}
+	const found = await stat(cwd).catch(() => undefined);
+	if (!found?.isDirectory()) {
+		throw new CommandError("not_found", `cwd: there is no folder "${cwd}" on the server`);
+	}
+	return resolve(cwd);
+}
+
+/**
+ * Proves that a path from a client is a session file in one of the places where such files lie, links followed. Outside
+ * these places the answer is the same whether there is a file or not.
+ */
+export async function checkSessionFile(path: string, places: SessionPlaces): Promise<SessionFile> {
+	if (!isAbsolute(path) || !path.endsWith(".jsonl")) {
+		throw new CommandError(
+			"invalid_command",
+			`sessionPath: expected the absolute path of a .jsonl file, got "${path}"`,
+		);
+	}
+	const real = await realpath(path).catch(() => undefined);
+	const folders = await Promise.all(sessionRoots(places).map(realOrGiven));
+	const isInside = (file: string) => folders.some((folder) => isWithin(folder, file));
+	if (!real || !isInside(real)) {
+		const why = isInside(resolve(path)) ? "not_found" : "forbidden";
+		if (why === "not_found" && !real) {
+			throw new CommandError(why, `sessionPath: there is no file "${path}"`);
+		}
+		throw new CommandError(
+			"forbidden",
+			`sessionPath: "${path}" is not in a sessions folder of the server`,
+		);
+	}
+	const head = await readStored(real, HEAD_BYTES);
+	if (!head) {
+		throw new CommandError("not_found", `sessionPath: "${path}" is not a session of pi`);
+	}
+	const { id, cwd, parentSession } = head;
+	return { path: real, id, cwd, ...(parentSession && { parentSession }) };
+}
+
+/** The newest session files in the agent folder, at most `most`, and whether there are more. */
+export async function listStoredSessions(
+	folder: string,
+	most: number,
+): Promise<{ sessions: StoredSession[]; truncated: boolean }> {
+	const files = await sessionFilesIn(await realOrGiven(folder), 2);
+	const newest = files.sort((a, b) => b.modifiedMs - a.modifiedMs).slice(0, most);
+	const sessions: StoredSession[] = [];
+	let left = MAX_LISTING_BYTES;
+	for (const file of newest) {
+		const stored = await readStored(file.path, Math.max(HEAD_BYTES, left)).catch(() => undefined);
+		left -= file.bytes;
+		if (stored) sessions.push(stored);
+	}
+	return { sessions, truncated: files.length > most };
+}
+
+const HEAD_BYTES = 64 * 1024;
+/** Read for one list in all; of files beyond that only the beginning is. */
+const MAX_LISTING_BYTES = 64 * 1024 * 1024;
+/** More files than this are not looked at. */
+const MAX_FILES = 20_000;
+const MAX_FIRST_MESSAGE = 200;
+
+function sessionRoots({ agentDir, cwd }: SessionPlaces): string[] {
+	const roots = [join(agentDir, "sessions")];
+	const { root } = parse(resolve(cwd));
+	for (let at = resolve(cwd); ; at = dirname(at)) {
+		roots.push(join(at, CONFIG_DIR_NAME, "sessions"));
+		if (at === root) return roots;
+	}
+}
+
+async function realOrGiven(path: string): Promise<string> {
+	return realpath(path).catch(() => path);
+}
+
+function isWithin(folder: string, path: string): boolean {
+	const way = relative(folder, path);
+	return way !== "" && way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+interface FoundFile {
+	path: string;
+	modifiedMs: number;
+	bytes: number;
+}
+
+async function sessionFilesIn(folder: string, depth: number): Promise<FoundFile[]> {
+	const found: FoundFile[] = [];
+	await collect(folder, depth);
+	return found;
+
+	async function collect(at: string, levels: number): Promise<void> {
+		const entries = await readdir(at, { withFileTypes: true }).catch((error) => {
+			if (errnoOf(error) !== undefined) return []; // a folder that is not there holds no sessions
+			throw error;
+		});
+		for (const entry of entries) {
+			if (found.length >= MAX_FILES) return;
+			const path = join(at, entry.name);
+			if (entry.isDirectory() && levels > 1) await collect(path, levels - 1);
+			if (!entry.isFile() || !entry.name.endsWith(".jsonl")) continue;
+			const file = await stat(path).catch(() => undefined);
+			if (file) found.push({ path, modifiedMs: file.mtimeMs, bytes: file.size });
+		}
+	}
+}
+
+/** What the first so many bytes of a session file say; `undefined` for any other file. */
+async function readStored(path: string, most: number): Promise<StoredSession | undefined> {
+	let file: FileHandle | undefined;
+	try {
+		file = await open(path);
+		const { mtimeMs, size, birthtimeMs } = await file.stat();
+		const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(most, size)), 0);
+		const lines = buffer.toString("utf8", 0, bytesRead).split("\n");
+		const header = parsed(lines[0]);
+		const id = property(header, "id");
+		const cwd = property(header, "cwd");
+		if (property(header, "type") !== "session") return undefined;
+		if (typeof id !== "string" || typeof cwd !== "string") return undefined;
+		const parentSession = property(header, "parentSession");
+		const name = property(parsed(lines.findLast(isOf("session_info"))), "name");
+		const firstMessage = firstMessageIn(lines);
+		return {
+			path,
+			id,
+			cwd,
+			createdMs: Date.parse(String(property(header, "timestamp"))) || birthtimeMs,
+			modifiedMs: mtimeMs,
+			bytes: size,
+			messageCount: lines.filter(isOf("message")).length,
+			...(typeof name === "string" && name && { name }),
+			...(typeof parentSession === "string" && { parentSession }),
+			...(firstMessage && { firstMessage }),
+		};
+	} finally {
+		await file?.close();
+	}
+}
+
+/** Pi writes the type first, so that lines need not be parsed to be told apart. */
+function isOf(type: string): (line: string) => boolean {
+	const beginning = `{"type":"${type}",`;
+	return (line) => line.startsWith(beginning);
+}
+
+function firstMessageIn(lines: readonly string[]): string | undefined {
+	for (const line of lines.filter(isOf("message"))) {
+		const message = property(parsed(line), "message");
+		if (property(message, "role") !== "user") continue;
+		const content = property(message, "content");
+		const parts = Array.isArray(content) ? content.map((part) => property(part, "text")) : [content];
+		const text = parts.filter((part) => typeof part === "string").join(" ");
+		return text.replaceAll(/\s+/g, " ").trim().slice(0, MAX_FIRST_MESSAGE);
+	}
+	return undefined;
+}
+
+function parsed(line: string | undefined): unknown {
+	try {
+		return line ? JSON.parse(line) : undefined;
+	} catch {
+		return undefined; // cut off by our own limit, or not a session
+	}
+}

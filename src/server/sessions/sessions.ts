@@ -1,0 +1,135 @@
+import { join } from "node:path";
+import { initTheme, ModelRuntime } from "@earendil-works/pi-coding-agent";
+import { type CommandType, rowOf, type SessionEvent } from "../../protocol/index.ts";
+import type { Handlers } from "../engine/call.ts";
+import type { Recovered, SessionRecord, StreamName } from "../journal/journal.ts";
+import { createCodeWorks } from "./code-works.ts";
+import { createInsightWorks } from "./insight-works.ts";
+import type { Inspect } from "./inspector.ts";
+import { createLifeHandlers } from "./life-handlers.ts";
+import { asCommandError } from "./safe-text.ts";
+import { settingsWorks } from "./settings-works.ts";
+import { createSlots, type Slots } from "./slots.ts";
+import { createStateWorks } from "./state-works.ts";
+import { talkWorks } from "./talk-works.ts";
+import { createTreeWorks } from "./tree-works.ts";
+import type { Work } from "./work.ts";
+
+/**
+ * The agent sessions of the server: one pi runtime each, in this process, with pi-strata's extension loaded. Ids are the
+ * server's own, since a runtime changes pi's on new, switch and fork.
+ */
+export interface Sessions {
+	/** The commands that sessions carry out. */
+	readonly handlers: Pick<Handlers, SessionCommandType>;
+	/** Whether a principal has a session of that id; also true for one not yet reopened after a restart. */
+	has(principal: string, sessionId: string): boolean;
+	count(): number;
+	/** The dialogs that wait for an answer, and the status lines and widgets that stand, for a client that subscribes late. */
+	openDialogs(stream: StreamName): SessionEvent[];
+	/** Aborts what runs, disposes every runtime. */
+	close(): Promise<void>;
+}
+
+/** Every command but those that the server answers by itself. */
+export type SessionCommandType = Exclude<
+	keyof Handlers,
+	| "subscribe"
+	| "unsubscribe"
+	| "switch_session"
+	| "get_metrics"
+	| "health_check"
+	| "get_startup_recovery"
+	| "get_command_history"
+	| "replay_session"
+>;
+
+export interface SessionsOptions {
+	/** Pi's agent folder: models, keys, settings, session files. Extensions find it through pi's `getAgentDir()`. */
+	agentDir: string;
+	/** Where sessions start without a `cwd`. */
+	cwd: string;
+	/** Sessions of the process before; each is reopened when it is first used. */
+	recovered: Recovered["sessions"];
+	emit(stream: StreamName, event: SessionEvent): void;
+	/** A session changed outside a command: keep its record. */
+	save(session: SessionRecord): void;
+	maxSessions: number;
+	/** Whether `create_session` may ask for a project's own settings and extensions. Default: no. */
+	allowProjectTrust?: boolean;
+	/** How long a dialog of an extension waits that sets no time itself, in milliseconds. Default: a minute. */
+	dialogTimeoutMs?: number;
+	/** The models and keys of all sessions. Default: those of the agent folder. */
+	modelRuntime?: ModelRuntime;
+	/** Looks into a session's context and costs. Default: as far as pi itself tells. */
+	inspect?: Inspect;
+	now?: () => number;
+}
+
+/** Starts with the sessions of the process before, none of them open yet. */
+export async function createSessions(options: SessionsOptions): Promise<Sessions> {
+	const { agentDir, cwd, recovered, maxSessions, emit, save, dialogTimeoutMs } = options;
+	initTheme("dark"); // extensions may ask for a theme, which pi's own modes set up
+	const modelRuntime =
+		options.modelRuntime ??
+		(await ModelRuntime.create({
+			authPath: join(agentDir, "auth.json"),
+			modelsPath: join(agentDir, "models.json"),
+		}));
+	const host = { agentDir, modelRuntime, ...(dialogTimeoutMs !== undefined && { dialogTimeoutMs }) };
+	const slots = createSlots({ host, recovered, maxSessions, emit, save });
+	const places = { agentDir, cwd };
+	const code = createCodeWorks();
+	const works = {
+		...talkWorks,
+		...settingsWorks,
+		...createTreeWorks(places, slots),
+		...createStateWorks(slots),
+		...createInsightWorks(options.inspect),
+		...code.works,
+	};
+	const life = createLifeHandlers({
+		...places,
+		slots,
+		allowProjectTrust: options.allowProjectTrust ?? false,
+		now: options.now ?? Date.now,
+	});
+
+	return {
+		handlers: { ...handlersOf(works, slots), ...life },
+		has: (principal, sessionId) => slots.get(principal, sessionId) !== undefined,
+		count: () => slots.count(),
+		openDialogs: ({ principal, sessionId }) =>
+			slots.get(principal, sessionId)?.current?.dialogs.current() ?? [],
+		async close() {
+			await Promise.all([slots.close(), code.close()]);
+		},
+	};
+}
+
+/** Opens the session of each command first; after a change, its record goes with the outcome. */
+function handlersOf<Type extends CommandType>(
+	works: { readonly [Name in Type]: Work<Name> },
+	slots: Slots,
+): Pick<Handlers, Type> {
+	const handlers = Object.entries<Work<CommandType>>(works as never).map(([type, work]) => {
+		const isChange = rowOf(type)?.effect === "change";
+		const handler: Handlers[CommandType] = async (call) => {
+			const { sessionId = "" } = call.command as { sessionId?: string };
+			const slot = slots.find(call.principal, sessionId);
+			const before = slot.record;
+			try {
+				const live = await slot.live();
+				const data = await work(live, call.command as never, { slot, call: call as never });
+				if (!isChange) return { data };
+				slot.refresh();
+				const isThere = slots.get(slot.principal, slot.sessionId) === slot;
+				return { data, ...(isThere && slot.record !== before && { session: slot.record }) };
+			} catch (error) {
+				throw asCommandError(error);
+			}
+		};
+		return [type, handler];
+	});
+	return Object.fromEntries(handlers);
+}

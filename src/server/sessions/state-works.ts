@@ -1,0 +1,118 @@
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { AgentMessage, StoredSession } from "../../protocol/index.ts";
+import { CommandError } from "../engine/call.ts";
+import { asCommandError } from "./safe-text.ts";
+import { listStoredSessions } from "./session-files.ts";
+import type { Slots } from "./slots.ts";
+import { storedView } from "./stored-view.ts";
+import type { Works } from "./work.ts";
+
+type StateCommand =
+	| "get_state"
+	| "get_messages"
+	| "get_session_stats"
+	| "get_context_usage"
+	| "get_last_assistant_text"
+	| "list_session_files"
+	| "bash"
+	| "export_html";
+
+const MAX_FILES = 200;
+
+/** What a session is and has said, and what leaves it: shell commands and exports. */
+export function createStateWorks(slots: Pick<Slots, "openFiles">): Works<StateCommand> {
+	return {
+		get_state({ session }, _command, { slot }) {
+			return {
+				...slot.info(),
+				isCompacting: session.isCompacting,
+				steeringMode: session.steeringMode,
+				followUpMode: session.followUpMode,
+				autoCompactionEnabled: session.autoCompactionEnabled,
+				autoRetryEnabled: session.autoRetryEnabled,
+				pendingMessageCount: session.pendingMessageCount,
+			};
+		},
+		get_messages: ({ session }) => ({ messages: session.messages as AgentMessage[] }),
+		get_session_stats({ session }) {
+			const { sessionFile, contextUsage, ...stats } = session.getSessionStats();
+			return {
+				...stats,
+				...(sessionFile && { sessionFile }),
+				...(contextUsage && { contextUsage }),
+			};
+		},
+		get_context_usage: ({ session }) => session.getContextUsage() ?? null,
+		get_last_assistant_text: ({ session }) => ({ text: session.getLastAssistantText() ?? null }),
+		async list_session_files({ session }, _command, { slot }) {
+			const folder = session.sessionManager.getSessionDir();
+			const { sessions } = await listStoredSessions(folder, MAX_FILES);
+			const open = slots.openFiles();
+			const views = sessions.map((stored) => storedView(stored, open, slot.principal));
+			return { files: views.filter((view): view is StoredSession => view !== undefined) };
+		},
+		async bash(live, { command, excludeFromContext = false, id }, { call }) {
+			const { session } = live;
+			live.ensureFile();
+			live.bashStarts();
+			const stop = () => session.abortBash();
+			call.signal.addEventListener("abort", stop, { once: true });
+			try {
+				const taken = await session.extensionRunner.emitUserBash({
+					type: "user_bash",
+					command,
+					excludeFromContext,
+					cwd: session.sessionManager.getCwd(),
+				});
+				if (taken?.result) session.recordBashResult(command, taken.result, { excludeFromContext });
+				const result =
+					taken?.result ??
+					(await session.executeBash(command, undefined, {
+						excludeFromContext,
+						...(id !== undefined && { id }),
+						...(taken?.operations && { operations: taken.operations }),
+					}));
+				const { output, exitCode, cancelled, truncated, fullOutputPath } = result;
+				return {
+					output,
+					cancelled,
+					truncated,
+					...(exitCode !== undefined && exitCode !== null && { exitCode }),
+					...(fullOutputPath && { fullOutputPath }),
+				};
+			} catch (error) {
+				throw asCommandError(error);
+			} finally {
+				call.signal.removeEventListener("abort", stop);
+			}
+		},
+		async export_html({ session }, { outputPath }) {
+			const { sessionFile } = session;
+			if (!sessionFile || !existsSync(sessionFile)) {
+				throw new CommandError("wrong_state", "The session has said nothing yet: send a prompt first");
+			}
+			const name = outputPath ?? `${basename(sessionFile, ".jsonl")}.html`;
+			if (!/^[\w][\w .-]*\.html$/.test(name)) {
+				throw new CommandError(
+					"invalid_command",
+					`outputPath: expected a plain file name that ends in .html, got "${name}"; it is put beside the session's file`,
+				);
+			}
+			const path = join(dirname(sessionFile), name);
+			// Renamed into place: pi would write through a link of that name.
+			const temporary = join(dirname(sessionFile), `.${randomUUID()}.html`);
+			try {
+				await session.exportToHtml(temporary);
+				await rename(temporary, path);
+				return { path };
+			} catch (error) {
+				await rm(temporary, { force: true });
+				throw asCommandError(error);
+			}
+		},
+	};
+}
+

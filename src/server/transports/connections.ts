@@ -1,0 +1,194 @@
+import type { Client } from "../engine/client.ts";
+import type { Engine } from "../engine/engine.ts";
+import { createMessage, type Message } from "../engine/message.ts";
+import { createRateBucket, type RateBucket } from "../engine/rate.ts";
+import type { ServerLimits } from "../limits.ts";
+import { createOutbox, type Outbox, type Wire } from "./outbox.ts";
+import { createOutboxPool } from "./outbox-pool.ts";
+
+/** Where connections bring what they hear. */
+export type Hub = Pick<Engine, "connect" | "receive" | "disconnect">;
+
+/** The other side of a connection, as its transport knows it. */
+export interface Peer extends Wire {
+	/** Stops, or goes on, reading from it. */
+	pause(isPaused: boolean): void;
+	/** Ends the connection, telling why if the transport can. The transport calls `gone` when it has ended. */
+	close(cause: "overload" | "shutdown", why: string): void;
+}
+
+/** A client that can also say when it has room for more. */
+export interface ConnectedClient extends Client {
+	/** Resolves when little waits to be sent, or when the client is gone. A long replay waits for it. */
+	drained(): Promise<void>;
+}
+
+/** One connection of whatever transport. */
+export interface Connection {
+	readonly client: ConnectedClient;
+	/** A frame came: text, or bytes that should be UTF-8. */
+	receive(frame: string | Uint8Array): void;
+	/** A frame came that was too large to keep. */
+	refuseTooLarge(): void;
+	/** The connection has ended. */
+	gone(): void;
+	/** Bytes that wait for the other side. */
+	readonly pending: number;
+}
+
+/** All connections of a server: how many there may be, and what they share. */
+export interface Connections {
+	/** Whether the principal may have one more; takes one from its rate. */
+	admit(principal: string): { ok: true } | { ok: false; why: string };
+	open(principal: string, peer: Peer): Connection;
+	/** Waits up to `ms` until everything is sent, then closes them all. */
+	close(ms: number): Promise<void>;
+	counters(): ConnectionCounters;
+}
+
+export interface ConnectionCounters {
+	open: number;
+	opened: number;
+	refused: number;
+	/** Closed because they did not read. */
+	overloaded: number;
+	queuedBytes: number;
+}
+
+export interface ConnectionsOptions {
+	hub: Hub;
+	limits: ServerLimits;
+	now?: () => number;
+}
+
+const CHECK_MS = 1_000;
+const MINUTE_MS = 60_000;
+
+export function createConnections({ hub, limits, now }: ConnectionsOptions): Connections {
+	const clock = now ?? (() => performance.now());
+	const pool = createOutboxPool();
+	const all = new Map<Connection, { outbox: Outbox; peer: Peer }>();
+	const byPrincipal = new Map<string, { open: number; rate: RateBucket; usedAtMs: number }>();
+	let opened = 0;
+	let refused = 0;
+	let overloaded = 0;
+	let isClosing = false;
+	const checks = setInterval(() => {
+		for (const { outbox } of [...all.values()]) outbox.check();
+		forgetQuiet();
+	}, CHECK_MS);
+	checks.unref();
+
+	function admit(principal: string): { ok: true } | { ok: false; why: string } {
+		const why = refusal(accountOf(principal));
+		if (why === undefined) return { ok: true };
+		refused++;
+		return { ok: false, why };
+	}
+
+	function refusal(account: { open: number; rate: RateBucket }): string | undefined {
+		if (isClosing) return "the server is shutting down";
+		if (all.size >= limits.maxConnections) return "the server has all the connections it takes";
+		if (account.open >= limits.maxConnectionsPerPrincipal) return "you have too many connections";
+		return account.rate.take() ? undefined : "you connect too often; wait a moment";
+	}
+
+	function accountOf(principal: string) {
+		const account = byPrincipal.get(principal) ?? {
+			open: 0,
+			rate: createRateBucket(limits.connectionsPerMinute, clock),
+			usedAtMs: 0,
+		};
+		account.usedAtMs = clock();
+		byPrincipal.set(principal, account);
+		return account;
+	}
+
+	/** Who has no connection and a full bucket need not be remembered. */
+	function forgetQuiet(): void {
+		for (const [principal, { open, usedAtMs }] of byPrincipal) {
+			if (open === 0 && clock() - usedAtMs > MINUTE_MS) byPrincipal.delete(principal);
+		}
+	}
+
+	function open(principal: string, peer: Peer): Connection {
+		opened++;
+		accountOf(principal).open++;
+		let isGone = false;
+		const outbox = createOutbox({
+			wire: peer,
+			limits,
+			pool,
+			...(now && { now }),
+			giveUp(why) {
+				overloaded++;
+				peer.close("overload", `${why}; connect again and resume`);
+			},
+			onPressure: (isHigh) => peer.pause(isHigh),
+		});
+		const client: ConnectedClient = {
+			id: String(opened),
+			principal,
+			lifecycle: "all",
+			send: (message) => outbox.send(message),
+			drained: () => outbox.drained(),
+			get gone() {
+				return isGone;
+			},
+		};
+		const connection: Connection = {
+			client,
+			receive(frame) {
+				if (!isGone) hub.receive(client, frame);
+			},
+			refuseTooLarge: () => outbox.send(tooLarge(limits.maxFrameBytes)),
+			gone() {
+				if (isGone) return;
+				isGone = true;
+				all.delete(connection);
+				accountOf(principal).open--;
+				outbox.close();
+				hub.disconnect(client);
+			},
+			get pending() {
+				return outbox.pending;
+			},
+		};
+		all.set(connection, { outbox, peer });
+		hub.connect(client);
+		return connection;
+	}
+
+	return {
+		admit,
+		open,
+		async close(ms) {
+			isClosing = true;
+			const sent = Promise.all([...all.values()].map(({ outbox }) => outbox.empty()));
+			await within(ms, sent);
+			clearInterval(checks);
+			for (const { peer } of [...all.values()]) peer.close("shutdown", "the server stops");
+		},
+		counters: () => ({ open: all.size, opened, refused, overloaded, queuedBytes: pool.queued }),
+	};
+}
+
+/** Waits for a promise, but not longer than `ms`. */
+export async function within(ms: number, work: Promise<unknown>): Promise<void> {
+	let timer: NodeJS.Timeout | undefined;
+	const late = new Promise<void>((resolve) => {
+		timer = setTimeout(resolve, ms);
+	});
+	await Promise.race([work, late]);
+	clearTimeout(timer);
+}
+
+function tooLarge(maxFrameBytes: number): Message {
+	return createMessage({
+		type: "response",
+		command: "unknown",
+		success: false,
+		code: "too_large",
+		error: `a frame may have ${maxFrameBytes} bytes; send less at once`,
+	});
+}

@@ -1,0 +1,127 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { errnoOf } from "../../core/errno.ts";
+import type { Access } from "../auth/access.ts";
+import type { Page } from "./page.ts";
+
+/** What the server says over plain HTTP, and where it listens for WebSockets. */
+export interface HttpTransport {
+	/** The port it really listens on. */
+	readonly port: number;
+	/** Takes no more connections; ends those that only wait for a next request. */
+	stopListening(): void;
+	/** Ends everything that is still open. */
+	close(): Promise<void>;
+}
+
+export interface HttpOptions {
+	port: number;
+	host: string;
+	tls?: { cert: string; key: string };
+	access: Access;
+	/** Whether commands are being answered, and if not, why. */
+	readiness(): { ok: true } | { ok: false; why: string };
+	/** The text of `/metrics`. */
+	metrics(): string;
+	page: Page;
+	upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+	maxConnections: number;
+	/** How long a request's headers may take to arrive. Default: 10 s. */
+	headersMs?: number;
+}
+
+/** Requests that are no WebSocket yet may take a few connections beyond those of clients. */
+const SPARE_CONNECTIONS = 100;
+
+/** Listens. Throws one clear line when it cannot. */
+export async function listenHttp(options: HttpOptions): Promise<HttpTransport> {
+	const { port, host, tls, headersMs = 10_000 } = options;
+	const settings = {
+		headersTimeout: headersMs,
+		requestTimeout: headersMs,
+		connectionsCheckingInterval: Math.min(1_000, headersMs),
+		keepAliveTimeout: 5_000,
+		maxHeaderSize: 16 * 1024,
+	};
+	const handle = (request: IncomingMessage, response: ServerResponse) =>
+		void answer(request, response, options).catch(() => response.destroy());
+	const server: Server = tls
+		? createSecureServer({ ...settings, ...tls, handshakeTimeout: headersMs }, handle)
+		: createServer(settings, handle);
+	server.maxConnections = options.maxConnections + SPARE_CONNECTIONS;
+	server.on("upgrade", options.upgrade);
+	await listen(server, port, host);
+	return {
+		port: (server.address() as AddressInfo).port,
+		stopListening: () => void server.close(),
+		async close() {
+			const closed = new Promise<void>((resolve) => {
+				// It may be closed already: then it calls back with an error that says so.
+				server.close(() => resolve());
+			});
+			server.closeAllConnections();
+			await closed;
+		},
+	};
+}
+
+async function answer(
+	request: IncomingMessage,
+	response: ServerResponse,
+	{ access, readiness, metrics, page }: HttpOptions,
+): Promise<void> {
+	const say = (status: number, text: string, headers: Record<string, string> = {}) => {
+		const type = headers["Content-Type"] ?? "text/plain; charset=utf-8";
+		response.writeHead(status, {
+			"Cache-Control": "no-store",
+			"X-Content-Type-Options": "nosniff",
+			"Content-Length": Buffer.byteLength(text),
+			...headers,
+			"Content-Type": type,
+		});
+		response.end(request.method === "HEAD" ? undefined : text);
+	};
+	const admitted = access.admits(request.headers);
+	if (!admitted.ok) return say(403, `${admitted.why}\n`);
+	if (request.method !== "GET" && request.method !== "HEAD") {
+		return say(405, "only GET and HEAD\n", { Allow: "GET, HEAD" });
+	}
+	const [path] = (request.url ?? "/").split(/[?#]/, 1);
+	switch (path) {
+		case "/healthz":
+			return say(200, "ok\n");
+		case "/readyz": {
+			const state = readiness();
+			return state.ok ? say(200, "ready\n") : say(503, `${state.why}\n`);
+		}
+		case "/metrics":
+			if (access.principalOf(request.headers) === undefined) {
+				return say(401, "a valid token is needed\n", { "WWW-Authenticate": "Bearer" });
+			}
+			return say(200, metrics(), { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" });
+	}
+	if (!(await page(request, response))) say(404, "not found\n");
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+	return new Promise((resolve, reject) => {
+		server.once("error", (error) => reject(new Error(whyNot(error, port, host), { cause: error })));
+		server.listen({ port, host }, resolve);
+	});
+}
+
+function whyNot(error: Error, port: number, host: string): string {
+	switch (errnoOf(error)) {
+		case "EADDRINUSE":
+			return `port ${port} on ${host} is in use; stop what uses it or choose another with --port`;
+		case "EACCES":
+			return `port ${port} may not be used by this user; choose one above 1023 with --port`;
+		case "EADDRNOTAVAIL":
+		case "ENOTFOUND":
+			return `${host} is no address of this machine; choose another with --host`;
+		default:
+			return `cannot listen on ${host}:${port}: ${error.message}`;
+	}
+}

@@ -1,0 +1,31 @@
+import type { Message } from "../engine/message.ts";
+
+/** FIN and the opcode of text. */
+const WHOLE_TEXT = 0x81;
+
+/**
+ * A message as one unmasked WebSocket text frame (RFC 6455 §5.2), made once and kept with the message for the other
+ * clients. `ws` would make it again for each of them.
+ */
+export function textFrame(message: Message): Uint8Array {
+	message.framed ??= frame(message.json());
+	return message.framed;
+}
+
+function frame(text: string): Uint8Array {
+	const length = Buffer.byteLength(text);
+	const header = length < 126 ? 2 : length < 65_536 ? 4 : 10;
+	const bytes = Buffer.allocUnsafe(header + length);
+	bytes[0] = WHOLE_TEXT;
+	if (header === 2) {
+		bytes[1] = length;
+	} else if (header === 4) {
+		bytes[1] = 126;
+		bytes.writeUInt16BE(length, 2);
+	} else {
+		bytes[1] = 127;
+		bytes.writeBigUInt64BE(BigInt(length), 2);
+	}
+	bytes.write(text, header);
+	return bytes;
+}

@@ -1,0 +1,184 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import { type Access, SUBPROTOCOL } from "../auth/access.ts";
+import type { ServerLimits } from "../limits.ts";
+import type { Connection, Connections, Peer } from "./connections.ts";
+import { textFrame } from "./websocket-frame.ts";
+import { writeParts } from "./write-parts.ts";
+
+/** Turns upgrade requests of an HTTP server into connections. */
+export interface WebSocketTransport {
+	/** For the server's `upgrade` event. */
+	upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+	/** Ends what `Connections.close` has not ended by itself. */
+	close(): void;
+}
+
+export interface WebSocketOptions {
+	access: Access;
+	connections: Connections;
+	limits: ServerLimits;
+	/** Upgrades wait for it. */
+	ready: Promise<unknown>;
+	/** A ping goes out this often, and the client has this long to show that it is alive. Defaults: 30 s and 10 s. */
+	pingMs?: number;
+	pongMs?: number;
+}
+
+/** Close codes of RFC 6455 and its registry. */
+const CLOSE = { shutdown: 1001, refused: 1008, overload: 1013 } as const;
+/** How long a client that is told to go may take to say goodbye. */
+const GOODBYE_MS = 2_000;
+/** A client that pings without reading gets no more pongs from here on. */
+const PONG_BYTES = 64 * 1024;
+
+/** `heard`: bytes it had sent when it was last pinged. */
+type Live = { ws: WebSocket; socket: Socket; connection: Connection; heard: number };
+type Socket = Duplex & { bytesRead?: number };
+
+export function createWebSocketTransport(options: WebSocketOptions): WebSocketTransport {
+	const { access, connections, limits, ready, pingMs = 30_000, pongMs = 10_000 } = options;
+	const live = new Set<Live>();
+	const server = new WebSocketServer({
+		noServer: true,
+		clientTracking: false,
+		// Compression would keep a window for each connection, and frames could not be shared.
+		perMessageDeflate: false,
+		maxPayload: limits.maxFrameBytes,
+		autoPong: false,
+		handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
+	});
+	const beat = setInterval(ping, pingMs);
+	beat.unref();
+
+	function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+		// A socket that breaks before it is a WebSocket has nobody else to tell.
+		socket.on("error", () => socket.destroy());
+		const admitted = access.admits(request.headers);
+		if (!admitted.ok) {
+			refuse(socket, "403 Forbidden", admitted.why);
+			return;
+		}
+		const principal = access.principalOf(request.headers);
+		if (principal === undefined) {
+			const why = "a valid token is needed";
+			turnAway(request, socket, head, { code: CLOSE.refused, status: UNAUTHORIZED, why });
+			return;
+		}
+		void ready.then(
+			() => {
+				if (socket.destroyed) return;
+				const room = connections.admit(principal);
+				if (room.ok) {
+					server.handleUpgrade(request, socket, head, (ws) => accept(ws, socket, principal));
+				} else {
+					const { why } = room;
+					turnAway(request, socket, head, { code: CLOSE.overload, status: UNAVAILABLE, why });
+				}
+			},
+			() => refuse(socket, UNAVAILABLE, "the server could not start"),
+		);
+	}
+
+	/** Browsers hide the status of a refused upgrade from their pages; a close code they show. */
+	function turnAway(
+		request: IncomingMessage,
+		socket: Duplex,
+		head: Buffer,
+		{ code, status, why }: { code: number; status: string; why: string },
+	): void {
+		if (request.headers.origin === undefined) {
+			refuse(socket, status, why);
+			return;
+		}
+		server.handleUpgrade(request, socket, head, (ws) => {
+			ws.on("error", () => ws.terminate());
+			goodbye(ws, code, why);
+		});
+	}
+
+	function accept(ws: WebSocket, socket: Socket, principal: string): void {
+		const connection = connections.open(principal, peerOf(ws, socket));
+		const entry: Live = { ws, socket, connection, heard: -1 };
+		live.add(entry);
+		ws.on("message", (data: Buffer, isBinary) =>
+			connection.receive(isBinary ? data : data.toString("utf8")),
+		);
+		ws.on("ping", (data) => {
+			if (socket.writableLength < PONG_BYTES) ws.pong(data);
+		});
+		// What is wrong with a frame is in the close code that `ws` sends.
+		ws.on("error", () => setTimeout(() => ws.terminate(), GOODBYE_MS).unref());
+		ws.on("close", () => {
+			live.delete(entry);
+			connection.gone();
+		});
+	}
+
+	function ping(): void {
+		for (const entry of live) {
+			// Behind unread output a ping would wait too: whether the client reads is the outbox's to watch.
+			const isIdle = entry.connection.pending === 0;
+			entry.heard = isIdle ? (entry.socket.bytesRead ?? 0) : -1;
+			if (isIdle) entry.ws.ping();
+		}
+		setTimeout(dropSilent, pongMs).unref();
+	}
+
+	function dropSilent(): void {
+		for (const { ws, socket, connection, heard } of live) {
+			if (connection.pending === 0 && socket.bytesRead === heard) ws.terminate();
+		}
+	}
+
+	return {
+		upgrade,
+		close() {
+			clearInterval(beat);
+			for (const { ws } of live) ws.terminate();
+		},
+	};
+}
+
+const UNAUTHORIZED = "401 Unauthorized";
+const UNAVAILABLE = "503 Service Unavailable";
+
+/**
+ * Writing on the socket beside `ws` is safe: without compression it writes every frame whole, within one call, and all
+ * it still sends are control frames, which may stand between any two of ours.
+ */
+function peerOf(ws: WebSocket, socket: Duplex): Peer {
+	return {
+		encode: textFrame,
+		write(parts, done) {
+			// After a close frame no data may follow.
+			if (ws.readyState === ws.OPEN) writeParts(socket, parts, done);
+		},
+		pause(isPaused) {
+			if (isPaused) ws.pause();
+			else ws.resume();
+		},
+		close: (cause, why) => goodbye(ws, CLOSE[cause], why),
+	};
+}
+
+function goodbye(ws: WebSocket, code: number, why: string): void {
+	// Paused, it would not read the answer to its close frame.
+	if (ws.isPaused) ws.resume();
+	ws.close(code, why);
+	setTimeout(() => ws.terminate(), GOODBYE_MS).unref();
+}
+
+function refuse(socket: Duplex, status: string, why: string): void {
+	const body = `${why}\n`;
+	const head = [
+		`HTTP/1.1 ${status}`,
+		"Connection: close",
+		"Content-Type: text/plain; charset=utf-8",
+		`Content-Length: ${Buffer.byteLength(body)}`,
+		...(status === UNAUTHORIZED ? ["WWW-Authenticate: Bearer"] : []),
+	];
+	socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+	socket.once("finish", () => socket.destroy());
+}

@@ -1,0 +1,44 @@
+/** Tiers: content is ordered by how long it has stayed unchanged, so that provider caches keep hitting. */
+export { type AnthropicBlock, type AnthropicBody, anthropicBody } from "./anthropic-body.ts";
+export { assemble, type Prompt, type PromptMessage } from "./assemble.ts";
+export { fileHash, historyHash, symbolHash } from "./content-hash.ts";
+export {
+	type Controller,
+	type ControllerOptions,
+	createController,
+	type TierRequest,
+} from "./controller.ts";
+export { fileOfSymbol, type Item, symbolKey, type TrackedItem } from "./item.ts";
+export { layOut } from "./lay-out.ts";
+export { type LitellmSettings, readLitellmSettings } from "./litellm-config.ts";
+export type { Referenced } from "./seed.ts";
+export { type ItemState, type TierState, TierStateError } from "./state.ts";
+export {
+	createStateFile,
+	type LoadedState,
+	type StateFile,
+	type StateFileOptions,
+	TIER_STORE,
+	tierStateFolder,
+} from "./state-file.ts";
+export type { PromptItem } from "./tier-text.ts";
+export { CACHED_TIERS, type CachedTier, cacheTargetTokens, TIERS, type Tier } from "./tiers.ts";
+export {
+	createTracker,
+	type Seeds,
+	type Tracker,
+	type TrackerOptions,
+	type TrackerUpdate,
+} from "./tracker.ts";
+export { changesFor, type SessionChanges, type TextBlock } from "./workset/carry-out.ts";
+export type { FileText } from "./workset/copy-text.ts";
+export {
+	type Selection,
+	type SelectionChange,
+	selectionOf,
+	WORKSET_TYPE,
+} from "./workset/selection.ts";
+export { type TailMessage, tailFor, withMarkerBeforeTail } from "./workset/tail.ts";
+export { type PrefixMessage, tierPrefix, withTierMarkers } from "./workset/tier-prefix.ts";
+export { filesIn, type View, viewOf } from "./workset/view.ts";
+export { createLogLayout, type LogLayout, type LogMoment, type LogPlan } from "./log/layout.ts";

@@ -1,0 +1,176 @@
+import { lstat, opendir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { isTemporaryName, writeFileAtomic } from "../core/atomic-file.ts";
+import { describeError, errnoOf } from "../core/errno.ts";
+import { hashBytes } from "../core/hash.ts";
+import { chooseExpired, type Kept } from "../core/retention.ts";
+import { openStoreFolder, type StoreFolder } from "../core/store-version.ts";
+import { readJsonObject } from "./json-file.ts";
+import { parseTierState, stateOf, type TierState } from "./state.ts";
+
+/** The name that the store of tier states carries in its folder. */
+export const TIER_STORE = "tiers";
+
+/** Where the tier states of a project are kept, unless the caller names another folder. */
+export function tierStateFolder(projectRoot: string): string {
+	return join(projectRoot, ".pi", "strata");
+}
+
+/** Whose state is kept where. */
+export interface StateFileOptions {
+	readonly projectRoot: string;
+	/** One file for each session, so that two in one project do not overwrite each other. */
+	readonly sessionId: string;
+	/** Default: `.pi/strata` in the project. */
+	readonly folder?: string;
+	/** Ms since 1970. */
+	readonly now?: () => number;
+}
+
+/** What to start from: nothing, what this session left, or what another program left in the project. */
+export interface LoadedState {
+	readonly origin: "fresh" | "session" | "import";
+	/** Absent for a fresh start. */
+	readonly state?: TierState;
+	/** Why a state that is there could not be used. */
+	readonly warning?: string;
+}
+
+/** The tier state of one session on disk. No method rejects: without a disk a session only starts afresh next time. */
+export interface StateFile {
+	/**
+	 * The state that the session left, else the one in `.aicoder/stability.json`. It has been checked, so a tracker takes
+	 * it. A damaged file is a fresh start and a warning; nothing is written.
+	 */
+	load(): Promise<LoadedState>;
+	/** Replaces the stored state, in the order of calls. A reason if that failed, for each reason once. */
+	save(state: TierState): Promise<string | undefined>;
+	/** Deletes the states of other sessions that are too old or too many, and what crashes left behind. */
+	sweep(): Promise<void>;
+}
+
+/** Makes the access to a session's state; the disk is not touched before the first call. */
+export function createStateFile(options: StateFileOptions): StateFile {
+	const { projectRoot, sessionId, folder = tierStateFolder(projectRoot), now = Date.now } = options;
+	const name = fileName(sessionId);
+	const path = join(folder, name);
+	const told = new Set<string>();
+	let stored: string | undefined;
+	let saving: Promise<unknown> = Promise.resolve();
+
+	async function load(): Promise<LoadedState> {
+		const opened = await openExisting(folder);
+		if (opened.kind !== "ready" && opened.kind !== "absent") {
+			return { origin: "fresh", warning: opened.message };
+		}
+		const own = await read(path, "session");
+		return own ?? (await read(join(projectRoot, ...IMPORTED), "import")) ?? { origin: "fresh" };
+	}
+
+	async function write(state: TierState): Promise<void> {
+		const text = `${JSON.stringify(state)}\n`;
+		if (text === stored) return;
+		if (Buffer.byteLength(text) > MAX_STATE_BYTES) {
+			throw new Error(`it has more than ${MAX_STATE_BYTES} bytes`);
+		}
+		const opened = await openStoreFolder(storeOf(folder));
+		if (opened.kind !== "ready") throw new Error(opened.message);
+		await writeFileAtomic(path, text);
+		stored = text;
+	}
+
+	function save(state: TierState): Promise<string | undefined> {
+		const saved = saving.then(async () => {
+			try {
+				await write(state);
+				return undefined;
+			} catch (error) {
+				const warning = `The tier state could not be saved: ${describeError(error)}`;
+				if (told.has(warning)) return undefined;
+				told.add(warning);
+				return warning;
+			}
+		});
+		saving = saved;
+		return saved;
+	}
+
+	async function sweep(): Promise<void> {
+		try {
+			if ((await openExisting(folder)).kind !== "ready") return;
+			const { states, temporary } = await filesIn(folder, name);
+			const left = temporary.filter(({ usedMs }) => now() - usedMs > TEMPORARY_AGE_MS);
+			const limits = { maxBytes: MAX_STATES, maxAgeMs: MAX_AGE_MS, nowMs: now() };
+			for (const file of [...left, ...chooseExpired(states, limits)]) {
+				await rm(file.path, { force: true });
+			}
+		} catch {
+			// What is left over is in nobody's way, and the next session sweeps again.
+		}
+	}
+
+	return { load, save, sweep };
+}
+
+const IMPORTED = [".aicoder", "stability.json"];
+const MAX_STATE_BYTES = 16 * 1024 * 1024;
+const MAX_STATES = 200;
+const MAX_AGE_MS = 30 * 24 * 60 * 60 * 1000;
+/** No write takes this long: the process behind an older temporary file is gone. */
+const TEMPORARY_AGE_MS = 60 * 60_000;
+
+const STATE_NAME = /^session-[A-Za-z0-9][A-Za-z0-9._-]*\.json$/;
+
+/** Ids come from session files: one that is not a plain file name takes part only as its hash. */
+function fileName(sessionId: string): string {
+	const isPlain = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(sessionId);
+	return `session-${isPlain ? sessionId : hashBytes(sessionId)}.json`;
+}
+
+function storeOf(folder: string) {
+	return { folder, name: TIER_STORE, version: 1, owns: (entry: string) => STATE_NAME.test(entry) };
+}
+
+/** Opens the folder without making it. */
+async function openExisting(folder: string): Promise<StoreFolder | { kind: "absent" }> {
+	try {
+		await lstat(folder);
+	} catch (error) {
+		const isAbsent = errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR";
+		if (isAbsent) return { kind: "absent" };
+	}
+	return await openStoreFolder(storeOf(folder));
+}
+
+/** The state in a file; a fresh start and a warning if it is damaged, nothing if there is none. */
+async function read(path: string, origin: "session" | "import"): Promise<LoadedState | undefined> {
+	const file = await readJsonObject(path, MAX_STATE_BYTES);
+	if (file.kind === "missing") return undefined;
+	const unused = (why: string) => ({
+		origin: "fresh" as const,
+		warning: `${path} ${why}; the tiers start afresh`,
+	});
+	if (file.kind === "unusable") return unused(file.why);
+	try {
+		return { origin, state: stateOf(parseTierState(file.object)) };
+	} catch (error) {
+		return unused(`cannot be used (${describeError(error)})`);
+	}
+}
+
+type StateEntry = Kept & { readonly path: string };
+
+/** The files of the folder that are ours, without this session's. Each state counts as one: their number is bounded. */
+async function filesIn(folder: string, own: string) {
+	const states: StateEntry[] = [];
+	const temporary: StateEntry[] = [];
+	for await (const { name } of await opendir(folder)) {
+		if (name === own || !(STATE_NAME.test(name) || isTemporaryName(name))) continue;
+		const path = join(folder, name);
+		const stats = await lstat(path).catch(() => undefined);
+		if (!stats?.isFile()) continue;
+		const list = isTemporaryName(name) ? temporary : states;
+		list.push({ path, bytes: 1, usedMs: stats.mtimeMs });
+	}
+	return { states, temporary };
+}
