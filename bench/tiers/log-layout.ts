@@ -1,5 +1,5 @@
 import { type Block, type CacheRules, isCold, placeBreakpoints, type Request } from "../../src/economy/index.ts";
-import { type Copy, createLogLayout, type LogPlan, type WorkingFile } from "../../src/tiers/log/tmp-proto.ts";
+import { type Copy, createLogLayout, type LogPlan, type WorkingFile } from "../../src/tiers/log/layout.ts";
 import { fileBlock, HEAD, type Layout, messageBlock } from "./plain-layouts.ts";
 import type { ShownFile, WorkRequest } from "./workload.ts";
 

@@ -5,6 +5,7 @@ import { BLOB_STORE, blobFolder } from "../core/blob-store.ts";
 import type { Config } from "../core/config.ts";
 import { readRegularFile } from "../core/regular-file.ts";
 import { readCacheFolder } from "../readcache/index.ts";
+import { TIER_STORE, tierStateFolder } from "../tiers/index.ts";
 
 /** A folder pi-strata writes to and can do without: everything in it is made again when needed. */
 export interface Store {
@@ -38,6 +39,11 @@ export function knownStores(config: Config, cwd: string): Store[] {
 			name: BLOB_STORE,
 			folder: blobFolder(config.blobs),
 			loss: "shortened answers and pruned results can no longer be read in full",
+		},
+		{
+			name: TIER_STORE,
+			folder: tierStateFolder(cwd),
+			loss: "working files count as new, and rise through the tiers again",
 		},
 		{
 			name: CODE_INDEX_STORE,

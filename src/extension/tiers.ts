@@ -10,6 +10,7 @@ import type { System } from "./system.ts";
 import { registerWorksetCommands } from "./workset-commands.ts";
 import {
 	changesNow,
+	countRequest,
 	type MapEntry,
 	noteAnswered,
 	type OpenWorkset,
@@ -84,6 +85,7 @@ export function createTiersSystem(surroundings: TiersSurroundings): System & {
 		const session = await inUse(ctx);
 		if (!session) return;
 		await refreshFiles(session, ctx);
+		countRequest(session);
 		if (session.settings.tiers.layout === "tiers") return withPrefix(session, event.messages, ctx);
 		const messages = event.messages.flatMap((message) => withPending(session, message));
 		const shown = messages.filter(isOurs).map(textsOf);

@@ -32,6 +32,8 @@ export interface OpenWorkset {
 	prefix: readonly Tiers.PrefixMessage[];
 	/** The last request ended with a tail. */
 	hasTail: boolean;
+	/** The last request that was counted has been answered. */
+	answered: boolean;
 	/** Why the session was last changed, or not. */
 	lastPlan: Tiers.LogPlan | undefined;
 	/** For how long the provider keeps what it caches, by its latest bill. */
@@ -108,6 +110,7 @@ export async function openWorkset(
 		map: undefined,
 		prefix: [],
 		hasTail: false,
+		answered: true,
 		lastPlan: undefined,
 		ttl: "5m",
 	};
@@ -213,12 +216,11 @@ export function symbolMapOf(entries: readonly MapEntry[]): SymbolMap | undefined
 	return { path: MAP_NAME, text, hash: hashBytes(text), tokens, entries };
 }
 
-/** Counts a request that was answered: what stayed unchanged rises, and what was read from the cache was hit. */
-export function noteAnswered(session: OpenWorkset, message: unknown, ctx: ExtensionContext): void {
-	const { controller, standing, files, map } = session;
-	const usage = property(message, "usage");
-	const count = (name: string) => Number(property(usage, name)) || 0;
-	if (count("cacheWrite") > 0) session.ttl = count("cacheWrite1h") > 0 ? "1h" : "5m";
+/** Counts a request for the tiers, unless it repeats one that was never answered: what stayed unchanged rises. */
+export function countRequest(session: OpenWorkset): void {
+	const { controller, files, map } = session;
+	if (!session.answered) return;
+	session.answered = false;
 	controller.next({
 		files: files
 			.filter(({ gone }) => !gone)
@@ -230,6 +232,15 @@ export function noteAnswered(session: OpenWorkset, message: unknown, ctx: Extens
 		})),
 		history: [],
 	});
+}
+
+/** Takes note of a bill: the files that were read from the cache were hit. */
+export function noteAnswered(session: OpenWorkset, message: unknown, ctx: ExtensionContext): void {
+	const { standing, files } = session;
+	const usage = property(message, "usage");
+	const count = (name: string) => Number(property(usage, name)) || 0;
+	session.answered = true;
+	if (count("cacheWrite") > 0) session.ttl = count("cacheWrite1h") > 0 ? "1h" : "5m";
 	const prompt = count("input") + count("cacheRead") + count("cacheWrite");
 	for (const { files: held, tokensBehind } of viewNow(session, ctx).copies) {
 		if (prompt - tokensBehind > count("cacheRead")) continue;

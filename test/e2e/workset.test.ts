@@ -1,7 +1,9 @@
+import { rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import type { Message } from "@earendil-works/pi-ai";
 import { expect, test } from "vitest";
 import strata from "../../src/extension/index.ts";
-import { startPi } from "../support/pi-session.ts";
+import { type PiHarness, startPi } from "../support/pi-session.ts";
 
 const extensions = [{ name: "strata", factory: strata }];
 
@@ -50,3 +52,197 @@ test("a file changed by anybody is shown as it is before the next request", asyn
 		},
 	]);
 });
+
+test("with an empty working set the requests are pi's own", async () => {
+	const run = async (withStrata: boolean) => {
+		const pi = await startPi({ tools: ["read"], ...(withStrata && { extensions }) });
+		pi.write("a.ts", "a\n");
+		if (withStrata) {
+			await pi.command("/workset list");
+			await pi.command("/tiers");
+		}
+		await pi.run("hello", [{ tool: "read", args: { path: "a.ts" } }, "done"]);
+		return pi.contexts.map((context) =>
+			context
+				.filter(({ role }) => (role as string) !== "system")
+				.map(({ role, content }) => ({ role, content })),
+		);
+	};
+	expect(await run(true)).toEqual(await run(false));
+});
+
+test("a read of a working file is answered by the read cache, and by its text once it has changed", async () => {
+	const pi = await startPi({ extensions, tools: ["read"] });
+	const text = Array.from({ length: 40 }, (_, i) => `line ${i}`).join("\n");
+	pi.write("a.ts", text);
+	await pi.command("/workset add a.ts");
+	await pi.run("look", [{ tool: "read", args: { path: "a.ts" }, id: "r1" }, "ok"]);
+	expect(pi.textOf("r1")).toMatch(/^\[readcache: unchanged/);
+	pi.write("a.ts", `${text}\nmore`);
+	await pi.run("again", [{ tool: "read", args: { path: "a.ts" }, id: "r2" }, "ok"]);
+	expect(pi.textOf("r2")).toMatch(/^\[readcache: unchanged/);
+});
+
+test("an older read never passes for the newest after a snapshot showed another version", async () => {
+	const pi = await startPi({ extensions, tools: ["read"] });
+	const text = Array.from({ length: 40 }, (_, i) => `line ${i}`).join("\n");
+	pi.write("a.ts", text);
+	await pi.run("look", [{ tool: "read", args: { path: "a.ts" }, id: "r1" }, "ok"]);
+	pi.write("a.ts", text.replace("line 7", "line seven"));
+	await pi.command("/workset add a.ts");
+	await pi.run("go on", ["ok"]);
+	await pi.command("/workset drop a.ts");
+	pi.write("a.ts", text);
+	await pi.run("look again", [{ tool: "read", args: { path: "a.ts" }, id: "r2" }, "ok"]);
+	expect(pi.textOf("r2")).not.toMatch(/unchanged/);
+});
+
+test("a dropped file goes or is announced, and is live again when it comes back", async () => {
+	const pi = await startPi({ extensions, tools: ["read"] });
+	pi.write("a.ts", "one\n");
+	await pi.command("/workset add a.ts");
+	await pi.run("first", ["ok"]);
+	await pi.command("/workset drop a.ts");
+	await pi.run("second", ["ok"]);
+	const sent = JSON.stringify(pi.lastContext());
+	expect(sent.includes("No longer kept up to date") || !sent.includes("working-file")).toBe(true);
+	await pi.run("third", ["ok"]);
+	await pi.command("/workset add a.ts");
+	await pi.run("fourth", ["ok"]);
+	expect(liveIn(pi.lastContext())).toEqual({ "a.ts": "one\n" });
+});
+
+test("a file that is deleted says so, and comes back with its text", async () => {
+	const pi = await startPi({ extensions, tools: ["read"] });
+	const path = pi.write("a.ts", "one\n");
+	await pi.command("/workset add a.ts");
+	await pi.run("first", ["ok"]);
+	rmSync(path);
+	await pi.run("second", ["ok"]);
+	expect(liveIn(pi.lastContext())["a.ts"]).toBe("a.ts does not exist.");
+	pi.write("a.ts", "one\n");
+	await pi.run("third", ["ok"]);
+	expect(liveIn(pi.lastContext())["a.ts"]).toBe("one\n");
+});
+
+test("the working set survives compaction, a restart, a fork, and follows the tree", async () => {
+	const pi = await startPi({ extensions, tools: ["read"], persist: true });
+	pi.write("a.ts", "a\n");
+	pi.write("b.ts", "b\n");
+	await pi.run("before", ["ok"]);
+	const before = pi.sessionManager.getLeafId() as string;
+	await pi.command("/workset add a.ts b.ts");
+	await pi.run("with files", ["ok"]);
+	const with_ = pi.sessionManager.getLeafId() as string;
+	await pi.compact();
+	await pi.run("after compaction", ["ok"]);
+	expect(
+		copiesIn(pi.lastContext())
+			.map(({ path }) => path)
+			.sort(),
+	).toEqual(["a.ts", "b.ts"]);
+	await pi.restart();
+	pi.write("a.ts", "A\n");
+	await pi.run("after restart", ["ok"]);
+	expect(liveIn(pi.lastContext())).toEqual({ "a.ts": "A\n", "b.ts": "b\n" });
+	await pi.navigate(before);
+	await pi.run("before the files", ["ok"]);
+	expect(copiesIn(pi.lastContext())).toEqual([]);
+	await pi.navigate(with_);
+	await pi.run("with them again", ["ok"]);
+	expect(liveIn(pi.lastContext())).toEqual({ "a.ts": "A\n", "b.ts": "b\n" });
+	await pi.fork(pi.sessionManager.getLeafId() as string);
+	pi.write("b.ts", "B\n");
+	await pi.run("in the fork", ["ok"]);
+	expect(liveIn(pi.lastContext())).toEqual({ "a.ts": "A\n", "b.ts": "B\n" });
+});
+
+test("what cannot be a working file is refused with the reason, and the rest is taken", async () => {
+	const pi = await startPi({ extensions, tools: ["read"], mode: "rpc" });
+	pi.write("ok.ts", "fine\n");
+	pi.write("binary.bin", new Uint8Array([1, 0, 2]));
+	pi.write(".env", "SECRET=1");
+	pi.write("huge.txt", "x".repeat(300 * 1024));
+	symlinkSync("/etc/hostname", join(pi.cwd, "link.txt"));
+	await pi.command(
+		"/workset add ok.ts binary.bin .env huge.txt link.txt missing.ts ../outside.ts /etc/passwd nothing/**/*.ts .",
+	);
+	const text = lastReport(pi);
+	expect(text).toContain("Added ok.ts");
+	for (const line of [
+		"binary.bin is not text",
+		".env is on the list of excluded files",
+		"huge.txt is larger than 262144 bytes (tiers.maxFileBytes)",
+		"link.txt leads out of the project",
+		"missing.ts does not exist",
+		"../outside.ts is outside of the project",
+		"/etc/passwd is outside of the project",
+		"nothing/**/*.ts matches no file",
+	]) {
+		expect(text).toContain(line);
+	}
+	await pi.run("go", ["ok"]);
+	expect(copiesIn(pi.lastContext()).map(({ path }) => path)).toEqual(["ok.ts"]);
+});
+
+test("two thousand files by a pattern are bounded by number and by tokens", async () => {
+	const pi = await startPi({ extensions, tools: ["read"], mode: "rpc" });
+	for (let i = 0; i < 2000; i++)
+		pi.write(`src/f${i}.ts`, `export const f${i} = "${"x".repeat(1000)}";\n`);
+	await pi.command("/workset add src/*.ts");
+	expect(lastReport(pi)).toContain("200 files");
+	await pi.command("/workset clear");
+	for (let i = 0; i < 30; i++) pi.write(`big/f${i}.ts`, "y".repeat(40_000));
+	await pi.command("/workset add big/*.ts");
+	expect(lastReport(pi)).toContain("60000 are taken (tiers.maxTokens)");
+	await pi.run("go", ["ok"]);
+	expect(JSON.stringify(pi.lastContext()).length).toBeLessThan(260_000);
+});
+
+test("/workset and /tiers show what is kept, and say what they know when misspelt", async () => {
+	const pi = await startPi({ extensions, tools: ["read"], mode: "rpc" });
+	pi.write("a.ts", "a\n");
+	await pi.command("/workset");
+	expect(lastReport(pi)).toContain("The working set is empty.");
+	await pi.command("/workset ad a.ts");
+	expect(lastReport(pi)).toContain('/workset has no command "ad"');
+	await pi.command('/workset add "a.ts"');
+	await pi.run("one", ["ok"]);
+	await pi.command("/workset list");
+	expect(lastReport(pi)).toContain("1 working files");
+	await pi.command("/tiers");
+	expect(lastReport(pi)).toMatch(/active +a\.ts +1 +N=0 .* slot/);
+	for (const prompt of ["two", "three", "four", "five"]) await pi.run(prompt, ["ok"]);
+	await pi.command("/tiers");
+	expect(lastReport(pi)).toMatch(/L3 +a\.ts/);
+	await pi.command("/workset drop b.ts");
+	expect(lastReport(pi)).toContain("None of the working files is named b.ts");
+	await pi.command("/workset map maybe");
+	expect(lastReport(pi)).toContain("Say /workset map on or /workset map off.");
+});
+
+test("the symbol map stands beside the files, without those that are there in full", async () => {
+	const pi = await startPi({ extensions, tools: ["read"] });
+	pi.write("strata.json", "");
+	pi.write(".pi/strata.json", JSON.stringify({ kota: { confirmIndex: false } }));
+	pi.write("src/a.ts", "export function alpha(): void {}\n");
+	pi.write(
+		"src/b.ts",
+		'import { alpha } from "./a.ts";\nexport function beta(): void { alpha(); }\n',
+	);
+	await pi.command("/kota index");
+	await pi.command("/workset add src/a.ts");
+	await pi.command("/workset map on");
+	await pi.run("go", ["ok"]);
+	const map = liveIn(pi.lastContext())["(symbol map)"] ?? "";
+	expect(map).toContain("beta");
+	expect(map).not.toContain("alpha(");
+	await pi.command("/workset map off");
+	await pi.run("go on", ["ok"]);
+	expect(JSON.stringify(pi.lastContext())).toContain("No longer kept up to date");
+});
+
+function lastReport(pi: PiHarness): string {
+	const report = pi.reports.findLast(({ customType }) => customType === "strata-report");
+	return String((report?.data as { text?: unknown } | undefined)?.text);
+}

@@ -330,7 +330,7 @@ describe("an Anthropic body", () => {
 		fc.assert(
 			fc.property(prompts, (prompt) => {
 				const body = anthropicBody(assemble(prompt));
-				validateBody({ model: "m", max_tokens: 1, ...body });
+				validateBody({ model: "m", max_tokens: 1, stream: true, ...body });
 				const markers = JSON.stringify(body).split('"cache_control"').length - 1;
 				expect(markers).toBeLessThanOrEqual(4);
 			}),

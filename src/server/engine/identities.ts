@@ -16,7 +16,28 @@ export interface MemoryBounds {
 }
 
 /** Names of one kind and scope, and what they stand for. */
-export type Shelf = Map<string, Run | Remembered>;
+export class Shelf {
+	readonly #known = new Map<string, Run | Remembered>();
+	readonly #emptied: (() => void) | undefined;
+
+	/** `emptied` is told when the last name is gone. */
+	constructor(emptied?: () => void) {
+		this.#emptied = emptied;
+	}
+
+	get(name: string): Run | Remembered | undefined {
+		return this.#known.get(name);
+	}
+
+	set(name: string, command: Run | Remembered): void {
+		this.#known.set(name, command);
+	}
+
+	delete(name: string): void {
+		this.#known.delete(name);
+		if (this.#known.size === 0) this.#emptied?.();
+	}
+}
 
 /** A command that is over. */
 export interface Past {
@@ -178,7 +199,7 @@ function keyScope({ row, sessionId }: Request): string | undefined {
 function keyShelf(tenant: Tenant, sessionId: string | undefined): Shelf {
 	let shelf = tenant.keys.get(sessionId);
 	if (shelf === undefined) {
-		shelf = new Map();
+		shelf = new Shelf(() => tenant.keys.delete(sessionId));
 		tenant.keys.set(sessionId, shelf);
 	}
 	return shelf;

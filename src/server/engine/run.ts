@@ -1,4 +1,4 @@
-import type { Command, CommandRow, LifecycleData } from "../../protocol/index.ts";
+import type { Command, CommandRow, LifecycleData, SessionInfo } from "../../protocol/index.ts";
 import type { Deadline } from "./deadlines.ts";
 import type { Lane } from "./lane.ts";
 import type { Outcome } from "./outcome.ts";
@@ -106,5 +106,9 @@ export class Run {
 
 /** A session that is new to the server or gone from it. */
 export type SessionNews =
-	| { readonly kind: "opened"; readonly sessionId: string; readonly data: unknown }
+	| {
+			readonly kind: "opened";
+			readonly sessionId: string;
+			readonly info: { sessionInfo?: SessionInfo };
+	  }
 	| { readonly kind: "removed"; readonly sessionId: string };

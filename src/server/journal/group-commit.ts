@@ -1,14 +1,8 @@
 import { setImmediate as nextTick } from "node:timers/promises";
+import type { FileKeeper, Reply } from "./file-keeper.ts";
 import { JournalUnavailable } from "./journal.ts";
-import type {
-	ForgottenMark,
-	JournalRecord,
-	JournalSize,
-	WriterReply,
-	WriterRequest,
-} from "./messages.ts";
+import type { ForgottenMark, JournalRecord, JournalSize } from "./messages.ts";
 import type { Refusal } from "./refusal.ts";
-import { ThreadDied, type WriterThread } from "./writer-thread.ts";
 
 /** A record on its way to the disk. */
 export interface Entry {
@@ -26,18 +20,9 @@ export interface Entry {
 }
 
 export interface GroupCommitOptions {
-	thread: WriterThread;
-	path: string;
+	file: FileKeeper;
 	now(): number;
-	limits: {
-		pendingBytes: number;
-		maxAgeMs: number;
-		maxBytes: number;
-		maxFileBytes: number;
-		retryMs: number;
-	};
-	/** The file could be read for the first time. */
-	onOpened(opened: WriterReply & { kind: "opened" }): Promise<void>;
+	limits: { pendingBytes: number; maxAgeMs: number; maxBytes: number; retryMs: number };
 	onForgotten(marks: readonly ForgottenMark[]): void;
 }
 
@@ -51,13 +36,9 @@ export class GroupCommit {
 	#queuedBytes = 0;
 	#isRunning = false;
 	#isClosed = false;
-	#sweepIsDue = false;
+	#sweepIsDue = true;
 	#refusal: Refusal | undefined;
 	#retryTimer: NodeJS.Timeout | undefined;
-	#recovery: (WriterRequest & { kind: "open" })["recovery"] = "settle";
-	#wasRead = false;
-	#isOpen = false;
-	#lastDeathMs = Number.NEGATIVE_INFINITY;
 	#idle: Promise<void> = Promise.resolve();
 	#commits = 0;
 	#commitMs = 0;
@@ -82,9 +63,7 @@ export class GroupCommit {
 
 	/** Opens the file. Afterwards `refusal` says whether that worked. */
 	async open(): Promise<void> {
-		const refusal = await this.#withThread(() => this.#ensureOpen());
-		// What this process does not know of must not become part of it later: see FOUND_LATE.
-		if (!this.#wasRead) this.#recovery = "only-empty";
+		const refusal = await this.#options.file.open();
 		if (refusal) this.refuse(refusal);
 		else this.#wake();
 	}
@@ -92,8 +71,12 @@ export class GroupCommit {
 	/** Takes a record, or refuses it at once. */
 	add(entry: Entry): void {
 		const unavailable = this.#unavailable(entry);
-		if (unavailable) this.#reject(entry, unavailable);
-		else this.#push(entry);
+		if (unavailable) {
+			this.#reject(entry, unavailable);
+			return;
+		}
+		this.#hold(entry);
+		this.#wake();
 	}
 
 	/** Forgets what is too old or too much, soon and in small steps. */
@@ -114,25 +97,22 @@ export class GroupCommit {
 		this.#retryLater();
 	}
 
-	/** Resolves when nothing waits to be written, except what the disk refuses. */
+	/** Resolves when nothing waits to be written or forgotten, except what the disk refuses. */
 	async settled(): Promise<void> {
 		while (this.#isRunning) await this.#idle;
 	}
 
+	/** Writes what waits, also what is owed if the disk takes it now, and closes the file. */
 	async close(): Promise<void> {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
 		clearTimeout(this.#retryTimer);
 		await this.settled();
 		if (this.#refusal && !this.#refusal.lasting) await this.#retry();
-		try {
-			if (this.#isOpen) await this.#options.thread.request({ kind: "close" });
-		} catch {
-			// The thread is gone already, and what was committed is on disk.
-		}
+		await this.settled();
+		await this.#options.file.close();
 		for (const entry of this.#queue) entry.release();
 		this.#queue = [];
-		await this.#options.thread.end();
 	}
 
 	#unavailable(entry: Entry): JournalUnavailable | undefined {
@@ -143,16 +123,11 @@ export class GroupCommit {
 	}
 
 	#reject(entry: Entry, error: JournalUnavailable): void {
-		const { pendingBytes } = this.#options.limits;
-		const isKept = entry.owed && this.#queuedBytes + entry.bytes <= pendingBytes;
-		if (isKept && !this.#isClosed) this.#hold(entry.settle === told ? entry : asTold(entry));
-		else entry.release();
+		const hasRoom = this.#queuedBytes + entry.bytes <= this.#options.limits.pendingBytes;
+		if (entry.owed && hasRoom && !this.#isClosed) {
+			this.#hold(entry.settle === told ? entry : asTold(entry));
+		} else entry.release();
 		entry.settle(error);
-	}
-
-	#push(entry: Entry): void {
-		this.#hold(entry);
-		this.#wake();
 	}
 
 	#hold(entry: Entry): void {
@@ -192,99 +167,49 @@ export class GroupCommit {
 		return batch;
 	}
 
-	/** Writes a batch; what the disk refuses goes back to its senders, or first in the queue if it is owed. */
+	/** Writes a batch; what the disk refuses goes back to its senders, or waits on if it is owed. */
 	async #commit(batch: Entry[]): Promise<void> {
-		const left = batch;
-		while (left.length > 0) {
-			const reply = await this.#ask(writeRequest(left));
+		while (batch.length > 0) {
+			const reply = await this.#options.file.write({
+				kind: "write",
+				records: batch.map(({ record }) => record),
+				durable: batch.some(({ durable }) => durable),
+			});
 			if (reply.kind === "written") {
-				for (const entry of left) entry.release();
-				for (const entry of left) entry.settle();
+				this.#count(reply);
+				for (const entry of batch) entry.release();
+				for (const entry of batch) entry.settle();
 				return;
 			}
-			if (reply.kind === "bad-record") {
-				const [bad] = left.splice(reply.index, 1);
-				bad?.release();
-				bad?.settle(new Error(`the journal cannot hold this record: ${reply.why}`));
-				continue;
+			if (reply.kind === "refused") {
+				this.#queue.unshift(...batch);
+				this.refuse(reply.refusal);
+				return;
 			}
-			this.#queue.unshift(...left);
-			for (const entry of left) this.#queuedBytes += entry.bytes;
-			this.refuse(reply.refusal);
-			return;
+			const [bad] = batch.splice(reply.index, 1);
+			bad?.release();
+			bad?.settle(new Error(`the journal cannot hold this record: ${reply.why}`));
 		}
 	}
 
-	async #sweepStep(): Promise<void> {
-		const { maxAgeMs, maxBytes } = this.#options.limits;
-		const olderThanMs = this.#options.now() - maxAgeMs;
-		const reply = await this.#ask({ kind: "sweep", olderThanMs, maxBytes });
-		if (reply.kind === "refused") {
-			this.refuse(reply.refusal);
-			return;
-		}
-		if (reply.kind !== "swept") return;
-		this.#size = reply.size;
-		this.#options.onForgotten(reply.forgotten);
-		this.#sweepIsDue = reply.more;
-	}
-
-	/** Has the thread do something, with the file open. */
-	#ask(request: WriterRequest): Promise<Answer> {
-		return this.#withThread(async () => {
-			const refusal = await this.#ensureOpen();
-			if (refusal) return { kind: "refused", refusal };
-			const reply = await this.#options.thread.request(request);
-			if (reply.kind === "refused") this.#isOpen = false;
-			if (reply.kind === "written") this.#count(reply);
-			return reply as Answer;
-		}).then((answer) => ("kind" in answer ? answer : { kind: "refused", refusal: answer }));
-	}
-
-	/** A thread that died is started again at once and asked again, but not over and over. */
-	async #withThread<T>(body: () => Promise<T>): Promise<T | Refusal> {
-		for (;;) {
-			try {
-				return await body();
-			} catch (error) {
-				if (!(error instanceof ThreadDied)) throw error;
-				this.#isOpen = false;
-				const sinceLastMs = performance.now() - this.#lastDeathMs;
-				this.#lastDeathMs = performance.now();
-				if (sinceLastMs < RESTART_MS) return THREAD_DIED;
-			}
-		}
-	}
-
-	#count({ size, ms }: WriterReply & { kind: "written" }): void {
+	#count({ size, ms }: Reply<"written">): void {
 		this.#size = size;
 		this.#commits++;
 		this.#commitMs += ms;
 		if (size.usedBytes > this.#options.limits.maxBytes) this.#sweepIsDue = true;
 	}
 
-	async #ensureOpen(): Promise<Refusal | undefined> {
-		if (this.#isOpen) return undefined;
-		const { thread, path, now, limits, onOpened } = this.#options;
-		const { maxFileBytes } = limits;
-		const recovery = this.#recovery;
-		const reply = await thread.request({
-			kind: "open",
-			path,
-			nowMs: now(),
-			maxFileBytes,
-			recovery,
-		});
-		if (reply.kind === "refused") return reply.refusal;
-		if (reply.kind !== "opened") throw new Error(`the journal's thread answered ${reply.kind}`);
+	async #sweepStep(): Promise<void> {
+		const { maxAgeMs, maxBytes } = this.#options.limits;
+		const olderThanMs = this.#options.now() - maxAgeMs;
+		const reply = await this.#options.file.sweep({ kind: "sweep", olderThanMs, maxBytes });
+		if (reply.kind === "refused") {
+			this.refuse(reply.refusal);
+			return;
+		}
 		this.#size = reply.size;
-		if (!this.#wasRead) await onOpened(reply);
-		this.#wasRead = true;
-		if (reply.refusal) return reply.refusal;
-		this.#recovery = "continue";
-		this.#isOpen = true;
-		this.#sweepIsDue = true;
-		return undefined;
+		this.#options.onForgotten(reply.forgotten);
+		this.#sweepIsDue = reply.more;
 	}
 
 	#retryLater(): void {
@@ -294,37 +219,24 @@ export class GroupCommit {
 		this.#retryTimer = setTimeout(() => void this.#retry(), retryMs).unref();
 	}
 
-	/** Finds out whether the disk takes records again, and if so writes what is owed. */
+	/** Finds out whether the disk takes records again; if so, what is owed is written. */
 	async #retry(): Promise<void> {
 		await this.settled();
-		const refusal = await this.#attempt();
+		const reply = await this.#options.file.write({ kind: "write", records: [], durable: true });
 		if (this.#refusal?.lasting) return;
-		if (refusal) {
-			this.refuse(refusal);
+		if (reply.kind === "refused") {
+			this.refuse(reply.refusal);
 			return;
 		}
 		this.#refusal = undefined;
 		this.#wake();
-		if (this.#isClosed) await this.settled();
-	}
-
-	async #attempt(): Promise<Refusal | undefined> {
-		const reply = await this.#ask({ kind: "write", records: [], durable: true });
-		return reply.kind === "refused" ? reply.refusal : undefined;
 	}
 }
-
-/** What can come back once the file is open. */
-type Answer = Exclude<WriterReply, { kind: "opened" | "closed" }>;
 
 /** A transaction of this size takes tens of milliseconds, which others wait for. */
 const BATCH_RECORDS = 4_096;
 const BATCH_BYTES = 4 * 2 ** 20;
 
-/** A thread that dies twice within this time is not started again at once. */
-const RESTART_MS = 5_000;
-
-const THREAD_DIED: Refusal = { why: "the journal's writer stopped", lasting: false };
 const BUSY = "too much waits to be written to the server's journal: try again in a moment";
 const CLOSED = "the server's journal is closed: the server is stopping";
 
@@ -333,14 +245,6 @@ function unavailableBecause({ why }: Refusal): JournalUnavailable {
 		"journal_unavailable",
 		`the server cannot write its journal (${why}): only reads are answered`,
 	);
-}
-
-function writeRequest(batch: readonly Entry[]): WriterRequest & { kind: "write" } {
-	return {
-		kind: "write",
-		records: batch.map(({ record }) => record),
-		durable: batch.some(({ durable }) => durable),
-	};
 }
 
 function told(): void {}

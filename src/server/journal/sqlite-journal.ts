@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { openForReading } from "../../core/sqlite.ts";
+import { FileKeeper, type Reply } from "./file-keeper.ts";
 import { type Entry, GroupCommit } from "./group-commit.ts";
 import type {
 	AdmittedCommand,
@@ -15,7 +16,7 @@ import type {
 	StreamEvent,
 	StreamName,
 } from "./journal.ts";
-import type { JournalRecord, SessionColumns, WriterReply } from "./messages.ts";
+import type { JournalRecord, SessionColumns } from "./messages.ts";
 import { interrupted, keptOutcome } from "./outcome.ts";
 import { Reader } from "./reader.ts";
 import { DAMAGED, refusalOf } from "./refusal.ts";
@@ -92,12 +93,17 @@ export class SqliteJournal implements Journal {
 		this.#path = join(dataDir, "journal.db");
 		this.#limits = { ...defaultJournalLimits, ...limits };
 		this.#now = now;
-		this.#commit = new GroupCommit({
+		const file = new FileKeeper({
 			thread,
 			path: this.#path,
 			now,
-			limits: this.#limits,
+			maxFileBytes: this.#limits.maxFileBytes,
 			onOpened: (opened) => this.#onOpened(opened),
+		});
+		this.#commit = new GroupCommit({
+			file,
+			now,
+			limits: this.#limits,
 			onForgotten: (marks) => {
 				for (const { principal, before } of marks) this.#noteForgotten(principal, before);
 			},
@@ -286,7 +292,7 @@ export class SqliteJournal implements Journal {
 		this.#commit.add({ record, bytes, ...entry });
 	}
 
-	async #onOpened({ recovered, forgotten }: WriterReply & { kind: "opened" }): Promise<void> {
+	async #onOpened({ recovered, forgotten }: Reply<"opened">): Promise<void> {
 		this.#recovered = recovered;
 		for (const { principal, before } of forgotten) this.#noteForgotten(principal, before);
 		const opened = await openForReading(this.#path);

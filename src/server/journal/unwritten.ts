@@ -65,9 +65,9 @@ export class Unwritten {
 
 	append(event: StreamEvent): void {
 		const name = streamName(event);
-		let events = this.#events.get(name);
-		if (!events) this.#events.set(name, (events = new Map()));
-		events.set(event.seq, event);
+		const events = this.#events.get(name);
+		if (events) events.set(event.seq, event);
+		else this.#events.set(name, new Map([[event.seq, event]]));
 	}
 
 	/** The event is on disk, or given up. */
@@ -103,9 +103,9 @@ export class Unwritten {
 	}
 
 	#put(command: StoredCommand): void {
-		let commands = this.#commands.get(command.principal);
-		if (!commands) this.#commands.set(command.principal, (commands = new Map()));
-		commands.set(command.id, command);
+		const commands = this.#commands.get(command.principal);
+		if (commands) commands.set(command.id, command);
+		else this.#commands.set(command.principal, new Map([[command.id, command]]));
 	}
 
 	#take(principal: string, id: string): void {

@@ -213,11 +213,11 @@ class StreamLasts {
 	}
 
 	note({ principal, sessionId, seq }: StreamEvent, stream: number): void {
-		let sessions = this.#byPrincipal.get(principal);
-		if (!sessions) this.#byPrincipal.set(principal, (sessions = new Map()));
-		const known = sessions.get(sessionId);
+		const sessions = this.#byPrincipal.get(principal);
+		const known = sessions?.get(sessionId);
 		if (known) known.last = Math.max(known.last, seq);
-		else sessions.set(sessionId, { stream, last: seq });
+		else if (sessions) sessions.set(sessionId, { stream, last: seq });
+		else this.#byPrincipal.set(principal, new Map([[sessionId, { stream, last: seq }]]));
 	}
 
 	forget({ principal, sessionId }: StreamName): void {

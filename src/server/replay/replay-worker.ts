@@ -1,6 +1,12 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { describeError } from "../../core/errno.ts";
-import { findModel, loadReplay, type ReplayModel, rulesFor } from "../../economy/index.ts";
+import {
+	findModel,
+	loadReplay,
+	type ModelInfo,
+	type ReplayModel,
+	rulesFor,
+} from "../../economy/index.ts";
 import { pruningPolicy } from "../../pruning/index.ts";
 import type { ReplayAnswer, ReplayOrder } from "./session-replay.ts";
 
@@ -23,7 +29,6 @@ async function answer({ file, shownAs, prune }: ReplayOrder): Promise<ReplayAnsw
 }
 
 function modelOf(name: ReplayModel["name"]): ReplayModel {
-	const model = findModel(`${name.provider}/${name.id}`) ?? findModel(name.id) ?? name;
-	const { cost, contextWindow } = "cost" in model ? model : {};
-	return { name, rules: rulesFor(model), prices: cost, contextWindow };
+	const model: ModelInfo = findModel(`${name.provider}/${name.id}`) ?? findModel(name.id) ?? name;
+	return { name, rules: rulesFor(model), prices: model.cost, contextWindow: model.contextWindow };
 }

@@ -1,5 +1,5 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { temporaryName } from "../../core/atomic-file.ts";
 import { loadConfig } from "../../core/config.ts";
@@ -62,14 +62,14 @@ export function createSessionReplay({
 	}
 
 	return {
-		ofFile: (file, signal) => counted(() => replay(file, file, signal)),
+		ofFile: (file, signal) => counted(() => replay(file, basename(file), signal)),
 		ofContent: (content, signal) =>
 			counted(async () => {
 				await mkdir(tmpFolder, { recursive: true, mode: 0o700 });
 				const file = join(tmpFolder, temporaryName());
 				try {
 					await writeFile(file, content, { flag: "wx", mode: 0o600 });
-					return await replay(file, "the session sent along", signal);
+					return await replay(file, "content", signal);
 				} finally {
 					await rm(file, { force: true });
 				}

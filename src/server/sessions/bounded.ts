@@ -47,7 +47,9 @@ function measure(value: unknown, enough: number): number {
 function cutTo(value: unknown, budget: { left: number }, depth: number): unknown {
 	budget.left -= SMALL;
 	if (typeof value === "string") {
-		const text = isBase64(value) ? cutData(value, budget.left) : clipText(value, Math.max(0, budget.left));
+		const text = isBase64(value)
+			? cutData(value, budget.left)
+			: clipText(value, Math.max(0, budget.left));
 		budget.left -= text.length;
 		return text;
 	}

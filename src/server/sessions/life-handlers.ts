@@ -2,7 +2,12 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { ResponseData, StoredSession } from "../../protocol/index.ts";
 import { CommandError, type Done, type Handlers } from "../engine/call.ts";
-import { checkFolder, checkSessionFile, listStoredSessions, type SessionPlaces } from "./session-files.ts";
+import {
+	checkFolder,
+	checkSessionFile,
+	listStoredSessions,
+	type SessionPlaces,
+} from "./session-files.ts";
 import type { Slot, Slots } from "./slots.ts";
 import type { StoredSettings } from "./stored-settings.ts";
 import { storedView } from "./stored-view.ts";

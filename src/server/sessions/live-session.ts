@@ -77,7 +77,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 	let unsubscribe: (() => void) | undefined;
 	let replacement: Replacement | undefined;
 	/** A session without messages starts with these; one that has some brings its own. */
-	let preferred = { model: settings.model, thinkingLevel: settings.thinkingLevel };
+	let preferred: Preferred = { model: settings.model, thinkingLevel: settings.thinkingLevel };
 	const translator = createEventTranslator({ emit, wasAborted: () => aborted });
 
 	const createRuntime: CreateAgentSessionRuntimeFactory = async (target) => {
@@ -266,10 +266,12 @@ function ensureFile(session: AgentSession): void {
 	session.refreshContext();
 }
 
-function modelOptions(
-	{ model, thinkingLevel }: Pick<StoredSettings, "model" | "thinkingLevel">,
-	modelRuntime: ModelRuntime,
-) {
+interface Preferred {
+	model: StoredSettings["model"] | undefined;
+	thinkingLevel: string | undefined;
+}
+
+function modelOptions({ model, thinkingLevel }: Preferred, modelRuntime: ModelRuntime) {
 	const known = model && modelRuntime.getModel(model.provider, model.id);
 	return {
 		...(known && { model: known }),

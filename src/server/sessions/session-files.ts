@@ -199,7 +199,9 @@ function firstMessageIn(lines: readonly string[]): string | undefined {
 		const message = property(parsed(line), "message");
 		if (property(message, "role") !== "user") continue;
 		const content = property(message, "content");
-		const parts = Array.isArray(content) ? content.map((part) => property(part, "text")) : [content];
+		const parts = Array.isArray(content)
+			? content.map((part) => property(part, "text"))
+			: [content];
 		const text = parts.filter((part) => typeof part === "string").join(" ");
 		return text.replaceAll(/\s+/g, " ").trim().slice(0, MAX_FIRST_MESSAGE);
 	}

@@ -66,7 +66,11 @@ export function nestedTree(roots: readonly SessionTreeNode[]): {
 /** The beginning of what an entry says. */
 export function previewOf(entry: SessionEntry): string {
 	const text = wordsOf(entry);
-	return text.slice(0, MAX_PREVIEW * 4).replaceAll(/\s+/g, " ").trim().slice(0, MAX_PREVIEW);
+	return text
+		.slice(0, MAX_PREVIEW * 4)
+		.replaceAll(/\s+/g, " ")
+		.trim()
+		.slice(0, MAX_PREVIEW);
 }
 
 function wordsOf(entry: SessionEntry): string {

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { initTheme, ModelRuntime } from "@earendil-works/pi-coding-agent";
 import { type CommandType, rowOf, type SessionEvent } from "../../protocol/index.ts";
-import type { Handlers } from "../engine/call.ts";
+import type { Call, Done, Handlers } from "../engine/call.ts";
 import type { Recovered, SessionRecord, StreamName } from "../journal/journal.ts";
 import { createCodeWorks } from "./code-works.ts";
 import { createInsightWorks } from "./insight-works.ts";
-import type { Inspect } from "./inspector.ts";
+import { createSessionInspect, type Inspect } from "./inspector.ts";
 import { createLifeHandlers } from "./life-handlers.ts";
 import { asCommandError } from "./safe-text.ts";
 import { settingsWorks } from "./settings-works.ts";
@@ -76,7 +76,11 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 			authPath: join(agentDir, "auth.json"),
 			modelsPath: join(agentDir, "models.json"),
 		}));
-	const host = { agentDir, modelRuntime, ...(dialogTimeoutMs !== undefined && { dialogTimeoutMs }) };
+	const host = {
+		agentDir,
+		modelRuntime,
+		...(dialogTimeoutMs !== undefined && { dialogTimeoutMs }),
+	};
 	const slots = createSlots({ host, recovered, maxSessions, emit, save });
 	const places = { agentDir, cwd };
 	const code = createCodeWorks();
@@ -85,7 +89,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 		...settingsWorks,
 		...createTreeWorks(places, slots),
 		...createStateWorks(slots),
-		...createInsightWorks(options.inspect),
+		...createInsightWorks(options.inspect ?? createSessionInspect(agentDir)),
 		...code.works,
 	};
 	const life = createLifeHandlers({
@@ -114,7 +118,7 @@ function handlersOf<Type extends CommandType>(
 ): Pick<Handlers, Type> {
 	const handlers = Object.entries<Work<CommandType>>(works as never).map(([type, work]) => {
 		const isChange = rowOf(type)?.effect === "change";
-		const handler: Handlers[CommandType] = async (call) => {
+		const handler = async (call: Call): Promise<Done> => {
 			const { sessionId = "" } = call.command as { sessionId?: string };
 			const slot = slots.find(call.principal, sessionId);
 			const before = slot.record;

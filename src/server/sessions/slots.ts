@@ -206,7 +206,10 @@ function realFile({ file }: SessionRecord): string | undefined {
 	}
 }
 
-function recordOf(live: LiveSession, { principal, id, createdAtMs, file }: SessionRecord): SessionRecord {
+function recordOf(
+	live: LiveSession,
+	{ principal, id, createdAtMs, file }: SessionRecord,
+): SessionRecord {
 	const { session, chosen, runtime } = live;
 	const { sessionFile, model, sessionName } = session;
 	const isWritten = sessionFile !== undefined && (sessionFile === file || existsSync(sessionFile));

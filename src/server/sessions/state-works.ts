@@ -92,7 +92,10 @@ export function createStateWorks(slots: Pick<Slots, "openFiles">): Works<StateCo
 		async export_html({ session }, { outputPath }) {
 			const { sessionFile } = session;
 			if (!sessionFile || !existsSync(sessionFile)) {
-				throw new CommandError("wrong_state", "The session has said nothing yet: send a prompt first");
+				throw new CommandError(
+					"wrong_state",
+					"The session has said nothing yet: send a prompt first",
+				);
 			}
 			const name = outputPath ?? `${basename(sessionFile, ".jsonl")}.html`;
 			if (!/^[\w][\w .-]*\.html$/.test(name)) {
@@ -115,4 +118,3 @@ export function createStateWorks(slots: Pick<Slots, "openFiles">): Works<StateCo
 		},
 	};
 }
-

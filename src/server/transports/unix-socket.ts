@@ -12,10 +12,9 @@ export interface UnixSocketTransport {
 
 export interface UnixSocketOptions {
 	path: string;
-	connections: Connections;
+	/** Clients wait until the server is ready to have connections. */
+	connections: Promise<Connections>;
 	maxFrameBytes: number;
-	/** Connections wait for it. */
-	ready: Promise<unknown>;
 	maxConnections: number;
 }
 
@@ -27,7 +26,7 @@ const MAX_PATH_BYTES = 103;
  * behind is replaced; one that somebody listens on is an error.
  */
 export async function listenUnixSocket(options: UnixSocketOptions): Promise<UnixSocketTransport> {
-	const { path, connections, maxFrameBytes, ready } = options;
+	const { path, maxFrameBytes } = options;
 	const bytes = Buffer.byteLength(path);
 	if (bytes > MAX_PATH_BYTES) {
 		throw new Error(
@@ -41,8 +40,8 @@ export async function listenUnixSocket(options: UnixSocketOptions): Promise<Unix
 		open.add(socket);
 		socket.on("close", () => open.delete(socket));
 		socket.on("error", () => socket.destroy());
-		void ready.then(
-			() => {
+		void options.connections.then(
+			(connections) => {
 				if (socket.destroyed) return;
 				if (!connections.admit("local").ok) {
 					socket.destroy();

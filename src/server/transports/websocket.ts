@@ -17,10 +17,9 @@ export interface WebSocketTransport {
 
 export interface WebSocketOptions {
 	access: Access;
-	connections: Connections;
+	/** Upgrades wait until the server is ready to have connections. */
+	connections: Promise<Connections>;
 	limits: ServerLimits;
-	/** Upgrades wait for it. */
-	ready: Promise<unknown>;
 	/** A ping goes out this often, and the client has this long to show that it is alive. Defaults: 30 s and 10 s. */
 	pingMs?: number;
 	pongMs?: number;
@@ -38,7 +37,7 @@ type Live = { ws: WebSocket; socket: Socket; connection: Connection; heard: numb
 type Socket = Duplex & { bytesRead?: number };
 
 export function createWebSocketTransport(options: WebSocketOptions): WebSocketTransport {
-	const { access, connections, limits, ready, pingMs = 30_000, pongMs = 10_000 } = options;
+	const { access, limits, pingMs = 30_000, pongMs = 10_000 } = options;
 	const live = new Set<Live>();
 	const server = new WebSocketServer({
 		noServer: true,
@@ -66,12 +65,14 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 			turnAway(request, socket, head, { code: CLOSE.refused, status: UNAUTHORIZED, why });
 			return;
 		}
-		void ready.then(
-			() => {
+		void options.connections.then(
+			(connections) => {
 				if (socket.destroyed) return;
 				const room = connections.admit(principal);
 				if (room.ok) {
-					server.handleUpgrade(request, socket, head, (ws) => accept(ws, socket, principal));
+					server.handleUpgrade(request, socket, head, (ws) =>
+						accept(ws, socket, connections.open(principal, peerOf(ws, socket))),
+					);
 				} else {
 					const { why } = room;
 					turnAway(request, socket, head, { code: CLOSE.overload, status: UNAVAILABLE, why });
@@ -98,8 +99,7 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 		});
 	}
 
-	function accept(ws: WebSocket, socket: Socket, principal: string): void {
-		const connection = connections.open(principal, peerOf(ws, socket));
+	function accept(ws: WebSocket, socket: Socket, connection: Connection): void {
 		const entry: Live = { ws, socket, connection, heard: -1 };
 		live.add(entry);
 		ws.on("message", (data: Buffer, isBinary) =>

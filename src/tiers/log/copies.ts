@@ -43,7 +43,7 @@ export function deadTokens(spans: readonly Span[]): number {
 
 /** Messages that hold nothing live, and go without anything else being changed; the slot is never one of them. */
 export function deadMessages(spans: readonly Span[]): Set<string> {
-	const candidates = spans.filter(({ inSlot }) => !inSlot).map(({ entryId }) => entryId);
-	const holding = spans.filter(({ live }) => live).map(({ entryId }) => entryId);
-	return new Set(candidates).difference(new Set(holding));
+	const holding = new Set(spans.filter(({ live }) => live).map(({ entryId }) => entryId));
+	const others = spans.filter(({ inSlot, entryId }) => !inSlot && !holding.has(entryId));
+	return new Set(others.map(({ entryId }) => entryId));
 }

@@ -12,6 +12,7 @@
  * every working file is live exactly once: in the slot, in a snapshot, or in the tail.
  */
 import type { CacheRules, Ttl } from "../../economy/index.ts";
+import type { Tier } from "../tiers.ts";
 import { deadTokens, spansOf } from "./copies.ts";
 import { createEditRates, type EditRatesState } from "./edit-rates.ts";
 import { planOf } from "./plan.ts";
@@ -22,7 +23,7 @@ export interface WorkingFile {
 	readonly hash: string;
 	readonly tokens: number;
 	/** How stable the tracker holds it to be: the order of the slot. */
-	readonly tier: "L0" | "L1" | "L2" | "L3" | "active";
+	readonly tier: Tier;
 	readonly n: number;
 }
 

@@ -1,4 +1,5 @@
 import { compareText } from "../item.ts";
+import { TIERS } from "../tiers.ts";
 import { deadMessages, deadTokens, type Span, slotIn, spansOf } from "./copies.ts";
 import { type Cut, judgeCuts } from "./cut.ts";
 import { isHot } from "./is-hot.ts";
@@ -59,28 +60,24 @@ function appended(
 
 /** Snapshots from the cut on go in which all is dead; the rest stays where it is. */
 function dropped(scene: Scene, cut: Cut): LogPlan {
-	const dead = deadMessages(scene.spans);
-	const ids = scene.spans.slice(cut.at).map(({ entryId }) => entryId);
+	const drop = deadMessages(scene.spans.slice(cut.at));
 	const plan = appended(scene);
-	return {
-		...plan,
-		drop: [...dead.intersection(new Set(ids))],
-		deadTokens: plan.deadTokens - cut.freed,
-	};
+	return { ...plan, drop: [...drop], deadTokens: plan.deadTokens - cut.freed };
 }
 
 /** Everything from a span on is gathered in the slot, by stability; nothing dead is left of it. */
 function refilled(scene: Scene, from: number): LogPlan {
 	const { spans, slotId, ranked, copies, isHot } = scene;
 	const staying = spans.slice(0, from);
-	const kept = staying.filter(({ entryId }) => entryId === slotId).map(({ path }) => path);
+	const kept = staying.filter(({ inSlot }) => inSlot).map(({ path }) => path);
 	const untouched = livePaths(staying);
 	const moving = ranked.filter((path) => !untouched.has(path));
 	const tail = moving.filter(isHot);
 	const paths = [...kept, ...moving.filter((path) => !tail.includes(path))];
 
-	const stayingIds = new Set([...staying.map(({ entryId }) => entryId), slotId]);
-	const drop = copies.map(({ entryId }) => entryId).filter((entryId) => !stayingIds.has(entryId));
+	const ids = copies.map(({ entryId }) => entryId);
+	const first = from === 0 ? 0 : ids.indexOf(spans[from]?.entryId as string);
+	const drop = ids.slice(first).filter((entryId) => entryId !== slotId);
 	const plan = { ...NO_CHANGE, tail, deadTokens: deadTokens(staying) };
 	if (paths.length === 0) {
 		const all = slotId === undefined ? drop : [...drop, slotId];
@@ -99,8 +96,8 @@ const NO_CHANGE = {
 	rewriteCost: 0,
 } satisfies Partial<LogPlan>;
 
-function isFilledWith(paths: readonly string[], { spans, slotId }: Scene): boolean {
-	const slot = spans.filter(({ entryId }) => entryId === slotId);
+function isFilledWith(paths: readonly string[], { spans }: Scene): boolean {
+	const slot = spans.filter(({ inSlot }) => inSlot);
 	return (
 		slot.length === paths.length && slot.every(({ live, path }, at) => live && path === paths[at])
 	);
@@ -124,9 +121,7 @@ function byStability(files: readonly WorkingFile[]): string[] {
 	return files
 		.toSorted(
 			(a, b) =>
-				TIERS.indexOf(a.tier) - TIERS.indexOf(b.tier) || b.n - a.n || compareText(a.path, b.path),
+				TIERS[b.tier].entryN - TIERS[a.tier].entryN || b.n - a.n || compareText(a.path, b.path),
 		)
 		.map(({ path }) => path);
 }
-
-const TIERS = ["L0", "L1", "L2", "L3", "active"] as const;

@@ -1,0 +1,175 @@
+import type { CommandFields, CommandType } from "../command-table.ts";
+import type { Response } from "../envelope.ts";
+import type { ResponseData } from "../response-data.ts";
+import { ClientError, errorOf } from "./client-error.ts";
+
+/** The answer to a command that succeeded. */
+export interface Answer<Type extends CommandType> extends Response<ResponseData[Type]> {
+	id: string;
+	success: true;
+	data: ResponseData[Type];
+}
+
+/** How a command is sent, beside its fields. */
+export interface RequestOptions {
+	/** Names the command, also for `dependsOn` of others. Default: a fresh one. */
+	id?: string;
+	dependsOn?: string[];
+	ifSessionVersion?: number;
+	/** Give up after this long. The server may carry it out all the same. */
+	timeoutMs?: number;
+	/** Give up when it is aborted. The server may carry it out all the same. */
+	signal?: AbortSignal;
+}
+
+/** Commands on their way, each sent again after every loss of the connection until it is answered. */
+export interface Requests {
+	request<Type extends CommandType>(
+		type: Type,
+		fields: CommandFields<Type>,
+		options?: RequestOptions,
+	): Promise<Answer<Type>>;
+	/** Like `request`, but it ends with the connection: for what is about the connection itself. */
+	requestOnce<Type extends CommandType>(
+		type: Type,
+		fields: CommandFields<Type>,
+	): Promise<Answer<Type>>;
+	receive(response: Response): void;
+	/** There is a new connection. */
+	sendAll(): void;
+	/** The connection is gone. */
+	lost(wasTooLarge: boolean): void;
+	failAll(error: ClientError): void;
+}
+
+export interface RequestsOptions {
+	/** Sends a frame, if there is a connection. */
+	send(text: string): void;
+	newId(): string;
+	isOpen(): boolean;
+	maxFrameBytes: number;
+}
+
+interface Pending {
+	readonly text: string;
+	/** On how many connections it was sent. */
+	sent: number;
+	readonly once: boolean;
+	settle(outcome: Response | Error): void;
+}
+
+/** How long to wait before a command that was already under way is offered again to a busy server. */
+const BUSY_RETRY_MS = 500;
+
+export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsOptions): Requests {
+	/** By id, in the order of their sending. */
+	const pending = new Map<string, Pending>();
+
+	function start(
+		command: { type: string; id: string },
+		once: boolean,
+		{ timeoutMs, signal }: Pick<RequestOptions, "timeoutMs" | "signal"> = {},
+	): Promise<Response> {
+		const { id, type } = command;
+		const text = JSON.stringify(command);
+		return new Promise((resolve, reject) => {
+			if (signal?.aborted) {
+				reject(signal.reason);
+				return;
+			}
+			if (isLonger(text, maxFrameBytes)) {
+				const most = `the server takes ${maxFrameBytes} bytes`;
+				reject(new ClientError("too_large", `This ${type} is too large: ${most}.`));
+				return;
+			}
+			if (pending.has(id)) {
+				reject(new ClientError("id_conflict", `The id ${JSON.stringify(id)} is under way.`));
+				return;
+			}
+			const onAbort = () => settle(signal?.reason as Error);
+			const timer =
+				timeoutMs === undefined
+					? undefined
+					: setTimeout(() => {
+							settle(new ClientError("no_answer", `No answer to ${type} within ${timeoutMs} ms.`));
+						}, timeoutMs);
+			signal?.addEventListener("abort", onAbort, { once: true });
+			const entry: Pending = { text, sent: 0, once, settle };
+			pending.set(id, entry);
+			if (isOpen()) sendOne(entry);
+
+			function settle(outcome: Response | Error): void {
+				clearTimeout(timer);
+				signal?.removeEventListener("abort", onAbort);
+				pending.delete(id);
+				if (isResponse(outcome) && outcome.success) resolve(outcome);
+				else reject(isResponse(outcome) ? errorOf(outcome) : outcome);
+			}
+		});
+	}
+
+	function sendOne(entry: Pending): void {
+		entry.sent++;
+		send(entry.text);
+	}
+
+	return {
+		async request(type, fields, options = {}) {
+			const { id = newId(), dependsOn, ifSessionVersion } = options;
+			const envelope = {
+				id,
+				idempotencyKey: id,
+				...(dependsOn && { dependsOn }),
+				...(ifSessionVersion !== undefined && { ifSessionVersion }),
+			};
+			return (await start({ ...fields, type, ...envelope }, false, options)) as Answer<typeof type>;
+		},
+		async requestOnce(type, fields) {
+			return (await start({ ...fields, type, id: newId() }, true)) as Answer<typeof type>;
+		},
+		receive(response) {
+			const entry = response.id === undefined ? undefined : pending.get(response.id);
+			if (!entry) return;
+			if (!entry.once && response.code === "shutting_down") return; // for the next server
+			const isRefused = response.code === "busy" || response.code === "rate_limited";
+			if (!entry.once && isRefused && entry.sent > 1) {
+				// It may have been carried out on an earlier connection, so this refusal says nothing about it.
+				setTimeout(() => isUnderWay(entry, response.id) && sendOne(entry), BUSY_RETRY_MS);
+				return;
+			}
+			entry.settle(response);
+		},
+		sendAll() {
+			for (const entry of pending.values()) sendOne(entry);
+		},
+		lost(wasTooLarge) {
+			for (const entry of [...pending.values()]) {
+				if (entry.once) entry.settle(new ClientError("closed", "The connection was lost."));
+			}
+			if (wasTooLarge) dropLargest();
+		},
+		failAll(error) {
+			for (const entry of [...pending.values()]) entry.settle(error);
+		},
+	};
+
+	function isUnderWay(entry: Pending, id: string | undefined): boolean {
+		return isOpen() && id !== undefined && pending.get(id) === entry;
+	}
+
+	/** The server hung up on a frame. Sent again, it would do so again. */
+	function dropLargest(): void {
+		const sent = [...pending.values()].filter((entry) => entry.sent > 0);
+		const largest = sent.sort((a, b) => b.text.length - a.text.length)[0];
+		largest?.settle(new ClientError("too_large", "The server does not take a frame of this size."));
+	}
+}
+
+function isResponse(outcome: Response | Error): outcome is Response {
+	return (outcome as Response).type === "response";
+}
+
+function isLonger(text: string, bytes: number): boolean {
+	// A UTF-16 unit takes at most three bytes, so most texts need not be measured.
+	return text.length * 3 > bytes && new TextEncoder().encode(text).length > bytes;
+}

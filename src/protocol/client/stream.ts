@@ -1,0 +1,93 @@
+import {
+	type StreamFrame,
+	type SubscribeOptions,
+	type Subscription,
+	type Subscriptions,
+	spanOf,
+} from "./subscriptions.ts";
+
+export interface StreamOptions extends Pick<SubscribeOptions, "after"> {
+	/** Ends the loop. */
+	signal?: AbortSignal;
+	/** Frames that may wait for a slow loop; beyond that the older half becomes a gap. Default: 10,000. */
+	maxWaiting?: number;
+}
+
+/**
+ * A subscription as something to loop over: `for await (const frame of …)`. It begins when this is called, and ends with
+ * the loop, with the session, or with `signal`.
+ */
+export function streamOf(
+	subscriptions: Pick<Subscriptions, "subscribe">,
+	sessionId: string,
+	{ after, signal, maxWaiting = 10_000 }: StreamOptions = {},
+): AsyncIterableIterator<StreamFrame> {
+	let waiting: StreamFrame[] = [];
+	let isOver = false;
+	let failure: Error | undefined;
+	let wake: (() => void) | undefined;
+	const subscription: Subscription = subscriptions.subscribe(
+		sessionId,
+		(frame) => {
+			waiting.push(frame);
+			if (waiting.length > maxWaiting) waiting = thinned(waiting);
+			wake?.();
+		},
+		{ ...(after !== undefined && { after }), onEnd: stop },
+	);
+	const onAbort = () => stop();
+	signal?.addEventListener("abort", onAbort, { once: true });
+	if (signal?.aborted) stop();
+
+	return {
+		[Symbol.asyncIterator]() {
+			return this;
+		},
+		async next() {
+			while (waiting.length === 0 && !isOver) {
+				await new Promise<void>((resolve) => {
+					wake = resolve;
+				});
+			}
+			const value = waiting.shift();
+			if (value) return { value, done: false };
+			if (failure) {
+				const error = failure;
+				failure = undefined;
+				throw error;
+			}
+			return { value: undefined, done: true };
+		},
+		async return() {
+			waiting = [];
+			stop();
+			return { value: undefined, done: true };
+		},
+	};
+
+	function stop(error?: Error): void {
+		if (isOver) return;
+		isOver = true;
+		failure = error;
+		signal?.removeEventListener("abort", onAbort);
+		subscription.close();
+		wake?.();
+	}
+}
+
+/** The older half as one gap; what has no number is kept. */
+function thinned(frames: StreamFrame[]): StreamFrame[] {
+	const half = Math.ceil(frames.length / 2);
+	const older = frames.slice(0, half);
+	const spans = older.flatMap((frame) => spanOf(frame) ?? []);
+	const first = spans[0];
+	const last = spans.at(-1);
+	const sessionId = frames[0]?.sessionId ?? "";
+	return [
+		...(first && last
+			? [{ type: "gap" as const, sessionId, fromSeq: first.from, toSeq: last.to }]
+			: []),
+		...older.filter((frame) => !spanOf(frame)),
+		...frames.slice(half),
+	];
+}

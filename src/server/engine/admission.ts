@@ -1,0 +1,94 @@
+import {
+	type Command,
+	type CommandRow,
+	type LifecycleData,
+	parseCommand,
+	type Response,
+	rowOf,
+	sessionOf,
+} from "../../protocol/index.ts";
+import { fingerprintOf, MAX_DEPTH } from "./fingerprint.ts";
+import { failureResponse } from "./outcome.ts";
+import type { Request } from "./run.ts";
+import type { Seat } from "./tenant.ts";
+
+/** A frame that is a valid command, or the response to one that is not. */
+export type Read =
+	| { ok: true; command: Command; row: CommandRow; fingerprint: string }
+	| { ok: false; response: Response };
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** Reads and checks a frame. Never throws. */
+export function readFrame(frame: string | Uint8Array, maxBytes: number): Read {
+	if (isLarger(frame, maxBytes)) {
+		const error = `the frame is larger than the ${maxBytes} bytes this server takes`;
+		return refused({ code: "too_large", error });
+	}
+	let value: unknown;
+	try {
+		value = JSON.parse(typeof frame === "string" ? frame : utf8.decode(frame));
+	} catch {
+		return refused({
+			code: "invalid_json",
+			error: "the frame is not JSON: send one JSON object in UTF-8 a frame",
+		});
+	}
+	const parsed = parseCommand(value);
+	if (!parsed.ok) return parsed;
+	const { command } = parsed;
+	const row = rowOf(command.type) as CommandRow;
+	if (command.id === undefined && command.idempotencyKey === undefined) {
+		return { ok: true, command, row, fingerprint: "" };
+	}
+	// Of the frame, not of what was made of it: fields the server does not know count too.
+	const fingerprint = fingerprintOf(value as Record<string, unknown>);
+	if (fingerprint !== undefined) return { ok: true, command, row, fingerprint };
+	const error = `the command is nested deeper than ${MAX_DEPTH} levels`;
+	return withId(failureResponse(command.type, { code: "invalid_command", error }), command.id);
+}
+
+/** The command as one that was admitted, under its own id or the one given here. */
+export function createRequest(
+	seat: Seat,
+	{ command, row, fingerprint }: Extract<Read, { ok: true }>,
+	{ admittedAtMs, anonymousId }: { admittedAtMs: number; anonymousId: () => string },
+): Request {
+	const commandId = command.id ?? anonymousId();
+	const sessionId = sessionOf(command);
+	const about: LifecycleData = {
+		commandId,
+		commandType: command.type,
+		...(sessionId !== undefined && { sessionId }),
+		dependsOn: command.dependsOn ?? [],
+		...(command.ifSessionVersion !== undefined && { ifSessionVersion: command.ifSessionVersion }),
+		...(command.idempotencyKey !== undefined && { idempotencyKey: command.idempotencyKey }),
+	};
+	const aboutJson = JSON.stringify(about);
+	return {
+		seat,
+		command,
+		row,
+		commandId,
+		sessionId,
+		fingerprint,
+		admittedAtMs,
+		about,
+		aboutJson,
+	};
+}
+
+/** Counting the bytes of a text means reading it, so that is left for those that may be too large. */
+function isLarger(frame: string | Uint8Array, maxBytes: number): boolean {
+	if (typeof frame !== "string") return frame.byteLength > maxBytes;
+	if (frame.length > maxBytes) return true;
+	return frame.length * 3 > maxBytes && Buffer.byteLength(frame) > maxBytes;
+}
+
+function refused(failure: Parameters<typeof failureResponse>[1]): Read {
+	return { ok: false, response: failureResponse("unknown", failure) };
+}
+
+function withId(response: Response, id: string | undefined): Read {
+	return { ok: false, response: id === undefined ? response : { ...response, id } };
+}

@@ -1,0 +1,107 @@
+import type { WriterReply, WriterRequest } from "./messages.ts";
+import type { Refusal } from "./refusal.ts";
+import { ThreadDied, type WriterThread } from "./writer-thread.ts";
+
+export interface FileKeeperOptions {
+	thread: WriterThread;
+	path: string;
+	now(): number;
+	maxFileBytes: number;
+	/** The file could be read for the first time. */
+	onOpened(opened: Reply<"opened">): Promise<void>;
+}
+
+export type Reply<Kind extends WriterReply["kind"]> = WriterReply & { kind: Kind };
+
+/**
+ * Has the thread do things with the journal's file, and opens the file before that where it must: at the beginning, after
+ * a refusal, and in a new thread after one that died.
+ */
+export class FileKeeper {
+	readonly #options: FileKeeperOptions;
+	#recovery: (WriterRequest & { kind: "open" })["recovery"] = "settle";
+	#wasRead = false;
+	#isOpen = false;
+	#lastDeathMs = Number.NEGATIVE_INFINITY;
+
+	constructor(options: FileKeeperOptions) {
+		this.#options = options;
+	}
+
+	/** Opens the file for the first time. Says why not, if that fails; then anything else here tries again. */
+	async open(): Promise<Refusal | undefined> {
+		const refusal = await this.#withThread(() => this.#ensureOpen());
+		// What this process does not know of must not become part of it later: see FOUND_LATE.
+		if (!this.#wasRead) this.#recovery = "only-empty";
+		return refusal;
+	}
+
+	write(request: WriterRequest & { kind: "write" }) {
+		return this.#ask(request) as Promise<Reply<"written" | "bad-record" | "refused">>;
+	}
+
+	sweep(request: WriterRequest & { kind: "sweep" }) {
+		return this.#ask(request) as Promise<Reply<"swept" | "refused">>;
+	}
+
+	/** Closes the file and ends the thread. */
+	async close(): Promise<void> {
+		try {
+			if (this.#isOpen) await this.#options.thread.request({ kind: "close" });
+		} catch {
+			// The thread is gone already, and what was committed is on disk.
+		}
+		await this.#options.thread.end();
+	}
+
+	async #ask(request: WriterRequest): Promise<WriterReply> {
+		const reply = await this.#withThread(async () => {
+			const refusal = await this.#ensureOpen();
+			return refusal ?? (await this.#options.thread.request(request));
+		});
+		if ("why" in reply) return { kind: "refused", refusal: reply };
+		if (reply.kind === "refused") this.#isOpen = false;
+		return reply;
+	}
+
+	async #ensureOpen(): Promise<Refusal | undefined> {
+		if (this.#isOpen) return undefined;
+		const { thread, path, now, maxFileBytes, onOpened } = this.#options;
+		const recovery = this.#recovery;
+		const reply = await thread.request({
+			kind: "open",
+			path,
+			nowMs: now(),
+			maxFileBytes,
+			recovery,
+		});
+		if (reply.kind === "refused") return reply.refusal;
+		if (reply.kind !== "opened") throw new Error(`the journal's thread answered ${reply.kind}`);
+		if (!this.#wasRead) await onOpened(reply);
+		this.#wasRead = true;
+		if (reply.refusal) return reply.refusal;
+		this.#recovery = "continue";
+		this.#isOpen = true;
+		return undefined;
+	}
+
+	/** A thread that died is started again at once and asked again, but not over and over. */
+	async #withThread<T>(body: () => Promise<T>): Promise<T | Refusal> {
+		for (;;) {
+			try {
+				return await body();
+			} catch (error) {
+				if (!(error instanceof ThreadDied)) throw error;
+				this.#isOpen = false;
+				const sinceLastMs = performance.now() - this.#lastDeathMs;
+				this.#lastDeathMs = performance.now();
+				if (sinceLastMs < RESTART_MS) return THREAD_DIED;
+			}
+		}
+	}
+}
+
+/** A thread that dies twice within this time is not started again at once. */
+const RESTART_MS = 5_000;
+
+const THREAD_DIED: Refusal = { why: "the journal's writer stopped", lasting: false };

@@ -1,0 +1,159 @@
+import { property } from "../core/property.ts";
+import type { ResponseData } from "../protocol/index.ts";
+import { type Call, CommandError, type Done, type Handler, type Handlers } from "./engine/call.ts";
+import { createMessage } from "./engine/message.ts";
+import type { Journal, StoredCommand, StreamName } from "./journal/journal.ts";
+import type { SessionReplay } from "./replay/session-replay.ts";
+import type { Sessions } from "./sessions/sessions.ts";
+import type { Streams } from "./streams/streams.ts";
+
+export interface ServerHandlersOptions {
+	sessions: Pick<Sessions, "handlers" | "has" | "count" | "openDialogs">;
+	streams: Streams;
+	journal: Pick<Journal, "history" | "recovered" | "health">;
+	replay: SessionReplay;
+	/** Proves that a path from a client is a session file that may be read. */
+	checkSessionFile(path: string): Promise<{ path: string }>;
+	metrics(): ResponseData["get_metrics"];
+	now?: () => number;
+}
+
+const DEFAULT_HISTORY = 100;
+
+/**
+ * A handler for every command: the sessions' own, and those of commands that need the streams, the journal or the server
+ * as a whole. Creating and loading a session also subscribes the caller; deleting one ends its stream.
+ */
+export function createServerHandlers(options: ServerHandlersOptions): Handlers {
+	const { sessions, streams, journal, replay } = options;
+	const startedAtMs = (options.now ?? Date.now)();
+	const { handlers } = sessions;
+
+	/** The caller gets the session's events from now on, and the dialogs that still wait for an answer. */
+	async function attach(call: Call, sessionId: string, after?: number): Promise<number> {
+		const stream: StreamName = { principal: call.principal, sessionId };
+		const { seq } = await streams.subscribe(call.client, stream, after);
+		for (const event of sessions.openDialogs(stream)) {
+			call.client.send(createMessage({ type: "event", sessionId, event }));
+		}
+		return seq;
+	}
+
+	function known(call: Call, sessionId: string): string {
+		if (sessions.has(call.principal, sessionId)) return sessionId;
+		throw new CommandError("unknown_session", `there is no session "${sessionId}"`);
+	}
+
+	function subscribing<Type extends "create_session" | "load_session">(handler: Handler<Type>) {
+		return async (call: Call<Type>): Promise<Done> => {
+			const done = await handler(call);
+			const sessionId = property(done.data, "sessionId");
+			// What happened while a new session was opened is part of what its creator subscribes to.
+			if (typeof sessionId === "string") await attach(call, sessionId, done.opened ? 0 : undefined);
+			return done;
+		};
+	}
+
+	return {
+		...handlers,
+		create_session: subscribing(handlers.create_session),
+		load_session: subscribing(handlers.load_session),
+		async delete_session(call) {
+			const done = await handlers.delete_session(call);
+			streams.remove({ principal: call.principal, sessionId: call.command.sessionId });
+			return done;
+		},
+		async subscribe(call) {
+			const { sessionId, after, lifecycle } = call.command;
+			const id = sessionId === undefined ? undefined : known(call, sessionId);
+			if (lifecycle) call.client.lifecycle = lifecycle;
+			const seq = id === undefined ? undefined : await attach(call, id, after);
+			return answer<"subscribe">({
+				...(seq !== undefined && { seq }),
+				lifecycle: call.client.lifecycle,
+			});
+		},
+		async switch_session(call) {
+			const sessionId = known(call, call.command.sessionId);
+			const state = await handlers.get_state({
+				...call,
+				command: { type: "get_state", sessionId },
+			});
+			const seq = await attach(call, sessionId);
+			return { data: { sessionInfo: state.data, seq } };
+		},
+		async unsubscribe(call) {
+			const { principal, client, command } = call;
+			streams.unsubscribe(client, { principal, sessionId: known(call, command.sessionId) });
+			return answer<"unsubscribe">({});
+		},
+		async get_metrics() {
+			return answer<"get_metrics">(options.metrics());
+		},
+		async health_check() {
+			const health = journal.health();
+			const { uptimeMs } = options.metrics();
+			return answer<"health_check">({
+				status: health.ok ? "ok" : "degraded",
+				problems: health.ok ? [] : [health.why],
+				uptimeMs,
+				sessions: sessions.count(),
+			});
+		},
+		async get_startup_recovery({ principal }) {
+			const isOwn = (item: { principal: string }) => item.principal === principal;
+			const { recovered } = journal;
+			return answer<"get_startup_recovery">({
+				startedAtMs,
+				crashed: recovered.crashed,
+				sessions: recovered.sessions.filter(isOwn).length,
+				interrupted: recovered.interrupted.filter(isOwn).map(historyEntry),
+			});
+		},
+		async get_command_history({ principal, command }) {
+			const { sessionIdFilter, commandId, fromTimestamp, toTimestamp } = command;
+			const limit = command.limit ?? DEFAULT_HISTORY;
+			const found = journal.history({
+				principal,
+				...(sessionIdFilter !== undefined && { sessionId: sessionIdFilter }),
+				...(commandId !== undefined && { commandId }),
+				...(fromTimestamp !== undefined && { fromMs: fromTimestamp }),
+				...(toTimestamp !== undefined && { toMs: toTimestamp }),
+				limit: limit + 1,
+			});
+			const entries = found.slice(0, limit);
+			return answer<"get_command_history">({
+				entries,
+				returned: entries.length,
+				truncated: found.length > limit,
+			});
+		},
+		async replay_session({ command: { sessionPath, content }, signal }) {
+			if ((sessionPath === undefined) === (content === undefined)) {
+				throw new CommandError("invalid_command", "give either sessionPath or content");
+			}
+			const report =
+				content === undefined
+					? await replay.ofFile((await options.checkSessionFile(sessionPath ?? "")).path, signal)
+					: await replay.ofContent(content, signal);
+			return { data: report };
+		},
+	};
+}
+
+function answer<Type extends keyof ResponseData>(data: ResponseData[Type]): Done {
+	return { data };
+}
+
+function historyEntry({ id, type, sessionId, atMs, finishedAtMs, response }: StoredCommand) {
+	return {
+		commandId: id,
+		commandType: type,
+		atMs,
+		...(sessionId !== undefined && { sessionId }),
+		...(finishedAtMs !== undefined && { finishedAtMs }),
+		...(response && { success: response.success }),
+		...(response?.error !== undefined && { error: response.error }),
+		...(response?.code !== undefined && { code: response.code }),
+	};
+}

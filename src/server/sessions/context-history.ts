@@ -1,0 +1,97 @@
+import type { SessionEntry } from "@earendil-works/pi-coding-agent";
+import { property } from "../../core/property.ts";
+import { estimateTokens } from "../../core/tokens.ts";
+import type { ContextKind, ContextMoment } from "../../protocol/index.ts";
+import { isStub } from "../../pruning/index.ts";
+import { messageText } from "./message-text.ts";
+
+/** More moments than a chart is wide help nobody. */
+const MAX_MOMENTS = 300;
+
+/**
+ * How much of each kind every request of a branch held. The system prompt and tools are those of today, since sessions
+ * do not keep how large they were.
+ */
+export function contextHistory(
+	branch: readonly SessionEntry[],
+	head: { system: number; tools: number },
+): ContextMoment[] {
+	const moments: ContextMoment[] = [];
+	/** What is in the context at this point of the branch, by entry. */
+	let active = new Map<string, { kind: ContextKind; tokens: number }>();
+	const byKind = new Map<ContextKind, number>();
+	const add = (kind: ContextKind, tokens: number) =>
+		byKind.set(kind, (byKind.get(kind) ?? 0) + tokens);
+	add("system", head.system);
+	add("tools", head.tools);
+
+	for (const entry of branch) {
+		if (isRequest(entry)) {
+			const held = [...byKind].filter(([, tokens]) => tokens > 0);
+			moments.push({ atMs: Date.parse(entry.timestamp) || 0, byKind: Object.fromEntries(held) });
+		}
+		if (entry.type === "compaction") {
+			const kept = keptBy(entry.firstKeptEntryId, active);
+			for (const [id, { kind, tokens }] of active) if (!kept.has(id)) add(kind, -tokens);
+			active = kept;
+		}
+		if (entry.type === "context_edit") {
+			const before = active.get(entry.targetId);
+			if (!before) continue;
+			const text = messageText(entry.replacement);
+			const kind = isStub(text) ? "stub" : before.kind;
+			add(before.kind, -before.tokens);
+			put(entry.targetId, kind, text);
+			continue;
+		}
+		const piece = pieceOf(entry);
+		if (piece) put(entry.id, piece.kind, piece.text);
+	}
+	return thinnedOut(moments);
+
+	function put(id: string, kind: ContextKind, text: string): void {
+		const tokens = estimateTokens(text.length);
+		active.set(id, { kind, tokens });
+		add(kind, tokens);
+	}
+}
+
+function isRequest(entry: SessionEntry): boolean {
+	return entry.type === "message" && entry.message.role === "assistant";
+}
+
+/** What a compaction leaves: everything from its first kept entry on. An entry that is not there keeps nothing. */
+function keptBy<Piece>(firstKept: string | null, active: Map<string, Piece>): Map<string, Piece> {
+	const entries = [...active];
+	const at = entries.findIndex(([id]) => id === firstKept);
+	return new Map(at < 0 ? [] : entries.slice(at));
+}
+
+function pieceOf(entry: SessionEntry): { kind: ContextKind; text: string } | undefined {
+	switch (entry.type) {
+		case "compaction":
+		case "branch_summary":
+			return { kind: "conversation", text: entry.summary };
+		case "custom_message":
+			return { kind: "conversation", text: messageText(entry) };
+		case "message": {
+			if (entry.message.role === "system") return undefined;
+			if (property(entry.message, "excludeFromContext") === true) return undefined;
+			return { kind: kindOf(entry.message), text: messageText(entry.message) };
+		}
+		default:
+			return undefined;
+	}
+}
+
+function kindOf(message: unknown): ContextKind {
+	if (property(message, "role") !== "toolResult") return "conversation";
+	return property(message, "toolName") === "read" ? "read" : "tool";
+}
+
+/** The last one always stays. */
+function thinnedOut(moments: ContextMoment[]): ContextMoment[] {
+	const step = Math.ceil(moments.length / MAX_MOMENTS);
+	if (step <= 1) return moments;
+	return moments.filter((_, index) => (moments.length - 1 - index) % step === 0);
+}

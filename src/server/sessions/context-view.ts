@@ -1,0 +1,213 @@
+import { isAbsolute, relative } from "node:path";
+import type { ProjectedSessionEntry, SessionEntry } from "@earendil-works/pi-coding-agent";
+import { property } from "../../core/property.ts";
+import { foldReadInput } from "../../core/read-input.ts";
+import { estimateTokens } from "../../core/tokens.ts";
+import type { ContextPiece, ContextPieceText, ContextView } from "../../protocol/index.ts";
+import { callOf, isStub } from "../../pruning/index.ts";
+import { contextHistory } from "./context-history.ts";
+import { messageText } from "./message-text.ts";
+
+/** All that a view of the context is made of. */
+export interface ContextSource {
+	cwd: string;
+	/** Tokens the model takes; 0 without a model. */
+	window: number;
+	startedMs: number;
+	systemPrompt: string;
+	/** The tools the model is offered, as they are declared to it. */
+	tools: readonly { name: string; description: string; parameters: unknown }[];
+	/** The active context, edits applied. */
+	projected: readonly ProjectedSessionEntry[];
+	/** The whole branch, with what compaction has replaced. */
+	branch: readonly SessionEntry[];
+}
+
+/** What is in the model's window now, piece by piece, and how it came to be. Sizes are pi's own rough estimates. */
+export function contextView(source: ContextSource): ContextView {
+	const pieces = piecesOf(source).map(({ text, ...piece }) => ({
+		...piece,
+		tokens: estimateTokens(text.length),
+	}));
+	const cachedTokens = lastCached(source.branch);
+	return {
+		window: source.window,
+		tokens: pieces.reduce((sum, { tokens }) => sum + tokens, 0),
+		...(cachedTokens !== undefined && { cachedTokens }),
+		pieces,
+		history: contextHistory(source.branch, headTokens(source)),
+	};
+}
+
+/** Characters of a piece that are sent at a time. */
+const STRETCH = 32_768;
+
+/** A stretch of a piece's text; `undefined` if the piece is not in the context. */
+export function pieceText(
+	source: ContextSource,
+	pieceId: string,
+	offset: number,
+): ContextPieceText | undefined {
+	const piece = piecesOf(source).find(({ id }) => id === pieceId);
+	if (!piece) return undefined;
+	const { text } = piece;
+	const end = Math.min(text.length, offset + STRETCH);
+	// Not within a character: the next stretch starts with the whole of it.
+	const next = isHighSurrogate(text.charCodeAt(end - 1)) && end < text.length ? end - 1 : end;
+	return {
+		pieceId,
+		text: text.slice(offset, next),
+		offset,
+		totalChars: text.length,
+		...(next < text.length && { nextOffset: next }),
+	};
+}
+
+/** A piece with its text, which is only measured unless somebody asks for it. */
+type Piece = Omit<ContextPiece, "tokens"> & { text: string };
+
+function piecesOf(source: ContextSource): Piece[] {
+	const { startedMs, systemPrompt, tools, projected, branch } = source;
+	const calls = callsIn(projected);
+	const edits = new Map<string, SessionEntry & { type: "context_edit" }>();
+	for (const entry of branch) if (entry.type === "context_edit") edits.set(entry.targetId, entry);
+	const head: Piece[] = [
+		{
+			id: "system",
+			kind: "system",
+			label: "system prompt",
+			sinceMs: startedMs,
+			text: systemPrompt,
+		},
+		{
+			id: "tools",
+			kind: "tools",
+			label: `${tools.length} tools: ${tools.map(({ name }) => name).join(", ")}`.slice(
+				0,
+				MAX_LABEL,
+			),
+			sinceMs: startedMs,
+			text: JSON.stringify(tools),
+		},
+	];
+	const body = projected.flatMap(({ sourceEntry, messages }) =>
+		messages
+			.filter(({ role }) => role !== "system") // shown whole at the head
+			.map((message, index): Piece => {
+				const edit = edits.get(sourceEntry.id);
+				const since = Date.parse((edit ?? sourceEntry).timestamp) || startedMs;
+				return {
+					id: index === 0 ? sourceEntry.id : `${sourceEntry.id}.${index}`,
+					entryId: sourceEntry.id,
+					sinceMs: since,
+					text: messageText(message),
+					...described(message, sourceEntry, edit !== undefined, calls, source.cwd),
+				};
+			}),
+	);
+	return [...head, ...body].filter(({ text }) => text !== "");
+}
+
+/** Of one line. */
+const MAX_LABEL = 120;
+
+type Described = Pick<Piece, "kind" | "label" | "path" | "replacedTokens">;
+
+function described(
+	message: unknown,
+	entry: SessionEntry,
+	isEdited: boolean,
+	calls: ReadonlyMap<string, Call>,
+	cwd: string,
+): Described {
+	const role = property(message, "role");
+	if (role === "toolResult") return describedResult(message, entry, isEdited, calls, cwd);
+	if (role === "custom") {
+		const type = String(property(message, "customType"));
+		return { kind: CUSTOM_KINDS.get(type) ?? "conversation", label: labelOf(message, type) };
+	}
+	return { kind: "conversation", label: labelOf(message, String(role)) };
+}
+
+/** Messages that our systems put into the conversation, by their type. */
+const CUSTOM_KINDS: ReadonlyMap<string, Piece["kind"]> = new Map([
+	["strata-workset", "file"],
+	["kota-context", "map"],
+]);
+
+function describedResult(
+	message: unknown,
+	entry: SessionEntry,
+	isEdited: boolean,
+	calls: ReadonlyMap<string, Call>,
+	cwd: string,
+): Described {
+	const toolName = String(property(message, "toolName"));
+	const input = calls.get(String(property(message, "toolCallId")))?.input;
+	const label = callOf({ toolName, input }).slice(0, MAX_LABEL);
+	const path = toolName === "read" ? shownPath(input, cwd) : undefined;
+	const kept = { label, ...(path !== undefined && { path }) };
+	const text = messageText(message);
+	if (isEdited || isStub(text)) {
+		const original = entry.type === "message" ? messageText(entry.message).length : text.length;
+		return { ...kept, kind: "stub", replacedTokens: estimateTokens(original) };
+	}
+	const plain = Number(property(property(property(message, "details"), "readcache"), "plainBytes"));
+	return {
+		...kept,
+		kind: toolName === "read" ? "read" : "tool",
+		...(plain > text.length && { replacedTokens: estimateTokens(plain) }),
+	};
+}
+
+interface Call {
+	input: unknown;
+}
+
+/** The calls whose results are in the context, by id. */
+function callsIn(projected: readonly ProjectedSessionEntry[]): Map<string, Call> {
+	const calls = new Map<string, Call>();
+	for (const { messages } of projected) {
+		for (const message of messages) {
+			if (message.role !== "assistant") continue;
+			for (const block of message.content) {
+				if (block.type === "toolCall") calls.set(block.id, { input: block.arguments });
+			}
+		}
+	}
+	return calls;
+}
+
+function shownPath(input: unknown, cwd: string): string | undefined {
+	const path = property(foldReadInput(input), "path");
+	if (typeof path !== "string") return undefined;
+	const way = isAbsolute(path) ? relative(cwd, path) : path;
+	return way === "" || way.startsWith("..") ? path : way;
+}
+
+function labelOf(message: unknown, otherwise: string): string {
+	const words = messageText(message)
+		.slice(0, 4 * MAX_LABEL)
+		.replaceAll(/\s+/g, " ")
+		.trim();
+	return words.slice(0, MAX_LABEL) || otherwise;
+}
+
+function headTokens({ systemPrompt, tools }: ContextSource): { system: number; tools: number } {
+	return {
+		system: estimateTokens(systemPrompt.length),
+		tools: estimateTokens(JSON.stringify(tools).length),
+	};
+}
+
+function lastCached(branch: readonly SessionEntry[]): number | undefined {
+	const last = branch.findLast(
+		(entry) => entry.type === "message" && entry.message.role === "assistant",
+	);
+	if (last?.type !== "message" || last.message.role !== "assistant") return undefined;
+	return last.message.usage.cacheRead;
+}
+
+function isHighSurrogate(code: number): boolean {
+	return code >= 0xd800 && code <= 0xdbff;
+}

@@ -1,0 +1,249 @@
+import type { SessionEntry } from "@earendil-works/pi-coding-agent";
+import { property } from "../../core/property.ts";
+import {
+	type CostlyMiss,
+	costOf,
+	createAccount,
+	dollarsOf,
+	type ModelInfo,
+	type PromptTokens,
+	rulesFor,
+} from "../../economy/index.ts";
+import type { Cost, CostRequest } from "../../protocol/index.ts";
+import { removedBy } from "./removed.ts";
+
+export interface CostSource {
+	/** Of all branches, as they came: all of them were paid for. */
+	entries: readonly SessionEntry[];
+	/** The branch the session is on; only for it is known what stood in each request. */
+	branch: readonly SessionEntry[];
+	/** A model with its prices. */
+	findModel(provider: string, id: string): ModelInfo | undefined;
+}
+
+/** The requests that are listed one by one; totals cover all. */
+const MAX_REQUESTS = 500;
+
+type Price = CostRequest["cost"];
+
+/** What a session has cost, request by request, and what it would have cost without us and without any cache. */
+export function costView({ entries, branch, findModel }: CostSource): Cost {
+	const account = createAccount();
+	const removedAt = removedTokens(branch);
+	const requests: CostRequest[] = [];
+	const before: Between = { compacted: false, pruned: false };
+	for (const entry of entries) {
+		noteBetween(entry, before);
+		const bill = billOf(entry);
+		if (!bill) continue;
+		const { provider, id, atMs, tokens, output } = bill;
+		const model = findModel(provider, id) ?? { provider, id };
+		const gapMs = Math.max(0, atMs - (before.usedMs ?? atMs));
+		const branched = before.lastId !== undefined && !isAfter(entry, before.lastId, entries);
+		const { compacted, pruned } = before;
+		const answered = {
+			atMs,
+			gapMs,
+			model: `${provider}/${id}`,
+			tokens,
+			compacted,
+			pruned,
+			branched,
+		};
+		const miss = account.add(answered, model);
+		Object.assign(before, { compacted: false, pruned: false, usedMs: atMs, lastId: entry.id });
+		const appendOnly = withoutUs(tokens, removedAt.get(entry.id), miss);
+		const dollars = model.cost?.input ? dollarsOf({ ...NOTHING, output }, model.cost) : undefined;
+		requests.push({
+			atMs,
+			model: `${provider}/${id}`,
+			read: tokens.read,
+			write: tokens.write,
+			input: tokens.input,
+			output,
+			cost: priceOf(tokens, model),
+			appendOnlyCost: priceOf(appendOnly, model),
+			noCacheCost: priceOf({ ...NOTHING, input: promptOf(tokens) }, model),
+			...(dollars !== undefined && { outputDollars: dollars }),
+			...(miss && { miss: missView(miss) }),
+		});
+	}
+	return { requests: requests.slice(-MAX_REQUESTS), totals: totalsOf(requests) };
+}
+
+const NOTHING: PromptTokens = { input: 0, read: 0, write: 0, writeOneHour: 0 };
+
+/** What happened since the request before. */
+interface Between {
+	compacted: boolean;
+	pruned: boolean;
+	/** When the cache was last used. */
+	usedMs?: number;
+	lastId?: string;
+}
+
+function noteBetween(entry: SessionEntry, before: Between): void {
+	if (entry.type === "compaction") before.compacted = true;
+	if (entry.type === "context_edit") before.pruned = true;
+	if (entry.type === "usage") before.usedMs = Date.parse(entry.timestamp) || before.usedMs || 0; // a ping
+}
+
+/** Whether an entry continues another, however many entries lie between them. */
+function isAfter(entry: SessionEntry, id: string, entries: readonly SessionEntry[]): boolean {
+	const from = entries.findLastIndex((one) => one.id === id);
+	const parents = new Map(entries.slice(from).map((one) => [one.id, one.parentId]));
+	for (let at: string | null | undefined = entry.id; at; at = parents.get(at)) {
+		if (at === id) return true;
+	}
+	return false;
+}
+
+interface Bill {
+	provider: string;
+	id: string;
+	atMs: number;
+	tokens: PromptTokens;
+	output: number;
+}
+
+/** The bill of an answer; none if nothing was billed. What was stopped midway is billed too. */
+function billOf(entry: SessionEntry): Bill | undefined {
+	if (entry.type !== "message" || entry.message.role !== "assistant") return undefined;
+	const { usage, provider, model, timestamp } = entry.message;
+	const write = countOf(usage, "cacheWrite");
+	const tokens = {
+		input: countOf(usage, "input"),
+		read: countOf(usage, "cacheRead"),
+		write,
+		writeOneHour: Math.min(write, countOf(usage, "cacheWrite1h")),
+	};
+	if (promptOf(tokens) === 0) return undefined;
+	const atMs = Number.isFinite(timestamp) ? timestamp : Date.parse(entry.timestamp) || 0;
+	return { provider, id: model, atMs, tokens, output: countOf(usage, "output") };
+}
+
+/** Tokens that our systems had kept out of a request: since the one before it, and since longer. */
+interface Missing {
+	fresh: number;
+	standing: number;
+}
+
+/** By the entry that answers the request. */
+function removedTokens(branch: readonly SessionEntry[]): Map<string, Missing> {
+	const byId = new Map(branch.map((entry) => [entry.id, entry]));
+	const order = new Map(branch.map((entry, index) => [entry.id, index]));
+	const found = new Map<string, Missing>();
+	/** Standing removals by the entry whose text is smaller for them. */
+	let standing = new Map<string, number>();
+	let fresh = 0;
+	for (const entry of branch) {
+		const removed = removedBy(entry, (id) => byId.get(id));
+		if (removed && removed.system !== "kota") {
+			// What was pruned had been sent before; what a marker stands for would have been new.
+			if (entry.type === "context_edit") standing.set(entry.targetId, removed.tokens);
+			else {
+				standing.set(entry.id, removed.tokens);
+				fresh += removed.tokens;
+			}
+		}
+		if (entry.type === "compaction") {
+			const from = order.get(entry.firstKeptEntryId ?? "") ?? Number.POSITIVE_INFINITY;
+			standing = new Map([...standing].filter(([id]) => (order.get(id) ?? -1) >= from));
+			fresh = 0;
+		}
+		if (billOf(entry)) {
+			const all = [...standing.values()].reduce((sum, tokens) => sum + tokens, 0);
+			if (all > 0) found.set(entry.id, { fresh: Math.min(fresh, all), standing: all - fresh });
+			fresh = 0;
+		}
+	}
+	return found;
+}
+
+/**
+ * The bill of the prompt as pi alone would have sent it: what is missing would stand in it, read from the cache where the
+ * rest was, and nothing would have been written anew because of pruning.
+ */
+function withoutUs(
+	billed: PromptTokens,
+	missing: Missing | undefined,
+	miss: CostlyMiss | undefined,
+): PromptTokens {
+	const { fresh = 0, standing = 0 } = missing ?? {};
+	let { input, read, write, writeOneHour } = billed;
+	if (miss?.cause === "pruning") {
+		const rewritten = Math.min(miss.tokens, write);
+		write -= rewritten;
+		writeOneHour = Math.min(writeOneHour, write);
+		read += rewritten;
+	}
+	if (read > 0) read += standing;
+	else if (write > 0) write += standing;
+	else input += standing;
+	if (write > 0 || (billed.write > 0 && fresh > 0)) write += fresh;
+	else input += fresh;
+	return { input, read, write, writeOneHour };
+}
+
+function priceOf(tokens: PromptTokens, model: ModelInfo): Price {
+	const cost = costOf(tokens, rulesFor(model));
+	if (!model.cost?.input) return { tokens: cost };
+	return { tokens: cost, dollars: dollarsOf(tokens, model.cost) };
+}
+
+function missView({ tokens, cause, cost, dollars, changed }: CostlyMiss): CostRequest["miss"] & {} {
+	return {
+		tokens,
+		cause,
+		cost: { tokens: cost, ...(dollars !== undefined && { dollars }) },
+		...(changed !== undefined && { changed }),
+	};
+}
+
+function totalsOf(requests: readonly CostRequest[]): Cost["totals"] {
+	const sum = (pick: (request: CostRequest) => number) =>
+		requests.reduce((total, request) => total + pick(request), 0);
+	const missed = requests.flatMap(({ miss }) => miss ?? []);
+	const outputs = requests.map(({ outputDollars }) => outputDollars);
+	const outputDollars = addUp(outputs);
+	return {
+		requests: requests.length,
+		read: sum(({ read }) => read),
+		write: sum(({ write }) => write),
+		input: sum(({ input }) => input),
+		output: sum(({ output }) => output),
+		cost: addPrices(requests.map(({ cost }) => cost)),
+		appendOnlyCost: addPrices(requests.map(({ appendOnlyCost }) => appendOnlyCost)),
+		noCacheCost: addPrices(requests.map(({ noCacheCost }) => noCacheCost)),
+		...(outputDollars !== undefined && { outputDollars }),
+		misses: missed.length,
+		missedTokens: missed.reduce((total, { tokens }) => total + tokens, 0),
+		missCost: addPrices(missed.map(({ cost }) => cost)),
+	};
+}
+
+/** In dollars only where each of them is known. */
+function addPrices(prices: readonly Price[]): Price {
+	const dollars = addUp(prices.map((price) => price.dollars));
+	const tokens = prices.reduce((total, price) => total + price.tokens, 0);
+	return { tokens, ...(dollars !== undefined && { dollars }) };
+}
+
+function addUp(values: readonly (number | undefined)[]): number | undefined {
+	let total = 0;
+	for (const value of values) {
+		if (value === undefined) return undefined;
+		total += value;
+	}
+	return values.length > 0 ? total : undefined;
+}
+
+function promptOf({ input, read, write }: PromptTokens): number {
+	return input + read + write;
+}
+
+/** Session files may hold anything. */
+function countOf(usage: unknown, key: string): number {
+	const value = property(usage, key);
+	return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
+}

@@ -1,0 +1,73 @@
+import type { AgentSession } from "@earendil-works/pi-coding-agent";
+import { loadConfig } from "../../core/config.ts";
+import type { ContextPieceText, ContextView, Cost, Savings, Tiers } from "../../protocol/index.ts";
+import { CommandError } from "../engine/call.ts";
+import { type ContextSource, contextView, pieceText } from "./context-view.ts";
+import { costView } from "./cost-view.ts";
+import { savingsView } from "./savings-view.ts";
+
+/** Looks into one session: what its model sees, what that costs, what our systems saved. */
+export interface Inspector {
+	contextView(): ContextView;
+	/** A stretch of a piece's text from `offset`; `undefined` if there is no such piece. */
+	contextPiece(pieceId: string, offset: number): ContextPieceText | undefined;
+	cost(): Cost;
+	tiers(): Tiers;
+	savings(): Savings;
+}
+
+/** Makes the inspector of a session. Called for each question. */
+export type Inspect = (session: AgentSession) => Inspector;
+
+/** What pi's session alone tells. The working set is known only to the extension: here it is off. */
+export function createSessionInspect(agentDir: string): Inspect {
+	return (session) => ({
+		contextView: () => contextView(sourceOf(session)),
+		contextPiece: (pieceId, offset) => pieceText(sourceOf(session), pieceId, offset),
+		cost: () =>
+			costView({
+				entries: session.sessionManager.getEntries(),
+				branch: session.sessionManager.getBranch(),
+				findModel: (provider, id) => session.modelRuntime.getModel(provider, id),
+			}),
+		tiers: () => ({ layout: "off", files: [], picture: "" }),
+		savings: () => {
+			const { config } = loadConfig({ agentDir, cwd: session.sessionManager.getCwd() });
+			return savingsView(session.sessionManager.getEntries(), {
+				readCache: config.readcache.mode === "on",
+				paging: config.paging.enabled,
+				kota: true,
+				pruning: config.prune.enabled,
+				tiers: config.tiers.enabled,
+				economy: true,
+			});
+		},
+	});
+}
+
+/** A piece that is there, or the failure that says it is not. */
+export function pieceOf(inspector: Inspector, pieceId: string, offset: number): ContextPieceText {
+	const piece = inspector.contextPiece(pieceId, offset);
+	if (piece) return piece;
+	throw new CommandError(
+		"not_found",
+		`pieceId: "${pieceId}" is not in the context (any more): see get_context_view`,
+	);
+}
+
+function sourceOf(session: AgentSession): ContextSource {
+	const { sessionManager, model } = session;
+	const active = new Set(session.getActiveToolNames());
+	return {
+		cwd: sessionManager.getCwd(),
+		window: model?.contextWindow ?? 0,
+		startedMs: Date.parse(sessionManager.getHeader()?.timestamp ?? "") || 0,
+		systemPrompt: session.systemPrompt,
+		tools: session
+			.getAllTools()
+			.filter(({ name }) => active.has(name))
+			.map(({ name, description, parameters }) => ({ name, description, parameters })),
+		projected: sessionManager.buildSessionProjection().entries,
+		branch: sessionManager.getBranch(),
+	};
+}

@@ -1,0 +1,175 @@
+/** What the working set does to the bytes of a request, against a provider with a prompt cache of its own. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import strata from "../../src/extension/index.ts";
+import {
+	type LoopbackModel,
+	type LoopbackRequest,
+	type LoopbackScriptStep,
+	startLoopbackAnthropic,
+} from "../support/loopback-anthropic.ts";
+import { openLoopbackSession } from "../support/loopback-session.ts";
+import { someText } from "../support/pruning-session.ts";
+import { atEnd, tempDir } from "../support/temp.ts";
+
+const COST = { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 };
+const START_MS = 1_800_000_000_000;
+
+async function start(tiers: Record<string, unknown> = {}, model: LoopbackModel = {}) {
+	const folder = tempDir();
+	vi.useFakeTimers({ toFake: ["Date"], now: START_MS });
+	atEnd(() => vi.useRealTimers());
+	const loop = await startLoopbackAnthropic({ cache: { minTokens: 64 }, now: () => Date.now() });
+	atEnd(() => loop.close());
+	const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
+	for (const name of ["a", "b", "c"]) write(`${name}.ts`, someText(name.charCodeAt(0), 6000));
+	write("strata.json", JSON.stringify({ tiers }));
+	const session = await openLoopbackSession({
+		loop,
+		folder,
+		model: { cost: COST, reasoning: true, ...model },
+		extensions: [{ name: "strata", factory: strata }],
+		tools: ["read", "edit", "write"],
+	});
+	return { loop, session, write };
+}
+
+const edit = (id: string, path: string, content: string): LoopbackScriptStep => ({
+	content: [
+		{ type: "thinking", thinking: "think", signature: `sig-${id}` },
+		{ type: "tool_use", id, name: "write", input: { path, content } },
+	],
+});
+
+const markersIn = (raw: string) => raw.split('"cache_control":').length - 1;
+
+/** The working files in a request, in order: path and text of each copy. */
+function copiesIn({ raw }: LoopbackRequest): { path: string; text: string }[] {
+	const { messages } = JSON.parse(raw) as { messages: { content: unknown }[] };
+	const blocks = messages.flatMap(({ content }) =>
+		Array.isArray(content) ? (content as { text?: unknown }[]) : [],
+	);
+	return blocks.flatMap(({ text }) => {
+		const found = /^<working-file path="([^"]+)"[^\n]*>\n([\s\S]*)\n<\/working-file>$/.exec(
+			String(text),
+		);
+		return found ? [{ path: found[1] ?? "", text: found[2] ?? "" }] : [];
+	});
+}
+
+function liveIn(request: LoopbackRequest): Record<string, string> {
+	return Object.fromEntries(copiesIn(request).map(({ path, text }) => [path, text]));
+}
+
+test("working files are written to the cache once and read from it afterwards", async () => {
+	const { loop, session } = await start();
+	loop.script(["one", "two", "three"]);
+	await session.prompt("/workset add a.ts b.ts c.ts");
+	for (const prompt of ["first", "second", "third"]) await session.prompt(prompt);
+	for (const { raw } of loop.requests) expect(markersIn(raw)).toBeLessThanOrEqual(4);
+	const [first, second, third] = loop.requests.map(({ usage }) => usage);
+	expect(first?.cacheWrite).toBeGreaterThan(4000);
+	expect(second?.cacheRead).toBeGreaterThanOrEqual((first?.cacheWrite ?? 0) - 10);
+	expect(third?.cacheWrite).toBeLessThan(200);
+});
+
+test("in a tool loop with edits and thinking every request shows each file as it is, once as live", async () => {
+	const { loop, session, write } = await start();
+	const texts = Array.from({ length: 14 }, (_, i) => someText(1000 + i, 4000));
+	loop.script([
+		...texts.map((text, i) => edit(`t${i}`, i % 5 === 4 ? "b.ts" : "a.ts", text)),
+		"done",
+		"done again",
+	]);
+	await session.prompt("/workset add a.ts b.ts c.ts");
+	await session.prompt("edit them");
+	const now: Record<string, string> = {};
+	for (const name of ["a", "b", "c"]) now[`${name}.ts`] = someText(name.charCodeAt(0), 6000);
+	for (const [i, request] of loop.requests.entries()) {
+		if (i > 0) now[(i - 1) % 5 === 4 ? "b.ts" : "a.ts"] = texts[i - 1] ?? "";
+		expect(liveIn(request)).toEqual(now);
+		for (const [path, text] of Object.entries(now)) {
+			const same = copiesIn(request).filter((copy) => copy.path === path && copy.text === text);
+			expect(same).toHaveLength(1);
+		}
+		expect(markersIn(request.raw)).toBeLessThanOrEqual(4);
+		expect(markersIn(request.raw)).toBeGreaterThan(0);
+		for (let t = 0; t < i && i < 15; t++) expect(request.raw).toContain(`sig-t${t}`);
+	}
+	write("c.ts", "changed by somebody else\n");
+	await session.prompt("and now?");
+	expect(liveIn(loop.requests.at(-1) as LoopbackRequest)["c.ts"]).toBe(
+		"changed by somebody else\n",
+	);
+});
+
+test("a hot file ends up in the tail, and the marker stands before it", async () => {
+	const { loop, session } = await start();
+	const texts = Array.from({ length: 12 }, (_, i) => someText(2000 + i, 8000));
+	loop.script([...texts.map((text, i) => edit(`t${i}`, "a.ts", text)), "done"]);
+	await session.prompt("/workset add a.ts b.ts c.ts");
+	await session.prompt("edit one again and again");
+	const last = JSON.parse(loop.requests.at(-1)?.raw ?? "{}") as {
+		messages: { role: string; content: { text?: string; cache_control?: unknown }[] }[];
+	};
+	const tail = last.messages.at(-1);
+	expect(tail?.content[0]?.text).toContain("Working files as they are at this moment");
+	expect(tail?.content[1]?.text).toContain(texts.at(-1));
+	expect(JSON.stringify(tail)).not.toContain("cache_control");
+	expect(JSON.stringify(last.messages.at(-2))).toContain("cache_control");
+	// What stands before the tail is read the next time: only the newest exchange and the tail are not.
+	const reads = loop.requests.slice(-4).map(({ usage }) => usage?.cacheRead ?? 0);
+	expect(reads.every((read, i) => i === 0 || read > (reads[i - 1] ?? 0))).toBe(true);
+});
+
+test("after a pause the slot is filled anew in order and dead copies go, for nothing", async () => {
+	const { loop, session, write } = await start();
+	loop.script(["one", "two", "three", "four", "five"]);
+	await session.prompt("/workset add a.ts b.ts c.ts");
+	await session.prompt("first");
+	write("b.ts", someText(77, 6000));
+	await session.prompt("second");
+	expect(copiesIn(loop.requests[1] as LoopbackRequest).map(({ path }) => path)).toEqual([
+		"a.ts",
+		"b.ts",
+		"c.ts",
+		"b.ts",
+	]);
+	vi.setSystemTime(Date.now() + 2 * 60 * 60_000);
+	await session.prompt("third");
+	const third = copiesIn(loop.requests[2] as LoopbackRequest);
+	expect(third.map(({ path }) => path).sort()).toEqual(["a.ts", "b.ts", "c.ts"]);
+	await session.prompt("fourth");
+	// What the request showed after the pause is what the session says now: nothing is written twice.
+	expect(loop.requests[3]?.usage?.cacheRead).toBeGreaterThan(4000);
+	expect(copiesIn(loop.requests[3] as LoopbackRequest)).toEqual(third);
+});
+
+test("the literal layout puts tiers before the conversation, marked, and keeps pairs and thinking", async () => {
+	const { loop, session } = await start({ layout: "tiers" });
+	loop.script([
+		"one",
+		"two",
+		"three",
+		"four",
+		edit("t0", "a.ts", someText(5, 4000)),
+		"five",
+		"six",
+	]);
+	await session.prompt("/workset add a.ts b.ts c.ts");
+	for (const prompt of ["1", "2", "3", "4", "5", "6"]) await session.prompt(prompt);
+	const heads = loop.requests.map(({ raw }) => {
+		const { messages } = JSON.parse(raw) as {
+			messages: { content: { text?: string }[] | string }[];
+		};
+		return JSON.stringify(messages.slice(0, 2));
+	});
+	expect(heads[0]).toContain("Files (active)");
+	expect(heads[4]).toContain("Files (L3)");
+	expect(heads[4]).toContain("cache_control");
+	for (const { raw } of loop.requests) expect(markersIn(raw)).toBeLessThanOrEqual(4);
+	expect(loop.requests[5]?.raw).toContain("sig-t0");
+	expect(heads[5]).not.toContain("### a.ts");
+	expect(loop.requests[5]?.raw).toContain(JSON.stringify(someText(5, 4000)).slice(1, 60));
+});

@@ -1,0 +1,221 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import {
+	assemble,
+	CACHED_TIERS,
+	type Controller,
+	createController,
+	createTracker,
+	type Item,
+	layOut,
+	type PromptItem,
+	TIERS,
+} from "../../src/tiers/index.ts";
+import { type RandomRequest, randomSession } from "./arbitrary-requests.ts";
+import { item, items, standings, times } from "./items.ts";
+
+const minTokens = fc.constantFrom(0, 100, 1024);
+
+/** The texts of a request, made from the hashes. */
+function contentsOf({ files, symbols, history }: RandomRequest): PromptItem[] {
+	const as = (kind: PromptItem["kind"]) => (given: Item) => ({
+		key: given.key,
+		kind,
+		text: `${given.key} ${given.hash}`,
+	});
+	return [...files.map(as("file")), ...symbols.map(as("symbol")), ...history.map(as("history"))];
+}
+
+/** The bytes that are sent before anything uncached. */
+function prefixOf(controller: Controller, request: RandomRequest): string {
+	const messages = assemble({
+		...layOut(controller.items(), contentsOf(request)),
+		system: "System.",
+		prompt: "Go on.",
+	});
+	return JSON.stringify(messages.filter(({ cached }) => cached));
+}
+
+test("an unchanged working set leaves the prefix bytes unchanged from request to request", () => {
+	fc.assert(
+		fc.property(randomSession, minTokens, (session, cacheMinTokens) => {
+			const controller = createController({ cacheMinTokens });
+			for (const request of session) controller.next(request);
+			const still = { ...(session.at(-1) as RandomRequest), modified: [] };
+			// Everything that still has a way to go arrives: new files after four requests, history by then too.
+			times(8, () => controller.next(still));
+			const prefix = prefixOf(controller, still);
+			times(6, () => {
+				controller.next({ ...still, files: still.files.toReversed() });
+				expect(prefixOf(controller, still)).toBe(prefix);
+			});
+		}),
+	);
+});
+
+test("every piece of content is sent exactly once, the entries of selected files not at all", () => {
+	fc.assert(
+		fc.property(randomSession, minTokens, (session, cacheMinTokens) => {
+			const controller = createController({ cacheMinTokens });
+			for (const request of session) {
+				controller.next(request);
+				const contents = contentsOf(request);
+				const laid = layOut(controller.items(), contents);
+				const sent = [
+					...CACHED_TIERS.flatMap((tier) => laid.tiers[tier]),
+					...laid.activeFiles,
+					...laid.activeHistory,
+				].map(({ key }) => key);
+				const selected = new Set(request.files.map(({ key }) => `symbol:${key}`));
+				const expected = contents.map(({ key }) => key).filter((key) => !selected.has(key));
+				expect(sent.toSorted()).toEqual(expected.toSorted());
+			}
+		}),
+	);
+});
+
+test("N never exceeds what its rules allow, and what is tracked is what was sent", () => {
+	fc.assert(
+		fc.property(randomSession, minTokens, (session, cacheMinTokens) => {
+			const controller = createController({ cacheMinTokens });
+			for (const [index, request] of session.entries()) {
+				controller.next(request);
+				const given = [...request.files, ...request.symbols, ...request.history];
+				const tracked = controller.items();
+				expect([...tracked.keys()].toSorted()).toEqual(given.map(({ key }) => key).toSorted());
+				const working = new Set([...request.files, ...request.symbols].map(({ key }) => key));
+				for (const [key, { tier, n }] of tracked) {
+					expect(n).toBeGreaterThanOrEqual(TIERS[tier].entryN);
+					expect(n).toBeLessThanOrEqual(TIERS.active.promotionN + index);
+					if (tier !== "active") expect(n).toBeLessThan(TIERS[tier].promotionN);
+					else if (working.has(key)) expect(n).toBeLessThanOrEqual(TIERS.active.promotionN);
+					if (cacheMinTokens === 0 && !working.has(key)) expect(tier).toBe("active");
+				}
+			}
+		}),
+	);
+});
+
+test("an item climbs one tier in a request at most, and falls to active only", () => {
+	const order = ["active", "L3", "L2", "L1", "L0"];
+	fc.assert(
+		fc.property(randomSession, minTokens, (session, cacheMinTokens) => {
+			const controller = createController({ cacheMinTokens });
+			for (const request of session) {
+				const before = controller.items();
+				controller.next(request);
+				for (const [key, { tier }] of controller.items()) {
+					const from = order.indexOf(before.get(key)?.tier ?? "active");
+					const to = order.indexOf(tier);
+					if (to !== 0) expect([0, 1]).toContain(to - from);
+				}
+			}
+		}),
+	);
+});
+
+test("save and load change nothing: a tracker restored from its JSON continues identically", () => {
+	const update = fc.record({
+		active: fc.uniqueArray(
+			fc.record({
+				key: fc.constantFrom("a", "b", "symbol:a", "10", "2", "__proto__", "c"),
+				hash: fc.constantFrom("v1", "v1", "v1", "v1", "v1", "v1", "v2"),
+				tokens: fc.constantFrom(0, 300, 700),
+			}),
+			{ selector: ({ key }) => key },
+		),
+		modified: fc.oneof(
+			{ weight: 5, arbitrary: fc.constant([]) },
+			{ weight: 1, arbitrary: fc.constant(["a"]) },
+		),
+		repeated: fc.integer({ min: 1, max: 5 }),
+	});
+	fc.assert(
+		fc.property(
+			fc.array(update, { minLength: 4, maxLength: 25, size: "max" }),
+			fc.nat(20),
+			fc.constantFrom(0, 1000),
+			(updates, cut, targetTokens) => {
+				const kept = createTracker({ targetTokens });
+				let restored = createTracker({ targetTokens });
+				for (const [index, { repeated, ...request }] of updates.entries()) {
+					times(repeated, () => {
+						kept.update(request);
+						restored.update(request);
+					});
+					if (index >= cut) {
+						const state = JSON.parse(JSON.stringify(restored));
+						restored = createTracker({ targetTokens, state });
+					}
+					expect([...restored.items()]).toEqual([...kept.items()]);
+				}
+			},
+		),
+	);
+});
+
+test("save and load change nothing of a controller but its ripple set", () => {
+	fc.assert(
+		fc.property(randomSession, fc.nat(50), (session, cut) => {
+			const kept = createController();
+			let restored = createController();
+			for (const [index, request] of session.entries()) {
+				if (index === cut) {
+					restored = createController({ state: JSON.parse(JSON.stringify(restored)) });
+				}
+				// Without history nothing hangs on the ripple set.
+				kept.next({ ...request, history: [] });
+				restored.next({ ...request, history: [] });
+				expect(JSON.stringify(restored)).toBe(JSON.stringify(kept));
+			}
+		}),
+	);
+});
+
+test("the order in which files, symbols and edits are listed does not matter", () => {
+	const shuffled = fc.tuple(randomSession, minTokens, fc.infiniteStream(fc.nat(1000)));
+	fc.assert(
+		fc.property(shuffled, ([session, cacheMinTokens, random]) => {
+			const mix = <T>(list: readonly T[]): T[] =>
+				list
+					.map((value) => ({ value, rank: Number(random.next().value) }))
+					.sort((a, b) => a.rank - b.rank)
+					.map(({ value }) => value);
+			const straight = createController({ cacheMinTokens });
+			const mixed = createController({ cacheMinTokens });
+			for (const request of session) {
+				straight.next(request);
+				mixed.next({
+					...request,
+					files: mix(request.files),
+					symbols: mix(request.symbols),
+					modified: mix(request.modified),
+				});
+			}
+			expect(JSON.stringify(mixed)).toBe(JSON.stringify(straight));
+		}),
+	);
+});
+
+test("without a target the order of a tracker's active list does not matter either", () => {
+	const keys = fc.subarray(["a", "b", "c", "d", "e"]);
+	fc.assert(
+		fc.property(fc.array(keys, { minLength: 8, maxLength: 40, size: "max" }), (lists) => {
+			const straight = createTracker({ targetTokens: 0 });
+			const reversed = createTracker({ targetTokens: 0 });
+			for (const list of lists) {
+				times(4, () => straight.update({ active: items(...list) }));
+				times(4, () => reversed.update({ active: items(...list.toReversed()) }));
+			}
+			expect(standings(reversed)).toEqual(standings(straight));
+		}),
+	);
+});
+
+test("what a tracker hands out is a copy: changing it changes nothing", () => {
+	const tracker = createTracker({ targetTokens: 0 });
+	tracker.update({ active: [item("a.ts")] });
+	Object.assign(tracker.items().get("a.ts") ?? {}, { n: 99 });
+	tracker.items().clear();
+	expect(standings(tracker)).toEqual({ "a.ts": "active 0" });
+});
