@@ -1,78 +1,137 @@
-import { type Block, type CacheRules, isCold, placeBreakpoints, type Request } from "../../src/economy/index.ts";
-import { type Copy, createLogLayout, type LogPlan, type WorkingFile } from "../../src/tiers/log/layout.ts";
+/** The `log` layout as requests of a generated session: the very code that decides in pi, carried out on blocks. */
+import { type Block, isCold, placeBreakpoints } from "../../src/economy/index.ts";
+import {
+	createController,
+	createLogLayout,
+	type LogMoment,
+	type LogPlan,
+} from "../../src/tiers/index.ts";
 import { fileBlock, HEAD, type Layout, messageBlock } from "./plain-layouts.ts";
-import type { ShownFile, WorkRequest } from "./workload.ts";
+import type { ShownFile } from "./workload.ts";
 
-type Entry = { kind: "message"; blocks: Block[] } | { kind: "slot" | "snapshot"; id: string; files: ShownFile[] };
+/** A message of the conversation, or one that holds working files. */
+type Entry =
+	| { readonly kind: "message"; readonly block: Block }
+	| {
+			readonly kind: "slot" | "snapshot";
+			readonly id: string;
+			readonly files: readonly ShownFile[];
+	  };
+
+/** Nobody's window ends a session here: the others would not fit into one. */
+const CONTEXT_WINDOW = 1_000_000;
 
 export const log: Layout = function* (session, rules) {
 	const layout = createLogLayout();
-	let entries: Entry[] = [];
-	let ids = 0;
-	let before: number | undefined;
-	const n = new Map<string, { hash: string; n: number }>();
+	const ranking = createController();
+	let entries: readonly Entry[] = [];
+	let lastMs: number | undefined;
 	let previousTail: number | undefined;
-	for (const { atMs, files, added } of session) {
-		const isFirst = before === undefined;
-		const cold = before === undefined || isCold({ gapMs: atMs - before, ttlMs: rules.ttlMs["5m"] }).cold;
-		before = atMs;
-		const messages: Entry = { kind: "message", blocks: added.map(messageBlock) };
-		if (!isFirst) entries.push(messages);
-		const working: WorkingFile[] = files.map((f) => {
-			const b = n.get(f.path);
-			const k = b && b.hash === f.hash ? b.n + 1 : 0;
-			n.set(f.path, { hash: f.hash, n: k });
-			return { ...f, n: Math.min(k, 12), tier: k < 3 ? "active" : k < 6 ? "L3" : k < 9 ? "L2" : k < 12 ? "L1" : "L0" };
+	for (const { atMs, files, modified, added } of session) {
+		const isFirst = lastMs === undefined;
+		const gapMs = atMs - (lastMs ?? 0);
+		const cold = isFirst || isCold({ gapMs, ttlMs: rules.ttlMs["5m"] }).cold;
+		lastMs = atMs;
+		ranking.next({ files: files.map(toItem), symbols: [], history: [], modified });
+		const ranks = ranking.items();
+		const messages = added.map((one): Entry => ({ kind: "message", block: messageBlock(one) }));
+
+		// The working set is chosen before the first prompt; later, files change before or while the model answers.
+		const before = isFirst ? [] : [...entries, ...messages];
+		const plan = layout.decide({
+			files: files.map((file) => ({ ...file, ...(ranks.get(file.path) ?? UNRANKED) })),
+			copies: copiesIn(before),
+			rules,
+			cold,
+			contextTokens: tokensOf([...HEAD, ...blocksOf(before)]),
+			contextWindow: CONTEXT_WINDOW,
 		});
-		const all = blocksOf(entries);
-		const plan = layout.decide({ files: working, copies: copiesOf(entries), rules, cold, contextTokens: total(HEAD) + total(all), contextWindow: 1_000_000 });
-		const byPath = new Map(files.map((f) => [f.path, f]));
-		const get = (p: string) => byPath.get(p)!;
-		const old = blocksOf(entries);
-		if (plan.slot) {
-			const filled = plan.slot.paths.map(get);
-			if (plan.slot.entryId) entries = entries.map((e) => e.kind !== "message" && e.id === plan.slot!.entryId ? { ...e, files: filled } : e);
-			else entries.push({ kind: "slot", id: `s${ids++}`, files: filled });
-		}
-		entries = entries.filter((e) => e.kind === "message" || !plan.drop.includes(e.id));
-		for (const p of plan.append) entries.push({ kind: "snapshot", id: `s${ids++}`, files: [get(p)] });
-		if (isFirst) entries.push(messages);
-		const body = blocksOf(entries);
-		// check
-		const live = new Map<string, string>();
-		for (const e of entries) if (e.kind !== "message") for (const f of e.files) live.set(f.path, f.hash);
-		for (const p of plan.tail) live.set(p, get(p).hash);
-		for (const f of files) if (live.get(f.path) !== f.hash) throw new Error("not fresh " + f.path);
-		const blocks = [...HEAD, ...body, ...plan.tail.map((p) => fileBlock(get(p)))];
-		const tail = HEAD.length + body.length - 1;
-		let frontier: number | undefined;
-		if (plan.slot || plan.drop.length) {
-			let k = 0; while (k < old.length && k < body.length && old[k]!.hash === body[k]!.hash) k++;
-			frontier = HEAD.length + k - 1;
-		} else if (plan.frontier) frontier = HEAD.length + indexOf(entries, plan.frontier) - 1;
-		else frontier = HEAD.length + indexOf(entries, undefined) - 1;
-		yield { atMs, blocks, breakpoints: placeBreakpoints({ blocks, rules, frontier, tail, ...(previousTail !== undefined && { previousTail }) }) };
+		const carriedOut = carryOut(plan, before, new Map(files.map((file) => [file.path, file])));
+		entries = isFirst ? [...carriedOut, ...messages] : carriedOut;
+
+		const body = [...HEAD, ...blocksOf(entries)];
+		const hot = files.filter(({ path }) => plan.tail.includes(path));
+		checkFresh(entries, files, hot);
+		const blocks = [...body, ...hot.map(fileBlock)];
+		const tail = body.length - 1;
+		const frontier = plan.frontier && HEAD.length + indexOf(plan.frontier, before) - 1;
+		const breakpoints = placeBreakpoints({
+			blocks,
+			rules,
+			tail,
+			...(frontier !== undefined && { frontier }),
+			...(previousTail !== undefined && { previousTail }),
+		});
+		yield { atMs, blocks, breakpoints };
 		previousTail = tail;
 	}
 };
-function total(b: readonly Block[]) { return b.reduce((s, x) => s + x.tokens, 0); }
-function blocksOf(entries: Entry[]): Block[] { return entries.flatMap((e) => e.kind === "message" ? e.blocks : e.files.map(fileBlock)); }
-function indexOf(entries: Entry[], f: LogPlan["frontier"]): number {
-	let k = 0;
-	for (const e of entries) {
-		if (e.kind === "message") { k += e.blocks.length; continue; }
-		if (!f) return k + e.files.length; // the end of the slot
-		for (const file of e.files) { if (e.id === f.entryId && (f.path === undefined || f.path === file.path)) return k; k++; }
-	}
-	return k;
+
+const UNRANKED = { tier: "active", n: 0 } as const;
+
+function toItem({ path, hash, tokens }: ShownFile) {
+	return { key: path, hash, tokens };
 }
-function copiesOf(entries: Entry[]): Copy[] {
-	let behind = 0;
-	const out: Copy[] = [];
-	for (const e of entries.toReversed()) {
-		if (e.kind === "message") { behind += total(e.blocks); continue; }
-		out.push({ entryId: e.id, kind: e.kind, files: e.files, tokensBehind: behind });
-		behind += e.files.reduce((s, f) => s + f.tokens, 0);
+
+let ids = 0;
+
+function carryOut(
+	plan: LogPlan,
+	entries: readonly Entry[],
+	files: ReadonlyMap<string, ShownFile>,
+): Entry[] {
+	const { slot } = plan;
+	const textsOf = (paths: readonly string[]) => paths.map((path) => files.get(path) as ShownFile);
+	const kept = entries.filter((entry) => entry.kind === "message" || !plan.drop.includes(entry.id));
+	const changed = kept.map((entry) =>
+		slot && entry.kind !== "message" && entry.id === slot.entryId
+			? { ...entry, files: textsOf(slot.paths) }
+			: entry,
+	);
+	if (slot && slot.entryId === undefined) {
+		changed.push({ kind: "slot", id: `slot ${ids++}`, files: textsOf(slot.paths) });
 	}
-	return out.reverse();
+	for (const file of textsOf(plan.append)) {
+		changed.push({ kind: "snapshot", id: `snapshot ${ids++}`, files: [file] });
+	}
+	return changed;
+}
+
+/** What all layouts promise: the model sees every working file as it is now. */
+function checkFresh(
+	entries: readonly Entry[],
+	files: readonly ShownFile[],
+	tail: readonly ShownFile[],
+): void {
+	const held = entries.flatMap((entry) => (entry.kind === "message" ? [] : entry.files));
+	const seen = new Map([...held, ...tail].map(({ path, hash }) => [path, hash]));
+	for (const { path, hash } of files) {
+		if (seen.get(path) !== hash)
+			throw new Error(`${path} is not fresh: ${seen.get(path)}, not ${hash}`);
+	}
+}
+
+function copiesIn(entries: readonly Entry[]): LogMoment["copies"] {
+	return entries.flatMap((entry, at) => {
+		if (entry.kind === "message") return [];
+		const { id: entryId, kind, files } = entry;
+		return [{ entryId, kind, files, tokensBehind: tokensOf(blocksOf(entries.slice(at + 1))) }];
+	});
+}
+
+function blocksOf(entries: readonly Entry[]): Block[] {
+	return entries.flatMap((entry) =>
+		entry.kind === "message" ? [entry.block] : entry.files.map(fileBlock),
+	);
+}
+
+function indexOf(place: NonNullable<LogPlan["frontier"]>, entries: readonly Entry[]): number {
+	const at = entries.findIndex((entry) => entry.kind !== "message" && entry.id === place.entryId);
+	const entry = entries[at] as Entry & { files: readonly ShownFile[] };
+	const within = entry.files.findIndex(({ path }) => path === (place.path ?? path));
+	return blocksOf(entries.slice(0, at)).length + within;
+}
+
+function tokensOf(blocks: readonly Block[]): number {
+	return blocks.reduce((sum, { tokens }) => sum + tokens, 0);
 }

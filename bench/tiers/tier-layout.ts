@@ -20,7 +20,8 @@ export function tiers(cacheMinTokens: number): Layout {
 		const messages = new Map<string, Block>();
 		let isFirst = true;
 		for (const { atMs, files, modified, added } of session) {
-			if (isFirst) controller.seed({ refs: byReferences(), exclude: files.map(({ path }) => path) });
+			if (isFirst)
+				controller.seed({ refs: byReferences(), exclude: files.map(({ path }) => path) });
 			isFirst = false;
 			const [prompt, ...before] = added.toReversed();
 			const items = files.map(({ path, hash, tokens }) => ({ key: path, hash, tokens }));
@@ -36,7 +37,10 @@ export function tiers(cacheMinTokens: number): Layout {
 				const block = {
 					part: tier === "L0" ? ("system" as const) : ("messages" as const),
 					hash: `${tier} ${held.map(([key, { hash }]) => `${key}=${hash}`).toSorted()}`,
-					tokens: held.reduce((sum, [, { tokens }]) => sum + tokens, tier === "L0" ? SYSTEM_TOKENS : 0),
+					tokens: held.reduce(
+						(sum, [, { tokens }]) => sum + tokens,
+						tier === "L0" ? SYSTEM_TOKENS : 0,
+					),
 					label: tier,
 				};
 				if (block.tokens === 0) continue;
@@ -47,7 +51,8 @@ export function tiers(cacheMinTokens: number): Layout {
 			for (const [key, { hash, tokens }] of active) {
 				if (!messages.has(key)) blocks.push({ part: "messages", hash, tokens, label: key });
 			}
-			for (const [key] of active) blocks.push(...(messages.has(key) ? [messages.get(key) as Block] : []));
+			for (const [key] of active)
+				blocks.push(...(messages.has(key) ? [messages.get(key) as Block] : []));
 			if (prompt) {
 				blocks.push(messageBlock(prompt));
 				add(prompt);

@@ -67,11 +67,13 @@ export const WORKLOADS: readonly Workload[] = [
 	{ name: "40 files of 4k", files: 40, fileTokens: 4000 },
 	{ name: "selection churn", swapsPerTurn: 0.5, editsPerTurn: 0.5 },
 	{ name: "long gaps", gapSeconds: 360 },
+	{ name: "very long gaps", gapSeconds: 1200 },
 	{ name: "no edits", editsPerTurn: 0 },
 	{ name: "8 turns", turns: 8 },
 	{ name: "120 turns", turns: 120 },
 	{ name: "60 files, one hot", files: 60, fileTokens: 2000, hotFiles: 1 },
 	{ name: "one big hot file", firstFileTokens: 20_000, hotFiles: 1 },
+	{ name: "all files change", editsPerTurn: 30 },
 	{ name: "tool loops", turns: 15, requestsPerTurn: 6, editsPerTurn: 2 },
 ];
 

@@ -7,6 +7,7 @@ import {
 	type ToolResultItem,
 } from "../context/index.ts";
 import type { Config } from "../core/config.ts";
+import { matchesAny } from "../core/glob.ts";
 import { type FileTouch, followTouches, pinnedCalls, type ResultFacts } from "../pruning/index.ts";
 import { fileTouchOf, touchesExcluded } from "../readcache/index.ts";
 
@@ -24,23 +25,41 @@ export interface Survey {
 export type SurveySettings = Pick<Config, "prune" | "blobs" | "readcache">;
 
 /** Looks at a session for pruning. What a result is about comes from the read cache, which pruning does not know. */
-export function surveyOf(
-	source: SessionSource,
+export function createSurveyor(
 	ledger: Ledger,
 	{ settings, cwd }: { settings: SurveySettings; cwd: string },
-): Survey {
-	const { items } = ledger.log(source);
-	const results = resultsIn(items);
-	const pinned = pinnedCalls(items, settings.prune);
-	const touches = followTouches([...results.values()].flatMap((item) => touchOf(item, cwd)));
-	const facts: ResultFacts = {
-		isPinned: ({ toolCallId }) => pinned.has(toolCallId),
-		isExcluded: (item) =>
-			!isInScope(item, settings.blobs.scope) || touchesExcluded(item, settings.readcache.exclude),
-		...touches,
+): (source: SessionSource) => Survey {
+	/** Worked out once for each result: neither its call nor its details change. */
+	const known = new WeakMap<ToolResultItem, { touch: Touch; isExcluded: boolean }>();
+
+	function about(item: ToolResultItem): { touch: Touch; isExcluded: boolean } {
+		const before = known.get(item);
+		if (before) return before;
+		const touch = fileTouchOf(item, cwd);
+		const { exclude } = settings.readcache;
+		const isExcluded =
+			!isInScope(item, settings.blobs.scope) ||
+			touchesExcluded(item, exclude) ||
+			(touch !== undefined && matchesAny(exclude, touch.file));
+		known.set(item, { touch, isExcluded });
+		return { touch, isExcluded };
+	}
+
+	return (source) => {
+		const { items } = ledger.log(source);
+		const results = resultsIn(items);
+		const pinned = pinnedCalls(items, settings.prune);
+		const touches = [...results.values()].flatMap((item) => touchNow(item, about(item).touch));
+		const facts: ResultFacts = {
+			isPinned: ({ toolCallId }) => pinned.has(toolCallId),
+			isExcluded: (item) => about(item).isExcluded,
+			...followTouches(touches),
+		};
+		return { messages: sentMessages(source), results, facts, pinned };
 	};
-	return { messages: sentMessages(source), results, facts, pinned };
 }
+
+type Touch = ReturnType<typeof fileTouchOf>;
 
 /**
  * The context without answers that failed or were aborted: they are not sent, and what stands before them is still to
@@ -72,9 +91,9 @@ function isInScope({ toolName }: ToolResultItem, scope: Config["blobs"]["scope"]
 }
 
 /** What failed did nothing; what was replaced shows nothing any more, but a change stays a change. */
-function touchOf(item: ToolResultItem, cwd: string): FileTouch<ToolResultItem>[] {
-	const touch = item.isError ? undefined : fileTouchOf(item, cwd);
-	if (!touch || (touch.kind !== "changed" && item.text !== item.returned)) return [];
+function touchNow(item: ToolResultItem, touch: Touch): FileTouch<ToolResultItem>[] {
+	if (!touch || item.isError) return [];
+	if (touch.kind !== "changed" && item.text !== item.returned) return [];
 	const { file, kind, lines } = touch;
 	return [{ item, file, kind, ...(lines && { lines: [lines.start, lines.end] as const }) }];
 }

@@ -11,7 +11,7 @@ import type { Config } from "../core/config.ts";
 import type { PinEntry } from "../pruning/index.ts";
 import type { KotaSubcommand } from "./kota-command.ts";
 import { pruningText } from "./pruning-report.ts";
-import { type OpenPruning, prunableNow, standingNow, surveyNow } from "./pruning-session.ts";
+import { type OpenPruning, prunableNow, standingNow } from "./pruning-session.ts";
 
 /** What the commands need of pruning. */
 export interface PruningCommandSurroundings {
@@ -53,7 +53,7 @@ export function pruningCommands(
 			summary: history.summary(),
 			decision: pruner.preview(prunableNow(session, ctx, false)),
 			callOf: ({ item }) => pruning.callOf(item),
-			pinned: surveyNow(session, ctx).pinned.size,
+			pinned: session.survey(ctx.sessionManager).pinned.size,
 			trouble,
 			tokenPrice: (ctx.model?.cost?.input ?? 0) / 1_000_000,
 			nowMs: Date.now(),
@@ -80,7 +80,7 @@ export function pruningCommands(
 	async function unpin(ctx: ExtensionCommandContext, [id]: string[]): Promise<string> {
 		if (id === undefined) return "Name the call: /kota unpin <call id>; /kota pins lists them.";
 		const session = await opened(ctx);
-		const isPinned = surveyNow(session, ctx).pinned.has(id);
+		const isPinned = session.survey(ctx.sessionManager).pinned.has(id);
 		if (!isPinned) return `"${id.slice(0, 80)}" is not pinned; /kota pins lists what is.`;
 		const entry: PinEntry = { toolCallId: id, pinned: false };
 		pi.appendEntry(session.pruning.PIN_ENTRY, entry);
@@ -89,7 +89,7 @@ export function pruningCommands(
 
 	async function listPins(ctx: ExtensionCommandContext): Promise<string> {
 		const session = await opened(ctx);
-		const { pinned, results } = surveyNow(session, ctx);
+		const { pinned, results } = session.survey(ctx.sessionManager);
 		if (pinned.size === 0) return "Nothing is pinned; /kota pin pins the last result.";
 		const byCall = new Map([...results.values()].map((item) => [item.toolCallId, item]));
 		const lines = [...pinned].map((id) => {
@@ -100,7 +100,7 @@ export function pruningCommands(
 	}
 
 	async function resultOf(id: string, ctx: ExtensionContext): Promise<ToolResultItem | undefined> {
-		const { results } = surveyNow(await opened(ctx), ctx);
+		const { results } = (await opened(ctx)).survey(ctx.sessionManager);
 		return [...results.values()].findLast(({ toolCallId }) => toolCallId === id);
 	}
 

@@ -9,13 +9,12 @@ import type * as Surveying from "./prunable-session.ts";
 
 /** What is known about the pruning of one session. */
 export interface OpenPruning {
-	readonly cwd: string;
-	readonly settings: Config;
 	readonly ledger: Ledger;
 	readonly blobs: BlobStore;
 	readonly pruning: typeof Pruning;
 	readonly economy: typeof Economy;
-	readonly surveying: typeof Surveying;
+	readonly survey: ReturnType<typeof Surveying.createSurveyor>;
+	readonly resultsIn: typeof Surveying.resultsIn;
 	readonly pruner: Pruning.Pruner;
 	readonly pending: Pruning.PendingStubs;
 	readonly history: Pruning.PruningHistory;
@@ -31,22 +30,22 @@ export interface OpenPruning {
 /** Opens it; loads the code behind it, which most sessions are too short for. */
 export async function openPruning(
 	settings: Config,
-	{ cwd, now }: Pick<OpenPruning, "cwd" | "now">,
+	{ cwd, now }: { cwd: string; now: () => number },
 ): Promise<OpenPruning> {
 	const [pruning, economy, surveying] = await Promise.all([
 		import("../pruning/index.ts"),
 		import("../economy/index.ts"),
 		import("./prunable-session.ts"),
 	]);
+	const ledger = createLedger();
 	return {
-		cwd,
-		settings,
 		now,
-		ledger: createLedger(),
+		ledger,
 		blobs: createBlobStore(settings.blobs),
 		pruning,
 		economy,
-		surveying,
+		survey: surveying.createSurveyor(ledger, { settings, cwd }),
+		resultsIn: surveying.resultsIn,
 		pruner: pruning.createPruner(settings.prune),
 		pending: pruning.createPendingStubs(),
 		history: pruning.createPruningHistory(),
@@ -101,19 +100,13 @@ export function noteAnswer(session: OpenPruning, message: unknown, ctx: Extensio
 	pruner.noteRequest(cost, cost + saved - rewriteCost);
 }
 
-/** What pruning sees of the session now. */
-export function surveyNow(session: OpenPruning, ctx: ExtensionContext): Surveying.Survey {
-	const { ledger, surveying, settings, cwd } = session;
-	return surveying.surveyOf(ctx.sessionManager, ledger, { settings, cwd });
-}
-
 /** What the pruner decides on: all but what has a stub already. */
 export function prunableNow(
 	session: OpenPruning,
 	ctx: ExtensionContext,
 	cold: boolean,
 ): Pruning.PrunableSession {
-	const { messages, results, facts } = surveyNow(session, ctx);
+	const { messages, results, facts } = session.survey(ctx.sessionManager);
 	const usage = ctx.getContextUsage();
 	const estimated = messages.reduce((sum, { tokens }) => sum + tokens, 0);
 	return {
@@ -178,8 +171,8 @@ function noteSettled({ pending, history, now }: OpenPruning, results: Results): 
 	return rewriteCost;
 }
 
-function resultsNow({ ledger, surveying }: OpenPruning, ctx: ExtensionContext): Results {
-	return surveying.resultsIn(ledger.log(ctx.sessionManager).items);
+function resultsNow({ ledger, resultsIn }: OpenPruning, ctx: ExtensionContext): Results {
+	return resultsIn(ledger.log(ctx.sessionManager).items);
 }
 
 function promptTokens(usage: unknown): Economy.PromptTokens {

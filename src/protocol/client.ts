@@ -1,4 +1,4 @@
-import { ClientError } from "./client/client-error.ts";
+import { closedError } from "./client/client-error.ts";
 import { type ClientState, keepConnected } from "./client/keep-connected.ts";
 import { type Answer, createRequests, type RequestOptions } from "./client/requests.ts";
 import { type StreamOptions, streamOf } from "./client/stream.ts";
@@ -8,6 +8,7 @@ import {
 	type SubscribeOptions,
 	type Subscription,
 } from "./client/subscriptions.ts";
+import { tell } from "./client/tell.ts";
 import { TOO_LARGE, type Transport, webSocketTransport } from "./client/wire.ts";
 import type { CommandFields, CommandType } from "./command-table.ts";
 import type { ServerEvent, ServerMessage } from "./server-events.ts";
@@ -71,7 +72,9 @@ export interface Client {
 	close(): void;
 }
 
-/** A server's address and token, or a transport that knows them. */
+/**
+ * A server's address (`ws://…`, or that of its page, with or without `#token=…`) and token, or a transport that knows them.
+ */
 export type ClientOptions = ({ url: string; token?: string } | { transport: Transport }) & {
 	/** Which commands' lifecycle events to get. Default: none. */
 	lifecycle?: "all" | "own" | "none";
@@ -116,7 +119,7 @@ export function createClient(options: ClientOptions): Client {
 		isOpen,
 		maxFrameBytes: options.maxFrameBytes ?? 10 * 2 ** 20,
 	});
-	const subscriptions = createSubscriptions(requests, isOpen);
+	const subscriptions = createSubscriptions(requests, () => connection.state);
 
 	return {
 		get state() {
@@ -127,8 +130,7 @@ export function createClient(options: ClientOptions): Client {
 			if (state.name === "closed") return Promise.reject(closedError(state.why));
 			return requests.request(type, (fields ?? {}) as CommandFields<typeof type>, requestOptions);
 		},
-		subscribe: (sessionId, listener, subscribeOptions) =>
-			subscriptions.subscribe(sessionId, listener, subscribeOptions),
+		subscribe: subscriptions.subscribe,
 		stream: (sessionId, streamOptions) => streamOf(subscriptions, sessionId, streamOptions),
 		onEvent: (listener) => listen(eventListeners, listener),
 		onState: (listener) => listen(stateListeners, listener),
@@ -150,7 +152,7 @@ export function createClient(options: ClientOptions): Client {
 			subscriptions.endAll(error);
 			requests.failAll(error);
 		}
-		for (const listener of [...stateListeners]) listener(state);
+		for (const listener of [...stateListeners]) tell(listener, state);
 	}
 
 	function onMessage(message: ServerMessage): void {
@@ -159,15 +161,11 @@ export function createClient(options: ClientOptions): Client {
 			return;
 		}
 		subscriptions.receive(message);
-		for (const listener of [...eventListeners]) listener(message);
+		for (const listener of [...eventListeners]) tell(listener, message);
 	}
 }
 
 function listen<Listener>(listeners: Set<Listener>, listener: Listener): () => void {
 	listeners.add(listener);
 	return () => listeners.delete(listener);
-}
-
-function closedError(why: string): ClientError {
-	return new ClientError("closed", `There is no connection: ${why}.`);
 }

@@ -63,7 +63,7 @@ function faultInObject(node: Node, value: unknown, path: string): Fault | undefi
 function faultInArray(node: Node, value: unknown, path: string): Fault | undefined {
 	if (!Array.isArray(value)) return faultAt(path, node, value);
 	if (value.length > (node.maxItems ?? Number.POSITIVE_INFINITY)) {
-		return { path, allowed: allowedBy(node), found: { value: `${value.length} items` } };
+		return { path, allowed: allowedBy(node), found: { value } };
 	}
 	for (const [index, item] of value.entries()) {
 		const fault = findFault(node.items as TSchema, item, `${path}[${index}]`);

@@ -4,7 +4,7 @@ import { type CommandType, commandTable, commandTypes } from "./command-table.ts
 import * as context from "./context-data.ts";
 import { PROTOCOL_VERSION } from "./envelope.ts";
 import { ErrorCode, LifecycleData, Response } from "./envelope-schemas.ts";
-import { ThinkingLevel } from "./field-schemas.ts";
+import * as fields from "./field-schemas.ts";
 import { EnvelopeFields, SessionFields } from "./parse-command.ts";
 import * as pi from "./pi-shapes.ts";
 import { ReplayReport } from "./replay-data.ts";
@@ -19,7 +19,14 @@ type Json = { [key: string]: unknown };
 /** Schemas that are worth a name. Where one occurs in another, it is referred to. */
 const named: Record<string, TSchema> = {
 	ErrorCode,
-	ThinkingLevel,
+	CommandId: fields.CommandId,
+	KnownCommandId: fields.KnownCommandId,
+	SessionId: fields.SessionId,
+	Reference: fields.Reference,
+	Path: fields.Path,
+	Message: fields.Message,
+	Images: fields.Images,
+	ThinkingLevel: fields.ThinkingLevel,
 	Usage: pi.Usage,
 	AgentMessage: pi.AgentMessage,
 	SessionEntry: pi.SessionEntry,
@@ -72,8 +79,8 @@ export function protocolJsonSchema(): Json {
 
 /** A command with its envelope. The `x-` words are its row of the table. */
 function commandSchema(type: CommandType): Json {
-	const { target, effect, path, timeout, versioned, fields } = commandTable[type];
-	const parts = [EnvelopeFields, ...(target === "session" ? [SessionFields] : []), fields];
+	const { target, effect, path, timeout, versioned, fields: own } = commandTable[type];
+	const parts = [EnvelopeFields, ...(target === "session" ? [SessionFields] : []), own];
 	const objects = parts.map((part) => plain(part) as { properties: Json; required?: string[] });
 	const { ifSessionVersion, ...properties } = Object.assign(
 		{},

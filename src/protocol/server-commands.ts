@@ -17,6 +17,9 @@ const CHANGE = { effect: "change", path: "lane", timeout: "short" } as const;
 /** On the lane of the session it names, but never behind that session's run. */
 const ATTACH = { effect: "read", path: "control", timeout: "short" } as const;
 
+/** How the server is doing must show above all when its lane is stuck. */
+const ABOUT = { effect: "read", path: "control", timeout: "short" } as const;
+
 /** Commands that are not for one open session. */
 export const serverCommands = {
 	list_sessions: serverCommand(READ, Type.Object({})),
@@ -45,8 +48,8 @@ export const serverCommands = {
 		}),
 	),
 	unsubscribe: serverCommand(ATTACH, Type.Object({ sessionId: SessionId })),
-	get_metrics: serverCommand(READ, Type.Object({})),
-	health_check: serverCommand(READ, Type.Object({})),
+	get_metrics: serverCommand(ABOUT, Type.Object({})),
+	health_check: serverCommand(ABOUT, Type.Object({})),
 	/** Session files that `load_session` takes. */
 	list_stored_sessions: serverCommand(READ, Type.Object({})),
 	/** Also subscribes the caller. A file that is open already keeps its session and its version. */

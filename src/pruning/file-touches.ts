@@ -23,33 +23,52 @@ export interface Touches<Item> {
 /** Goes through what happened to files, oldest first. */
 export function followTouches<Item>(touches: readonly FileTouch<Item>[]): Touches<Item> {
 	const superseded = new Set<Item>();
-	const bases = new Map<Item, Item[]>();
-	/** Of each file, what was shown or referred to and still stands; the latest last. */
-	const standing = new Map<string, FileTouch<Item>[]>();
-	for (const touch of touches) {
-		const before = standing.get(touch.file) ?? [];
-		if (touch.kind === "refers") {
-			bases.set(
-				touch.item,
-				before.map(({ item }) => item),
-			);
-			standing.set(touch.file, [...before, touch]);
-			continue;
+	const references = new Map<Item, { lives: readonly Life<Item>[]; at: number }>();
+	for (const ofFile of Map.groupBy(touches, ({ file }) => file).values()) {
+		const lives = livesOf(ofFile);
+		for (const [at, { touch, end }] of lives.entries()) {
+			if (touch.kind === "shown" && end < lives.length) superseded.add(touch.item);
+			if (touch.kind === "refers") references.set(touch.item, { lives, at });
 		}
-		const left = before.filter((earlier) => !replaces(touch, earlier));
-		for (const earlier of before) {
-			if (!left.includes(earlier) && earlier.kind === "shown") superseded.add(earlier.item);
-		}
-		standing.set(touch.file, touch.kind === "shown" ? [...left, touch] : left);
 	}
 	return {
 		isSuperseded: (item) => superseded.has(item),
-		basesOf: (item) => bases.get(item) ?? [],
+		basesOf(item) {
+			const { lives, at } = references.get(item) ?? { lives: [], at: 0 };
+			const before = lives.slice(0, at).filter(({ end }) => end > at);
+			return before.map(({ touch }) => touch.item);
+		},
 	};
 }
 
+/** A touch, and the place of the one among those of its file from which on it no longer stands. */
+interface Life<Item> {
+	readonly touch: FileTouch<Item>;
+	end: number;
+}
+
+function livesOf<Item>(touches: readonly FileTouch<Item>[]): Life<Item>[] {
+	let standing: Life<Item>[] = [];
+	return touches.map((touch, at) => {
+		if (touch.kind === "changed") {
+			for (const life of standing) life.end = at;
+			standing = [];
+			return { touch, end: at }; // it shows nothing
+		}
+		if (touch.kind === "shown") {
+			const replaced = standing.filter((life) => replaces(touch, life.touch));
+			for (const life of replaced) life.end = at;
+			if (replaced.length > 0) standing = standing.filter(({ end }) => end !== at);
+		}
+		const life = { touch, end: Number.POSITIVE_INFINITY };
+		standing.push(life);
+		return life;
+	});
+}
+
+/** Whether text that is shown makes what was shown or meant before it superfluous. */
 function replaces(later: FileTouch<unknown>, earlier: FileTouch<unknown>): boolean {
-	if (later.kind === "changed" || !later.lines) return true;
+	if (!later.lines) return true;
 	if (!earlier.lines) return false;
 	return later.lines[0] <= earlier.lines[0] && earlier.lines[1] <= later.lines[1];
 }

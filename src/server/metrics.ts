@@ -1,20 +1,38 @@
+import type { ResponseData } from "../protocol/index.ts";
 import type { EngineCounters } from "./engine/engine.ts";
 import type { JournalStats } from "./journal/journal.ts";
+import type { ProcessFigures } from "./process-gauge.ts";
 import type { ConnectionCounters } from "./transports/connections.ts";
 
-/** What the server counts, for `get_metrics` and `/metrics`. */
-export interface Metrics {
+/** What the parts of the server count. */
+export interface PartFigures {
 	engine: EngineCounters;
 	journal: JournalStats & { healthy: boolean };
+	sessions: number;
+	process: ProcessFigures;
+}
+
+/** All that `/metrics` tells. */
+export interface Metrics extends PartFigures {
 	connections: ConnectionCounters;
-	sessions: { open: number };
-	process: {
-		uptimeSeconds: number;
-		residentBytes: number;
-		heapBytes: number;
-		cpuSeconds: number;
-		/** How late timers come, at the 99th percentile of the last while. */
-		loopDelayMs: number;
+}
+
+/** The answer to `get_metrics`. */
+export function metricsData(figures: PartFigures): ResponseData["get_metrics"] {
+	const { engine, journal, sessions, process } = figures;
+	const { clients, ...commands } = engine;
+	const { healthy: _, ...stats } = journal;
+	return {
+		uptimeMs: Math.round(process.uptimeSeconds * 1000),
+		clients,
+		sessions,
+		commands,
+		journal: stats,
+		memory: {
+			rssBytes: process.residentBytes,
+			heapUsedBytes: process.heapBytes,
+			externalBytes: process.externalBytes,
+		},
 	};
 }
 
@@ -46,7 +64,7 @@ const ROWS: readonly Row[] = [
 	counter("commands_rejected", "Refused before admission.", ({ engine }) => engine.rejected),
 	gauge("commands_pending", "Commands under way.", ({ engine }) => engine.pending),
 	gauge("lanes", "Lanes with work.", ({ engine }) => engine.lanes),
-	gauge("sessions", "Sessions.", ({ sessions }) => sessions.open),
+	gauge("sessions", "Sessions.", ({ sessions }) => sessions),
 	gauge("connections", "Open connections.", ({ connections }) => connections.open),
 	counter("connections_opened", "Connections opened.", ({ connections }) => connections.opened),
 	counter("connections_refused", "Connections refused.", ({ connections }) => connections.refused),

@@ -1,9 +1,19 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { Metrics } from "./metrics.ts";
+
+/** Figures of this process. */
+export interface ProcessFigures {
+	uptimeSeconds: number;
+	residentBytes: number;
+	heapBytes: number;
+	externalBytes: number;
+	cpuSeconds: number;
+	/** How late timers came, at the 99th percentile since the figures were last read. */
+	loopDelayMs: number;
+}
 
 /** Watches this process. */
 export interface ProcessGauge {
-	read(): Metrics["process"];
+	read(): ProcessFigures;
 	close(): void;
 }
 
@@ -14,7 +24,7 @@ export function createProcessGauge(): ProcessGauge {
 	delay.enable();
 	return {
 		read() {
-			const { rss, heapUsed } = process.memoryUsage();
+			const { rss, heapUsed, external } = process.memoryUsage();
 			const { user, system } = process.cpuUsage();
 			const loopDelayMs = Math.max(0, delay.percentile(99) / 1e6 - RESOLUTION_MS);
 			delay.reset();
@@ -22,6 +32,7 @@ export function createProcessGauge(): ProcessGauge {
 				uptimeSeconds: process.uptime(),
 				residentBytes: rss,
 				heapBytes: heapUsed,
+				externalBytes: external,
 				cpuSeconds: (user + system) / 1e6,
 				loopDelayMs: Number.isFinite(loopDelayMs) ? loopDelayMs : 0,
 			};

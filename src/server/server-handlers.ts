@@ -18,6 +18,9 @@ export interface ServerHandlersOptions {
 	now?: () => number;
 }
 
+/** Who sent a command, over which connection. */
+type Caller = Pick<Call, "principal" | "client">;
+
 const DEFAULT_HISTORY = 100;
 
 /**
@@ -30,7 +33,9 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 	const { handlers } = sessions;
 
 	/** The caller gets the session's events from now on, and the dialogs that still wait for an answer. */
-	async function attach(call: Call, sessionId: string, after?: number): Promise<number> {
+	async function attach(call: Caller, sessionId: string, after?: number): Promise<number> {
+		// Whoever has left by now is never told again that it has: it would stay subscribed.
+		if (call.client.gone) return 0;
 		const stream: StreamName = { principal: call.principal, sessionId };
 		const { seq } = await streams.subscribe(call.client, stream, after);
 		for (const event of sessions.openDialogs(stream)) {
@@ -39,7 +44,7 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 		return seq;
 	}
 
-	function known(call: Call, sessionId: string): string {
+	function known(call: Caller, sessionId: string): string {
 		if (sessions.has(call.principal, sessionId)) return sessionId;
 		throw new CommandError("unknown_session", `there is no session "${sessionId}"`);
 	}

@@ -1,23 +1,28 @@
+import { execFile } from "node:child_process";
 import {
 	chmodSync,
+	chownSync,
 	existsSync,
+	mkdtempSync,
 	readdirSync,
 	readFileSync,
+	rmSync,
 	statSync,
 	utimesSync,
 	writeFileSync,
 } from "node:fs";
-import { homedir } from "node:os";
-import { join } from "node:path";
+import { homedir, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { blobFolder, createBlobStore } from "../../src/core/blob-store.ts";
+import { type BlobSettings, blobFolder, createBlobStore } from "../../src/core/blob-store.ts";
 import { hashBytes } from "../../src/core/hash.ts";
-import { tempDir } from "../support/temp.ts";
+import { atEnd, removeDir, tempDir } from "../support/temp.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const TEXT = "the whole answer: 日本語 😀\n".repeat(300);
 
-function settings(over: Partial<Parameters<typeof createBlobStore>[0]> = {}) {
+function settings(over: Partial<BlobSettings> = {}): BlobSettings {
 	return {
 		enabled: true,
 		dir: join(tempDir(), "blobs"),
@@ -29,6 +34,56 @@ function settings(over: Partial<Parameters<typeof createBlobStore>[0]> = {}) {
 
 function blobsIn(dir: string): string[] {
 	return readdirSync(dir).filter((name) => name.endsWith(".txt"));
+}
+
+/** What an expression with `store` in it gives in a process of its own. */
+async function ofProcess(given: BlobSettings, expression: string, before = ""): Promise<unknown> {
+	const module = new URL("../../src/core/blob-store.ts", import.meta.url).href;
+	const source = `
+		import { setTimeout as sleep } from "node:timers/promises";
+		import { createBlobStore } from ${JSON.stringify(module)};
+		${before}
+		const store = createBlobStore(${JSON.stringify(given)});
+		process.stdout.write(JSON.stringify(${expression}));
+	`;
+	const node = promisify(execFile);
+	const { stdout } = await node(process.execPath, ["--input-type=module", "--eval", source]);
+	return JSON.parse(stdout);
+}
+
+/** The same as a user without root's powers. Where we are root, the folder is given to nobody, who then asks. */
+async function ofOrdinaryUser(given: BlobSettings, expression: string): Promise<unknown> {
+	if (process.getuid?.() !== 0) return await ofProcess(given, expression);
+	chownSync(dirname(given.dir), NOBODY, NOBODY);
+	const become = `process.setgroups([]); process.setgid(${NOBODY}); process.setuid(${NOBODY});`;
+	return await ofProcess(given, expression, become);
+}
+
+const NOBODY = 65_534;
+
+/** An empty folder that an ordinary user can get to: the temp folder may be root's alone. */
+function reachableDir(): string {
+	if (process.getuid?.() !== 0) return tempDir();
+	const isOpen = (path: string): boolean =>
+		(statSync(path).mode & 0o001) !== 0 && (path === dirname(path) || isOpen(dirname(path)));
+	const place = [tmpdir(), "/var/tmp", "/dev/shm"].find((path) => existsSync(path) && isOpen(path));
+	if (place === undefined) throw new Error("no temp folder is open to others than root");
+	return dirIn(place);
+}
+
+function dirIn(place: string): string {
+	const folder = mkdtempSync(join(place, "strata-"));
+	atEnd(() => removeDir(folder));
+	return folder;
+}
+
+/** A folder on another device than the temp folder; where the system has none to offer, any. */
+function dirOnOtherDevice(): string {
+	const here = statSync(tmpdir()).dev;
+	const place = ["/dev/shm", homedir(), process.cwd()].find(
+		(path) => existsSync(path) && statSync(path).dev !== here,
+	);
+	return dirIn(place ?? tmpdir());
 }
 
 describe("a text that is kept", () => {
@@ -68,6 +123,27 @@ describe("a text that is kept", () => {
 		expect(await store.load(id)).toEqual({ kind: "missing" });
 	});
 
+	test("and was deleted by hand is missing, and can be kept again", async () => {
+		const given = settings();
+		const store = createBlobStore(given);
+		await store.keep(TEXT);
+		rmSync(join(given.dir, `${hashBytes(TEXT)}.txt`));
+		expect(await store.load(hashBytes(TEXT))).toEqual({ kind: "missing" });
+		expect((await store.keep(TEXT)).kind).toBe("kept");
+		rmSync(given.dir, { recursive: true });
+		expect(await store.load(hashBytes(TEXT))).toEqual({ kind: "missing" });
+		expect((await store.keep(TEXT)).kind).toBe("kept");
+		expect(await store.load(hashBytes(TEXT))).toEqual({ kind: "found", text: TEXT });
+	});
+
+	test("may lie on another device than everything else", async () => {
+		const given = settings({ dir: join(dirOnOtherDevice(), "blobs") });
+		const store = createBlobStore(given, () => Date.now() + 30 * DAY_MS);
+		expect((await store.keep(TEXT)).kind).toBe("kept");
+		expect(await createBlobStore(given).load(hashBytes(TEXT))).toMatchObject({ text: TEXT });
+		expect(await store.sweep()).toMatchObject({ kind: "swept", removedObjects: 1, objects: 0 });
+	});
+
 	test("joins the files that an earlier program left in the folder", async () => {
 		const given = settings({ dir: tempDir() });
 		writeFileSync(join(given.dir, `${hashBytes("old")}.txt`), "old");
@@ -103,13 +179,36 @@ describe("a text that cannot be kept", () => {
 		expect((await createBlobStore(settings({ dir: place })).keep(TEXT)).kind).toBe("not-kept");
 	});
 
-	test("because the disk refuses says so", async () => {
-		if (process.platform === "win32" || process.getuid?.() === 0) return;
-		const given = settings();
-		const store = createBlobStore(given);
-		await store.keep("first");
-		chmodSync(join(given.dir, "tmp"), 0o500);
-		expect((await store.keep(TEXT)).kind).toBe("not-kept");
+	test("because the folder is read-only says so, and what was kept before can still be had", async () => {
+		if (process.platform === "win32") return; // it knows no such folders
+		const given = settings({ dir: join(reachableDir(), "blobs") });
+		const kept = await ofOrdinaryUser(given, `await store.keep("first")`);
+		expect(kept).toMatchObject({ kind: "kept" });
+		for (const folder of [join(given.dir, "tmp"), given.dir]) chmodSync(folder, 0o500);
+		atEnd(() => chmodSync(given.dir, 0o700)); // or it could not be removed
+		const outcome = await ofOrdinaryUser(
+			given,
+			`[await store.keep("second"), await store.load("${hashBytes("first")}"), await store.sweep()]`,
+		);
+		expect(outcome).toEqual([
+			{ kind: "not-kept", why: expect.stringContaining("EACCES") },
+			{ kind: "found", text: "first" },
+			expect.objectContaining({ kind: "swept", objects: 1 }),
+		]);
+	});
+
+	test("because there is no place for the folder says so", async () => {
+		if (process.platform === "win32") return;
+		const above = reachableDir();
+		const given = settings({ dir: join(above, "blobs") });
+		chmodSync(above, 0o555);
+		expect(await ofOrdinaryUser(given, `await store.keep("text")`)).toEqual({
+			kind: "not-kept",
+			why: expect.stringContaining("EACCES: permission denied, mkdir"),
+		});
+		expect(readdirSync(above)).toEqual([]);
+		chmodSync(above, 0o755);
+		expect(await ofOrdinaryUser(given, `await store.keep("text")`)).toMatchObject({ kind: "kept" });
 	});
 });
 
@@ -149,6 +248,36 @@ describe("sweeping", () => {
 		expect(blobsIn(given.dir).toSorted()).toEqual(
 			["c", "d"].map((letter) => `${hashBytes(letter.repeat(1000))}.txt`).toSorted(),
 		);
+	});
+
+	test("by two processes at once, while a third goes on using the same texts, loses none that is used", async () => {
+		const given = settings();
+		const texts = Array.from({ length: 300 }, (_, at) => `text ${at}`);
+		const store = createBlobStore(given);
+		const longAgo = (Date.now() - 20 * DAY_MS) / 1000;
+		for (const text of texts) {
+			const kept = await store.keep(text);
+			if (kept.kind === "kept") utimesSync(kept.blob.path, longAgo, longAgo);
+		}
+		const used = texts.slice(0, 100);
+		// They start at the same moment, not as soon as each is up.
+		const together = `await sleep(${Date.now() + 1500} - Date.now())`;
+		const [using, ...sweeps] = await Promise.all([
+			ofProcess(
+				given,
+				`(${together}, (await Promise.all(${JSON.stringify(used)}.map((text) => store.keep(text)))).length)`,
+			),
+			ofProcess(given, `(${together}, await store.sweep())`),
+			ofProcess(given, `(${together}, await store.sweep())`),
+		]);
+		expect(using).toBe(100);
+		expect(sweeps).toMatchObject([{ kind: "swept" }, { kind: "swept" }]);
+		for (const text of used) {
+			expect(await store.load(hashBytes(text))).toEqual({ kind: "found", text });
+		}
+		// What nobody used is gone, and nothing is left lying about.
+		expect(blobsIn(given.dir)).toHaveLength(100);
+		expect(readdirSync(join(given.dir, "tmp"))).toEqual([]);
 	});
 
 	test("of a folder that was never made does not make it", async () => {

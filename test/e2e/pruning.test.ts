@@ -420,6 +420,8 @@ describe("what stays", () => {
 		await pi.run("look", [
 			{ tool: "read", args: { path: ".env" }, id: "secret" },
 			{ tool: "bash", args: { command: "cat .env" }, id: "cat" },
+			{ tool: "read", args: { uri: ".env", max_chars: 1000 }, id: "chunk" },
+			{ tool: "read", args: { path: `file://${pi.cwd}/%2Eenv` }, id: "address" },
 			{ tool: "bash", args: { command: `printf 'x%.0s' $(seq 3000); exit 3` }, id: "failed" },
 			"done",
 		]);
@@ -427,7 +429,10 @@ describe("what stays", () => {
 		await started.talk();
 		pause();
 		await started.talk();
-		for (const id of ["secret", "cat", "failed"]) expect(seen(pi, id)).toBe(pi.textOf(id));
+		for (const id of ["secret", "cat", "chunk", "address", "failed"]) {
+			expect(pi.textOf(id).length).toBeGreaterThan(900);
+			expect(seen(pi, id)).toBe(pi.textOf(id));
+		}
 		expect(pi.textOf("failed").length).toBeGreaterThan(2000);
 		expect(blobNames()).toEqual([]);
 	});

@@ -52,3 +52,12 @@ describe("a marker or diff refers to", () => {
 		expect(basesOf("part")).toEqual([]);
 	});
 });
+
+test("thousands of views of one file, and markers for them, are followed in no time", () => {
+	const touches = Array.from({ length: 10_000 }, (_, at) =>
+		at % 2 === 0 ? shown(`${at}`, [at, at + 5]) : refers(`${at}`),
+	);
+	const { basesOf, isSuperseded } = followTouches([...touches, shown("whole")]);
+	expect(basesOf("9999")).toHaveLength(9999);
+	expect(touches.filter(({ item }) => isSuperseded(item))).toHaveLength(5000);
+});

@@ -9,7 +9,7 @@ import { type BlobStore, createBlobStore } from "../../src/core/blob-store.ts";
 import { type Config, loadConfig } from "../../src/core/config.ts";
 import { hashBytes } from "../../src/core/hash.ts";
 import { rulesFor } from "../../src/economy/index.ts";
-import { surveyOf } from "../../src/extension/prunable-session.ts";
+import { createSurveyor } from "../../src/extension/prunable-session.ts";
 import { contentOf, createPruner, PIN_ENTRY, prune } from "../../src/pruning/index.ts";
 import { appendCalls, appendResult, newSession, PICTURE } from "../context/sessions.ts";
 import { checkPairs, someText } from "../support/pruning-session.ts";
@@ -86,7 +86,7 @@ test("in every session pruning keeps the context valid, touches nothing pinned o
 
 function createGame(settings: Config, blobs: BlobStore) {
 	const session: SessionManager = newSession();
-	const ledger = createLedger();
+	const survey = createSurveyor(createLedger(), { settings, cwd: "/nowhere" });
 	/** What the context was at each leaf, as a hash. */
 	const shown = new Map<string, string>();
 	let serial = 0;
@@ -183,9 +183,8 @@ function createGame(settings: Config, blobs: BlobStore) {
 	}
 
 	function decide() {
-		const survey = surveyOf(session, ledger, { settings, cwd: "/nowhere" });
 		return createPruner(settings.prune).preview({
-			...survey,
+			...survey(session),
 			rules: rulesFor({ provider: "anthropic", id: "claude-opus-4-5" }),
 			cold: true,
 			contextTokens: 0,

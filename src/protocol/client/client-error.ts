@@ -30,3 +30,8 @@ export function errorOf(response: Response): ClientError {
 		response,
 	);
 }
+
+/** The error of everything that is asked of a client, or under way, when it is closed. */
+export function closedError(why: string): ClientError {
+	return new ClientError("closed", `There is no connection: ${why}.`);
+}

@@ -1,5 +1,6 @@
+import { PROTOCOL_VERSION } from "../envelope.ts";
 import type { ServerEvent, ServerMessage } from "../server-events.ts";
-import { type Closed, REFUSED, type Transport, type Wire } from "./wire.ts";
+import { type Closed, REFUSED, type Transport, type Wire, type WireListener } from "./wire.ts";
 
 /** What the server says about itself. */
 export type ServerReady = Extract<ServerEvent, { type: "server_ready" }>["data"];
@@ -66,27 +67,41 @@ export function keepConnected(options: ConnectionOptions): Connection {
 		set({ name: "connecting", attempt });
 		watchSilence(mine, attempt);
 		const isMine = () => mine === current;
-		options.transport
-			.open({
-				message: (text) => isMine() && receive(text, attempt),
-				closed: (how) => isMine() && lost(how, attempt),
-			})
-			.then(
-				(opened) => {
-					if (isMine()) wire = opened;
-					else opened.close();
-				},
-				(error: unknown) => isMine() && lost({ reason: textOf(error) }, attempt),
-			);
+		/** What a transport hands over before it says that it is open. */
+		const early: string[] = [];
+		open({
+			message: (text) => {
+				if (!isMine()) return;
+				if (wire) receive(text);
+				else early.push(text);
+			},
+			closed: (how) => isMine() && lost(how, attempt),
+		}).then(
+			(opened) => {
+				if (!isMine()) {
+					opened.close();
+					return;
+				}
+				wire = opened;
+				for (const text of early) if (isMine()) receive(text);
+			},
+			(error: unknown) => isMine() && lost({ reason: textOf(error) }, attempt),
+		);
 	}
 
-	function receive(text: string, attempt: number): void {
+	/** A transport that throws is one that cannot connect. */
+	async function open(listener: WireListener): Promise<Wire> {
+		return options.transport.open(listener);
+	}
+
+	function receive(text: string): void {
 		heard = true;
 		const message = parsed(text);
 		if (!message) return;
 		if (message.type === "server_ready") {
 			if (!isOurs(message.data.protocolVersion)) {
-				const why = `the server speaks protocol ${message.data.protocolVersion}, this client 1`;
+				const { protocolVersion } = message.data;
+				const why = `the server speaks protocol ${protocolVersion}, this client ${PROTOCOL_VERSION}`;
 				leave({ reason: why });
 				set({ name: "closed", why });
 				return;
@@ -95,7 +110,6 @@ export function keepConnected(options: ConnectionOptions): Connection {
 			set({ name: "open", server: message.data });
 		}
 		options.onMessage(message);
-		void attempt;
 	}
 
 	function lost(how: Closed, attempt: number): void {
@@ -154,7 +168,7 @@ export function keepConnected(options: ConnectionOptions): Connection {
 
 /** Additions keep the first number of the version. */
 function isOurs(version: string): boolean {
-	return /^1\./.test(version);
+	return version.split(".")[0] === PROTOCOL_VERSION.split(".")[0];
 }
 
 /** A message of the server; `undefined` for what is none, which a newer server may send. */

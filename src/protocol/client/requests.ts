@@ -29,13 +29,16 @@ export interface Requests {
 		fields: CommandFields<Type>,
 		options?: RequestOptions,
 	): Promise<Answer<Type>>;
-	/** Like `request`, but it ends with the connection: for what is about the connection itself. */
+	/**
+	 * For what is about the connection itself: it needs one, is not repeated on the next, where its outcome would be
+	 * replayed without effect, and fails with the code `closed` when this one is lost.
+	 */
 	requestOnce<Type extends CommandType>(
 		type: Type,
 		fields: CommandFields<Type>,
 	): Promise<Answer<Type>>;
 	receive(response: Response): void;
-	/** There is a new connection. */
+	/** There is a new connection: repeats what was not answered. */
 	sendAll(): void;
 	/** The connection is gone. */
 	lost(wasTooLarge: boolean): void;
@@ -140,7 +143,7 @@ export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsO
 			entry.settle(response);
 		},
 		sendAll() {
-			for (const entry of pending.values()) sendOne(entry);
+			for (const entry of pending.values()) if (!entry.once) sendOne(entry);
 		},
 		lost(wasTooLarge) {
 			for (const entry of [...pending.values()]) {

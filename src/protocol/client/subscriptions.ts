@@ -1,6 +1,8 @@
 import type { GapFrame, ServerEvent, SessionEventFrame } from "../server-events.ts";
-import type { ClientError } from "./client-error.ts";
+import { type ClientError, closedError } from "./client-error.ts";
+import type { ClientState } from "./keep-connected.ts";
 import type { Requests } from "./requests.ts";
+import { tell } from "./tell.ts";
 
 /** The stream's numbers start again: the session was made anew, or the server lost its journal. */
 export interface RestartFrame {
@@ -58,8 +60,9 @@ const BUSY_RETRY_MS = 500;
 
 export function createSubscriptions(
 	requests: Pick<Requests, "requestOnce">,
-	isOpen: () => boolean,
+	state: () => ClientState,
 ): Subscriptions {
+	const isOpen = () => state().name === "open";
 	const feeds = new Map<string, Feed>();
 
 	return {
@@ -67,9 +70,14 @@ export function createSubscriptions(
 			const subscriber: Subscriber = {
 				seq: after,
 				early: [],
-				deliver: listener,
-				end: (error) => onEnd?.(error),
+				deliver: (frame) => tell(listener, frame),
+				end: (error) => onEnd && tell(onEnd, error),
 			};
+			const now = state();
+			if (now.name === "closed") {
+				queueMicrotask(() => subscriber.end(closedError(now.why)));
+				return { sessionId, seq: after, close: () => undefined };
+			}
 			const feed = feeds.get(sessionId) ?? new Set();
 			feeds.set(sessionId, feed);
 			feed.add(subscriber);

@@ -33,10 +33,13 @@ const SUBPROTOCOL = "strata.v1";
 const TOKEN_SUBPROTOCOL = "strata.token.";
 
 /**
- * Connects by the platform's own WebSocket. The token travels as a subprotocol: a browser can set no header, and an
- * address ends up in logs.
+ * Connects by the platform's own WebSocket to `ws://…`, or to the address of the server's page, whose `#token=…` is the
+ * token unless one is given. The token travels as a subprotocol: a browser can set no header, and what is in an address
+ * ends up in logs.
  */
-export function webSocketTransport(url: string, token?: string): Transport {
+export function webSocketTransport(address: string, givenToken?: string): Transport {
+	const { url, inAddress } = partsOf(address);
+	const token = givenToken ?? inAddress;
 	return {
 		open(listener) {
 			const offered =
@@ -61,4 +64,16 @@ export function webSocketTransport(url: string, token?: string): Transport {
 			});
 		},
 	};
+}
+
+function partsOf(address: string): { url: string; inAddress: string | undefined } {
+	const url = URL.canParse(address) ? new URL(address) : undefined;
+	if (!url || !/^(ws|http)s?:$/.test(url.protocol)) {
+		const shown = JSON.stringify(address.replace(/#.*/s, ""));
+		throw new Error(`${shown} is not the address of a server, such as ws://127.0.0.1:3141/.`);
+	}
+	const inAddress = new URLSearchParams(url.hash.slice(1)).get("token") ?? undefined;
+	url.hash = "";
+	url.protocol = url.protocol.replace("http", "ws");
+	return { url: url.href, inAddress };
 }

@@ -7,8 +7,8 @@ import {
 	rowOf,
 	sessionOf,
 } from "../../protocol/index.ts";
-import { fingerprintOf, MAX_DEPTH } from "./fingerprint.ts";
-import { failureResponse } from "./outcome.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+import { type Failure, failureResponse } from "./outcome.ts";
 import type { Request } from "./run.ts";
 import type { Seat } from "./tenant.ts";
 
@@ -22,7 +22,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 /** Reads and checks a frame. Never throws. */
 export function readFrame(frame: string | Uint8Array, maxBytes: number): Read {
 	if (isLarger(frame, maxBytes)) {
-		const error = `the frame is larger than the ${maxBytes} bytes this server takes`;
+		const error = `The frame is larger than the ${maxBytes} bytes this server takes.`;
 		return refused({ code: "too_large", error });
 	}
 	let value: unknown;
@@ -31,7 +31,7 @@ export function readFrame(frame: string | Uint8Array, maxBytes: number): Read {
 	} catch {
 		return refused({
 			code: "invalid_json",
-			error: "the frame is not JSON: send one JSON object in UTF-8 a frame",
+			error: "The frame is not JSON in UTF-8: send one JSON object a frame.",
 		});
 	}
 	const parsed = parseCommand(value);
@@ -42,10 +42,7 @@ export function readFrame(frame: string | Uint8Array, maxBytes: number): Read {
 		return { ok: true, command, row, fingerprint: "" };
 	}
 	// Of the frame, not of what was made of it: fields the server does not know count too.
-	const fingerprint = fingerprintOf(value as Record<string, unknown>);
-	if (fingerprint !== undefined) return { ok: true, command, row, fingerprint };
-	const error = `the command is nested deeper than ${MAX_DEPTH} levels`;
-	return withId(failureResponse(command.type, { code: "invalid_command", error }), command.id);
+	return { ok: true, command, row, fingerprint: fingerprintOf(value as Record<string, unknown>) };
 }
 
 /** The command as one that was admitted, under its own id or the one given here. */
@@ -85,10 +82,6 @@ function isLarger(frame: string | Uint8Array, maxBytes: number): boolean {
 	return frame.length * 3 > maxBytes && Buffer.byteLength(frame) > maxBytes;
 }
 
-function refused(failure: Parameters<typeof failureResponse>[1]): Read {
+function refused(failure: Failure): Read {
 	return { ok: false, response: failureResponse("unknown", failure) };
-}
-
-function withId(response: Response, id: string | undefined): Read {
-	return { ok: false, response: id === undefined ? response : { ...response, id } };
 }

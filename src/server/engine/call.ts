@@ -1,6 +1,6 @@
 import type { Command, CommandType, ErrorCode } from "../../protocol/index.ts";
-import type { Client } from "./client.ts";
 import type { SessionRecord } from "../journal/journal.ts";
+import type { Client } from "./client.ts";
 
 /** One command on its way through its handler. */
 export interface Call<Type extends CommandType = CommandType> {

@@ -1,3 +1,5 @@
+import type { Journal } from "../journal/journal.ts";
+import { dependencyFailed, dependencyUnknown, dependsOnItself } from "./failures.ts";
 import type { Identities } from "./identities.ts";
 import type { Failure } from "./outcome.ts";
 import type { Run } from "./run.ts";
@@ -8,22 +10,29 @@ import type { Run } from "./run.ts";
  *
  * A dependency must be known, so it always leads to a command that came earlier. A command also waits for its lane, that
  * is again for earlier ones. Hence nothing can wait in a circle: who names itself is told so here, and who names a
- * command that comes later names one that is not known yet. Throws when the journal cannot be read.
+ * command that comes later names one that is not known yet.
  */
-export function resolveDependencies(run: Run, identities: Identities): Failure | undefined {
+export function resolveDependencies(
+	run: Run,
+	{ identities, journal }: { identities: Identities; journal: Pick<Journal, "forgottenBefore"> },
+): Failure | undefined {
 	const { command, seat } = run.request;
 	if (command.dependsOn === undefined) return undefined;
 	for (const id of new Set(command.dependsOn)) {
-		if (id === command.id) {
-			const error = `the command depends on itself: "${id}" is its own id`;
-			return { code: "dependency_cycle", error };
-		}
+		if (id === command.id) return dependsOnItself(id);
 		const known = identities.byId(seat.tenant, id);
-		if (known === undefined) return unknownDependency(id);
-		if (known.kind === "run") (run.dependencies ??= new Set()).add(known);
-		else if (!known.outcome.response.success) return failedDependency(id);
+		if (known === undefined) {
+			return dependencyUnknown(id, journal.forgottenBefore(seat.tenant.principal));
+		}
+		if (known.kind === "run") {
+			run.dependencies ??= new Set();
+			run.dependencies.add(known);
+		} else if (!known.outcome.response.success) return dependencyFailed(id);
 	}
-	for (const dependency of run.dependencies ?? []) (dependency.dependents ??= new Set()).add(run);
+	for (const dependency of run.dependencies ?? []) {
+		dependency.dependents ??= new Set();
+		dependency.dependents.add(run);
+	}
 	return undefined;
 }
 
@@ -39,16 +48,4 @@ export function waitsForSlow(run: Run): boolean {
 		if (dependency.slow || dependency.lane?.isBehindSlow(dependency)) return true;
 	}
 	return false;
-}
-
-function unknownDependency(id: string): Failure {
-	return {
-		code: "dependency_unknown",
-		error: `dependency "${id}" is not known: a command can depend on commands that were sent before it, with an id`,
-	};
-}
-
-/** The failure of a command whose dependency failed. */
-export function failedDependency(id: string): Failure {
-	return { code: "dependency_failed", error: `dependency "${id}" failed` };
 }

@@ -1,6 +1,7 @@
 import type { Journal } from "../journal/journal.ts";
 import type { Handlers } from "./call.ts";
 import type { Client } from "./client.ts";
+import type { MemoryBounds } from "./identities.ts";
 
 /**
  * Takes commands from clients and answers them: admission, lifecycle events, lanes, replay by id and key, dependencies,
@@ -30,6 +31,9 @@ export interface EngineOptions {
 	/** Told in `server_ready`. */
 	serverVersion: string;
 	transports: readonly string[];
+	/** Outcomes kept in memory beside the journal. Default: 10,000 names, 16 million characters. */
+	memory?: MemoryBounds;
+	/** Milliseconds since 1970. */
 	now?: () => number;
 }
 

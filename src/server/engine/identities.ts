@@ -1,6 +1,6 @@
-import type { ErrorCode } from "../../protocol/index.ts";
 import type { Journal, StoredCommand } from "../journal/journal.ts";
-import { failed, type Outcome, outcomeOf } from "./outcome.ts";
+import { idConflict, journalUnreadable, keyConflict, outcomeNotKept } from "./failures.ts";
+import { type Failure, failed, type Outcome, outcomeOf } from "./outcome.ts";
 import type { NewNames, Request, Run } from "./run.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -59,7 +59,7 @@ interface Remembered {
 
 /** What a request's names stand for already. A conflict wins over everything else, an id over a key. */
 export type Earlier =
-	| { kind: "conflict"; code: ErrorCode; error: string }
+	| { kind: "refused"; failure: Failure }
 	| { kind: "known"; command: Run | Past; names: NewNames };
 
 const ALL: NewNames = { id: true, key: true };
@@ -83,29 +83,24 @@ export class Identities {
 		this.#now = now;
 	}
 
-	/** `undefined` for a command whose names are all new. Throws when the journal cannot be read. */
+	/** `undefined` for a command whose names are all new. */
 	find(request: Request): Earlier | undefined {
-		const { tenant } = request.seat;
-		const { id, idempotencyKey: key } = request.command;
-		const byId = id === undefined ? undefined : this.byId(tenant, id);
-		const byKey = key === undefined ? undefined : this.#byKey(tenant, keyScope(request), key);
-		const command = byId ?? byKey;
-		if (command === undefined) return undefined;
-		if (byId !== undefined && !isSame(byId, request)) {
-			return conflict("id_conflict", "id", id);
+		try {
+			return this.#find(request);
+		} catch {
+			// Reading once more does no harm. Whether a change was made before must be known.
+			if (request.row.effect === "read") return undefined;
+			return { kind: "refused", failure: journalUnreadable };
 		}
-		if (byKey !== undefined && !isSame(byKey, request)) {
-			return conflict("key_conflict", "idempotencyKey", key);
-		}
-		const names = { id: byId === undefined, key: byKey === undefined };
-		return { kind: "known", command, names };
 	}
 
-	/** The command of that id. Throws when the journal cannot be read. */
+	/** The command of that id; one that cannot be looked up is not known. */
 	byId(tenant: Tenant, id: string): Run | Past | undefined {
-		const known = tenant.ids.get(id);
-		if (known?.kind === "run") return known;
-		return known?.past ?? pastOf(this.#journal.byId(tenant.principal, id));
+		try {
+			return this.#byId(tenant, id);
+		} catch {
+			return undefined;
+		}
 	}
 
 	/** From now on these names of the request stand for a command under way. */
@@ -128,6 +123,29 @@ export class Identities {
 		const { tenant, id, key } = namesOf(request, names);
 		if (id !== undefined) tenant.ids.delete(id);
 		if (key !== undefined) keyShelf(tenant, keyScope(request)).delete(key);
+	}
+
+	#find(request: Request): Earlier | undefined {
+		const { tenant } = request.seat;
+		const { id, idempotencyKey: key } = request.command;
+		const byId = id === undefined ? undefined : this.#byId(tenant, id);
+		const byKey = key === undefined ? undefined : this.#byKey(tenant, keyScope(request), key);
+		const command = byId ?? byKey;
+		if (command === undefined) return undefined;
+		if (byId !== undefined && !isSame(byId, request)) {
+			return { kind: "refused", failure: idConflict(id) };
+		}
+		if (byKey !== undefined && !isSame(byKey, request)) {
+			return { kind: "refused", failure: keyConflict(key) };
+		}
+		return { kind: "known", command, names: { id: byId === undefined, key: byKey === undefined } };
+	}
+
+	/** Throws when the journal cannot be read. */
+	#byId(tenant: Tenant, id: string): Run | Past | undefined {
+		const known = tenant.ids.get(id);
+		if (known?.kind === "run") return known;
+		return known?.past ?? pastOf(this.#journal.byId(tenant.principal, id));
 	}
 
 	#byKey(tenant: Tenant, sessionId: string | undefined, key: string): Run | Past | undefined {
@@ -186,11 +204,6 @@ function isSame(earlier: Run | Past, request: Request): boolean {
 	return fingerprint === request.fingerprint;
 }
 
-function conflict(code: ErrorCode, field: string, name: string | undefined): Earlier {
-	const error = `${field} "${name}" was used for a command with other content; send this one under a new one`;
-	return { kind: "conflict", code, error };
-}
-
 /** Session commands scope their key by session, server commands do not, even if they name one. */
 function keyScope({ row, sessionId }: Request): string | undefined {
 	return row.target === "session" ? sessionId : undefined;
@@ -219,14 +232,7 @@ function pastOf(stored: StoredCommand | undefined): Past | undefined {
 	return {
 		kind: "past",
 		fingerprint,
-		outcome: response === undefined ? failed(type, LOST) : outcomeOf(response),
+		outcome: response === undefined ? failed(type, outcomeNotKept) : outcomeOf(response),
 		finishedAtMs: stored.finishedAtMs ?? stored.atMs,
 	};
 }
-
-/** Only a command whose outcome the disk refused gets here, once memory has forgotten it. */
-const LOST = {
-	code: "interrupted",
-	error:
-		"the outcome of this command could not be kept; it may or may not have had an effect: look at the session, then use a new id",
-} as const;

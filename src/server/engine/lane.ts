@@ -5,8 +5,8 @@ import type { Run } from "./run.ts";
  * stays in the line until its outcome has been told, which may be after the next has begun.
  */
 export class Lane {
-	readonly name: string;
 	readonly #giveTurn: (run: Run) => void;
+	readonly #emptied: () => void;
 	/** The line. */
 	#first: Run | undefined;
 	#last: Run | undefined;
@@ -14,6 +14,7 @@ export class Lane {
 	#holder: Run | undefined;
 	#upcoming: Run | undefined;
 	#givingTurns = false;
+	#ended = false;
 	/** The first in line that is too slow for the control path to wait for. */
 	#firstSlow: Run | undefined;
 	/** The last place given away, and the last of those that are decided without a gap. */
@@ -23,16 +24,10 @@ export class Lane {
 	#firstControl: Run | undefined;
 	#lastControl: Run | undefined;
 
-	/** `giveTurn` tells a command that it is its turn. */
-	constructor(name: string, giveTurn: (run: Run) => void) {
-		this.name = name;
-		this.#giveTurn = giveTurn;
-	}
-
-	get empty(): boolean {
-		return (
-			this.#first === undefined && this.#holder === undefined && this.#firstControl === undefined
-		);
+	/** `giveTurn` tells a command that it is its turn; `emptied` says that nobody is left and the lane is not used again. */
+	constructor(options: { giveTurn: (run: Run) => void; emptied: () => void }) {
+		this.#giveTurn = options.giveTurn;
+		this.#emptied = options.emptied;
 	}
 
 	/** A command gets in line; its turn may come at once. */
@@ -101,6 +96,7 @@ export class Lane {
 			return undefined;
 		}
 		this.#first = run.after;
+		this.#endIfEmpty();
 		return this.#first;
 	}
 
@@ -121,7 +117,15 @@ export class Lane {
 		if (this.#holder === undefined) {
 			this.#decidedPlace = this.#lastPlace;
 			this.#letControlsGo();
+			this.#endIfEmpty();
 		}
+	}
+
+	/** Controls are no reason to stay: without anybody in line they wait for nothing. */
+	#endIfEmpty(): void {
+		if (this.#first !== undefined || this.#holder !== undefined || this.#ended) return;
+		this.#ended = true;
+		this.#emptied();
 	}
 
 	#letControlsGo(): void {

@@ -52,9 +52,9 @@ export function failureOf(thrown: unknown): { code: ErrorCode; error: string } {
 /** Throwing something whose text cannot be had must not break more than its own command. */
 function textOf(thrown: unknown): string {
 	try {
-		return safeText(thrown) || "The command failed";
+		return safeText(thrown) || "The command failed.";
 	} catch {
-		return "The command failed";
+		return "The command failed.";
 	}
 }
 

@@ -1,7 +1,7 @@
 import type { Command, CommandRow, LifecycleData, SessionInfo } from "../../protocol/index.ts";
 import type { Deadline } from "./deadlines.ts";
+import type { Past } from "./identities.ts";
 import type { Lane } from "./lane.ts";
-import type { Outcome } from "./outcome.ts";
 import type { Seat } from "./tenant.ts";
 
 /** An admitted command as its sender knows it. */
@@ -58,11 +58,9 @@ export class Run {
 	/** Commands it waits for, and those that wait for it. */
 	dependencies: Set<Run> | undefined;
 	dependents: Set<Run> | undefined;
-	/** Whether the disk knows that it is about to run. */
-	durable = true;
+	/** The journal knows that it is about to run, if it has to. */
+	admitted = true;
 
-	/** Its handler was called. */
-	started = false;
 	/** `command_started` is held back until the command before it in the lane has finished. */
 	startHeld = false;
 	/** Its handler has not settled yet. */
@@ -70,7 +68,8 @@ export class Run {
 	/** Its outcome is as safe as it has to be and may be told. */
 	safe = false;
 
-	outcome: Outcome | undefined;
+	/** Its outcome, once that stands. */
+	past: Past | undefined;
 	/** The outcome is kept for repetitions. */
 	remembered = true;
 	/** What it opened or removed, to be announced with its outcome. */

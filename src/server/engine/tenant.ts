@@ -33,5 +33,5 @@ export interface Seat {
 export interface SessionState {
 	version: number;
 	/** The latest change on its way to the disk. Who reads the session now has seen what is not safe yet, and waits for it. */
-	writing: Promise<void> | undefined;
+	writing: Promise<boolean> | undefined;
 }

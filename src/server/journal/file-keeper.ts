@@ -59,7 +59,7 @@ export class FileKeeper {
 			const refusal = await this.#ensureOpen();
 			return refusal ?? (await this.#options.thread.request(request));
 		});
-		if ("why" in reply) return { kind: "refused", refusal: reply };
+		if (!("kind" in reply)) return { kind: "refused", refusal: reply };
 		if (reply.kind === "refused") this.#isOpen = false;
 		return reply;
 	}

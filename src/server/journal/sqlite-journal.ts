@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { openForReading } from "../../core/sqlite.ts";
 import { FileKeeper, type Reply } from "./file-keeper.ts";
 import { type Entry, GroupCommit } from "./group-commit.ts";
+import { withUnwritten } from "./history.ts";
 import type {
 	AdmittedCommand,
 	FinishedCommand,
@@ -16,46 +17,13 @@ import type {
 	StreamEvent,
 	StreamName,
 } from "./journal.ts";
+import { defaultJournalLimits, type JournalLimits } from "./limits.ts";
 import type { JournalRecord, SessionColumns } from "./messages.ts";
 import { interrupted, keptOutcome } from "./outcome.ts";
 import { Reader } from "./reader.ts";
 import { DAMAGED, refusalOf } from "./refusal.ts";
 import { Unwritten } from "./unwritten.ts";
 import { WriterThread } from "./writer-thread.ts";
-
-/** Bounds of a journal. */
-export interface JournalLimits {
-	/** Commands and events are forgotten after this time. */
-	maxAgeMs: number;
-	/** Above this, the oldest are forgotten. */
-	maxBytes: number;
-	/** The file never becomes larger: where forgetting does not keep up, the journal refuses as on a full disk. */
-	maxFileBytes: number;
-	/** Records that wait for the disk. */
-	pendingBytes: number;
-	/** An outcome larger than this is not kept. */
-	outcomeBytes: number;
-	/** How long a key is known after its command has finished. */
-	keyLifeMs: number;
-	/** How often a journal that refuses looks whether it still has to. */
-	retryMs: number;
-	/** How often it looks for what is too old. */
-	sweepMs: number;
-}
-
-const MEGABYTE = 2 ** 20;
-const MINUTE_MS = 60_000;
-
-export const defaultJournalLimits: Readonly<JournalLimits> = {
-	maxAgeMs: 14 * 24 * 60 * MINUTE_MS,
-	maxBytes: 512 * MEGABYTE,
-	maxFileBytes: 1_024 * MEGABYTE,
-	pendingBytes: 64 * MEGABYTE,
-	outcomeBytes: MEGABYTE,
-	keyLifeMs: 10 * MINUTE_MS,
-	retryMs: 1_000,
-	sweepMs: MINUTE_MS,
-};
 
 export interface JournalOptions {
 	/** The folder for `journal.db`; made if it is missing. */
@@ -219,15 +187,8 @@ export class SqliteJournal implements Journal {
 	}
 
 	history(query: HistoryQuery): HistoryEntry[] {
-		const unwritten = this.#unwritten
-			.commandsOf(query.principal)
-			.filter((command) => isAsked(command, query))
-			.map(historyEntry);
-		const ids = new Set(unwritten.map(({ commandId }) => commandId));
 		const stored = this.#read((reader) => reader.history(query)) ?? [];
-		return [...unwritten, ...stored.filter(({ commandId }) => !ids.has(commandId))]
-			.sort((a, b) => b.atMs - a.atMs)
-			.slice(0, query.limit);
+		return withUnwritten(stored, this.#unwritten.commandsOf(query.principal), query);
 	}
 
 	stats(): JournalStats {
@@ -259,7 +220,7 @@ export class SqliteJournal implements Journal {
 		const command = identityOf(outcome);
 		const { finishedAtMs, version, session, removed } = outcome;
 		const stored: StoredCommand = { ...command, response, finishedAtMs };
-		this.#unwritten.finish(stored);
+		if (!changing || !this.#isFinished(command)) this.#unwritten.finish(stored);
 		const stream = removed === undefined ? undefined : streamOf(outcome.principal, removed);
 		if (stream) this.#unwritten.endStream(stream);
 		const record: JournalRecord = {
@@ -286,6 +247,12 @@ export class SqliteJournal implements Journal {
 			},
 			settle,
 		});
+	}
+
+	/** Whether the disk has an outcome, which stays: this one comes late. */
+	#isFinished({ principal, id }: AdmittedCommand): boolean {
+		if (this.#unwritten.command(principal, id)) return false;
+		return this.byId(principal, id)?.response !== undefined;
 	}
 
 	#add(record: JournalRecord, bytes: number, entry: Omit<Entry, "record" | "bytes">): void {
@@ -356,26 +323,4 @@ function columnsOf(session: SessionRecord): SessionColumns {
 
 function streamOf(principal: string, sessionId: string): StreamName {
 	return { principal, sessionId };
-}
-
-function isAsked(command: StoredCommand, query: HistoryQuery): boolean {
-	return (
-		(query.sessionId === undefined || command.sessionId === query.sessionId) &&
-		(query.commandId === undefined || command.id === query.commandId) &&
-		command.atMs >= (query.fromMs ?? 0) &&
-		command.atMs <= (query.toMs ?? Number.MAX_SAFE_INTEGER)
-	);
-}
-
-function historyEntry({ id, type, sessionId, atMs, finishedAtMs, response }: StoredCommand) {
-	return {
-		commandId: id,
-		commandType: type,
-		...(sessionId === undefined ? {} : { sessionId }),
-		atMs,
-		...(finishedAtMs === undefined ? {} : { finishedAtMs }),
-		...(response === undefined ? {} : { success: response.success }),
-		...(response?.error === undefined ? {} : { error: response.error }),
-		...(response?.sessionVersion === undefined ? {} : { sessionVersion: response.sessionVersion }),
-	};
 }

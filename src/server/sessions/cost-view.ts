@@ -30,6 +30,7 @@ type Price = CostRequest["cost"];
 export function costView({ entries, branch, findModel }: CostSource): Cost {
 	const account = createAccount();
 	const removedAt = removedTokens(branch);
+	const continues = createLineage(entries);
 	const requests: CostRequest[] = [];
 	const before: Between = { compacted: false, pruned: false };
 	for (const entry of entries) {
@@ -39,7 +40,7 @@ export function costView({ entries, branch, findModel }: CostSource): Cost {
 		const { provider, id, atMs, tokens, output } = bill;
 		const model = findModel(provider, id) ?? { provider, id };
 		const gapMs = Math.max(0, atMs - (before.usedMs ?? atMs));
-		const branched = before.lastId !== undefined && !isAfter(entry, before.lastId, entries);
+		const branched = before.lastId !== undefined && !continues(entry, before.lastId);
 		const { compacted, pruned } = before;
 		const answered = {
 			atMs,
@@ -88,14 +89,18 @@ function noteBetween(entry: SessionEntry, before: Between): void {
 	if (entry.type === "usage") before.usedMs = Date.parse(entry.timestamp) || before.usedMs || 0; // a ping
 }
 
-/** Whether an entry continues another, however many entries lie between them. */
-function isAfter(entry: SessionEntry, id: string, entries: readonly SessionEntry[]): boolean {
-	const from = entries.findLastIndex((one) => one.id === id);
-	const parents = new Map(entries.slice(from).map((one) => [one.id, one.parentId]));
-	for (let at: string | null | undefined = entry.id; at; at = parents.get(at)) {
-		if (at === id) return true;
-	}
-	return false;
+/** Tells whether an entry continues an earlier one, however many entries lie between them. */
+function createLineage(
+	entries: readonly SessionEntry[],
+): (entry: SessionEntry, earlierId: string) => boolean {
+	const parents = new Map(entries.map(({ id, parentId }) => [id, parentId]));
+	const order = new Map(entries.map(({ id }, index) => [id, index]));
+	return (entry, earlierId) => {
+		const least = order.get(earlierId) ?? 0;
+		let at: string | null | undefined = entry.id;
+		while (at && (order.get(at) ?? -1) > least) at = parents.get(at);
+		return at === earlierId;
+	};
 }
 
 interface Bill {

@@ -122,9 +122,9 @@ export function createEventTranslator(options: EventTranslatorOptions): EventTra
 	function sendBash(event: Extract<AgentSessionEvent, { type: "bash_execution_update" }>): void {
 		if (bashCharacters > MAX_BASH_CHARACTERS) return;
 		bashCharacters += event.delta.length;
-		if (bashCharacters <= MAX_BASH_CHARACTERS) return emit(event as SessionEvent);
-		const note = "\n[more output follows that is not streamed]\n";
-		emit({ ...event, delta: note } as SessionEvent);
+		const isLast = bashCharacters > MAX_BASH_CHARACTERS;
+		const delta = isLast ? "\n[more output follows that is not streamed]\n" : event.delta;
+		emit({ ...event, delta } as SessionEvent);
 	}
 }
 

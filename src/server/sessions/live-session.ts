@@ -237,12 +237,11 @@ function chosenIn(settings: StoredSettings): ChosenSettings {
 
 function openManager({ host, cwd, file, settings }: LiveSessionOptions): SessionManager {
 	const folder = sessionFolder(host.agentDir, cwd);
-	if (!file) {
-		return SessionManager.create(cwd, folder, {
-			...(settings.piSessionId && { id: settings.piSessionId }),
-		});
-	}
-	const manager = SessionManager.open(file, folder, cwd);
+	const { piSessionId: id } = settings;
+	// A process that died may have written the file and not the record.
+	const found = file ?? (id && SessionManager.findById(cwd, id, folder));
+	if (!found) return SessionManager.create(cwd, folder, { ...(id && { id }) });
+	const manager = SessionManager.open(found, folder, cwd);
 	const { leaf } = settings;
 	if (leaf && manager.getEntries().at(-1)?.id === leaf.afterEntry) {
 		if (leaf.id === null) manager.resetLeaf();

@@ -23,8 +23,8 @@ export interface HttpOptions {
 	access: Access;
 	/** Whether commands are being answered, and if not, why. */
 	readiness(): { ok: true } | { ok: false; why: string };
-	/** The text of `/metrics`. */
-	metrics(): string;
+	/** The text of `/metrics`; `undefined` while there is nothing to tell. */
+	metrics(): string | undefined;
 	page: Page;
 	upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 	maxConnections: number;
@@ -96,11 +96,14 @@ async function answer(
 			const state = readiness();
 			return state.ok ? say(200, "ready\n") : say(503, `${state.why}\n`);
 		}
-		case "/metrics":
+		case "/metrics": {
 			if (access.principalOf(request.headers) === undefined) {
 				return say(401, "a valid token is needed\n", { "WWW-Authenticate": "Bearer" });
 			}
-			return say(200, metrics(), { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" });
+			const text = metrics();
+			if (text === undefined) return say(503, "the server is starting\n");
+			return say(200, text, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" });
+		}
 	}
 	if (!(await page(request, response))) say(404, "not found\n");
 }

@@ -4,7 +4,7 @@ import { createLedger } from "../../../src/context/index.ts";
 import { createBlobStore } from "../../../src/core/blob-store.ts";
 import type { Config } from "../../../src/core/config.ts";
 import { rulesFor } from "../../../src/economy/index.ts";
-import { surveyOf } from "../../../src/extension/prunable-session.ts";
+import { createSurveyor } from "../../../src/extension/prunable-session.ts";
 import {
 	contentOf,
 	createPendingStubs,
@@ -35,10 +35,9 @@ export interface GamePruningOptions {
 
 export function createGamePruning(options: GamePruningOptions): GamePruning {
 	const { cwd, settings, random } = options;
-	const ledger = createLedger();
 	const pending = createPendingStubs();
 	const blobs = createBlobStore(settings.blobs);
-	const survey = (manager: SessionManager) => surveyOf(manager, ledger, { settings, cwd });
+	const survey = createSurveyor(createLedger(), { settings, cwd });
 
 	return {
 		async begin(manager) {

@@ -1,0 +1,42 @@
+// Opens a session, sends one prompt, and prints the answer while it is being written.
+//
+//   node examples/prompt-and-stream.ts 'http://127.0.0.1:3141/#token=…' 'What is in this folder?'
+
+import { createClient } from "../src/protocol/client.ts";
+
+const [address, message = "What is in this folder? Answer in two sentences."] =
+	process.argv.slice(2);
+if (address === undefined) {
+	console.error("usage: node examples/prompt-and-stream.ts <address of the server> [prompt]");
+	process.exit(2);
+}
+
+const client = createClient({ url: address });
+client.onState((state) => {
+	if (state.name === "waiting") console.error(`[${state.why}; next try in ${state.retryMs} ms]`);
+});
+
+try {
+	const opened = await client.request("create_session", { cwd: process.cwd() });
+	const { sessionId } = opened.data;
+	// From the first event on, so that nothing can be missed between here and the prompt.
+	const stream = client.stream(sessionId, { after: 0 });
+	await client.request("prompt", { sessionId, message });
+	for await (const frame of stream) {
+		if (frame.type === "gap") console.error(`[events ${frame.fromSeq}–${frame.toSeq} are gone]`);
+		if (frame.type !== "event") continue;
+		const { event } = frame;
+		if (event.type === "message_update" && event.assistantMessageEvent.type === "text_delta") {
+			process.stdout.write(event.assistantMessageEvent.delta);
+		}
+		if (event.type === "tool_execution_start") console.log(`\n[${event.toolName}]`);
+		if (event.type === "agent_settled") break;
+	}
+	console.log();
+	await client.request("delete_session", { sessionId });
+} catch (error) {
+	console.error(error instanceof Error ? error.message : error);
+	process.exitCode = 1;
+} finally {
+	client.close();
+}

@@ -1,0 +1,50 @@
+// Two clients on one session: both see what happens, and of two changes made in ignorance of each other one is refused.
+//
+//   node examples/two-clients.ts 'http://127.0.0.1:3141/#token=…'
+
+import { ClientError, createClient } from "../src/protocol/client.ts";
+
+const [address] = process.argv.slice(2);
+if (address === undefined) {
+	console.error("usage: node examples/two-clients.ts <address of the server>");
+	process.exit(2);
+}
+
+const ann = createClient({ url: address });
+const bob = createClient({ url: address });
+
+try {
+	const opened = await ann.request("create_session", { cwd: process.cwd() });
+	const { sessionId } = opened.data;
+	const ifSessionVersion = opened.sessionVersion ?? 0;
+	const seen = bob.stream(sessionId, { after: 0 });
+
+	// Both have seen the same version. The server takes one change and tells the other client so.
+	const outcomes = await Promise.allSettled([
+		ann.request("set_session_name", { sessionId, name: "Ann's" }, { ifSessionVersion }),
+		bob.request("set_session_name", { sessionId, name: "Bob's" }, { ifSessionVersion }),
+	]);
+	for (const outcome of outcomes) {
+		if (outcome.status === "fulfilled") {
+			console.log(`taken: the session is at version ${outcome.value.sessionVersion}`);
+		} else if (outcome.reason instanceof ClientError) {
+			console.log(`refused (${outcome.reason.code}): ${outcome.reason.message}`);
+		}
+	}
+
+	// What one does, the other sees.
+	const { data: state } = await bob.request("get_state", { sessionId });
+	console.log(`Bob sees the name ${JSON.stringify(state.sessionName)}`);
+	for await (const frame of seen) {
+		if (frame.type !== "event") continue;
+		console.log(`Bob sees event ${frame.seq}: ${frame.event.type}`);
+		if (frame.event.type === "session_info_changed") break;
+	}
+	await ann.request("delete_session", { sessionId });
+} catch (error) {
+	console.error(error instanceof Error ? error.message : error);
+	process.exitCode = 1;
+} finally {
+	ann.close();
+	bob.close();
+}

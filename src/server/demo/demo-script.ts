@@ -1,0 +1,94 @@
+import { property } from "../../core/property.ts";
+
+/** A call that the demo model makes. */
+export interface DemoCall {
+	readonly name: string;
+	readonly input: Record<string, unknown>;
+}
+
+/** What the demo model says and does next. */
+export interface DemoAnswer {
+	readonly text: string;
+	readonly calls: readonly DemoCall[];
+}
+
+/**
+ * The demo model: it has a text for each step and understands nothing. Which step comes next follows from the
+ * conversation alone, so it can be forked, resumed and replayed like any other.
+ */
+export function demoAnswer(messages: readonly unknown[]): DemoAnswer {
+	const prompts = messages.flatMap((message, at) => (isPrompt(message) ? [at] : []));
+	const script = SCRIPTS[Math.min(Math.max(prompts.length, 1), SCRIPTS.length) - 1] ?? [];
+	const answers = messages
+		.slice(prompts.at(-1) ?? 0)
+		.filter((message) => property(message, "role") === "assistant").length;
+	return script[answers] ?? { text: "That is all I know: I am a script.", calls: [] };
+}
+
+const read = (path: string): DemoCall => ({ name: "read", input: { path } });
+const step = (text: string, ...calls: DemoCall[]): DemoAnswer => ({ text, calls });
+
+const FIRST: readonly DemoAnswer[] = [
+	step(
+		"I am a scripted demo, not an AI: my words are fixed, but the tools are real and work on a sample project that was made for this session. The handbook says orders of 50.00 get a discount, the code seems to disagree. Where is it computed?",
+		{ name: "kota_search", input: { query: "discountOf" } },
+	),
+	step(
+		"Found it. I read the file and what it depends on.",
+		read("src/discount.ts"),
+		read("src/cart.ts"),
+	),
+	step(
+		"Let me see what the handbook says. It is a PDF, so it comes in pages.",
+		read("docs/handbook.pdf"),
+	),
+	step("The comparison has to include the limit itself.", {
+		name: "edit",
+		input: {
+			path: "src/discount.ts",
+			edits: [{ oldText: "total > DISCOUNT_FROM", newText: "total >= DISCOUNT_FROM" }],
+		},
+	}),
+	step(
+		"Now I read both files again. The read cache sends only what changed since I last saw them.",
+		read("src/discount.ts"),
+		read("src/cart.ts"),
+	),
+	step("Who else would notice?", {
+		name: "kota_impact",
+		input: { files_to_modify: ["src/discount.ts"] },
+	}),
+	step(
+		"Done: orders of exactly 50.00 get the discount now.\n\nLook at the **Context** and **Cost** views: what I was shown, what was not sent twice, and what it would have cost otherwise. Then send me another message, and I will read a lot of logs, so that old output has to go.",
+	),
+];
+
+const SECOND: readonly DemoAnswer[] = [
+	step("Logs next: a day at a time.", read("logs/day-1.log"), read("logs/day-2.log")),
+	step("Nothing unusual so far.", read("logs/day-3.log"), read("logs/day-4.log")),
+	step("Two more.", read("logs/day-5.log"), read("logs/day-6.log")),
+	step("The first day once more, to compare.", read("logs/day-1.log")),
+	step("And the order code.", read("src/order.ts")),
+	step(
+		"Every 37th order was slow. By now the window of this small model was nearly full, so old output was replaced by stubs that lead back to the full text: see the stubs in the **Context** view.",
+	),
+];
+
+const LATER: readonly DemoAnswer[] = [
+	step("Let me look at the code once more.", read("src/discount.ts"), read("src/order.ts")),
+	step("Nothing has changed since I last looked. That is all I know: I am a script."),
+];
+
+const SCRIPTS = [FIRST, SECOND, LATER];
+
+/** Something the user said: not the results of calls, and not what extensions put into the conversation. */
+function isPrompt(message: unknown): boolean {
+	if (property(message, "role") !== "user") return false;
+	const content = property(message, "content");
+	const blocks = Array.isArray(content) ? content : [{ type: "text", text: content }];
+	return blocks.every((block) => property(block, "type") !== "tool_result") && !isInserted(blocks);
+}
+
+function isInserted(blocks: readonly unknown[]): boolean {
+	return blocks.some((block) => String(property(block, "text")).startsWith("<working-file "));
+}

@@ -1,0 +1,143 @@
+import { JournalUnavailable } from "../journal/journal.ts";
+import type { Failure } from "./outcome.ts";
+
+/** The failures of the engine's own making, in one place. */
+
+export const shuttingDown: Failure = {
+	code: "shutting_down",
+	error: "The server is shutting down: connect again later.",
+};
+
+export const notJson: Failure = {
+	code: "failed",
+	error: "The command was carried out, but its result cannot be written as JSON.",
+};
+
+export const interruptedWaiting: Failure = {
+	code: "interrupted",
+	error:
+		"The server stopped before this command began; it had no effect. Use a new id to try again.",
+};
+
+export const interruptedRunning: Failure = {
+	code: "interrupted",
+	error:
+		"The server stopped while this command was running. It may or may not have had an effect: look at the session, then use a new id.",
+};
+
+export function tooManyPending(max: number): Failure {
+	return {
+		code: "busy",
+		error: `This connection has ${max} commands under way, which is the most it may have: wait for responses.`,
+	};
+}
+
+export const busy: Failure = {
+	code: "busy",
+	error: "The server has too many commands under way: try again in a moment.",
+};
+
+export function rateLimited(perMinute: number, waitMs: number): Failure {
+	return {
+		code: "rate_limited",
+		error: `More than ${perMinute} commands in a minute: try again in ${waitMs} ms.`,
+	};
+}
+
+export function timeout(afterMs: number): Failure {
+	return {
+		code: "timeout",
+		error: `The command took longer than ${afterMs} ms and was told to stop. It may still have had an effect: look at the session, then use a new id.`,
+		timedOut: true,
+	};
+}
+
+export function queueTimeout(afterMs: number): Failure {
+	return {
+		code: "timeout",
+		error: `The command waited longer than ${afterMs} ms for its turn and was never started. Use a new id to try again.`,
+		timedOut: true,
+	};
+}
+
+export function dependencyTimeout(afterMs: number): Failure {
+	return {
+		code: "dependency_timeout",
+		error: `What the command depends on did not finish within ${afterMs} ms. Use a new id to try again.`,
+	};
+}
+
+/** The journal refuses the record of a change that has not begun; `why` ends the sentence. */
+export function journalUnavailable(why: string): Failure {
+	return {
+		code: "journal_unavailable",
+		error: `Changes are not accepted, since they cannot be made durable: ${why}. Reading goes on.`,
+	};
+}
+
+/** What the journal threw at a change that has not begun. */
+export function admissionRefused(thrown: unknown): Failure {
+	if (!(thrown instanceof JournalUnavailable)) return journalUnavailable("the journal failed");
+	return thrown.code === "busy"
+		? { code: "busy", error: `The command was not started: ${thrown.message}.` }
+		: journalUnavailable(thrown.message);
+}
+
+/** The journal refuses the outcome of a change. */
+export const outcomeLost: Failure = {
+	code: "journal_unavailable",
+	error:
+		"The command was carried out, but that could not be made durable: look at the session before you go on.",
+};
+
+/** For a change whose names cannot be looked up. */
+export const journalUnreadable: Failure = {
+	code: "journal_unavailable",
+	error:
+		"The journal cannot be read, so nobody knows whether this command was carried out before. Reading goes on.",
+};
+
+/** For a change whose outcome the journal refused, once memory has forgotten it too. */
+export const outcomeNotKept: Failure = {
+	code: "interrupted",
+	error:
+		"The outcome of this command could not be kept. It may or may not have had an effect: look at the session, then use a new id.",
+};
+
+export function idConflict(id = ""): Failure {
+	const error = `id "${id}" was used for a command with other content: use a new id for this one.`;
+	return { code: "id_conflict", error };
+}
+
+export function keyConflict(key = ""): Failure {
+	const error = `idempotencyKey "${key}" was used for a command with other content: use a new key for this one.`;
+	return { code: "key_conflict", error };
+}
+
+export function dependsOnItself(id: string): Failure {
+	const error = `The command depends on itself: "${id}" is its own id.`;
+	return { code: "dependency_cycle", error };
+}
+
+/** `forgottenBeforeMs`: commands before this time may have been known once; 0 if none was forgotten. */
+export function dependencyUnknown(id: string, forgottenBeforeMs: number): Failure {
+	const advice =
+		forgottenBeforeMs > 0
+			? `commands from before ${new Date(forgottenBeforeMs).toISOString()} may have been forgotten`
+			: "a command can depend on those sent before it, by their id";
+	return { code: "dependency_unknown", error: `Dependency "${id}" is not known: ${advice}.` };
+}
+
+export function dependencyFailed(id: string): Failure {
+	return { code: "dependency_failed", error: `Dependency "${id}" failed.` };
+}
+
+export function unknownSession(id: string): Failure {
+	const error = `There is no session "${id}": create or load it first.`;
+	return { code: "unknown_session", error };
+}
+
+export function versionMismatch(id: string, version: number, expected: number): Failure {
+	const error = `Session "${id}" is at version ${version}, not ${expected}: look at it, then send the command again with a new id.`;
+	return { code: "version_mismatch", error, sessionVersion: version };
+}

@@ -1,0 +1,65 @@
+import type { AdmittedCommand, FinishedCommand, SessionRecord } from "../journal/journal.ts";
+import type { Past } from "./identities.ts";
+import type { NewNames, Request } from "./run.ts";
+
+/** What a command did to its session, for the journal. */
+export interface Effects {
+	version?: number;
+	session?: SessionRecord;
+	removed?: string;
+}
+
+/** The journal's record of a command. The session is there only where it scopes the key. */
+export function admittedRecord(request: Request): AdmittedCommand {
+	const { command, row, seat, sessionId } = request;
+	return {
+		principal: seat.tenant.principal,
+		id: request.commandId,
+		type: command.type,
+		...(row.target === "session" && sessionId !== undefined && { sessionId }),
+		fingerprint: request.fingerprint,
+		...(command.idempotencyKey !== undefined && { idempotencyKey: command.idempotencyKey }),
+		atMs: request.admittedAtMs,
+	};
+}
+
+/** The same with its outcome. */
+export function finishedRecord(request: Request, past: Past, effects?: Effects): FinishedCommand {
+	return {
+		...admittedRecord(request),
+		response: past.outcome.response,
+		finishedAtMs: past.finishedAtMs,
+		...effects,
+	};
+}
+
+/** A record of further names of a command that has one already. A key that comes without a new id needs an id of its own. */
+export function aliasRecord(
+	request: Request,
+	past: Past,
+	{ names, anonymousId }: { names: NewNames; anonymousId: () => string },
+): FinishedCommand {
+	const { idempotencyKey, ...record } = finishedRecord(request, past);
+	return {
+		...record,
+		id: names.id ? record.id : anonymousId(),
+		...(names.key && idempotencyKey !== undefined && { idempotencyKey }),
+	};
+}
+
+/** A record of what a command did after its outcome stood; the journal keeps the first outcome and takes over the rest. */
+export function lateRecord(request: Request, effects: Effects, atMs: number): FinishedCommand {
+	const { version } = effects;
+	const sessionVersion = version !== undefined && { sessionVersion: version };
+	return {
+		...admittedRecord(request),
+		response: {
+			type: "response",
+			command: request.command.type,
+			success: true,
+			...sessionVersion,
+		},
+		finishedAtMs: atMs,
+		...effects,
+	};
+}

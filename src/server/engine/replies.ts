@@ -1,0 +1,121 @@
+import type { Journal } from "../journal/journal.ts";
+import type { EngineCounters } from "./engine.ts";
+import type { Identities, Past } from "./identities.ts";
+import { tellOutcome } from "./lifecycle.ts";
+import { type Failure, failed, type Outcome } from "./outcome.ts";
+import { aliasRecord } from "./records.ts";
+import type { NewNames, Request, Run } from "./run.ts";
+
+export interface RepliesOptions {
+	journal: Journal;
+	identities: Identities;
+	/** Counted here. */
+	counters: EngineCounters;
+	anonymousId: () => string;
+}
+
+/**
+ * Answers admitted commands, exactly once each: with an outcome of their own, with that of an earlier command of the same
+ * name, or with a refusal. Repetitions take no place in any lane and start nothing.
+ */
+export class Replies {
+	readonly #options: RepliesOptions;
+	#idle: (() => void)[] = [];
+
+	constructor(options: RepliesOptions) {
+		this.#options = options;
+	}
+
+	/** The command's answer will take a while. */
+	begin({ seat }: Request): void {
+		seat.pending += 1;
+		this.#options.counters.pending += 1;
+	}
+
+	/** The command that was begun has its answer. */
+	end({ seat }: Request): void {
+		const { counters } = this.#options;
+		seat.pending -= 1;
+		counters.pending -= 1;
+		if (counters.pending > 0) return;
+		for (const resolve of this.#idle.splice(0)) resolve();
+	}
+
+	/** Resolves when every command that was begun has its answer. */
+	async whenIdle(): Promise<void> {
+		if (this.#options.counters.pending === 0) return;
+		const { promise, resolve } = Promise.withResolvers<void>();
+		this.#idle.push(resolve);
+		await promise;
+	}
+
+	tell(request: Request, outcome: Outcome, replayed: boolean): void {
+		const { counters } = this.#options;
+		counters.finished += 1;
+		if (!outcome.response.success) counters.failed += 1;
+		if (outcome.response.timedOut && !replayed) counters.timedOut += 1;
+		if (replayed) counters.replayed += 1;
+		tellOutcome(request, outcome, replayed);
+	}
+
+	/** Answers with a failure that is not kept: the same command may be sent again. */
+	refuse(request: Request, failure: Failure): void {
+		this.tell(request, failed(request.command.type, failure), false);
+	}
+
+	/** Answers with the outcome of a command that is over. */
+	replay(request: Request, past: Past, names: NewNames): void {
+		if (!isNamed(request, names)) {
+			this.tell(request, past.outcome, true);
+			return;
+		}
+		this.begin(request);
+		this.#options.identities.remember(request, past, names);
+		this.#replayUnderNewName(request, past, names);
+	}
+
+	/** Will answer with the outcome of a command under way, once it has one. */
+	join(request: Request, run: Run, names: NewNames): void {
+		this.begin(request);
+		this.#options.identities.claim(request, run, names);
+		run.joiners ??= [];
+		run.joiners.push({ request, names });
+	}
+
+	/** Answers those who joined a command that is over now. */
+	answerJoiners({ joiners, remembered }: Run, past: Past): void {
+		for (const { request, names } of joiners ?? []) {
+			if (remembered) this.#options.identities.remember(request, past, names);
+			else this.#options.identities.forget(request, names);
+			if (remembered && isNamed(request, names)) this.#replayUnderNewName(request, past, names);
+			else this.#finish(request, past);
+		}
+	}
+
+	/**
+	 * A new name is kept as safely as the command's first one, or a repetition under it after a crash would be a new
+	 * command. A journal that fails is no reason to hold back an outcome that stands.
+	 */
+	#replayUnderNewName(request: Request, past: Past, names: NewNames): void {
+		const { journal, anonymousId } = this.#options;
+		const record = aliasRecord(request, past, { names, anonymousId });
+		const finish = () => this.#finish(request, past);
+		if (request.row.effect === "change") journal.finish(record).then(finish, finish);
+		else {
+			journal.note(record);
+			finish();
+		}
+	}
+
+	#finish(request: Request, past: Past): void {
+		this.tell(request, past.outcome, true);
+		this.end(request);
+	}
+}
+
+/** Whether the request has a name of these kinds at all. */
+function isNamed({ command }: Request, names: NewNames): boolean {
+	return (
+		(names.id && command.id !== undefined) || (names.key && command.idempotencyKey !== undefined)
+	);
+}

@@ -1,0 +1,103 @@
+import { join } from "node:path";
+import { describeError } from "../core/errno.ts";
+import { packageVersion } from "../core/package-info.ts";
+import { createEngine } from "./engine/create-engine.ts";
+import type { Engine } from "./engine/engine.ts";
+import type { Journal } from "./journal/journal.ts";
+import { openJournal } from "./journal/sqlite-journal.ts";
+import { metricsData, type PartFigures } from "./metrics.ts";
+import type { ServerOptions } from "./options.ts";
+import { createProcessGauge } from "./process-gauge.ts";
+import { createSessionReplay } from "./replay/session-replay.ts";
+import { createServerHandlers } from "./server-handlers.ts";
+import { createStreams } from "./streams/create-streams.ts";
+import type { Streams } from "./streams/streams.ts";
+import { within } from "./transports/connections.ts";
+
+/** What answers commands, without the transports that bring them. */
+export interface Parts {
+	readonly engine: Engine;
+	readonly journal: Journal;
+	readonly streams: Streams;
+	figures(): PartFigures;
+	/** Stops the sessions, waiting for each up to `ms`, and closes the journal. */
+	close(ms: number): Promise<void>;
+}
+
+export interface PartsOptions
+	extends Pick<ServerOptions, "dataDir" | "agentDir" | "cwd" | "limits" | "warn"> {
+	transports: readonly string[];
+}
+
+/** Opens the journal, takes up the sessions it holds, and puts the engine in front of them. */
+export async function openParts(options: PartsOptions): Promise<Parts> {
+	const { dataDir, agentDir, cwd, limits, warn } = options;
+	// Pi is large: it loads while the journal is being read.
+	const loading = loadSessions();
+	loading.catch(() => {}); // awaited below
+	const journal = await openJournal({ dataDir });
+	try {
+		const streams = createStreams({ journal });
+		const { createSessions, checkSessionFile } = await loading;
+		const sessions = await createSessions({
+			agentDir,
+			cwd,
+			recovered: journal.recovered.sessions,
+			emit: (stream, event) => streams.emit(stream, event),
+			save(session) {
+				journal.saveSession(session).catch((error: unknown) => {
+					warn(`session "${session.id}" could not be saved: ${describeError(error)}`);
+				});
+			},
+			maxSessions: limits.maxSessions,
+		});
+		const handlers = createServerHandlers({
+			sessions,
+			streams,
+			journal,
+			replay: createSessionReplay({ agentDir, cwd, tmpFolder: join(dataDir, "tmp") }),
+			checkSessionFile: (path) => checkSessionFile(path, { agentDir, cwd }),
+			metrics: () => metricsData(figures()),
+		});
+		const engine = createEngine({
+			journal,
+			handlers,
+			limits,
+			serverVersion: packageVersion(),
+			transports: options.transports,
+		});
+		const gauge = createProcessGauge();
+		const figures = (): PartFigures => ({
+			engine: engine.counters(),
+			journal: { ...journal.stats(), healthy: journal.health().ok },
+			sessions: sessions.count(),
+			process: gauge.read(),
+		});
+		return {
+			engine,
+			journal,
+			streams,
+			figures,
+			async close(ms) {
+				gauge.close();
+				try {
+					await within(ms, sessions.close());
+					await within(ms, streams.settled());
+				} finally {
+					await journal.close();
+				}
+			},
+		};
+	} catch (error) {
+		await journal.close();
+		throw error;
+	}
+}
+
+async function loadSessions() {
+	const [{ createSessions }, { checkSessionFile }] = await Promise.all([
+		import("./sessions/sessions.ts"),
+		import("./sessions/session-files.ts"),
+	]);
+	return { createSessions, checkSessionFile };
+}

@@ -1,0 +1,117 @@
+import type { SessionEvent } from "../../protocol/index.ts";
+import type { Client } from "../engine/client.ts";
+import type { Message } from "../engine/message.ts";
+import type { StreamName } from "../journal/journal.ts";
+import { gapMessage, liveMessage, unkeptMessage } from "./event-message.ts";
+
+/**
+ * One session's events: gives them their numbers and hands them to live subscribers in that order, each when the journal
+ * has it. Between events it is a small record.
+ *
+ * An event that the journal refuses is handed out all the same, but without its number, which then is nobody's: a client
+ * only ever knows numbers that the journal has, so that after a crash the others can be given again. The next event that
+ * is kept comes behind a `gap` with the numbers in between, as it will for whoever reads it later.
+ */
+export class Stream {
+	readonly name: StreamName;
+	/** The highest number that subscribers know: that of the last event which is kept and handed out. */
+	last: number;
+	/** The number of the last event there is. */
+	#given: number;
+	#queue: Queued[] = [];
+	/** How many of the queue have been handed out. */
+	#head = 0;
+	/** Replaced and never changed, so that delivery can go through it while clients come and go. */
+	#live: readonly Client[] = NOBODY;
+	#onDrained: (() => void)[] = [];
+
+	constructor(name: StreamName, last: number) {
+		this.name = name;
+		this.last = last;
+		this.#given = last;
+	}
+
+	/** Adds an event; `append` journals it under its number. */
+	emit(event: SessionEvent, append: (seq: number, body: string) => Promise<void>): void {
+		const { sessionId } = this.name;
+		const body = JSON.stringify(event);
+		const seq = ++this.#given;
+		const queued: Queued = { seq, message: undefined, isKept: false };
+		this.#queue.push(queued);
+		append(seq, body).then(
+			() => {
+				queued.message = liveMessage({ sessionId, seq }, event, body);
+				queued.isKept = true;
+				this.#deliver();
+			},
+			() => {
+				queued.message = unkeptMessage(sessionId, event);
+				this.#deliver();
+			},
+		);
+	}
+
+	/** The client gets what is handed out from now on. */
+	join(client: Client): void {
+		if (!this.isLive(client)) this.#live = [...this.#live, client];
+	}
+
+	leave(client: Client): void {
+		if (this.isLive(client)) this.#live = this.#live.filter((other) => other !== client);
+	}
+
+	isLive(client: Client): boolean {
+		return this.#live.includes(client);
+	}
+
+	/** Those who have joined. */
+	get live(): readonly Client[] {
+		return this.#live;
+	}
+
+	/** Resolves when all events so far have been handed out. */
+	drained(): Promise<void> {
+		if (this.#queue.length === 0) return Promise.resolve();
+		return new Promise((resolve) => this.#onDrained.push(resolve));
+	}
+
+	/** Hands out what is known to be kept or not, up to the first event of which it is not. */
+	#deliver(): void {
+		for (; this.#head < this.#queue.length; this.#head++) {
+			const { seq, message, isKept } = this.#queue[this.#head] as Queued;
+			if (!message) break;
+			if (isKept) this.#advance(seq);
+			this.#send(message);
+		}
+		if (this.#head === this.#queue.length) {
+			this.#queue = [];
+			this.#head = 0;
+			for (const resolve of this.#onDrained.splice(0)) resolve();
+		} else if (this.#head > COMPACT) {
+			this.#queue = this.#queue.slice(this.#head);
+			this.#head = 0;
+		}
+	}
+
+	#advance(seq: number): void {
+		const from = this.last + 1;
+		this.last = seq;
+		if (seq > from) this.#send(gapMessage(this.name.sessionId, from, seq - 1));
+	}
+
+	#send(message: Message): void {
+		for (const client of this.#live) client.send(message);
+	}
+}
+
+interface Queued {
+	seq: number;
+	/** Absent until the journal has said what becomes of it. */
+	message: Message | undefined;
+	isKept: boolean;
+}
+
+/** Handed-out events are dropped from the queue in lots of this size, or when it is empty. */
+const COMPACT = 1_024;
+
+const NOBODY: readonly Client[] = [];

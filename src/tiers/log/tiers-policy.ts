@@ -1,0 +1,93 @@
+import { hashBytes } from "../../core/hash.ts";
+import type {
+	Block,
+	Breakpoint,
+	ReplayPolicy,
+	Request,
+	SessionBlock,
+	Step,
+} from "../../economy/index.ts";
+import { type ControllerOptions, createController } from "../controller.ts";
+import type { Item, TrackedItem } from "../item.ts";
+import { CACHED_TIERS } from "../tiers.ts";
+
+/**
+ * What sessions would have cost in the literal layout of tiers, by the very controller that ranks in a session. Files
+ * are lifted out of the results of `read`: what was read of a file is a working file from then on, for as long as the
+ * result is in the conversation, and reading other text of it again is a change. Every other block is an item of the
+ * history, the last one is the prompt. There is no symbol map, for a session file has none.
+ */
+export function tiersPolicy(settings: Omit<ControllerOptions, "state"> = {}): ReplayPolicy {
+	return {
+		name: "tiers",
+		description: "files and history in tiers by stability, as the specification lays them out",
+		*requests(session) {
+			const controller = createController(settings);
+			for (const step of session.steps()) {
+				const content = contentOf(step.blocks);
+				controller.next({ ...content, symbols: [] });
+				yield laidOut(step, content, controller.items());
+			}
+		},
+	};
+}
+
+/** The blocks of a request by what they are to the tiers. */
+interface Content {
+	readonly head: readonly Block[];
+	readonly files: readonly Item[];
+	readonly history: readonly Item[];
+	readonly prompt: readonly Block[];
+}
+
+/** What is left of a result when its file stands elsewhere: that the tool was called, and for what. */
+const LIFTED_TOKENS = 20;
+
+function contentOf(blocks: readonly SessionBlock[]): Content {
+	const head = blocks.filter(({ part }) => part !== "messages");
+	const files = new Map<string, Item>();
+	const talk = blocks.filter(({ part }) => part === "messages").map(lifted);
+	return {
+		head,
+		files: [...files.values()],
+		history: talk.slice(0, -1).map(asItem),
+		prompt: talk.slice(-1),
+	};
+
+	function lifted(block: SessionBlock): SessionBlock {
+		const read = block.result?.read;
+		if (!read || block.tokens <= LIFTED_TOKENS) return block;
+		const key = `${read.path} ${read.window}`;
+		files.set(key, { key, hash: block.hash, tokens: block.tokens - LIFTED_TOKENS });
+		return { ...block, hash: `${block.hash} lifted`, tokens: LIFTED_TOKENS };
+	}
+}
+
+function asItem({ id, hash, tokens }: SessionBlock): Item {
+	return { key: `entry ${id}`, hash, tokens };
+}
+
+/** A block and a marker for each tier; L0 goes with the system prompt. What is active is not cached. */
+function laidOut(step: Step, content: Content, items: ReadonlyMap<string, TrackedItem>): Request {
+	const { files, history, head, prompt } = content;
+	const placed = Map.groupBy([...files, ...history], ({ key }) => items.get(key)?.tier ?? "active");
+	const blocks = [...head];
+	const breakpoints: Breakpoint[] = [];
+	for (const tier of CACHED_TIERS) {
+		const held = placed.get(tier) ?? [];
+		const part = tier === "L0" ? "system" : "messages";
+		if (held.length > 0) blocks.push(tierBlock(tier, part, held));
+		const isCached = held.length > 0 || (tier === "L0" && head.length > 0);
+		if (isCached) breakpoints.push({ after: blocks.length - 1, ttl: step.ttl });
+	}
+	for (const { key, hash, tokens } of placed.get("active") ?? []) {
+		blocks.push({ part: "messages", hash, tokens, label: key });
+	}
+	blocks.push(...prompt);
+	return { atMs: step.atMs, blocks, breakpoints, settings: step.settings };
+}
+
+function tierBlock(label: string, part: Block["part"], items: readonly Item[]): Block {
+	const hash = hashBytes(items.map(({ key, hash }) => `${key}\0${hash}`).join("\n"));
+	return { part, label, hash, tokens: items.reduce((sum, { tokens }) => sum + tokens, 0) };
+}

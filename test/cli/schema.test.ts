@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import type { Surroundings } from "../../src/cli/command.ts";
+import { schema } from "../../src/cli/schema.ts";
+import { configJsonSchema } from "../../src/core/config.ts";
+import { protocolJsonSchema } from "../../src/protocol/index.ts";
+
+test("prints the schema of the configuration, by name or without one", async () => {
+	expect(JSON.parse(await printed())).toEqual(configJsonSchema());
+	expect(await printed("config")).toBe(await printed());
+});
+
+test("prints the schema of the protocol", async () => {
+	expect(JSON.parse(await printed("protocol"))).toEqual(protocolJsonSchema());
+});
+
+test("names what there is when asked for something else", async () => {
+	await expect(printed("nothing")).rejects.toThrow(
+		'There is no schema "nothing"; say config or protocol.',
+	);
+});
+
+async function printed(...words: string[]): Promise<string> {
+	const lines: string[] = [];
+	const around = { print: (line: string) => lines.push(line) } as unknown as Surroundings;
+	expect(await schema.run({}, words, around)).toBe(0);
+	return lines.join("\n");
+}

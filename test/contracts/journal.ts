@@ -1,0 +1,306 @@
+import { describe, expect, test } from "vitest";
+import type {
+	AdmittedCommand,
+	FinishedCommand,
+	Journal,
+	SessionRecord,
+	StreamEvent,
+} from "../../src/server/journal/journal.ts";
+
+/** A journal with a process around it. */
+export interface JournalProcess {
+	journal: Journal;
+	/** The process dies, and another one opens the journal. */
+	crash(): Promise<JournalProcess>;
+	/** The process closes the journal, and another one opens it. */
+	restart(): Promise<JournalProcess>;
+}
+
+/** A changing command that is about to run. */
+export function command(id: string, more: Partial<AdmittedCommand> = {}): AdmittedCommand {
+	return {
+		principal: "ann",
+		id,
+		type: "set_session_name",
+		fingerprint: `print of ${id}`,
+		atMs: 1_000,
+		...more,
+	};
+}
+
+/** The same command when it has run. */
+export function finished(
+	admitted: AdmittedCommand,
+	more: Partial<FinishedCommand> = {},
+): FinishedCommand {
+	const { type } = admitted;
+	return {
+		...admitted,
+		response: { type: "response", command: type, success: true, data: { by: admitted.id } },
+		finishedAtMs: admitted.atMs + 5,
+		...more,
+	};
+}
+
+export function session(id: string, more: Partial<SessionRecord> = {}): SessionRecord {
+	return {
+		principal: "ann",
+		id,
+		cwd: "/project",
+		createdAtMs: 900,
+		settings: { name: `session ${id}` },
+		...more,
+	};
+}
+
+export function event(seq: number, more: Partial<StreamEvent> = {}): StreamEvent {
+	return {
+		principal: "ann",
+		sessionId: "s",
+		seq,
+		atMs: 1_000 + seq,
+		body: `{"type":"agent_start","n":${seq}}`,
+		...more,
+	};
+}
+
+/** What every journal must do, whatever it keeps its records in. */
+export function testJournal(
+	name: string,
+	start: (clock: { now: number }) => Promise<JournalProcess>,
+): void {
+	const stream = { principal: "ann", sessionId: "s" };
+
+	/** A journal with the session `s`, and commands that are done as soon as they are durable. */
+	async function begin() {
+		const clock = { now: 10_000 };
+		const process = await start(clock);
+		const create = command("create", { type: "create_session" });
+		await process.journal.finish(finished(create, { session: session("s"), version: 0 }));
+		return { clock, process, journal: process.journal };
+	}
+
+	async function run(journal: Journal, done: FinishedCommand): Promise<void> {
+		await journal.admit(done);
+		await journal.finish(done);
+	}
+
+	describe(`a journal: ${name}`, () => {
+		test("a command is known from the moment it is admitted, under way until it has an outcome", async () => {
+			const { journal } = await begin();
+			const admission = journal.admit(command("a"));
+			expect(journal.byId("ann", "a")).toEqual(command("a"));
+			await admission;
+			expect(journal.byId("ann", "a")?.response).toBeUndefined();
+			const finishing = journal.finish(finished(command("a")));
+			expect(journal.byId("ann", "a")).toEqual(finished(command("a")));
+			await finishing;
+			expect(journal.byId("ann", "a")).toEqual(finished(command("a")));
+		});
+
+		test("outcomes, keys, sessions, versions and events are there after a crash", async () => {
+			const { process, journal } = await begin();
+			const keyed = command("a", { sessionId: "s", idempotencyKey: "k", atMs: 9_990 });
+			await run(journal, finished(keyed, { version: 7 }));
+			await journal.saveSession(session("s", { file: "/sessions/s.jsonl", settings: { n: 2 } }));
+			await journal.append(event(1));
+			await journal.append(event(2));
+			const { journal: next } = await process.crash();
+			expect(next.byId("ann", "a")).toEqual(finished(keyed));
+			expect(next.byKey({ principal: "ann", sessionId: "s" }, "k")).toEqual(finished(keyed));
+			expect(next.recovered).toEqual({
+				sessions: [{ ...session("s"), file: "/sessions/s.jsonl", settings: { n: 2 }, version: 7 }],
+				interrupted: [],
+				crashed: true,
+			});
+			expect(next.events(stream, 0, 10)).toEqual([event(1), event(2)]);
+			expect(next.extent(stream)).toEqual({ first: 1, last: 2 });
+		});
+
+		test("a command under way in a crash ends in a stored failure, which is reported once", async () => {
+			const { process, journal } = await begin();
+			await journal.admit(command("a", { idempotencyKey: "k" }));
+			const second = await process.crash();
+			const found = second.journal.byId("ann", "a");
+			expect(found?.response).toMatchObject({
+				type: "response",
+				command: "set_session_name",
+				success: false,
+				code: "interrupted",
+			});
+			expect(second.journal.recovered.interrupted).toEqual([found]);
+			expect(second.journal.byKey({ principal: "ann" }, "k")).toEqual(found);
+			const third = await second.crash();
+			expect(third.journal.byId("ann", "a")?.response).toEqual(found?.response);
+			expect(third.journal.recovered.interrupted).toEqual([]);
+		});
+
+		test("says whether the last process closed it", async () => {
+			const { process } = await begin();
+			expect(process.journal.recovered.crashed).toBe(false);
+			const second = await process.restart();
+			expect(second.journal.recovered.crashed).toBe(false);
+			await second.journal.append(event(1));
+			const third = await second.crash();
+			expect(third.journal.recovered.crashed).toBe(true);
+			expect(third.journal.health()).toEqual({ ok: true });
+		});
+
+		test("closing writes what is pending, also what nobody waits for", async () => {
+			const { process, journal } = await begin();
+			journal.note(finished(command("read")));
+			void journal.append(event(1));
+			const { journal: next } = await process.restart();
+			expect(next.byId("ann", "read")).toEqual(finished(command("read")));
+			expect(next.events(stream, 0, 10)).toEqual([event(1)]);
+		});
+
+		test("the first outcome stays, and a later one only changes the session", async () => {
+			const { process, journal } = await begin();
+			const admitted = command("a", { sessionId: "s" });
+			const { type } = admitted;
+			const timeout = { type: "response", command: type, success: false, timedOut: true } as const;
+			await run(journal, finished(admitted, { response: timeout }));
+			const late = journal.finish(finished(admitted, { version: 3 }));
+			expect(journal.byId("ann", "a")?.response).toEqual(timeout);
+			await late;
+			expect(journal.byId("ann", "a")?.response).toEqual(timeout);
+			const { journal: next } = await process.crash();
+			expect(next.byId("ann", "a")?.response).toEqual(timeout);
+			expect(next.recovered.sessions[0]?.version).toBe(3);
+		});
+
+		test("a key is known from its outcome on, until its life is over", async () => {
+			const { clock, journal } = await begin();
+			const keyed = command("a", { idempotencyKey: "k", atMs: clock.now });
+			await journal.admit(keyed);
+			expect(journal.byKey({ principal: "ann" }, "k")).toBeUndefined();
+			const finishing = journal.finish(finished(keyed, { finishedAtMs: clock.now }));
+			expect(journal.byKey({ principal: "ann" }, "k")?.id).toBe("a");
+			await finishing;
+			clock.now += 599_999;
+			expect(journal.byKey({ principal: "ann" }, "k")?.id).toBe("a");
+			clock.now += 1;
+			expect(journal.byKey({ principal: "ann" }, "k")).toBeUndefined();
+			const again = command("b", { idempotencyKey: "k", atMs: clock.now });
+			await run(journal, finished(again, { finishedAtMs: clock.now }));
+			expect(journal.byKey({ principal: "ann" }, "k")?.id).toBe("b");
+		});
+
+		test("keys are scoped by session and principal, ids by principal", async () => {
+			const { journal } = await begin();
+			const atMs = 9_999;
+			await run(journal, finished(command("a", { atMs, idempotencyKey: "k" })));
+			await run(journal, finished(command("b", { atMs, sessionId: "s", idempotencyKey: "k" })));
+			const bob = command("a", { atMs, principal: "bob", idempotencyKey: "k" });
+			await run(journal, finished(bob));
+			expect(journal.byKey({ principal: "ann" }, "k")?.id).toBe("a");
+			expect(journal.byKey({ principal: "ann", sessionId: "s" }, "k")?.id).toBe("b");
+			expect(journal.byKey({ principal: "ann", sessionId: "t" }, "k")).toBeUndefined();
+			expect(journal.byKey({ principal: "bob" }, "k")?.principal).toBe("bob");
+			expect(journal.byKey({ principal: "eve" }, "k")).toBeUndefined();
+			expect(journal.byId("bob", "a")?.principal).toBe("bob");
+			expect(journal.byId("bob", "b")).toBeUndefined();
+		});
+
+		test.each([
+			"__proto__",
+			"constructor",
+			"a\u0000b",
+			"\ud800",
+			"'; DROP TABLE commands; --",
+			"1",
+			"ä€😀\n",
+		])("an id may be %j", async (id) => {
+			const { process, journal } = await begin();
+			await run(journal, finished(command(id, { idempotencyKey: id, atMs: 9_999 })));
+			await run(journal, finished(command("\udfff")));
+			const { journal: next } = await process.crash();
+			expect(next.byId("ann", id)?.id).toBe(id);
+			expect(next.byKey({ principal: "ann" }, id)?.id).toBe(id);
+			expect(next.byId("ann", "\udfff")?.fingerprint).toBe("print of \udfff");
+			expect(next.byId("ann", "a")).toBeUndefined();
+			expect(next.byId("ann", "\ud801")).toBeUndefined();
+			expect(next.history({ principal: "ann", commandId: id, limit: 5 })).toHaveLength(1);
+		});
+
+		test("events come in pages, also those that are not written yet", async () => {
+			const { journal } = await begin();
+			const appends = Array.from({ length: 10 }, (_, index) => journal.append(event(index + 1)));
+			for (let round = 0; round < 2; round++) {
+				expect(journal.events(stream, 0, 4).map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+				expect(journal.events(stream, 8, 4).map(({ seq }) => seq)).toEqual([9, 10]);
+				expect(journal.events(stream, 10, 4)).toEqual([]);
+				expect(journal.extent(stream)).toEqual({ first: 1, last: 10 });
+				await Promise.all(appends);
+			}
+			void journal.append(event(11));
+			expect(journal.events(stream, 9, 4).map(({ seq }) => seq)).toEqual([10, 11]);
+			expect(journal.extent({ principal: "bob", sessionId: "s" })).toEqual({ first: 0, last: 0 });
+		});
+
+		test("a removed session is gone with its events at once, and its name can be used anew", async () => {
+			const { process, journal } = await begin();
+			await journal.append(event(1));
+			await journal.append(event(2));
+			const remove = command("remove", { type: "delete_session", sessionId: "s" });
+			await journal.admit(remove);
+			const removing = journal.finish(finished(remove, { removed: "s" }));
+			expect(journal.events(stream, 0, 10)).toEqual([]);
+			expect(journal.extent(stream)).toEqual({ first: 0, last: 0 });
+			const fresh = event(1, { body: '"fresh"' });
+			const appending = journal.append(fresh);
+			expect(journal.events(stream, 0, 10)).toEqual([fresh]);
+			const again = command("again", { type: "create_session" });
+			await journal.finish(finished(again, { session: session("s"), version: 0 }));
+			await Promise.all([removing, appending]);
+			expect(journal.events(stream, 0, 10)).toEqual([fresh]);
+			const { journal: next } = await process.crash();
+			expect(next.events(stream, 0, 10)).toEqual([fresh]);
+			expect(next.recovered.sessions.map(({ version }) => version)).toEqual([0]);
+		});
+
+		test("the history has the newest first, by session, id and time", async () => {
+			const { journal } = await begin();
+			for (let n = 1; n <= 5; n++) {
+				const sessionId = n % 2 ? "s" : "t";
+				const admitted = command(`c${n}`, { sessionId, atMs: 2_000 + n });
+				await run(journal, finished(admitted));
+			}
+			const failed = command("failed", { type: "bash", atMs: 3_000 });
+			const response = {
+				type: "response",
+				command: "bash",
+				success: false,
+				error: "no",
+				sessionVersion: 4,
+			} as const;
+			void journal.admit(failed);
+			expect(journal.history({ principal: "ann", commandId: "failed", limit: 1 })).toEqual([
+				{ commandId: "failed", commandType: "bash", atMs: 3_000 },
+			]);
+			const finishing = journal.finish(finished(failed, { response }));
+			const ids = (query: object) =>
+				journal.history({ principal: "ann", limit: 100, ...query }).map((entry) => entry.commandId);
+			for (let round = 0; round < 2; round++) {
+				expect(ids({})).toEqual(["failed", "c5", "c4", "c3", "c2", "c1", "create"]);
+				expect(ids({ limit: 2 })).toEqual(["failed", "c5"]);
+				expect(ids({ sessionId: "s" })).toEqual(["c5", "c3", "c1"]);
+				expect(ids({ fromMs: 2_002, toMs: 2_004 })).toEqual(["c4", "c3", "c2"]);
+				expect(ids({ principal: "bob" })).toEqual([]);
+				await finishing;
+			}
+			expect(journal.history({ principal: "ann", commandId: "failed", limit: 1 })).toEqual([
+				{
+					commandId: "failed",
+					commandType: "bash",
+					atMs: 3_000,
+					finishedAtMs: 3_005,
+					success: false,
+					error: "no",
+					sessionVersion: 4,
+				},
+			]);
+		});
+	});
+}

@@ -1,0 +1,41 @@
+import type { Worker } from "node:worker_threads";
+import {
+	type JournalOptions,
+	openJournal,
+	type SqliteJournal,
+} from "../../../src/server/journal/sqlite-journal.ts";
+import { startJournalWorker, WriterThread } from "../../../src/server/journal/writer-thread.ts";
+import { atEnd, tempDir } from "../../support/temp.ts";
+
+/** A journal on a folder of its own, and its thread within reach. */
+export interface StartedJournal {
+	journal: SqliteJournal;
+	dataDir: string;
+	/** Kills the thread that writes, as the death of the process would. */
+	killThread(): Promise<void>;
+	/** From now on no new thread can be started. */
+	threads: { allowed: boolean };
+}
+
+export async function startJournal(
+	options: Partial<JournalOptions> = {},
+	dataDir = tempDir(),
+): Promise<StartedJournal> {
+	let worker: Worker | undefined;
+	const threads = { allowed: true };
+	const thread = new WriterThread(() => {
+		if (!threads.allowed) throw new Error("no thread left");
+		worker = startJournalWorker();
+		return worker;
+	});
+	const journal = await openJournal({ dataDir, thread, ...options });
+	atEnd(() => journal.close());
+	return {
+		journal,
+		dataDir,
+		threads,
+		async killThread() {
+			await worker?.terminate();
+		},
+	};
+}

@@ -1,0 +1,258 @@
+import type { Response } from "../../src/protocol/index.ts";
+import {
+	type AdmittedCommand,
+	type FinishedCommand,
+	type HistoryEntry,
+	type Journal,
+	JournalUnavailable,
+	type KeyScope,
+	type Recovered,
+	type SessionRecord,
+	type StoredCommand,
+	type StreamEvent,
+	type StreamName,
+} from "../../src/server/journal/journal.ts";
+
+/** A journal without a disk, for tests: it commits when told to, fails when told to, and can lose what was not committed. */
+export interface MemoryJournal extends Journal {
+	/** `at-once`: in the same turn of the event loop. `manual`: when `commit` is called. */
+	mode: "at-once" | "manual";
+	/** Makes everything written so far durable, in order. */
+	commit(): void;
+	/** From now on every write is refused, also what is not committed yet. */
+	break(why: string): void;
+	mend(): void;
+	/** From now on looking up ids and keys throws. */
+	unreadable: boolean;
+	/** What a new process would find: the committed part of this journal. */
+	reopen(): MemoryJournal;
+	/** Records so far, in the order in which they came, committed or not. */
+	readonly written: readonly WrittenRecord[];
+}
+
+export type WrittenRecord =
+	| { kind: "admit"; command: AdmittedCommand }
+	| { kind: "finish" | "note"; command: FinishedCommand }
+	| { kind: "session"; session: SessionRecord }
+	| { kind: "event"; event: StreamEvent };
+
+export interface MemoryJournalOptions {
+	mode?: "at-once" | "manual";
+	now?: () => number;
+	/** How long keys live. Default: ten minutes. */
+	keyLifeMs?: number;
+	/** What is in it already. */
+	records?: readonly WrittenRecord[];
+	/** Whether the last process closed it. */
+	closed?: boolean;
+}
+
+interface Pending {
+	resolve(): void;
+	reject(error: Error): void;
+}
+
+export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJournal {
+	const { now = Date.now, keyLifeMs = 600_000 } = options;
+	const written: WrittenRecord[] = [...(options.records ?? [])];
+	const view = createView();
+	for (const record of written) view.take(record);
+	const recovered = view.recover(now(), options.closed !== true && written.length > 0);
+	let committed = written.length;
+	let pending: Pending[] = [];
+	let broken: string | undefined;
+	let closed = false;
+	let commits = 0;
+
+	function write(record: WrittenRecord): Promise<void> {
+		if (broken !== undefined) return Promise.reject(unavailable(broken));
+		written.push(structuredClone(record));
+		view.take(record);
+		if (journal.mode === "at-once") {
+			committed = written.length;
+			commits += 1;
+			return Promise.resolve();
+		}
+		return new Promise((resolve, reject) => pending.push({ resolve, reject }));
+	}
+
+	function readable(): void {
+		if (journal.unreadable) throw new Error("the journal cannot be read");
+	}
+
+	const journal: MemoryJournal = {
+		mode: options.mode ?? "at-once",
+		unreadable: false,
+		written,
+		recovered,
+		commit() {
+			committed = written.length;
+			commits += 1;
+			for (const { resolve } of pending.splice(0)) resolve();
+		},
+		break(why) {
+			broken = why;
+			for (const { reject } of pending.splice(0)) reject(unavailable(why));
+		},
+		mend() {
+			broken = undefined;
+		},
+		reopen: () =>
+			createMemoryJournal({
+				mode: journal.mode,
+				now,
+				keyLifeMs,
+				records: written.slice(0, committed),
+				closed,
+			}),
+		health: () => (broken === undefined ? { ok: true } : { ok: false, why: broken }),
+		admit: (command) => write({ kind: "admit", command }),
+		finish: (command) => write({ kind: "finish", command }),
+		note(command) {
+			write({ kind: "note", command }).catch(() => {
+				// Nobody waits for a note, and health() says what is wrong.
+			});
+		},
+		saveSession: (session) => write({ kind: "session", session }),
+		append: (event) => write({ kind: "event", event }),
+		byId(principal, id) {
+			readable();
+			return view.commands.get(principal)?.get(id);
+		},
+		forgottenBefore: () => 0,
+		byKey({ principal, sessionId }, key) {
+			readable();
+			const found = view.keys.get(keyName({ principal, ...(sessionId && { sessionId }) }, key));
+			if (found?.finishedAtMs === undefined) return undefined;
+			return now() - found.finishedAtMs < keyLifeMs ? found : undefined;
+		},
+		events: (stream, after, limit) =>
+			view
+				.stream(stream)
+				.filter(({ seq }) => seq > after)
+				.slice(0, limit),
+		extent(stream) {
+			const events = view.stream(stream);
+			return { first: events[0]?.seq ?? 0, last: events.at(-1)?.seq ?? 0 };
+		},
+		history: ({ principal, sessionId, commandId, fromMs = 0, toMs = Infinity, limit }) =>
+			[...(view.commands.get(principal)?.values() ?? [])]
+				.filter((command) => sessionId === undefined || command.sessionId === sessionId)
+				.filter((command) => commandId === undefined || command.id === commandId)
+				.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs)
+				.slice(-limit)
+				.reverse()
+				.map(historyEntry),
+		stats: () => ({
+			bytes: 0,
+			commands: view.commands.size,
+			events: written.filter(({ kind }) => kind === "event").length,
+			sessions: view.sessions.size,
+			commits,
+			commitMsTotal: 0,
+			pending: pending.length,
+		}),
+		async close() {
+			journal.commit();
+			closed = true;
+			pending = [];
+		},
+	};
+	return journal;
+}
+
+/** What a list of records amounts to. */
+function createView() {
+	const commands = new Map<string, Map<string, StoredCommand>>();
+	const keys = new Map<string, StoredCommand>();
+	const sessions = new Map<string, SessionRecord & { version: number }>();
+	const streams = new Map<string, StreamEvent[]>();
+
+	function keep(command: StoredCommand): void {
+		const { principal, sessionId, idempotencyKey } = command;
+		if (commands.get(principal)?.get(command.id)?.response !== undefined) return;
+		const byId = commands.get(principal) ?? new Map<string, StoredCommand>();
+		commands.set(principal, byId.set(command.id, command));
+		if (idempotencyKey === undefined) return;
+		keys.set(keyName({ principal, ...(sessionId && { sessionId }) }, idempotencyKey), command);
+	}
+
+	function finish({ version, session, removed, ...command }: FinishedCommand): void {
+		keep(command);
+		const { principal } = command;
+		if (session !== undefined) saveSession(session);
+		if (removed !== undefined) {
+			sessions.delete(tuple(principal, removed));
+			streams.delete(tuple(principal, removed));
+		}
+		const changed = sessions.get(tuple(principal, session?.id ?? command.sessionId ?? ""));
+		if (changed !== undefined && version !== undefined) changed.version = version;
+	}
+
+	function saveSession(session: SessionRecord): void {
+		const name = tuple(session.principal, session.id);
+		sessions.set(name, { ...session, version: sessions.get(name)?.version ?? 0 });
+	}
+
+	return {
+		commands,
+		keys,
+		sessions,
+		stream: ({ principal, sessionId }: StreamName) =>
+			streams.get(tuple(principal, sessionId)) ?? [],
+		take(record: WrittenRecord): void {
+			if (record.kind === "admit") keep(record.command);
+			else if (record.kind === "session") saveSession(record.session);
+			else if (record.kind === "event") {
+				const name = tuple(record.event.principal, record.event.sessionId);
+				streams.set(name, [...(streams.get(name) ?? []), record.event]);
+			} else finish(record.command);
+		},
+		recover(atMs: number, crashed: boolean): Recovered {
+			const interrupted: StoredCommand[] = [];
+			for (const command of [...commands.values()].flatMap((byId) => [...byId.values()])) {
+				if (command.response !== undefined) continue;
+				const ended = { ...command, response: interruption(command.type), finishedAtMs: atMs };
+				interrupted.push(ended);
+				keep(ended);
+			}
+			return { sessions: [...sessions.values()], interrupted, crashed };
+		},
+	};
+}
+
+function unavailable(why: string): JournalUnavailable {
+	return new JournalUnavailable("journal_unavailable", why);
+}
+
+function interruption(command: string): Response {
+	return {
+		type: "response",
+		command,
+		success: false,
+		code: "interrupted",
+		error: "the server stopped while this command was under way",
+	};
+}
+
+function historyEntry(command: StoredCommand): HistoryEntry {
+	const { response, finishedAtMs, sessionId } = command;
+	return {
+		commandId: command.id,
+		commandType: command.type,
+		...(sessionId !== undefined && { sessionId }),
+		atMs: command.atMs,
+		...(finishedAtMs !== undefined && { finishedAtMs }),
+		...(response && { success: response.success }),
+		...(response?.error !== undefined && { error: response.error }),
+		...(response?.sessionVersion !== undefined && { sessionVersion: response.sessionVersion }),
+	};
+}
+
+function keyName({ principal, sessionId }: KeyScope, key: string): string {
+	return JSON.stringify([principal, sessionId ?? null, key]);
+}
+
+function tuple(...parts: string[]): string {
+	return JSON.stringify(parts);
+}
