@@ -36,7 +36,8 @@ try {
 	const { data: state } = await bob.request("get_state", { sessionId });
 	console.log(`Bob sees the name ${JSON.stringify(state.sessionName)}`);
 	for await (const frame of seen) {
-		if (frame.type !== "event") continue;
+		// A dialog that waits for an answer is shown again to every newcomer, without a number.
+		if (frame.type !== "event" || frame.seq === undefined) continue;
 		console.log(`Bob sees event ${frame.seq}: ${frame.event.type}`);
 		if (frame.event.type === "session_info_changed") break;
 	}

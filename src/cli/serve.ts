@@ -1,20 +1,225 @@
-import type { Command } from "./command.ts";
-import { doctor } from "./doctor.ts";
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { writeFileAtomic } from "../core/atomic-file.ts";
+import { describeError } from "../core/errno.ts";
+import { agentFolder, configuredFolder } from "../core/places.ts";
+import { type Command, type OptionValues, type Surroundings, UsageError } from "./command.ts";
 
-/** `strata serve`: the main job. Until the server is there it shows what works on this machine. */
+type ServerModule = typeof import("../server/index.ts");
+type ServerOptions = Parameters<ServerModule["startServer"]>[0];
+
+const DEFAULT_PORT = 3141;
+const DEFAULT_HOST = "127.0.0.1";
+
+/** `strata serve`: many agent sessions behind one protocol. */
 export const serve: Command = {
 	name: "serve",
-	summary: "Start the session server (not built yet: prints what doctor finds).",
-	usage: "",
-	options: {},
-	async run(_options, _words, around) {
-		around.print(
-			"The session server is not part of this version yet. What works today runs inside pi:",
-		);
-		around.print("");
-		around.print("  pi install <folder of this clone>     then, in pi: /strata");
-		around.print("");
-		await doctor.run({}, [], around);
-		return 0;
+	summary: "Serve agent sessions over WebSocket, a Unix socket or stdio, with a dashboard.",
+	usage:
+		"[--port 3141] [--host 127.0.0.1] [--stdio] [--socket <path>] [--token-file <file>] [--auth token|none] " +
+		"[--origin <origin>…] [--data-dir <folder>] [--tls-cert <file> --tls-key <file>] [--limit <name=number>…] [--open] [--json]",
+	details: [
+		"",
+		"Without options it listens on 127.0.0.1:3141 (or the port in PI_SERVER_PORT) and prints the address of",
+		"its dashboard. With --stdio or --socket it opens a port only if one is named. Clients need a token of",
+		"the token file (name:token lines, made with one entry if it is missing); --auth none is for loopback",
+		"and sockets. Other addresses than loopback need --tls-cert and --tls-key. Pages of other origins than",
+		"the server's own may connect if they are named by --origin. --limit sets a bound, e.g.",
+		"maxSessions=20 or commandsPerMinute=600; STRATA_SERVER_LIMITS takes several, separated by commas.",
+		"--open shows the dashboard in the browser. --json prints one line when the server is ready:",
+		'{"type":"ready","port":3141,…}. SIGTERM and SIGINT end it in order; a second one at once.',
+	],
+	options: {
+		port: { type: "string" },
+		host: { type: "string" },
+		stdio: { type: "boolean" },
+		socket: { type: "string" },
+		"token-file": { type: "string" },
+		auth: { type: "string" },
+		origin: { type: "string", multiple: true },
+		"data-dir": { type: "string" },
+		"tls-cert": { type: "string" },
+		"tls-key": { type: "string" },
+		limit: { type: "string", multiple: true },
+		open: { type: "boolean" },
+		json: { type: "boolean" },
+	},
+	async run(values, _words, around) {
+		const server = await import("../server/index.ts");
+		const options = serverOptions(values, around, server);
+		const stopAsked = Promise.withResolvers<string>();
+		if (options.stdio) options.onStdioEnd = () => stopAsked.resolve("standard input ended");
+		const running = await server.startServer(options);
+		watchSignals(stopAsked.resolve);
+		try {
+			await Promise.race([running.ready, stopAsked.promise]);
+			await announce({ values, around, options, running });
+			const reason = await stopAsked.promise;
+			await running.stop(reason);
+			return 0;
+		} catch (error) {
+			await running.stop("the server could not start");
+			throw error;
+		} finally {
+			await rm(launchPage(options.dataDir), { force: true });
+		}
 	},
 };
+
+/** What the command line asks for. Throws {@link UsageError} for what is no such thing. */
+function serverOptions(
+	values: OptionValues,
+	around: Surroundings,
+	{ limitsFrom, claimStdio }: ServerModule,
+): ServerOptions {
+	const { cwd, env } = around;
+	const path = (name: string) => {
+		const value = values[name];
+		return value === undefined ? undefined : configuredFolder(String(value), cwd);
+	};
+	const agentDir = agentFolder(env);
+	const dataDir = path("data-dir") ?? join(agentDir, "strata", "server");
+	const socketPath = path("socket");
+	const listen = listenOptions(values, around, path);
+	const auth = String(values.auth ?? "token");
+	if (auth !== "token" && auth !== "none") {
+		throw new UsageError(`--auth is token or none, got "${auth}"`);
+	}
+	const assignments = [
+		...(env.STRATA_SERVER_LIMITS ?? "").split(",").filter((text) => text.trim() !== ""),
+		...((values.limit as string[] | undefined) ?? []),
+	].map((text) => text.trim());
+	return {
+		dataDir,
+		agentDir,
+		cwd,
+		...(listen && { listen }),
+		...(socketPath !== undefined && { socketPath }),
+		auth: auth === "none" ? "none" : { tokenFile: path("token-file") ?? join(dataDir, "tokens") },
+		origins: (values.origin as string[] | undefined) ?? [],
+		limits: asUsage(() => limitsFrom(assignments)),
+		pageFolder: builtPage(),
+		warn: (line) => around.complain(`strata serve: ${line}`),
+		...(values.stdio === true && { stdio: claimStdio() }),
+	};
+}
+
+function listenOptions(
+	values: OptionValues,
+	{ env }: Surroundings,
+	path: (name: string) => string | undefined,
+): ServerOptions["listen"] {
+	const named = values.port ?? (env.PI_SERVER_PORT || undefined);
+	const isOtherwiseReached = values.stdio === true || values.socket !== undefined;
+	if (named === undefined && values.host === undefined && isOtherwiseReached) return undefined;
+	const port = Number(named ?? DEFAULT_PORT);
+	if (!/^\d{1,5}$/.test(String(named ?? DEFAULT_PORT)) || port > 65_535) {
+		const where = values.port === undefined ? "PI_SERVER_PORT" : "--port";
+		throw new UsageError(`${where} needs a number from 0 to 65535, got "${named}"`);
+	}
+	const cert = path("tls-cert");
+	const key = path("tls-key");
+	if ((cert === undefined) !== (key === undefined)) {
+		throw new UsageError("--tls-cert and --tls-key go together");
+	}
+	return {
+		port,
+		host: String(values.host ?? DEFAULT_HOST),
+		...(cert !== undefined && key !== undefined && { tls: { cert: text(cert), key: text(key) } }),
+	};
+}
+
+function text(file: string): string {
+	try {
+		return readFileSync(file, "utf8");
+	} catch (error) {
+		throw new Error(`cannot read ${file}: ${describeError(error)}`, { cause: error });
+	}
+}
+
+function asUsage<Result>(parse: () => Result): Result {
+	try {
+		return parse();
+	} catch (error) {
+		throw new UsageError(describeError(error), { cause: error });
+	}
+}
+
+/** The dashboard as `npm run build` leaves it: beside this program in the package, in `dist` of a clone. */
+function builtPage(): string {
+	const here = fileURLToPath(new URL(".", import.meta.url));
+	const beside = resolve(here, "..", "dashboard");
+	return existsSync(join(beside, "index.html"))
+		? beside
+		: resolve(here, "..", "..", "dist", "dashboard");
+}
+
+interface Announcement {
+	values: OptionValues;
+	around: Surroundings;
+	options: ServerOptions;
+	running: Awaited<ReturnType<ServerModule["startServer"]>>;
+}
+
+/** Says once where the server is. The token is shown on a terminal only: elsewhere it would end up in a log. */
+async function announce({ values, around, options, running }: Announcement): Promise<void> {
+	const { listen, socketPath, stdio, auth, dataDir } = options;
+	const { port, token } = running;
+	// Standard output is the protocol's with --stdio.
+	const say = stdio ? around.complain : around.print;
+	const host = listen && (listen.host.includes(":") ? `[${listen.host}]` : listen.host);
+	const url = listen && `${listen.tls ? "https" : "http"}://${host}:${port}/`;
+	const tokenFile = token !== undefined && auth !== "none" ? auth.tokenFile : undefined;
+	const page = token === undefined ? url : `${url}#token=${token}`;
+	if (values.json) {
+		const ready = { type: "ready", port, url, socket: socketPath, tokenFile, dataDir };
+		say(JSON.stringify({ ...ready, pid: process.pid }));
+	} else {
+		const isTerminal = stdio ? process.stderr.isTTY : process.stdout.isTTY;
+		if (url) say(`strata serves on ${isTerminal ? page : url}`);
+		if (url && tokenFile !== undefined && !isTerminal) say(`token file: ${tokenFile}`);
+		if (socketPath !== undefined) say(`strata serves on ${socketPath}`);
+	}
+	if (values.open && page) await openBrowser(page, dataDir, around);
+}
+
+function launchPage(dataDir: string): string {
+	return join(dataDir, "open.html");
+}
+
+/** By way of a private file: everybody on this machine can see the arguments of a process, and the token with them. */
+async function openBrowser(page: string, dataDir: string, around: Surroundings): Promise<void> {
+	const file = launchPage(dataDir);
+	const meta = `<meta http-equiv="refresh" content="0; url=${page}">`;
+	await writeFileAtomic(file, `<!doctype html>${meta}<title>strata</title>\n`);
+	const [program, ...words] =
+		process.platform === "darwin"
+			? ["open"]
+			: process.platform === "win32"
+				? ["cmd", "/c", "start", ""]
+				: ["xdg-open"];
+	const browser = spawn(String(program), [...words, pathToFileURL(file).href], {
+		stdio: "ignore",
+		detached: true,
+	});
+	browser.on("error", () => around.complain("strata serve: no browser could be opened"));
+	browser.unref();
+}
+
+/** The first signal asks to stop, the second does not ask. */
+function watchSignals(ask: (reason: string) => void): void {
+	let isAsked = false;
+	for (const [signal, number] of [
+		["SIGINT", 2],
+		["SIGTERM", 15],
+	] as const) {
+		process.on(signal, () => {
+			if (isAsked) process.exit(128 + number);
+			isAsked = true;
+			ask(`received ${signal}`);
+		});
+	}
+}

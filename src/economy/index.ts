@@ -7,6 +7,7 @@ export {
 	createAccount,
 } from "./live/account.ts";
 export { accountText, missText } from "./live/account-text.ts";
+export { canCarryMarker, MAX_MARKERS, markersIn } from "./live/anthropic-markers.ts";
 export { type Answered, diagnoseMiss, type Miss, type MissCause } from "./live/miss.ts";
 export { isSamePiece, type PayloadBlock, payloadBlocks, simulated } from "./live/payload.ts";
 export type { RewriteTerms } from "./lot-size.ts";

@@ -8,7 +8,7 @@ import { createPruningSystem } from "./pruning.ts";
 import { createReadCacheSystem } from "./read-cache.ts";
 import { registerReadTool } from "./read-tool.ts";
 import { createReport } from "./report.ts";
-import { type System, statusLine, systemsTable } from "./system.ts";
+import { persistDrafts, type System, statusLine, systemsTable } from "./system.ts";
 import { createTiersSystem } from "./tiers.ts";
 
 /**
@@ -41,6 +41,8 @@ export default function strata(pi: ExtensionAPI): void {
 	const kota = createKotaSystem({ pi, report, loadedFor: load, more: pruning.commands });
 	registerReadTool(pi, [paging.read, readCache.read], [pagingGuideline]);
 	const systems: System[] = [readCache, paging, kota, pruning, tiers, economy];
+
+	persistDrafts(pi, systems);
 
 	pi.on("session_start", async (_event, ctx) => {
 		await stop();

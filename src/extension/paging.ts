@@ -28,8 +28,12 @@ export function createPagingSystem(
 		name: "paging",
 		async read({ call, ctx }) {
 			const settings = configFor(ctx).paging;
-			if (!settings.enabled) return undefined;
 			const { blobs } = configFor(ctx);
+			if (!settings.enabled) {
+				const blob = blobNamed(call.path, ctx.cwd, blobs);
+				if (blob !== undefined) await checkBlob(blob, blobs);
+				return undefined;
+			}
 			const request = await requestFor(call, ctx.cwd, blobs);
 			if (!request) return undefined;
 			const blob = blobIn(request.uri, blobFolder(blobs));
@@ -80,6 +84,15 @@ function isAddress(uri: string): boolean {
 function blobIn(path: string, folder: string): string | undefined {
 	const id = /^([0-9a-f]{64})\.txt$/.exec(basename(path))?.[1];
 	return id !== undefined && dirname(path) === folder ? id : undefined;
+}
+
+/** The same for a path as the model wrote it. */
+function blobNamed(path: string, cwd: string, blobs: Config["blobs"]): string | undefined {
+	try {
+		return blobIn(pathCandidates(path, cwd)[0] ?? path, blobFolder(blobs));
+	} catch {
+		return undefined; // an address that names no file
+	}
 }
 
 /** A text that is gone or damaged must not be taken for the original. */

@@ -79,26 +79,6 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSurround
 		noteAnswer(await opened(ctx), message, ctx);
 	});
 
-	pi.on("turn_end", async (event, ctx) => {
-		if (!enabled || (!open && event.toolResults.length === 0)) return;
-		const session = await opened(ctx);
-		const pruned = await pruneWarm(session, ctx);
-		const taken = new Set(event.entries.map((entry) => property(entry, "targetId")));
-		const drafts = pruned
-			.filter(({ entryId }) => !taken.has(entryId))
-			.map((one) => ({
-				type: "context_edit" as const,
-				targetId: one.entryId,
-				replacement: { content: session.pruning.contentOf(one) },
-			}));
-		sweepNowAndThen(session);
-		const status = pruningStatus(ctx.getContextUsage(), standingNow(session, ctx));
-		ctx.ui.setStatus("pruning", status);
-		if (drafts.length > 0) onPruned?.();
-		// What others have drafted stays: pi takes the list of the last handler.
-		return drafts.length > 0 ? { entries: [...event.entries, ...drafts] } : undefined;
-	});
-
 	return {
 		name: "pruning",
 		commands: pruningCommands({ pi, configFor, opened, isEnabled: () => enabled }),
@@ -106,6 +86,24 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSurround
 			enabled
 				? { on: true, why: "old tool output becomes a stub when that pays; see /kota pruning" }
 				: { on: false, why: "prune.enabled is false" },
+		async draftsAt(turnEnd, ctx) {
+			if (!enabled || (!open && turnEnd.toolResults.length === 0)) return [];
+			const session = await opened(ctx);
+			const pruned = await pruneWarm(session, ctx);
+			const taken = new Set(turnEnd.entries.map((entry) => property(entry, "targetId")));
+			const drafts = pruned
+				.filter(({ entryId }) => !taken.has(entryId))
+				.map((one) => ({
+					type: "context_edit" as const,
+					targetId: one.entryId,
+					replacement: { content: session.pruning.contentOf(one) },
+				}));
+			sweepNowAndThen(session);
+			const status = pruningStatus(ctx.getContextUsage(), standingNow(session, ctx));
+			ctx.ui.setStatus("pruning", status);
+			if (drafts.length > 0) onPruned?.();
+			return drafts;
+		},
 		start({ ctx }) {
 			enabled = configFor(ctx).prune.enabled;
 			open = undefined;

@@ -1,4 +1,9 @@
-import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type {
+	ExtensionAPI,
+	ExtensionContext,
+	TurnEndEvent,
+	TurnEndEventResult,
+} from "@earendil-works/pi-coding-agent";
 
 /** What one of the five systems tells the composition root. */
 export interface System {
@@ -8,8 +13,29 @@ export interface System {
 	status(): { on: boolean; why: string };
 	/** Called once per session, before its first prompt. */
 	start?(session: { ctx: ExtensionContext }): void | Promise<void>;
+	/** What is to enter the session at the end of a turn: edits of what the model sees, and messages. */
+	draftsAt?(turnEnd: TurnEndEvent, ctx: ExtensionContext): Promise<Draft[]>;
 	/** Closes whatever `start` or later use opened. Called at most once per `start`. */
 	stop?(): void | Promise<void>;
+}
+
+/** An entry that a session takes in at the end of a turn. */
+export type Draft = NonNullable<TurnEndEventResult["entries"]>[number];
+
+/**
+ * Brings the drafts of all systems into the session, by one handler: pi works the whole session out anew for each. A
+ * later system sees what earlier ones have drafted.
+ */
+export function persistDrafts(pi: ExtensionAPI, systems: readonly System[]): void {
+	pi.on("turn_end", async (event, ctx) => {
+		// What other extensions have drafted stays: pi takes the list of the last handler.
+		let { entries } = event;
+		for (const system of systems) {
+			const drafts = await system.draftsAt?.({ ...event, entries }, ctx);
+			if (drafts && drafts.length > 0) entries = [...entries, ...drafts];
+		}
+		return entries === event.entries ? undefined : { entries };
+	});
 }
 
 /** The table that `/strata` prints. */

@@ -12,6 +12,7 @@ import {
 	changesNow,
 	countRequest,
 	type MapEntry,
+	NO_CHANGES,
 	noteAnswered,
 	type OpenWorkset,
 	openWorkset,
@@ -112,31 +113,6 @@ export function createTiersSystem(surroundings: TiersSurroundings): System & {
 		if (session) noteAnswered(session, message, ctx);
 	});
 
-	pi.on("turn_end", async (event, ctx) => {
-		const session = await inUse(ctx);
-		if (!session) return;
-		saving = session.stateFile.save(session.controller.toJSON());
-		if (session.settings.tiers.layout === "tiers") return;
-		const drafts = [];
-		const branch = new Set(ctx.sessionManager.getBranch().map(({ id }) => id));
-		for (const { entryId, content } of session.pending.values()) {
-			// One entry that is not there would cost everybody's drafts.
-			if (branch.has(entryId)) drafts.push(editOf(entryId, content));
-		}
-		session.pending.clear();
-		// The end of a run: before the next request a prompt will come in, and until then files may change again.
-		if (event.toolResults.length > 0) {
-			await refreshFiles(session, ctx);
-			const { append, edits } = changesNow(session, ctx, false);
-			for (const [entryId, content] of edits) drafts.push(editOf(entryId, content));
-			for (const content of append) {
-				drafts.push({ type: "custom_message" as const, ...worksetMessage(content) });
-			}
-		}
-		// What others have drafted stays: pi takes the list of the last handler.
-		return drafts.length > 0 ? { entries: [...event.entries, ...drafts] } : undefined;
-	});
-
 	registerWorksetCommands({
 		pi,
 		report,
@@ -158,6 +134,30 @@ export function createTiersSystem(surroundings: TiersSurroundings): System & {
 			const what =
 				files > 0 ? `${files} working files` : "no working files yet: /workset add <path>";
 			return { on: true, why: what };
+		},
+		async draftsAt({ toolResults }, ctx) {
+			const session = await inUse(ctx);
+			if (!session) return [];
+			saving = session.stateFile.save(session.controller.toJSON());
+			if (session.settings.tiers.layout === "tiers") return [];
+			const branch = new Set(ctx.sessionManager.getBranch().map(({ id }) => id));
+			const waiting = [...session.pending.values()];
+			// The end of a run: before the next request a prompt will come in, and until then files may change again.
+			const isLast = toolResults.length === 0;
+			if (!isLast) await refreshFiles(session, ctx);
+			const { append, edits } = isLast ? NO_CHANGES : changesNow(session, ctx, false);
+			session.pending.clear();
+			return [
+				...waiting
+					// One entry that is not there would cost everybody's drafts.
+					.filter(({ entryId }) => branch.has(entryId) && !edits.has(entryId))
+					.map(({ entryId, content }) => editOf(entryId, content)),
+				...Array.from(edits, ([entryId, content]) => editOf(entryId, content)),
+				...append.map((content) => ({
+					type: "custom_message" as const,
+					...worksetMessage(content),
+				})),
+			];
 		},
 		start({ ctx }) {
 			enabled = loadedFor(ctx).config.tiers.enabled;

@@ -155,9 +155,16 @@ function withoutText(path: string, text: string): WorkingText {
 	return { path, text, hash: hashBytes(text), tokens: estimateTokens(text.length), gone: true };
 }
 
-/** What the model can see of the working set, by the session. */
-export function viewNow({ tiers }: OpenWorkset, ctx: ExtensionContext): Tiers.View {
-	return tiers.viewOf(customMessages(ctx.sessionManager, tiers.WORKSET_TYPE));
+/** What the model can see of the working set: as the session has it, with edits that only the requests show yet. */
+export function viewNow({ tiers, pending }: OpenWorkset, ctx: ExtensionContext): Tiers.View {
+	const edits = new Map([...pending.values()].map((edit) => [edit.entryId, edit.content ?? []]));
+	const messages = customMessages(ctx.sessionManager, tiers.WORKSET_TYPE);
+	return tiers.viewOf(
+		messages.map((message) => {
+			const content = edits.get(message.entryId);
+			return content ? { ...message, texts: content.map(({ text }) => text) } : message;
+		}),
+	);
 }
 
 /** Decides what is to be done to the session before the next request. To be asked once for each. */
@@ -169,13 +176,14 @@ export function changesNow(
 	const { layout, tiers } = session;
 	const view = viewNow(session, ctx);
 	const files = textsNow(session);
-	if (files.length === 0 && view.copies.length === 0) return NOTHING;
+	if (files.length === 0 && view.copies.length === 0) return NO_CHANGES;
 	const plan = layout.decide(momentNow(session, ctx, view, cold));
 	session.lastPlan = plan;
 	return tiers.changesFor(plan, { files, view });
 }
 
-const NOTHING: Tiers.SessionChanges = { append: [], edits: new Map() };
+/** All is as it should be. */
+export const NO_CHANGES: Tiers.SessionChanges = { append: [], edits: new Map() };
 
 function momentNow(
 	session: OpenWorkset,

@@ -15,15 +15,15 @@ export interface Fault {
  * reader would call characters: those can be of any size, and these bounds keep memory bounded. Fields that the schema
  * does not have are not looked at.
  */
-export function findFault(schema: TSchema, value: unknown, path = ""): Fault | undefined {
+export function findFault(schema: TSchema, value: unknown): Fault | undefined {
 	const node = schema as Node;
 	if (node.anyOf) {
-		const fits = node.anyOf.some((option) => !findFault(option, value, path));
-		return fits ? undefined : faultAt(path, node, value);
+		const fits = node.anyOf.some((option) => !findFault(option, value));
+		return fits ? undefined : faultOf(node, value);
 	}
-	if (node.properties) return faultInObject(node, value, path);
-	if (node.items) return faultInArray(node, value, path);
-	return isAllowed(node, value) ? undefined : faultAt(path, node, value);
+	if (node.properties) return faultInObject(node, value);
+	if (node.items) return faultInArray(node, value);
+	return isAllowed(node, value) ? undefined : faultOf(node, value);
 }
 
 /** The part of JSON Schema that commands use. */
@@ -44,32 +44,57 @@ interface Node {
 	readonly maximum?: number;
 }
 
-function faultInObject(node: Node, value: unknown, path: string): Fault | undefined {
+function faultInObject(node: Node, value: unknown): Fault | undefined {
 	if (typeof value !== "object" || value === null || Array.isArray(value)) {
-		return faultAt(path, node, value);
+		return faultOf(node, value);
 	}
-	for (const [name, schema] of Object.entries(node.properties ?? {})) {
-		const inner = path === "" ? name : `${path}.${name}`;
+	for (const { name, schema, isRequired } of fieldsOf(node)) {
 		if (Object.hasOwn(value, name)) {
-			const fault = findFault(schema, (value as Record<string, unknown>)[name], inner);
-			if (fault) return fault;
-		} else if (node.required?.includes(name)) {
-			return { path: inner, allowed: allowedBy(schema as Node) };
+			const fault = findFault(schema, (value as Record<string, unknown>)[name]);
+			if (fault) return inside(name, fault);
+		} else if (isRequired) {
+			return { path: name, allowed: allowedBy(schema) };
 		}
 	}
 	return undefined;
 }
 
-function faultInArray(node: Node, value: unknown, path: string): Fault | undefined {
-	if (!Array.isArray(value)) return faultAt(path, node, value);
-	if (value.length > (node.maxItems ?? Number.POSITIVE_INFINITY)) {
-		return { path, allowed: allowedBy(node), found: { value } };
+function faultInArray(node: Node, value: unknown): Fault | undefined {
+	if (!Array.isArray(value) || value.length > (node.maxItems ?? Number.POSITIVE_INFINITY)) {
+		return faultOf(node, value);
 	}
 	for (const [index, item] of value.entries()) {
-		const fault = findFault(node.items as TSchema, item, `${path}[${index}]`);
-		if (fault) return fault;
+		const fault = findFault(node.items as TSchema, item);
+		if (fault) return inside(`[${index}]`, fault);
 	}
 	return undefined;
+}
+
+/** A fault of a part, seen from the whole. */
+function inside(where: string, { path, ...fault }: Fault): Fault {
+	const isJoined = path === "" || path.startsWith("[");
+	return { ...fault, path: isJoined ? where + path : `${where}.${path}` };
+}
+
+interface Field {
+	readonly name: string;
+	readonly schema: TSchema;
+	readonly isRequired: boolean;
+}
+
+/** The fields of each object schema, listed once: commands are checked by the ten thousand. */
+const fields = new WeakMap<Node, readonly Field[]>();
+
+function fieldsOf(node: Node): readonly Field[] {
+	const known = fields.get(node);
+	if (known) return known;
+	const listed = Object.entries(node.properties ?? {}).map(([name, schema]) => ({
+		name,
+		schema,
+		isRequired: node.required?.includes(name) ?? false,
+	}));
+	fields.set(node, listed);
+	return listed;
 }
 
 function isAllowed(node: Node, value: unknown): boolean {
@@ -91,20 +116,23 @@ function isAllowedText(node: Node, value: string): boolean {
 const patterns = new Map<string, RegExp>();
 
 function patternOf(pattern: string): RegExp {
-	const known = patterns.get(pattern) ?? new RegExp(pattern);
-	patterns.set(pattern, known);
-	return known;
+	const known = patterns.get(pattern);
+	if (known) return known;
+	const compiled = new RegExp(pattern);
+	patterns.set(pattern, compiled);
+	return compiled;
 }
 
 function isWithin({ minimum = 0, maximum = 0 }: Node, value: number): boolean {
 	return value >= minimum && value <= maximum;
 }
 
-function faultAt(path: string, node: Node, value: unknown): Fault {
-	return { path, allowed: allowedBy(node), found: { value } };
+function faultOf(node: Node, value: unknown): Fault {
+	return { path: "", allowed: allowedBy(node), found: { value } };
 }
 
-function allowedBy(node: Node): string {
+function allowedBy(schema: TSchema | Node): string {
+	const node = schema as Node;
 	if (node.description !== undefined) return node.description;
 	if ("const" in node) return JSON.stringify(node.const);
 	if (node.items) {

@@ -22,6 +22,8 @@ export const SessionFields = Type.Object({ sessionId: SessionId });
 
 /** Nesting beyond this is refused: no command comes near it, and whoever walks through a command stays shallow. */
 const MAX_DEPTH = 64;
+/** Objects and arrays in one command: a frame of a few megabytes can hold a million of them. */
+const MAX_PARTS = 10_000;
 
 /** Longer names are not repeated to the client. */
 const MAX_ECHO = 256;
@@ -35,8 +37,9 @@ export function parseCommand(value: unknown): Parsed {
 		return refuse({}, "invalid_command", `A command must be a JSON object, not ${shown(value)}.`);
 	}
 	const frame = value as Record<string, unknown>;
-	if (isDeeper(frame, MAX_DEPTH)) {
-		return refuse(frame, "invalid_command", `A command may not nest deeper than ${MAX_DEPTH}.`);
+	if (!isBounded(frame, 1, { left: MAX_PARTS })) {
+		const most = `deeper than ${MAX_DEPTH} or hold more than ${MAX_PARTS} objects and arrays`;
+		return refuse(frame, "invalid_command", `A command may not nest ${most}.`);
 	}
 	const type = ownOf(frame, "type");
 	if (typeof type !== "string") {
@@ -127,18 +130,13 @@ function shown(value: unknown): string {
 	return `${JSON.stringify(value.slice(0, 50))}… (${value.length} characters)`;
 }
 
-/** Level by level, so that no depth can exhaust the stack. */
-function isDeeper(value: object, most: number): boolean {
-	let level: object[] = [value];
-	for (let depth = 1; level.length > 0; depth++) {
-		if (depth > most) return true;
-		const next: object[] = [];
-		for (const node of level) {
-			for (const inner of Object.values(node)) {
-				if (typeof inner === "object" && inner !== null) next.push(inner);
-			}
+/** Whether objects and arrays nest within bounds. Counts `room` down, and gives up when there is none left. */
+function isBounded(value: object, depth: number, room: { left: number }): boolean {
+	if (depth > MAX_DEPTH || --room.left < 0) return false;
+	for (const inner of Array.isArray(value) ? value : Object.values(value)) {
+		if (typeof inner === "object" && inner !== null && !isBounded(inner, depth + 1, room)) {
+			return false;
 		}
-		level = next;
 	}
-	return false;
+	return true;
 }

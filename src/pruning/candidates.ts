@@ -30,7 +30,10 @@ export interface Candidate {
 	readonly why: "superseded" | "old";
 }
 
-/** Among the newest tokens of tools, calls and results, up to this many, output stays however long the turn. */
+/**
+ * How much of the newest that tools take in the context is recent, however long the turn. Calls count like results: a
+ * file that the model writes stands in a call's arguments, and fills the window like one that it reads.
+ */
 export const PROTECTED_TOOL_TOKENS = 20_000;
 
 /** Shorter output stays: a stub would free next to nothing, and everything behind it would be written anew. */
@@ -39,7 +42,7 @@ export const LEAST_CHARS = 2 * MAX_STUB_BYTES;
 /**
  * Chooses what may be pruned, oldest first. Recent output stays: that of the last turns as far as it lies within the
  * newest {@link PROTECTED_TOOL_TOKENS}, and whatever the model has not answered yet. So do errors, pictures, pins,
- * results of excluded files, and what a result that stays refers to.
+ * results of excluded files, and what a recent or pinned result refers to.
  */
 export function candidatesOf(
 	messages: readonly ContextMessage[],

@@ -1,7 +1,5 @@
 import { property } from "../core/property.ts";
-
-/** Markers that a request of Anthropic's API may carry. */
-const MAX_MARKERS = 4;
+import { canCarryMarker, MAX_MARKERS, markersIn } from "../economy/index.ts";
 
 /**
  * Puts a standing cache marker right before the first result that a later pruning will replace, if the limit leaves
@@ -17,23 +15,10 @@ export function withFrontierMarker(payload: unknown, firstToGo: string): object 
 	const { message, block } = place;
 	const content = messages[message].content as object[];
 	if ("cache_control" in (content[block] as object)) return undefined;
+	// The last one is on the request's end: whatever lifetime it asks for, so may we.
 	const marked = { ...content[block], cache_control: markers.at(-1) };
 	const changed = { ...messages[message], content: content.with(block, marked) };
 	return { ...(payload as object), messages: messages.with(message, changed) };
-}
-
-/** All markers of a request, in order. The last one is on its tail: whatever lifetime it asks for, so may we. */
-function markersIn(payload: unknown): unknown[] {
-	const { tools, system, messages } = payload as Record<string, unknown>;
-	const blocks = [
-		tools,
-		system,
-		...listOf(messages).map((message) => property(message, "content")),
-	];
-	return blocks
-		.flatMap(listOf)
-		.map((block) => property(block, "cache_control"))
-		.filter((marker) => marker !== undefined && marker !== null);
 }
 
 /** The last block before a call's result that can carry a marker: thinking cannot, nor can an empty text. */
@@ -50,14 +35,4 @@ function blockBefore(
 		}
 	}
 	return undefined;
-}
-
-function canCarryMarker(piece: unknown): boolean {
-	const type = property(piece, "type");
-	if (type === "text") return property(piece, "text") !== "";
-	return type === "tool_use" || type === "tool_result" || type === "image";
-}
-
-function listOf(value: unknown): unknown[] {
-	return Array.isArray(value) ? value : [];
 }

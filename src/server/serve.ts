@@ -1,26 +1,21 @@
-import { describeError } from "../core/errno.ts";
-import { createAccess } from "./auth/access.ts";
 import { loadTokens, type Tokens } from "./auth/token-file.ts";
+import type { Client } from "./engine/client.ts";
+import { type Listeners, openListeners } from "./listeners.ts";
 import { lockDataFolder } from "./lock.ts";
 import { prometheusText } from "./metrics.ts";
 import { checkedOptions, type ServerOptions } from "./options.ts";
 import { openParts, type Parts } from "./parts.ts";
 import { type Connections, createConnections, within } from "./transports/connections.ts";
-import { listenHttp } from "./transports/http.ts";
-import { createPage } from "./transports/page.ts";
 import { serveStdio } from "./transports/stdio.ts";
-import { listenUnixSocket } from "./transports/unix-socket.ts";
-import { createWebSocketTransport } from "./transports/websocket.ts";
 
 /** A server that listens. */
 export interface RunningServer {
-	/** The port of HTTP and WebSocket. */
+	/** The port of HTTP and WebSocket, if it has one. */
 	readonly port?: number;
-	readonly socketPath?: string;
+	/** The token to show to whoever started it; absent when none is needed. */
+	readonly token?: string;
 	/** Resolves when it answers commands; until then clients wait. Rejects when it never will. */
 	readonly ready: Promise<void>;
-	/** The token to show to whoever started it; absent without authentication. */
-	readonly token?: string;
 	/** Tells everybody, lets running commands end for up to `drainMs`, then closes everything. */
 	stop(reason: string): Promise<void>;
 }
@@ -30,147 +25,113 @@ const FAREWELL_MS = 2_000;
 /** How long sessions may take to stop what they run. */
 const SESSIONS_MS = 5_000;
 
+type Working = { parts: Parts; connections: Connections };
+
 /**
  * Starts a server. Resolves as soon as it listens, before the journal and pi are loaded; throws one clear line when it
- * cannot run with these options, here, or beside another server.
+ * cannot run with these options, on this machine, or beside another server.
  */
 export async function startServer(given: ServerOptions): Promise<RunningServer> {
 	const options = checkedOptions(given);
-	const { dataDir, limits, listen, socketPath, stdio } = options;
-	const closers: (() => unknown)[] = [];
-	let state: "starting" | "ready" | "stopping" = "starting";
-	let running: (Parts & { connections: Connections }) | undefined;
-	let stopped: Promise<void> | undefined;
+	const { limits } = options;
+	let working: Working | undefined;
+	let stopping: Promise<void> | undefined;
+	const connections = Promise.withResolvers<Connections>();
+	connections.promise.catch(() => {}); // `ready` tells
+
+	const lock = await lockDataFolder(options.dataDir);
+	let tokens: Tokens | "none";
+	let listeners: Listeners;
 	try {
-		const lock = await lockDataFolder(dataDir);
-		closers.push(() => lock.release());
-		const tokens = await tokensOf(options);
-		const opened = open();
-		const connections = opened.then((parts) => parts.connections);
-		const ready = opened.then(() => {});
-		// Whoever needs one of them looks at it; nobody else should hear of a failure twice.
-		for (const promise of [connections, ready]) promise.catch(() => {});
-
-		const http = listen && (await openHttp(listen, tokens, connections));
-		const socket =
-			socketPath === undefined
-				? undefined
-				: await listenUnixSocket({
-						path: socketPath,
-						connections,
-						maxFrameBytes: limits.maxFrameBytes,
-						maxConnections: limits.maxConnections,
-					});
-		if (socket) closers.push(() => socket.close());
-		if (stdio) {
-			const { maxFrameBytes } = limits;
-			const onEnd = () => options.onStdioEnd?.();
-			void connections.then(
-				(all) => serveStdio({ ...stdio, connections: all, maxFrameBytes, onEnd }),
-				() => {}, // `ready` says so
-			);
-		}
-		return {
-			...(http && { port: http.port }),
-			...(socketPath !== undefined && { socketPath }),
-			...(tokens !== "none" && { token: tokens.first.token }),
-			ready,
-			stop(reason) {
-				stopped ??= stop(reason);
-				return stopped;
-
-				async function stop(why: string): Promise<void> {
-					state = "stopping";
-					http?.stopListening();
-					socket?.stopListening();
-					await opened.catch(() => {}); // then there is only what was opened before
-					if (running) {
-						await running.engine.shutdown(why, limits.drainMs);
-						await within(FAREWELL_MS, running.streams.settled());
-						await running.connections.close(FAREWELL_MS);
-					}
-					await closeAll(closers, options.warn);
-				}
+		tokens = await tokensOf(options);
+		listeners = await openListeners({
+			...options,
+			tokens,
+			connections: connections.promise,
+			readiness() {
+				if (stopping) return { ok: false, why: "the server is stopping" };
+				return working?.parts.journal.health() ?? { ok: false, why: "the server is starting" };
 			},
-		};
-
-		/** Loads what takes its time: the journal with what it holds, and pi. */
-		async function open() {
-			const parts = await openParts({ ...options, transports: transportNames(options) });
-			closers.push(() => parts.close(SESSIONS_MS));
-			const hub = {
-				connect: parts.engine.connect,
-				receive: parts.engine.receive,
-				disconnect(client: Parameters<typeof parts.engine.disconnect>[0]) {
-					parts.engine.disconnect(client);
-					parts.streams.drop(client);
-				},
-			};
-			running = { ...parts, connections: createConnections({ hub, limits }) };
-			if (state === "starting") state = "ready";
-			return running;
-		}
-
-		async function openHttp(
-			{ port, host, tls }: NonNullable<ServerOptions["listen"]>,
-			known: Tokens | "none",
-			all: Promise<Connections>,
-		) {
-			const { origins } = options;
-			const access = createAccess({ host, origins, tls: tls !== undefined, tokens: known });
-			const websocket = createWebSocketTransport({ access, connections: all, limits });
-			const transport = await listenHttp({
-				port,
-				host,
-				...(tls && { tls }),
-				access,
-				readiness,
-				metrics,
-				page: createPage(options.pageFolder),
-				upgrade: websocket.upgrade,
-				maxConnections: limits.maxConnections,
-			});
-			closers.push(() => transport.close());
-			closers.push(() => websocket.close());
-			return transport;
-		}
-
-		function readiness(): { ok: true } | { ok: false; why: string } {
-			if (state !== "ready" || !running) return { ok: false, why: `the server is ${state}` };
-			return running.journal.health();
-		}
-
-		function metrics(): string | undefined {
-			if (!running) return undefined;
-			const connections = running.connections.counters();
-			return prometheusText({ ...running.figures(), connections });
-		}
+			metrics() {
+				if (!working) return undefined;
+				const { parts, connections: all } = working;
+				return prometheusText({ ...parts.figures(), connections: all.counters() });
+			},
+		});
 	} catch (error) {
-		await closeAll(closers, options.warn);
+		lock.release();
 		throw error;
 	}
+
+	const ready = startWorking(options).then(
+		(started) => {
+			working = started;
+			connections.resolve(started.connections);
+			if (options.stdio && !stopping) serveParent(options, started.connections);
+		},
+		(error: unknown) => {
+			connections.reject(error);
+			throw error;
+		},
+	);
+	ready.catch(() => {}); // whoever waits for it hears of it
+
+	async function stop(reason: string): Promise<void> {
+		try {
+			listeners.stopListening();
+			await ready.catch(() => {}); // what never started needs no end
+			if (working) {
+				const { parts, connections: all } = working;
+				await parts.engine.shutdown(reason, limits.drainMs);
+				await within(FAREWELL_MS, parts.streams.settled());
+				await all.close(FAREWELL_MS);
+			}
+			await listeners.close();
+			await working?.parts.close(SESSIONS_MS);
+		} finally {
+			lock.release();
+		}
+	}
+
+	return {
+		...(listeners.port !== undefined && { port: listeners.port }),
+		...(tokens !== "none" && { token: tokens.first.token }),
+		ready,
+		stop(reason) {
+			stopping ??= stop(reason);
+			return stopping;
+		},
+	};
 }
 
 async function tokensOf({ auth, listen }: ServerOptions): Promise<Tokens | "none"> {
-	// A socket's permissions and a parent process need no token.
+	// Who can open the socket's file, and who started us, need no token.
 	return auth === "none" || !listen ? "none" : loadTokens(auth.tokenFile);
 }
 
-function transportNames({ listen, socketPath, stdio }: ServerOptions): string[] {
-	return [
+/** Opens the journal and loads pi, which takes its time. */
+async function startWorking(options: ServerOptions): Promise<Working> {
+	const { listen, socketPath, stdio, limits } = options;
+	const transports = [
 		...(listen ? ["websocket"] : []),
 		...(socketPath === undefined ? [] : ["unix"]),
 		...(stdio ? ["stdio"] : []),
 	];
+	const parts = await openParts({ ...options, transports });
+	const { engine, streams } = parts;
+	const hub = {
+		connect: (client: Client) => engine.connect(client),
+		receive: (client: Client, frame: string | Uint8Array) => engine.receive(client, frame),
+		disconnect(client: Client) {
+			engine.disconnect(client);
+			streams.drop(client);
+		},
+	};
+	return { parts, connections: createConnections({ hub, limits }) };
 }
 
-/** The last opened first. One that fails does not keep the others open. */
-async function closeAll(closers: (() => unknown)[], warn: (line: string) => void): Promise<void> {
-	for (const close of closers.splice(0).reverse()) {
-		try {
-			await close();
-		} catch (error) {
-			warn(`while closing: ${describeError(error)}`);
-		}
-	}
+function serveParent({ stdio, limits, onStdioEnd }: ServerOptions, connections: Connections): void {
+	if (!stdio) return;
+	const { maxFrameBytes } = limits;
+	serveStdio({ ...stdio, connections, maxFrameBytes, onEnd: () => onStdioEnd?.() });
 }

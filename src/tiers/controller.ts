@@ -18,7 +18,7 @@ export interface ControllerOptions {
 	/** How many times that a block should have, to be safe. Default: 1.5. */
 	readonly cacheBufferMultiplier?: number;
 	/** Where another controller stopped: its `toJSON()`. Anything else throws a `TierStateError`. */
-	readonly state?: TierState;
+	readonly state?: TierState | undefined;
 }
 
 /** The content of one request; what is left out is empty. What was in the last and is not in this is forgotten. */
@@ -48,7 +48,7 @@ export interface Controller {
 export function createController(options: ControllerOptions = {}): Controller {
 	const { cacheMinTokens = 1024, cacheBufferMultiplier = 1.5, state } = options;
 	const targetTokens = cacheTargetTokens(cacheMinTokens, cacheBufferMultiplier);
-	const tracker = createTracker({ targetTokens, ...(state && { state }) });
+	const tracker = createTracker({ targetTokens, state });
 	// Not part of the state: after a restart the cache is cold, so the first request with files counts as a ripple.
 	let lastSelected: ReadonlySet<string> = new Set();
 

@@ -11,6 +11,7 @@ export {
 export { fileOfSymbol, type Item, symbolKey, type TrackedItem } from "./item.ts";
 export { layOut } from "./lay-out.ts";
 export { type LitellmSettings, readLitellmSettings } from "./litellm-config.ts";
+export { createLogLayout, type LogLayout, type LogMoment, type LogPlan } from "./log/layout.ts";
 export type { Referenced } from "./seed.ts";
 export { type ItemState, type TierState, TierStateError } from "./state.ts";
 export {
@@ -41,4 +42,3 @@ export {
 export { type TailMessage, tailFor, withMarkerBeforeTail } from "./workset/tail.ts";
 export { type PrefixMessage, tierPrefix, withTierMarkers } from "./workset/tier-prefix.ts";
 export { filesIn, type View, viewOf } from "./workset/view.ts";
-export { createLogLayout, type LogLayout, type LogMoment, type LogPlan } from "./log/layout.ts";

@@ -30,8 +30,8 @@ export function ripple(
 
 /**
  * The veterans that age: those behind the ones that fill the block to its target together with the entrants. Filling
- * starts with the lowest N, in the order given where N is equal; who begins below the target anchors the tier, however
- * far he exceeds it.
+ * starts with the lowest N, in the order given where N is equal; one that is reached below the target anchors the tier,
+ * however far it goes beyond.
  */
 function pastThreshold(
 	veterans: readonly MutableItem[],

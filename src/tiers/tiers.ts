@@ -31,6 +31,6 @@ export function cacheTargetTokens(cacheMinTokens: number, cacheBufferMultiplier:
 			`cacheMinTokens (${cacheMinTokens}) and cacheBufferMultiplier (${cacheBufferMultiplier}) must be numbers ≥ 0`,
 		);
 	}
-	// Of decimals: 1000 × 1.1 should be 1100 to the last digit, or a block of 1100 tokens would not meet it.
+	// Of decimals: 100 × 1.1 should be 110 to the last digit, or a block of 110 tokens would not meet it.
 	return Number(target.toPrecision(12));
 }

@@ -9,7 +9,7 @@ export interface TrackerOptions {
 	/** The tokens that anchor a tier before its veterans age; 0 lets all of them age. */
 	readonly targetTokens: number;
 	/** Where another tracker stopped: its `toJSON()`. Anything else throws a `TierStateError`. */
-	readonly state?: TierState;
+	readonly state?: TierState | undefined;
 }
 
 /** One request, as far as the tracker is concerned. */

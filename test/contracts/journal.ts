@@ -80,9 +80,13 @@ export function testJournal(
 		return { clock, process, journal: process.journal };
 	}
 
-	async function run(journal: Journal, done: FinishedCommand): Promise<void> {
-		await journal.admit(done);
-		await journal.finish(done);
+	async function run(
+		journal: Journal,
+		admitted: AdmittedCommand,
+		more: Partial<FinishedCommand> = {},
+	): Promise<void> {
+		await journal.admit(admitted);
+		await journal.finish(finished(admitted, more));
 	}
 
 	describe(`a journal: ${name}`, () => {
@@ -101,7 +105,7 @@ export function testJournal(
 		test("outcomes, keys, sessions, versions and events are there after a crash", async () => {
 			const { process, journal } = await begin();
 			const keyed = command("a", { sessionId: "s", idempotencyKey: "k", atMs: 9_990 });
-			await run(journal, finished(keyed, { version: 7 }));
+			await run(journal, keyed, { version: 7 });
 			await journal.saveSession(session("s", { file: "/sessions/s.jsonl", settings: { n: 2 } }));
 			await journal.append(event(1));
 			await journal.append(event(2));
@@ -117,7 +121,7 @@ export function testJournal(
 			expect(next.extent(stream)).toEqual({ first: 1, last: 2 });
 		});
 
-		test("a command under way in a crash ends in a stored failure, which is reported once", async () => {
+		test("a command under way in a crash ends in a stored failure, which is reported", async () => {
 			const { process, journal } = await begin();
 			await journal.admit(command("a", { idempotencyKey: "k" }));
 			const second = await process.crash();
@@ -132,7 +136,6 @@ export function testJournal(
 			expect(second.journal.byKey({ principal: "ann" }, "k")).toEqual(found);
 			const third = await second.crash();
 			expect(third.journal.byId("ann", "a")?.response).toEqual(found?.response);
-			expect(third.journal.recovered.interrupted).toEqual([]);
 		});
 
 		test("says whether the last process closed it", async () => {
@@ -160,7 +163,7 @@ export function testJournal(
 			const admitted = command("a", { sessionId: "s" });
 			const { type } = admitted;
 			const timeout = { type: "response", command: type, success: false, timedOut: true } as const;
-			await run(journal, finished(admitted, { response: timeout }));
+			await run(journal, admitted, { response: timeout });
 			const late = journal.finish(finished(admitted, { version: 3 }));
 			expect(journal.byId("ann", "a")?.response).toEqual(timeout);
 			await late;
@@ -183,17 +186,17 @@ export function testJournal(
 			clock.now += 1;
 			expect(journal.byKey({ principal: "ann" }, "k")).toBeUndefined();
 			const again = command("b", { idempotencyKey: "k", atMs: clock.now });
-			await run(journal, finished(again, { finishedAtMs: clock.now }));
+			await run(journal, again, { finishedAtMs: clock.now });
 			expect(journal.byKey({ principal: "ann" }, "k")?.id).toBe("b");
 		});
 
 		test("keys are scoped by session and principal, ids by principal", async () => {
 			const { journal } = await begin();
 			const atMs = 9_999;
-			await run(journal, finished(command("a", { atMs, idempotencyKey: "k" })));
-			await run(journal, finished(command("b", { atMs, sessionId: "s", idempotencyKey: "k" })));
+			await run(journal, command("a", { atMs, idempotencyKey: "k" }));
+			await run(journal, command("b", { atMs, sessionId: "s", idempotencyKey: "k" }));
 			const bob = command("a", { atMs, principal: "bob", idempotencyKey: "k" });
-			await run(journal, finished(bob));
+			await run(journal, bob);
 			expect(journal.byKey({ principal: "ann" }, "k")?.id).toBe("a");
 			expect(journal.byKey({ principal: "ann", sessionId: "s" }, "k")?.id).toBe("b");
 			expect(journal.byKey({ principal: "ann", sessionId: "t" }, "k")).toBeUndefined();
@@ -203,25 +206,26 @@ export function testJournal(
 			expect(journal.byId("bob", "b")).toBeUndefined();
 		});
 
-		test.each([
-			"__proto__",
-			"constructor",
-			"a\u0000b",
-			"\ud800",
-			"'; DROP TABLE commands; --",
-			"1",
-			"ä€😀\n",
-		])("an id may be %j", async (id) => {
+		test("ids and keys may be any text", async () => {
 			const { process, journal } = await begin();
-			await run(journal, finished(command(id, { idempotencyKey: id, atMs: 9_999 })));
-			await run(journal, finished(command("\udfff")));
+			const ids = [
+				...["__proto__", "constructor", "a\u0000b", "'; DROP TABLE commands; --", "1", "ä€😀\n"],
+				...["\ud800", "\udfff"],
+			];
+			await Promise.all(
+				ids.map((id, index) => {
+					const fingerprint = String(index);
+					return run(journal, command(id, { idempotencyKey: id, atMs: 9_999, fingerprint }));
+				}),
+			);
 			const { journal: next } = await process.crash();
-			expect(next.byId("ann", id)?.id).toBe(id);
-			expect(next.byKey({ principal: "ann" }, id)?.id).toBe(id);
-			expect(next.byId("ann", "\udfff")?.fingerprint).toBe("print of \udfff");
-			expect(next.byId("ann", "a")).toBeUndefined();
-			expect(next.byId("ann", "\ud801")).toBeUndefined();
-			expect(next.history({ principal: "ann", commandId: id, limit: 5 })).toHaveLength(1);
+			for (const [index, id] of ids.entries()) {
+				const fingerprint = String(index);
+				expect(next.byId("ann", id)).toMatchObject({ id, fingerprint });
+				expect(next.byKey({ principal: "ann" }, id)).toMatchObject({ id, fingerprint });
+				expect(next.history({ principal: "ann", commandId: id, limit: 5 })).toHaveLength(1);
+			}
+			for (const id of ["a", "\ud801", "\ufffd"]) expect(next.byId("ann", id)).toBeUndefined();
 		});
 
 		test("events come in pages, also those that are not written yet", async () => {
@@ -265,7 +269,7 @@ export function testJournal(
 			for (let n = 1; n <= 5; n++) {
 				const sessionId = n % 2 ? "s" : "t";
 				const admitted = command(`c${n}`, { sessionId, atMs: 2_000 + n });
-				await run(journal, finished(admitted));
+				await run(journal, admitted);
 			}
 			const failed = command("failed", { type: "bash", atMs: 3_000 });
 			const response = {

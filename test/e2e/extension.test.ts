@@ -14,7 +14,7 @@ describe("the extension", () => {
 		const [report] = pi.reports;
 		expect(report?.data).toMatchObject({ text: expect.stringMatching(/^on {3}read cache +\S/m) });
 		expect(report?.data).toMatchObject({
-			text: expect.stringMatching(/^off {2}tiers +not part/m),
+			text: expect.stringMatching(/^on {3}tiers +no working files yet/m),
 		});
 	});
 

@@ -5,6 +5,7 @@ import { expect, test, vi } from "vitest";
 import { loadConfig } from "../../src/core/config.ts";
 import strata from "../../src/extension/index.ts";
 import { createPruningSystem } from "../../src/extension/pruning.ts";
+import { persistDrafts } from "../../src/extension/system.ts";
 import {
 	type LoopbackModel,
 	type LoopbackScriptStep,
@@ -27,6 +28,7 @@ const pruningAlone: NamedExtension = {
 			pi: api,
 			configFor: ({ cwd }) => loadConfig({ agentDir: sdk.getAgentDir(), cwd }).config,
 		});
+		persistDrafts(api, [system]);
 		api.on("session_start", (_event, ctx) => system.start?.({ ctx }));
 	},
 };

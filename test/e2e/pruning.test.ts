@@ -1,8 +1,9 @@
 /** Pruning in a real pi: what the model is given, what is kept, and what becomes of both in the life of a session. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fauxAssistantMessage } from "@earendil-works/pi-ai";
 import { beforeEach, describe, expect, test, vi } from "vitest";
+import { hashBytes } from "../../src/core/hash.ts";
 import { MAX_STUB_BYTES } from "../../src/pruning/stub.ts";
 import type { PiHarness } from "../support/pi-session.ts";
 import {
@@ -125,6 +126,20 @@ describe("the scenarios of the specification", () => {
 		}
 		expect(text).toBe(whole);
 	});
+});
+
+test("the status line tells the size of the context and what stubs keep out of it", async () => {
+	const lines: string[] = [];
+	const setStatus = (key: string, text: string | undefined) => {
+		if (key === "pruning") lines.push(text ?? "");
+	};
+	const started = await startPruning({ uiContext: { setStatus } });
+	await withOldRead(started);
+	expect(lines.at(-1)).toMatch(/^context [\d.]+k of 200k, nothing pruned$/);
+	pause();
+	await started.talk();
+	await started.talk();
+	expect(lines.at(-1)).toMatch(/^context [\d.]+k of 200k, 1\.9k pruned$/);
 });
 
 describe("a pruned read", () => {
@@ -505,6 +520,18 @@ describe("the blob folder", () => {
 		expect(readFileSync(path, "utf8")).toBe(old.text);
 	});
 
+	test("has a damaged copy while paging is off: that is not taken for the original either", async () => {
+		const started = await startPruning({ paging: { enabled: false } });
+		const { pi, blobs, blobNames } = started;
+		const old = await withOldRead(started);
+		pause();
+		await started.talk();
+		const [name = ""] = blobNames();
+		writeFileSync(join(blobs, name), old.text.replace("v", "w"));
+		const damaged = await reading(pi, pathIn(seen(pi, old.id)), "damaged");
+		expect(damaged).toMatch(/gone .*deleted.* repeat the call/);
+	});
+
 	test("lost a copy: reading it says so, and what to do", async () => {
 		const started = await startPruning();
 		const { pi, blobs } = started;
@@ -518,6 +545,30 @@ describe("the blob folder", () => {
 		const args = { path: pathIn(stub), offset: 2, limit: 3 };
 		await pi.run("some lines", [{ tool: "read", args, id: "lines" }, "done"]);
 		expect(pi.textOf("lines")).toMatch(gone);
+	});
+
+	test("is cleaned at the start of a session, and every hour of a long one", async () => {
+		const started = await startPruning({ persist: true });
+		const { pi, blobs, blobNames } = started;
+		await withOldRead(started);
+		pause();
+		await started.talk();
+		expect(blobNames()).toHaveLength(1);
+		const addForgotten = (text: string) => {
+			const longAgo = Date.now() / 1000 - 15 * 24 * 60 * 60;
+			const path = join(blobs, `${hashBytes(text)}.txt`);
+			writeFileSync(path, text);
+			utimesSync(path, longAgo, longAgo);
+		};
+		addForgotten("at the start");
+		await pi.restart();
+		await vi.waitFor(() => expect(blobNames()).toHaveLength(1));
+		addForgotten("later");
+		await started.readNew();
+		expect(blobNames()).toHaveLength(2);
+		pause();
+		await started.readNew();
+		await vi.waitFor(() => expect(blobNames()).not.toContain(`${hashBytes("later")}.txt`));
 	});
 
 	test("is listed and purged by commands; without a user only with --yes", async () => {

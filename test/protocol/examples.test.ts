@@ -1,7 +1,10 @@
 import { execFile } from "node:child_process";
+import { createServer } from "node:net";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { tempDir } from "../support/temp.ts";
 import { type ScriptServer, startScriptServer } from "./script-server.ts";
 
 let server: ScriptServer;
@@ -34,7 +37,31 @@ test("two-clients shows that of two changes one is refused, and that both see th
 	expect(printed).toContain("Bob sees event 1: session_info_changed");
 });
 
-test.each(["prompt-and-stream", "resume-after-disconnect", "two-clients"])(
+test("unix-socket lists the sessions, also when a frame comes in pieces or holds U+2028", async () => {
+	const path = join(tempDir(), "s");
+	const ready = { type: "server_ready", data: { protocolVersion: "1.0.0" } };
+	const sessions = [{ sessionId: "a", cwd: "/x\u2028y" }];
+	const listening = createServer((socket) => {
+		socket.write(`${JSON.stringify(ready)}\n`);
+		socket.on("data", (chunk) => {
+			for (const line of String(chunk).trimEnd().split("\n")) {
+				const { id, type } = JSON.parse(line);
+				if (type !== "list_sessions") continue;
+				const answer = { type: "response", command: type, success: true, id, data: { sessions } };
+				const bytes = Buffer.from(`${JSON.stringify(answer)}\n`);
+				const middle = bytes.indexOf("\u2028") + 1;
+				socket.write(bytes.subarray(0, middle));
+				setTimeout(() => socket.write(bytes.subarray(middle)), 20);
+			}
+		});
+	});
+	await new Promise<void>((resolve) => listening.listen(path, resolve));
+	const { stdout } = await execute([fileOf("unix-socket"), path]);
+	listening.close();
+	expect(stdout).toBe("a /x\u2028y\n1 sessions\n");
+});
+
+test.each(["prompt-and-stream", "resume-after-disconnect", "two-clients", "unix-socket"])(
 	"%s without an address says how it is used",
 	async (name) => {
 		await expect(execute([fileOf(name)])).rejects.toMatchObject({

@@ -259,6 +259,13 @@ describe("what is wrong is told", () => {
 		expect(errorOf({ type: "list_sessions", novel: nested(64) })).toContain("deeper than 64");
 		expect(errorOf({ type: "list_sessions", novel: nested(5000) })).toContain("deeper than 64");
 	});
+
+	test("the number of parts is bounded", () => {
+		const parts = (count: number) => Array.from({ length: count }, () => []);
+		expect(parseCommand({ type: "list_sessions", novel: parts(9_998) }).ok).toBe(true);
+		const error = errorOf({ type: "list_sessions", novel: parts(9_999) });
+		expect(error).toContain("hold more than 10000 objects and arrays");
+	});
 });
 
 describe("laws", () => {

@@ -195,6 +195,15 @@ describe("order inside a tier", () => {
 		);
 	});
 
+	test("is that in which files were selected, when they come from a controller", () => {
+		const controller = createController();
+		controller.next({ files: [item("z.ts")] });
+		times(5, () => controller.next({ files: [item("a.ts"), item("z.ts")] }));
+		const { tiers } = layOut(controller.items(), [file("a.ts"), file("z.ts")]);
+		const text = textOf(tiers.L3);
+		expect(orderOf(text, ["### a.ts", "### z.ts"])).toEqual(["### z.ts", "### a.ts"]);
+	});
+
 	test("does not depend on N: an item that ages moves no bytes", () => {
 		const controller = createController({ cacheMinTokens: 150, cacheBufferMultiplier: 1 });
 		const keys = ["a.ts", "b.ts", "c.ts"];

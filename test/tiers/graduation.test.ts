@@ -209,11 +209,11 @@ describe("History Messages", () => {
 	});
 
 	test("a target with decimals is met by the tokens a person would compute", () => {
-		// 1000 × 1.1 is 1100.0000000000002 to a computer.
-		const controller = createController({ cacheMinTokens: 1000, cacheBufferMultiplier: 1.1 });
+		// 100 × 1.1 is 110.00000000000001 to a computer.
+		const controller = createController({ cacheMinTokens: 100, cacheBufferMultiplier: 1.1 });
 		times(4, () => controller.next({ files: items("a.ts") }));
-		times(4, () => controller.next({ files: [item("a.ts"), item("b.ts", 1100)] }));
-		controller.next({ files: [item("a.ts"), item("b.ts", 1100)] });
+		times(4, () => controller.next({ files: [item("a.ts"), item("b.ts", 110)] }));
+		controller.next({ files: [item("a.ts"), item("b.ts", 110)] });
 		expect(standings(controller)).toEqual({ "a.ts": "L3 4", "b.ts": "L3 3" });
 	});
 

@@ -1,6 +1,6 @@
 import type { Journal, StoredCommand } from "../journal/journal.ts";
 import { idConflict, journalUnreadable, keyConflict, outcomeNotKept } from "./failures.ts";
-import { type Failure, failed, type Outcome, outcomeOf } from "./outcome.ts";
+import { type Failure, failed, type Outcome, outcomeOf, withoutData } from "./outcome.ts";
 import type { NewNames, Request, Run } from "./run.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -113,8 +113,10 @@ export class Identities {
 	/** From now on these names of the request stand for a command that is over. */
 	remember(request: Request, past: Past, names = ALL): void {
 		const { tenant, id, key } = namesOf(request, names);
-		if (id !== undefined) this.#keep(tenant.ids, id, past);
-		if (key !== undefined) this.#keep(keyShelf(tenant, keyScope(request)), key, past);
+		if (id === undefined && key === undefined) return;
+		const kept = { ...past, outcome: withoutData(past.outcome) };
+		if (id !== undefined) this.#keep(tenant.ids, id, kept);
+		if (key !== undefined) this.#keep(keyShelf(tenant, keyScope(request)), key, kept);
 		this.#shrink();
 	}
 

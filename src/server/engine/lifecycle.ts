@@ -1,6 +1,6 @@
 import type { LifecycleData } from "../../protocol/index.ts";
 import { createMessage, type Message } from "./message.ts";
-import { type Outcome, responseMessage } from "./outcome.ts";
+import { type Outcome, replayMessage, responseMessage } from "./outcome.ts";
 import type { Request, SessionNews } from "./run.ts";
 import type { Seat, Tenant } from "./tenant.ts";
 
@@ -20,7 +20,8 @@ export function tellPhase(type: "command_accepted" | "command_started", request:
 /** `command_finished` to all who want to know, then the response to the client that asked. */
 export function tellOutcome(request: Request, outcome: Outcome, replayed: boolean): void {
 	tellFinished(request, outcome, replayed);
-	request.seat.client.send(responseMessage(outcome, request.command.id, replayed));
+	const message = replayed ? replayMessage : responseMessage;
+	request.seat.client.send(message(outcome, request.command.id));
 }
 
 function tellFinished(request: Request, outcome: Outcome, replayed: boolean): void {

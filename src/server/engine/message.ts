@@ -11,12 +11,46 @@ export interface Message {
 
 /** A message; `written` is its JSON where the caller has it already. */
 export function createMessage(value: ServerMessage, written?: string): Message {
-	let json = written;
-	return {
-		value,
-		json() {
-			json ??= JSON.stringify(value);
-			return json;
-		},
-	};
+	return new ValueMessage(value, written);
+}
+
+/** A message of which there is only the JSON; it is read if somebody asks for the value. */
+export function createWrittenMessage(json: string): Message {
+	return new WrittenMessage(json);
+}
+
+/** Classes, since several of these are made for every command. */
+class ValueMessage implements Message {
+	readonly value: ServerMessage;
+	framed?: Uint8Array;
+	#json: string | undefined;
+
+	constructor(value: ServerMessage, json: string | undefined) {
+		this.value = value;
+		this.#json = json;
+	}
+
+	json(): string {
+		this.#json ??= JSON.stringify(this.value);
+		return this.#json;
+	}
+}
+
+class WrittenMessage implements Message {
+	framed?: Uint8Array;
+	readonly #json: string;
+	#value: ServerMessage | undefined;
+
+	constructor(json: string) {
+		this.#json = json;
+	}
+
+	get value(): ServerMessage {
+		this.#value ??= JSON.parse(this.#json) as ServerMessage;
+		return this.#value;
+	}
+
+	json(): string {
+		return this.#json;
+	}
 }

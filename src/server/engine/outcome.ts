@@ -1,12 +1,13 @@
 import type { ErrorCode, Response } from "../../protocol/index.ts";
 import { safeText } from "../sessions/safe-text.ts";
 import { CommandError } from "./call.ts";
-import { createMessage, type Message } from "./message.ts";
+import { createMessage, createWrittenMessage, type Message } from "./message.ts";
 
-/** How a command ended, without the identity of who asked. Written as JSON once, so that every repetition is equal. */
+/** How a command ended, without the identity of who asked: no `id`, no `replayed`. */
 export interface Outcome {
-	/** No `id`, no `replayed`. */
+	/** Without `data` in outcomes that are kept for repetitions. */
 	readonly response: Response;
+	/** All of it, written once, so that every repetition is equal whatever became of the data since. */
 	readonly json: string;
 }
 
@@ -58,18 +59,21 @@ function textOf(thrown: unknown): string {
 	}
 }
 
-/** The response to somebody who asked, with their id if they gave one. */
-export function responseMessage(
-	{ response, json }: Outcome,
-	id: string | undefined,
-	replayed: boolean,
-): Message {
-	const identity = {
-		...(id !== undefined && { id }),
-		...(replayed && { replayed: true as const }),
-	};
-	// The JSON of an outcome is never written twice: the identity goes in front of the fields it has.
-	const front =
-		(id === undefined ? "" : `"id":${JSON.stringify(id)},`) + (replayed ? '"replayed":true,' : "");
-	return createMessage({ ...response, ...identity }, `{${front}${json.slice(1)}`);
+/** The outcome as it is kept: what a handler returned may be large, alive and changing. */
+export function withoutData({ response, json }: Outcome): Outcome {
+	if (response.data === undefined) return { response, json };
+	const { data: _, ...rest } = response;
+	return { response: rest, json };
+}
+
+/** The response to the client that asked first, with its id if it gave one. */
+export function responseMessage({ response, json }: Outcome, id: string | undefined): Message {
+	if (id === undefined) return createMessage(response, json);
+	return createMessage({ ...response, id }, `{"id":${JSON.stringify(id)},${json.slice(1)}`);
+}
+
+/** The response to a repetition, with its own id if it gave one. */
+export function replayMessage({ json }: Outcome, id: string | undefined): Message {
+	const identity = id === undefined ? "" : `"id":${JSON.stringify(id)},`;
+	return createWrittenMessage(`{${identity}"replayed":true,${json.slice(1)}`);
 }

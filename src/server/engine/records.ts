@@ -39,9 +39,11 @@ export function aliasRecord(
 	past: Past,
 	{ names, anonymousId }: { names: NewNames; anonymousId: () => string },
 ): FinishedCommand {
-	const { idempotencyKey, ...record } = finishedRecord(request, past);
+	const { idempotencyKey, ...record } = admittedRecord(request);
 	return {
 		...record,
+		response: JSON.parse(past.outcome.json),
+		finishedAtMs: past.finishedAtMs,
 		id: names.id ? record.id : anonymousId(),
 		...(names.key && idempotencyKey !== undefined && { idempotencyKey }),
 	};

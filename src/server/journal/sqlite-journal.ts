@@ -156,10 +156,11 @@ export class SqliteJournal implements Journal {
 
 	byKey(scope: KeyScope, key: string): StoredCommand | undefined {
 		const since = this.#now() - this.#limits.keyLifeMs;
-		const found =
-			this.#unwritten.byKey(scope, key) ??
-			this.#finished(this.#read((reader) => reader.byKey(scope, key, since)));
-		return found && (found.finishedAtMs ?? 0) > since ? found : undefined;
+		const unwritten = this.#unwritten.byKey(scope, key);
+		const found = unwritten ?? this.#read((reader) => reader.byKey(scope, key, since));
+		// The disk may have the admission of a command of which the memory knows the rest.
+		const known = found && this.byId(found.principal, found.id);
+		return known?.finishedAtMs !== undefined && known.finishedAtMs > since ? known : undefined;
 	}
 
 	events(stream: StreamName, after: number, limit: number): StreamEvent[] {

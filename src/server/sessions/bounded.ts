@@ -46,13 +46,7 @@ function measure(value: unknown, enough: number): number {
 
 function cutTo(value: unknown, budget: { left: number }, depth: number): unknown {
 	budget.left -= SMALL;
-	if (typeof value === "string") {
-		const text = isBase64(value)
-			? cutData(value, budget.left)
-			: clipText(value, Math.max(0, budget.left));
-		budget.left -= text.length;
-		return text;
-	}
+	if (typeof value === "string") return cutString(value, budget);
 	if (typeof value !== "object" || value === null) return value;
 	if (depth === MAX_DEPTH) return undefined;
 	if (Array.isArray(value)) {
@@ -65,20 +59,23 @@ function cutTo(value: unknown, budget: { left: number }, depth: number): unknown
 	}
 	const copy: Record<string, unknown> = {};
 	for (const [key, item] of Object.entries(value)) {
-		// Names and marks come first and are short: they stay, so that a client still knows what it has.
-		if (budget.left <= 0 && typeof item === "object") continue;
-		copy[key] = cutTo(item, budget, depth + 1);
+		if (budget.left <= (typeof item === "object" ? 0 : -SLACK)) continue;
+		budget.left -= key.length;
+		const isPicture = key === "data" && "mimeType" in value && typeof item === "string";
+		// A picture in part is no picture.
+		copy[key] = isPicture && item.length > budget.left ? "" : cutTo(item, budget, depth + 1);
 	}
 	return copy;
 }
 
-/** A picture in part is no picture. */
-function cutData(data: string, left: number): string {
-	return data.length <= left ? data : "";
-}
+/** Names and ids stay whole, so that a client still knows what it has; together they may take this much more. */
+const MAX_NAME = 256;
+const SLACK = 16 * 1024;
 
-function isBase64(text: string): boolean {
-	return text.length > 4096 && /^[A-Za-z0-9+/]{4096}/.test(text);
+function cutString(text: string, budget: { left: number }): string {
+	const kept = text.length <= MAX_NAME ? text : clipText(text, Math.max(0, budget.left));
+	budget.left -= kept.length;
+	return kept;
 }
 
 function wholeCharacters(text: string, most: number): string {

@@ -35,7 +35,7 @@ export function createEventTranslator(options: EventTranslatorOptions): EventTra
 			switch (event.type) {
 				case "message_start":
 					usage = undefined;
-					return send({ type: event.type, message: beginning(event.message as AgentMessage) });
+					return send({ type: event.type, message: withoutText(event.message as AgentMessage) });
 				case "message_update":
 					return sendUpdate(event);
 				case "message_end": {
@@ -43,22 +43,21 @@ export function createEventTranslator(options: EventTranslatorOptions): EventTra
 					const aborted = message.role === "assistant" && hasFailed(message) && wasAborted();
 					return send({ type: event.type, message, ...(aborted && { aborted }) });
 				}
-				case "turn_end": {
-					const { stopReason, errorMessage } = event.message as AgentMessage;
+				case "turn_end":
 					return send({
 						type: event.type,
-						...(stopReason && { stopReason }),
-						...(errorMessage && { errorMessage }),
-						toolResultCount: event.toolResults.length,
-					} as unknown as SessionEvent);
-				}
+						message: withoutText(event.message as AgentMessage),
+						toolResults: event.toolResults.map((result) => withoutText(result as AgentMessage)),
+					});
 				case "agent_end":
+					// The messages have all been sent; what is new is how many there were.
 					return send({
 						type: event.type,
+						messages: [],
 						messageCount: event.messages.length,
 						willRetry: event.willRetry,
 						...(wasAborted() && { aborted: true }),
-					} as unknown as SessionEvent);
+					} as SessionEvent);
 				case "agent_settled":
 					return send({ type: event.type, ...(wasAborted() && { aborted: true }) } as SessionEvent);
 				case "tool_execution_update":
@@ -128,9 +127,13 @@ export function createEventTranslator(options: EventTranslatorOptions): EventTra
 	}
 }
 
-/** What a client needs to know when a message begins. The end brings all of it, so a text travels once. */
-function beginning(message: AgentMessage): AgentMessage {
-	return { ...message, content: [], ...("details" in message && { details: undefined }) };
+/** Which message it is. `message_end` brings all of it, so that a text travels once. */
+function withoutText(message: AgentMessage): AgentMessage {
+	const { role, timestamp, model, stopReason, errorMessage, toolCallId, toolName, isError } =
+		message;
+	const kept = { role, timestamp, model, stopReason, errorMessage, toolCallId, toolName, isError };
+	const known = Object.entries(kept).filter(([, value]) => value !== undefined);
+	return { content: [], ...Object.fromEntries(known) } as AgentMessage;
 }
 
 function hasFailed({ stopReason }: AgentMessage): boolean {

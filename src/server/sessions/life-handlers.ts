@@ -4,6 +4,7 @@ import type { ResponseData, StoredSession } from "../../protocol/index.ts";
 import { CommandError, type Done, type Handlers } from "../engine/call.ts";
 import {
 	checkFolder,
+	checkProject,
 	checkSessionFile,
 	listStoredSessions,
 	type SessionPlaces,
@@ -61,12 +62,7 @@ export function createLifeHandlers(options: LifeOptions): Pick<Handlers, LifeCom
 				if (owner.principal === principal) return { data: answer(owner) };
 				throw new CommandError("forbidden", `sessionPath: "${sessionPath}" is in use`);
 			}
-			const cwd = await checkFolder(file.cwd).catch(() => {
-				throw new CommandError(
-					"not_found",
-					`sessionPath: the folder that "${sessionPath}" belongs to is not there`,
-				);
-			});
+			const cwd = await checkProject(file.cwd, sessionPath);
 			return opened(
 				await slots.add({
 					principal,

@@ -1,4 +1,5 @@
 import { existsSync, writeFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
 	type AgentSession,
 	type AgentSessionRuntime,
@@ -29,6 +30,8 @@ export interface LiveSession {
 	replacing<T>(reason: Replacement, replace: () => Promise<T>): Promise<T>;
 	/** Writes pi's file of the session if there is none yet, so that nothing said from now on is lost with the process. */
 	ensureFile(): void;
+	/** Takes settings, extensions, skills and prompts once more from disk. */
+	reload(): Promise<void>;
 	/** Makes the chosen tools the active ones. */
 	applyTools(): void;
 	/** A shell command starts: its output is streamed anew. */
@@ -37,6 +40,9 @@ export interface LiveSession {
 	abort(): Promise<void>;
 	/** Whether the last run was stopped by `abort`. */
 	wasAborted(): boolean;
+	/** Putting another session of pi in place failed halfway: this one is of no use any more. */
+	isBroken(): boolean;
+	/** Stops what runs and disposes of it; what does not stop within seconds is left behind. */
 	close(): Promise<void>;
 }
 
@@ -64,6 +70,8 @@ export interface LiveSessionOptions {
 }
 
 const OWN_NAME = "pi-strata";
+/** How long a tool may take to stop when its session is closed. */
+const CLOSE_MS = 5000;
 
 export async function openLiveSession(options: LiveSessionOptions): Promise<LiveSession> {
 	const { host, settings, emit, onChange } = options;
@@ -76,6 +84,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 	let aborted = false;
 	let unsubscribe: (() => void) | undefined;
 	let replacement: Replacement | undefined;
+	let isBroken = false;
 	/** A session without messages starts with these; one that has some brings its own. */
 	let preferred: Preferred = { model: settings.model, thinkingLevel: settings.thinkingLevel };
 	const translator = createEventTranslator({ emit, wasAborted: () => aborted });
@@ -114,6 +123,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 	});
 	if (settings.name && !runtime.session.sessionName) runtime.session.setSessionName(settings.name);
 	runtime.setBeforeSessionInvalidate(() => {
+		isBroken = true;
 		const { model, thinkingLevel } = runtime.session;
 		preferred = { model: model && { provider: model.provider, id: model.id }, thinkingLevel };
 		dialogs.cancelAll();
@@ -121,12 +131,8 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 	});
 	runtime.setRebindSession(async (session) => {
 		await bind(session);
-		emit({
-			type: "session_replaced",
-			reason: replacement ?? "new",
-			...(session.sessionFile && { sessionFile: session.sessionFile }),
-		});
-		onChange();
+		isBroken = false;
+		announce(replacement ?? "new");
 	});
 	try {
 		await bind(runtime.session);
@@ -151,6 +157,13 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 			}
 		},
 		ensureFile: () => ensureFile(runtime.session),
+		async reload() {
+			dialogs.cancelAll();
+			dialogs.reset();
+			await runtime.session.reload();
+			applyTools();
+			announce("reload");
+		},
 		applyTools,
 		bashStarts: () => translator.bashStarts(),
 		async abort() {
@@ -159,13 +172,14 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 			await runtime.session.abort();
 		},
 		wasAborted: () => aborted,
+		isBroken: () => isBroken,
 		async close() {
 			dialogs.cancelAll();
 			const { session } = runtime;
 			session.abortBash();
 			session.abortCompaction();
 			session.abortBranchSummary();
-			await session.abort();
+			await Promise.race([session.abort(), sleep(CLOSE_MS, undefined, { ref: false })]);
 			await runtime.dispose();
 			unsubscribe?.();
 			translator.close();
@@ -192,7 +206,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 				navigateTree: (targetId, given) => session.navigateTree(targetId, given),
 				switchSession: (path, given) =>
 					live.replacing("switch", () => runtime.switchSession(path, given)),
-				reload: () => session.reload(),
+				reload: () => live.reload(),
 			},
 			shutdownHandler: () => {}, // one session does not end the server
 			onError: ({ extensionPath, event, error }) =>
@@ -204,6 +218,12 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 				}),
 		});
 		applyTools();
+	}
+
+	function announce(reason: Replacement): void {
+		const { sessionFile } = runtime.session;
+		emit({ type: "session_replaced", reason, ...(sessionFile && { sessionFile }) });
+		onChange();
 	}
 
 	function applyTools(): void {
@@ -289,6 +309,6 @@ type Extensions = Parameters<
 /** The user may have pi-strata installed in pi too: two of them would fight over their tools. */
 function withoutOtherStrata(loaded: Extensions): Extensions {
 	const isOther = ({ path, commands }: Extensions["extensions"][number]) =>
-		commands.has("strata") && !path.includes(OWN_NAME);
+		commands.has("strata") && path !== `<inline:${OWN_NAME}>`;
 	return { ...loaded, extensions: loaded.extensions.filter((extension) => !isOther(extension)) };
 }

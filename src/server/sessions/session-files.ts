@@ -54,6 +54,16 @@ export async function checkFolder(cwd: string): Promise<string> {
 	return resolve(cwd);
 }
 
+/** The folder a session file belongs to. The failure names the file only: its client need not know the folder. */
+export async function checkProject(cwd: string, sessionPath: string): Promise<string> {
+	return checkFolder(cwd).catch(() => {
+		throw new CommandError(
+			"not_found",
+			`sessionPath: the folder that "${sessionPath}" belongs to is not there`,
+		);
+	});
+}
+
 /**
  * Proves that a path from a client is a session file in one of the places where such files lie, links followed. Outside
  * these places the answer is the same whether there is a file or not.

@@ -1,7 +1,6 @@
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import { CommandError } from "../engine/call.ts";
 import { modelView } from "./model-view.ts";
-import { asCommandError } from "./safe-text.ts";
 import type { Works } from "./work.ts";
 
 /** What a session works with: its model, tools, modes and name. All of it is for this session only. */
@@ -130,16 +129,11 @@ export const settingsWorks: Works<
 		const { skills } = session.resourceLoader.getSkills();
 		return { skills: skills.map(({ name, description }) => ({ name, description })) };
 	},
-	async reload({ session, dialogs, applyTools }) {
-		if (session.isStreaming || session.isCompacting) {
+	async reload(live) {
+		if (live.session.isStreaming || live.session.isCompacting) {
 			throw new CommandError("wrong_state", "The session is busy: wait for it, or abort first");
 		}
-		dialogs.cancelAll();
-		dialogs.reset();
-		await session.reload().catch((error) => {
-			throw asCommandError(error);
-		});
-		applyTools();
+		await live.reload();
 		return {};
 	},
 };

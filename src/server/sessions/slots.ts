@@ -137,6 +137,10 @@ export function createSlots(options: SlotsOptions): Slots {
 				return current;
 			},
 			live() {
+				if (current?.isBroken()) {
+					current = undefined;
+					opening = undefined; // from its record once more
+				}
 				opening ??= open().catch((error) => {
 					opening = undefined; // what is missing may come back
 					throw error;
@@ -144,7 +148,7 @@ export function createSlots(options: SlotsOptions): Slots {
 				return opening;
 			},
 			refresh() {
-				if (!current || closed) return false;
+				if (!current || closed || current.isBroken()) return false;
 				const next = recordOf(current, record);
 				if (JSON.stringify(next) === JSON.stringify(record)) return false;
 				record = next;
@@ -152,11 +156,12 @@ export function createSlots(options: SlotsOptions): Slots {
 			},
 			info: () => infoOf(record, current, host),
 			async close() {
-				closed = true;
 				const live = await opening?.catch(() => undefined);
+				// What stops now still tells its subscribers.
+				if (!live?.isBroken()) await live?.close();
+				closed = true;
 				current = undefined;
 				opening = undefined;
-				await live?.close();
 			},
 		};
 		return slot;

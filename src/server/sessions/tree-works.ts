@@ -1,7 +1,7 @@
 import { CommandError } from "../engine/call.ts";
 import type { LiveSession } from "./live-session.ts";
 import { asCommandError } from "./safe-text.ts";
-import { checkSessionFile, type SessionPlaces } from "./session-files.ts";
+import { checkProject, checkSessionFile, type SessionPlaces } from "./session-files.ts";
 import { flatTree, nestedTree } from "./session-tree.ts";
 import type { Slot, Slots } from "./slots.ts";
 import type { Works } from "./work.ts";
@@ -30,7 +30,8 @@ export function createTreeWorks(
 			);
 		},
 		async switch_session_file(live, { sessionPath }, { slot }) {
-			const { path } = await checkSessionFile(sessionPath, places);
+			const { path, cwd } = await checkSessionFile(sessionPath, places);
+			await checkProject(cwd, sessionPath);
 			refuseIfOpen(path, sessionPath, slot);
 			return replace(live, "switch", () => live.runtime.switchSession(path), [sessionPath]);
 		},

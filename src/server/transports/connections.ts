@@ -41,7 +41,7 @@ export interface Connections {
 	/** Whether the principal may have one more; takes one from its rate. */
 	admit(principal: string): { ok: true } | { ok: false; why: string };
 	open(principal: string, peer: Peer): Connection;
-	/** Waits up to `ms` until everything is sent, then closes them all. */
+	/** Waits up to `ms` until everything is sent, closes them all, and waits up to `ms` again until they are. */
 	close(ms: number): Promise<void>;
 	counters(): ConnectionCounters;
 }
@@ -67,7 +67,7 @@ const MINUTE_MS = 60_000;
 export function createConnections({ hub, limits, now }: ConnectionsOptions): Connections {
 	const clock = now ?? (() => performance.now());
 	const pool = createOutboxPool();
-	const all = new Map<Connection, { outbox: Outbox; peer: Peer }>();
+	const all = new Map<Connection, { outbox: Outbox; peer: Peer; left: Promise<void> }>();
 	const byPrincipal = new Map<string, { open: number; rate: RateBucket; usedAtMs: number }>();
 	let opened = 0;
 	let refused = 0;
@@ -115,6 +115,7 @@ export function createConnections({ hub, limits, now }: ConnectionsOptions): Con
 		opened++;
 		accountOf(principal).open++;
 		let isGone = false;
+		const left = Promise.withResolvers<void>();
 		const outbox = createOutbox({
 			wire: peer,
 			limits,
@@ -149,12 +150,13 @@ export function createConnections({ hub, limits, now }: ConnectionsOptions): Con
 				accountOf(principal).open--;
 				outbox.close();
 				hub.disconnect(client);
+				left.resolve();
 			},
 			get pending() {
 				return outbox.pending;
 			},
 		};
-		all.set(connection, { outbox, peer });
+		all.set(connection, { outbox, peer, left: left.promise });
 		hub.connect(client);
 		return connection;
 	}
@@ -167,7 +169,9 @@ export function createConnections({ hub, limits, now }: ConnectionsOptions): Con
 			const sent = Promise.all([...all.values()].map(({ outbox }) => outbox.empty()));
 			await within(ms, sent);
 			clearInterval(checks);
+			const left = [...all.values()].map((one) => one.left);
 			for (const { peer } of [...all.values()]) peer.close("shutdown", "the server stops");
+			await within(ms, Promise.all(left));
 		},
 		counters: () => ({ open: all.size, opened, refused, overloaded, queuedBytes: pool.queued }),
 	};

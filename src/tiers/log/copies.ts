@@ -6,6 +6,7 @@ export interface Span {
 	/** It stands in the slot. Of several, the last one is the slot; the others are as good as snapshots. */
 	readonly inSlot: boolean;
 	readonly path: string;
+	readonly hash: string;
 	readonly tokens: number;
 	/** Tokens of the request behind it, without the tail. */
 	readonly behind: number;
@@ -15,20 +16,25 @@ export interface Span {
 
 /** All texts in view in their order, each live or dead. */
 export function spansOf(copies: readonly Copy[], files: readonly WorkingFile[]): Span[] {
-	const current = new Map(files.map(({ path, hash }) => [path, hash]));
 	const slotId = slotIn(copies);
-	const superseded = new Set<string>();
-	const spans: Span[] = [];
-	for (const { entryId, files: held, tokensBehind } of copies.toReversed()) {
-		let behind = tokensBehind;
-		for (const { path, hash, tokens } of held.toReversed()) {
-			const live = !superseded.has(path) && current.get(path) === hash;
-			spans.push({ entryId, inSlot: entryId === slotId, path, tokens, behind, live });
-			superseded.add(path);
-			behind += tokens;
-		}
-	}
-	return spans.reverse();
+	const spans = copies.flatMap(({ entryId, files: held, tokensBehind }) => {
+		let behind = tokensBehind + held.reduce((sum, { tokens }) => sum + tokens, 0);
+		return held.map((file): Span => {
+			behind -= file.tokens;
+			return { ...file, entryId, inSlot: entryId === slotId, behind, live: false };
+		});
+	});
+	return judged(spans, files);
+}
+
+/** The same spans, live or dead as if they were all there is: without a later copy, an earlier one may count again. */
+export function judged(spans: readonly Span[], files: readonly WorkingFile[]): Span[] {
+	const current = new Map(files.map(({ path, hash }) => [path, hash]));
+	const last = new Map(spans.map(({ path }, at) => [path, at]));
+	return spans.map((span, at) => ({
+		...span,
+		live: last.get(span.path) === at && current.get(span.path) === span.hash,
+	}));
 }
 
 /** The slot among the messages in view. */

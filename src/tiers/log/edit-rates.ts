@@ -10,10 +10,15 @@ export interface EditRates {
 	toJSON(): EditRatesState;
 }
 
-/** For each path: its hash, and how many requests and changes were seen, faded. */
-export type EditRatesState = Readonly<
-	Record<string, readonly [hash: string, seen: number, changed: number]>
->;
+/** What is known of each path. A list, since a path may have a name that no object can hold. */
+export type EditRatesState = readonly (readonly [path: string, Sightings])[];
+
+interface Sightings {
+	readonly hash: string;
+	/** In how many requests after the first it was seen, and in how many of them with other text; faded. */
+	readonly seen: number;
+	readonly changed: number;
+}
 
 /** What an observation is worth a request later. */
 const FADING = 0.96;
@@ -21,24 +26,30 @@ const FADING = 0.96;
 /** What is believed of a file before it was seen twice: as if it had changed so often in so many requests. */
 const PRIOR = { seen: 4, changed: 0.2 };
 
-export function createEditRates(state: EditRatesState = {}): EditRates {
-	const known = new Map(Object.entries(state));
+export function createEditRates(state: EditRatesState = []): EditRates {
+	let known = new Map(state);
 	return {
 		note(files) {
-			for (const { path, hash } of files) {
-				const [before, seen, changed] = known.get(path) ?? [hash, -1, 0];
-				const isNew = seen < 0;
-				known.set(path, [
-					hash,
-					isNew ? 0 : seen * FADING + 1,
-					isNew ? 0 : changed * FADING + (before === hash ? 0 : 1),
-				]);
-			}
+			// What is not shown is forgotten, so that this does not grow with the session.
+			known = new Map(
+				files.map(({ path, hash }) => [path, { hash, ...noted(known.get(path), hash) }]),
+			);
 		},
 		of(path) {
-			const [, seen, changed] = known.get(path) ?? ["", 0, 0];
+			const { seen, changed } = known.get(path) ?? UNSEEN;
 			return (changed + PRIOR.changed) / (seen + PRIOR.seen);
 		},
-		toJSON: () => Object.fromEntries(known),
+		toJSON: () => [...known],
+	};
+}
+
+const UNSEEN = { seen: 0, changed: 0 };
+
+function noted(before: Sightings | undefined, hash: string): Omit<Sightings, "hash"> {
+	if (!before) return UNSEEN;
+	const { seen, changed } = before;
+	return {
+		seen: seen * FADING + 1,
+		changed: changed * FADING + (before.hash === hash ? 0 : 1),
 	};
 }

@@ -1,6 +1,6 @@
 import { compareText } from "../item.ts";
 import { TIERS } from "../tiers.ts";
-import { deadMessages, deadTokens, type Span, slotIn, spansOf } from "./copies.ts";
+import { deadMessages, deadTokens, judged, type Span, slotIn, spansOf } from "./copies.ts";
 import { type Cut, judgeCuts } from "./cut.ts";
 import { isHot } from "./is-hot.ts";
 import type { LogMoment, LogPlan, WorkingFile } from "./layout.ts";
@@ -61,14 +61,14 @@ function appended(
 /** Snapshots from the cut on go in which all is dead; the rest stays where it is. */
 function dropped(scene: Scene, cut: Cut): LogPlan {
 	const drop = deadMessages(scene.spans.slice(cut.at));
-	const plan = appended(scene);
-	return { ...plan, drop: [...drop], deadTokens: plan.deadTokens - cut.freed };
+	const left = scene.spans.filter(({ entryId }) => !drop.has(entryId));
+	return { ...appended({ ...scene, spans: judged(left, scene.files) }), drop: [...drop] };
 }
 
 /** Everything from a span on is gathered in the slot, by stability; nothing dead is left of it. */
 function refilled(scene: Scene, from: number): LogPlan {
-	const { spans, slotId, ranked, copies, isHot } = scene;
-	const staying = spans.slice(0, from);
+	const { spans, slotId, ranked, copies, files, isHot } = scene;
+	const staying = judged(spans.slice(0, from), files);
 	const kept = staying.filter(({ inSlot }) => inSlot).map(({ path }) => path);
 	const untouched = livePaths(staying);
 	const moving = ranked.filter((path) => !untouched.has(path));

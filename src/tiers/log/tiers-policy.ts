@@ -45,22 +45,23 @@ const LIFTED_TOKENS = 20;
 
 function contentOf(blocks: readonly SessionBlock[]): Content {
 	const head = blocks.filter(({ part }) => part !== "messages");
-	const files = new Map<string, Item>();
+	const parts = new Map<string, Map<string, SessionBlock>>();
 	const talk = blocks.filter(({ part }) => part === "messages").map(lifted);
-	return {
-		head,
-		files: [...files.values()],
-		history: talk.slice(0, -1).map(asItem),
-		prompt: talk.slice(-1),
-	};
+	const files = Array.from(parts, ([path, windows]) => fileItem(path, [...windows.values()]));
+	return { head, files, history: talk.slice(0, -1).map(asItem), prompt: talk.slice(-1) };
 
 	function lifted(block: SessionBlock): SessionBlock {
 		const read = block.result?.read;
 		if (!read || block.tokens <= LIFTED_TOKENS) return block;
-		const key = `${read.path} ${read.window}`;
-		files.set(key, { key, hash: block.hash, tokens: block.tokens - LIFTED_TOKENS });
+		const windows = parts.get(read.path) ?? new Map<string, SessionBlock>();
+		parts.set(read.path, windows.set(read.window, block));
 		return { ...block, hash: `${block.hash} lifted`, tokens: LIFTED_TOKENS };
 	}
+}
+
+function fileItem(path: string, parts: readonly SessionBlock[]): Item {
+	const hash = hashBytes(parts.map((part) => part.hash).join("\n"));
+	return { key: path, hash, tokens: tokensOf(parts) - LIFTED_TOKENS * parts.length };
 }
 
 function asItem({ id, hash, tokens }: SessionBlock): Item {
@@ -89,5 +90,9 @@ function laidOut(step: Step, content: Content, items: ReadonlyMap<string, Tracke
 
 function tierBlock(label: string, part: Block["part"], items: readonly Item[]): Block {
 	const hash = hashBytes(items.map(({ key, hash }) => `${key}\0${hash}`).join("\n"));
-	return { part, label, hash, tokens: items.reduce((sum, { tokens }) => sum + tokens, 0) };
+	return { part, label, hash, tokens: tokensOf(items) };
+}
+
+function tokensOf(pieces: readonly { readonly tokens: number }[]): number {
+	return pieces.reduce((sum, { tokens }) => sum + tokens, 0);
 }

@@ -1,4 +1,5 @@
 import { property } from "../../core/property.ts";
+import { canCarryMarker } from "../../economy/index.ts";
 import { blockOf, type TextBlock } from "./carry-out.ts";
 import { copyText, type FileText, TAIL_INTRO } from "./copy-text.ts";
 import { viewOf } from "./view.ts";
@@ -57,7 +58,7 @@ function isTail(message: unknown, tag: string): boolean {
 	return property(message, "role") === "user" && String(first).startsWith(tag);
 }
 
-/** The last block that may carry a marker: thinking cannot, nor can an empty text. */
+/** The last block that may carry a marker. */
 function lastCarrier(messages: readonly unknown[]): { message: number; block: number } | undefined {
 	for (let message = messages.length - 1; message >= 0; message--) {
 		const content = property(messages[message], "content");
@@ -66,12 +67,6 @@ function lastCarrier(messages: readonly unknown[]): { message: number; block: nu
 		if (block >= 0) return { message, block };
 	}
 	return undefined;
-}
-
-function canCarryMarker(piece: unknown): boolean {
-	const type = property(piece, "type");
-	if (type === "text") return property(piece, "text") !== "";
-	return type === "tool_use" || type === "tool_result" || type === "image";
 }
 
 function markerIn(message: unknown): unknown {

@@ -1,4 +1,5 @@
 import { property } from "../../core/property.ts";
+import { MAX_MARKERS, markersIn } from "../../economy/index.ts";
 import { assemble } from "../assemble.ts";
 import { symbolKey, type TrackedItem } from "../item.ts";
 import { layOut } from "../lay-out.ts";
@@ -59,9 +60,6 @@ export function tierPrefix({
 	return pairs.map((message, index) => ({ ...message, breakpoint: kept.has(index) }));
 }
 
-/** Markers that a request of Anthropic's API may carry. */
-const MAX_MARKERS = 4;
-
 /**
  * Marks the tiers of the prefix in an Anthropic request, as far as the limit leaves markers. Returns a changed copy;
  * `undefined` where the prefix does not stand at the beginning as it was made, and the request stays as it is.
@@ -72,12 +70,13 @@ export function withTierMarkers(
 ): object | undefined {
 	const messages = property(payload, "messages");
 	if (!Array.isArray(messages) || prefix.length > messages.length) return undefined;
-	const used = JSON.stringify(payload).split('"cache_control":').length - 1;
-	const last = lastMarker(payload);
+	const markers = markersIn(payload);
+	// On the conversation's end: whatever lifetime it asks for, so may we.
+	const last = markers.at(-1);
 	if (last === undefined || !prefix.every(({ text }, index) => saidBy(messages[index]) === text)) {
 		return undefined;
 	}
-	let left = MAX_MARKERS - used;
+	let left = MAX_MARKERS - markers.length;
 	const marked = messages.map((message, index) => {
 		if (!prefix[index]?.breakpoint || left <= 0) return message;
 		left -= 1;
@@ -85,16 +84,6 @@ export function withTierMarkers(
 		return { ...message, content: [block] };
 	});
 	return { ...(payload as object), messages: marked };
-}
-
-/** The marker on the conversation: whatever lifetime it asks for, so may we. */
-function lastMarker(payload: unknown): unknown {
-	const messages = property(payload, "messages") as unknown[];
-	const blocks = messages.flatMap((message) => {
-		const content = property(message, "content");
-		return Array.isArray(content) ? content : [];
-	});
-	return blocks.map((block) => property(block, "cache_control")).findLast(Boolean);
 }
 
 /** The text of a message that says one thing. */

@@ -28,7 +28,8 @@ export async function startJournal(
 		worker = startJournalWorker();
 		return worker;
 	});
-	const journal = await openJournal({ dataDir, thread, ...options });
+	// The commands and events of the contract suite are from the first seconds of 1970.
+	const journal = await openJournal({ dataDir, thread, now: () => 10_000, ...options });
 	atEnd(() => journal.close());
 	return {
 		journal,

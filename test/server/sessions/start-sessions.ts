@@ -7,8 +7,9 @@ import {
 } from "@earendil-works/pi-ai";
 import type { ModelRuntime } from "@earendil-works/pi-coding-agent";
 import { Value } from "typebox/value";
-import type { CommandFields, ResponseData, SessionEvent } from "../../../src/protocol/index.ts";
+import type { CommandFields, ResponseData } from "../../../src/protocol/index.ts";
 import { responseData } from "../../../src/protocol/response-data.ts";
+import { SessionEvent } from "../../../src/protocol/session-events.ts";
 import type { Call, Done, Handler } from "../../../src/server/engine/call.ts";
 import type { SessionRecord } from "../../../src/server/journal/journal.ts";
 import {
@@ -96,6 +97,10 @@ export async function startSessions(
 	const listeners = new Set<() => void>();
 	const records = new Map<string, SessionRecord>();
 	const saves: SessionRecord[] = [];
+	const outside: unknown[] = [];
+	atEnd(() => {
+		if (outside.length > 0) throw new Error(`events out of protocol: ${JSON.stringify(outside)}`);
+	});
 	const start = () =>
 		createSessions({
 			agentDir,
@@ -108,7 +113,11 @@ export async function startSessions(
 			modelRuntime,
 			emit: ({ sessionId }, event) => {
 				// As on the wire: what later changes in pi's objects must not change what was sent.
-				emitted.push({ sessionId, event: JSON.parse(JSON.stringify(event)) });
+				const sent = JSON.parse(JSON.stringify(event));
+				if (!Value.Check(SessionEvent, sent)) {
+					outside.push(sent);
+				}
+				emitted.push({ sessionId, event: sent });
 				for (const listener of [...listeners]) listener();
 			},
 			save: (record) => {

@@ -1,0 +1,46 @@
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { expect, test } from "vitest";
+import { createSlots } from "../../src/server/sessions/slots.ts";
+import { enterAgentDir, leaveAgentDir } from "../support/agent-dir.ts";
+import { sdk } from "../support/pi-sdk.ts";
+import { atEnd, tempDir } from "../support/temp.ts";
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+test("sessions that were created and deleted leave nothing behind", async () => {
+	process.env.PI_OFFLINE = "1";
+	const agentDir = tempDir();
+	const cwd = tempDir();
+	enterAgentDir(agentDir);
+	atEnd(() => leaveAgentDir(agentDir));
+	const modelRuntime = await sdk.ModelRuntime.create({
+		authPath: join(agentDir, "auth.json"),
+		modelsPath: null,
+		refreshOnCreate: false,
+	});
+	const host = { agentDir, modelRuntime };
+	const slots = createSlots({ host, recovered: [], maxSessions: 2, emit() {}, save() {} });
+	const left: WeakRef<object>[] = [];
+	for (let round = 0; round < 20; round++) {
+		const record = { principal: "anna", id: "s", cwd, createdAtMs: 0, settings: {} };
+		const slot = await slots.add(record);
+		const { session } = await slot.live();
+		left.push(new WeakRef(slot), new WeakRef(session), new WeakRef(session.sessionManager));
+		await slots.remove(slot);
+	}
+	expect(slots.count()).toBe(0);
+	for (let tries = 0; tries < 20 && alive(left) > 3; tries++) {
+		await sleep(20);
+		collect();
+	}
+	// The last round may still stand in some register or cache.
+	expect(alive(left)).toBeLessThanOrEqual(3);
+});
+
+function alive(refs: readonly WeakRef<object>[]): number {
+	return refs.filter((ref) => ref.deref() !== undefined).length;
+}

@@ -1,0 +1,209 @@
+import { readFileSync } from "node:fs";
+import { fauxAssistantMessage } from "@earendil-works/pi-ai";
+import { describe, expect, test } from "vitest";
+import { askingExtension } from "../server/sessions/asking-extension.ts";
+import { startSessions } from "../server/sessions/start-sessions.ts";
+import { call, say, withSession } from "../server/sessions/with-session.ts";
+
+describe("a prompt", () => {
+	test("is answered when pi has taken it, and the rest is streamed", async () => {
+		const server = await withSession();
+		server.script(say("hello there"));
+		expect(await server.run("prompt", { message: "hello" })).toEqual({});
+		await server.event("agent_settled");
+		const types = server.events().map(({ type }) => type);
+		for (const type of ["agent_start", "message_update", "message_end", "agent_end"]) {
+			expect(types).toContain(type);
+		}
+		expect(await server.run("get_last_assistant_text", {})).toEqual({ text: "hello there" });
+		const { messages } = await server.run("get_messages", {});
+		const roles = messages.map(({ role }) => role).filter((role) => role !== "system");
+		expect(roles).toEqual(["user", "assistant"]);
+	});
+
+	test("with waitFor settled is answered at the end of the run", async () => {
+		const server = await withSession();
+		server.write("a.txt", "alpha");
+		server.script(call("read", { path: "a.txt" }), say("done"));
+		const data = await server.run("prompt", { message: "read it", waitFor: "settled" });
+		expect(data).toEqual({ stopReason: "stop" });
+		expect(server.events().map(({ type }) => type)).toContain("agent_settled");
+		expect(await server.run("get_last_assistant_text", {})).toEqual({ text: "done" });
+	});
+
+	test("is on disk before it is answered", async () => {
+		const server = await withSession();
+		server.script(async () => {
+			await new Promise((resolve) => setTimeout(resolve, 100));
+			return say("the belated answer");
+		});
+		const { session } = await server.done("prompt", { message: "remember the milk" });
+		const text = readFileSync(session?.file ?? "", "utf8");
+		expect(text).toContain("remember the milk");
+		expect(text).not.toContain("the belated answer");
+		await server.event("agent_settled");
+		expect(readFileSync(session?.file ?? "", "utf8")).toContain("the belated answer");
+	});
+
+	test("is refused while the session answers, unless it says how to be added", async () => {
+		const server = await withSession(0, { tokensPerSecond: 50 });
+		server.script(say("word ".repeat(20)), say("second"), say("third"), say("fourth"));
+		await server.run("prompt", { message: "first" });
+		await server.event("message_update");
+		const second = server.run("prompt", { message: "second" });
+		await expect(second).rejects.toMatchObject({ code: "wrong_state" });
+		await server.run("prompt", { message: "later", streamingBehavior: "followUp" });
+		await server.run("steer", { message: "now" });
+		await server.run("follow_up", { message: "at last" });
+		const queue = await server.run("clear_queue", {});
+		expect(queue).toEqual({ steering: ["now"], followUp: ["later", "at last"] });
+		const state = await server.run("get_state", {});
+		expect(state).toMatchObject({ isStreaming: true, pendingMessageCount: 0 });
+		await server.run("abort", {});
+		expect(await server.run("get_state", {})).toMatchObject({ isStreaming: false });
+	});
+
+	test("that steers or follows up reaches the model", async () => {
+		const server = await withSession(0, { tokensPerSecond: 100 });
+		server.script(say("word ".repeat(10)), say("second answer"), say("third answer"));
+		await server.run("prompt", { message: "first" });
+		await server.event("message_update");
+		const settled = server.run("prompt", {
+			message: "and then",
+			streamingBehavior: "followUp",
+			waitFor: "settled",
+		});
+		await server.run("steer", { message: "by the way" });
+		await settled;
+		const { messages } = await server.run("get_messages", {});
+		const said = messages
+			.filter(({ role }) => role === "user")
+			.map(({ content }) => JSON.stringify(content));
+		expect(said).toHaveLength(3);
+		expect(said[1]).toContain("by the way");
+		expect(said[2]).toContain("and then");
+	});
+
+	test("without a model or a key is refused in words that name no files of the server", async () => {
+		const server = await startSessions({ settings: { defaultProvider: undefined } });
+		await server.run("create_session", { sessionId: "s" });
+		server.modelRuntime.unregisterProvider("faux");
+		await server.run("new_session", {});
+		const keyless = server.run("prompt", { message: "x" });
+		await expect(keyless).rejects.toMatchObject({ code: "wrong_state" });
+		await keyless.catch(({ message }) => expect(message).not.toContain("/"));
+		expect(await server.run("get_messages", {})).toEqual({ messages: [] });
+	});
+
+	test("whose run fails shows it as events and leaves the session usable", async () => {
+		const server = await withSession();
+		server.script(fauxAssistantMessage("", { stopReason: "error", errorMessage: "overloaded?" }));
+		await server.run("prompt", { message: "first" });
+		await server.event("agent_settled");
+		const end = server
+			.events()
+			.find((event) => event.type === "message_end" && event.message.role === "assistant");
+		expect(end).toMatchObject({ message: { stopReason: "error", errorMessage: "overloaded?" } });
+		server.script(say("fine"));
+		expect(await server.run("prompt", { message: "again", waitFor: "settled" })).toEqual({
+			stopReason: "stop",
+		});
+	});
+
+	test("that is aborted in a tool ends as aborted, not as a failure", async () => {
+		const server = await withSession(0, { extension: askingExtension });
+		server.script(call("wait", {}), say("never"));
+		const ended = server.run("prompt", { message: "wait", waitFor: "settled" });
+		await server.event("tool_execution_start");
+		await server.run("abort", {});
+		expect(await ended).toEqual({ stopReason: "aborted" });
+		expect(await server.event("agent_end")).toMatchObject({ aborted: true });
+		expect(await server.event("agent_settled")).toMatchObject({ aborted: true });
+		server.forgetEvents();
+		server.script(say("fine"));
+		expect(await server.run("prompt", { message: "go on", waitFor: "settled" })).toEqual({
+			stopReason: "stop",
+		});
+		expect(await server.event("agent_settled")).not.toHaveProperty("aborted");
+	});
+});
+
+describe("events", () => {
+	test("carry every text once: an answer of 2,000 tokens takes far less than a megabyte", async () => {
+		const server = await withSession();
+		const answer = "word ".repeat(1600);
+		server.script(say(answer));
+		await server.run("prompt", { message: "talk", waitFor: "settled" });
+		const events = server.events();
+		const updates = events.filter((event) => event.type === "message_update");
+		expect(updates.length).toBeGreaterThan(100);
+		const streamed = updates.map(({ assistantMessageEvent: event }) =>
+			"delta" in event ? event.delta : "",
+		);
+		expect(streamed.join("")).toBe(answer);
+		for (const update of updates)
+			expect(JSON.stringify(update)).not.toMatch(/"(partial|message)":/);
+		const whole = JSON.stringify(events);
+		expect(whole.length).toBeLessThan(400_000);
+		expect(whole.split(answer).length - 1).toBe(1);
+	});
+
+	test("name the calls of tools and bring their results, cut where they are huge", async () => {
+		const server = await withSession();
+		server.write("big.txt", "x\n".repeat(20_000));
+		server.script(call("read", { path: "big.txt" }, "c1"), say("done"));
+		await server.run("prompt", { message: "read", waitFor: "settled" });
+		const start = server
+			.events()
+			.find(
+				(event) =>
+					event.type === "message_update" && event.assistantMessageEvent.type === "toolcall_start",
+			);
+		expect(start).toMatchObject({ assistantMessageEvent: { id: "c1", toolName: "read" } });
+		expect(await server.event("tool_execution_end")).toMatchObject({
+			toolCallId: "c1",
+			isError: false,
+		});
+		for (const event of server.events()) expect(JSON.stringify(event).length).toBeLessThan(300_000);
+	});
+});
+
+describe("a shell command", () => {
+	test("streams what it prints and answers with the rest", async () => {
+		const server = await withSession();
+		const result = await server.run("bash", { command: "echo one; exit 3", id: "b1" });
+		expect(result).toMatchObject({ output: "one\n", exitCode: 3, cancelled: false });
+		expect(await server.event("bash_execution_update")).toMatchObject({ id: "b1", delta: "one\n" });
+		const { entries } = await server.run("get_entries", {});
+		expect(JSON.stringify(entries)).toContain("bashExecution");
+	});
+
+	test("is stopped by abort_bash and when its time is over", async () => {
+		const server = await withSession();
+		const first = server.run("bash", { command: "echo begun; sleep 30" });
+		await server.event("bash_execution_update");
+		await server.run("abort_bash", {});
+		expect(await first).toMatchObject({ cancelled: true });
+		server.forgetEvents();
+		const timeout = new AbortController();
+		const second = server.run(
+			"bash",
+			{ command: "echo begun; sleep 30" },
+			{ signal: timeout.signal },
+		);
+		await server.event("bash_execution_update");
+		timeout.abort();
+		expect(await second).toMatchObject({ cancelled: true });
+	});
+
+	test("that prints without end is streamed in part only", async () => {
+		const server = await withSession();
+		const result = await server.run("bash", { command: "head -c 4000000 /dev/zero | tr '\\0' x" });
+		expect(result.truncated).toBe(true);
+		const size = server.events().reduce((sum, event) => sum + JSON.stringify(event).length, 0);
+		expect(size).toBeLessThan(1_300_000);
+		expect(server.events().at(-1)).toMatchObject({
+			delta: expect.stringContaining("not streamed"),
+		});
+	});
+});

@@ -1,0 +1,200 @@
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { say, withSession } from "../server/sessions/with-session.ts";
+import { tempDir } from "../support/temp.ts";
+
+describe("a session's tree", () => {
+	test("is read flat and nested, with its entries", async () => {
+		const server = await withSession(1);
+		const { nodes = [], leafId } = await server.run("get_tree", { flat: true });
+		expect(nodes.at(-1)).toMatchObject({ id: leafId, role: "assistant", preview: "answer 1" });
+		const { tree = [] } = await server.run("get_tree", {});
+		let depth = 0;
+		for (let level = tree; level.length > 0; level = level[0]?.children ?? []) depth++;
+		expect(depth).toBe(nodes.length);
+		const { entries } = await server.run("get_entries", {});
+		expect(entries.map(({ id }) => id)).toEqual(nodes.map(({ id }) => id));
+		const since = await server.run("get_entries", { since: nodes.at(-2)?.id as string });
+		expect(since.entries).toHaveLength(1);
+		const unknown = server.run("get_entries", { since: "none" });
+		await expect(unknown).rejects.toMatchObject({ code: "not_found" });
+	});
+
+	test("is forked, cloned and left behind under the same id", async () => {
+		const server = await withSession(2);
+		const file = (await server.run("get_state", {})).sessionFile;
+		const [, second] = (await server.run("get_fork_messages", {})).messages;
+		const forked = await server.run("fork", { entryId: second?.entryId ?? "" });
+		expect(forked).toEqual({ sessionId: "s", text: "question 2", cancelled: false });
+		expect(await server.event("session_replaced")).toMatchObject({ reason: "fork" });
+		expect((await server.run("get_fork_messages", {})).messages).toHaveLength(1);
+		const fork = (await server.run("get_state", {})).sessionFile;
+		expect(fork).not.toBe(file);
+		server.script(say("in the fork"));
+		await server.run("prompt", { message: "here", waitFor: "settled" });
+		const texts = server.events().filter((event) => event.type === "message_update");
+		expect(texts.length).toBeGreaterThan(0);
+
+		expect(await server.run("clone", {})).toEqual({ cancelled: false });
+		expect((await server.run("get_state", {})).sessionFile).not.toBe(fork);
+		expect(await server.run("get_last_assistant_text", {})).toEqual({ text: "in the fork" });
+
+		expect(await server.run("new_session", { parentSession: fork ?? "" })).toEqual({
+			cancelled: false,
+		});
+		expect(await server.run("get_last_assistant_text", {})).toEqual({ text: null });
+		expect(await server.run("switch_session_file", { sessionPath: file ?? "" })).toEqual({
+			cancelled: false,
+		});
+		expect((await server.run("get_fork_messages", {})).messages).toHaveLength(2);
+		const reasons = server
+			.events()
+			.flatMap((event) => (event.type === "session_replaced" ? event.reason : []));
+		expect(reasons).toEqual(["fork", "clone", "new", "switch"]);
+		const nowhere = server.run("fork", { entryId: "none" });
+		await expect(nowhere).rejects.toMatchObject({ code: "not_found" });
+	});
+
+	test("keeps model and modes when a new session begins in it", async () => {
+		const server = await withSession();
+		await server.run("set_model", { provider: "faux", modelId: "faux-2" });
+		await server.run("set_steering_mode", { mode: "all" });
+		await server.run("set_tools", { tools: ["read"] });
+		await server.run("new_session", {});
+		expect(await server.run("get_state", {})).toMatchObject({
+			model: { id: "faux-2" },
+			steeringMode: "all",
+		});
+		const { tools } = await server.run("get_tools", {});
+		expect(tools.filter(({ active }) => active)).toHaveLength(1);
+	});
+
+	test("is moved in, and the abandoned branch can be summarised", async () => {
+		const server = await withSession(2);
+		const [first, second] = (await server.run("get_fork_messages", {})).messages;
+		const moved = await server.run("navigate_tree", { targetId: second?.entryId ?? "" });
+		expect(moved).toMatchObject({ editorText: "question 2", cancelled: false });
+		server.script(say("a summary"));
+		const summed = await server.run("navigate_tree", {
+			targetId: first?.entryId ?? "",
+			options: { summarize: true },
+		});
+		expect(summed).toMatchObject({ editorText: "question 1", cancelled: false });
+		const nowhere = server.run("navigate_tree", { targetId: "none" });
+		await expect(nowhere).rejects.toMatchObject({ code: "not_found" });
+	});
+
+	test("is compacted, and a session with nothing to compact says so", async () => {
+		const server = await withSession(2, {
+			settings: { compaction: { enabled: false, keepRecentTokens: 1 } },
+		});
+		server.script(say("what happened"), say("what happened"), say("what happened"));
+		const result = await server.run("compact", {});
+		expect(result).toMatchObject({ tokensBefore: expect.any(Number) });
+		expect(result.summary).toContain("what happened");
+		expect(await server.event("compaction_end")).toMatchObject({
+			reason: "manual",
+			aborted: false,
+		});
+		const again = server.run("compact", {});
+		await expect(again).rejects.toMatchObject({ code: "wrong_state" });
+		await server.run("abort_compaction", {});
+		await server.run("abort_retry", {});
+	});
+});
+
+describe("session files", () => {
+	test("are listed, loaded once, and loaded again after they were closed", async () => {
+		const server = await withSession(1);
+		const { sessionFile = "" } = await server.run("get_state", {});
+		await server.run("set_session_name", { name: "mine" });
+		const listed = await server.run("list_stored_sessions", {});
+		expect(listed.sessions).toMatchObject([
+			{ sessionPath: sessionFile, sessionId: "s", sessionName: "mine", firstMessage: "question 1" },
+		]);
+		expect((await server.run("list_session_files", {})).files).toHaveLength(1);
+		const hidden = await server.run("list_stored_sessions", {}, { principal: "ben" });
+		expect(hidden.sessions).toEqual([]);
+
+		const same = await server.done("load_session", { sessionPath: sessionFile, sessionId: "t" });
+		expect(same).toMatchObject({ data: { sessionId: "s" } });
+		expect(same.opened).toBeUndefined();
+		const foreign = server.run("load_session", { sessionPath: sessionFile }, { principal: "ben" });
+		await expect(foreign).rejects.toMatchObject({ code: "forbidden" });
+
+		await server.run("delete_session", { sessionId: "s" });
+		expect(existsSync(sessionFile)).toBe(true);
+		const loaded = await server.done("load_session", { sessionPath: sessionFile, sessionId: "t" });
+		expect(loaded).toMatchObject({ opened: true, data: { sessionId: "t" } });
+		const { messages } = await server.run("get_fork_messages", { sessionId: "t" });
+		expect(messages.map(({ text }) => text)).toEqual(["question 1"]);
+		expect((await server.run("get_state", { sessionId: "t" })).sessionName).toBe("mine");
+	});
+
+	test("are loaded only from sessions folders, links followed", async () => {
+		const server = await withSession(1);
+		const { sessionFile = "" } = await server.run("get_state", {});
+		const load = (sessionPath: string) =>
+			server.run("load_session", { sessionPath, sessionId: "t" });
+		await expect(load("sessions/a.jsonl")).rejects.toMatchObject({ code: "invalid_command" });
+		await expect(load("/etc/passwd")).rejects.toMatchObject({ code: "invalid_command" });
+		await expect(load("/etc/none.jsonl")).rejects.toMatchObject({ code: "forbidden" });
+
+		const outside = join(tempDir(), "outside.jsonl");
+		writeFileSync(outside, readFileSync(sessionFile));
+		await expect(load(outside)).rejects.toMatchObject({ code: "forbidden" });
+		const link = join(dirname(sessionFile), "link.jsonl");
+		symlinkSync(outside, link);
+		await expect(load(link)).rejects.toMatchObject({ code: "forbidden" });
+		const upwards = join(server.agentDir, "sessions", "..", "auth.jsonl");
+		await expect(load(upwards)).rejects.toMatchObject({ code: "forbidden" });
+		const missing = join(dirname(sessionFile), "none.jsonl");
+		await expect(load(missing)).rejects.toMatchObject({ code: "not_found" });
+		const other = join(dirname(sessionFile), "other.jsonl");
+		writeFileSync(other, '{"type":"message"}\n');
+		await expect(load(other)).rejects.toMatchObject({ code: "not_found" });
+		expect(server.sessions.count()).toBe(1);
+
+		const local = server.write(".pi/sessions/local.jsonl", readFileSync(sessionFile, "utf8"));
+		expect(await load(local)).toMatchObject({ sessionId: "t" });
+		const open = server.run("switch_session_file", { sessionPath: local });
+		await expect(open).rejects.toMatchObject({
+			code: "wrong_state",
+			message: /open as session "t"/,
+		});
+	});
+
+	test("of a project that is gone cannot be loaded", async () => {
+		const server = await withSession();
+		const folder = join(server.agentDir, "sessions", "x");
+		mkdirSync(folder, { recursive: true });
+		const path = join(folder, "a.jsonl");
+		writeFileSync(path, `${JSON.stringify({ type: "session", id: "x", cwd: "/gone/away" })}\n`);
+		const load = server.run("load_session", { sessionPath: path, sessionId: "t" });
+		await expect(load).rejects.toMatchObject({ code: "not_found" });
+		await load.catch(({ message }) => expect(message).not.toContain("/gone/away"));
+	});
+
+	test("are exported beside themselves and nowhere else", async () => {
+		const server = await withSession();
+		const early = server.run("export_html", {});
+		await expect(early).rejects.toMatchObject({ code: "wrong_state" });
+		server.script(say("answer"));
+		await server.run("prompt", { message: "question", waitFor: "settled" });
+		const { sessionFile = "" } = await server.run("get_state", {});
+		const { path } = await server.run("export_html", {});
+		expect(dirname(path)).toBe(dirname(sessionFile));
+		expect(readFileSync(path, "utf8")).toContain("<html");
+
+		const victim = server.write("victim.html", "mine");
+		symlinkSync(victim, join(dirname(sessionFile), "out.html"));
+		const named = await server.run("export_html", { outputPath: "out.html" });
+		expect(named.path).toBe(join(dirname(sessionFile), "out.html"));
+		expect(readFileSync(victim, "utf8")).toBe("mine");
+		for (const outputPath of ["/etc/out.html", "../out.html", "a/b.html", "out.jsonl", ".html"]) {
+			const refused = server.run("export_html", { outputPath });
+			await expect(refused).rejects.toMatchObject({ code: "invalid_command" });
+		}
+	});
+});

@@ -1,0 +1,219 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createMemoryJournal } from "../../support/memory-journal.ts";
+import { createHarness, phases, response, settled, trace } from "./harness.ts";
+
+const name = (id: string, more = {}) => ({
+	type: "set_session_name",
+	id,
+	sessionId: "s",
+	name: id,
+	...more,
+});
+
+async function withSession(options: Parameters<typeof createHarness>[0] = {}) {
+	const harness = createHarness(options);
+	const client = harness.client();
+	await harness.send(client, { type: "create_session", sessionId: "s" });
+	client.frames.length = 0;
+	harness.calls.length = 0;
+	return { harness, client };
+}
+
+describe("the journal", () => {
+	test("a change runs only once the disk knows of it, and is answered only once its outcome is there", async () => {
+		const journal = createMemoryJournal();
+		const { harness, client } = await withSession({ journal });
+		journal.mode = "manual";
+		await harness.send(client, name("a"));
+		expect(harness.calls).toEqual([]);
+		expect(trace(client)).toEqual(["accepted a"]);
+		journal.commit();
+		await settled();
+		expect(harness.calls).toEqual(["set_session_name"]);
+		expect(trace(client)).toEqual(["accepted a", "started a"]);
+		journal.commit();
+		await settled();
+		expect(trace(client)).toEqual(["accepted a", "started a", "finished a", "response a"]);
+	});
+
+	test("a read does not wait for the disk", async () => {
+		const journal = createMemoryJournal();
+		const { harness, client } = await withSession({ journal });
+		journal.mode = "manual";
+		await harness.send(client, { type: "get_state", sessionId: "s", id: "a" });
+		expect(response(client, "a").success).toBe(true);
+		expect(journal.written.at(-1)).toMatchObject({ kind: "note", command: { id: "a" } });
+	});
+
+	test("a pipeline of changes takes two commits", async () => {
+		const journal = createMemoryJournal();
+		const { harness, client } = await withSession({ journal });
+		journal.mode = "manual";
+		const ids = Array.from({ length: 64 }, (_, index) => `n${index}`);
+		await harness.send(client, ...ids.map((id) => name(id)));
+		journal.commit();
+		await settled();
+		journal.commit();
+		await settled();
+		expect(ids.map((id) => response(client, id).sessionVersion)).toEqual(
+			ids.map((_, index) => index + 1),
+		);
+	});
+
+	test("what refuses the disk refuses changes without starting them, reads go on, and later the change may be sent again", async () => {
+		const { harness, client } = await withSession();
+		harness.journal.break("the disk is full");
+		await harness.send(client, name("a"), { type: "get_state", sessionId: "s", id: "b" });
+		expect(phases(client, "a")).toEqual(["accepted", "finished", "response"]);
+		expect(response(client, "a")).toMatchObject({
+			code: "journal_unavailable",
+			error: expect.stringContaining("the disk is full"),
+		});
+		expect(response(client, "b").success).toBe(true);
+		harness.journal.mend();
+		client.frames.length = 0;
+		await harness.send(client, name("a"));
+		expect(response(client, "a")).toMatchObject({ success: true, sessionVersion: 1 });
+	});
+
+	test("a disk that refuses between admission and start keeps the command from running", async () => {
+		const journal = createMemoryJournal();
+		const { harness, client } = await withSession({ journal });
+		const other = harness.client();
+		journal.mode = "manual";
+		await harness.send(client, name("a"));
+		await harness.send(other, name("a"));
+		journal.break("the disk is full");
+		await settled();
+		expect(phases(client, "a").filter((phase) => phase === "started")).toEqual([]);
+		for (const each of [client, other]) {
+			expect(response(each, "a").code).toBe("journal_unavailable");
+		}
+		expect(harness.calls).toEqual([]);
+		expect(harness.engine.counters()).toMatchObject({ pending: 0, lanes: 0 });
+	});
+
+	test("a disk that refuses the outcome of a change turns it into a failure that says so", async () => {
+		const journal = createMemoryJournal();
+		const { harness, client } = await withSession({ journal });
+		journal.mode = "manual";
+		await harness.send(client, name("a"));
+		journal.commit();
+		await settled();
+		journal.break("the disk is full");
+		await settled();
+		expect(response(client, "a")).toMatchObject({ success: false, code: "journal_unavailable" });
+		expect(harness.engine.version("ann", "s")).toBe(1);
+	});
+
+	test("where ids cannot be looked up, changes are refused and reads go on", async () => {
+		const { harness, client } = await withSession();
+		harness.journal.unreadable = true;
+		await harness.send(
+			client,
+			name("a"),
+			{ type: "get_state", sessionId: "s", id: "b" },
+			{ type: "get_state", sessionId: "s", dependsOn: ["long ago"], id: "c" },
+		);
+		expect(response(client, "a").code).toBe("journal_unavailable");
+		expect(response(client, "b").success).toBe(true);
+		expect(response(client, "c").code).toBe("dependency_unknown");
+	});
+});
+
+describe("after a crash", () => {
+	test("outcomes, versions and sessions are there; interrupted ids replay their failure and are not run again", async () => {
+		const journal = createMemoryJournal();
+		const { harness, client } = await withSession({ journal });
+		await harness.send(client, name("a"));
+		harness.hold("bash");
+		const bash = { type: "bash", sessionId: "s", command: "x", id: "b", idempotencyKey: "k" };
+		await harness.send(client, bash);
+		const restarted = createHarness({ journal: journal.reopen() });
+		const again = restarted.client();
+		await restarted.send(
+			again,
+			name("a"),
+			bash,
+			{ ...bash, id: "c" },
+			name("d", { ifSessionVersion: 1 }),
+		);
+		expect(response(again, "a")).toMatchObject({ sessionVersion: 1, replayed: true });
+		expect(response(again, "b")).toMatchObject({ code: "interrupted", replayed: true });
+		expect(response(again, "c")).toMatchObject({ code: "interrupted", replayed: true });
+		expect(response(again, "d")).toMatchObject({ success: true, sessionVersion: 2 });
+		expect(restarted.calls).toEqual(["set_session_name"]);
+	});
+
+	test("a change whose admission was lost never ran, and runs when it is sent again", async () => {
+		const journal = createMemoryJournal();
+		const { harness, client } = await withSession({ journal });
+		journal.mode = "manual";
+		await harness.send(client, name("a"));
+		expect(harness.calls).toEqual([]);
+		const restarted = createHarness({ journal: journal.reopen() });
+		restarted.journal.mode = "at-once";
+		const again = restarted.client();
+		await restarted.send(again, name("a"));
+		expect(response(again, "a")).toMatchObject({ success: true, sessionVersion: 1 });
+		expect(response(again, "a")).not.toHaveProperty("replayed");
+	});
+});
+
+describe("shutdown", () => {
+	beforeEach(() => {
+		vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+	});
+	afterEach(() => vi.useRealTimers());
+
+	test("§7.1 everybody is told, new commands are refused without lifecycle, and running ones may end", async () => {
+		const { harness, client } = await withSession();
+		const other = harness.client("bob");
+		harness.hold("bash");
+		await harness.send(client, { type: "bash", sessionId: "s", command: "x", id: "a" }, name("b"));
+		let over = false;
+		const shutdown = harness.engine.shutdown("SIGTERM", 5_000).then(() => {
+			over = true;
+		});
+		await harness.send(other, { type: "list_sessions", id: "c" });
+		const told = { type: "server_shutdown", data: { reason: "SIGTERM", timeoutMs: 5_000 } };
+		expect(client.frames).toContainEqual(told);
+		expect(other.frames).toContainEqual(told);
+		expect(phases(other, "c")).toEqual(["response"]);
+		expect(response(other, "c").code).toBe("shutting_down");
+		expect(over).toBe(false);
+		await harness.held[0]?.finish();
+		await shutdown;
+		expect(response(client, "a").success).toBe(true);
+		expect(response(client, "b").success).toBe(true);
+	});
+
+	test("what does not end in time is aborted and ends as interrupted; what waits never begins", async () => {
+		const { harness, client } = await withSession();
+		harness.hold("bash");
+		await harness.send(
+			client,
+			{ type: "bash", sessionId: "s", command: "x", id: "a" },
+			name("b"),
+			name("c"),
+			{ type: "list_sessions", dependsOn: ["a"], id: "d" },
+		);
+		const shutdown = harness.engine.shutdown("SIGTERM", 5_000);
+		await vi.advanceTimersByTimeAsync(5_000);
+		await shutdown;
+		expect(harness.held[0]?.call.signal.aborted).toBe(true);
+		for (const id of ["a", "b", "c", "d"]) expect(response(client, id).code).toBe("interrupted");
+		expect(harness.calls).toEqual(["bash"]);
+		expect(vi.getTimerCount()).toBe(0);
+		const restarted = createHarness({ journal: harness.journal.reopen() });
+		const again = restarted.client();
+		await restarted.send(again, name("b"));
+		expect(response(again, "b")).toMatchObject({ code: "interrupted", replayed: true });
+	});
+
+	test("a server with nothing to do stops at once", async () => {
+		const { harness } = await withSession();
+		await harness.engine.shutdown("SIGTERM", 5_000);
+		expect(vi.getTimerCount()).toBe(0);
+	});
+});

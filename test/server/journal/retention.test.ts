@@ -1,0 +1,130 @@
+import { describe, expect, test } from "vitest";
+import { command, event, finished, session } from "../../contracts/journal.ts";
+import { startJournal } from "./start-journal.ts";
+
+const stream = { principal: "ann", sessionId: "s" };
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+describe("a journal forgets", () => {
+	test("what is older than its age, and says that it did, but never which number was the last", async () => {
+		const clock = { now: 20 * DAY_MS };
+		const { journal, dataDir } = await startJournal({ now: () => clock.now });
+		const at = (day: number) => ({ atMs: day * DAY_MS });
+		await journal.finish(finished(command("old", at(10)), { session: session("s") }));
+		await journal.admit(command("running", at(10)));
+		await journal.finish(finished(command("new", at(19))));
+		for (let seq = 1; seq <= 1_200; seq++) void journal.append(event(seq, at(10)));
+		await journal.append(event(1_201, at(12)));
+		await journal.settled();
+		expect(journal.forgottenBefore("ann")).toBe(0);
+		expect(journal.stats()).toMatchObject({ commands: 3, events: 1_201, sessions: 1 });
+
+		clock.now = 25 * DAY_MS;
+		journal.sweep();
+		await journal.settled();
+		expect(journal.byId("ann", "old")).toBeUndefined();
+		expect(journal.byId("ann", "running")).toBeDefined();
+		expect(journal.byId("ann", "new")).toBeDefined();
+		expect(journal.forgottenBefore("ann")).toBe(10 * DAY_MS + 1);
+		expect(journal.forgottenBefore("bob")).toBe(0);
+		expect(journal.extent(stream)).toEqual({ first: 1_201, last: 1_201 });
+		expect(journal.stats()).toMatchObject({ commands: 2, events: 1, sessions: 1 });
+
+		clock.now = 27 * DAY_MS;
+		journal.sweep();
+		await journal.close();
+		const { journal: next } = await startJournal({ now: () => clock.now }, dataDir);
+		expect(next.extent(stream)).toEqual({ first: 1_202, last: 1_201 });
+		expect(next.forgottenBefore("ann")).toBe(10 * DAY_MS + 1);
+		expect(next.recovered.sessions).toHaveLength(1);
+	});
+
+	test("the oldest when it is too large: outcomes of reads, then events, then outcomes of changes", async () => {
+		const now = 1_000_000;
+		const { journal } = await startJournal({
+			now: () => now,
+			limits: { maxBytes: 600_000 },
+		});
+		await journal.finish(finished(command("change"), { session: session("s") }));
+		const data = "x".repeat(1_000);
+		const response = { type: "response", command: "get_state", success: true, data } as const;
+		for (let n = 0; n < 1_000; n++) journal.note(finished(command(`read${n}`), { response }));
+		await journal.settled();
+		expect(journal.byId("ann", "read0")).toBeUndefined();
+		expect(journal.byId("ann", "change")).toBeDefined();
+		for (let seq = 1; seq < 2_000; seq++) {
+			void journal.append(event(seq, { body: JSON.stringify(data) }));
+		}
+		await journal.settled();
+		const { first, last } = journal.extent(stream);
+		expect(last).toBe(1_999);
+		expect(first).toBeGreaterThan(1_000);
+		expect(journal.byId("ann", "read999")).toBeUndefined();
+		expect(journal.byId("ann", "change")).toBeDefined();
+	});
+
+	test("the events of a deleted session, all of them", async () => {
+		const { journal } = await startJournal();
+		await journal.finish(finished(command("create"), { session: session("s") }));
+		for (let seq = 1; seq <= 1_500; seq++) void journal.append(event(seq));
+		await journal.finish(finished(command("delete", { sessionId: "s" }), { removed: "s" }));
+		await journal.settled();
+		expect(journal.stats()).toMatchObject({ events: 0, sessions: 0 });
+	});
+
+	test("the events of a session that did not live to be recorded", async () => {
+		const first = await startJournal();
+		await first.journal.append(event(1));
+		first.threads.allowed = false;
+		await first.killThread();
+		const { journal } = await startJournal({}, first.dataDir);
+		expect(journal.extent(stream)).toEqual({ first: 0, last: 0 });
+	});
+});
+
+describe("an outcome that is too large", () => {
+	const limits = { outcomeBytes: 1_000 };
+	const response = {
+		type: "response",
+		command: "get_messages",
+		success: true,
+		sessionVersion: 3,
+		data: "x".repeat(2_000),
+	} as const;
+
+	test("of a read is answered with a failure that says what to do, at once and later", async () => {
+		const { journal } = await startJournal({ limits });
+		journal.note(finished(command("read"), { response }));
+		const early = journal.byId("ann", "read")?.response;
+		expect(early).toMatchObject({
+			success: false,
+			code: "failed",
+			error: expect.stringMatching(/too large .* new id/),
+		});
+		await journal.settled();
+		expect(journal.byId("ann", "read")?.response).toEqual(early);
+	});
+
+	test("of a change is still a success, without its data", async () => {
+		const { journal } = await startJournal({ limits });
+		await journal.finish(finished(command("change"), { response }));
+		const { data: _, ...rest } = response;
+		expect(journal.byId("ann", "change")?.response).toEqual(rest);
+	});
+});
+
+test("large events come in small pages, without leaving any out", async () => {
+	const { journal } = await startJournal();
+	const body = JSON.stringify("x".repeat(400_000));
+	for (let seq = 1; seq <= 8; seq++) void journal.append(event(seq, { body }));
+	await journal.settled();
+	void journal.append(event(9));
+	const seqs: number[] = [];
+	for (;;) {
+		const page = journal.events(stream, seqs.at(-1) ?? 0, 100);
+		if (page.length === 0) break;
+		expect(page.length).toBeLessThan(5);
+		seqs.push(...page.map(({ seq }) => seq));
+	}
+	expect(seqs).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+});

@@ -1,0 +1,28 @@
+import { spawn } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import { lockDataFolder } from "../../src/server/lock.ts";
+import { atEnd, tempDir } from "../support/temp.ts";
+
+const LOCK = new URL("../../src/server/lock.ts", import.meta.url).href;
+
+describe("the lock of a data folder", () => {
+	test("is held by one server at a time, and free again when that is done", async () => {
+		const folder = tempDir();
+		const lock = await lockDataFolder(folder);
+		await expect(lockDataFolder(folder)).rejects.toThrow(`(process ${process.pid}) uses ${folder}`);
+		lock.release();
+		(await lockDataFolder(folder)).release();
+	});
+
+	test("of another process names that process, and is not held by one that was killed", async () => {
+		const folder = tempDir();
+		const script = `const { lockDataFolder } = await import(${JSON.stringify(LOCK)}); await lockDataFolder(${JSON.stringify(folder)}); console.log("held"); setInterval(() => {}, 1000)`;
+		const child = spawn(process.execPath, ["--input-type=module", "-e", script]);
+		atEnd(() => child.kill("SIGKILL"));
+		await new Promise((resolve) => child.stdout.once("data", resolve));
+		await expect(lockDataFolder(folder)).rejects.toThrow(`(process ${child.pid}) uses ${folder}`);
+		child.kill("SIGKILL");
+		await new Promise((resolve) => child.on("exit", resolve));
+		(await lockDataFolder(folder)).release();
+	});
+});

@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+import { defaultLimits, limitsFrom } from "../../src/server/limits.ts";
+import { checkedOptions, type ServerOptions } from "../../src/server/options.ts";
+
+const TLS = { cert: "cert", key: "key" };
+const base: ServerOptions = {
+	dataDir: "/data",
+	agentDir: "/agent",
+	cwd: "/",
+	auth: { tokenFile: "/data/tokens" },
+	origins: [],
+	limits: { ...defaultLimits },
+	warn() {},
+};
+
+describe("options of a server", () => {
+	test.each<[string, Partial<ServerOptions>, string | undefined]>([
+		["loopback with a token", { listen: at("127.0.0.1") }, undefined],
+		["loopback without", { listen: at("::1"), auth: "none" }, undefined],
+		["a socket without", { socketPath: "/s", auth: "none" }, undefined],
+		["all addresses with TLS and a token", { listen: { ...at("0.0.0.0"), tls: TLS } }, undefined],
+		["nothing at all", {}, "nothing to listen on"],
+		["all addresses without TLS", { listen: at("0.0.0.0") }, "needs --tls-cert and --tls-key"],
+		[
+			"all addresses without a token",
+			{ listen: { ...at("::"), tls: TLS }, auth: "none" },
+			"--auth none is for loopback",
+		],
+		[
+			"a name of the network",
+			{ listen: at("box.lan"), auth: "none" },
+			"--auth none is for loopback",
+		],
+		["a wrong origin", { listen: at("127.0.0.1"), origins: ["*"] }, 'origin "*"'],
+	])("%s", (_name, options, fault) => {
+		const check = () => checkedOptions({ ...base, ...options });
+		if (fault === undefined) check();
+		else expect(check).toThrow(fault);
+	});
+});
+
+describe("limits", () => {
+	test("are the defaults, with those replaced that are named", () => {
+		expect(limitsFrom([])).toEqual(defaultLimits);
+		expect(limitsFrom(["maxSessions=5", "drainMs=10"])).toEqual({
+			...defaultLimits,
+			maxSessions: 5,
+			drainMs: 10,
+		});
+	});
+
+	test.each([
+		["maxSesions=5", 'did you mean "maxSessions"?'],
+		["__proto__=5", 'unknown limit "__proto__"'],
+		["maxSessions", "needs a whole number"],
+		["maxSessions=0", "needs a whole number"],
+		["maxSessions=1.5", "needs a whole number"],
+		["maxSessions=many", 'got "many"'],
+	])("%s is refused", (assignment, fault) => {
+		expect(() => limitsFrom([assignment])).toThrow(fault);
+	});
+});
+
+function at(host: string) {
+	return { host, port: 0 };
+}

@@ -1,0 +1,34 @@
+import { describe, expect, test } from "vitest";
+import type { CodeIndex } from "../../../src/codeindex/index.ts";
+import { createCodeWorks } from "../../../src/server/sessions/code-works.ts";
+
+describe("the code indexes of a server", () => {
+	test("are opened once a project, shared, and closed when nobody asks", async () => {
+		const log: string[] = [];
+		const open = ({ root }: { root: string }) => {
+			log.push(`open ${root}`);
+			return {
+				root,
+				status: async () => ({ state: "ready" }),
+				search: async () => ({ hits: [] }),
+				close: async () => void log.push(`close ${root}`),
+			} as unknown as CodeIndex;
+		};
+		const { works, close } = createCodeWorks(open, 10);
+		const ask = (cwd: string) =>
+			works.code_search(
+				{ runtime: { cwd } } as never,
+				{ query: "x" } as never,
+				{
+					call: { signal: new AbortController().signal },
+				} as never,
+			);
+		await Promise.all([ask("/a"), ask("/a"), ask("/b")]);
+		expect(log).toEqual(["open /a", "open /b"]);
+		await expect.poll(() => log.slice(2).sort()).toEqual(["close /a", "close /b"]);
+		await ask("/a");
+		expect(log.at(-1)).toBe("open /a");
+		await close();
+		expect(log.at(-1)).toBe("close /a");
+	});
+});

@@ -1,0 +1,145 @@
+import type { SessionEntry } from "@earendil-works/pi-coding-agent";
+import { describe, expect, test } from "vitest";
+import { costView } from "../../../src/server/sessions/cost-view.ts";
+import { savingsView } from "../../../src/server/sessions/savings-view.ts";
+
+const MODEL = {
+	provider: "anthropic",
+	id: "claude-x",
+	cost: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 },
+};
+
+/** Builds a branch of entries, each the child of the one before. */
+function branchOf(...parts: object[]): SessionEntry[] {
+	return parts.map((part, index) => ({
+		id: `e${index}`,
+		parentId: index === 0 ? null : `e${index - 1}`,
+		timestamp: new Date(index * 1000).toISOString(),
+		...part,
+	})) as SessionEntry[];
+}
+
+const answer = (read: number, write: number, input = 10, atMs = 0) => ({
+	type: "message",
+	message: {
+		role: "assistant",
+		provider: MODEL.provider,
+		model: MODEL.id,
+		content: [],
+		timestamp: atMs,
+		usage: { input, output: 100, cacheRead: read, cacheWrite: write, totalTokens: 0 },
+	},
+});
+const result = (text: string, details: object = {}) => ({
+	type: "message",
+	message: {
+		role: "toolResult",
+		toolName: "read",
+		toolCallId: "c",
+		content: [{ type: "text", text }],
+		details,
+		timestamp: 0,
+	},
+});
+const view = (entries: SessionEntry[]) =>
+	costView({ entries, branch: entries, findModel: () => MODEL });
+
+describe("the cost of a session", () => {
+	test("is that of its bills, in tokens and dollars", () => {
+		const { requests, totals } = view(branchOf(answer(0, 1000), answer(1000, 200, 10, 1000)));
+		expect(requests[1]).toMatchObject({ read: 1000, write: 200, input: 10, output: 100 });
+		expect(requests[1]?.cost.tokens).toBeCloseTo(10 + 100 + 250);
+		expect(requests[1]?.cost.dollars).toBeCloseTo((10 * 3 + 1000 * 0.3 + 200 * 3.75) / 1e6);
+		expect(requests[1]?.noCacheCost.tokens).toBe(1210);
+		expect(requests[1]?.outputDollars).toBeCloseTo(0.0015);
+		expect(totals).toMatchObject({
+			requests: 2,
+			read: 1000,
+			write: 1200,
+			input: 20,
+			output: 200,
+			misses: 0,
+		});
+		expect(totals.appendOnlyCost).toEqual(totals.cost);
+	});
+
+	test("names a miss and its cause", () => {
+		const late = view(branchOf(answer(0, 5000), answer(0, 5200, 10, 3_600_000)));
+		expect(late.requests[1]?.miss).toMatchObject({ tokens: 5000, cause: "expired" });
+		expect(late.totals).toMatchObject({ misses: 1, missedTokens: 5000 });
+		expect(late.totals.missCost.dollars).toBeGreaterThan(0);
+		const compaction = {
+			type: "compaction",
+			summary: "s",
+			firstKeptEntryId: "none",
+			tokensBefore: 1,
+		};
+		const compacted = view(branchOf(answer(0, 5000), compaction, answer(0, 5200, 10, 1000)));
+		expect(compacted.requests[1]?.miss).toMatchObject({ cause: "compaction" });
+	});
+
+	test("would be higher without the read cache, by what a marker stands for", () => {
+		const marker = result("[unchanged]", {
+			readcache: { v: 1, mode: "unchanged", plainBytes: 4011 },
+		});
+		const { requests } = view(
+			branchOf(answer(0, 1000), marker, answer(1000, 100, 10, 1000), answer(1100, 50, 10, 2000)),
+		);
+		const extra = (index: number) => {
+			const { appendOnlyCost, cost } = requests[index] as NonNullable<(typeof requests)[number]>;
+			return appendOnlyCost.tokens - cost.tokens;
+		};
+		expect(extra(0)).toBe(0);
+		expect(extra(1)).toBeCloseTo(1000 * 1.25); // it would have been written then
+		expect(extra(2)).toBeCloseTo(1000 * 0.1); // and read from then on
+	});
+
+	test("of a prompt that was pruned is compared with one that was not", () => {
+		const stub = {
+			content: [{ type: "text", text: "(Pruned) read(): 40,000 chars. Full text: read x" }],
+		};
+		const edit = { type: "context_edit", targetId: "e0", replacement: stub };
+		const entries = branchOf(
+			result("y".repeat(40_000)),
+			answer(0, 12_000),
+			edit,
+			answer(1000, 1200, 10, 1000),
+			answer(2200, 100, 10, 2000),
+		);
+		const { requests } = view(entries);
+		expect(requests[1]?.miss?.cause).toBe("pruning");
+		const last = requests[2];
+		expect((last?.appendOnlyCost.tokens ?? 0) - (last?.cost.tokens ?? 0)).toBeCloseTo(998.8, 0);
+		const savings = savingsView(entries, ALL_ON);
+		expect(savings.pruning).toMatchObject({
+			times: 1,
+			details: [{ label: "result of read", times: 1 }],
+		});
+		expect(savings.pruning.tokens).toBeGreaterThan(9900);
+	});
+
+	test("survives whatever a session file holds", () => {
+		const odd = branchOf(
+			{ type: "message", message: { role: "assistant", content: null, usage: { input: "many" } } },
+			{ type: "context_edit", targetId: "none", replacement: null },
+			{ type: "unknown" },
+		);
+		expect(view(odd).totals.requests).toBe(0);
+		expect(savingsView(odd, ALL_ON).total.tokens).toBe(0);
+	});
+
+	test("lists the latest requests and counts all", () => {
+		const { requests, totals } = view(branchOf(...Array.from({ length: 700 }, () => answer(1, 1))));
+		expect(requests).toHaveLength(500);
+		expect(totals.requests).toBe(700);
+	});
+});
+
+const ALL_ON = {
+	readCache: true,
+	paging: true,
+	kota: true,
+	pruning: true,
+	tiers: true,
+	economy: true,
+};

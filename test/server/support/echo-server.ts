@@ -1,0 +1,107 @@
+import type { ServerMessage } from "../../../src/protocol/index.ts";
+import { createAccess } from "../../../src/server/auth/access.ts";
+import type { Client } from "../../../src/server/engine/client.ts";
+import { createMessage } from "../../../src/server/engine/message.ts";
+import { defaultLimits, type ServerLimits } from "../../../src/server/limits.ts";
+import { createConnections } from "../../../src/server/transports/connections.ts";
+import { listenHttp } from "../../../src/server/transports/http.ts";
+import { createPage } from "../../../src/server/transports/page.ts";
+import { createWebSocketTransport } from "../../../src/server/transports/websocket.ts";
+import { atEnd } from "../../support/temp.ts";
+
+/** A token of `ann` and one of `bob`. */
+export const ANN = "ann-ann-ann-ann-ann";
+export const BOB = "bob-bob-bob-bob-bob";
+
+export interface EchoOptions {
+	limits?: Partial<ServerLimits>;
+	auth?: "none";
+	origins?: string[];
+	pageFolder?: string;
+	pingMs?: number;
+	pongMs?: number;
+	headersMs?: number;
+	ready?: Promise<void>;
+}
+
+/**
+ * Connections whose hub answers each frame with itself. Reading a frame as text keeps the tests of transports apart from
+ * the engine: what is sent back is exactly what was heard.
+ */
+export function echoConnections(limits: Partial<ServerLimits> = {}) {
+	const clients = new Set<Client>();
+	const heard: (string | Uint8Array)[] = [];
+	const all: ServerLimits = { ...defaultLimits, ...limits };
+	const connections = createConnections({
+		limits: all,
+		hub: {
+			connect(client) {
+				clients.add(client);
+				const data = { serverVersion: "0", protocolVersion: "1.0.0", transports: [] };
+				client.send(createMessage({ type: "server_ready", data }));
+			},
+			receive(client, frame) {
+				heard.push(frame);
+				const text = typeof frame === "string" ? frame : Buffer.from(frame).toString("utf8");
+				client.send(answer(text));
+			},
+			disconnect: (client) => void clients.delete(client),
+		},
+	});
+	atEnd(() => connections.close(0));
+	return { connections, clients, heard, limits: all };
+}
+
+/** A real HTTP server on a free port of loopback in front of {@link echoConnections}. */
+export async function startEcho(options: EchoOptions = {}) {
+	const { connections, clients, heard, limits } = echoConnections(options.limits);
+	const access = createAccess({
+		host: "127.0.0.1",
+		origins: options.origins ?? [],
+		tls: false,
+		tokens:
+			options.auth === "none"
+				? "none"
+				: {
+						first: { name: "ann", token: ANN },
+						principalOf: (token) =>
+							new Map([
+								[ANN, "ann"],
+								[BOB, "bob"],
+							]).get(token),
+					},
+	});
+	const websocket = createWebSocketTransport({
+		access,
+		connections: (options.ready ?? Promise.resolve()).then(() => connections),
+		limits,
+		...(options.pingMs !== undefined && { pingMs: options.pingMs }),
+		...(options.pongMs !== undefined && { pongMs: options.pongMs }),
+	});
+	const state = { ready: true as boolean };
+	const http = await listenHttp({
+		port: 0,
+		host: "127.0.0.1",
+		access,
+		readiness: () => (state.ready ? { ok: true } : { ok: false, why: "the server is starting" }),
+		metrics: () => (state.ready ? "strata_up 1\n" : undefined),
+		page: createPage(options.pageFolder),
+		upgrade: websocket.upgrade,
+		maxConnections: limits.maxConnections,
+		...(options.headersMs !== undefined && { headersMs: options.headersMs }),
+	});
+	atEnd(async () => {
+		websocket.close();
+		await http.close();
+	});
+	const { port } = http;
+	return { url: `ws://127.0.0.1:${port}/`, port, connections, clients, heard, state };
+}
+
+export function answer(text: string) {
+	return createMessage({ type: "response", command: "echo", success: true, data: text });
+}
+
+export function isAnswer(message: ServerMessage): message is ServerMessage & { data: string } {
+	return message.type === "response" && message.command === "echo";
+}
