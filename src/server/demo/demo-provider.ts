@@ -26,7 +26,7 @@ export interface DemoProvider {
 export const DEMO_MODEL = { provider: "strata-demo", id: "scripted" } as const;
 
 /** Small, so that a short conversation fills it and pruning has something to do. */
-const CONTEXT_WINDOW = 40_000;
+const CONTEXT_WINDOW = 56_000;
 /** Dollars for a million tokens: about what such models cost, so that the figures look familiar. */
 const PRICES = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const MAX_BODY_BYTES = 8 * 1024 * 1024;

@@ -125,9 +125,9 @@ console.log(receipt(placeOrder(cart)));
 `;
 
 function logOf(day: number): string {
-	const lines = Array.from({ length: 160 }, (_, index) => {
+	const lines = Array.from({ length: 320 }, (_, index) => {
 		const minute = String(index % 60).padStart(2, "0");
-		const hour = String(8 + Math.floor(index / 20)).padStart(2, "0");
+		const hour = String(4 + Math.floor(index / 20)).padStart(2, "0");
 		const order = day * 1000 + index;
 		const slow = index % 37 === 0 ? " slow=true" : "";
 		return `2026-03-${String(day).padStart(2, "0")}T${hour}:${minute}:00Z order=${order} articles=${(index % 4) + 1} total=${450 * ((index % 9) + 1)}${slow}`;

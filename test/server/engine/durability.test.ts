@@ -198,8 +198,8 @@ describe("shutdown", () => {
 			name("c"),
 			{ type: "list_sessions", dependsOn: ["a"], id: "d" },
 		);
-		const shutdown = harness.engine.shutdown("SIGTERM", 5_000);
-		await vi.advanceTimersByTimeAsync(5_000);
+		const shutdown = harness.engine.shutdown("SIGTERM", 1_500);
+		await vi.advanceTimersByTimeAsync(1_500);
 		await shutdown;
 		expect(harness.held[0]?.call.signal.aborted).toBe(true);
 		for (const id of ["a", "b", "c", "d"]) expect(response(client, id).code).toBe("interrupted");

@@ -77,6 +77,10 @@ describe("an event", () => {
 		const later = recordingClient("later");
 		await streams.subscribe(later, stream, 0);
 		expect(later.seen()).toEqual([1, "gap 2-3", 4]);
+		streams.emit(stream, happened("lost alone"));
+		store.settle(1, false);
+		await emit(1);
+		expect(later.seen()).toEqual([1, "gap 2-3", 4, "?", "gap 5-5", 6]);
 	});
 
 	test("after a restart has the number after the last one that is kept", async () => {

@@ -1,0 +1,93 @@
+import { ConnectionBadge, ConnectionProblem } from "./connection/connection-badge.tsx";
+import { Lazy } from "./parts/lazy.tsx";
+import { Toasts } from "./parts/toasts.tsx";
+import { hrefOf, type Route, route } from "./route.ts";
+import { SessionPage } from "./session/session-page.tsx";
+import { SessionsPage } from "./sessions/sessions-page.tsx";
+import { nextTheme, theme } from "./theme.ts";
+import { pages } from "./views.ts";
+
+/** The page: a bar on top, one thing below it. */
+export function App() {
+	return (
+		<>
+			<a
+				class="skip"
+				href="#main"
+				onClick={(event) => {
+					// The address is the route: the link must not change it.
+					event.preventDefault();
+					document.getElementById("main")?.focus();
+				}}
+			>
+				Skip to content
+			</a>
+			<TopBar />
+			<ConnectionProblem />
+			<main id="main" tabIndex={-1}>
+				<Content shown={route.value} />
+			</main>
+			<Toasts />
+		</>
+	);
+}
+
+function Content({ shown }: { shown: Route }) {
+	if (shown.page === "sessions") return <SessionsPage />;
+	if (shown.page === "session") {
+		const { sessionId, view } = shown;
+		return <SessionPage key={sessionId} sessionId={sessionId} view={view} />;
+	}
+	const page = pages.find(({ name }) => name === shown.page);
+	return page ? <Lazy load={page.load} props={{}} /> : <SessionsPage />;
+}
+
+function TopBar() {
+	const { page } = route.value;
+	const colours = theme.value;
+	return (
+		<header class="top-bar">
+			<a class="brand" href={hrefOf({ page: "sessions" })}>
+				<Mark />
+				strata
+			</a>
+			<nav aria-label="Pages" class="pages">
+				<a
+					href={hrefOf({ page: "sessions" })}
+					aria-current={page === "sessions" || page === "session" ? "page" : undefined}
+				>
+					Sessions
+				</a>
+				{pages.map(({ name, title }) => (
+					<a
+						key={name}
+						href={hrefOf({ page: name })}
+						aria-current={page === name ? "page" : undefined}
+					>
+						{title}
+					</a>
+				))}
+			</nav>
+			<ConnectionBadge />
+			<button
+				type="button"
+				class="quiet theme-switch"
+				title={`Colours: ${colours}`}
+				aria-label={`Colours: ${colours}. Change`}
+				onClick={nextTheme}
+			>
+				<span aria-hidden="true">{{ system: "◐", light: "☀", dark: "☾" }[colours]}</span>
+			</button>
+		</header>
+	);
+}
+
+function Mark() {
+	return (
+		<svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+			<path class="mark-low" d="M5 22l11 6 11-6" />
+			<path class="mark-mid" d="M5 16l11 6 11-6" />
+			<path class="mark-top" d="M5 10l11-6 11 6-11 6z" />
+		</svg>
+	);
+}

@@ -1,0 +1,72 @@
+import { useEffect, useState } from "preact/hooks";
+import { PlainText } from "../parts/text.tsx";
+import { connectionState, enterToken } from "./connection.ts";
+
+/** One word about the connection, always in view. */
+export function ConnectionBadge() {
+	const state = connectionState.value;
+	const seconds = useSecondsUntil(state.retryAtMs);
+	const words = {
+		open: "Connected",
+		connecting: "Connecting…",
+		waiting: seconds > 0 ? `Reconnecting in ${seconds} s` : "Reconnecting…",
+		closed: "Not connected",
+	}[state.name];
+	return (
+		<span class={`connection is-${state.name}`} role="status">
+			<span class="dot" aria-hidden="true" />
+			<span class="connection-words">{words}</span>
+		</span>
+	);
+}
+
+/** What to do when the server cannot be had, or does not let us in. */
+export function ConnectionProblem() {
+	const state = connectionState.value;
+	if (state.name === "waiting" && state.attempt >= 2) {
+		return (
+			<div class="banner is-warning" role="status">
+				<p>
+					The server does not answer (<PlainText text={state.why} />
+					). The page connects again by itself and goes on where it was.
+				</p>
+			</div>
+		);
+	}
+	if (state.name !== "closed") return null;
+	return (
+		<div class="banner is-error" role="alert">
+			<p>
+				No connection: <PlainText text={state.why} />. Open the address that <code>strata serve</code>{" "}
+				prints, or enter the token of its token file.
+			</p>
+			<form
+				class="row"
+				onSubmit={(event) => {
+					event.preventDefault();
+					const given = new FormData(event.currentTarget).get("token");
+					if (given) enterToken(String(given).trim());
+				}}
+			>
+				<label>
+					Token <input name="token" type="password" autocomplete="off" required />
+				</label>
+				<button type="submit" class="primary">
+					Connect
+				</button>
+			</form>
+		</div>
+	);
+}
+
+/** Whole seconds until a moment, counted down. */
+function useSecondsUntil(atMs: number | undefined): number {
+	const [now, setNow] = useState(Date.now);
+	useEffect(() => {
+		if (atMs === undefined) return;
+		setNow(Date.now());
+		const timer = setInterval(() => setNow(Date.now()), 500);
+		return () => clearInterval(timer);
+	}, [atMs]);
+	return atMs === undefined ? 0 : Math.max(0, Math.ceil((atMs - now) / 1000));
+}

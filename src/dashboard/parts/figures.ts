@@ -1,0 +1,48 @@
+/** Dollars as people read them: `$0.0123`, `$1.25`; nothing at all is `$0`. */
+export function dollars(amount: number): string {
+	if (amount === 0) return "$0";
+	const size = Math.abs(amount);
+	const digits = size >= 0.995 ? 2 : size >= 0.00095 ? 4 : 6;
+	const text = size.toFixed(digits);
+	return `${amount < 0 ? "−" : ""}$${digits === 2 ? text : text.replace(/0+$/, "").replace(/\.$/, ".0")}`;
+}
+
+/** A number of tokens or characters in few letters: `950`, `12.3k`, `1.2M`. */
+export function short(count: number): string {
+	const size = Math.abs(count);
+	if (size < 1000) return String(Math.round(count));
+	if (size < 999_500) return `${scaled(count / 1000)}k`;
+	if (size < 999_500_000) return `${scaled(count / 1e6)}M`;
+	return `${scaled(count / 1e9)}G`;
+}
+
+/** Bytes in few letters: `950 B`, `12.3 kB`. */
+export function bytes(count: number): string {
+	const text = short(count);
+	return /[kMG]$/.test(text) ? `${text.slice(0, -1)} ${text.slice(-1)}B` : `${text} B`;
+}
+
+/** A stretch of time: `340 ms`, `12 s`, `4 min`, `3 h`, `5 d`. */
+export function duration(ms: number): string {
+	if (ms < 1000) return `${Math.round(ms)} ms`;
+	if (ms < 60_000) return `${Math.round(ms / 1000)} s`;
+	if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
+	if (ms < 86_400_000) return `${Math.round(ms / 3_600_000)} h`;
+	return `${Math.round(ms / 86_400_000)} d`;
+}
+
+/** How long ago: `just now`, `4 min ago`. */
+export function ago(atMs: number, nowMs: number): string {
+	const ms = nowMs - atMs;
+	return ms < 10_000 ? "just now" : `${duration(ms)} ago`;
+}
+
+/** The last two names of a path, which is what people look for. */
+export function shortPath(path: string): string {
+	const names = path.split(/[\\/]/).filter(Boolean);
+	return names.length <= 2 ? path : `…/${names.slice(-2).join("/")}`;
+}
+
+function scaled(value: number): string {
+	return Math.abs(value) < 99.95 ? value.toFixed(1).replace(/\.0$/, "") : value.toFixed(0);
+}

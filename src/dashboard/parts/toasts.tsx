@@ -1,0 +1,47 @@
+import { signal } from "@preact/signals";
+import { PlainText } from "./text.tsx";
+
+/** How bad it is. */
+export type ToastKind = "info" | "warning" | "error";
+
+interface Toast {
+	id: number;
+	kind: ToastKind;
+	text: string;
+}
+
+/** No more than these at once: an extension that talks in a loop must not fill the page. */
+const MOST = 4;
+const SHOWN_MS = 8_000;
+
+const toasts = signal<readonly Toast[]>([]);
+let count = 0;
+
+/** Tells the user something for a moment. */
+export function toast(text: string, kind: ToastKind = "info"): void {
+	const id = ++count;
+	toasts.value = [...toasts.value.slice(1 - MOST), { id, kind, text }];
+	setTimeout(() => dismiss(id), kind === "error" ? SHOWN_MS * 2 : SHOWN_MS);
+}
+
+function dismiss(id: number): void {
+	toasts.value = toasts.value.filter((shown) => shown.id !== id);
+}
+
+/** The place where toasts show. */
+export function Toasts() {
+	return (
+		<div class="toasts" role="status" aria-live="polite">
+			{toasts.value.map(({ id, kind, text }) => (
+				<div key={id} class={`toast is-${kind}`}>
+					<span class="toast-text">
+						<PlainText text={text} most={600} />
+					</span>
+					<button type="button" class="quiet" aria-label="Dismiss" onClick={() => dismiss(id)}>
+						✕
+					</button>
+				</div>
+			))}
+		</div>
+	);
+}

@@ -1,0 +1,85 @@
+/** A stretch of text, and whether it stands for something that would not show by itself. */
+export interface Stretch {
+	text: string;
+	/** A control character, an ANSI code or a change of direction, written out. */
+	isSign: boolean;
+}
+
+/**
+ * Text of others made visible: colour codes of terminals are dropped, other control characters and everything that turns
+ * the direction of writing or has no width is written out, so that what is shown is what is there.
+ */
+export function visibleText(text: string): Stretch[] {
+	const stretches: Stretch[] = [];
+	let plainFrom = 0;
+	let plain = "";
+	for (const match of text.matchAll(HIDDEN)) {
+		plain += text.slice(plainFrom, match.index);
+		plainFrom = match.index + match[0].length;
+		const sign = signOf(match[0]);
+		if (sign === "") continue;
+		if (plain) stretches.push({ text: plain, isSign: false });
+		plain = "";
+		const last = stretches.at(-1);
+		if (last?.isSign) last.text += sign;
+		else stretches.push({ text: sign, isSign: true });
+	}
+	plain += text.slice(plainFrom);
+	if (plain) stretches.push({ text: plain, isSign: false });
+	return stretches;
+}
+
+/** The same in one string, for titles and attributes. */
+export function visibleString(text: string): string {
+	return visibleText(text)
+		.map((stretch) => stretch.text)
+		.join("");
+}
+
+/**
+ * At most `most` characters and `lines` lines of a text, without splitting a character that has two halves.
+ * `rest` is how many characters are left out.
+ */
+export function clipped(
+	text: string,
+	{ most, lines }: { most: number; lines: number },
+): { text: string; rest: number } {
+	let end = Math.min(text.length, most);
+	let at = -1;
+	for (let line = 0; line < lines; line++) {
+		at = text.indexOf("\n", at + 1);
+		if (at === -1 || at >= end) break;
+		if (line === lines - 1) end = at;
+	}
+	const last = text.charCodeAt(end - 1);
+	if (end < text.length && last >= 0xd800 && last <= 0xdbff) end--;
+	return { text: text.slice(0, end), rest: text.length - end };
+}
+
+/**
+ * ANSI sequences (CSI, OSC, other escapes); control characters but tab and line feed; a carriage return that ends a line
+ * belongs to it; marks that turn or isolate directions, or have no width.
+ */
+const HIDDEN = new RegExp(
+	[
+		"\\u001b\\[[0-?]*[ -/]*[@-~]",
+		"\\u001b\\][^\\u0007\\u001b]{0,2000}(?:\\u0007|\\u001b\\\\)",
+		"\\u001b[ -/]*[0-~]",
+		"\\r(?=\\n)",
+		"[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f]",
+		"[\\u061c\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2069\\ufeff\\ufff9-\\ufffb]",
+		"[\\u{e0000}-\\u{e007f}]",
+	].join("|"),
+	"gu",
+);
+
+const COLOUR = /^\u001b\[[0-9;:]*m$/;
+
+function signOf(hidden: string): string {
+	if (hidden === "\r" || COLOUR.test(hidden)) return "";
+	if (hidden.length > 1 && hidden.startsWith("\u001b")) return `␛${hidden.slice(1).replace(/[\u0000-\u001f\u007f-\u009f]/g, "·")}`;
+	const code = hidden.codePointAt(0) ?? 0;
+	if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+	if (code === 0x7f) return "␡";
+	return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+}

@@ -1,0 +1,50 @@
+import { signal } from "@preact/signals";
+
+/** What the page shows. */
+export type Route =
+	| { page: "sessions" }
+	| { page: "session"; sessionId: string; view: string }
+	| { page: "server" }
+	| { page: "replay" };
+
+/** The view of a session that is shown when none is named. */
+export const FIRST_VIEW = "conversation";
+
+/** Reads the part of an address after `#`. What it does not understand is the list of sessions. */
+export function routeOf(hash: string): Route {
+	const [page, sessionId, view] = hash.replace(/^#?\/?/, "").split("/");
+	if (page === "server" || page === "replay") return { page };
+	const id = page === "sessions" && sessionId ? decoded(sessionId) : undefined;
+	return id ? { page: "session", sessionId: id, view: view || FIRST_VIEW } : { page: "sessions" };
+}
+
+/** The address of a route, for `href`. */
+export function hrefOf(route: Route): string {
+	if (route.page !== "session") return route.page === "sessions" ? "#/" : `#/${route.page}`;
+	return `#/sessions/${encodeURIComponent(route.sessionId)}/${route.view}`;
+}
+
+/** What the page shows now. */
+export const route = signal<Route>({ page: "sessions" });
+
+/** Follows the address from now on. */
+export function startRouting(): void {
+	const follow = () => {
+		route.value = routeOf(location.hash);
+	};
+	addEventListener("hashchange", follow);
+	follow();
+}
+
+/** Shows something else; the way back leads here. */
+export function go(to: Route): void {
+	location.hash = hrefOf(to);
+}
+
+function decoded(text: string): string | undefined {
+	try {
+		return decodeURIComponent(text);
+	} catch {
+		return undefined; // a broken escape names no session
+	}
+}

@@ -1,0 +1,31 @@
+import type { ReadonlySignal } from "@preact/signals";
+import type { ComponentType } from "preact";
+
+/** What a view of a session is given. */
+export interface SessionViewProps {
+	sessionId: string;
+	/** Grows when something happened that may change figures of the session: pass it to `useAnswer`. */
+	changes: ReadonlySignal<number>;
+}
+
+/** A view of a session: a tab beside the conversation. */
+export interface SessionView {
+	/** In the address: `#/sessions/<id>/<name>`. */
+	name: string;
+	title: string;
+	/** Loaded when it is first shown. */
+	load(): Promise<ComponentType<SessionViewProps>>;
+}
+
+/** The views of a session beside its conversation, in the order of their tabs. */
+export const sessionViews: readonly SessionView[] = [];
+
+/** A page beside the sessions: `#/server`, `#/replay`. */
+export interface Page {
+	name: "server" | "replay";
+	title: string;
+	load(): Promise<ComponentType>;
+}
+
+/** The pages beside the sessions, in the order of the menu. */
+export const pages: readonly Page[] = [];

@@ -1,0 +1,158 @@
+import type { ContextKind, ContextPiece } from "../../../protocol/index.ts";
+
+/** The kinds in the order in which they are stacked: what stands first in a prompt comes first. */
+export const KINDS = [
+	"system",
+	"tools",
+	"map",
+	"file",
+	"read",
+	"tool",
+	"conversation",
+	"stub",
+] as const satisfies readonly ContextKind[];
+
+/** What people call a kind. */
+export const KIND_NAMES: Readonly<Record<ContextKind, string>> = {
+	system: "System prompt",
+	tools: "Tools",
+	map: "Map of the code",
+	file: "Files",
+	read: "Reads",
+	tool: "Tool output",
+	conversation: "Conversation",
+	stub: "Stubs",
+};
+
+/** `sent`: as the model sees them. `kind`: all of a kind together. */
+export type PieceOrder = "sent" | "kind";
+
+/** A piece with its place in the bar, in tokens from its start. */
+export interface Segment {
+	readonly piece: ContextPiece;
+	readonly start: number;
+	readonly end: number;
+	/** How many of its tokens, from its beginning, were found in the cache. */
+	readonly cached: number;
+}
+
+/** The pieces of a context side by side. */
+export interface Bar {
+	readonly segments: readonly Segment[];
+	readonly tokens: number;
+}
+
+/** Lays the pieces side by side. The cached part is a stretch of the prompt as sent, in whatever order it is shown. */
+export function layoutBar(
+	pieces: readonly ContextPiece[],
+	{ order, cachedTokens = 0 }: { order: PieceOrder; cachedTokens?: number | undefined },
+): Bar {
+	let sent = 0;
+	const measured = pieces.map((piece) => {
+		const size = sizeOf(piece);
+		const cached = Math.min(size, Math.max(0, cachedTokens - sent));
+		sent += size;
+		return { piece, size, cached };
+	});
+	const ordered =
+		order === "sent"
+			? measured
+			: KINDS.flatMap((kind) => measured.filter(({ piece }) => piece.kind === kind));
+	let start = 0;
+	const segments = ordered.map(({ piece, size, cached }) => {
+		const segment = { piece, start, end: start + size, cached };
+		start = segment.end;
+		return segment;
+	});
+	return { segments, tokens: start };
+}
+
+/** The piece under a point of the bar, which runs from 0 to 1; pieces without tokens are under none. */
+export function segmentAt(bar: Bar, point: number): Segment | undefined {
+	if (bar.tokens === 0 || point < 0 || point > 1) return undefined;
+	const at = point * bar.tokens;
+	let low = 0;
+	let high = bar.segments.length;
+	while (low < high) {
+		const middle = (low + high) >> 1;
+		if ((bar.segments[middle] as Segment).end > at) high = middle;
+		else low = middle + 1;
+	}
+	// The right edge still belongs to the last piece.
+	return bar.segments[low] ?? bar.segments.findLast(({ start, end }) => end > start);
+}
+
+/** A rectangle of the picture; all numbers are shares of the bar. */
+export interface Rectangle {
+	readonly kind: ContextKind;
+	readonly start: number;
+	readonly width: number;
+	/** Of its width, from its left. */
+	readonly cached: number;
+}
+
+/**
+ * What to draw, a bounded number of rectangles however many pieces there are: neighbours too small to see become one, in
+ * the colour of what is most of them.
+ */
+export function rectanglesOf({ segments, tokens }: Bar, smallest = 1 / 400): Rectangle[] {
+	if (tokens === 0) return [];
+	const drawn: Rectangle[] = [];
+	let crumbs: Segment[] = [];
+	for (const segment of segments) {
+		const width = (segment.end - segment.start) / tokens;
+		if (width >= smallest) {
+			flush();
+			drawn.push(rectangleOf([segment], tokens));
+			continue;
+		}
+		crumbs.push(segment);
+		const first = crumbs[0] as Segment;
+		if ((segment.end - first.start) / tokens >= smallest) flush();
+	}
+	flush();
+	return drawn;
+
+	function flush(): void {
+		if (crumbs.some(({ start, end }) => end > start)) drawn.push(rectangleOf(crumbs, tokens));
+		crumbs = [];
+	}
+}
+
+function rectangleOf(segments: readonly Segment[], tokens: number): Rectangle {
+	const byKind = new Map<ContextKind, number>();
+	for (const { piece, start, end } of segments) {
+		byKind.set(piece.kind, (byKind.get(piece.kind) ?? 0) + end - start);
+	}
+	const [kind] = [...byKind].reduce((most, next) => (next[1] > most[1] ? next : most));
+	const start = segments[0]?.start ?? 0;
+	const end = segments.at(-1)?.end ?? start;
+	const cached = segments.reduce((sum, segment) => sum + segment.cached, 0);
+	return { kind, start: start / tokens, width: (end - start) / tokens, cached: cached / tokens };
+}
+
+/** How much there is of a kind. */
+export interface KindRow {
+	readonly kind: ContextKind;
+	readonly name: string;
+	readonly tokens: number;
+	readonly pieces: number;
+	/** Of all that is in the context. */
+	readonly share: number;
+}
+
+/** The kinds that a context holds something of, in the order in which they are stacked. */
+export function kindsOf(pieces: readonly ContextPiece[]): KindRow[] {
+	const all = pieces.reduce((sum, piece) => sum + sizeOf(piece), 0);
+	return KINDS.flatMap((kind) => {
+		const own = pieces.filter((piece) => piece.kind === kind);
+		if (own.length === 0) return [];
+		const tokens = own.reduce((sum, piece) => sum + sizeOf(piece), 0);
+		const share = all === 0 ? 0 : tokens / all;
+		return [{ kind, name: KIND_NAMES[kind], tokens, pieces: own.length, share }];
+	});
+}
+
+function sizeOf({ tokens }: ContextPiece): number {
+	return Number.isFinite(tokens) && tokens > 0 ? tokens : 0;
+}

@@ -1,0 +1,46 @@
+import type { ContextKind, ContextMoment } from "../../../protocol/index.ts";
+import { KINDS } from "./bar.ts";
+
+/** The course of a context, ready to be stacked: `byKind[i]` belongs to `kinds[i]` and has one value for each moment. */
+export interface ContextCourse {
+	readonly kinds: readonly ContextKind[];
+	readonly atMs: readonly number[];
+	readonly byKind: readonly (readonly number[])[];
+}
+
+/** What each request held of every kind that any of them held something of. */
+export function courseOf(history: readonly ContextMoment[], most = 200): ContextCourse {
+	const moments = thinned(history, most);
+	const kinds = KINDS.filter((kind) => moments.some(({ byKind }) => (byKind[kind] ?? 0) > 0));
+	return {
+		kinds,
+		atMs: moments.map(({ atMs }) => atMs),
+		byKind: kinds.map((kind) => moments.map(({ byKind }) => byKind[kind] ?? 0)),
+	};
+}
+
+/**
+ * At most so many moments: of each stretch of neighbours the fullest stays, since that is what filled the window. The
+ * first and the last always stay.
+ */
+export function thinned(history: readonly ContextMoment[], most: number): readonly ContextMoment[] {
+	if (history.length <= most) return history;
+	const first = history[0] as ContextMoment;
+	const last = history.at(-1) as ContextMoment;
+	const between = history.slice(1, -1);
+	const size = between.length / Math.max(1, most - 2);
+	const kept: ContextMoment[] = [];
+	for (let start = 0; Math.floor(start) < between.length; start += size) {
+		const stretch = between.slice(Math.floor(start), Math.floor(start + size));
+		if (stretch.length > 0) kept.push(stretch.reduce(fuller));
+	}
+	return [first, ...kept.slice(0, Math.max(0, most - 2)), last];
+}
+
+function fuller(one: ContextMoment, other: ContextMoment): ContextMoment {
+	return totalOf(other) > totalOf(one) ? other : one;
+}
+
+function totalOf({ byKind }: ContextMoment): number {
+	return KINDS.reduce((sum, kind) => sum + (byKind[kind] ?? 0), 0);
+}

@@ -1,0 +1,47 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { courseOf, thinned } from "../../../src/dashboard/views/context/history.ts";
+
+const moments = (sizes: readonly number[]) =>
+	sizes.map((read, atMs) => ({ atMs, byKind: { system: 10, read } }));
+
+test("a course has a row for each kind that was ever there, and zeros where it was not", () => {
+	const course = courseOf([
+		{ atMs: 1, byKind: { conversation: 5, system: 10 } },
+		{ atMs: 2, byKind: { system: 10, read: 7, tool: 0 } },
+	]);
+	expect(course).toEqual({
+		kinds: ["system", "read", "conversation"],
+		atMs: [1, 2],
+		byKind: [
+			[10, 10],
+			[0, 7],
+			[5, 0],
+		],
+	});
+});
+
+test("a short history is kept whole, an empty one stays empty", () => {
+	expect(courseOf(moments([1, 2, 3]), 3).atMs).toEqual([0, 1, 2]);
+	expect(courseOf([])).toEqual({ kinds: [], atMs: [], byKind: [] });
+});
+
+test("thinning keeps both ends, the order and the peak, and obeys its bound", () => {
+	fc.assert(
+		fc.property(
+			fc.array(fc.nat(1000), { minLength: 1, maxLength: 500 }),
+			fc.integer({ min: 3, max: 60 }),
+			(sizes, most) => {
+				const all = moments(sizes);
+				const kept = thinned(all, most);
+				expect(kept.length).toBeLessThanOrEqual(most);
+				expect(kept[0]).toBe(all[0]);
+				expect(kept.at(-1)).toBe(all.at(-1));
+				const times = kept.map(({ atMs }) => atMs);
+				expect(times).toEqual([...times].sort((a, b) => a - b));
+				const peak = Math.max(...sizes);
+				expect(Math.max(...kept.map(({ byKind }) => byKind.read ?? 0))).toBe(peak);
+			},
+		),
+	);
+});

@@ -1,0 +1,13 @@
+import fc from "fast-check";
+import { KINDS } from "../../../src/dashboard/views/context/bar.ts";
+import type { ContextKind, ContextPiece } from "../../../src/protocol/index.ts";
+
+/** A piece of a context. */
+export function piece(kind: ContextKind, tokens: number, id = `${kind}-${tokens}`): ContextPiece {
+	return { id, kind, label: `a ${kind}`, tokens, sinceMs: 0 };
+}
+
+/** Contexts of all sizes. */
+export const anyPieces = fc
+	.array(fc.tuple(fc.constantFrom(...KINDS), fc.nat(20_000)), { maxLength: 60 })
+	.map((all) => all.map(([kind, tokens], index) => piece(kind, tokens, String(index))));

@@ -1,0 +1,120 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { AgentSession } from "@earendil-works/pi-coding-agent";
+import { expect, test } from "vitest";
+import strata from "../../../src/extension/index.ts";
+import { DEMO_MODEL, startDemoProvider } from "../../../src/server/demo/demo-provider.ts";
+import { demoAnswer } from "../../../src/server/demo/demo-script.ts";
+import { makeSampleProject } from "../../../src/server/demo/sample-project.ts";
+import { enterAgentDir, leaveAgentDir } from "../../support/agent-dir.ts";
+import { sdk } from "../../support/pi-sdk.ts";
+import { atEnd, removeDir, tempDir } from "../../support/temp.ts";
+
+async function openDemo(): Promise<AgentSession> {
+	process.env.PI_OFFLINE = "1";
+	const provider = await startDemoProvider({ wordsPerSecond: 100_000 });
+	atEnd(() => provider.close());
+	const cwd = await makeSampleProject();
+	atEnd(() => removeDir(cwd));
+	const agentDir = tempDir();
+	enterAgentDir(agentDir);
+	atEnd(() => leaveAgentDir(agentDir));
+	const modelsPath = join(agentDir, "models.json");
+	writeFileSync(modelsPath, provider.modelsJson);
+	writeFileSync(
+		join(agentDir, "strata.json"),
+		JSON.stringify({ kota: { confirmIndex: false }, blobs: { dir: join(agentDir, "blobs") } }),
+	);
+	const modelRuntime = await sdk.ModelRuntime.create({
+		authPath: join(agentDir, "auth.json"),
+		modelsPath,
+		refreshOnCreate: false,
+	});
+	const settingsManager = sdk.SettingsManager.inMemory({ compaction: { enabled: false } });
+	const resourceLoader = new sdk.DefaultResourceLoader({
+		cwd,
+		agentDir,
+		settingsManager,
+		extensionFactories: [{ name: "strata", factory: strata }],
+		noExtensions: true,
+		noSkills: true,
+		noPromptTemplates: true,
+		noThemes: true,
+		noContextFiles: true,
+	});
+	await resourceLoader.reload();
+	const model = modelRuntime.getModel(DEMO_MODEL.provider, DEMO_MODEL.id);
+	if (!model) throw new Error(`pi did not take the demo model: ${modelRuntime.getError()}`);
+	const { session } = await sdk.createAgentSession({
+		cwd,
+		agentDir,
+		modelRuntime,
+		model,
+		settingsManager,
+		resourceLoader,
+		sessionManager: sdk.SessionManager.inMemory(cwd),
+	});
+	atEnd(() => session.dispose());
+	await session.bindExtensions({ mode: "print" });
+	return session;
+}
+
+const textOf = (content: unknown) => JSON.stringify(content);
+
+test("two prompts show every system at work, with real tools on the sample project", async () => {
+	const session = await openDemo();
+	await session.prompt("What is wrong with the discount?");
+	await session.prompt("And the logs?");
+	await session.prompt("Anything else?");
+	const results = session.sessionManager.getBranch().flatMap((entry) => {
+		const message = entry.type === "message" ? entry.message : undefined;
+		return message?.role === "toolResult" ? [message] : [];
+	});
+	const said = results.map(({ toolName, content }) => `${toolName} ${textOf(content)}`);
+	expect(results.filter(({ isError }) => isError)).toEqual([]);
+	expect(
+		said.some((text) => text.startsWith("kota_search") && text.includes("src/discount.ts")),
+	).toBe(true);
+	expect(said.some((text) => text.startsWith("kota_impact"))).toBe(true);
+	expect(
+		said.some((text) => text.includes("Handbook of the sample shop") && text.includes("page:")),
+	).toBe(true);
+	expect(said.some((text) => text.includes("[readcache: unchanged"))).toBe(true);
+	const shown = textOf(session.sessionManager.buildSessionProjection().messages);
+	expect(shown).toContain("(Pruned) read");
+	const answers = session.sessionManager.getBranch().flatMap((entry) => {
+		const message = entry.type === "message" ? entry.message : undefined;
+		return message?.role === "assistant" ? [message] : [];
+	});
+	expect(answers.every(({ stopReason }) => stopReason === "stop" || stopReason === "toolUse")).toBe(
+		true,
+	);
+	expect(answers.slice(1).every(({ usage }) => usage.cacheRead > 0)).toBe(true);
+}, 60_000);
+
+test("the script goes by the conversation alone, and ends", () => {
+	const user = (text: string) => ({ role: "user", content: [{ type: "text", text }] });
+	const first = demoAnswer([user("hello")]);
+	expect(first.text).toContain("I am a scripted demo, not an AI");
+	expect(first.calls).toHaveLength(1);
+	const results = {
+		role: "user",
+		content: [{ type: "tool_result", tool_use_id: "t", content: "x" }],
+	};
+	const inserted = user('<working-file path="a">\nx\n</working-file>');
+	const later = [user("hello"), { role: "assistant", content: [] }, results, inserted];
+	expect(demoAnswer(later).calls.map(({ name }) => name)).toEqual(["read", "read"]);
+	const many = Array.from({ length: 40 }, () => ({ role: "assistant", content: [] }));
+	expect(demoAnswer([user("hello"), ...many]).calls).toEqual([]);
+});
+
+test("only who has the key is answered, and nonsense is refused", async () => {
+	const provider = await startDemoProvider();
+	atEnd(() => provider.close());
+	const { baseUrl, apiKey } = JSON.parse(provider.modelsJson).providers[DEMO_MODEL.provider];
+	const post = (key: string, body: string) =>
+		fetch(`${baseUrl}/v1/messages`, { method: "POST", headers: { "x-api-key": key }, body });
+	expect((await post("wrong", "{}")).status).toBe(401);
+	expect((await post(apiKey, "{")).status).toBe(400);
+	expect((await post(apiKey, "{}")).status).toBe(400);
+});
