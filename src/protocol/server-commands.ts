@@ -26,7 +26,12 @@ export const serverCommands = {
 	/** Also subscribes the caller. Without `sessionId` the server makes one up. */
 	create_session: serverCommand(
 		CHANGE,
-		Type.Object({ sessionId: Type.Optional(SessionId), cwd: Type.Optional(Path) }),
+		Type.Object({
+			sessionId: Type.Optional(SessionId),
+			cwd: Type.Optional(Path),
+			/** Load the settings and extensions that the folder brings itself; only where the server allows it. */
+			trustProject: Type.Optional(Type.Boolean()),
+		}),
 	),
 	/** Closes the session; pi's file of it stays. */
 	delete_session: serverCommand(

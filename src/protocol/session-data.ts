@@ -108,7 +108,13 @@ export type BashResult = Type.Static<typeof BashResult>;
 
 /** `data` of successful responses to session commands. */
 export const sessionData = {
-	prompt: Nothing,
+	/** Of a prompt that was waited for: how its run ended. */
+	prompt: Type.Optional(
+		Type.Object({
+			stopReason: Type.Optional(Type.String()),
+			errorMessage: Type.Optional(Type.String()),
+		}),
+	),
 	steer: Nothing,
 	follow_up: Nothing,
 	extension_ui_response: Nothing,

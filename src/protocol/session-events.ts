@@ -70,19 +70,24 @@ export type ExtensionUiRequest = Type.Static<typeof ExtensionUiRequest>;
 export const SessionEvent = Type.Union([
 	event("agent_start", {}),
 	event("agent_end", {
-		messages: Type.Array(AgentMessage),
+		/** Empty: `message_end` has brought each of them. */
+		messages: Type.Optional(Type.Array(AgentMessage)),
+		messageCount: Type.Optional(Type.Number()),
 		...Aborted,
 		willRetry: Type.Optional(Type.Boolean()),
 	}),
 	event("agent_settled", Aborted),
 	event("turn_start", {}),
-	event("turn_end", { message: AgentMessage, toolResults: Type.Array(AgentMessage) }),
+	event("turn_end", {
+		message: Type.Optional(AgentMessage),
+		toolResults: Type.Optional(Type.Array(AgentMessage)),
+	}),
 	event("message_start", { message: AgentMessage }),
 	event("message_update", {
 		usage: Type.Optional(Usage),
 		assistantMessageEvent: AssistantMessageEvent,
 	}),
-	event("message_end", { message: AgentMessage }),
+	event("message_end", { message: AgentMessage, ...Aborted }),
 	event("tool_execution_start", { ...Call, args: Type.Unknown() }),
 	event("tool_execution_update", { ...Call, args: Type.Unknown(), partialResult: Type.Unknown() }),
 	event("tool_execution_end", { ...Call, result: Type.Unknown(), isError: Type.Boolean() }),

@@ -87,9 +87,9 @@ export class Execution {
 		}
 	}
 
-	/** No timer is left behind. */
+	/** Leaves no timer behind, except for the grace of what was told to stop and has not. */
 	close(): void {
-		for (const deadlines of [this.#queue, this.#dependency, this.#short, this.#long, this.#grace]) {
+		for (const deadlines of [this.#queue, this.#dependency, this.#short, this.#long]) {
 			deadlines.close();
 		}
 	}

@@ -13,6 +13,8 @@ export interface Entry {
 	readonly durable: boolean;
 	/** It tells of something that has happened, so it is kept for later when the disk refuses it now. */
 	readonly owed: boolean;
+	/** Nobody waits for it, so it lets the others go first. */
+	readonly lazy: boolean;
 	/** Written, or refused. Called once, at the first of these. */
 	settle(error?: Error): void;
 	/** Written, or given up: the memory may forget it. Called once, before `settle` where both are due. */
@@ -33,6 +35,7 @@ export interface GroupCommitOptions {
 export class GroupCommit {
 	readonly #options: GroupCommitOptions;
 	#queue: Entry[] = [];
+	#lazyQueue: Entry[] = [];
 	#queuedBytes = 0;
 	#isRunning = false;
 	#isClosed = false;
@@ -58,7 +61,8 @@ export class GroupCommit {
 
 	/** Transactions so far and the milliseconds they took, and the records that wait. */
 	get counters(): { commits: number; commitMsTotal: number; pending: number } {
-		return { commits: this.#commits, commitMsTotal: this.#commitMs, pending: this.#queue.length };
+		const pending = this.#queue.length + this.#lazyQueue.length;
+		return { commits: this.#commits, commitMsTotal: this.#commitMs, pending };
 	}
 
 	/** Opens the file. Afterwards `refusal` says whether that worked. */
@@ -89,11 +93,12 @@ export class GroupCommit {
 	refuse(refusal: Refusal): void {
 		if (this.#refusal?.lasting) return;
 		this.#refusal = refusal;
-		const queue = this.#queue;
+		const queued = [...this.#queue, ...this.#lazyQueue];
 		this.#queue = [];
+		this.#lazyQueue = [];
 		this.#queuedBytes = 0;
 		const error = unavailableBecause(refusal);
-		for (const entry of queue) this.#reject(entry, error);
+		for (const entry of queued) this.#reject(entry, error);
 		this.#retryLater();
 	}
 
@@ -131,7 +136,7 @@ export class GroupCommit {
 	}
 
 	#hold(entry: Entry): void {
-		this.#queue.push(entry);
+		(entry.lazy ? this.#lazyQueue : this.#queue).push(entry);
 		this.#queuedBytes += entry.bytes;
 	}
 
@@ -154,16 +159,11 @@ export class GroupCommit {
 	}
 
 	#nextBatch(): Entry[] {
-		let bytes = 0;
-		let count = 0;
-		while (count < this.#queue.length && count < BATCH_RECORDS && bytes < BATCH_BYTES) {
-			bytes += this.#queue[count]?.bytes ?? 0;
-			count++;
-		}
-		this.#queuedBytes -= bytes;
-		if (count < this.#queue.length) return this.#queue.splice(0, count);
-		const batch = this.#queue;
-		this.#queue = [];
+		const batch = [
+			...takeFirst(this.#queue, BATCH_RECORDS),
+			...takeFirst(this.#lazyQueue, BATCH_LAZY_RECORDS),
+		];
+		for (const { bytes } of batch) this.#queuedBytes -= bytes;
 		return batch;
 	}
 
@@ -233,9 +233,10 @@ export class GroupCommit {
 	}
 }
 
-/** A transaction of this size takes tens of milliseconds, which others wait for. */
-const BATCH_RECORDS = 4_096;
-const BATCH_BYTES = 4 * 2 ** 20;
+/** A transaction of this size takes some tens of milliseconds, which others wait for. */
+const BATCH_RECORDS = 2_048;
+const BATCH_LAZY_RECORDS = 512;
+const BATCH_BYTES = 2 * 2 ** 20;
 
 const BUSY = "too much waits to be written to the server's journal: try again in a moment";
 const CLOSED = "the server's journal is closed: the server is stopping";
@@ -247,10 +248,20 @@ function unavailableBecause({ why }: Refusal): JournalUnavailable {
 	);
 }
 
+/** Takes entries off the front of a queue, at least one if there is any. */
+function takeFirst(queue: Entry[], most: number): Entry[] {
+	let bytes = 0;
+	let count = 0;
+	while (count < queue.length && count < most && bytes < BATCH_BYTES) {
+		bytes += queue[count]?.bytes ?? 0;
+		count++;
+	}
+	return queue.splice(0, count);
+}
+
 function told(): void {}
 
 /** An entry whose sender knows already that it was refused. */
 function asTold(entry: Entry): Entry {
-	const { record, bytes, durable } = entry;
-	return { record, bytes, durable, owed: true, settle: told, release: () => entry.release() };
+	return { ...entry, settle: told, release: () => entry.release() };
 }

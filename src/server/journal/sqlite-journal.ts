@@ -100,6 +100,7 @@ export class SqliteJournal implements Journal {
 			this.#add({ kind: "admit", command: identity }, RECORD_BYTES, {
 				durable: true,
 				owed: false,
+				lazy: false,
 				release() {},
 				settle: (error) => {
 					if (!error) return resolve();
@@ -126,6 +127,7 @@ export class SqliteJournal implements Journal {
 			this.#add({ kind: "session", session: columns }, RECORD_BYTES + columns.settings.length, {
 				durable: true,
 				owed: true,
+				lazy: false,
 				release() {},
 				settle: (error) => (error ? reject(error) : resolve()),
 			});
@@ -138,6 +140,7 @@ export class SqliteJournal implements Journal {
 			this.#add({ kind: "event", event }, RECORD_BYTES + event.body.length, {
 				durable: false,
 				owed: false,
+				lazy: false,
 				release: () => this.#unwritten.forgetEvent(event),
 				settle: (error) => (error ? reject(error) : resolve()),
 			});
@@ -240,6 +243,7 @@ export class SqliteJournal implements Journal {
 		this.#add(record, RECORD_BYTES + json.length + (record.session?.settings.length ?? 0), {
 			durable: changing,
 			owed: changing,
+			lazy: !changing,
 			release: () => {
 				this.#unwritten.forget(stored);
 				if (!stream) return;

@@ -17,6 +17,8 @@ export interface LifeOptions extends SessionPlaces {
 	slots: Slots;
 	/** Whether clients may have a project's own settings and extensions loaded, which run code of the project. */
 	allowProjectTrust: boolean;
+	/** Where a session starts that names no folder. */
+	newFolder(): Promise<string>;
 	now(): number;
 }
 
@@ -34,14 +36,14 @@ export function createLifeHandlers(options: LifeOptions): Pick<Handlers, LifeCom
 	const { slots, agentDir, allowProjectTrust, now } = options;
 	return {
 		async create_session({ command, principal }) {
-			const { trustProject } = command as { trustProject?: boolean };
+			const { trustProject } = command;
 			if (trustProject && !allowProjectTrust) {
 				throw new CommandError(
 					"forbidden",
 					"trustProject: this server does not load settings and extensions of projects",
 				);
 			}
-			const cwd = await checkFolder(command.cwd ?? options.cwd);
+			const cwd = await checkFolder(command.cwd ?? (await options.newFolder()));
 			const settings: StoredSettings = trustProject ? { trustedCwd: cwd } : {};
 			return opened(
 				await slots.add({

@@ -49,6 +49,8 @@ export interface SessionsOptions {
 	agentDir: string;
 	/** Where sessions start without a `cwd`. */
 	cwd: string;
+	/** Makes a folder for each such session instead. */
+	newFolder?: () => Promise<string>;
 	/** Sessions of the process before; each is reopened when it is first used. */
 	recovered: Recovered["sessions"];
 	emit(stream: StreamName, event: SessionEvent): void;
@@ -94,6 +96,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 	};
 	const life = createLifeHandlers({
 		...places,
+		newFolder: options.newFolder ?? (async () => cwd),
 		slots,
 		allowProjectTrust: options.allowProjectTrust ?? false,
 		now: options.now ?? Date.now,

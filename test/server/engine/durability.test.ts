@@ -204,6 +204,8 @@ describe("shutdown", () => {
 		expect(harness.held[0]?.call.signal.aborted).toBe(true);
 		for (const id of ["a", "b", "c", "d"]) expect(response(client, id).code).toBe("interrupted");
 		expect(harness.calls).toEqual(["bash"]);
+		await vi.advanceTimersByTimeAsync(500);
+		expect(harness.engine.counters()).toMatchObject({ pending: 0, lanes: 0 });
 		expect(vi.getTimerCount()).toBe(0);
 		const restarted = createHarness({ journal: harness.journal.reopen() });
 		const again = restarted.client();

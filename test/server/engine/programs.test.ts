@@ -251,7 +251,8 @@ function checkDependencies(frames: readonly Frame[]): void {
 	for (const { type, data } of frames) {
 		if (type === "command_finished" && data?.success) succeeded.add(data.commandId);
 		if (type !== "command_started") continue;
-		for (const id of data?.dependsOn as string[]) expect(succeeded).toContain(id);
+		const dependsOn = (data?.dependsOn ?? []) as string[];
+		for (const id of dependsOn) expect(succeeded).toContain(id);
 	}
 }
 
@@ -357,7 +358,7 @@ function byCommand(frames: readonly Frame[]): Map<string, Frame[]> {
 }
 
 /** An answer that is not the outcome of its id. */
-function isRefusal(answer: { code?: unknown } | undefined): boolean {
+function isRefusal(answer: { [field: string]: unknown } | undefined): boolean {
 	return ["id_conflict", "key_conflict", "busy", "rate_limited", "shutting_down"].includes(
 		answer?.code as string,
 	);

@@ -1,0 +1,135 @@
+import type { CodeDepsAnswer, CodeFileAtDepth } from "../../../protocol/index.ts";
+
+/** A file in the picture, or the place where the rest of a column is counted. */
+export interface GraphNode {
+	readonly id: string;
+	/** Absent on the file in the middle of nothing but a count. */
+	readonly path?: string;
+	/** How many files of its column are not drawn; 0 for a file. */
+	readonly more: number;
+	/** 0 is the file in the middle, below it what it needs, above it what needs it. */
+	readonly column: number;
+	readonly isTest: boolean;
+	readonly isInCycle: boolean;
+	/** The middle of the box. */
+	readonly x: number;
+	readonly y: number;
+}
+
+/** An arrow from a file to one that it imports. */
+export interface GraphEdge {
+	readonly from: GraphNode;
+	readonly to: GraphNode;
+	/** Nothing of it is left at run time. */
+	readonly isTypeOnly: boolean;
+}
+
+/** A picture of what is around a file. */
+export interface Graph {
+	readonly nodes: readonly GraphNode[];
+	readonly edges: readonly GraphEdge[];
+	readonly width: number;
+	readonly height: number;
+	readonly boxWidth: number;
+	readonly boxHeight: number;
+}
+
+export interface GraphOptions {
+	/** Steps from the file in the middle that are drawn. */
+	depth: number;
+	/** Boxes of one column, the count of the rest among them. */
+	mostInColumn: number;
+}
+
+const BOX = { width: 170, height: 34, gapX: 60, gapY: 12, margin: 8 };
+
+/**
+ * Lays out what a file needs to its left and what needs it to its right, a column for each step, so that every arrow points
+ * to the left. Columns that are too long end with a count.
+ */
+export function layoutGraph(answer: CodeDepsAnswer, { depth, mostInColumn }: GraphOptions): Graph {
+	const cyclic = new Set(answer.cycles.flat());
+	const columns = new Map<number, Draft[]>([[0, [{ path: answer.file, isTest: false }]]]);
+	for (const [files, side] of [
+		[answer.dependencies, -1],
+		[answer.dependents, 1],
+	] as const) {
+		for (let step = 1; step <= depth; step++) {
+			const column = drafted(
+				files.filter((file) => file.depth === step),
+				mostInColumn,
+			);
+			if (column.length > 0) columns.set(side * step, column);
+		}
+	}
+
+	const order = [...columns.keys()].sort((one, other) => one - other);
+	const tallest = Math.max(...[...columns.values()].map(({ length }) => length));
+	const height = 2 * BOX.margin + tallest * (BOX.height + BOX.gapY) - BOX.gapY;
+	const nodes = order.flatMap((column, at) => {
+		const drafts = columns.get(column) ?? [];
+		const top = (height - (drafts.length * (BOX.height + BOX.gapY) - BOX.gapY)) / 2;
+		return drafts.map(
+			({ path, more = 0, isTest }, row): GraphNode => ({
+				id: `${column}:${path ?? "more"}`,
+				...(path !== undefined && { path }),
+				more,
+				column,
+				isTest,
+				isInCycle: path !== undefined && cyclic.has(path),
+				x: BOX.margin + at * (BOX.width + BOX.gapX) + BOX.width / 2,
+				y: top + row * (BOX.height + BOX.gapY) + BOX.height / 2,
+			}),
+		);
+	});
+	return {
+		nodes,
+		edges: edgesOf(answer, nodes),
+		width: 2 * BOX.margin + order.length * (BOX.width + BOX.gapX) - BOX.gapX,
+		height,
+		boxWidth: BOX.width,
+		boxHeight: BOX.height,
+	};
+}
+
+interface Draft {
+	path?: string;
+	more?: number;
+	isTest: boolean;
+}
+
+function drafted(files: readonly CodeFileAtDepth[], most: number): Draft[] {
+	const drafts = files.map(({ path, isTest }): Draft => ({ path, isTest }));
+	if (drafts.length <= most) return drafts;
+	const kept = drafts.slice(0, most - 1);
+	return [...kept, { more: drafts.length - kept.length, isTest: false }];
+}
+
+/** One arrow for each file: to the file in the middle, or to the one by which it was reached. */
+function edgesOf(answer: CodeDepsAnswer, nodes: readonly GraphNode[]): GraphEdge[] {
+	const byId = new Map(nodes.map((node) => [node.id, node]));
+	const at = (column: number, path: string) => byId.get(`${column}:${path}`);
+	const edges: GraphEdge[] = [];
+	const draw = (file: CodeFileAtDepth, side: -1 | 1) => {
+		const node = at(side * file.depth, file.path);
+		const nearer = at(side * (file.depth - 1), file.depth === 1 ? answer.file : (file.via ?? ""));
+		if (!node || !nearer) return;
+		const isTypeOnly = file.kinds.length > 0 && file.kinds.every((kind) => kind === "type");
+		const [from, to] = side < 0 ? [nearer, node] : [node, nearer];
+		edges.push({ from, to, isTypeOnly });
+	};
+	for (const file of answer.dependencies) draw(file, -1);
+	for (const file of answer.dependents) draw(file, 1);
+	return edges;
+}
+
+/** A name and the folder it is in, for two lines of a box; long ones lose their beginning. */
+export function boxText(path: string, most = 24): { name: string; folder: string } {
+	const cut = path.lastIndexOf("/");
+	return { name: shortened(path.slice(cut + 1), most), folder: shortened(path.slice(0, Math.max(0, cut)), most) };
+}
+
+function shortened(text: string, most: number): string {
+	const characters = [...text];
+	return characters.length <= most ? text : `…${characters.slice(1 - most).join("")}`;
+}

@@ -1,0 +1,28 @@
+import type { Savings, SystemSavings } from "../../../protocol/index.ts";
+
+/** What one system did, for a row of the table. */
+export interface SavingsRow extends SystemSavings {
+	readonly system: SavingsSystem;
+	readonly name: string;
+	/** What it does, in a few words. */
+	readonly does: string;
+}
+
+type SavingsSystem = Exclude<keyof Savings, "total">;
+
+/** The systems, those that saved most first and those that are switched off last. */
+export function savingsRows(savings: Savings): SavingsRow[] {
+	const rows = SYSTEMS.map(([system, name, does]) => ({ ...savings[system], system, name, does }));
+	return rows.sort(
+		(one, other) => Number(other.enabled) - Number(one.enabled) || other.tokens - one.tokens,
+	);
+}
+
+const SYSTEMS: readonly (readonly [SavingsSystem, string, string])[] = [
+	["readCache", "Read cache", "answers repeated reads with what changed"],
+	["paging", "Paging", "hands out large texts page by page"],
+	["kota", "Code map", "answers questions about code without reading files"],
+	["pruning", "Pruning", "takes old output out when that pays"],
+	["tiers", "Working set", "keeps stable files where the cache finds them"],
+	["economy", "Cache care", "keeps the provider's cache warm and its marks well placed"],
+];

@@ -1,0 +1,115 @@
+import { describe, expect, test } from "vitest";
+import { savingsRows } from "../../../src/dashboard/views/cost/savings.ts";
+import {
+	billSeries,
+	causeInWords,
+	missRows,
+	promptSeries,
+} from "../../../src/dashboard/views/cost/series.ts";
+import { stacked } from "../../../src/dashboard/chart/stack.ts";
+import type { Cost, CostRequest, Savings } from "../../../src/protocol/index.ts";
+
+const price = (tokens: number, dollars?: number) =>
+	dollars === undefined ? { tokens } : { tokens, dollars };
+
+function request(read: number, more: Partial<CostRequest> = {}): CostRequest {
+	return {
+		atMs: 1000 * read,
+		model: "a/b",
+		read,
+		write: 10,
+		input: 1,
+		output: 5,
+		cost: price(read, read / 100),
+		appendOnlyCost: price(2 * read, read / 50),
+		noCacheCost: price(10 * read, read / 10),
+		...more,
+	};
+}
+
+function cost(requests: CostRequest[], all = requests.length): Cost {
+	const none = price(0);
+	return {
+		requests,
+		totals: {
+			requests: all,
+			...{ read: 0, write: 0, input: 0, output: 0, misses: 0, missedTokens: 0 },
+			...{ cost: none, appendOnlyCost: none, noCacheCost: none, missCost: none },
+		},
+	};
+}
+
+const miss = { tokens: 90, cause: "expired", cost: price(80) };
+
+describe("the requests", () => {
+	test("are numbered from the session's first one, even if the list begins later", () => {
+		expect(promptSeries(cost([request(1), request(2)], 700)).numbers).toEqual([699, 700]);
+		expect(promptSeries(cost([request(1), request(2)])).numbers).toEqual([1, 2]);
+	});
+
+	test("are marked at the top of their column where the cache was missed", () => {
+		const series = promptSeries(cost([request(100), request(0, { miss })]));
+		expect(series.missed).toEqual([null, 11]);
+		expect(stacked([series.read, series.write, series.input])).toEqual([
+			[100, 0],
+			[110, 10],
+			[111, 11],
+		]);
+	});
+
+	test("without any there is nothing to draw", () => {
+		expect(promptSeries(cost([])).numbers).toEqual([]);
+		expect(billSeries(cost([])).cost).toEqual([]);
+	});
+});
+
+describe("the bill", () => {
+	test("grows from request to request, in dollars where all prices are known", () => {
+		const bill = billSeries(cost([request(100), request(200)]));
+		expect(bill.unit).toBe("dollars");
+		expect(bill.cost).toEqual([1, 3]);
+		expect(bill.appendOnly).toEqual([2, 6]);
+		expect(bill.noCache).toEqual([10, 30]);
+	});
+
+	test("is in tokens as soon as one price is not known", () => {
+		const bill = billSeries(cost([request(100), request(200, { cost: price(7) })]));
+		expect(bill.unit).toBe("tokens");
+		expect(bill.cost).toEqual([100, 107]);
+	});
+});
+
+describe("the misses", () => {
+	test("are listed with their request and cause, the latest first", () => {
+		const rows = missRows(cost([request(0, { miss }), request(5), request(6, { miss })], 10));
+		expect(rows.map(({ number, words }) => [number, words])).toEqual([
+			[10, "the cache's time had run out"],
+			[8, "the cache's time had run out"],
+		]);
+	});
+
+	test("a cause that the page does not know is shown as it is", () => {
+		expect(causeInWords("sunspots")).toBe("sunspots");
+	});
+});
+
+test("systems that are on come first, those that saved most before the others", () => {
+	const system = (tokens: number, enabled = true) => ({ enabled, times: 1, tokens, details: [] });
+	const savings: Savings = {
+		readCache: system(50),
+		paging: system(900, false),
+		kota: system(10),
+		pruning: system(80),
+		tiers: system(0),
+		economy: system(0, false),
+		total: { tokens: 1040 },
+	};
+	expect(savingsRows(savings).map((row) => row.system)).toEqual([
+		"pruning",
+		"readCache",
+		"kota",
+		"tiers",
+		"paging",
+		"economy",
+	]);
+});
