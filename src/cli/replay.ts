@@ -27,8 +27,9 @@ export const replay: Command = {
 		"",
 		"Reads a session file of pi, or every one below a folder, and nothing else; nothing leaves this",
 		"machine. Costs are in plain input tokens and leave out the answers. --html writes one page with",
-		"charts, --model takes the prices and rules of another model, --policy compares only those named:",
-		"no-cache, append-only, billed, read-cache, prune-each, prune-batch, strata, pruning.",
+		"charts, --model takes the prices and rules of another model, --policy compares only those named,",
+		"apart or joined by commas: no-cache, append-only, billed, read-cache, prune-each, prune-batch,",
+		"strata, pruning, tiers, log.",
 	],
 	options: {
 		json: { type: "boolean" },
@@ -39,8 +40,14 @@ export const replay: Command = {
 	maxArguments: 32,
 	async run(options, words, around) {
 		const tools = await loadReplay();
+		const { logPolicy, tiersPolicy } = await import("../tiers/index.ts");
 		const { config } = loadConfig({ agentDir: agentFolder(around.env), cwd: around.cwd });
-		const known = [...tools.replayPolicies, pruningPolicy(config.prune)];
+		const known = [
+			...tools.replayPolicies,
+			pruningPolicy(config.prune),
+			tiersPolicy(config.tiers),
+			logPolicy,
+		];
 		const { path, policies } = chosen(words, options.policy as string[] | undefined, known);
 		const modelFor = modelsByName(options.model as string | undefined);
 		const target = resolve(around.cwd, path);
@@ -123,7 +130,8 @@ function chosen(words: string[], named: string[] | undefined, known: readonly Re
 	const [path, surplus] = paths;
 	if (path === undefined) throw new UsageError("name a session file or a folder of them");
 	if (surplus !== undefined) throw new UsageError(`unexpected argument "${surplus}"`);
-	const wanted = [...(named ?? []), ...words.filter((word) => !paths.includes(word))];
+	const listed = (named ?? []).flatMap((list) => list.split(","));
+	const wanted = [...listed, ...words.filter((word) => !paths.includes(word))];
 	for (const name of wanted) if (!names.includes(name)) throw unknownPolicy(name, names);
 	const policies = known.filter(({ name }) => !named || wanted.includes(name));
 	return { path, policies };

@@ -12,6 +12,8 @@ export { fileOfSymbol, type Item, symbolKey, type TrackedItem } from "./item.ts"
 export { layOut } from "./lay-out.ts";
 export { type LitellmSettings, readLitellmSettings } from "./litellm-config.ts";
 export { createLogLayout, type LogLayout, type LogMoment, type LogPlan } from "./log/layout.ts";
+export { logPolicy } from "./log/log-policy.ts";
+export { tiersPolicy } from "./log/tiers-policy.ts";
 export type { Referenced } from "./seed.ts";
 export { type ItemState, type TierState, TierStateError } from "./state.ts";
 export {

@@ -14,6 +14,8 @@ const POLICIES = [
 	"prune-batch",
 	"strata",
 	"pruning",
+	"tiers",
+	"log",
 ];
 
 describe("strata replay", () => {
@@ -47,6 +49,7 @@ describe("strata replay", () => {
 			[file, "--policy", "strata", "--policy", "billed"],
 			[file, "--policy", "strata", "billed"],
 			["--policy", "strata", "billed", file],
+			[file, "--policy", "strata,billed"],
 		]) {
 			const { policies } = JSON.parse((await run(...words, "--json")).out);
 			expect(policies.map(({ name }: { name: string }) => name)).toEqual(["billed", "strata"]);

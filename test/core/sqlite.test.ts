@@ -7,7 +7,13 @@ import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
 import { hashBytes } from "../../src/core/hash.ts";
-import { type Migration, openDatabase, sqliteSupport } from "../../src/core/sqlite.ts";
+import {
+	type Migration,
+	openDatabase,
+	openForReading,
+	sqliteErrorCode,
+	sqliteSupport,
+} from "../../src/core/sqlite.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 
 const createNotes: Migration = (database) => database.exec("CREATE TABLE notes (text TEXT)");
@@ -202,6 +208,7 @@ describe("what is no usable database", () => {
 		expect(await openDatabase(path, [createNotes])).toEqual({
 			kind: "unavailable",
 			message: `cannot open ${path}: file is not a database`,
+			errorCode: 26,
 		});
 		expect(readFileSync(path, "utf8")).toBe(text);
 	});
@@ -239,3 +246,28 @@ function snapshot(folder: string): [string, string][] {
 		.sort()
 		.map((name) => [name, hashBytes(readFileSync(join(folder, name)))]);
 }
+
+/** The code that an action fails with. */
+function codeOf(action: () => void): number | undefined {
+	try {
+		action();
+	} catch (error) {
+		return sqliteErrorCode(error);
+	}
+	throw new Error("nothing failed");
+}
+
+describe("a reader beside a writer", () => {
+	test("sees what is committed, can write nothing, and creates nothing", async () => {
+		const path = join(tempDir(), "notes.db");
+		expect(await openForReading(path)).toMatchObject({ kind: "unavailable", errorCode: 14 });
+		const writer = await open(path, [createNotes]);
+		const reader = await openForReading(path);
+		if (reader.kind !== "open") throw new Error(reader.message);
+		atEnd(() => reader.database.close());
+		writer.exec("INSERT INTO notes VALUES ('a')");
+		expect(reader.database.prepare("SELECT text FROM notes").all()).toEqual([{ text: "a" }]);
+		expect(codeOf(() => reader.database.exec("DELETE FROM notes"))).toBe(8);
+		expect(sqliteErrorCode(new Error("something else"))).toBeUndefined();
+	});
+});

@@ -66,7 +66,7 @@ describe("frames that are no commands get one failure each, and the connection s
 			client.socket.send(
 				`{"type":"get_metrics","id":"${id}","x":${"[".repeat(depth)}${"]".repeat(depth)}}`,
 			);
-			expect(["boolean"]).toContain(typeof (await client.next(isResponse(id))).success);
+			expect(typeof (await client.next(isResponse(id))).success).toBe("boolean");
 		}
 		await stillAnswers(client);
 	});

@@ -1,0 +1,262 @@
+import type { AgentMessage, SessionEntry, SessionEvent } from "../../protocol/index.ts";
+import type { AssistantItem, BashItem, Item, ToolCall } from "./items.ts";
+import { addItem, addResult, branchOf, entryItem, itemsOf } from "./loaded-items.ts";
+import { assistantItem, field, itemOf, keyOf, withResult, wordsOf } from "./message-items.ts";
+import { writtenOn } from "./streamed-blocks.ts";
+import { updateCall } from "./update-call.ts";
+
+/** All that is shown of a conversation. A value: each event makes another one. */
+export interface Conversation {
+	readonly items: readonly Item[];
+	/** The model is at work, or a tool for it. */
+	readonly isRunning: boolean;
+	/** What keeps the run from going on, in words. */
+	readonly waitsFor: string | undefined;
+	readonly isCompacting: boolean;
+	/** What was said meanwhile and waits for its turn. */
+	readonly queue: { readonly steering: readonly string[]; readonly followUp: readonly string[] };
+	/** The answer being written: its key, or `known` while events repeat one that is there in full. */
+	readonly writing: string | "known" | undefined;
+}
+
+/** A conversation before anything is known of it. */
+export const EMPTY: Conversation = {
+	items: [],
+	isRunning: false,
+	waitsFor: undefined,
+	isCompacting: false,
+	queue: { steering: [], followUp: [] },
+	writing: undefined,
+};
+
+/** The conversation as a session's file has it, and what `get_state` says is going on. */
+export function loaded(
+	{ entries, leafId }: { entries: readonly SessionEntry[]; leafId: string | null },
+	now: { isStreaming: boolean; isCompacting: boolean },
+): Conversation {
+	const items = itemsOf(branchOf(entries, leafId));
+	const known: Conversation = {
+		...EMPTY,
+		items,
+		isRunning: now.isStreaming,
+		isCompacting: now.isCompacting,
+	};
+	return now.isStreaming ? known : settled(known);
+}
+
+/**
+ * The conversation after an event. An event whose effect is there already changes nothing: so what was loaded and what
+ * happens may overlap.
+ */
+export function after(before: Conversation, event: SessionEvent): Conversation {
+	switch (event.type) {
+		case "agent_start":
+			return { ...before, isRunning: true, waitsFor: undefined };
+		case "agent_end":
+			return event.willRetry ? before : settled({ ...before, isRunning: false });
+		case "agent_settled":
+			return settled({ ...before, isRunning: false, waitsFor: undefined });
+		case "message_start":
+			return event.message.role === "assistant" ? started(before, event.message) : before;
+		case "message_update":
+			return updated(before, event.assistantMessageEvent);
+		case "message_end":
+			return ended(before, event.message, "truncated" in event);
+		case "tool_execution_start":
+			return withCall(before, event.toolCallId, (call) => ({
+				...call,
+				state: "running",
+				args: event.args ?? call.args,
+			}));
+		case "tool_execution_update":
+			return withCall(before, event.toolCallId, (call) => ({
+				...call,
+				state: "running",
+				output: wordsOf(field(event.partialResult, "content")).text,
+			}));
+		case "tool_execution_end":
+			return withCall(before, event.toolCallId, (call) =>
+				withResult(call, field(event.result, "content"), event.isError),
+			);
+		case "bash_execution_update":
+			return withBash(before, event.id ?? "", event.delta);
+		case "queue_update":
+			return { ...before, queue: { steering: event.steering, followUp: event.followUp } };
+		case "entry_appended": {
+			const item = event.entry.message ? undefined : entryItem(event.entry);
+			return item ? added(before, item) : before;
+		}
+		case "compaction_start":
+			return { ...before, isCompacting: true };
+		case "compaction_end":
+			return compacted(before, event);
+		case "auto_retry_start": {
+			const { attempt, maxAttempts, delayMs, errorMessage } = event;
+			const wait = `try ${attempt} of ${maxAttempts} in ${Math.round(delayMs / 1000)} s`;
+			return { ...before, isRunning: true, waitsFor: `${errorMessage} (${wait})` };
+		}
+		case "auto_retry_end":
+			return { ...before, waitsFor: undefined };
+		case "extension_error": {
+			const text = `Extension ${event.extensionPath ?? ""}: ${event.error}`;
+			return added(before, { kind: "error", key: `error:${before.items.length}`, text });
+		}
+		default:
+			return before;
+	}
+}
+
+/** A shell command of this page starts. */
+export function bashStarted(before: Conversation, id: string, command: string): Conversation {
+	return added(before, { kind: "bash", key: `bash:${id}`, command, output: "", state: "running" });
+}
+
+/** How far back an event may refer to something. */
+const NEAR = 200;
+
+function indexOf(items: readonly Item[], key: string): number {
+	const from = Math.max(0, items.length - NEAR);
+	for (let at = items.length - 1; at >= from; at--) if (items[at]?.key === key) return at;
+	return -1;
+}
+
+function added(before: Conversation, item: Item): Conversation {
+	if (indexOf(before.items, item.key) !== -1) return before;
+	const items = [...before.items];
+	addItem(items, item);
+	return { ...before, items };
+}
+
+function replaced(before: Conversation, at: number, item: Item): Conversation {
+	return { ...before, items: before.items.with(at, item) };
+}
+
+function started(before: Conversation, message: AgentMessage): Conversation {
+	const key = keyOf(message);
+	const known = before.items[indexOf(before.items, key)];
+	if (known) {
+		const isWhole = known.kind !== "assistant" || !known.isStreaming;
+		return { ...before, writing: isWhole ? "known" : key };
+	}
+	const item: AssistantItem = { ...assistantItem(message), isStreaming: true };
+	return { ...added(before, item), isRunning: true, waitsFor: undefined, writing: key };
+}
+
+function updated(
+	before: Conversation,
+	step: Extract<SessionEvent, { type: "message_update" }>["assistantMessageEvent"],
+): Conversation {
+	if (before.writing === "known") return before;
+	if (before.writing === undefined) {
+		// This page came in the middle: it shows what comes, and the whole of it at the end.
+		const late = { role: "assistant", content: [] };
+		const item: AssistantItem = { ...assistantItem(late), key: LATE, isStreaming: true, isPartial: true };
+		return updated({ ...added(before, item), writing: LATE }, step);
+	}
+	const at = indexOf(before.items, before.writing);
+	const item = before.items[at];
+	if (item?.kind !== "assistant") return before;
+	const blocks = writtenOn(item.blocks, step);
+	return blocks === item.blocks ? before : replaced(before, at, { ...item, blocks });
+}
+
+const LATE = "assistant:late";
+
+function ended(before: Conversation, message: AgentMessage, isCut: boolean): Conversation {
+	if (message.role === "toolResult") {
+		const items = [...before.items];
+		addResult(items, message);
+		return { ...before, items };
+	}
+	const item = itemOf(message);
+	if (!item) return before;
+	const whole: Item = isCut ? { ...item, isCut } : item;
+	if (whole.kind !== "assistant") return added(before, whole);
+	const known = indexOf(before.items, whole.key);
+	const at = known === -1 && before.writing === LATE ? indexOf(before.items, LATE) : known;
+	const written = before.items[at];
+	const next = { ...before, writing: undefined };
+	if (written?.kind !== "assistant") return added(next, whole);
+	if (!written.isStreaming) return next;
+	return replaced(next, at, { ...whole, blocks: withKnownCalls(whole, written) });
+}
+
+/** A tool may have started before the answer with its call has ended. */
+function withKnownCalls(whole: AssistantItem, written: AssistantItem): AssistantItem["blocks"] {
+	const calls = new Map<string, ToolCall>();
+	for (const block of written.blocks) if (block.kind === "call") calls.set(block.call.id, block.call);
+	return whole.blocks.map((block) => {
+		const known = block.kind === "call" ? calls.get(block.call.id) : undefined;
+		if (block.kind !== "call" || !known || known.state === "writing") return block;
+		return { kind: "call", call: { ...known, args: block.call.args } };
+	});
+}
+
+function withCall(
+	before: Conversation,
+	callId: string,
+	change: (call: ToolCall) => ToolCall,
+): Conversation {
+	const items = [...before.items];
+	const isOver = ({ state }: ToolCall) => state === "done" || state === "failed";
+	updateCall(items, callId, (call) => (isOver(call) ? call : change(call)));
+	return { ...before, items };
+}
+
+/** What a shell command may have printed here; its end is what people look at. */
+const MAX_BASH = 200_000;
+
+function withBash(before: Conversation, id: string, delta: string): Conversation {
+	const key = `bash:${id}`;
+	const at = indexOf(before.items, key);
+	const known = before.items[at];
+	if (known?.kind !== "bash") {
+		const item: BashItem = { kind: "bash", key, output: delta, state: "running" };
+		return added(before, item);
+	}
+	const output = (known.output + delta).slice(-MAX_BASH);
+	return replaced(before, at, { ...known, output });
+}
+
+function compacted(
+	before: Conversation,
+	event: Extract<SessionEvent, { type: "compaction_end" }>,
+): Conversation {
+	const { result, errorMessage, aborted } = event;
+	const next = { ...before, isCompacting: false };
+	if (result) {
+		const { summary, tokensBefore, firstKeptEntryId } = result;
+		const key = `compaction:${firstKeptEntryId}:${tokensBefore}`;
+		return added(next, { kind: "summary", key, of: "compaction", text: summary, tokensBefore });
+	}
+	if (aborted || !errorMessage) return next;
+	const key = `error:${before.items.length}`;
+	return added(next, { kind: "error", key, text: `The conversation was not compacted: ${errorMessage}` });
+}
+
+/** Nothing runs any more: what still looks as if it did has been cut off. */
+function settled(before: Conversation): Conversation {
+	const items = [...before.items];
+	let isChanged = false;
+	for (let at = items.length - 1; at >= Math.max(0, items.length - NEAR); at--) {
+		const item = items[at];
+		if (item?.kind !== "assistant") continue;
+		const isOpen = item.blocks.some((block) => block.kind === "call" && isUnfinished(block.call));
+		if (!isOpen && !item.isStreaming) continue;
+		isChanged = true;
+		items[at] = {
+			...item,
+			isStreaming: false,
+			blocks: item.blocks.map((block) =>
+				block.kind === "call" && isUnfinished(block.call)
+					? { kind: "call", call: { ...block.call, state: "lost" } }
+					: block,
+			),
+		};
+	}
+	return { ...before, writing: undefined, ...(isChanged && { items }) };
+}
+
+function isUnfinished({ state }: ToolCall): boolean {
+	return state === "writing" || state === "waiting" || state === "running";
+}

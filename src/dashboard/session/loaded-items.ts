@@ -1,0 +1,92 @@
+import type { AgentMessage, SessionEntry } from "../../protocol/index.ts";
+import type { Item } from "./items.ts";
+import { field, itemOf, textField, withResult, wordsOf } from "./message-items.ts";
+import { updateCall } from "./update-call.ts";
+
+/** The entries from the root to the leaf: what the model's conversation is made of, and what lies beside it is not. */
+export function branchOf(
+	entries: readonly SessionEntry[],
+	leafId: string | null,
+): readonly SessionEntry[] {
+	const byId = new Map(entries.map((entry) => [entry.id, entry]));
+	const branch: SessionEntry[] = [];
+	let next = leafId === null ? undefined : byId.get(leafId);
+	// A file that was tampered with may go in circles.
+	while (next && branch.length <= entries.length) {
+		branch.push(next);
+		next = next.parentId === null ? undefined : byId.get(next.parentId);
+	}
+	return branch.reverse();
+}
+
+/** The items of a branch. */
+export function itemsOf(branch: readonly SessionEntry[]): Item[] {
+	const items: Item[] = [];
+	for (const entry of branch) {
+		const { message } = entry;
+		if (message?.role === "toolResult") {
+			addResult(items, message);
+			continue;
+		}
+		const item = message ? itemOf(message) : entryItem(entry);
+		if (item) addItem(items, { ...item, entryId: entry.id });
+	}
+	return items;
+}
+
+/** Adds an item; a note like the one before it only counts. */
+export function addItem(items: Item[], item: Item): void {
+	const last = items.at(-1);
+	if (item.kind === "note" && last?.kind === "note" && last.text === item.text) {
+		items[items.length - 1] = { ...last, count: last.count + item.count };
+	} else {
+		items.push(item);
+	}
+}
+
+/** Gives a result to its call. One without a call is shown by itself. */
+export function addResult(items: Item[], message: AgentMessage): void {
+	const { toolCallId = "", toolName = "tool", content, isError = false } = message;
+	const isKnown = updateCall(items, toolCallId, (call) => withResult(call, content, isError));
+	if (isKnown) return;
+	const { text } = wordsOf(content);
+	addItem(items, { kind: "custom", key: `toolResult:${toolCallId}`, label: `Result of ${toolName}`, text });
+}
+
+/** An entry that is no message. */
+export function entryItem(entry: SessionEntry): Item | undefined {
+	const base = { key: `entry:${entry.id}`, entryId: entry.id, atMs: Date.parse(entry.timestamp) };
+	const note = (text: string): Item => ({ kind: "note", ...base, text, count: 1 });
+	switch (entry.type) {
+		case "compaction":
+		case "branch_summary": {
+			const tokensBefore = field(entry, "tokensBefore");
+			return {
+				kind: "summary",
+				...base,
+				of: entry.type === "compaction" ? "compaction" : "branch",
+				text: textField(entry, "summary") ?? "",
+				...(typeof tokensBefore === "number" && { tokensBefore }),
+			};
+		}
+		case "custom_message": {
+			const label = textField(entry, "customType") ?? "extension";
+			if (field(entry, "display") === false) return note(label);
+			return { kind: "custom", ...base, label, text: wordsOf(field(entry, "content")).text };
+		}
+		case "model_change":
+			return note(`Model: ${textField(entry, "provider")}/${textField(entry, "modelId")}`);
+		case "thinking_level_change":
+			return note(`Thinking: ${textField(entry, "thinkingLevel")}`);
+		case "session_info":
+			return note(`Name: ${textField(entry, "name") ?? "none"}`);
+		case "custom":
+			return note(textField(entry, "customType") ?? "custom");
+		case "context_edit":
+			return note("Context edited");
+		case "label":
+			return undefined;
+		default:
+			return note(entry.type);
+	}
+}

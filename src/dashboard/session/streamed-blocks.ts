@@ -1,0 +1,76 @@
+import type { AssistantMessageEvent } from "../../protocol/index.ts";
+import type { Block } from "./items.ts";
+
+/** The parts of an answer after one more step of its writing. The same list if the step adds nothing to show. */
+export function writtenOn(blocks: readonly Block[], step: AssistantMessageEvent): readonly Block[] {
+	switch (step.type) {
+		case "text_start":
+			return withBlock(blocks, step.contentIndex, { kind: "text", text: "" });
+		case "text_delta":
+			return grown(blocks, step.contentIndex, "text", step.delta);
+		case "thinking_start":
+			return withBlock(blocks, step.contentIndex, { kind: "thinking", text: "" });
+		case "thinking_delta":
+			return grown(blocks, step.contentIndex, "thinking", step.delta);
+		case "toolcall_start": {
+			const call = { ...NEW_CALL, id: step.id, name: step.toolName };
+			return withBlock(blocks, step.contentIndex, { kind: "call", call });
+		}
+		case "toolcall_delta": {
+			const block = blocks[step.contentIndex];
+			const call = block?.kind === "call" ? block.call : NEW_CALL;
+			const argsText = call.argsText + step.delta;
+			return withBlock(blocks, step.contentIndex, { kind: "call", call: { ...call, argsText } });
+		}
+		case "toolcall_end": {
+			const block = blocks[step.contentIndex];
+			if (block?.kind !== "call" || block.call.state !== "writing") return blocks;
+			const { argsText } = block.call;
+			const call = { ...block.call, state: "waiting" as const, args: parsed(argsText) };
+			return withBlock(blocks, step.contentIndex, { kind: "call", call });
+		}
+		default:
+			return blocks;
+	}
+}
+
+const NEW_CALL = {
+	id: "",
+	name: "",
+	argsText: "",
+	args: undefined,
+	state: "writing",
+	output: "",
+	images: 0,
+} as const;
+
+/** More parts than an answer has: an index from outside must not make a list of any length. */
+const MAX_BLOCKS = 10_000;
+
+function withBlock(blocks: readonly Block[], at: number, block: Block): readonly Block[] {
+	if (!Number.isInteger(at) || at < 0 || at >= MAX_BLOCKS) return blocks;
+	const next = [...blocks];
+	// Whoever came in the middle has not seen the parts before.
+	while (next.length < at) next.push({ kind: "text", text: "" });
+	next[at] = block;
+	return next;
+}
+
+function grown(
+	blocks: readonly Block[],
+	at: number,
+	kind: "text" | "thinking",
+	delta: string,
+): readonly Block[] {
+	const block = blocks[at];
+	const before = block?.kind === kind ? block.text : "";
+	return withBlock(blocks, at, { kind, text: before + delta });
+}
+
+function parsed(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined; // `tool_execution_start` brings the arguments
+	}
+}

@@ -1,0 +1,80 @@
+import type { ReplayReport } from "../../../protocol/index.ts";
+
+/** The most characters of a session file that the server takes in one piece. */
+export const MOST_CHARACTERS = 8_000_000;
+
+/** Files above this are not even read: a character takes up to four bytes, and the page must not choke. */
+const MOST_BYTES = 4 * MOST_CHARACTERS;
+
+/** Why a file cannot be sent, in words; `undefined` if it can. Ask before reading it, and again with its length. */
+export function sizeProblem(file: {
+	name: string;
+	bytes: number;
+	characters?: number;
+}): string | undefined {
+	const { name, bytes, characters = 0 } = file;
+	if (bytes === 0) return `${name} is empty.`;
+	if (bytes <= MOST_BYTES && characters <= MOST_CHARACTERS) return undefined;
+	const size = (Math.max(bytes, characters) / 1e6).toFixed(1);
+	return `${name} has ${size} MB; the server takes ${MOST_CHARACTERS / 1e6} MB. Put it into the sessions folder and pick it from the list, or run: strata replay <file>`;
+}
+
+/** A policy as a line of the comparison. */
+export interface PolicyLine {
+	readonly name: string;
+	readonly description: string;
+	readonly cost: number;
+	readonly dollars?: number;
+	/** To append-only; `undefined` where that cost nothing. */
+	readonly ratio: number | undefined;
+	/** Of the dearest line, for a bar from 0 to 1. */
+	readonly bar: number;
+	/** Of its prompt tokens, those that came from the cache. */
+	readonly readShare: number;
+	readonly maxContext: number;
+	/** What was really paid. */
+	readonly isBill: boolean;
+	/** The cheapest line that is not the bill. */
+	readonly isBest: boolean;
+}
+
+/** The policies in the order of the report. */
+export function policyLines({ policies }: Pick<ReplayReport, "policies">): PolicyLine[] {
+	const dearest = Math.max(...policies.map(({ cost }) => cost), 0);
+	const cheapest = Math.min(
+		...policies.filter(({ name }) => name !== BILL).map(({ cost }) => cost),
+	);
+	return policies.map(({ name, description, cost, dollars, ratio, read, write, input, maxContext }) => ({
+		name,
+		description,
+		cost,
+		...(dollars !== undefined && { dollars }),
+		// A division by nothing arrives as null.
+		ratio: Number.isFinite(ratio) ? ratio : undefined,
+		bar: dearest > 0 ? cost / dearest : 0,
+		readShare: read + write + input > 0 ? read / (read + write + input) : 0,
+		maxContext,
+		isBill: name === BILL,
+		isBest: name !== BILL && cost === cheapest,
+	}));
+}
+
+const BILL = "billed";
+
+/** What a reader should know before trusting the numbers. */
+export function reportNotes(report: ReplayReport): string[] {
+	const { check, skipped, models, requests } = report;
+	const notes: string[] = [];
+	if (requests === 0) notes.push("The file holds no answered request, so there is nothing to compare.");
+	if (check.billed > 0) {
+		const off = Math.abs(check.deviation * 100).toFixed(1);
+		notes.push(`Told when the provider lost its cache, the replay comes within ${off} % of the bill.`);
+	}
+	if (skipped > 0) {
+		notes.push(`${skipped} ${skipped === 1 ? "line" : "lines"} of the file could not be used.`);
+	}
+	for (const { name, because, readRatio, writeRatio } of models) {
+		notes.push(`${name}: reading from the cache costs ${readRatio}, writing ${writeRatio} of plain input (${because}).`);
+	}
+	return notes;
+}

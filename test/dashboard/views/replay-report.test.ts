@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import {
+	MOST_CHARACTERS,
+	policyLines,
+	reportNotes,
+	sizeProblem,
+} from "../../../src/dashboard/views/replay/report.ts";
+import { MAX_SESSION_CONTENT, type ReplayReport } from "../../../src/protocol/index.ts";
+
+type Policy = ReplayReport["policies"][number];
+
+function policy(name: string, cost: number, more: Partial<Policy> = {}): Policy {
+	return {
+		...{ name, description: `does ${name}`, cost, ratio: cost / 100 },
+		...{ read: 60, write: 30, input: 10, maxContext: 50 },
+		...more,
+	};
+}
+
+describe("a file", () => {
+	test("is bounded as the server bounds it", () => {
+		expect(MOST_CHARACTERS).toBe(MAX_SESSION_CONTENT);
+	});
+
+	test("that is too large is refused with its size and what to do", () => {
+		const problem = sizeProblem({ name: "a.jsonl", bytes: 9e6, characters: 9e6 });
+		expect(problem).toContain("a.jsonl has 9.0 MB; the server takes 8 MB");
+		expect(problem).toContain("strata replay");
+	});
+
+	test("that is far too large is refused before it is read", () => {
+		expect(sizeProblem({ name: "a", bytes: 33e6 })).toContain("33.0 MB");
+		expect(sizeProblem({ name: "a", bytes: 9e6 })).toBeUndefined();
+	});
+
+	test("of many bytes but few characters is taken, an empty one is not", () => {
+		expect(sizeProblem({ name: "a", bytes: 20e6, characters: 7e6 })).toBeUndefined();
+		expect(sizeProblem({ name: "a", bytes: 0 })).toBe("a is empty.");
+	});
+});
+
+describe("the comparison", () => {
+	test("marks the bill and the cheapest policy, which the bill never is", () => {
+		const lines = policyLines({
+			policies: [policy("billed", 50), policy("append-only", 100), policy("strata", 71)],
+		});
+		expect(lines.map(({ name, isBill, isBest }) => [name, isBill, isBest])).toEqual([
+			["billed", true, false],
+			["append-only", false, false],
+			["strata", false, true],
+		]);
+		expect(lines.map(({ bar }) => bar)).toEqual([0.5, 1, 0.71]);
+		expect(lines[0]?.readShare).toBe(0.6);
+	});
+
+	test("bears a session that cost nothing", () => {
+		const nothing = { ratio: null as unknown as number, read: 0, write: 0, input: 0 };
+		const [line] = policyLines({ policies: [policy("append-only", 0, nothing)] });
+		expect(line).toMatchObject({ bar: 0, ratio: undefined, readShare: 0 });
+		expect(policyLines({ policies: [] })).toEqual([]);
+	});
+});
+
+test("the notes say how good the replay is, what was skipped and where prices come from", () => {
+	const because = "a rule";
+	const notes = reportNotes({
+		...{ file: "content", requests: 3, policies: [], misses: [], duplicateReads: [], chart: [] },
+		...{ check: { simulated: 98, billed: 100, deviation: -0.021 }, skipped: 1 },
+		models: [{ name: "a/b", requests: 3, readRatio: 0.1, writeRatio: 1.25, because }],
+	});
+	expect(notes.join("\n")).toContain("within 2.1 % of the bill");
+	expect(notes.join("\n")).toContain("1 line of the file could not be used");
+	expect(notes.join("\n")).toContain("costs 0.1, writing 1.25 of plain input (a rule)");
+});

@@ -1,0 +1,63 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { expect, test } from "vitest";
+import { createSessionReplay } from "../../../src/server/replay/session-replay.ts";
+import { SessionWriter } from "../../economy/replay/session-writer.ts";
+import { tempDir } from "../../support/temp.ts";
+
+const never = new AbortController().signal;
+
+test("replays a file, and the same as text sent along, under every policy", async () => {
+	const { replay, tmpFolder } = setUp();
+	const file = aSession();
+	const ofFile = await replay.ofFile(file, never);
+	expect(ofFile).toMatchObject({ file: basename(file), requests: 2 });
+	expect(ofFile.policies.map(({ name }) => name)).toContain("pruning");
+	const ofContent = await replay.ofContent(readFileSync(file, "utf8"), never);
+	expect(ofContent).toEqual({ ...ofFile, file: "content" });
+	expect(readdirSync(tmpFolder)).toEqual([]);
+});
+
+test("what is no session fails in words without a path of the server", async () => {
+	const { replay, tmpFolder } = setUp();
+	const failure = await replay.ofContent("nonsense", never).catch((error: Error) => error);
+	expect(failure).toMatchObject({ code: "failed", message: expect.stringContaining("content") });
+	expect(String(failure)).not.toContain(tmpFolder);
+});
+
+test("runs two at a time, and refuses a third until one is done", async () => {
+	const { replay } = setUp();
+	const file = aSession();
+	const running = [replay.ofFile(file, never), replay.ofFile(file, never)];
+	await expect(replay.ofFile(file, never)).rejects.toMatchObject({ code: "busy" });
+	await Promise.all(running);
+	expect(await replay.ofFile(file, never)).toMatchObject({ requests: 2 });
+});
+
+test("stops when it is told to", async () => {
+	const { replay, tmpFolder } = setUp();
+	const controller = new AbortController();
+	const content = readFileSync(aSession(), "utf8");
+	const running = replay.ofContent(content, controller.signal);
+	controller.abort();
+	await expect(running).rejects.toMatchObject({
+		code: "failed",
+		message: "the replay was stopped",
+	});
+	expect(existsSync(tmpFolder) ? readdirSync(tmpFolder) : []).toEqual([]);
+});
+
+function setUp() {
+	const agentDir = tempDir();
+	const tmpFolder = join(agentDir, "tmp");
+	return { replay: createSessionReplay({ agentDir, cwd: agentDir, tmpFolder }), tmpFolder };
+}
+
+function aSession(): string {
+	const writer = new SessionWriter();
+	writer.user("a");
+	writer.assistant("b", { cacheWrite: 5000 });
+	writer.user("c");
+	writer.assistant("d", { cacheRead: 5000, cacheWrite: 1000 });
+	return writer.save();
+}

@@ -1,0 +1,243 @@
+import { describe, expect, test } from "vitest";
+import type { CommandOf, CommandType, ServerMessage } from "../../src/protocol/index.ts";
+import type { Handlers } from "../../src/server/engine/call.ts";
+import type { Client } from "../../src/server/engine/client.ts";
+import type { HistoryEntry, HistoryQuery, Recovered } from "../../src/server/journal/journal.ts";
+import { createServerHandlers } from "../../src/server/server-handlers.ts";
+
+describe("subscribing", () => {
+	test("passes on where to begin, and shows the dialogs that wait", async () => {
+		const { run, calls, sent } = setUp();
+		expect(await run({ type: "subscribe", sessionId: "s", after: 3 })).toEqual({
+			data: { seq: 7, lifecycle: "all" },
+		});
+		expect(calls).toEqual(["subscribe s after 3"]);
+		expect(sent).toEqual([{ type: "event", sessionId: "s", event: dialog }]);
+	});
+
+	test("sets which lifecycle events the connection gets, with or without a session", async () => {
+		const { run, client, calls } = setUp();
+		expect(await run({ type: "subscribe", lifecycle: "own" })).toEqual({
+			data: { lifecycle: "own" },
+		});
+		expect(client.lifecycle).toBe("own");
+		expect(calls).toEqual([]);
+	});
+
+	test("switch_session is the same from now on, with the session's state", async () => {
+		const { run, calls } = setUp();
+		expect(await run({ type: "switch_session", sessionId: "s" })).toEqual({
+			data: { sessionInfo: { sessionId: "s" }, seq: 7 },
+		});
+		expect(calls).toEqual(["get_state s", "subscribe s after undefined"]);
+	});
+
+	test.each(["subscribe", "switch_session", "unsubscribe"] as const)(
+		"%s of a session that is not there, or another's, fails",
+		async (type) => {
+			const { run, calls } = setUp();
+			await expect(run({ type, sessionId: "other" })).rejects.toMatchObject({
+				code: "unknown_session",
+			});
+			expect(calls).toEqual([]);
+		},
+	);
+
+	test("a client that is gone meanwhile is not subscribed for ever", async () => {
+		const { run, calls } = setUp({ gone: true });
+		await run({ type: "subscribe", sessionId: "s" });
+		expect(calls).toEqual([]);
+	});
+});
+
+describe("the life of a session", () => {
+	test("who creates one gets its events from the first", async () => {
+		const { run, calls } = setUp();
+		expect(await run({ type: "create_session" })).toMatchObject({ data: { sessionId: "s" } });
+		expect(calls).toEqual(["create_session", "subscribe s after 0"]);
+	});
+
+	test("who loads one that is open already gets its events from now on", async () => {
+		const { run, calls } = setUp();
+		await run({ type: "load_session", sessionPath: "/s.jsonl" });
+		expect(calls).toEqual(["load_session", "subscribe s after undefined"]);
+	});
+
+	test("the stream of a deleted one ends, and not before it is deleted", async () => {
+		const { run, calls } = setUp();
+		await run({ type: "delete_session", sessionId: "s" });
+		expect(calls).toEqual(["delete_session", "remove s"]);
+	});
+});
+
+describe("reports", () => {
+	test("recovery tells a principal of its own sessions and commands only", async () => {
+		const { run } = setUp();
+		expect(await run({ type: "get_startup_recovery" })).toEqual({
+			data: {
+				startedAtMs: 1_000,
+				crashed: true,
+				sessions: 1,
+				interrupted: [
+					{
+						commandId: "c1",
+						commandType: "prompt",
+						sessionId: "s",
+						atMs: 5,
+						finishedAtMs: 9,
+						success: false,
+						error: "interrupted",
+						code: "interrupted",
+					},
+				],
+			},
+		});
+	});
+
+	test("history asks for one more than it shows, to know whether there is more", async () => {
+		const { run, queries } = setUp();
+		expect(
+			await run({
+				type: "get_command_history",
+				sessionIdFilter: "s",
+				fromTimestamp: 1,
+				toTimestamp: 9,
+				limit: 2,
+			}),
+		).toMatchObject({ data: { returned: 2, truncated: true } });
+		expect(queries).toEqual([{ principal: "ann", sessionId: "s", fromMs: 1, toMs: 9, limit: 3 }]);
+	});
+
+	test("health says what does not work", async () => {
+		expect(await setUp().run({ type: "health_check" })).toMatchObject({
+			data: { status: "degraded", problems: ["disk full"], sessions: 1 },
+		});
+	});
+
+	test("a replay needs a checked file or a text, not both and not neither", async () => {
+		const { run, calls } = setUp();
+		await run({ type: "replay_session", sessionPath: "/a.jsonl" });
+		await run({ type: "replay_session", content: "text" });
+		expect(calls).toEqual(["replay file /real/a.jsonl", "replay content text"]);
+		for (const both of [{}, { sessionPath: "/a.jsonl", content: "text" }]) {
+			await expect(run({ type: "replay_session", ...both })).rejects.toMatchObject({
+				code: "invalid_command",
+			});
+		}
+	});
+});
+
+const dialog = {
+	type: "extension_ui_request",
+	requestId: "r1",
+	method: "confirm",
+	title: "t",
+	message: "m",
+} as const;
+
+function setUp({ gone = false } = {}) {
+	const calls: string[] = [];
+	const sent: ServerMessage[] = [];
+	const queries: HistoryQuery[] = [];
+	const client: Client = {
+		id: "1",
+		principal: "ann",
+		lifecycle: "all",
+		gone,
+		send: (message) => sent.push(message.value),
+	};
+	const opened = { sessionId: "s", sessionInfo: {} };
+	const sessionHandlers: Partial<Handlers> = {
+		async create_session() {
+			calls.push("create_session");
+			return { data: opened, opened: true };
+		},
+		async load_session() {
+			calls.push("load_session");
+			return { data: opened };
+		},
+		async delete_session() {
+			calls.push("delete_session");
+			return { data: { deleted: true }, removed: "s" };
+		},
+		async get_state({ command }) {
+			calls.push(`get_state ${command.sessionId}`);
+			return { data: { sessionId: command.sessionId } };
+		},
+	};
+	const stored = { principal: "ann", id: "c1", type: "prompt", sessionId: "s", fingerprint: "f" };
+	const recovered: Recovered = {
+		crashed: true,
+		sessions: ["ann", "bob"].map((principal) => ({
+			principal,
+			id: "s",
+			cwd: "/",
+			createdAtMs: 0,
+			settings: {},
+			version: 1,
+		})),
+		interrupted: ["ann", "bob"].map((principal) => ({
+			...stored,
+			principal,
+			atMs: 5,
+			finishedAtMs: 9,
+			response: {
+				type: "response",
+				command: "prompt",
+				success: false,
+				error: "interrupted",
+				code: "interrupted",
+			},
+		})),
+	};
+	const handlers = createServerHandlers({
+		sessions: {
+			handlers: sessionHandlers as Handlers,
+			has: (principal, sessionId) => principal === "ann" && sessionId === "s",
+			count: () => 1,
+			openDialogs: () => [dialog],
+		},
+		streams: {
+			emit() {},
+			async subscribe(_client, { sessionId }, after) {
+				calls.push(`subscribe ${sessionId} after ${after}`);
+				return { seq: 7 };
+			},
+			unsubscribe() {},
+			drop() {},
+			remove: ({ sessionId }) => void calls.push(`remove ${sessionId}`),
+			subscribers: () => 0,
+			async settled() {},
+		},
+		journal: {
+			recovered,
+			health: () => ({ ok: false, why: "disk full" }),
+			history(query) {
+				queries.push(query);
+				const entry: HistoryEntry = { commandId: "c", commandType: "prompt", atMs: 1 };
+				return Array.from({ length: query.limit }, () => entry);
+			},
+		},
+		replay: {
+			async ofFile(file) {
+				calls.push(`replay file ${file}`);
+				return {} as never;
+			},
+			async ofContent(content) {
+				calls.push(`replay content ${content}`);
+				return {} as never;
+			},
+		},
+		checkSessionFile: async (path) => ({ path: `/real${path}` }),
+		metrics: () => ({ uptimeMs: 5 }) as never,
+		now: () => 1_000,
+	});
+	const run = <Type extends CommandType>(command: CommandOf<Type> & { type: Type }) =>
+		handlers[command.type]({
+			command: command as never,
+			principal: "ann",
+			client,
+			signal: new AbortController().signal,
+		});
+	return { run, calls, sent, queries, client };
+}
