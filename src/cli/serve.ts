@@ -20,7 +20,8 @@ export const serve: Command = {
 	summary: "Serve agent sessions over WebSocket, a Unix socket or stdio, with a dashboard.",
 	usage:
 		"[--port 3141] [--host 127.0.0.1] [--stdio] [--socket <path>] [--token-file <file>] [--auth token|none] " +
-		"[--origin <origin>…] [--data-dir <folder>] [--tls-cert <file> --tls-key <file>] [--limit <name=number>…] [--open] [--json]",
+		"[--origin <origin>…] [--data-dir <folder>] [--tls-cert <file> --tls-key <file>] [--limit <name=number>…] " +
+		"[--demo auto|always|never] [--allow-project-trust] [--open] [--json]",
 	details: [
 		"",
 		"Without options it listens on 127.0.0.1:3141 (or the port in PI_SERVER_PORT) and prints the address of",
@@ -29,6 +30,9 @@ export const serve: Command = {
 		"and sockets. Other addresses than loopback need --tls-cert and --tls-key. Pages of other origins than",
 		"the server's own may connect if they are named by --origin. --limit sets a bound, e.g.",
 		"maxSessions=20 or commandsPerMinute=600; STRATA_SERVER_LIMITS takes several, separated by commas.",
+		"Sessions use the models and keys that pi has; where it has none, a scripted demo model that works on a",
+		"sample project made for each session (--demo never turns it off, --demo always leaves the models out).",
+		"--allow-project-trust lets clients load what a project brings itself: settings, extensions, skills.",
 		"--open shows the dashboard in the browser. --json prints one line when the server is ready:",
 		'{"type":"ready","port":3141,…}. SIGTERM and SIGINT end it in order; a second one at once.',
 	],
@@ -44,6 +48,8 @@ export const serve: Command = {
 		"tls-cert": { type: "string" },
 		"tls-key": { type: "string" },
 		limit: { type: "string", multiple: true },
+		demo: { type: "string" },
+		"allow-project-trust": { type: "boolean" },
 		open: { type: "boolean" },
 		json: { type: "boolean" },
 	},
@@ -88,6 +94,10 @@ function serverOptions(
 	if (auth !== "token" && auth !== "none") {
 		throw new UsageError(`--auth is token or none, got "${auth}"`);
 	}
+	const demo = String(values.demo ?? "auto");
+	if (demo !== "auto" && demo !== "always" && demo !== "never") {
+		throw new UsageError(`--demo is auto, always or never, got "${demo}"`);
+	}
 	const assignments = [
 		...(env.STRATA_SERVER_LIMITS ?? "").split(",").filter((text) => text.trim() !== ""),
 		...((values.limit as string[] | undefined) ?? []),
@@ -96,6 +106,8 @@ function serverOptions(
 		dataDir,
 		agentDir,
 		cwd,
+		demo,
+		allowProjectTrust: values["allow-project-trust"] === true,
 		...(listen && { listen }),
 		...(socketPath !== undefined && { socketPath }),
 		auth: auth === "none" ? "none" : { tokenFile: path("token-file") ?? join(dataDir, "tokens") },

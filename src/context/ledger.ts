@@ -35,25 +35,24 @@ export interface CustomItem {
 	data: unknown;
 }
 
-/** A message that an extension put before the model, with an id of its own in its details. */
+/** A message that an extension put before the model. */
 export interface CustomMessageItem {
 	kind: "customMessage";
 	entryId: string;
 	customType: string;
-	/** Stands for the id in the details where results have the id of their call. */
+	/** What it is known by in a request, where results have the id of their call: the id in its details. */
 	toolCallId: string;
 	/** Its blocks of text as they stand in the context. */
 	texts: readonly string[];
-	/** Its text as it entered the session; `undefined` for more than text. */
-	returned: string | undefined;
-	/** The text that stands for it in the context. */
+	/** The text that stands for it in the context; `undefined` for more than text, and for none. */
 	text: string | undefined;
 }
 
 export type ContextItem = ToolResultItem | CustomItem | CustomMessageItem;
 
 /**
- * The active context in branch order. Within one `epoch` items are only appended (a context edit changes an item's
+ * The active context in branch order; a message of an extension that was edited stands where it was edited, since what
+ * it says now was said then. Within one `epoch` items are only appended (a context edit changes an item's
  * `text` in place), so a reader who has seen the first n of an epoch goes on from there; a new epoch starts over.
  */
 export interface ContextLog {
@@ -190,10 +189,23 @@ function advance(state: State, source: SessionSource): State {
 
 function rebuild(old: State, source: SessionSource): State {
 	const state = emptyState(source.getSessionId(), old.epoch + 1);
-	for (const { sourceEntry, messages } of activeEntries(source)) {
-		if (sourceEntry.type === "compaction" || sourceEntry.type === "context_edit") continue; // applied already
+	const entries = activeEntries(source);
+	const lastEdits = new Map<string, string>();
+	for (const { sourceEntry } of entries) {
+		if (sourceEntry.type === "context_edit") lastEdits.set(sourceEntry.targetId, sourceEntry.id);
+	}
+	const edited = new Map<string, CustomMessageItem>();
+	for (const { sourceEntry, messages } of entries) {
+		if (sourceEntry.type === "compaction") continue; // applied already
+		const edit = lastEdits.get(sourceEntry.id);
 		const [message] = messages as { content?: unknown }[];
-		append(state, sourceEntry, message?.content);
+		const content = edit === undefined ? contentOf(sourceEntry) : message?.content;
+		if (sourceEntry.type === "context_edit") {
+			const item = edited.get(sourceEntry.id);
+			if (item) state.items.push(item);
+		} else if (sourceEntry.type === "custom_message" && edit !== undefined) {
+			edited.set(edit, addSent(state, messageItem(sourceEntry, content)));
+		} else append(state, sourceEntry, content);
 	}
 	state.leafId = source.getLeafId();
 	return state;
@@ -218,7 +230,7 @@ function append(state: State, entry: SessionEntry, content: unknown): boolean {
 			});
 			return true;
 		case "custom_message":
-			addMessage(state, entry, content);
+			state.items.push(addSent(state, messageItem(entry, content)));
 			return true;
 		case "message":
 			if (entry.message.role === "assistant") noteCalls(state, content);
@@ -270,34 +282,31 @@ function addResult(
 		tokens: estimateTokens(text?.length ?? 0),
 	};
 	state.resultsByEntry.set(entry.id, item);
-	addSent(state, item);
+	state.items.push(addSent(state, item));
 }
 
-/** Messages without an id cannot be found in a request; nobody relies on them. */
-function addMessage(
-	state: State,
+function messageItem(
 	entry: SessionEntry & { type: "custom_message" },
 	content: unknown,
-): void {
-	const toolCallId = messageId(entry.details);
-	if (toolCallId === undefined) return;
-	addSent(state, {
+): CustomMessageItem {
+	return {
 		kind: "customMessage",
 		entryId: entry.id,
 		customType: entry.customType,
-		toolCallId,
+		// Without an id it cannot be found in a request, and is never visible.
+		toolCallId: messageId(entry.details) ?? `entry:${entry.id}`,
 		texts: textBlocks(content),
-		returned: textOf(entry.content),
 		text: textOf(content),
-	});
+	};
 }
 
-function addSent(state: State, item: ToolResultItem | CustomMessageItem): void {
-	state.items.push(item);
+/** Takes note of where in a request an item is to be found. */
+function addSent<Item extends ToolResultItem | CustomMessageItem>(state: State, item: Item): Item {
 	state.callIds.push(item.toolCallId);
 	const siblings = state.resultsByCall.get(item.toolCallId);
 	if (siblings) siblings.push(item);
 	else state.resultsByCall.set(item.toolCallId, [item]);
+	return item;
 }
 
 /** The newest edit of an entry wins. Edits of what the log does not hold matter only where they take calls away. */

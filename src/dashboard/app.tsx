@@ -11,17 +11,9 @@ import { pages } from "./views.ts";
 export function App() {
 	return (
 		<>
-			<a
-				class="skip"
-				href="#main"
-				onClick={(event) => {
-					// The address is the route: the link must not change it.
-					event.preventDefault();
-					document.getElementById("main")?.focus();
-				}}
-			>
+			<button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
 				Skip to content
-			</a>
+			</button>
 			<TopBar />
 			<ConnectionProblem />
 			<main id="main" tabIndex={-1}>

@@ -18,7 +18,23 @@ export interface SessionView {
 }
 
 /** The views of a session beside its conversation, in the order of their tabs. */
-export const sessionViews: readonly SessionView[] = [];
+export const sessionViews: readonly SessionView[] = [
+	{
+		name: "context",
+		title: "Context",
+		load: async () => (await import("./views/context/context-view.tsx")).ContextView,
+	},
+	{
+		name: "cost",
+		title: "Cost",
+		load: async () => (await import("./views/cost/cost-view.tsx")).CostView,
+	},
+	{
+		name: "code",
+		title: "Code",
+		load: async () => (await import("./views/code/code-view.tsx")).CodeView,
+	},
+];
 
 /** A page beside the sessions: `#/server`, `#/replay`. */
 export interface Page {
@@ -28,4 +44,15 @@ export interface Page {
 }
 
 /** The pages beside the sessions, in the order of the menu. */
-export const pages: readonly Page[] = [];
+export const pages: readonly Page[] = [
+	{
+		name: "server",
+		title: "Server",
+		load: async () => (await import("./views/server/server-view.tsx")).ServerView,
+	},
+	{
+		name: "replay",
+		title: "Replay",
+		load: async () => (await import("./views/replay/replay-view.tsx")).ReplayView,
+	},
+];

@@ -6,7 +6,8 @@ export default defineConfig({
 	build: {
 		outDir: "../../dist/dashboard",
 		emptyOutDir: true,
-		target: "es2022",
+		// Browsers that know `light-dark()`, which the colours are made of.
+		target: ["chrome123", "edge123", "firefox120", "safari17.5"],
 		// The policy of the page allows pictures as data, but files are cached and shared.
 		assetsInlineLimit: 0,
 		modulePreload: { polyfill: false },

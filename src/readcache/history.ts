@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type {
 	ContextItem,
 	CustomMessageItem,
@@ -14,7 +15,6 @@ import { isMarker } from "./markers.ts";
 import { isDerived, type Metadata, parseMetadata, parseUntracked } from "./metadata.ts";
 import { isEditingTool, parseOwnEdit } from "./own-edit.ts";
 import {
-	absolutePath,
 	addressedPath,
 	canonicalPath,
 	parseShorthand,
@@ -99,9 +99,12 @@ export function createHistory(ledger: Ledger, cwd: string, shownBy: ShownBy = ()
 	function recordMessage(item: CustomMessageItem): void {
 		const files = shownBy(item);
 		if (!files) byPath.clear(); // it may have shown any file
+		const home = canonicalPath(cwd);
 		for (const { path, text } of files ?? []) {
-			const pathKey = canonicalPath(absolutePath(path, cwd));
-			if (text === undefined) add(pathKey, { kind: "untracked" });
+			const place = join(home, path);
+			const pathKey = canonicalPath(place);
+			// Links move: of a path through one, nobody can tell which file it was.
+			if (text === undefined || pathKey !== place) add(pathKey, { kind: "untracked" });
 			else add(pathKey, { kind: "view", meta: wholeFile(pathKey, text), item, text });
 		}
 	}

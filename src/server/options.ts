@@ -1,4 +1,5 @@
 import { isLoopback, normalizedOrigin } from "./auth/host.ts";
+import type { DemoMode } from "./demo/open-demo.ts";
 import type { ServerLimits } from "./limits.ts";
 import type { Stdio } from "./transports/stdio.ts";
 
@@ -10,6 +11,10 @@ export interface ServerOptions {
 	agentDir: string;
 	/** Where sessions start that name no folder. */
 	cwd: string;
+	/** When a scripted model on sample projects takes the place of the user's models. */
+	demo: DemoMode;
+	/** Whether clients may have settings and extensions loaded that a project brings itself; those run code of it. */
+	allowProjectTrust: boolean;
 	/** For HTTP and WebSocket; port 0 takes a free one. */
 	listen?: { port: number; host: string; tls?: { cert: string; key: string } };
 	/** For a Unix socket. */

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describeError } from "../core/errno.ts";
 import { packageVersion } from "../core/package-info.ts";
+import type { Models } from "./demo/open-demo.ts";
 import { createEngine } from "./engine/create-engine.ts";
 import type { Engine } from "./engine/engine.ts";
 import type { Journal } from "./journal/journal.ts";
@@ -25,23 +26,32 @@ export interface Parts {
 }
 
 export interface PartsOptions
-	extends Pick<ServerOptions, "dataDir" | "agentDir" | "cwd" | "limits" | "warn"> {
+	extends Pick<
+		ServerOptions,
+		"dataDir" | "agentDir" | "cwd" | "demo" | "allowProjectTrust" | "limits" | "warn"
+	> {
 	transports: readonly string[];
 }
 
 /** Opens the journal, takes up the sessions it holds, and puts the engine in front of them. */
 export async function openParts(options: PartsOptions): Promise<Parts> {
-	const { dataDir, agentDir, cwd, limits, warn } = options;
+	const { dataDir, agentDir, cwd, demo, limits, warn } = options;
 	// Pi is large: it loads while the journal is being read.
 	const loading = loadSessions();
 	loading.catch(() => {}); // awaited below
 	const journal = await openJournal({ dataDir });
+	let models: Models | undefined;
 	try {
 		const streams = createStreams({ journal });
-		const { createSessions, checkSessionFile } = await loading;
+		const { createSessions, checkSessionFile, openModels } = await loading;
+		models = await openModels(agentDir, demo);
+		const { modelRuntime, newFolder } = models;
 		const sessions = await createSessions({
 			agentDir,
 			cwd,
+			modelRuntime,
+			...(newFolder && { newFolder }),
+			allowProjectTrust: options.allowProjectTrust,
 			recovered: journal.recovered.sessions,
 			emit: (stream, event) => streams.emit(stream, event),
 			save(session) {
@@ -83,21 +93,24 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
 				try {
 					await within(ms, sessions.close());
 					await within(ms, streams.settled());
+					await models?.close();
 				} finally {
 					await journal.close();
 				}
 			},
 		};
 	} catch (error) {
+		await models?.close();
 		await journal.close();
 		throw error;
 	}
 }
 
 async function loadSessions() {
-	const [{ createSessions }, { checkSessionFile }] = await Promise.all([
+	const [{ createSessions }, { checkSessionFile }, { openModels }] = await Promise.all([
 		import("./sessions/sessions.ts"),
 		import("./sessions/session-files.ts"),
+		import("./demo/open-demo.ts"),
 	]);
-	return { createSessions, checkSessionFile };
+	return { createSessions, checkSessionFile, openModels };
 }

@@ -83,15 +83,6 @@ describe("strata doctor", () => {
 	});
 });
 
-describe("strata serve", () => {
-	test("is no dead end while there is no server: it prints what doctor finds", async () => {
-		const { status, out } = await run("serve");
-		expect(status).toBe(0);
-		expect(out).toContain("Settings in force");
-		expect(out).toContain("pi install");
-	});
-});
-
 describe("strata clean", () => {
 	const version = '{"store":"readcache","version":1}';
 

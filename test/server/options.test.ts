@@ -7,6 +7,8 @@ const base: ServerOptions = {
 	dataDir: "/data",
 	agentDir: "/agent",
 	cwd: "/",
+	demo: "never",
+	allowProjectTrust: false,
 	auth: { tokenFile: "/data/tokens" },
 	origins: [],
 	limits: { ...defaultLimits },

@@ -58,6 +58,10 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJ
 	const view = createView();
 	for (const record of written) view.take(record);
 	const recovered = view.recover(now(), options.closed !== true && written.length > 0);
+	// On disk from now on: the next process does not find them interrupted again.
+	for (const command of recovered.interrupted) {
+		written.push({ kind: "finish", command: command as FinishedCommand });
+	}
 	let committed = written.length;
 	let pending: Pending[] = [];
 	let broken: string | undefined;
@@ -145,7 +149,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJ
 				.map(historyEntry),
 		stats: () => ({
 			bytes: 0,
-			commands: view.commands.size,
+			commands: [...view.commands.values()].reduce((sum, byId) => sum + byId.size, 0),
 			events: written.filter(({ kind }) => kind === "event").length,
 			sessions: view.sessions.size,
 			commits,

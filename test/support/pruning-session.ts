@@ -12,6 +12,7 @@ export interface PruningOptions extends Omit<PiOptions, "extensions"> {
 	prune?: Record<string, unknown>;
 	blobs?: Record<string, unknown>;
 	readcache?: Record<string, unknown>;
+	paging?: Record<string, unknown>;
 	/** Other extensions, loaded before or after ours. */
 	before?: readonly NamedExtension[];
 	after?: readonly NamedExtension[];
@@ -33,10 +34,12 @@ export interface PruningPi {
 
 /** Starts it. Indexes of kota go to a temp folder too, if the test sets XDG_CACHE_HOME. */
 export async function startPruning(options: PruningOptions = {}): Promise<PruningPi> {
-	const { prune = {}, blobs = {}, readcache = {}, before = [], after = [], ...rest } = options;
+	const { prune = {}, blobs = {}, readcache = {}, paging = {}, ...others } = options;
+	const { before = [], after = [], ...rest } = others;
 	const agentDir = rest.agentDir ?? tempDir();
 	const dir = join(tempDir(), "blobs");
-	const settings = { prune, blobs: { dir, ...blobs }, readcache, kota: { confirmIndex: false } };
+	const kota = { confirmIndex: false };
+	const settings = { prune, blobs: { dir, ...blobs }, readcache, paging, kota };
 	writeFileSync(join(agentDir, "strata.json"), JSON.stringify(settings));
 	const extensions = [...before, strataExtension, ...after];
 	const pi = await startPi({ mode: "rpc", ...rest, agentDir, extensions });

@@ -79,7 +79,11 @@ export function plotOptions(
 
 const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
 
-function seriesOf(row: ChartRow, shape: ChartContent["shape"], colours: ChartColours): uPlot.Series {
+function seriesOf(
+	row: ChartRow,
+	shape: ChartContent["shape"],
+	colours: ChartColours,
+): uPlot.Series {
 	const colour = colours.of(row.colour);
 	const base = { label: row.name, stroke: colour, points: { show: false } };
 	if (shape === "lines") return { ...base, width: 2, points: { show: row.values.length < 3 } };

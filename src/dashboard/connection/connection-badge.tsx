@@ -37,8 +37,8 @@ export function ConnectionProblem() {
 	return (
 		<div class="banner is-error" role="alert">
 			<p>
-				No connection: <PlainText text={state.why} />. Open the address that <code>strata serve</code>{" "}
-				prints, or enter the token of its token file.
+				No connection: <PlainText text={state.why} />. Open the address that{" "}
+				<code>strata serve</code> prints, or enter the token of its token file.
 			</p>
 			<form
 				class="row"

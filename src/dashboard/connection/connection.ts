@@ -42,6 +42,8 @@ function connect(): Client {
 		url: `${location.origin}/`,
 		...(token !== undefined && { token }),
 		lastRetryMs: 5_000,
+		// What other clients change in a session shows here too.
+		lifecycle: "all",
 	});
 	made.onState((state) => {
 		if (state.name === "open") connectionCount.value++;

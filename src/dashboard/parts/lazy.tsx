@@ -11,7 +11,11 @@ export function Lazy<Props extends object>({
 	load(): Promise<ComponentType<Props>>;
 	props: Props;
 }) {
-	const [loaded, setLoaded] = useState<{ of: unknown; Component?: ComponentType<Props>; error?: string }>();
+	const [loaded, setLoaded] = useState<{
+		of: unknown;
+		Component?: ComponentType<Props>;
+		error?: string;
+	}>();
 	useEffect(() => {
 		let isCurrent = true;
 		load().then(
@@ -23,7 +27,8 @@ export function Lazy<Props extends object>({
 		};
 	}, [load]);
 	if (loaded?.of !== load) return <Empty>Loading…</Empty>;
-	if (loaded.error !== undefined) return <Problem text={`This view could not be loaded: ${loaded.error}`} />;
+	if (loaded.error !== undefined)
+		return <Problem text={`This view could not be loaded: ${loaded.error}`} />;
 	const { Component } = loaded;
 	return Component ? <Component {...props} /> : null;
 }

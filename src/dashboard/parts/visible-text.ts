@@ -74,10 +74,12 @@ const HIDDEN = new RegExp(
 );
 
 const COLOUR = /^\u001b\[[0-9;:]*m$/;
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g;
 
 function signOf(hidden: string): string {
 	if (hidden === "\r" || COLOUR.test(hidden)) return "";
-	if (hidden.length > 1 && hidden.startsWith("\u001b")) return `␛${hidden.slice(1).replace(/[\u0000-\u001f\u007f-\u009f]/g, "·")}`;
+	if (hidden.length > 1 && hidden.startsWith("\u001b"))
+		return `␛${hidden.slice(1).replace(CONTROL, "·")}`;
 	const code = hidden.codePointAt(0) ?? 0;
 	if (code < 0x20) return String.fromCodePoint(0x2400 + code);
 	if (code === 0x7f) return "␡";

@@ -1,6 +1,6 @@
 import type { AgentMessage, SessionEntry, SessionEvent } from "../../protocol/index.ts";
 import type { AssistantItem, BashItem, Item, ToolCall } from "./items.ts";
-import { addItem, addResult, branchOf, entryItem, itemsOf } from "./loaded-items.ts";
+import { addItem, branchOf, entryItem, giveResult, itemsOf } from "./loaded-items.ts";
 import { assistantItem, field, itemOf, keyOf, withResult, wordsOf } from "./message-items.ts";
 import { writtenOn } from "./streamed-blocks.ts";
 import { updateCall } from "./update-call.ts";
@@ -99,7 +99,7 @@ export function after(before: Conversation, event: SessionEvent): Conversation {
 			return { ...before, waitsFor: undefined };
 		case "extension_error": {
 			const text = `Extension ${event.extensionPath ?? ""}: ${event.error}`;
-			return added(before, { kind: "error", key: `error:${before.items.length}`, text });
+			return added(before, { kind: "error", key: `error:${text}`, text });
 		}
 		default:
 			return before;
@@ -111,13 +111,10 @@ export function bashStarted(before: Conversation, id: string, command: string): 
 	return added(before, { kind: "bash", key: `bash:${id}`, command, output: "", state: "running" });
 }
 
-/** How far back an event may refer to something. */
-const NEAR = 200;
-
 function indexOf(items: readonly Item[], key: string): number {
-	const from = Math.max(0, items.length - NEAR);
-	for (let at = items.length - 1; at >= from; at--) if (items[at]?.key === key) return at;
-	return -1;
+	return items.findLastIndex(
+		(item) => item.key === key || (item.kind === "note" && item.stands.includes(key)),
+	);
 }
 
 function added(before: Conversation, item: Item): Conversation {
@@ -150,7 +147,12 @@ function updated(
 	if (before.writing === undefined) {
 		// This page came in the middle: it shows what comes, and the whole of it at the end.
 		const late = { role: "assistant", content: [] };
-		const item: AssistantItem = { ...assistantItem(late), key: LATE, isStreaming: true, isPartial: true };
+		const item: AssistantItem = {
+			...assistantItem(late),
+			key: LATE,
+			isStreaming: true,
+			isPartial: true,
+		};
 		return updated({ ...added(before, item), writing: LATE }, step);
 	}
 	const at = indexOf(before.items, before.writing);
@@ -165,8 +167,7 @@ const LATE = "assistant:late";
 function ended(before: Conversation, message: AgentMessage, isCut: boolean): Conversation {
 	if (message.role === "toolResult") {
 		const items = [...before.items];
-		addResult(items, message);
-		return { ...before, items };
+		if (giveResult(items, message)) return { ...before, items };
 	}
 	const item = itemOf(message);
 	if (!item) return before;
@@ -184,7 +185,8 @@ function ended(before: Conversation, message: AgentMessage, isCut: boolean): Con
 /** A tool may have started before the answer with its call has ended. */
 function withKnownCalls(whole: AssistantItem, written: AssistantItem): AssistantItem["blocks"] {
 	const calls = new Map<string, ToolCall>();
-	for (const block of written.blocks) if (block.kind === "call") calls.set(block.call.id, block.call);
+	for (const block of written.blocks)
+		if (block.kind === "call") calls.set(block.call.id, block.call);
 	return whole.blocks.map((block) => {
 		const known = block.kind === "call" ? calls.get(block.call.id) : undefined;
 		if (block.kind !== "call" || !known || known.state === "writing") return block;
@@ -230,15 +232,15 @@ function compacted(
 		return added(next, { kind: "summary", key, of: "compaction", text: summary, tokensBefore });
 	}
 	if (aborted || !errorMessage) return next;
-	const key = `error:${before.items.length}`;
-	return added(next, { kind: "error", key, text: `The conversation was not compacted: ${errorMessage}` });
+	const text = `The conversation was not compacted: ${errorMessage}`;
+	return added(next, { kind: "error", key: `error:${text}`, text });
 }
 
 /** Nothing runs any more: what still looks as if it did has been cut off. */
 function settled(before: Conversation): Conversation {
 	const items = [...before.items];
 	let isChanged = false;
-	for (let at = items.length - 1; at >= Math.max(0, items.length - NEAR); at--) {
+	for (let at = items.length - 1; at >= 0; at--) {
 		const item = items[at];
 		if (item?.kind !== "assistant") continue;
 		const isOpen = item.blocks.some((block) => block.kind === "call" && isUnfinished(block.call));

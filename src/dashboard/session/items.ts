@@ -79,7 +79,8 @@ export interface CustomItem extends Base {
 export interface NoteItem extends Base {
 	kind: "note";
 	text: string;
-	count: number;
+	/** The keys of all that this line stands for, its own included. */
+	stands: readonly string[];
 }
 
 /** Something that went wrong beside the answers. */

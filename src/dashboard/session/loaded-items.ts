@@ -1,6 +1,6 @@
 import type { AgentMessage, SessionEntry } from "../../protocol/index.ts";
 import type { Item } from "./items.ts";
-import { field, itemOf, textField, withResult, wordsOf } from "./message-items.ts";
+import { field, itemOf, noteItem, textField, withResult, wordsOf } from "./message-items.ts";
 import { updateCall } from "./update-call.ts";
 
 /** The entries from the root to the leaf: what the model's conversation is made of, and what lies beside it is not. */
@@ -19,44 +19,42 @@ export function branchOf(
 	return branch.reverse();
 }
 
-/** The items of a branch. */
+/** The items of a branch. Each has a key of its own, even where a file has the same message twice. */
 export function itemsOf(branch: readonly SessionEntry[]): Item[] {
 	const items: Item[] = [];
+	const keys = new Set<string>();
 	for (const entry of branch) {
 		const { message } = entry;
-		if (message?.role === "toolResult") {
-			addResult(items, message);
-			continue;
-		}
+		if (message?.role === "toolResult" && giveResult(items, message)) continue;
 		const item = message ? itemOf(message) : entryItem(entry);
-		if (item) addItem(items, { ...item, entryId: entry.id });
+		if (!item) continue;
+		const key = keys.has(item.key) ? `${item.key}:${entry.id}` : item.key;
+		keys.add(key);
+		addItem(items, { ...item, key, entryId: entry.id });
 	}
 	return items;
 }
 
-/** Adds an item; a note like the one before it only counts. */
+/** Adds an item; a note like the one before it joins that one. */
 export function addItem(items: Item[], item: Item): void {
 	const last = items.at(-1);
 	if (item.kind === "note" && last?.kind === "note" && last.text === item.text) {
-		items[items.length - 1] = { ...last, count: last.count + item.count };
+		items[items.length - 1] = { ...last, stands: [...last.stands, ...item.stands] };
 	} else {
 		items.push(item);
 	}
 }
 
-/** Gives a result to its call. One without a call is shown by itself. */
-export function addResult(items: Item[], message: AgentMessage): void {
-	const { toolCallId = "", toolName = "tool", content, isError = false } = message;
-	const isKnown = updateCall(items, toolCallId, (call) => withResult(call, content, isError));
-	if (isKnown) return;
-	const { text } = wordsOf(content);
-	addItem(items, { kind: "custom", key: `toolResult:${toolCallId}`, label: `Result of ${toolName}`, text });
+/** Gives the result of a tool to its call. Returns whether there is one. */
+export function giveResult(items: Item[], message: AgentMessage): boolean {
+	const { toolCallId = "", content, isError = false } = message;
+	return updateCall(items, toolCallId, (call) => withResult(call, content, isError));
 }
 
 /** An entry that is no message. */
 export function entryItem(entry: SessionEntry): Item | undefined {
 	const base = { key: `entry:${entry.id}`, entryId: entry.id, atMs: Date.parse(entry.timestamp) };
-	const note = (text: string): Item => ({ kind: "note", ...base, text, count: 1 });
+	const note = (text: string): Item => noteItem(base, text);
 	switch (entry.type) {
 		case "compaction":
 		case "branch_summary": {

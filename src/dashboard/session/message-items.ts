@@ -1,5 +1,5 @@
 import type { AgentMessage } from "../../protocol/index.ts";
-import type { AssistantItem, Block, Item, ToolCall } from "./items.ts";
+import type { AssistantItem, Block, Item, NoteItem, ToolCall } from "./items.ts";
 
 /** A field of something whose shape is not known for sure. */
 export function field(value: unknown, name: string): unknown {
@@ -28,7 +28,7 @@ export function keyOf(message: AgentMessage): string {
 	return `${message.role}:${message.timestamp ?? 0}`;
 }
 
-/** A message as an item. The results of tools are none: they belong to their calls. */
+/** A message as an item. The result of a tool is one only if its call is not there. */
 export function itemOf(message: AgentMessage): Item | undefined {
 	const base = {
 		key: keyOf(message),
@@ -43,7 +43,7 @@ export function itemOf(message: AgentMessage): Item | undefined {
 			return { kind: "bash", ...base, ...bashFields(message) };
 		case "custom": {
 			const label = textField(message, "customType") ?? "extension";
-			if (field(message, "display") === false) return { kind: "note", ...base, text: label, count: 1 };
+			if (field(message, "display") === false) return noteItem(base, label);
 			return { kind: "custom", ...base, label, text: wordsOf(message.content).text };
 		}
 		case "compactionSummary":
@@ -57,12 +57,21 @@ export function itemOf(message: AgentMessage): Item | undefined {
 				...(typeof tokensBefore === "number" && { tokensBefore }),
 			};
 		}
+		case "toolResult": {
+			const key = `toolResult:${message.toolCallId}`;
+			const label = `Result of ${message.toolName ?? "a tool"}`;
+			return { kind: "custom", ...base, key, label, text: wordsOf(message.content).text };
+		}
 		case "system":
-		case "toolResult":
 			return undefined;
 		default:
-			return { kind: "note", ...base, text: message.role, count: 1 };
+			return noteItem(base, message.role);
 	}
+}
+
+/** A quiet line. */
+export function noteItem(base: Pick<NoteItem, "key" | "atMs" | "entryId">, text: string): NoteItem {
+	return { kind: "note", ...base, text, stands: [base.key] };
 }
 
 /** A whole answer. */

@@ -15,7 +15,7 @@ export interface Call<Type extends CommandType = CommandType> {
 
 /** What a command did. */
 export interface Done {
-	/** The response's `data`. */
+	/** The response's `data`: what JSON can hold. It is written down at once, so it may change later. */
 	data?: unknown;
 	/** A session that came to be, or whose record changed: journalled together with the outcome. */
 	session?: SessionRecord;

@@ -1,12 +1,13 @@
 import { laneOf } from "../../protocol/index.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Call, Done, Handler, Handlers } from "./call.ts";
-import { Deadlines } from "./deadlines.ts";
-import { dropDependencies, waitsForSlow } from "./dependencies.ts";
+import { Clocks } from "./clocks.ts";
+import { waitsForSlow } from "./dependencies.ts";
+import { Ending } from "./ending.ts";
 import type { EngineLimits } from "./engine.ts";
 import * as failures from "./failures.ts";
-import type { Identities, Past } from "./identities.ts";
-import { keepLate, keepOutcome } from "./keeping.ts";
+import type { Identities } from "./identities.ts";
+import { keepLate } from "./keeping.ts";
 import { Lane } from "./lane.ts";
 import { tellNews, tellPhase } from "./lifecycle.ts";
 import { type Failure, failed, failureOf, type Outcome, outcomeOf } from "./outcome.ts";
@@ -27,36 +28,32 @@ export interface ExecutionOptions {
 	clock: () => number;
 }
 
-/**
- * Takes new commands from their place in line to their response: waiting, running, deciding the outcome, keeping it,
- * telling it. A lane goes on when a command is decided; what is told keeps the lane's order.
- */
+/** Takes new commands from their place in line through their handler to their {@link Ending}. */
 export class Execution {
 	readonly #options: ExecutionOptions;
+	readonly #clocks: Clocks;
+	readonly #ending: Ending;
 	readonly #runs = new Set<Run>();
-	readonly #queue: Deadlines<Run>;
-	readonly #dependency: Deadlines<Run>;
-	readonly #short: Deadlines<Run>;
-	readonly #long: Deadlines<Run>;
-	readonly #grace: Deadlines<Run>;
-	readonly #toTell: Run[] = [];
-	#telling = false;
 	#stopped = false;
 
 	constructor(options: ExecutionOptions) {
-		const { clock } = options;
-		const { queueMs, dependencyMs, shortMs, longMs, graceMs } = options.limits;
-		const fail = (failure: Failure) => (run: Run) => this.#failWaiting(run, failure);
+		const { limits, clock } = options;
 		this.#options = options;
-		this.#queue = new Deadlines(queueMs, clock, fail(failures.queueTimeout(queueMs)));
-		this.#dependency = new Deadlines(
-			dependencyMs,
-			clock,
-			fail(failures.dependencyTimeout(dependencyMs)),
-		);
-		this.#short = new Deadlines(shortMs, clock, (run) => this.#timeOut(run, shortMs));
-		this.#long = new Deadlines(longMs, clock, (run) => this.#timeOut(run, longMs));
-		this.#grace = new Deadlines(graceMs, clock, (run) => this.#releaseLane(run));
+		this.#clocks = new Clocks(limits, clock, {
+			waitedTooLong: (run, forWhat) =>
+				this.#ending.failWaiting(run, failures.waitTimeout(forWhat, limits)),
+			workedTooLong: (run, ms) => this.#stop(run, failures.timeout(ms)),
+			graceOver: (run) => run.lane?.release(run),
+		});
+		this.#ending = new Ending({
+			...options,
+			decided: (run) => this.#clocks.decided(run),
+			freed: (run) => {
+				this.#clocks.hasDependencies(run);
+				this.#beginIfReady(run);
+			},
+			over: (run) => this.#runs.delete(run),
+		});
 	}
 
 	/** Puts a command in line, where it may run at once. What it depends on is noted in it. */
@@ -67,31 +64,26 @@ export class Execution {
 		if (row.effect === "change") this.#admit(run);
 		if (row.path === "lane") this.#lane(seat.tenant, laneOf(command)).join(run);
 		else this.#startControl(run);
-		if (run.phase === "waiting") run.waitDeadline = this.#queue.add(run);
+		if (run.phase === "waiting") this.#clocks.waitsForTurn(run);
 	}
 
 	/** Ends a command that was never in line, with an outcome that is kept. */
 	fail(run: Run, failure: Failure): void {
 		this.#enter(run);
-		this.#failWaiting(run, failure);
+		this.#ending.failWaiting(run, failure);
 	}
 
 	/** Ends all that is under way with a stored failure. Nothing begins any more. */
 	interrupt(): void {
 		this.#stopped = true;
-		for (const run of this.#runs) this.#failWaiting(run, failures.interruptedWaiting);
+		for (const run of this.#runs) this.#ending.failWaiting(run, failures.interruptedWaiting);
 		for (const run of this.#runs) {
-			if (run.phase !== "running") continue;
-			run.abort();
-			this.#decide(run, failed(run.request.command.type, failures.interruptedRunning));
+			if (run.phase === "running") this.#stop(run, failures.interruptedRunning);
 		}
 	}
 
-	/** Leaves no timer behind, except for the grace of what was told to stop and has not. */
 	close(): void {
-		for (const deadlines of [this.#queue, this.#dependency, this.#short, this.#long]) {
-			deadlines.close();
-		}
+		this.#clocks.close();
 	}
 
 	#enter(run: Run): void {
@@ -108,7 +100,7 @@ export class Execution {
 			},
 			(thrown) => {
 				run.remembered = run.phase !== "waiting";
-				this.#failWaiting(run, failures.admissionRefused(thrown));
+				this.#ending.failWaiting(run, failures.admissionRefused(thrown));
 			},
 		);
 	}
@@ -136,7 +128,7 @@ export class Execution {
 		if (run.phase !== "waiting") return;
 		run.hasTurn = true;
 		// Waiting for a dependency counts from here: before, the command would have had to wait anyway.
-		if (run.dependencies !== undefined) run.dependencyDeadline = this.#dependency.add(run);
+		if (run.dependencies !== undefined) this.#clocks.waitsForDependency(run);
 		this.#beginIfReady(run);
 	}
 
@@ -149,16 +141,14 @@ export class Execution {
 		const { request } = run;
 		const failure = sessionFailure(request);
 		if (failure !== undefined) {
-			this.#failWaiting(run, failure);
+			this.#ending.failWaiting(run, failure);
 			return;
 		}
-		this.#disarm(run);
 		run.phase = "running";
 		run.working = true;
 		if (run.lane === undefined || run.lane.isFirst(run)) tellPhase("command_started", request);
 		else run.startHeld = true;
-		if (run.timeout === "short") run.workDeadline = this.#short.add(run);
-		else if (run.timeout === "long") run.workDeadline = this.#long.add(run);
+		this.#clocks.works(run);
 		this.#call(run).then(
 			(done) => this.#done(run, done ?? {}),
 			(thrown) => this.#threw(run, thrown),
@@ -187,18 +177,17 @@ export class Execution {
 		const applied = applyDone(run.request, done);
 		if (run.phase === "running") {
 			run.news = applied.news;
-			this.#decide(run, this.#outcomeOf(run, done, applied), applied);
-			return;
+			this.#ending.decide(run, this.#outcomeOf(run, done, applied), applied);
+		} else {
+			this.#doneLate(run, applied);
+			this.#endedLate(run);
 		}
-		this.#doneLate(run, applied);
-		this.#releaseLane(run);
 	}
 
 	#threw(run: Run, thrown: unknown): void {
 		run.working = false;
-		if (run.phase === "running") {
-			this.#decide(run, failed(run.request.command.type, failureOf(thrown)));
-		} else this.#releaseLane(run);
+		if (run.phase !== "running") this.#endedLate(run);
+		else this.#ending.decide(run, failed(run.request.command.type, failureOf(thrown)));
 	}
 
 	#outcomeOf(run: Run, { data }: Done, { session }: Applied): Outcome {
@@ -227,100 +216,14 @@ export class Execution {
 		});
 	}
 
-	#failWaiting(run: Run, failure: Failure): void {
-		if (run.phase === "waiting") this.#decide(run, failed(run.request.command.type, failure));
-	}
-
-	#timeOut(run: Run, afterMs: number): void {
-		run.abort();
-		this.#decide(run, failed(run.request.command.type, failures.timeout(afterMs)));
-	}
-
-	/** The outcome stands from here on. */
-	#decide(run: Run, outcome: Outcome, applied?: Applied): void {
-		const { journal, now } = this.#options;
-		this.#disarm(run);
-		dropDependencies(run);
-		run.phase = "decided";
-		run.past = {
-			kind: "past",
-			fingerprint: run.request.fingerprint,
-			outcome,
-			finishedAtMs: now(),
-		};
-		const safety = run.remembered ? keepOutcome(journal, run, run.past, applied) : undefined;
-		if (run.working && run.lane !== undefined) run.graceDeadline = this.#grace.add(run);
-		run.lane?.decided(run);
-		if (safety === undefined) this.#safe(run, true);
-		else safety.then((ok) => this.#safe(run, ok));
-	}
-
-	/** The outcome may be told, as soon as it is the lane's turn to speak of it. */
-	#safe(run: Run, kept: boolean): void {
-		const past = run.past as Past;
-		const { effect } = run.request.row;
-		if (!kept && effect === "change" && past.outcome.response.success) {
-			run.past = { ...past, outcome: failed(run.request.command.type, failures.outcomeLost) };
-		}
-		run.safe = true;
-		if (!run.startHeld) this.#tell(run);
-	}
-
-	/** A loop, not a recursion: telling one outcome can decide a thousand others that depended on it. */
-	#tell(told: Run): void {
-		this.#toTell.push(told);
-		if (this.#telling) return;
-		this.#telling = true;
-		for (let run = this.#toTell.shift(); run !== undefined; run = this.#toTell.shift()) {
-			this.#tellOne(run, run.past as Past);
-		}
-		this.#telling = false;
-	}
-
-	#tellOne(run: Run, past: Past): void {
-		const { identities, replies } = this.#options;
-		const { request } = run;
-		run.phase = "told";
-		this.#runs.delete(run);
-		if (run.remembered) identities.remember(request, past);
-		else identities.forget(request);
-		replies.tell(request, past.outcome, false);
-		if (run.news !== undefined) tellNews(request.seat.tenant, run.news);
-		replies.answerJoiners(run, past);
-		replies.end(request);
-		const next = run.lane?.leave(run);
-		if (next?.startHeld) {
-			next.startHeld = false;
-			tellPhase("command_started", next.request);
-			if (next.safe) this.#tell(next);
-		}
-		this.#tellDependents(run, past.outcome.response.success);
-	}
-
-	#tellDependents(run: Run, success: boolean): void {
-		for (const dependent of run.dependents ?? []) {
-			if (!success) {
-				this.#failWaiting(dependent, failures.dependencyFailed(run.request.commandId));
-				continue;
-			}
-			dependent.dependencies?.delete(run);
-			if (dependent.dependencies?.size !== 0) continue;
-			dependent.dependencies = undefined;
-			if (dependent.dependencyDeadline) this.#dependency.remove(dependent.dependencyDeadline);
-			this.#beginIfReady(dependent);
-		}
-	}
-
-	#releaseLane(run: Run): void {
-		if (run.graceDeadline !== undefined) this.#grace.remove(run.graceDeadline);
+	#endedLate(run: Run): void {
+		this.#clocks.ended(run);
 		run.lane?.release(run);
 	}
 
-	#disarm({ timeout, waitDeadline, dependencyDeadline, workDeadline }: Run): void {
-		if (waitDeadline !== undefined) this.#queue.remove(waitDeadline);
-		if (dependencyDeadline !== undefined) this.#dependency.remove(dependencyDeadline);
-		if (workDeadline !== undefined) {
-			(timeout === "short" ? this.#short : this.#long).remove(workDeadline);
-		}
+	/** Decides a command whose handler is at work, and tells that to stop. */
+	#stop(run: Run, failure: Failure): void {
+		run.abort();
+		this.#ending.decide(run, failed(run.request.command.type, failure));
 	}
 }

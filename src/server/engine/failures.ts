@@ -1,4 +1,5 @@
 import { JournalUnavailable } from "../journal/journal.ts";
+import type { EngineLimits } from "./engine.ts";
 import type { Failure } from "./outcome.ts";
 
 /** The failures of the engine's own making, in one place. */
@@ -52,19 +53,16 @@ export function timeout(afterMs: number): Failure {
 	};
 }
 
-export function queueTimeout(afterMs: number): Failure {
-	return {
-		code: "timeout",
-		error: `The command waited longer than ${afterMs} ms for its turn and was never started. Use a new id to try again.`,
-		timedOut: true,
-	};
-}
-
-export function dependencyTimeout(afterMs: number): Failure {
-	return {
-		code: "dependency_timeout",
-		error: `What the command depends on did not finish within ${afterMs} ms. Use a new id to try again.`,
-	};
+export function waitTimeout(
+	forWhat: "turn" | "dependency",
+	{ queueMs, dependencyMs }: Pick<EngineLimits, "queueMs" | "dependencyMs">,
+): Failure {
+	if (forWhat === "turn") {
+		const error = `The command waited longer than ${queueMs} ms for its turn and was never started. Use a new id to try again.`;
+		return { code: "timeout", error, timedOut: true };
+	}
+	const error = `What the command depends on did not finish within ${dependencyMs} ms. Use a new id to try again.`;
+	return { code: "dependency_timeout", error };
 }
 
 /** The journal refuses the record of a change that has not begun; `why` ends the sentence. */

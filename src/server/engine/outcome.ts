@@ -1,5 +1,5 @@
 import type { ErrorCode, Response } from "../../protocol/index.ts";
-import { safeText } from "../sessions/safe-text.ts";
+import { safeText } from "../safe-text.ts";
 import { CommandError } from "./call.ts";
 import { createMessage, createWrittenMessage, type Message } from "./message.ts";
 

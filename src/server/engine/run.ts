@@ -76,10 +76,8 @@ export class Run {
 	news: SessionNews | undefined;
 	joiners: Joiner[] | undefined;
 
-	waitDeadline: Deadline<Run> | undefined;
-	dependencyDeadline: Deadline<Run> | undefined;
-	workDeadline: Deadline<Run> | undefined;
-	graceDeadline: Deadline<Run> | undefined;
+	/** Kept by the clocks. */
+	readonly deadlines: Partial<Record<"turn" | "dependency" | "work" | "grace", Deadline<Run>>> = {};
 	#abort: AbortController | undefined;
 	#aborted = false;
 

@@ -1,7 +1,7 @@
 import { type CodeIndex, CodeIndexError, openCodeIndex } from "../../codeindex/index.ts";
 import type { ErrorCode, ResponseData } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
-import { safeText } from "./safe-text.ts";
+import { safeText } from "../safe-text.ts";
 import type { Works } from "./work.ts";
 
 /** Questions about the code of a session's project. One index a project, however many sessions ask. */

@@ -12,9 +12,9 @@ import {
 } from "@earendil-works/pi-coding-agent";
 import strata from "../../extension/index.ts";
 import type { SessionEvent } from "../../protocol/index.ts";
+import { safeText } from "../safe-text.ts";
 import { createDialogs, type Dialogs } from "./dialogs.ts";
 import { createEventTranslator } from "./events.ts";
-import { safeText } from "./safe-text.ts";
 import { sessionFolder } from "./session-files.ts";
 import { createSessionSettings, type SessionModes } from "./session-settings.ts";
 import type { StoredSettings } from "./stored-settings.ts";

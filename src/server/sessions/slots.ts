@@ -2,9 +2,9 @@ import { existsSync, realpathSync } from "node:fs";
 import type { SessionEvent, SessionInfo } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import type { Recovered, SessionRecord, StreamName } from "../journal/journal.ts";
+import { asCommandError } from "../safe-text.ts";
 import { type Host, type LiveSession, openLiveSession } from "./live-session.ts";
 import { modelView } from "./model-view.ts";
-import { asCommandError } from "./safe-text.ts";
 import { parseSettings, type StoredSettings } from "./stored-settings.ts";
 
 /** The place of one session: its record, and its pi once it was first used. */

@@ -4,7 +4,7 @@ import { rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { AgentMessage, StoredSession } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
-import { asCommandError } from "./safe-text.ts";
+import { asCommandError } from "../safe-text.ts";
 import { listStoredSessions } from "./session-files.ts";
 import type { Slots } from "./slots.ts";
 import { storedView } from "./stored-view.ts";

@@ -1,8 +1,8 @@
 import type { AgentSession, PromptOptions } from "@earendil-works/pi-coding-agent";
 import type { CommandOf } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
+import { asCommandError } from "../safe-text.ts";
 import type { LiveSession } from "./live-session.ts";
-import { asCommandError } from "./safe-text.ts";
 import type { Works } from "./work.ts";
 
 /** Talking to the model, and stopping it. */

@@ -1,6 +1,6 @@
 import { CommandError } from "../engine/call.ts";
+import { asCommandError } from "../safe-text.ts";
 import type { LiveSession } from "./live-session.ts";
-import { asCommandError } from "./safe-text.ts";
 import { checkProject, checkSessionFile, type SessionPlaces } from "./session-files.ts";
 import { flatTree, nestedTree } from "./session-tree.ts";
 import type { Slot, Slots } from "./slots.ts";

@@ -4,16 +4,10 @@ import type { Journal } from "../journal/journal.ts";
 import { gapMessage, storedMessage } from "./event-message.ts";
 import type { Stream } from "./stream.ts";
 
-/** A client that can say when it has room again. */
-export interface PacedClient extends Client {
-	/** Resolves when most of what was sent has left, or the client is gone. Without it, a replay waits for nothing. */
-	drained?(): Promise<void>;
-}
-
 export interface ReplayOptions {
 	journal: Pick<Journal, "events">;
 	stream: Stream;
-	client: PacedClient;
+	client: Client;
 	/** The last number that the client has. */
 	after: number;
 	/** The subscription is over: nothing more is sent. */

@@ -42,13 +42,7 @@ describe("the picture around a file", () => {
 			options,
 		);
 		const fromLeft = [...nodes].sort((one, other) => one.x - other.x);
-		expect(fromLeft.map(({ path }) => path)).toEqual([
-			"b.ts",
-			"a.ts",
-			"src/me.ts",
-			"y.ts",
-			"z.ts",
-		]);
+		expect(fromLeft.map(({ path }) => path)).toEqual(["b.ts", "a.ts", "src/me.ts", "y.ts", "z.ts"]);
 	});
 
 	test("has an arrow from each file to the one it imports, by way of the nearer one", () => {

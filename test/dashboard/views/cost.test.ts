@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { stacked } from "../../../src/dashboard/chart/stack.ts";
 import { savingsRows } from "../../../src/dashboard/views/cost/savings.ts";
 import {
 	billSeries,
@@ -6,7 +7,6 @@ import {
 	missRows,
 	promptSeries,
 } from "../../../src/dashboard/views/cost/series.ts";
-import { stacked } from "../../../src/dashboard/chart/stack.ts";
 import type { Cost, CostRequest, Savings } from "../../../src/protocol/index.ts";
 
 const price = (tokens: number, dollars?: number) =>

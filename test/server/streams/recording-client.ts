@@ -1,16 +1,16 @@
 import type { ServerMessage } from "../../../src/protocol/index.ts";
+import type { Client } from "../../../src/server/engine/client.ts";
 import type { Message } from "../../../src/server/engine/message.ts";
-import type { PacedClient } from "../../../src/server/streams/replay.ts";
 
 /** A client that remembers what it was sent. */
-export interface RecordingClient extends PacedClient {
+export interface RecordingClient extends Client {
 	gone: boolean;
 	readonly messages: Message[];
 	/** What it got, short: the number of an event, `gap a-b`, or `?` for an event without a number. */
 	seen(): (number | string)[];
 }
 
-export function recordingClient(id = "c", more: Partial<PacedClient> = {}): RecordingClient {
+export function recordingClient(id = "c", more: Partial<Client> = {}): RecordingClient {
 	const messages: Message[] = [];
 	return {
 		id,

@@ -126,7 +126,10 @@ function edgesOf(answer: CodeDepsAnswer, nodes: readonly GraphNode[]): GraphEdge
 /** A name and the folder it is in, for two lines of a box; long ones lose their beginning. */
 export function boxText(path: string, most = 24): { name: string; folder: string } {
 	const cut = path.lastIndexOf("/");
-	return { name: shortened(path.slice(cut + 1), most), folder: shortened(path.slice(0, Math.max(0, cut)), most) };
+	return {
+		name: shortened(path.slice(cut + 1), most),
+		folder: shortened(path.slice(0, Math.max(0, cut)), most),
+	};
 }
 
 function shortened(text: string, most: number): string {

@@ -44,19 +44,21 @@ export function policyLines({ policies }: Pick<ReplayReport, "policies">): Polic
 	const cheapest = Math.min(
 		...policies.filter(({ name }) => name !== BILL).map(({ cost }) => cost),
 	);
-	return policies.map(({ name, description, cost, dollars, ratio, read, write, input, maxContext }) => ({
-		name,
-		description,
-		cost,
-		...(dollars !== undefined && { dollars }),
-		// A division by nothing arrives as null.
-		ratio: Number.isFinite(ratio) ? ratio : undefined,
-		bar: dearest > 0 ? cost / dearest : 0,
-		readShare: read + write + input > 0 ? read / (read + write + input) : 0,
-		maxContext,
-		isBill: name === BILL,
-		isBest: name !== BILL && cost === cheapest,
-	}));
+	return policies.map(
+		({ name, description, cost, dollars, ratio, read, write, input, maxContext }) => ({
+			name,
+			description,
+			cost,
+			...(dollars !== undefined && { dollars }),
+			// A division by nothing arrives as null.
+			ratio: Number.isFinite(ratio) ? ratio : undefined,
+			bar: dearest > 0 ? cost / dearest : 0,
+			readShare: read + write + input > 0 ? read / (read + write + input) : 0,
+			maxContext,
+			isBill: name === BILL,
+			isBest: name !== BILL && cost === cheapest,
+		}),
+	);
 }
 
 const BILL = "billed";
@@ -65,16 +67,21 @@ const BILL = "billed";
 export function reportNotes(report: ReplayReport): string[] {
 	const { check, skipped, models, requests } = report;
 	const notes: string[] = [];
-	if (requests === 0) notes.push("The file holds no answered request, so there is nothing to compare.");
+	if (requests === 0)
+		notes.push("The file holds no answered request, so there is nothing to compare.");
 	if (check.billed > 0) {
 		const off = Math.abs(check.deviation * 100).toFixed(1);
-		notes.push(`Told when the provider lost its cache, the replay comes within ${off} % of the bill.`);
+		notes.push(
+			`Told when the provider lost its cache, the replay comes within ${off} % of the bill.`,
+		);
 	}
 	if (skipped > 0) {
 		notes.push(`${skipped} ${skipped === 1 ? "line" : "lines"} of the file could not be used.`);
 	}
 	for (const { name, because, readRatio, writeRatio } of models) {
-		notes.push(`${name}: reading from the cache costs ${readRatio}, writing ${writeRatio} of plain input (${because}).`);
+		notes.push(
+			`${name}: reading from the cache costs ${readRatio}, writing ${writeRatio} of plain input (${because}).`,
+		);
 	}
 	return notes;
 }

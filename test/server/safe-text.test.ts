@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { CommandError } from "../../../src/server/engine/call.ts";
-import { asCommandError, safeText } from "../../../src/server/sessions/safe-text.ts";
+import { CommandError } from "../../src/server/engine/call.ts";
+import { asCommandError, safeText } from "../../src/server/safe-text.ts";
 
 describe("the text of an error", () => {
 	test.each([
@@ -12,6 +12,10 @@ describe("the text of an error", () => {
 		["first line\n    at secret (/srv/app/x.ts:1:2)", "first line"],
 		["see https://example.com/a/b for help", "see https://example.com/a/b for help"],
 		["use /login or read/write", "use /login or read/write"],
+		["failed:/srv/secret/x.json", "failed:x.json"],
+		["cannot load file:///srv/secret/x.json now", "cannot load x.json now"],
+		["no '/home/my user/secret dir/x.json' here", "no 'x.json' here"],
+		["see http://127.0.0.1:80/a/b, wss://x/y/z", "see http://127.0.0.1:80/a/b, wss://x/y/z"],
 	])("%j travels as %j", (text, safe) => {
 		expect(safeText(new Error(text))).toBe(safe);
 	});

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
-import type { ErrorCode } from "../../protocol/index.ts";
-import { CommandError } from "../engine/call.ts";
+import type { ErrorCode } from "../protocol/index.ts";
+import { CommandError } from "./engine/call.ts";
 
 /**
  * An error's text for a client: one line, no stack, no folders of the server. Absolute paths keep their last name, unless
@@ -9,9 +9,14 @@ import { CommandError } from "../engine/call.ts";
 export function safeText(error: unknown, given: readonly string[] = []): string {
 	const text = error instanceof Error ? error.message : String(error);
 	const [line = ""] = text.trim().split(/\r?\n/, 1);
-	const safe = line.replaceAll(ABSOLUTE_PATH, (path) =>
-		given.includes(path) ? path : basename(path.replaceAll("\\", "/")),
-	);
+	const lastName = (path: string) => {
+		if (given.includes(path)) return path;
+		return basename(path.replaceAll("\\", "/"));
+	};
+	const safe = line
+		.replaceAll(QUOTED_PATH, (_all, quote: string, path: string) => quote + lastName(path) + quote)
+		.replaceAll(FILE_ADDRESS, lastName)
+		.replaceAll(ABSOLUTE_PATH, lastName);
 	return safe.length <= MAX_TEXT ? safe : `${safe.slice(0, MAX_TEXT)}…`;
 }
 
@@ -27,5 +32,8 @@ export function asCommandError(
 
 const MAX_TEXT = 500;
 
-/** Two folders deep at least, and not the path of a URL. */
-const ABSOLUTE_PATH = /(?<![\w/:.])(?:[A-Za-z]:)?(?:[\\/][^\s\\/"'`:;,()<>]+){2,}/g;
+/** Whatever stands between quotes and begins like an absolute path, spaces included. */
+const QUOTED_PATH = /(['"`])((?:[A-Za-z]:)?[\\/][^'"`\n]*[\\/][^'"`\n]*)\1/g;
+const FILE_ADDRESS = /file:\/\/[^\s"'`<>]*/gi;
+/** Two folders deep at least, and not the path of a web address. */
+const ABSOLUTE_PATH = /(?<![\w/.]|:\/)(?:[A-Za-z]:)?(?:[\\/][^\s\\/"'`:;,()<>]+){2,}/g;

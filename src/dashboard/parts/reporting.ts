@@ -1,0 +1,12 @@
+import { textOf } from "../answer.ts";
+import { toast } from "./toasts.tsx";
+
+/** Waits for something, and tells the user when it fails. Resolves to undefined then. */
+export async function reporting<Result>(work: Promise<Result>): Promise<Result | undefined> {
+	try {
+		return await work;
+	} catch (error) {
+		toast(textOf(error), "error");
+		return undefined;
+	}
+}

@@ -1,0 +1,170 @@
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useMemo, useReducer, useRef } from "preact/hooks";
+import { offsetsOf, rowAt, windowOf } from "./list-window.ts";
+
+interface VirtualListProps<Row extends { key: string }> {
+	rows: readonly Row[];
+	render(row: Row): ComponentChildren;
+	/** About how high a row is that was never drawn. */
+	estimate(row: Row): number;
+	/** What the list is called, for those who do not see it. */
+	label: string;
+	isBusy?: boolean;
+	/** The beginning is of interest, not the end. */
+	startsAtTop?: boolean;
+}
+
+/** How far around the view rows are drawn, in pixels. */
+const AROUND = 700;
+/** Closer to the end than this is at the end. */
+const NEAR_END = 48;
+
+/**
+ * A list of any length that draws only what is in view. Whoever is at its end stays there when it grows; whoever reads
+ * further up keeps what they read in its place, whatever happens above it.
+ */
+export function VirtualList<Row extends { key: string }>(props: VirtualListProps<Row>) {
+	const { rows, render, estimate, label, isBusy = false, startsAtTop = false } = props;
+	const box = useRef<HTMLElement>(null);
+	const inside = useRef<HTMLDivElement>(null);
+	const heights = useRef(new Map<string, number>()).current;
+	const [measured, remeasured] = useReducer<number, void>((count) => count + 1, 0);
+	const view = useRef({ top: 0, height: 800, isAtEnd: !startsAtTop, width: 0 }).current;
+	/** The row that must not move, and how far below the upper edge it is. */
+	const anchor = useRef<{ key: string; below: number } | undefined>(undefined);
+	const offsets = useMemo(
+		() =>
+			offsetsOf(rows.length, (index) => {
+				const row = rows[index];
+				return row ? (heights.get(row.key) ?? estimate(row)) : 0;
+			}),
+		[rows, measured],
+	);
+	if (view.isAtEnd) view.top = Math.max(0, (offsets[rows.length] ?? 0) - view.height);
+	const { from, to } = windowOf(offsets, { ...view, around: AROUND });
+	const drawn = useRef({ from, to });
+	drawn.current = { from, to };
+	const latest = useRef({ rows, offsets });
+	latest.current = { rows, offsets };
+
+	useLayoutEffect(settle);
+	useLayoutEffect(() => {
+		const element = box.current;
+		if (!element) return;
+		const observer = new ResizeObserver(settle);
+		observer.observe(element);
+		if (inside.current) observer.observe(inside.current);
+		return () => observer.disconnect();
+	}, []);
+
+	return (
+		<div class="list-frame">
+			<section
+				ref={box}
+				class="list"
+				aria-label={label}
+				// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+				tabIndex={0}
+				onScroll={onScroll}
+				onClickCapture={onClick}
+			>
+				<div ref={inside} role="feed" aria-busy={isBusy} aria-label={label}>
+					<div style={{ height: `${offsets[from] ?? 0}px` }} />
+					{rows.slice(from, to).map((row, index) => (
+						<article
+							key={row.key}
+							data-key={row.key}
+							class="list-row"
+							aria-posinset={from + index + 1}
+							aria-setsize={rows.length}
+						>
+							{render(row)}
+						</article>
+					))}
+					<div style={{ height: `${(offsets[rows.length] ?? 0) - (offsets[to] ?? 0)}px` }} />
+				</div>
+			</section>
+			{!view.isAtEnd && !startsAtTop && (
+				<button type="button" class="to-end" onClick={toEnd}>
+					Jump to the latest <span aria-hidden="true">↓</span>
+				</button>
+			)}
+		</div>
+	);
+
+	/** After drawing: measures what was drawn, puts the anchor back in its place, and draws again if that is not enough. */
+	function settle(): void {
+		const element = box.current;
+		if (!element || !inside.current) return;
+		if (view.width !== 0 && view.width !== element.clientWidth) heights.clear();
+		view.width = element.clientWidth;
+		view.height = element.clientHeight;
+		let isNew = false;
+		for (const child of inside.current.children) {
+			const { key } = (child as HTMLElement).dataset;
+			if (key === undefined) continue;
+			const height = (child as HTMLElement).offsetHeight;
+			if (heights.get(key) === height) continue;
+			heights.set(key, height);
+			isNew = true;
+		}
+		if (view.isAtEnd) {
+			element.scrollTop = element.scrollHeight;
+		} else if (anchor.current) {
+			const kept = elementOf(anchor.current.key);
+			const moved = kept ? kept.offsetTop - element.scrollTop - anchor.current.below : 0;
+			if (Math.abs(moved) >= 1) element.scrollTop += moved;
+		}
+		view.top = element.scrollTop;
+		if (isNew) remeasured();
+	}
+
+	function onScroll(): void {
+		const element = box.current;
+		if (!element) return;
+		const wasAtEnd = view.isAtEnd;
+		view.top = element.scrollTop;
+		view.isAtEnd =
+			!startsAtTop && element.scrollHeight - view.top - element.clientHeight < NEAR_END;
+		keepAnchor();
+		const next = windowOf(latest.current.offsets, { ...view, around: AROUND / 2 });
+		const { from: first, to: last } = drawn.current;
+		const isCovered = next.from >= first && next.to <= last;
+		if (!isCovered || wasAtEnd !== view.isAtEnd) remeasured();
+	}
+
+	function keepAnchor(): void {
+		const element = box.current;
+		const row = latest.current.rows[rowAt(latest.current.offsets, view.top)];
+		const first = row && elementOf(row.key);
+		anchor.current =
+			element && row && first
+				? { key: row.key, below: first.offsetTop - element.scrollTop }
+				: undefined;
+	}
+
+	/** Whoever unfolds something at the end wants to read it, not to be taken to its end. */
+	function onClick(event: MouseEvent): void {
+		const target = event.target as Element;
+		const row = target.closest("[aria-expanded]")?.closest<HTMLElement>("[data-key]");
+		if (!row || !box.current) return;
+		view.isAtEnd = false;
+		anchor.current = {
+			key: row.dataset.key ?? "",
+			below: row.offsetTop - box.current.scrollTop,
+		};
+	}
+
+	function toEnd(): void {
+		view.isAtEnd = true;
+		remeasured();
+		box.current?.focus({ preventScroll: true });
+	}
+
+	function elementOf(key: string): HTMLElement | undefined {
+		for (const child of inside.current?.children ?? []) {
+			if ((child as HTMLElement).dataset.key === key) return child as HTMLElement;
+		}
+		return undefined;
+	}
+}

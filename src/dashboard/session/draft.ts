@@ -1,0 +1,24 @@
+import { type Signal, signal } from "@preact/signals";
+
+/** What is in the prompt box; it stays while other views of the session are shown. */
+export interface Draft {
+	readonly text: Signal<string>;
+	/** Grows when text was put there from elsewhere: the box should take the focus. */
+	readonly placed: Signal<number>;
+	/** Puts text there, above what is there already. */
+	place(text: string): void;
+}
+
+/** An empty prompt box. */
+export function createDraft(): Draft {
+	const text = signal("");
+	const placed = signal(0);
+	return {
+		text,
+		placed,
+		place(given) {
+			text.value = text.value.trim() === "" ? given : `${given}\n${text.value}`;
+			placed.value++;
+		},
+	};
+}

@@ -1,0 +1,127 @@
+import { useState } from "preact/hooks";
+import type { CommandFields } from "../../protocol/index.ts";
+import { client } from "../connection/connection.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { reporting } from "../parts/reporting.ts";
+import { LongText, PlainText } from "../parts/text.tsx";
+import type { Question } from "./extension-ui.ts";
+import type { OpenSession } from "./open-session.ts";
+
+type Response = CommandFields<"extension_ui_response">["response"];
+
+/** The oldest question of an extension that waits for an answer, of whichever client. */
+export function ExtensionDialog({ session }: { session: OpenSession }) {
+	const [question] = session.ui.value.questions;
+	if (!question) return null;
+	const { requestId } = question;
+	const answer = (response: Response) => {
+		const { sessionId } = session;
+		void reporting(client().request("extension_ui_response", { sessionId, requestId, response }));
+	};
+	return (
+		<Dialog
+			key={requestId}
+			title={<PlainText text={question.title} most={300} />}
+			onCancel={() => answer({ cancelled: true })}
+			wide={question.method === "editor"}
+		>
+			<Ask question={question} answer={answer} />
+		</Dialog>
+	);
+}
+
+function Ask({ question, answer }: { question: Question; answer(response: Response): void }) {
+	switch (question.method) {
+		case "select":
+			return (
+				<>
+					<div class="options">
+						{question.options.map((option, at) => (
+							<button
+								key={at}
+								type="button"
+								autofocus={at === 0}
+								onClick={() => answer({ value: option })}
+							>
+								<PlainText text={option} most={400} />
+							</button>
+						))}
+					</div>
+					<div class="dialog-actions">
+						<Cancel answer={answer} />
+					</div>
+				</>
+			);
+		case "confirm":
+			return (
+				<>
+					<LongText text={question.message} />
+					<div class="dialog-actions">
+						<button type="button" autofocus onClick={() => answer({ confirmed: false })}>
+							No
+						</button>
+						<button type="button" class="primary" onClick={() => answer({ confirmed: true })}>
+							Yes
+						</button>
+					</div>
+				</>
+			);
+		case "input":
+			return <Write first="" placeholder={question.placeholder ?? ""} answer={answer} />;
+		case "editor":
+			return <Write first={question.prefill ?? ""} isLong answer={answer} />;
+	}
+}
+
+interface WriteProps {
+	first: string;
+	placeholder?: string;
+	isLong?: boolean;
+	answer(response: Response): void;
+}
+
+function Write({ first, placeholder = "", isLong = false, answer }: WriteProps) {
+	const [text, setText] = useState(first);
+	return (
+		<form
+			class="stack"
+			onSubmit={(event) => {
+				event.preventDefault();
+				answer({ value: text });
+			}}
+		>
+			{isLong ? (
+				<textarea
+					aria-label="Text"
+					class="mono"
+					rows={14}
+					value={text}
+					autofocus
+					onInput={(event) => setText(event.currentTarget.value)}
+				/>
+			) : (
+				<input
+					aria-label="Answer"
+					value={text}
+					placeholder={placeholder}
+					autofocus
+					onInput={(event) => setText(event.currentTarget.value)}
+				/>
+			)}
+			<div class="dialog-actions">
+				<Cancel answer={answer} />
+				<button type="submit" class="primary">
+					OK
+				</button>
+			</div>
+		</form>
+	);
+}
+
+function Cancel({ answer }: { answer(response: Response): void }) {
+	return (
+		<button type="button" onClick={() => answer({ cancelled: true })}>
+			Cancel
+		</button>
+	);
+}

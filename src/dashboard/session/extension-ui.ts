@@ -1,0 +1,88 @@
+import type { ExtensionUiRequest, SessionEvent } from "../../protocol/index.ts";
+
+/** A dialog that waits for an answer. */
+export type Question = Extract<
+	ExtensionUiRequest,
+	{ method: "select" | "confirm" | "input" | "editor" }
+>;
+
+/** What extensions show around the conversation. A value: each event makes another one. */
+export interface ExtensionUi {
+	/** The oldest first: one is shown at a time. */
+	readonly questions: readonly Question[];
+	readonly statuses: ReadonlyMap<string, string>;
+	readonly widgets: ReadonlyMap<string, { lines: readonly string[]; isBelow: boolean }>;
+	readonly title: string | undefined;
+	readonly working: string | undefined;
+}
+
+/** Nothing is shown. */
+export const NO_UI: ExtensionUi = {
+	questions: [],
+	statuses: new Map(),
+	widgets: new Map(),
+	title: undefined,
+	working: undefined,
+};
+
+/** No more of each than this is kept: an extension must not fill the page. */
+const MOST = 50;
+
+/** What is shown after an event. Notices and text for the prompt box are not kept: they happen once. */
+export function uiAfter(before: ExtensionUi, event: SessionEvent): ExtensionUi {
+	switch (event.type) {
+		case "extension_ui_closed":
+			return {
+				...before,
+				questions: before.questions.filter(({ requestId }) => requestId !== event.requestId),
+			};
+		case "session_replaced":
+			return NO_UI;
+		case "agent_settled":
+			return { ...before, working: undefined };
+		case "extension_ui_request":
+			return asked(before, event);
+		default:
+			return before;
+	}
+}
+
+function asked(before: ExtensionUi, request: ExtensionUiRequest): ExtensionUi {
+	switch (request.method) {
+		case "select":
+		case "confirm":
+		case "input":
+		case "editor": {
+			const isKnown = before.questions.some(({ requestId }) => requestId === request.requestId);
+			return isKnown ? before : { ...before, questions: [...before.questions, request] };
+		}
+		case "setStatus":
+			return {
+				...before,
+				statuses: changed(before.statuses, request.statusKey, request.statusText),
+			};
+		case "setWidget": {
+			const { widgetKey, widgetLines, widgetPlacement } = request;
+			const isBelow = widgetPlacement === "belowEditor";
+			const widget = widgetLines && { lines: widgetLines.slice(0, MOST), isBelow };
+			return { ...before, widgets: changed(before.widgets, widgetKey, widget) };
+		}
+		case "setTitle":
+			return { ...before, title: request.title };
+		case "setWorkingMessage":
+			return { ...before, working: request.message };
+		default:
+			return before;
+	}
+}
+
+function changed<Value>(
+	before: ReadonlyMap<string, Value>,
+	key: string,
+	value: Value | undefined,
+): ReadonlyMap<string, Value> {
+	const next = new Map(before);
+	if (value === undefined || value === "") next.delete(key);
+	else if (next.has(key) || next.size < MOST) next.set(key, value);
+	return next;
+}

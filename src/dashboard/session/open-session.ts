@@ -1,0 +1,213 @@
+import { type ReadonlySignal, signal } from "@preact/signals";
+import type { Client, StreamFrame, Subscription } from "../../protocol/client.ts";
+import type { ServerEvent, SessionEvent, SessionState } from "../../protocol/index.ts";
+import { textOf } from "../answer.ts";
+import { after, bashStarted, type Conversation, EMPTY, loaded } from "./conversation.ts";
+import { type ExtensionUi, NO_UI, uiAfter } from "./extension-ui.ts";
+
+/** A session that this page shows: what the server has of it, kept up to date. */
+export interface OpenSession {
+	readonly sessionId: string;
+	readonly conversation: ReadonlySignal<Conversation>;
+	/** Its settings and what it is doing; undefined until they are known. */
+	readonly state: ReadonlySignal<SessionState | undefined>;
+	readonly ui: ReadonlySignal<ExtensionUi>;
+	readonly status: ReadonlySignal<OpenStatus>;
+	/** Grows, no more than a few times a second, when figures of the session may have changed. */
+	readonly changes: ReadonlySignal<number>;
+	/** Loads everything once more. */
+	reload(): void;
+	/** A shell command of this page starts: its output will come under this id. */
+	bashStarts(id: string, command: string): void;
+	close(): void;
+}
+
+/** How far the page is with a session. */
+export type OpenStatus =
+	| { name: "loading" }
+	| { name: "ready" }
+	| { name: "gone" }
+	| { name: "failed"; why: string };
+
+export interface OpenSessionOptions {
+	client: Client;
+	onServerEvent(listener: (event: ServerEvent) => void): () => void;
+	/** Tells the page something that happens once: notices, and text for the prompt box. */
+	onMoment(event: SessionEvent): void;
+	/** Calls back soon, before the next picture is drawn; returns how to prevent it. */
+	soon(work: () => void): () => void;
+}
+
+/** So many events back an answer that is being written should have begun. */
+const LOOK_BACK = 4_000;
+const CHANGES_PAUSE_MS = 400;
+
+/** Commands of any client after which settings differ, and after which the conversation does. */
+const SETTING = /^(set_|cycle_)/;
+const REWRITING: ReadonlySet<string> = new Set(["navigate_tree", "bash"]);
+
+/** Opens a session of the server on this page. It stays in step by itself until it is closed. */
+export function openSession(sessionId: string, options: OpenSessionOptions): OpenSession {
+	const { client, onServerEvent, onMoment, soon } = options;
+	const conversation = signal<Conversation>(EMPTY);
+	const state = signal<SessionState | undefined>(undefined);
+	const ui = signal<ExtensionUi>(NO_UI);
+	const status = signal<OpenStatus>({ name: "loading" });
+	const changes = signal(0);
+	/** Events that are not shown yet: they are taken together, once a picture. */
+	let waiting: SessionEvent[] = [];
+	let cancelSoon: (() => void) | undefined;
+	/** Events since a load began: what it brings may be older than they are. */
+	let sinceLoad: SessionEvent[] | undefined;
+	let loads = 0;
+	let changesTimer: ReturnType<typeof setTimeout> | undefined;
+	let isClosed = false;
+	let subscription = listen();
+	/** Events up to here happened before this page came: they complete the conversation, nothing else. */
+	let oldUntil = 0;
+
+	const stops = [
+		onServerEvent(onEvent),
+		client.onState(({ name }) => {
+			// The run may have ended with the server.
+			if (name === "open") void load();
+		}),
+	];
+	if (client.state.name === "open") void load();
+
+	return {
+		sessionId,
+		conversation,
+		state,
+		ui,
+		status,
+		changes,
+		reload: () => void load(),
+		bashStarts(id, command) {
+			conversation.value = bashStarted(conversation.value, id, command);
+		},
+		close() {
+			isClosed = true;
+			for (const stop of stops) stop();
+			subscription.close();
+			cancelSoon?.();
+			clearTimeout(changesTimer);
+		},
+	};
+
+	function listen(from?: number): Subscription {
+		return client.subscribe(sessionId, onFrame, {
+			...(from !== undefined && { after: from }),
+			onEnd(error) {
+				if (isClosed) return;
+				const isGone = !error || error.code === "unknown_session";
+				status.value = isGone ? { name: "gone" } : { name: "failed", why: error.message };
+			},
+		});
+	}
+
+	function onFrame(frame: StreamFrame): void {
+		if (frame.type !== "event") {
+			void load();
+			return;
+		}
+		const { event, seq } = frame;
+		waiting.push(event);
+		sinceLoad?.push(event);
+		cancelSoon ??= soon(show);
+		if (seq !== undefined && seq <= oldUntil) return;
+		ui.value = uiAfter(ui.value, event);
+		if (event.type === "extension_ui_request") onMoment(event);
+		if (event.type === "session_replaced") void load();
+		if (CHANGING.has(event.type)) countChange();
+		if (SETTLING.has(event.type)) void loadState();
+	}
+
+	function show(): void {
+		cancelSoon = undefined;
+		const events = waiting;
+		waiting = [];
+		conversation.value = events.reduce(after, conversation.value);
+	}
+
+	function onEvent(event: ServerEvent): void {
+		if (event.type !== "command_finished" || event.data.sessionId !== sessionId) return;
+		const { commandType, success } = event.data;
+		if (!success) return;
+		if (SETTING.test(commandType)) void loadState();
+		if (REWRITING.has(commandType)) void load();
+	}
+
+	/** Loads all of it. A load that a later one has overtaken is dropped. */
+	async function load(): Promise<void> {
+		const mine = ++loads;
+		const buffer: SessionEvent[] = [];
+		sinceLoad = buffer;
+		try {
+			const [entries, now] = await Promise.all([
+				client.request("get_entries", { sessionId }),
+				client.request("get_state", { sessionId }),
+			]);
+			if (mine !== loads || isClosed) return;
+			sinceLoad = undefined;
+			state.value = now.data;
+			const isFirst = status.value.name !== "ready";
+			waiting = [];
+			conversation.value = buffer.reduce(after, loaded(entries.data, now.data));
+			status.value = { name: "ready" };
+			countChange();
+			if (isFirst && now.data.isStreaming) lookBack();
+		} catch (error) {
+			if (mine !== loads || isClosed) return;
+			sinceLoad = undefined;
+			const why = textOf(error);
+			const isGone = (error as { code?: string }).code === "unknown_session";
+			status.value = isGone ? { name: "gone" } : { name: "failed", why };
+		}
+	}
+
+	/** The answer that is being written has begun before this page came: its beginning is in the stream's past. */
+	function lookBack(): void {
+		const { seq } = subscription;
+		if (seq === undefined) return;
+		oldUntil = seq;
+		const before = subscription;
+		subscription = listen(Math.max(0, seq - LOOK_BACK));
+		before.close();
+	}
+
+	async function loadState(): Promise<void> {
+		try {
+			const { data } = await client.request("get_state", { sessionId });
+			if (!isClosed) state.value = data;
+		} catch {
+			// The next event, or the next connection, asks again.
+		}
+	}
+
+	function countChange(): void {
+		changesTimer ??= setTimeout(() => {
+			changesTimer = undefined;
+			changes.value++;
+		}, CHANGES_PAUSE_MS);
+	}
+}
+
+/** After these, what the model sees and what it costs may be different. */
+const CHANGING: ReadonlySet<string> = new Set([
+	"message_end",
+	"turn_end",
+	"agent_settled",
+	"compaction_end",
+	"entry_appended",
+	"session_replaced",
+]);
+
+/** After these, settings and counts may be different. */
+const SETTLING: ReadonlySet<string> = new Set([
+	"agent_start",
+	"agent_settled",
+	"compaction_end",
+	"session_info_changed",
+	"thinking_level_changed",
+]);

@@ -1,0 +1,166 @@
+import { dollars, short } from "../parts/figures.ts";
+import { Fold } from "../parts/fold.tsx";
+import { MarkdownText } from "../parts/markdown-text.tsx";
+import { LongText, PlainText } from "../parts/text.tsx";
+import type { AssistantItem, BashItem, NoteItem, SummaryItem, UserItem } from "./items.ts";
+import type { Row } from "./rows.ts";
+import { ToolCallRow } from "./tool-call-row.tsx";
+
+/** What rows can do. Which of them are unfolded is kept outside: rows out of view do not exist. */
+export interface RowActions {
+	isUnfolded(key: string): boolean;
+	toggle(key: string, isOpen: boolean): void;
+}
+
+/** One row of a conversation. */
+export function RowView({ row, actions }: { row: Row; actions: RowActions }) {
+	const fold = {
+		isOpen: actions.isUnfolded(row.key),
+		onToggle: (isOpen: boolean) => actions.toggle(row.key, isOpen),
+	};
+	if (row.kind === "outcome") return <Outcome item={row.item} />;
+	if (row.kind === "block") {
+		const { block, item, isLast } = row;
+		if (block.kind === "call") return <ToolCallRow call={block.call} {...fold} />;
+		if (block.kind === "thinking") {
+			const summary = item.isStreaming && isLast ? "Thinking…" : "Thinking";
+			return (
+				<Fold summary={summary} class="thinking" {...fold}>
+					<LongText text={block.text} />
+				</Fold>
+			);
+		}
+		return (
+			<div class="answer">
+				<MarkdownText text={block.text} />
+				{isLast && !item.isStreaming && <Bill item={item} />}
+			</div>
+		);
+	}
+	const { item } = row;
+	switch (item.kind) {
+		case "user":
+			return <UserRow item={item} />;
+		case "bash":
+			return <BashRow item={item} {...fold} />;
+		case "summary":
+			return <SummaryRow item={item} {...fold} />;
+		case "custom":
+			return (
+				<div class="custom">
+					<p class="small soft">
+						<PlainText text={item.label} most={100} />
+					</p>
+					<LongText text={item.text} />
+				</div>
+			);
+		case "note":
+			return <NoteRow item={item} />;
+		case "error":
+			return (
+				<p class="problem">
+					<PlainText text={item.text} />
+				</p>
+			);
+	}
+}
+
+interface FoldState {
+	isOpen: boolean;
+	onToggle(isOpen: boolean): void;
+}
+
+function UserRow({ item }: { item: UserItem }) {
+	return (
+		<div class="said">
+			<h2 class="hidden-text">You</h2>
+			<LongText text={item.text} lines={40} />
+			{item.images > 0 && <p class="small soft">{pictures(item.images)}</p>}
+		</div>
+	);
+}
+
+function BashRow({ item, ...fold }: { item: BashItem } & FoldState) {
+	const outcome = {
+		running: "running…",
+		done: "",
+		failed: `exit code ${item.exitCode ?? "?"}`,
+		cancelled: "cancelled",
+	}[item.state];
+	return (
+		<Fold
+			class={`call is-${item.state}`}
+			{...fold}
+			summary={
+				<>
+					<span class="call-name">$</span>{" "}
+					<code>
+						<PlainText text={item.command ?? "a command of another client"} most={200} />
+					</code>{" "}
+					<span class="small">{outcome}</span>
+				</>
+			}
+		>
+			{item.output ? <LongText text={item.output} /> : <p class="soft small">No output.</p>}
+		</Fold>
+	);
+}
+
+function SummaryRow({ item, ...fold }: { item: SummaryItem } & FoldState) {
+	const words =
+		item.of === "branch"
+			? "Summary of the branch that was left"
+			: `Compacted${item.tokensBefore ? ` from ${short(item.tokensBefore)} tokens` : ""}: a summary stands for what is above`;
+	return (
+		<Fold class="summary" summary={words} {...fold}>
+			<LongText text={item.text} />
+		</Fold>
+	);
+}
+
+function NoteRow({ item }: { item: NoteItem }) {
+	const count = item.stands.length;
+	return (
+		<p class="note">
+			<PlainText text={item.text} most={200} />
+			{count > 1 && ` × ${count}`}
+		</p>
+	);
+}
+
+function Outcome({ item }: { item: AssistantItem }) {
+	if (item.error !== undefined) {
+		return (
+			<p class="problem">
+				<PlainText text={item.error} />
+			</p>
+		);
+	}
+	const words = item.isAborted
+		? "Stopped."
+		: item.isPartial
+			? "Written before this page was opened: the whole answer shows when it is complete."
+			: item.isCut
+				? "The server has cut this message: it is longer than what is sent at once. Load the page again to see all of it."
+				: "…";
+	return <p class="note">{words}</p>;
+}
+
+function Bill({ item }: { item: AssistantItem }) {
+	if (item.tokens === undefined) return null;
+	return (
+		<p class="bill small soft number">
+			{short(item.tokens)} tokens{item.dollars ? ` · ${dollars(item.dollars)}` : ""}
+			{item.model && (
+				<>
+					{" · "}
+					<PlainText text={item.model} most={80} />
+				</>
+			)}
+		</p>
+	);
+}
+
+function pictures(count: number): string {
+	return count === 1 ? "1 picture" : `${count} pictures`;
+}

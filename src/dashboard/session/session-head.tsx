@@ -1,0 +1,92 @@
+import { useState } from "preact/hooks";
+import { useAnswer } from "../answer.ts";
+import { dollars, short, shortPath } from "../parts/figures.ts";
+import { PlainText } from "../parts/text.tsx";
+import { visibleString } from "../parts/visible-text.ts";
+import { FIRST_VIEW, hrefOf } from "../route.ts";
+import { sessionViews } from "../views.ts";
+import type { Draft } from "./draft.ts";
+import type { OpenSession } from "./open-session.ts";
+import { SessionNameDialog } from "./session-name-dialog.tsx";
+import { TreeDialog } from "./tree-dialog.tsx";
+
+interface SessionHeadProps {
+	session: OpenSession;
+	draft: Draft;
+	view: string;
+}
+
+/** Which session this is, what it costs, and its views. */
+export function SessionHead({ session, draft, view }: SessionHeadProps) {
+	const { sessionId, changes } = session;
+	const state = session.state.value;
+	const { title } = session.ui.value;
+	const [shown, setShown] = useState<"tree" | "name">();
+	const stats = useAnswer("get_session_stats", { sessionId }, changes.value).data;
+	const usage = stats?.contextUsage;
+	const name = state?.sessionName ?? title ?? (state ? shortPath(state.cwd) : sessionId);
+	return (
+		<div class="session-head">
+			<div class="session-title">
+				<h1>
+					<button
+						type="button"
+						class="quiet session-name"
+						title="Rename this session"
+						onClick={() => setShown("name")}
+					>
+						<PlainText text={name} most={120} />
+					</button>
+				</h1>
+				{state && (
+					<span class="soft small session-folder" title={visibleString(state.cwd)}>
+						<PlainText text={shortPath(state.cwd)} />
+					</span>
+				)}
+				<span class="session-figures small soft number">
+					{usage?.percent != null && (
+						<span title={`${short(usage.tokens ?? 0)} of ${short(usage.contextWindow)} tokens`}>
+							{Math.round(usage.percent)} % of the window
+						</span>
+					)}
+					{stats && <span title="What pi counted for all answers">{dollars(stats.cost)}</span>}
+				</span>
+			</div>
+			<nav class="tabs" aria-label="Views of the session">
+				<Tab sessionId={sessionId} name={FIRST_VIEW} title="Conversation" view={view} />
+				{sessionViews.map(({ name: tab, title: words }) => (
+					<Tab key={tab} sessionId={sessionId} name={tab} title={words} view={view} />
+				))}
+				<button type="button" class="quiet tree-button" onClick={() => setShown("tree")}>
+					Tree
+				</button>
+			</nav>
+			{shown === "tree" && (
+				<TreeDialog session={session} draft={draft} onClose={() => setShown(undefined)} />
+			)}
+			{shown === "name" && (
+				<SessionNameDialog
+					sessionId={sessionId}
+					name={state?.sessionName ?? ""}
+					onClose={() => setShown(undefined)}
+				/>
+			)}
+		</div>
+	);
+}
+
+interface TabProps {
+	sessionId: string;
+	name: string;
+	title: string;
+	view: string;
+}
+
+function Tab({ sessionId, name, title, view }: TabProps) {
+	const href = hrefOf({ page: "session", sessionId, view: name });
+	return (
+		<a href={href} aria-current={view === name ? "page" : undefined}>
+			{title}
+		</a>
+	);
+}

@@ -1,0 +1,77 @@
+import { Fold } from "../parts/fold.tsx";
+import { LongText, PlainText } from "../parts/text.tsx";
+import { callSummary, type Edit, editsOf } from "./call-summary.ts";
+import type { ToolCall } from "./items.ts";
+
+interface ToolCallRowProps {
+	call: ToolCall;
+	isOpen: boolean;
+	onToggle(isOpen: boolean): void;
+}
+
+const WORDS: Record<ToolCall["state"], string> = {
+	writing: "writing…",
+	waiting: "waiting",
+	running: "running…",
+	done: "",
+	failed: "failed",
+	lost: "no result",
+};
+
+/** A call of a tool: what it is about, and unfolded its arguments and its result. */
+export function ToolCallRow({ call, isOpen, onToggle }: ToolCallRowProps) {
+	const summary = (
+		<>
+			<span class="call-name">
+				<PlainText text={call.name || "tool"} most={80} />
+			</span>{" "}
+			<code>
+				<PlainText text={callSummary(call)} />
+			</code>{" "}
+			<span class="small call-state">{WORDS[call.state]}</span>
+		</>
+	);
+	return (
+		<Fold class={`call is-${call.state}`} summary={summary} isOpen={isOpen} onToggle={onToggle}>
+			<Arguments call={call} />
+			{call.output !== "" && (
+				<>
+					<h3 class="small soft">{call.state === "failed" ? "Error" : "Result"}</h3>
+					<LongText text={call.output} />
+				</>
+			)}
+			{call.images > 0 && <p class="small soft">Pictures: {call.images}</p>}
+			{call.state === "done" && call.output === "" && <p class="small soft">No output.</p>}
+		</Fold>
+	);
+}
+
+function Arguments({ call }: { call: ToolCall }) {
+	const edits = editsOf(call.args);
+	const text = call.args === undefined ? call.argsText : JSON.stringify(call.args, undefined, 2);
+	return (
+		<>
+			<h3 class="small soft">Arguments</h3>
+			{edits.length > 0 ? (
+				edits.map((edit, at) => <EditView key={at} edit={edit} />)
+			) : (
+				<LongText text={text} lines={12} />
+			)}
+		</>
+	);
+}
+
+function EditView({ edit }: { edit: Edit }) {
+	return (
+		<div class="edit">
+			<div class="edit-old">
+				<span class="hidden-text">Before:</span>
+				<LongText text={edit.oldText} lines={12} />
+			</div>
+			<div class="edit-new">
+				<span class="hidden-text">After:</span>
+				<LongText text={edit.newText} lines={12} />
+			</div>
+		</div>
+	);
+}

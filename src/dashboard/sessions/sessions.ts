@@ -1,0 +1,95 @@
+import { type ReadonlySignal, signal } from "@preact/signals";
+import type { Client } from "../../protocol/client.ts";
+import type { ServerEvent, SessionInfo } from "../../protocol/index.ts";
+import { textOf } from "../answer.ts";
+
+/** The open sessions, kept up to date while they are looked at. */
+export interface SessionList {
+	/** The newest first; undefined until they are known. */
+	readonly sessions: ReadonlySignal<readonly SessionInfo[] | undefined>;
+	/** What each has cost, in dollars, as far as it is known. */
+	readonly costs: ReadonlySignal<ReadonlyMap<string, number>>;
+	readonly error: ReadonlySignal<string | undefined>;
+	refresh(): void;
+	close(): void;
+}
+
+export interface SessionListOptions {
+	client: Client;
+	onServerEvent(listener: (event: ServerEvent) => void): () => void;
+	/** How often a list is asked for that may have changed silently. Default: 4 s. */
+	everyMs?: number;
+}
+
+/** A cost is asked for again when its session has said something since. So many sessions at most. */
+const MOST_COSTS = 40;
+
+/** Follows the sessions of the server until it is closed. */
+export function followSessions(options: SessionListOptions): SessionList {
+	const { client, onServerEvent, everyMs = 4_000 } = options;
+	const sessions = signal<readonly SessionInfo[] | undefined>(undefined);
+	const costs = signal<ReadonlyMap<string, number>>(new Map());
+	const error = signal<string | undefined>(undefined);
+	/** How many messages a session had when its cost was asked for. */
+	const asked = new Map<string, number>();
+	let isAsking = false;
+	let isClosed = false;
+
+	const stops = [
+		onServerEvent((event) => {
+			if (event.type === "session_created" || event.type === "session_deleted") refresh();
+		}),
+		client.onState(({ name }) => {
+			if (name === "open") refresh();
+		}),
+	];
+	const timer = setInterval(refresh, everyMs);
+	refresh();
+
+	return {
+		sessions,
+		costs,
+		error,
+		refresh,
+		close() {
+			isClosed = true;
+			clearInterval(timer);
+			for (const stop of stops) stop();
+		},
+	};
+
+	function refresh(): void {
+		if (isAsking || client.state.name !== "open") return;
+		isAsking = true;
+		void ask().finally(() => {
+			isAsking = false;
+		});
+	}
+
+	async function ask(): Promise<void> {
+		try {
+			const { data } = await client.request("list_sessions");
+			if (isClosed) return;
+			sessions.value = data.sessions.toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
+			error.value = undefined;
+			await askCosts(sessions.value);
+		} catch (problem) {
+			if (!isClosed) error.value = textOf(problem);
+		}
+	}
+
+	/** One after the other: asking a session that sleeps wakes it. */
+	async function askCosts(list: readonly SessionInfo[]): Promise<void> {
+		for (const { sessionId, messageCount } of list.slice(0, MOST_COSTS)) {
+			if (isClosed) return;
+			if (messageCount === 0 || asked.get(sessionId) === messageCount) continue;
+			asked.set(sessionId, messageCount);
+			try {
+				const { data } = await client.request("get_session_stats", { sessionId });
+				if (!isClosed) costs.value = new Map(costs.value).set(sessionId, data.cost);
+			} catch {
+				// A session whose folder is gone has no figures; the list shows it without.
+			}
+		}
+	}
+}

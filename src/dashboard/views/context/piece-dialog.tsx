@@ -1,0 +1,91 @@
+import { useEffect, useState } from "preact/hooks";
+import type { ContextPiece } from "../../../protocol/index.ts";
+import { textOf } from "../../answer.ts";
+import { client } from "../../connection/connection.ts";
+import { Dialog } from "../../parts/dialog.tsx";
+import { ago, short } from "../../parts/figures.ts";
+import { Problem } from "../../parts/notices.tsx";
+import { PlainText, stretchesOf } from "../../parts/text.tsx";
+import { formatCount } from "../format.ts";
+import { useNow } from "../use-now.ts";
+import { KIND_NAMES } from "./bar.ts";
+import { addStretch, type ReadText } from "./read-text.ts";
+
+interface PieceDialogProps {
+	sessionId: string;
+	piece: ContextPiece;
+	onClose(): void;
+}
+
+/** The text of a piece, a stretch at a time, with what is known about it. */
+export function PieceDialog({ sessionId, piece, onClose }: PieceDialogProps) {
+	const now = useNow();
+	const { read, problem, isAsking, ask } = usePieceText(sessionId, piece.id);
+	return (
+		<Dialog wide title={<PlainText text={piece.label} most={200} />} onCancel={onClose}>
+			<p class="soft small">
+				{KIND_NAMES[piece.kind] ?? piece.kind} · {formatCount(piece.tokens)} tokens · came into the
+				window {ago(piece.sinceMs, now)}
+				{piece.path !== undefined && (
+					<>
+						{" · "}
+						<PlainText text={piece.path} most={400} />
+					</>
+				)}
+				{piece.replacedTokens !== undefined &&
+					` · stands for ${short(piece.replacedTokens)} tokens`}
+			</p>
+			{read && (
+				// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+				<section class="piece-text" aria-label="Text of the piece" tabIndex={0}>
+					{read.stretches.map(({ offset, text }) => (
+						<pre class="long-text" dir="auto" key={offset}>
+							{stretchesOf(text)}
+						</pre>
+					))}
+				</section>
+			)}
+			{problem !== undefined && <Problem text={problem} onRetry={ask} />}
+			<div class="dialog-actions">
+				{read?.nextOffset !== undefined && (
+					<button type="button" disabled={isAsking} onClick={ask}>
+						Show more ({short(read.totalChars - read.nextOffset)} characters left)
+					</button>
+				)}
+				<button type="button" class="primary" onClick={onClose}>
+					Close
+				</button>
+			</div>
+		</Dialog>
+	);
+}
+
+function usePieceText(sessionId: string, pieceId: string) {
+	const [read, setRead] = useState<ReadText>();
+	const [problem, setProblem] = useState<string>();
+	/** Where the stretch begins that is being asked for. */
+	const [wanted, setWanted] = useState<{ offset: number }>({ offset: 0 });
+	const [isAsking, setIsAsking] = useState(true);
+	useEffect(() => {
+		const stop = new AbortController();
+		setIsAsking(true);
+		setProblem(undefined);
+		const fields = { sessionId, pieceId, offset: wanted.offset };
+		client()
+			.request("get_context_piece", fields, { signal: stop.signal })
+			.then(
+				({ data }) => {
+					if (stop.signal.aborted) return;
+					setRead((before) => addStretch(before, data));
+					setIsAsking(false);
+				},
+				(error: unknown) => {
+					if (stop.signal.aborted) return;
+					setProblem(textOf(error));
+					setIsAsking(false);
+				},
+			);
+		return () => stop.abort();
+	}, [sessionId, pieceId, wanted]);
+	return { read, problem, isAsking, ask: () => setWanted({ offset: read?.nextOffset ?? 0 }) };
+}

@@ -1,0 +1,140 @@
+import { useMemo, useState } from "preact/hooks";
+import type { ContextPiece, ContextView } from "../../../protocol/index.ts";
+import { short } from "../../parts/figures.ts";
+import { Empty } from "../../parts/notices.tsx";
+import { formatNumberOf, formatShare } from "../format.ts";
+import { Choice, Figure, Figures, Section, TableBox } from "../section.tsx";
+import { type KindRow, kindsOf, layoutBar, type PieceOrder } from "./bar.ts";
+import { kindColour } from "./kind-colour.ts";
+import { PieceBar } from "./piece-bar.tsx";
+
+/** What is in the window now: how full it is, what fills it, and what of it was cached. */
+export function WindowNow({
+	context,
+	onShow,
+}: {
+	context: ContextView;
+	onShow(piece: ContextPiece): void;
+}) {
+	const { pieces, tokens, window: size, cachedTokens } = context;
+	const [order, setOrder] = useState<PieceOrder>("sent");
+	const bar = useMemo(
+		() => layoutBar(pieces, { order, cachedTokens }),
+		[pieces, order, cachedTokens],
+	);
+	const kinds = useMemo(() => kindsOf(pieces), [pieces]);
+	if (pieces.length === 0) return <Empty>Nothing has been sent to the model yet.</Empty>;
+	return (
+		<Section
+			title="In the window now"
+			aside={
+				<Choice
+					label="Order of the pieces"
+					values={[
+						["sent", "As sent"],
+						["kind", "By kind"],
+					]}
+					chosen={order}
+					onChoose={setOrder}
+				/>
+			}
+		>
+			<Figures>
+				<Figure
+					name="In use"
+					value={short(tokens)}
+					note={size > 0 ? `${formatShare(tokens / size)} of ${short(size)} tokens` : "tokens"}
+				/>
+				<Figure
+					name="Found in the cache"
+					value={cachedTokens === undefined ? "–" : short(cachedTokens)}
+					note={cachedTokens === undefined ? "no request yet" : "tokens of the last request"}
+					tone={cachedTokens ? "good" : undefined}
+				/>
+				<Figure name="Pieces" value={pieces.length} note={formatNumberOf(kinds.length, "kind")} />
+			</Figures>
+			{size > 0 && <WindowBar kinds={kinds} tokens={tokens} size={size} />}
+			<PieceBar bar={bar} onShow={onShow} />
+			<KindTable kinds={kinds} size={size} />
+		</Section>
+	);
+}
+
+/** How full the window is, at its true scale. */
+function WindowBar({ kinds, tokens, size }: { kinds: KindRow[]; tokens: number; size: number }) {
+	const scale = 1000 / Math.max(size, tokens);
+	let at = 0;
+	return (
+		<svg
+			class="window-bar"
+			viewBox="0 0 1000 10"
+			preserveAspectRatio="none"
+			role="img"
+			aria-label={`${formatShare(tokens / size)} of the window is in use`}
+		>
+			<rect class="window-free" width="1000" height="10" />
+			{kinds.map(({ kind, tokens: own }) => {
+				const x = at;
+				at += own * scale;
+				return (
+					<rect
+						key={kind}
+						x={x}
+						width={own * scale}
+						height="10"
+						fill={`var(${kindColour(kind)})`}
+					/>
+				);
+			})}
+		</svg>
+	);
+}
+
+function KindTable({ kinds, size }: { kinds: KindRow[]; size: number }) {
+	return (
+		<TableBox label="What is in the window, by kind">
+			<thead>
+				<tr>
+					<th scope="col">Kind</th>
+					<th scope="col" class="right">
+						Tokens
+					</th>
+					<th scope="col" class="right">
+						Of what is in use
+					</th>
+					<th scope="col" class="right">
+						Of the window
+					</th>
+					<th scope="col" class="right">
+						Pieces
+					</th>
+				</tr>
+			</thead>
+			<tbody>
+				{kinds.map(({ kind, name, tokens, share, pieces }) => (
+					<tr key={kind}>
+						<th scope="row">
+							<KindName kind={kind} name={name} />
+						</th>
+						<td class="right">{short(tokens)}</td>
+						<td class="right">{formatShare(share)}</td>
+						<td class="right">{size > 0 ? formatShare(tokens / size) : "–"}</td>
+						<td class="right">{pieces}</td>
+					</tr>
+				))}
+			</tbody>
+		</TableBox>
+	);
+}
+
+/** A kind in its colour. */
+export function KindName({ kind, name }: Pick<KindRow, "kind" | "name">) {
+	return (
+		<span class="kind-name">
+			<svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
+				<rect width="10" height="10" rx="2" fill={`var(${kindColour(kind)})`} />
+			</svg>
+			{name}
+		</span>
+	);
+}

@@ -1,0 +1,116 @@
+import "./server.css";
+import type { ServerMetrics } from "../../../protocol/index.ts";
+import { useAnswer } from "../../answer.ts";
+import { bytes, duration } from "../../parts/figures.ts";
+import { Empty, Problem } from "../../parts/notices.tsx";
+import { formatCount, formatLatency, formatNumberOf } from "../format.ts";
+import { Section } from "../section.tsx";
+import { CommandHistory } from "./command-history.tsx";
+import { Recovery } from "./recovery.tsx";
+import { commitMs, ratesOf, type Sample } from "./samples.ts";
+import { Tile } from "./tile.tsx";
+import { useSamples } from "./use-samples.ts";
+
+/** How the server is doing, what it found when it started, and what it was asked. */
+export function ServerView() {
+	const { samples, error } = useSamples();
+	const health = useAnswer("health_check", {});
+	const latest = samples.at(-1)?.metrics;
+	return (
+		<div class="sheet view">
+			<h1>Server</h1>
+			{error !== undefined && <Problem text={error} />}
+			{health.data?.problems.map((problem) => (
+				<Problem key={problem} text={problem} />
+			))}
+			{!latest && error === undefined && <Empty>Asking the server…</Empty>}
+			{latest && <Now samples={samples} latest={latest} />}
+			{latest && <Counts commands={latest.commands} />}
+			<Recovery />
+			<CommandHistory />
+		</div>
+	);
+}
+
+function Now({ samples, latest }: { samples: readonly Sample[]; latest: ServerMetrics }) {
+	const over = (pick: (metrics: ServerMetrics) => number) =>
+		samples.map(({ metrics }) => pick(metrics));
+	const rate = ratesOf(samples, ({ commands }) => commands.finished);
+	const events = ratesOf(samples, ({ journal }) => journal.events);
+	const { latencyMs, journal, memory, commands } = latest;
+	const write = commitMs(latest);
+	return (
+		<Section
+			title="Now"
+			aside={<span class="soft small">running for {duration(latest.uptimeMs)}</span>}
+		>
+			<div class="tiles">
+				<Tile
+					name="Clients"
+					value={formatCount(latest.clients)}
+					note={formatNumberOf(latest.sessions, "open session")}
+					values={over(({ clients }) => clients)}
+				/>
+				<Tile
+					name="Commands a second"
+					value={(rate.at(-1) ?? 0).toFixed(1)}
+					note={`${formatCount(commands.pending)} under way`}
+					values={rate}
+				/>
+				<Tile
+					name="Latency, half of them below"
+					value={latencyMs ? formatLatency(latencyMs.p50) : "–"}
+					note={
+						latencyMs
+							? `90 % below ${formatLatency(latencyMs.p90)}, 99 % below ${formatLatency(latencyMs.p99)}`
+							: "no command yet"
+					}
+					values={over(({ latencyMs: own }) => own?.p50 ?? 0)}
+				/>
+				<Tile
+					name="Events a second"
+					value={(events.at(-1) ?? 0).toFixed(1)}
+					note={`${formatCount(journal.events)} kept`}
+					values={events}
+				/>
+				<Tile
+					name="Journal"
+					value={bytes(journal.bytes)}
+					note={`${formatNumberOf(journal.commits, "write")}${write === undefined ? "" : `, ${formatLatency(write)} each`}, ${formatCount(journal.pending)} waiting`}
+					values={over((metrics) => metrics.journal.bytes)}
+				/>
+				<Tile
+					name="Memory"
+					value={bytes(memory.rssBytes)}
+					note={`${bytes(memory.heapUsedBytes)} heap, ${bytes(memory.externalBytes)} outside it`}
+					values={over((metrics) => metrics.memory.rssBytes)}
+				/>
+			</div>
+		</Section>
+	);
+}
+
+const COUNTS = [
+	["accepted", "accepted"],
+	["finished", "finished"],
+	["failed", "failed"],
+	["replayed", "answered from the journal"],
+	["timedOut", "timed out"],
+	["rateLimited", "came too fast"],
+	["rejected", "rejected"],
+] as const satisfies readonly (readonly [keyof ServerMetrics["commands"], string])[];
+
+function Counts({ commands }: Pick<ServerMetrics, "commands">) {
+	return (
+		<Section title="Commands since the start">
+			<dl class="counts">
+				{COUNTS.map(([key, name]) => (
+					<div key={key}>
+						<dt>{name}</dt>
+						<dd>{formatCount(commands[key])}</dd>
+					</div>
+				))}
+			</dl>
+		</Section>
+	);
+}

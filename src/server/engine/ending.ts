@@ -1,0 +1,107 @@
+import type { Journal } from "../journal/journal.ts";
+import { dropDependencies } from "./dependencies.ts";
+import { dependencyFailed, outcomeLost } from "./failures.ts";
+import type { Identities, Past } from "./identities.ts";
+import { keepOutcome } from "./keeping.ts";
+import { tellNews, tellPhase } from "./lifecycle.ts";
+import { type Failure, failed, type Outcome } from "./outcome.ts";
+import type { Replies } from "./replies.ts";
+import type { Run } from "./run.ts";
+import type { Applied } from "./versions.ts";
+
+export interface EndingOptions {
+	journal: Journal;
+	identities: Identities;
+	replies: Replies;
+	now: () => number;
+	/** Told of every command whose outcome stands now. */
+	decided: (run: Run) => void;
+	/** Told of commands that have nothing left to depend on. */
+	freed: (run: Run) => void;
+	/** Told of every command right before its outcome is. */
+	over: (run: Run) => void;
+}
+
+/** The end of a command: its outcome is decided, then kept, then told, each once. */
+export class Ending {
+	readonly #options: EndingOptions;
+	readonly #toTell: Run[] = [];
+	#telling = false;
+
+	constructor(options: EndingOptions) {
+		this.#options = options;
+	}
+
+	/** Ends a command that has not begun; one that has is left alone. */
+	failWaiting(run: Run, failure: Failure): void {
+		if (run.phase === "waiting") this.decide(run, failed(run.request.command.type, failure));
+	}
+
+	/** The outcome stands from here on. The lane may go on, while this one is kept and told. */
+	decide(run: Run, outcome: Outcome, applied?: Applied): void {
+		const { journal, now, decided } = this.#options;
+		const { fingerprint } = run.request;
+		dropDependencies(run);
+		run.phase = "decided";
+		run.past = { kind: "past", fingerprint, outcome, finishedAtMs: now() };
+		const safety = run.remembered ? keepOutcome(journal, run, run.past, applied) : undefined;
+		decided(run);
+		run.lane?.decided(run);
+		if (safety === undefined) this.#safe(run, true);
+		else safety.then((kept) => this.#safe(run, kept));
+	}
+
+	/** The outcome may be told, as soon as it is the lane's turn to speak of it. */
+	#safe(run: Run, kept: boolean): void {
+		const { request, past } = run;
+		if (!kept && request.row.effect === "change" && past?.outcome.response.success) {
+			run.past = { ...past, outcome: failed(request.command.type, outcomeLost) };
+		}
+		run.safe = true;
+		if (!run.startHeld) this.#tell(run);
+	}
+
+	/** A loop, not a recursion: telling one outcome can decide a thousand others that depended on it. */
+	#tell(told: Run): void {
+		this.#toTell.push(told);
+		if (this.#telling) return;
+		this.#telling = true;
+		for (let run = this.#toTell.shift(); run !== undefined; run = this.#toTell.shift()) {
+			this.#tellOne(run, run.past as Past);
+		}
+		this.#telling = false;
+	}
+
+	#tellOne(run: Run, past: Past): void {
+		const { identities, replies, over } = this.#options;
+		const { request } = run;
+		run.phase = "told";
+		over(run);
+		if (run.remembered) identities.remember(request, past);
+		else identities.forget(request);
+		replies.tell(request, past.outcome, false);
+		if (run.news !== undefined) tellNews(request.seat.tenant, run.news);
+		replies.answerJoiners(run, past);
+		replies.end(request);
+		const next = run.lane?.leave(run);
+		if (next?.startHeld) {
+			next.startHeld = false;
+			tellPhase("command_started", next.request);
+			if (next.safe) this.#tell(next);
+		}
+		this.#tellDependents(run, past.outcome.response.success);
+	}
+
+	#tellDependents(run: Run, success: boolean): void {
+		for (const dependent of run.dependents ?? []) {
+			if (!success) {
+				this.failWaiting(dependent, dependencyFailed(run.request.commandId));
+				continue;
+			}
+			dependent.dependencies?.delete(run);
+			if (dependent.dependencies?.size !== 0) continue;
+			dependent.dependencies = undefined;
+			this.#options.freed(dependent);
+		}
+	}
+}

@@ -1,0 +1,230 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll } from "vitest";
+import {
+	type LoopbackAnthropic,
+	type LoopbackReply,
+	modelsJson,
+	startLoopbackAnthropic,
+} from "../../support/loopback-anthropic.ts";
+import type { LoopbackBody } from "../../support/loopback-cache.ts";
+import { tempDir } from "../../support/temp.ts";
+import { askingExtension } from "../sessions/asking-extension.ts";
+import { type ServeProcess, startServe } from "./serve-process.ts";
+import {
+	type Answer,
+	connectWire,
+	createStdioWire,
+	fresh,
+	type Transport,
+	type WireClient,
+} from "./wire-client.ts";
+
+/** The transports that every rule of the protocol is tested on. */
+export const transports: readonly Transport[] = ["websocket", "stdio"];
+
+export interface ConformanceOptions {
+	/** As after `--limit`. */
+	limits?: readonly string[];
+	env?: NodeJS.ProcessEnv;
+	/** Lines of a token file; without them whoever connects is `local`, as the client of stdio always is. */
+	tokens?: Readonly<Record<string, string>>;
+	/** More words of the command line. */
+	words?: readonly string[];
+}
+
+/** A real server in a process of its own, on a WebSocket and on its standard streams at once, with a scripted model. */
+export interface ConformanceServer {
+	readonly process: ServeProcess;
+	readonly url: string;
+	readonly loop: LoopbackAnthropic;
+	/** All that came over stdio since the process began. */
+	stdioLines(): readonly string[];
+	/** A client: over a connection of its own, or over the only one that stdio has. */
+	client(transport: Transport, token?: string): Promise<WireClient>;
+	/** Kills the process as the kernel would, and starts another one in the same folders. */
+	restart(): Promise<void>;
+	stop(): Promise<void>;
+}
+
+/** One server for all tests of a file. */
+export function useServer(options: ConformanceOptions = {}): ConformanceServer {
+	let running: ConformanceServer;
+	beforeAll(async () => {
+		running = await startConformanceServer(options);
+	}, 60_000);
+	afterAll(async () => {
+		await running?.stop();
+	});
+	return new Proxy({} as ConformanceServer, {
+		get: (_target, name) => running[name as keyof ConformanceServer],
+	});
+}
+
+export async function startConformanceServer(
+	options: ConformanceOptions = {},
+): Promise<ConformanceServer> {
+	const loop = await startLoopbackAnthropic();
+	loop.script(Array.from({ length: 1_000 }, () => replyTo));
+	const agentDir = agentFolder(loop.url);
+	const tokenFile = join(agentDir, "tokens");
+	const lines = Object.entries(options.tokens ?? {}).map(([name, token]) => `${name}:${token}\n`);
+	if (lines.length > 0) writeFileSync(tokenFile, lines.join(""), { mode: 0o600 });
+	const words = [
+		...["--stdio", "--port", "0", "--json"],
+		...(lines.length > 0 ? ["--token-file", tokenFile] : ["--auth", "none"]),
+		...(options.limits ?? []).flatMap((limit) => ["--limit", limit]),
+		...(options.words ?? []),
+	];
+	const start = async () => {
+		const process = startServe(words, { agentDir, ...(options.env && { env: options.env }) });
+		const stdio = createStdioWire(process.child);
+		const { port } = await process.ready();
+		return { process, stdio, url: `ws://127.0.0.1:${port}` };
+	};
+	let now = await start();
+	return {
+		loop,
+		get process() {
+			return now.process;
+		},
+		get url() {
+			return now.url;
+		},
+		stdioLines: () => now.stdio.lines,
+		client: async (transport, token) =>
+			transport === "stdio" ? now.stdio.client() : connectWire(now.url, token),
+		async restart() {
+			now.process.child.kill("SIGKILL");
+			await now.process.exited;
+			now = await start();
+		},
+		async stop() {
+			now.process.child.kill("SIGKILL");
+			await now.process.exited;
+			await loop.close();
+		},
+	};
+}
+
+/** A session with an id that nobody else uses. */
+export async function openSession(client: WireClient, sessionId = fresh("s")): Promise<string> {
+	const answer = await client.ask({ type: "create_session", sessionId });
+	if (!answer.success) throw new Error(`no session: ${answer.error}`);
+	return sessionId;
+}
+
+/** Something long that holds a session's lane, until `release`. */
+export interface Held {
+	readonly id: string;
+	/** The command that holds the lane. */
+	readonly command: object;
+	/** Lets the command end well, and resolves with its response. */
+	release(): Promise<Answer>;
+}
+
+/** Holds the lane of a session with a command of an extension that waits for the user's answer. */
+export async function holdLane(client: WireClient, sessionId: string): Promise<Held> {
+	const id = fresh("held");
+	const command = { type: "prompt", id, sessionId, message: "/ask confirm" };
+	const known = new Set(dialogsOf(client, sessionId));
+	client.send(command);
+	const requestId = await dialogOf(client, sessionId, (found) => !known.has(found));
+	return {
+		id,
+		command,
+		async release() {
+			const response = { confirmed: true };
+			client.send({ type: "extension_ui_response", sessionId, requestId, response });
+			return client.response(id);
+		},
+	};
+}
+
+/** The id of the first dialog that waits for a yes or no. */
+export async function dialogOf(
+	client: WireClient,
+	sessionId: string,
+	fits: (requestId: string) => boolean = () => true,
+): Promise<string> {
+	let found = "";
+	await client.next((frame) => {
+		if (frame.type !== "event" || frame.sessionId !== sessionId) return false;
+		const { event } = frame;
+		if (event.type !== "extension_ui_request" || event.method !== "confirm") return false;
+		found = event.requestId;
+		return fits(found);
+	});
+	return found;
+}
+
+function dialogsOf({ frames }: WireClient, sessionId: string): string[] {
+	return frames.flatMap((frame) => {
+		if (frame.type !== "event" || frame.sessionId !== sessionId) return [];
+		return frame.event.type === "extension_ui_request" ? [frame.event.requestId] : [];
+	});
+}
+
+function agentFolder(url: string): string {
+	const agentDir = tempDir("strata-agent-");
+	const settings = {
+		defaultProvider: "loop",
+		defaultModel: "claude-loop",
+		retry: { enabled: false },
+		compaction: { enabled: false },
+	};
+	writeFileSync(join(agentDir, "models.json"), modelsJson(url));
+	writeFileSync(join(agentDir, "settings.json"), JSON.stringify(settings));
+	mkdirSync(join(agentDir, "extensions"));
+	writeFileSync(join(agentDir, "extensions", "asks.ts"), askingExtension);
+	writeFileSync(join(agentDir, "extensions", "later.ts"), laterExtension);
+	return agentDir;
+}
+
+/** `/later <ms> <name>` names the session after a while, whatever has become of the command meanwhile. */
+const laterExtension = `
+export default function (pi) {
+	pi.registerCommand("later", {
+		description: "names the session later",
+		handler: async (args) => {
+			const [ms, name] = args.trim().split(" ");
+			await new Promise((resolve) => setTimeout(resolve, Number(ms)));
+			pi.setSessionName(name);
+		},
+	});
+}
+`;
+
+/**
+ * The model does what the last prompt says: `say <text>`, `hang` (begins to answer and never ends), `ponder` (calls the
+ * tool that asks the user), `tokens <n>` (an answer of so many deltas).
+ */
+function replyTo(body: LoopbackBody): LoopbackReply {
+	const last = body.messages.at(-1);
+	const blocks = Array.isArray(last?.content)
+		? (last.content as unknown as { type: string; text?: string }[])
+		: [{ type: "text", text: String(last?.content) }];
+	if (blocks.some(({ type }) => type === "tool_result")) return "thank you";
+	const text = blocks.findLast(({ text = "" }) => WORDS.test(text))?.text ?? "";
+	const [, word, rest = ""] = WORDS.exec(text) ?? [];
+	switch (word) {
+		case "say":
+			return rest;
+		case "hang":
+			return { content: [{ type: "text", text: "well, well, well" }], hang: true };
+		case "ponder":
+			return { content: [{ type: "tool_use", id: fresh("call"), name: "ponder", input: {} }] };
+		case "tokens":
+			// The provider sends a block in three pieces.
+			return {
+				content: Array.from({ length: Math.ceil(Number(rest) / 3) }, () => ({
+					type: "text",
+					text: "four".repeat(3),
+				})),
+			};
+		default:
+			throw new Error(`the prompt "${text}" is none that the model understands`);
+	}
+}
+
+const WORDS = /^(say|hang|ponder|tokens)\b ?(.*)$/s;
