@@ -1,12 +1,13 @@
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { join, resolve } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { writeFileAtomic } from "../core/atomic-file.ts";
 import { describeError } from "../core/errno.ts";
 import { agentFolder, configuredFolder } from "../core/places.ts";
 import { type Command, type OptionValues, type Surroundings, UsageError } from "./command.ts";
+import { dashboardPage } from "./dashboard-page.ts";
 
 type ServerModule = typeof import("../server/index.ts");
 type ServerOptions = Parameters<ServerModule["startServer"]>[0];
@@ -21,7 +22,7 @@ export const serve: Command = {
 	usage:
 		"[--port 3141] [--host 127.0.0.1] [--stdio] [--socket <path>] [--token-file <file>] [--auth token|none] " +
 		"[--origin <origin>…] [--data-dir <folder>] [--tls-cert <file> --tls-key <file>] [--limit <name=number>…] " +
-		"[--demo auto|always|never] [--allow-project-trust] [--open] [--json]",
+		"[--demo auto|always|never] [--allow-project-trust] [--no-dashboard] [--open] [--json]",
 	details: [
 		"",
 		"Without options it listens on 127.0.0.1:3141 (or the port in PI_SERVER_PORT) and prints the address of",
@@ -33,6 +34,7 @@ export const serve: Command = {
 		"Sessions use the models and keys that pi has; where it has none, a scripted demo model that works on a",
 		"sample project made for each session (--demo never turns it off, --demo always leaves the models out).",
 		"--allow-project-trust lets clients load what a project brings itself: settings, extensions, skills.",
+		"In a clone the dashboard is built when it is first served; --no-dashboard serves none.",
 		"--open shows the dashboard in the browser. --json prints one line when the server is ready:",
 		'{"type":"ready","port":3141,…}. SIGTERM and SIGINT end it in order; a second one at once.',
 	],
@@ -50,12 +52,20 @@ export const serve: Command = {
 		limit: { type: "string", multiple: true },
 		demo: { type: "string" },
 		"allow-project-trust": { type: "boolean" },
+		"no-dashboard": { type: "boolean" },
 		open: { type: "boolean" },
 		json: { type: "boolean" },
 	},
 	async run(values, _words, around) {
 		const server = await import("../server/index.ts");
 		const options = serverOptions(values, around, server);
+		if (options.listen && !values["no-dashboard"]) {
+			const { folder, missing } = await dashboardPage(() => {
+				around.progress?.("building the dashboard (once)");
+			});
+			options.pageFolder = folder;
+			if (missing) options.warn(missing);
+		}
 		const stopAsked = Promise.withResolvers<string>();
 		if (options.stdio) options.onStdioEnd = () => stopAsked.resolve("standard input ended");
 		const running = await server.startServer(options);
@@ -113,7 +123,6 @@ function serverOptions(
 		auth: auth === "none" ? "none" : { tokenFile: path("token-file") ?? join(dataDir, "tokens") },
 		origins: (values.origin as string[] | undefined) ?? [],
 		limits: asUsage(() => limitsFrom(assignments)),
-		pageFolder: builtPage(),
 		warn: (line) => around.complain(`strata serve: ${line}`),
 		...(values.stdio === true && { stdio: claimStdio() }),
 	};
@@ -158,15 +167,6 @@ function asUsage<Result>(parse: () => Result): Result {
 	} catch (error) {
 		throw new UsageError(describeError(error), { cause: error });
 	}
-}
-
-/** The dashboard as `npm run build` leaves it: beside this program in the package, in `dist` of a clone. */
-function builtPage(): string {
-	const here = fileURLToPath(new URL(".", import.meta.url));
-	const beside = resolve(here, "..", "dashboard");
-	return existsSync(join(beside, "index.html"))
-		? beside
-		: resolve(here, "..", "..", "dist", "dashboard");
 }
 
 interface Announcement {

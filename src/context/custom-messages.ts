@@ -5,22 +5,23 @@ import { activeEntries, type SessionSource } from "./session-source.ts";
 /** A message that an extension put into the session, as it stands in the context. */
 export interface CustomMessage {
 	readonly entryId: string;
-	/** Its text blocks, context edits applied. Empty for one that was edited away. */
+	/** Its text blocks, context edits applied. */
 	readonly texts: readonly string[];
 	/** Rough size of the conversation behind it. */
 	readonly tokensBehind: number;
 }
 
-/** The messages of one type in the active context, in its order. */
+/** The messages of one type in the active context, in its order, without those that were edited away. */
 export function customMessages(source: SessionSource, customType: string): CustomMessage[] {
 	const behind = tokensBehindEntries(source);
 	return activeEntries(source).flatMap(({ sourceEntry, messages }) => {
 		if (sourceEntry.type !== "custom_message" || sourceEntry.customType !== customType) return [];
-		const texts = (messages as { content?: unknown }[]).flatMap(({ content }) =>
-			textBlocks(content),
-		);
 		const { id: entryId } = sourceEntry;
-		return [{ entryId, texts, tokensBehind: behind.get(entryId) ?? 0 }];
+		return (messages as { content?: unknown }[]).map(({ content }) => ({
+			entryId,
+			texts: textBlocks(content),
+			tokensBehind: behind.get(entryId) ?? 0,
+		}));
 	});
 }
 

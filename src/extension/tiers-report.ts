@@ -1,6 +1,11 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { contextMessages } from "../context/index.ts";
-import { type OpenWorkset, textsNow, viewNow, type WorkingText } from "./workset-session.ts";
+import {
+	conversationTokens,
+	type OpenWorkset,
+	textsNow,
+	viewNow,
+	type WorkingText,
+} from "./workset-session.ts";
 
 /** What `/workset list` shows. */
 export function worksetReport(session: OpenWorkset): string {
@@ -71,7 +76,7 @@ export function layoutPicture(
 		files.filter((file) => file.place === place).reduce((total, { tokens }) => total + tokens, 0);
 	const names = (place: FileStanding["place"]) =>
 		files.flatMap((file) => (file.place === place ? [file.path] : [])).join(", ");
-	const all = contextMessages(ctx.sessionManager).reduce((total, { tokens }) => total + tokens, 0);
+	const all = conversationTokens(ctx);
 	const part = (name: string, tokens: number, what: string) =>
 		tokens > 0 ? [`| ${name.padEnd(13)} ${String(tokens).padStart(8)}  ${what}`] : [];
 	const dead = session.lastPlan?.deadTokens ?? 0;

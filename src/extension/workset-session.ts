@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { contextMessages, customMessages } from "../context/index.ts";
 import type { Config, LoadedConfig } from "../core/config.ts";
@@ -22,7 +23,7 @@ export interface OpenWorkset {
 	readonly tailTag: string;
 	/** What each file has been through since the session was opened. */
 	readonly standing: Map<string, { changedMs: number; hits: number }>;
-	/** Edits that the requests show already, and the session from the next end of a turn on; by the id in the message. */
+	/** Edits that requests are to show already and the session does not have yet, by the entry that they are of. */
 	readonly pending: Map<string, PendingEdit>;
 	/** The working files as they were last read. */
 	files: readonly WorkingText[];
@@ -62,8 +63,11 @@ export interface MapEntry {
 /** What the map is called among the working files. No path of a project has such a name. */
 export const MAP_NAME = "(symbol map)";
 
-interface PendingEdit {
-	readonly entryId: string;
+/** What a message is to become. */
+export interface PendingEdit {
+	/** What the message is known by in a request: the id in its details. */
+	readonly messageId: unknown;
+	/** `null` takes it away. */
 	readonly content: Tiers.TextBlock[] | null;
 }
 
@@ -157,33 +161,73 @@ function withoutText(path: string, text: string): WorkingText {
 
 /** What the model can see of the working set: as the session has it, with edits that only the requests show yet. */
 export function viewNow({ tiers, pending }: OpenWorkset, ctx: ExtensionContext): Tiers.View {
-	const edits = new Map([...pending.values()].map((edit) => [edit.entryId, edit.content ?? []]));
 	const messages = customMessages(ctx.sessionManager, tiers.WORKSET_TYPE);
 	return tiers.viewOf(
-		messages.map((message) => {
-			const content = edits.get(message.entryId);
-			return content ? { ...message, texts: content.map(({ text }) => text) } : message;
+		messages.flatMap((message) => {
+			const edit = pending.get(message.entryId);
+			if (!edit) return [message];
+			return edit.content ? [{ ...message, texts: textsOf(edit.content) }] : [];
 		}),
 	);
 }
 
-/** Decides what is to be done to the session before the next request. To be asked once for each. */
-export function changesNow(
+/**
+ * Decides what is to be done to the session before the next request; to be asked once for each. Returns the messages to
+ * append; the edits are pending from now on.
+ */
+export function planNow(
 	session: OpenWorkset,
 	ctx: ExtensionContext,
 	cold: boolean,
-): Tiers.SessionChanges {
-	const { layout, tiers } = session;
+): readonly Tiers.TextBlock[][] {
+	const { layout, tiers, settings } = session;
 	const view = viewNow(session, ctx);
 	const files = textsNow(session);
-	if (files.length === 0 && view.copies.length === 0) return NO_CHANGES;
+	if (settings.tiers.layout === "tiers") {
+		// Copies from before the layout was chosen: they are no longer kept up to date.
+		for (const { entryId } of view.copies) holdBack(session, ctx, entryId, null);
+		return [];
+	}
+	if (files.length === 0 && view.copies.length === 0) return [];
 	const plan = layout.decide(momentNow(session, ctx, view, cold));
 	session.lastPlan = plan;
-	return tiers.changesFor(plan, { files, view });
+	const { append, edits } = tiers.changesFor(plan, { files, view });
+	for (const [entryId, content] of edits) holdBack(session, ctx, entryId, content);
+	return append;
 }
 
-/** All is as it should be. */
-export const NO_CHANGES: Tiers.SessionChanges = { append: [], edits: new Map() };
+function holdBack(
+	{ pending }: OpenWorkset,
+	{ sessionManager }: ExtensionContext,
+	entryId: string,
+	content: PendingEdit["content"],
+): void {
+	const messageId = property(property(sessionManager.getEntry(entryId), "details"), "id");
+	pending.set(entryId, { messageId, content });
+}
+
+/**
+ * The edits that the session does not have yet. Another extension may have thrown them away at the end of a turn, so one
+ * is done only when the session shows it, or when its message has left the context.
+ */
+export function pendingEdits(
+	{ tiers, pending }: OpenWorkset,
+	ctx: ExtensionContext,
+): ReadonlyMap<string, PendingEdit> {
+	if (pending.size === 0) return pending;
+	const messages = customMessages(ctx.sessionManager, tiers.WORKSET_TYPE);
+	const texts = new Map(messages.map(({ entryId, texts }) => [entryId, texts]));
+	for (const [entryId, { content }] of pending) {
+		const shown = texts.get(entryId);
+		const isDone = content && isDeepStrictEqual(shown, textsOf(content));
+		if (!shown || isDone) pending.delete(entryId);
+	}
+	return pending;
+}
+
+function textsOf(content: readonly Tiers.TextBlock[]): string[] {
+	return content.map(({ text }) => text);
+}
 
 function momentNow(
 	session: OpenWorkset,
@@ -191,10 +235,9 @@ function momentNow(
 	{ copies }: Tiers.View,
 	cold: boolean,
 ): Tiers.LogMoment {
-	const { controller, economy, ttl } = session;
+	const { controller, ttl } = session;
 	const tracked = controller.items();
 	const usage = ctx.getContextUsage();
-	const estimated = contextMessages(ctx.sessionManager).reduce((sum, one) => sum + one.tokens, 0);
 	return {
 		files: textsNow(session).map(({ path, hash, tokens }) => {
 			// The map stays as it is by our own decision, so nothing is more stable.
@@ -203,12 +246,25 @@ function momentNow(
 			return { path, hash, tokens, tier, n };
 		}),
 		copies,
-		rules: economy.rulesFor(ctx.model ?? { provider: "unknown", id: "unknown" }),
+		rules: rulesNow(session, ctx),
 		cold,
-		contextTokens: usage?.tokens ?? estimated,
+		contextTokens: usage?.tokens ?? conversationTokens(ctx),
 		contextWindow: usage?.contextWindow || Number.MAX_SAFE_INTEGER,
 		ttl,
 	};
+}
+
+/** How the provider in use caches. */
+export function rulesNow(
+	{ economy }: OpenWorkset,
+	{ model }: ExtensionContext,
+): Economy.CacheRules {
+	return economy.rulesFor(model ?? { provider: "unknown", id: "unknown" });
+}
+
+/** A rough size of the conversation. */
+export function conversationTokens({ sessionManager }: ExtensionContext): number {
+	return contextMessages(sessionManager).reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 /** Everything that every request is to show: the map, and the files. */

@@ -14,12 +14,7 @@ import type { FileEvent } from "./knowledge.ts";
 import { isMarker } from "./markers.ts";
 import { isDerived, type Metadata, parseMetadata, parseUntracked } from "./metadata.ts";
 import { isEditingTool, parseOwnEdit } from "./own-edit.ts";
-import {
-	addressedPath,
-	canonicalPath,
-	parseShorthand,
-	pathCandidates,
-} from "./read-path.ts";
+import { addressedPath, canonicalPath, parseShorthand, pathCandidates } from "./read-path.ts";
 
 /** What happened to each file in the active context, in order. */
 export interface History {

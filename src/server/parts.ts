@@ -44,7 +44,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
 	try {
 		const streams = createStreams({ journal });
 		const { createSessions, checkSessionFile, openModels } = await loading;
-		models = await openModels(agentDir, demo);
+		models = await openModels(agentDir, { demo, demoFolder: join(dataDir, "demo") });
 		const { modelRuntime, newFolder } = models;
 		const sessions = await createSessions({
 			agentDir,

@@ -122,7 +122,7 @@ describe("strata serve", () => {
 
 async function run(...words: string[]) {
 	const err: string[] = [];
-	const status = await main(["serve", ...words], {
+	const status = await main(["serve", "--no-dashboard", ...words], {
 		cwd: tempDir(),
 		env: { PI_CODING_AGENT_DIR: tempDir() },
 		print() {},

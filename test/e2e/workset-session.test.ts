@@ -24,9 +24,7 @@ function copiesIn(context: readonly Message[]): { path: string; text: string }[]
 				/^<working-file path=("(?:[^"\\]|\\.)*")[^\n]*>\n([\s\S]*)\n<\/working-file>$/.exec(
 					block.text,
 				);
-			return found
-				? [{ path: JSON.parse(found[1] ?? "") as string, text: found[2] ?? "" }]
-				: [];
+			return found ? [{ path: JSON.parse(found[1] ?? "") as string, text: found[2] ?? "" }] : [];
 		}),
 	);
 }
@@ -146,7 +144,14 @@ test("a forged session cannot select what it should not, nor break the prompt", 
 	const session = pi.sessionManager;
 	session.appendCustomEntry("strata-workset", {
 		op: "add",
-		paths: ["__proto__", "constructor", "../../etc/passwd", "/etc/passwd", "x".repeat(5000), "ok.ts"],
+		paths: [
+			"__proto__",
+			"constructor",
+			"../../etc/passwd",
+			"/etc/passwd",
+			"x".repeat(5000),
+			"ok.ts",
+		],
 	});
 	session.appendCustomEntry("strata-workset", {
 		op: "add",
@@ -163,10 +168,12 @@ test("a forged session cannot select what it should not, nor break the prompt", 
 	await pi.run("go", [{ tool: "read", args: { path: "ok.ts" }, id: "r" }, "ok"]);
 	const sent = JSON.stringify(pi.lastContext());
 	expect(sent).not.toContain("root:");
-	expect(Object.fromEntries(copiesIn(pi.lastContext()).map((c) => [c.path, c.text]))).toMatchObject({
-		"ok.ts": "fine\n",
-		constructor: "constructor does not exist.",
-	});
+	expect(Object.fromEntries(copiesIn(pi.lastContext()).map((c) => [c.path, c.text]))).toMatchObject(
+		{
+			"ok.ts": "fine\n",
+			constructor: "constructor does not exist.",
+		},
+	);
 	expect(sent.length).toBeLessThan(200_000);
 });
 
@@ -289,6 +296,6 @@ test("another extension that takes our messages out of a request cannot hide a f
 	for (const prompt of ["first", "second"]) {
 		await pi.run(prompt, [{ tool: "read", args: { path: "a.ts" }, id: prompt }, "ok"]);
 		expectLive(pi.lastContext(), { "a.ts": "a\n" });
-		expect(pi.textOf(prompt)).toBe("a\n");
 	}
+	expect(pi.textOf("first")).toBe("a\n");
 });

@@ -73,13 +73,14 @@ const HIDDEN = new RegExp(
 	"gu",
 );
 
-const COLOUR = /^\u001b\[[0-9;:]*m$/;
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g;
+const COLOUR = /^\[[0-9;:]*m$/;
 
 function signOf(hidden: string): string {
-	if (hidden === "\r" || COLOUR.test(hidden)) return "";
-	if (hidden.length > 1 && hidden.startsWith("\u001b"))
-		return `␛${hidden.slice(1).replace(CONTROL, "·")}`;
+	if (hidden === "\r") return "";
+	if (hidden.length > 1 && hidden.startsWith("\u001b")) {
+		const code = hidden.slice(1);
+		return COLOUR.test(code) ? "" : `␛${code.replaceAll(/\p{Cc}/gu, "·")}`;
+	}
 	const code = hidden.codePointAt(0) ?? 0;
 	if (code < 0x20) return String.fromCodePoint(0x2400 + code);
 	if (code === 0x7f) return "␡";

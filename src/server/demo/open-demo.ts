@@ -1,7 +1,7 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ModelRuntime } from "@earendil-works/pi-coding-agent";
+import { writeFileAtomic } from "../../core/atomic-file.ts";
 import { startDemoProvider } from "./demo-provider.ts";
 import { makeSampleProject } from "./sample-project.ts";
 
@@ -20,7 +20,10 @@ export type DemoMode = "auto" | "always" | "never";
  * The user's own models and keys; where there are none, or by choice, the demo's model. Never both: a script must not be
  * picked by accident for real work.
  */
-export async function openModels(agentDir: string, demo: DemoMode): Promise<Models> {
+export async function openModels(
+	agentDir: string,
+	{ demo, demoFolder }: { demo: DemoMode; demoFolder: string },
+): Promise<Models> {
 	if (demo !== "always") {
 		const modelRuntime = await ModelRuntime.create({
 			authPath: join(agentDir, "auth.json"),
@@ -29,16 +32,19 @@ export async function openModels(agentDir: string, demo: DemoMode): Promise<Mode
 		const isUsable = demo === "never" || (await modelRuntime.getAvailable()).length > 0;
 		if (isUsable) return { modelRuntime, close: async () => {} };
 	}
-	return await openDemo();
+	return await openDemo(demoFolder);
 }
 
-async function openDemo(): Promise<Models> {
+/** Sample projects stay for a while after the server has stopped: their sessions may be taken up again. */
+const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
+
+async function openDemo(folder: string): Promise<Models> {
+	const projects = join(folder, "projects");
+	await sweep(projects);
 	const provider = await startDemoProvider();
-	const folder = await mkdtemp(join(tmpdir(), "strata-demo-models-"));
-	const projects: string[] = [];
 	try {
 		const modelsPath = join(folder, "models.json");
-		await writeFile(modelsPath, provider.modelsJson, { mode: 0o600 });
+		await writeFileAtomic(modelsPath, provider.modelsJson);
 		// A file of its own for keys too: none of the user's are to be seen.
 		const modelRuntime = await ModelRuntime.create({
 			authPath: join(folder, "auth.json"),
@@ -47,19 +53,21 @@ async function openDemo(): Promise<Models> {
 		});
 		return {
 			modelRuntime,
-			async newFolder() {
-				const project = await makeSampleProject();
-				projects.push(project);
-				return project;
-			},
-			async close() {
-				await provider.close();
-				for (const path of [folder, ...projects]) await rm(path, { recursive: true, force: true });
-			},
+			newFolder: () => makeSampleProject(projects),
+			close: () => provider.close(),
 		};
 	} catch (error) {
 		await provider.close();
-		await rm(folder, { recursive: true, force: true });
 		throw error;
+	}
+}
+
+async function sweep(projects: string): Promise<void> {
+	await mkdir(projects, { recursive: true, mode: 0o700 });
+	for (const name of await readdir(projects)) {
+		const path = join(projects, name);
+		const stats = await lstat(path).catch(() => undefined);
+		if (!stats || Date.now() - stats.mtimeMs < KEPT_MS) continue;
+		await rm(path, { recursive: true, force: true });
 	}
 }

@@ -1,11 +1,11 @@
 import { mkdir, mkdtemp, realpath, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { samplePdf } from "./sample-pdf.ts";
 
-/** Makes a small project to try things on, in a new temporary folder, and returns the folder. */
-export async function makeSampleProject(): Promise<string> {
-	const root = await realpath(await mkdtemp(join(tmpdir(), "strata-demo-")));
+/** Makes a small project to try things on, in a new folder below the given one, and returns it. */
+export async function makeSampleProject(parent: string): Promise<string> {
+	await mkdir(parent, { recursive: true });
+	const root = await realpath(await mkdtemp(join(parent, "shop-")));
 	for (const [path, content] of Object.entries(sampleFiles())) {
 		await mkdir(dirname(join(root, path)), { recursive: true });
 		await writeFile(join(root, path), content);

@@ -71,8 +71,9 @@ describe.each(transports)("over %s", (transport) => {
 		const client = await server.client(transport);
 		const sessionId = await openSession(client);
 		const name = "a\u2028b\u2029c";
-		client.send(`{"type":"set_session_name","id":"u","sessionId":"${sessionId}","name":"${name}"}`);
-		expect(await client.response("u")).toMatchObject({ success: true });
+		const id = fresh("u");
+		client.send(`{"type":"set_session_name","id":"${id}","sessionId":"${sessionId}","name":"${name}"}`);
+		expect(await client.response(id)).toMatchObject({ success: true });
 		const state = await client.ask({ type: "get_state", sessionId });
 		expect(state.data?.sessionName).toBe(name);
 	});
@@ -213,7 +214,7 @@ describe.each(transports)("over %s", (transport) => {
 			{ type: "nonsense" },
 			"nonsense",
 		);
-		await client.caughtUp();
+		await client.ask({ type: "get_state", sessionId });
 		const responses = client.frames.filter((frame) => frame.type === "response");
 		expect(responses.length).toBeGreaterThanOrEqual(8);
 		for (const { command, success, error, code } of responses) {

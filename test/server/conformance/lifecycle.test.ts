@@ -186,7 +186,7 @@ describe.each(transports)("over %s", (transport) => {
 		const sessionId = await openSession(client);
 		const command = { type: "set_session_name", sessionId, name: "same" };
 		client.send(command, command);
-		await client.caughtUp();
+		await client.ask({ type: "get_state", sessionId });
 		const done = client.frames
 			.filter(isLifecycle)
 			.filter(({ type, data }) => type === "command_finished" && data.sessionId === sessionId && data.commandType === command.type);

@@ -8,14 +8,13 @@ import { demoAnswer } from "../../../src/server/demo/demo-script.ts";
 import { makeSampleProject } from "../../../src/server/demo/sample-project.ts";
 import { enterAgentDir, leaveAgentDir } from "../../support/agent-dir.ts";
 import { sdk } from "../../support/pi-sdk.ts";
-import { atEnd, removeDir, tempDir } from "../../support/temp.ts";
+import { atEnd, tempDir } from "../../support/temp.ts";
 
 async function openDemo(): Promise<AgentSession> {
 	process.env.PI_OFFLINE = "1";
 	const provider = await startDemoProvider({ wordsPerSecond: 100_000 });
 	atEnd(() => provider.close());
-	const cwd = await makeSampleProject();
-	atEnd(() => removeDir(cwd));
+	const cwd = await makeSampleProject(tempDir());
 	const agentDir = tempDir();
 	enterAgentDir(agentDir);
 	atEnd(() => leaveAgentDir(agentDir));

@@ -29,11 +29,12 @@ export interface ServeProcess {
 
 export function startServe(
 	words: string[],
-	given: { agentDir?: string; env?: NodeJS.ProcessEnv } = {},
+	given: { agentDir?: string; env?: NodeJS.ProcessEnv; dashboard?: true } = {},
 ): ServeProcess {
 	const agentDir = given.agentDir ?? tempDir();
 	const dataDir = join(agentDir, "strata", "server");
-	const child = spawn(process.execPath, [MAIN, "serve", ...words], {
+	const page = given.dashboard ? [] : ["--no-dashboard"];
+	const child = spawn(process.execPath, [MAIN, "serve", ...words, ...page], {
 		cwd: agentDir,
 		env: { ...process.env, PI_CODING_AGENT_DIR: agentDir, PI_OFFLINE: "1", ...given.env },
 	});

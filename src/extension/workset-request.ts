@@ -1,0 +1,105 @@
+import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { property } from "../core/property.ts";
+import type * as Tiers from "../tiers/index.ts";
+import { type OpenWorkset, pendingEdits, rulesNow, textsNow } from "./workset-session.ts";
+
+/**
+ * A request's messages with what the session cannot show by itself: edits that no turn has ended for yet, and files at
+ * the end, or tiers at the beginning. `undefined` where there is nothing to change.
+ */
+export function withWorkset<Message extends { role: string }>(
+	session: OpenWorkset,
+	messages: readonly Message[],
+	ctx: ExtensionContext,
+): Message[] | undefined {
+	const edited = withPending(session, messages, ctx);
+	const isLiteral = session.settings.tiers.layout === "tiers";
+	const sent = isLiteral ? withPrefix(session, edited, ctx) : withTail(session, edited);
+	return sent === messages ? undefined : [...sent];
+}
+
+/** Changes what an Anthropic request caches to what will be there the next time. */
+export function withMarkers(session: OpenWorkset, payload: unknown): object | undefined {
+	const { tiers, prefix, hasTail, tailTag } = session;
+	if (prefix.length > 0) return tiers.withTierMarkers(payload, prefix);
+	return hasTail ? tiers.withMarkerBeforeTail(payload, tailTag) : undefined;
+}
+
+/** A message is found by its id. Where several have it, nobody can tell them apart, and they wait for the turn's end. */
+function withPending<Message>(
+	session: OpenWorkset,
+	messages: readonly Message[],
+	ctx: ExtensionContext,
+): readonly Message[] {
+	const edits = pendingEdits(session, ctx);
+	if (edits.size === 0) return messages;
+	const byId = new Map(Array.from(edits.values(), (edit) => [edit.messageId, edit]));
+	const ours = messages.filter((message) => isOurs(message, session.tiers));
+	const known = Map.groupBy(ours, idOf);
+	return messages.flatMap((message) => {
+		const id = idOf(message);
+		const [only, ...others] = known.get(id) ?? [];
+		const edit = byId.get(id);
+		if (message !== only || others.length > 0 || !edit) return [message];
+		return edit.content ? [{ ...message, content: edit.content }] : [];
+	});
+}
+
+function isOurs(message: unknown, { WORKSET_TYPE }: typeof Tiers): boolean {
+	return property(message, "role") === "custom" && property(message, "customType") === WORKSET_TYPE;
+}
+
+function idOf(message: unknown): unknown {
+	return property(property(message, "details"), "id");
+}
+
+function textsOf(message: unknown): string[] {
+	const content = property(message, "content");
+	if (!Array.isArray(content)) return [String(content)];
+	return content.map((block) => String(property(block, "text")));
+}
+
+/** Puts files at the end that the request does not show as they are. */
+function withTail<Message>(session: OpenWorkset, messages: readonly Message[]): readonly Message[] {
+	const { tiers, tailTag } = session;
+	const shown = messages.filter((message) => isOurs(message, tiers)).map(textsOf);
+	const tail = tiers.tailFor(shown, textsNow(session), tailTag);
+	session.hasTail = tail !== undefined;
+	return tail ? [...messages, tail as Message] : messages;
+}
+
+/** Puts the tiers between system prompt and conversation. */
+function withPrefix<Message extends { role: string }>(
+	session: OpenWorkset,
+	messages: readonly Message[],
+	ctx: ExtensionContext,
+): readonly Message[] {
+	const { tiers, controller, files, map } = session;
+	session.prefix = tiers.tierPrefix({
+		files,
+		symbols: map?.entries ?? [],
+		items: controller.items(),
+		minimumTokens: rulesNow(session, ctx).minimumTokens,
+	});
+	if (session.prefix.length === 0) return messages;
+	const at = messages.findIndex(({ role }) => role !== "system");
+	const prefix = session.prefix.map((one) => piMessage(one, ctx) as unknown as Message);
+	return messages.toSpliced(at < 0 ? messages.length : at, 0, ...prefix);
+}
+
+/** A message as pi holds it; an assistant's has to say by which model. */
+function piMessage({ role, text }: Tiers.PrefixMessage, { model }: ExtensionContext): object {
+	const content = [{ type: "text", text }];
+	if (role === "user") return { role, content, timestamp: 0 };
+	const none = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
+	return {
+		role,
+		content,
+		api: model?.api,
+		provider: model?.provider,
+		model: model?.id,
+		usage: { ...none, totalTokens: 0, cost: none },
+		stopReason: "stop",
+		timestamp: 0,
+	};
+}

@@ -1,0 +1,355 @@
+import type {
+	ContextKind,
+	ContextPiece,
+	CostRequest,
+	ReplayReport,
+	SessionState,
+} from "../../../src/protocol/index.ts";
+import type { Answers, Sent } from "./view-server.ts";
+
+/** Words that must never act: they are in every place where others' words are shown. */
+export const HOSTILE = '<img src=x onerror="globalThis.hacked=1">\u202e\u001b[31m';
+
+/** The session that the answers are about. */
+export const SESSION_ID = "s1";
+
+const MINUTE = 60_000;
+
+/** What a server would say about a session of some length. All of it is made up, and the same every time. */
+export function sampleAnswers(now = Date.now()): Answers {
+	return {
+		subscribe: { seq: 0, lifecycle: "none" },
+		list_sessions: { sessions: [STATE] },
+		get_state: STATE,
+		get_messages: { messages: [] },
+		get_entries: { entries: [], leafId: null },
+		get_commands: { commands: [] },
+		get_available_models: { models: [] },
+		get_session_stats: {
+			...{ sessionId: SESSION_ID, userMessages: 1, assistantMessages: 1, toolCalls: 0 },
+			...{ toolResults: 0, totalMessages: 2, cost: 0.5 },
+			tokens: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1, total: 4 },
+		},
+		...contextAnswers(now),
+		...costAnswers(now),
+		...codeAnswers(now),
+		...serverAnswers(now),
+		replay_session: REPORT,
+		list_stored_sessions: {
+			sessions: [
+				{
+					sessionPath: "--home-me-project/a.jsonl",
+					sessionName: "rename the store",
+					cwd: "/home/me/project",
+					createdAt: new Date(now - 60 * MINUTE).toISOString(),
+					modifiedAt: new Date(now - 12 * MINUTE).toISOString(),
+					messageCount: 84,
+					fileExists: true,
+				},
+				{
+					sessionPath: "--home-me-project/b.jsonl",
+					cwd: "/home/me/other",
+					createdAt: new Date(now - 900 * MINUTE).toISOString(),
+					modifiedAt: new Date(now - 700 * MINUTE).toISOString(),
+					messageCount: 6,
+					firstMessage: `${HOSTILE} why does the build fail`,
+					fileExists: true,
+				},
+			],
+		},
+	};
+}
+
+const STATE: SessionState = {
+	...{ sessionId: SESSION_ID, sessionName: "Sample", cwd: "/home/me/project" },
+	...{ thinkingLevel: "off", isStreaming: false, messageCount: 2 },
+	...{ createdAt: "2026-01-01T10:00:00.000Z", isCompacting: false },
+	...{ steeringMode: "all", followUpMode: "all", autoCompactionEnabled: true },
+	...{ autoRetryEnabled: true, pendingMessageCount: 0 },
+};
+
+/** The text of the piece that is longer than one stretch. */
+export const LONG_TEXT = `first line ${HOSTILE}\n${"x".repeat(100)}\nlast line`;
+const STRETCH = 80;
+
+function contextAnswers(now: number): Answers {
+	const pieces = PIECES.map(
+		([kind, tokens, label, more], at): ContextPiece => ({
+			...{ id: `p${at}`, kind, label, tokens, sinceMs: now - (60 - at) * MINUTE },
+			...more,
+		}),
+	);
+	return {
+		get_context_view: {
+			window: 200_000,
+			tokens: pieces.reduce((sum, { tokens }) => sum + tokens, 0),
+			cachedTokens: 41_000,
+			pieces,
+			history: Array.from({ length: 40 }, (_, at) => ({
+				atMs: now - (40 - at) * MINUTE,
+				byKind: {
+					...{ system: 3_100, tools: 5_200 },
+					...(at > 3 && { map: 2_400 }),
+					read: at < 25 ? at * 1_400 : 12_000 + (at - 25) * 900,
+					tool: 400 * at,
+					conversation: 350 * at,
+					...(at >= 25 && { stub: 600 }),
+				},
+			})),
+		},
+		get_context_piece: ({ pieceId, offset }: Sent) => {
+			const from = Number(offset ?? 0);
+			const to = Math.min(LONG_TEXT.length, from + STRETCH);
+			return {
+				...{ pieceId: String(pieceId), text: LONG_TEXT.slice(from, to), offset: from },
+				totalChars: LONG_TEXT.length,
+				...(to < LONG_TEXT.length && { nextOffset: to }),
+			};
+		},
+	};
+}
+
+type PieceRow = [ContextKind, number, string, Partial<ContextPiece>?];
+const PIECES: PieceRow[] = [
+	["system", 3_100, "system prompt"],
+	["tools", 5_200, "11 tools: read, bash, edit, write, search_code"],
+	["map", 2_400, "map of the project"],
+	["file", 6_900, "src/store/journal.ts", { path: "src/store/journal.ts" }],
+	["file", 1_800, "src/store/index.ts", { path: "src/store/index.ts" }],
+	["conversation", 240, "Please make the journal survive a crash in the middle of a write"],
+	["read", 7_300, "read src/server/serve.ts", { path: "src/server/serve.ts" }],
+	["tool", 3_900, "bash npm test"],
+	["stub", 60, "read src/store/old.ts", { replacedTokens: 8_800 }],
+	["conversation", 900, "The journal writes its header last, so a torn write is seen"],
+	["read", 380, "read src/store/journal.ts", { replacedTokens: 6_900 }],
+	["tool", 4_600, `bash ${HOSTILE}`],
+	["conversation", 1_500, "Both tests pass now. What changed:"],
+	...Array.from({ length: 30 }, (_, at): PieceRow => {
+		return at % 2 ? ["tool", 120 + 10 * at, `bash step ${at}`] : ["conversation", 60, `step ${at}`];
+	}),
+];
+
+function costAnswers(now: number): Answers {
+	const requests = Array.from({ length: 36 }, (_, at) => requestAt(at, now));
+	const sum = (pick: (request: CostRequest) => number) =>
+		requests.reduce((total, request) => total + pick(request), 0);
+	const price = (pick: (request: CostRequest) => { tokens: number; dollars?: number }) => ({
+		tokens: sum((request) => pick(request).tokens),
+		dollars: sum((request) => pick(request).dollars ?? 0),
+	});
+	const system = (tokens: number, times: number, details: [string, number, number][] = []) => ({
+		...{ enabled: true, times, tokens, dollars: tokens * 3e-6 },
+		details: details.map(([label, count, own]) => ({ label, times: count, tokens: own })),
+	});
+	return {
+		get_cost: {
+			requests,
+			totals: {
+				requests: requests.length,
+				read: sum(({ read }) => read),
+				write: sum(({ write }) => write),
+				input: sum(({ input }) => input),
+				output: sum(({ output }) => output),
+				cost: price(({ cost }) => cost),
+				appendOnlyCost: price(({ appendOnlyCost }) => appendOnlyCost),
+				noCacheCost: price(({ noCacheCost }) => noCacheCost),
+				outputDollars: sum(({ outputDollars = 0 }) => outputDollars),
+				misses: 2,
+				missedTokens: 40_500,
+				missCost: { tokens: 46_575, dollars: 0.139725 },
+			},
+		},
+		get_savings: {
+			readCache: system(48_200, 14, [
+				["unchanged", 9, 31_000],
+				[`diff of ${HOSTILE}`, 5, 17_200],
+			]),
+			paging: system(120_400, 3, [["docs/manual.pdf", 3, 120_400]]),
+			kota: system(9_100, 6),
+			pruning: system(22_700, 2, [["read", 2, 22_700]]),
+			tiers: { enabled: false, times: 0, tokens: 0, details: [] },
+			economy: system(0, 4),
+			total: { tokens: 200_400, dollars: 0.6012 },
+		},
+		get_tiers: {
+			layout: "tiers",
+			files: (["L0", "L1", "L2", "active"] as const).map((tier, at) => ({
+				...{ path: `src/store/file-${at}.ts`, tier, n: 12 - 4 * at, tokens: 6_900 - 900 * at },
+				...{ lastChangeMs: now - (80 - 20 * at) * MINUTE, hits: 30 - 9 * at },
+			})),
+			picture:
+				"system   ████\ntools    ██████\nL0       ████████  src/store/file-0.ts\nL1       ███████   src/store/file-1.ts\nhistory  ████████████████\nactive   █████     src/store/file-3.ts",
+		},
+	};
+}
+
+function requestAt(at: number, now: number): CostRequest {
+	const isMissed = at === 14 || at === 27;
+	const prompt = 9_000 + at * 1_100;
+	const read = at === 0 ? 0 : isMissed ? 3_000 : prompt - 1_500;
+	const write = prompt - read - 20;
+	const priced = (tokens: number) => ({ tokens, dollars: tokens * 3e-6 });
+	const cost = read * 0.1 + write * 1.25 + 20;
+	return {
+		...{ atMs: now - (36 - at) * MINUTE, model: "demo/scripted", read, write, input: 20 },
+		...{ output: 300, cost: priced(cost), appendOnlyCost: priced(cost * 1.4 + 900) },
+		...{ noCacheCost: priced(prompt), outputDollars: 0.0045 },
+		...(isMissed && {
+			miss: {
+				...{ tokens: prompt - 4_500, cause: at === 14 ? "expired" : "pruning" },
+				cost: priced((prompt - 4_500) * 1.15),
+				...(at === 27 && { changed: `the result of read ${HOSTILE}` }),
+			},
+		}),
+	};
+}
+
+function codeAnswers(now: number): Answers {
+	const coverage = {
+		...{ files: 412, unparsed: { count: 1, paths: [`src/${HOSTILE}.ts`] }, unresolvedImports: 3 },
+		...{ checkedMs: now - 20_000, refreshedFiles: 2, complete: true },
+	};
+	const far = (path: string, depth: number, via?: string) => ({
+		...{ path, depth, kinds: ["value" as const], isTest: path.startsWith("test/") },
+		...(via !== undefined && { via }),
+	});
+	return {
+		code_search: {
+			hits: [
+				{
+					path: "src/store/journal.ts",
+					isTest: false,
+					symbols: [
+						{
+							...{ name: "openJournal", kind: "function", line: 21, endLine: 80, exported: true },
+							signature: "export function openJournal(file: string): Journal",
+						},
+						{
+							...{ name: "write", owner: "Journal", kind: "method", line: 9, endLine: 9 },
+							...{ exported: false, signature: "write(entry: Entry): void" },
+						},
+					],
+					lines: [
+						{ first: 21, text: ["export function openJournal(file: string) {"], matches: [21] },
+					],
+					matchingLines: 4,
+				},
+				{
+					path: `test/${HOSTILE}.test.ts`,
+					isTest: true,
+					symbols: [],
+					lines: [{ first: 3, text: [`const journal = "${HOSTILE}";`], matches: [3] }],
+				},
+			],
+			total: 2,
+			coverage,
+		},
+		code_deps: ({ path }: Sent) => ({
+			file: String(path),
+			dependencies: [
+				far("src/core/atomic-file.ts", 1),
+				far("src/core/hash.ts", 1),
+				far("src/core/bytes.ts", 2, "src/core/hash.ts"),
+			],
+			dependents: [
+				...Array.from({ length: 20 }, (_, at) => far(`src/server/sessions/part-${at}.ts`, 1)),
+				far(`test/${HOSTILE}.test.ts`, 2, "src/server/sessions/part-0.ts"),
+			],
+			cycles: [[String(path), "src/core/hash.ts"]],
+			unresolved: [{ specifier: HOSTILE, line: 4 }],
+			external: ["ws", "typebox"],
+			coverage,
+		}),
+		code_usages: ({ symbol }: Sent) => ({
+			symbol: String(symbol),
+			definitions: [
+				{
+					...{ path: "src/store/journal.ts", line: 21, column: 17, kind: "function" },
+					...{ exported: true, signature: "export function openJournal(file: string): Journal" },
+					usages: Array.from({ length: 7 }, (_, at) => ({
+						...{ path: `src/server/use-${at}.ts`, line: 10 + at, column: 5, kind: "call" },
+						isTest: at > 4,
+					})),
+					possible: { count: 2, files: ["src/any.ts"] },
+				},
+			],
+			coverage,
+		}),
+	};
+}
+
+function serverAnswers(now: number): Answers {
+	let asked = 0;
+	return {
+		get_metrics: () => {
+			asked++;
+			return {
+				...{ uptimeMs: 7_500_000 + asked * 2_000, clients: 2, sessions: 1 },
+				commands: {
+					...{ pending: 1, lanes: 1, accepted: 5_000 + 30 * asked, finished: 4_990 + 30 * asked },
+					...{ failed: 7, replayed: 3, timedOut: 0, rateLimited: 0, rejected: 2 },
+				},
+				latencyMs: { p50: 0.42, p90: 3.1, p99: 41 },
+				journal: {
+					...{ bytes: 5_400_000 + 9_000 * asked, commands: 5_000, events: 91_000 + 50 * asked },
+					...{ sessions: 4, commits: 2_000, commitMsTotal: 3_600, pending: 0 },
+				},
+				memory: { rssBytes: 213_000_000, heapUsedBytes: 88_000_000, externalBytes: 9_000_000 },
+			};
+		},
+		health_check: { status: "ok", problems: [], uptimeMs: 1, sessions: 1 },
+		get_startup_recovery: {
+			...{ startedAtMs: now - 125 * MINUTE, crashed: true, sessions: 4 },
+			interrupted: [
+				{ commandId: "c1", commandType: "prompt", sessionId: SESSION_ID, atMs: now - 126 * MINUTE },
+			],
+		},
+		get_command_history: {
+			entries: [
+				{
+					...{ commandId: "c3", commandType: "prompt", sessionId: SESSION_ID, success: true },
+					...{ atMs: now - 3 * MINUTE, finishedAtMs: now - 3 * MINUTE + 8_400 },
+				},
+				{
+					...{ commandId: "c2", commandType: "set_model", sessionId: SESSION_ID, success: false },
+					...{ atMs: now - 4 * MINUTE, finishedAtMs: now - 4 * MINUTE + 2 },
+					...{ error: `there is no model ${HOSTILE}`, code: "not_found" },
+				},
+				{ commandId: "c1", commandType: "compact", sessionId: SESSION_ID, atMs: now - 5 * MINUTE },
+			],
+			returned: 3,
+			truncated: false,
+		},
+	};
+}
+
+const POLICIES = [
+	["billed", "what the provider charged", 81_000],
+	["append-only", "pi as it is: nothing is ever changed", 100_000],
+	["no-cache", "every request in full", 640_000],
+	["read-cache", "repeated reads become markers", 88_000],
+	["prune-each", "old results go at once", 131_000],
+	["strata", "read cache, and old tool results go when that pays or is free", 71_000],
+] as const;
+
+/** The report that is answered to every replay. */
+export const REPORT: ReplayReport = {
+	...{ file: "content", requests: 57, skipped: 1 },
+	models: [
+		{
+			...{ name: "anthropic/claude", requests: 57, readRatio: 0.1, writeRatio: 1.25 },
+			because: "list prices of the model",
+		},
+	],
+	policies: POLICIES.map(([name, description, cost]) => ({
+		...{ name, description, cost, ratio: cost / 100_000, dollars: cost * 3e-6 },
+		...{ read: 600_000, write: 60_000, input: 1_000, maxContext: 61_000 },
+	})),
+	misses: [
+		{ request: 20, atMs: 0, tokens: 31_000, cost: 35_650, cause: "expired" },
+		{ request: 41, atMs: 0, tokens: 9_000, cost: 10_350, cause: "tools", changed: HOSTILE },
+	],
+	duplicateReads: [{ path: `src/${HOSTILE}.ts`, times: 5, tokens: 21_000, cost: 24_000 }],
+	check: { simulated: 80_400, billed: 81_000, deviation: -0.0074 },
+	chart: [],
+};
