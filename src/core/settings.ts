@@ -221,6 +221,11 @@ export const settingGroups = {
 		description: "Code intelligence: the kota_* tools.",
 		inKotaFile: true,
 		settings: {
+			enabled: {
+				kind: "boolean",
+				default: true,
+				description: "Whether the model gets the kota_* tools, and prompts their briefings.",
+			},
 			toolset: {
 				kind: "string",
 				default: "core",

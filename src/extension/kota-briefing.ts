@@ -27,9 +27,9 @@ export function registerBriefings(
 	});
 
 	pi.on("before_agent_start", async (event, ctx) => {
-		const { autoContext } = configFor(ctx).kota;
+		const { enabled, autoContext } = configFor(ctx).kota;
 		// Since pi 1.5 a run can start without a prompt.
-		if (autoContext === "off" || typeof event.prompt !== "string") return undefined;
+		if (!enabled || autoContext === "off" || typeof event.prompt !== "string") return undefined;
 		try {
 			const content = await inTime(briefingFor(event.prompt, autoContext, ctx));
 			if (!content || isInContext(content, ctx)) return undefined;

@@ -38,6 +38,7 @@ export function createKotaSystem(surroundings: KotaSurroundings): System & {
 	const session = createKotaSession(loadedFor, surroundings.openEngine);
 	/** Whether the user may still be offered a whole answer in this session. */
 	let mayOffer = true;
+	let enabled = true;
 
 	for (const tool of kotaTools) {
 		pi.registerTool({
@@ -70,10 +71,15 @@ export function createKotaSystem(surroundings: KotaSurroundings): System & {
 
 	return {
 		name: "kota",
-		status: () => ({ on: true, why: "code questions: kota_search, kota_deps, kota_usages, …" }),
+		status: () =>
+			enabled
+				? { on: true, why: "code questions: kota_search, kota_deps, kota_usages, …" }
+				: { on: false, why: "kota.enabled is false" },
 		start({ ctx }) {
 			mayOffer = true;
-			showKotaStatus(ctx);
+			enabled = loadedFor(ctx).config.kota.enabled;
+			if (enabled) showKotaStatus(ctx);
+			else withdrawTools(pi);
 			// In the background: nobody waits for old answers to be deleted. Failures come back as results.
 			void createBlobStore(loadedFor(ctx).config.blobs).sweep();
 		},
@@ -107,4 +113,10 @@ export function createKotaSystem(surroundings: KotaSurroundings): System & {
 		);
 		return mayOffer;
 	}
+}
+
+/** Before the first request nothing is cached yet, so taking tools away costs nothing. */
+function withdrawTools(pi: ExtensionAPI): void {
+	const ours = new Set<string>(kotaTools.map(({ name }) => name));
+	pi.setActiveTools(pi.getActiveTools().filter((name) => !ours.has(name)));
 }

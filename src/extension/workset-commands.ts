@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import type * as Tiers from "../tiers/index.ts";
 import type { Report } from "./report.ts";
@@ -52,7 +54,7 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 				? subcommands[name as keyof typeof subcommands]
 				: undefined;
 			if (!run) return report(ctx, `/workset has no command "${name.slice(0, 60)}"\n${USAGE}`);
-			report(ctx, await run(await opened(ctx), ctx, words));
+			report(ctx, printable(await run(await opened(ctx), ctx, words)));
 		},
 	});
 
@@ -62,7 +64,7 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 			if (!isEnabled()) return report(ctx, "The working set is off: tiers.enabled is false.");
 			const session = await opened(ctx);
 			await refreshFiles(session, ctx);
-			report(ctx, tiersReport(session, ctx, Date.now()));
+			report(ctx, printable(tiersReport(session, ctx, Date.now())));
 		},
 	});
 
@@ -113,10 +115,11 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 	): Promise<string> {
 		if (words.length === 0) return `Which files?\n${USAGE}`;
 		const { paths } = selectionNow(session, ctx);
+		const names = words.flatMap(spellingsOf);
 		const dropped = paths.filter((path) =>
-			words.some((word) => {
-				if (isPattern(word)) return matchesPattern(word, path);
-				return projectPath(session.cwd, word) === path;
+			names.some((name) => {
+				if (isPattern(name)) return matchesPattern(name, path);
+				return projectPath(session.cwd, name) === path;
 			}),
 		);
 		if (dropped.length === 0) return `None of the working files is named ${named(words)}.`;
@@ -164,17 +167,27 @@ async function pathsOf(
 ): Promise<string[]> {
 	const paths: string[] = [];
 	for (const word of words) {
-		if (!isPattern(word)) {
-			const path = projectPath(root, word);
-			if (path === undefined) refused.push(`${word} is outside of the project`);
-			else paths.push(path);
-			continue;
-		}
-		const found = await filesMatching(root, word, limit);
-		if (found.length === 0) refused.push(`${word} matches no file`);
-		paths.push(...found);
+		const found: string[][] = [];
+		for (const name of spellingsOf(word)) found.push(await filesNamed(name, root, limit));
+		const named = found.find((files) => files.length > 0);
+		if (named) paths.push(...named);
+		else if (isPattern(word)) refused.push(`${word} matches no file`);
+		else if (projectPath(root, word) === undefined)
+			refused.push(`${word} is outside of the project`);
+		else refused.push(`${word} does not exist`);
 	}
 	return [...new Set(paths)];
+}
+
+/** In pi one names a file with an `@` before it; but names may begin with one. */
+function spellingsOf(word: string): string[] {
+	return word.startsWith("@") ? [word, word.slice(1)] : [word];
+}
+
+async function filesNamed(name: string, root: string, limit: number): Promise<string[]> {
+	if (isPattern(name)) return await filesMatching(root, name, limit);
+	const path = projectPath(root, name);
+	return path !== undefined && existsSync(join(root, path)) ? [path] : [];
 }
 
 /** Words of a command line; quotes hold one with spaces together. */
@@ -182,6 +195,11 @@ function wordsOf(args: string): string[] {
 	return [...args.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
 		([, double, single, plain]) => double ?? single ?? plain ?? "",
 	);
+}
+
+/** Names of files come from strangers, and a terminal obeys some of their characters. */
+function printable(text: string): string {
+	return text.replace(/[^\P{Cc}\n]/gu, "\ufffd");
 }
 
 function named(paths: readonly string[]): string {

@@ -1,5 +1,5 @@
 import { opendir, realpath } from "node:fs/promises";
-import { join, relative, resolve, sep } from "node:path";
+import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { errnoOf } from "../core/errno.ts";
 import { matchesAny } from "../core/glob.ts";
 import { hashBytes } from "../core/hash.ts";
@@ -28,7 +28,7 @@ export async function readWorkingFile(
 	if (matchesAny(exclude, path)) return unusable("is on the list of excluded files");
 	try {
 		const [home, real] = await Promise.all([realpath(root), realpath(join(root, path))]);
-		if (!real.startsWith(home + sep)) return unusable("leads out of the project");
+		if (pathBelow(home, real) === undefined) return unusable("leads out of the project");
 		if (matchesAny(exclude, real)) return unusable("is on the list of excluded files");
 		const file = await readRegularFile(real, maxFileBytes);
 		if (file.kind === "missing") return unusable("does not exist");
@@ -49,9 +49,13 @@ export async function readWorkingFile(
 
 /** A path as the user wrote it, from the project's root with forward slashes; `undefined` outside of it. */
 export function projectPath(root: string, written: string): string | undefined {
-	const path = relative(root, resolve(root, written.replace(/^@/, "")));
-	if (path === "" || path.startsWith("..") || resolve(path) === path) return undefined;
-	return path.split(sep).join("/");
+	return pathBelow(root, resolve(root, written))?.split(sep).join("/");
+}
+
+function pathBelow(folder: string, path: string): string | undefined {
+	const below = relative(folder, path);
+	const isOutside = below === ".." || below.startsWith(`..${sep}`) || isAbsolute(below);
+	return below === "" || isOutside ? undefined : below;
 }
 
 /** Whether a word is a pattern, not a path. */
@@ -64,7 +68,7 @@ export function matchesPattern(pattern: string, path: string): boolean {
 	return matchesAny([`/${pattern.replace(/^(\.?\/)+/, "")}`], `/${path}`);
 }
 
-/** Folders that nobody means by `**`. */
+/** Folders that nobody means unless by their name. */
 const SKIPPED = new Set(["node_modules", ".git", ".pi", "dist", "build", "coverage"]);
 
 /** Entries that a search looks at before it gives up. */
@@ -77,6 +81,7 @@ export async function filesMatching(
 	limit: number,
 ): Promise<string[]> {
 	const found: string[] = [];
+	const named = new Set(pattern.split("/"));
 	const folders = [""];
 	let seen = 0;
 	for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
@@ -85,7 +90,8 @@ export async function filesMatching(
 		for await (const entry of entries) {
 			if (++seen > MAX_ENTRIES || found.length > limit) return found.sort();
 			const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-			if (entry.isDirectory() && !SKIPPED.has(entry.name)) folders.push(path);
+			const isSkipped = SKIPPED.has(entry.name) && !named.has(entry.name);
+			if (entry.isDirectory() && !isSkipped) folders.push(path);
 			else if (entry.isFile() && matchesPattern(pattern, path)) found.push(path);
 		}
 	}

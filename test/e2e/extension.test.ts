@@ -8,6 +8,15 @@ import { tempDir } from "../support/temp.ts";
 const extensions = [{ name: "strata", factory: strata }];
 
 describe("the extension", () => {
+	test("kota.enabled: false takes its tools away before the first request", async () => {
+		const pi = await startPi({ extensions });
+		expect(pi.session.getActiveToolNames()).toContain("kota_search");
+		pi.write(".pi/strata.json", JSON.stringify({ kota: { enabled: false } }));
+		await pi.newSession();
+		expect(pi.session.getActiveToolNames().filter((name) => name.startsWith("kota_"))).toEqual([]);
+		expect(pi.session.getActiveToolNames()).toContain("read");
+	});
+
 	test("/strata lists each system with on or off and the reason", async () => {
 		const pi = await startPi({ extensions, mode: "rpc" });
 		await pi.command("/strata");

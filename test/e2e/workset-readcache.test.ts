@@ -95,6 +95,22 @@ test("a refilled slot counts from when it was refilled, not from where it stands
 	expect(pi.textOf("r2")).not.toMatch(/unchanged/);
 });
 
+test("what a slot is to become is not taken for what the session says it is", async () => {
+	const pi = await start();
+	pi.write("a.ts", lines("one"));
+	await pi.command("/workset add a.ts");
+	await pi.run("first", ["ok"]);
+	pi.write("a.ts", lines("two"));
+	await pi.run("second", ["ok"]);
+	await pi.restart();
+	pi.write("a.ts", lines("one"));
+	// In this request the slot is as it was, and the snapshot is hidden; both are so in the session only afterwards.
+	await pi.run("look", [read("r1", "a.ts"), "ok"]);
+	expect(pi.textOf("r1")).toBe(lines("one"));
+	await pi.run("look again", [read("r2", "a.ts"), "ok"]);
+	expect(pi.textOf("r2")).toMatch(/^\[readcache: unchanged/);
+});
+
 test.each([
 	["CRLF", "a\r\nb\r\n".repeat(20)],
 	["a BOM", `\ufeff${lines("bom")}`],

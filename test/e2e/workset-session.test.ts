@@ -1,11 +1,12 @@
 /** The working set in sessions that do not go as planned: every request still shows each file as it is, once as live. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Message } from "@earendil-works/pi-ai";
+import { fauxAssistantMessage, type Message } from "@earendil-works/pi-ai";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { expect, test } from "vitest";
 import strata from "../../src/extension/index.ts";
 import { type PiHarness, startPi } from "../support/pi-session.ts";
+import { copiesIn, liveIn } from "../support/workset-session.ts";
 
 const strataAlone = [{ name: "strata", factory: strata }];
 const tools = ["read", "edit", "write"];
@@ -15,24 +16,10 @@ const write = (path: string, content: string, id?: string) => ({
 	...(id && { id }),
 });
 
-/** The working files in a request, in order. */
-function copiesIn(context: readonly Message[]): { path: string; text: string }[] {
-	return context.flatMap(({ content }) =>
-		(Array.isArray(content) ? content : []).flatMap((block) => {
-			const found =
-				block.type === "text" &&
-				/^<working-file path=("(?:[^"\\]|\\.)*")[^\n]*>\n([\s\S]*)\n<\/working-file>$/.exec(
-					block.text,
-				);
-			return found ? [{ path: JSON.parse(found[1] ?? "") as string, text: found[2] ?? "" }] : [];
-		}),
-	);
-}
-
 /** Expects that the last copy of each file is its text, and that there is no other copy of that text. */
 function expectLive(context: readonly Message[], files: Record<string, string>): void {
 	const copies = copiesIn(context);
-	expect(Object.fromEntries(copies.map(({ path, text }) => [path, text]))).toEqual(files);
+	expect(liveIn(context)).toEqual(files);
 	for (const [path, text] of Object.entries(files)) {
 		expect(copies.filter((copy) => copy.path === path && copy.text === text)).toHaveLength(1);
 	}
@@ -131,9 +118,13 @@ test("a message that somebody put in with an id of ours is not mistaken for it",
 	}
 	pi.session.refreshContext();
 	await pi.restart();
-	for (const prompt of ["third", "fourth", "fifth"]) {
+	const live = { "a.ts": "a2\n".repeat(400), "b.ts": "b\n".repeat(400) };
+	await pi.run("third", ["ok"]);
+	expect(liveIn(pi.lastContext())).toEqual(live);
+	// Two that cannot be told apart in a request are only edited in the session.
+	for (const prompt of ["fourth", "fifth"]) {
 		await pi.run(prompt, ["ok"]);
-		expectLive(pi.lastContext(), { "a.ts": "a2\n".repeat(400), "b.ts": "b\n".repeat(400) });
+		expectLive(pi.lastContext(), live);
 	}
 });
 
@@ -228,7 +219,7 @@ test("edits side by side, a command in mid-run, and a message that steers", asyn
 			return write("b.ts", "BB\n");
 		},
 		(context) => {
-			const live = Object.fromEntries(copiesIn(context).map(({ path, text }) => [path, text]));
+			const live = liveIn(context);
 			expect(live).toMatchObject({ "b.ts": "BB\n", "c.ts": "c\n" });
 			const sent = JSON.stringify(context);
 			expect(sent.includes("No longer kept") || !("a.ts" in live)).toBe(true);
@@ -250,7 +241,8 @@ test("after an abort and after an error of the provider the files are still righ
 		},
 	]);
 	pi.write("b.ts", "B\n");
-	await pi.run("fourth", ["ok"]);
+	const failure = { stopReason: "error" as const, errorMessage: "the provider is not well" };
+	await pi.run("fourth", [fauxAssistantMessage("", failure)]);
 	expectLive(pi.lastContext(), { "a.ts": "a2\n".repeat(400), "b.ts": "B\n" });
 	await pi.run("fifth", ["ok"]);
 	expectLive(pi.lastContext(), { "a.ts": "a2\n".repeat(400), "b.ts": "B\n" });
@@ -260,18 +252,20 @@ test("a compaction in mid-run takes the slot, and the next request shows the fil
 	const pi = await startPi({
 		extensions: strataAlone,
 		tools,
-		contextWindow: 20_000,
-		compaction: { enabled: true, reserveTokens: 2000, keepRecentTokens: 500 },
+		contextWindow: 24_000,
+		compaction: { enabled: true, reserveTokens: 2000, keepRecentTokens: 100 },
 	});
 	const files = { "a.ts": "a\n".repeat(3000), "b.ts": "b\n".repeat(3000) };
 	for (const [path, text] of Object.entries(files)) pi.write(path, text);
-	pi.write("big.txt", "big\n".repeat(12_000));
+	for (const name of ["big", "too"]) pi.write(name, `${`${name} `.repeat(5)}\n`.repeat(1200));
 	await pi.command("/workset add a.ts b.ts");
 	await pi.run("go", [
-		{ tool: "read", args: { path: "big.txt" } },
-		{ tool: "read", args: { path: "big.txt", offset: 3000 } },
+		{ tool: "read", args: { path: "big" } },
+		{ tool: "read", args: { path: "too" } },
 		{ summary: "a summary" },
+		{ summary: "of the turn" },
 		(context) => {
+			pi.session.settingsManager.applyOverrides({ compaction: { enabled: false } });
 			expectLive(context, files);
 			return write("x.ts", "x");
 		},

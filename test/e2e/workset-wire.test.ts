@@ -1,39 +1,8 @@
 /** What the working set does to the bytes of a request, against a provider with a prompt cache of its own. */
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import strata from "../../src/extension/index.ts";
-import {
-	type LoopbackModel,
-	type LoopbackRequest,
-	type LoopbackScriptStep,
-	startLoopbackAnthropic,
-} from "../support/loopback-anthropic.ts";
-import { openLoopbackSession } from "../support/loopback-session.ts";
+import type { LoopbackRequest, LoopbackScriptStep } from "../support/loopback-anthropic.ts";
 import { someText } from "../support/pruning-session.ts";
-import { atEnd, tempDir } from "../support/temp.ts";
-
-const COST = { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 };
-const START_MS = 1_800_000_000_000;
-
-async function start(tiers: Record<string, unknown> = {}, model: LoopbackModel = {}) {
-	const folder = tempDir();
-	vi.useFakeTimers({ toFake: ["Date"], now: START_MS });
-	atEnd(() => vi.useRealTimers());
-	const loop = await startLoopbackAnthropic({ cache: { minTokens: 64 }, now: () => Date.now() });
-	atEnd(() => loop.close());
-	const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
-	for (const name of ["a", "b", "c"]) write(`${name}.ts`, someText(name.charCodeAt(0), 6000));
-	write("strata.json", JSON.stringify({ tiers }));
-	const session = await openLoopbackSession({
-		loop,
-		folder,
-		model: { cost: COST, reasoning: true, ...model },
-		extensions: [{ name: "strata", factory: strata }],
-		tools: ["read", "edit", "write"],
-	});
-	return { loop, session, write };
-}
+import { copiesIn, liveIn, startOnWire } from "../support/workset-session.ts";
 
 const edit = (id: string, path: string, content: string): LoopbackScriptStep => ({
 	content: [
@@ -44,26 +13,11 @@ const edit = (id: string, path: string, content: string): LoopbackScriptStep => 
 
 const markersIn = (raw: string) => raw.split('"cache_control":').length - 1;
 
-/** The working files in a request, in order: path and text of each copy. */
-function copiesIn({ raw }: LoopbackRequest): { path: string; text: string }[] {
-	const { messages } = JSON.parse(raw) as { messages: { content: unknown }[] };
-	const blocks = messages.flatMap(({ content }) =>
-		Array.isArray(content) ? (content as { text?: unknown }[]) : [],
-	);
-	return blocks.flatMap(({ text }) => {
-		const found = /^<working-file path="([^"]+)"[^\n]*>\n([\s\S]*)\n<\/working-file>$/.exec(
-			String(text),
-		);
-		return found ? [{ path: found[1] ?? "", text: found[2] ?? "" }] : [];
-	});
-}
-
-function liveIn(request: LoopbackRequest): Record<string, string> {
-	return Object.fromEntries(copiesIn(request).map(({ path, text }) => [path, text]));
-}
+const messagesIn = (request: LoopbackRequest | undefined) =>
+	(JSON.parse(request?.raw ?? '{"messages":[]}') as { messages: { content: unknown }[] }).messages;
 
 test("working files are written to the cache once and read from it afterwards", async () => {
-	const { loop, session } = await start();
+	const { loop, session } = await startOnWire();
 	loop.script(["one", "two", "three"]);
 	await session.prompt("/workset add a.ts b.ts c.ts");
 	for (const prompt of ["first", "second", "third"]) await session.prompt(prompt);
@@ -75,7 +29,7 @@ test("working files are written to the cache once and read from it afterwards", 
 });
 
 test("in a tool loop with edits and thinking every request shows each file as it is, once as live", async () => {
-	const { loop, session, write } = await start();
+	const { loop, session, write } = await startOnWire();
 	const texts = Array.from({ length: 14 }, (_, i) => someText(1000 + i, 4000));
 	loop.script([
 		...texts.map((text, i) => edit(`t${i}`, i % 5 === 4 ? "b.ts" : "a.ts", text)),
@@ -88,9 +42,11 @@ test("in a tool loop with edits and thinking every request shows each file as it
 	for (const name of ["a", "b", "c"]) now[`${name}.ts`] = someText(name.charCodeAt(0), 6000);
 	for (const [i, request] of loop.requests.entries()) {
 		if (i > 0) now[(i - 1) % 5 === 4 ? "b.ts" : "a.ts"] = texts[i - 1] ?? "";
-		expect(liveIn(request)).toEqual(now);
+		expect(liveIn(messagesIn(request))).toEqual(now);
 		for (const [path, text] of Object.entries(now)) {
-			const same = copiesIn(request).filter((copy) => copy.path === path && copy.text === text);
+			const same = copiesIn(messagesIn(request)).filter(
+				(copy) => copy.path === path && copy.text === text,
+			);
 			expect(same).toHaveLength(1);
 		}
 		expect(markersIn(request.raw)).toBeLessThanOrEqual(4);
@@ -99,13 +55,11 @@ test("in a tool loop with edits and thinking every request shows each file as it
 	}
 	write("c.ts", "changed by somebody else\n");
 	await session.prompt("and now?");
-	expect(liveIn(loop.requests.at(-1) as LoopbackRequest)["c.ts"]).toBe(
-		"changed by somebody else\n",
-	);
+	expect(liveIn(messagesIn(loop.requests.at(-1)))["c.ts"]).toBe("changed by somebody else\n");
 });
 
 test("a hot file ends up in the tail, and the marker stands before it", async () => {
-	const { loop, session } = await start();
+	const { loop, session } = await startOnWire();
 	const texts = Array.from({ length: 12 }, (_, i) => someText(2000 + i, 8000));
 	loop.script([...texts.map((text, i) => edit(`t${i}`, "a.ts", text)), "done"]);
 	await session.prompt("/workset add a.ts b.ts c.ts");
@@ -124,13 +78,13 @@ test("a hot file ends up in the tail, and the marker stands before it", async ()
 });
 
 test("after a pause the slot is filled anew in order and dead copies go, for nothing", async () => {
-	const { loop, session, write } = await start();
+	const { loop, session, write } = await startOnWire();
 	loop.script(["one", "two", "three", "four", "five"]);
 	await session.prompt("/workset add a.ts b.ts c.ts");
 	await session.prompt("first");
 	write("b.ts", someText(77, 6000));
 	await session.prompt("second");
-	expect(copiesIn(loop.requests[1] as LoopbackRequest).map(({ path }) => path)).toEqual([
+	expect(copiesIn(messagesIn(loop.requests[1])).map(({ path }) => path)).toEqual([
 		"a.ts",
 		"b.ts",
 		"c.ts",
@@ -138,16 +92,16 @@ test("after a pause the slot is filled anew in order and dead copies go, for not
 	]);
 	vi.setSystemTime(Date.now() + 2 * 60 * 60_000);
 	await session.prompt("third");
-	const third = copiesIn(loop.requests[2] as LoopbackRequest);
+	const third = copiesIn(messagesIn(loop.requests[2]));
 	expect(third.map(({ path }) => path).sort()).toEqual(["a.ts", "b.ts", "c.ts"]);
 	await session.prompt("fourth");
 	// What the request showed after the pause is what the session says now: nothing is written twice.
 	expect(loop.requests[3]?.usage?.cacheRead).toBeGreaterThan(4000);
-	expect(copiesIn(loop.requests[3] as LoopbackRequest)).toEqual(third);
+	expect(copiesIn(messagesIn(loop.requests[3]))).toEqual(third);
 });
 
 test("the literal layout puts tiers before the conversation, marked, and keeps pairs and thinking", async () => {
-	const { loop, session } = await start({ layout: "tiers" });
+	const { loop, session } = await startOnWire({ tiers: { layout: "tiers" } });
 	loop.script([
 		"one",
 		"two",

@@ -1,28 +1,11 @@
 import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import type { Message } from "@earendil-works/pi-ai";
 import { expect, test } from "vitest";
 import strata from "../../src/extension/index.ts";
 import { type PiHarness, startPi } from "../support/pi-session.ts";
+import { copiesIn, liveIn } from "../support/workset-session.ts";
 
 const extensions = [{ name: "strata", factory: strata }];
-
-/** Every text block of a request that says it is a working file: its path, and its text. */
-function copiesIn(context: readonly Message[]): { path: string; text: string }[] {
-	return context.flatMap(({ content }) =>
-		(Array.isArray(content) ? content : []).flatMap((block) => {
-			const found =
-				block.type === "text" &&
-				/^<working-file path="([^"]+)"[^\n]*>\n([\s\S]*)\n<\/working-file>$/.exec(block.text);
-			return found ? [{ path: found[1] ?? "", text: found[2] ?? "" }] : [];
-		}),
-	);
-}
-
-/** The last copy of each file: what the model takes for its text. */
-function liveIn(context: readonly Message[]): Record<string, string> {
-	return Object.fromEntries(copiesIn(context).map(({ path, text }) => [path, text]));
-}
 
 test("a working file is in the next request, and in every one after it", async () => {
 	const pi = await startPi({ extensions, tools: ["read"] });

@@ -37,6 +37,11 @@ export function ago(atMs: number, nowMs: number): string {
 	return ms < 10_000 ? "just now" : `${duration(ms)} ago`;
 }
 
+/** The last name of a path. */
+export function baseName(path: string): string {
+	return path.split(/[\\/]/).filter(Boolean).at(-1) ?? path;
+}
+
 /** The last two names of a path, which is what people look for. */
 export function shortPath(path: string): string {
 	const names = path.split(/[\\/]/).filter(Boolean);

@@ -16,6 +16,7 @@ export function visibleText(text: string): Stretch[] {
 	for (const match of text.matchAll(HIDDEN)) {
 		plain += text.slice(plainFrom, match.index);
 		plainFrom = match.index + match[0].length;
+		if (match[0] === "\r\n") plain += "\n";
 		const sign = signOf(match[0]);
 		if (sign === "") continue;
 		if (plain) stretches.push({ text: plain, isSign: false });
@@ -57,15 +58,14 @@ export function clipped(
 }
 
 /**
- * ANSI sequences (CSI, OSC, other escapes); control characters but tab and line feed; a carriage return that ends a line
- * belongs to it; marks that turn or isolate directions, or have no width.
+ * ANSI sequences (CSI, OSC, other escapes); control characters but tab and line feed; ends of lines as Windows has them; marks that turn or isolate directions, or have no width.
  */
 const HIDDEN = new RegExp(
 	[
 		"\\u001b\\[[0-?]*[ -/]*[@-~]",
 		"\\u001b\\][^\\u0007\\u001b]{0,2000}(?:\\u0007|\\u001b\\\\)",
 		"\\u001b[ -/]*[0-~]",
-		"\\r(?=\\n)",
+		"\\r\\n",
 		"[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f]",
 		"[\\u061c\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2069\\ufeff\\ufff9-\\ufffb]",
 		"[\\u{e0000}-\\u{e007f}]",
@@ -76,7 +76,7 @@ const HIDDEN = new RegExp(
 const COLOUR = /^\[[0-9;:]*m$/;
 
 function signOf(hidden: string): string {
-	if (hidden === "\r") return "";
+	if (hidden === "\r\n") return "";
 	if (hidden.length > 1 && hidden.startsWith("\u001b")) {
 		const code = hidden.slice(1);
 		return COLOUR.test(code) ? "" : `␛${code.replaceAll(/\p{Cc}/gu, "·")}`;

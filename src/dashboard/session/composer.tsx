@@ -54,11 +54,7 @@ export function Composer({ session, draft }: ComposerProps) {
 				ref={box}
 				rows={1}
 				aria-label="Message"
-				placeholder={
-					isRunning
-						? "Say something to steer it…"
-						: "Ask for something… (! runs a shell command, / a command)"
-				}
+				placeholder={isRunning ? "Say something to steer it" : "Message, !shell or /command"}
 				value={text}
 				onInput={(event) => {
 					draft.text.value = event.currentTarget.value;

@@ -48,7 +48,7 @@ export function loaded(
  * The conversation after an event. An event whose effect is there already changes nothing: so what was loaded and what
  * happens may overlap.
  */
-export function after(before: Conversation, event: SessionEvent): Conversation {
+export function afterEvent(before: Conversation, event: SessionEvent): Conversation {
 	switch (event.type) {
 		case "agent_start":
 			return { ...before, isRunning: true, waitsFor: undefined };
@@ -173,13 +173,17 @@ function ended(before: Conversation, message: AgentMessage, isCut: boolean): Con
 	if (!item) return before;
 	const whole: Item = isCut ? { ...item, isCut } : item;
 	if (whole.kind !== "assistant") return added(before, whole);
-	const known = indexOf(before.items, whole.key);
-	const at = known === -1 && before.writing === LATE ? indexOf(before.items, LATE) : known;
-	const written = before.items[at];
-	const next = { ...before, writing: undefined };
+	const next = { ...withoutLate(before), writing: undefined };
+	const at = indexOf(next.items, whole.key);
+	const written = next.items[at];
 	if (written?.kind !== "assistant") return added(next, whole);
 	if (!written.isStreaming) return next;
 	return replaced(next, at, { ...whole, blocks: withKnownCalls(whole, written) });
+}
+
+function withoutLate(before: Conversation): Conversation {
+	if (before.writing !== LATE) return before;
+	return { ...before, items: before.items.filter(({ key }) => key !== LATE) };
 }
 
 /** A tool may have started before the answer with its call has ended. */
@@ -190,7 +194,7 @@ function withKnownCalls(whole: AssistantItem, written: AssistantItem): Assistant
 	return whole.blocks.map((block) => {
 		const known = block.kind === "call" ? calls.get(block.call.id) : undefined;
 		if (block.kind !== "call" || !known || known.state === "writing") return block;
-		return { kind: "call", call: { ...known, args: block.call.args } };
+		return { kind: "call", call: { ...known, args: block.call.args, argsText: "" } };
 	});
 }
 

@@ -2,7 +2,7 @@ import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Client, StreamFrame, Subscription } from "../../protocol/client.ts";
 import type { ServerEvent, SessionEvent, SessionState } from "../../protocol/index.ts";
 import { textOf } from "../answer.ts";
-import { after, bashStarted, type Conversation, EMPTY, loaded } from "./conversation.ts";
+import { afterEvent, bashStarted, type Conversation, EMPTY, loaded } from "./conversation.ts";
 import { type ExtensionUi, NO_UI, uiAfter } from "./extension-ui.ts";
 
 /** A session that this page shows: what the server has of it, kept up to date. */
@@ -127,7 +127,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		cancelSoon = undefined;
 		const events = waiting;
 		waiting = [];
-		conversation.value = events.reduce(after, conversation.value);
+		conversation.value = events.reduce(afterEvent, conversation.value);
 	}
 
 	function onEvent(event: ServerEvent): void {
@@ -153,7 +153,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 			state.value = now.data;
 			const isFirst = status.value.name !== "ready";
 			waiting = [];
-			conversation.value = buffer.reduce(after, loaded(entries.data, now.data));
+			conversation.value = buffer.reduce(afterEvent, loaded(entries.data, now.data));
 			status.value = { name: "ready" };
 			countChange();
 			if (isFirst && now.data.isStreaming) lookBack();

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { useAnswer } from "../answer.ts";
-import { dollars, short, shortPath } from "../parts/figures.ts";
+import { baseName, dollars, short } from "../parts/figures.ts";
 import { PlainText } from "../parts/text.tsx";
 import { visibleString } from "../parts/visible-text.ts";
 import { FIRST_VIEW, hrefOf } from "../route.ts";
@@ -24,7 +24,7 @@ export function SessionHead({ session, draft, view }: SessionHeadProps) {
 	const [shown, setShown] = useState<"tree" | "name">();
 	const stats = useAnswer("get_session_stats", { sessionId }, changes.value).data;
 	const usage = stats?.contextUsage;
-	const name = state?.sessionName ?? title ?? (state ? shortPath(state.cwd) : sessionId);
+	const name = state?.sessionName ?? title ?? (state ? baseName(state.cwd) : sessionId);
 	return (
 		<div class="session-head">
 			<div class="session-title">
@@ -40,7 +40,7 @@ export function SessionHead({ session, draft, view }: SessionHeadProps) {
 				</h1>
 				{state && (
 					<span class="soft small session-folder" title={visibleString(state.cwd)}>
-						<PlainText text={shortPath(state.cwd)} />
+						<PlainText text={state.cwd} />
 					</span>
 				)}
 				<span class="session-figures small soft number">

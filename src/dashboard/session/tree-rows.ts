@@ -18,6 +18,9 @@ export interface TreeRow {
 /** Entries that people look for; the others are shown when all are asked for. */
 const MAIN: ReadonlySet<string> = new Set(["message", "compaction", "branch_summary"]);
 
+/** Messages that nobody said. */
+const BESIDE: ReadonlySet<string> = new Set(["toolResult", "system"]);
+
 /** The lines of a tree, each branch whole and in order, the one that is in use last. */
 export function treeRows(
 	nodes: readonly FlatTreeNode[],
@@ -77,7 +80,7 @@ function reversed(
 }
 
 function isMain({ type, role, label }: FlatTreeNode): boolean {
-	return label !== undefined || (MAIN.has(type) && role !== "toolResult");
+	return label !== undefined || (MAIN.has(type) && !BESIDE.has(role ?? ""));
 }
 
 function whoOf({ type, role }: FlatTreeNode): string {
@@ -89,5 +92,5 @@ function whoOf({ type, role }: FlatTreeNode): string {
 		compaction: "Compaction",
 		branch_summary: "Summary",
 	};
-	return names[role ?? type] ?? type.replaceAll("_", " ");
+	return names[role ?? type] ?? (role ?? type).replaceAll("_", " ");
 }

@@ -1,7 +1,7 @@
 import type { SessionInfo } from "../../protocol/index.ts";
 import { client } from "../connection/connection.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { shortPath } from "../parts/figures.ts";
+import { baseName } from "../parts/figures.ts";
 import { reporting } from "../parts/reporting.ts";
 import { PlainText } from "../parts/text.tsx";
 
@@ -16,7 +16,7 @@ export function DeleteDialog({ session, onClose }: { session: SessionInfo; onClo
 		<Dialog title="Delete this session?" onCancel={onClose}>
 			<p>
 				<strong>
-					<PlainText text={sessionName ?? shortPath(cwd)} most={120} />
+					<PlainText text={sessionName ?? baseName(cwd)} most={120} />
 				</strong>{" "}
 				is removed from the server{isStreaming && " and what it is doing is stopped"}. Pi's file of
 				it stays: it can be opened again from the stored sessions.

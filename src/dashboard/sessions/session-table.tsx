@@ -1,5 +1,5 @@
 import type { SessionInfo } from "../../protocol/index.ts";
-import { ago, dollars, shortPath } from "../parts/figures.ts";
+import { ago, baseName, dollars } from "../parts/figures.ts";
 import { PlainText } from "../parts/text.tsx";
 import { visibleString } from "../parts/visible-text.ts";
 import { FIRST_VIEW, hrefOf } from "../route.ts";
@@ -53,7 +53,7 @@ interface SessionLineProps {
 
 function SessionLine({ session, cost, onDelete }: SessionLineProps) {
 	const { sessionId, sessionName, cwd, model, isStreaming, messageCount, createdAt } = session;
-	const name = sessionName ?? shortPath(cwd);
+	const name = sessionName ?? baseName(cwd);
 	return (
 		<tr>
 			<td class="session-cell">

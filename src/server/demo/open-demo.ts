@@ -1,6 +1,7 @@
 import { lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ModelRuntime } from "@earendil-works/pi-coding-agent";
+import { openCodeIndex } from "../../codeindex/index.ts";
 import { writeFileAtomic } from "../../core/atomic-file.ts";
 import { startDemoProvider } from "./demo-provider.ts";
 import { makeSampleProject } from "./sample-project.ts";
@@ -53,12 +54,26 @@ async function openDemo(folder: string): Promise<Models> {
 		});
 		return {
 			modelRuntime,
-			newFolder: () => makeSampleProject(projects),
+			async newFolder() {
+				const project = await makeSampleProject(projects);
+				await index(project);
+				return project;
+			},
 			close: () => provider.close(),
 		};
 	} catch (error) {
 		await provider.close();
 		throw error;
+	}
+}
+
+/** The project is ours, so nobody has to be asked whether it may be indexed. */
+async function index(project: string): Promise<void> {
+	const code = await openCodeIndex({ root: project });
+	try {
+		await code.build();
+	} finally {
+		await code.close();
 	}
 }
 

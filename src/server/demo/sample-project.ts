@@ -91,9 +91,39 @@ import type { Cents } from "./money.ts";
 /** From this total on the customer gets a discount. */
 export const DISCOUNT_FROM: Cents = 5000;
 
-export function discountOf(cart: Cart): Cents {
+/** The part of the total that is taken off. */
+export const DISCOUNT_RATE = 0.1;
+
+/** What a customer can be: members get more. */
+export type Customer = "guest" | "member";
+
+const memberRate: Record<Customer, number> = {
+	guest: 1,
+	member: 1.5,
+};
+
+/** The discount on a cart, in cents. */
+export function discountOf(cart: Cart, customer: Customer = "guest"): Cents {
 	const total = totalOf(cart);
-	return total > DISCOUNT_FROM ? Math.round(total * 0.1) : 0;
+	if (!hasDiscount(total)) return 0;
+	return Math.round(total * DISCOUNT_RATE * memberRate[customer]);
+}
+
+/** Whether a total is large enough. */
+export function hasDiscount(total: Cents): boolean {
+	return total > DISCOUNT_FROM;
+}
+
+/** What is missing to a discount, in cents; 0 when nothing is. */
+export function missingToDiscount(cart: Cart): Cents {
+	const total = totalOf(cart);
+	return hasDiscount(total) ? 0 : DISCOUNT_FROM - total;
+}
+
+/** A line for the receipt; empty without a discount. */
+export function discountLine(cart: Cart, customer: Customer = "guest"): string {
+	const discount = discountOf(cart, customer);
+	return discount > 0 ? \`discount: -\${(discount / 100).toFixed(2)}\` : "";
 }
 `;
 

@@ -35,7 +35,7 @@ const HEADERS = {
 /** The build puts a hash into the names of these, so their content never changes. */
 const HASHED = /[.-][A-Za-z0-9_-]{8,}\.[a-z0-9]+$/;
 const NO_PAGE =
-	"<!doctype html><title>strata</title><p>The server runs. Its dashboard is not built: run <code>npm run build</code>.</p>\n";
+	"<!doctype html><title>strata</title><p>The server runs. Its dashboard is not built: run <code>npm run dashboard</code>.</p>\n";
 
 /** Serves the files of a folder, `index.html` for `/`; of files with a `.gz` beside them, that one to who takes it. */
 export function createPage(folder: string | undefined): Page {

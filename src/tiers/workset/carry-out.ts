@@ -29,20 +29,21 @@ export function changesFor(plan: LogPlan, { files, view }: WorksetTexts): Sessio
 	const edits = new Map<string, TextBlock[] | null>(plan.drop.map((entryId) => [entryId, null]));
 	if (plan.slot) {
 		const { entryId, paths } = plan.slot;
-		const content = [SLOT_INTRO, ...copies(paths)].map(blockOf);
+		// Without a word of what they replace: what stays where it is keeps its bytes.
+		const texts = textsOf(paths).map((file) => copyText(file));
+		const content = [SLOT_INTRO, ...texts].map(blockOf);
 		if (entryId === undefined) append.push(content);
 		else edits.set(entryId, content);
 	}
-	for (const text of copies(plan.append)) append.push([blockOf(text)]);
+	for (const file of textsOf(plan.append)) {
+		append.push([blockOf(copyText(file, view.newest.get(file.path)))]);
+	}
 	const left = [...view.newest.keys()].filter((path) => !byPath.has(path) && staysInView(path));
 	if (left.length > 0) append.push([blockOf(droppedText(left))]);
 	return { append, edits };
 
-	function copies(paths: readonly string[]): string[] {
-		return paths.flatMap((path) => {
-			const file = byPath.get(path);
-			return file ? [copyText(file, view.newest.get(path))] : [];
-		});
+	function textsOf(paths: readonly string[]): FileText[] {
+		return paths.flatMap((path) => byPath.get(path) ?? []);
 	}
 
 	/** What goes altogether needs no word. */

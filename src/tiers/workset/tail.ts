@@ -39,8 +39,10 @@ export function withMarkerBeforeTail(payload: unknown, tag: string): object | un
 	const at = messages.findLastIndex((message) => isTail(message, tag));
 	const carrier = lastCarrier(messages.slice(0, Math.max(0, at)));
 	if (!carrier) return undefined;
-	const moved = messages.map((message) => ({ message, marker: markerIn(message) }));
-	const marker = moved.slice(at).find((one) => one.marker !== undefined)?.marker;
+	const marker = messages
+		.slice(at)
+		.map(markerIn)
+		.find((one) => one !== undefined);
 	if (marker === undefined) return undefined;
 	const bare = messages.map((message, index) => (index < at ? message : withoutMarkers(message)));
 	const { message, block } = carrier;

@@ -120,5 +120,6 @@ describe("the picture around a file", () => {
 test("the text of a box keeps the end of long names, and whole characters", () => {
 	expect(boxText("src/core/hash.ts")).toEqual({ name: "hash.ts", folder: "src/core" });
 	expect(boxText("hash.ts")).toEqual({ name: "hash.ts", folder: "" });
-	expect(boxText(`x/${"𝒳".repeat(40)}.ts`, 6).name).toBe("…𝒳𝒳.ts");
+	expect(boxText(`x/${"𝒳".repeat(40)}.ts`).name).toBe(`…${"𝒳".repeat(16)}.ts`);
+	expect([...boxText(`${"y".repeat(90)}/a.ts`).folder]).toHaveLength(25);
 });

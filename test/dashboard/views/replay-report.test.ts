@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
 	MOST_CHARACTERS,
 	policyLines,
+	promptCourse,
 	reportNotes,
 	sizeProblem,
 } from "../../../src/dashboard/views/replay/report.ts";
@@ -71,4 +72,18 @@ test("the notes say how good the replay is, what was skipped and where prices co
 	expect(notes.join("\n")).toContain("within 2.1 % of the bill");
 	expect(notes.join("\n")).toContain("1 line of the file could not be used");
 	expect(notes.join("\n")).toContain("costs 0.1, writing 1.25 of plain input (a rule)");
+});
+
+test("prompts are compared where a policy changes them, and thinned ones keep their numbers", () => {
+	const point = (read: number) => ({ read, input: 1, write: 2, writeOneHour: 2 });
+	const names = ["billed", "append-only", "no-cache", "strata"];
+	const chart = names.map((name) => ({ name, points: [point(10), point(20)] }));
+	expect(promptCourse({ chart, requests: 40 })).toEqual({
+		numbers: [20, 40],
+		rows: [
+			{ name: "append-only", values: [13, 23] },
+			{ name: "strata", values: [13, 23] },
+		],
+	});
+	expect(promptCourse({ chart: [], requests: 0 })).toEqual({ numbers: [], rows: [] });
 });

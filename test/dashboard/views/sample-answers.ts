@@ -70,7 +70,7 @@ const STATE: SessionState = {
 
 /** The text of the piece that is longer than one stretch. */
 export const LONG_TEXT = `first line ${HOSTILE}\n${"x".repeat(100)}\nlast line`;
-const STRETCH = 80;
+const STRETCH = 120;
 
 function contextAnswers(now: number): Answers {
 	const pieces = PIECES.map(
@@ -351,5 +351,13 @@ export const REPORT: ReplayReport = {
 	],
 	duplicateReads: [{ path: `src/${HOSTILE}.ts`, times: 5, tokens: 21_000, cost: 24_000 }],
 	check: { simulated: 80_400, billed: 81_000, deviation: -0.0074 },
-	chart: [],
+	chart: [
+		["append-only", 1_100],
+		["strata", 640],
+	].map(([name, step]) => ({
+		name: String(name),
+		points: Array.from({ length: 57 }, (_, at) => {
+			return { input: 20, read: 6_000 + Number(step) * at, write: 1_200, writeOneHour: 0 };
+		}),
+	})),
 };

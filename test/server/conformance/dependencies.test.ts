@@ -22,7 +22,13 @@ describe.each(transports)("over %s", (transport) => {
 		const other = await openSession(client);
 		const held = await holdLane(client, sessionId);
 		const id = fresh("dependent");
-		client.send({ type: "set_session_name", id, sessionId: other, name: "n", dependsOn: [held.id] });
+		client.send({
+			type: "set_session_name",
+			id,
+			sessionId: other,
+			name: "n",
+			dependsOn: [held.id],
+		});
 		await client.caughtUp();
 		expect(course(client, id)).toEqual(["accepted"]);
 		await held.release();
@@ -148,7 +154,9 @@ describe.each(transports)("over %s", (transport) => {
 			{ type: "set_session_name", id: early, sessionId, name: "a", dependsOn: [late] },
 			{ type: "set_session_name", id: late, sessionId, name: "b" },
 		);
-		await client.next((frame) => frame.type === "command_accepted" && frame.data.commandId === late);
+		await client.next(
+			(frame) => frame.type === "command_accepted" && frame.data.commandId === late,
+		);
 		// Its answer need not wait for the lane, which is still held.
 		await client.caughtUp();
 		expect(course(client, held.id)).not.toContain("finished");
@@ -183,9 +191,9 @@ describe.each(transports)("over %s", (transport) => {
 		await client.ask(command);
 		const again = await client.ask(command);
 		expect(again.replayed).toBe(true);
-		expect(
-			await client.ask({ type: "get_state", sessionId, dependsOn: [again.id] }),
-		).toMatchObject({ success: true });
+		expect(await client.ask({ type: "get_state", sessionId, dependsOn: [again.id] })).toMatchObject(
+			{ success: true },
+		);
 	});
 
 	test("§10.1 the version is checked after the dependencies, right before execution", async () => {

@@ -18,7 +18,8 @@ describe.each(transports)("over %s", (transport) => {
 	test("§14 server_ready is the first frame and announces the protocol's version", async () => {
 		const client = await server.client(transport);
 		await client.caughtUp();
-		const first = transport === "stdio" ? JSON.parse(server.stdioLines()[0] ?? "") : client.frames[0];
+		const first =
+			transport === "stdio" ? JSON.parse(server.stdioLines()[0] ?? "") : client.frames[0];
 		expect(first).toEqual({
 			type: "server_ready",
 			data: {
@@ -83,7 +84,9 @@ describe.each(transports)("over %s", (transport) => {
 		expect(eventsOf(other, sessionId)).toEqual([]);
 		await other.ask({ type: "subscribe", sessionId });
 		await rename("seen");
-		await other.next((frame) => frame.type === "event" && frame.sessionId === sessionId && frame.seq !== undefined);
+		await other.next(
+			(frame) => frame.type === "event" && frame.sessionId === sessionId && frame.seq !== undefined,
+		);
 		await other.ask({ type: "unsubscribe", sessionId });
 		await rename("unseen again");
 		await other.caughtUp();
@@ -104,7 +107,13 @@ describe.each(transports)("over %s", (transport) => {
 		await client.ask({ type: "get_state", id: before, sessionId });
 		const envelope = { dependsOn: [before], ifSessionVersion: 0, idempotencyKey: "k" };
 		await client.ask({ type: "set_session_name", id, sessionId, name: "n", ...envelope });
-		await client.ask({ type: "set_session_name", id: fresh("x"), sessionId, name: "n", ifSessionVersion: 0 });
+		await client.ask({
+			type: "set_session_name",
+			id: fresh("x"),
+			sessionId,
+			name: "n",
+			ifSessionVersion: 0,
+		});
 		await other.caughtUp();
 		const about = { commandId: id, commandType: "set_session_name", sessionId, ...envelope };
 		for (const { frames } of [client, other]) {
@@ -189,7 +198,12 @@ describe.each(transports)("over %s", (transport) => {
 		await client.ask({ type: "get_state", sessionId });
 		const done = client.frames
 			.filter(isLifecycle)
-			.filter(({ type, data }) => type === "command_finished" && data.sessionId === sessionId && data.commandType === command.type);
+			.filter(
+				({ type, data }) =>
+					type === "command_finished" &&
+					data.sessionId === sessionId &&
+					data.commandType === command.type,
+			);
 		expect(done.map(({ data }) => data.sessionVersion)).toEqual([1, 2]);
 		for (const { data } of done) {
 			expect(data.commandId).toMatch(/^anon:/);
@@ -210,7 +224,9 @@ describe.each(transports)("over %s", (transport) => {
 				name,
 			})),
 		);
-		const versions = await Promise.all(ids.map(async (id) => (await client.response(id)).sessionVersion));
+		const versions = await Promise.all(
+			ids.map(async (id) => (await client.response(id)).sessionVersion),
+		);
 		expect(versions).toEqual(names.map((_, index) => index + 1));
 		await client.caughtUp();
 		const seen = eventsOf(client, sessionId).flatMap(({ event }) =>

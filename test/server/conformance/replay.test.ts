@@ -12,6 +12,8 @@ process.on("SIGUSR2", () => { ahead += 660_000; });
 const preload = `data:text/javascript,${encodeURIComponent(jumpingClock)}`;
 const server = useServer({ env: { NODE_OPTIONS: `--import=${preload}` } });
 
+const KEPT_IN_MEMORY = 10_000;
+const BURST = 120;
 const WHOLE = ["accepted", "started", "finished", "response"];
 const REPLAY = ["accepted", "finished", "response"];
 
@@ -85,7 +87,9 @@ describe.each(transports)("over %s", (transport) => {
 		await client.ask(command);
 		await watching.caughtUp();
 		for (const frames of [client.frames.slice(seen), watching.frames.slice(seenByOther)]) {
-			const phases = frames.filter((frame) => isLifecycle(frame) && frame.data.commandId === command.id);
+			const phases = frames.filter(
+				(frame) => isLifecycle(frame) && frame.data.commandId === command.id,
+			);
 			expect(phases).toEqual([
 				{ type: "command_accepted", data: expect.not.objectContaining({ replayed: true }) },
 				{
@@ -114,7 +118,9 @@ describe.each(transports)("over %s", (transport) => {
 		const { id: _, ...outcome } = first;
 		const known = client.frames.length;
 		client.send(command);
-		await client.next((frame) => client.frames.indexOf(frame) >= known && frame.type === "response");
+		await client.next(
+			(frame) => client.frames.indexOf(frame) >= known && frame.type === "response",
+		);
 		const replays = client.frames.slice(known).filter((frame) => frame.type === "response");
 		expect(replays).toEqual([{ ...outcome, replayed: true }]);
 		const other = fresh("other");
@@ -164,6 +170,16 @@ describe.each(transports)("over %s", (transport) => {
 		});
 	});
 
+	test("§8.2 a server command that names a session has the server's scope all the same", async () => {
+		const client = await server.client(transport);
+		const idempotencyKey = fresh("key");
+		const create = { type: "create_session", idempotencyKey };
+		await client.ask({ ...create, sessionId: fresh("s") });
+		expect(await client.ask({ ...create, sessionId: fresh("s") })).toMatchObject({
+			code: "key_conflict",
+		});
+	});
+
 	test("§8.2 an expired key is forgotten: the command executes normally", async () => {
 		const { client, sessionId } = await withSession();
 		const command = { type: "set_session_name", sessionId, name: "n", idempotencyKey: "k" };
@@ -174,7 +190,10 @@ describe.each(transports)("over %s", (transport) => {
 			.poll(async () => (await client.ask(command)).sessionVersion, { timeout: 5_000 })
 			.toBe(2);
 		// An id has no such end.
-		expect(await client.ask({ ...command, id })).toMatchObject({ replayed: true, sessionVersion: 1 });
+		expect(await client.ask({ ...command, id })).toMatchObject({
+			replayed: true,
+			sessionVersion: 1,
+		});
 	});
 
 	test.each([
@@ -212,7 +231,9 @@ describe.each(transports)("over %s", (transport) => {
 		client.send(
 			`{ "ifSessionVersion": 0.0e1, "name":"\\u00e9", "sessionId":"${sessionId}", "id":"${id}", "type":"set_session_name", "idempotencyKey": "new" }`,
 		);
-		await client.next((frame) => client.frames.indexOf(frame) >= known && frame.type === "response");
+		await client.next(
+			(frame) => client.frames.indexOf(frame) >= known && frame.type === "response",
+		);
 		expect(client.frames.slice(known).find(({ type }) => type === "response")).toEqual({
 			...first,
 			replayed: true,
@@ -226,9 +247,9 @@ describe.each(transports)("over %s", (transport) => {
 		await client.ask(one);
 		await client.ask({ type: "set_session_name", sessionId, name: "two", idempotencyKey });
 		expect(await client.ask({ ...one, idempotencyKey })).toMatchObject({ code: "key_conflict" });
-		expect(
-			await client.ask({ ...one, name: "two", idempotencyKey }),
-		).toMatchObject({ code: "id_conflict" });
+		expect(await client.ask({ ...one, name: "two", idempotencyKey })).toMatchObject({
+			code: "id_conflict",
+		});
 		expect(await versionOf(client, sessionId)).toBe(2);
 	});
 
@@ -248,18 +269,22 @@ describe.each(transports)("over %s", (transport) => {
 
 	test("§8 a repetition of a command under way is accepted at once, waits for it, and gets its outcome", async () => {
 		const { client, sessionId } = await withSession();
-		const other = await server.client("websocket");
 		const held = await holdLane(client, sessionId);
+		const other = await server.client("websocket");
 		other.send(held.command);
-		await other.next((frame) => frame.type === "command_accepted" && frame.data.commandId === held.id);
+		await other.next(
+			(frame) => frame.type === "command_accepted" && frame.data.commandId === held.id,
+		);
 		await other.caughtUp();
-		// It takes no place in the lane and is not started; of both commands this connection sees the phases.
+		// The connection came too late to see the first one's beginning.
 		expect(course(other, held.id)).toEqual(["accepted"]);
 		const first = await held.release();
 		expect(first).toMatchObject({ success: true, sessionVersion: 1 });
 		expect(await other.response(held.id)).toEqual({ ...first, replayed: true });
 		expect(course(other, held.id)).toEqual(["accepted", "finished", "finished", "response"]);
-		const ends = other.frames.filter(isLifecycle).filter(({ type, data }) => type === "command_finished" && data.commandId === held.id);
+		const ends = other.frames
+			.filter(isLifecycle)
+			.filter(({ type, data }) => type === "command_finished" && data.commandId === held.id);
 		expect(ends.map(({ data }) => data.replayed)).toEqual([undefined, true]);
 	});
 
@@ -275,12 +300,27 @@ describe.each(transports)("over %s", (transport) => {
 		expect(outcome).toMatchObject({ success: true, sessionVersion: 2 });
 		expect(await client.response(second)).toEqual({ ...outcome, id: second, replayed: true });
 		expect(course(client, second)).toEqual(REPLAY);
-		expect(
-			await client.ask({ type: "get_state", sessionId, dependsOn: [second] }),
-		).toMatchObject({ success: true });
+		expect(await client.ask({ type: "get_state", sessionId, dependsOn: [second] })).toMatchObject({
+			success: true,
+		});
 		expect(await client.ask({ ...queued, id: second, name: "other" })).toMatchObject({
 			code: "id_conflict",
 		});
+	});
+
+	test("§8.1 an id is still known after more commands than the server keeps in memory", async () => {
+		const { client, sessionId } = await withSession();
+		await client.ask({ type: "subscribe", lifecycle: "none" });
+		const command = { type: "set_session_name", id: fresh("old"), sessionId, name: "once" };
+		const first = await client.ask(command);
+		for (let sent = 0; sent < KEPT_IN_MEMORY + BURST; sent += BURST) {
+			const ids = Array.from({ length: BURST }, () => fresh("newer"));
+			client.send(...ids.map((id) => ({ type: "unsubscribe", id, sessionId })));
+			await client.response(ids.at(-1) as string);
+		}
+		expect(await client.ask(command)).toEqual({ ...first, replayed: true });
+		expect(await versionOf(client, sessionId)).toBe(1);
+		await client.ask({ type: "subscribe", lifecycle: "all" });
 	});
 
 	test("§8 a replayed create or delete announces nothing a second time", async () => {

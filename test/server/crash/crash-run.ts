@@ -80,7 +80,8 @@ export async function runCrashes(options: CrashOptions): Promise<CrashReport> {
 		count: guests,
 		onAnswer,
 	});
-	const [, ...deeds] = await Promise.all([visits, ...players]);
+	const all = Promise.all([visits, ...players]);
+	const [, ...deeds] = await Promise.race([all, server.suicide]);
 	await fate.end();
 
 	const faults = [...watched.faults];

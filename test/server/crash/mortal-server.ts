@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { tempDir } from "../../support/temp.ts";
 import { type ServeProcess, startServe } from "../support/serve-process.ts";
 
@@ -13,6 +15,8 @@ export interface MortalServer {
 	revive(): void;
 	/** Resolves when the process of this moment answers commands. */
 	ready(): Promise<void>;
+	/** Rejects when a process ends by itself. */
+	readonly suicide: Promise<never>;
 	/** What all its processes have complained about. */
 	complaints(): string;
 }
@@ -20,16 +24,22 @@ export interface MortalServer {
 export async function startMortalServer(
 	agentDir = tempDir("strata-agent-"),
 ): Promise<MortalServer> {
+	const port = await quietPort();
 	const lives: ServeProcess[] = [];
-	let port = 0;
+	const suicide = Promise.withResolvers<never>();
+	suicide.promise.catch(() => {}); // whoever waits for it hears of it
 	let deaths = 0;
 	const begin = () => {
-		const words = ["--port", String(port), "--auth", "none", "--json"];
-		lives.push(startServe(words, { agentDir }));
+		const life = startServe(["--port", String(port), "--auth", "none", "--json"], { agentDir });
+		lives.push(life);
+		void life.exited.then(({ code, signal }) => {
+			if (signal === "SIGKILL") return;
+			suicide.reject(new Error(`the server ended with ${code ?? signal}: ${life.err()}`));
+		});
 	};
 	const last = () => lives.at(-1) as ServeProcess;
 	begin();
-	port = (await last().ready()).port ?? 0;
+	await last().ready();
 	return {
 		url: `ws://127.0.0.1:${port}`,
 		agentDir,
@@ -45,6 +55,26 @@ export async function startMortalServer(
 		async ready() {
 			await last().ready();
 		},
+		suicide: suicide.promise,
 		complaints: () => lives.map((life) => life.err()).join(""),
 	};
+}
+
+/**
+ * A free port that the system does not hand out by itself: while the server is dead, one that it does could go to
+ * somebody else, or to a client that then connects to itself.
+ */
+async function quietPort(): Promise<number> {
+	for (;;) {
+		const port = 15_000 + Math.floor(Math.random() * 15_000);
+		const probe = createServer();
+		const listening = once(probe, "listening").then(
+			() => true,
+			() => false, // taken
+		);
+		probe.listen(port, "127.0.0.1");
+		const isFree = await listening;
+		probe.close();
+		if (isFree) return port;
+	}
 }

@@ -79,6 +79,7 @@ test("two prompts show every system at work, with real tools on the sample proje
 		said.some((text) => text.includes("Handbook of the sample shop") && text.includes("page:")),
 	).toBe(true);
 	expect(said.some((text) => text.includes("[readcache: unchanged"))).toBe(true);
+	expect(said.some((text) => text.includes("+\\treturn total >= DISCOUNT_FROM"))).toBe(true);
 	const shown = textOf(session.sessionManager.buildSessionProjection().messages);
 	expect(shown).toContain("(Pruned) read");
 	const answers = session.sessionManager.getBranch().flatMap((entry) => {

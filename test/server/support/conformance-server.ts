@@ -197,7 +197,7 @@ export default function (pi) {
 
 /**
  * The model does what the last prompt says: `say <text>`, `hang` (begins to answer and never ends), `ponder` (calls the
- * tool that asks the user), `tokens <n>` (an answer of so many deltas).
+ * tool that asks the user), `tokens <n>` (an answer of so many deltas). Whatever else it is told, it counts to ten.
  */
 function replyTo(body: LoopbackBody): LoopbackReply {
 	const last = body.messages.at(-1);
@@ -216,15 +216,17 @@ function replyTo(body: LoopbackBody): LoopbackReply {
 			return { content: [{ type: "tool_use", id: fresh("call"), name: "ponder", input: {} }] };
 		case "tokens":
 			// The provider sends a block in three pieces.
-			return {
-				content: Array.from({ length: Math.ceil(Number(rest) / 3) }, () => ({
-					type: "text",
-					text: "four".repeat(3),
-				})),
-			};
+			return texts(Array.from({ length: Math.ceil(Number(rest) / 3) }, () => "four".repeat(3)));
 		default:
-			throw new Error(`the prompt "${text}" is none that the model understands`);
+			return texts(COUNT.split(/(?<= )/));
 	}
 }
+
+function texts(all: string[]): LoopbackReply {
+	return { content: all.map((text) => ({ type: "text", text })) };
+}
+
+/** What the model says to a prompt that is not for it. */
+export const COUNT = "one two three four five six seven eight nine ten";
 
 const WORDS = /^(say|hang|ponder|tokens)\b ?(.*)$/s;

@@ -15,7 +15,7 @@ export interface WireClient {
 	bytes(): number;
 	/** Sends frames in one go, so that the server finds them together. */
 	send(...frames: Outgoing[]): void;
-	/** The first frame that fits, of those there are or of those to come. Gives up after a while, with all that came. */
+	/** The first frame that fits, of those there are or of those to come. Gives up after a while, and shows what came instead. */
 	next<Found extends ServerMessage>(fits: (frame: ServerMessage) => frame is Found): Promise<Found>;
 	next(fits: (frame: ServerMessage) => boolean): Promise<ServerMessage>;
 	/** The response of that id, now or later. */
@@ -40,6 +40,7 @@ interface Intake {
 }
 
 const PATIENCE_MS = 15_000;
+const LAST_SHOWN = 25;
 let lastNumber = 0;
 
 /** A name that nobody has used in this process. */
@@ -175,7 +176,8 @@ function createWireClient(transport: Transport, wire: Intake): WireClient {
 		const error = new Error("the frame did not come");
 		const timer = setTimeout(() => {
 			settle();
-			error.message += `; these did:\n${frames.map((frame) => JSON.stringify(frame).slice(0, 300)).join("\n")}`;
+			const last = frames.slice(-LAST_SHOWN).map((frame) => JSON.stringify(frame).slice(0, 300));
+			error.message += `; the last of ${frames.length} are:\n${last.join("\n")}`;
 			reject(error);
 		}, PATIENCE_MS);
 		const settle = () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { hashBytes } from "../../../src/core/hash.ts";
+import { markersIn } from "../../../src/economy/index.ts";
 import type { LogPlan } from "../../../src/tiers/log/layout.ts";
 import { changesFor } from "../../../src/tiers/workset/carry-out.ts";
 import {
@@ -10,6 +11,7 @@ import {
 } from "../../../src/tiers/workset/copy-text.ts";
 import { selectionOf } from "../../../src/tiers/workset/selection.ts";
 import { tailFor, withMarkerBeforeTail } from "../../../src/tiers/workset/tail.ts";
+import { withTierMarkers } from "../../../src/tiers/workset/tier-prefix.ts";
 import { viewOf } from "../../../src/tiers/workset/view.ts";
 
 const file = (path: string, text: string): FileText => ({ path, text, hash: hashBytes(text) });
@@ -84,6 +86,22 @@ test("a plan becomes messages and edits", () => {
 	expect([...edits]).toEqual([["s1", null]]);
 });
 
+test("what stays in a slot that is filled anew keeps its bytes", () => {
+	const files = [file("a.ts", "a"), file("b.ts", "2")];
+	const slot = [SLOT_INTRO, ...files.map((one) => copyText(one))];
+	const view = viewOf([
+		message("slot", SLOT_INTRO, copyText(file("a.ts", "a")), copyText(file("b.ts", "1"))),
+		message("snap", copyText(file("b.ts", "2"), hashBytes("1"))),
+	]);
+	const plan: LogPlan = {
+		...quiet,
+		slot: { entryId: "slot", paths: ["a.ts", "b.ts"] },
+		drop: ["snap"],
+	};
+	const { edits } = changesFor(plan, { files, view });
+	expect(edits.get("slot")?.map(({ text }) => text)).toEqual(slot);
+});
+
 test("a file that was dropped is announced once, and not at all when its copies go", () => {
 	const view = viewOf([message("s1", copyText(file("a.ts", "1")))]);
 	const announced = changesFor(quiet, { files: [], view }).append;
@@ -127,6 +145,28 @@ test("a system message behind the tail loses the marker too", () => {
 	);
 	expect(JSON.stringify(moved).match(/cache_control/g)).toHaveLength(1);
 	expect(moved).toHaveProperty("messages.0.content.0.cache_control", marker);
+});
+
+test("with a subscription login all four markers are taken: moving one adds none, and tiers get none", () => {
+	const system = ["identity", "prompt"].map((text) => ({
+		type: "text",
+		text,
+		cache_control: { type: "ephemeral", ttl: "1h" },
+	}));
+	const tools = [{ name: "read", cache_control: { type: "ephemeral", ttl: "1h" } }];
+	const full = { tools, system, messages: [user("files"), user("hello"), user("[tag] f", true)] };
+	expect(markersIn(full)).toHaveLength(4);
+	const moved = withMarkerBeforeTail(full, "[tag] ");
+	expect(markersIn(moved)).toEqual(markersIn(full));
+	expect(moved).toHaveProperty("messages.1.content.0.cache_control", marker);
+	const prefix = [{ role: "user" as const, text: "files", breakpoint: true }];
+	expect(markersIn(withTierMarkers(full, prefix))).toHaveLength(4);
+	const roomy = { ...full, tools: [] };
+	expect(withTierMarkers(roomy, prefix)).toHaveProperty(
+		"messages.0.content.0.cache_control",
+		marker,
+	);
+	expect(withTierMarkers(roomy, [{ ...prefix[0], text: "other" } as never])).toBeUndefined();
 });
 
 test("a marker never lands on thinking or on an empty text", () => {

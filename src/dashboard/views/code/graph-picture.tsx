@@ -108,7 +108,8 @@ function Box({ node, graph, onFile }: BoxProps) {
 			class={classes.filter(Boolean).join(" ")}
 			transform={place}
 			role="button"
-			tabIndex={0}
+			// The attributes of SVG keep their case.
+			tabindex={0}
 			aria-label={visibleString(path)}
 			onClick={() => onFile(path)}
 			onKeyDown={(event) => {

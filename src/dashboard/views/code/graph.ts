@@ -123,14 +123,18 @@ function edgesOf(answer: CodeDepsAnswer, nodes: readonly GraphNode[]): GraphEdge
 	return edges;
 }
 
-/** A name and the folder it is in, for two lines of a box; long ones lose their beginning. */
-export function boxText(path: string, most = 24): { name: string; folder: string } {
+/** A name and the folder it is in, for the two lines of a box; long ones lose their beginning. */
+export function boxText(path: string): { name: string; folder: string } {
 	const cut = path.lastIndexOf("/");
 	return {
-		name: shortened(path.slice(cut + 1), most),
-		folder: shortened(path.slice(0, Math.max(0, cut)), most),
+		name: shortened(path.slice(cut + 1), MOST_OF_NAME),
+		folder: shortened(path.slice(0, Math.max(0, cut)), MOST_OF_FOLDER),
 	};
 }
+
+/** Characters that fit a box: folders are written smaller. */
+const MOST_OF_NAME = 20;
+const MOST_OF_FOLDER = 25;
 
 function shortened(text: string, most: number): string {
 	const characters = [...text];

@@ -47,15 +47,17 @@ export function PieceTable({
 			<TableBox label="Pieces of the context">
 				<thead>
 					<tr>
-						<th scope="col" class="right">
+						<th scope="col" class="right roomy">
 							#
 						</th>
-						<th scope="col">Kind</th>
+						<th scope="col" class="piece-kind">
+							<span class="kind-word">Kind</span>
+						</th>
 						<th scope="col">Piece</th>
 						<th scope="col" class="right">
 							Tokens
 						</th>
-						<th scope="col" class="right">
+						<th scope="col" class="right roomy">
 							Stands for
 						</th>
 						<th scope="col" class="right">
@@ -66,17 +68,17 @@ export function PieceTable({
 				<tbody>
 					{ordered.slice(0, most).map(({ piece, number }) => (
 						<tr key={piece.id}>
-							<td class="right soft">{number}</td>
-							<td>
+							<td class="right soft roomy">{number}</td>
+							<td class="piece-kind">
 								<KindName kind={piece.kind} name={KIND_NAMES[piece.kind] ?? piece.kind} />
 							</td>
-							<td class="wide">
+							<td class="wide piece-name">
 								<button type="button" class="link" onClick={() => onShow(piece)}>
 									<PlainText text={piece.label} most={200} />
 								</button>
 							</td>
 							<td class="right">{short(piece.tokens)}</td>
-							<td class="right soft">
+							<td class="right soft roomy">
 								{piece.replacedTokens === undefined ? "" : short(piece.replacedTokens)}
 							</td>
 							<td class="right soft">{ago(piece.sinceMs, now)}</td>

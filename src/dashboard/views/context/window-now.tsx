@@ -99,7 +99,7 @@ function KindTable({ kinds, size }: { kinds: KindRow[]; size: number }) {
 					<th scope="col" class="right">
 						Tokens
 					</th>
-					<th scope="col" class="right">
+					<th scope="col" class="right roomy">
 						Of what is in use
 					</th>
 					<th scope="col" class="right">
@@ -117,7 +117,7 @@ function KindTable({ kinds, size }: { kinds: KindRow[]; size: number }) {
 							<KindName kind={kind} name={name} />
 						</th>
 						<td class="right">{short(tokens)}</td>
-						<td class="right">{formatShare(share)}</td>
+						<td class="right roomy">{formatShare(share)}</td>
 						<td class="right">{size > 0 ? formatShare(tokens / size) : "–"}</td>
 						<td class="right">{pieces}</td>
 					</tr>
@@ -134,7 +134,7 @@ export function KindName({ kind, name }: Pick<KindRow, "kind" | "name">) {
 			<svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
 				<rect width="10" height="10" rx="2" fill={`var(${kindColour(kind)})`} />
 			</svg>
-			{name}
+			<span class="kind-word">{name}</span>
 		</span>
 	);
 }

@@ -43,7 +43,7 @@ export function MissTable({ cost }: { cost: Cost }) {
 								<th scope="row" class="right">
 									{row.number}
 								</th>
-								<td>
+								<td class="wide">
 									<span class="cause">
 										<PlainText text={row.cause} most={80} />
 									</span>{" "}
@@ -51,7 +51,9 @@ export function MissTable({ cost }: { cost: Cost }) {
 								</td>
 								<td class="right">{short(row.tokens)}</td>
 								<td class="right">{formatPrice(row.cost)}</td>
-								<td>{row.changed !== undefined && <PlainText text={row.changed} most={200} />}</td>
+								<td class="wide">
+									{row.changed !== undefined && <PlainText text={row.changed} most={200} />}
+								</td>
 								<td class="right soft">{ago(row.atMs, now)}</td>
 							</tr>
 						))}

@@ -17,7 +17,7 @@ export function SavingsTable({ savings }: { savings: Savings }) {
 				<thead>
 					<tr>
 						<th scope="col">System</th>
-						<th scope="col" class="right">
+						<th scope="col" class="right roomy">
 							Times
 						</th>
 						<th scope="col" class="right">
@@ -41,7 +41,7 @@ export function SavingsTable({ savings }: { savings: Savings }) {
 				<tfoot>
 					<tr>
 						<th scope="row">Together</th>
-						<td />
+						<td class="roomy" />
 						<td class="right">{short(total.tokens)}</td>
 						<td class="right">{total.dollars === undefined ? "–" : dollars(total.dollars)}</td>
 					</tr>
@@ -72,7 +72,7 @@ function SystemRows({ row, isOpen, onToggle }: SystemRowsProps) {
 					)}{" "}
 					<span class="soft small plain">{enabled ? does : "switched off"}</span>
 				</th>
-				<td class="right">{formatCount(times)}</td>
+				<td class="right roomy">{formatCount(times)}</td>
 				<td class="right">{short(tokens)}</td>
 				<td class="right">{row.dollars === undefined ? "–" : dollars(row.dollars)}</td>
 			</tr>
@@ -82,7 +82,7 @@ function SystemRows({ row, isOpen, onToggle }: SystemRowsProps) {
 						<td>
 							<PlainText text={detail.label} most={200} />
 						</td>
-						<td class="right">{formatCount(detail.times)}</td>
+						<td class="right roomy">{formatCount(detail.times)}</td>
 						<td class="right">{short(detail.tokens)}</td>
 						<td />
 					</tr>

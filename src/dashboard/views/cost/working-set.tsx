@@ -26,13 +26,13 @@ export function WorkingSet({ tiers }: { tiers: Tiers }) {
 						<tr>
 							<th scope="col">File</th>
 							<th scope="col">Tier</th>
-							<th scope="col" class="right">
+							<th scope="col" class="right roomy">
 								Answers unchanged
 							</th>
 							<th scope="col" class="right">
 								Tokens
 							</th>
-							<th scope="col" class="right">
+							<th scope="col" class="right roomy">
 								Cache hits
 							</th>
 							<th scope="col" class="right">
@@ -49,9 +49,9 @@ export function WorkingSet({ tiers }: { tiers: Tiers }) {
 								<td>
 									<span class={`tier is-${file.tier}`}>{file.tier}</span>
 								</td>
-								<td class="right">{formatCount(file.n)}</td>
+								<td class="right roomy">{formatCount(file.n)}</td>
 								<td class="right">{short(file.tokens)}</td>
-								<td class="right">{formatCount(file.hits)}</td>
+								<td class="right roomy">{formatCount(file.hits)}</td>
 								<td class="right soft">{ago(file.lastChangeMs, now)}</td>
 							</tr>
 						))}

@@ -1,11 +1,13 @@
 import { useMemo } from "preact/hooks";
 import type { ReplayReport } from "../../../protocol/index.ts";
+import { Chart } from "../../chart/chart.tsx";
+import { SERIES } from "../../chart/colours.ts";
 import { dollars, short } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
 import { causeInWords } from "../cost/series.ts";
 import { formatCount, formatNumberOf, formatShare } from "../format.ts";
 import { Section, TableBox } from "../section.tsx";
-import { type PolicyLine, policyLines, reportNotes } from "./report.ts";
+import { type PolicyLine, policyLines, promptCourse, reportNotes } from "./report.ts";
 
 /** The report of a replay. */
 export function ReplayReportView({ report, file }: { report: ReplayReport; file: string }) {
@@ -20,6 +22,7 @@ export function ReplayReportView({ report, file }: { report: ReplayReport; file:
 					<span class="soft">{formatNumberOf(report.requests, "request")}</span>
 				</p>
 				<PolicyTable report={report} />
+				<PromptChart report={report} />
 				<ul class="notes soft small">
 					{notes.map((note) => (
 						<li key={note}>
@@ -44,16 +47,16 @@ function PolicyTable({ report }: { report: ReplayReport }) {
 					<th scope="col" class="right">
 						To append-only
 					</th>
-					<th scope="col">
+					<th scope="col" class="roomy">
 						<span class="hidden-text">As a bar</span>
 					</th>
 					<th scope="col" class="right">
 						Cost
 					</th>
-					<th scope="col" class="right">
+					<th scope="col" class="right roomy">
 						From the cache
 					</th>
-					<th scope="col" class="right">
+					<th scope="col" class="right roomy">
 						Largest prompt
 					</th>
 				</tr>
@@ -78,7 +81,7 @@ function PolicyRow({ line }: { line: PolicyLine }) {
 				<span class="soft small plain">{description}</span>
 			</th>
 			<td class="right">{ratio === undefined ? "–" : `${(ratio * 100).toFixed(1)} %`}</td>
-			<td class="policy-bar">
+			<td class="policy-bar roomy">
 				<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
 					<rect class={isBest ? "bar is-best" : "bar"} width={bar * 100} height="10" />
 				</svg>
@@ -86,9 +89,29 @@ function PolicyRow({ line }: { line: PolicyLine }) {
 			<td class="right">
 				{line.dollars === undefined ? `${short(cost)} tokens` : dollars(line.dollars)}
 			</td>
-			<td class="right">{formatShare(readShare)}</td>
-			<td class="right">{short(maxContext)}</td>
+			<td class="right roomy">{formatShare(readShare)}</td>
+			<td class="right roomy">{short(maxContext)}</td>
 		</tr>
+	);
+}
+
+/** How large the prompts were under the policies that people compare. */
+function PromptChart({ report }: { report: ReplayReport }) {
+	const { numbers, rows } = useMemo(() => promptCourse(report), [report]);
+	const coloured = useMemo(
+		() => rows.map((row, at) => ({ ...row, colour: SERIES[at] ?? "--series-8" })),
+		[rows],
+	);
+	if (numbers.length < 2) return null;
+	return (
+		<Chart
+			label="Tokens of each prompt, by policy"
+			of="Prompt of request"
+			shape="lines"
+			numbers={numbers}
+			rows={coloured}
+			format={short}
+		/>
 	);
 }
 
@@ -109,7 +132,7 @@ function Misses({ report }: { report: ReplayReport }) {
 						<th scope="col" class="right">
 							Tokens
 						</th>
-						<th scope="col" class="right">
+						<th scope="col" class="right roomy">
 							Cost in tokens
 						</th>
 						<th scope="col">First difference</th>
@@ -121,7 +144,7 @@ function Misses({ report }: { report: ReplayReport }) {
 							<th scope="row" class="right">
 								{miss.request}
 							</th>
-							<td>
+							<td class="wide">
 								<span class="cause">
 									<PlainText text={miss.cause} most={80} />
 								</span>{" "}
@@ -130,7 +153,7 @@ function Misses({ report }: { report: ReplayReport }) {
 								</span>
 							</td>
 							<td class="right">{short(miss.tokens)}</td>
-							<td class="right">{short(miss.cost)}</td>
+							<td class="right roomy">{short(miss.cost)}</td>
 							<td>{miss.changed !== undefined && <PlainText text={miss.changed} most={200} />}</td>
 						</tr>
 					))}

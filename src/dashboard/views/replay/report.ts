@@ -63,6 +63,27 @@ export function policyLines({ policies }: Pick<ReplayReport, "policies">): Polic
 
 const BILL = "billed";
 
+/** The size of each prompt under the policies of {@link COMPARED}, with the number of its request. */
+export function promptCourse({ chart, requests }: Pick<ReplayReport, "chart" | "requests">): {
+	numbers: number[];
+	rows: { name: string; values: number[] }[];
+} {
+	const shown = chart.filter(({ name }) => COMPARED.includes(name));
+	const length = Math.min(...shown.map(({ points }) => points.length));
+	if (!Number.isFinite(length)) return { numbers: [], rows: [] };
+	return {
+		// Long sessions are thinned out evenly.
+		numbers: Array.from({ length }, (_, at) => Math.round(((at + 1) * requests) / length)),
+		rows: shown.map(({ name, points }) => ({
+			name,
+			values: points.slice(0, length).map(({ input, read, write }) => input + read + write),
+		})),
+	};
+}
+
+/** Without a cache prompts are as large as with one: only what changes them is worth a line. */
+const COMPARED = ["append-only", "read-cache", "strata"];
+
 /** What a reader should know before trusting the numbers. */
 export function reportNotes(report: ReplayReport): string[] {
 	const { check, skipped, models, requests } = report;

@@ -31,7 +31,7 @@ export function StoredSessions({ isBusy, onPick }: StoredSessionsProps) {
 						<tr>
 							<th scope="col">Session</th>
 							<th scope="col">Folder</th>
-							<th scope="col" class="right">
+							<th scope="col" class="right roomy">
 								Messages
 							</th>
 							<th scope="col" class="right">
@@ -55,7 +55,7 @@ export function StoredSessions({ isBusy, onPick }: StoredSessionsProps) {
 								<td class="soft">
 									<PlainText text={shortPath(session.cwd)} most={80} />
 								</td>
-								<td class="right">{formatCount(session.messageCount)}</td>
+								<td class="right roomy">{formatCount(session.messageCount)}</td>
 								<td class="right soft">{ago(Date.parse(session.modifiedAt) || 0, now)}</td>
 							</tr>
 						))}

@@ -32,7 +32,9 @@ export function CommandHistory() {
 					<thead>
 						<tr>
 							<th scope="col">Command</th>
-							<th scope="col">Session</th>
+							<th scope="col" class="roomy">
+								Session
+							</th>
 							<th scope="col">Outcome</th>
 							<th scope="col" class="right">
 								Took
@@ -48,7 +50,7 @@ export function CommandHistory() {
 								<th scope="row" class="plain mono">
 									<PlainText text={entry.commandType} most={80} />
 								</th>
-								<td class="soft">
+								<td class="soft roomy">
 									{entry.sessionId !== undefined && <PlainText text={entry.sessionId} most={60} />}
 								</td>
 								<td class="wide">

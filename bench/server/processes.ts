@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** A server in a process of its own. */
+export interface ServerProcess {
+	readonly port: number;
+	readonly pid: number;
+	/** From its start to the line that says it is ready. */
+	readonly readyMs: number;
+	/** Where its standard error went, so far. */
+	complaints(): string;
+	stop(): Promise<void>;
+}
+
+const ECHO = fileURLToPath(new URL("./echo-server.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+
+export function startEcho(): Promise<ServerProcess> {
+	return start([ECHO], {});
+}
+
+/** Starts `strata serve` in `folder`. What counts is the server and not its guards, so those are set out of the way. */
+export function startStrata(
+	folder: string,
+	{ nodeOptions = [] }: { nodeOptions?: string[] } = {},
+): Promise<ServerProcess> {
+	const limits = ["commandsPerMinute=1000000000", "maxPendingPerClient=100000", "maxSessions=1000"];
+	const words = ["serve", "--port", "0", "--auth", "none", "--json"];
+	const env = { PI_CODING_AGENT_DIR: join(folder, "agent"), PI_OFFLINE: "1" };
+	return start([...nodeOptions, MAIN, ...words, ...limits.flatMap((one) => ["--limit", one])], env);
+}
+
+/** A new folder with pi's user folder in it, whose model is served at `providerUrl`. */
+export function createFolder(providerUrl = "http://127.0.0.1:9"): string {
+	const folder = realpathSync(mkdtempSync(join(tmpdir(), "strata-bench-server-")));
+	const agentDir = join(folder, "agent");
+	mkdirSync(agentDir);
+	const model = { id: "bench", contextWindow: 200_000, maxTokens: 64_000 };
+	const provider = {
+		baseUrl: providerUrl,
+		api: "anthropic-messages",
+		apiKey: "k",
+		models: [model],
+	};
+	writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers: { bench: provider } }));
+	const settings = { defaultProvider: "bench", defaultModel: "bench" };
+	writeFileSync(join(agentDir, "settings.json"), JSON.stringify(settings));
+	process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+	return folder;
+}
+
+async function start(words: string[], env: Record<string, string>): Promise<ServerProcess> {
+	const begun = performance.now();
+	const child = spawn(process.execPath, words, {
+		env: { ...process.env, ...env },
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	const stopAtExit = () => child.kill("SIGKILL");
+	process.once("exit", stopAtExit);
+	let complaints = "";
+	child.stderr.on("data", (chunk) => {
+		complaints += chunk;
+	});
+	const port = await portOf(child, () => complaints);
+	return {
+		port,
+		pid: child.pid ?? 0,
+		readyMs: performance.now() - begun,
+		complaints: () => complaints,
+		async stop() {
+			const gone = new Promise((resolve) => child.once("exit", resolve));
+			child.kill("SIGTERM");
+			await gone;
+			process.off("exit", stopAtExit);
+		},
+	};
+}
+
+function portOf(child: ChildProcess, complaints: () => string): Promise<number> {
+	return new Promise((resolve, reject) => {
+		let out = "";
+		child.stdout?.on("data", (chunk) => {
+			out += chunk;
+			const line = out.split("\n").find((text) => text.includes('"type":"ready"'));
+			if (line !== undefined) resolve(JSON.parse(line).port);
+		});
+		child.once("exit", () => reject(new Error(`it ended before it was ready: ${complaints()}`)));
+	});
+}

@@ -1,0 +1,94 @@
+import { describe, expect, test } from "vitest";
+import { browserPath, expectAccessible } from "../support/browser.ts";
+import { useStrata } from "./strata-server.ts";
+
+describe.skipIf(browserPath === undefined)("somebody who comes for the first time", () => {
+	const strata = useStrata();
+
+	test("starts the demo with two clicks, answers its question and reads its answer", {
+		timeout: 90_000,
+	}, async () => {
+		const { page, faults } = await strata.open();
+		const start = page.getByRole("button", { name: "Start a session" });
+		await start.waitFor();
+		expect(page.url()).not.toContain("token");
+		await expectAccessible(page);
+
+		await start.click();
+		const banner = page.getByText(
+			"a script, not an AI. It works on a sample project that was made for this session.",
+		);
+		await banner.waitFor();
+		await page.getByRole("button", { name: "Send the first prompt" }).click();
+		await page.getByRole("button", { name: "Stop" }).waitFor();
+		await page.getByText("I am a scripted demo").waitFor();
+
+		const dialog = page.getByRole("dialog", { name: "Index this project?" });
+		await dialog.waitFor().catch(async (e) => {
+			await page.screenshot({ path: "/tmp/dash/shots/fail.png" });
+			throw e;
+		});
+		await expectAccessible(page);
+		await dialog.getByRole("button", { name: "Yes" }).click();
+		await dialog.waitFor({ state: "detached" });
+
+		await page
+			.getByText("Done: orders of exactly 50.00 get the discount now.")
+			.waitFor({ timeout: 45_000 });
+		await page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
+		await expectAccessible(page);
+
+		const edit = page.getByRole("button", { name: "edit src/discount.ts" });
+		expect(await edit.getAttribute("aria-expanded")).toBe("false");
+		await edit.click();
+		await page.getByText("total >= DISCOUNT_FROM").waitFor();
+		expect(await page.getByRole("button", { name: "Send the first prompt" }).count()).toBe(0);
+		expect(faults).toEqual([]);
+	});
+
+	test("finds the session in the list, with its model and what it cost", async () => {
+		const { page, faults } = await strata.open();
+		const row = page.getByRole("row", { name: /shop-/ });
+		await row.getByText("strata-demo/scripted").waitFor();
+		await row.getByText(/^\$0\.\d+$/).waitFor();
+		await row.getByText("Idle").waitFor();
+		await expectAccessible(page);
+		await page.emulateMedia({ colorScheme: "light" });
+		await expectAccessible(page);
+		expect(faults).toEqual([]);
+	});
+
+	test("can use every page on a telephone: nothing is wider than it", {
+		timeout: 60_000,
+	}, async () => {
+		const { page, faults } = await strata.open({ viewport: { width: 360, height: 700 } });
+		const link = page.getByRole("link", { name: /shop-/ });
+		await link.waitFor();
+		expect(await overflowOf(page)).toBe(0);
+		await link.click();
+		await page.getByText("Done: orders of exactly").waitFor();
+		expect(await overflowOf(page)).toBe(0);
+		for (const view of ["Context", "Cost", "Code"]) {
+			await page.getByRole("link", { name: view, exact: true }).click();
+			await page.getByRole("region", { name: view }).waitFor();
+			expect({ view, wider: await overflowOf(page) }).toEqual({ view, wider: 0 });
+		}
+		expect(faults).toEqual([]);
+	});
+
+	test("who brings no token is told what to do, and gets in with one", async () => {
+		const [address = "", token = ""] = strata.server.url.split("#token=");
+		const { page } = await strata.open();
+		await page.evaluate(() => sessionStorage.clear());
+		await page.goto(`${address}#token=wrong`);
+		await page.reload();
+		await page.getByText("Open the address that").waitFor();
+		await page.getByLabel("Token").fill(token);
+		await page.getByRole("button", { name: "Connect" }).click();
+		await page.getByText("Connected").waitFor();
+	});
+});
+
+function overflowOf(page: import("playwright-core").Page): Promise<number> {
+	return page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - innerWidth));
+}

@@ -1,0 +1,200 @@
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { browserPath, expectAccessible } from "../support/browser.ts";
+import { useStrata } from "./strata-server.ts";
+
+describe.skipIf(browserPath === undefined)("a session in the browser", () => {
+	const strata = useStrata({ kota: { confirmIndex: false } });
+
+	/** Makes a session and shows it. */
+	async function newSession() {
+		const tab = await strata.open();
+		const { page } = tab;
+		const button = page.getByRole("button", { name: /^(Start a session|New session)$/ });
+		await button.click();
+		if (await page.getByRole("dialog").isVisible()) {
+			await page.getByRole("button", { name: "Start", exact: true }).click();
+		}
+		await page.getByRole("textbox", { name: "Message" }).waitFor();
+		await page.getByRole("button", { name: "Send the first prompt" }).waitFor();
+		return tab;
+	}
+
+	const box = (page: Page) => page.getByRole("textbox", { name: "Message" });
+	const stop = (page: Page) => page.getByRole("button", { name: "Stop", exact: true });
+
+	test("Enter sends, Shift+Enter is a new line, and Stop ends the run", async () => {
+		const { page, faults } = await newSession();
+		await box(page).focus();
+		await page.keyboard.type("first line");
+		await page.keyboard.press("Shift+Enter");
+		await page.keyboard.type("second line");
+		await page.keyboard.press("Enter");
+		await page.getByText("first line\nsecond line").waitFor();
+		expect(await box(page).inputValue()).toBe("");
+		await stop(page).click();
+		await stop(page).waitFor({ state: "detached" });
+		await page.getByRole("button", { name: "Send", exact: true }).waitFor();
+		expect(await page.getByText("Done: orders of exactly").count()).toBe(0);
+		expect(faults).toEqual([]);
+	});
+
+	test("what is said during a run waits in sight and can be taken back", async () => {
+		const { page, faults } = await newSession();
+		await page.getByRole("button", { name: "Send the first prompt" }).click();
+		await stop(page).waitFor();
+		await box(page).fill("and one more thing");
+		await page.keyboard.press("Alt+Enter");
+		const queue = page.getByRole("list", { name: "Waiting to be said" });
+		await queue.getByText("and one more thing").waitFor();
+		await page.getByRole("button", { name: "Take back" }).click();
+		await queue.waitFor({ state: "detached" });
+		expect(await box(page).inputValue()).toBe("and one more thing");
+		await stop(page).click();
+		expect(faults).toEqual([]);
+	});
+
+	test("two tabs on one session show the same, though one came in the middle of an answer", {
+		timeout: 60_000,
+	}, async () => {
+		const first = await newSession();
+		await first.page.getByRole("button", { name: "Send the first prompt" }).click();
+		await first.page.getByText("I am a scripted").waitFor();
+		const second = await first.context.newPage();
+		await second.goto(strata.server.url);
+		await second.goto(first.page.url());
+		await second.getByText("I am a scripted demo, not an AI: my words are fixed").waitFor();
+		await Promise.all(
+			[first.page, second].map((page) =>
+				page.getByText("Done: orders of exactly").waitFor({ timeout: 45_000 }),
+			),
+		);
+		await Promise.all(
+			[first.page, second].map((page) => stop(page).waitFor({ state: "detached" })),
+		);
+		expect(await rowsOf(second)).toEqual(await rowsOf(first.page));
+
+		// What one of them changes, the other shows.
+		await second.getByTitle("Rename this session").click();
+		await second.getByRole("textbox", { name: "Name" }).fill("two tabs");
+		await second.keyboard.press("Enter");
+		await first.page.getByRole("heading", { name: "two tabs" }).waitFor();
+		expect(first.faults).toEqual([]);
+	});
+
+	test("a restart of the server is survived: the page comes back by itself and goes on", {
+		timeout: 90_000,
+	}, async () => {
+		const { page, faults } = await newSession();
+		await page.getByRole("button", { name: "Send the first prompt" }).click();
+		await page.getByText("I am a scripted").waitFor();
+		await strata.server.stop();
+		await page.getByText(/Reconnecting/).waitFor();
+		// What is said now is sent when the server is back.
+		await strata.server.start();
+		await page.getByText("Connected").waitFor({ timeout: 30_000 });
+		await stop(page).waitFor({ state: "detached" });
+		await page.getByText("Orders of exactly 50.00 should get the discount.").waitFor();
+		await box(page).fill("Please go on.");
+		await page.keyboard.press("Enter");
+		await page.getByText("Logs next: a day at a time.").waitFor({ timeout: 30_000 });
+		await stop(page).click();
+		expect(faults).toEqual([]);
+	});
+
+	test("questions of an extension are answered by keyboard, and close in every tab", {
+		timeout: 60_000,
+	}, async () => {
+		const { page, context, faults } = await newSession();
+		const other = await context.newPage();
+		await other.goto(strata.server.url);
+		await other.goto(page.url());
+		await page.getByText("ready", { exact: true }).waitFor();
+		await page.getByText("one\ntwo").waitFor();
+
+		await say(page, "/ask select");
+		await other.getByRole("dialog", { name: "Which?" }).waitFor();
+		await expectAccessible(page);
+		await page.getByRole("dialog").getByRole("button", { name: "right" }).press("Enter");
+		await Promise.all(
+			[page, other].map((tab) => tab.getByRole("dialog").waitFor({ state: "detached" })),
+		);
+
+		await say(page, "/ask input");
+		await page.getByRole("dialog", { name: "Name?" }).waitFor();
+		await page.keyboard.type("Ada");
+		await page.keyboard.press("Enter");
+		await page.getByRole("dialog").waitFor({ state: "detached" });
+
+		await say(page, "/ask editor");
+		await page.getByRole("dialog", { name: "Text?" }).waitFor();
+		expect(await page.getByRole("textbox", { name: "Text" }).inputValue()).toBe("draft");
+		await page.keyboard.press("Escape");
+		await page.getByRole("dialog").waitFor({ state: "detached" });
+		await page.getByText("answer × 3").waitFor();
+
+		await say(page, "/tell");
+		await page.getByRole("status").getByText("look").waitFor();
+		expect(await box(page).inputValue()).toBe("typed");
+		expect(faults).toEqual([]);
+	});
+
+	test("a shell command shows its output in both tabs", async () => {
+		const { page, context, faults } = await newSession();
+		const other = await context.newPage();
+		await other.goto(strata.server.url);
+		await other.goto(page.url());
+		await box(other).waitFor();
+		await say(page, "!echo strata-$((40 + 2))");
+		for (const tab of [page, other]) {
+			const row = tab.getByRole("button", { name: "$ echo strata-" });
+			await row.click();
+			await tab.getByText("strata-42").waitFor();
+		}
+		expect(faults).toEqual([]);
+	});
+
+	test("the tree leads back to an earlier message, whose words are there to be changed", {
+		timeout: 60_000,
+	}, async () => {
+		const { page, faults } = await newSession();
+		await say(page, "Find the discount.");
+		await page.getByText("Done: orders of exactly").waitFor({ timeout: 45_000 });
+		await stop(page).waitFor({ state: "detached" });
+		await page.getByRole("button", { name: "Tree" }).click();
+		const entry = page
+			.getByRole("dialog")
+			.getByRole("article")
+			.filter({ hasText: "Find the discount." });
+		await entry.waitFor();
+		await expectAccessible(page);
+		await entry.getByRole("button", { name: "Go here" }).click();
+		await page.getByRole("dialog").waitFor({ state: "detached" });
+		await page.getByText("Done: orders of exactly").waitFor({ state: "detached" });
+		expect(await box(page).inputValue()).toBe("Find the discount.");
+		expect(faults).toEqual([]);
+	});
+
+	test("a session is deleted after a question, and a page on it says so", async () => {
+		const { page, context, faults } = await newSession();
+		const id = /sessions\/([^/]+)/.exec(page.url())?.[1];
+		const list = await context.newPage();
+		await list.goto(strata.server.url);
+		const row = list.getByRole("row").filter({ has: list.locator(`a[href*="${id}"]`) });
+		await row.getByRole("button", { name: /^Delete/ }).click();
+		await list.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+		await row.waitFor({ state: "detached" });
+		await page.getByText("There is no session").waitFor();
+		expect(faults).toEqual([]);
+	});
+
+	async function say(page: Page, text: string): Promise<void> {
+		await box(page).fill(text);
+		await box(page).press("Enter");
+	}
+
+	/** The words of all rows. */
+	async function rowsOf(page: Page): Promise<string[]> {
+		return page.getByRole("feed").getByRole("article").allInnerTexts();
+	}
+});

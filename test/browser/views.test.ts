@@ -1,0 +1,407 @@
+import { readFileSync } from "node:fs";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { short } from "../../src/dashboard/parts/figures.ts";
+import { visibleString } from "../../src/dashboard/parts/visible-text.ts";
+import { formatDifference, formatPrice } from "../../src/dashboard/views/format.ts";
+import { type Client, createClient } from "../../src/protocol/client.ts";
+import type { ContextView, Cost, Savings } from "../../src/protocol/index.ts";
+import { LONG_TEXT, REPORT, SESSION_ID, sampleAnswers } from "../dashboard/views/sample-answers.ts";
+import { startViewServer, type ViewServer } from "../dashboard/views/view-server.ts";
+import {
+	browserPath,
+	buildDashboard,
+	expectAccessible,
+	launchBrowser,
+	openTab,
+} from "../support/browser.ts";
+import { atEnd } from "../support/temp.ts";
+import { useStrata } from "./strata-server.ts";
+
+const ADDRESSES = {
+	context: `#/sessions/${SESSION_ID}/context`,
+	cost: `#/sessions/${SESSION_ID}/cost`,
+	code: `#/sessions/${SESSION_ID}/code`,
+	server: "#/server",
+	replay: "#/replay",
+} as const;
+type View = keyof typeof ADDRESSES;
+const VIEWS = Object.keys(ADDRESSES) as View[];
+
+describe.skipIf(browserPath === undefined)("the views in a browser", () => {
+	let folder: string;
+	let browser: Browser;
+
+	beforeAll(async () => {
+		[folder, browser] = await Promise.all([buildDashboard(), launchBrowser()]);
+	}, 60_000);
+	afterAll(() => browser?.close());
+
+	async function start(): Promise<ViewServer> {
+		const server = await startViewServer(folder, sampleAnswers());
+		atEnd(() => server.close());
+		return server;
+	}
+
+	async function open(view: View) {
+		const server = await start();
+		const tab = await openTab(browser, server.url + ADDRESSES[view], { colorScheme: "light" });
+		await fill(tab.page, view);
+		return { server, ...tab };
+	}
+
+	test("the context view shows the numbers that the protocol sends", async () => {
+		const { page, server } = await open("context");
+		const context = server.answers.get_context_view as ContextView;
+		expect(await figures(page)).toMatchObject({
+			"In use": short(context.tokens),
+			"Found in the cache": short(context.cachedTokens ?? 0),
+			Pieces: String(context.pieces.length),
+		});
+		const rows = await cells(page, "What is in the window, by kind");
+		const reads = context.pieces.filter(({ kind }) => kind === "read");
+		const tokens = reads.reduce((sum, piece) => sum + piece.tokens, 0);
+		expect(rows.find(([name]) => name === "Reads")).toEqual([
+			"Reads",
+			short(tokens),
+			"18 %",
+			"4 %",
+			String(reads.length),
+		]);
+		const pieces = await cells(page, "Pieces of the context");
+		expect(pieces).toHaveLength(context.pieces.length);
+		expect(pieces[8]?.slice(1, 5)).toEqual(["Stubs", "read src/store/old.ts", "60", "8.8k"]);
+	});
+
+	test("a piece opens to its text, stretch by stretch, by mouse and by keyboard", async () => {
+		const { page } = await open("context");
+		await page.getByRole("button", { name: "read src/server/serve.ts" }).click();
+		const dialog = page.getByRole("dialog");
+		const text = () => dialog.locator(".piece-text pre").allTextContents();
+		await expect.poll(text).toHaveLength(1);
+		expect((await text()).join("")).not.toContain("last line");
+		await dialog.getByRole("button", { name: /Show more/ }).click();
+		await expect.poll(async () => (await text()).join("")).toBe(visibleString(LONG_TEXT));
+		expect(await dialog.getByRole("button", { name: /Show more/ }).count()).toBe(0);
+		await page.keyboard.press("Escape");
+		await expect.poll(() => dialog.count()).toBe(0);
+
+		await page.getByRole("slider").focus();
+		await page.keyboard.press("End");
+		await page.keyboard.press("Home");
+		await page.keyboard.press("ArrowRight");
+		expect(await page.getByRole("slider").getAttribute("aria-valuetext")).toContain("11 tools");
+		await page.keyboard.press("Enter");
+		await expect.poll(() => dialog.getByRole("heading").textContent()).toContain("11 tools");
+	});
+
+	test("a click on the picture opens the piece that is there", async () => {
+		const { page } = await open("context");
+		const box = await page.getByRole("slider").boundingBox();
+		if (!box) throw new Error("the picture has no size");
+		await page.mouse.click(box.x + 3, box.y + 10);
+		const title = page.getByRole("dialog").getByRole("heading");
+		await expect.poll(() => title.textContent()).toBe("system prompt");
+	});
+
+	test("the context view follows the session", async () => {
+		const { page, server } = await open("context");
+		const context = server.answers.get_context_view as ContextView;
+		server.answers.get_context_view = { ...context, cachedTokens: 7_654 };
+		server.say(SESSION_ID, { type: "turn_end", message: { role: "assistant" }, toolResults: [] });
+		await expect.poll(() => figures(page)).toMatchObject({ "Found in the cache": "7.7k" });
+	});
+
+	test("the cost view shows the numbers that the protocol sends", async () => {
+		const { page, server } = await open("cost");
+		const { totals } = server.answers.get_cost as Cost;
+		const against = (other: { dollars?: number }) =>
+			formatDifference(totals.cost.dollars ?? 0, other.dollars ?? 0);
+		expect(await figures(page)).toMatchObject({
+			Prompts: formatPrice(totals.cost),
+			"Against append-only": against(totals.appendOnlyCost),
+			"Against no cache": against(totals.noCacheCost),
+			Misses: String(totals.misses),
+		});
+		const misses = await cells(page, "Misses");
+		expect(misses.map(([request, cause]) => [request, cause?.split(" ")[0]])).toEqual([
+			["28", "pruning"],
+			["15", "expired"],
+		]);
+		const savings = server.answers.get_savings as Savings;
+		const rows = await cells(page, "Savings by system");
+		expect(rows[0]?.slice(1)).toEqual(["3", short(savings.paging.tokens), "$0.3612"]);
+		expect(await cells(page, "Files of the working set")).toHaveLength(4);
+	});
+
+	test("charts are painted in the colours of the page, and again when those change", async () => {
+		const { page } = await open("cost");
+		const light = await colours(page);
+		expect(light.size).toBeGreaterThan(4);
+		await page.emulateMedia({ colorScheme: "dark" });
+		await expect.poll(async () => [...(await colours(page))].some((c) => !light.has(c))).toBe(true);
+		const dark = await colours(page);
+		await page.getByRole("button", { name: /Colours/ }).click();
+		await expect.poll(async () => [...(await colours(page))].some((c) => !dark.has(c))).toBe(true);
+	});
+
+	test("code is searched, and what is around a file is reached by keyboard", async () => {
+		const { page, server } = await open("code");
+		await page.getByRole("button", { name: "src/store/journal.ts", exact: true }).click();
+		const graph = page.getByRole("region", { name: "Files around it" });
+		await expect.poll(() => graph.getByRole("button").count()).toBe(13);
+		expect(await graph.textContent()).toContain("and 9 more");
+		await graph.getByRole("button", { name: "src/core/hash.ts" }).focus();
+		await page.keyboard.press("Enter");
+		await expect.poll(() => graph.locator(".is-middle text").first().textContent()).toBe("hash.ts");
+		expect(server.sent.at(-1)).toMatchObject({ type: "code_deps", path: "src/core/hash.ts" });
+
+		await page.getByRole("button", { name: "openJournal" }).click();
+		await expect
+			.poll(() => page.getByRole("region", { name: "Usages" }).textContent())
+			.toContain("7 usages, and 2 that may be meant in 1 file");
+	});
+
+	test("a project that cannot be searched says why", async () => {
+		const { page, server } = await open("code");
+		server.answers.code_search = new Error("The project is not indexed.");
+		await page.getByRole("searchbox").fill("other");
+		await page.keyboard.press("Enter");
+		await expect
+			.poll(() => page.getByRole("alert").textContent())
+			.toContain("The project is not indexed.");
+	});
+
+	test("the server view asks again and again while it is shown, and no longer", async () => {
+		const { page, server } = await open("server");
+		const asked = () => server.sent.filter(({ type }) => type === "get_metrics").length;
+		await expect.poll(asked, { timeout: 10_000 }).toBeGreaterThan(2);
+		const shown = await page.locator(".tile").allTextContents();
+		expect(shown.join("\n")).toContain("Clients2");
+		expect(shown.join("\n")).toContain("90 % below 3.1 ms, 99 % below 41 ms");
+		expect(await page.locator(".spark polyline").count()).toBeGreaterThan(3);
+		expect(await cells(page, "The latest commands")).toHaveLength(3);
+		await page.goto(server.url + ADDRESSES.replay);
+		await page.getByRole("heading", { name: "Replay" }).waitFor();
+		const before = asked();
+		await page.waitForTimeout(2_500);
+		expect(asked()).toBe(before);
+	});
+
+	test("a session file that is dropped is sent, and its report shown", async () => {
+		const { page, server } = await open("replay");
+		const content = '{"type":"session"}\n{"type":"message"}\n';
+		await drop(page, { name: "mine.jsonl", content });
+		await page.getByRole("region", { name: "Policies" }).waitFor();
+		const sent = server.sent.filter(({ type }) => type === "replay_session").at(-1);
+		expect(sent).toMatchObject({ content });
+		const rows = await cells(page, "Policies");
+		expect(rows.map(([, ratio]) => ratio)).toEqual(
+			REPORT.policies.map(({ ratio }) => `${(ratio * 100).toFixed(1)} %`),
+		);
+		const strata = rows.find(([name]) => name?.startsWith("strata"));
+		expect(strata?.[0]).toContain("cheapest");
+	});
+
+	test("a file that is too large, and one that the server refuses, are answered in words", async () => {
+		const { page, server } = await open("replay");
+		const sent = () => server.sent.filter(({ type }) => type === "replay_session").length;
+		const before = sent();
+		await drop(page, { name: "huge.jsonl", content: "x", times: 8_100_000 });
+		const alert = page.getByRole("alert");
+		await expect.poll(() => alert.textContent()).toContain("huge.jsonl has 8.1 MB");
+		expect(sent()).toBe(before);
+		server.answers.replay_session = new Error("line 1 is no session header");
+		await drop(page, { name: "wrong.jsonl", content: "hello" });
+		await expect.poll(() => alert.textContent()).toContain("line 1 is no session header");
+	});
+
+	test.each(VIEWS)("%s shows hostile words as words, to everybody, on any screen", async (view) => {
+		const { page, faults } = await open(view);
+		expect(await page.locator("main").textContent()).toContain("<img src=x onerror");
+		expect(await page.locator("main img").count()).toBe(0);
+		expect(await page.evaluate(() => "hacked" in globalThis)).toBe(false);
+		await expectAccessible(page);
+		await page.emulateMedia({ colorScheme: "dark" });
+		await page.setViewportSize({ width: 360, height: 700 });
+		await expectAccessible(page);
+		const wide = await page.evaluate(() =>
+			[document.documentElement, ...document.querySelectorAll(".sheet")]
+				.filter((element) => element.scrollWidth > element.clientWidth + 1)
+				.map(({ className }) => className),
+		);
+		expect(wide).toEqual([]);
+		expect(faults).toEqual([]);
+	});
+});
+
+describe.skipIf(browserPath === undefined)("the views on the real server", () => {
+	const strata = useStrata();
+
+	test("show what the server says, and replay a session that is dropped", async () => {
+		const client = createClient({ url: strata.url });
+		atEnd(() => client.close());
+		const sessionId = await playDemo(client);
+		const [{ data: context }, { data: cost }] = await Promise.all([
+			client.request("get_context_view", { sessionId }),
+			client.request("get_cost", { sessionId }),
+		]);
+		const { page, faults } = await strata.open();
+		const show = (hash: string) => page.evaluate((to) => location.assign(to), hash);
+
+		await show(`#/sessions/${sessionId}/context`);
+		await expect
+			.poll(() => figures(page), { timeout: 15_000 })
+			.toMatchObject({
+				"In use": short(context.tokens),
+				"Found in the cache": short(context.cachedTokens ?? 0),
+				Pieces: String(context.pieces.length),
+			});
+
+		await page.setViewportSize({width:1280,height:1400}); await page.waitForTimeout(1200); await page.screenshot({path:"/tmp/shots/real-context.png"});
+		await page.getByRole("button", { name: "system prompt" }).click();
+		const piece = { sessionId, pieceId: context.pieces[0]?.id ?? "" };
+		const { data: text } = await client.request("get_context_piece", piece);
+		await expect
+			.poll(() => page.locator(".piece-text pre").first().textContent())
+			.toBe(visibleString(text.text));
+		await page.keyboard.press("Escape");
+
+		await show(`#/sessions/${sessionId}/cost`);
+		await expect
+			.poll(() => figures(page), { timeout: 15_000 })
+			.toMatchObject({
+				Prompts: formatPrice(cost.totals.cost),
+				Misses: String(cost.totals.misses),
+			});
+
+
+		await page.setViewportSize({width:1280,height:1400}); await page.waitForTimeout(1200); await page.screenshot({path:"/tmp/shots/real-cost.png"});
+		await show(`#/sessions/${sessionId}/code`);
+		await page.getByRole("searchbox").fill("order");
+		await page.keyboard.press("Enter");
+		await page.getByText(/^Found: \d/).waitFor();
+		await page.getByRole("button", { name: /\.ts$/ }).first().click();
+		await page.getByRole("region", { name: "Files around it" }).waitFor();
+
+
+		await page.setViewportSize({width:1280,height:1400}); await page.waitForTimeout(1200); await page.screenshot({path:"/tmp/shots/real-code.png"});
+		await show("#/server");
+		await page.locator(".tile").first().waitFor();
+		await page.getByRole("region", { name: "The latest commands" }).waitFor();
+
+		await show("#/replay");
+		const { data: info } = await client.request("get_state", { sessionId });
+		const content = readFileSync(String(info.sessionFile), "utf8");
+		const { data: report } = await client.request("replay_session", { content });
+		await drop(page, { name: "demo.jsonl", content });
+		await page.getByRole("region", { name: "Policies" }).waitFor();
+
+		await page.setViewportSize({width:1280,height:1400}); await page.waitForTimeout(1200); await page.screenshot({path:"/tmp/shots/real-replay.png"});
+		const rows = await cells(page, "Policies");
+		expect(rows.map(([, ratio]) => ratio)).toEqual(
+			report.policies.map(({ ratio }) => `${(ratio * 100).toFixed(1)} %`),
+		);
+		expect(faults).toEqual([]);
+	}, 90_000);
+});
+
+/** Lets the demo model answer its first prompt, and says yes to what it asks. Resolves to the session's id. */
+async function playDemo(client: Client): Promise<string> {
+	const { sessionId } = (await client.request("create_session", {})).data;
+	const settled = Promise.withResolvers<void>();
+	client.subscribe(sessionId, (frame) => {
+		if (frame.type !== "event") return;
+		const { event } = frame;
+		if (event.type === "extension_ui_request" && event.method === "confirm") {
+			const answer = { requestId: event.requestId, response: { confirmed: true } };
+			client.request("extension_ui_response", { sessionId, ...answer }).catch(settled.reject);
+		}
+		if (event.type === "agent_settled") settled.resolve();
+	});
+	await client.request("prompt", { sessionId, message: "Show what you can do" });
+	await settled.promise;
+	return sessionId;
+}
+
+/** Waits until a view has its answers, and makes it show all it can. */
+async function fill(page: Page, view: View): Promise<void> {
+	if (view === "context")
+		await page.getByRole("region", { name: "Pieces of the context" }).waitFor();
+	if (view === "cost") {
+		await page.getByRole("region", { name: "Working set", exact: true }).waitFor();
+		await page.getByRole("button", { name: "Read cache" }).click();
+	}
+	if (view === "code") {
+		await page.getByRole("searchbox").fill("journal");
+		await page.keyboard.press("Enter");
+		await page.getByText("Found: 2 files").waitFor();
+	}
+	if (view === "server") {
+		await page.getByRole("region", { name: "The latest commands" }).waitFor();
+		await page.locator(".tile").first().waitFor();
+	}
+	if (view === "replay") {
+		await page.getByRole("button", { name: "rename the store" }).click();
+		await page.getByRole("region", { name: "Policies" }).waitFor();
+	}
+	// Charts are drawn after the page.
+	await page.waitForTimeout(100);
+}
+
+/** The figures at the top of a view by their names. */
+async function figures(page: Page): Promise<Record<string, string>> {
+	const pairs = await page
+		.locator(".figure")
+		.evaluateAll((all) =>
+			all.map((one) => [
+				one.querySelector("dt")?.textContent ?? "",
+				one.querySelector(".figure-value")?.textContent ?? "",
+			]),
+		);
+	return Object.fromEntries(pairs);
+}
+
+/** The text of a table's body, row by row. */
+function cells(page: Page, label: string): Promise<string[][]> {
+	return page
+		.getByRole("region", { name: label, exact: true })
+		.locator("tbody tr")
+		.evaluateAll((rows) =>
+			rows.map((row) => [...row.children].map((cell) => (cell.textContent ?? "").trim())),
+		);
+}
+
+/** The colours that the charts of a page are painted with, without those between two of them. */
+async function colours(page: Page): Promise<Set<string>> {
+	const found = await page.locator(".chart canvas").evaluateAll((all) =>
+		all.flatMap((canvas) => {
+			const { width, height } = canvas as HTMLCanvasElement;
+			const context = (canvas as HTMLCanvasElement).getContext("2d");
+			const data = context?.getImageData(0, 0, width, height).data ?? [];
+			const counts = new Map<string, number>();
+			for (let at = 0; at + 3 < data.length; at += 4) {
+				const colour = `${data[at]},${data[at + 1]},${data[at + 2]},${data[at + 3]}`;
+				counts.set(colour, (counts.get(colour) ?? 0) + 1);
+			}
+			return [...counts].filter(([, count]) => count > 200).map(([colour]) => colour);
+		}),
+	);
+	return new Set(found);
+}
+
+/** Drops a file of this content, repeated, onto the page. */
+async function drop(
+	page: Page,
+	{ name, content, times = 1 }: { name: string; content: string; times?: number },
+): Promise<void> {
+	const transfer = await page.evaluateHandle(
+		([file, text, count]) => {
+			const made = new DataTransfer();
+			made.items.add(new File([String(text).repeat(Number(count))], String(file)));
+			return made;
+		},
+		[name, content, times] as const,
+	);
+	await page.locator(".file-drop").dispatchEvent("drop", { dataTransfer: transfer });
+}

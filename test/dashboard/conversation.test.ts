@@ -1,0 +1,276 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+	afterEvent,
+	bashStarted,
+	type Conversation,
+	EMPTY,
+	loaded,
+} from "../../src/dashboard/session/conversation.ts";
+import type { AssistantItem } from "../../src/dashboard/session/items.ts";
+import type { SessionEvent } from "../../src/protocol/index.ts";
+import { answerEvents, assistant, call, entriesOf, toolResult, user, words } from "./events.ts";
+
+const IDLE = { isStreaming: false, isCompacting: false };
+const BUSY = { isStreaming: true, isCompacting: false };
+
+function play(events: readonly SessionEvent[], from: Conversation = EMPTY): Conversation {
+	return events.reduce(afterEvent, from);
+}
+
+function lastAnswer({ items }: Conversation): AssistantItem {
+	const answer = items.findLast((item) => item.kind === "assistant");
+	if (answer?.kind !== "assistant") throw new Error("there is no answer");
+	return answer;
+}
+
+/** A run with a thought, a text, a call with its result, and a last word. */
+const first = assistant(20, { type: "thinking", thinking: "hm" }, words("Reading."), call("c1"));
+const last = assistant(40, words("Done."));
+const run: SessionEvent[] = [
+	{ type: "agent_start" },
+	{ type: "message_start", message: { ...user(10, ""), content: [] } },
+	{ type: "message_end", message: user(10, "Look at a.ts") },
+	...answerEvents(first, [
+		{ type: "start" },
+		{ type: "thinking_start", contentIndex: 0 },
+		{ type: "thinking_delta", contentIndex: 0, delta: "hm" },
+		{ type: "text_start", contentIndex: 1 },
+		{ type: "text_delta", contentIndex: 1, delta: "Rea" },
+		{ type: "text_delta", contentIndex: 1, delta: "ding." },
+		{ type: "toolcall_start", contentIndex: 2, id: "c1", toolName: "read" },
+		{ type: "toolcall_delta", contentIndex: 2, delta: '{"path":' },
+		{ type: "toolcall_delta", contentIndex: 2, delta: '"a.ts"}' },
+		{ type: "toolcall_end", contentIndex: 2 },
+	]),
+	{ type: "tool_execution_start", toolCallId: "c1", toolName: "read", args: { path: "a.ts" } },
+	{
+		type: "tool_execution_end",
+		toolCallId: "c1",
+		toolName: "read",
+		result: { content: [words("1: x")] },
+		isError: false,
+	},
+	{ type: "message_start", message: { ...toolResult(30, "c1", ""), content: [] } },
+	{ type: "message_end", message: toolResult(30, "c1", "1: x") },
+	{ type: "turn_end", message: first, toolResults: [] },
+	...answerEvents(last, [{ type: "text_delta", contentIndex: 0, delta: "Done." }]),
+	{ type: "agent_end", messages: [] },
+	{ type: "agent_settled" },
+];
+const file = entriesOf(user(10, "Look at a.ts"), first, toolResult(30, "c1", "1: x"), last);
+
+describe("a conversation that is watched", () => {
+	test("grows letter by letter, and ends as the session's file has it", () => {
+		const half = play(run.slice(0, 9));
+		expect(half.isRunning).toBe(true);
+		expect(lastAnswer(half)).toMatchObject({
+			isStreaming: true,
+			blocks: [
+				{ kind: "thinking", text: "hm" },
+				{ kind: "text", text: "Rea" },
+			],
+		});
+		const whole = play(run);
+		const fromFile = loaded(file, IDLE);
+		expect(whole.isRunning).toBe(false);
+		expect(withoutIds(whole)).toEqual(withoutIds(fromFile));
+	});
+
+	test("shows a call while it is written, waits, runs and is done", () => {
+		const states = run.map((_, at) => {
+			const item = play(run.slice(0, at + 1)).items.find(({ kind }) => kind === "assistant");
+			const block = item?.kind === "assistant" ? item.blocks[2] : undefined;
+			return block?.kind === "call" ? block.call.state : undefined;
+		});
+		const seen = states.filter((state, at) => state !== states[at - 1] && state);
+		expect(seen).toEqual(["writing", "waiting", "running", "done"]);
+	});
+
+	test("an event that comes twice, or is in the file already, changes nothing", () => {
+		const fromFile = loaded(file, IDLE);
+		fc.assert(
+			fc.property(fc.nat(run.length), (from) => {
+				expect(play(run.slice(from), fromFile)).toEqual(fromFile);
+			}),
+			{ numRuns: 30 },
+		);
+		expect(play([...run, ...run])).toEqual(play(run));
+	});
+
+	test("whoever comes in the middle of a run sees at its end what everybody sees", () => {
+		fc.assert(
+			fc.property(fc.nat(run.length), fc.nat(4), (at, kept) => {
+				// Pi's file has the messages that have ended by then.
+				const count = [0, 1, 2, 3, 4][kept] ?? 0;
+				const ends = run.flatMap(({ type }, index) => (type === "message_end" ? [index] : []));
+				fc.pre(at > (ends[count - 1] ?? -1) && at <= (ends[count] ?? run.length));
+				const then = loaded(
+					{ entries: file.entries.slice(0, count), leafId: count ? `e${count - 1}` : null },
+					BUSY,
+				);
+				const end = play(run.slice(at), then);
+				expect(withoutIds(end)).toEqual(withoutIds(play(run)));
+			}),
+		);
+	});
+
+	test("an answer joined in its middle says so until it is whole", () => {
+		const late = play([
+			{
+				type: "message_update",
+				assistantMessageEvent: { type: "text_delta", contentIndex: 1, delta: "ing." },
+			},
+		]);
+		expect(lastAnswer(late)).toMatchObject({ isPartial: true, isStreaming: true });
+		const whole = afterEvent(late, { type: "message_end", message: first });
+		expect(whole.items).toHaveLength(1);
+		expect(lastAnswer(whole)).not.toHaveProperty("isPartial");
+	});
+});
+
+describe("what goes wrong", () => {
+	test("an aborted run leaves no call that looks as if it ran", () => {
+		const aborted = { ...first, stopReason: "aborted" };
+		const state = play([...answerEvents(aborted), { type: "agent_settled", aborted: true }]);
+		expect(lastAnswer(state)).toMatchObject({ isAborted: true });
+		expect(lastAnswer(state).blocks[2]).toMatchObject({ call: { state: "lost" } });
+	});
+
+	test("an answer that failed says why", () => {
+		const failed = { ...assistant(1), stopReason: "error", errorMessage: "overloaded" };
+		expect(lastAnswer(play(answerEvents(failed))).error).toBe("overloaded");
+	});
+
+	test("a retry says what it waits for, and no longer when it goes on", () => {
+		const waiting = play([
+			{ type: "agent_end", messages: [], willRetry: true },
+			{
+				type: "auto_retry_start",
+				attempt: 1,
+				maxAttempts: 3,
+				delayMs: 2000,
+				errorMessage: "overloaded",
+			},
+		]);
+		expect(waiting.waitsFor).toBe("overloaded (try 1 of 3 in 2 s)");
+		expect(waiting.isRunning).toBe(true);
+		expect(afterEvent(waiting, { type: "agent_start" }).waitsFor).toBeUndefined();
+	});
+
+	test("a failed tool shows its error, an update after the end is ignored", () => {
+		const call1 = { toolCallId: "c1", toolName: "read" };
+		const state = play([
+			...answerEvents(first),
+			{ type: "tool_execution_end", ...call1, result: { content: [words("no")] }, isError: true },
+			{
+				type: "tool_execution_update",
+				...call1,
+				args: {},
+				partialResult: { content: [words("late")] },
+			},
+		]);
+		expect(lastAnswer(state).blocks[2]).toMatchObject({ call: { state: "failed", output: "no" } });
+	});
+
+	test("a result whose call is not there is shown by itself, once", () => {
+		const orphan: SessionEvent = { type: "message_end", message: toolResult(5, "c9", "lonely") };
+		const { items } = play([orphan, orphan]);
+		expect(items).toMatchObject([{ kind: "custom", label: "Result of read", text: "lonely" }]);
+	});
+
+	test("an index out of all bounds makes no list of that length", () => {
+		const step = { type: "text_delta", contentIndex: 2 ** 31, delta: "x" } as const;
+		const state = play([
+			{ type: "message_start", message: assistant(1) },
+			{ type: "message_update", assistantMessageEvent: step },
+		]);
+		expect(lastAnswer(state).blocks).toEqual([]);
+	});
+
+	test("a message of an unknown shape or role is a quiet line, not an error", () => {
+		const odd = [
+			{ role: "martian", timestamp: 1 },
+			{ role: "user", timestamp: 2, content: 7 },
+		];
+		const { items } = loaded(entriesOf(...odd, { type: "novelty" }), IDLE);
+		expect(items.map(({ kind }) => kind)).toEqual(["note", "user", "note"]);
+	});
+});
+
+describe("what is beside the answers", () => {
+	test("equal notes in a row are one line that counts them, and are not counted twice", () => {
+		const custom = { type: "custom", customType: "strata-reads" };
+		const { entries, leafId } = entriesOf(user(1, "hi"), custom, custom);
+		const state = loaded({ entries, leafId }, IDLE);
+		expect(state.items[1]).toMatchObject({
+			text: "strata-reads",
+			stands: ["entry:e1", "entry:e2"],
+		});
+		const again = entries.map((entry): SessionEvent => ({ type: "entry_appended", entry }));
+		expect(play(again, state)).toEqual(state);
+	});
+
+	test("only the branch in use is shown", () => {
+		const { entries } = entriesOf(user(1, "root"), user(2, "left"));
+		const right = { ...entries[1], id: "r", message: user(3, "right") } as (typeof entries)[0];
+		const { items } = loaded({ entries: [...entries, right], leafId: "r" }, IDLE);
+		expect(items.map((item) => item.kind === "user" && item.text)).toEqual(["root", "right"]);
+	});
+
+	test("a file that goes in circles comes to an end", () => {
+		const { entries } = entriesOf(user(1, "a"), user(2, "b"));
+		const [a, b] = entries.map((entry) => ({ ...entry }));
+		if (a) a.parentId = "e1";
+		const { items } = loaded(
+			{ entries: [a, b].filter((entry) => entry !== undefined), leafId: "e1" },
+			IDLE,
+		);
+		expect(items.length).toBeLessThanOrEqual(3);
+		expect(new Set(items.map(({ key }) => key)).size).toBe(items.length);
+	});
+
+	test("a compaction shows its summary, one that failed its reason", () => {
+		const base = { type: "compaction_end", reason: "manual", willRetry: false } as const;
+		const result = { summary: "so far", firstKeptEntryId: "e1", tokensBefore: 900 };
+		const started = afterEvent(EMPTY, { type: "compaction_start", reason: "manual" });
+		expect(started.isCompacting).toBe(true);
+		const done = afterEvent(started, { ...base, aborted: false, result });
+		expect(done).toMatchObject({
+			isCompacting: false,
+			items: [{ kind: "summary", text: "so far" }],
+		});
+		const failed = afterEvent(started, { ...base, aborted: false, errorMessage: "too short" });
+		expect(failed.items).toMatchObject([{ kind: "error" }]);
+	});
+
+	test("the output of a shell command gathers under its command, of another client's under a name for it", () => {
+		const own = afterEvent(bashStarted(EMPTY, "b1", "ls"), {
+			type: "bash_execution_update",
+			id: "b1",
+			delta: "a\n",
+		});
+		expect(own.items).toMatchObject([
+			{ kind: "bash", command: "ls", output: "a\n", state: "running" },
+		]);
+		const other = afterEvent(EMPTY, { type: "bash_execution_update", id: "b2", delta: "x" });
+		expect(other.items).toMatchObject([{ kind: "bash", output: "x" }]);
+	});
+
+	test("the queue is the last one that was told", () => {
+		const state = play([
+			{ type: "queue_update", steering: ["a"], followUp: [] },
+			{ type: "queue_update", steering: [], followUp: ["b"] },
+		]);
+		expect(state.queue).toEqual({ steering: [], followUp: ["b"] });
+	});
+
+	test("an event that is not known changes nothing", () => {
+		expect(afterEvent(EMPTY, { type: "novelty" } as unknown as SessionEvent)).toBe(EMPTY);
+	});
+});
+
+/** Only a file knows the ids of entries. */
+function withoutIds(state: Conversation) {
+	return { ...state, items: state.items.map(({ entryId: _, ...item }) => item) };
+}

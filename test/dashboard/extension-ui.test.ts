@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { NO_UI, uiAfter } from "../../src/dashboard/session/extension-ui.ts";
+import type { SessionEvent } from "../../src/protocol/index.ts";
+
+const request = (fields: object) =>
+	({ type: "extension_ui_request", requestId: "q1", ...fields }) as SessionEvent;
+const confirm = request({ method: "confirm", title: "Sure?", message: "" });
+
+test("a question waits until it is closed, and shows once though it is told twice", () => {
+	const asked = [confirm, confirm].reduce(uiAfter, NO_UI);
+	expect(asked.questions).toHaveLength(1);
+	const closed: SessionEvent = { type: "extension_ui_closed", requestId: "q1", reason: "answered" };
+	expect(uiAfter(asked, closed).questions).toEqual([]);
+});
+
+test("a status and a widget stay until they are taken away", () => {
+	const status = request({ method: "setStatus", statusKey: "k", statusText: "busy" });
+	const widget = request({
+		method: "setWidget",
+		widgetKey: "w",
+		widgetLines: ["a"],
+		widgetPlacement: "belowEditor",
+	});
+	const shown = [status, widget].reduce(uiAfter, NO_UI);
+	expect(shown.statuses.get("k")).toBe("busy");
+	expect(shown.widgets.get("w")).toEqual({ lines: ["a"], isBelow: true });
+	const gone = [
+		request({ method: "setStatus", statusKey: "k" }),
+		request({ method: "setWidget", widgetKey: "w" }),
+	];
+	expect(gone.reduce(uiAfter, shown)).toMatchObject({ statuses: new Map(), widgets: new Map() });
+});
+
+test("an extension cannot fill the page", () => {
+	let ui = NO_UI;
+	for (let at = 0; at < 1000; at++) {
+		ui = uiAfter(ui, request({ method: "setStatus", statusKey: `k${at}`, statusText: "x" }));
+	}
+	expect(ui.statuses.size).toBeLessThanOrEqual(50);
+});
+
+test("another session behind the same id takes everything away", () => {
+	const asked = uiAfter(NO_UI, confirm);
+	expect(uiAfter(asked, { type: "session_replaced", reason: "new" })).toEqual(NO_UI);
+});

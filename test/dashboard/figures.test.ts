@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import {
+	ago,
+	bytes,
+	dollars,
+	duration,
+	short,
+	shortPath,
+} from "../../src/dashboard/parts/figures.ts";
+import { callSummary, editsOf } from "../../src/dashboard/session/call-summary.ts";
+
+test.each([
+	[0, "$0"],
+	[0.0000123, "$0.000012"],
+	[0.0123, "$0.0123"],
+	[0.5, "$0.5"],
+	[1.256, "$1.26"],
+	[-2, "−$2.00"],
+])("%d dollars are %s", (amount, text) => expect(dollars(amount)).toBe(text));
+
+test.each([
+	[0, "0"],
+	[999, "999"],
+	[12_345, "12.3k"],
+	[999_600, "1M"],
+	[1_000, "1k"],
+])("%d in short is %s", (count, text) => expect(short(count)).toBe(text));
+
+test("bytes, times and paths are short", () => {
+	expect([bytes(12), bytes(12_345)]).toEqual(["12 B", "12.3 kB"]);
+	expect([duration(340), duration(90_000), duration(7_200_000)]).toEqual([
+		"340 ms",
+		"2 min",
+		"2 h",
+	]);
+	expect([ago(0, 1_000), ago(0, 120_000)]).toEqual(["just now", "2 min ago"]);
+	expect([shortPath("/a/b/c/d"), shortPath("/a")]).toEqual(["…/c/d", "/a"]);
+});
+
+test("a call is summed up by what it is about", () => {
+	const summary = (args: unknown, argsText = "") => callSummary({ args, argsText });
+	expect(summary({ limit: 3, path: "src/a.ts" })).toBe("src/a.ts");
+	expect(summary({ command: "ls\n  -l" })).toBe("ls -l");
+	expect(summary({ n: 1 })).toBe('{"n":1}');
+	expect(summary({})).toBe("");
+	expect(summary(undefined, '{"pat')).toBe('{"pat');
+	expect(summary({ path: "x".repeat(9_999) }).length).toBeLessThan(200);
+});
+
+test("edits are found in both of their forms", () => {
+	const edit = { oldText: "a", newText: "b" };
+	expect(editsOf({ path: "x", edits: [edit, 7, null] })).toEqual([edit]);
+	expect(editsOf({ path: "x", ...edit })).toMatchObject([edit]);
+	expect(editsOf({ path: "x" })).toEqual([]);
+	expect(editsOf(undefined)).toEqual([]);
+});

@@ -1,0 +1,146 @@
+/** Files that are no ordinary ones, and names that are hard to write. */
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, renameSync, rmSync, truncateSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import strata from "../../src/extension/index.ts";
+import { readWorkingFile } from "../../src/extension/workset-files.ts";
+import { type PiHarness, startPi } from "../support/pi-session.ts";
+import { liveIn } from "../support/workset-session.ts";
+
+const extensions = [{ name: "strata", factory: strata }];
+const start = (mode: "print" | "json" | "rpc" | "tui" = "rpc") =>
+	startPi({ extensions, tools: ["read"], mode });
+
+function lastReport(pi: PiHarness): string {
+	const report = pi.reports.findLast(({ customType }) => customType === "strata-report");
+	return String((report?.data as { text?: unknown } | undefined)?.text);
+}
+
+test.each([
+	["[id].ts", '"[id].ts"'],
+	["with space.ts", '"with space.ts"'],
+	["it's.ts", '"it\'s.ts"'],
+	['say "hi".ts', "'say \"hi\".ts'"],
+	["new\nline.ts", '"new\nline.ts"'],
+	["back\\slash.ts", "back\\slash.ts"],
+	["#{a,b}!.ts", "#{a,b}!.ts"],
+	["@types/x.ts", "@types/x.ts"],
+	["@types/x.ts", "@types/*.ts"],
+	["src/x.ts", "@src/x.ts"],
+	["src/x.ts", "@src/*.ts"],
+	["build/x.ts", "build/*.ts"],
+	["packages/dist/x.ts", "packages/dist/**"],
+	["...ts", "...ts"],
+	["..hidden/x.ts", "..hidden/x.ts"],
+])("the file %j is added and dropped as %s", async (path, written) => {
+	const pi = await start();
+	pi.write(path, "text\n");
+	await pi.command(`/workset add ${written}`);
+	await pi.run("go", ["ok"]);
+	expect(liveIn(pi.lastContext())).toEqual({ [path]: "text\n" });
+	await pi.command(`/workset drop ${written}`);
+	expect(lastReport(pi)).toContain("0 files are left");
+});
+
+test("a name cannot take hold of the terminal", async () => {
+	const pi = await start();
+	pi.write("\u001b[31mred\u009b.ts", "text\n");
+	await pi.command("/workset add *.ts");
+	for (const line of ["/workset list", "/tiers", "/workset nonsense\u001b[31m"]) {
+		expect(lastReport(pi)).not.toMatch(/[\u001b\u009b]/);
+		await pi.command(line);
+	}
+	expect(lastReport(pi)).not.toMatch(/[\u001b\u009b]/);
+});
+
+test("a pattern does not look into folders that hold what others made, unless it names them", async () => {
+	const pi = await start();
+	for (const path of ["src/x.ts", "node_modules/m/x.ts", "dist/x.ts"]) pi.write(path, "text\n");
+	await pi.command("/workset add **/*.ts");
+	await pi.run("go", ["ok"]);
+	expect(Object.keys(liveIn(pi.lastContext()))).toEqual(["src/x.ts"]);
+});
+
+test("whatever becomes of a file, its place says so, and the others are not disturbed", async () => {
+	const pi = await start();
+	const path = (name: string) => join(pi.cwd, name);
+	const names = ["deleted", "folder", "pipe", "binary", "huge", "secret", "moved", "kept"];
+	for (const name of names) pi.write(name, `${name}\n`);
+	await pi.command(`/workset add ${names.join(" ")}`);
+	await pi.run("first", ["ok"]);
+	rmSync(path("deleted"));
+	for (const name of ["folder", "pipe"]) rmSync(path(name));
+	mkdirSync(path("folder"));
+	execFileSync("mkfifo", [path("pipe")]);
+	pi.write("binary", new Uint8Array([65, 0, 66]));
+	truncateSync(path("huge"), 50 * 1024 * 1024);
+	chmodSync(path("secret"), 0);
+	renameSync(path("moved"), path("moved-away"));
+	const before = process.memoryUsage().rss;
+	await pi.run("second", ["ok"]);
+	expect(process.memoryUsage().rss - before).toBeLessThan(40 * 1024 * 1024);
+	const { secret, ...live } = liveIn(pi.lastContext());
+	expect(live).toEqual({
+		deleted: "deleted does not exist.",
+		folder: "folder is not a file.",
+		pipe: "pipe is not a file.",
+		binary: "binary is not text.",
+		huge: "huge is larger than 262144 bytes (tiers.maxFileBytes).",
+		moved: "moved does not exist.",
+		kept: "kept\n",
+	});
+	// The superuser reads everything.
+	expect(secret).toBe(process.getuid?.() === 0 ? "secret\n" : "secret cannot be read (EACCES).");
+});
+
+test("a file that outgrows the budget is left out with the reason, and comes back", async () => {
+	const pi = await start();
+	pi.write(".pi/strata.json", JSON.stringify({ tiers: { maxTokens: 1000 } }));
+	await pi.session.reload();
+	pi.write("a.ts", "a\n");
+	pi.write("b.ts", "b\n");
+	await pi.command("/workset add a.ts b.ts");
+	await pi.run("first", ["ok"]);
+	pi.write("a.ts", "a".repeat(5000));
+	await pi.run("second", ["ok"]);
+	expect(liveIn(pi.lastContext())).toEqual({
+		"a.ts": "a.ts is left out: the working files have more than 1000 tokens (tiers.maxTokens).",
+		"b.ts": "b\n",
+	});
+	pi.write("a.ts", "a\n");
+	await pi.run("third", ["ok"]);
+	expect(liveIn(pi.lastContext())).toEqual({ "a.ts": "a\n", "b.ts": "b\n" });
+});
+
+test.each(["print", "json", "rpc", "tui"] as const)(
+	"without an index there is no map in %s mode, and the prompt goes on",
+	async (mode) => {
+		const asked: string[] = [];
+		const confirm = async (title: string) => {
+			asked.push(title);
+			return false;
+		};
+		const hasUi = mode === "rpc" || mode === "tui";
+		const pi = await startPi({
+			extensions,
+			tools: ["read"],
+			mode,
+			...(hasUi && { uiContext: { confirm } }),
+		});
+		pi.write("a.ts", "export const a = 1;\n");
+		await pi.command("/workset map on");
+		await pi.command("/workset add a.ts");
+		for (const prompt of ["first", "second"]) {
+			await pi.run(prompt, ["ok"]);
+			expect(liveIn(pi.lastContext())).toEqual({ "a.ts": "export const a = 1;\n" });
+		}
+		expect(asked).toHaveLength(hasUi ? 1 : 0);
+	},
+);
+
+test("a project at the root of the disk has files too", async () => {
+	const limits = { maxFileBytes: 100_000, exclude: [] };
+	const file = await readWorkingFile("/", "etc/hostname", limits);
+	expect("why" in file ? file.why : "read").not.toBe("leads out of the project");
+});

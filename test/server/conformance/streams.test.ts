@@ -1,0 +1,170 @@
+import { describe, expect, test } from "vitest";
+import { openSession, transports, useServer } from "../support/conformance-server.ts";
+import { eventsOf, fresh, type WireClient } from "../support/wire-client.ts";
+
+const server = useServer();
+
+describe.each(transports)("over %s", (transport) => {
+	test("§6.1 events are numbered from 1 on, without hole or repetition, and the creator has them all", async () => {
+		const { client, sessionId } = await withRun();
+		expect(numbers(client, sessionId)).toEqual(upTo(lastOf(client, sessionId)));
+		const types = eventsOf(client, sessionId).map(({ event }) => event.type);
+		expect(types).toContain("agent_start");
+		expect(types.at(-1)).toBe("agent_settled");
+	});
+
+	test("§6.1 subscribe with after replays exactly what came above that number", async () => {
+		const { client, sessionId } = await withRun();
+		const last = lastOf(client, sessionId);
+		const other = await server.client("websocket");
+		const after = 3;
+		const subscribed = await other.ask({ type: "subscribe", sessionId, after });
+		expect(subscribed.data).toMatchObject({ seq: last });
+		await has(other, sessionId, last);
+		const stored = numbered(other, sessionId);
+		expect(stored).toEqual(numbered(client, sessionId).slice(after));
+	});
+
+	test("§6.1 subscribing with after in the midst of a run leaves neither a hole nor a repetition", async () => {
+		const { client, sessionId } = await withRun();
+		const others = await Promise.all([1, 2, 3].map(() => server.client("websocket")));
+		const first = lastOf(client, sessionId);
+		const run = client.ask({
+			type: "prompt",
+			sessionId,
+			message: "tokens 600",
+			waitFor: "settled",
+		});
+		for (const [index, other] of others.entries()) {
+			await has(client, sessionId, first + 100 * index + 1);
+			await other.ask({ type: "subscribe", sessionId, after: index * 4 });
+		}
+		await run;
+		await client.caughtUp();
+		const last = lastOf(client, sessionId);
+		expect(last).toBeGreaterThan(600);
+		expect(numbers(client, sessionId)).toEqual(upTo(last));
+		for (const [index, other] of others.entries()) {
+			await has(other, sessionId, last);
+			expect(numbers(other, sessionId)).toEqual(upTo(last).slice(index * 4));
+			expect(textIn(other, sessionId)).toBe(textIn(client, sessionId));
+		}
+	});
+
+	test("§6.1 who was away while the session worked gets what it missed, and then the rest", async () => {
+		const client = await server.client(transport);
+		const worker = await server.client("websocket");
+		const sessionId = await openSession(client);
+		await client.ask({ type: "set_session_name", sessionId, name: "before" });
+		await client.caughtUp();
+		const seen = lastOf(client, sessionId);
+		await client.ask({ type: "unsubscribe", sessionId });
+		if (transport === "websocket") client.close();
+		await worker.ask({ type: "set_session_name", sessionId, name: "meanwhile" });
+		const back = await server.client(transport);
+		await back.ask({ type: "subscribe", sessionId, after: seen });
+		await worker.ask({ type: "set_session_name", sessionId, name: "after" });
+		await has(back, sessionId, seen + 2);
+		expect(numbers(back, sessionId)).toEqual([seen + 1, seen + 2]);
+		expect(numbered(back, sessionId).map(({ event }) => event)).toEqual([
+			{ type: "session_info_changed", name: "meanwhile" },
+			{ type: "session_info_changed", name: "after" },
+		]);
+	});
+
+	test("§6.1 subscribe without after gives what comes from now on, and twice is once", async () => {
+		const { client, sessionId } = await withRun();
+		const last = lastOf(client, sessionId);
+		const other = await server.client("websocket");
+		await other.ask({ type: "subscribe", sessionId });
+		await other.ask({ type: "subscribe", sessionId });
+		await other.ask({ type: "switch_session", sessionId });
+		await client.ask({ type: "set_session_name", sessionId, name: "n" });
+		await has(other, sessionId, last + 1);
+		await other.caughtUp();
+		expect(numbers(other, sessionId)).toEqual([last + 1]);
+	});
+
+	test("§6.1 switch_session subscribes too, and leaves other subscriptions alone", async () => {
+		const { client, sessionId } = await withRun();
+		const second = await openSession(client);
+		const other = await server.client("websocket");
+		for (const id of [sessionId, second]) {
+			expect(await other.ask({ type: "switch_session", sessionId: id })).toMatchObject({
+				success: true,
+				data: { sessionInfo: { sessionId: id } },
+			});
+		}
+		for (const id of [sessionId, second]) {
+			await client.ask({ type: "set_session_name", sessionId: id, name: "n" });
+			await other.next(
+				(frame) => frame.type === "event" && frame.sessionId === id && frame.seq !== undefined,
+			);
+		}
+	});
+
+	test("§6.1 a number that does not exist yet, and a session that does not, are refused", async () => {
+		const { client, sessionId } = await withRun();
+		const last = lastOf(client, sessionId);
+		expect(await client.ask({ type: "subscribe", sessionId, after: last + 1_000 })).toMatchObject({
+			success: false,
+			code: "not_found",
+		});
+		for (const type of ["subscribe", "unsubscribe", "switch_session"]) {
+			expect(await client.ask({ type, sessionId: fresh("nobody") })).toMatchObject({
+				success: false,
+				code: "unknown_session",
+			});
+		}
+	});
+
+	async function withRun() {
+		const client = await server.client(transport);
+		const sessionId = await openSession(client);
+		await client.ask({ type: "prompt", sessionId, message: "say hello", waitFor: "settled" });
+		await client.next(
+			(frame) =>
+				frame.type === "event" &&
+				frame.sessionId === sessionId &&
+				frame.event.type === "agent_settled",
+		);
+		return { client, sessionId };
+	}
+});
+
+/** Events with a number: a dialog that is shown again has none. */
+function numbered(client: WireClient, sessionId: string) {
+	return eventsOf(client, sessionId).filter(({ seq }) => seq !== undefined);
+}
+
+/** What events it has, where several deltas that came as one count as all of them. */
+function numbers(client: WireClient, sessionId: string): number[] {
+	return numbered(client, sessionId).flatMap(({ seq = 0, fromSeq = seq }) =>
+		Array.from({ length: seq - fromSeq + 1 }, (_, index) => fromSeq + index),
+	);
+}
+
+/** The text of all answers. */
+function textIn(client: WireClient, sessionId: string): string {
+	return eventsOf(client, sessionId)
+		.map(({ event }) =>
+			event.type === "message_update" && event.assistantMessageEvent.type === "text_delta"
+				? event.assistantMessageEvent.delta
+				: "",
+		)
+		.join("");
+}
+
+function lastOf(client: WireClient, sessionId: string): number {
+	return numbers(client, sessionId).at(-1) ?? 0;
+}
+
+function upTo(last: number): number[] {
+	return Array.from({ length: last }, (_, index) => index + 1);
+}
+
+function has(client: WireClient, sessionId: string, seq: number) {
+	return client.next(
+		(frame) => frame.type === "event" && frame.sessionId === sessionId && (frame.seq ?? 0) >= seq,
+	);
+}

@@ -1,0 +1,89 @@
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import axe from "axe-core";
+import {
+	type Browser,
+	type BrowserContext,
+	type BrowserContextOptions,
+	chromium,
+	type Page,
+} from "playwright-core";
+import { build } from "vite";
+import { expect } from "vitest";
+import { atEnd, tempDir } from "./temp.ts";
+
+const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+/** The browser of this machine: `CHROMIUM_PATH`, or where Linux has it. */
+export const browserPath = [process.env.CHROMIUM_PATH, ...PLACES].find(
+	(path) => path !== undefined && path !== "" && existsSync(path),
+);
+if (browserPath === undefined) {
+	console.warn(
+		"Browser tests are skipped: no Chromium was found. Install it or set CHROMIUM_PATH.",
+	);
+}
+
+/** Builds the dashboard into a folder of its own and returns the folder. */
+export async function buildDashboard(): Promise<string> {
+	const outDir = tempDir("strata-page-");
+	const root = fileURLToPath(new URL("../../src/dashboard", import.meta.url));
+	await build({ root, logLevel: "error", build: { outDir, emptyOutDir: true } });
+	return outDir;
+}
+
+/** Starts the browser; the caller closes it. */
+export function launchBrowser(): Promise<Browser> {
+	return chromium.launch({ executablePath: browserPath ?? "" });
+}
+
+/** A tab that remembers what went wrong in it. */
+export interface Tab {
+	page: Page;
+	context: BrowserContext;
+	/** Errors and warnings of the console, exceptions, and requests that the page's policy refused. */
+	faults: string[];
+}
+
+/** How a tab is opened: as a browser of its own, or beside other tabs. */
+export type TabOptions = BrowserContextOptions & { context?: BrowserContext };
+
+/** Opens a tab, in a context of its own unless one is given. It is closed when the test ends. */
+export async function openTab(
+	browser: Browser,
+	url: string,
+	{ context, ...options }: TabOptions = {},
+): Promise<Tab> {
+	const used = context ?? (await browser.newContext({ colorScheme: "dark", ...options }));
+	const page = await used.newPage();
+	page.setDefaultTimeout(15_000);
+	const faults: string[] = [];
+	page.on("console", (message) => {
+		if (message.type() !== "error" && message.type() !== "warning") return;
+		// A server that is away is no fault of the page: the browser itself complains about it.
+		if (/WebSocket connection to .* failed/.test(message.text())) return;
+		faults.push(message.text());
+	});
+	page.on("pageerror", (error) => faults.push(String(error)));
+	atEnd(() => (context ? page.close() : used.close()));
+	await page.goto(url);
+	return { page, context: used, faults };
+}
+
+/** Expects that axe finds no serious fault in what the page shows. */
+export async function expectAccessible(page: Page): Promise<void> {
+	// Into the page's own world by the debugger: its policy keeps script elements out.
+	await page.evaluate(axe.source);
+	const found = await page.evaluate(async () => {
+		const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run(document, {
+			resultTypes: ["violations"],
+		});
+		return violations.map(({ id, impact, nodes }) => ({
+			id,
+			impact,
+			nodes: nodes.slice(0, 5).map(({ html, failureSummary }) => `${html}: ${failureSummary}`),
+		}));
+	});
+	const serious = found.filter(({ impact }) => impact === "serious" || impact === "critical");
+	expect(serious).toEqual([]);
+}
