@@ -16,7 +16,7 @@ import {
 	openTab,
 } from "../support/browser.ts";
 import { atEnd } from "../support/temp.ts";
-import { useStrata } from "./strata-server.ts";
+import { startStrata } from "./strata-server.ts";
 
 const ADDRESSES = {
 	context: `#/sessions/${SESSION_ID}/context`,
@@ -233,20 +233,18 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		expect(wide).toEqual([]);
 		expect(faults).toEqual([]);
 	});
-});
 
-describe.skipIf(browserPath === undefined)("the views on the real server", () => {
-	const strata = useStrata();
-
-	test("show what the server says, and replay a session that is dropped", async () => {
-		const client = createClient({ url: strata.url });
+	test("on the real server they show what it says, and replay a session that is dropped", async () => {
+		const server = await startStrata(folder);
+		atEnd(() => server.stop());
+		const client = createClient({ url: server.url });
 		atEnd(() => client.close());
 		const sessionId = await playDemo(client);
 		const [{ data: context }, { data: cost }] = await Promise.all([
 			client.request("get_context_view", { sessionId }),
 			client.request("get_cost", { sessionId }),
 		]);
-		const { page, faults } = await strata.open();
+		const { page, faults } = await openTab(browser, server.url);
 		const show = (hash: string) => page.evaluate((to) => location.assign(to), hash);
 
 		await show(`#/sessions/${sessionId}/context`);
@@ -257,8 +255,6 @@ describe.skipIf(browserPath === undefined)("the views on the real server", () =>
 				"Found in the cache": short(context.cachedTokens ?? 0),
 				Pieces: String(context.pieces.length),
 			});
-
-		await page.setViewportSize({width:1280,height:1400}); await page.waitForTimeout(1200); await page.screenshot({path:"/tmp/shots/real-context.png"});
 		await page.getByRole("button", { name: "system prompt" }).click();
 		const piece = { sessionId, pieceId: context.pieces[0]?.id ?? "" };
 		const { data: text } = await client.request("get_context_piece", piece);
@@ -275,8 +271,6 @@ describe.skipIf(browserPath === undefined)("the views on the real server", () =>
 				Misses: String(cost.totals.misses),
 			});
 
-
-		await page.setViewportSize({width:1280,height:1400}); await page.waitForTimeout(1200); await page.screenshot({path:"/tmp/shots/real-cost.png"});
 		await show(`#/sessions/${sessionId}/code`);
 		await page.getByRole("searchbox").fill("order");
 		await page.keyboard.press("Enter");
@@ -284,8 +278,6 @@ describe.skipIf(browserPath === undefined)("the views on the real server", () =>
 		await page.getByRole("button", { name: /\.ts$/ }).first().click();
 		await page.getByRole("region", { name: "Files around it" }).waitFor();
 
-
-		await page.setViewportSize({width:1280,height:1400}); await page.waitForTimeout(1200); await page.screenshot({path:"/tmp/shots/real-code.png"});
 		await show("#/server");
 		await page.locator(".tile").first().waitFor();
 		await page.getByRole("region", { name: "The latest commands" }).waitFor();
@@ -296,8 +288,6 @@ describe.skipIf(browserPath === undefined)("the views on the real server", () =>
 		const { data: report } = await client.request("replay_session", { content });
 		await drop(page, { name: "demo.jsonl", content });
 		await page.getByRole("region", { name: "Policies" }).waitFor();
-
-		await page.setViewportSize({width:1280,height:1400}); await page.waitForTimeout(1200); await page.screenshot({path:"/tmp/shots/real-replay.png"});
 		const rows = await cells(page, "Policies");
 		expect(rows.map(([, ratio]) => ratio)).toEqual(
 			report.policies.map(({ ratio }) => `${(ratio * 100).toFixed(1)} %`),

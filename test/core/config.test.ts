@@ -69,6 +69,7 @@ describe("defaults", () => {
 		const { kota, prune, blobs } = load().config;
 		expect({ kota, prune, blobs }).toEqual({
 			kota: {
+				enabled: true,
 				toolset: "core",
 				autoContext: "off",
 				confirmIndex: true,
