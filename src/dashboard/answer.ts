@@ -2,6 +2,9 @@ import { useEffect, useState } from "preact/hooks";
 import type { RequestType } from "../protocol/client.ts";
 import type { CommandFields, ResponseData } from "../protocol/index.ts";
 import { client, connectionCount } from "./connection/connection.ts";
+import { textOf } from "./error-text.ts";
+
+export { textOf };
 
 /** The answer to a question that is asked again whenever something changes. */
 export interface Asked<Type extends RequestType> {
@@ -59,9 +62,4 @@ export function useAnswer<Type extends RequestType>(
 		return () => stop.abort();
 	}, [key, version, times, connectionCount.value]);
 	return { ...state, refresh: () => setTimes((count) => count + 1) };
-}
-
-/** An error in words for people. */
-export function textOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
 }

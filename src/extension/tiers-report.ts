@@ -1,11 +1,6 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import {
-	conversationTokens,
-	type OpenWorkset,
-	textsNow,
-	viewNow,
-	type WorkingText,
-} from "./workset-session.ts";
+import { conversationTokens } from "./workset-plan.ts";
+import { type OpenWorkset, textsNow, viewNow, type WorkingText } from "./workset-session.ts";
 
 /** What `/workset list` shows. */
 export function worksetReport(session: OpenWorkset): string {

@@ -13,6 +13,7 @@ import type { Report } from "./report.ts";
 import { watchSession } from "./session-watch.ts";
 import type { System } from "./system.ts";
 import { registerWorksetCommands } from "./workset-commands.ts";
+import { pendingEdits, planNow, rulesNow } from "./workset-plan.ts";
 import { withMarkers, withWorkset } from "./workset-request.ts";
 import {
 	countRequest,
@@ -20,10 +21,7 @@ import {
 	noteAnswered,
 	type OpenWorkset,
 	openWorkset,
-	pendingEdits,
-	planNow,
 	refreshFiles,
-	rulesNow,
 	selectionNow,
 	symbolMapOf,
 } from "./workset-session.ts";

@@ -37,7 +37,8 @@ const MAX_NAMED = 20;
 
 /** Registers `/workset` and `/tiers`. */
 export function registerWorksetCommands(surroundings: WorksetCommandSurroundings): void {
-	const { pi, report, opened, isEnabled, onSelected } = surroundings;
+	const { pi, opened, isEnabled, onSelected } = surroundings;
+	const report: Report = (ctx, text) => surroundings.report(ctx, printable(text));
 	const subcommands = { add, drop, list, clear, map };
 
 	pi.registerCommand("workset", {
@@ -54,7 +55,7 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 				? subcommands[name as keyof typeof subcommands]
 				: undefined;
 			if (!run) return report(ctx, `/workset has no command "${name.slice(0, 60)}"\n${USAGE}`);
-			report(ctx, printable(await run(await opened(ctx), ctx, words)));
+			report(ctx, await run(await opened(ctx), ctx, words));
 		},
 	});
 
@@ -64,7 +65,7 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 			if (!isEnabled()) return report(ctx, "The working set is off: tiers.enabled is false.");
 			const session = await opened(ctx);
 			await refreshFiles(session, ctx);
-			report(ctx, printable(tiersReport(session, ctx, Date.now())));
+			report(ctx, tiersReport(session, ctx, Date.now()));
 		},
 	});
 

@@ -1,7 +1,8 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { property } from "../core/property.ts";
 import type * as Tiers from "../tiers/index.ts";
-import { type OpenWorkset, pendingEdits, rulesNow, textsNow } from "./workset-session.ts";
+import { pendingEdits, rulesNow } from "./workset-plan.ts";
+import { type OpenWorkset, textsNow } from "./workset-session.ts";
 
 /**
  * A request's messages with what the session cannot show by itself: edits that no turn has ended for yet, and files at

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { contextMessages, customMessages } from "../context/index.ts";
+import { customMessages } from "../context/index.ts";
 import type { Config, LoadedConfig } from "../core/config.ts";
 import { hashBytes } from "../core/hash.ts";
 import { property } from "../core/property.ts";
@@ -166,105 +165,9 @@ export function viewNow({ tiers, pending }: OpenWorkset, ctx: ExtensionContext):
 		messages.flatMap((message) => {
 			const edit = pending.get(message.entryId);
 			if (!edit) return [message];
-			return edit.content ? [{ ...message, texts: textsOf(edit.content) }] : [];
+			return edit.content ? [{ ...message, texts: edit.content.map(({ text }) => text) }] : [];
 		}),
 	);
-}
-
-/**
- * Decides what is to be done to the session before the next request; to be asked once for each. Returns the messages to
- * append; the edits are pending from now on.
- */
-export function planNow(
-	session: OpenWorkset,
-	ctx: ExtensionContext,
-	cold: boolean,
-): readonly Tiers.TextBlock[][] {
-	const { layout, tiers, settings } = session;
-	const view = viewNow(session, ctx);
-	const files = textsNow(session);
-	if (settings.tiers.layout === "tiers") {
-		// Copies from before the layout was chosen: they are no longer kept up to date.
-		for (const { entryId } of view.copies) holdBack(session, ctx, entryId, null);
-		return [];
-	}
-	if (files.length === 0 && view.copies.length === 0) return [];
-	const plan = layout.decide(momentNow(session, ctx, view, cold));
-	session.lastPlan = plan;
-	const { append, edits } = tiers.changesFor(plan, { files, view });
-	for (const [entryId, content] of edits) holdBack(session, ctx, entryId, content);
-	return append;
-}
-
-function holdBack(
-	{ pending }: OpenWorkset,
-	{ sessionManager }: ExtensionContext,
-	entryId: string,
-	content: PendingEdit["content"],
-): void {
-	const messageId = property(property(sessionManager.getEntry(entryId), "details"), "id");
-	pending.set(entryId, { messageId, content });
-}
-
-/**
- * The edits that the session does not have yet. Another extension may have thrown them away at the end of a turn, so one
- * is done only when the session shows it, or when its message has left the context.
- */
-export function pendingEdits(
-	{ tiers, pending }: OpenWorkset,
-	ctx: ExtensionContext,
-): ReadonlyMap<string, PendingEdit> {
-	if (pending.size === 0) return pending;
-	const messages = customMessages(ctx.sessionManager, tiers.WORKSET_TYPE);
-	const texts = new Map(messages.map(({ entryId, texts }) => [entryId, texts]));
-	for (const [entryId, { content }] of pending) {
-		const shown = texts.get(entryId);
-		const isDone = content && isDeepStrictEqual(shown, textsOf(content));
-		if (!shown || isDone) pending.delete(entryId);
-	}
-	return pending;
-}
-
-function textsOf(content: readonly Tiers.TextBlock[]): string[] {
-	return content.map(({ text }) => text);
-}
-
-function momentNow(
-	session: OpenWorkset,
-	ctx: ExtensionContext,
-	{ copies }: Tiers.View,
-	cold: boolean,
-): Tiers.LogMoment {
-	const { controller, ttl } = session;
-	const tracked = controller.items();
-	const usage = ctx.getContextUsage();
-	return {
-		files: textsNow(session).map(({ path, hash, tokens }) => {
-			// The map stays as it is by our own decision, so nothing is more stable.
-			const top = path === MAP_NAME ? ({ tier: "L0", n: tracked.size + 12 } as const) : undefined;
-			const { tier = "active", n = 0 } = top ?? tracked.get(path) ?? {};
-			return { path, hash, tokens, tier, n };
-		}),
-		copies,
-		rules: rulesNow(session, ctx),
-		cold,
-		contextTokens: usage?.tokens ?? conversationTokens(ctx),
-		contextWindow: usage?.contextWindow || Number.MAX_SAFE_INTEGER,
-		ttl,
-	};
-}
-
-/** How the provider in use caches. */
-export function rulesNow(
-	{ economy }: OpenWorkset,
-	{ model }: ExtensionContext,
-): Economy.CacheRules {
-	return economy.rulesFor(model ?? { provider: "unknown", id: "unknown" });
-}
-
-/** A rough size of the conversation. */
-export function conversationTokens({ sessionManager }: ExtensionContext): number {
-	return contextMessages(sessionManager).reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 /** Everything that every request is to show: the map, and the files. */

@@ -5,7 +5,7 @@ import { useStrata } from "./strata-server.ts";
 describe.skipIf(browserPath === undefined)("somebody who comes for the first time", () => {
 	const strata = useStrata();
 
-	test("starts the demo with two clicks, answers its question and reads its answer", {
+	test("starts the demo with two clicks and reads what it does", {
 		timeout: 90_000,
 	}, async () => {
 		const { page, faults } = await strata.open();
@@ -22,15 +22,6 @@ describe.skipIf(browserPath === undefined)("somebody who comes for the first tim
 		await page.getByRole("button", { name: "Send the first prompt" }).click();
 		await page.getByRole("button", { name: "Stop" }).waitFor();
 		await page.getByText("I am a scripted demo").waitFor();
-
-		const dialog = page.getByRole("dialog", { name: "Index this project?" });
-		await dialog.waitFor().catch(async (e) => {
-			await page.screenshot({ path: "/tmp/dash/shots/fail.png" });
-			throw e;
-		});
-		await expectAccessible(page);
-		await dialog.getByRole("button", { name: "Yes" }).click();
-		await dialog.waitFor({ state: "detached" });
 
 		await page
 			.getByText("Done: orders of exactly 50.00 get the discount now.")

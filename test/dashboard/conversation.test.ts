@@ -100,7 +100,7 @@ describe("a conversation that is watched", () => {
 
 	test("whoever comes in the middle of a run sees at its end what everybody sees", () => {
 		fc.assert(
-			fc.property(fc.nat(run.length), fc.nat(4), (at, kept) => {
+			fc.property(fc.nat(run.length - 1), fc.nat(4), (at, kept) => {
 				// Pi's file has the messages that have ended by then.
 				const count = [0, 1, 2, 3, 4][kept] ?? 0;
 				const ends = run.flatMap(({ type }, index) => (type === "message_end" ? [index] : []));

@@ -1,6 +1,6 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { textOf } from "../answer.ts";
+import { textOf } from "../error-text.ts";
 import { Empty, Problem } from "./notices.tsx";
 
 /** A component that is loaded when it is first shown. `load` must be the same function each time. */

@@ -1,4 +1,4 @@
-import { textOf } from "../answer.ts";
+import { textOf } from "../error-text.ts";
 import { toast } from "./toasts.tsx";
 
 /** Waits for something, and tells the user when it fails. Resolves to undefined then. */

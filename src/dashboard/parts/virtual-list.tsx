@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useReducer, useRef } from "preact/hooks";
-import { offsetsOf, rowAt, windowOf } from "./list-window.ts";
+import { offsetsOf, windowOf } from "./list-window.ts";
 
 interface VirtualListProps<Row extends { key: string }> {
 	rows: readonly Row[];
@@ -40,12 +40,12 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 			}),
 		[rows, measured],
 	);
-	if (view.isAtEnd) view.top = Math.max(0, (offsets[rows.length] ?? 0) - view.height);
+	view.top = topNow();
 	const { from, to } = windowOf(offsets, { ...view, around: AROUND });
 	const drawn = useRef({ from, to });
 	drawn.current = { from, to };
-	const latest = useRef({ rows, offsets });
-	latest.current = { rows, offsets };
+	const latest = useRef(offsets);
+	latest.current = offsets;
 
 	useLayoutEffect(settle);
 	useLayoutEffect(() => {
@@ -92,6 +92,14 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		</div>
 	);
 
+	/** Where the view begins by what is known of heights now: what was measured since may have moved all of it. */
+	function topNow(): number {
+		if (view.isAtEnd) return Math.max(0, (offsets[rows.length] ?? 0) - view.height);
+		const kept = anchor.current;
+		const index = kept ? rows.findIndex(({ key }) => key === kept.key) : -1;
+		return kept && index !== -1 ? (offsets[index] ?? 0) - kept.below : view.top;
+	}
+
 	/** After drawing: measures what was drawn, puts the anchor back in its place, and draws again if that is not enough. */
 	function settle(): void {
 		const element = box.current;
@@ -100,10 +108,9 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		view.width = element.clientWidth;
 		view.height = element.clientHeight;
 		let isNew = false;
-		for (const child of inside.current.children) {
-			const { key } = (child as HTMLElement).dataset;
-			if (key === undefined) continue;
-			const height = (child as HTMLElement).offsetHeight;
+		for (const row of drawnRows()) {
+			const key = row.dataset.key ?? "";
+			const height = row.offsetHeight;
 			if (heights.get(key) === height) continue;
 			heights.set(key, height);
 			isNew = true;
@@ -111,11 +118,13 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		if (view.isAtEnd) {
 			element.scrollTop = element.scrollHeight;
 		} else if (anchor.current) {
-			const kept = elementOf(anchor.current.key);
-			const moved = kept ? kept.offsetTop - element.scrollTop - anchor.current.below : 0;
+			const { key, below } = anchor.current;
+			const kept = drawnRows().find((row) => row.dataset.key === key);
+			const moved = kept ? kept.offsetTop - element.scrollTop - below : 0;
 			if (Math.abs(moved) >= 1) element.scrollTop += moved;
 		}
 		view.top = element.scrollTop;
+		if (!view.isAtEnd && !anchor.current) keepAnchor();
 		if (isNew) remeasured();
 	}
 
@@ -127,20 +136,21 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		view.isAtEnd =
 			!startsAtTop && element.scrollHeight - view.top - element.clientHeight < NEAR_END;
 		keepAnchor();
-		const next = windowOf(latest.current.offsets, { ...view, around: AROUND / 2 });
+		const next = windowOf(latest.current, { ...view, around: AROUND / 2 });
 		const { from: first, to: last } = drawn.current;
 		const isCovered = next.from >= first && next.to <= last;
 		if (!isCovered || wasAtEnd !== view.isAtEnd) remeasured();
 	}
 
+	/** The first row in view stays where it is, until somebody scrolls. */
 	function keepAnchor(): void {
-		const element = box.current;
-		const row = latest.current.rows[rowAt(latest.current.offsets, view.top)];
-		const first = row && elementOf(row.key);
-		anchor.current =
-			element && row && first
-				? { key: row.key, below: first.offsetTop - element.scrollTop }
-				: undefined;
+		const top = box.current?.scrollTop ?? 0;
+		const first = drawnRows().find((row) => row.offsetTop + row.offsetHeight > top);
+		// After a leap nothing is drawn there yet: the next drawing keeps one.
+		const isInView = first && first.offsetTop <= top + view.height;
+		anchor.current = isInView
+			? { key: first.dataset.key ?? "", below: first.offsetTop - top }
+			: undefined;
 	}
 
 	/** Whoever unfolds something at the end wants to read it, not to be taken to its end. */
@@ -161,10 +171,7 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		box.current?.focus({ preventScroll: true });
 	}
 
-	function elementOf(key: string): HTMLElement | undefined {
-		for (const child of inside.current?.children ?? []) {
-			if ((child as HTMLElement).dataset.key === key) return child as HTMLElement;
-		}
-		return undefined;
+	function drawnRows(): HTMLElement[] {
+		return [...(inside.current?.querySelectorAll<HTMLElement>(":scope > [data-key]") ?? [])];
 	}
 }

@@ -1,7 +1,7 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Client, StreamFrame, Subscription } from "../../protocol/client.ts";
 import type { ServerEvent, SessionEvent, SessionState } from "../../protocol/index.ts";
-import { textOf } from "../answer.ts";
+import { textOf } from "../error-text.ts";
 import { afterEvent, bashStarted, type Conversation, EMPTY, loaded } from "./conversation.ts";
 import { type ExtensionUi, NO_UI, uiAfter } from "./extension-ui.ts";
 

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import { textOf } from "../answer.ts";
 import { client } from "../connection/connection.ts";
+import { textOf } from "../error-text.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Problem } from "../parts/notices.tsx";
 import { FIRST_VIEW, go } from "../route.ts";

@@ -1,7 +1,7 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Client } from "../../protocol/client.ts";
 import type { ServerEvent, SessionInfo } from "../../protocol/index.ts";
-import { textOf } from "../answer.ts";
+import { textOf } from "../error-text.ts";
 
 /** The open sessions, kept up to date while they are looked at. */
 export interface SessionList {

@@ -13,10 +13,8 @@ export interface WorksetInView {
 /** What the model can see of the working set. */
 export interface View {
 	readonly copies: readonly Copy[];
-	/** The newest copy of each path, by hash. */
+	/** The newest copy of each path, by hash; none of those that the model was told are no longer kept up to date. */
 	readonly newest: ReadonlyMap<string, string>;
-	/** Paths that the model was told are no longer kept up to date. */
-	readonly dropped: ReadonlySet<string>;
 }
 
 /**
@@ -26,22 +24,17 @@ export interface View {
 export function viewOf(messages: readonly WorksetInView[]): View {
 	const slotAt = messages.findLastIndex(({ texts }) => texts[0] === SLOT_INTRO);
 	const newest = new Map<string, string>();
-	const dropped = new Set<string>();
 	const copies = messages.map(({ entryId, texts, tokensBehind }, index): Copy => {
 		const files = texts.flatMap((text) => {
-			for (const path of parseDropped(text)) {
-				dropped.add(path);
-				newest.delete(path);
-			}
+			for (const path of parseDropped(text)) newest.delete(path);
 			const copy = parseCopy(text);
 			if (!copy) return [];
-			dropped.delete(copy.path);
 			newest.set(copy.path, copy.hash);
 			return [{ path: copy.path, hash: copy.hash, tokens: estimateTokens(text.length) }];
 		});
 		return { entryId, kind: index === slotAt ? "slot" : "snapshot", files, tokensBehind };
 	});
-	return { copies: copies.map((copy) => withoutDropped(copy, newest)), newest, dropped };
+	return { copies: copies.map((copy) => withoutDropped(copy, newest)), newest };
 }
 
 /** A hash that no file has stands for "not this version, whichever it is". */

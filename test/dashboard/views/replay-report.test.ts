@@ -54,6 +54,13 @@ describe("the comparison", () => {
 		expect(lines[0]?.readShare).toBe(0.6);
 	});
 
+	test("marks none where nothing is cheaper than append-only", () => {
+		const lines = policyLines({
+			policies: [policy("append-only", 100), policy("strata", 100), policy("prune-each", 130)],
+		});
+		expect(lines.filter(({ isBest }) => isBest)).toEqual([]);
+	});
+
 	test("bears a session that cost nothing", () => {
 		const nothing = { ratio: null as unknown as number, read: 0, write: 0, input: 0 };
 		const [line] = policyLines({ policies: [policy("append-only", 0, nothing)] });
@@ -63,7 +70,7 @@ describe("the comparison", () => {
 });
 
 test("the notes say how good the replay is, what was skipped and where prices come from", () => {
-	const because = "a rule";
+	const because = "A rule.";
 	const notes = reportNotes({
 		...{ file: "content", requests: 3, policies: [], misses: [], duplicateReads: [], chart: [] },
 		...{ check: { simulated: 98, billed: 100, deviation: -0.021 }, skipped: 1 },
@@ -71,7 +78,7 @@ test("the notes say how good the replay is, what was skipped and where prices co
 	});
 	expect(notes.join("\n")).toContain("within 2.1 % of the bill");
 	expect(notes.join("\n")).toContain("1 line of the file could not be used");
-	expect(notes.join("\n")).toContain("costs 0.1, writing 1.25 of plain input (a rule)");
+	expect(notes.join("\n")).toContain("costs 0.1, writing 1.25 of plain input. A rule.");
 });
 
 test("prompts are compared where a policy changes them, and thinned ones keep their numbers", () => {

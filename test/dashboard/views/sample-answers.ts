@@ -338,7 +338,7 @@ export const REPORT: ReplayReport = {
 	models: [
 		{
 			...{ name: "anthropic/claude", requests: 57, readRatio: 0.1, writeRatio: 1.25 },
-			because: "list prices of the model",
+			because: "Its list prices say so.",
 		},
 	],
 	policies: POLICIES.map(([name, description, cost]) => ({

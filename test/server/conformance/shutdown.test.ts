@@ -15,7 +15,7 @@ interface Scene {
 	client: WireClient;
 	/** A command that ends in time, and one that does not. */
 	quick: string;
-	slow: { id: string; type: string };
+	slow: string;
 	/** Sent afterwards. */
 	tardy: string;
 }
@@ -23,23 +23,29 @@ interface Scene {
 const scenes = new Map<Transport, Scene>();
 
 beforeAll(async () => {
+	const prepared = [];
 	for (const transport of transports) {
 		const client = await server.client(transport);
 		const [one, two] = [await openSession(client), await openSession(client)];
-		const quick = fresh("quick");
-		const slow = { type: "prompt", id: fresh("slow"), sessionId: two, message: "/later 60000 x" };
-		client.send({ type: "prompt", id: quick, sessionId: one, message: "/later 1200 x" }, slow);
-		await client.next(
-			(frame) => frame.type === "command_started" && frame.data.commandId === slow.id,
+		prepared.push({ transport, client, one, two });
+	}
+	for (const { transport, client, one, two } of prepared) {
+		const [quick, slow, tardy] = [fresh("quick"), fresh("slow"), fresh("tardy")];
+		client.send(
+			{ type: "prompt", id: quick, sessionId: one, message: "/later 1500 x" },
+			{ type: "prompt", id: slow, sessionId: two, message: "/later 60000 x" },
 		);
-		scenes.set(transport, { client, quick, slow, tardy: fresh("tardy") });
+		scenes.set(transport, { client, quick, slow, tardy });
+	}
+	for (const { client, slow } of scenes.values()) {
+		await client.next((frame) => frame.type === "command_started" && frame.data.commandId === slow);
 	}
 	server.process.child.kill("SIGTERM");
 	for (const { client, tardy } of scenes.values()) {
 		await client.next((frame) => frame.type === "server_shutdown");
 		client.send({ type: "list_sessions", id: tardy });
 	}
-	for (const { client, slow } of scenes.values()) await client.response(slow.id);
+	for (const { client, slow } of scenes.values()) await client.response(slow);
 }, 60_000);
 
 describe.each(transports)("over %s", (transport) => {
@@ -65,11 +71,11 @@ describe.each(transports)("over %s", (transport) => {
 	test("§7.2 what is under way may end, and what does not end in time is finished as a failure", async () => {
 		const { client, quick, slow } = scene();
 		expect(await client.response(quick)).toMatchObject({ success: true });
-		expect(await client.response(slow.id)).toMatchObject({ success: false, code: "interrupted" });
-		for (const id of [quick, slow.id]) {
+		expect(await client.response(slow)).toMatchObject({ success: false, code: "interrupted" });
+		for (const id of [quick, slow]) {
 			expect(course(client, id)).toEqual(["accepted", "started", "finished", "response"]);
 		}
-		expect(finished(client, slow.id)).toMatchObject({ success: false, code: "interrupted" });
+		expect(finished(client, slow)).toMatchObject({ success: false, code: "interrupted" });
 	});
 });
 

@@ -40,7 +40,7 @@ describe.each(transports)("over %s", (transport) => {
 			await other.ask({ type: "subscribe", sessionId, after: index * 4 });
 		}
 		await run;
-		await client.caughtUp();
+		await settledTimes(client, sessionId, 2);
 		const last = lastOf(client, sessionId);
 		expect(last).toBeGreaterThan(600);
 		expect(numbers(client, sessionId)).toEqual(upTo(last));
@@ -56,7 +56,9 @@ describe.each(transports)("over %s", (transport) => {
 		const worker = await server.client("websocket");
 		const sessionId = await openSession(client);
 		await client.ask({ type: "set_session_name", sessionId, name: "before" });
-		await client.caughtUp();
+		await client.next(
+			(frame) => frame.type === "event" && frame.event.type === "session_info_changed",
+		);
 		const seen = lastOf(client, sessionId);
 		await client.ask({ type: "unsubscribe", sessionId });
 		if (transport === "websocket") client.close();
@@ -122,12 +124,7 @@ describe.each(transports)("over %s", (transport) => {
 		const client = await server.client(transport);
 		const sessionId = await openSession(client);
 		await client.ask({ type: "prompt", sessionId, message: "say hello", waitFor: "settled" });
-		await client.next(
-			(frame) =>
-				frame.type === "event" &&
-				frame.sessionId === sessionId &&
-				frame.event.type === "agent_settled",
-		);
+		await settledTimes(client, sessionId, 1);
 		return { client, sessionId };
 	}
 });
@@ -161,6 +158,15 @@ function lastOf(client: WireClient, sessionId: string): number {
 
 function upTo(last: number): number[] {
 	return Array.from({ length: last }, (_, index) => index + 1);
+}
+
+/** So many runs of the session are over, and this client knows of it. */
+function settledTimes(client: WireClient, sessionId: string, times: number) {
+	let seen = 0;
+	return client.next((frame) => {
+		if (frame.type !== "event" || frame.sessionId !== sessionId) return false;
+		return frame.event.type === "agent_settled" && ++seen === times;
+	});
 }
 
 function has(client: WireClient, sessionId: string, seq: number) {

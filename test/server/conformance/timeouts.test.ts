@@ -8,8 +8,8 @@ import {
 } from "../support/conformance-server.ts";
 import { course, courses, finished, fresh } from "../support/wire-client.ts";
 
-const LONG_MS = 600;
-const QUEUE_MS = 400;
+const LONG_MS = 800;
+const QUEUE_MS = 500;
 const server = useServer({
 	limits: [`longMs=${LONG_MS}`, `queueMs=${QUEUE_MS}`, "graceMs=5000"],
 });

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll } from "vitest";
 import {
 	type LoopbackAnthropic,
@@ -19,6 +20,11 @@ import {
 	type Transport,
 	type WireClient,
 } from "./wire-client.ts";
+
+/** Half of what a start costs is compiling, and every test file starts a server. */
+const COMPILE_CACHE = fileURLToPath(
+	new URL("../../../node_modules/.cache/strata-serve", import.meta.url),
+);
 
 /** The transports that every rule of the protocol is tested on. */
 export const transports: readonly Transport[] = ["websocket", "stdio"];
@@ -77,7 +83,8 @@ export async function startConformanceServer(
 		...(options.words ?? []),
 	];
 	const start = async () => {
-		const process = startServe(words, { agentDir, ...(options.env && { env: options.env }) });
+		const env = { NODE_COMPILE_CACHE: COMPILE_CACHE, ...options.env };
+		const process = startServe(words, { agentDir, env });
 		const stdio = createStdioWire(process.child);
 		const { port } = await process.ready();
 		return { process, stdio, url: `ws://127.0.0.1:${port}` };
@@ -100,8 +107,12 @@ export async function startConformanceServer(
 			now = await start();
 		},
 		async stop() {
-			now.process.child.kill("SIGKILL");
-			await now.process.exited;
+			const { child, exited } = now.process;
+			child.kill("SIGTERM");
+			// A second one means at once, whatever the tests have left running.
+			const impatience = setTimeout(() => child.kill("SIGTERM"), 2_000);
+			await exited;
+			clearTimeout(impatience);
 			await loop.close();
 		},
 	};

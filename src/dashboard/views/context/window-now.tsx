@@ -43,12 +43,16 @@ export function WindowNow({
 				<Figure
 					name="In use"
 					value={short(tokens)}
-					note={size > 0 ? `${formatShare(tokens / size)} of ${short(size)} tokens` : "tokens"}
+					note={
+						size > 0
+							? `about ${formatShare(tokens / size)} of ${short(size)} tokens`
+							: "tokens, about"
+					}
 				/>
 				<Figure
 					name="Found in the cache"
 					value={cachedTokens === undefined ? "–" : short(cachedTokens)}
-					note={cachedTokens === undefined ? "no request yet" : "tokens of the last request"}
+					note={cachedTokens === undefined ? "no request yet" : "tokens, as the provider counts"}
 					tone={cachedTokens ? "good" : undefined}
 				/>
 				<Figure name="Pieces" value={pieces.length} note={formatNumberOf(kinds.length, "kind")} />

@@ -16,7 +16,7 @@ export function CostCharts({ cost }: { cost: Cost }) {
 		() => [
 			{ name: "Read", values: prompts.read, colour: "--series-3" },
 			{ name: "Written", values: prompts.write, colour: "--series-4" },
-			{ name: "Uncached", values: prompts.input, colour: "--series-5" },
+			{ name: "Uncached", values: prompts.input, colour: "--series-2" },
 		],
 		[prompts],
 	);

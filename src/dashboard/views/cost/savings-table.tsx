@@ -11,6 +11,7 @@ export function SavingsTable({ savings }: { savings: Savings }) {
 	const rows = useMemo(() => savingsRows(savings), [savings]);
 	const [open, setOpen] = useState<string>();
 	const { total } = savings;
+	const hasDollars = rows.some((row) => row.dollars !== undefined);
 	return (
 		<Section title="Savings by system">
 			<TableBox label="Savings by system">
@@ -23,9 +24,11 @@ export function SavingsTable({ savings }: { savings: Savings }) {
 						<th scope="col" class="right">
 							Tokens
 						</th>
-						<th scope="col" class="right">
-							Dollars
-						</th>
+						{hasDollars && (
+							<th scope="col" class="right">
+								Dollars
+							</th>
+						)}
 					</tr>
 				</thead>
 				<tbody>
@@ -33,6 +36,7 @@ export function SavingsTable({ savings }: { savings: Savings }) {
 						<SystemRows
 							key={row.system}
 							row={row}
+							hasDollars={hasDollars}
 							isOpen={open === row.system}
 							onToggle={() => setOpen(open === row.system ? undefined : row.system)}
 						/>
@@ -43,7 +47,9 @@ export function SavingsTable({ savings }: { savings: Savings }) {
 						<th scope="row">Together</th>
 						<td class="roomy" />
 						<td class="right">{short(total.tokens)}</td>
-						<td class="right">{total.dollars === undefined ? "–" : dollars(total.dollars)}</td>
+						{hasDollars && (
+							<td class="right">{total.dollars === undefined ? "–" : dollars(total.dollars)}</td>
+						)}
 					</tr>
 				</tfoot>
 			</TableBox>
@@ -53,11 +59,13 @@ export function SavingsTable({ savings }: { savings: Savings }) {
 
 interface SystemRowsProps {
 	row: SavingsRow;
+	/** Prices are known. */
+	hasDollars: boolean;
 	isOpen: boolean;
 	onToggle(): void;
 }
 
-function SystemRows({ row, isOpen, onToggle }: SystemRowsProps) {
+function SystemRows({ row, hasDollars, isOpen, onToggle }: SystemRowsProps) {
 	const { name, does, enabled, times, tokens, details } = row;
 	return (
 		<>
@@ -74,7 +82,9 @@ function SystemRows({ row, isOpen, onToggle }: SystemRowsProps) {
 				</th>
 				<td class="right roomy">{formatCount(times)}</td>
 				<td class="right">{short(tokens)}</td>
-				<td class="right">{row.dollars === undefined ? "–" : dollars(row.dollars)}</td>
+				{hasDollars && (
+					<td class="right">{row.dollars === undefined ? "–" : dollars(row.dollars)}</td>
+				)}
 			</tr>
 			{isOpen &&
 				details.map((detail) => (
@@ -84,7 +94,7 @@ function SystemRows({ row, isOpen, onToggle }: SystemRowsProps) {
 						</td>
 						<td class="right roomy">{formatCount(detail.times)}</td>
 						<td class="right">{short(detail.tokens)}</td>
-						<td />
+						{hasDollars && <td />}
 					</tr>
 				))}
 		</>

@@ -34,16 +34,14 @@ export interface PolicyLine {
 	readonly maxContext: number;
 	/** What was really paid. */
 	readonly isBill: boolean;
-	/** The cheapest line that is not the bill. */
+	/** The cheapest line, if it is cheaper than append-only; never the bill. */
 	readonly isBest: boolean;
 }
 
 /** The policies in the order of the report. */
 export function policyLines({ policies }: Pick<ReplayReport, "policies">): PolicyLine[] {
 	const dearest = Math.max(...policies.map(({ cost }) => cost), 0);
-	const cheapest = Math.min(
-		...policies.filter(({ name }) => name !== BILL).map(({ cost }) => cost),
-	);
+	const best = bestOf(policies);
 	return policies.map(
 		({ name, description, cost, dollars, ratio, read, write, input, maxContext }) => ({
 			name,
@@ -56,12 +54,18 @@ export function policyLines({ policies }: Pick<ReplayReport, "policies">): Polic
 			readShare: read + write + input > 0 ? read / (read + write + input) : 0,
 			maxContext,
 			isBill: name === BILL,
-			isBest: name !== BILL && cost === cheapest,
+			isBest: name === best,
 		}),
 	);
 }
 
 const BILL = "billed";
+
+/** The name of the cheapest policy. The bill is none, and what costs as much as append-only is no gain. */
+function bestOf(policies: ReplayReport["policies"]): string | undefined {
+	const better = policies.filter(({ name, ratio }) => name !== BILL && ratio < 0.9995);
+	return better.sort((one, other) => one.cost - other.cost)[0]?.name;
+}
 
 /** The size of each prompt under the policies of {@link COMPARED}, with the number of its request. */
 export function promptCourse({ chart, requests }: Pick<ReplayReport, "chart" | "requests">): {
@@ -101,7 +105,7 @@ export function reportNotes(report: ReplayReport): string[] {
 	}
 	for (const { name, because, readRatio, writeRatio } of models) {
 		notes.push(
-			`${name}: reading from the cache costs ${readRatio}, writing ${writeRatio} of plain input (${because}).`,
+			`${name}: reading from the cache costs ${readRatio}, writing ${writeRatio} of plain input. ${because}`,
 		);
 	}
 	return notes;

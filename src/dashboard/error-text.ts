@@ -1,0 +1,4 @@
+/** An error in words for people. */
+export function textOf(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,163 @@
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { browserPath, expectAccessible } from "../support/browser.ts";
+import { sessionLines } from "./session-lines.ts";
+import { useStrata } from "./strata-server.ts";
+
+const HTML = '<img src=x onerror="window.pwned=1"><script>window.pwned=2</script><b>bold?</b>';
+const ANSI = "\u001b[31mred\u001b[0m \u001b]0;title\u0007\u001b[2J bell\u0007";
+const TURNED = "invoice\u202efdp.exe \u200b שלום";
+const LINK = "[https://good.example](https://evil.example/x) [run](javascript:window.pwned=3)";
+
+describe.skipIf(browserPath === undefined)("a hostile session", () => {
+	const strata = useStrata();
+
+	test("shows as text, harmlessly and at once", { timeout: 90_000 }, async () => {
+		const long = `${"x".repeat(10_000_000)}END`;
+		strata.writeSession("hostile", [
+			...sessionLines([
+				{ role: "user", text: `hostile ${HTML}` },
+				{ role: "assistant", text: `${HTML}\n\n\`\`\`\n${HTML}\n\`\`\`\n\n${LINK}` },
+				{ role: "assistant", text: `Turned: ${TURNED}`, call: { name: `read${HTML}`, path: HTML } },
+				{ role: "toolResult", text: `${ANSI}\n${HTML}` },
+				{ role: "user", text: "a long line follows" },
+				{ role: "assistant", text: long },
+				{ role: "user", text: long },
+				{ role: "assistant", text: "the last word" },
+			]),
+		]);
+		const { page, faults } = await openStored(strata.open(), "hostile");
+		await page.getByText("the last word").waitFor();
+		await top(page);
+		await page.getByText("hostile <img src=x onerror=").waitFor();
+		await page.getByRole("button", { name: /^read<img/ }).click();
+		await page.getByText("␛]0;title·␛[2J bell␇").waitFor();
+		await page.getByText("invoice⟨U+202E⟩fdp.exe ⟨U+200B⟩ שלום").waitFor();
+		await expectAccessible(page);
+
+		expect(await page.evaluate(() => (globalThis as { pwned?: number }).pwned)).toBeUndefined();
+		const made = page.locator("main").locator("img, script, iframe, object, embed, b");
+		expect(await made.count()).toBe(0);
+		const links = await page
+			.locator(".markdown a")
+			.evaluateAll((all) =>
+				all.map((link) => [
+					link.getAttribute("href"),
+					link.getAttribute("rel"),
+					link.nextSibling?.textContent,
+				]),
+			);
+		expect(links).toEqual([["https://evil.example/x", "noopener noreferrer", " (evil.example)"]]);
+
+		// A line of ten million letters is shown in part, with a way to more of it.
+		await page.getByRole("button", { name: /^Jump/ }).click();
+		await page.getByText("the last word").waitFor();
+		const more = page.getByRole("button", { name: /^Show more \(10M/ });
+		await more.first().waitFor();
+		const shown = await page.evaluate(() => document.body.innerText.length);
+		expect(shown).toBeLessThan(200_000);
+		await more.first().click();
+		expect(await page.evaluate(() => document.body.innerText.length)).toBeLessThan(400_000);
+		expect(
+			await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+		).toBeLessThanOrEqual(0);
+		expect(faults).toEqual([]);
+	});
+
+	test("a session of five thousand entries draws few rows and scrolls through all of them", {
+		timeout: 120_000,
+	}, async () => {
+		const said = Array.from({ length: 1250 }, (_, at) => [
+			{ role: "user" as const, text: `Question ${at}: what about file ${at}?` },
+			{
+				role: "assistant" as const,
+				text: `Looking at ${at}. ${"Some words. ".repeat(at % 40)}`,
+				call: { name: "read", path: `src/file-${at}.ts` },
+			},
+			{ role: "toolResult" as const, text: `content of ${at}\n`.repeat(at % 60) },
+			{
+				role: "assistant" as const,
+				text: `Answer ${at}.\n\n- one\n- two\n\n\`\`\`ts\nconst x = ${at};\n\`\`\``,
+			},
+		]).flat();
+		strata.writeSession("longest", sessionLines(said));
+		const { page, faults } = await openStored(strata.open(), "Question 0");
+		await page.getByText("Answer 1249.").waitFor();
+		expect(await rowCount(page)).toBeLessThanOrEqual(150);
+		const count = await page.getByRole("article").last().getAttribute("aria-setsize");
+		expect(Number(count)).toBeGreaterThanOrEqual(5000);
+
+		const { frames, slow, longest, most } = await scrollThrough(page);
+		console.log(
+			`5,000 entries: ${frames} frames, ${slow} of them over 50 ms, the longest ${longest} ms, at most ${most} rows drawn`,
+		);
+		expect(most).toBeLessThanOrEqual(150);
+		await page.getByText("Question 0: what about file 0?").waitFor();
+
+		// What one reads stays where it is, whatever was guessed about the heights above.
+		await page.getByRole("region", { name: "Messages" }).evaluate((list) => {
+			list.scrollTop = list.scrollHeight / 2;
+		});
+		await page.waitForTimeout(300);
+		const before = await firstInView(page);
+		await page.setViewportSize({ width: 900, height: 700 });
+		await page.waitForTimeout(300);
+		expect(await firstInView(page)).toBe(before);
+		expect(faults).toEqual([]);
+	});
+});
+
+async function openStored(
+	opening: ReturnType<ReturnType<typeof useStrata>["open"]>,
+	words: string,
+) {
+	const tab = await opening;
+	const { page } = tab;
+	await page.getByRole("button", { name: /open a stored one/i }).click();
+	await page.getByRole("dialog").getByRole("button", { name: words }).first().click();
+	await page.getByRole("textbox", { name: "Message" }).waitFor();
+	return tab;
+}
+
+const rowCount = (page: Page) => page.getByRole("article").count();
+
+async function top(page: Page): Promise<void> {
+	await page.getByRole("region", { name: "Messages" }).evaluate(async (list) => {
+		for (let tries = 0; tries < 20 && list.scrollTop > 0; tries++) {
+			list.scrollTop = 0;
+			await new Promise((resolve) => requestAnimationFrame(resolve));
+		}
+	});
+}
+
+/** The row at the upper edge of the list. */
+function firstInView(page: Page): Promise<string | null> {
+	return page.getByRole("region", { name: "Messages" }).evaluate((list) => {
+		const edge = list.getBoundingClientRect().top;
+		const rows = [...list.querySelectorAll("article")];
+		return rows.find((row) => row.getBoundingClientRect().bottom > edge)?.dataset.key ?? null;
+	});
+}
+
+/** Scrolls from the end to the beginning, a screen's worth a frame, and looks at the frames. */
+function scrollThrough(page: Page) {
+	return page.getByRole("region", { name: "Messages" }).evaluate(async (list) => {
+		const times: number[] = [];
+		let most = 0;
+		let last = performance.now();
+		for (let step = 0; step < 3000 && list.scrollTop > 0; step++) {
+			list.scrollTop -= list.clientHeight * 0.8;
+			await new Promise((resolve) => requestAnimationFrame(resolve));
+			const now = performance.now();
+			times.push(now - last);
+			last = now;
+			most = Math.max(most, list.querySelectorAll("article").length);
+		}
+		return {
+			frames: times.length,
+			slow: times.filter((ms) => ms > 50).length,
+			longest: Math.round(Math.max(...times)),
+			most,
+		};
+	});
+}

@@ -1,0 +1,53 @@
+/** Something that is said in a session file. A result belongs to the call before it. */
+export type Said =
+	| { role: "user" | "toolResult"; text: string }
+	| { role: "assistant"; text: string; call?: { name: string; path: string } };
+
+const USAGE = {
+	input: 1,
+	output: 1,
+	cacheRead: 0,
+	cacheWrite: 0,
+	totalTokens: 2,
+	cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+};
+
+/** The lines of a session file without its header: a conversation without branches. */
+export function sessionLines(said: readonly Said[]): object[] {
+	let calls = 0;
+	return said.map((one, at) => {
+		if (one.role === "assistant" && one.call) calls++;
+		return {
+			type: "message",
+			id: `e${at}`,
+			parentId: at === 0 ? null : `e${at - 1}`,
+			timestamp: new Date(at * 1000).toISOString(),
+			message: messageOf(one, at, `call-${calls}`),
+		};
+	});
+}
+
+function messageOf(said: Said, at: number, callId: string): object {
+	const text = { type: "text", text: said.text };
+	const base = { role: said.role, timestamp: at * 1000, content: [text] };
+	if (said.role === "user") return base;
+	if (said.role === "toolResult") {
+		return { ...base, toolCallId: callId, toolName: "read", isError: false };
+	}
+	const { call } = said;
+	const block = call && {
+		type: "toolCall",
+		id: callId,
+		name: call.name,
+		arguments: { path: call.path },
+	};
+	return {
+		...base,
+		content: block ? [text, block] : [text],
+		api: "anthropic-messages",
+		provider: "strata-demo",
+		model: "scripted",
+		usage: USAGE,
+		stopReason: call ? "toolUse" : "stop",
+	};
+}

@@ -1,0 +1,169 @@
+import { describe, expect, test, vi } from "vitest";
+import { type OpenSession, openSession } from "../../src/dashboard/session/open-session.ts";
+import { createClient } from "../../src/protocol/client.ts";
+import type { SessionEvent } from "../../src/protocol/index.ts";
+import { createFakeServer, type FakeServer } from "../protocol/fake-server.ts";
+import { atEnd } from "../support/temp.ts";
+import { assistant, entriesOf, user, words } from "./events.ts";
+
+const STATE = {
+	sessionId: "s",
+	cwd: "/p",
+	thinkingLevel: "off",
+	isStreaming: false,
+	isCompacting: false,
+};
+
+/** A page on session `s` with a server that a test plays. */
+async function opened(state: object = {}, seq = 7) {
+	const server = createFakeServer();
+	const client = createClient({ transport: server.transport, firstRetryMs: 1, lastRetryMs: 1 });
+	const moments: SessionEvent[] = [];
+	const session = openSession("s", {
+		client,
+		onServerEvent: (listener) => client.onEvent(listener),
+		onMoment: (event) => moments.push(event),
+		soon(work) {
+			const timer = setTimeout(work);
+			return () => clearTimeout(timer);
+		},
+	});
+	atEnd(() => {
+		session.close();
+		client.close();
+	});
+	await answerLoad(server, { entries: [user(1, "one")], state, seq });
+	await vi.waitFor(() => expect(session.status.value.name).toBe("ready"));
+	return { server, session, moments };
+}
+
+interface Load {
+	entries: Parameters<typeof entriesOf>;
+	state?: object;
+	seq?: number;
+}
+
+/** Answers the questions of one load; each is asked anew. */
+async function answerLoad(
+	server: FakeServer,
+	{ entries, state = {}, seq = 7 }: Load,
+): Promise<void> {
+	await vi.waitFor(() => expect(asked(server, "get_state")).toBeDefined());
+	if (asked(server, "subscribe")) answer(server, "subscribe", { seq });
+	answer(server, "get_entries", entriesOf(...entries));
+	answer(server, "get_state", { ...STATE, ...state });
+}
+
+const asked = (server: FakeServer, type: string) =>
+	server.connections.at(-1)?.sent.find((sent) => sent.type === type);
+
+/** Answers the latest question of a type, and forgets it. */
+function answer(server: FakeServer, type: string, data: object): void {
+	const { latest } = server;
+	latest.answer(type, { data });
+	latest.sent = latest.sent.filter((sent) => sent.type !== type);
+}
+
+function say(server: FakeServer, seq: number, event: SessionEvent): void {
+	server.latest.say({ type: "event", sessionId: "s", seq, event });
+}
+
+const texts = (session: OpenSession) =>
+	session.conversation.value.items.map((item) => (item.kind === "user" ? item.text : item.kind));
+
+describe("a session that is open on the page", () => {
+	test("shows what the file has, then what happens", async () => {
+		const { server, session } = await opened();
+		expect(texts(session)).toEqual(["one"]);
+		say(server, 8, { type: "message_end", message: user(2, "two") });
+		await vi.waitFor(() => expect(texts(session)).toEqual(["one", "two"]));
+	});
+
+	test.each([
+		[
+			"events were lost",
+			(server: FakeServer) =>
+				server.latest.say({ type: "gap", sessionId: "s", fromSeq: 8, toSeq: 9 }),
+		],
+		[
+			"another session stands behind the id",
+			(server: FakeServer) => say(server, 8, { type: "session_replaced", reason: "fork" }),
+		],
+	])("loads everything anew when %s", async (_, happens) => {
+		const { server, session } = await opened();
+		happens(server);
+		await answerLoad(server, { entries: [user(5, "anew")] });
+		await vi.waitFor(() => expect(texts(session)).toEqual(["anew"]));
+	});
+
+	test("keeps what happens while it loads", async () => {
+		const { server, session } = await opened();
+		session.reload();
+		await vi.waitFor(() => expect(asked(server, "get_state")).toBeDefined());
+		say(server, 8, { type: "message_end", message: user(2, "meanwhile") });
+		await answerLoad(server, { entries: [user(1, "one")] });
+		await vi.waitFor(() => expect(texts(session)).toEqual(["one", "meanwhile"]));
+	});
+
+	test("goes on after a lost connection, and a run that died with the server no longer runs", async () => {
+		const { server, session } = await opened();
+		say(server, 8, { type: "agent_start" });
+		await vi.waitFor(() => expect(session.conversation.value.isRunning).toBe(true));
+		server.latest.end();
+		await vi.waitFor(() => expect(server.connections).toHaveLength(2));
+		await answerLoad(server, { entries: [user(1, "one"), user(2, "two")], seq: 8 });
+		await vi.waitFor(() => expect(texts(session)).toEqual(["one", "two"]));
+		expect(session.conversation.value.isRunning).toBe(false);
+	});
+
+	test("looks back for the beginning of an answer that is being written, without repeating notices", async () => {
+		const { server, session, moments } = await opened({ isStreaming: true }, 9);
+		await vi.waitFor(() => expect(asked(server, "subscribe")).toMatchObject({ after: 0 }));
+		const notice = {
+			type: "extension_ui_request",
+			requestId: "n",
+			method: "notify",
+			message: "old",
+		} as const;
+		say(server, 7, notice);
+		say(server, 8, { type: "message_start", message: assistant(3) });
+		say(server, 9, {
+			type: "message_update",
+			assistantMessageEvent: { type: "text_delta", contentIndex: 0, delta: "be" },
+		});
+		answer(server, "subscribe", { seq: 9 });
+		say(server, 10, {
+			type: "message_update",
+			assistantMessageEvent: { type: "text_delta", contentIndex: 0, delta: "gin" },
+		});
+		await vi.waitFor(() => {
+			const last = session.conversation.value.items.at(-1);
+			expect(last).toMatchObject({ isStreaming: true, blocks: [{ kind: "text", text: "begin" }] });
+		});
+		expect(moments).toEqual([]);
+		say(server, 11, { ...notice, message: "new" });
+		await vi.waitFor(() => expect(moments).toHaveLength(1));
+		say(server, 12, { type: "message_end", message: assistant(3, words("begin.")) });
+	});
+
+	test("shows settings that another client changed", async () => {
+		const { server, session } = await opened();
+		const data = {
+			commandId: "c",
+			commandType: "set_model",
+			sessionId: "s",
+			dependsOn: [],
+			success: true,
+		};
+		server.latest.say({ type: "command_finished", data });
+		await vi.waitFor(() => expect(asked(server, "get_state")).toBeDefined());
+		answer(server, "get_state", { ...STATE, thinkingLevel: "high" });
+		await vi.waitFor(() => expect(session.state.value?.thinkingLevel).toBe("high"));
+	});
+
+	test("says when the session is gone", async () => {
+		const { server, session } = await opened();
+		server.latest.say({ type: "session_deleted", data: { sessionId: "s" } });
+		await vi.waitFor(() => expect(session.status.value).toEqual({ name: "gone" }));
+	});
+});
