@@ -36,14 +36,15 @@ export async function connectLean(
 	};
 }
 
-/** Whether a message of the server is a response. Events begin with another type. */
+/** Whether a message of the server is a response: its id comes first if it has one, else its type. */
 export function isResponse(bytes: Buffer, start: number): boolean {
-	return bytes[start + TYPE_AT] === 0x72 && bytes[start + TYPE_AT + 2] === 0x73; // "res…"
+	if (bytes[start + 2] === 0x69) return true; // {"id"
+	return bytes[start + TYPE_AT] === 0x72; // {"type":"response
 }
 
 /** Whether it is an event of a session, rather than the lifecycle of a command. */
 export function isSessionEvent(bytes: Buffer, start: number): boolean {
-	return bytes[start + TYPE_AT] === 0x65; // "event"
+	return bytes[start + TYPE_AT] === 0x65; // {"type":"event
 }
 
 /** Where the type is in `{"type":"…`. */

@@ -14,6 +14,8 @@ type ServerOptions = Parameters<ServerModule["startServer"]>[0];
 
 const DEFAULT_PORT = 3141;
 const DEFAULT_HOST = "127.0.0.1";
+/** How long things that nobody stopped may go on after the server has. */
+const LEFTOVERS_MS = 500;
 
 /** `strata serve`: many agent sessions behind one protocol. */
 export const serve: Command = {
@@ -75,6 +77,8 @@ export const serve: Command = {
 			await announce({ values, around, options, running });
 			const reason = await stopAsked.promise;
 			await running.stop(reason);
+			// What an extension left running must not keep the process; by itself this keeps nothing.
+			setTimeout(() => process.exit(), LEFTOVERS_MS).unref();
 			return 0;
 		} catch (error) {
 			await running.stop("the server could not start");

@@ -1,5 +1,5 @@
 import { estimateTokens } from "../core/tokens.ts";
-import { activeEntries, type SessionSource } from "./session-source.ts";
+import { type ActiveEntry, activeEntries, type SessionSource } from "./session-source.ts";
 
 /** A message of the active context, by what a decision about its place or size needs. */
 export interface ContextMessage {
@@ -16,8 +16,13 @@ export interface ContextMessage {
 
 /** What the next request will hold of the session, in order. */
 export function contextMessages(source: SessionSource): ContextMessage[] {
+	return messagesIn(activeEntries(source));
+}
+
+/** The messages of entries of the active context. */
+export function messagesIn(entries: readonly ActiveEntry[]): ContextMessage[] {
 	let turn = 0;
-	return activeEntries(source).flatMap(({ sourceEntry, messages }) =>
+	return entries.flatMap(({ sourceEntry, messages }) =>
 		(messages as { role?: unknown; content?: unknown }[]).map(({ role, content }) => {
 			if (role === "user") turn++;
 			const tokens = tokensOf(content);

@@ -1,6 +1,6 @@
-import { contextMessages } from "./context-messages.ts";
+import { messagesIn } from "./context-messages.ts";
 import { textBlocks } from "./message-text.ts";
-import { activeEntries, type SessionSource } from "./session-source.ts";
+import { type ActiveEntry, activeEntries, type SessionSource } from "./session-source.ts";
 
 /** A message that an extension put into the session, as it stands in the context. */
 export interface CustomMessage {
@@ -13,8 +13,9 @@ export interface CustomMessage {
 
 /** The messages of one type in the active context, in its order, without those that were edited away. */
 export function customMessages(source: SessionSource, customType: string): CustomMessage[] {
-	const behind = tokensBehindEntries(source);
-	return activeEntries(source).flatMap(({ sourceEntry, messages }) => {
+	const entries = activeEntries(source);
+	const behind = tokensBehind(entries);
+	return entries.flatMap(({ sourceEntry, messages }) => {
 		if (sourceEntry.type !== "custom_message" || sourceEntry.customType !== customType) return [];
 		const { id: entryId } = sourceEntry;
 		return (messages as { content?: unknown }[]).map(({ content }) => ({
@@ -26,10 +27,10 @@ export function customMessages(source: SessionSource, customType: string): Custo
 }
 
 /** For each entry of the context, the tokens of all that comes after it. */
-function tokensBehindEntries(source: SessionSource): Map<string, number> {
+function tokensBehind(entries: readonly ActiveEntry[]): Map<string, number> {
 	const behind = new Map<string, number>();
 	let tokens = 0;
-	for (const message of contextMessages(source).toReversed()) {
+	for (const message of messagesIn(entries).toReversed()) {
 		if (!behind.has(message.entryId)) behind.set(message.entryId, tokens);
 		tokens += message.tokens;
 	}

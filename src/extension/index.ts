@@ -10,6 +10,7 @@ import { registerReadTool } from "./read-tool.ts";
 import { createReport } from "./report.ts";
 import { persistDrafts, type System, statusLine, systemsTable } from "./system.ts";
 import { createTiersSystem } from "./tiers.ts";
+import type { Session, TiersView } from "./tiers-report.ts";
 
 /**
  * The pi extension: composes the systems of pi-strata. Pi runs this function again for every session of a process,
@@ -17,6 +18,21 @@ import { createTiersSystem } from "./tiers.ts";
  * start at `session_start` or on first use, and stop at `session_shutdown`.
  */
 export default function strata(pi: ExtensionAPI): void {
+	compose(pi);
+}
+
+/** What the host of a session can ask the extension in it. */
+export interface StrataInside {
+	/** The working set; `undefined` when it is empty or off. */
+	tiers(session: Session): TiersView | undefined;
+}
+
+/** The extension for a host that looks inside: `onOpened` is called for each session, before it starts. */
+export function createStrata(onOpened: (inside: StrataInside) => void): (pi: ExtensionAPI) => void {
+	return (pi) => onOpened(compose(pi));
+}
+
+function compose(pi: ExtensionAPI): StrataInside {
 	const report = createReport(pi);
 	let loaded: { cwd: string; config: LoadedConfig } | undefined;
 	let running = false;
@@ -67,6 +83,8 @@ export default function strata(pi: ExtensionAPI): void {
 			else ctx.ui.notify(`/strata knows no "${word}": use /strata or /strata cost`, "error");
 		},
 	});
+
+	return { tiers: tiers.view };
 
 	function load(ctx: ExtensionContext): LoadedConfig {
 		if (loaded?.cwd !== ctx.cwd) {

@@ -1,4 +1,8 @@
-import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type {
+	ExtensionAPI,
+	ExtensionContext,
+	SessionStartEvent,
+} from "@earendil-works/pi-coding-agent";
 import type { Config } from "../core/config.ts";
 import { property } from "../core/property.ts";
 import { type ColdWatch, createColdWatch, type SentWith } from "./cold-watch.ts";
@@ -14,6 +18,7 @@ import {
 	rulesOf,
 	standingNow,
 } from "./pruning-session.ts";
+import { watchSession } from "./session-watch.ts";
 import type { System } from "./system.ts";
 
 /** What pruning needs of the composition root. */
@@ -40,7 +45,7 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSurround
 	const now = () => Date.now();
 	let open: { cwd: string; opening: Promise<OpenPruning>; ready?: OpenPruning } | undefined;
 	let watch: ColdWatch = createColdWatch();
-	let startedBy: string | undefined;
+	let startedBy: SessionStartEvent["reason"] | undefined;
 	let sweptMs = now();
 	let enabled = true;
 
@@ -108,9 +113,7 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSurround
 			enabled = configFor(ctx).prune.enabled;
 			open = undefined;
 			sweptMs = now();
-			watch = createColdWatch(lastAnswerMs(ctx));
-			if (startedBy === "resume" || startedBy === "startup") watch.note("resumed");
-			if (startedBy === "fork") watch.note("branched");
+			watch = watchSession(ctx, startedBy);
 		},
 		stop() {
 			open = undefined;
@@ -146,12 +149,4 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSurround
 			head: JSON.stringify(takesChanges ? systems.slice(0, 1) : systems),
 		};
 	}
-}
-
-/** When the session was last answered; `undefined` if it never was. */
-function lastAnswerMs({ sessionManager }: ExtensionContext): number | undefined {
-	const answer = sessionManager
-		.getBranch()
-		.findLast((entry) => entry.type === "message" && entry.message.role === "assistant");
-	return answer && (Date.parse(answer.timestamp) || undefined);
 }

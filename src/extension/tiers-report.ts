@@ -1,6 +1,10 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { Tier } from "../tiers/index.ts";
 import { conversationTokens } from "./workset-plan.ts";
 import { type OpenWorkset, textsNow, viewNow, type WorkingText } from "./workset-session.ts";
+
+/** What is needed of pi to look at a session. */
+export type Session = Pick<ExtensionContext, "sessionManager">;
 
 /** What `/workset list` shows. */
 export function worksetReport(session: OpenWorkset): string {
@@ -16,7 +20,7 @@ export function worksetReport(session: OpenWorkset): string {
 /** One working file as `/tiers` and the server show it. */
 export interface FileStanding {
 	readonly path: string;
-	readonly tier: string;
+	readonly tier: Tier;
 	readonly n: number;
 	readonly tokens: number;
 	/** When its text last changed, as far as this process saw it; ms since 1970. */
@@ -28,7 +32,7 @@ export interface FileStanding {
 }
 
 /** Where every working file stands, the most stable first. */
-export function standings(session: OpenWorkset, ctx: ExtensionContext): FileStanding[] {
+export function standings(session: OpenWorkset, ctx: Session): FileStanding[] {
 	const tracked = session.controller.items();
 	const places = placesNow(session, ctx);
 	return textsNow(session)
@@ -41,8 +45,25 @@ export function standings(session: OpenWorkset, ctx: ExtensionContext): FileStan
 		.sort((a, b) => (a.tier < b.tier ? -1 : a.tier > b.tier ? 1 : b.n - a.n));
 }
 
+/** The working set as a host of the session shows it. */
+export interface TiersView {
+	readonly layout: "log" | "tiers";
+	readonly files: readonly FileStanding[];
+	/** See {@link layoutPicture}. */
+	readonly picture: string;
+}
+
+export function tiersView(session: OpenWorkset, ctx: Session): TiersView {
+	const files = standings(session, ctx);
+	return {
+		layout: session.settings.tiers.layout,
+		files,
+		picture: layoutPicture(session, ctx, files),
+	};
+}
+
 /** What `/tiers` shows: a table, and a picture of the layout. */
-export function tiersReport(session: OpenWorkset, ctx: ExtensionContext, nowMs: number): string {
+export function tiersReport(session: OpenWorkset, ctx: Session, nowMs: number): string {
 	const files = standings(session, ctx);
 	if (files.length === 0) return "The working set is empty: /workset add <path>";
 	const rows = files.map(({ path, tier, n, tokens, changedMs, hits, place }) => [
@@ -64,7 +85,7 @@ export function tiersReport(session: OpenWorkset, ctx: ExtensionContext, nowMs: 
 /** The request from its beginning to its end, in one line for each part. */
 export function layoutPicture(
 	session: OpenWorkset,
-	ctx: ExtensionContext,
+	ctx: Session,
 	files: readonly FileStanding[],
 ): string {
 	const sum = (place: FileStanding["place"]) =>
@@ -92,7 +113,7 @@ function whyNot({ lastPlan }: OpenWorkset): string {
 }
 
 /** Where the current text of a file stands. */
-function placesNow(session: OpenWorkset, ctx: ExtensionContext) {
+function placesNow(session: OpenWorkset, ctx: Session) {
 	const { copies } = viewNow(session, ctx);
 	return (path: string, hash: WorkingText["hash"]): FileStanding["place"] => {
 		const holder = copies.findLast((copy) => copy.files.some((file) => file.path === path));

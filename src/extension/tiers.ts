@@ -12,6 +12,7 @@ import { type ColdWatch, createColdWatch } from "./cold-watch.ts";
 import type { Report } from "./report.ts";
 import { watchSession } from "./session-watch.ts";
 import type { System } from "./system.ts";
+import { type Session, type TiersView, tiersView } from "./tiers-report.ts";
 import { registerWorksetCommands } from "./workset-commands.ts";
 import { pendingEdits, planNow, rulesNow } from "./workset-plan.ts";
 import { withMarkers, withWorkset } from "./workset-request.ts";
@@ -47,6 +48,8 @@ export interface TiersSurroundings {
 export function createTiersSystem(surroundings: TiersSurroundings): System & {
 	/** The files that a message of the working set shows. */
 	shownBy: ShownBy;
+	/** The working set of a session, if it has one. */
+	view(session: Session): TiersView | undefined;
 } {
 	const { pi, report, loadedFor, symbolMap } = surroundings;
 	let open: { cwd: string; opening: Promise<OpenWorkset>; ready?: OpenWorkset } | undefined;
@@ -116,6 +119,10 @@ export function createTiersSystem(surroundings: TiersSurroundings): System & {
 
 	return {
 		name: "tiers",
+		view(session) {
+			const workset = open?.ready;
+			return workset && workset.files.length > 0 ? tiersView(workset, session) : undefined;
+		},
 		shownBy({ customType, texts }) {
 			if (customType !== TYPE) return [];
 			// Before the code is loaded nobody can tell: then all files count as possibly shown.
@@ -191,6 +198,15 @@ export function createTiersSystem(surroundings: TiersSurroundings): System & {
 		// Without an index there is no map, and the session goes on without one.
 		const map = await symbolMap(ctx, { budgetTokens, exclude }).catch(() => undefined);
 		session.map = map && symbolMapOf(map.blocks);
+		session.controller.seed({
+			refs: (session.map?.entries ?? []).map(({ path, text, tokens, references }) => ({
+				key: session.tiers.symbolKey(path),
+				refs: references,
+				tokens,
+				hash: session.tiers.symbolHash(text),
+			})),
+			exclude: exclude.map(session.tiers.symbolKey),
+		});
 	}
 
 	function isCold(session: OpenWorkset, ctx: ExtensionContext): boolean {

@@ -105,6 +105,8 @@ export function rulesNow(
 }
 
 /** A rough size of the conversation. */
-export function conversationTokens({ sessionManager }: ExtensionContext): number {
+export function conversationTokens({
+	sessionManager,
+}: Pick<ExtensionContext, "sessionManager">): number {
 	return contextMessages(sessionManager).reduce((sum, { tokens }) => sum + tokens, 0);
 }

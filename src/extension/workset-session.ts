@@ -159,7 +159,10 @@ function withoutText(path: string, text: string): WorkingText {
 }
 
 /** What the model can see of the working set: as the session has it, with edits that only the requests show yet. */
-export function viewNow({ tiers, pending }: OpenWorkset, ctx: ExtensionContext): Tiers.View {
+export function viewNow(
+	{ tiers, pending }: OpenWorkset,
+	ctx: Pick<ExtensionContext, "sessionManager">,
+): Tiers.View {
 	const messages = customMessages(ctx.sessionManager, tiers.WORKSET_TYPE);
 	return tiers.viewOf(
 		messages.flatMap((message) => {

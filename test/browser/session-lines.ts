@@ -1,6 +1,7 @@
 /** Something that is said in a session file. A result belongs to the call before it. */
 export type Said =
-	| { role: "user" | "toolResult"; text: string }
+	| { role: "user"; text: string }
+	| { role: "toolResult"; text: string }
 	| { role: "assistant"; text: string; call?: { name: string; path: string } };
 
 const USAGE = {

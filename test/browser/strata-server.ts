@@ -1,8 +1,12 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
-import { limitsFrom, type RunningServer, startServer } from "../../src/server/index.ts";
 import { askingExtension } from "../server/sessions/asking-extension.ts";
 import {
 	browserPath,
@@ -41,32 +45,32 @@ export async function startStrata(
 	mkdirSync(folder);
 	writeFileSync(join(agentDir, "extensions", "asks.ts"), askingExtension);
 	writeFileSync(join(agentDir, "strata.json"), JSON.stringify(settings));
-	process.env.PI_CODING_AGENT_DIR = agentDir;
 	let port = 0;
-	let running: RunningServer | undefined;
+	let token = "";
+	let child: ChildProcess | undefined;
 
 	async function start(): Promise<void> {
-		running = await startServer({
-			dataDir: join(root, "data"),
-			agentDir,
-			cwd: folder,
-			demo: "always",
-			allowProjectTrust: false,
-			listen: { port, host: "127.0.0.1" },
-			auth: { tokenFile: join(root, "tokens") },
-			origins: [],
-			limits: limitsFrom(["drainMs=200"]),
-			pageFolder,
-			warn: () => {},
+		const started = spawn(process.execPath, [PROGRAM, JSON.stringify({ root, pageFolder, port })], {
+			env: { ...process.env, PI_CODING_AGENT_DIR: agentDir },
+			stdio: ["pipe", "pipe", "inherit"],
 		});
-		await running.ready;
-		port = running.port ?? 0;
+		child = started;
+		({ port, token } = JSON.parse(await firstLine(started.stdout)));
+	}
+
+	async function stop(): Promise<void> {
+		const stopped = child;
+		child = undefined;
+		if (!stopped || stopped.exitCode !== null) return;
+		const ended = once(stopped, "exit");
+		stopped.stdin?.end();
+		await ended;
 	}
 
 	await start();
 	return {
 		get url() {
-			return `http://127.0.0.1:${port}/#token=${running?.token}`;
+			return `http://127.0.0.1:${port}/#token=${token}`;
 		},
 		get port() {
 			return port;
@@ -74,10 +78,15 @@ export async function startStrata(
 		agentDir,
 		folder,
 		start,
-		async stop() {
-			await running?.stop("the test stops it");
-		},
+		stop,
 	};
+}
+
+const PROGRAM = fileURLToPath(new URL("../support/serve-page.ts", import.meta.url));
+
+async function firstLine(output: Readable): Promise<string> {
+	for await (const line of createInterface(output)) return line;
+	throw new Error("the server ended before it was ready");
 }
 
 /** A server and a browser for all tests of a file. */

@@ -72,6 +72,18 @@ describe("what the model sees", () => {
 	});
 });
 
+test("the working set is told as the extension in the session knows it", async () => {
+	const server = await startSessions();
+	server.write("a.ts", "export const a = 1;\n");
+	await server.run("create_session", { sessionId: "s" });
+	await server.run("prompt", { message: "/workset add a.ts", waitFor: "settled" });
+	server.script(fauxAssistantMessage("ok"));
+	await server.run("prompt", { message: "hello", waitFor: "settled" });
+	const tiers = await server.run("get_tiers", {});
+	expect(tiers).toMatchObject({ layout: "log", files: [{ path: "a.ts", tier: "active", n: 0 }] });
+	expect(tiers.picture).toContain("a.ts");
+});
+
 describe("questions about code", () => {
 	test("are answered from an index that is made when the first one comes", async () => {
 		const server = await startSessions();

@@ -67,8 +67,14 @@ const SECOND: readonly DemoAnswer[] = [
 	step("Logs next: a day at a time.", read("logs/day-1.log"), read("logs/day-2.log")),
 	step("Nothing unusual so far.", read("logs/day-3.log"), read("logs/day-4.log")),
 	step("Two more.", read("logs/day-5.log"), read("logs/day-6.log")),
-	step("The first day once more, to compare.", read("logs/day-1.log")),
-	step("And the order code.", read("src/order.ts")),
+	step(
+		"The last three again, side by side.",
+		read("logs/day-4.log"),
+		read("logs/day-5.log"),
+		read("logs/day-6.log"),
+	),
+	step("Once more, to be sure.", read("logs/day-5.log"), read("logs/day-6.log")),
+	step("And the code that writes them.", read("src/order.ts"), read("src/discount.ts")),
 	step(
 		"Every 37th order was slow. By now the window of this small model was nearly full, so old output was replaced by stubs that lead back to the full text: see the stubs in the **Context** view.",
 	),

@@ -6,11 +6,10 @@ export function createInsightWorks(
 	inspect: Inspect,
 ): Works<"get_context_view" | "get_context_piece" | "get_cost" | "get_tiers" | "get_savings"> {
 	return {
-		get_context_view: ({ session }) => inspect(session).contextView(),
-		get_context_piece: ({ session }, { pieceId, offset = 0 }) =>
-			pieceOf(inspect(session), pieceId, offset),
-		get_cost: ({ session }) => inspect(session).cost(),
-		get_tiers: ({ session }) => inspect(session).tiers(),
-		get_savings: ({ session }) => inspect(session).savings(),
+		get_context_view: (live) => inspect(live).contextView(),
+		get_context_piece: (live, { pieceId, offset = 0 }) => pieceOf(inspect(live), pieceId, offset),
+		get_cost: (live) => inspect(live).cost(),
+		get_tiers: (live) => inspect(live).tiers(),
+		get_savings: (live) => inspect(live).savings(),
 	};
 }

@@ -4,6 +4,7 @@ import type { ContextPieceText, ContextView, Cost, Savings, Tiers } from "../../
 import { CommandError } from "../engine/call.ts";
 import { type ContextSource, contextView, pieceText } from "./context-view.ts";
 import { costView } from "./cost-view.ts";
+import type { LiveSession } from "./live-session.ts";
 import { savingsView } from "./savings-view.ts";
 
 /** Looks into one session: what its model sees, what that costs, what our systems saved. */
@@ -17,11 +18,11 @@ export interface Inspector {
 }
 
 /** Makes the inspector of a session. Called for each question. */
-export type Inspect = (session: AgentSession) => Inspector;
+export type Inspect = (live: Pick<LiveSession, "session" | "inside">) => Inspector;
 
-/** What pi's session alone tells. The working set is known only to the extension: here it is off. */
+/** What pi's session tells, and of the working set what the extension in it knows. */
 export function createSessionInspect(agentDir: string): Inspect {
-	return (session) => ({
+	return ({ session, inside }) => ({
 		contextView: () => contextView(sourceOf(session)),
 		contextPiece: (pieceId, offset) => pieceText(sourceOf(session), pieceId, offset),
 		cost: () =>
@@ -30,7 +31,15 @@ export function createSessionInspect(agentDir: string): Inspect {
 				branch: session.sessionManager.getBranch(),
 				findModel: (provider, id) => session.modelRuntime.getModel(provider, id),
 			}),
-		tiers: () => ({ layout: "off", files: [], picture: "" }),
+		tiers: () => {
+			const view = inside()?.tiers(session);
+			if (!view) return { layout: "off", files: [], picture: "" };
+			const files = view.files.map(({ changedMs, place: _place, ...file }) => ({
+				...file,
+				lastChangeMs: changedMs,
+			}));
+			return { ...view, files };
+		},
 		savings: () => {
 			const { config } = loadConfig({ agentDir, cwd: session.sessionManager.getCwd() });
 			return savingsView(session.sessionManager.getEntries(), {

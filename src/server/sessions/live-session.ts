@@ -10,7 +10,7 @@ import {
 	type ModelRuntime,
 	SessionManager,
 } from "@earendil-works/pi-coding-agent";
-import strata from "../../extension/index.ts";
+import { createStrata, type StrataInside } from "../../extension/index.ts";
 import type { SessionEvent } from "../../protocol/index.ts";
 import { safeText } from "../safe-text.ts";
 import { createDialogs, type Dialogs } from "./dialogs.ts";
@@ -40,6 +40,8 @@ export interface LiveSession {
 	abort(): Promise<void>;
 	/** Whether the last run was stopped by `abort`. */
 	wasAborted(): boolean;
+	/** What pi-strata's extension in it tells; `undefined` before it is loaded. */
+	inside(): StrataInside | undefined;
 	/** Putting another session of pi in place failed halfway: this one is of no use any more. */
 	isBroken(): boolean;
 	/** Stops what runs and disposes of it; what does not stop within seconds is left behind. */
@@ -85,6 +87,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 	let unsubscribe: (() => void) | undefined;
 	let replacement: Replacement | undefined;
 	let isBroken = false;
+	let inside: StrataInside | undefined;
 	/** A session without messages starts with these; one that has some brings its own. */
 	let preferred: Preferred = { model: settings.model, thinkingLevel: settings.thinkingLevel };
 	const translator = createEventTranslator({ emit, wasAborted: () => aborted });
@@ -100,7 +103,9 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 				chosen,
 			),
 			resourceLoaderOptions: {
-				extensionFactories: [{ name: OWN_NAME, factory: strata }],
+				extensionFactories: [
+					{ name: OWN_NAME, factory: createStrata((opened) => (inside = opened)) },
+				],
 				extensionsOverride: withoutOtherStrata,
 				noThemes: true, // for terminals
 			},
@@ -172,6 +177,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 			await runtime.session.abort();
 		},
 		wasAborted: () => aborted,
+		inside: () => inside,
 		isBroken: () => isBroken,
 		async close() {
 			dialogs.cancelAll();
