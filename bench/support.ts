@@ -73,8 +73,9 @@ export interface Line {
 	/** What the figure is: "× pi's read", "ms", "%". */
 	unit: string;
 	value: number;
-	/** The largest value that is good enough; none for figures that are only reported. */
+	/** The largest value that is good enough, or `atLeast` the smallest; neither for figures that are only reported. */
 	target?: number;
+	atLeast?: number;
 	/** What the figure comes from: medians, counts, sizes. */
 	from?: Record<string, number | string>;
 }
@@ -85,8 +86,8 @@ export function printLines(lines: readonly Line[]): void {
 		case: line.case,
 		value: line.value,
 		unit: line.unit,
-		target: line.target === undefined ? "" : `≤ ${line.target}`,
-		met: line.target === undefined ? "" : isMet(line) ? "yes" : "NO",
+		target: targetText(line),
+		met: targetText(line) === "" ? "" : isMet(line) ? "yes" : "NO",
 		from: Object.entries(line.from ?? {})
 			.map(([key, figure]) => `${key} ${figure}`)
 			.join(", "),
@@ -97,13 +98,18 @@ export function printLines(lines: readonly Line[]): void {
 /** Writes the lines, and whether each meets its target, to `bench/results/<name>.json`. */
 export function saveLines(name: string, lines: readonly Line[]): void {
 	const judged = lines.map((line) =>
-		line.target === undefined ? line : { ...line, met: isMet(line) },
+		targetText(line) === "" ? line : { ...line, met: isMet(line) },
 	);
 	saveResults(name, { results: judged });
 }
 
-function isMet({ value, target = Number.POSITIVE_INFINITY }: Line): boolean {
-	return value <= target;
+function targetText({ target, atLeast }: Line): string {
+	if (atLeast !== undefined) return `≥ ${atLeast}`;
+	return target === undefined ? "" : `≤ ${target}`;
+}
+
+function isMet({ value, target = Number.POSITIVE_INFINITY, atLeast = value }: Line): boolean {
+	return value <= target && value >= atLeast;
 }
 
 /** Writes a benchmark's figures to `bench/results/<name>.json`. */
