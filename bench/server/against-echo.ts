@@ -1,9 +1,10 @@
 import { median } from "../support.ts";
 import { createLoad, type Load } from "./load.ts";
+import { processorMs, type ServerProcess } from "./processes.ts";
 
 export interface RaceOptions {
-	echoPort: number;
-	strataPort: number;
+	echo: ServerProcess;
+	strata: ServerProcess;
 	clients: number;
 	depth: number;
 	lifecycle: "all" | "own" | "none";
@@ -13,12 +14,18 @@ export interface RaceOptions {
 
 export interface Race {
 	/** Answers per second, medians. */
-	echo: number;
-	strata: number;
-	/** The median over the rounds, whose two halves met the same machine. */
+	perSecond: Sides<number>;
+	/** Ours to the echo server's: the median over the rounds, whose two halves met the same machine. */
 	ratio: number;
-	/** The load on the server under test, to go on with. Close it. */
-	load: Load;
+	/** What an answer took of the processor, in microseconds, whatever else the machine was doing. */
+	processorUs: Sides<number>;
+	/** The loads, to go on with. Close them. */
+	loads: Sides<Load>;
+}
+
+export interface Sides<Value> {
+	echo: Value;
+	strata: Value;
 }
 
 /** How long each side runs in a round. */
@@ -26,27 +33,30 @@ const ROUND_MS = 1_000;
 
 /** Puts the same load on the echo server and on ours, in turn. */
 export async function raceEcho(options: RaceOptions): Promise<Race> {
-	const { echoPort, strataPort, clients, depth, lifecycle, command, rounds } = options;
+	const { echo, strata, clients, depth, lifecycle, command, rounds } = options;
 	const common = { clients, depth, command };
-	const echo = await createLoad({ ...common, port: echoPort, isAnswer: () => true });
 	const greeting = JSON.stringify({ type: "subscribe", lifecycle });
-	const load = await createLoad({ ...common, port: strataPort, greeting });
-	const rates = { echo: [] as number[], strata: [] as number[] };
+	const loads = {
+		echo: await createLoad({ ...common, port: echo.port, isAnswer: () => true }),
+		strata: await createLoad({ ...common, port: strata.port, greeting }),
+	};
+	const rates: Sides<number[]> = { echo: [], strata: [] };
+	const costs: Sides<number[]> = { echo: [], strata: [] };
 	for (let round = -1; round < rounds; round++) {
-		const sides = [
-			["echo", echo],
-			["strata", load],
-		] as const;
-		for (const [name, side] of round % 2 === 0 ? sides : sides.toReversed()) {
-			const rate = await side.run(ROUND_MS);
-			if (round >= 0) rates[name].push(rate); // the first is for the compiler
+		const sides = ["echo", "strata"] as const;
+		for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
+			const before = processorMs(options[side].pid);
+			const rate = await loads[side].run(ROUND_MS);
+			if (round < 0) continue; // for the compiler
+			rates[side].push(rate);
+			const answers = (rate * ROUND_MS) / 1000;
+			costs[side].push(((processorMs(options[side].pid) - before) * 1000) / answers);
 		}
 	}
-	echo.close();
 	return {
-		echo: median(rates.echo),
-		strata: median(rates.strata),
+		perSecond: { echo: median(rates.echo), strata: median(rates.strata) },
 		ratio: median(rates.strata.map((rate, round) => rate / (rates.echo[round] as number))),
-		load,
+		processorUs: { echo: median(costs.echo), strata: median(costs.strata) },
+		loads,
 	};
 }

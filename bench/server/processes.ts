@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -33,6 +33,13 @@ export function startStrata(
 	return start([...nodeOptions, MAIN, ...words, ...limits.flatMap((one) => ["--limit", one])], env);
 }
 
+const folders: string[] = [];
+const children = new Set<ChildProcess>();
+process.once("exit", () => {
+	for (const child of children) child.kill("SIGKILL");
+	for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
 /** A new folder with pi's user folder in it, whose model is served at `providerUrl`. */
 export function createFolder(providerUrl = "http://127.0.0.1:9"): string {
 	const folder = realpathSync(mkdtempSync(join(tmpdir(), "strata-bench-server-")));
@@ -48,8 +55,20 @@ export function createFolder(providerUrl = "http://127.0.0.1:9"): string {
 	writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers: { bench: provider } }));
 	const settings = { defaultProvider: "bench", defaultModel: "bench" };
 	writeFileSync(join(agentDir, "settings.json"), JSON.stringify(settings));
-	process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+	folders.push(folder);
 	return folder;
+}
+
+/** What a process has taken of the processor so far, in milliseconds; not a number where the system does not tell. */
+export function processorMs(pid: number): number {
+	try {
+		const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+		// The name, in brackets, may hold anything; ticks are hundredths of a second.
+		const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+		return (Number(fields[11]) + Number(fields[12])) * 10;
+	} catch {
+		return Number.NaN;
+	}
 }
 
 async function start(words: string[], env: Record<string, string>): Promise<ServerProcess> {
@@ -58,8 +77,7 @@ async function start(words: string[], env: Record<string, string>): Promise<Serv
 		env: { ...process.env, ...env },
 		stdio: ["ignore", "pipe", "pipe"],
 	});
-	const stopAtExit = () => child.kill("SIGKILL");
-	process.once("exit", stopAtExit);
+	children.add(child);
 	let complaints = "";
 	child.stderr.on("data", (chunk) => {
 		complaints += chunk;
@@ -74,7 +92,7 @@ async function start(words: string[], env: Record<string, string>): Promise<Serv
 			const gone = new Promise((resolve) => child.once("exit", resolve));
 			child.kill("SIGTERM");
 			await gone;
-			process.off("exit", stopAtExit);
+			children.delete(child);
 		},
 	};
 }

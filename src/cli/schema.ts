@@ -1,5 +1,4 @@
 import { configJsonSchema } from "../core/config.ts";
-import { protocolJsonSchema } from "../protocol/index.ts";
 import { type Command, UsageError } from "./command.ts";
 
 /** `strata schema`: JSON Schemas for editors and for writers of clients. */
@@ -14,13 +13,14 @@ export const schema: Command = {
 	options: {},
 	maxArguments: 1,
 	async run(_options, [which = "config"], around) {
-		around.print(JSON.stringify(schemaOf(which), null, "\t"));
+		around.print(JSON.stringify(await schemaOf(which), null, "\t"));
 		return 0;
 	},
 };
 
-function schemaOf(which: string): object {
+async function schemaOf(which: string): Promise<object> {
 	if (which === "config") return configJsonSchema();
-	if (which === "protocol") return protocolJsonSchema();
+	// Loaded when asked for: no other command but `serve` needs the protocol.
+	if (which === "protocol") return (await import("../protocol/index.ts")).protocolJsonSchema();
 	throw new UsageError(`There is no schema "${which}"; say config or protocol.`);
 }

@@ -1,6 +1,7 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { RequestType } from "../protocol/client.ts";
 import type { CommandFields, ResponseData } from "../protocol/index.ts";
+import { type Asking, createAsking } from "./asking.ts";
 import { client, connectionCount } from "./connection/connection.ts";
 import { textOf } from "./error-text.ts";
 
@@ -18,9 +19,12 @@ export interface Asked<Type extends RequestType> {
 	refresh(): void;
 }
 
+const NOTHING = { data: undefined, error: undefined, isAsking: true };
+
 /**
  * Asks the server and keeps the answer: again when the fields change, when `version` does, and after every new connection.
- * With `fields` undefined nothing is asked.
+ * A question that is under way is let finish first: changes may come faster than answers. With `fields` undefined nothing
+ * is asked.
  */
 export function useAnswer<Type extends RequestType>(
 	type: Type,
@@ -28,38 +32,35 @@ export function useAnswer<Type extends RequestType>(
 	version: unknown = 0,
 ): Asked<Type> {
 	const [state, setState] = useState<Omit<Asked<Type>, "refresh"> & { of?: string }>({
-		data: undefined,
-		error: undefined,
+		...NOTHING,
 		isAsking: fields !== undefined,
 	});
 	const [times, setTimes] = useState(0);
 	const key = fields && JSON.stringify([type, fields]);
+	const asking = useRef<Asking>(undefined);
 	useEffect(() => {
 		if (!fields || key === undefined) return;
-		const stop = new AbortController();
 		// Another question: its predecessor's answer is none to this one.
-		setState((old) => ({
-			...old,
-			isAsking: true,
-			...(old.of !== key && { data: undefined, error: undefined }),
-			of: key,
-		}));
-		const ask = client().request as (
+		setState((old) => (old.of === key ? old : { ...NOTHING, of: key }));
+		const request = client().request as (
 			type: Type,
 			fields: CommandFields<Type>,
 			options: { signal: AbortSignal },
 		) => Promise<{ data: ResponseData[Type] }>;
-		ask(type, fields, { signal: stop.signal }).then(
-			({ data }) => {
-				if (stop.signal.aborted) return;
-				setState({ data, error: undefined, isAsking: false, of: key });
-			},
-			(error: unknown) => {
-				if (stop.signal.aborted) return;
-				setState((old) => ({ ...old, error: textOf(error), isAsking: false }));
-			},
-		);
-		return () => stop.abort();
+		const made = createAsking({
+			ask: (signal) => request(type, fields, { signal }),
+			onAnswer: ({ data }, isLast) =>
+				setState({ data, error: undefined, isAsking: !isLast, of: key }),
+			onError: (error, isLast) =>
+				setState((old) => ({ ...old, error: textOf(error), isAsking: !isLast })),
+		});
+		asking.current = made;
+		return () => made.stop();
+	}, [key]);
+	useEffect(() => {
+		if (key === undefined) return;
+		setState((old) => ({ ...old, isAsking: true }));
+		asking.current?.again();
 	}, [key, version, times, connectionCount.value]);
 	return { ...state, refresh: () => setTimes((count) => count + 1) };
 }

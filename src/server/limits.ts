@@ -8,7 +8,9 @@ export interface ServerLimits extends EngineLimits, OutboxLimits {
 	maxConnectionsPerPrincipal: number;
 	/** New connections a minute of one principal, with bursts up to the same number. */
 	connectionsPerMinute: number;
+	/** Sessions in all, and of one principal. */
 	maxSessions: number;
+	maxSessionsPerPrincipal: number;
 	/** How long running commands may go on after the server was asked to stop. */
 	drainMs: number;
 }
@@ -19,9 +21,9 @@ export interface OutboxLimits {
 	softQueueBytes: number;
 	/** From here on deltas are left out and a `gap` says so; the client's own frames are not read until it is below. */
 	hardQueueBytes: number;
-	/** From here on the connection is closed. */
+	/** From here on the connection is closed; one message may be larger, if nothing waits before it. */
 	maxQueueBytes: number;
-	/** All connections together: from here on those above `hardQueueBytes` are closed. */
+	/** All connections together: from here on those are closed that leave most unread. */
 	maxQueueBytesInAll: number;
 	/** How long a connection may take none of each megabyte that waits for it. */
 	stallMs: number;
@@ -37,6 +39,8 @@ export const defaultLimits: Readonly<ServerLimits> = {
 	maxFrameBytes: 10 * MEGABYTE,
 	maxPendingPerClient: 128,
 	maxPending: 10_000,
+	maxPendingPerPrincipal: 5_000,
+	maxAnswerBytes: 64 * MEGABYTE,
 	commandsPerMinute: 600_000,
 	shortMs: 30_000,
 	longMs: 300_000,
@@ -46,7 +50,8 @@ export const defaultLimits: Readonly<ServerLimits> = {
 	maxConnections: 1_000,
 	maxConnectionsPerPrincipal: 500,
 	connectionsPerMinute: 12_000,
-	maxSessions: 100,
+	maxSessions: 300,
+	maxSessionsPerPrincipal: 100,
 	drainMs: 30_000,
 	softQueueBytes: MEGABYTE / 4,
 	hardQueueBytes: 4 * MEGABYTE,

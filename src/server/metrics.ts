@@ -1,5 +1,6 @@
 import type { ResponseData } from "../protocol/index.ts";
 import type { EngineCounters } from "./engine/engine.ts";
+import type { Latency } from "./engine/latency.ts";
 import type { JournalStats } from "./journal/journal.ts";
 import type { ProcessFigures } from "./process-gauge.ts";
 import type { ConnectionCounters } from "./transports/connections.ts";
@@ -10,6 +11,8 @@ export interface PartFigures {
 	journal: JournalStats & { healthy: boolean };
 	sessions: number;
 	process: ProcessFigures;
+	/** Of the latest commands; absent before the first. */
+	latencyMs?: Latency | undefined;
 }
 
 /** All that `/metrics` tells. */
@@ -19,7 +22,7 @@ export interface Metrics extends PartFigures {
 
 /** The answer to `get_metrics`. */
 export function metricsData(figures: PartFigures): ResponseData["get_metrics"] {
-	const { engine, journal, sessions, process } = figures;
+	const { engine, journal, sessions, process, latencyMs } = figures;
 	const { clients, ...commands } = engine;
 	const { healthy: _, ...stats } = journal;
 	return {
@@ -27,6 +30,7 @@ export function metricsData(figures: PartFigures): ResponseData["get_metrics"] {
 		clients,
 		sessions,
 		commands,
+		...(latencyMs && { latencyMs }),
 		journal: stats,
 		memory: {
 			rssBytes: process.residentBytes,

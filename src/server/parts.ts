@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { describeError } from "../core/errno.ts";
 import { packageVersion } from "../core/package-info.ts";
 import type { Models } from "./demo/open-demo.ts";
+import { createAttachments } from "./attachments.ts";
 import { createEngine } from "./engine/create-engine.ts";
 import type { Engine } from "./engine/engine.ts";
 import type { Journal } from "./journal/journal.ts";
@@ -43,7 +44,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
 	let models: Models | undefined;
 	try {
 		const streams = createStreams({ journal });
-		const { createSessions, checkSessionFile, openModels } = await loading;
+		const { createSessions, openModels } = await loading;
 		models = await openModels(agentDir, { demo, demoFolder: join(dataDir, "demo") });
 		const { modelRuntime, newFolder } = models;
 		const sessions = await createSessions({
@@ -60,18 +61,21 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
 				});
 			},
 			maxSessions: limits.maxSessions,
+			maxSessionsPerPrincipal: limits.maxSessionsPerPrincipal,
 		});
+		const attachments = createAttachments(sessions, streams);
 		const handlers = createServerHandlers({
 			sessions,
 			streams,
+			attachments,
 			journal,
 			replay: createSessionReplay({ agentDir, cwd, tmpFolder: join(dataDir, "tmp") }),
-			checkSessionFile: (path) => checkSessionFile(path, { agentDir, cwd }),
 			metrics: () => metricsData(figures()),
 		});
 		const engine = createEngine({
 			journal,
 			handlers,
+			replayed: attachments.repeat,
 			limits,
 			serverVersion: packageVersion(),
 			transports: options.transports,
@@ -82,6 +86,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
 			journal: { ...journal.stats(), healthy: journal.health().ok },
 			sessions: sessions.count(),
 			process: gauge.read(),
+			latencyMs: engine.latencyMs(),
 		});
 		return {
 			engine,
@@ -107,10 +112,9 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
 }
 
 async function loadSessions() {
-	const [{ createSessions }, { checkSessionFile }, { openModels }] = await Promise.all([
+	const [{ createSessions }, { openModels }] = await Promise.all([
 		import("./sessions/sessions.ts"),
-		import("./sessions/session-files.ts"),
 		import("./demo/open-demo.ts"),
 	]);
-	return { createSessions, checkSessionFile, openModels };
+	return { createSessions, openModels };
 }

@@ -122,6 +122,7 @@ async function startWorking(options: ServerOptions): Promise<Working> {
 	const hub = {
 		connect: (client: Client) => engine.connect(client),
 		receive: (client: Client, frame: string | Uint8Array) => engine.receive(client, frame),
+		answered: (client: Client) => engine.answered(client),
 		disconnect(client: Client) {
 			engine.disconnect(client);
 			streams.drop(client);

@@ -1,25 +1,22 @@
 import { property } from "../core/property.ts";
 import type { ResponseData } from "../protocol/index.ts";
+import type { Attachments } from "./attachments.ts";
 import { type Call, CommandError, type Done, type Handler, type Handlers } from "./engine/call.ts";
-import { createMessage } from "./engine/message.ts";
-import type { Journal, StoredCommand, StreamName } from "./journal/journal.ts";
+import { historyEntry } from "./journal/history.ts";
+import type { Journal } from "./journal/journal.ts";
 import type { SessionReplay } from "./replay/session-replay.ts";
 import type { Sessions } from "./sessions/sessions.ts";
 import type { Streams } from "./streams/streams.ts";
 
 export interface ServerHandlersOptions {
-	sessions: Pick<Sessions, "handlers" | "has" | "count" | "openDialogs">;
-	streams: Streams;
+	sessions: Pick<Sessions, "handlers" | "count" | "readableFile">;
+	streams: Pick<Streams, "unsubscribe" | "remove">;
+	attachments: Pick<Attachments, "attach" | "known">;
 	journal: Pick<Journal, "history" | "recovered" | "health">;
 	replay: SessionReplay;
-	/** Proves that a path from a client is a session file that may be read. */
-	checkSessionFile(path: string): Promise<{ path: string }>;
 	metrics(): ResponseData["get_metrics"];
 	now?: () => number;
 }
-
-/** Who sent a command, over which connection. */
-type Caller = Pick<Call, "principal" | "client">;
 
 const DEFAULT_HISTORY = 100;
 
@@ -29,25 +26,9 @@ const DEFAULT_HISTORY = 100;
  */
 export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 	const { sessions, streams, journal, replay } = options;
+	const { attach, known } = options.attachments;
 	const startedAtMs = (options.now ?? Date.now)();
 	const { handlers } = sessions;
-
-	/** The caller gets the session's events from now on, and the dialogs that still wait for an answer. */
-	async function attach(call: Caller, sessionId: string, after?: number): Promise<number> {
-		// Whoever has left by now is never told again that it has: it would stay subscribed.
-		if (call.client.gone) return 0;
-		const stream: StreamName = { principal: call.principal, sessionId };
-		const { seq } = await streams.subscribe(call.client, stream, after);
-		for (const event of sessions.openDialogs(stream)) {
-			call.client.send(createMessage({ type: "event", sessionId, event }));
-		}
-		return seq;
-	}
-
-	function known(call: Caller, sessionId: string): string {
-		if (sessions.has(call.principal, sessionId)) return sessionId;
-		throw new CommandError("unknown_session", `there is no session "${sessionId}"`);
-	}
 
 	function subscribing<Type extends "create_session" | "load_session">(handler: Handler<Type>) {
 		return async (call: Call<Type>): Promise<Done> => {
@@ -133,13 +114,13 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 				truncated: found.length > limit,
 			});
 		},
-		async replay_session({ command: { sessionPath, content }, signal }) {
+		async replay_session({ command: { sessionPath, content }, principal, signal }) {
 			if ((sessionPath === undefined) === (content === undefined)) {
 				throw new CommandError("invalid_command", "give either sessionPath or content");
 			}
 			const report =
 				content === undefined
-					? await replay.ofFile((await options.checkSessionFile(sessionPath ?? "")).path, signal)
+					? await replay.ofFile(await sessions.readableFile(principal, sessionPath ?? ""), signal)
 					: await replay.ofContent(content, signal);
 			return { data: report };
 		},
@@ -148,17 +129,4 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 
 function answer<Type extends keyof ResponseData>(data: ResponseData[Type]): Done {
 	return { data };
-}
-
-function historyEntry({ id, type, sessionId, atMs, finishedAtMs, response }: StoredCommand) {
-	return {
-		commandId: id,
-		commandType: type,
-		atMs,
-		...(sessionId !== undefined && { sessionId }),
-		...(finishedAtMs !== undefined && { finishedAtMs }),
-		...(response && { success: response.success }),
-		...(response?.error !== undefined && { error: response.error }),
-		...(response?.code !== undefined && { code: response.code }),
-	};
 }

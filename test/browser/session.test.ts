@@ -10,12 +10,12 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 	async function newSession() {
 		const tab = await strata.open();
 		const { page } = tab;
-		const button = page.getByRole("button", { name: /^(Start a session|New session)$/ });
-		await button.click();
-		if (await page.getByRole("dialog").isVisible()) {
-			await page.getByRole("button", { name: "Start", exact: true }).click();
-		}
-		await page.getByRole("textbox", { name: "Message" }).waitFor();
+		await page.getByRole("button", { name: /^(Start a session|New session)$/ }).click();
+		// Only the first session of all is made without a question.
+		const dialog = page.getByRole("dialog");
+		await dialog.or(box(page)).waitFor();
+		if (await dialog.isVisible()) await dialog.getByRole("button", { name: "Start" }).click();
+		await box(page).waitFor();
 		await page.getByRole("button", { name: "Send the first prompt" }).waitFor();
 		return tab;
 	}

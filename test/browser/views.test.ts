@@ -54,8 +54,8 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		const { page, server } = await open("context");
 		const context = server.answers.get_context_view as ContextView;
 		expect(await figures(page)).toMatchObject({
-			"In use": short(context.tokens),
-			"Found in the cache": short(context.cachedTokens ?? 0),
+			"In use, estimated": `≈ ${short(context.tokens)}`,
+			"Last request, from the cache": short(context.cachedTokens ?? 0),
 			Pieces: String(context.pieces.length),
 		});
 		const rows = await cells(page, "What is in the window, by kind");
@@ -109,7 +109,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		const context = server.answers.get_context_view as ContextView;
 		server.answers.get_context_view = { ...context, cachedTokens: 7_654 };
 		server.say(SESSION_ID, { type: "turn_end", message: { role: "assistant" }, toolResults: [] });
-		await expect.poll(() => figures(page)).toMatchObject({ "Found in the cache": "7.7k" });
+		await expect.poll(() => figures(page)).toMatchObject({ "Last request, from the cache": "7.7k" });
 	});
 
 	test("the cost view shows the numbers that the protocol sends", async () => {
@@ -251,8 +251,8 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		await expect
 			.poll(() => figures(page), { timeout: 15_000 })
 			.toMatchObject({
-				"In use": short(context.tokens),
-				"Found in the cache": short(context.cachedTokens ?? 0),
+				"In use, estimated": `≈ ${short(context.tokens)}`,
+				"Last request, from the cache": short(context.cachedTokens ?? 0),
 				Pieces: String(context.pieces.length),
 			});
 		await page.getByRole("button", { name: "system prompt" }).click();

@@ -104,7 +104,12 @@ export function testJournal(
 
 		test("outcomes, keys, sessions, versions and events are there after a crash", async () => {
 			const { process, journal } = await begin();
-			const keyed = command("a", { sessionId: "s", idempotencyKey: "k", atMs: 9_990 });
+			const keyed = command("a", {
+				sessionId: "s",
+				idempotencyKey: "k",
+				keySessionId: "s",
+				atMs: 9_990,
+			});
 			await run(journal, keyed, { version: 7 });
 			await journal.saveSession(session("s", { file: "/sessions/s.jsonl", settings: { n: 2 } }));
 			await journal.append(event(1));
@@ -194,7 +199,8 @@ export function testJournal(
 			const { journal } = await begin();
 			const atMs = 9_999;
 			await run(journal, command("a", { atMs, idempotencyKey: "k" }));
-			await run(journal, command("b", { atMs, sessionId: "s", idempotencyKey: "k" }));
+			const keySessionId = "s";
+			await run(journal, command("b", { atMs, idempotencyKey: "k", keySessionId }));
 			const bob = command("a", { atMs, principal: "bob", idempotencyKey: "k" });
 			await run(journal, bob);
 			expect(journal.byKey({ principal: "ann" }, "k")?.id).toBe("a");
@@ -277,6 +283,7 @@ export function testJournal(
 				command: "bash",
 				success: false,
 				error: "no",
+				code: "failed",
 				sessionVersion: 4,
 			} as const;
 			void journal.admit(failed);
@@ -302,9 +309,44 @@ export function testJournal(
 					finishedAtMs: 3_005,
 					success: false,
 					error: "no",
+					code: "failed",
 					sessionVersion: 4,
 				},
 			]);
+		});
+
+		test("a server command is in the history of the session it is about, and its key is the server's", async () => {
+			const { process, journal } = await begin();
+			const atMs = 9_990;
+			const remove = command("remove", {
+				type: "delete_session",
+				sessionId: "s",
+				idempotencyKey: "k",
+				atMs,
+			});
+			await run(journal, remove, { removed: "s" });
+			// Which session it opens is known when it has ended.
+			const create = command("made", { type: "create_session", atMs });
+			await journal.admit(create);
+			const made = { sessionId: "t", session: session("t"), version: 0 };
+			await journal.finish(finished(create, made));
+			const { journal: next } = await process.crash();
+			for (const known of [journal, next]) {
+				const about = (sessionId: string) =>
+					known.history({ principal: "ann", sessionId, limit: 9 }).map(({ commandId }) => commandId);
+				expect(about("s")).toEqual(["remove"]);
+				expect(about("t")).toEqual(["made"]);
+				expect(known.byKey({ principal: "ann" }, "k")?.id).toBe("remove");
+				expect(known.byKey({ principal: "ann", sessionId: "s" }, "k")).toBeUndefined();
+			}
+		});
+
+		test("the history of a command that was interrupted has the code for it", async () => {
+			const { process, journal } = await begin();
+			await journal.admit(command("cut short"));
+			const { journal: next } = await process.crash();
+			const [entry] = next.history({ principal: "ann", commandId: "cut short", limit: 1 });
+			expect(entry).toMatchObject({ success: false, code: "interrupted" });
 		});
 	});
 }

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { say, withSession } from "../server/sessions/with-session.ts";
@@ -120,6 +121,7 @@ describe("session files", () => {
 		const same = await server.done("load_session", { sessionPath: sessionFile, sessionId: "t" });
 		expect(same).toMatchObject({ data: { sessionId: "s" } });
 		expect(same.opened).toBeUndefined();
+		expect(same.session?.id).toBe("s"); // whose version the answer has
 		const foreign = server.run("load_session", { sessionPath: sessionFile }, { principal: "ben" });
 		await expect(foreign).rejects.toMatchObject({ code: "forbidden" });
 
@@ -163,6 +165,74 @@ describe("session files", () => {
 			code: "wrong_state",
 			message: /open as session "t"/,
 		});
+	});
+
+	test("that several ask for at once are opened once", async () => {
+		const server = await withSession(1);
+		const { sessionFile: sessionPath = "" } = await server.run("get_state", {});
+		await server.run("delete_session", { sessionId: "s" });
+		const load = (sessionId: string, more = {}) =>
+			server.run("load_session", { sessionPath, sessionId }, more);
+		const [one, two, foreign] = await Promise.allSettled([
+			load("one"),
+			load("two"),
+			load("three", { principal: "ben" }),
+		]);
+		expect(one).toMatchObject({ value: { sessionId: "one" } });
+		expect(two).toMatchObject({ value: { sessionId: "one" } });
+		expect(foreign).toMatchObject({ reason: { code: "forbidden" } });
+		expect(server.sessions.count()).toBe(1);
+	});
+
+	test("that a session is being switched to are taken", async () => {
+		const server = await withSession(1);
+		const { sessionFile: sessionPath = "" } = await server.run("get_state", {});
+		await server.run("delete_session", { sessionId: "s" });
+		for (const sessionId of ["a", "b"]) await server.run("create_session", { sessionId });
+		const into = (sessionId: string) =>
+			server.run("switch_session_file", { sessionId, sessionPath });
+		await Promise.allSettled([
+			into("a"),
+			into("b"),
+			server.run("load_session", { sessionPath, sessionId: "c" }),
+		]);
+		const { sessions } = await server.run("list_sessions", {});
+		expect(sessions.filter(({ sessionFile }) => sessionFile === sessionPath)).toHaveLength(1);
+	});
+
+	test("may be read by a principal unless another has them open", async () => {
+		const server = await withSession(1);
+		const { sessionFile = "" } = await server.run("get_state", {});
+		expect(await server.sessions.readableFile("anna", sessionFile)).toBe(sessionFile);
+		const foreign = server.sessions.readableFile("ben", sessionFile);
+		await expect(foreign).rejects.toMatchObject({ code: "forbidden" });
+		const outside = server.sessions.readableFile("anna", "/etc/x.jsonl");
+		await expect(outside).rejects.toMatchObject({ code: "forbidden" });
+	});
+
+	test("that are deleted under their session are written again, whole", async () => {
+		const server = await withSession(1);
+		const { sessionFile = "" } = await server.run("get_state", {});
+		rmSync(dirname(sessionFile), { recursive: true });
+		server.script(say("answer 2"));
+		await server.run("prompt", { message: "question 2", waitFor: "settled" });
+		rmSync(sessionFile);
+		await server.run("set_session_name", { name: "mine" }); // pi begins the file anew, without what was in it
+		server.script(say("answer 3"));
+		await server.run("prompt", { message: "question 3", waitFor: "settled" });
+		await server.restart();
+		const { messages } = await server.run("get_fork_messages", {});
+		expect(messages.map(({ text }) => text)).toEqual(["question 1", "question 2", "question 3"]);
+		expect((await server.run("get_state", {})).sessionName).toBe("mine");
+	});
+
+	test("that never answer do not keep the server waiting", async () => {
+		const server = await withSession(1);
+		const { sessionFile = "" } = await server.run("get_state", {});
+		const pipe = join(dirname(sessionFile), "pipe.jsonl");
+		execFileSync("mkfifo", [pipe]);
+		const load = server.run("load_session", { sessionPath: pipe, sessionId: "t" });
+		await expect(load).rejects.toMatchObject({ code: "not_found" });
 	});
 
 	test("of a project that is gone cannot be loaded", async () => {

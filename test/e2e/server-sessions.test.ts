@@ -36,6 +36,14 @@ describe("a session", () => {
 		await expect(fourth).rejects.toMatchObject({ code: "limit_reached" });
 	});
 
+	test("of one principal leaves room for those of others", async () => {
+		const server = await startSessions({ maxSessions: 10, maxSessionsPerPrincipal: 1 });
+		await server.run("create_session", { sessionId: "s" });
+		const second = server.run("create_session", { sessionId: "t" });
+		await expect(second).rejects.toMatchObject({ code: "limit_reached" });
+		await server.run("create_session", { sessionId: "t" }, { principal: "ben" });
+	});
+
 	test("needs an absolute folder that is there", async () => {
 		const server = await startSessions();
 		const inFolder = (cwd: string) => server.run("create_session", { sessionId: "s", cwd });

@@ -317,8 +317,29 @@ describe("a subscription", () => {
 		server.latest.say({ type: "gap", sessionId: "s", fromSeq: 1, toSeq: 3 });
 		server.latest.say({ ...event(6), fromSeq: 4 });
 		server.latest.say(event(5));
+		server.latest.answer("subscribe", { data: { seq: 6, lifecycle: "none" } });
+		await settle();
 		server.latest.say(event(9));
 		expect(numbers(frames)).toEqual([1, "2-3", 6, "7-8", 9]);
+	});
+
+	test("that begins in the past is not put off by what happens while it asks for it", async () => {
+		const live = listen("s");
+		await settle();
+		server.latest.answer("subscribe", { data: { seq: 2, lifecycle: "none" } });
+		await settle();
+		const whole = listen("s", { after: 0 });
+		await settle();
+		// On its way before the server has read the question; what it sends behind it begins with what was asked for.
+		server.latest.say(event(3));
+		for (const seq of [1, 2, 3]) server.latest.say(event(seq));
+		server.latest.answer("subscribe", { data: { seq: 3, lifecycle: "none" } });
+		await settle();
+		server.latest.say(event(4));
+		expect([numbers(live), numbers(whole)]).toEqual([
+			[3, 4],
+			[1, 2, 3, 4],
+		]);
 	});
 
 	test("shows a dialog that the server shows again, though it has no number", async () => {
@@ -337,6 +358,17 @@ describe("a subscription", () => {
 		expect(server.latest.sent.at(-1)).toMatchObject({ type: "subscribe", after: 0 });
 		for (const seq of [1, 2, 3]) server.latest.say(event(seq));
 		expect(numbers(frames)).toEqual(["restart", 1, 2, 3]);
+	});
+
+	test("says the same when the server does not know the number it goes on from", async () => {
+		const frames = listen("s", { after: 40 });
+		await settle();
+		const error = '"after" is 40, but the last event of session "s" is 2';
+		server.latest.answer("subscribe", { success: false, code: "not_found", error });
+		await settle();
+		expect(server.latest.sent.at(-1)).toMatchObject({ type: "subscribe", after: 0 });
+		for (const seq of [1, 2]) server.latest.say(event(seq));
+		expect(numbers(frames)).toEqual(["restart", 1, 2]);
 	});
 
 	test("shares the server's one subscription with others, each with a place of its own", async () => {

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { CommandOf, CommandType, ServerMessage } from "../../src/protocol/index.ts";
+import type { Command, CommandOf, CommandType, ServerMessage } from "../../src/protocol/index.ts";
+import { createAttachments } from "../../src/server/attachments.ts";
 import type { Handlers } from "../../src/server/engine/call.ts";
 import type { Client } from "../../src/server/engine/client.ts";
 import type { HistoryEntry, HistoryQuery, Recovered } from "../../src/server/journal/journal.ts";
 import { createServerHandlers } from "../../src/server/server-handlers.ts";
+import type { Streams } from "../../src/server/streams/streams.ts";
 
 describe("subscribing", () => {
 	test("passes on where to begin, and shows the dialogs that wait", async () => {
@@ -46,6 +48,41 @@ describe("subscribing", () => {
 	test("a client that is gone meanwhile is not subscribed for ever", async () => {
 		const { run, calls } = setUp({ gone: true });
 		await run({ type: "subscribe", sessionId: "s" });
+		expect(calls).toEqual([]);
+	});
+});
+
+describe("a repetition over another connection", () => {
+	const opened = { sessionId: "s" };
+	test.each([
+		[{ type: "create_session" }, opened, "subscribe s after 0"],
+		[{ type: "load_session", sessionPath: "/s.jsonl" }, opened, "subscribe s after undefined"],
+		[{ type: "subscribe", sessionId: "s", after: 3 }, {}, "subscribe s after 3"],
+		[{ type: "subscribe", sessionId: "s" }, {}, "subscribe s after undefined"],
+		[{ type: "switch_session", sessionId: "s" }, {}, "subscribe s after undefined"],
+	] satisfies [Command, unknown, string][])(
+		"of %o subscribes that one, once",
+		async (command, data, call) => {
+			const { repeat, calls, sent } = setUp();
+			repeat(command, data);
+			repeat(command, data);
+			expect(calls).toEqual([call]);
+			await Promise.resolve();
+			expect(sent).toEqual([{ type: "event", sessionId: "s", event: dialog }]);
+		},
+	);
+
+	test("of a subscription to lifecycle events counts for that one", () => {
+		const { repeat, client, calls } = setUp();
+		repeat({ type: "subscribe", lifecycle: "none" }, {});
+		expect(client.lifecycle).toBe("none");
+		expect(calls).toEqual([]);
+	});
+
+	test("of what is gone by now, or has nothing to do with connections, does nothing", () => {
+		const { repeat, calls } = setUp();
+		repeat({ type: "create_session" }, { sessionId: "gone" });
+		repeat({ type: "get_state", sessionId: "s" }, {});
 		expect(calls).toEqual([]);
 	});
 });
@@ -118,7 +155,7 @@ describe("reports", () => {
 		const { run, calls } = setUp();
 		await run({ type: "replay_session", sessionPath: "/a.jsonl" });
 		await run({ type: "replay_session", content: "text" });
-		expect(calls).toEqual(["replay file /real/a.jsonl", "replay content text"]);
+		expect(calls).toEqual(["replay file /real of ann/a.jsonl", "replay content text"]);
 		for (const both of [{}, { sessionPath: "/a.jsonl", content: "text" }]) {
 			await expect(run({ type: "replay_session", ...both })).rejects.toMatchObject({
 				code: "invalid_command",
@@ -190,25 +227,33 @@ function setUp({ gone = false } = {}) {
 			},
 		})),
 	};
+	const subscribed = new Set<string>();
+	const sessions = {
+		handlers: sessionHandlers as Handlers,
+		has: (principal: string, sessionId: string) => principal === "ann" && sessionId === "s",
+		count: () => 1,
+		openDialogs: () => [dialog],
+		readableFile: async (principal: string, path: string) => `/real of ${principal}${path}`,
+	};
+	const streams: Streams = {
+		emit() {},
+		async subscribe(_client, { sessionId }, after) {
+			calls.push(`subscribe ${sessionId} after ${after}`);
+			subscribed.add(sessionId);
+			return { seq: 7 };
+		},
+		isSubscribed: (_client, { sessionId }) => subscribed.has(sessionId),
+		unsubscribe() {},
+		drop() {},
+		remove: ({ sessionId }) => void calls.push(`remove ${sessionId}`),
+		subscribers: () => 0,
+		async settled() {},
+	};
+	const attachments = createAttachments(sessions, streams);
 	const handlers = createServerHandlers({
-		sessions: {
-			handlers: sessionHandlers as Handlers,
-			has: (principal, sessionId) => principal === "ann" && sessionId === "s",
-			count: () => 1,
-			openDialogs: () => [dialog],
-		},
-		streams: {
-			emit() {},
-			async subscribe(_client, { sessionId }, after) {
-				calls.push(`subscribe ${sessionId} after ${after}`);
-				return { seq: 7 };
-			},
-			unsubscribe() {},
-			drop() {},
-			remove: ({ sessionId }) => void calls.push(`remove ${sessionId}`),
-			subscribers: () => 0,
-			async settled() {},
-		},
+		sessions,
+		streams,
+		attachments,
 		journal: {
 			recovered,
 			health: () => ({ ok: false, why: "disk full" }),
@@ -228,7 +273,6 @@ function setUp({ gone = false } = {}) {
 				return {} as never;
 			},
 		},
-		checkSessionFile: async (path) => ({ path: `/real${path}` }),
 		metrics: () => ({ uptimeMs: 5 }) as never,
 		now: () => 1_000,
 	});
@@ -239,5 +283,7 @@ function setUp({ gone = false } = {}) {
 			client,
 			signal: new AbortController().signal,
 		});
-	return { run, calls, sent, queries, client };
+	const repeat = (command: Command, data: unknown) =>
+		attachments.repeat({ command, principal: "ann", client }, () => data);
+	return { run, repeat, calls, sent, queries, client };
 }

@@ -173,7 +173,7 @@ function createView() {
 	const streams = new Map<string, StreamEvent[]>();
 
 	function keep(command: StoredCommand): void {
-		const { principal, sessionId, idempotencyKey } = command;
+		const { principal, keySessionId: sessionId, idempotencyKey } = command;
 		if (commands.get(principal)?.get(command.id)?.response !== undefined) return;
 		const byId = commands.get(principal) ?? new Map<string, StoredCommand>();
 		commands.set(principal, byId.set(command.id, command));
@@ -249,6 +249,7 @@ function historyEntry(command: StoredCommand): HistoryEntry {
 		...(finishedAtMs !== undefined && { finishedAtMs }),
 		...(response && { success: response.success }),
 		...(response?.error !== undefined && { error: response.error }),
+		...(response?.code !== undefined && { code: response.code }),
 		...(response?.sessionVersion !== undefined && { sessionVersion: response.sessionVersion }),
 	};
 }

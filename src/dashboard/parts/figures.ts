@@ -1,10 +1,11 @@
-/** Dollars as people read them: `$0.0123`, `$1.25`; nothing at all is `$0`. */
+/** Dollars as people read them: `$0.0123`, `$0.50`, `$1.25`; nothing at all is `$0`. */
 export function dollars(amount: number): string {
 	if (amount === 0) return "$0";
 	const size = Math.abs(amount);
 	const digits = size >= 0.995 ? 2 : size >= 0.00095 ? 4 : 6;
-	const text = size.toFixed(digits);
-	return `${amount < 0 ? "−" : ""}$${digits === 2 ? text : text.replace(/0+$/, "").replace(/\.$/, ".0")}`;
+	// Cents stay, whatever zeros end them.
+	const text = size.toFixed(digits).replace(/(\.\d\d\d*?)0+$/, "$1");
+	return `${amount < 0 ? "−" : ""}$${text}`;
 }
 
 /** A number of tokens or characters in few letters: `950`, `12.3k`, `1.2M`. */

@@ -40,6 +40,7 @@ export interface OpenSessionOptions {
 
 /** So many events back an answer that is being written should have begun. */
 const LOOK_BACK = 4_000;
+const LOOK_BACK_PAUSE_MS = 50;
 const CHANGES_PAUSE_MS = 400;
 
 /** Commands of any client after which settings differ, and after which the conversation does. */
@@ -61,6 +62,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 	let sinceLoad: SessionEvent[] | undefined;
 	let loads = 0;
 	let changesTimer: ReturnType<typeof setTimeout> | undefined;
+	let lookBackTimer: ReturnType<typeof setTimeout> | undefined;
 	let isClosed = false;
 	let subscription = listen();
 	/** Events up to here happened before this page came: they complete the conversation, nothing else. */
@@ -92,6 +94,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 			subscription.close();
 			cancelSoon?.();
 			clearTimeout(changesTimer);
+			clearTimeout(lookBackTimer);
 		},
 	};
 
@@ -169,7 +172,11 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 	/** The answer that is being written has begun before this page came: its beginning is in the stream's past. */
 	function lookBack(): void {
 		const { seq } = subscription;
-		if (seq === undefined) return;
+		if (seq === undefined) {
+			// The server has not said yet where the stream is.
+			lookBackTimer = setTimeout(lookBack, LOOK_BACK_PAUSE_MS);
+			return;
+		}
 		oldUntil = seq;
 		const before = subscription;
 		subscription = listen(Math.max(0, seq - LOOK_BACK));

@@ -53,7 +53,10 @@ interface Subscriber {
 }
 
 /** Subscribers of one session share the server's one subscription. */
-type Feed = Set<Subscriber>;
+class Feed extends Set<Subscriber> {
+	/** Times that the server was asked to send from an earlier place and has not answered yet. */
+	asking = 0;
+}
 
 /** How long to wait before a busy server is asked again. */
 const BUSY_RETRY_MS = 500;
@@ -78,7 +81,7 @@ export function createSubscriptions(
 				queueMicrotask(() => subscriber.end(closedError(now.why)));
 				return { sessionId, seq: after, close: () => undefined };
 			}
-			const feed = feeds.get(sessionId) ?? new Set();
+			const feed = feeds.get(sessionId) ?? new Feed();
 			feeds.set(sessionId, feed);
 			feed.add(subscriber);
 			if (isOpen()) void attach(sessionId, feed);
@@ -98,7 +101,12 @@ export function createSubscriptions(
 		receive(event) {
 			if (event.type === "session_deleted") end(event.data.sessionId);
 			if (event.type !== "event" && event.type !== "gap") return;
-			for (const subscriber of feeds.get(event.sessionId) ?? []) take(subscriber, event);
+			const feed = feeds.get(event.sessionId);
+			for (const subscriber of feed ?? []) {
+				// Sent before the server had read where to begin; it comes again behind what is missing.
+				const isEarly = feed?.asking && event.type === "event" && isBeyond(subscriber, event);
+				if (!isEarly) take(subscriber, event);
+			}
 		},
 		resume() {
 			for (const [sessionId, feed] of feeds) void attach(sessionId, feed);
@@ -114,15 +122,20 @@ export function createSubscriptions(
 	/** Subscribes from where the subscriber is that has seen least; the others skip what they know. */
 	async function attach(sessionId: string, feed: Feed): Promise<void> {
 		const known = [...feed].flatMap(({ seq }) => (seq === undefined ? [] : [seq]));
-		const after = known.length > 0 ? { after: Math.min(...known) } : {};
+		const after: { after?: number } = known.length > 0 ? { after: Math.min(...known) } : {};
 		const newcomers = [...feed].filter(({ seq }) => seq === undefined);
+		feed.asking++;
 		try {
-			const { data } = await requests.requestOnce("subscribe", { sessionId, ...after });
+			const { data } = await requests
+				.requestOnce("subscribe", { sessionId, ...after })
+				.finally(() => feed.asking--);
 			const seq = data.seq ?? 0;
 			for (const subscriber of newcomers) begin(subscriber, seq);
 			if (known.some((number) => number > seq)) restart(sessionId, feed);
 		} catch (error) {
-			failed(sessionId, feed, error as ClientError);
+			const isAhead = (after.after ?? 0) > 0 && (error as ClientError).code === "not_found";
+			if (isAhead) restart(sessionId, feed);
+			else failed(sessionId, feed, error as ClientError);
 		}
 	}
 
@@ -160,6 +173,12 @@ export function createSubscriptions(
 			subscriber.end(error);
 		}
 	}
+}
+
+/** Whether there are events between the last that the subscriber had and this one. */
+function isBeyond({ seq }: Subscriber, frame: StreamFrame): boolean {
+	const span = spanOf(frame);
+	return seq !== undefined && span !== undefined && span.from > seq + 1;
 }
 
 /** Delivers a frame unless the subscriber has had it; a hole that nobody announced is announced. */

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { link, mkdir, open, rm, writeFile } from "node:fs/promises";
+import { constants, link, mkdir, open, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { temporaryName } from "../../core/atomic-file.ts";
 import { errnoOf } from "../../core/errno.ts";
@@ -76,7 +76,8 @@ export function parseTokens(text: string, path: string): { name: string; token: 
 
 /** The file's text; `undefined` when there is no such file. */
 async function readPrivate(path: string): Promise<string | undefined> {
-	const file = await open(path, "r").catch((error: unknown) => {
+	// A pipe would have us wait for somebody who writes into it.
+	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
 		if (errnoOf(error) === "ENOENT") return undefined;
 		throw new Error(`cannot read token file ${path}: ${errnoOf(error) ?? error}`, { cause: error });
 	});
@@ -119,9 +120,10 @@ async function create(path: string): Promise<string> {
 		await link(temporary, path);
 		return text;
 	} catch (error) {
-		const other = errnoOf(error) === "EEXIST" ? await readPrivate(path) : undefined;
-		if (other === undefined) throw error;
-		return other;
+		if (errnoOf(error) !== "EEXIST") throw error;
+		const other = await readPrivate(path);
+		if (other !== undefined) return other;
+		throw new Error(`token file ${path} is a link that leads nowhere; remove it`, { cause: error });
 	} finally {
 		await rm(temporary, { force: true });
 	}

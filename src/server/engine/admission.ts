@@ -45,11 +45,16 @@ export function readFrame(frame: string | Uint8Array, maxBytes: number): Read {
 	return { ok: true, command, row, fingerprint: fingerprintOf(value as Record<string, unknown>) };
 }
 
+/** When a command is admitted, and how it is called if it does not say. */
+interface Admission extends Pick<Request, "admittedAtMs" | "acceptedMs"> {
+	anonymousId: () => string;
+}
+
 /** The command as one that was admitted, under its own id or the one given here. */
 export function createRequest(
 	seat: Seat,
 	{ command, row, fingerprint }: Extract<Read, { ok: true }>,
-	{ admittedAtMs, anonymousId }: { admittedAtMs: number; anonymousId: () => string },
+	{ admittedAtMs, acceptedMs, anonymousId }: Admission,
 ): Request {
 	const commandId = command.id ?? anonymousId();
 	const sessionId = sessionOf(command);
@@ -70,6 +75,7 @@ export function createRequest(
 		sessionId,
 		fingerprint,
 		admittedAtMs,
+		acceptedMs,
 		about,
 		aboutJson,
 	};

@@ -6,6 +6,7 @@ import type { Engine, EngineCounters, EngineOptions } from "./engine.ts";
 import { Execution } from "./execution.ts";
 import * as failures from "./failures.ts";
 import { Identities, type MemoryBounds, Shelf } from "./identities.ts";
+import { Latencies } from "./latency.ts";
 import { tellPhase } from "./lifecycle.ts";
 import { createMessage } from "./message.ts";
 import { type Failure, failureResponse } from "./outcome.ts";
@@ -20,7 +21,7 @@ const DEFAULT_MEMORY: MemoryBounds = { names: 10_000, characters: 16_000_000 };
 /** Makes the engine of a server, with the sessions the journal recovered. */
 export function createEngine(options: EngineOptions): Engine {
 	const { journal, handlers, limits, memory = DEFAULT_MEMORY, now = Date.now } = options;
-	const clock = () => performance.now();
+	const clock = options.clock ?? (() => performance.now());
 	const startMs = now();
 	let anonymous = 0;
 	const anonymousId = () => `anon:${startMs}:${++anonymous}`;
@@ -28,7 +29,16 @@ export function createEngine(options: EngineOptions): Engine {
 	const tenants = new Map<string, Tenant>();
 	const seats = new Map<Client, Seat>();
 	const identities = new Identities(journal, memory, now);
-	const replies = new Replies({ journal, identities, counters, anonymousId });
+	const latencies = new Latencies();
+	const replies = new Replies({
+		journal,
+		identities,
+		counters,
+		anonymousId,
+		replayed: ({ seat, command }, data) =>
+			options.replayed?.({ command, principal: seat.tenant.principal, client: seat.client }, data),
+		ended: ({ acceptedMs }) => latencies.note(clock() - acceptedMs),
+	});
 	const execution = new Execution({
 		journal,
 		handlers,
@@ -46,7 +56,7 @@ export function createEngine(options: EngineOptions): Engine {
 	return {
 		connect(client) {
 			const tenant = tenantOf(client.principal);
-			const seat: Seat = { client, tenant, pending: 0 };
+			const seat: Seat = { client, tenant, pending: 0, onAnswered: [] };
 			seats.set(client, seat);
 			tenant.seats.add(seat);
 			const { serverVersion, transports } = options;
@@ -72,7 +82,8 @@ export function createEngine(options: EngineOptions): Engine {
 				reject(seat, { ...failureResponse(type, failure), ...(id !== undefined && { id }) });
 				return;
 			}
-			admit(createRequest(seat, read, { admittedAtMs: now(), anonymousId }));
+			const times = { admittedAtMs: now(), acceptedMs: clock() };
+			admit(createRequest(seat, read, { ...times, anonymousId }));
 		},
 
 		disconnect(client) {
@@ -80,6 +91,13 @@ export function createEngine(options: EngineOptions): Engine {
 			if (seat === undefined) return;
 			seats.delete(client);
 			seat.tenant.seats.delete(seat);
+			for (const resolve of seat.onAnswered.splice(0)) resolve();
+		},
+
+		async answered(client) {
+			const seat = seats.get(client);
+			if (seat === undefined || seat.pending === 0) return;
+			await new Promise<void>((resolve) => seat.onAnswered.push(resolve));
 		},
 
 		version(principal, sessionId) {
@@ -91,6 +109,8 @@ export function createEngine(options: EngineOptions): Engine {
 			for (const tenant of tenants.values()) lanes += tenant.lanes.size;
 			return { ...counters, clients: seats.size, lanes };
 		},
+
+		latencyMs: () => latencies.percentiles(),
 
 		async shutdown(reason, graceMs) {
 			stopping = true;
@@ -126,11 +146,16 @@ export function createEngine(options: EngineOptions): Engine {
 			replies.refuse(request, earlier.failure);
 		} else if (earlier?.command.kind === "past") {
 			replies.replay(request, earlier.command, earlier.names);
-		} else if (counters.pending >= limits.maxPending) {
+		} else if (isBusy(request.seat.tenant)) {
 			replies.refuse(request, failures.busy);
 		} else if (earlier?.command.kind === "run") {
 			replies.join(request, earlier.command, earlier.names);
 		} else start(request);
+	}
+
+	function isBusy(tenant: Tenant): boolean {
+		const { maxPending, maxPendingPerPrincipal } = limits;
+		return counters.pending >= maxPending || tenant.pending >= maxPendingPerPrincipal;
 	}
 
 	function start(request: Request): void {
@@ -160,6 +185,7 @@ export function createEngine(options: EngineOptions): Engine {
 				principal,
 				rate: createRateBucket(limits.commandsPerMinute, clock),
 				seats: new Set(),
+				pending: 0,
 				sessions: new Map(),
 				lanes: new Map(),
 				ids: new Shelf(),

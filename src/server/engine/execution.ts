@@ -1,4 +1,4 @@
-import { laneOf } from "../../protocol/index.ts";
+import { laneOf, type Response } from "../../protocol/index.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Call, Done, Handler, Handlers } from "./call.ts";
 import { Clocks } from "./clocks.ts";
@@ -191,16 +191,17 @@ export class Execution {
 	}
 
 	#outcomeOf(run: Run, { data }: Done, { session }: Applied): Outcome {
-		const { type } = run.request.command;
+		const { command, row } = run.request;
+		const { type } = command;
+		const { maxAnswerBytes } = this.#options.limits;
 		const version = session && { sessionVersion: session.version };
+		const done: Response = { type: "response", command: type, success: true, ...version };
 		try {
-			return outcomeOf({
-				type: "response",
-				command: type,
-				success: true,
-				...(data !== undefined && { data }),
-				...version,
-			});
+			const outcome = outcomeOf(data === undefined ? done : { ...done, data });
+			if (outcome.json.length <= maxAnswerBytes) return outcome;
+			// That a change was made has to be told in any case.
+			if (row.effect === "change") return outcomeOf(done);
+			return failed(type, failures.answerTooLarge(outcome.json.length, maxAnswerBytes));
 		} catch {
 			if (run.news?.kind === "opened") run.news = { ...run.news, info: {} };
 			return failed(type, { ...failures.notJson, ...version });

@@ -26,6 +26,11 @@ export const interruptedRunning: Failure = {
 		"The server stopped while this command was running. It may or may not have had an effect: look at the session, then use a new id.",
 };
 
+export function answerTooLarge(characters: number, max: number): Failure {
+	const error = `The answer has ${characters} characters, and this server sends at most ${max}: ask for less of it (get_entries with since, list_sessions), or raise maxAnswerBytes.`;
+	return { code: "too_large", error };
+}
+
 export function tooManyPending(max: number): Failure {
 	return {
 		code: "busy",

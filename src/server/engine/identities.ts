@@ -207,7 +207,7 @@ function isSame(earlier: Run | Past, request: Request): boolean {
 }
 
 /** Session commands scope their key by session, server commands do not, even if they name one. */
-function keyScope({ row, sessionId }: Request): string | undefined {
+export function keyScope({ row, sessionId }: Request): string | undefined {
 	return row.target === "session" ? sessionId : undefined;
 }
 

@@ -1,5 +1,5 @@
 import type { AdmittedCommand, FinishedCommand, SessionRecord } from "../journal/journal.ts";
-import type { Past } from "./identities.ts";
+import { keyScope, type Past } from "./identities.ts";
 import type { NewNames, Request } from "./run.ts";
 
 /** What a command did to its session, for the journal. */
@@ -9,24 +9,29 @@ export interface Effects {
 	removed?: string;
 }
 
-/** The journal's record of a command. The session is there only where it scopes the key. */
+/** The journal's record of a command. */
 export function admittedRecord(request: Request): AdmittedCommand {
-	const { command, row, seat, sessionId } = request;
+	const { command, seat, sessionId } = request;
+	const { idempotencyKey } = command;
+	const keySessionId = idempotencyKey === undefined ? undefined : keyScope(request);
 	return {
 		principal: seat.tenant.principal,
 		id: request.commandId,
 		type: command.type,
-		...(row.target === "session" && sessionId !== undefined && { sessionId }),
+		...(sessionId !== undefined && { sessionId }),
 		fingerprint: request.fingerprint,
-		...(command.idempotencyKey !== undefined && { idempotencyKey: command.idempotencyKey }),
+		...(idempotencyKey !== undefined && { idempotencyKey }),
+		...(keySessionId !== undefined && { keySessionId }),
 		atMs: request.admittedAtMs,
 	};
 }
 
 /** The same with its outcome. */
 export function finishedRecord(request: Request, past: Past, effects?: Effects): FinishedCommand {
+	const opened = effects?.session?.id;
 	return {
 		...admittedRecord(request),
+		...(opened !== undefined && { sessionId: opened }),
 		response: past.outcome.response,
 		finishedAtMs: past.finishedAtMs,
 		...effects,
@@ -39,13 +44,14 @@ export function aliasRecord(
 	past: Past,
 	{ names, anonymousId }: { names: NewNames; anonymousId: () => string },
 ): FinishedCommand {
-	const { idempotencyKey, ...record } = admittedRecord(request);
+	const { idempotencyKey, keySessionId, ...record } = admittedRecord(request);
 	return {
 		...record,
 		response: JSON.parse(past.outcome.json),
 		finishedAtMs: past.finishedAtMs,
 		id: names.id ? record.id : anonymousId(),
 		...(names.key && idempotencyKey !== undefined && { idempotencyKey }),
+		...(names.key && keySessionId !== undefined && { keySessionId }),
 	};
 }
 

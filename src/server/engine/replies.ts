@@ -12,6 +12,10 @@ export interface RepliesOptions {
 	/** Counted here. */
 	counters: EngineCounters;
 	anonymousId: () => string;
+	/** Told of repetitions that are answered with a success, and how to get at the data of that. */
+	replayed: (request: Request, data: () => unknown) => void;
+	/** Told of commands that were begun and have their answer now. */
+	ended: (request: Request) => void;
 }
 
 /**
@@ -29,14 +33,21 @@ export class Replies {
 	/** The command's answer will take a while. */
 	begin({ seat }: Request): void {
 		seat.pending += 1;
+		seat.tenant.pending += 1;
 		this.#options.counters.pending += 1;
 	}
 
 	/** The command that was begun has its answer. */
-	end({ seat }: Request): void {
-		const { counters } = this.#options;
+	end(request: Request): void {
+		const { counters, ended } = this.#options;
+		const { seat } = request;
+		ended(request);
 		seat.pending -= 1;
+		seat.tenant.pending -= 1;
 		counters.pending -= 1;
+		if (seat.pending === 0 && seat.onAnswered.length > 0) {
+			for (const resolve of seat.onAnswered.splice(0)) resolve();
+		}
 		if (counters.pending > 0) return;
 		for (const resolve of this.#idle.splice(0)) resolve();
 	}
@@ -56,6 +67,9 @@ export class Replies {
 		if (outcome.response.timedOut && !replayed) counters.timedOut += 1;
 		if (replayed) counters.replayed += 1;
 		tellOutcome(request, outcome, replayed);
+		if (replayed && outcome.response.success) {
+			this.#options.replayed(request, () => JSON.parse(outcome.json).data);
+		}
 	}
 
 	/** Answers with a failure that is not kept: the same command may be sent again. */

@@ -16,6 +16,8 @@ export interface Request {
 	/** Empty for a command without id and key, which nothing is ever compared with. */
 	readonly fingerprint: string;
 	readonly admittedAtMs: number;
+	/** The same by a clock that never goes back. */
+	readonly acceptedMs: number;
 	/** What its lifecycle events have in common, and the JSON of that. */
 	readonly about: LifecycleData;
 	readonly aboutJson: string;

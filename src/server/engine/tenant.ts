@@ -11,6 +11,8 @@ export interface Tenant {
 	readonly principal: string;
 	readonly rate: RateBucket;
 	readonly seats: Set<Seat>;
+	/** Its commands under way. */
+	pending: number;
 	/** The sessions that exist. */
 	readonly sessions: Map<string, SessionState>;
 	/** Lanes with something in them, by what `laneOf` calls them. */
@@ -25,8 +27,9 @@ export interface Tenant {
 export interface Seat {
 	readonly client: Client;
 	readonly tenant: Tenant;
-	/** Its commands under way. */
+	/** Its commands under way, and who waits until there are none. */
 	pending: number;
+	onAnswered: (() => void)[];
 }
 
 /** What the engine knows of a session. */

@@ -14,7 +14,7 @@ export function fromColumn(value: string | Uint8Array): string {
 
 /** The columns of {@link CommandRow}, for a SELECT. */
 export const COMMAND_COLUMNS =
-	"principal, id, type, session, fingerprint, key, admitted_at, outcome, finished_at";
+	"principal, id, type, session, fingerprint, key, key_session, admitted_at, outcome, finished_at";
 
 export interface CommandRow {
 	principal: string;
@@ -23,6 +23,7 @@ export interface CommandRow {
 	session: string | null;
 	fingerprint: string;
 	key: string | Uint8Array | null;
+	key_session: string | null;
 	admitted_at: number;
 	outcome: string | null;
 	finished_at: number | null;
@@ -37,6 +38,7 @@ export function admittedFromRow(row: CommandRow): AdmittedCommand {
 		...(row.session === null ? {} : { sessionId: row.session }),
 		fingerprint: row.fingerprint,
 		...(row.key === null ? {} : { idempotencyKey: fromColumn(row.key) }),
+		...(row.key_session === null ? {} : { keySessionId: row.key_session }),
 		atMs: row.admitted_at,
 	};
 }

@@ -22,7 +22,9 @@ function isAsked(command: StoredCommand, query: HistoryQuery): boolean {
 	);
 }
 
-function historyEntry({ id, type, sessionId, atMs, finishedAtMs, response }: StoredCommand) {
+/** A command as the history shows it. */
+export function historyEntry(command: StoredCommand): HistoryEntry {
+	const { id, type, sessionId, atMs, finishedAtMs, response } = command;
 	return {
 		commandId: id,
 		commandType: type,
@@ -31,6 +33,7 @@ function historyEntry({ id, type, sessionId, atMs, finishedAtMs, response }: Sto
 		...(finishedAtMs === undefined ? {} : { finishedAtMs }),
 		...(response === undefined ? {} : { success: response.success }),
 		...(response?.error === undefined ? {} : { error: response.error }),
+		...(response?.code === undefined ? {} : { code: response.code }),
 		...(response?.sessionVersion === undefined ? {} : { sessionVersion: response.sessionVersion }),
 	};
 }

@@ -1,11 +1,19 @@
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { openDatabase } from "../../core/sqlite.ts";
 import type { Recovered } from "./journal.ts";
 import type { WriterReply, WriterRequest } from "./messages.ts";
 import { markClosed, readForgotten, readRecovered, settleRecovered } from "./recovery.ts";
-import { DAMAGED, FOUND_LATE, NEWER, type Refusal, refusalOf, refusalOfCode } from "./refusal.ts";
+import {
+	DAMAGED,
+	FOUND_LATE,
+	NEWER,
+	type Refusal,
+	refusalOf,
+	refusalOfCode,
+	TAKEN_AWAY,
+} from "./refusal.ts";
 import { sweepStep } from "./retention.ts";
 import { migrations } from "./schema.ts";
 import { BadRecord, Writer } from "./writer.ts";
@@ -17,6 +25,10 @@ import { BadRecord, Writer } from "./writer.ts";
 export class JournalFile {
 	#database: DatabaseSync | undefined;
 	#writer: Writer | undefined;
+	#path = "";
+	/** The file that is open, whatever has its name now, and whether it has a log beside it. */
+	#identity: string | undefined;
+	#hasLog = false;
 
 	/** Never rejects. */
 	async handle(request: WriterRequest): Promise<WriterReply> {
@@ -51,6 +63,9 @@ export class JournalFile {
 		}
 		const database = opened.database;
 		this.#database = database;
+		this.#path = request.path;
+		this.#identity = identityOf(request.path);
+		this.#hasLog = false;
 		const pageBytes = Number(database.prepare("PRAGMA page_size").get()?.page_size);
 		// The log is written from its start again after each checkpoint; a large transaction must not leave it large.
 		database.exec(`PRAGMA max_page_count = ${Math.ceil(request.maxFileBytes / pageBytes)};
@@ -76,9 +91,14 @@ export class JournalFile {
 
 	#write({ records, durable }: WriterRequest & { kind: "write" }): WriterReply {
 		const writer = this.#opened();
+		if (!this.#isInPlace()) {
+			this.#letGo();
+			return { kind: "refused", refusal: TAKEN_AWAY };
+		}
 		const begin = performance.now();
 		if (records.length === 0) writer.probe();
 		else writer.write(records, durable);
+		this.#hasLog = true;
 		return { kind: "written", size: writer.size(), ms: performance.now() - begin };
 	}
 
@@ -88,6 +108,12 @@ export class JournalFile {
 		writer.removed(swept);
 		const { forgotten, more } = swept;
 		return { kind: "swept", size: writer.size(), forgotten, more };
+	}
+
+	/** Whether the next process will find what is written. */
+	#isInPlace(): boolean {
+		if (identityOf(this.#path) !== this.#identity) return false;
+		return !this.#hasLog || existsSync(`${this.#path}-wal`);
 	}
 
 	#close(): WriterReply {
@@ -124,6 +150,11 @@ const NO_DATABASE = "the journal's database cannot be used on this host";
 function makePrivate(path: string): void {
 	mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
 	closeSync(openSync(path, "a", 0o600));
+}
+
+function identityOf(path: string): string | undefined {
+	const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+	return stats && `${stats.dev} ${stats.ino}`;
 }
 
 function isEmpty(recovered: Recovered, database: DatabaseSync): boolean {

@@ -1,4 +1,4 @@
-import type { Response } from "../../protocol/index.ts";
+import type { ErrorCode, Response } from "../../protocol/index.ts";
 
 /** What survives the death of the process. One per data folder. */
 export interface Journal {
@@ -96,9 +96,12 @@ export interface AdmittedCommand {
 	/** The client's id, or one made up for it (`anon:…`). */
 	id: string;
 	type: string;
+	/** The session it is about; of one that opened a session, known when it has ended. */
 	sessionId?: string;
 	fingerprint: string;
 	idempotencyKey?: string;
+	/** The session that scopes the key; absent for the key of a server command, also of one about a session. */
+	keySessionId?: string;
 	atMs: number;
 }
 
@@ -151,6 +154,7 @@ export interface HistoryEntry {
 	finishedAtMs?: number;
 	success?: boolean;
 	error?: string;
+	code?: ErrorCode;
 	sessionVersion?: number;
 }
 

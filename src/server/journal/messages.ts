@@ -1,3 +1,4 @@
+import type { ErrorCode } from "../../protocol/index.ts";
 import type { AdmittedCommand, Recovered, StreamEvent } from "./journal.ts";
 import type { Refusal } from "./refusal.ts";
 
@@ -13,6 +14,7 @@ export type JournalRecord =
 			outcome: string;
 			success: boolean;
 			error: string | undefined;
+			code: ErrorCode | undefined;
 			sessionVersion: number | undefined;
 			/** What became of the session. */
 			version: number | undefined;

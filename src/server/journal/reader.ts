@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { ErrorCode } from "../../protocol/index.ts";
 import {
 	COMMAND_COLUMNS,
 	type CommandRow,
@@ -72,7 +73,7 @@ export class Reader {
 		where("admitted_at <= ?", query.toMs);
 		const rows = this.#database
 			.prepare(
-				`SELECT id, type, session, admitted_at, finished_at, success, error, version FROM commands
+				`SELECT id, type, session, admitted_at, finished_at, success, error, code, version FROM commands
 					WHERE ${conditions.join(" AND ")} ORDER BY admitted_at DESC, position DESC LIMIT ?`,
 			)
 			.all(...parameters, query.limit);
@@ -92,6 +93,7 @@ interface HistoryRow {
 	finished_at: number | null;
 	success: number | null;
 	error: string | null;
+	code: ErrorCode | null;
 	version: number | null;
 }
 
@@ -104,6 +106,7 @@ function entryFromRow(row: HistoryRow): HistoryEntry {
 		...(row.finished_at === null ? {} : { finishedAtMs: row.finished_at }),
 		...(row.success === null ? {} : { success: row.success === 1 }),
 		...(row.error === null ? {} : { error: row.error }),
+		...(row.code === null ? {} : { code: row.code }),
 		...(row.version === null ? {} : { sessionVersion: row.version }),
 	};
 }
@@ -114,7 +117,7 @@ function prepare(database: DatabaseSync) {
 	return {
 		byId: statement(`SELECT ${COMMAND_COLUMNS} FROM commands WHERE principal = ? AND id = ?`),
 		byKey: statement(
-			`SELECT ${COMMAND_COLUMNS} FROM commands WHERE principal = ? AND key = ? AND session IS ?
+			`SELECT ${COMMAND_COLUMNS} FROM commands WHERE principal = ? AND key = ? AND key_session IS ?
 				AND (finished_at IS NULL OR finished_at > ?) ORDER BY position LIMIT 1`,
 		),
 		events: statement(

@@ -33,12 +33,12 @@ export function readRecovered(database: DatabaseSync, nowMs: number): Recovered 
  */
 export function settleRecovered(database: DatabaseSync, recovered: Recovered): void {
 	const finish = database.prepare(
-		`UPDATE commands SET outcome = ?, finished_at = ?, success = 0, error = ?
+		`UPDATE commands SET outcome = ?, finished_at = ?, success = 0, error = ?, code = ?
 			WHERE principal = ? AND id = ? AND outcome IS NULL`,
 	);
 	for (const { principal, id, response, finishedAtMs } of recovered.interrupted) {
-		const error = response?.error ?? null;
-		finish.run(JSON.stringify(response), finishedAtMs ?? 0, error, principal, toColumn(id));
+		const { error = null, code = null } = response ?? {};
+		finish.run(JSON.stringify(response), finishedAtMs ?? 0, error, code, principal, toColumn(id));
 	}
 	database.exec(`
 		UPDATE streams SET gone = 1 WHERE gone = 0 AND NOT EXISTS

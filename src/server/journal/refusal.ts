@@ -35,6 +35,12 @@ export const FOUND_LATE: Refusal = {
 	lasting: true,
 };
 
+/** SQLite goes on writing to a file that has no name any more, and nobody would ever find it again. */
+export const TAKEN_AWAY: Refusal = {
+	why: "the journal's file was removed or replaced while the server ran; bring it back, then start the server again",
+	lasting: true,
+};
+
 /** By SQLite's primary error code. */
 const REASONS = new Map<number, { why: string; lasting?: boolean }>([
 	[3, { why: "the journal's file may not be accessed" }],

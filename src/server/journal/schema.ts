@@ -71,4 +71,13 @@ export const migrations: Migration[] = [
 			) STRICT;
 			CREATE UNIQUE INDEX events_by_seq ON events (stream, seq);
 		`),
+	// Until then `session` was the scope of the key only, so that a session's history lacked its begin and end.
+	(database) =>
+		database.exec(`
+			ALTER TABLE commands ADD COLUMN key_session TEXT;
+			ALTER TABLE commands ADD COLUMN code TEXT;
+			UPDATE commands SET key_session = session WHERE key IS NOT NULL;
+			DROP INDEX commands_by_key;
+			CREATE INDEX commands_by_key ON commands (principal, key, key_session) WHERE key IS NOT NULL;
+		`),
 ];

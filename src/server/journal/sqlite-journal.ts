@@ -235,6 +235,7 @@ export class SqliteJournal implements Journal {
 			outcome: json,
 			success: response.success,
 			error: response.error,
+			code: response.code,
 			sessionVersion: response.sessionVersion,
 			version,
 			session: session && columnsOf(session),
@@ -309,7 +310,8 @@ const RECORD_BYTES = 512;
 
 /** Only what the contract names: callers may pass more. */
 function identityOf(command: AdmittedCommand): AdmittedCommand {
-	const { principal, id, type, sessionId, fingerprint, idempotencyKey, atMs } = command;
+	const { principal, id, type, sessionId, fingerprint, atMs } = command;
+	const { idempotencyKey, keySessionId } = command;
 	return {
 		principal,
 		id,
@@ -318,6 +320,7 @@ function identityOf(command: AdmittedCommand): AdmittedCommand {
 		atMs,
 		...(sessionId === undefined ? {} : { sessionId }),
 		...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+		...(keySessionId === undefined ? {} : { keySessionId }),
 	};
 }
 

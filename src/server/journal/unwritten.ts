@@ -35,7 +35,7 @@ export class Unwritten {
 		this.#put(command);
 		const key = command.idempotencyKey;
 		if (key === undefined) return true;
-		const name = keyName(command, key);
+		const name = keyName(keyScope(command), key);
 		if (!this.#byKey.has(name)) this.#byKey.set(name, command);
 		return true;
 	}
@@ -46,7 +46,7 @@ export class Unwritten {
 		this.#take(command.principal, command.id);
 		const key = command.idempotencyKey;
 		if (key === undefined) return;
-		const name = keyName(command, key);
+		const name = keyName(keyScope(command), key);
 		if (this.#byKey.get(name) === command) this.#byKey.delete(name);
 	}
 
@@ -113,6 +113,10 @@ export class Unwritten {
 		commands?.delete(id);
 		if (commands?.size === 0) this.#commands.delete(principal);
 	}
+}
+
+function keyScope({ principal, keySessionId }: AdmittedCommand): KeyScope {
+	return keySessionId === undefined ? { principal } : { principal, sessionId: keySessionId };
 }
 
 function keyName({ principal, sessionId }: KeyScope, key: string): string {

@@ -115,6 +115,7 @@ export class Writer {
 			record.finishedAtMs,
 			record.success ? 1 : 0,
 			record.error ?? null,
+			record.code ?? null,
 			record.sessionVersion ?? null,
 		];
 		// What was admitted has a row and what only reads has none: the likely statement first.
@@ -137,7 +138,8 @@ export class Writer {
 
 	/** Gives a command its outcome, unless it has one: a timeout is not overwritten by what came after it. */
 	#finish(command: AdmittedCommand, columns: OutcomeColumns): boolean {
-		return this.#sql.finish.run(...columns, command.principal, toColumn(command.id)).changes === 1;
+		const { principal, id, sessionId = null } = command;
+		return this.#sql.finish.run(...columns, sessionId, principal, toColumn(id)).changes === 1;
 	}
 
 	/** Returns the number of new rows, 0 where there is one of that id. */
@@ -150,6 +152,7 @@ export class Writer {
 			command.sessionId ?? null,
 			command.fingerprint,
 			key === undefined ? null : toColumn(key),
+			command.keySessionId ?? null,
 			command.atMs,
 			changing ? 1 : 0,
 			...columns,
@@ -188,9 +191,10 @@ type OutcomeColumns = [
 	finishedAt: number | null,
 	success: number | null,
 	error: string | null,
+	code: string | null,
 	version: number | null,
 ];
-const NO_OUTCOME: OutcomeColumns = [null, null, null, null, null];
+const NO_OUTCOME: OutcomeColumns = [null, null, null, null, null, null];
 
 interface Counts {
 	commands: number;
@@ -239,12 +243,13 @@ function prepare(database: DatabaseSync) {
 	const statement = (sql: string): StatementSync => database.prepare(sql);
 	return {
 		insert: statement(
-			`INSERT OR IGNORE INTO commands (principal, id, type, session, fingerprint, key, admitted_at, changing,
-				outcome, finished_at, success, error, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			`INSERT OR IGNORE INTO commands (principal, id, type, session, fingerprint, key, key_session, admitted_at,
+				changing, outcome, finished_at, success, error, code, version)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		),
 		finish: statement(
-			`UPDATE commands SET outcome = ?, finished_at = ?, success = ?, error = ?, version = ?
-				WHERE principal = ? AND id = ? AND outcome IS NULL`,
+			`UPDATE commands SET outcome = ?, finished_at = ?, success = ?, error = ?, code = ?, version = ?,
+				session = coalesce(?, session) WHERE principal = ? AND id = ? AND outcome IS NULL`,
 		),
 		insertSession: statement(
 			`INSERT INTO sessions (principal, id, cwd, file, created_at, settings, version)

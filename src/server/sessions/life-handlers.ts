@@ -9,7 +9,8 @@ import {
 	listStoredSessions,
 	type SessionPlaces,
 } from "./session-files.ts";
-import type { Slot, Slots } from "./slots.ts";
+import type { Slot } from "./slot.ts";
+import { refuseForeign, type Slots } from "./slots.ts";
 import type { StoredSettings } from "./stored-settings.ts";
 import { storedView } from "./stored-view.ts";
 
@@ -59,17 +60,24 @@ export function createLifeHandlers(options: LifeOptions): Pick<Handlers, LifeCom
 		async load_session({ command, principal }) {
 			const { sessionPath, sessionId } = command;
 			const file = await checkSessionFile(sessionPath, options);
+			const project = await checkProject(file.cwd, sessionPath).catch((error: Error) => error);
+			// Nothing is awaited from here to `add`, or two could open the file at once.
 			const owner = slots.openFiles().get(file.path);
 			if (owner) {
-				if (owner.principal === principal) return { data: answer(owner) };
-				throw new CommandError("forbidden", `sessionPath: "${sessionPath}" is in use`);
+				refuseForeign(owner, principal, sessionPath);
+				await owner.live();
+				if (slots.get(principal, owner.sessionId) !== owner) {
+					const error = `sessionPath: "${sessionPath}" is being closed: try again in a moment`;
+					throw new CommandError("wrong_state", error);
+				}
+				return { data: answer(owner), session: owner.record };
 			}
-			const cwd = await checkProject(file.cwd, sessionPath);
+			if (typeof project !== "string") throw project;
 			return opened(
 				await slots.add({
 					principal,
 					id: sessionId ?? randomUUID(),
-					cwd,
+					cwd: project,
 					file: file.path,
 					createdAtMs: now(),
 					settings: {},

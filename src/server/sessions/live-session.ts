@@ -1,4 +1,3 @@
-import { existsSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
 	type AgentSession,
@@ -8,14 +7,13 @@ import {
 	createAgentSessionRuntime,
 	createAgentSessionServices,
 	type ModelRuntime,
-	SessionManager,
 } from "@earendil-works/pi-coding-agent";
 import { createStrata, type StrataInside } from "../../extension/index.ts";
 import type { SessionEvent } from "../../protocol/index.ts";
 import { safeText } from "../safe-text.ts";
 import { createDialogs, type Dialogs } from "./dialogs.ts";
 import { createEventTranslator } from "./events.ts";
-import { sessionFolder } from "./session-files.ts";
+import { ensureSessionFile, openSessionFile } from "./pi-session-file.ts";
 import { createSessionSettings, type SessionModes } from "./session-settings.ts";
 import type { StoredSettings } from "./stored-settings.ts";
 
@@ -28,7 +26,7 @@ export interface LiveSession {
 	readonly chosen: ChosenSettings;
 	/** Runs `replace` and tells clients by `reason` that another session of pi stands behind the id now. */
 	replacing<T>(reason: Replacement, replace: () => Promise<T>): Promise<T>;
-	/** Writes pi's file of the session if there is none yet, so that nothing said from now on is lost with the process. */
+	/** Writes pi's file of the session if there is none, or none that is whole: see {@link ensureSessionFile}. */
 	ensureFile(): void;
 	/** Takes settings, extensions, skills and prompts once more from disk. */
 	reload(): Promise<void>;
@@ -120,7 +118,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 		return { ...made, services, diagnostics: services.diagnostics };
 	};
 
-	const sessionManager = openManager(options);
+	const sessionManager = openSessionFile({ ...options, agentDir });
 	const runtime = await createAgentSessionRuntime(createRuntime, {
 		cwd: options.cwd,
 		agentDir,
@@ -161,7 +159,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 				replacement = undefined;
 			}
 		},
-		ensureFile: () => ensureFile(runtime.session),
+		ensureFile: () => ensureSessionFile(runtime.session),
 		async reload() {
 			dialogs.cancelAll();
 			dialogs.reset();
@@ -198,6 +196,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 		aborted = false;
 		unsubscribe = session.subscribe((event) => {
 			if (event.type === "agent_start") aborted = false;
+			if (event.type === "agent_settled") keepFile(session);
 			translator.take(event);
 			if (CHANGING.has(event.type)) onChange();
 		});
@@ -224,6 +223,20 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 				}),
 		});
 		applyTools();
+	}
+
+	/** A file that is deleted in the middle of a run is missed at its end. */
+	function keepFile(session: AgentSession): void {
+		try {
+			ensureSessionFile(session);
+		} catch (error) {
+			emit({
+				type: "extension_error",
+				extensionPath: OWN_NAME,
+				event: "agent_settled",
+				error: safeText(error),
+			});
+		}
 	}
 
 	function announce(reason: Replacement): void {
@@ -259,36 +272,6 @@ function chosenIn(settings: StoredSettings): ChosenSettings {
 		...(tools && { tools }),
 		...(trustedCwd && { trustedCwd }),
 	};
-}
-
-function openManager({ host, cwd, file, settings }: LiveSessionOptions): SessionManager {
-	const folder = sessionFolder(host.agentDir, cwd);
-	const { piSessionId: id } = settings;
-	// A process that died may have written the file and not the record.
-	const found = file ?? (id && SessionManager.findById(cwd, id, folder));
-	if (!found) return SessionManager.create(cwd, folder, { ...(id && { id }) });
-	const manager = SessionManager.open(found, folder, cwd);
-	const { leaf } = settings;
-	if (leaf && manager.getEntries().at(-1)?.id === leaf.afterEntry) {
-		if (leaf.id === null) manager.resetLeaf();
-		else if (manager.getEntry(leaf.id)) manager.branch(leaf.id);
-	}
-	return manager;
-}
-
-/**
- * Pi writes the file with the first answer (or the first message, by version): a process that dies before loses what the
- * user said. Once there is a file, pi adds every entry to it at once.
- */
-function ensureFile(session: AgentSession): void {
-	const { sessionManager } = session;
-	const file = sessionManager.getSessionFile();
-	const header = sessionManager.getHeader();
-	if (!file || !header || session.isStreaming || existsSync(file)) return;
-	const lines = [header, ...sessionManager.getEntries()].map((entry) => JSON.stringify(entry));
-	writeFileSync(file, `${lines.join("\n")}\n`, { flag: "wx" });
-	sessionManager.setSessionFile(file);
-	session.refreshContext();
 }
 
 interface Preferred {

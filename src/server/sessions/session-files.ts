@@ -1,4 +1,4 @@
-import { type FileHandle, open, readdir, realpath, stat } from "node:fs/promises";
+import { constants, type FileHandle, open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, parse, relative, resolve, sep } from "node:path";
 import { CONFIG_DIR_NAME } from "@earendil-works/pi-coding-agent";
 import { errnoOf } from "../../core/errno.ts";
@@ -169,8 +169,10 @@ async function sessionFilesIn(folder: string, depth: number): Promise<FoundFile[
 async function readStored(path: string, most: number): Promise<StoredSession | undefined> {
 	let file: FileHandle | undefined;
 	try {
-		file = await open(path);
+		// A pipe would have us wait for somebody who writes into it.
+		file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
 		const { mtimeMs, size, birthtimeMs } = await file.stat();
+		if (size === 0) return undefined;
 		const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(most, size)), 0);
 		const lines = buffer.toString("utf8", 0, bytesRead).split("\n");
 		const header = parsed(lines[0]);

@@ -9,7 +9,8 @@ import { createInsightWorks } from "./insight-works.ts";
 import { createSessionInspect, type Inspect } from "./inspector.ts";
 import { createLifeHandlers } from "./life-handlers.ts";
 import { settingsWorks } from "./settings-works.ts";
-import { createSlots, type Slots } from "./slots.ts";
+import { checkSessionFile } from "./session-files.ts";
+import { createSlots, refuseForeign, type Slots } from "./slots.ts";
 import { createStateWorks } from "./state-works.ts";
 import { talkWorks } from "./talk-works.ts";
 import { createTreeWorks } from "./tree-works.ts";
@@ -27,6 +28,8 @@ export interface Sessions {
 	count(): number;
 	/** The dialogs that wait for an answer, and the status lines and widgets that stand, for a client that subscribes late. */
 	openDialogs(stream: StreamName): SessionEvent[];
+	/** Proves that a path from a client is a session file that the principal may read; resolves with it, links followed. */
+	readableFile(principal: string, path: string): Promise<string>;
 	/** Aborts what runs, disposes every runtime. */
 	close(): Promise<void>;
 }
@@ -56,7 +59,9 @@ export interface SessionsOptions {
 	emit(stream: StreamName, event: SessionEvent): void;
 	/** A session changed outside a command: keep its record. */
 	save(session: SessionRecord): void;
+	/** In all, and of one principal; by default that may have them all. */
 	maxSessions: number;
+	maxSessionsPerPrincipal?: number;
 	/** Whether `create_session` may ask for a project's own settings and extensions. Default: no. */
 	allowProjectTrust?: boolean;
 	/** How long a dialog of an extension waits that sets no time itself, in milliseconds. Default: a minute. */
@@ -70,7 +75,7 @@ export interface SessionsOptions {
 
 /** Starts with the sessions of the process before, none of them open yet. */
 export async function createSessions(options: SessionsOptions): Promise<Sessions> {
-	const { agentDir, cwd, recovered, maxSessions, emit, save, dialogTimeoutMs } = options;
+	const { agentDir, cwd, dialogTimeoutMs } = options;
 	initTheme("dark"); // extensions may ask for a theme, which pi's own modes set up
 	const modelRuntime =
 		options.modelRuntime ??
@@ -83,7 +88,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 		modelRuntime,
 		...(dialogTimeoutMs !== undefined && { dialogTimeoutMs }),
 	};
-	const slots = createSlots({ host, recovered, maxSessions, emit, save });
+	const slots = createSlots({ ...options, host });
 	const places = { agentDir, cwd };
 	const code = createCodeWorks();
 	const works = {
@@ -108,6 +113,11 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 		count: () => slots.count(),
 		openDialogs: ({ principal, sessionId }) =>
 			slots.get(principal, sessionId)?.current?.dialogs.current() ?? [],
+		async readableFile(principal, given) {
+			const { path } = await checkSessionFile(given, places);
+			refuseForeign(slots.openFiles().get(path), principal, given);
+			return path;
+		},
 		async close() {
 			await Promise.all([slots.close(), code.close()]);
 		},

@@ -1,24 +1,6 @@
-import { existsSync, realpathSync } from "node:fs";
-import type { SessionEvent, SessionInfo } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
-import type { Recovered, SessionRecord, StreamName } from "../journal/journal.ts";
-import { asCommandError } from "../safe-text.ts";
-import { type Host, type LiveSession, openLiveSession } from "./live-session.ts";
-import { modelView } from "./model-view.ts";
-import { parseSettings, type StoredSettings } from "./stored-settings.ts";
-
-/** The place of one session: its record, and its pi once it was first used. */
-export interface Slot extends StreamName {
-	/** As it should be in the journal. A new object whenever something in it changes. */
-	readonly record: SessionRecord;
-	/** The session, if it is open. */
-	readonly current: LiveSession | undefined;
-	/** Opens the session if it is not open yet. */
-	live(): Promise<LiveSession>;
-	/** Brings the record up to date with the session. Returns whether it changed. */
-	refresh(): boolean;
-	info(): SessionInfo;
-}
+import type { Recovered, SessionRecord } from "../journal/journal.ts";
+import { createSlot, type OwnedSlot, type Slot, type SlotOptions } from "./slot.ts";
 
 /** All sessions of the server, by principal and id. */
 export interface Slots {
@@ -27,7 +9,7 @@ export interface Slots {
 	find(principal: string, sessionId: string): Slot;
 	of(principal: string): Slot[];
 	count(): number;
-	/** The sessions by their files, whosever they are. Paths are without links. */
+	/** The sessions by their files, whosever they are, also those that are just being closed. Paths are without links. */
 	openFiles(): ReadonlyMap<string, Slot>;
 	/** Opens a session that is new to the server. */
 	add(record: SessionRecord): Promise<Slot>;
@@ -36,20 +18,21 @@ export interface Slots {
 	close(): Promise<void>;
 }
 
-export interface SlotsOptions {
-	host: Host;
+export interface SlotsOptions extends SlotOptions {
 	recovered: Recovered["sessions"];
+	/** In all, and of one principal; by default that may have them all. */
 	maxSessions: number;
-	emit(stream: StreamName, event: SessionEvent): void;
-	save(session: SessionRecord): void;
+	maxSessionsPerPrincipal?: number;
 }
 
 export function createSlots(options: SlotsOptions): Slots {
-	const { host, emit, save, maxSessions } = options;
+	const { maxSessions, maxSessionsPerPrincipal = maxSessions } = options;
 	const byPrincipal = new Map<string, Map<string, OwnedSlot>>();
+	/** Gone for clients, but what runs in them may still write to their files. */
+	const closing = new Set<OwnedSlot>();
 	let total = 0;
 	for (const { version: _version, ...record } of options.recovered) {
-		keep(createSlot(record));
+		keep(createSlot(record, options));
 	}
 
 	return {
@@ -66,16 +49,15 @@ export function createSlots(options: SlotsOptions): Slots {
 		count: () => total,
 		openFiles() {
 			const open = new Map<string, Slot>();
-			for (const slots of byPrincipal.values()) {
-				for (const slot of slots.values()) {
-					const file = realFile(slot.record);
-					if (file) open.set(file, slot);
-				}
+			const all = [...byPrincipal.values()].flatMap((slots) => [...slots.values()]);
+			for (const slot of [...closing, ...all]) {
+				for (const file of slot.files()) open.set(file, slot);
 			}
 			return open;
 		},
 		async add(record) {
-			if (byPrincipal.get(record.principal)?.has(record.id)) {
+			const own = byPrincipal.get(record.principal);
+			if (own?.has(record.id)) {
 				throw new CommandError("session_exists", `There is a session "${record.id}" already`);
 			}
 			if (total >= maxSessions) {
@@ -84,7 +66,13 @@ export function createSlots(options: SlotsOptions): Slots {
 					`The server has ${total} sessions, which is its limit: delete one first`,
 				);
 			}
-			const slot = createSlot(record);
+			if (own && own.size >= maxSessionsPerPrincipal) {
+				throw new CommandError(
+					"limit_reached",
+					`You have ${own.size} sessions, which is the limit for one principal: delete one first`,
+				);
+			}
+			const slot = createSlot(record, options);
 			keep(slot);
 			try {
 				await slot.live();
@@ -96,8 +84,14 @@ export function createSlots(options: SlotsOptions): Slots {
 			return slot;
 		},
 		async remove(slot) {
-			drop(slot as OwnedSlot);
-			await (slot as OwnedSlot).close();
+			const owned = slot as OwnedSlot;
+			drop(owned);
+			closing.add(owned);
+			try {
+				await owned.close();
+			} finally {
+				closing.delete(owned);
+			}
 		},
 		async close() {
 			const all = [...byPrincipal.values()].flatMap((slots) => [...slots.values()]);
@@ -120,137 +114,10 @@ export function createSlots(options: SlotsOptions): Slots {
 		total--;
 		if (slots.size === 0) byPrincipal.delete(slot.principal);
 	}
-
-	function createSlot(first: SessionRecord): OwnedSlot {
-		const stream: StreamName = { principal: first.principal, sessionId: first.id };
-		let record = first;
-		let opening: Promise<LiveSession> | undefined;
-		let current: LiveSession | undefined;
-		let closed = false;
-
-		const slot: OwnedSlot = {
-			...stream,
-			get record() {
-				return record;
-			},
-			get current() {
-				return current;
-			},
-			live() {
-				if (current?.isBroken()) {
-					current = undefined;
-					opening = undefined; // from its record once more
-				}
-				opening ??= open().catch((error) => {
-					opening = undefined; // what is missing may come back
-					throw error;
-				});
-				return opening;
-			},
-			refresh() {
-				if (!current || closed || current.isBroken()) return false;
-				const next = recordOf(current, record);
-				if (JSON.stringify(next) === JSON.stringify(record)) return false;
-				record = next;
-				return true;
-			},
-			info: () => infoOf(record, current, host),
-			async close() {
-				const live = await opening?.catch(() => undefined);
-				// What stops now still tells its subscribers.
-				if (!live?.isBroken()) await live?.close();
-				closed = true;
-				current = undefined;
-				opening = undefined;
-			},
-		};
-		return slot;
-
-		async function open(): Promise<LiveSession> {
-			const { file, cwd } = record;
-			const settings = parseSettings(record.settings);
-			if (!existsSync(cwd)) throw gone(record.id, "folder");
-			if (file && !existsSync(file)) throw gone(record.id, "file");
-			try {
-				current = await openLiveSession({
-					host,
-					cwd,
-					settings,
-					...(file && { file }),
-					emit: (event) => {
-						if (!closed) emit(stream, event);
-					},
-					onChange: () => {
-						if (slot.refresh()) save(record);
-					},
-				});
-				return current;
-			} catch (error) {
-				throw asCommandError(error, "failed", [cwd]);
-			}
-		}
-	}
 }
 
-interface OwnedSlot extends Slot {
-	close(): Promise<void>;
-}
-
-function gone(id: string, what: "folder" | "file"): CommandError {
-	return new CommandError(
-		"wrong_state",
-		`The ${what} of session "${id}" is no longer there: bring it back, or delete the session`,
-	);
-}
-
-function realFile({ file }: SessionRecord): string | undefined {
-	try {
-		return file && realpathSync(file);
-	} catch {
-		return undefined; // gone, so nobody can open it a second time either
-	}
-}
-
-function recordOf(
-	live: LiveSession,
-	{ principal, id, createdAtMs, file }: SessionRecord,
-): SessionRecord {
-	const { session, chosen, runtime } = live;
-	const { sessionFile, model, sessionName } = session;
-	const isWritten = sessionFile !== undefined && (sessionFile === file || existsSync(sessionFile));
-	const settings: StoredSettings = {
-		...chosen,
-		piSessionId: session.sessionId,
-		...(sessionName && { name: sessionName }),
-		...(model && { model: { provider: model.provider, id: model.id } }),
-		thinkingLevel: session.thinkingLevel,
-		messageCount: session.messages.length,
-	};
-	return {
-		principal,
-		id,
-		cwd: runtime.cwd,
-		...(isWritten && { file: sessionFile }),
-		createdAtMs,
-		settings: { ...settings },
-	};
-}
-
-function infoOf(record: SessionRecord, live: LiveSession | undefined, host: Host): SessionInfo {
-	const settings = parseSettings(record.settings);
-	const stored = settings.model;
-	const model =
-		live?.session.model ?? (stored && host.modelRuntime.getModel(stored.provider, stored.id));
-	const level = live?.session.thinkingLevel ?? settings.thinkingLevel ?? "off";
-	return {
-		sessionId: record.id,
-		...(settings.name && { sessionName: settings.name }),
-		...(record.file && { sessionFile: record.file }),
-		cwd: record.cwd,
-		...(model && { model: modelView(model) }),
-		thinkingLevel: level as SessionInfo["thinkingLevel"],
-		isStreaming: live?.session.isStreaming ?? false,
-		messageCount: live?.session.messages.length ?? settings.messageCount ?? 0,
-		createdAt: new Date(record.createdAtMs).toISOString(),
-	};
+/** Refuses what a principal asks of a file that another one has open. */
+export function refuseForeign(owner: Slot | undefined, principal: string, given: string): void {
+	if (!owner || owner.principal === principal) return;
+	throw new CommandError("forbidden", `sessionPath: "${given}" is in use`);
 }

@@ -1,6 +1,6 @@
 import type { StoredSession as StoredView } from "../../protocol/index.ts";
 import type { StoredSession } from "./session-files.ts";
-import type { Slot } from "./slots.ts";
+import type { Slot } from "./slot.ts";
 
 /** A session file as a principal sees it; `undefined` for one that somebody else has open. */
 export function storedView(

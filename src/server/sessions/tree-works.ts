@@ -3,7 +3,8 @@ import { asCommandError } from "../safe-text.ts";
 import type { LiveSession } from "./live-session.ts";
 import { checkProject, checkSessionFile, type SessionPlaces } from "./session-files.ts";
 import { flatTree, nestedTree } from "./session-tree.ts";
-import type { Slot, Slots } from "./slots.ts";
+import type { Slot } from "./slot.ts";
+import type { Slots } from "./slots.ts";
 import type { Works } from "./work.ts";
 
 type TreeCommand =
@@ -33,7 +34,8 @@ export function createTreeWorks(
 			const { path, cwd } = await checkSessionFile(sessionPath, places);
 			await checkProject(cwd, sessionPath);
 			refuseIfOpen(path, sessionPath, slot);
-			return replace(live, "switch", () => live.runtime.switchSession(path), [sessionPath]);
+			const enter = () => live.runtime.switchSession(path);
+			return slot.moving(path, () => replace(live, "switch", enter, [sessionPath]));
 		},
 		async fork(live, { entryId }, { slot }) {
 			const entry = live.session.sessionManager.getEntry(entryId);

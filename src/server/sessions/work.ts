@@ -1,7 +1,7 @@
 import type { CommandOf, CommandType, ResponseData } from "../../protocol/index.ts";
 import type { Call } from "../engine/call.ts";
 import type { LiveSession } from "./live-session.ts";
-import type { Slot } from "./slots.ts";
+import type { Slot } from "./slot.ts";
 
 /** What a command does with its session, once that is open. Returns the response's `data`. */
 export type Work<Type extends CommandType> = (

@@ -49,6 +49,11 @@ export function createStreams({ journal, now = Date.now }: StreamsOptions): Stre
 			return { seq };
 		},
 
+		isSubscribed(client, name) {
+			const stream = find(name);
+			return stream !== undefined && subscriptions.get(client)?.has(stream) === true;
+		},
+
 		unsubscribe(client, name) {
 			const stream = find(name);
 			if (stream) end(client, stream);

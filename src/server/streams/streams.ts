@@ -19,6 +19,7 @@ export interface Streams {
 	 * above the last number.
 	 */
 	subscribe(client: Client, stream: StreamName, after?: number): Promise<{ seq: number }>;
+	isSubscribed(client: Client, stream: StreamName): boolean;
 	unsubscribe(client: Client, stream: StreamName): void;
 	/** The client is gone. */
 	drop(client: Client): void;

@@ -7,7 +7,7 @@ import { createOutbox, type Outbox, type Wire } from "./outbox.ts";
 import { createOutboxPool } from "./outbox-pool.ts";
 
 /** Where connections bring what they hear. */
-export type Hub = Pick<Engine, "connect" | "receive" | "disconnect">;
+export type Hub = Pick<Engine, "connect" | "receive" | "answered" | "disconnect">;
 
 /** The other side of a connection, as its transport knows it. */
 export interface Peer extends Wire {
@@ -30,6 +30,8 @@ export interface Connection {
 	receive(frame: string | Uint8Array): void;
 	/** A frame came that was too large to keep. */
 	refuseTooLarge(): void;
+	/** Resolves when everything that was received is answered, and the answers have left. */
+	settled(): Promise<void>;
 	/** The connection has ended. */
 	gone(): void;
 	/** Bytes that wait for the other side. */
@@ -143,6 +145,10 @@ export function createConnections({ hub, limits, now }: ConnectionsOptions): Con
 				if (!isGone) hub.receive(client, frame);
 			},
 			refuseTooLarge: () => outbox.send(tooLarge(limits.maxFrameBytes)),
+			async settled() {
+				await hub.answered(client);
+				await outbox.empty();
+			},
 			gone() {
 				if (isGone) return;
 				isGone = true;

@@ -21,7 +21,6 @@ export interface LineConnectionOptions {
 /** A client that speaks one JSON object a line: over stdin and stdout, or over a Unix socket. */
 export function openLineConnection(options: LineConnectionOptions): void {
 	const { input, output, principal, connections, maxFrameBytes, onEnd, hangUp } = options;
-	const inputOver = () => (options.outlivesInput ? onEnd() : over());
 	const splitter = createLineSplitter(maxFrameBytes);
 	let isOver = false;
 	const connection = connections.open(principal, {
@@ -53,10 +52,16 @@ export function openLineConnection(options: LineConnectionOptions): void {
 		onEnd();
 	}
 
+	function inputOver(): void {
+		if (options.outlivesInput) onEnd();
+		else over();
+	}
+
 	input.on("data", (chunk: Buffer) => receive(splitter.push(chunk)));
 	input.on("end", () => {
 		receive(splitter.end());
-		inputOver();
+		if (options.outlivesInput) onEnd();
+		else void connection.settled().then(hangUp);
 	});
 	input.on("error", inputOver);
 	input.on("close", inputOver);

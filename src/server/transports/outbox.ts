@@ -1,7 +1,7 @@
 import type { GapFrame, SessionEventFrame } from "../../protocol/index.ts";
 import { createMessage, type Message } from "../engine/message.ts";
 import type { OutboxLimits } from "../limits.ts";
-import type { OutboxPool } from "./outbox-pool.ts";
+import type { OutboxPool, PoolMember } from "./outbox-pool.ts";
 import { joined, type Progress, progressOf } from "./progress.ts";
 
 /**
@@ -133,9 +133,13 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	function relieve(): void {
 		if (sheddable > 0) shed();
 		if (queued <= limits.hardQueueBytes) return;
-		if (queued > limits.maxQueueBytes) giveUp("too much waits to be read");
-		else if (pool.queued > limits.maxQueueBytesInAll) giveUp("the server is out of room");
-		else setPressure(true);
+		// One message may be of any size: nothing else would make it smaller the next time.
+		if (queued - sizeOf(queue.at(-1) as Item) > limits.maxQueueBytes) {
+			giveUp("too much waits to be read");
+			return;
+		}
+		pool.shrink(limits.maxQueueBytesInAll);
+		if (!isClosed) setPressure(true);
 	}
 
 	/** Puts gaps where progress waited. */
@@ -238,6 +242,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	}
 
 	function giveUp(why: string): void {
+		if (isClosed) return;
 		close();
 		options.giveUp(why);
 	}
@@ -245,6 +250,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	function close(): void {
 		if (isClosed) return;
 		isClosed = true;
+		pool.members.delete(member);
 		count(-queued);
 		pool.queued -= inFlight;
 		inFlight = 0;
@@ -253,6 +259,14 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		tails.clear();
 		settle();
 	}
+
+	const member: PoolMember = {
+		get pending() {
+			return queued + inFlight;
+		},
+		giveUp,
+	};
+	pool.members.add(member);
 
 	return {
 		send,

@@ -36,7 +36,8 @@ export async function listenUnixSocket(options: UnixSocketOptions): Promise<Unix
 	await mkdir(dirname(path), { recursive: true, mode: 0o700 });
 	await removeStale(path);
 	const open = new Set<Socket>();
-	const server = createServer((socket) => {
+	// A client may have said all it has to say and still wait for the answers.
+	const server = createServer({ allowHalfOpen: true }, (socket) => {
 		open.add(socket);
 		socket.on("close", () => open.delete(socket));
 		socket.on("error", () => socket.destroy());

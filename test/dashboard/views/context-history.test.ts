@@ -26,6 +26,12 @@ test("a short history is kept whole, an empty one stays empty", () => {
 	expect(courseOf([])).toEqual({ kinds: [], atMs: [], byKind: [] });
 });
 
+test("thinning does not lose the last moments to rounding", () => {
+	const totals = [0, 0, 0, 0, 0, 0, 0, 0, 1, 0];
+	const history = totals.map((tokens, atMs) => ({ atMs, byKind: { read: tokens } }));
+	expect(thinned(history, 8).map(({ byKind }) => byKind.read)).toContain(1);
+});
+
 test("thinning keeps both ends, the order and the peak, and obeys its bound", () => {
 	fc.assert(
 		fc.property(

@@ -1,4 +1,5 @@
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadTokens, parseTokens } from "../../../src/server/auth/token-file.ts";
@@ -51,6 +52,21 @@ describe("the token file", () => {
 
 	test("a folder in its place is refused", async () => {
 		await expect(loadTokens(tempDir())).rejects.toThrow(/not a regular file|cannot read/);
+	});
+
+	test("a pipe in its place is refused without waiting for it", async () => {
+		const path = join(tempDir(), "pipe");
+		execFileSync("mkfifo", ["-m", "600", path]);
+		await expect(loadTokens(path)).rejects.toThrow("not a regular file");
+	});
+
+	test("a link is as good as the file it leads to, and one that leads nowhere is refused in words", async () => {
+		const path = join(tempDir(), "link");
+		symlinkSync(file(`ann:${A}`), path);
+		expect((await loadTokens(path)).principalOf(A)).toBe("ann");
+		const nowhere = join(tempDir(), "link");
+		symlinkSync("/no/such/place/tokens", nowhere);
+		await expect(loadTokens(nowhere)).rejects.toThrow(`${nowhere} is a link that leads nowhere`);
 	});
 
 	test("one without entries is refused", async () => {

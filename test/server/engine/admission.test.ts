@@ -162,6 +162,34 @@ describe("limits", () => {
 		expect(response(client, "b").success).toBe(true);
 	});
 
+	test("too many commands of one principal are busy, and another's are not", async () => {
+		const harness = createHarness({ limits: { maxPendingPerPrincipal: 2 } });
+		const [ann, bob] = [harness.client("ann"), harness.client("bob")];
+		harness.hold("get_metrics");
+		await harness.send(ann, ...["a", "b", "c"].map((id) => ({ type: "get_metrics", id })));
+		await harness.send(bob, { type: "get_metrics", id: "d" });
+		expect(response(ann, "c")).toMatchObject({ success: false, code: "busy" });
+		expect(phases(bob, "d")).toEqual(["accepted", "started"]);
+		for (let next = harness.held.shift(); next; next = harness.held.shift()) await next.finish();
+		await harness.send(ann, { type: "list_sessions", id: "c2" });
+		expect(response(ann, "c2").success).toBe(true);
+	});
+
+	test("an answer that is too large to send fails and says so, and a change is told without its data", async () => {
+		const harness = createHarness({ limits: { maxAnswerBytes: 1_000 } });
+		const client = harness.client();
+		const data = { text: "x".repeat(2_000) };
+		harness.on("list_sessions", async () => ({ data }));
+		harness.on("reload", async () => ({ data }));
+		const reload = { type: "reload", id: "change", sessionId: "s" };
+		await harness.send(client, { type: "list_sessions", id: "read" });
+		await harness.send(client, { type: "create_session", sessionId: "s" }, reload);
+		expect(response(client, "read")).toMatchObject({ success: false, code: "too_large" });
+		expect(response(client, "read").error).toMatch(/2,?\d+ characters.*1000/);
+		expect(response(client, "change")).toMatchObject({ success: true, sessionVersion: 1 });
+		expect(response(client, "change").data).toBeUndefined();
+	});
+
 	test("§12 the rate of a principal is limited, and a refusal is accepted and finished but not stored", async () => {
 		const harness = createHarness({ limits: { commandsPerMinute: 2 } });
 		const client = harness.client("ann");

@@ -11,6 +11,8 @@ export const LIMITS: EngineLimits = {
 	maxFrameBytes: 100_000,
 	maxPendingPerClient: 1_000,
 	maxPending: 10_000,
+	maxPendingPerPrincipal: 10_000,
+	maxAnswerBytes: 1_000_000,
 	commandsPerMinute: 1_000_000,
 	shortMs: 1_000,
 	longMs: 10_000,

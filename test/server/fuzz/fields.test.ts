@@ -72,7 +72,7 @@ test("every field of every command may be anything: one answer each, and no word
 		const row = commandTable[type] as CommandRow;
 		const own = Object.entries(row.fields.properties as Record<string, TSchema>);
 		const envelope = Object.entries(EnvelopeFields.properties as Record<string, TSchema>);
-		const base = { ...plausible(row.fields), type, sessionId: "victim" };
+		const base = { ...(plausible(row.fields) as object), type, sessionId: "victim" };
 		for (const [name, schema] of [...own, ...envelope.filter(([key]) => key !== "id")]) {
 			const frames = VALUES.map((value) => {
 				const id = `${type} ${name} ${++asked}`;

@@ -3,6 +3,7 @@ import {
 	readFileSync,
 	renameSync,
 	rmdirSync,
+	rmSync,
 	symlinkSync,
 	writeFileSync,
 } from "node:fs";
@@ -10,6 +11,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test, vi } from "vitest";
 import { type Journal, JournalUnavailable } from "../../../src/server/journal/journal.ts";
+import { migrations } from "../../../src/server/journal/schema.ts";
 import { command, event, finished, session } from "../../contracts/journal.ts";
 import { tempDir } from "../../support/temp.ts";
 import { startJournal } from "./start-journal.ts";
@@ -102,6 +104,41 @@ describe("a journal on a full disk", () => {
 		expect(fourth.journal.recovered.interrupted).toEqual([]);
 		expect(fourth.journal.byId("ann", "running7")?.response?.code).toBe("interrupted");
 	});
+});
+
+describe("a journal whose file is taken away while it is open", () => {
+	test.each([
+		["removed", ["journal.db"], (path: string) => rmSync(path)],
+		["moved", ["journal.db"], (path: string) => renameSync(path, `${path}.old`)],
+		["replaced", ["journal.db"], (path: string) => (rmSync(path), writeFileSync(path, ""))],
+		["without its log", ["journal.db-wal"], (path: string) => rmSync(path)],
+	])("by being %s refuses changes from then on", async (_how, names, takeAway) => {
+		const { journal, dataDir } = await startJournal();
+		await journal.admit(command("before"));
+		for (const name of names) takeAway(join(dataDir, name));
+		await refused(journal.admit(command("after")), /removed or replaced/, dataDir);
+		expect(journal.health()).toMatchObject({ ok: false });
+		expect(journal.byId("ann", "after")).toBeUndefined();
+	});
+});
+
+test("a journal of the first version keeps its keys in their scope", async () => {
+	const dataDir = tempDir();
+	const old = new DatabaseSync(join(dataDir, "journal.db"));
+	migrations[0]?.(old);
+	old.exec("PRAGMA user_version = 1");
+	const insert = old.prepare(
+		`INSERT INTO commands (principal, id, type, session, fingerprint, key, admitted_at, changing, outcome, finished_at)
+			VALUES ('ann', ?, 'x', ?, 'f', 'k', 9000, 1, '{"type":"response","command":"x","success":true}', 9001)`,
+	);
+	insert.run("of the server", null);
+	insert.run("of a session", "s");
+	old.close();
+	const { journal } = await startJournal({}, dataDir);
+	expect(journal.byKey({ principal: "ann" }, "k")?.id).toBe("of the server");
+	expect(journal.byKey({ principal: "ann", sessionId: "s" }, "k")?.id).toBe("of a session");
+	const history = journal.history({ principal: "ann", sessionId: "s", limit: 9 });
+	expect(history.map(({ commandId }) => commandId)).toEqual(["of a session"]);
 });
 
 describe("a journal whose file cannot be used", () => {

@@ -32,6 +32,7 @@ export function echoConnections(limits: Partial<ServerLimits> = {}) {
 	const clients = new Set<Client>();
 	const heard: (string | Uint8Array)[] = [];
 	const all: ServerLimits = { ...defaultLimits, ...limits };
+	const answers = createHeldAnswers();
 	const connections = createConnections({
 		limits: all,
 		hub: {
@@ -43,13 +44,35 @@ export function echoConnections(limits: Partial<ServerLimits> = {}) {
 			receive(client, frame) {
 				heard.push(frame);
 				const text = typeof frame === "string" ? frame : Buffer.from(frame).toString("utf8");
-				client.send(answer(text));
+				answers.give(() => client.send(answer(text)));
 			},
+			answered: () => answers.released(),
 			disconnect: (client) => void clients.delete(client),
 		},
 	});
 	atEnd(() => connections.close(0));
-	return { connections, clients, heard, limits: all };
+	return { connections, clients, heard, answers, limits: all };
+}
+
+/** Answers that are given at once, or all together when they are released. */
+function createHeldAnswers() {
+	let waiting: (() => void)[] | undefined;
+	const released = Promise.withResolvers<void>();
+	return {
+		hold() {
+			waiting = [];
+		},
+		get held() {
+			return waiting?.length ?? 0;
+		},
+		give: (send: () => void) => void (waiting ? waiting.push(send) : send()),
+		release() {
+			for (const send of waiting ?? []) send();
+			waiting = undefined;
+			released.resolve();
+		},
+		released: () => (waiting ? released.promise : Promise.resolve()),
+	};
 }
 
 /** A real HTTP server on a free port of loopback in front of {@link echoConnections}. */

@@ -67,6 +67,24 @@ describe("a Unix socket", () => {
 		await until(() => clients.size === 1);
 	});
 
+	test("answers a client that has sent all it has to say before it hangs up", async () => {
+		const path = join(tempDir(), "s");
+		const { clients, answers } = await listen(path);
+		answers.hold();
+		const one = open(path);
+		const ended = new Promise((resolve) => one.socket.on("end", resolve));
+		one.socket.end('{"n":1}\n{"n":2}');
+		await until(() => answers.held === 2);
+		answers.release();
+		expect(await one.lines(3)).toMatchObject([
+			{ type: "server_ready" },
+			{ data: '{"n":1}' },
+			{ data: '{"n":2}' },
+		]);
+		await ended;
+		await until(() => clients.size === 0);
+	});
+
 	test("that a dead process left behind is replaced", async () => {
 		const path = join(tempDir(), "s");
 		const script = `require("net").createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, "SIGKILL"))`;
@@ -110,7 +128,7 @@ function stdio(maxFrameBytes = 10_000, limits: { hardQueueBytes?: number } = {})
 }
 
 async function listen(path: string) {
-	const { connections, clients } = echoConnections();
+	const { connections, clients, answers } = echoConnections();
 	const transport = await listenUnixSocket({
 		path,
 		connections: Promise.resolve(connections),
@@ -118,7 +136,7 @@ async function listen(path: string) {
 		maxConnections: 10,
 	});
 	atEnd(() => transport.close());
-	return { clients };
+	return { clients, answers };
 }
 
 function open(path: string): { socket: Socket; lines: ReturnType<typeof collect> } {

@@ -120,14 +120,32 @@ describe("an outbox whose client lags", () => {
 		await outbox.drained();
 	});
 
-	test("gives up earlier when all outboxes together hold too much", async () => {
-		const { outbox, wire, pool, gaveUp } = setUp();
-		wire.stop();
-		pool.queued = limits.maxQueueBytesInAll;
-		outbox.send(filler(1_000));
-		expect(gaveUp).toEqual([]); // this one is not the one that holds much
-		outbox.send(filler(6_000));
-		expect(gaveUp).toEqual(["the server is out of room"]);
+	test("takes one message of any size, and does not give up because of it alone", async () => {
+		const { outbox, wire, gaveUp } = setUp();
+		for (let i = 0; i < 3; i++) {
+			outbox.send(filler(2 * limits.maxQueueBytes));
+			await outbox.empty();
+		}
+		outbox.send(filler(2 * limits.maxQueueBytes));
+		outbox.send(response(1)); // what comes before it was read is too much
+		expect(gaveUp).toEqual(["too much waits to be read"]);
+		expect(wire.received).toHaveLength(3);
+	});
+
+	test("when all outboxes together hold too much, those give up that hold most", async () => {
+		const pool = createOutboxPool();
+		const most = { ...limits, maxQueueBytesInAll: 30_000 };
+		const [hog, other, healthy] = [setUp(pool, most), setUp(pool, most), setUp(pool, most)];
+		for (const { wire } of [hog, other, healthy]) wire.stop();
+		hog.outbox.send(filler(20_000));
+		other.outbox.send(filler(9_000));
+		healthy.outbox.send(filler(6_000));
+		expect(hog.gaveUp).toEqual(["the server is out of room"]);
+		expect(other.gaveUp).toEqual([]);
+		expect(healthy.gaveUp).toEqual([]);
+		for (let i = 0; i < 40; i++) healthy.outbox.send(filler(500));
+		expect(other.gaveUp).toEqual([]);
+		expect(healthy.gaveUp).toEqual(["the server is out of room"]);
 	});
 
 	test("gives up when nothing is taken for too long, and not while something is", async () => {
@@ -263,15 +281,14 @@ function checkText(message: ServerMessage, texts: Map<string, string>): void {
 	expect(message.event.assistantMessageEvent).toMatchObject({ delta: text });
 }
 
-function setUp() {
+function setUp(pool = createOutboxPool(), given = limits) {
 	const clock = { ms: 0 };
 	const gaveUp: string[] = [];
 	const pressure: boolean[] = [];
-	const pool = createOutboxPool();
 	const wire = fakeWire();
 	const outbox = createOutbox({
 		wire,
-		limits,
+		limits: given,
 		pool,
 		giveUp: (why) => gaveUp.push(why),
 		onPressure: (isHigh) => pressure.push(isHigh),

@@ -28,13 +28,13 @@ export function thinned(history: readonly ContextMoment[], most: number): readon
 	const first = history[0] as ContextMoment;
 	const last = history.at(-1) as ContextMoment;
 	const between = history.slice(1, -1);
-	const size = between.length / Math.max(1, most - 2);
-	const kept: ContextMoment[] = [];
-	for (let start = 0; Math.floor(start) < between.length; start += size) {
-		const stretch = between.slice(Math.floor(start), Math.floor(start + size));
-		if (stretch.length > 0) kept.push(stretch.reduce(fuller));
-	}
-	return [first, ...kept.slice(0, Math.max(0, most - 2)), last];
+	const stretches = Math.max(0, most - 2);
+	// Bounds by multiplying: adding up a fraction would leave the last moments out.
+	const bound = (index: number) => Math.floor((index * between.length) / stretches);
+	const kept = Array.from({ length: stretches }, (_, index) =>
+		between.slice(bound(index), bound(index + 1)).reduce(fuller),
+	);
+	return [first, ...kept, last];
 }
 
 function fuller(one: ContextMoment, other: ContextMoment): ContextMoment {

@@ -41,18 +41,18 @@ export function WindowNow({
 		>
 			<Figures>
 				<Figure
-					name="In use"
-					value={short(tokens)}
-					note={
-						size > 0
-							? `about ${formatShare(tokens / size)} of ${short(size)} tokens`
-							: "tokens, about"
-					}
+					name="In use, estimated"
+					value={`≈ ${short(tokens)}`}
+					note={size > 0 ? `${formatShare(tokens / size)} of ${short(size)} tokens` : "tokens"}
 				/>
 				<Figure
-					name="Found in the cache"
+					name="Last request, from the cache"
 					value={cachedTokens === undefined ? "–" : short(cachedTokens)}
-					note={cachedTokens === undefined ? "no request yet" : "tokens, as the provider counts"}
+					note={
+						cachedTokens === undefined
+							? "no request yet"
+							: "tokens by the provider's count, which is not the estimate's"
+					}
 					tone={cachedTokens ? "good" : undefined}
 				/>
 				<Figure name="Pieces" value={pieces.length} note={formatNumberOf(kinds.length, "kind")} />

@@ -21,8 +21,8 @@ export function savingsRows(savings: Savings): SavingsRow[] {
 const SYSTEMS: readonly (readonly [SavingsSystem, string, string])[] = [
 	["readCache", "Read cache", "answers repeated reads with what changed"],
 	["paging", "Paging", "hands out large texts page by page"],
-	["kota", "Code map", "answers questions about code without reading files"],
+	["kota", "Code intelligence (kota)", "answers questions about code without reading files"],
 	["pruning", "Pruning", "takes old output out when that pays"],
-	["tiers", "Working set", "keeps stable files where the cache finds them"],
-	["economy", "Cache care", "keeps the provider's cache warm and its marks well placed"],
+	["tiers", "Working set (tiers)", "keeps stable files where the cache finds them"],
+	["economy", "Economy", "keeps the provider's cache warm and its marks well placed"],
 ];

@@ -1,0 +1,182 @@
+import { existsSync, realpathSync } from "node:fs";
+import type { SessionEvent, SessionInfo } from "../../protocol/index.ts";
+import { CommandError } from "../engine/call.ts";
+import type { SessionRecord, StreamName } from "../journal/journal.ts";
+import { asCommandError } from "../safe-text.ts";
+import { type Host, type LiveSession, openLiveSession } from "./live-session.ts";
+import { modelView } from "./model-view.ts";
+import { parseSettings, type StoredSettings } from "./stored-settings.ts";
+
+/** The place of one session: its record, and its pi once it was first used. */
+export interface Slot extends StreamName {
+	/** As it should be in the journal. A new object whenever something in it changes. */
+	readonly record: SessionRecord;
+	/** The session, if it is open. */
+	readonly current: LiveSession | undefined;
+	/** Opens the session if it is not open yet. */
+	live(): Promise<LiveSession>;
+	/** Runs `move`, which puts the session into another file: meanwhile that one is taken already. */
+	moving<T>(file: string, move: () => Promise<T>): Promise<T>;
+	/** The files that nobody else may open now. */
+	files(): string[];
+	/** Brings the record up to date with the session. Returns whether it changed. */
+	refresh(): boolean;
+	info(): SessionInfo;
+}
+
+/** A slot as those see it who keep it. */
+export interface OwnedSlot extends Slot {
+	close(): Promise<void>;
+}
+
+export interface SlotOptions {
+	host: Host;
+	emit(stream: StreamName, event: SessionEvent): void;
+	/** The record changed outside a command. */
+	save(session: SessionRecord): void;
+}
+
+/** A place for a session that is not open yet. */
+export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlot {
+	const { host, emit, save } = options;
+	const stream: StreamName = { principal: first.principal, sessionId: first.id };
+	let record = first;
+	let opening: Promise<LiveSession> | undefined;
+	let current: LiveSession | undefined;
+	let closed = false;
+	let movingTo: string | undefined;
+
+	const slot: OwnedSlot = {
+		...stream,
+		get record() {
+			return record;
+		},
+		get current() {
+			return current;
+		},
+		live() {
+			if (current?.isBroken()) {
+				current = undefined;
+				opening = undefined; // from its record once more
+			}
+			opening ??= open().catch((error) => {
+				opening = undefined; // what is missing may come back
+				throw error;
+			});
+			return opening;
+		},
+		async moving(file, move) {
+			movingTo = file;
+			try {
+				return await move();
+			} finally {
+				movingTo = undefined;
+			}
+		},
+		files() {
+			// Pi's own first: the record follows when a command or a run has ended.
+			const files = [current?.session.sessionFile, record.file, movingTo];
+			return [...new Set(files)].flatMap((file) => realFile(file) ?? []);
+		},
+		refresh() {
+			if (!current || closed || current.isBroken()) return false;
+			const next = recordOf(current, record);
+			if (JSON.stringify(next) === JSON.stringify(record)) return false;
+			record = next;
+			return true;
+		},
+		info: () => infoOf(record, current, host),
+		async close() {
+			const live = await opening?.catch(() => undefined);
+			// What stops now still tells its subscribers.
+			if (!live?.isBroken()) await live?.close();
+			closed = true;
+			current = undefined;
+			opening = undefined;
+		},
+	};
+	return slot;
+
+	async function open(): Promise<LiveSession> {
+		const { file, cwd } = record;
+		const settings = parseSettings(record.settings);
+		if (!existsSync(cwd)) throw gone(record.id, "folder");
+		if (file && !existsSync(file)) throw gone(record.id, "file");
+		try {
+			current = await openLiveSession({
+				host,
+				cwd,
+				settings,
+				...(file && { file }),
+				emit: (event) => {
+					if (!closed) emit(stream, event);
+				},
+				onChange: () => {
+					if (slot.refresh()) save(record);
+				},
+			});
+			return current;
+		} catch (error) {
+			throw asCommandError(error, "failed", [cwd]);
+		}
+	}
+}
+
+function gone(id: string, what: "folder" | "file"): CommandError {
+	return new CommandError(
+		"wrong_state",
+		`The ${what} of session "${id}" is no longer there: bring it back, or delete the session`,
+	);
+}
+
+function realFile(file: string | undefined): string | undefined {
+	try {
+		return file && realpathSync(file);
+	} catch {
+		return undefined; // gone, so nobody can open it a second time either
+	}
+}
+
+function recordOf(
+	live: LiveSession,
+	{ principal, id, createdAtMs, file }: SessionRecord,
+): SessionRecord {
+	const { session, chosen, runtime } = live;
+	const { sessionFile, model, sessionName } = session;
+	const isWritten = sessionFile !== undefined && (sessionFile === file || existsSync(sessionFile));
+	const settings: StoredSettings = {
+		...chosen,
+		piSessionId: session.sessionId,
+		...(sessionName && { name: sessionName }),
+		...(model && { model: { provider: model.provider, id: model.id } }),
+		thinkingLevel: session.thinkingLevel,
+		messageCount: session.messages.length,
+	};
+	return {
+		principal,
+		id,
+		cwd: runtime.cwd,
+		...(isWritten && { file: sessionFile }),
+		createdAtMs,
+		settings: { ...settings },
+	};
+}
+
+function infoOf(record: SessionRecord, live: LiveSession | undefined, host: Host): SessionInfo {
+	const settings = parseSettings(record.settings);
+	const stored = settings.model;
+	const model =
+		live?.session.model ?? (stored && host.modelRuntime.getModel(stored.provider, stored.id));
+	const level = live?.session.thinkingLevel ?? settings.thinkingLevel ?? "off";
+	return {
+		sessionId: record.id,
+		...(settings.name && { sessionName: settings.name }),
+		...(record.file && { sessionFile: record.file }),
+		cwd: record.cwd,
+		...(model && { model: modelView(model) }),
+		thinkingLevel: level as SessionInfo["thinkingLevel"],
+		isStreaming: live?.session.isStreaming ?? false,
+		messageCount: live?.session.messages.length ?? settings.messageCount ?? 0,
+		createdAt: new Date(record.createdAtMs).toISOString(),
+	};
+}
