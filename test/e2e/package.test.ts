@@ -1,4 +1,5 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -53,8 +54,33 @@ describe("the packed tarball, under node_modules", { timeout: 120_000 }, () => {
 		const pi = await startPiProcess({ args: ["-e", installed] });
 		const { data } = await pi.request({ type: "get_commands" });
 		expect(data).toMatchObject({ commands: expect.arrayContaining(ourCommands) });
+
+		// A server is no guest of pi: it is installed beside it.
+		link(installed, Object.keys(manifestOf(installed).peerDependencies));
+		await withServer(cli, async (url) => {
+			expect((await fetch(new URL("readyz", url))).status).toBe(200);
+			expect(await (await fetch(url)).text()).toContain('<script type="module"');
+		});
 	});
 });
+
+/** Starts the server of an installed package, and stops it afterwards. */
+async function withServer(cli: string, use: (url: string) => Promise<void>): Promise<void> {
+	const agentDir = tempDir();
+	const server = spawn(process.execPath, [cli, "serve", "--port", "0", "--json"], {
+		cwd: tempDir(),
+		env: { ...process.env, PI_CODING_AGENT_DIR: agentDir, PI_OFFLINE: "1" },
+		stdio: ["ignore", "pipe", "inherit"],
+	});
+	const ended = once(server, "exit");
+	try {
+		const [chunk] = (await once(server.stdout, "data")) as [Buffer];
+		await use((JSON.parse(chunk.toString()) as { url: string }).url);
+	} finally {
+		server.kill("SIGTERM");
+		expect(await ended).toEqual([0, null]);
+	}
+}
 
 /** Packs the project and unpacks it as `pi install` would: with what it depends on, without pi's own packages, which pi hands in. */
 async function packAndUnpack(): Promise<string> {
@@ -68,11 +94,22 @@ async function packAndUnpack(): Promise<string> {
 	const installed = join(modules, "pi-strata");
 	mkdirSync(installed, { recursive: true });
 	await run("tar", ["-xzf", join(folder, tarball), "-C", installed, "--strip-components=1"]);
-	const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
-	for (const name of Object.keys(manifest.dependencies)) {
-		mkdirSync(dirname(join(modules, name)), { recursive: true });
-		symlinkSync(join(root, "node_modules", name), join(modules, name), "junction");
-	}
+	link(installed, Object.keys(manifestOf(installed).dependencies));
 	writeFileSync(join(folder, "package.json"), "{}");
 	return installed;
+}
+
+type Manifest = Record<"dependencies" | "peerDependencies", Record<string, string>>;
+
+function manifestOf(installed: string): Manifest {
+	return JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
+}
+
+/** Puts packages of this clone beside an installed one. */
+function link(installed: string, names: readonly string[]): void {
+	for (const name of names) {
+		const place = join(dirname(installed), name);
+		mkdirSync(dirname(place), { recursive: true });
+		symlinkSync(join(root, "node_modules", name), place, "junction");
+	}
 }

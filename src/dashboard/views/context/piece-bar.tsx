@@ -6,6 +6,7 @@ import { visibleString } from "../../parts/visible-text.ts";
 import { useNow } from "../use-now.ts";
 import { type Bar, KIND_NAMES, rectanglesOf, type Segment, segmentAt } from "./bar.ts";
 import { kindColour } from "./kind-colour.ts";
+import { labelOf } from "./piece-label.ts";
 
 /**
  * The pieces side by side, as wide as they are large; below them a line as far as they were cached. The pointer, or the
@@ -105,7 +106,7 @@ function Pointed({ segment }: { segment: Segment | undefined }) {
 	const { piece, cached } = segment;
 	return (
 		<p class="pointed-line small">
-			<b>{KIND_NAMES[piece.kind] ?? piece.kind}</b> <PlainText text={piece.label} most={200} />{" "}
+			<b>{KIND_NAMES[piece.kind] ?? piece.kind}</b> <PlainText text={labelOf(piece)} most={200} />{" "}
 			<span class="soft">
 				{short(piece.tokens)} tokens · {ago(piece.sinceMs, now)}
 				{cached > 0 && " · cached"}
@@ -120,5 +121,5 @@ function under(event: { currentTarget: HTMLElement; clientX: number }, bar: Bar)
 }
 
 function describe({ piece }: Segment): string {
-	return `${KIND_NAMES[piece.kind]}, ${visibleString(piece.label)}, ${short(piece.tokens)} tokens`;
+	return `${KIND_NAMES[piece.kind]}, ${visibleString(labelOf(piece))}, ${short(piece.tokens)} tokens`;
 }

@@ -9,6 +9,7 @@ import { PlainText, stretchesOf } from "../../parts/text.tsx";
 import { formatCount } from "../format.ts";
 import { useNow } from "../use-now.ts";
 import { KIND_NAMES } from "./bar.ts";
+import { labelOf } from "./piece-label.ts";
 import { addStretch, type ReadText } from "./read-text.ts";
 
 interface PieceDialogProps {
@@ -22,7 +23,7 @@ export function PieceDialog({ sessionId, piece, onClose }: PieceDialogProps) {
 	const now = useNow();
 	const { read, problem, isAsking, ask } = usePieceText(sessionId, piece.id);
 	return (
-		<Dialog wide title={<PlainText text={piece.label} most={200} />} onCancel={onClose}>
+		<Dialog wide title={<PlainText text={labelOf(piece)} most={200} />} onCancel={onClose}>
 			<p class="soft small">
 				{KIND_NAMES[piece.kind] ?? piece.kind} · {formatCount(piece.tokens)} tokens · came into the
 				window {ago(piece.sinceMs, now)}

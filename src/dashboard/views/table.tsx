@@ -1,0 +1,81 @@
+import "./views.css";
+import type { ComponentChildren } from "preact";
+
+/** A column of a {@link Table}. */
+export interface Column<Row> {
+	title: string;
+	cell(row: Row): ComponentChildren;
+	/** Numbers and times stand on the right. */
+	align?: "right";
+	/** Its cells name their rows. */
+	isRowHeader?: boolean;
+	/** The title is for those only who cannot see what the cells show. */
+	hidesTitle?: boolean;
+	/** `roomy`: not on a phone. `wide`: takes what room there is. `soft`, `plain`, `mono`: how its cells look. */
+	class?: string;
+}
+
+interface TableProps<Row> {
+	/** What the table is about, for those who cannot see where it stands. */
+	label: string;
+	columns: readonly Column<Row>[];
+	rows: readonly Row[];
+	keyOf(row: Row): string | number;
+	classOf?(row: Row): string;
+	/** A last row that sums up the others. */
+	foot?: Row;
+}
+
+/** A table that scrolls by itself where the screen is narrow. */
+export function Table<Row>({ label, columns, rows, keyOf, classOf, foot }: TableProps<Row>) {
+	return (
+		// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+		<section class="table-box" aria-label={label} tabIndex={0}>
+			<table>
+				<thead>
+					<tr>
+						{columns.map((column) => (
+							<th key={column.title} scope="col" class={classesOf(column)}>
+								<span class={column.hidesTitle ? "hidden-text" : "column-title"}>
+									{column.title}
+								</span>
+							</th>
+						))}
+					</tr>
+				</thead>
+				<tbody>
+					{rows.map((row) => (
+						<tr key={keyOf(row)} class={classOf?.(row)}>
+							<Cells columns={columns} row={row} />
+						</tr>
+					))}
+				</tbody>
+				{foot !== undefined && (
+					<tfoot>
+						<tr>
+							<Cells columns={columns} row={foot} />
+						</tr>
+					</tfoot>
+				)}
+			</table>
+		</section>
+	);
+}
+
+function Cells<Row>({ columns, row }: { columns: readonly Column<Row>[]; row: Row }) {
+	return columns.map((column) =>
+		column.isRowHeader ? (
+			<th key={column.title} scope="row" class={classesOf(column)}>
+				{column.cell(row)}
+			</th>
+		) : (
+			<td key={column.title} class={classesOf(column)}>
+				{column.cell(row)}
+			</td>
+		),
+	);
+}
+
+function classesOf({ align, class: own }: Pick<Column<never>, "align" | "class">) {
+	return [align, own].filter(Boolean).join(" ") || undefined;
+}
