@@ -30,6 +30,8 @@ export interface Sides<Value> {
 
 /** How long each side runs in a round. */
 const ROUND_MS = 1_000;
+/** Rounds before those that count: a server that has just started is still being compiled. */
+const WARMUP = 3;
 
 /** Puts the same load on the echo server and on ours, in turn. */
 export async function raceEcho(options: RaceOptions): Promise<Race> {
@@ -42,12 +44,12 @@ export async function raceEcho(options: RaceOptions): Promise<Race> {
 	};
 	const rates: Sides<number[]> = { echo: [], strata: [] };
 	const costs: Sides<number[]> = { echo: [], strata: [] };
-	for (let round = -1; round < rounds; round++) {
+	for (let round = -WARMUP; round < rounds; round++) {
 		const sides = ["echo", "strata"] as const;
 		for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
 			const before = processorMs(options[side].pid);
 			const rate = await loads[side].run(ROUND_MS);
-			if (round < 0) continue; // for the compiler
+			if (round < 0) continue;
 			rates[side].push(rate);
 			const answers = (rate * ROUND_MS) / 1000;
 			costs[side].push(((processorMs(options[side].pid) - before) * 1000) / answers);

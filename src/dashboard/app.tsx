@@ -1,4 +1,5 @@
 import { ConnectionBadge, ConnectionProblem } from "./connection/connection-badge.tsx";
+import { Guarded } from "./parts/guarded.tsx";
 import { Lazy } from "./parts/lazy.tsx";
 import { Toasts } from "./parts/toasts.tsx";
 import { hrefOf, type Route, route } from "./route.ts";
@@ -17,7 +18,9 @@ export function App() {
 			<TopBar />
 			<ConnectionProblem />
 			<main id="main" tabIndex={-1}>
-				<Content shown={route.value} />
+				<Guarded key={route.value.page}>
+					<Content shown={route.value} />
+				</Guarded>
 			</main>
 			<Toasts />
 		</>

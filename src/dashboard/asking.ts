@@ -14,11 +14,7 @@ export interface AskingOptions<Answer> {
 }
 
 /** Makes a question; nothing is asked before the first `again`. */
-export function createAsking<Answer>({
-	ask,
-	onAnswer,
-	onError,
-}: AskingOptions<Answer>): Asking {
+export function createAsking<Answer>({ ask, onAnswer, onError }: AskingOptions<Answer>): Asking {
 	const stop = new AbortController();
 	let isUnderWay = false;
 	let isOutdated = false;

@@ -1,7 +1,7 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { writeFileAtomic } from "../core/atomic-file.ts";
-import { describeError } from "../core/errno.ts";
+import { describeError, errnoOf } from "../core/errno.ts";
 import { property } from "../core/property.ts";
 
 /** Held by the one server of a data folder. */
@@ -14,18 +14,23 @@ export interface Lock {
  * system takes back when the process ends, however it ends. Throws one clear line when another server has it.
  */
 export async function lockDataFolder(folder: string): Promise<Lock> {
-	await mkdir(folder, { recursive: true, mode: 0o700 });
+	await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+		const why = errnoOf(error) === "EEXIST" ? "it is a file" : describeError(error);
+		throw new Error(`cannot use ${folder} as data folder: ${why}; choose another with --data-dir`, {
+			cause: error,
+		});
+	});
 	const { DatabaseSync } = await import("node:sqlite");
 	const path = join(folder, "lock.db");
 	const owner = join(folder, "lock.json");
-	const database = new DatabaseSync(path);
+	const database = open(() => new DatabaseSync(path), path);
 	try {
 		// The transaction is never ended: as long as it is open nobody else can begin one.
 		database.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE");
 	} catch (error) {
 		database.close();
 		if (!/locked|busy/i.test(describeError(error))) {
-			throw new Error(`cannot lock ${path}: ${describeError(error)}`, { cause: error });
+			throw cannotLock(path, error);
 		}
 		const pid = await pidIn(owner);
 		throw new Error(
@@ -36,6 +41,21 @@ export async function lockDataFolder(folder: string): Promise<Lock> {
 	// Only for the message above: who holds the lock is the system's to know.
 	await writeFileAtomic(owner, JSON.stringify({ pid: process.pid })).catch(() => {});
 	return { release: () => database.close() };
+}
+
+function open<Database>(opening: () => Database, path: string): Database {
+	try {
+		return opening();
+	} catch (error) {
+		throw cannotLock(path, error);
+	}
+}
+
+function cannotLock(path: string, error: unknown): Error {
+	const why = describeError(error);
+	return new Error(`cannot write ${path} (${why}); choose another folder with --data-dir`, {
+		cause: error,
+	});
 }
 
 async function pidIn(path: string): Promise<number | undefined> {

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describeError } from "../core/errno.ts";
 import { packageVersion } from "../core/package-info.ts";
-import type { Models } from "./demo/open-demo.ts";
 import { createAttachments } from "./attachments.ts";
+import type { Models } from "./demo/open-demo.ts";
 import { createEngine } from "./engine/create-engine.ts";
 import type { Engine } from "./engine/engine.ts";
 import type { Journal } from "./journal/journal.ts";
@@ -45,13 +45,16 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
 	try {
 		const streams = createStreams({ journal });
 		const { createSessions, openModels } = await loading;
-		models = await openModels(agentDir, { demo, demoFolder: join(dataDir, "demo") });
-		const { modelRuntime, newFolder } = models;
+		models = await openModels(agentDir, { demo, demoFolder: join(dataDir, "demo"), warn });
+		const { modelRuntime, sampleProjects } = models;
 		const sessions = await createSessions({
 			agentDir,
 			cwd,
 			modelRuntime,
-			...(newFolder && { newFolder }),
+			...(sampleProjects && {
+				newFolder: sampleProjects.make,
+				sampleProjects: sampleProjects.folder,
+			}),
 			allowProjectTrust: options.allowProjectTrust,
 			recovered: journal.recovered.sessions,
 			emit: (stream, event) => streams.emit(stream, event),

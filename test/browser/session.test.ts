@@ -133,6 +133,17 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		await page.getByRole("dialog").waitFor({ state: "detached" });
 		await page.getByText("answer × 3").waitFor();
 
+		await say(page, "/ask confirm");
+		const sure = page.getByRole("dialog", { name: "Sure?" });
+		await sure.getByText("Really sure?").waitFor();
+		// Enter alone says no: yes is a step away.
+		const no = sure.getByRole("button", { name: "No" });
+		expect(await no.evaluate((button) => button === document.activeElement)).toBe(true);
+		await page.keyboard.press("Tab");
+		await page.keyboard.press("Enter");
+		await sure.waitFor({ state: "detached" });
+		await page.getByText("answer × 4").waitFor();
+
 		await say(page, "/tell");
 		await page.getByRole("status").getByText("look").waitFor();
 		expect(await box(page).inputValue()).toBe("typed");
@@ -172,6 +183,15 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		await page.getByRole("dialog").waitFor({ state: "detached" });
 		await page.getByText("Done: orders of exactly").waitFor({ state: "detached" });
 		expect(await box(page).inputValue()).toBe("Find the discount.");
+
+		// A fork goes on in a file of its own, from before that message.
+		const session = page.url();
+		await page.getByRole("button", { name: "Tree" }).click();
+		await entry.getByRole("button", { name: "Fork" }).click();
+		await page.getByRole("dialog").waitFor({ state: "detached" });
+		expect(await box(page).inputValue()).toBe("Find the discount.");
+		expect(page.url()).toBe(session);
+		expect(await page.getByRole("feed").getByText("Find the discount.").count()).toBe(0);
 		expect(faults).toEqual([]);
 	});
 

@@ -10,12 +10,12 @@ import { afterAll, beforeAll } from "vitest";
 import { askingExtension } from "../server/sessions/asking-extension.ts";
 import {
 	browserPath,
-	buildDashboard,
 	launchBrowser,
 	openTab,
 	type Tab,
 	type TabOptions,
 } from "../support/browser.ts";
+import { buildDashboard } from "../support/build-dashboard.ts";
 import { tempDir } from "../support/temp.ts";
 
 /** A real server with the scripted demo model, an extension that asks, and the page on it. */

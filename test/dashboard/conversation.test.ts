@@ -5,6 +5,7 @@ import {
 	bashStarted,
 	type Conversation,
 	EMPTY,
+	keepingBashKeys,
 	loaded,
 } from "../../src/dashboard/session/conversation.ts";
 import type { AssistantItem } from "../../src/dashboard/session/items.ts";
@@ -255,6 +256,22 @@ describe("what is beside the answers", () => {
 		]);
 		const other = afterEvent(EMPTY, { type: "bash_execution_update", id: "b2", delta: "x" });
 		expect(other.items).toMatchObject([{ kind: "bash", output: "x" }]);
+	});
+
+	test("a shell command keeps its key when it has come into the file, so that it stays as it was folded", () => {
+		const bash = (timestamp: number, command: string) => ({
+			...{ role: "bashExecution", timestamp, command, output: "a", exitCode: 0 },
+			...{ cancelled: false, truncated: false },
+		});
+		const old = loaded(entriesOf(bash(1, "ls")), IDLE);
+		const running = bashStarted(old, "b1", "ls");
+		const first = keepingBashKeys(loaded(entriesOf(bash(1, "ls"), bash(2, "ls")), IDLE), running);
+		const keys = running.items.map(({ key }) => key);
+		expect(keys).toHaveLength(2);
+		expect(first.items).toMatchObject([{ key: keys[0] }, { key: keys[1], state: "done" }]);
+		const later = loaded(entriesOf(bash(1, "ls"), bash(2, "ls"), bash(3, "ls")), IDLE);
+		const second = keepingBashKeys(later, first);
+		expect(second.items.map(({ key }) => key)).toEqual([...keys, later.items[2]?.key]);
 	});
 
 	test("the queue is the last one that was told", () => {

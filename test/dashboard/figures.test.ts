@@ -37,6 +37,7 @@ test("bytes, times and paths are short", () => {
 		"2 h",
 	]);
 	expect([ago(0, 1_000), ago(0, 120_000)]).toEqual(["just now", "2 min ago"]);
+	expect([ago(9e12, 1_000), ago(Number.NaN, 1_000)]).toEqual(["just now", "–"]);
 	expect([shortPath("/a/b/c/d"), shortPath("/a")]).toEqual(["…/c/d", "/a"]);
 });
 

@@ -117,7 +117,7 @@ describe("a session that is open on the page", () => {
 	});
 
 	test("looks back for the beginning of an answer that is being written, without repeating notices", async () => {
-		const { server, session, moments } = await opened({ isStreaming: true }, 9);
+		const { server, session, moments } = await opened({ isStreaming: true }, 3);
 		await vi.waitFor(() => expect(asked(server, "subscribe")).toMatchObject({ after: 0 }));
 		const notice = {
 			type: "extension_ui_request",
@@ -125,14 +125,14 @@ describe("a session that is open on the page", () => {
 			method: "notify",
 			message: "old",
 		} as const;
-		say(server, 7, notice);
-		say(server, 8, { type: "message_start", message: assistant(3) });
-		say(server, 9, {
+		say(server, 1, notice);
+		say(server, 2, { type: "message_start", message: assistant(3) });
+		say(server, 3, {
 			type: "message_update",
 			assistantMessageEvent: { type: "text_delta", contentIndex: 0, delta: "be" },
 		});
-		answer(server, "subscribe", { seq: 9 });
-		say(server, 10, {
+		answer(server, "subscribe", { seq: 3 });
+		say(server, 4, {
 			type: "message_update",
 			assistantMessageEvent: { type: "text_delta", contentIndex: 0, delta: "gin" },
 		});
@@ -141,9 +141,9 @@ describe("a session that is open on the page", () => {
 			expect(last).toMatchObject({ isStreaming: true, blocks: [{ kind: "text", text: "begin" }] });
 		});
 		expect(moments).toEqual([]);
-		say(server, 11, { ...notice, message: "new" });
+		say(server, 5, { ...notice, message: "new" });
 		await vi.waitFor(() => expect(moments).toHaveLength(1));
-		say(server, 12, { type: "message_end", message: assistant(3, words("begin.")) });
+		say(server, 6, { type: "message_end", message: assistant(3, words("begin.")) });
 	});
 
 	test("shows settings that another client changed", async () => {

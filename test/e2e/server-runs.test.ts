@@ -1,9 +1,11 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fauxAssistantMessage } from "@earendil-works/pi-ai";
 import { describe, expect, test } from "vitest";
 import { askingExtension } from "../server/sessions/asking-extension.ts";
 import { startSessions } from "../server/sessions/start-sessions.ts";
 import { call, say, withSession } from "../server/sessions/with-session.ts";
+import { tempDir } from "../support/temp.ts";
 
 describe("a prompt", () => {
 	test("is answered when pi has taken it, and the rest is streamed", async () => {
@@ -61,6 +63,24 @@ describe("a prompt", () => {
 		expect(state).toMatchObject({ isStreaming: true, pendingMessageCount: 0 });
 		await server.run("abort", {});
 		expect(await server.run("get_state", {})).toMatchObject({ isStreaming: false });
+	});
+
+	test("of a session outside the only folder for them is refused", async () => {
+		const sampleProjects = tempDir();
+		const server = await withSession(0, { sampleProjects });
+		for (const type of ["prompt", "steer", "follow_up"] as const) {
+			const refused = server.run(type, { message: "write something" });
+			await expect(refused).rejects.toMatchObject({
+				code: "wrong_state",
+				message: /sample project/,
+			});
+		}
+		await expect(server.run("compact", {})).rejects.toMatchObject({ message: /sample project/ });
+		const cwd = join(sampleProjects, "shop");
+		mkdirSync(cwd);
+		await server.run("create_session", { sessionId: "t", cwd });
+		server.script(say("yes"));
+		await server.run("prompt", { sessionId: "t", message: "go on", waitFor: "settled" });
 	});
 
 	test("that steers or follows up reaches the model", async () => {

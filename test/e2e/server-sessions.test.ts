@@ -49,6 +49,10 @@ describe("a session", () => {
 		const inFolder = (cwd: string) => server.run("create_session", { sessionId: "s", cwd });
 		await expect(inFolder("somewhere")).rejects.toMatchObject({ code: "invalid_command" });
 		await expect(inFolder("/no/such/folder")).rejects.toMatchObject({ code: "not_found" });
+		rmSync(server.cwd, { recursive: true });
+		const nowhere = server.run("create_session", { sessionId: "s" });
+		await expect(nowhere).rejects.toMatchObject({ code: "wrong_state" });
+		await nowhere.catch(({ message }) => expect(message).not.toContain(server.cwd));
 		const file = server.write("file.txt", "");
 		await expect(inFolder(file)).rejects.toMatchObject({ code: "not_found" });
 		expect(server.sessions.count()).toBe(0);

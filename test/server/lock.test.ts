@@ -1,4 +1,6 @@
 import { spawn } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { lockDataFolder } from "../../src/server/lock.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
@@ -12,6 +14,16 @@ describe("the lock of a data folder", () => {
 		await expect(lockDataFolder(folder)).rejects.toThrow(`(process ${process.pid}) uses ${folder}`);
 		lock.release();
 		(await lockDataFolder(folder)).release();
+	});
+
+	test("cannot be had on a file, or where nothing can be written, which is said in one line", async () => {
+		const file = join(tempDir(), "file");
+		writeFileSync(file, "");
+		const onFile = `cannot use ${file} as data folder: it is a file; choose another`;
+		await expect(lockDataFolder(file)).rejects.toThrow(onFile);
+		const folder = tempDir();
+		mkdirSync(join(folder, "lock.db"));
+		await expect(lockDataFolder(folder)).rejects.toThrow(/^cannot write .*choose another folder/);
 	});
 
 	test("of another process names that process, and is not held by one that was killed", async () => {

@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import axe from "axe-core";
 import {
 	type Browser,
@@ -8,9 +7,8 @@ import {
 	chromium,
 	type Page,
 } from "playwright-core";
-import { build } from "vite";
 import { expect } from "vitest";
-import { atEnd, tempDir } from "./temp.ts";
+import { atEnd } from "./temp.ts";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
@@ -22,14 +20,6 @@ if (browserPath === undefined) {
 	console.warn(
 		"Browser tests are skipped: no Chromium was found. Install it or set CHROMIUM_PATH.",
 	);
-}
-
-/** Builds the dashboard into a folder of its own and returns the folder. */
-export async function buildDashboard(): Promise<string> {
-	const outDir = tempDir("strata-page-");
-	const root = fileURLToPath(new URL("../../src/dashboard", import.meta.url));
-	await build({ root, logLevel: "error", build: { outDir, emptyOutDir: true } });
-	return outDir;
 }
 
 /** Starts the browser; the caller closes it. */

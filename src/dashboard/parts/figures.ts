@@ -32,9 +32,10 @@ export function duration(ms: number): string {
 	return `${Math.round(ms / 86_400_000)} d`;
 }
 
-/** How long ago: `just now`, `4 min ago`. */
+/** How long ago: `just now`, `4 min ago`. What another clock puts into the future is now; a time that is none is `–`. */
 export function ago(atMs: number, nowMs: number): string {
 	const ms = nowMs - atMs;
+	if (!Number.isFinite(ms)) return "–";
 	return ms < 10_000 ? "just now" : `${duration(ms)} ago`;
 }
 

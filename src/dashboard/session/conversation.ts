@@ -108,8 +108,33 @@ export function afterEvent(before: Conversation, event: SessionEvent): Conversat
 
 /** A shell command of this page starts. */
 export function bashStarted(before: Conversation, id: string, command: string): Conversation {
-	return added(before, { kind: "bash", key: `bash:${id}`, command, output: "", state: "running" });
+	return added(before, { kind: "bash", key: RUNNING + id, command, output: "", state: "running" });
 }
+
+/**
+ * A conversation that was loaded anew, with the keys under which its shell commands were shown while they ran: in the
+ * file they have others, and what the reader had unfolded would close.
+ */
+export function keepingBashKeys(next: Conversation, before: Conversation): Conversation {
+	const known = new Set(before.items.map(({ key }) => key));
+	const running = before.items.filter(
+		(item): item is BashItem => item.kind === "bash" && item.key.startsWith(RUNNING),
+	);
+	const items = next.items.map((item) => {
+		if (item.kind !== "bash" || known.has(item.key)) return item;
+		const at = running.findIndex(({ entryId, command }) =>
+			entryId === undefined
+				? command === undefined || command === item.command
+				: entryId === item.entryId,
+		);
+		const [same] = at === -1 ? [] : running.splice(at, 1);
+		return same ? { ...item, key: same.key } : item;
+	});
+	return { ...next, items };
+}
+
+/** How the keys of shell commands begin that are not in the file yet. */
+const RUNNING = "bash:";
 
 function indexOf(items: readonly Item[], key: string): number {
 	return items.findLastIndex(
@@ -213,7 +238,7 @@ function withCall(
 const MAX_BASH = 200_000;
 
 function withBash(before: Conversation, id: string, delta: string): Conversation {
-	const key = `bash:${id}`;
+	const key = RUNNING + id;
 	const at = indexOf(before.items, key);
 	const known = before.items[at];
 	if (known?.kind !== "bash") {

@@ -5,7 +5,7 @@ export interface Draft {
 	readonly text: Signal<string>;
 	/** Grows when text was put there from elsewhere: the box should take the focus. */
 	readonly placed: Signal<number>;
-	/** Puts text there, above what is there already. */
+	/** Puts text there, above what is there already; what is at its beginning already is not repeated. */
 	place(text: string): void;
 }
 
@@ -17,7 +17,9 @@ export function createDraft(): Draft {
 		text,
 		placed,
 		place(given) {
-			text.value = text.value.trim() === "" ? given : `${given}\n${text.value}`;
+			const old = text.value;
+			const isThere = old === given || old.startsWith(`${given}\n`);
+			if (!isThere) text.value = old.trim() === "" ? given : `${given}\n${old}`;
 			placed.value++;
 		},
 	};

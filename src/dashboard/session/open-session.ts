@@ -2,7 +2,14 @@ import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Client, StreamFrame, Subscription } from "../../protocol/client.ts";
 import type { ServerEvent, SessionEvent, SessionState } from "../../protocol/index.ts";
 import { textOf } from "../error-text.ts";
-import { afterEvent, bashStarted, type Conversation, EMPTY, loaded } from "./conversation.ts";
+import {
+	afterEvent,
+	bashStarted,
+	type Conversation,
+	EMPTY,
+	keepingBashKeys,
+	loaded,
+} from "./conversation.ts";
 import { type ExtensionUi, NO_UI, uiAfter } from "./extension-ui.ts";
 
 /** A session that this page shows: what the server has of it, kept up to date. */
@@ -156,7 +163,8 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 			state.value = now.data;
 			const isFirst = status.value.name !== "ready";
 			waiting = [];
-			conversation.value = buffer.reduce(afterEvent, loaded(entries.data, now.data));
+			const fresh = keepingBashKeys(loaded(entries.data, now.data), conversation.value);
+			conversation.value = buffer.reduce(afterEvent, fresh);
 			status.value = { name: "ready" };
 			countChange();
 			if (isFirst && now.data.isStreaming) lookBack();

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { client, onServerEvent } from "../connection/connection.ts";
+import { Guarded } from "../parts/guarded.tsx";
 import { Lazy } from "../parts/lazy.tsx";
 import { Empty, Problem } from "../parts/notices.tsx";
 import { PlainText } from "../parts/text.tsx";
@@ -42,11 +43,15 @@ export function SessionPage({ sessionId, view }: { sessionId: string; view: stri
 	}
 	return (
 		<>
-			<SessionHead session={session} draft={draft} view={view} />
+			<Guarded>
+				<SessionHead session={session} draft={draft} view={view} />
+			</Guarded>
 			{status.name === "failed" && (
 				<Problem text={`The session cannot be shown: ${status.why}`} onRetry={session.reload} />
 			)}
-			<View session={session} draft={draft} view={view} />
+			<Guarded key={view}>
+				<View session={session} draft={draft} view={view} />
+			</Guarded>
 			<ExtensionDialog session={session} />
 		</>
 	);

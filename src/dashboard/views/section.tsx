@@ -23,16 +23,6 @@ export function Section({ title, aside, children }: SectionProps) {
 	);
 }
 
-/** A table that scrolls by itself where the screen is narrow. */
-export function TableBox({ label, children }: { label: string; children: ComponentChildren }) {
-	return (
-		// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-		<section class="table-box" aria-label={label} tabIndex={0}>
-			<table>{children}</table>
-		</section>
-	);
-}
-
 interface FigureProps {
 	name: string;
 	value: ComponentChildren;

@@ -1,5 +1,6 @@
 import "./views.css";
 import type { ComponentChildren } from "preact";
+import { formatCount } from "./format.ts";
 
 /** A column of a {@link Table}. */
 export interface Column<Row> {
@@ -11,7 +12,7 @@ export interface Column<Row> {
 	isRowHeader?: boolean;
 	/** The title is for those only who cannot see what the cells show. */
 	hidesTitle?: boolean;
-	/** `roomy`: not on a phone. `wide`: takes what room there is. `soft`, `plain`, `mono`: how its cells look. */
+	/** `roomy`: not on a phone. `wide`: breaks long words. `soft`, `plain`: how its cells look. */
 	class?: string;
 }
 
@@ -24,41 +25,47 @@ interface TableProps<Row> {
 	classOf?(row: Row): string;
 	/** A last row that sums up the others. */
 	foot?: Row;
+	/** So many rows are shown, and how many there are beyond. Default: all. */
+	most?: number;
 }
 
 /** A table that scrolls by itself where the screen is narrow. */
-export function Table<Row>({ label, columns, rows, keyOf, classOf, foot }: TableProps<Row>) {
+export function Table<Row>(props: TableProps<Row>) {
+	const { label, columns, rows, keyOf, classOf, foot, most = rows.length } = props;
 	return (
-		// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-		<section class="table-box" aria-label={label} tabIndex={0}>
-			<table>
-				<thead>
-					<tr>
-						{columns.map((column) => (
-							<th key={column.title} scope="col" class={classesOf(column)}>
-								<span class={column.hidesTitle ? "hidden-text" : "column-title"}>
-									{column.title}
-								</span>
-							</th>
-						))}
-					</tr>
-				</thead>
-				<tbody>
-					{rows.map((row) => (
-						<tr key={keyOf(row)} class={classOf?.(row)}>
-							<Cells columns={columns} row={row} />
-						</tr>
-					))}
-				</tbody>
-				{foot !== undefined && (
-					<tfoot>
+		<>
+			{/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+			<section class="table-box" aria-label={label} tabIndex={0}>
+				<table>
+					<thead>
 						<tr>
-							<Cells columns={columns} row={foot} />
+							{columns.map((column) => (
+								<th key={column.title} scope="col" class={classesOf(column)}>
+									<span class={column.hidesTitle ? "hidden-text" : "column-title"}>
+										{column.title}
+									</span>
+								</th>
+							))}
 						</tr>
-					</tfoot>
-				)}
-			</table>
-		</section>
+					</thead>
+					<tbody>
+						{rows.slice(0, most).map((row) => (
+							<tr key={keyOf(row)} class={classOf?.(row)}>
+								<Cells columns={columns} row={row} />
+							</tr>
+						))}
+					</tbody>
+					{foot !== undefined && (
+						<tfoot>
+							<tr>
+								<Cells columns={columns} row={foot} />
+							</tr>
+						</tfoot>
+					)}
+				</table>
+			</section>
+			{rows.length > most && <p class="soft">And {formatCount(rows.length - most)} more.</p>}
+		</>
 	);
 }
 

@@ -1,17 +1,26 @@
-import { lstat, mkdir, readdir, rm } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ModelRuntime } from "@earendil-works/pi-coding-agent";
 import { openCodeIndex } from "../../codeindex/index.ts";
 import { writeFileAtomic } from "../../core/atomic-file.ts";
+import { errnoOf } from "../../core/errno.ts";
 import { startDemoProvider } from "./demo-provider.ts";
 import { makeSampleProject } from "./sample-project.ts";
 
 /** The models that a server's sessions use, and where a session starts that names no folder. */
 export interface Models {
 	readonly modelRuntime: ModelRuntime;
-	/** Set when the only model is the demo's: makes a sample project for a session, so that it touches nothing else. */
-	readonly newFolder?: () => Promise<string>;
+	/** Set when the only model is the demo's. */
+	readonly sampleProjects?: SampleProjects;
 	close(): Promise<void>;
+}
+
+/** What the demo works on, and nothing else. */
+export interface SampleProjects {
+	/** Where they all are. */
+	readonly folder: string;
+	/** Makes one for a session. */
+	make(): Promise<string>;
 }
 
 /** When the scripted demo model takes the place of the user's own. */
@@ -19,21 +28,36 @@ export type DemoMode = "auto" | "always" | "never";
 
 /**
  * The user's own models and keys; where there are none, or by choice, the demo's model. Never both: a script must not be
- * picked by accident for real work.
+ * picked by accident for real work. Nor does it stand in for models whose files are broken: then `warn` is told.
  */
 export async function openModels(
 	agentDir: string,
-	{ demo, demoFolder }: { demo: DemoMode; demoFolder: string },
+	{ demo, demoFolder, warn }: { demo: DemoMode; demoFolder: string; warn(line: string): void },
 ): Promise<Models> {
-	if (demo !== "always") {
-		const modelRuntime = await ModelRuntime.create({
-			authPath: join(agentDir, "auth.json"),
-			modelsPath: join(agentDir, "models.json"),
-		});
-		const isUsable = demo === "never" || (await modelRuntime.getAvailable()).length > 0;
-		if (isUsable) return { modelRuntime, close: async () => {} };
+	if (demo === "always") return await openDemo(demoFolder);
+	const authPath = join(agentDir, "auth.json");
+	const modelsPath = join(agentDir, "models.json");
+	const modelRuntime = await ModelRuntime.create({ authPath, modelsPath });
+	const problem = (await faultIn(authPath)) ?? modelRuntime.getError();
+	if (problem !== undefined) warn(`some of pi's models cannot be used: ${oneLine(problem)}`);
+	const isUsable =
+		demo === "never" || problem !== undefined || (await modelRuntime.getAvailable()).length > 0;
+	return isUsable ? { modelRuntime, close: async () => {} } : await openDemo(demoFolder);
+}
+
+/** What is wrong with a file of keys; pi takes a broken one for an empty one. */
+async function faultIn(path: string): Promise<string | undefined> {
+	try {
+		JSON.parse(await readFile(path, "utf8"));
+		return undefined;
+	} catch (error) {
+		// The parser's own words would show what is in the file.
+		return errnoOf(error) === "ENOENT" ? undefined : `${path} cannot be read as JSON`;
 	}
-	return await openDemo(demoFolder);
+}
+
+function oneLine(text: string): string {
+	return text.replaceAll(/\s+/g, " ").trim();
 }
 
 /** Sample projects stay for a while after the server has stopped: their sessions may be taken up again. */
@@ -54,10 +78,13 @@ async function openDemo(folder: string): Promise<Models> {
 		});
 		return {
 			modelRuntime,
-			async newFolder() {
-				const project = await makeSampleProject(projects);
-				await index(project);
-				return project;
+			sampleProjects: {
+				folder: projects,
+				async make() {
+					const project = await makeSampleProject(projects);
+					await index(project);
+					return project;
+				},
 			},
 			close: () => provider.close(),
 		};

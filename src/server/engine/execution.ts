@@ -173,15 +173,26 @@ export class Execution {
 	}
 
 	#done(run: Run, done: Done): void {
-		run.working = false;
 		const applied = applyDone(run.request, done);
 		if (run.phase === "running") {
 			run.news = applied.news;
-			this.#ending.decide(run, this.#outcomeOf(run, done, applied), applied);
+			const outcome = this.#outcomeOf(run, done, applied);
+			if (isTooMuchNow(run, outcome)) {
+				this.#doneWhenDrained(run, done);
+				return;
+			}
+			run.working = false;
+			this.#ending.decide(run, outcome, applied);
 		} else {
+			run.working = false;
 			this.#doneLate(run, applied);
 			this.#endedLate(run);
 		}
+	}
+
+	/** Without what was written of it: a client may ask for a hundred large answers at once. */
+	#doneWhenDrained(run: Run, done: Done): void {
+		run.request.seat.client.drained?.().then(() => this.#done(run, done));
 	}
 
 	#threw(run: Run, thrown: unknown): void {
@@ -227,4 +238,14 @@ export class Execution {
 		run.abort();
 		this.#ending.decide(run, failed(run.request.command.type, failure));
 	}
+}
+
+/** From here on an answer is large, in characters. */
+const LARGE = 2 ** 20;
+
+/** Whether an answer had better wait until its client has read others. It holds up nothing on the control path. */
+function isTooMuchNow({ lane, request }: Run, { json }: Outcome): boolean {
+	if (json.length < LARGE || lane !== undefined || request.row.effect !== "read") return false;
+	const { client } = request.seat;
+	return client.crowded === true && client.drained !== undefined && !client.gone;
 }

@@ -42,6 +42,7 @@ export class GroupCommit {
 	#sweepIsDue = true;
 	#refusal: Refusal | undefined;
 	#retryTimer: NodeJS.Timeout | undefined;
+	#lazyTimer: NodeJS.Timeout | undefined;
 	#idle: Promise<void> = Promise.resolve();
 	#commits = 0;
 	#commitMs = 0;
@@ -80,7 +81,7 @@ export class GroupCommit {
 			return;
 		}
 		this.#hold(entry);
-		this.#wake();
+		this.#wakeWhenDue();
 	}
 
 	/** Forgets what is too old or too much, soon and in small steps. */
@@ -104,7 +105,11 @@ export class GroupCommit {
 
 	/** Resolves when nothing waits to be written or forgotten, except what the disk refuses. */
 	async settled(): Promise<void> {
-		while (this.#isRunning) await this.#idle;
+		for (;;) {
+			if (this.#lazyQueue.length > 0) this.#wake();
+			if (!this.#isRunning) return;
+			await this.#idle;
+		}
 	}
 
 	/** Writes what waits, also what is owed if the disk takes it now, and closes the file. */
@@ -112,6 +117,7 @@ export class GroupCommit {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
 		clearTimeout(this.#retryTimer);
+		clearTimeout(this.#lazyTimer);
 		await this.settled();
 		if (this.#refusal && !this.#refusal.lasting) await this.#retry();
 		await this.settled();
@@ -146,16 +152,28 @@ export class GroupCommit {
 		this.#idle = this.#run();
 	}
 
+	/** A transaction costs as much for one record as for many, so those that nobody waits for wait for each other. */
+	#wakeWhenDue(): void {
+		if (this.#queue.length > 0 || this.#lazyQueue.length >= BATCH_LAZY_RECORDS) {
+			this.#wake();
+			return;
+		}
+		this.#lazyTimer ??= setTimeout(() => {
+			this.#lazyTimer = undefined;
+			this.#wake();
+		}, LAZY_MS).unref();
+	}
+
 	async #run(): Promise<void> {
-		while (!this.#refusal) {
+		do {
 			// What the last transaction has released, and what arrives in this tick, goes into the next.
 			await nextTick();
 			const batch = this.#nextBatch();
 			if (batch.length > 0) await this.#commit(batch);
-			else if (!this.#sweepIsDue) break;
 			if (this.#sweepIsDue && !this.#refusal) await this.#sweepStep();
-		}
+		} while (!this.#refusal && (this.#queue.length > 0 || this.#sweepIsDue));
 		this.#isRunning = false;
+		if (this.#lazyQueue.length > 0) this.#wakeWhenDue();
 	}
 
 	#nextBatch(): Entry[] {
@@ -236,6 +254,8 @@ export class GroupCommit {
 /** A transaction of this size takes some tens of milliseconds, which others wait for. */
 const BATCH_RECORDS = 2_048;
 const BATCH_LAZY_RECORDS = 512;
+/** How long what nobody waits for may be in memory only. */
+const LAZY_MS = 25;
 const BATCH_BYTES = 2 * 2 ** 20;
 
 const BUSY = "too much waits to be written to the server's journal: try again in a moment";

@@ -35,6 +35,16 @@ type LifeCommand =
 /** How sessions come and go. */
 export function createLifeHandlers(options: LifeOptions): Pick<Handlers, LifeCommand> {
 	const { slots, agentDir, allowProjectTrust, now } = options;
+
+	/** The failure does not name the folder, which the client does not know. */
+	async function ownFolder(): Promise<string> {
+		const folder = await options.newFolder();
+		return checkFolder(folder).catch(() => {
+			const error = "The server's own folder is not there any more: name one with cwd";
+			throw new CommandError("wrong_state", error);
+		});
+	}
+
 	return {
 		async create_session({ command, principal }) {
 			const { trustProject } = command;
@@ -44,7 +54,7 @@ export function createLifeHandlers(options: LifeOptions): Pick<Handlers, LifeCom
 					"trustProject: this server does not load settings and extensions of projects",
 				);
 			}
-			const cwd = await checkFolder(command.cwd ?? (await options.newFolder()));
+			const cwd = await (command.cwd === undefined ? ownFolder() : checkFolder(command.cwd));
 			const settings: StoredSettings = trustProject ? { trustedCwd: cwd } : {};
 			return opened(
 				await slots.add({

@@ -10,10 +10,12 @@ import {
 } from "@earendil-works/pi-coding-agent";
 import { createStrata, type StrataInside } from "../../extension/index.ts";
 import type { SessionEvent } from "../../protocol/index.ts";
+import { CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
 import { createDialogs, type Dialogs } from "./dialogs.ts";
 import { createEventTranslator } from "./events.ts";
 import { ensureSessionFile, openSessionFile } from "./pi-session-file.ts";
+import { isWithin } from "./session-files.ts";
 import { createSessionSettings, type SessionModes } from "./session-settings.ts";
 import type { StoredSettings } from "./stored-settings.ts";
 
@@ -28,6 +30,8 @@ export interface LiveSession {
 	replacing<T>(reason: Replacement, replace: () => Promise<T>): Promise<T>;
 	/** Writes pi's file of the session if there is none, or none that is whole: see {@link ensureSessionFile}. */
 	ensureFile(): void;
+	/** Throws where nothing may be asked of the models: outside the sample projects of the demo. */
+	checkModelUse(): void;
 	/** Takes settings, extensions, skills and prompts once more from disk. */
 	reload(): Promise<void>;
 	/** Makes the chosen tools the active ones. */
@@ -56,6 +60,8 @@ export interface Host {
 	readonly modelRuntime: ModelRuntime;
 	/** How long dialogs wait by themselves, in milliseconds. */
 	readonly dialogTimeoutMs?: number;
+	/** The models are a script that must not work on anything outside this folder. */
+	readonly sampleProjects?: string;
 }
 
 export interface LiveSessionOptions {
@@ -160,6 +166,14 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 			}
 		},
 		ensureFile: () => ensureSessionFile(runtime.session),
+		checkModelUse() {
+			const { sampleProjects } = host;
+			if (sampleProjects === undefined || isWithin(sampleProjects, runtime.cwd)) return;
+			throw new CommandError(
+				"wrong_state",
+				"The server runs its demo, a script that works on sample projects only: create a session without cwd, or set up a model with pi",
+			);
+		},
 		async reload() {
 			dialogs.cancelAll();
 			dialogs.reset();

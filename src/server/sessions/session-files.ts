@@ -133,7 +133,8 @@ async function realOrGiven(path: string): Promise<string> {
 	return realpath(path).catch(() => path);
 }
 
-function isWithin(folder: string, path: string): boolean {
+/** Whether a path leads to something in a folder. Neither is looked up: links are not followed. */
+export function isWithin(folder: string, path: string): boolean {
 	const way = relative(folder, path);
 	return way !== "" && way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }

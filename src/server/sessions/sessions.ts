@@ -8,8 +8,8 @@ import { createCodeWorks } from "./code-works.ts";
 import { createInsightWorks } from "./insight-works.ts";
 import { createSessionInspect, type Inspect } from "./inspector.ts";
 import { createLifeHandlers } from "./life-handlers.ts";
-import { settingsWorks } from "./settings-works.ts";
 import { checkSessionFile } from "./session-files.ts";
+import { settingsWorks } from "./settings-works.ts";
 import { createSlots, refuseForeign, type Slots } from "./slots.ts";
 import { createStateWorks } from "./state-works.ts";
 import { talkWorks } from "./talk-works.ts";
@@ -54,6 +54,8 @@ export interface SessionsOptions {
 	cwd: string;
 	/** Makes a folder for each such session instead. */
 	newFolder?: () => Promise<string>;
+	/** The models are the demo's, and to be used in this folder only. */
+	sampleProjects?: string;
 	/** Sessions of the process before; each is reopened when it is first used. */
 	recovered: Recovered["sessions"];
 	emit(stream: StreamName, event: SessionEvent): void;
@@ -75,7 +77,7 @@ export interface SessionsOptions {
 
 /** Starts with the sessions of the process before, none of them open yet. */
 export async function createSessions(options: SessionsOptions): Promise<Sessions> {
-	const { agentDir, cwd, dialogTimeoutMs } = options;
+	const { agentDir, cwd, dialogTimeoutMs, sampleProjects } = options;
 	initTheme("dark"); // extensions may ask for a theme, which pi's own modes set up
 	const modelRuntime =
 		options.modelRuntime ??
@@ -87,6 +89,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 		agentDir,
 		modelRuntime,
 		...(dialogTimeoutMs !== undefined && { dialogTimeoutMs }),
+		...(sampleProjects !== undefined && { sampleProjects }),
 	};
 	const slots = createSlots({ ...options, host });
 	const places = { agentDir, cwd };

@@ -19,11 +19,15 @@ export const talkWorks: Works<
 	| "compact"
 > = {
 	prompt,
-	async steer({ session }, { message, images }) {
+	async steer(live, { message, images }) {
+		const { session } = live;
+		live.checkModelUse();
 		await queued(session.steer(message, images, { source: "rpc" }));
 		return {};
 	},
-	async follow_up({ session }, { message, images }) {
+	async follow_up(live, { message, images }) {
+		const { session } = live;
+		live.checkModelUse();
 		await queued(session.followUp(message, images, { source: "rpc" }));
 		return {};
 	},
@@ -49,7 +53,9 @@ export const talkWorks: Works<
 		return {};
 	},
 	clear_queue: ({ session }) => session.clearQueue(),
-	async compact({ session }, { customInstructions }, { call }) {
+	async compact(live, { customInstructions }, { call }) {
+		const { session } = live;
+		live.checkModelUse();
 		const stop = () => session.abortCompaction();
 		call.signal.addEventListener("abort", stop, { once: true });
 		try {
@@ -85,10 +91,12 @@ async function prompt(live: LiveSession, command: CommandOf<"prompt">): Promise<
 
 /** What pi would refuse with a text that names files of the server. */
 async function refuseEarly(
-	{ session }: LiveSession,
+	live: LiveSession,
 	{ streamingBehavior, message }: CommandOf<"prompt">,
 ): Promise<void> {
+	const { session } = live;
 	if (message.startsWith("/") && isExtensionCommand(session, message)) return; // runs whatever the state is
+	live.checkModelUse();
 	if (session.isStreaming) {
 		if (streamingBehavior) return;
 		throw new CommandError(

@@ -70,6 +70,7 @@ export function createTreeWorks(
 			if (!sessionManager.getEntry(targetId)) {
 				throw new CommandError("not_found", `targetId: there is no entry "${targetId}"`);
 			}
+			if (options?.summarize) live.checkModelUse();
 			const stop = () => session.abortBranchSummary();
 			call.signal.addEventListener("abort", stop, { once: true });
 			try {

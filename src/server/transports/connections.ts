@@ -135,6 +135,9 @@ export function createConnections({ hub, limits, now }: ConnectionsOptions): Con
 			lifecycle: "all",
 			send: (message) => outbox.send(message),
 			drained: () => outbox.drained(),
+			get crowded() {
+				return outbox.pending > limits.hardQueueBytes;
+			},
 			get gone() {
 				return isGone;
 			},

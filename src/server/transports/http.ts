@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import { errnoOf } from "../../core/errno.ts";
+import { describeError, errnoOf } from "../../core/errno.ts";
 import type { Access } from "../auth/access.ts";
 import type { Page } from "./page.ts";
 
@@ -48,7 +48,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpTransport> {
 	const handle = (request: IncomingMessage, response: ServerResponse) =>
 		void answer(request, response, options).catch(() => response.destroy());
 	const server: Server = tls
-		? createSecureServer({ ...settings, ...tls, handshakeTimeout: headersMs }, handle)
+		? createTlsServer({ ...settings, ...tls, handshakeTimeout: headersMs }, handle)
 		: createServer(settings, handle);
 	server.maxConnections = options.maxConnections + SPARE_CONNECTIONS;
 	server.on("upgrade", options.upgrade);
@@ -65,6 +65,17 @@ export async function listenHttp(options: HttpOptions): Promise<HttpTransport> {
 			await closed;
 		},
 	};
+}
+
+function createTlsServer(...[settings, handle]: Parameters<typeof createSecureServer>): Server {
+	try {
+		return createSecureServer(settings, handle);
+	} catch (error) {
+		throw new Error(
+			`--tls-cert and --tls-key need a certificate and its key in PEM (${describeError(error)})`,
+			{ cause: error },
+		);
+	}
 }
 
 async function answer(

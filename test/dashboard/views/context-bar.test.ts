@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import {
 	kindsOf,
 	layoutBar,
+	nextIndex,
 	rectanglesOf,
 	segmentAt,
 } from "../../../src/dashboard/views/context/bar.ts";
@@ -146,4 +147,17 @@ test("the kinds add up to the whole, and kinds that are not there are left out",
 		{ kind: "system", name: "System prompt", tokens: 10, pieces: 1, share: 0.1 },
 		{ kind: "read", name: "Reads", tokens: 90, pieces: 2, share: 0.9 },
 	]);
+});
+
+test.each([
+	["End", -1, 4],
+	["Home", -1, 0],
+	["ArrowRight", -1, 0],
+	["ArrowLeft", -1, 4],
+	["ArrowRight", 4, 4],
+	["PageDown", 3, 0],
+	["Home", 3, 0],
+	["a", 3, undefined],
+])("%s from piece %d of five leads to %s", (key, at, to) => {
+	expect(nextIndex(key, at, 5)).toBe(to);
 });

@@ -82,7 +82,7 @@ describe("the bill", () => {
 describe("the misses", () => {
 	test("are listed with their request and cause, the latest first", () => {
 		const rows = missRows(cost([request(0, { miss }), request(5), request(6, { miss })], 10));
-		expect(rows.map(({ number, words }) => [number, words])).toEqual([
+		expect(rows.map(({ number, cause }) => [number, causeInWords(cause)])).toEqual([
 			[10, "the cache's time had run out"],
 			[8, "the cache's time had run out"],
 		]);

@@ -24,7 +24,8 @@ export function sampleAnswers(now = Date.now()): Answers {
 		get_messages: { messages: [] },
 		get_entries: { entries: [], leafId: null },
 		get_commands: { commands: [] },
-		get_available_models: { models: [] },
+		get_available_models: { models: [model(`scripted${HOSTILE}`), model("other")] },
+		get_available_thinking_levels: { levels: ["off", "low", "high"] },
 		get_session_stats: {
 			...{ sessionId: SESSION_ID, userMessages: 1, assistantMessages: 1, toolCalls: 0 },
 			...{ toolResults: 0, totalMessages: 2, cost: 0.5 },
@@ -60,8 +61,17 @@ export function sampleAnswers(now = Date.now()): Answers {
 	};
 }
 
-const STATE: SessionState = {
-	...{ sessionId: SESSION_ID, sessionName: "Sample", cwd: "/home/me/project" },
+function model(id: string) {
+	return {
+		...{ provider: "demo", id, name: id, reasoning: true, contextWindow: 200_000 },
+		...{ maxTokens: 8_000, cost: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 } },
+	};
+}
+
+/** The session as it is. */
+export const STATE: SessionState = {
+	...{ sessionId: SESSION_ID, sessionName: `Sample ${HOSTILE}`, cwd: `/home/${HOSTILE}/project` },
+	model: model(`scripted${HOSTILE}`),
 	...{ thinkingLevel: "off", isStreaming: false, messageCount: 2 },
 	...{ createdAt: "2026-01-01T10:00:00.000Z", isCompacting: false },
 	...{ steeringMode: "all", followUpMode: "all", autoCompactionEnabled: true },

@@ -13,10 +13,12 @@ import { createPage } from "../../../src/server/transports/page.ts";
 /** A frame that the page sent. */
 export type Sent = Record<string, unknown> & { type: CommandType; id?: string };
 
-/** What is answered to each command: data, a function that makes them, or an error to be told. */
+/** What is answered to each command: data, a function that makes them, at once or later, or an error to be told. */
 export type Answers = {
-	[Type in CommandType]?: ResponseData[Type] | Error | ((sent: Sent) => ResponseData[Type] | Error);
+	[Type in CommandType]?: Given<ResponseData[Type]> | ((sent: Sent) => Later<ResponseData[Type]>);
 };
+type Given<Data> = Data | Error;
+type Later<Data> = Given<Data> | Promise<Given<Data>>;
 
 /** A server that serves the built page and answers from a table: every number it sends is known to the test. */
 export interface ViewServer {
@@ -27,6 +29,10 @@ export interface ViewServer {
 	sent: Sent[];
 	/** Tells all pages an event of the session. */
 	say(sessionId: string, event: SessionEvent): void;
+	/** Tells all pages something about the server itself. */
+	announce(message: ServerMessage): void;
+	/** Lets nobody in any more, as after a change of the token. */
+	refuse(): void;
 	close(): Promise<void>;
 }
 
@@ -42,14 +48,17 @@ export async function startViewServer(folder: string, answers: Answers): Promise
 	const sent: Sent[] = [];
 	const table: Answers = answers;
 	let seq = 0;
+	let isRefusing = false;
+	const dismiss = (socket: WebSocket) => socket.close(1008, "the token is not valid");
 	sockets.on("connection", (socket: WebSocket) => {
+		if (isRefusing) return dismiss(socket);
 		const tell = (message: ServerMessage) => socket.send(JSON.stringify(message));
 		const data = { serverVersion: "0", protocolVersion: PROTOCOL_VERSION, transports: [] };
 		tell({ type: "server_ready", data });
 		socket.on("message", (text) => {
 			const command = JSON.parse(String(text)) as Sent;
 			sent.push(command);
-			tell(responseTo(command, table));
+			void responseTo(command, table).then(tell);
 		});
 	});
 	await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
@@ -63,6 +72,13 @@ export async function startViewServer(folder: string, answers: Answers): Promise
 			const frame = JSON.stringify({ type: "event", sessionId, seq: ++seq, event });
 			for (const socket of sockets.clients) socket.send(frame);
 		},
+		announce(message) {
+			for (const socket of sockets.clients) socket.send(JSON.stringify(message));
+		},
+		refuse() {
+			isRefusing = true;
+			for (const socket of sockets.clients) dismiss(socket);
+		},
 		async close() {
 			for (const socket of sockets.clients) socket.terminate();
 			http.closeAllConnections();
@@ -71,10 +87,10 @@ export async function startViewServer(folder: string, answers: Answers): Promise
 	};
 }
 
-function responseTo(command: Sent, answers: Answers): ServerMessage {
+async function responseTo(command: Sent, answers: Answers): Promise<ServerMessage> {
 	const { type, id } = command;
 	const given = answers[type];
-	const data: unknown = typeof given === "function" ? given(command) : (given ?? {});
+	const data: unknown = typeof given === "function" ? await given(command) : (given ?? {});
 	const base = { type: "response" as const, command: type, ...(id !== undefined && { id }) };
 	if (data instanceof Error) {
 		return { ...base, success: false, error: data.message, code: "failed" };

@@ -132,6 +132,19 @@ describe.each(transports)("after SIGKILL, over %s", (transport) => {
 		expect(seen.length).toBeGreaterThan(events.length + 5);
 	});
 
+	test("get_command_history of a session has its begin and its end, and why a command failed", async () => {
+		const { client, deleted, failure, failed } = await back();
+		const history = async (query: object) => {
+			const { data } = await client.ask({ type: "get_command_history", ...query });
+			return (data as unknown as { entries: { commandType: string; code?: string }[] }).entries;
+		};
+		const types = (await history({ sessionIdFilter: deleted })).map((entry) => entry.commandType);
+		expect(types[0]).toBe("delete_session");
+		expect(types.at(-1)).toBe("create_session");
+		expect(failed.code).toBeDefined();
+		expect((await history({ commandId: failure.id }))[0]?.code).toBe(failed.code);
+	});
+
 	test("get_command_history has the commands of before, newest first, by session, id, time and number", async () => {
 		const { client, silent, change, failure, running } = await back();
 		const ask = async (query: object) => {

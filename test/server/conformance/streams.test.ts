@@ -51,6 +51,23 @@ describe.each(transports)("over %s", (transport) => {
 		}
 	});
 
+	test("§8.1 who repeats create_session or subscribe over another connection is subscribed there, too", async () => {
+		const client = await server.client(transport);
+		const sessionId = fresh("s");
+		const create = { type: "create_session", id: fresh("create"), sessionId };
+		const subscribe = { type: "subscribe", id: fresh("subscribe"), sessionId, after: 0 };
+		await client.ask(create);
+		await client.ask(subscribe);
+		for (const command of [create, subscribe]) {
+			const other = await server.client("websocket");
+			expect(await other.ask(command)).toMatchObject({ success: true, replayed: true });
+			await other.ask({ type: "set_session_name", sessionId, name: fresh("name") });
+			const last = lastOf(client, sessionId);
+			await has(other, sessionId, last);
+			expect(numbers(other, sessionId)).toEqual(upTo(lastOf(other, sessionId)));
+		}
+	});
+
 	test("§6.1 who was away while the session worked gets what it missed, and then the rest", async () => {
 		const client = await server.client(transport);
 		const worker = await server.client("websocket");

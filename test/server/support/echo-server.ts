@@ -14,6 +14,7 @@ export const ANN = "ann-ann-ann-ann-ann";
 export const BOB = "bob-bob-bob-bob-bob";
 
 export interface EchoOptions {
+	tls?: { cert: string; key: string };
 	limits?: Partial<ServerLimits>;
 	auth?: "none";
 	origins?: string[];
@@ -81,7 +82,7 @@ export async function startEcho(options: EchoOptions = {}) {
 	const access = createAccess({
 		host: "127.0.0.1",
 		origins: options.origins ?? [],
-		tls: false,
+		tls: options.tls !== undefined,
 		tokens:
 			options.auth === "none"
 				? "none"
@@ -105,6 +106,7 @@ export async function startEcho(options: EchoOptions = {}) {
 	const http = await listenHttp({
 		port: 0,
 		host: "127.0.0.1",
+		...(options.tls && { tls: options.tls }),
 		access,
 		readiness: () => (state.ready ? { ok: true } : { ok: false, why: "the server is starting" }),
 		metrics: () => (state.ready ? "strata_up 1\n" : undefined),
@@ -118,7 +120,8 @@ export async function startEcho(options: EchoOptions = {}) {
 		await http.close();
 	});
 	const { port } = http;
-	return { url: `ws://127.0.0.1:${port}/`, port, connections, clients, heard, state };
+	const scheme = options.tls ? "wss" : "ws";
+	return { url: `${scheme}://127.0.0.1:${port}/`, port, connections, clients, heard, state };
 }
 
 export function answer(text: string) {

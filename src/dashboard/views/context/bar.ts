@@ -82,6 +82,25 @@ export function segmentAt(bar: Bar, point: number): Segment | undefined {
 	return bar.segments[low] ?? bar.segments.findLast(({ start, end }) => end > start);
 }
 
+/** Where a key leads from the piece at `at` among `count`; -1 is none of them. `undefined` for keys that lead nowhere. */
+export function nextIndex(key: string, at: number, count: number): number | undefined {
+	if (key === "Home") return 0;
+	if (key === "End") return count - 1;
+	const step = STEPS.get(key);
+	if (step === undefined) return undefined;
+	const next = at === -1 ? (step > 0 ? 0 : count - 1) : at + step;
+	return Math.min(Math.max(next, 0), count - 1);
+}
+
+const STEPS: ReadonlyMap<string, number> = new Map([
+	["ArrowRight", 1],
+	["ArrowUp", 1],
+	["ArrowLeft", -1],
+	["ArrowDown", -1],
+	["PageUp", 10],
+	["PageDown", -10],
+]);
+
 /** A rectangle of the picture; all numbers are shares of the bar. */
 export interface Rectangle {
 	readonly kind: ContextKind;

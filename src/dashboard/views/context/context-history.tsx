@@ -3,7 +3,8 @@ import type { ContextMoment } from "../../../protocol/index.ts";
 import { Chart } from "../../chart/chart.tsx";
 import { short } from "../../parts/figures.ts";
 import { Fold } from "../../parts/fold.tsx";
-import { Section, TableBox } from "../section.tsx";
+import { Section } from "../section.tsx";
+import { type Column, Table } from "../table.tsx";
 import { KIND_NAMES } from "./bar.ts";
 import { type ContextCourse, courseOf } from "./history.ts";
 import { kindColour } from "./kind-colour.ts";
@@ -51,33 +52,22 @@ const MOST_LINES = 60;
 
 function CourseTable({ course }: { course: ContextCourse }) {
 	const { kinds, atMs, byKind } = course;
-	const first = Math.max(0, atMs.length - MOST_LINES);
 	return (
-		<TableBox label="Tokens of each kind by request">
-			<thead>
-				<tr>
-					<th scope="col">Request</th>
-					<th scope="col">Time</th>
-					{kinds.map((kind) => (
-						<th scope="col" class="right" key={kind}>
-							{KIND_NAMES[kind]}
-						</th>
-					))}
-				</tr>
-			</thead>
-			<tbody>
-				{atMs.slice(first).map((time, row) => (
-					<tr key={first + row}>
-						<th scope="row">{first + row + 1}</th>
-						<td>{new Date(time).toLocaleTimeString()}</td>
-						{kinds.map((kind, at) => (
-							<td class="right" key={kind}>
-								{short(byKind[at]?.[first + row] ?? 0)}
-							</td>
-						))}
-					</tr>
-				))}
-			</tbody>
-		</TableBox>
+		<Table
+			label="Tokens of each kind by request"
+			rows={atMs.map((_, at) => at).slice(-MOST_LINES)}
+			keyOf={(at) => at}
+			columns={[
+				{ title: "Request", cell: (at) => at + 1, isRowHeader: true },
+				{ title: "Time", cell: (at) => new Date(atMs[at] ?? 0).toLocaleTimeString() },
+				...kinds.map(
+					(kind, row): Column<number> => ({
+						title: KIND_NAMES[kind],
+						cell: (at) => short(byKind[row]?.[at] ?? 0),
+						align: "right",
+					}),
+				),
+			]}
+		/>
 	);
 }

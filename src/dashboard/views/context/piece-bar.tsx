@@ -4,7 +4,7 @@ import { ago, short } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
 import { visibleString } from "../../parts/visible-text.ts";
 import { useNow } from "../use-now.ts";
-import { type Bar, KIND_NAMES, rectanglesOf, type Segment, segmentAt } from "./bar.ts";
+import { type Bar, KIND_NAMES, nextIndex, rectanglesOf, type Segment, segmentAt } from "./bar.ts";
 import { kindColour } from "./kind-colour.ts";
 import { labelOf } from "./piece-label.ts";
 
@@ -19,28 +19,12 @@ export function PieceBar({ bar, onShow }: { bar: Bar; onShow(piece: ContextPiece
 	const at = segments.findIndex(({ piece }) => piece.id === pointedId);
 	const pointed = segments[at];
 
-	function move(step: number): void {
-		const next = at === -1 ? (step > 0 ? 0 : segments.length - 1) : at + step;
-		const bounded = Math.min(Math.max(next, 0), segments.length - 1);
-		setPointedId(segments[bounded]?.piece.id);
-	}
-
 	function onKeyDown(event: KeyboardEvent): void {
-		const steps: Record<string, number> = {
-			ArrowRight: 1,
-			ArrowUp: 1,
-			ArrowLeft: -1,
-			ArrowDown: -1,
-			PageUp: 10,
-			PageDown: -10,
-			End: segments.length,
-			Home: -segments.length,
-		};
-		const step = steps[event.key];
+		const next = nextIndex(event.key, at, segments.length);
 		const opens = event.key === "Enter" || event.key === " ";
-		if (step === undefined && !opens) return;
+		if (next === undefined && !opens) return;
 		event.preventDefault();
-		if (step !== undefined) move(step);
+		if (next !== undefined) setPointedId(segments[next]?.piece.id);
 		else if (pointed) onShow(pointed.piece);
 	}
 

@@ -3,9 +3,11 @@ import type { ContextPiece } from "../../../protocol/index.ts";
 import { ago, short } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
 import { formatCount } from "../format.ts";
-import { Choice, Section, TableBox } from "../section.tsx";
+import { Choice, Section } from "../section.tsx";
+import { Table } from "../table.tsx";
 import { useNow } from "../use-now.ts";
 import { KIND_NAMES } from "./bar.ts";
+import { labelOf } from "./piece-label.ts";
 import { KindName } from "./window-now.tsx";
 
 const FIRST = 50;
@@ -44,48 +46,42 @@ export function PieceTable({
 				/>
 			}
 		>
-			<TableBox label="Pieces of the context">
-				<thead>
-					<tr>
-						<th scope="col" class="right roomy">
-							#
-						</th>
-						<th scope="col" class="piece-kind">
-							<span class="kind-word">Kind</span>
-						</th>
-						<th scope="col">Piece</th>
-						<th scope="col" class="right">
-							Tokens
-						</th>
-						<th scope="col" class="right roomy">
-							Stands for
-						</th>
-						<th scope="col" class="right">
-							Since
-						</th>
-					</tr>
-				</thead>
-				<tbody>
-					{ordered.slice(0, most).map(({ piece, number }) => (
-						<tr key={piece.id}>
-							<td class="right soft roomy">{number}</td>
-							<td class="piece-kind">
-								<KindName kind={piece.kind} name={KIND_NAMES[piece.kind] ?? piece.kind} />
-							</td>
-							<td class="wide piece-name">
-								<button type="button" class="link" onClick={() => onShow(piece)}>
-									<PlainText text={piece.label} most={200} />
-								</button>
-							</td>
-							<td class="right">{short(piece.tokens)}</td>
-							<td class="right soft roomy">
-								{piece.replacedTokens === undefined ? "" : short(piece.replacedTokens)}
-							</td>
-							<td class="right soft">{ago(piece.sinceMs, now)}</td>
-						</tr>
-					))}
-				</tbody>
-			</TableBox>
+			<Table
+				label="Pieces of the context"
+				rows={ordered.slice(0, most)}
+				keyOf={({ piece }) => piece.id}
+				columns={[
+					{ title: "#", cell: ({ number }) => number, align: "right", class: "soft roomy" },
+					{
+						title: "Kind",
+						cell: ({ piece: { kind } }) => <KindName kind={kind} name={KIND_NAMES[kind] ?? kind} />,
+						class: "piece-kind",
+					},
+					{
+						title: "Piece",
+						cell: ({ piece }) => (
+							<button type="button" class="link" onClick={() => onShow(piece)}>
+								<PlainText text={labelOf(piece)} most={200} />
+							</button>
+						),
+						class: "wide piece-name",
+					},
+					{ title: "Tokens", cell: ({ piece }) => short(piece.tokens), align: "right" },
+					{
+						title: "Stands for",
+						cell: ({ piece: { replacedTokens } }) =>
+							replacedTokens === undefined ? "" : short(replacedTokens),
+						align: "right",
+						class: "soft roomy",
+					},
+					{
+						title: "Since",
+						cell: ({ piece }) => ago(piece.sinceMs, now),
+						align: "right",
+						class: "soft",
+					},
+				]}
+			/>
 			{rest > 0 && (
 				<button type="button" class="small" onClick={() => setMost(most + MORE)}>
 					Show more ({formatCount(rest)} left)

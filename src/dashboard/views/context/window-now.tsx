@@ -3,7 +3,8 @@ import type { ContextPiece, ContextView } from "../../../protocol/index.ts";
 import { short } from "../../parts/figures.ts";
 import { Empty } from "../../parts/notices.tsx";
 import { formatNumberOf, formatShare } from "../format.ts";
-import { Choice, Figure, Figures, Section, TableBox } from "../section.tsx";
+import { Choice, Figure, Figures, Section } from "../section.tsx";
+import { Table } from "../table.tsx";
 import { type KindRow, kindsOf, layoutBar, type PieceOrder } from "./bar.ts";
 import { kindColour } from "./kind-colour.ts";
 import { PieceBar } from "./piece-bar.tsx";
@@ -96,38 +97,27 @@ function WindowBar({ kinds, tokens, size }: { kinds: KindRow[]; tokens: number; 
 
 function KindTable({ kinds, size }: { kinds: KindRow[]; size: number }) {
 	return (
-		<TableBox label="What is in the window, by kind">
-			<thead>
-				<tr>
-					<th scope="col">Kind</th>
-					<th scope="col" class="right">
-						Tokens
-					</th>
-					<th scope="col" class="right roomy">
-						Of what is in use
-					</th>
-					<th scope="col" class="right">
-						Of the window
-					</th>
-					<th scope="col" class="right">
-						Pieces
-					</th>
-				</tr>
-			</thead>
-			<tbody>
-				{kinds.map(({ kind, name, tokens, share, pieces }) => (
-					<tr key={kind}>
-						<th scope="row">
-							<KindName kind={kind} name={name} />
-						</th>
-						<td class="right">{short(tokens)}</td>
-						<td class="right roomy">{formatShare(share)}</td>
-						<td class="right">{size > 0 ? formatShare(tokens / size) : "–"}</td>
-						<td class="right">{pieces}</td>
-					</tr>
-				))}
-			</tbody>
-		</TableBox>
+		<Table
+			label="What is in the window, by kind"
+			rows={kinds}
+			keyOf={({ kind }) => kind}
+			columns={[
+				{ title: "Kind", cell: (row) => <KindName {...row} />, isRowHeader: true },
+				{ title: "Tokens", cell: ({ tokens }) => short(tokens), align: "right" },
+				{
+					title: "Of what is in use",
+					cell: ({ share }) => formatShare(share),
+					align: "right",
+					class: "roomy",
+				},
+				{
+					title: "Of the window",
+					cell: ({ tokens }) => (size > 0 ? formatShare(tokens / size) : "–"),
+					align: "right",
+				},
+				{ title: "Pieces", cell: ({ pieces }) => pieces, align: "right" },
+			]}
+		/>
 	);
 }
 

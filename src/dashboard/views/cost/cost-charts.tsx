@@ -1,11 +1,12 @@
 import { useMemo, useState } from "preact/hooks";
-import type { Cost } from "../../../protocol/index.ts";
+import type { Cost, CostRequest } from "../../../protocol/index.ts";
 import { Chart } from "../../chart/chart.tsx";
 import { dollars, short } from "../../parts/figures.ts";
 import { Fold } from "../../parts/fold.tsx";
 import { PlainText } from "../../parts/text.tsx";
 import { formatPrice } from "../format.ts";
-import { Section, TableBox } from "../section.tsx";
+import { Section } from "../section.tsx";
+import { type Column, Table } from "../table.tsx";
 import { billSeries, promptSeries } from "./series.ts";
 
 /** What each request sent, and how the bill grew beside what it would have been. */
@@ -59,51 +60,42 @@ export function CostCharts({ cost }: { cost: Cost }) {
 
 const MOST_LINES = 50;
 
+/** 1 is the first request of the session. */
+type NumberedRequest = readonly [number: number, request: CostRequest];
+
+const REQUEST_COLUMNS: readonly Column<NumberedRequest>[] = [
+	{ title: "#", cell: ([number]) => number, align: "right", isRowHeader: true },
+	{ title: "Model", cell: ([, { model }]) => <PlainText text={model} most={80} /> },
+	{ title: "Read", cell: ([, { read }]) => short(read), align: "right" },
+	{ title: "Written", cell: ([, { write }]) => short(write), align: "right" },
+	{ title: "Uncached", cell: ([, { input }]) => short(input), align: "right" },
+	{ title: "Answer", cell: ([, { output }]) => short(output), align: "right" },
+	{ title: "Cost", cell: ([, { cost }]) => formatPrice(cost), align: "right" },
+	{
+		title: "Append-only",
+		cell: ([, request]) => formatPrice(request.appendOnlyCost),
+		align: "right",
+	},
+	{ title: "No cache", cell: ([, request]) => formatPrice(request.noCacheCost), align: "right" },
+	{ title: "Miss", cell: ([, { miss }]) => miss && <PlainText text={miss.cause} most={80} /> },
+];
+
 function RequestTable({ cost }: { cost: Cost }) {
 	const [isOpen, setIsOpen] = useState(false);
 	const { requests, totals } = cost;
-	const latest = requests.slice(-MOST_LINES).reverse();
+	const latest = requests
+		.slice(-MOST_LINES)
+		.reverse()
+		.map((request, at): NumberedRequest => [totals.requests - at, request]);
 	return (
 		<div class="card all-columns">
 			<Fold summary="Requests as a table" isOpen={isOpen} onToggle={setIsOpen}>
-				<TableBox label="The latest requests">
-					<thead>
-						<tr>
-							<th scope="col" class="right">
-								#
-							</th>
-							<th scope="col">Model</th>
-							{["Read", "Written", "Uncached", "Answer", "Cost", "Append-only", "No cache"].map(
-								(name) => (
-									<th scope="col" class="right" key={name}>
-										{name}
-									</th>
-								),
-							)}
-							<th scope="col">Miss</th>
-						</tr>
-					</thead>
-					<tbody>
-						{latest.map((request, at) => (
-							<tr key={totals.requests - at}>
-								<th scope="row" class="right">
-									{totals.requests - at}
-								</th>
-								<td>
-									<PlainText text={request.model} most={80} />
-								</td>
-								<td class="right">{short(request.read)}</td>
-								<td class="right">{short(request.write)}</td>
-								<td class="right">{short(request.input)}</td>
-								<td class="right">{short(request.output)}</td>
-								<td class="right">{formatPrice(request.cost)}</td>
-								<td class="right">{formatPrice(request.appendOnlyCost)}</td>
-								<td class="right">{formatPrice(request.noCacheCost)}</td>
-								<td>{request.miss && <PlainText text={request.miss.cause} most={80} />}</td>
-							</tr>
-						))}
-					</tbody>
-				</TableBox>
+				<Table
+					label="The latest requests"
+					rows={latest}
+					keyOf={([number]) => number}
+					columns={REQUEST_COLUMNS}
+				/>
 			</Fold>
 		</div>
 	);

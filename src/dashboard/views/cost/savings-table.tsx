@@ -3,100 +3,103 @@ import type { Savings } from "../../../protocol/index.ts";
 import { dollars, short } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
 import { formatCount } from "../format.ts";
-import { Section, TableBox } from "../section.tsx";
+import { Section } from "../section.tsx";
+import { type Column, Table } from "../table.tsx";
 import { type SavingsRow, savingsRows } from "./savings.ts";
+
+/** A line of the table: a system, one of its details, or all of them together. */
+interface Line {
+	key: string;
+	times?: number;
+	tokens: number;
+	dollars?: number | undefined;
+	/** Of a system. */
+	row?: SavingsRow;
+	/** Of a detail. */
+	detail?: string;
+}
 
 /** What each of our systems did for the session. */
 export function SavingsTable({ savings }: { savings: Savings }) {
 	const rows = useMemo(() => savingsRows(savings), [savings]);
 	const [open, setOpen] = useState<string>();
-	const { total } = savings;
-	const hasDollars = rows.some((row) => row.dollars !== undefined);
+	const columns: Column<Line>[] = [
+		{
+			title: "System",
+			cell: ({ row, detail }) => {
+				if (detail !== undefined) return <PlainText text={detail} most={200} />;
+				if (!row) return "Together";
+				const isOpen = open === row.system;
+				const onToggle = () => setOpen(isOpen ? undefined : row.system);
+				return <SystemName row={row} isOpen={isOpen} onToggle={onToggle} />;
+			},
+			isRowHeader: true,
+		},
+		{
+			title: "Times",
+			cell: ({ times }) => times !== undefined && formatCount(times),
+			align: "right",
+			class: "roomy",
+		},
+		{ title: "Tokens", cell: ({ tokens }) => short(tokens), align: "right" },
+	];
+	if (rows.some((row) => row.dollars !== undefined)) {
+		columns.push({
+			title: "Dollars",
+			cell: (line) => {
+				if (line.detail !== undefined) return "";
+				return line.dollars === undefined ? "–" : dollars(line.dollars);
+			},
+			align: "right",
+		});
+	}
 	return (
 		<Section title="Savings by system">
-			<TableBox label="Savings by system">
-				<thead>
-					<tr>
-						<th scope="col">System</th>
-						<th scope="col" class="right roomy">
-							Times
-						</th>
-						<th scope="col" class="right">
-							Tokens
-						</th>
-						{hasDollars && (
-							<th scope="col" class="right">
-								Dollars
-							</th>
-						)}
-					</tr>
-				</thead>
-				<tbody>
-					{rows.map((row) => (
-						<SystemRows
-							key={row.system}
-							row={row}
-							hasDollars={hasDollars}
-							isOpen={open === row.system}
-							onToggle={() => setOpen(open === row.system ? undefined : row.system)}
-						/>
-					))}
-				</tbody>
-				<tfoot>
-					<tr>
-						<th scope="row">Together</th>
-						<td class="roomy" />
-						<td class="right">{short(total.tokens)}</td>
-						{hasDollars && (
-							<td class="right">{total.dollars === undefined ? "–" : dollars(total.dollars)}</td>
-						)}
-					</tr>
-				</tfoot>
-			</TableBox>
+			<Table
+				label="Savings by system"
+				rows={rows.flatMap((row) => linesOf(row, open === row.system))}
+				keyOf={({ key }) => key}
+				classOf={({ row, detail }) =>
+					detail === undefined ? (row?.enabled ? "" : "soft") : "detail"
+				}
+				columns={columns}
+				foot={{ key: "total", ...savings.total }}
+			/>
 		</Section>
 	);
 }
 
-interface SystemRowsProps {
+function linesOf(row: SavingsRow, isOpen: boolean): Line[] {
+	const { system, times, tokens } = row;
+	const details = isOpen ? row.details : [];
+	return [
+		{ key: system, times, tokens, dollars: row.dollars, row },
+		...details.map(({ label, ...figures }) => ({
+			key: `${system} ${label}`,
+			detail: label,
+			...figures,
+		})),
+	];
+}
+
+interface SystemNameProps {
 	row: SavingsRow;
-	/** Prices are known. */
-	hasDollars: boolean;
 	isOpen: boolean;
 	onToggle(): void;
 }
 
-function SystemRows({ row, hasDollars, isOpen, onToggle }: SystemRowsProps) {
-	const { name, does, enabled, times, tokens, details } = row;
+function SystemName({ row, isOpen, onToggle }: SystemNameProps) {
+	const { name, does, enabled, details } = row;
 	return (
 		<>
-			<tr class={enabled ? "" : "soft"}>
-				<th scope="row">
-					{details.length > 0 ? (
-						<button type="button" class="link" aria-expanded={isOpen} onClick={onToggle}>
-							{name}
-						</button>
-					) : (
-						name
-					)}{" "}
-					<span class="soft small plain">{enabled ? does : "switched off"}</span>
-				</th>
-				<td class="right roomy">{formatCount(times)}</td>
-				<td class="right">{short(tokens)}</td>
-				{hasDollars && (
-					<td class="right">{row.dollars === undefined ? "–" : dollars(row.dollars)}</td>
-				)}
-			</tr>
-			{isOpen &&
-				details.map((detail) => (
-					<tr class="detail" key={detail.label}>
-						<td>
-							<PlainText text={detail.label} most={200} />
-						</td>
-						<td class="right roomy">{formatCount(detail.times)}</td>
-						<td class="right">{short(detail.tokens)}</td>
-						{hasDollars && <td />}
-					</tr>
-				))}
+			{details.length > 0 ? (
+				<button type="button" class="link" aria-expanded={isOpen} onClick={onToggle}>
+					{name}
+				</button>
+			) : (
+				name
+			)}{" "}
+			<span class="soft small plain">{enabled ? does : "switched off"}</span>
 		</>
 	);
 }

@@ -61,17 +61,13 @@ export function billSeries({ requests, totals }: Cost): BillSeries {
 export interface MissRow extends CacheMiss {
 	readonly number: number;
 	readonly atMs: number;
-	/** What to make of the cause. */
-	readonly words: string;
 }
 
 /** The misses of the listed requests, the latest first. */
 export function missRows({ requests, totals }: Cost): MissRow[] {
 	const first = firstNumber(requests.length, totals.requests);
 	return requests
-		.flatMap(({ miss, atMs }, at) =>
-			miss ? [{ ...miss, number: first + at, atMs, words: causeInWords(miss.cause) }] : [],
-		)
+		.flatMap(({ miss, atMs }, at) => (miss ? [{ ...miss, number: first + at, atMs }] : []))
 		.reverse();
 }
 

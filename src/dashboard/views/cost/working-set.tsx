@@ -2,7 +2,8 @@ import type { Tiers } from "../../../protocol/index.ts";
 import { ago, short } from "../../parts/figures.ts";
 import { PlainText, stretchesOf } from "../../parts/text.tsx";
 import { formatCount } from "../format.ts";
-import { Section, TableBox } from "../section.tsx";
+import { Section } from "../section.tsx";
+import { Table } from "../table.tsx";
 import { useNow } from "../use-now.ts";
 
 const LAYOUTS: Readonly<Record<Tiers["layout"], string>> = {
@@ -10,8 +11,6 @@ const LAYOUTS: Readonly<Record<Tiers["layout"], string>> = {
 	tiers: "Files lie before the conversation, the most stable first.",
 	off: "The working set is empty or switched off.",
 };
-
-const MOST_LINES = 200;
 
 /** The files that are kept before the model's eyes, and where they lie in the prompt. */
 export function WorkingSet({ tiers }: { tiers: Tiers }) {
@@ -21,42 +20,43 @@ export function WorkingSet({ tiers }: { tiers: Tiers }) {
 		<Section title="Working set">
 			<p class="soft">{LAYOUTS[layout]}</p>
 			{files.length > 0 && (
-				<TableBox label="Files of the working set">
-					<thead>
-						<tr>
-							<th scope="col">File</th>
-							<th scope="col">Tier</th>
-							<th scope="col" class="right roomy">
-								Answers unchanged
-							</th>
-							<th scope="col" class="right">
-								Tokens
-							</th>
-							<th scope="col" class="right roomy">
-								Cache hits
-							</th>
-							<th scope="col" class="right">
-								Changed
-							</th>
-						</tr>
-					</thead>
-					<tbody>
-						{files.slice(0, MOST_LINES).map((file) => (
-							<tr key={file.path}>
-								<th scope="row" class="wide plain">
-									<PlainText text={file.path} most={300} />
-								</th>
-								<td>
-									<span class={`tier is-${file.tier}`}>{file.tier}</span>
-								</td>
-								<td class="right roomy">{formatCount(file.n)}</td>
-								<td class="right">{short(file.tokens)}</td>
-								<td class="right roomy">{formatCount(file.hits)}</td>
-								<td class="right soft">{ago(file.lastChangeMs, now)}</td>
-							</tr>
-						))}
-					</tbody>
-				</TableBox>
+				<Table
+					label="Files of the working set"
+					rows={files}
+					most={200}
+					keyOf={({ path }) => path}
+					columns={[
+						{
+							title: "File",
+							cell: ({ path }) => <PlainText text={path} most={300} />,
+							isRowHeader: true,
+							class: "wide plain",
+						},
+						{
+							title: "Tier",
+							cell: ({ tier }) => <span class={`tier is-${tier}`}>{tier}</span>,
+						},
+						{
+							title: "Answers unchanged",
+							cell: ({ n }) => formatCount(n),
+							align: "right",
+							class: "roomy",
+						},
+						{ title: "Tokens", cell: ({ tokens }) => short(tokens), align: "right" },
+						{
+							title: "Cache hits",
+							cell: ({ hits }) => formatCount(hits),
+							align: "right",
+							class: "roomy",
+						},
+						{
+							title: "Changed",
+							cell: ({ lastChangeMs }) => ago(lastChangeMs, now),
+							align: "right",
+							class: "soft",
+						},
+					]}
+				/>
 			)}
 			{picture !== "" && (
 				// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard

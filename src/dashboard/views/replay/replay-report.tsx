@@ -2,11 +2,12 @@ import { useMemo } from "preact/hooks";
 import type { ReplayReport } from "../../../protocol/index.ts";
 import { Chart } from "../../chart/chart.tsx";
 import { SERIES } from "../../chart/colours.ts";
-import { dollars, short } from "../../parts/figures.ts";
+import { short } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
-import { causeInWords } from "../cost/series.ts";
-import { formatCount, formatNumberOf, formatShare } from "../format.ts";
-import { Section, TableBox } from "../section.tsx";
+import { Cause, FirstDifference } from "../cost/cause.tsx";
+import { formatCount, formatNumberOf, formatPrice, formatShare } from "../format.ts";
+import { Section } from "../section.tsx";
+import { type Column, Table } from "../table.tsx";
 import { type PolicyLine, policyLines, promptCourse, reportNotes } from "./report.ts";
 
 /** The report of a replay. */
@@ -40,58 +41,68 @@ export function ReplayReportView({ report, file }: { report: ReplayReport; file:
 function PolicyTable({ report }: { report: ReplayReport }) {
 	const lines = useMemo(() => policyLines(report), [report]);
 	return (
-		<TableBox label="Policies">
-			<thead>
-				<tr>
-					<th scope="col">Policy</th>
-					<th scope="col" class="right">
-						To append-only
-					</th>
-					<th scope="col" class="roomy">
-						<span class="hidden-text">As a bar</span>
-					</th>
-					<th scope="col" class="right">
-						Cost
-					</th>
-					<th scope="col" class="right roomy">
-						From the cache
-					</th>
-					<th scope="col" class="right roomy">
-						Largest prompt
-					</th>
-				</tr>
-			</thead>
-			<tbody>
-				{lines.map((line) => (
-					<PolicyRow key={line.name} line={line} />
-				))}
-			</tbody>
-		</TableBox>
+		<Table
+			label="Policies"
+			rows={lines}
+			keyOf={({ name }) => name}
+			classOf={({ isBest }) => (isBest ? "is-best" : "")}
+			columns={POLICY_COLUMNS}
+		/>
 	);
 }
 
-function PolicyRow({ line }: { line: PolicyLine }) {
-	const { name, description, ratio, bar, cost, readShare, maxContext, isBill, isBest } = line;
+const POLICY_COLUMNS: readonly Column<PolicyLine>[] = [
+	{
+		title: "Policy",
+		cell: (line) => <PolicyName line={line} />,
+		isRowHeader: true,
+		class: "policy-name",
+	},
+	{
+		title: "To append-only",
+		cell: ({ ratio }) => (ratio === undefined ? "–" : `${(ratio * 100).toFixed(1)} %`),
+		align: "right",
+	},
+	{
+		title: "As a bar",
+		hidesTitle: true,
+		cell: ({ bar, isBest }) => (
+			<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+				<rect class={isBest ? "bar is-best" : "bar"} width={bar * 100} height="10" />
+			</svg>
+		),
+		class: "policy-bar roomy",
+	},
+	{
+		title: "Cost",
+		cell: (line) => formatPrice({ tokens: line.cost, dollars: line.dollars }),
+		align: "right",
+	},
+	{
+		title: "From the cache",
+		cell: ({ readShare }) => formatShare(readShare),
+		align: "right",
+		class: "roomy",
+	},
+	{
+		title: "Largest prompt",
+		cell: ({ maxContext }) => short(maxContext),
+		align: "right",
+		class: "roomy",
+	},
+];
+
+function PolicyName({ line }: { line: PolicyLine }) {
+	const { name, description, isBill, isBest } = line;
 	return (
-		<tr class={isBest ? "is-best" : ""}>
-			<th scope="row" class="policy-name">
-				{name}
-				{isBest && <span class="tag is-good">cheapest</span>}
-				{isBill && <span class="tag">what was paid</span>}
-				<span class="soft small plain">{description}</span>
-			</th>
-			<td class="right">{ratio === undefined ? "–" : `${(ratio * 100).toFixed(1)} %`}</td>
-			<td class="policy-bar roomy">
-				<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-					<rect class={isBest ? "bar is-best" : "bar"} width={bar * 100} height="10" />
-				</svg>
-			</td>
-			<td class="right">
-				{line.dollars === undefined ? `${short(cost)} tokens` : dollars(line.dollars)}
-			</td>
-			<td class="right roomy">{formatShare(readShare)}</td>
-			<td class="right roomy">{short(maxContext)}</td>
-		</tr>
+		<>
+			<PlainText text={name} most={80} />
+			{isBest && <span class="tag is-good">cheapest</span>}
+			{isBill && <span class="tag">what was paid</span>}
+			<span class="soft small plain">
+				<PlainText text={description} most={300} />
+			</span>
+		</>
 	);
 }
 
@@ -115,95 +126,59 @@ function PromptChart({ report }: { report: ReplayReport }) {
 	);
 }
 
-const MOST_LINES = 100;
-
 function Misses({ report }: { report: ReplayReport }) {
 	const { misses } = report;
 	if (misses.length === 0) return null;
 	return (
 		<Section title={`Cache missed: ${formatNumberOf(misses.length, "time")}`}>
-			<TableBox label="Misses of the replayed session">
-				<thead>
-					<tr>
-						<th scope="col" class="right">
-							Request
-						</th>
-						<th scope="col">Cause</th>
-						<th scope="col" class="right">
-							Tokens
-						</th>
-						<th scope="col" class="right roomy">
-							Cost in tokens
-						</th>
-						<th scope="col">First difference</th>
-					</tr>
-				</thead>
-				<tbody>
-					{misses.slice(0, MOST_LINES).map((miss) => (
-						<tr key={miss.request}>
-							<th scope="row" class="right">
-								{miss.request}
-							</th>
-							<td class="wide">
-								<span class="cause">
-									<PlainText text={miss.cause} most={80} />
-								</span>{" "}
-								<span class="soft">
-									{causeInWords(miss.cause) !== miss.cause && causeInWords(miss.cause)}
-								</span>
-							</td>
-							<td class="right">{short(miss.tokens)}</td>
-							<td class="right roomy">{short(miss.cost)}</td>
-							<td>{miss.changed !== undefined && <PlainText text={miss.changed} most={200} />}</td>
-						</tr>
-					))}
-				</tbody>
-			</TableBox>
-			{misses.length > MOST_LINES && (
-				<p class="soft">And {formatCount(misses.length - MOST_LINES)} more.</p>
-			)}
+			<Table
+				label="Misses of the replayed session"
+				rows={misses}
+				most={100}
+				keyOf={({ request }) => request}
+				columns={[
+					{ title: "Request", cell: (miss) => miss.request, align: "right", isRowHeader: true },
+					{ title: "Cause", cell: ({ cause }) => <Cause cause={cause} />, class: "wide" },
+					{ title: "Tokens", cell: ({ tokens }) => short(tokens), align: "right" },
+					{
+						title: "Cost in tokens",
+						cell: ({ cost }) => short(cost),
+						align: "right",
+						class: "roomy",
+					},
+					{
+						title: "First difference",
+						cell: ({ changed }) => <FirstDifference changed={changed} />,
+						class: "wide",
+					},
+				]}
+			/>
 		</Section>
 	);
 }
-
-const MOST_FILES = 20;
 
 function DuplicateReads({ report }: { report: ReplayReport }) {
 	const { duplicateReads } = report;
 	if (duplicateReads.length === 0) return null;
 	return (
 		<Section title="Files that were read again">
-			<TableBox label="Repeated reads">
-				<thead>
-					<tr>
-						<th scope="col">File</th>
-						<th scope="col" class="right">
-							Times
-						</th>
-						<th scope="col" class="right">
-							Tokens
-						</th>
-						<th scope="col" class="right">
-							Cost in tokens
-						</th>
-					</tr>
-				</thead>
-				<tbody>
-					{duplicateReads.slice(0, MOST_FILES).map(({ path, times, tokens, cost }) => (
-						<tr key={path}>
-							<th scope="row" class="wide plain">
-								<PlainText text={path} most={300} />
-							</th>
-							<td class="right">{formatCount(times)}</td>
-							<td class="right">{short(tokens)}</td>
-							<td class="right">{short(cost)}</td>
-						</tr>
-					))}
-				</tbody>
-			</TableBox>
-			{duplicateReads.length > MOST_FILES && (
-				<p class="soft">And {formatCount(duplicateReads.length - MOST_FILES)} more.</p>
-			)}
+			<Table
+				label="Repeated reads"
+				rows={duplicateReads}
+				most={20}
+				keyOf={({ path }) => path}
+				columns={[
+					{
+						title: "File",
+						cell: ({ path }) => <PlainText text={path} most={300} />,
+						isRowHeader: true,
+						class: "wide plain",
+					},
+					{ title: "Times", cell: ({ times }) => formatCount(times), align: "right" },
+					{ title: "Tokens", cell: ({ tokens }) => short(tokens), align: "right" },
+					{ title: "Cost in tokens", cell: ({ cost }) => short(cost), align: "right" },
+				]}
+			/>
 		</Section>
 	);
 }

@@ -5,7 +5,8 @@ import { ago, shortPath } from "../../parts/figures.ts";
 import { Problem } from "../../parts/notices.tsx";
 import { PlainText } from "../../parts/text.tsx";
 import { formatCount } from "../format.ts";
-import { Section, TableBox } from "../section.tsx";
+import { Section } from "../section.tsx";
+import { Table } from "../table.tsx";
 import { useNow } from "../use-now.ts";
 
 const FIRST = 20;
@@ -26,41 +27,44 @@ export function StoredSessions({ isBusy, onPick }: StoredSessionsProps) {
 			{error !== undefined && <Problem text={error} onRetry={refresh} />}
 			{data && sessions.length === 0 && <p class="soft">The sessions folder is empty.</p>}
 			{sessions.length > 0 && (
-				<TableBox label="Stored sessions">
-					<thead>
-						<tr>
-							<th scope="col">Session</th>
-							<th scope="col">Folder</th>
-							<th scope="col" class="right roomy">
-								Messages
-							</th>
-							<th scope="col" class="right">
-								Last used
-							</th>
-						</tr>
-					</thead>
-					<tbody>
-						{sessions.slice(0, most).map((session) => (
-							<tr key={session.sessionPath}>
-								<td class="wide">
-									<button
-										type="button"
-										class="link"
-										disabled={isBusy}
-										onClick={() => onPick(session)}
-									>
-										<PlainText text={nameOf(session)} most={120} />
-									</button>
-								</td>
-								<td class="soft">
-									<PlainText text={shortPath(session.cwd)} most={80} />
-								</td>
-								<td class="right roomy">{formatCount(session.messageCount)}</td>
-								<td class="right soft">{ago(Date.parse(session.modifiedAt) || 0, now)}</td>
-							</tr>
-						))}
-					</tbody>
-				</TableBox>
+				<Table
+					label="Stored sessions"
+					rows={sessions.slice(0, most)}
+					keyOf={({ sessionPath }) => sessionPath}
+					columns={[
+						{
+							title: "Session",
+							cell: (session) => (
+								<button
+									type="button"
+									class="link"
+									disabled={isBusy}
+									onClick={() => onPick(session)}
+								>
+									<PlainText text={nameOf(session)} most={120} />
+								</button>
+							),
+							class: "wide",
+						},
+						{
+							title: "Folder",
+							cell: ({ cwd }) => <PlainText text={shortPath(cwd)} most={80} />,
+							class: "soft",
+						},
+						{
+							title: "Messages",
+							cell: ({ messageCount }) => formatCount(messageCount),
+							align: "right",
+							class: "roomy",
+						},
+						{
+							title: "Last used",
+							cell: ({ modifiedAt }) => ago(Date.parse(modifiedAt) || 0, now),
+							align: "right",
+							class: "soft",
+						},
+					]}
+				/>
 			)}
 			{sessions.length > most && (
 				<button type="button" class="small" onClick={() => setMost(most + 100)}>

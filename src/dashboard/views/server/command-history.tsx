@@ -5,7 +5,8 @@ import { ago } from "../../parts/figures.ts";
 import { Problem } from "../../parts/notices.tsx";
 import { PlainText } from "../../parts/text.tsx";
 import { formatLatency } from "../format.ts";
-import { Section, TableBox } from "../section.tsx";
+import { Section } from "../section.tsx";
+import { Table } from "../table.tsx";
 import { useNow } from "../use-now.ts";
 
 const FIRST = 25;
@@ -28,44 +29,36 @@ export function CommandHistory() {
 			{error !== undefined && <Problem text={error} onRetry={refresh} />}
 			{data?.entries.length === 0 && <p class="soft">The journal holds no command yet.</p>}
 			{data && data.entries.length > 0 && (
-				<TableBox label="The latest commands">
-					<thead>
-						<tr>
-							<th scope="col">Command</th>
-							<th scope="col" class="roomy">
-								Session
-							</th>
-							<th scope="col">Outcome</th>
-							<th scope="col" class="right">
-								Took
-							</th>
-							<th scope="col" class="right">
-								When
-							</th>
-						</tr>
-					</thead>
-					<tbody>
-						{data.entries.map((entry) => (
-							<tr key={`${entry.commandId} ${entry.atMs}`}>
-								<th scope="row" class="plain mono">
-									<PlainText text={entry.commandType} most={80} />
-								</th>
-								<td class="soft roomy">
-									{entry.sessionId !== undefined && <PlainText text={entry.sessionId} most={60} />}
-								</td>
-								<td class="wide">
-									<Outcome entry={entry} />
-								</td>
-								<td class="right">
-									{entry.finishedAtMs === undefined
-										? ""
-										: formatLatency(entry.finishedAtMs - entry.atMs)}
-								</td>
-								<td class="right soft">{ago(entry.atMs, now)}</td>
-							</tr>
-						))}
-					</tbody>
-				</TableBox>
+				<Table
+					label="The latest commands"
+					rows={data.entries}
+					keyOf={({ commandId, atMs }) => `${commandId} ${atMs}`}
+					columns={[
+						{
+							title: "Command",
+							cell: ({ commandType }) => (
+								<span class="mono">
+									<PlainText text={commandType} most={80} />
+								</span>
+							),
+							isRowHeader: true,
+							class: "plain",
+						},
+						{
+							title: "Session",
+							cell: ({ sessionId = "" }) => <PlainText text={sessionId} most={60} />,
+							class: "soft roomy",
+						},
+						{ title: "Outcome", cell: (entry) => <Outcome entry={entry} />, class: "wide" },
+						{
+							title: "Took",
+							cell: ({ atMs, finishedAtMs }) =>
+								finishedAtMs === undefined ? "" : formatLatency(finishedAtMs - atMs),
+							align: "right",
+						},
+						{ title: "When", cell: ({ atMs }) => ago(atMs, now), align: "right", class: "soft" },
+					]}
+				/>
 			)}
 			{data?.truncated && limit < MOST && (
 				<button

@@ -20,6 +20,7 @@ export function ServerView() {
 		<div class="sheet view">
 			<h1>Server</h1>
 			{error !== undefined && <Problem text={error} />}
+			{health.error !== undefined && <Problem text={health.error} onRetry={health.refresh} />}
 			{health.data?.problems.map((problem) => (
 				<Problem key={problem} text={problem} />
 			))}

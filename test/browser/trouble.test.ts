@@ -1,0 +1,245 @@
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import type { ContextView, CostRequest } from "../../src/protocol/index.ts";
+import { SESSION_ID, STATE } from "../dashboard/views/sample-answers.ts";
+import type { ViewServer } from "../dashboard/views/view-server.ts";
+import { browserPath, expectAccessible } from "../support/browser.ts";
+import { atEnd } from "../support/temp.ts";
+import { figures, useViews, VIEWS, type View } from "./view-pages.ts";
+
+describe.skipIf(browserPath === undefined)("when things go wrong", () => {
+	const pages = useViews();
+	const { open, start } = pages;
+
+	/** Answers everything with this; the views of a session know the session itself. */
+	function answerAll(server: ViewServer, view: View, answer: unknown): void {
+		for (const type of Object.keys(server.answers)) {
+			if (type === "subscribe") continue;
+			if (view !== "conversation" && /^get_(state|entries|session_stats)$/.test(type)) continue;
+			(server.answers as Record<string, unknown>)[type] = answer;
+		}
+	}
+
+	test("an answer that takes longer than the session is quiet arrives all the same", async () => {
+		const { page, server } = await open("context");
+		const context = server.answers.get_context_view as ContextView;
+		let asked = 0;
+		server.answers.get_context_view = async () => {
+			const cachedTokens = 1_000 * ++asked;
+			await new Promise((resolve) => setTimeout(resolve, 900));
+			return { ...context, cachedTokens };
+		};
+		const timer = setInterval(
+			() => server.say(SESSION_ID, { type: "turn_end", message: {}, toolResults: [] } as never),
+			100,
+		);
+		atEnd(() => clearInterval(timer));
+		const shown = async () => (await figures(page))["Last request, from the cache"];
+		await expect.poll(shown, { timeout: 5_000 }).toBe("1k");
+		await expect.poll(shown, { timeout: 5_000 }).toBe("2k");
+		clearInterval(timer);
+		await expect.poll(shown, { timeout: 5_000 }).toBe(`${asked}k`);
+	});
+
+	test.each(VIEWS)("%s says what the server refuses", async (view) => {
+		const server = await start();
+		const answers = { ...server.answers };
+		answerAll(server, view, new Error("The disk is full."));
+		const { page, faults } = await open(view, { server });
+		await ask(page, view);
+		const alert = page.getByRole("alert").filter({ hasText: "The disk is full." });
+		await alert.first().waitFor();
+		await expectAccessible(page);
+		expect(faults).toEqual([]);
+		if (view === "replay") return;
+		Object.assign(server.answers, answers);
+		for (let left = await alert.count(); left > 0; left = await alert.count()) {
+			const again = alert.getByRole("button", { name: "Try again" }).first();
+			// What is asked by itself, again and again, needs no button.
+			if ((await again.count()) > 0) await again.click();
+			await expect.poll(() => alert.count(), { timeout: 5_000 }).toBeLessThan(left);
+		}
+	});
+
+	test.each(VIEWS)("%s survives answers without what they should have", async (view) => {
+		const server = await start();
+		answerAll(server, view, {});
+		const { page } = await open(view, { server });
+		await ask(page, view);
+		await page.getByRole("alert").first().waitFor();
+		// The rest of the page is as it was, and leads elsewhere.
+		await page.getByRole("link", { name: "strata" }).waitFor();
+		await page.getByText("Connected").waitFor();
+	});
+
+	test("a page that could not be drawn is drawn when another is asked for", async () => {
+		const server = await start();
+		const right = server.answers.get_context_view as ContextView;
+		server.answers.get_context_view = {} as ContextView;
+		const { page } = await open("context", { server });
+		const alert = page.getByRole("alert").filter({ hasText: "This cannot be shown" });
+		await alert.waitFor();
+		await page.getByRole("link", { name: "Cost", exact: true }).click();
+		await page.getByRole("region", { name: "Working set", exact: true }).waitFor();
+		expect(await alert.count()).toBe(0);
+		server.answers.get_context_view = right;
+		await page.getByRole("link", { name: "Context", exact: true }).click();
+		await page.getByRole("region", { name: "Pieces of the context" }).waitFor();
+	});
+
+	test("five thousand pieces and as many requests are drawn in few elements", async () => {
+		const server = await start();
+		const context = server.answers.get_context_view as ContextView;
+		const cost = server.answers.get_cost as { requests: CostRequest[]; totals: object };
+		const repeat = <One>(list: readonly One[]) =>
+			Array.from({ length: 5_000 }, (_, at) => list[at % list.length] as One);
+		const pieces = repeat(context.pieces).map((piece, at) => ({ ...piece, id: `p${at}` }));
+		server.answers.get_context_view = { ...context, pieces, history: repeat(context.history) };
+		server.answers.get_cost = { ...cost, requests: repeat(cost.requests) } as never;
+		const { page, faults } = await open("context", { server });
+		await page.getByText("Show more (4,950 left)").click();
+		await page.getByText("Show more (4,750 left)").waitFor();
+		const elements = () => page.locator("main *").count();
+		expect(await elements()).toBeLessThan(8_000);
+		await page.getByRole("slider").focus();
+		await page.keyboard.press("End");
+		const at = () => page.getByRole("slider").getAttribute("aria-valuenow");
+		await expect.poll(at).toBe("5000");
+		await page.getByRole("link", { name: "Cost", exact: true }).click();
+		await page.getByRole("region", { name: "Misses", exact: true }).waitFor();
+		await page.getByText(/^And \d+ more\.$/).waitFor();
+		expect(await elements()).toBeLessThan(2_000);
+		expect(faults).toEqual([]);
+	});
+
+	test("a session that is deleted while a view of it is shown says so and leads away", async () => {
+		const { page, server, faults } = await open("cost");
+		server.announce({ type: "session_deleted", data: { sessionId: SESSION_ID } });
+		await page.getByText("There is no session “s1” any more.").waitFor();
+		await page.getByRole("link", { name: "All sessions" }).press("Enter");
+		await page.getByRole("heading", { name: "Sessions" }).waitFor();
+		expect(faults).toEqual([]);
+	});
+
+	test("a token that is taken away ends in a place to enter another", async () => {
+		const { page, server, faults } = await open("server");
+		server.refuse();
+		await page.getByText("No connection: the token is not valid.").waitFor();
+		await page.getByLabel("Token").waitFor();
+		await expectAccessible(page);
+		expect(faults).toEqual([]);
+	});
+
+	test.each([-400, 400])("a clock that is %d days off shows no nonsense", async (days) => {
+		const { page } = await open("cost");
+		await page.clock.setFixedTime(Date.now() + days * 86_400_000);
+		for (const view of ["Context", "Cost", "Server", "Replay"]) {
+			await page.getByRole("link", { name: view, exact: true }).click();
+			await page.getByRole("table").first().waitFor();
+			const text = (await page.locator("main").textContent()) ?? "";
+			expect(text).not.toMatch(/NaN|Infinity|undefined|[-−]\d+ (ms|s|min|h|d)\b/);
+			expect(text).toContain(days > 0 ? "400 d ago" : "just now");
+		}
+	});
+
+	test("a model and how hard it thinks are chosen, and shown when the server has taken them", async () => {
+		const { page, server } = await open("conversation");
+		await page.getByRole("combobox", { name: "Model" }).selectOption("demo/other");
+		await page.getByRole("combobox", { name: "Thinking" }).selectOption("high");
+		const sent = (type: string) => server.sent.find((one) => one.type === type);
+		await expect
+			.poll(() => sent("set_model"))
+			.toMatchObject({ provider: "demo", modelId: "other" });
+		await expect.poll(() => sent("set_thinking_level")).toMatchObject({ level: "high" });
+		const models = server.answers.get_available_models as { models: (typeof STATE.model)[] };
+		const [, other] = models.models;
+		server.answers.get_state = { ...STATE, thinkingLevel: "high", ...(other && { model: other }) };
+		const data = { commandId: "c", sessionId: SESSION_ID, dependsOn: [], success: true };
+		server.announce({ type: "command_finished", data: { ...data, commandType: "set_model" } });
+		await page.getByRole("link", { name: "Cost", exact: true }).click();
+		await page.getByRole("link", { name: "Conversation", exact: true }).click();
+		const chosen = (name: string) => page.getByRole("combobox", { name }).inputValue();
+		await expect.poll(() => chosen("Model")).toBe("demo/other");
+		expect(await chosen("Thinking")).toBe("high");
+	});
+
+	test("a compaction can be stopped while it runs, and leaves its summary", async () => {
+		const { page, server } = await open("conversation");
+		server.say(SESSION_ID, { type: "compaction_start", reason: "manual" });
+		await page.getByRole("button", { name: "Stop compacting" }).click();
+		await expect.poll(() => server.sent.some(({ type }) => type === "abort_compaction")).toBe(true);
+		const result = {
+			summary: "We fixed the journal.",
+			firstKeptEntryId: "e",
+			tokensBefore: 90_000,
+		};
+		const event = { type: "compaction_end", reason: "manual", aborted: false, willRetry: false };
+		server.say(SESSION_ID, { ...event, result } as never);
+		await page.getByRole("button", { name: /90k/ }).click();
+		await page.getByText("We fixed the journal.").waitFor();
+		expect(await page.getByRole("button", { name: "Stop compacting" }).count()).toBe(0);
+	});
+
+	test("all of it is reached by keyboard, and nothing moves for who wants no motion", async () => {
+		const { page, server } = await open("sessions", { reducedMotion: "reduce" });
+		server.answers.list_sessions = { sessions: [{ ...STATE, isStreaming: true }] };
+		await page.reload();
+		await page.getByText("Working").waitFor();
+		expect(await page.evaluate(() => document.getAnimations().length)).toBe(0);
+		await page.keyboard.press("Tab");
+		await page.keyboard.press("Enter");
+		expect(await focused(page)).toBe("main");
+		await tabTo(page, /^Sample/);
+		await page.keyboard.press("Enter");
+		await tabTo(page, /^Context$/);
+		await page.keyboard.press("Enter");
+		await page.getByRole("region", { name: "Pieces of the context" }).waitFor();
+		await tabTo(page, /^system prompt$/);
+		await page.keyboard.press("Enter");
+		await page.getByRole("dialog").waitFor();
+		await page.keyboard.press("Escape");
+		await page.getByRole("dialog").waitFor({ state: "detached" });
+		expect(await focused(page)).toBe("system prompt");
+	});
+
+	test("at twice the size nothing is cut off", async () => {
+		const { page } = await open("context", {
+			viewport: { width: 640, height: 400 },
+			deviceScaleFactor: 2,
+		});
+		for (const view of ["Context", "Cost", "Code", "Conversation", "Server", "Replay"]) {
+			await page.getByRole("link", { name: view, exact: true }).first().click();
+			await page.waitForTimeout(100);
+			const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+			expect({ view, wider }).toEqual({ view, wider: 0 });
+			if (view === "Conversation") {
+				const box = await page.getByRole("textbox", { name: "Message" }).boundingBox();
+				expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(400);
+			}
+		}
+	});
+});
+
+/** Makes a view ask that asks only when told to. */
+async function ask(page: Page, view: View): Promise<void> {
+	if (view !== "code") return;
+	await page.getByRole("searchbox").fill("journal");
+	await page.keyboard.press("Enter");
+}
+
+/** The words, or else the id, of what has the focus. */
+function focused(page: Page): Promise<string> {
+	return page.evaluate(() => {
+		const element = document.activeElement;
+		return element?.id || (element?.textContent ?? "");
+	});
+}
+
+/** Presses Tab until something of this name has the focus. */
+async function tabTo(page: Page, name: RegExp): Promise<void> {
+	for (let presses = 0; presses < 80; presses++) {
+		if (name.test(await focused(page))) return;
+		await page.keyboard.press("Tab");
+	}
+	throw new Error(`${name} cannot be reached by Tab`);
+}
