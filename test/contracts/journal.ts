@@ -333,7 +333,9 @@ export function testJournal(
 			const { journal: next } = await process.crash();
 			for (const known of [journal, next]) {
 				const about = (sessionId: string) =>
-					known.history({ principal: "ann", sessionId, limit: 9 }).map(({ commandId }) => commandId);
+					known
+						.history({ principal: "ann", sessionId, limit: 9 })
+						.map(({ commandId }) => commandId);
 				expect(about("s")).toEqual(["remove"]);
 				expect(about("t")).toEqual(["made"]);
 				expect(known.byKey({ principal: "ann" }, "k")?.id).toBe("remove");

@@ -77,10 +77,14 @@ export function parseTokens(text: string, path: string): { name: string; token: 
 /** The file's text; `undefined` when there is no such file. */
 async function readPrivate(path: string): Promise<string | undefined> {
 	// A pipe would have us wait for somebody who writes into it.
-	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
-		if (errnoOf(error) === "ENOENT") return undefined;
-		throw new Error(`cannot read token file ${path}: ${errnoOf(error) ?? error}`, { cause: error });
-	});
+	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(
+		(error: unknown) => {
+			if (errnoOf(error) === "ENOENT") return undefined;
+			throw new Error(`cannot read token file ${path}: ${errnoOf(error) ?? error}`, {
+				cause: error,
+			});
+		},
+	);
 	if (!file) return undefined;
 	try {
 		// Of the open file, so that what is checked is what is read.

@@ -1,5 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	readdirSync,
+	readFileSync,
+	statSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadTokens, parseTokens } from "../../../src/server/auth/token-file.ts";

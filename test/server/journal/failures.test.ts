@@ -110,7 +110,7 @@ describe("a journal whose file is taken away while it is open", () => {
 	test.each([
 		["removed", ["journal.db"], (path: string) => rmSync(path)],
 		["moved", ["journal.db"], (path: string) => renameSync(path, `${path}.old`)],
-		["replaced", ["journal.db"], (path: string) => (rmSync(path), writeFileSync(path, ""))],
+		["replaced", ["journal.db"], replaceByNothing],
 		["without its log", ["journal.db-wal"], (path: string) => rmSync(path)],
 	])("by being %s refuses changes from then on", async (_how, names, takeAway) => {
 		const { journal, dataDir } = await startJournal();
@@ -263,3 +263,8 @@ test("a journal with too much to write asks for patience, but takes outcomes", a
 	await journal.close();
 	await refused(journal.admit(command("too late")), /closed/, dataDir);
 });
+
+function replaceByNothing(path: string): void {
+	rmSync(path);
+	writeFileSync(path, "");
+}
