@@ -60,11 +60,10 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 			});
 		},
 		async switch_session(call) {
+			const { principal, client, signal } = call;
 			const sessionId = known(call, call.command.sessionId);
-			const state = await handlers.get_state({
-				...call,
-				command: { type: "get_state", sessionId },
-			});
+			const command = { type: "get_state" as const, sessionId };
+			const state = await handlers.get_state({ principal, client, signal, command });
 			const seq = await attach(call, sessionId);
 			return { data: { sessionInfo: state.data, seq } };
 		},

@@ -1,6 +1,7 @@
 import type { Tiers } from "../../../protocol/index.ts";
 import { ago, short } from "../../parts/figures.ts";
-import { PlainText, stretchesOf } from "../../parts/text.tsx";
+import { stretchesOf } from "../../parts/text.tsx";
+import { FILE_COLUMN } from "../file-column.tsx";
 import { formatCount } from "../format.ts";
 import { Section } from "../section.tsx";
 import { Table } from "../table.tsx";
@@ -26,12 +27,7 @@ export function WorkingSet({ tiers }: { tiers: Tiers }) {
 					most={200}
 					keyOf={({ path }) => path}
 					columns={[
-						{
-							title: "File",
-							cell: ({ path }) => <PlainText text={path} most={300} />,
-							isRowHeader: true,
-							class: "wide plain",
-						},
+						FILE_COLUMN,
 						{
 							title: "Tier",
 							cell: ({ tier }) => <span class={`tier is-${tier}`}>{tier}</span>,

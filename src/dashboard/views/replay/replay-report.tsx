@@ -5,6 +5,7 @@ import { SERIES } from "../../chart/colours.ts";
 import { short } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
 import { Cause, FirstDifference } from "../cost/cause.tsx";
+import { FILE_COLUMN } from "../file-column.tsx";
 import { formatCount, formatNumberOf, formatPrice, formatShare } from "../format.ts";
 import { Section } from "../section.tsx";
 import { type Column, Table } from "../table.tsx";
@@ -168,12 +169,7 @@ function DuplicateReads({ report }: { report: ReplayReport }) {
 				most={20}
 				keyOf={({ path }) => path}
 				columns={[
-					{
-						title: "File",
-						cell: ({ path }) => <PlainText text={path} most={300} />,
-						isRowHeader: true,
-						class: "wide plain",
-					},
+					FILE_COLUMN,
 					{ title: "Times", cell: ({ times }) => formatCount(times), align: "right" },
 					{ title: "Tokens", cell: ({ tokens }) => short(tokens), align: "right" },
 					{ title: "Cost in tokens", cell: ({ cost }) => short(cost), align: "right" },
