@@ -19,7 +19,7 @@ export interface Column<Row> {
 interface TableProps<Row> {
 	/** What the table is about, for those who cannot see where it stands. */
 	label: string;
-	columns: readonly Column<Row>[];
+	columns: readonly Column<NoInfer<Row>>[];
 	rows: readonly Row[];
 	keyOf(row: Row): string | number;
 	classOf?(row: Row): string;

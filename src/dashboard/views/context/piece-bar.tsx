@@ -82,8 +82,8 @@ function Pointed({ segment }: { segment: Segment | undefined }) {
 	if (!segment) {
 		return (
 			<p class="pointed-line soft small">
-				The line below shows what was cached. Point at a piece, or choose one below, to see its
-				text.
+				The line under the pieces shows what was cached. Point at a piece, or choose one below, to
+				see its text.
 			</p>
 		);
 	}

@@ -52,7 +52,7 @@ export function WindowNow({
 					note={
 						cachedTokens === undefined
 							? "no request yet"
-							: "tokens by the provider's count, which is not the estimate's"
+							: "tokens, counted by the provider, not estimated"
 					}
 					tone={cachedTokens ? "good" : undefined}
 				/>
@@ -115,7 +115,7 @@ function KindTable({ kinds, size }: { kinds: KindRow[]; size: number }) {
 					cell: ({ tokens }) => (size > 0 ? formatShare(tokens / size) : "–"),
 					align: "right",
 				},
-				{ title: "Pieces", cell: ({ pieces }) => pieces, align: "right" },
+				{ title: "Pieces", cell: ({ pieces }) => pieces, align: "right", class: "roomy" },
 			]}
 		/>
 	);

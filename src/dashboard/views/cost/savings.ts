@@ -24,5 +24,5 @@ const SYSTEMS: readonly (readonly [SavingsSystem, string, string])[] = [
 	["kota", "Code intelligence (kota)", "answers questions about code without reading files"],
 	["pruning", "Pruning", "takes old output out when that pays"],
 	["tiers", "Working set (tiers)", "keeps stable files where the cache finds them"],
-	["economy", "Economy", "keeps the provider's cache warm and its marks well placed"],
+	["economy", "Economy", "knows the providers' cache rules and explains each miss"],
 ];
