@@ -213,8 +213,10 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		await box(page).press("Enter");
 	}
 
-	/** The words of all rows. */
-	async function rowsOf(page: Page): Promise<string[]> {
-		return page.getByRole("feed").getByRole("article").allInnerTexts();
+	/** How many rows there are, and the words of the last: of those before, each tab draws as many as it has room for. */
+	async function rowsOf(page: Page): Promise<{ count: string | null; last: string[] }> {
+		const rows = page.getByRole("feed").getByRole("article");
+		const count = await rows.last().getAttribute("aria-setsize");
+		return { count, last: (await rows.allInnerTexts()).slice(-12) };
 	}
 });

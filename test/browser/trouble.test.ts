@@ -136,9 +136,14 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 	test.each([-400, 400])("a clock that is %d days off shows no nonsense", async (days) => {
 		const { page } = await open("cost");
 		await page.clock.setFixedTime(Date.now() + days * 86_400_000);
-		for (const view of ["Context", "Cost", "Server", "Replay"]) {
+		for (const [view, table] of [
+			["Context", "Pieces of the context"],
+			["Cost", "Misses"],
+			["Server", "The latest commands"],
+			["Replay", "Stored sessions"],
+		] as const) {
 			await page.getByRole("link", { name: view, exact: true }).click();
-			await page.getByRole("table").first().waitFor();
+			await page.getByRole("region", { name: table, exact: true }).waitFor();
 			const text = (await page.locator("main").textContent()) ?? "";
 			expect(text).not.toMatch(/NaN|Infinity|undefined|[-−]\d+ (ms|s|min|h|d)\b/);
 			expect(text).toContain(days > 0 ? "400 d ago" : "just now");

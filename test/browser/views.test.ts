@@ -145,10 +145,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 	test("the server view asks again and again while it is shown, and no longer", async () => {
 		const { page, server } = await open("server");
 		const asked = () => server.sent.filter(({ type }) => type === "get_metrics").length;
-		await expect.poll(asked, { timeout: 10_000 }).toBeGreaterThan(1);
-		// From here on the page's time runs as fast as this test wants.
-		await page.clock.install();
-		await expect.poll(() => page.clock.runFor(2_000).then(asked)).toBeGreaterThan(3);
+		await expect.poll(asked, { timeout: 10_000 }).toBeGreaterThan(2);
 		const shown = await page.locator(".tile").allTextContents();
 		expect(shown.join("\n")).toContain("Clients2");
 		expect(shown.join("\n")).toContain("90 % below 3.1 ms, 99 % below 41 ms");
@@ -157,7 +154,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		await page.goto(server.url + ADDRESSES.replay);
 		await page.getByRole("heading", { name: "Replay" }).waitFor();
 		const before = asked();
-		await page.clock.runFor(20_000);
+		await page.waitForTimeout(2_500);
 		expect(asked()).toBe(before);
 	});
 

@@ -258,6 +258,21 @@ describe("what is beside the answers", () => {
 		expect(other.items).toMatchObject([{ kind: "bash", output: "x" }]);
 	});
 
+	test("what came of an answer before its beginning was found is not shown beside it", () => {
+		const step = (delta: string): SessionEvent => ({
+			type: "message_update",
+			assistantMessageEvent: { type: "text_delta", contentIndex: 0, delta },
+		});
+		const late = play([step("gin")]);
+		expect(late.items).toHaveLength(1);
+		const begun = play(
+			[{ type: "message_start", message: assistant(9) }, step("be"), step("gin")],
+			late,
+		);
+		expect(begun.items).toMatchObject([{ blocks: [{ kind: "text", text: "begin" }] }]);
+		expect(begun.items[0]).not.toHaveProperty("isPartial");
+	});
+
 	test("a shell command keeps its key when it has come into the file, so that it stays as it was folded", () => {
 		const bash = (timestamp: number, command: string) => ({
 			...{ role: "bashExecution", timestamp, command, output: "a", exitCode: 0 },

@@ -7,6 +7,7 @@ describe("text of others made visible", () => {
 		["colours of a terminal are dropped", "\u001b[31mred\u001b[0m", "red"],
 		["other codes are written out", "a\u001b[2Jb", "a␛[2Jb"],
 		["a title for the terminal is written out", "\u001b]0;pwned\u0007x", "␛]0;pwned·x"],
+		["marks inside of codes are named", "\u001b]0;\u202e\u200b\u0007x", "␛]0;⟨U+202E⟩⟨U+200B⟩·x"],
 		["control characters get their pictures", "a\u0000b\u0008c\u007f", "a␀b␈c␡"],
 		["a change of direction is named", "abc\u202etxt.exe", "abc⟨U+202E⟩txt.exe"],
 		["what has no width is named", "a\u200bb\ufeff", "a⟨U+200B⟩b⟨U+FEFF⟩"],

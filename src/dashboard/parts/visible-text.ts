@@ -57,8 +57,12 @@ export function clipped(
 	return { text: text.slice(0, end), rest: text.length - end };
 }
 
+/** Marks that turn or isolate directions, or have no width. */
+const MARKS =
+	"[\\u061c\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2069\\ufeff\\ufff9-\\ufffb]|[\\u{e0000}-\\u{e007f}]";
+
 /**
- * ANSI sequences (CSI, OSC, other escapes); control characters but tab and line feed; ends of lines as Windows has them; marks that turn or isolate directions, or have no width.
+ * ANSI sequences (CSI, OSC, other escapes); control characters but tab and line feed; ends of lines as Windows has them; marks.
  */
 const HIDDEN = new RegExp(
 	[
@@ -67,22 +71,28 @@ const HIDDEN = new RegExp(
 		"\\u001b[ -/]*[0-~]",
 		"\\r\\n",
 		"[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f]",
-		"[\\u061c\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2069\\ufeff\\ufff9-\\ufffb]",
-		"[\\u{e0000}-\\u{e007f}]",
+		MARKS,
 	].join("|"),
 	"gu",
 );
 
+const MARK = new RegExp(MARKS, "gu");
 const COLOUR = /^\[[0-9;:]*m$/;
 
 function signOf(hidden: string): string {
 	if (hidden === "\r\n") return "";
 	if (hidden.length > 1 && hidden.startsWith("\u001b")) {
 		const code = hidden.slice(1);
-		return COLOUR.test(code) ? "" : `␛${code.replaceAll(/\p{Cc}/gu, "·")}`;
+		if (COLOUR.test(code)) return "";
+		// A sequence may carry marks inside it.
+		return `␛${code.replaceAll(/\p{Cc}/gu, "·").replaceAll(MARK, written)}`;
 	}
 	const code = hidden.codePointAt(0) ?? 0;
 	if (code < 0x20) return String.fromCodePoint(0x2400 + code);
 	if (code === 0x7f) return "␡";
-	return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+	return written(hidden);
+}
+
+function written(mark: string): string {
+	return `⟨U+${mark.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}⟩`;
 }

@@ -161,7 +161,13 @@ function started(before: Conversation, message: AgentMessage): Conversation {
 		return { ...before, writing: isWhole ? "known" : key };
 	}
 	const item: AssistantItem = { ...assistantItem(message), isStreaming: true };
-	return { ...added(before, item), isRunning: true, waitsFor: undefined, writing: key };
+	// What came late comes again behind this beginning.
+	return {
+		...added(withoutLate(before), item),
+		isRunning: true,
+		waitsFor: undefined,
+		writing: key,
+	};
 }
 
 function updated(
@@ -207,8 +213,8 @@ function ended(before: Conversation, message: AgentMessage, isCut: boolean): Con
 }
 
 function withoutLate(before: Conversation): Conversation {
-	if (before.writing !== LATE) return before;
-	return { ...before, items: before.items.filter(({ key }) => key !== LATE) };
+	const items = before.items.filter(({ key }) => key !== LATE);
+	return items.length === before.items.length ? before : { ...before, items };
 }
 
 /** A tool may have started before the answer with its call has ended. */
