@@ -1,13 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createHarness, finished, phases, response, settled, trace } from "./harness.ts";
+import {
+	createHarness,
+	finished,
+	nameSession as name,
+	phases,
+	response,
+	settled,
+	trace,
+} from "./harness.ts";
 
-const name = (id: string, more = {}) => ({
-	type: "set_session_name",
-	id,
-	sessionId: "s",
-	name: id,
-	...more,
-});
 const run = (id: string, more = {}) => ({
 	type: "bash",
 	id,

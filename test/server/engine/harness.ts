@@ -208,3 +208,22 @@ function holdCall(held: HeldCall[], call: Call): Promise<Done> {
 	});
 	return promise;
 }
+
+/** A harness with the session `s` and a client that made it; neither remembers how. */
+export async function withSession(options: Parameters<typeof createHarness>[0] = {}) {
+	const harness = createHarness(options);
+	const client = harness.client();
+	await harness.send(client, { type: "create_session", sessionId: "s" });
+	client.frames.length = 0;
+	harness.calls.length = 0;
+	return { harness, client };
+}
+
+/** A short change of the session `s`. */
+export const nameSession = (id: string, more = {}) => ({
+	type: "set_session_name",
+	id,
+	sessionId: "s",
+	name: id,
+	...more,
+});

@@ -1,14 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { createMemoryJournal } from "../../support/memory-journal.ts";
-import { createHarness, type Harness, phases, response, settled, trace } from "./harness.ts";
+import {
+	createHarness,
+	type Harness,
+	nameSession as name,
+	phases,
+	response,
+	settled,
+	trace,
+} from "./harness.ts";
 
-const name = (id: string, more = {}) => ({
-	type: "set_session_name",
-	id,
-	sessionId: "s",
-	name: id,
-	...more,
-});
 const run = (id: string, more = {}) => ({
 	type: "bash",
 	id,

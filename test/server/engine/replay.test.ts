@@ -8,21 +8,13 @@ import {
 	response,
 	settled,
 	type TestClient,
+	withSession,
 } from "./harness.ts";
 
 const list = (more = {}) => ({ type: "list_sessions", ...more });
 
 function responses(client: TestClient): Frame[] {
 	return client.frames.filter(({ type }) => type === "response");
-}
-
-async function withSession(options: Parameters<typeof createHarness>[0] = {}) {
-	const harness = createHarness(options);
-	const client = harness.client();
-	await harness.send(client, { type: "create_session", sessionId: "s" });
-	client.frames.length = 0;
-	harness.calls.length = 0;
-	return { harness, client };
 }
 
 describe("replay by id", () => {

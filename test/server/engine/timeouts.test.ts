@@ -1,23 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createMemoryJournal } from "../../support/memory-journal.ts";
-import { createHarness, finished, phases, response, settled, trace } from "./harness.ts";
-
-const name = (id: string, more = {}) => ({
-	type: "set_session_name",
-	id,
-	sessionId: "s",
-	name: id,
-	...more,
-});
-
-async function withSession(options: Parameters<typeof createHarness>[0] = {}) {
-	const harness = createHarness(options);
-	const client = harness.client();
-	await harness.send(client, { type: "create_session", sessionId: "s" });
-	client.frames.length = 0;
-	harness.calls.length = 0;
-	return { harness, client };
-}
+import {
+	createHarness,
+	finished,
+	nameSession as name,
+	phases,
+	response,
+	settled,
+	trace,
+	withSession,
+} from "./harness.ts";
 
 async function pass(ms: number): Promise<void> {
 	await vi.advanceTimersByTimeAsync(ms);

@@ -1,14 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { commandTable, commandTypes } from "../../../src/protocol/index.ts";
-import { createHarness, finished, phases, response } from "./harness.ts";
-
-const name = (id: string, more = {}) => ({
-	type: "set_session_name",
-	id,
-	sessionId: "s",
-	name: id,
-	...more,
-});
+import { createHarness, finished, nameSession as name, phases, response } from "./harness.ts";
 
 async function withSession() {
 	const harness = createHarness();

@@ -1,3 +1,4 @@
+// What only the compiler can tell: `npm run check` fails where these do not hold. Nothing of it runs.
 import type {
 	AgentSession,
 	AgentSessionEvent,
