@@ -76,7 +76,14 @@ export const SessionEvent = Type.Union([
 		...Aborted,
 		willRetry: Type.Optional(Type.Boolean()),
 	}),
-	event("agent_settled", Aborted),
+	event("agent_settled", {
+		...Aborted,
+		/**
+		 * The server died in the middle: whatever had begun in the session (the run, messages, tool calls, a compaction,
+		 * retries, dialogs) is over and has no end of its own.
+		 */
+		interrupted: Type.Optional(Type.Literal(true)),
+	}),
 	event("turn_start", {}),
 	event("turn_end", {
 		message: Type.Optional(AgentMessage),

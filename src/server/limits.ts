@@ -8,6 +8,8 @@ export interface ServerLimits extends EngineLimits, OutboxLimits {
 	maxConnectionsPerPrincipal: number;
 	/** New connections a minute of one principal, with bursts up to the same number. */
 	connectionsPerMinute: number;
+	/** Frames of which the rest has not come yet, over all connections; see `inbox-pool.ts`. */
+	maxUnfinishedBytesInAll: number;
 	/** Sessions in all, and of one principal. */
 	maxSessions: number;
 	maxSessionsPerPrincipal: number;
@@ -50,6 +52,7 @@ export const defaultLimits: Readonly<ServerLimits> = {
 	maxConnections: 1_000,
 	maxConnectionsPerPrincipal: 500,
 	connectionsPerMinute: 12_000,
+	maxUnfinishedBytesInAll: 256 * MEGABYTE,
 	maxSessions: 300,
 	maxSessionsPerPrincipal: 100,
 	drainMs: 30_000,

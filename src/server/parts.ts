@@ -43,7 +43,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
 	const journal = await openJournal({ dataDir });
 	let models: Models | undefined;
 	try {
-		const streams = createStreams({ journal });
+		const streams = createStreams({ journal, cutOff: journal.recovered.cutOff });
 		const { createSessions, openModels } = await loading;
 		models = await openModels(agentDir, { demo, demoFolder: join(dataDir, "demo"), warn });
 		const { modelRuntime, sampleProjects } = models;
@@ -63,6 +63,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
 					warn(`session "${session.id}" could not be saved: ${describeError(error)}`);
 				});
 			},
+			owners: journal,
 			maxSessions: limits.maxSessions,
 			maxSessionsPerPrincipal: limits.maxSessionsPerPrincipal,
 		});

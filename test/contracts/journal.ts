@@ -120,6 +120,7 @@ export function testJournal(
 			expect(next.recovered).toEqual({
 				sessions: [{ ...session("s"), file: "/sessions/s.jsonl", settings: { n: 2 }, version: 7 }],
 				interrupted: [],
+				cutOff: [],
 				crashed: true,
 			});
 			expect(next.events(stream, 0, 10)).toEqual([event(1), event(2)]);
@@ -141,6 +142,23 @@ export function testJournal(
 			expect(second.journal.byKey({ principal: "ann" }, "k")).toEqual(found);
 			const third = await second.crash();
 			expect(third.journal.byId("ann", "a")?.response).toEqual(found?.response);
+		});
+
+		test("a stream is cut off while its last event left something under way, however often it is opened", async () => {
+			const { process, journal } = await begin();
+			await journal.append(event(1, { underWay: true }));
+			await journal.append(event(1, { sessionId: "never saved", underWay: true }));
+			const second = await process.crash();
+			expect(second.journal.recovered.cutOff).toEqual([stream]);
+			const third = await second.restart();
+			expect(third.journal.recovered.cutOff).toEqual([stream]);
+			await third.journal.append(event(2));
+			const fourth = await third.crash();
+			expect(fourth.journal.recovered.cutOff).toEqual([]);
+			void fourth.journal.append(event(3, { underWay: true }));
+			await fourth.journal.append(event(4));
+			const fifth = await fourth.crash();
+			expect(fifth.journal.recovered.cutOff).toEqual([]);
 		});
 
 		test("says whether the last process closed it", async () => {
@@ -232,6 +250,28 @@ export function testJournal(
 				expect(next.history({ principal: "ann", commandId: id, limit: 5 })).toHaveLength(1);
 			}
 			for (const id of ["a", "\ud801", "\ufffd"]) expect(next.byId("ann", id)).toBeUndefined();
+		});
+
+		test("a conversation is the first one's who takes it, at once and after a crash, until they give it up", async () => {
+			const { process, journal } = await begin();
+			const ann = { principal: "ann", conversation: "a" };
+			const bob = { principal: "bob", conversation: "a" };
+			const names = ["a", "b", "a"];
+			const taken = [journal.own(ann), journal.own(bob), journal.disown(bob)];
+			expect(journal.owners(names)).toEqual(new Map([["a", "ann"]]));
+			await Promise.all(taken);
+			expect(journal.owners(names)).toEqual(new Map([["a", "ann"]]));
+			const { journal: next } = await process.crash();
+			expect(next.owners(names)).toEqual(new Map([["a", "ann"]]));
+			await next.own(bob);
+			expect(next.owners(names)).toEqual(new Map([["a", "ann"]]));
+			const given = next.disown(ann);
+			expect(next.owners(names)).toEqual(new Map());
+			await given;
+			expect(next.owners(names)).toEqual(new Map());
+			await next.own(bob);
+			expect(next.owners(names)).toEqual(new Map([["a", "bob"]]));
+			expect(next.owners([])).toEqual(new Map());
 		});
 
 		test("events come in pages, also those that are not written yet", async () => {

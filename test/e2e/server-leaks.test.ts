@@ -23,7 +23,8 @@ test("sessions that were created and deleted leave nothing behind", async () => 
 		refreshOnCreate: false,
 	});
 	const host = { agentDir, modelRuntime };
-	const slots = createSlots({ host, recovered: [], maxSessions: 2, emit() {}, save() {} });
+	const owners = { own() {}, disown() {} };
+	const slots = createSlots({ host, recovered: [], maxSessions: 2, emit() {}, save() {}, owners });
 	const left: WeakRef<object>[] = [];
 	for (let round = 0; round < 20; round++) {
 		const record = { principal: "anna", id: "s", cwd, createdAtMs: 0, settings: {} };

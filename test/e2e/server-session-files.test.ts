@@ -123,7 +123,7 @@ describe("session files", () => {
 		expect(same.opened).toBeUndefined();
 		expect(same.session?.id).toBe("s"); // whose version the answer has
 		const foreign = server.run("load_session", { sessionPath: sessionFile }, { principal: "ben" });
-		await expect(foreign).rejects.toMatchObject({ code: "forbidden" });
+		await expect(foreign).rejects.toMatchObject({ code: "not_found" });
 
 		await server.run("delete_session", { sessionId: "s" });
 		expect(existsSync(sessionFile)).toBe(true);
@@ -180,7 +180,7 @@ describe("session files", () => {
 		]);
 		expect(one).toMatchObject({ value: { sessionId: "one" } });
 		expect(two).toMatchObject({ value: { sessionId: "one" } });
-		expect(foreign).toMatchObject({ reason: { code: "forbidden" } });
+		expect(foreign).toMatchObject({ reason: { code: "not_found" } });
 		expect(server.sessions.count()).toBe(1);
 	});
 
@@ -200,12 +200,12 @@ describe("session files", () => {
 		expect(sessions.filter(({ sessionFile }) => sessionFile === sessionPath)).toHaveLength(1);
 	});
 
-	test("may be read by a principal unless another has them open", async () => {
+	test("may be read by a principal unless they are another's", async () => {
 		const server = await withSession(1);
 		const { sessionFile = "" } = await server.run("get_state", {});
 		expect(await server.sessions.readableFile("anna", sessionFile)).toBe(sessionFile);
 		const foreign = server.sessions.readableFile("ben", sessionFile);
-		await expect(foreign).rejects.toMatchObject({ code: "forbidden" });
+		await expect(foreign).rejects.toMatchObject({ code: "not_found" });
 		const outside = server.sessions.readableFile("anna", "/etc/x.jsonl");
 		await expect(outside).rejects.toMatchObject({ code: "forbidden" });
 	});

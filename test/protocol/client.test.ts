@@ -116,6 +116,14 @@ describe("a request", () => {
 		expect(server.latest.sent).toEqual([]);
 	});
 
+	test("gives up when its signal is aborted for no reason at all", async () => {
+		const controller = new AbortController();
+		const answer = connect().request("list_sessions", {}, { signal: controller.signal });
+		await settle();
+		controller.abort(null);
+		await expect(answer).rejects.toBeNull();
+	});
+
 	test("gives up when its signal is aborted, before or after it was sent", async () => {
 		const controller = new AbortController();
 		const answer = connect().request("list_sessions", {}, { signal: controller.signal });

@@ -205,6 +205,7 @@ function setUp({ gone = false } = {}) {
 	const stored = { principal: "ann", id: "c1", type: "prompt", sessionId: "s", fingerprint: "f" };
 	const recovered: Recovered = {
 		crashed: true,
+		cutOff: [],
 		sessions: ["ann", "bob"].map((principal) => ({
 			principal,
 			id: "s",

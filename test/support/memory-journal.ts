@@ -6,6 +6,7 @@ import {
 	type Journal,
 	JournalUnavailable,
 	type KeyScope,
+	type Ownership,
 	type Recovered,
 	type SessionRecord,
 	type StoredCommand,
@@ -22,7 +23,7 @@ export interface MemoryJournal extends Journal {
 	/** From now on every write is refused, also what is not committed yet. */
 	break(why: string): void;
 	mend(): void;
-	/** From now on looking up ids and keys throws. */
+	/** From now on looking up ids, keys and owners throws. */
 	unreadable: boolean;
 	/** What a new process would find: the committed part of this journal. */
 	reopen(): MemoryJournal;
@@ -34,6 +35,7 @@ export type WrittenRecord =
 	| { kind: "admit"; command: AdmittedCommand }
 	| { kind: "finish" | "note"; command: FinishedCommand }
 	| { kind: "session"; session: SessionRecord }
+	| ({ kind: "owner"; owns: boolean } & Ownership)
 	| { kind: "event"; event: StreamEvent };
 
 export interface MemoryJournalOptions {
@@ -118,6 +120,17 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJ
 			});
 		},
 		saveSession: (session) => write({ kind: "session", session }),
+		own: (owner) => write({ kind: "owner", ...owner, owns: true }),
+		disown: (owner) => write({ kind: "owner", ...owner, owns: false }),
+		owners(conversations) {
+			if (journal.unreadable) throw unavailable("the journal cannot be read");
+			return new Map(
+				conversations.flatMap((conversation) => {
+					const owner = view.owners.get(conversation);
+					return owner === undefined ? [] : [[conversation, owner] as const];
+				}),
+			);
+		},
 		append: (event) => write({ kind: "event", event }),
 		byId(principal, id) {
 			readable();
@@ -171,6 +184,7 @@ function createView() {
 	const keys = new Map<string, StoredCommand>();
 	const sessions = new Map<string, SessionRecord & { version: number }>();
 	const streams = new Map<string, StreamEvent[]>();
+	const owners = new Map<string, string>();
 
 	function keep(command: StoredCommand): void {
 		const { principal, keySessionId: sessionId, idempotencyKey } = command;
@@ -198,15 +212,23 @@ function createView() {
 		sessions.set(name, { ...session, version: sessions.get(name)?.version ?? 0 });
 	}
 
+	function changeOwner({ principal, conversation, owns }: Ownership & { owns: boolean }): void {
+		const owner = owners.get(conversation);
+		if (owns) owners.set(conversation, owner ?? principal);
+		else if (owner === principal) owners.delete(conversation);
+	}
+
 	return {
 		commands,
 		keys,
 		sessions,
+		owners,
 		stream: ({ principal, sessionId }: StreamName) =>
 			streams.get(tuple(principal, sessionId)) ?? [],
 		take(record: WrittenRecord): void {
 			if (record.kind === "admit") keep(record.command);
 			else if (record.kind === "session") saveSession(record.session);
+			else if (record.kind === "owner") changeOwner(record);
 			else if (record.kind === "event") {
 				const name = tuple(record.event.principal, record.event.sessionId);
 				streams.set(name, [...(streams.get(name) ?? []), record.event]);
@@ -220,7 +242,12 @@ function createView() {
 				interrupted.push(ended);
 				keep(ended);
 			}
-			return { sessions: [...sessions.values()], interrupted, crashed };
+			const cutOff = [...streams.values()].flatMap((events) => {
+				const last = events.at(-1);
+				if (!last?.underWay || !sessions.has(tuple(last.principal, last.sessionId))) return [];
+				return [{ principal: last.principal, sessionId: last.sessionId }];
+			});
+			return { sessions: [...sessions.values()], interrupted, cutOff, crashed };
 		},
 	};
 }

@@ -58,7 +58,8 @@ interface Pending {
 	/** On how many connections it was sent. */
 	sent: number;
 	readonly once: boolean;
-	settle(outcome: Response | Error): void;
+	answer(response: Response): void;
+	fail(reason: unknown): void;
 }
 
 /** How long to wait before a command that was already under way is offered again to a busy server. */
@@ -89,24 +90,33 @@ export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsO
 				reject(new ClientError("id_conflict", `The id ${JSON.stringify(id)} is under way.`));
 				return;
 			}
-			const onAbort = () => settle(signal?.reason as Error);
+			const onAbort = () => fail(signal?.reason);
 			const timer =
 				timeoutMs === undefined
 					? undefined
 					: setTimeout(() => {
-							settle(new ClientError("no_answer", `No answer to ${type} within ${timeoutMs} ms.`));
+							fail(new ClientError("no_answer", `No answer to ${type} within ${timeoutMs} ms.`));
 						}, timeoutMs);
 			signal?.addEventListener("abort", onAbort, { once: true });
-			const entry: Pending = { text, sent: 0, once, settle };
+			const entry: Pending = { text, sent: 0, once, answer, fail };
 			pending.set(id, entry);
 			if (isOpen()) sendOne(entry);
 
-			function settle(outcome: Response | Error): void {
+			function answer(response: Response): void {
+				forget();
+				if (response.success) resolve(response);
+				else reject(errorOf(response));
+			}
+
+			function fail(reason: unknown): void {
+				forget();
+				reject(reason);
+			}
+
+			function forget(): void {
 				clearTimeout(timer);
 				signal?.removeEventListener("abort", onAbort);
 				pending.delete(id);
-				if (isResponse(outcome) && outcome.success) resolve(outcome);
-				else reject(isResponse(outcome) ? errorOf(outcome) : outcome);
 			}
 		});
 	}
@@ -140,19 +150,19 @@ export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsO
 				setTimeout(() => isUnderWay(entry, response.id) && sendOne(entry), BUSY_RETRY_MS);
 				return;
 			}
-			entry.settle(response);
+			entry.answer(response);
 		},
 		sendAll() {
 			for (const entry of pending.values()) if (!entry.once) sendOne(entry);
 		},
 		lost(wasTooLarge) {
 			for (const entry of [...pending.values()]) {
-				if (entry.once) entry.settle(new ClientError("closed", "The connection was lost."));
+				if (entry.once) entry.fail(new ClientError("closed", "The connection was lost."));
 			}
 			if (wasTooLarge) dropLargest();
 		},
 		failAll(error) {
-			for (const entry of [...pending.values()]) entry.settle(error);
+			for (const entry of [...pending.values()]) entry.fail(error);
 		},
 	};
 
@@ -164,12 +174,8 @@ export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsO
 	function dropLargest(): void {
 		const sent = [...pending.values()].filter((entry) => entry.sent > 0);
 		const largest = sent.sort((a, b) => b.text.length - a.text.length)[0];
-		largest?.settle(new ClientError("too_large", "The server does not take a frame of this size."));
+		largest?.fail(new ClientError("too_large", "The server does not take a frame of this size."));
 	}
-}
-
-function isResponse(outcome: Response | Error): outcome is Response {
-	return (outcome as Response).type === "response";
 }
 
 function isLonger(text: string, bytes: number): boolean {

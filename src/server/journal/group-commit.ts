@@ -1,6 +1,7 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import type { FileKeeper, Reply } from "./file-keeper.ts";
 import { JournalUnavailable } from "./journal.ts";
+import type { JournalLimits } from "./limits.ts";
 import type { ForgottenMark, JournalRecord, JournalSize } from "./messages.ts";
 import type { Refusal } from "./refusal.ts";
 
@@ -24,7 +25,7 @@ export interface Entry {
 export interface GroupCommitOptions {
 	file: FileKeeper;
 	now(): number;
-	limits: { pendingBytes: number; maxAgeMs: number; maxBytes: number; retryMs: number };
+	limits: Pick<JournalLimits, "pendingBytes" | "maxAgeMs" | "maxBytes" | "maxOwned" | "retryMs">;
 	onForgotten(marks: readonly ForgottenMark[]): void;
 }
 
@@ -218,9 +219,10 @@ export class GroupCommit {
 	}
 
 	async #sweepStep(): Promise<void> {
-		const { maxAgeMs, maxBytes } = this.#options.limits;
+		const { maxAgeMs, maxBytes, maxOwned } = this.#options.limits;
 		const olderThanMs = this.#options.now() - maxAgeMs;
-		const reply = await this.#options.file.sweep({ kind: "sweep", olderThanMs, maxBytes });
+		const keep = { olderThanMs, maxBytes, maxOwned };
+		const reply = await this.#options.file.sweep({ kind: "sweep", ...keep });
 		if (reply.kind === "refused") {
 			this.refuse(reply.refusal);
 			return;

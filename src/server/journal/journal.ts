@@ -22,6 +22,15 @@ export interface Journal {
 	note(outcome: FinishedCommand): void;
 	/** A change of a session outside any command (it was named by its model, changed its file …). Resolves when on disk. */
 	saveSession(session: SessionRecord): Promise<void>;
+	/**
+	 * A conversation (what pi keeps in one session file, known by a text of its own) is the principal's from now on, unless
+	 * it is somebody's. Counts at once; resolves when on disk. Of those of one principal, only the newest are remembered.
+	 */
+	own(owner: Ownership): Promise<void>;
+	/** The principal no longer owns the conversation. */
+	disown(owner: Ownership): Promise<void>;
+	/** The principals that own these conversations; absent are those of nobody. Throws {@link JournalUnavailable}. */
+	owners(conversations: readonly string[]): ReadonlyMap<string, string>;
 	/** The command of that id, finished or interrupted or under way; also one that is not on disk yet. */
 	byId(principal: string, id: string): StoredCommand | undefined;
 	/**
@@ -68,6 +77,8 @@ export interface Recovered {
 	readonly sessions: readonly (SessionRecord & { version: number })[];
 	/** Commands that were under way when the last process died; each now has a stored failure. */
 	readonly interrupted: readonly StoredCommand[];
+	/** Streams whose last event left something under way. They stay so until an event is appended that does not. */
+	readonly cutOff: readonly StreamName[];
 	/** The last process did not close the journal. */
 	readonly crashed: boolean;
 }
@@ -82,6 +93,12 @@ export interface SessionRecord {
 	createdAtMs: number;
 	/** Name, model, thinking level and the like, as the sessions folder reads and writes them. */
 	settings: Record<string, unknown>;
+}
+
+/** Whose a conversation is. */
+export interface Ownership {
+	principal: string;
+	conversation: string;
 }
 
 /** The scope of an idempotency key: a session, or the server's own commands. */
@@ -135,6 +152,8 @@ export interface StreamEvent extends StreamName {
 	atMs: number;
 	/** The event as JSON. */
 	body: string;
+	/** Something has begun in the session that a later event will end. For {@link Recovered.cutOff}: it is not read back. */
+	underWay?: true;
 }
 
 export interface HistoryQuery {

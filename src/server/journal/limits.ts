@@ -10,6 +10,8 @@ export interface JournalLimits {
 	pendingBytes: number;
 	/** An outcome larger than this is not kept. */
 	outcomeBytes: number;
+	/** Conversations of one principal whose owner is known; of more, the oldest are forgotten. */
+	maxOwned: number;
 	/** How long a key is known after its command has finished. */
 	keyLifeMs: number;
 	/** How often a journal that refuses looks whether it still has to. */
@@ -27,6 +29,7 @@ export const defaultJournalLimits: Readonly<JournalLimits> = {
 	maxFileBytes: 1_024 * MEGABYTE,
 	pendingBytes: 64 * MEGABYTE,
 	outcomeBytes: MEGABYTE,
+	maxOwned: 50_000,
 	keyLifeMs: 10 * MINUTE_MS,
 	retryMs: 1_000,
 	sweepMs: MINUTE_MS,

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../../protocol/index.ts";
-import type { AdmittedCommand, Recovered, StreamEvent } from "./journal.ts";
+import type { AdmittedCommand, Ownership, Recovered, StreamEvent } from "./journal.ts";
 import type { Refusal } from "./refusal.ts";
 
 /** One thing to write. Plain texts and numbers only, so that any of it can be sent to a thread. */
@@ -22,7 +22,13 @@ export type JournalRecord =
 			removed: string | undefined;
 	  }
 	| { kind: "session"; session: SessionColumns }
+	| ({ kind: "owner" } & OwnerChange)
 	| { kind: "event"; event: StreamEvent };
+
+/** A principal takes a conversation that is nobody's, or gives up its own. */
+export interface OwnerChange extends Ownership {
+	owns: boolean;
+}
 
 /** A session's record with its settings as JSON. */
 export interface SessionColumns {
@@ -50,7 +56,7 @@ export type WriterRequest =
 	/** One transaction; `durable` waits for the disk itself. Without records it finds out whether the disk takes any. */
 	| { kind: "write"; records: JournalRecord[]; durable: boolean }
 	/** One small step of forgetting. */
-	| { kind: "sweep"; olderThanMs: number; maxBytes: number }
+	| { kind: "sweep"; olderThanMs: number; maxBytes: number; maxOwned: number }
 	| { kind: "close" };
 
 export type WriterReply =

@@ -11,6 +11,7 @@ import type {
 	HistoryEntry,
 	HistoryQuery,
 	KeyScope,
+	Ownership,
 	StoredCommand,
 	StreamEvent,
 	StreamName,
@@ -57,6 +58,11 @@ export class Reader {
 		if (!row) return { first: 0, last: 0 };
 		const last = Number(row.last);
 		return { first: row.first === null ? last + 1 : Number(row.first), last };
+	}
+
+	owners(conversations: readonly string[]): Map<string, string> {
+		const rows = this.#sql.owners.all(JSON.stringify(conversations)) as unknown as Ownership[];
+		return new Map(rows.map(({ conversation, principal }) => [conversation, principal]));
 	}
 
 	history(query: HistoryQuery): HistoryEntry[] {
@@ -119,6 +125,10 @@ function prepare(database: DatabaseSync) {
 		byKey: statement(
 			`SELECT ${COMMAND_COLUMNS} FROM commands WHERE principal = ? AND key = ? AND key_session IS ?
 				AND (finished_at IS NULL OR finished_at > ?) ORDER BY position LIMIT 1`,
+		),
+		owners: statement(
+			`SELECT conversation, principal FROM owners
+				WHERE conversation IN (SELECT value FROM json_each(?))`,
 		),
 		events: statement(
 			`SELECT seq, at, body FROM events WHERE stream = ${stream} AND seq > ? ORDER BY seq LIMIT ?`,

@@ -17,12 +17,20 @@ export function readRecovered(database: DatabaseSync, nowMs: number): Recovered 
 	const unfinished = database
 		.prepare(`SELECT ${COMMAND_COLUMNS} FROM commands WHERE outcome IS NULL ORDER BY position`)
 		.all();
+	const cutOff = database
+		.prepare(
+			`SELECT streams.principal, streams.session FROM streams JOIN sessions
+				ON sessions.principal = streams.principal AND sessions.id = streams.session
+				WHERE under_way = 1 AND gone = 0`,
+		)
+		.all() as unknown as { principal: string; session: string }[];
 	const open = database.prepare("SELECT value FROM meta WHERE name = 'open'").get();
 	return {
 		sessions: (sessions as unknown as SessionRow[]).map(sessionFromRow),
 		interrupted: (unfinished as unknown as CommandRow[]).map((row) =>
 			interrupted(admittedFromRow(row), nowMs),
 		),
+		cutOff: cutOff.map(({ principal, session }) => ({ principal, sessionId: session })),
 		crashed: open?.value === 1,
 	};
 }

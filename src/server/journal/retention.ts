@@ -8,6 +8,8 @@ export interface KeepUntil {
 	olderThanMs: number;
 	/** While more than this is in use, the oldest go. */
 	maxBytes: number;
+	/** Of one principal's conversations beyond this number, the owner of the oldest goes. */
+	maxOwned: number;
 }
 
 /** What one step has removed. */
@@ -22,8 +24,9 @@ export interface Swept {
 
 /**
  * Forgets a little of what is no longer to be kept, in one transaction: events of deleted sessions, then what is too
- * old, then what is too much. Of that, outcomes of reads go first, since nothing happens when a read runs again; then
- * events, for which there is a gap marker; outcomes of changes last. Commands under way stay.
+ * old, then what is too much. Of that, a principal with too many conversations loses its own; then outcomes of reads go
+ * first, since nothing happens when a read runs again; then events, for which there is a gap marker; outcomes of changes
+ * last. Commands under way stay.
  */
 export function sweepStep(database: DatabaseSync, writer: Writer, keep: KeepUntil): Swept {
 	let swept = NOTHING;
@@ -32,6 +35,7 @@ export function sweepStep(database: DatabaseSync, writer: Writer, keep: KeepUnti
 			removeAbandoned(database) ??
 			removeCommands(database, OLDEST_COMMANDS, keep.olderThanMs) ??
 			removeEvents(database, keep.olderThanMs) ??
+			removeOwners(database, keep.maxOwned) ??
 			(writer.size().usedBytes > keep.maxBytes ? removeOldest(database) : undefined) ??
 			NOTHING;
 		for (const { principal, before } of swept.forgotten) {
@@ -99,4 +103,18 @@ function removeEvents(database: DatabaseSync, olderThanMs: number): Swept | unde
 		.prepare(`DELETE FROM events WHERE at < ? AND position IN (${OLDEST_EVENTS})`)
 		.run(olderThanMs);
 	return changes === 0 ? undefined : { ...NOTHING, events: Number(changes), more: true };
+}
+
+function removeOwners(database: DatabaseSync, most: number): Swept | undefined {
+	const crowded = database
+		.prepare(
+			"SELECT principal, count(*) AS count FROM owners GROUP BY principal HAVING count(*) > ?",
+		)
+		.get(most);
+	if (crowded === undefined) return undefined;
+	const excess = Math.min(STEP_ROWS, Number(crowded.count) - most);
+	const oldest = "SELECT position FROM owners WHERE principal = ? ORDER BY position LIMIT ?";
+	const remove = database.prepare(`DELETE FROM owners WHERE position IN (${oldest})`);
+	remove.run(String(crowded.principal), excess);
+	return { ...NOTHING, more: true };
 }

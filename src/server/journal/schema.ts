@@ -80,4 +80,20 @@ export const migrations: Migration[] = [
 			DROP INDEX commands_by_key;
 			CREATE INDEX commands_by_key ON commands (principal, key, key_session) WHERE key IS NOT NULL;
 		`),
+	// What a stream's last event left open, so that nobody has to read the events to know.
+	(database) =>
+		database.exec(`
+			ALTER TABLE streams ADD COLUMN under_way INTEGER NOT NULL DEFAULT 0;
+			CREATE INDEX streams_under_way ON streams (id) WHERE under_way = 1;
+		`),
+	// Until then a session's file was everybody's as soon as no session had it open.
+	(database) =>
+		database.exec(`
+			CREATE TABLE owners (
+				position INTEGER PRIMARY KEY,
+				conversation TEXT NOT NULL UNIQUE,
+				principal TEXT NOT NULL
+			) STRICT;
+			CREATE INDEX owners_by_principal ON owners (principal, position);
+		`),
 ];

@@ -3,19 +3,21 @@ import { openForReading } from "../../core/sqlite.ts";
 import { FileKeeper, type Reply } from "./file-keeper.ts";
 import { type Entry, GroupCommit } from "./group-commit.ts";
 import { withUnwritten } from "./history.ts";
-import type {
-	AdmittedCommand,
-	FinishedCommand,
-	HistoryEntry,
-	HistoryQuery,
-	Journal,
-	JournalStats,
-	KeyScope,
-	Recovered,
-	SessionRecord,
-	StoredCommand,
-	StreamEvent,
-	StreamName,
+import {
+	type AdmittedCommand,
+	type FinishedCommand,
+	type HistoryEntry,
+	type HistoryQuery,
+	type Journal,
+	type JournalStats,
+	JournalUnavailable,
+	type KeyScope,
+	type Ownership,
+	type Recovered,
+	type SessionRecord,
+	type StoredCommand,
+	type StreamEvent,
+	type StreamName,
 } from "./journal.ts";
 import { defaultJournalLimits, type JournalLimits } from "./limits.ts";
 import type { JournalRecord, SessionColumns } from "./messages.ts";
@@ -52,7 +54,7 @@ export class SqliteJournal implements Journal {
 	readonly #unwritten = new Unwritten();
 	readonly #commit: GroupCommit;
 	readonly #forgotten = new Map<string, number>();
-	#recovered: Recovered = { sessions: [], interrupted: [], crashed: false };
+	#recovered: Recovered = { sessions: [], interrupted: [], cutOff: [], crashed: false };
 	#reader: Reader | undefined;
 	#openedAtMs = 0;
 	#sweepTimer: NodeJS.Timeout | undefined;
@@ -132,6 +134,26 @@ export class SqliteJournal implements Journal {
 				settle: (error) => (error ? reject(error) : resolve()),
 			});
 		});
+	}
+
+	own(owner: Ownership): Promise<void> {
+		return this.#changeOwner(owner, true);
+	}
+
+	disown(owner: Ownership): Promise<void> {
+		return this.#changeOwner(owner, false);
+	}
+
+	owners(conversations: readonly string[]): ReadonlyMap<string, string> {
+		const onDisk = this.#read((reader) => reader.owners(conversations));
+		// What is not known to be nobody's may be somebody's.
+		if (!onDisk) throw new JournalUnavailable("journal_unavailable", UNREADABLE);
+		const owners = new Map<string, string>();
+		for (const conversation of conversations) {
+			const owner = this.#unwritten.owner(conversation, onDisk.get(conversation));
+			if (owner !== undefined) owners.set(conversation, owner);
+		}
+		return owners;
 	}
 
 	append(event: StreamEvent): Promise<void> {
@@ -255,6 +277,20 @@ export class SqliteJournal implements Journal {
 		});
 	}
 
+	#changeOwner({ principal, conversation }: Ownership, owns: boolean): Promise<void> {
+		return new Promise((resolve, reject) => {
+			const change = { principal, conversation, owns };
+			this.#unwritten.changeOwner(change);
+			this.#add({ kind: "owner", ...change }, RECORD_BYTES, {
+				durable: true,
+				owed: true,
+				lazy: false,
+				release: () => this.#unwritten.forgetOwner(change),
+				settle: (error) => (error ? reject(error) : resolve()),
+			});
+		});
+	}
+
 	/** Whether the disk has an outcome, which stays: this one comes late. */
 	#isFinished({ principal, id }: AdmittedCommand): boolean {
 		if (this.#unwritten.command(principal, id)) return false;
@@ -307,6 +343,8 @@ export class SqliteJournal implements Journal {
 
 /** About what a record takes besides its texts. */
 const RECORD_BYTES = 512;
+
+const UNREADABLE = "the server cannot read its journal, which knows whose session files are";
 
 /** Only what the contract names: callers may pass more. */
 function identityOf(command: AdmittedCommand): AdmittedCommand {

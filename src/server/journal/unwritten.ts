@@ -5,15 +5,18 @@ import type {
 	StreamEvent,
 	StreamName,
 } from "./journal.ts";
+import type { OwnerChange } from "./messages.ts";
 
 /**
- * What lookups must see though the disk does not have it yet: commands under way, outcomes and events on their way, and
- * streams whose end is.
+ * What lookups must see though the disk does not have it yet: commands under way, outcomes, owners and events on their
+ * way, and streams whose end is.
  */
 export class Unwritten {
 	/** By principal and id. */
 	readonly #commands = new Map<string, Map<string, StoredCommand>>();
 	readonly #byKey = new Map<string, StoredCommand>();
+	/** By conversation. */
+	readonly #owners = new Map<string, OwnerChange>();
 	/** By stream and number, in order. */
 	readonly #events = new Map<string, Map<number, StreamEvent>>();
 	/** How many removals of a stream are on their way. */
@@ -61,6 +64,26 @@ export class Unwritten {
 	/** The principal's commands, in no order. */
 	commandsOf(principal: string): StoredCommand[] {
 		return [...(this.#commands.get(principal)?.values() ?? [])];
+	}
+
+	/** A conversation is taken or given up. Who takes it first has it. */
+	changeOwner(change: OwnerChange): void {
+		const known = this.#owners.get(change.conversation);
+		if (known?.owns && known.principal !== change.principal) return;
+		this.#owners.set(change.conversation, change);
+	}
+
+	/** The change is on disk, or given up. */
+	forgetOwner(change: OwnerChange): void {
+		if (this.#owners.get(change.conversation) !== change) return;
+		this.#owners.delete(change.conversation);
+	}
+
+	/** Whose a conversation is that the disk says is `onDisk`'s. */
+	owner(conversation: string, onDisk: string | undefined): string | undefined {
+		const change = this.#owners.get(conversation);
+		if (change?.owns) return onDisk ?? change.principal;
+		return onDisk === change?.principal ? undefined : onDisk;
 	}
 
 	append(event: StreamEvent): void {

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { sqliteErrorCode } from "../../core/sqlite.ts";
 import { toColumn } from "./columns.ts";
 import type { AdmittedCommand, StreamEvent, StreamName } from "./journal.ts";
-import type { JournalRecord, JournalSize, SessionColumns } from "./messages.ts";
+import type { JournalRecord, JournalSize, OwnerChange, SessionColumns } from "./messages.ts";
 
 /** A record that no disk would take. Nothing of its batch was written. */
 export class BadRecord extends Error {
@@ -41,7 +41,9 @@ export class Writer {
 				for (; index < records.length; index++) {
 					this.#apply(records[index] as JournalRecord, lasts);
 				}
-				for (const { stream, last } of lasts.all()) this.#sql.setLast.run(last, stream);
+				for (const { stream, last, underWay } of lasts.all()) {
+					this.#sql.setLast.run(last, underWay ? 1 : 0, stream);
+				}
 			});
 		} catch (error) {
 			Object.assign(this.#counts, before);
@@ -102,6 +104,9 @@ export class Writer {
 				return;
 			case "session":
 				this.#saveSession(record.session, undefined);
+				return;
+			case "owner":
+				this.#applyOwner(record);
 				return;
 			case "event":
 				this.#applyEvent(record.event, lasts);
@@ -169,6 +174,11 @@ export class Writer {
 		this.#counts.sessions++;
 	}
 
+	#applyOwner({ principal, conversation, owns }: OwnerChange): void {
+		const statement = owns ? this.#sql.own : this.#sql.disown;
+		statement.run(conversation, principal);
+	}
+
 	#applyEvent(event: StreamEvent, lasts: StreamLasts): void {
 		const stream = lasts.idOf(event) ?? this.#streamId(event);
 		// A batch is sent again when its thread died: what it had already written is there.
@@ -210,27 +220,35 @@ interface Pages {
 
 /** The streams that a batch has added to, so that each is looked up and marked once. */
 class StreamLasts {
-	readonly #byPrincipal = new Map<string, Map<string, { stream: number; last: number }>>();
+	readonly #byPrincipal = new Map<string, Map<string, StreamLast>>();
 
 	idOf({ principal, sessionId }: StreamName): number | undefined {
 		return this.#byPrincipal.get(principal)?.get(sessionId)?.stream;
 	}
 
-	note({ principal, sessionId, seq }: StreamEvent, stream: number): void {
-		const sessions = this.#byPrincipal.get(principal);
-		const known = sessions?.get(sessionId);
-		if (known) known.last = Math.max(known.last, seq);
-		else if (sessions) sessions.set(sessionId, { stream, last: seq });
-		else this.#byPrincipal.set(principal, new Map([[sessionId, { stream, last: seq }]]));
+	note({ principal, sessionId, seq, underWay }: StreamEvent, stream: number): void {
+		const sessions = this.#byPrincipal.get(principal) ?? new Map<string, StreamLast>();
+		const last = Math.max(sessions.get(sessionId)?.last ?? 0, seq);
+		this.#byPrincipal.set(
+			principal,
+			sessions.set(sessionId, { stream, last, underWay: underWay === true }),
+		);
 	}
 
 	forget({ principal, sessionId }: StreamName): void {
 		this.#byPrincipal.get(principal)?.delete(sessionId);
 	}
 
-	*all(): Iterable<{ stream: number; last: number }> {
+	*all(): Iterable<StreamLast> {
 		for (const sessions of this.#byPrincipal.values()) yield* sessions.values();
 	}
+}
+
+/** What a stream's last event says of the stream. */
+interface StreamLast {
+	stream: number;
+	last: number;
+	underWay: boolean;
 }
 
 /** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE, and values that cannot be bound at all. */
@@ -261,9 +279,11 @@ function prepare(database: DatabaseSync) {
 		),
 		setVersion: statement("UPDATE sessions SET version = ? WHERE principal = ? AND id = ?"),
 		deleteSession: statement("DELETE FROM sessions WHERE principal = ? AND id = ?"),
+		own: statement("INSERT OR IGNORE INTO owners (conversation, principal) VALUES (?, ?)"),
+		disown: statement("DELETE FROM owners WHERE conversation = ? AND principal = ?"),
 		stream: statement("SELECT id FROM streams WHERE principal = ? AND session = ? AND gone = 0"),
 		insertStream: statement("INSERT INTO streams (principal, session, last) VALUES (?, ?, 0)"),
-		setLast: statement("UPDATE streams SET last = max(last, ?) WHERE id = ?"),
+		setLast: statement("UPDATE streams SET last = max(last, ?), under_way = ? WHERE id = ?"),
 		abandonStream: statement(
 			"UPDATE streams SET gone = 1 WHERE principal = ? AND session = ? AND gone = 0",
 		),

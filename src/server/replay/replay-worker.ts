@@ -1,12 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { describeError } from "../../core/errno.ts";
-import {
-	findModel,
-	loadReplay,
-	type ModelInfo,
-	type ReplayModel,
-	rulesFor,
-} from "../../economy/index.ts";
+import { knownModel, loadReplay } from "../../economy/index.ts";
 import { pruningPolicy } from "../../pruning/index.ts";
 import type { ReplayAnswer, ReplayOrder } from "./session-replay.ts";
 
@@ -15,20 +9,16 @@ parentPort?.postMessage(await answer(workerData as ReplayOrder));
 async function answer({ file, shownAs, prune }: ReplayOrder): Promise<ReplayAnswer> {
 	try {
 		const tools = await loadReplay();
-		const session = tools.rebuildRequests(await tools.readSessionFile(file), modelOf);
+		const session = tools.rebuildRequests(await tools.readSessionFile(file), knownModel);
 		if (session.bills.length === 0) {
 			return { ok: false, why: `${shownAs} has no request with a bill, so nothing to replay` };
 		}
-		const policies = [...tools.replayPolicies, pruningPolicy(prune)];
+		const pruning = pruningPolicy(prune);
+		const policies = [...tools.replayPolicies, tools.strataPolicy(pruning), pruning];
 		const report = tools.buildReport(session, { policies });
 		return { ok: true, report: { ...report, file: shownAs } };
 	} catch (error) {
 		// Texts of the reader name the file, which may be one of ours.
 		return { ok: false, why: describeError(error).replaceAll(file, shownAs) };
 	}
-}
-
-function modelOf(name: ReplayModel["name"]): ReplayModel {
-	const model: ModelInfo = findModel(`${name.provider}/${name.id}`) ?? findModel(name.id) ?? name;
-	return { name, rules: rulesFor(model), prices: model.cost, contextWindow: model.contextWindow };
 }

@@ -5,7 +5,7 @@ import { temporaryName } from "../../core/atomic-file.ts";
 import { loadConfig } from "../../core/config.ts";
 import { workerEntry } from "../../core/worker-entry.ts";
 import type { ReplayReport } from "../../economy/index.ts";
-import type { pruningPolicy } from "../../pruning/index.ts";
+import type { PruneSettings } from "../../pruning/index.ts";
 import { CommandError } from "../engine/call.ts";
 
 /** Replays session files, in a thread of its own each: it is seconds of pure computing. */
@@ -28,7 +28,7 @@ export interface ReplayOrder {
 	file: string;
 	/** How the report and errors call the file. */
 	shownAs: string;
-	prune: Parameters<typeof pruningPolicy>[0];
+	prune: PruneSettings;
 }
 export type ReplayAnswer = { ok: true; report: ReplayReport } | { ok: false; why: string };
 

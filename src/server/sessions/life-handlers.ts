@@ -1,29 +1,23 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import type { ResponseData, StoredSession } from "../../protocol/index.ts";
+import type { ResponseData } from "../../protocol/index.ts";
 import { CommandError, type Done, type Handlers } from "../engine/call.ts";
-import {
-	checkFolder,
-	checkProject,
-	checkSessionFile,
-	listStoredSessions,
-	type SessionPlaces,
-} from "./session-files.ts";
+import { checkFolder, checkProject } from "./session-files.ts";
 import type { Slot } from "./slot.ts";
-import { refuseForeign, type Slots } from "./slots.ts";
+import type { Slots } from "./slots.ts";
+import type { StoredFiles } from "./stored-files.ts";
 import type { StoredSettings } from "./stored-settings.ts";
-import { storedView } from "./stored-view.ts";
 
-export interface LifeOptions extends SessionPlaces {
+export interface LifeOptions {
+	agentDir: string;
 	slots: Slots;
+	files: StoredFiles;
 	/** Whether clients may have a project's own settings and extensions loaded, which run code of the project. */
 	allowProjectTrust: boolean;
 	/** Where a session starts that names no folder. */
 	newFolder(): Promise<string>;
 	now(): number;
 }
-
-const MAX_STORED = 200;
 
 type LifeCommand =
 	| "create_session"
@@ -34,7 +28,7 @@ type LifeCommand =
 
 /** How sessions come and go. */
 export function createLifeHandlers(options: LifeOptions): Pick<Handlers, LifeCommand> {
-	const { slots, agentDir, allowProjectTrust, now } = options;
+	const { slots, files, agentDir, allowProjectTrust, now } = options;
 
 	/** The failure does not name the folder, which the client does not know. */
 	async function ownFolder(): Promise<string> {
@@ -69,12 +63,12 @@ export function createLifeHandlers(options: LifeOptions): Pick<Handlers, LifeCom
 
 		async load_session({ command, principal }) {
 			const { sessionPath, sessionId } = command;
-			const file = await checkSessionFile(sessionPath, options);
+			const file = await files.find(sessionPath, principal);
 			const project = await checkProject(file.cwd, sessionPath).catch((error: Error) => error);
 			// Nothing is awaited from here to `add`, or two could open the file at once.
+			files.check(file, principal, sessionPath);
 			const owner = slots.openFiles().get(file.path);
 			if (owner) {
-				refuseForeign(owner, principal, sessionPath);
 				await owner.live();
 				if (slots.get(principal, owner.sessionId) !== owner) {
 					const error = `sessionPath: "${sessionPath}" is being closed: try again in a moment`;
@@ -103,13 +97,10 @@ export function createLifeHandlers(options: LifeOptions): Pick<Handlers, LifeCom
 		},
 
 		async list_stored_sessions({ principal }) {
-			const folder = join(agentDir, "sessions");
-			const { sessions, truncated } = await listStoredSessions(folder, MAX_STORED);
-			const open = slots.openFiles();
-			const views = sessions.map((stored) => storedView(stored, open, principal));
+			const found = await files.list(join(agentDir, "sessions"), principal);
 			const data: ResponseData["list_stored_sessions"] = {
-				sessions: views.filter((view): view is StoredSession => view !== undefined),
-				...(truncated && { truncated }),
+				sessions: found.files,
+				...(found.truncated && { truncated: true }),
 			};
 			return { data };
 		},

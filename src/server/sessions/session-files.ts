@@ -54,6 +54,11 @@ export async function checkFolder(cwd: string): Promise<string> {
 	return resolve(cwd);
 }
 
+/** The answer about a file that is not there, for whoever asks. */
+export function noSuchFile(sessionPath: string): CommandError {
+	return new CommandError("not_found", `sessionPath: there is no file "${sessionPath}"`);
+}
+
 /** The folder a session file belongs to. The failure names the file only: its client need not know the folder. */
 export async function checkProject(cwd: string, sessionPath: string): Promise<string> {
 	return checkFolder(cwd).catch(() => {
@@ -81,7 +86,7 @@ export async function checkSessionFile(path: string, places: SessionPlaces): Pro
 	if (!real || !isInside(real)) {
 		const why = isInside(resolve(path)) ? "not_found" : "forbidden";
 		if (why === "not_found" && !real) {
-			throw new CommandError(why, `sessionPath: there is no file "${path}"`);
+			throw noSuchFile(path);
 		}
 		throw new CommandError(
 			"forbidden",
@@ -96,24 +101,42 @@ export async function checkSessionFile(path: string, places: SessionPlaces): Pro
 	return { path: real, id, cwd, ...(parentSession && { parentSession }) };
 }
 
-/** The newest session files in the agent folder, at most `most`, and whether there are more. */
+/**
+ * The newest session files in the agent folder, at most `most`, and whether there are more. `chosen` picks those that are
+ * to be listed out of some, by what their beginnings say.
+ */
 export async function listStoredSessions(
 	folder: string,
 	most: number,
+	chosen: (files: readonly StoredSession[]) => readonly StoredSession[],
 ): Promise<{ sessions: StoredSession[]; truncated: boolean }> {
 	const files = await sessionFilesIn(await realOrGiven(folder), 2);
-	const newest = files.sort((a, b) => b.modifiedMs - a.modifiedMs).slice(0, most);
+	files.sort((a, b) => b.modifiedMs - a.modifiedMs);
 	const sessions: StoredSession[] = [];
 	let left = MAX_LISTING_BYTES;
-	for (const file of newest) {
-		const stored = await readStored(file.path, Math.max(HEAD_BYTES, left)).catch(() => undefined);
-		left -= file.bytes;
-		if (stored) sessions.push(stored);
+	let at = 0;
+	for (; at < Math.min(files.length, MAX_HEADS) && sessions.length < most; at += most) {
+		const heads: StoredSession[] = [];
+		for (const { path } of files.slice(at, at + most)) {
+			const head = await readStored(path, HEAD_BYTES).catch(() => undefined);
+			if (head) heads.push(head);
+		}
+		for (const head of chosen(heads)) {
+			const whole = head.bytes > HEAD_BYTES && left > HEAD_BYTES;
+			const stored = whole ? await readStored(head.path, left).catch(() => undefined) : head;
+			left -= head.bytes;
+			if (stored) sessions.push(stored);
+		}
 	}
-	return { sessions, truncated: files.length > most };
+	return {
+		sessions: sessions.slice(0, most),
+		truncated: files.length > at || sessions.length > most,
+	};
 }
 
 const HEAD_BYTES = 64 * 1024;
+/** Looked into for one list, also where most of them are not to be listed. */
+const MAX_HEADS = 2_000;
 /** Read for one list in all; of files beyond that only the beginning is. */
 const MAX_LISTING_BYTES = 64 * 1024 * 1024;
 /** More files than this are not looked at. */

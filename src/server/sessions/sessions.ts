@@ -5,13 +5,14 @@ import type { Call, Done, Handlers } from "../engine/call.ts";
 import type { Recovered, SessionRecord, StreamName } from "../journal/journal.ts";
 import { asCommandError } from "../safe-text.ts";
 import { createCodeWorks } from "./code-works.ts";
+import { createFileOwners, type OwnersJournal } from "./file-owners.ts";
 import { createInsightWorks } from "./insight-works.ts";
 import { createSessionInspect, type Inspect } from "./inspector.ts";
 import { createLifeHandlers } from "./life-handlers.ts";
-import { checkSessionFile } from "./session-files.ts";
 import { settingsWorks } from "./settings-works.ts";
-import { createSlots, refuseForeign, type Slots } from "./slots.ts";
+import { createSlots, type Slots } from "./slots.ts";
 import { createStateWorks } from "./state-works.ts";
+import { createStoredFiles } from "./stored-files.ts";
 import { talkWorks } from "./talk-works.ts";
 import { createTreeWorks } from "./tree-works.ts";
 import type { Work } from "./work.ts";
@@ -61,6 +62,8 @@ export interface SessionsOptions {
 	emit(stream: StreamName, event: SessionEvent): void;
 	/** A session changed outside a command: keep its record. */
 	save(session: SessionRecord): void;
+	/** Remembers whose session files are. */
+	owners: OwnersJournal;
 	/** In all, and of one principal; by default that may have them all. */
 	maxSessions: number;
 	maxSessionsPerPrincipal?: number;
@@ -91,21 +94,25 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 		...(dialogTimeoutMs !== undefined && { dialogTimeoutMs }),
 		...(sampleProjects !== undefined && { sampleProjects }),
 	};
-	const slots = createSlots({ ...options, host });
+	const owners = createFileOwners(options.owners);
+	owners.ownAll(options.recovered);
+	const slots = createSlots({ ...options, host, owners });
 	const places = { agentDir, cwd };
+	const files = createStoredFiles(places, slots, owners);
 	const code = createCodeWorks();
 	const works = {
 		...talkWorks,
 		...settingsWorks,
-		...createTreeWorks(places, slots),
-		...createStateWorks(slots),
+		...createTreeWorks(files, slots),
+		...createStateWorks(files),
 		...createInsightWorks(options.inspect ?? createSessionInspect(agentDir)),
 		...code.works,
 	};
 	const life = createLifeHandlers({
-		...places,
+		agentDir,
 		newFolder: options.newFolder ?? (async () => cwd),
 		slots,
+		files,
 		allowProjectTrust: options.allowProjectTrust ?? false,
 		now: options.now ?? Date.now,
 	});
@@ -117,8 +124,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 		openDialogs: ({ principal, sessionId }) =>
 			slots.get(principal, sessionId)?.current?.dialogs.current() ?? [],
 		async readableFile(principal, given) {
-			const { path } = await checkSessionFile(given, places);
-			refuseForeign(slots.openFiles().get(path), principal, given);
+			const { path } = await files.find(given, principal);
 			return path;
 		},
 		async close() {

@@ -3,6 +3,7 @@ import type { SessionEvent, SessionInfo } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import type { SessionRecord, StreamName } from "../journal/journal.ts";
 import { asCommandError } from "../safe-text.ts";
+import type { FileHeader, FileOwners } from "./file-owners.ts";
 import { type Host, type LiveSession, openLiveSession } from "./live-session.ts";
 import { modelView } from "./model-view.ts";
 import { parseSettings, type StoredSettings } from "./stored-settings.ts";
@@ -27,6 +28,8 @@ export interface Slot extends StreamName {
 /** A slot as those see it who keep it. */
 export interface OwnedSlot extends Slot {
 	close(): Promise<void>;
+	/** The session is gone for good, and nothing runs in it any more. */
+	leave(): void;
 }
 
 export interface SlotOptions {
@@ -34,17 +37,21 @@ export interface SlotOptions {
 	emit(stream: StreamName, event: SessionEvent): void;
 	/** The record changed outside a command. */
 	save(session: SessionRecord): void;
+	/** Told of the files that sessions have, or will have. */
+	owners: Pick<FileOwners, "own" | "disown">;
 }
 
 /** A place for a session that is not open yet. */
 export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlot {
-	const { host, emit, save } = options;
+	const { host, emit, save, owners } = options;
 	const stream: StreamName = { principal: first.principal, sessionId: first.id };
 	let record = first;
 	let opening: Promise<LiveSession> | undefined;
 	let current: LiveSession | undefined;
 	let closed = false;
 	let movingTo: string | undefined;
+	/** The file that the session was last known to have, and whether it was ever seen. */
+	let own: { header: FileHeader; file: string | undefined; isWritten: boolean } | undefined;
 
 	const slot: OwnedSlot = {
 		...stream,
@@ -94,8 +101,30 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 			current = undefined;
 			opening = undefined;
 		},
+		leave: leaveFile,
 	};
 	return slot;
+
+	/** Before anything is said in a session, its file is the principal's: there is no moment in which it is everybody's. */
+	function ownFile(live: LiveSession): void {
+		const { sessionManager, sessionFile: file } = live.session;
+		const header = sessionManager.getHeader();
+		if (!header) return;
+		if (header.id !== own?.header.id || file !== own.file) {
+			leaveFile();
+			own = { header, file, isWritten: false };
+			owners.own(stream.principal, header);
+		}
+		own.isWritten ||= file !== undefined && existsSync(file);
+	}
+
+	/** A session in which nothing was said leaves no file, and need not be remembered. */
+	function leaveFile(): void {
+		if (own && !own.isWritten && !(own.file && existsSync(own.file))) {
+			owners.disown(stream.principal, own.header);
+		}
+		own = undefined;
+	}
 
 	async function open(): Promise<LiveSession> {
 		const { file, cwd } = record;
@@ -112,9 +141,11 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 					if (!closed) emit(stream, event);
 				},
 				onChange: () => {
+					if (current && !current.isBroken()) ownFile(current);
 					if (slot.refresh()) save(record);
 				},
 			});
+			ownFile(current);
 			return current;
 		} catch (error) {
 			throw asCommandError(error, "failed", [cwd]);

@@ -89,6 +89,7 @@ export function createSlots(options: SlotsOptions): Slots {
 			closing.add(owned);
 			try {
 				await owned.close();
+				owned.leave();
 			} finally {
 				closing.delete(owned);
 			}
@@ -114,10 +115,4 @@ export function createSlots(options: SlotsOptions): Slots {
 		total--;
 		if (slots.size === 0) byPrincipal.delete(slot.principal);
 	}
-}
-
-/** Refuses what a principal asks of a file that another one has open. */
-export function refuseForeign(owner: Slot | undefined, principal: string, given: string): void {
-	if (!owner || owner.principal === principal) return;
-	throw new CommandError("forbidden", `sessionPath: "${given}" is in use`);
 }

@@ -2,12 +2,10 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { AgentMessage, StoredSession } from "../../protocol/index.ts";
+import type { AgentMessage } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { asCommandError } from "../safe-text.ts";
-import { listStoredSessions } from "./session-files.ts";
-import type { Slots } from "./slots.ts";
-import { storedView } from "./stored-view.ts";
+import type { StoredFiles } from "./stored-files.ts";
 import type { Works } from "./work.ts";
 
 type StateCommand =
@@ -20,10 +18,8 @@ type StateCommand =
 	| "bash"
 	| "export_html";
 
-const MAX_FILES = 200;
-
 /** What a session is and has said, and what leaves it: shell commands and exports. */
-export function createStateWorks(slots: Pick<Slots, "openFiles">): Works<StateCommand> {
+export function createStateWorks(stored: Pick<StoredFiles, "list">): Works<StateCommand> {
 	return {
 		get_state({ session }, _command, { slot }) {
 			return {
@@ -49,10 +45,8 @@ export function createStateWorks(slots: Pick<Slots, "openFiles">): Works<StateCo
 		get_last_assistant_text: ({ session }) => ({ text: session.getLastAssistantText() ?? null }),
 		async list_session_files({ session }, _command, { slot }) {
 			const folder = session.sessionManager.getSessionDir();
-			const { sessions } = await listStoredSessions(folder, MAX_FILES);
-			const open = slots.openFiles();
-			const views = sessions.map((stored) => storedView(stored, open, slot.principal));
-			return { files: views.filter((view): view is StoredSession => view !== undefined) };
+			const { files } = await stored.list(folder, slot.principal);
+			return { files };
 		},
 		async bash(live, { command, excludeFromContext = false, id }, { call }) {
 			const { session } = live;

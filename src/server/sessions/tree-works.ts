@@ -1,10 +1,11 @@
 import { CommandError } from "../engine/call.ts";
 import { asCommandError } from "../safe-text.ts";
 import type { LiveSession } from "./live-session.ts";
-import { checkProject, checkSessionFile, type SessionPlaces } from "./session-files.ts";
+import { checkProject } from "./session-files.ts";
 import { flatTree, nestedTree } from "./session-tree.ts";
 import type { Slot } from "./slot.ts";
 import type { Slots } from "./slots.ts";
+import type { StoredFiles } from "./stored-files.ts";
 import type { Works } from "./work.ts";
 
 type TreeCommand =
@@ -19,23 +20,24 @@ type TreeCommand =
 
 /** Moving within a session's tree, and putting another session of pi behind the server's id. */
 export function createTreeWorks(
-	places: SessionPlaces,
+	files: Pick<StoredFiles, "find" | "check">,
 	slots: Pick<Slots, "openFiles">,
 ): Works<TreeCommand> {
 	return {
-		async new_session(live, { parentSession }) {
+		async new_session(live, { parentSession }, { slot }) {
 			const parent =
-				parentSession === undefined ? undefined : await checkSessionFile(parentSession, places);
+				parentSession === undefined ? undefined : await files.find(parentSession, slot.principal);
 			return replace(live, "new", () =>
 				live.runtime.newSession({ ...(parent && { parentSession: parent.path }) }),
 			);
 		},
 		async switch_session_file(live, { sessionPath }, { slot }) {
-			const { path, cwd } = await checkSessionFile(sessionPath, places);
-			await checkProject(cwd, sessionPath);
-			refuseIfOpen(path, sessionPath, slot);
-			const enter = () => live.runtime.switchSession(path);
-			return slot.moving(path, () => replace(live, "switch", enter, [sessionPath]));
+			const file = await files.find(sessionPath, slot.principal);
+			await checkProject(file.cwd, sessionPath);
+			files.check(file, slot.principal, sessionPath);
+			refuseIfOpen(file.path, sessionPath, slot);
+			const enter = () => live.runtime.switchSession(file.path);
+			return slot.moving(file.path, () => replace(live, "switch", enter, [sessionPath]));
 		},
 		async fork(live, { entryId }, { slot }) {
 			const entry = live.session.sessionManager.getEntry(entryId);
@@ -113,10 +115,9 @@ export function createTreeWorks(
 	function refuseIfOpen(path: string, given: string, slot: Slot): void {
 		const owner = slots.openFiles().get(path);
 		if (!owner || owner === slot) return;
-		const isOwn = owner.principal === slot.principal;
 		throw new CommandError(
 			"wrong_state",
-			`sessionPath: "${given}" is open${isOwn ? ` as session "${owner.sessionId}"` : ""}`,
+			`sessionPath: "${given}" is open as session "${owner.sessionId}"`,
 		);
 	}
 }

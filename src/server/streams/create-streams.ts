@@ -1,3 +1,4 @@
+import type { SessionEvent } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import type { Client } from "../engine/client.ts";
 import type { Journal, StreamName } from "../journal/journal.ts";
@@ -7,23 +8,24 @@ import type { Streams } from "./streams.ts";
 
 export interface StreamsOptions {
 	journal: Pick<Journal, "append" | "events" | "extent">;
+	/** Streams in which something was under way when the last process ended: each begins with the end of it. */
+	cutOff?: readonly StreamName[];
 	now?: () => number;
 }
 
 /** Makes the event streams of a server. A stream begins with the first event or subscriber since the server started. */
-export function createStreams({ journal, now = Date.now }: StreamsOptions): Streams {
+export function createStreams({ journal, cutOff = [], now = Date.now }: StreamsOptions): Streams {
 	/** By principal and session. */
 	const streams = new Map<string, Map<string, Stream>>();
 	/** What each client is subscribed to, with what ends a replay that is under way. */
 	const subscriptions = new Map<Client, Map<Stream, AbortController>>();
 	const replays = new Set<Promise<void>>();
 
+	// The journal forgets that a stream was cut off with the transaction that keeps this event, so it comes once.
+	for (const name of cutOff) emit(name, { type: "agent_settled", interrupted: true });
+
 	return {
-		emit(name, event) {
-			streamOf(name).emit(event, (seq, body) =>
-				journal.append({ ...nameOf(name), seq, atMs: now(), body }),
-			);
-		},
+		emit,
 
 		async subscribe(client, name, after) {
 			const stream = streamOf(name);
@@ -90,6 +92,10 @@ export function createStreams({ journal, now = Date.now }: StreamsOptions): Stre
 			await Promise.all([...replays, ...all.map((stream) => stream.drained())]);
 		},
 	};
+
+	function emit(name: StreamName, event: SessionEvent): void {
+		streamOf(name).emit(event, (kept) => journal.append({ ...nameOf(name), ...kept, atMs: now() }));
+	}
 
 	function find({ principal, sessionId }: StreamName): Stream | undefined {
 		return streams.get(principal)?.get(sessionId);

@@ -1,8 +1,9 @@
 import type { SessionEvent } from "../../protocol/index.ts";
 import type { Client } from "../engine/client.ts";
 import type { Message } from "../engine/message.ts";
-import type { StreamName } from "../journal/journal.ts";
+import type { StreamEvent, StreamName } from "../journal/journal.ts";
 import { gapMessage, liveMessage, unkeptMessage } from "./event-message.ts";
+import { UnderWay } from "./under-way.ts";
 
 /**
  * One session's events: gives them their numbers and hands them to live subscribers in that order, each when the journal
@@ -18,6 +19,8 @@ export class Stream {
 	last: number;
 	/** The number of the last event there is. */
 	#given: number;
+	/** A stream of the process before has been told that nothing is any more. */
+	readonly #underWay = new UnderWay();
 	#queue: Queued[] = [];
 	/** How many of the queue have been handed out. */
 	#head = 0;
@@ -32,13 +35,14 @@ export class Stream {
 	}
 
 	/** Adds an event; `append` journals it under its number. */
-	emit(event: SessionEvent, append: (seq: number, body: string) => Promise<void>): void {
+	emit(event: SessionEvent, append: (event: KeptEvent) => Promise<void>): void {
 		const { sessionId } = this.name;
 		const body = JSON.stringify(event);
 		const seq = ++this.#given;
 		const queued: Queued = { seq, message: undefined, isKept: false };
 		this.#queue.push(queued);
-		append(seq, body).then(
+		const underWay = this.#underWay.take(event);
+		append({ seq, body, ...(underWay && { underWay }) }).then(
 			() => {
 				queued.message = liveMessage({ sessionId, seq }, event, body);
 				queued.isKept = true;
@@ -103,6 +107,9 @@ export class Stream {
 		for (const client of this.#live) client.send(message);
 	}
 }
+
+/** What the journal keeps of an event. */
+type KeptEvent = Pick<StreamEvent, "seq" | "body" | "underWay">;
 
 interface Queued {
 	seq: number;

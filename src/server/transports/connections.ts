@@ -3,6 +3,7 @@ import type { Engine } from "../engine/engine.ts";
 import { createMessage, type Message } from "../engine/message.ts";
 import { createRateBucket, type RateBucket } from "../engine/rate.ts";
 import type { ServerLimits } from "../limits.ts";
+import { createInboxPool, type InboxMember } from "./inbox-pool.ts";
 import { createOutbox, type Outbox, type Wire } from "./outbox.ts";
 import { createOutboxPool } from "./outbox-pool.ts";
 
@@ -15,6 +16,8 @@ export interface Peer extends Wire {
 	pause(isPaused: boolean): void;
 	/** Ends the connection, telling why if the transport can. The transport calls `gone` when it has ended. */
 	close(cause: "overload" | "shutdown", why: string): void;
+	/** The same for one that sends too much: nothing more is read, and what was read is dropped at once. */
+	cut(why: string): void;
 }
 
 /** A client that can also say when it has room for more. */
@@ -28,6 +31,8 @@ export interface Connection {
 	readonly client: ConnectedClient;
 	/** A frame came: text, or bytes that should be UTF-8. */
 	receive(frame: string | Uint8Array): void;
+	/** So many bytes have come of a frame that is not whole yet; 0 when there is none. */
+	holds(bytes: number): void;
 	/** A frame came that was too large to keep. */
 	refuseTooLarge(): void;
 	/** Resolves when everything that was received is answered, and the answers have left. */
@@ -52,7 +57,7 @@ export interface ConnectionCounters {
 	open: number;
 	opened: number;
 	refused: number;
-	/** Closed because they did not read. */
+	/** Closed because they did not read, or began too much without ending it. */
 	overloaded: number;
 	queuedBytes: number;
 }
@@ -69,6 +74,7 @@ const MINUTE_MS = 60_000;
 export function createConnections({ hub, limits, now }: ConnectionsOptions): Connections {
 	const clock = now ?? (() => performance.now());
 	const pool = createOutboxPool();
+	const inboxes = createInboxPool(limits.maxUnfinishedBytesInAll);
 	const all = new Map<Connection, { outbox: Outbox; peer: Peer; left: Promise<void> }>();
 	const byPrincipal = new Map<string, { open: number; rate: RateBucket; usedAtMs: number }>();
 	let opened = 0;
@@ -142,10 +148,20 @@ export function createConnections({ hub, limits, now }: ConnectionsOptions): Con
 				return isGone;
 			},
 		};
+		const inbox: InboxMember = {
+			principal,
+			giveUp(why) {
+				overloaded++;
+				peer.cut(`${why}; connect again and resume`);
+			},
+		};
 		const connection: Connection = {
 			client,
 			receive(frame) {
 				if (!isGone) hub.receive(client, frame);
+			},
+			holds(bytes) {
+				if (!isGone) inboxes.hold(inbox, bytes);
 			},
 			refuseTooLarge: () => outbox.send(tooLarge(limits.maxFrameBytes)),
 			async settled() {
@@ -158,6 +174,7 @@ export function createConnections({ hub, limits, now }: ConnectionsOptions): Con
 				all.delete(connection);
 				accountOf(principal).open--;
 				outbox.close();
+				inboxes.hold(inbox, 0);
 				hub.disconnect(client);
 				left.resolve();
 			},

@@ -32,11 +32,14 @@ export function openLineConnection(options: LineConnectionOptions): void {
 			if (isPaused) input.pause();
 			else input.resume();
 		},
-		close() {
-			over();
-			hangUp();
-		},
+		close: end,
+		cut: end,
 	});
+
+	function end(): void {
+		over();
+		hangUp();
+	}
 
 	function receive(lines: Line[]): void {
 		for (const found of lines) {
@@ -57,7 +60,11 @@ export function openLineConnection(options: LineConnectionOptions): void {
 		else over();
 	}
 
-	input.on("data", (chunk: Buffer) => receive(splitter.push(chunk)));
+	input.on("data", (chunk: Buffer) => {
+		if (isOver) return;
+		receive(splitter.push(chunk));
+		connection.holds(splitter.held);
+	});
 	input.on("end", () => {
 		receive(splitter.end());
 		if (options.outlivesInput) onEnd();

@@ -7,6 +7,8 @@ export interface LineSplitter {
 	push(chunk: Uint8Array): Line[];
 	/** What came after the last line feed, as a line of its own; the stream is over. */
 	end(): Line[];
+	/** Bytes that a line takes up which has not ended yet. */
+	readonly held: number;
 }
 
 const LF = 10;
@@ -71,6 +73,9 @@ export function createLineSplitter(maxBytes: number): LineSplitter {
 			const found: Line[] = [];
 			finish(found);
 			return found;
+		},
+		get held() {
+			return buffer.length;
 		},
 	};
 }

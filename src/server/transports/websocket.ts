@@ -29,6 +29,8 @@ export interface WebSocketOptions {
 const CLOSE = { shutdown: 1001, refused: 1008, overload: 1013 } as const;
 /** How long a client that is told to go may take to say goodbye. */
 const GOODBYE_MS = 2_000;
+/** What a client's ping or pong has around its data. */
+const CONTROL_BYTES = 6;
 /** A client that pings without reading gets no more pongs from here on. */
 const PONG_BYTES = 64 * 1024;
 
@@ -82,14 +84,14 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 		);
 	}
 
-	/** Browsers hide the status of a refused upgrade from their pages; a close code they show. */
+	/** WebSockets of pages and of Node hide the status of a refused upgrade from their users; a close code they show. */
 	function turnAway(
 		request: IncomingMessage,
 		socket: Duplex,
 		head: Buffer,
 		{ code, status, why }: { code: number; status: string; why: string },
 	): void {
-		if (request.headers.origin === undefined) {
+		if (request.headers.origin === undefined && !offersOurs(request)) {
 			refuse(socket, status, why);
 			return;
 		}
@@ -102,10 +104,25 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 	function accept(ws: WebSocket, socket: Socket, connection: Connection): void {
 		const entry: Live = { ws, socket, connection, heard: -1 };
 		live.add(entry);
-		ws.on("message", (data: Buffer, isBinary) =>
-			connection.receive(isBinary ? data : data.toString("utf8")),
-		);
+		let unfinished = 0;
+		ws.on("message", (data: Buffer, isBinary) => {
+			unfinished = 0;
+			connection.holds(0);
+			connection.receive(isBinary ? data : data.toString("utf8"));
+		});
+		// Before `ws` sees the chunk: the frames that end in it are counted, and then not any more. What follows them in
+		// the same chunk is not, which is little.
+		socket.prependListener("data", (chunk: Buffer) => {
+			unfinished += chunk.length;
+			connection.holds(unfinished);
+		});
+		// They may come in the middle of a message, which they must not hide, and nothing of them is kept.
+		const forgetControl = (data: Buffer) => {
+			unfinished = Math.max(0, unfinished - data.length - CONTROL_BYTES);
+		};
+		ws.on("pong", forgetControl);
 		ws.on("ping", (data) => {
+			forgetControl(data);
 			if (socket.writableLength < PONG_BYTES) ws.pong(data);
 		});
 		// What is wrong with a frame is in the close code that `ws` sends.
@@ -144,6 +161,12 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 const UNAUTHORIZED = "401 Unauthorized";
 const UNAVAILABLE = "503 Service Unavailable";
 
+/** Whether a client offers the protocol by name, as the client library does: it understands close codes. */
+function offersOurs({ headers }: IncomingMessage): boolean {
+	const offered = headers["sec-websocket-protocol"] ?? "";
+	return offered.split(",").some((name) => name.trim() === SUBPROTOCOL);
+}
+
 /**
  * Writing on the socket beside `ws` is safe: without compression it writes every frame whole, within one call, and all
  * it still sends are control frames, which may stand between any two of ours.
@@ -160,6 +183,10 @@ function peerOf(ws: WebSocket, socket: Duplex): Peer {
 			else ws.resume();
 		},
 		close: (cause, why) => goodbye(ws, CLOSE[cause], why),
+		cut(why) {
+			ws.close(CLOSE.overload, why);
+			ws.terminate();
+		},
 	};
 }
 

@@ -18,6 +18,9 @@ interface Scene {
 	/** Something was said in it. */
 	spoken: string;
 	deleted: string;
+	/** In the middle of an answer, with a number of events. */
+	hanging: string;
+	begun: object[];
 	events: object[];
 	change: { type: string; id: string; [field: string]: unknown };
 	changed: Answer;
@@ -132,6 +135,21 @@ describe.each(transports)("after SIGKILL, over %s", (transport) => {
 		expect(seen.length).toBeGreaterThan(events.length + 5);
 	});
 
+	test("§6.1 a run that was cut off has an end, which is the next event and comes once", async () => {
+		const { client, hanging, begun } = await back();
+		await client.ask({ type: "subscribe", sessionId: hanging, after: 0 });
+		const settled = { type: "agent_settled", interrupted: true };
+		const end = { type: "event", sessionId: hanging, seq: begun.length + 1, event: settled };
+		await client.next((frame) => JSON.stringify(frame) === JSON.stringify(end));
+		const seen = eventsOf(client, hanging);
+		expect(seen.slice(0, begun.length)).toEqual(begun);
+		expect(seen[begun.length]).toEqual(end);
+		expect(seen.filter(({ event }) => event.type === "agent_settled")).toEqual([end]);
+		expect((await client.ask({ type: "get_state", sessionId: hanging })).data).toMatchObject({
+			isStreaming: false,
+		});
+	});
+
 	test("get_command_history of a session has its begin and its end, and why a command failed", async () => {
 		const { client, deleted, failure, failed } = await back();
 		const history = async (query: object) => {
@@ -184,7 +202,8 @@ describe.each(transports)("after SIGKILL, over %s", (transport) => {
 });
 
 async function playScene(client: WireClient): Promise<Scene> {
-	const [silent, spoken, deleted] = [
+	const [silent, spoken, deleted, hanging] = [
+		await openSession(client),
 		await openSession(client),
 		await openSession(client),
 		await openSession(client),
@@ -209,6 +228,14 @@ async function playScene(client: WireClient): Promise<Scene> {
 		(frame) =>
 			frame.type === "event" && frame.sessionId === spoken && frame.event.type === "agent_settled",
 	);
+	await client.ask({ type: "prompt", sessionId: hanging, message: "hang" });
+	await client.next(
+		(frame) =>
+			frame.type === "event" &&
+			frame.sessionId === hanging &&
+			frame.event.type === "message_update" &&
+			JSON.stringify(frame.event).includes("well"),
+	);
 	const running = {
 		...{ type: "prompt", id: fresh("running"), sessionId: spoken },
 		message: "/later 60000 too-late",
@@ -220,6 +247,9 @@ async function playScene(client: WireClient): Promise<Scene> {
 	);
 	// A change behind it in another lane is on disk, so what waits is on disk as well.
 	await client.ask({ type: "create_session" });
-	const events = eventsOf(client, spoken).filter(({ seq }) => seq !== undefined);
-	return { silent, spoken, deleted, events, change, changed, failure, failed, running, waiting };
+	const numbered = (sessionId: string) =>
+		eventsOf(client, sessionId).filter(({ seq }) => seq !== undefined);
+	const [events, begun] = [numbered(spoken), numbered(hanging)];
+	const commands = { change, changed, failure, failed, running, waiting };
+	return { silent, spoken, deleted, hanging, begun, events, ...commands };
 }

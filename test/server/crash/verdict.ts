@@ -38,6 +38,7 @@ export async function verdict(evidence: Evidence): Promise<string[]> {
 		}
 		faults.push(...(await lastVersionFaults(client, sessionId, done.length)));
 		faults.push(...(await nameFaults(client, sessionId, deeds)));
+		faults.push(...runFaults(sessionId, stream));
 		await caughtUp(watched, sessionId, stream.length);
 		stream.forEach((body, index) => {
 			const seen = watched.events(sessionId).get(index + 1);
@@ -72,6 +73,15 @@ async function wholeStream(client: Client, { sessionId, url }: Evidence): Promis
 	} finally {
 		reader.close();
 	}
+}
+
+/** Every run has an end, before the next begins, whoever died in the middle of it. Nothing is tried again here. */
+function runFaults(sessionId: string, stream: readonly string[]): string[] {
+	const steps = stream
+		.map((body) => String(JSON.parse(body).type))
+		.filter((type) => type === "agent_start" || type === "agent_settled");
+	const isInTurn = steps.every((type, at) => (type === "agent_start") === (at % 2 === 0));
+	return isInTurn && steps.length % 2 === 0 ? [] : [`${sessionId}: its runs were ${steps}`];
 }
 
 function namesIn(stream: readonly string[]): string[] {

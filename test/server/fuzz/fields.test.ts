@@ -40,7 +40,7 @@ const VALUES: readonly string[] = [
 let server: HostileServer;
 beforeAll(async () => {
 	server = await startHostileServer();
-});
+}, 60_000);
 afterAll(() => server.stop());
 
 // The one that ends the session comes last.

@@ -61,6 +61,9 @@ describe("a journal on a full disk", () => {
 		const done = finished(command("running", { sessionId: "s" }), { response, version: 2 });
 		await refused(journal.finish(done), /journal .*disk.* full/, dataDir);
 		expect(journal.health()).toEqual({ ok: false, why: "the disk of the journal is full" });
+		const own = { principal: "ann", conversation: "c" };
+		await refused(journal.own(own), /full/, dataDir);
+		expect(journal.owners(["c"]).get("c")).toBe("ann");
 		await refused(journal.admit(command("new")), /full/, dataDir);
 		expect(journal.byId("ann", "new")).toBeUndefined();
 		expect(journal.byId("ann", "create")?.response?.success).toBe(true);
@@ -151,7 +154,12 @@ describe("a journal whose file cannot be used", () => {
 		writeFileSync(file, content);
 		const { journal } = await startJournal({ limits: { retryMs: 10 } }, dataDir);
 		expect(journal.health()).toEqual({ ok: false, why: expect.stringMatching(why) });
-		expect(journal.recovered).toEqual({ sessions: [], interrupted: [], crashed: false });
+		expect(journal.recovered).toEqual({
+			sessions: [],
+			interrupted: [],
+			cutOff: [],
+			crashed: false,
+		});
 		await refused(journal.admit(command("a")), why, dataDir);
 		await refused(journal.append(event(1)), why, dataDir);
 		await refused(journal.finish(finished(command("a"))), why, dataDir);

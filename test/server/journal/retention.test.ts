@@ -39,6 +39,18 @@ describe("a journal forgets", () => {
 		expect(next.recovered.sessions).toHaveLength(1);
 	});
 
+	test("whose the oldest conversations of a principal are that has too many, and nobody else's", async () => {
+		const { journal } = await startJournal({ limits: { maxOwned: 700 } });
+		await journal.own({ principal: "ann", conversation: "oldest of all" });
+		const names = Array.from({ length: 2_000 }, (_, n) => `c${n}`);
+		for (const conversation of names) void journal.own({ principal: "bob", conversation });
+		await journal.settled();
+		journal.sweep();
+		await journal.settled();
+		expect([...journal.owners(names).keys()]).toEqual(names.slice(-700));
+		expect(journal.owners(["oldest of all"]).get("oldest of all")).toBe("ann");
+	});
+
 	test("the oldest when it is too large: outcomes of reads, then events, then outcomes of changes", async () => {
 		const now = 1_000_000;
 		const { journal } = await startJournal({

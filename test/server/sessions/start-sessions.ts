@@ -19,6 +19,7 @@ import {
 	type SessionsOptions,
 } from "../../../src/server/sessions/sessions.ts";
 import { enterAgentDir, leaveAgentDir } from "../../support/agent-dir.ts";
+import { createMemoryJournal, type MemoryJournal } from "../../support/memory-journal.ts";
 import { sdk } from "../../support/pi-sdk.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
 
@@ -38,6 +39,10 @@ export interface TestSessions {
 	events(sessionId?: string): SessionEvent[];
 	/** As the journal would have them. */
 	readonly records: Map<string, SessionRecord>;
+	/** The journal as far as it remembers whose session files are. */
+	readonly owners: MemoryJournal;
+	/** The next process finds a journal that does not. */
+	forgetOwners(): void;
 	/** What was saved outside commands. */
 	readonly saves: SessionRecord[];
 	/** Runs a command of `anna` on session `s`, unless others are named, and checks its data against the protocol. */
@@ -97,6 +102,7 @@ export async function startSessions(
 	const listeners = new Set<() => void>();
 	const records = new Map<string, SessionRecord>();
 	const saves: SessionRecord[] = [];
+	let owners = createMemoryJournal();
 	const outside: unknown[] = [];
 	atEnd(() => {
 		if (outside.length > 0) throw new Error(`events out of protocol: ${JSON.stringify(outside)}`);
@@ -124,6 +130,7 @@ export async function startSessions(
 				saves.push(structuredClone(record));
 				records.set(JSON.stringify([record.principal, record.id]), structuredClone(record));
 			},
+			owners,
 			...options,
 		});
 	let sessions = await start();
@@ -156,6 +163,12 @@ export async function startSessions(
 		faux,
 		modelRuntime,
 		records,
+		get owners() {
+			return owners;
+		},
+		forgetOwners() {
+			owners = createMemoryJournal();
+		},
 		saves,
 		events: (sessionId = "s") =>
 			emitted.filter((one) => one.sessionId === sessionId).map(({ event }) => event),
@@ -189,6 +202,7 @@ export async function startSessions(
 		},
 		async restart() {
 			await sessions.close();
+			owners = owners.reopen();
 			sessions = await start();
 		},
 	};

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, existsSync, statSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
@@ -85,6 +86,19 @@ describe("a Unix socket", () => {
 		await until(() => clients.size === 0);
 	});
 
+	test("takes no more of lines that do not end than there is room for in all", async () => {
+		const path = join(tempDir(), "s");
+		const { clients } = await listen(path, { maxUnfinishedBytesInAll: 350_000 }, 1_000_000);
+		const all = [open(path), open(path)];
+		const closed = Promise.race(all.map(({ socket }) => once(socket, "close")));
+		for (const { socket } of all) socket.write(`"${"x".repeat(200_000)}`);
+		await closed;
+		await until(() => clients.size === 1);
+		const left = all.find(({ socket }) => !socket.destroyed);
+		left?.socket.write('"\n');
+		expect((await left?.lines(2))?.[1]).toMatchObject({ type: "response" });
+	});
+
 	test("that a dead process left behind is replaced", async () => {
 		const path = join(tempDir(), "s");
 		const script = `require("net").createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, "SIGKILL"))`;
@@ -127,12 +141,16 @@ function stdio(maxFrameBytes = 10_000, limits: { hardQueueBytes?: number } = {})
 	return { input, output, heard, lines, ended: ended.promise };
 }
 
-async function listen(path: string) {
-	const { connections, clients, answers } = echoConnections();
+async function listen(
+	path: string,
+	limits: { maxUnfinishedBytesInAll?: number } = {},
+	maxFrameBytes = 10_000,
+) {
+	const { connections, clients, answers } = echoConnections(limits);
 	const transport = await listenUnixSocket({
 		path,
 		connections: Promise.resolve(connections),
-		maxFrameBytes: 10_000,
+		maxFrameBytes,
 		maxConnections: 10,
 	});
 	atEnd(() => transport.close());

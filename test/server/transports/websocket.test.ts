@@ -96,6 +96,44 @@ describe("frames", () => {
 		expect(heard).toEqual(["äöü", Buffer.from("ß")]);
 	});
 
+	test("that are begun and not ended take up no more room than there is, and cost who begins most of them", async () => {
+		const { url, clients } = await startEcho({ limits: { maxUnfinishedBytesInAll: 3_000_000 } });
+		const bob = await beginFrame(url, { token: BOB, bytes: 1_000_000 });
+		const ann = [];
+		for (let n = 0; n < 3; n++) {
+			ann.push(await beginFrame(url, { token: ANN, bytes: 700_000 + n * 10_000 }));
+		}
+		const told = await Promise.race(ann.map(({ closed }) => closed));
+		expect(told).toMatchObject({ code: 1013, reason: expect.stringMatching(/unfinished frames/) });
+		await expect.poll(() => clients.size).toBe(3);
+		bob.rest();
+		expect((await bob.next(isAnswer)).data).toHaveLength(1_000_000);
+	});
+
+	test("that only ask whether the other side is there are not held against anybody", async () => {
+		const { url, clients } = await startEcho({ limits: { maxUnfinishedBytesInAll: 100_000 } });
+		const client = await connectClient(url, { token: ANN });
+		for (let n = 0; n < 2_000; n++) {
+			client.socket.ping("x".repeat(100));
+			if (n % 200 === 0) await new Promise((resolve) => client.socket.once("pong", resolve));
+		}
+		client.socket.send("still here");
+		expect((await client.next(isAnswer)).data).toBe("still here");
+		expect(clients.size).toBe(1);
+	});
+
+	test("that were large and have ended leave room for others", async () => {
+		const { url } = await startEcho({ limits: { maxUnfinishedBytesInAll: 1_000_000 } });
+		const client = await connectClient(url, { token: ANN });
+		for (let n = 0; n < 5; n++) {
+			client.socket.send(`${n}${"x".repeat(900_000)}`);
+			const answered = await client.next(
+				(message) => isAnswer(message) && String(message.data).startsWith(String(n)),
+			);
+			expect(answered).toMatchObject({ type: "response" });
+		}
+	});
+
 	test.each([0, 1, 125, 126, 127, 65_535, 65_536, 3_000_000])(
 		"an answer around a text of %i bytes arrives whole",
 		async (size) => {
@@ -280,4 +318,14 @@ function delta(seq: number, text: string) {
 
 async function until(isTrue: () => boolean): Promise<void> {
 	while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** A client that has sent a frame of so many bytes but for its last one. */
+async function beginFrame(url: string, { token, bytes }: { token: string; bytes: number }) {
+	const client = await connectClient(url, { token });
+	const half = Math.ceil(bytes / 2);
+	client.socket.send("x".repeat(half), { fin: false });
+	client.socket.ping(); // hides nothing of it
+	client.socket.send("x".repeat(bytes - half - 1), { fin: false });
+	return { ...client, rest: () => client.socket.send("x", { fin: true }) };
 }
