@@ -5,8 +5,6 @@ import { type Asking, createAsking } from "./asking.ts";
 import { client, connectionCount } from "./connection/connection.ts";
 import { textOf } from "./error-text.ts";
 
-export { textOf };
-
 /** The answer to a question that is asked again whenever something changes. */
 export interface Asked<Type extends RequestType> {
 	/** The latest answer; the one before stays until the next is there. */

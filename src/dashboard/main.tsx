@@ -5,6 +5,7 @@ import "./styles/parts.css";
 import "./styles/sessions.css";
 import "./styles/conversation.css";
 import "./styles/composer.css";
+import "./styles/find.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { startRouting } from "./route.ts";

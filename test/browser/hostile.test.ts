@@ -26,7 +26,7 @@ describe.skipIf(browserPath === undefined)("a hostile session", () => {
 				{ role: "assistant", text: "the last word" },
 			]),
 		]);
-		const { page, faults } = await openStored(strata.open(), "hostile");
+		const { page, faults } = await strata.openStored("hostile");
 		await page.getByText("the last word").waitFor();
 		await top(page);
 		await page.getByText("hostile <img src=x onerror=").waitFor();
@@ -81,7 +81,7 @@ describe.skipIf(browserPath === undefined)("a hostile session", () => {
 			},
 		]).flat();
 		strata.writeSession("longest", sessionLines(said));
-		const { page, faults } = await openStored(strata.open(), "Question 0");
+		const { page, faults } = await strata.openStored("Question 0");
 		await page.getByText("Answer 1249.").waitFor();
 		expect(await rowCount(page)).toBeLessThanOrEqual(150);
 		const count = await page.getByRole("article").last().getAttribute("aria-setsize");
@@ -107,18 +107,6 @@ describe.skipIf(browserPath === undefined)("a hostile session", () => {
 		expect(faults).toEqual([]);
 	});
 });
-
-async function openStored(
-	opening: ReturnType<ReturnType<typeof useStrata>["open"]>,
-	words: string,
-) {
-	const tab = await opening;
-	const { page } = tab;
-	await page.getByRole("button", { name: /open a stored one/i }).click();
-	await page.getByRole("dialog").getByRole("button", { name: words }).first().click();
-	await page.getByRole("textbox", { name: "Message" }).waitFor();
-	return tab;
-}
 
 const rowCount = (page: Page) => page.getByRole("article").count();
 

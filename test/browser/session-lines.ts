@@ -1,8 +1,15 @@
 /** Something that is said in a session file. A result belongs to the call before it. */
 export type Said =
-	| { role: "user"; text: string }
-	| { role: "toolResult"; text: string }
+	| { role: "user"; text: string; pictures?: readonly Picture[] }
+	| { role: "toolResult"; text: string; pictures?: readonly Picture[] }
 	| { role: "assistant"; text: string; call?: { name: string; path: string } };
+
+/** A picture in a message. */
+export interface Picture {
+	mimeType: string;
+	/** Base64. */
+	data: string;
+}
 
 const USAGE = {
 	input: 1,
@@ -30,7 +37,9 @@ export function sessionLines(said: readonly Said[]): object[] {
 
 function messageOf(said: Said, at: number, callId: string): object {
 	const text = { type: "text", text: said.text };
-	const base = { role: said.role, timestamp: at * 1000, content: [text] };
+	const pictures = "pictures" in said ? (said.pictures ?? []) : [];
+	const content = [text, ...pictures.map((picture) => ({ type: "image", ...picture }))];
+	const base = { role: said.role, timestamp: at * 1000, content };
 	if (said.role === "user") return base;
 	if (said.role === "toolResult") {
 		return { ...base, toolCallId: callId, toolName: "read", isError: false };

@@ -1,37 +1,22 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { browserPath, expectAccessible } from "../support/browser.ts";
-import { useStrata } from "./strata-server.ts";
+import { promptBox, useStrata } from "./strata-server.ts";
 
 describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 	const strata = useStrata({ kota: { confirmIndex: false } });
 
-	/** Makes a session and shows it. */
-	async function newSession() {
-		const tab = await strata.open();
-		const { page } = tab;
-		await page.getByRole("button", { name: /^(Start a session|New session)$/ }).click();
-		// Only the first session of all is made without a question.
-		const dialog = page.getByRole("dialog");
-		await dialog.or(box(page)).waitFor();
-		if (await dialog.isVisible()) await dialog.getByRole("button", { name: "Start" }).click();
-		await box(page).waitFor();
-		await page.getByRole("button", { name: "Send the first prompt" }).waitFor();
-		return tab;
-	}
-
-	const box = (page: Page) => page.getByRole("textbox", { name: "Message" });
 	const stop = (page: Page) => page.getByRole("button", { name: "Stop", exact: true });
 
 	test("Enter sends, Shift+Enter is a new line, and Stop ends the run", async () => {
-		const { page, faults } = await newSession();
-		await box(page).focus();
+		const { page, faults } = await strata.openNew();
+		await promptBox(page).focus();
 		await page.keyboard.type("first line");
 		await page.keyboard.press("Shift+Enter");
 		await page.keyboard.type("second line");
 		await page.keyboard.press("Enter");
 		await page.getByText("first line\nsecond line").waitFor();
-		expect(await box(page).inputValue()).toBe("");
+		expect(await promptBox(page).inputValue()).toBe("");
 		await stop(page).click();
 		await stop(page).waitFor({ state: "detached" });
 		await page.getByRole("button", { name: "Send", exact: true }).waitFor();
@@ -40,16 +25,16 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 	});
 
 	test("what is said during a run waits in sight and can be taken back", async () => {
-		const { page, faults } = await newSession();
+		const { page, faults } = await strata.openNew();
 		await page.getByRole("button", { name: "Send the first prompt" }).click();
 		await stop(page).waitFor();
-		await box(page).fill("and one more thing");
+		await promptBox(page).fill("and one more thing");
 		await page.keyboard.press("Alt+Enter");
 		const queue = page.getByRole("list", { name: "Waiting to be said" });
 		await queue.getByText("and one more thing").waitFor();
 		await page.getByRole("button", { name: "Take back" }).click();
 		await queue.waitFor({ state: "detached" });
-		expect(await box(page).inputValue()).toBe("and one more thing");
+		expect(await promptBox(page).inputValue()).toBe("and one more thing");
 		await stop(page).click();
 		expect(faults).toEqual([]);
 	});
@@ -57,7 +42,7 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 	test("two tabs on one session show the same, though one came in the middle of an answer", {
 		timeout: 60_000,
 	}, async () => {
-		const first = await newSession();
+		const first = await strata.openNew();
 		await first.page.getByRole("button", { name: "Send the first prompt" }).click();
 		await first.page.getByText("I am a scripted").waitFor();
 		const second = await first.context.newPage();
@@ -85,7 +70,7 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 	test("a restart of the server is survived: the page comes back by itself and goes on", {
 		timeout: 90_000,
 	}, async () => {
-		const { page, faults } = await newSession();
+		const { page, faults } = await strata.openNew();
 		await page.getByRole("button", { name: "Send the first prompt" }).click();
 		await page.getByText("I am a scripted").waitFor();
 		await strata.server.stop();
@@ -95,7 +80,7 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		await page.getByText("Connected").waitFor({ timeout: 30_000 });
 		await stop(page).waitFor({ state: "detached" });
 		await page.getByText("Orders of exactly 50.00 should get the discount.").waitFor();
-		await box(page).fill("Please go on.");
+		await promptBox(page).fill("Please go on.");
 		await page.keyboard.press("Enter");
 		await page.getByText("Logs next: a day at a time.").waitFor({ timeout: 30_000 });
 		await stop(page).click();
@@ -105,7 +90,7 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 	test("questions of an extension are answered by keyboard, and close in every tab", {
 		timeout: 60_000,
 	}, async () => {
-		const { page, context, faults } = await newSession();
+		const { page, context, faults } = await strata.openNew();
 		const other = await context.newPage();
 		await other.goto(strata.server.url);
 		await other.goto(page.url());
@@ -146,16 +131,16 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 
 		await say(page, "/tell");
 		await page.getByRole("status").getByText("look").waitFor();
-		expect(await box(page).inputValue()).toBe("typed");
+		expect(await promptBox(page).inputValue()).toBe("typed");
 		expect(faults).toEqual([]);
 	});
 
 	test("a shell command shows its output in both tabs", async () => {
-		const { page, context, faults } = await newSession();
+		const { page, context, faults } = await strata.openNew();
 		const other = await context.newPage();
 		await other.goto(strata.server.url);
 		await other.goto(page.url());
-		await box(other).waitFor();
+		await promptBox(other).waitFor();
 		await say(page, "!echo strata-$((40 + 2))");
 		for (const tab of [page, other]) {
 			const row = tab.getByRole("button", { name: "$ echo strata-" });
@@ -168,7 +153,7 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 	test("the tree leads back to an earlier message, whose words are there to be changed", {
 		timeout: 60_000,
 	}, async () => {
-		const { page, faults } = await newSession();
+		const { page, faults } = await strata.openNew();
 		await say(page, "Find the discount.");
 		await page.getByText("Done: orders of exactly").waitFor({ timeout: 45_000 });
 		await stop(page).waitFor({ state: "detached" });
@@ -182,21 +167,21 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		await entry.getByRole("button", { name: "Go here" }).click();
 		await page.getByRole("dialog").waitFor({ state: "detached" });
 		await page.getByText("Done: orders of exactly").waitFor({ state: "detached" });
-		expect(await box(page).inputValue()).toBe("Find the discount.");
+		expect(await promptBox(page).inputValue()).toBe("Find the discount.");
 
 		// A fork goes on in a file of its own, from before that message.
 		const session = page.url();
 		await page.getByRole("button", { name: "Tree" }).click();
 		await entry.getByRole("button", { name: "Fork" }).click();
 		await page.getByRole("dialog").waitFor({ state: "detached" });
-		expect(await box(page).inputValue()).toBe("Find the discount.");
+		expect(await promptBox(page).inputValue()).toBe("Find the discount.");
 		expect(page.url()).toBe(session);
 		expect(await page.getByRole("feed").getByText("Find the discount.").count()).toBe(0);
 		expect(faults).toEqual([]);
 	});
 
 	test("a session is deleted after a question, and a page on it says so", async () => {
-		const { page, context, faults } = await newSession();
+		const { page, context, faults } = await strata.openNew();
 		const id = /sessions\/([^/]+)/.exec(page.url())?.[1];
 		const list = await context.newPage();
 		await list.goto(strata.server.url);
@@ -209,8 +194,8 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 	});
 
 	async function say(page: Page, text: string): Promise<void> {
-		await box(page).fill(text);
-		await box(page).press("Enter");
+		await promptBox(page).fill(text);
+		await promptBox(page).press("Enter");
 	}
 
 	/** How many rows there are, and the words of the last: of those before, each tab draws as many as it has room for. */

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll } from "vitest";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
 import { askingExtension } from "../server/sessions/asking-extension.ts";
 import {
 	browserPath,
@@ -94,6 +94,10 @@ export interface StrataPage {
 	readonly server: StrataServer;
 	/** Opens a tab on the page. */
 	open(options?: TabOptions): Promise<Tab>;
+	/** Opens a tab, makes a session on the demo's sample project and shows it. */
+	openNew(options?: TabOptions): Promise<Tab>;
+	/** Opens a tab and shows the stored session that begins with these words. */
+	openStored(words: string, options?: TabOptions): Promise<Tab>;
 	/** Writes a session file where the server finds it. */
 	writeSession(name: string, lines: readonly object[]): void;
 }
@@ -117,11 +121,33 @@ export function useStrata(settings: object = {}): StrataPage {
 		if (!server || !browser) throw new Error("there is no browser");
 		return { server, browser };
 	};
+	const open = (options: TabOptions = {}) =>
+		openTab(running().browser, running().server.url, options);
 	return {
 		get server() {
 			return running().server;
 		},
-		open: (options = {}) => openTab(running().browser, running().server.url, options),
+		open,
+		async openNew(options) {
+			const tab = await open(options);
+			const { page } = tab;
+			await page.getByRole("button", { name: /^(Start a session|New session)$/ }).click();
+			// Only the first session of all is made without a question.
+			const dialog = page.getByRole("dialog");
+			await dialog.or(promptBox(page)).waitFor();
+			if (await dialog.isVisible()) await dialog.getByRole("button", { name: "Start" }).click();
+			await promptBox(page).waitFor();
+			await page.getByRole("button", { name: "Send the first prompt" }).waitFor();
+			return tab;
+		},
+		async openStored(words, options) {
+			const tab = await open(options);
+			const { page } = tab;
+			await page.getByRole("button", { name: /open a stored one/i }).click();
+			await page.getByRole("dialog").getByRole("button", { name: words }).first().click();
+			await promptBox(page).waitFor();
+			return tab;
+		},
 		writeSession(name, lines) {
 			const { agentDir, folder } = running().server;
 			const place = join(agentDir, "sessions", "--sample--");
@@ -133,4 +159,14 @@ export function useStrata(settings: object = {}): StrataPage {
 			writeFileSync(join(place, `${name}.jsonl`), `${text}\n`);
 		},
 	};
+}
+
+/** Where prompts are written. By its name: while commands are proposed its role is another. */
+export function promptBox(page: Page) {
+	return page.getByLabel("Message", { exact: true });
+}
+
+/** Expects something of what `look` sees, sooner or later: a busy machine takes its time. */
+export function eventually<Seen>(look: () => Seen) {
+	return expect.poll(look, { timeout: 20_000 });
 }

@@ -297,8 +297,69 @@ describe("what is beside the answers", () => {
 		expect(state.queue).toEqual({ steering: [], followUp: ["b"] });
 	});
 
+	test("a run that the server's end cut off takes its queue and its compaction with it", () => {
+		const before = [
+			{ type: "agent_start" },
+			{ type: "queue_update", steering: ["a"], followUp: ["b"] },
+			{ type: "compaction_start", reason: "threshold" },
+		] satisfies SessionEvent[];
+		const running = before.reduce(afterEvent, EMPTY);
+		const inOrder = afterEvent(running, { type: "agent_settled" });
+		expect(inOrder).toMatchObject({ isCompacting: true, queue: { steering: ["a"] } });
+		const cutOff = afterEvent(running, { type: "agent_settled", interrupted: true });
+		expect(cutOff).toEqual(EMPTY);
+	});
+
 	test("an event that is not known changes nothing", () => {
 		expect(afterEvent(EMPTY, { type: "novelty" } as unknown as SessionEvent)).toBe(EMPTY);
+	});
+});
+
+describe("pictures in a conversation", () => {
+	const picture = { mimeType: "image/png", data: "AAAA" };
+	const image = { type: "image", ...picture };
+	const shot = { ...toolResult(30, "c1", ""), content: [words("Read"), image] };
+
+	test("belong to what the user said, to results and to what extensions say", () => {
+		const { items } = loaded(
+			entriesOf(
+				{ ...user(10, ""), content: [words("look"), image, image] },
+				assistant(20, call("c1")),
+				shot,
+				{ type: "custom_message", customType: "camera", content: [image] } as { type: string },
+			),
+			IDLE,
+		);
+		expect(items).toMatchObject([
+			{ kind: "user", text: "look", pictures: [picture, picture] },
+			{ blocks: [{ call: { output: "Read", pictures: [picture], state: "done" } }] },
+			{ kind: "custom", label: "camera", pictures: [picture] },
+		]);
+	});
+
+	test("come with events, too; of one that the server left out the type is known", () => {
+		const after = play([
+			{ type: "message_end", message: { ...user(10, ""), content: [{ ...image, data: "" }] } },
+			...answerEvents(assistant(20, call("c1"))),
+			{
+				type: "tool_execution_end",
+				toolCallId: "c1",
+				toolName: "read",
+				result: { content: [image] },
+				isError: false,
+			},
+		]);
+		expect(after.items).toMatchObject([
+			{ pictures: [{ mimeType: "image/png", data: "" }] },
+			{ blocks: [{ call: { pictures: [picture] } }] },
+		]);
+	});
+
+	test("of an unknown shape are empty ones", () => {
+		const odd = [{ type: "image" }, { type: "image", data: 5, mimeType: null }, null, "image"];
+		const { items } = play([{ type: "message_end", message: { ...user(1, ""), content: odd } }]);
+		const none = { mimeType: "", data: "" };
+		expect(items).toMatchObject([{ kind: "user", text: "", pictures: [none, none] }]);
 	});
 });
 

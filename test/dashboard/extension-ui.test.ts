@@ -13,6 +13,12 @@ test("a question waits until it is closed, and shows once though it is told twic
 	expect(uiAfter(asked, closed).questions).toEqual([]);
 });
 
+test("a question outlives a run that ended in order, and not one that the server's end cut off", () => {
+	const asked = uiAfter(NO_UI, confirm);
+	expect(uiAfter(asked, { type: "agent_settled" }).questions).toHaveLength(1);
+	expect(uiAfter(asked, { type: "agent_settled", interrupted: true }).questions).toEqual([]);
+});
+
 test("a status and a widget stay until they are taken away", () => {
 	const status = request({ method: "setStatus", statusKey: "k", statusText: "busy" });
 	const widget = request({

@@ -161,6 +161,26 @@ describe("a session that is open on the page", () => {
 		await vi.waitFor(() => expect(session.state.value?.thinkingLevel).toBe("high"));
 	});
 
+	test("asks for commands when one is wanted, and anew once extensions were loaded again", async () => {
+		const { server, session } = await opened();
+		const { commandList } = session;
+		const names = () => commandList.commands.value?.map(({ name }) => name);
+		expect(asked(server, "get_commands")).toBeUndefined();
+		commandList.want();
+		await vi.waitFor(() => expect(asked(server, "get_commands")).toMatchObject({ sessionId: "s" }));
+		answer(server, "get_commands", { commands: [{ name: "old", source: "extension" }] });
+		await vi.waitFor(() => expect(names()).toEqual(["old"]));
+		commandList.want();
+		expect(asked(server, "get_commands")).toBeUndefined();
+
+		say(server, 8, { type: "session_replaced", reason: "reload" });
+		await answerLoad(server, { entries: [user(1, "one")] });
+		commandList.want();
+		await vi.waitFor(() => expect(asked(server, "get_commands")).toBeDefined());
+		answer(server, "get_commands", { commands: [{ name: "new", source: "extension" }] });
+		await vi.waitFor(() => expect(names()).toEqual(["new"]));
+	});
+
 	test("says when the session is gone", async () => {
 		const { server, session } = await opened();
 		server.latest.say({ type: "session_deleted", data: { sessionId: "s" } });

@@ -1,31 +1,17 @@
-import { useState } from "preact/hooks";
-import { short } from "./figures.ts";
+import { ClippedText } from "./clipped-text.tsx";
 import { type Inline, type MarkdownBlock, markdown } from "./markdown.ts";
 import { stretchesOf } from "./text.tsx";
-import { clipped, visibleString } from "./visible-text.ts";
+import { visibleString } from "./visible-text.ts";
 
 const FIRST = { most: 40_000, lines: 800 };
 
 /** What a model says: simple Markdown, as elements and never as HTML. */
 export function MarkdownText({ text }: { text: string }) {
-	const [bounds, setBounds] = useState(FIRST);
-	const { text: shown, rest } = clipped(text, bounds);
 	return (
 		<div class="markdown" dir="auto">
-			{markdown(shown).map((block, at) => (
-				<Block key={at} block={block} />
-			))}
-			{rest > 0 && (
-				<button
-					type="button"
-					class="quiet small"
-					onClick={() =>
-						setBounds({ most: bounds.most + FIRST.most, lines: bounds.lines + FIRST.lines })
-					}
-				>
-					Show more ({short(rest)} characters left)
-				</button>
-			)}
+			<ClippedText text={text} first={FIRST} more={FIRST}>
+				{(shown) => markdown(shown).map((block, at) => <Block key={at} block={block} />)}
+			</ClippedText>
 		</div>
 	);
 }

@@ -1,6 +1,6 @@
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import { useLayoutEffect, useMemo, useReducer, useRef } from "preact/hooks";
-import { offsetsOf, windowOf } from "./list-window.ts";
+import { offsetsOf, rowAt, windowOf } from "./list-window.ts";
 
 interface VirtualListProps<Row extends { key: string }> {
 	rows: readonly Row[];
@@ -12,6 +12,19 @@ interface VirtualListProps<Row extends { key: string }> {
 	isBusy?: boolean;
 	/** The beginning is of interest, not the end. */
 	startsAtTop?: boolean;
+	/** Somebody looks at something: whoever comes near the end is not kept there. */
+	isHeld?: boolean;
+	/** Gets the way to move the list from outside. */
+	handle?: RefObject<ListHandle | null>;
+}
+
+/** How others move a list. */
+export interface ListHandle {
+	/** Brings a row into view, or a place in it: so many pixels below its upper edge. */
+	reveal(key: string, below?: number): void;
+	/** The key of the first row in view. */
+	firstInView(): string | undefined;
+	focus(): void;
 }
 
 /** How far around the view rows are drawn, in pixels. */
@@ -24,7 +37,7 @@ const NEAR_END = 48;
  * further up keeps what they read in its place, whatever happens above it.
  */
 export function VirtualList<Row extends { key: string }>(props: VirtualListProps<Row>) {
-	const { rows, render, estimate, label, isBusy = false, startsAtTop = false } = props;
+	const { rows, render, estimate, label, isBusy = false, startsAtTop = false, isHeld } = props;
 	const box = useRef<HTMLElement>(null);
 	const inside = useRef<HTMLDivElement>(null);
 	const heights = useRef(new Map<string, number>()).current;
@@ -32,6 +45,8 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 	const view = useRef({ top: 0, height: 800, isAtEnd: !startsAtTop, width: 0 }).current;
 	/** The row that must not move, and how far below the upper edge it is. */
 	const anchor = useRef<{ key: string; below: number } | undefined>(undefined);
+	/** The anchor was set by `reveal` and is not in its place yet: events of scrolling before that must not move it. */
+	const isRevealing = useRef(false);
 	const offsets = useMemo(
 		() =>
 			offsetsOf(rows.length, (index) => {
@@ -47,6 +62,7 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 	const latest = useRef(offsets);
 	latest.current = offsets;
 
+	if (props.handle) props.handle.current = { reveal, firstInView, focus };
 	useLayoutEffect(settle);
 	useLayoutEffect(() => {
 		const element = box.current;
@@ -120,6 +136,7 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		} else if (anchor.current) {
 			const { key, below } = anchor.current;
 			const kept = drawnRows().find((row) => row.dataset.key === key);
+			if (kept) isRevealing.current = false;
 			const moved = kept ? kept.offsetTop - element.scrollTop - below : 0;
 			if (Math.abs(moved) >= 1) element.scrollTop += moved;
 		}
@@ -133,9 +150,9 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		if (!element) return;
 		const wasAtEnd = view.isAtEnd;
 		view.top = element.scrollTop;
-		view.isAtEnd =
-			!startsAtTop && element.scrollHeight - view.top - element.clientHeight < NEAR_END;
-		keepAnchor();
+		const isNearEnd = element.scrollHeight - view.top - element.clientHeight < NEAR_END;
+		view.isAtEnd = isNearEnd && !startsAtTop && !isHeld;
+		if (!isRevealing.current) keepAnchor();
 		const next = windowOf(latest.current, { ...view, around: AROUND / 2 });
 		const { from: first, to: last } = drawn.current;
 		const isCovered = next.from >= first && next.to <= last;
@@ -168,6 +185,23 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 	function toEnd(): void {
 		view.isAtEnd = true;
 		remeasured();
+		focus();
+	}
+
+	/** A quarter below the upper edge: what leads to it shows, too. */
+	function reveal(key: string, below = 0): void {
+		if (!rows.some((row) => row.key === key)) return;
+		view.isAtEnd = false;
+		anchor.current = { key, below: view.height / 4 - below };
+		isRevealing.current = true;
+		remeasured();
+	}
+
+	function firstInView(): string | undefined {
+		return rows[rowAt(offsets, view.top)]?.key;
+	}
+
+	function focus(): void {
 		box.current?.focus({ preventScroll: true });
 	}
 

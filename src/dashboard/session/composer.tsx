@@ -1,10 +1,11 @@
-import { useEffect, useRef } from "preact/hooks";
 import { client } from "../connection/connection.ts";
+import { LongText } from "../parts/long-text.tsx";
 import { reporting } from "../parts/reporting.ts";
-import { LongText, PlainText } from "../parts/text.tsx";
+import { PlainText } from "../parts/text.tsx";
 import type { Draft } from "./draft.ts";
 import type { OpenSession } from "./open-session.ts";
 import { Pickers } from "./pickers.tsx";
+import { PromptBox } from "./prompt-box.tsx";
 
 interface ComposerProps {
 	session: OpenSession;
@@ -15,19 +16,7 @@ interface ComposerProps {
 export function Composer({ session, draft }: ComposerProps) {
 	const { sessionId } = session;
 	const { isRunning, isCompacting } = session.conversation.value;
-	const box = useRef<HTMLTextAreaElement>(null);
-	const text = draft.text.value;
-	const { placed } = draft;
-	useEffect(() => {
-		if (placed.value > 0) box.current?.focus();
-	}, [placed.value]);
-	useEffect(() => {
-		const element = box.current;
-		if (!element) return;
-		// As high as its text, within the bounds that the style sets.
-		element.style.height = "auto";
-		element.style.height = `${element.scrollHeight + 2}px`;
-	}, [text]);
+	const isBlank = draft.text.value.trim() === "";
 
 	function send(how: "steer" | "followUp"): void {
 		const message = draft.text.value.trim();
@@ -50,20 +39,11 @@ export function Composer({ session, draft }: ComposerProps) {
 		>
 			<Widgets session={session} isBelow={false} />
 			<Queue session={session} draft={draft} />
-			<textarea
-				ref={box}
-				rows={1}
-				aria-label="Message"
+			<PromptBox
+				session={session}
+				draft={draft}
 				placeholder={isRunning ? "Say something to steer it" : "Message, !shell or /command"}
-				value={text}
-				onInput={(event) => {
-					draft.text.value = event.currentTarget.value;
-				}}
-				onKeyDown={(event) => {
-					if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-					event.preventDefault();
-					send(event.altKey ? "followUp" : "steer");
-				}}
+				onSend={send}
 			/>
 			<div class="composer-bar">
 				<Pickers session={session} />
@@ -88,7 +68,7 @@ export function Composer({ session, draft }: ComposerProps) {
 					{isRunning && (
 						<button
 							type="button"
-							disabled={text.trim() === ""}
+							disabled={isBlank}
 							title="Say it when the run is over (Alt+Enter)"
 							onClick={() => send("followUp")}
 						>
@@ -98,7 +78,7 @@ export function Composer({ session, draft }: ComposerProps) {
 					<button
 						type="submit"
 						class="primary"
-						disabled={text.trim() === ""}
+						disabled={isBlank}
 						title={
 							isRunning
 								? "Say it now, between two steps (Enter)"
@@ -185,12 +165,17 @@ function Statuses({ session }: { session: OpenSession }) {
 	const statuses = [...session.ui.value.statuses];
 	if (statuses.length === 0) return null;
 	return (
-		<p class="statuses small soft">
+		<ul
+			class="statuses small soft"
+			aria-label="What extensions say"
+			// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls on a phone must be reachable by keyboard
+			tabIndex={0}
+		>
 			{statuses.map(([key, text]) => (
-				<span key={key}>
+				<li key={key}>
 					<PlainText text={text} most={200} />
-				</span>
+				</li>
 			))}
-		</p>
+		</ul>
 	);
 }

@@ -1,51 +1,122 @@
-import { useComputed } from "@preact/signals";
-import { useState } from "preact/hooks";
+import type { ReadonlySignal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Empty } from "../parts/notices.tsx";
+import { PictureDialog } from "../parts/picture.tsx";
+import type { Picture } from "../parts/picture-facts.ts";
+import { Sought } from "../parts/sought.ts";
 import { PlainText } from "../parts/text.tsx";
-import { VirtualList } from "../parts/virtual-list.tsx";
+import { type ListHandle, VirtualList } from "../parts/virtual-list.tsx";
 import { Composer } from "./composer.tsx";
 import { DemoBanner } from "./demo-banner.tsx";
 import type { Draft } from "./draft.ts";
+import type { Find } from "./find/find.ts";
+import { FindBar } from "./find/find-bar.tsx";
+import { FoundMark } from "./find/found-mark.tsx";
 import type { OpenSession } from "./open-session.ts";
 import { type RowActions, RowView } from "./row-view.tsx";
-import { estimatedHeight, rowsOf } from "./rows.ts";
+import { estimatedHeight, type Row } from "./rows.ts";
+import { useUnfolded } from "./use-unfolded.ts";
+
+interface ConversationViewProps {
+	session: OpenSession;
+	draft: Draft;
+	rows: ReadonlySignal<readonly Row[]>;
+	find: Find;
+}
 
 /** What was said and done, and the box to say more. */
-export function ConversationView({ session, draft }: { session: OpenSession; draft: Draft }) {
-	const rows = useComputed(() => rowsOf(session.conversation.value.items)).value;
-	const { isRunning } = session.conversation.value;
-	const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
-	const actions: RowActions = {
-		isUnfolded: (key) => unfolded.has(key),
-		toggle(key, isOpen) {
-			const next = new Set(unfolded);
-			if (isOpen) next.add(key);
-			else next.delete(key);
-			setUnfolded(next);
-		},
-	};
+export function ConversationView({ session, draft, rows, find }: ConversationViewProps) {
+	const list = useRef<ListHandle>(null);
+	const match = find.current.value;
+	const [shown, showPicture] = useState<Picture>();
+	const actions: RowActions = { ...useUnfolded(find), showPicture, reload: session.reload };
+	const markOf = useMatches(find, list);
+	useFindKey(find);
 	const isLoading = session.status.value.name === "loading";
 	return (
 		<section class="conversation" aria-label="Conversation">
 			<DemoBanner session={session} />
-			{rows.length === 0 ? (
+			<FindBar find={find} focusList={() => list.current?.focus()} />
+			{rows.value.length === 0 ? (
 				<div class="list-frame conversation-empty">
 					<Empty>{isLoading ? "Loading the conversation…" : "Nothing was said yet."}</Empty>
 				</div>
 			) : (
 				<VirtualList
-					rows={rows}
-					render={(row) => <RowView row={row} actions={actions} />}
+					rows={rows.value}
+					render={(row) => (
+						<Sought.Provider value={row.key === match?.key ? find.words.value : ""}>
+							<RowView row={row} actions={actions} />
+							{markOf(row)}
+						</Sought.Provider>
+					)}
 					estimate={estimatedHeight}
 					label="Messages"
-					isBusy={isRunning}
+					isBusy={session.conversation.value.isRunning}
+					isHeld={match !== undefined}
+					handle={list}
 				/>
 			)}
 			<Activity session={session} />
 			<Composer session={session} draft={draft} />
+			{/* Not in its row: that may leave the list while the picture is looked at. */}
+			{shown && <PictureDialog picture={shown} onClose={() => showPicture(undefined)} />}
 		</section>
 	);
 }
+
+/** Leads the list to what is found. Returns the mark of a row, if it has any of it. */
+function useMatches(find: Find, list: { readonly current: ListHandle | null }) {
+	const { isOpen, found, words, current } = find;
+	const match = current.value;
+	const keys = useMemo(() => new Set(found.value.keys), [found.value]);
+	/** The jump that has reached its words: whoever scrolls on is not taken back. */
+	const arrived = useRef(0);
+	useEffect(() => {
+		if (isOpen.value) find.startFrom(list.current?.firstInView());
+	}, [isOpen.value]);
+	useLayoutEffect(() => {
+		if (match) list.current?.reveal(match.key);
+	}, [match]);
+	return (row: Row) => {
+		if (!keys.has(row.key)) return null;
+		const jump = row.key === match?.key ? match.jump : undefined;
+		return (
+			<FoundMark
+				words={words.value}
+				jump={jump}
+				onDrawn={(below) => {
+					// A mark may have its last word after the next jump.
+					if (jump === undefined || jump <= arrived.current) return;
+					arrived.current = jump;
+					list.current?.reveal(row.key, below);
+				}}
+			/>
+		);
+	};
+}
+
+/** Ctrl+F or ⌘F looks in the conversation; from within the box, the second time, it is the browser's own. */
+function useFindKey(find: Find): void {
+	useEffect(() => {
+		const onKeyDown = (event: KeyboardEvent) => {
+			const isHeld = IS_APPLE ? event.metaKey : event.ctrlKey;
+			const isFind = isHeld && event.key.toLowerCase() === "f";
+			if (!isFind || event.shiftKey || event.altKey || event.defaultPrevented) return;
+			if (document.activeElement?.closest("dialog, .find")) return;
+			event.preventDefault();
+			find.open();
+		};
+		window.addEventListener("keydown", onKeyDown);
+		return () => {
+			window.removeEventListener("keydown", onKeyDown);
+			find.close();
+		};
+	}, [find]);
+}
+
+/** There Ctrl+F goes one letter on. */
+const IS_APPLE = /^(Mac|iP)/.test(navigator.platform);
 
 /** What is going on right now, also for those who do not see it. */
 function Activity({ session }: { session: OpenSession }) {

@@ -1,7 +1,7 @@
 import type { AgentMessage, SessionEntry, SessionEvent } from "../../protocol/index.ts";
 import type { AssistantItem, BashItem, Item, ToolCall } from "./items.ts";
 import { addItem, branchOf, entryItem, giveResult, itemsOf } from "./loaded-items.ts";
-import { assistantItem, field, itemOf, keyOf, withResult, wordsOf } from "./message-items.ts";
+import { assistantItem, contentOf, field, itemOf, keyOf, withResult } from "./message-items.ts";
 import { writtenOn } from "./streamed-blocks.ts";
 import { updateCall } from "./update-call.ts";
 
@@ -55,7 +55,13 @@ export function afterEvent(before: Conversation, event: SessionEvent): Conversat
 		case "agent_end":
 			return event.willRetry ? before : settled({ ...before, isRunning: false });
 		case "agent_settled":
-			return settled({ ...before, isRunning: false, waitsFor: undefined });
+			return settled({
+				...before,
+				isRunning: false,
+				waitsFor: undefined,
+				// The server that ran it is gone, and with it whatever else was under way.
+				...(event.interrupted && { isCompacting: false, queue: EMPTY.queue }),
+			});
 		case "message_start":
 			return event.message.role === "assistant" ? started(before, event.message) : before;
 		case "message_update":
@@ -72,7 +78,7 @@ export function afterEvent(before: Conversation, event: SessionEvent): Conversat
 			return withCall(before, event.toolCallId, (call) => ({
 				...call,
 				state: "running",
-				output: wordsOf(field(event.partialResult, "content")).text,
+				output: contentOf(field(event.partialResult, "content")).text,
 			}));
 		case "tool_execution_end":
 			return withCall(before, event.toolCallId, (call) =>

@@ -39,7 +39,7 @@ export function uiAfter(before: ExtensionUi, event: SessionEvent): ExtensionUi {
 		case "session_replaced":
 			return NO_UI;
 		case "agent_settled":
-			return { ...before, working: undefined };
+			return { ...before, working: undefined, ...(event.interrupted && { questions: [] }) };
 		case "extension_ui_request":
 			return asked(before, event);
 		default:

@@ -1,3 +1,5 @@
+import type { Picture } from "../parts/picture-facts.ts";
+
 /** A call of a tool, from its first letters to its result. */
 export interface ToolCall {
 	id: string;
@@ -9,7 +11,8 @@ export interface ToolCall {
 	state: "writing" | "waiting" | "running" | "done" | "failed" | "lost";
 	/** What it has printed so far, or its result. */
 	output: string;
-	images: number;
+	/** Those of its result. */
+	pictures: readonly Picture[];
 }
 
 /** A part of an answer. */
@@ -33,7 +36,7 @@ interface Base {
 export interface UserItem extends Base {
 	kind: "user";
 	text: string;
-	images: number;
+	pictures: readonly Picture[];
 }
 
 /** An answer of the model. */
@@ -73,6 +76,7 @@ export interface CustomItem extends Base {
 	kind: "custom";
 	label: string;
 	text: string;
+	pictures: readonly Picture[];
 }
 
 /** A quiet line: settings that changed, notes that extensions keep. Equal ones in a row are counted. */

@@ -1,6 +1,13 @@
 import type { AgentMessage, SessionEntry } from "../../protocol/index.ts";
 import type { Item } from "./items.ts";
-import { field, itemOf, noteItem, textField, withResult, wordsOf } from "./message-items.ts";
+import {
+	customItem,
+	itemOf,
+	noteItem,
+	summaryItem,
+	textField,
+	withResult,
+} from "./message-items.ts";
 import { updateCall } from "./update-call.ts";
 
 /** The entries from the root to the leaf: what the model's conversation is made of, and what lies beside it is not. */
@@ -57,21 +64,11 @@ export function entryItem(entry: SessionEntry): Item | undefined {
 	const note = (text: string): Item => noteItem(base, text);
 	switch (entry.type) {
 		case "compaction":
-		case "branch_summary": {
-			const tokensBefore = field(entry, "tokensBefore");
-			return {
-				kind: "summary",
-				...base,
-				of: entry.type === "compaction" ? "compaction" : "branch",
-				text: textField(entry, "summary") ?? "",
-				...(typeof tokensBefore === "number" && { tokensBefore }),
-			};
-		}
-		case "custom_message": {
-			const label = textField(entry, "customType") ?? "extension";
-			if (field(entry, "display") === false) return note(label);
-			return { kind: "custom", ...base, label, text: wordsOf(field(entry, "content")).text };
-		}
+			return summaryItem(base, "compaction", entry);
+		case "branch_summary":
+			return summaryItem(base, "branch", entry);
+		case "custom_message":
+			return customItem(base, entry);
 		case "model_change":
 			return note(`Model: ${textField(entry, "provider")}/${textField(entry, "modelId")}`);
 		case "thinking_level_change":

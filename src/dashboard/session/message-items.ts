@@ -1,5 +1,14 @@
 import type { AgentMessage } from "../../protocol/index.ts";
-import type { AssistantItem, Block, Item, NoteItem, ToolCall } from "./items.ts";
+import type { Picture } from "../parts/picture-facts.ts";
+import type {
+	AssistantItem,
+	Block,
+	CustomItem,
+	Item,
+	NoteItem,
+	SummaryItem,
+	ToolCall,
+} from "./items.ts";
 
 /** A field of something whose shape is not known for sure. */
 export function field(value: unknown, name: string): unknown {
@@ -14,13 +23,18 @@ export function textField(value: unknown, name: string): string | undefined {
 	return typeof found === "string" ? found : undefined;
 }
 
-/** The words in the content of a message or of a result, and how many pictures are between them. */
-export function wordsOf(content: unknown): { text: string; images: number } {
-	if (typeof content === "string") return { text: content, images: 0 };
-	if (!Array.isArray(content)) return { text: "", images: 0 };
+/** The words in the content of a message or of a result, and the pictures between them. */
+export function contentOf(content: unknown): { text: string; pictures: readonly Picture[] } {
+	if (typeof content === "string") return { text: content, pictures: [] };
+	if (!Array.isArray(content)) return { text: "", pictures: [] };
 	const texts = content.flatMap((block) => textField(block, "text") ?? []);
-	const images = content.filter((block) => field(block, "type") === "image").length;
-	return { text: texts.join("\n"), images };
+	const pictures = content
+		.filter((block) => field(block, "type") === "image")
+		.map((block) => ({
+			mimeType: textField(block, "mimeType") ?? "",
+			data: textField(block, "data") ?? "",
+		}));
+	return { text: texts.join("\n"), pictures };
 }
 
 /** Names a message alike wherever it comes from: pi's timestamp is part of the message itself. */
@@ -36,31 +50,21 @@ export function itemOf(message: AgentMessage): Item | undefined {
 	};
 	switch (message.role) {
 		case "user":
-			return { kind: "user", ...base, ...wordsOf(message.content) };
+			return { kind: "user", ...base, ...contentOf(message.content) };
 		case "assistant":
 			return assistantItem(message);
 		case "bashExecution":
 			return { kind: "bash", ...base, ...bashFields(message) };
-		case "custom": {
-			const label = textField(message, "customType") ?? "extension";
-			if (field(message, "display") === false) return noteItem(base, label);
-			return { kind: "custom", ...base, label, text: wordsOf(message.content).text };
-		}
+		case "custom":
+			return customItem(base, message);
 		case "compactionSummary":
-		case "branchSummary": {
-			const tokensBefore = field(message, "tokensBefore");
-			return {
-				kind: "summary",
-				...base,
-				of: message.role === "branchSummary" ? "branch" : "compaction",
-				text: textField(message, "summary") ?? "",
-				...(typeof tokensBefore === "number" && { tokensBefore }),
-			};
-		}
+			return summaryItem(base, "compaction", message);
+		case "branchSummary":
+			return summaryItem(base, "branch", message);
 		case "toolResult": {
 			const key = `toolResult:${message.toolCallId}`;
 			const label = `Result of ${message.toolName ?? "a tool"}`;
-			return { kind: "custom", ...base, key, label, text: wordsOf(message.content).text };
+			return { kind: "custom", ...base, key, label, ...contentOf(message.content) };
 		}
 		case "system":
 			return undefined;
@@ -69,9 +73,31 @@ export function itemOf(message: AgentMessage): Item | undefined {
 	}
 }
 
+/** What all items have. */
+type Base = Pick<Item, "key" | "atMs" | "entryId">;
+
 /** A quiet line. */
-export function noteItem(base: Pick<NoteItem, "key" | "atMs" | "entryId">, text: string): NoteItem {
+export function noteItem(base: Base, text: string): NoteItem {
 	return { kind: "note", ...base, text, stands: [base.key] };
+}
+
+/** What an extension put there, as a message or as an entry: a quiet line if it is not meant to be shown. */
+export function customItem(base: Base, source: unknown): CustomItem | NoteItem {
+	const label = textField(source, "customType") ?? "extension";
+	if (field(source, "display") === false) return noteItem(base, label);
+	return { kind: "custom", ...base, label, ...contentOf(field(source, "content")) };
+}
+
+/** A summary, as a message or as an entry. */
+export function summaryItem(base: Base, of: SummaryItem["of"], source: unknown): SummaryItem {
+	const tokensBefore = field(source, "tokensBefore");
+	return {
+		kind: "summary",
+		...base,
+		of,
+		text: textField(source, "summary") ?? "",
+		...(typeof tokensBefore === "number" && { tokensBefore }),
+	};
 }
 
 /** A whole answer. */
@@ -95,8 +121,8 @@ export function assistantItem(message: AgentMessage): AssistantItem {
 
 /** The call with the result that a message of role `toolResult`, or an event, has of it. */
 export function withResult(call: ToolCall, content: unknown, isError: boolean): ToolCall {
-	const { text, images } = wordsOf(content);
-	return { ...call, output: text, images, state: isError ? "failed" : "done" };
+	const { text, pictures } = contentOf(content);
+	return { ...call, output: text, pictures, state: isError ? "failed" : "done" };
 }
 
 function blockOf(block: unknown): Block | undefined {
@@ -117,7 +143,7 @@ function blockOf(block: unknown): Block | undefined {
 					args: field(block, "arguments"),
 					state: "waiting",
 					output: "",
-					images: 0,
+					pictures: [],
 				},
 			};
 		default:

@@ -2,6 +2,7 @@ import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Client, StreamFrame, Subscription } from "../../protocol/client.ts";
 import type { ServerEvent, SessionEvent, SessionState } from "../../protocol/index.ts";
 import { textOf } from "../error-text.ts";
+import { type CommandList, createCommandList } from "./command-list.ts";
 import {
 	afterEvent,
 	bashStarted,
@@ -19,6 +20,7 @@ export interface OpenSession {
 	/** Its settings and what it is doing; undefined until they are known. */
 	readonly state: ReadonlySignal<SessionState | undefined>;
 	readonly ui: ReadonlySignal<ExtensionUi>;
+	readonly commandList: CommandList;
 	readonly status: ReadonlySignal<OpenStatus>;
 	/** Grows, no more than a few times a second, when figures of the session may have changed. */
 	readonly changes: ReadonlySignal<number>;
@@ -60,6 +62,10 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 	const conversation = signal<Conversation>(EMPTY);
 	const state = signal<SessionState | undefined>(undefined);
 	const ui = signal<ExtensionUi>(NO_UI);
+	const commandList = createCommandList(async () => {
+		const { data } = await client.request("get_commands", { sessionId });
+		return data.commands;
+	});
 	const status = signal<OpenStatus>({ name: "loading" });
 	const changes = signal(0);
 	/** Events that are not shown yet: they are taken together, once a picture. */
@@ -78,8 +84,8 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 	const stops = [
 		onServerEvent(onEvent),
 		client.onState(({ name }) => {
-			// The run may have ended with the server.
-			if (name === "open") void load();
+			// The run may have ended with the server, and another one may know other commands.
+			if (name === "open") loadAnew();
 		}),
 	];
 	if (client.state.name === "open") void load();
@@ -89,6 +95,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		conversation,
 		state,
 		ui,
+		commandList,
 		status,
 		changes,
 		reload: () => void load(),
@@ -118,7 +125,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 
 	function onFrame(frame: StreamFrame): void {
 		if (frame.type !== "event") {
-			void load();
+			loadAnew();
 			return;
 		}
 		const { event, seq } = frame;
@@ -128,7 +135,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		if (seq !== undefined && seq <= oldUntil) return;
 		ui.value = uiAfter(ui.value, event);
 		if (event.type === "extension_ui_request") onMoment(event);
-		if (event.type === "session_replaced") void load();
+		if (event.type === "session_replaced") loadAnew();
 		if (CHANGING.has(event.type)) countChange();
 		if (SETTLING.has(event.type)) void loadState();
 	}
@@ -146,6 +153,12 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		if (!success) return;
 		if (SETTING.test(commandType)) void loadState();
 		if (REWRITING.has(commandType)) void load();
+	}
+
+	/** What this page knows may belong to another session, to other extensions or to another server. */
+	function loadAnew(): void {
+		commandList.outdate();
+		void load();
 	}
 
 	/** Loads all of it. A load that a later one has overtaken is dropped. */

@@ -1,8 +1,18 @@
 import { dollars, short } from "../parts/figures.ts";
 import { Fold } from "../parts/fold.tsx";
+import { LongText } from "../parts/long-text.tsx";
 import { MarkdownText } from "../parts/markdown-text.tsx";
-import { LongText, PlainText } from "../parts/text.tsx";
-import type { AssistantItem, BashItem, NoteItem, SummaryItem, UserItem } from "./items.ts";
+import { PictureView } from "../parts/picture.tsx";
+import type { Picture } from "../parts/picture-facts.ts";
+import { PlainText } from "../parts/text.tsx";
+import type {
+	AssistantItem,
+	BashItem,
+	CustomItem,
+	NoteItem,
+	SummaryItem,
+	UserItem,
+} from "./items.ts";
 import type { Row } from "./rows.ts";
 import { ToolCallRow } from "./tool-call-row.tsx";
 
@@ -10,6 +20,10 @@ import { ToolCallRow } from "./tool-call-row.tsx";
 export interface RowActions {
 	isUnfolded(key: string): boolean;
 	toggle(key: string, isOpen: boolean): void;
+	/** Shows a picture as large as the page allows. */
+	showPicture(picture: Picture): void;
+	/** Gets what the server has left out of events. */
+	reload(): void;
 }
 
 /** One row of a conversation. */
@@ -21,7 +35,16 @@ export function RowView({ row, actions }: { row: Row; actions: RowActions }) {
 	if (row.kind === "outcome") return <Outcome item={row.item} />;
 	if (row.kind === "block") {
 		const { block, item, isLast } = row;
-		if (block.kind === "call") return <ToolCallRow call={block.call} {...fold} />;
+		if (block.kind === "call") {
+			const { call } = block;
+			return (
+				<ToolCallRow
+					call={call}
+					pictures={<Pictures pictures={call.pictures} actions={actions} />}
+					{...fold}
+				/>
+			);
+		}
 		if (block.kind === "thinking") {
 			const summary = item.isStreaming && isLast ? "Thinking…" : "Thinking";
 			return (
@@ -40,20 +63,13 @@ export function RowView({ row, actions }: { row: Row; actions: RowActions }) {
 	const { item } = row;
 	switch (item.kind) {
 		case "user":
-			return <UserRow item={item} />;
+			return <UserRow item={item} actions={actions} />;
 		case "bash":
 			return <BashRow item={item} {...fold} />;
 		case "summary":
 			return <SummaryRow item={item} {...fold} />;
 		case "custom":
-			return (
-				<div class="custom">
-					<p class="small soft">
-						<PlainText text={item.label} most={100} />
-					</p>
-					<LongText text={item.text} />
-				</div>
-			);
+			return <CustomRow item={item} actions={actions} />;
 		case "note":
 			return <NoteRow item={item} />;
 		case "error":
@@ -70,15 +86,48 @@ interface FoldState {
 	onToggle(isOpen: boolean): void;
 }
 
-function UserRow({ item }: { item: UserItem }) {
+function UserRow({ item, actions }: { item: UserItem; actions: RowActions }) {
 	return (
 		<div class="said">
 			<h2 class="hidden-text">You</h2>
 			<LongText text={item.text} lines={40} />
-			{item.images > 0 && <p class="small soft">{pictures(item.images)}</p>}
+			<Pictures pictures={item.pictures} actions={actions} />
 		</div>
 	);
 }
+
+function CustomRow({ item, actions }: { item: CustomItem; actions: RowActions }) {
+	return (
+		<div class="custom">
+			<p class="small soft">
+				<PlainText text={item.label} most={100} />
+			</p>
+			<LongText text={item.text} />
+			<Pictures pictures={item.pictures} actions={actions} />
+		</div>
+	);
+}
+
+/** The pictures of a message. Of more than a few the rest is counted: each is drawn in full for its small place. */
+function Pictures({ pictures, actions }: { pictures: readonly Picture[]; actions: RowActions }) {
+	if (pictures.length === 0) return null;
+	const rest = pictures.length - MOST_PICTURES;
+	return (
+		<div class="pictures">
+			{pictures.slice(0, MOST_PICTURES).map((picture, at) => (
+				<PictureView
+					key={at}
+					picture={picture}
+					onOpen={() => actions.showPicture(picture)}
+					onLoad={actions.reload}
+				/>
+			))}
+			{rest > 0 && <p class="small soft">and {rest} more</p>}
+		</div>
+	);
+}
+
+const MOST_PICTURES = 20;
 
 function BashRow({ item, ...fold }: { item: BashItem } & FoldState) {
 	const outcome = {
@@ -159,8 +208,4 @@ function Bill({ item }: { item: AssistantItem }) {
 			)}
 		</p>
 	);
-}
-
-function pictures(count: number): string {
-	return count === 1 ? "1 picture" : `${count} pictures`;
 }

@@ -42,8 +42,12 @@ export function estimatedHeight(row: Row): number {
 	if (row.kind === "outcome") return 30;
 	const text = row.kind === "block" ? blockText(row.block) : itemText(row.item);
 	if (text === undefined) return 32;
-	return 30 + 21 * Math.min(40, Math.ceil(text.length / 95));
+	const hasPictures = "pictures" in row.item && row.item.pictures.length > 0;
+	return 30 + 21 * Math.min(40, Math.ceil(text.length / 95)) + (hasPictures ? PICTURES : 0);
 }
+
+/** A row of pictures. */
+const PICTURES = 200;
 
 function blockText(block: Block): string | undefined {
 	return block.kind === "text" ? block.text : undefined;

@@ -6,6 +6,7 @@ import { visibleString } from "../parts/visible-text.ts";
 import { FIRST_VIEW, hrefOf } from "../route.ts";
 import { sessionViews } from "../views.ts";
 import type { Draft } from "./draft.ts";
+import type { Find } from "./find/find.ts";
 import type { OpenSession } from "./open-session.ts";
 import { SessionNameDialog } from "./session-name-dialog.tsx";
 import { TreeDialog } from "./tree-dialog.tsx";
@@ -13,11 +14,12 @@ import { TreeDialog } from "./tree-dialog.tsx";
 interface SessionHeadProps {
 	session: OpenSession;
 	draft: Draft;
+	find: Find;
 	view: string;
 }
 
 /** Which session this is, what it costs, and its views. */
-export function SessionHead({ session, draft, view }: SessionHeadProps) {
+export function SessionHead({ session, draft, find, view }: SessionHeadProps) {
 	const { sessionId, changes } = session;
 	const state = session.state.value;
 	const { title } = session.ui.value;
@@ -57,6 +59,17 @@ export function SessionHead({ session, draft, view }: SessionHeadProps) {
 				{sessionViews.map(({ name: tab, title: words }) => (
 					<Tab key={tab} sessionId={sessionId} name={tab} title={words} view={view} />
 				))}
+				{view === FIRST_VIEW && (
+					<button
+						type="button"
+						class="quiet"
+						title="Find in the conversation (Ctrl+F, ⌘F)"
+						aria-keyshortcuts="Control+F Meta+F"
+						onClick={find.open}
+					>
+						Find
+					</button>
+				)}
 				<button type="button" class="quiet tree-button" onClick={() => setShown("tree")}>
 					Tree
 				</button>

@@ -1,3 +1,4 @@
+import { computed, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { client, onServerEvent } from "../connection/connection.ts";
 import { Guarded } from "../parts/guarded.tsx";
@@ -9,14 +10,24 @@ import { sessionViews } from "../views.ts";
 import { ConversationView } from "./conversation-view.tsx";
 import { createDraft, type Draft } from "./draft.ts";
 import { ExtensionDialog } from "./extension-dialog.tsx";
+import { createFind, type Find } from "./find/find.ts";
 import { type OpenSession, openSession } from "./open-session.ts";
+import { type Row, rowsOf } from "./rows.ts";
 import { SessionHead } from "./session-head.tsx";
 import { showMoment } from "./show-moment.ts";
 import { soon } from "./soon.ts";
 
+/** What a page keeps of a session as long as it is on it, whichever view is shown. */
+interface Opened {
+	session: OpenSession;
+	draft: Draft;
+	rows: ReadonlySignal<readonly Row[]>;
+	find: Find;
+}
+
 /** A session: its head, and the conversation or another of its views. */
 export function SessionPage({ sessionId, view }: { sessionId: string; view: string }) {
-	const [opened, setOpened] = useState<{ session: OpenSession; draft: Draft }>();
+	const [opened, setOpened] = useState<Opened>();
 	useEffect(() => {
 		const draft = createDraft();
 		const session = openSession(sessionId, {
@@ -25,11 +36,16 @@ export function SessionPage({ sessionId, view }: { sessionId: string; view: stri
 			onMoment: (event) => showMoment(event, draft),
 			soon,
 		});
-		setOpened({ session, draft });
-		return () => session.close();
+		const rows = computed(() => rowsOf(session.conversation.value.items));
+		const find = createFind(rows, { soon, now: () => performance.now() });
+		setOpened({ session, draft, rows, find });
+		return () => {
+			find.close();
+			session.close();
+		};
 	}, [sessionId]);
 	if (!opened) return null;
-	const { session, draft } = opened;
+	const { session, draft, find } = opened;
 	const status = session.status.value;
 	if (status.name === "gone") {
 		return (
@@ -44,26 +60,24 @@ export function SessionPage({ sessionId, view }: { sessionId: string; view: stri
 	return (
 		<>
 			<Guarded>
-				<SessionHead session={session} draft={draft} view={view} />
+				<SessionHead session={session} draft={draft} find={find} view={view} />
 			</Guarded>
 			{status.name === "failed" && (
 				<Problem text={`The session cannot be shown: ${status.why}`} onRetry={session.reload} />
 			)}
 			<Guarded key={view}>
-				<View session={session} draft={draft} view={view} />
+				<View opened={opened} view={view} />
 			</Guarded>
 			<ExtensionDialog session={session} />
 		</>
 	);
 }
 
-function View({ session, draft, view }: { session: OpenSession; draft: Draft; view: string }) {
-	if (view === FIRST_VIEW) {
-		return <ConversationView session={session} draft={draft} />;
-	}
+function View({ opened, view }: { opened: Opened; view: string }) {
+	if (view === FIRST_VIEW) return <ConversationView {...opened} />;
 	const found = sessionViews.find(({ name }) => name === view);
 	if (!found) return <Empty>There is no view of this name.</Empty>;
-	const { sessionId, changes } = session;
+	const { sessionId, changes } = opened.session;
 	return (
 		<section class="sheet" aria-label={found.title}>
 			<Lazy load={found.load} props={{ sessionId, changes }} />

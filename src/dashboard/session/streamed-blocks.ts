@@ -41,7 +41,7 @@ const NEW_CALL = {
 	args: undefined,
 	state: "writing",
 	output: "",
-	images: 0,
+	pictures: [],
 } as const;
 
 /** More parts than an answer has: an index from outside must not make a list of any length. */

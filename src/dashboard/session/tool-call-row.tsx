@@ -1,10 +1,13 @@
+import type { ComponentChildren } from "preact";
 import { Fold } from "../parts/fold.tsx";
-import { LongText, PlainText } from "../parts/text.tsx";
+import { LongText } from "../parts/long-text.tsx";
+import { PlainText } from "../parts/text.tsx";
 import { callSummary, type Edit, editsOf } from "./call-summary.ts";
 import type { ToolCall } from "./items.ts";
 
 interface ToolCallRowProps {
 	call: ToolCall;
+	pictures: ComponentChildren;
 	isOpen: boolean;
 	onToggle(isOpen: boolean): void;
 }
@@ -19,7 +22,8 @@ const WORDS: Record<ToolCall["state"], string> = {
 };
 
 /** A call of a tool: what it is about, and unfolded its arguments and its result. */
-export function ToolCallRow({ call, isOpen, onToggle }: ToolCallRowProps) {
+export function ToolCallRow({ call, pictures, isOpen, onToggle }: ToolCallRowProps) {
+	const isSilent = call.state === "done" && call.output === "" && call.pictures.length === 0;
 	const summary = (
 		<>
 			<span class="call-name">
@@ -40,8 +44,8 @@ export function ToolCallRow({ call, isOpen, onToggle }: ToolCallRowProps) {
 					<LongText text={call.output} />
 				</>
 			)}
-			{call.images > 0 && <p class="small soft">Pictures: {call.images}</p>}
-			{call.state === "done" && call.output === "" && <p class="small soft">No output.</p>}
+			{pictures}
+			{isSilent && <p class="small soft">No output.</p>}
 		</Fold>
 	);
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ContextPiece } from "../../../protocol/index.ts";
-import { textOf } from "../../answer.ts";
 import { client } from "../../connection/connection.ts";
+import { textOf } from "../../error-text.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { ago, short } from "../../parts/figures.ts";
 import { Problem } from "../../parts/notices.tsx";

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ReplayReport, StoredSession } from "../../../protocol/index.ts";
-import { textOf } from "../../answer.ts";
 import { client } from "../../connection/connection.ts";
+import { textOf } from "../../error-text.ts";
 import { sizeProblem } from "./report.ts";
 
 /** Where a replay is. `file` is how people call it. */

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
-import { textOf } from "../../answer.ts";
 import { client } from "../../connection/connection.ts";
+import { textOf } from "../../error-text.ts";
 import { type Sample, withSample } from "./samples.ts";
 
 const EVERY_MS = 2_000;

@@ -1,0 +1,186 @@
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import type { SlashCommand } from "../../protocol/index.ts";
+import { PlainText } from "../parts/text.tsx";
+import { completed, fitting, typedName } from "./completion.ts";
+import type { Draft } from "./draft.ts";
+import type { OpenSession } from "./open-session.ts";
+
+interface PromptBoxProps {
+	session: OpenSession;
+	draft: Draft;
+	placeholder: string;
+	onSend(how: "steer" | "followUp"): void;
+}
+
+/**
+ * Where the prompt is written. Enter sends. While a command's name is typed, the session's commands are proposed above the
+ * box: arrows choose, Tab or Enter take, Escape closes.
+ */
+export function PromptBox({ session, draft, placeholder, onSend }: PromptBoxProps) {
+	const box = useRef<HTMLTextAreaElement>(null);
+	const text = draft.text.value;
+	const { placed } = draft;
+	const proposals = useProposals(session, text);
+	const { offered, chosen } = proposals;
+	const listId = useId();
+	useEffect(() => {
+		if (placed.value > 0) box.current?.focus();
+	}, [placed.value]);
+	useEffect(() => {
+		const element = box.current;
+		if (!element) return;
+		// As high as its text, within the bounds that the style sets.
+		element.style.height = "auto";
+		element.style.height = `${element.scrollHeight + 2}px`;
+	}, [text]);
+
+	function take(command: SlashCommand): void {
+		draft.text.value = completed(command);
+		box.current?.focus();
+	}
+
+	function onKeyDown(event: KeyboardEvent): void {
+		if (event.isComposing) return;
+		const isPlain = !event.shiftKey && !event.altKey && !event.ctrlKey && !event.metaKey;
+		if (isPlain && onProposalKey(event.key)) {
+			event.preventDefault();
+		} else if (event.key === "Enter" && !event.shiftKey) {
+			event.preventDefault();
+			onSend(event.altKey ? "followUp" : "steer");
+		}
+	}
+
+	/** Whether the key was for the proposals. */
+	function onProposalKey(key: string): boolean {
+		if (key === "ArrowDown" || key === "ArrowUp") {
+			return proposals.move(key === "ArrowDown" ? 1 : -1);
+		}
+		if (!chosen) return false;
+		if (key === "Escape") proposals.close();
+		// A name that is there in full is sent: choosing it once more would only cost a key.
+		else if (key === "Tab" || (key === "Enter" && chosen.name !== typedName(text))) take(chosen);
+		else return false;
+		return true;
+	}
+
+	const optionId = (command: SlashCommand) => `${listId}-${offered.indexOf(command)}`;
+	// An ordinary text box, but for the moments in which there is something to choose. An `object`, because the types know
+	// no combobox of several lines; screen readers do.
+	const combobox: object | false = proposals.areThere && {
+		role: "combobox",
+		"aria-autocomplete": "list",
+		"aria-haspopup": "listbox",
+		"aria-expanded": chosen !== undefined,
+		...(chosen && { "aria-controls": listId, "aria-activedescendant": optionId(chosen) }),
+	};
+	return (
+		<div class="prompt-box">
+			{chosen && (
+				<div id={listId} class="proposals" role="listbox" aria-label="Commands">
+					{offered.map((command) => (
+						<Proposal
+							key={command.name}
+							id={optionId(command)}
+							command={command}
+							isChosen={command === chosen}
+							onPoint={() => proposals.choose(command)}
+							onTake={() => take(command)}
+						/>
+					))}
+				</div>
+			)}
+			<textarea
+				ref={box}
+				rows={1}
+				aria-label="Message"
+				placeholder={placeholder}
+				value={text}
+				{...combobox}
+				onInput={(event) => {
+					draft.text.value = event.currentTarget.value;
+				}}
+				onFocus={() => proposals.setFocused(true)}
+				onBlur={() => proposals.setFocused(false)}
+				onKeyDown={onKeyDown}
+			/>
+		</div>
+	);
+}
+
+/** What is proposed for the text as it is, and which of it is chosen. Nothing is `chosen` while the list is closed. */
+function useProposals(session: OpenSession, text: string) {
+	const { commands, want } = session.commandList;
+	const typed = typedName(text);
+	const [isFocused, setFocused] = useState(false);
+	/** Until another word is begun. */
+	const [isClosed, setClosed] = useState(false);
+	const [choice, setChoice] = useState<{ typed: string | undefined; name: string }>();
+	useEffect(() => {
+		if (typed === undefined) setClosed(false);
+		else want();
+	}, [typed]);
+	const known = commands.value;
+	const offered = typed !== undefined && known ? fitting(known, typed) : [];
+	const isOpen = isFocused && !isClosed;
+	const same = choice?.typed === typed && offered.find(({ name }) => name === choice?.name);
+	const chosen = isOpen ? same || offered[0] : undefined;
+	const choose = ({ name }: SlashCommand) => setChoice({ typed, name });
+	return {
+		offered,
+		chosen,
+		areThere: offered.length > 0,
+		setFocused,
+		choose,
+		close: () => setClosed(true),
+		/** One further, around the ends; opens a list that was closed. Whether there is one. */
+		move(step: 1 | -1): boolean {
+			if (offered.length === 0) return false;
+			setClosed(false);
+			const at = chosen ? offered.indexOf(chosen) + step : step === 1 ? 0 : -1;
+			const next = offered.at(at % offered.length);
+			if (next) choose(next);
+			return true;
+		},
+	};
+}
+
+interface ProposalProps {
+	id: string;
+	command: SlashCommand;
+	isChosen: boolean;
+	onPoint(): void;
+	onTake(): void;
+}
+
+function Proposal({ id, command, isChosen, onPoint, onTake }: ProposalProps) {
+	const element = useRef<HTMLDivElement>(null);
+	useEffect(() => {
+		if (isChosen) element.current?.scrollIntoView({ block: "nearest" });
+	}, [isChosen]);
+	const { name, description = "", source } = command;
+	return (
+		// biome-ignore lint/a11y/useKeyWithClickEvents: the keys go to the box, which keeps the focus
+		<div
+			ref={element}
+			id={id}
+			class="proposal"
+			role="option"
+			tabIndex={-1}
+			aria-selected={isChosen}
+			// Rows that move under a pointer at rest are not pointed at.
+			onMouseMove={() => !isChosen && onPoint()}
+			onMouseDown={(event) => event.preventDefault()}
+			onClick={onTake}
+		>
+			<code class="proposal-name">
+				<PlainText text={`/${name}`} most={80} />
+			</code>
+			<span class="proposal-words soft">
+				<PlainText text={description.split("\n", 1)[0] ?? ""} most={200} />
+			</span>
+			<span class="small soft">
+				<PlainText text={source} most={20} />
+			</span>
+		</div>
+	);
+}

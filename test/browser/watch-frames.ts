@@ -1,0 +1,25 @@
+import type { Page } from "playwright-core";
+
+/** Measures the frames of a page from now on. */
+export async function watchFrames(page: Page): Promise<{ longestMs(): Promise<number> }> {
+	const watch = await page.evaluateHandle(() => {
+		const seen = { longestMs: 0, isOver: false };
+		let last = performance.now();
+		const next = () => {
+			const now = performance.now();
+			seen.longestMs = Math.max(seen.longestMs, now - last);
+			last = now;
+			if (!seen.isOver) requestAnimationFrame(next);
+		};
+		requestAnimationFrame(next);
+		return seen;
+	});
+	return {
+		/** Ends it. */
+		longestMs: () =>
+			watch.evaluate((seen) => {
+				seen.isOver = true;
+				return seen.longestMs;
+			}),
+	};
+}

@@ -1,0 +1,72 @@
+import { describe, expect, test } from "vitest";
+import { createCommandList } from "../../src/dashboard/session/command-list.ts";
+import type { SlashCommand } from "../../src/protocol/index.ts";
+
+const command = (name: string): SlashCommand => ({ name, source: "extension" });
+
+/** A list whose questions a test answers, one at a time. */
+function asked() {
+	const questions: PromiseWithResolvers<SlashCommand[]>[] = [];
+	const list = createCommandList(() => {
+		const question = Promise.withResolvers<SlashCommand[]>();
+		questions.push(question);
+		return question.promise;
+	});
+	return { list, questions };
+}
+
+const moment = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("the commands of a session", () => {
+	test("are asked for when one is wanted, and not again while that holds", async () => {
+		const { list, questions } = asked();
+		expect(questions).toHaveLength(0);
+		list.want();
+		list.want();
+		expect(questions).toHaveLength(1);
+		expect(list.commands.value).toBeUndefined();
+		questions[0]?.resolve([command("a")]);
+		await moment();
+		list.want();
+		expect(questions).toHaveLength(1);
+		expect(list.commands.value).toEqual([command("a")]);
+	});
+
+	test("are asked for again once they may be others, and the old ones stay meanwhile", async () => {
+		const { list, questions } = asked();
+		list.want();
+		questions[0]?.resolve([command("a")]);
+		await moment();
+		list.outdate();
+		expect(questions).toHaveLength(1);
+		list.want();
+		expect(questions).toHaveLength(2);
+		expect(list.commands.value).toEqual([command("a")]);
+		questions[1]?.resolve([command("b")]);
+		await moment();
+		expect(list.commands.value).toEqual([command("b")]);
+	});
+
+	test("that change while they are asked for are asked for once more", async () => {
+		const { list, questions } = asked();
+		list.want();
+		list.outdate();
+		questions[0]?.resolve([command("a")]);
+		await moment();
+		expect(questions).toHaveLength(2);
+		questions[1]?.resolve([command("b")]);
+		await moment();
+		expect(list.commands.value).toEqual([command("b")]);
+		expect(questions).toHaveLength(2);
+	});
+
+	test("that could not be had are asked for by the next who wants one, not in a loop", async () => {
+		const { list, questions } = asked();
+		list.want();
+		questions[0]?.reject(new Error("no"));
+		await moment();
+		expect(questions).toHaveLength(1);
+		list.want();
+		expect(questions).toHaveLength(2);
+	});
+});
