@@ -10,8 +10,8 @@ import {
 	replayPolicies,
 	runPolicy,
 } from "../src/economy/replay/index.ts";
-import { logPolicy } from "../src/tiers/log/log-policy.ts";
-import { tiersPolicy } from "../src/tiers/log/tiers-policy.ts";
+import { logPolicy } from "../src/tiers/replay/log-policy.ts";
+import { tiersPolicy } from "../src/tiers/replay/tiers-policy.ts";
 import { type Line, printLines, rounded, saveLines } from "./support.ts";
 import { costsOf, logToBest } from "./tiers/compare.ts";
 import { WORKLOADS } from "./tiers/workload.ts";

@@ -1,5 +1,6 @@
 import { closeSync, constants, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { errnoOf } from "./errno.ts";
 import { nearest } from "./nearest.ts";
 import {
 	accepts,
@@ -145,7 +146,7 @@ function readObject(path: string): Content {
 		if (!statSync(path).isFile()) return unusable("is not a regular file");
 		bytes = readStart(path, MAX_FILE_BYTES + 1);
 	} catch (error) {
-		const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
+		const code = errnoOf(error) ?? "unknown error";
 		if (code === "ENOENT" || code === "ENOTDIR") return { kind: "missing" };
 		return unusable(`cannot be read (${code})`);
 	}

@@ -170,6 +170,7 @@ export const settingGroups = {
 			maxCacheBytes: {
 				kind: "whole",
 				min: 0,
+				max: 1024 * MIB,
 				default: 20_000_000,
 				description: "How much memory they may take together.",
 			},
@@ -390,6 +391,7 @@ export const settingGroups = {
 			maxTokens: {
 				kind: "whole",
 				min: 0,
+				max: 2_000_000, // no model's window is larger
 				default: 60_000,
 				description:
 					"The working files may have this many tokens together; further files are refused.",
@@ -397,12 +399,14 @@ export const settingGroups = {
 			maxFiles: {
 				kind: "whole",
 				min: 1,
+				max: 10_000, // each is read before every request
 				default: 200,
 				description: "The working set may hold this many files.",
 			},
 			maxFileBytes: {
 				kind: "whole",
 				min: 1,
+				max: 64 * MIB,
 				default: 256 * 1024,
 				description: "A larger file is not taken into the working set.",
 			},
@@ -414,6 +418,7 @@ export const settingGroups = {
 			mapTokens: {
 				kind: "whole",
 				min: 0,
+				max: 100_000, // a repository may set it, and every request pays for it
 				default: 4000,
 				description: "The map may have this many tokens.",
 			},

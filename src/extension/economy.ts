@@ -1,7 +1,8 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { Config } from "../core/config.ts";
 import { property } from "../core/property.ts";
-import type { Account, Answered, ModelInfo, PromptTokens } from "../economy/index.ts";
+import type { Account, Answered, ModelInfo } from "../economy/index.ts";
+import { promptTokens } from "./prompt-tokens.ts";
 import type { System } from "./system.ts";
 
 /**
@@ -133,24 +134,10 @@ function billOf(message: unknown): Bill | undefined {
 	if (tokens.input + tokens.read + tokens.write === 0) return undefined;
 	const provider = String(property(message, "provider") ?? "unknown");
 	const id = String(property(message, "model") ?? "unknown");
-	const atMs = numberOf(property(message, "timestamp"));
+	const sentMs = property(message, "timestamp");
+	const atMs = typeof sentMs === "number" && sentMs > 0 ? sentMs : 0;
 	return {
 		answered: { atMs, gapMs: 0, model: `${provider}/${id}`, tokens },
 		model: { provider, id },
 	};
-}
-
-function promptTokens(usage: unknown): PromptTokens {
-	const write = numberOf(property(usage, "cacheWrite"));
-	return {
-		input: numberOf(property(usage, "input")),
-		read: numberOf(property(usage, "cacheRead")),
-		write,
-		writeOneHour: Math.min(write, numberOf(property(usage, "cacheWrite1h"))),
-	};
-}
-
-/** Session files may hold anything. */
-function numberOf(value: unknown): number {
-	return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
 }

@@ -50,7 +50,7 @@ function compose(pi: ExtensionAPI): StrataInside {
 		report,
 		configFor,
 		otherReadOwner,
-		shownBy: tiers.shownBy,
+		shownElsewhere: tiers,
 	});
 	const paging = createPagingSystem(configFor);
 	const economy = createEconomySystem(pi, configFor);
@@ -60,12 +60,12 @@ function compose(pi: ExtensionAPI): StrataInside {
 
 	persistDrafts(pi, systems);
 
-	pi.on("session_start", async (_event, ctx) => {
+	pi.on("session_start", async ({ reason }, ctx) => {
 		await stop();
 		running = true;
 		loaded = undefined;
 		const { warnings } = load(ctx);
-		for (const system of systems) await system.start?.({ ctx });
+		for (const system of systems) await system.start?.({ ctx, reason });
 		ctx.ui.setStatus("strata", statusLine(systems));
 		const [first, ...more] = warnings;
 		if (first === undefined) return;

@@ -27,17 +27,17 @@ export function createKotaSession(
 	loadedFor: (ctx: ExtensionContext) => LoadedConfig,
 	openEngine?: typeof Kota.openEngine,
 ): KotaSession {
-	let current: { cwd: string; opening: Promise<OpenKota> } | undefined;
+	let current: OpenFolder | undefined;
 
 	return {
 		async open(ctx) {
 			const before = current;
 			if (before?.cwd === ctx.cwd) return await before.opening;
-			const opening = openFor(ctx);
+			const entry: OpenFolder = { cwd: ctx.cwd, opening: openFor(ctx, () => current === entry) };
 			// At once: a call side by side must find it.
-			current = { cwd: ctx.cwd, opening };
+			current = entry;
 			await before?.opening.then(({ project }) => project.close());
-			return await opening;
+			return await entry.opening;
 		},
 		async close() {
 			const closing = current;
@@ -46,7 +46,7 @@ export function createKotaSession(
 		},
 	};
 
-	async function openFor(ctx: ExtensionContext): Promise<OpenKota> {
+	async function openFor(ctx: ExtensionContext, isCurrent: () => boolean): Promise<OpenKota> {
 		const { cwd } = ctx;
 		const { config } = loadedFor(ctx);
 		const root = projectRoot(cwd);
@@ -54,10 +54,14 @@ export function createKotaSession(
 		const project = kota.createKotaProject({
 			root,
 			confirmIndex: config.kota.confirmIndex,
-			open: () => (openEngine ?? kota.openEngine)(config.kota, root),
+			async open() {
+				// A call that outlives its session would open what nobody closes.
+				if (!isCurrent()) throw new Error("The session has ended: ask again in the new one");
+				return await (openEngine ?? kota.openEngine)(config.kota, root);
+			},
 			onChange(progress) {
 				// After a session has ended its context must not be touched any more.
-				if (current?.cwd !== cwd) return;
+				if (!isCurrent()) return;
 				showKotaStatus(ctx, project, progress && kota.progressText(progress));
 			},
 		});
@@ -69,6 +73,11 @@ export function createKotaSession(
 			settings: config.kota,
 		};
 	}
+}
+
+interface OpenFolder {
+	cwd: string;
+	opening: Promise<OpenKota>;
 }
 
 /** Who asks: whether a user can consent to indexing, and who hears of progress. */

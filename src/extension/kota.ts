@@ -2,6 +2,7 @@ import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-a
 import type { SymbolMapAnswer, SymbolMapQuery } from "../codeindex/index.ts";
 import { createBlobStore } from "../core/blob-store.ts";
 import type { LoadedConfig } from "../core/config.ts";
+import { isNestedCall } from "../core/nested-call.ts";
 import type { openEngine } from "../kota/index.ts";
 import { registerBriefings } from "./kota-briefing.ts";
 import { type KotaSubcommand, registerKotaCommand } from "./kota-command.ts";
@@ -92,8 +93,7 @@ export function createKotaSystem(surroundings: KotaSurroundings): System & {
 	};
 
 	function isOffered(toolCallId: string, { settings }: OpenKota, ctx: ExtensionContext): boolean {
-		// A call from within another tool (`<parent>/<n>`, since pi 1.5) is answered to a script.
-		return mayOffer && settings.offerWhole && ctx.hasUI && !/\/\d+$/.test(toolCallId);
+		return mayOffer && settings.offerWhole && ctx.hasUI && !isNestedCall(toolCallId);
 	}
 
 	/** Asks until the user says no once, or does not answer. */

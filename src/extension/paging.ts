@@ -19,7 +19,8 @@ export const pagingGuideline =
 export function createPagingSystem(
 	configFor: (ctx: ExtensionContext) => Config,
 ): System & { read: ReadLink } {
-	const readers = new Map<string, Reader>();
+	/** By the folder that addresses are confined to; of one session. */
+	let readers = new Map<string, Reader>();
 	/** Files outside the project that were asked for by their own path. */
 	const openedByPath = new Set<string>();
 	let enabled = true;
@@ -27,9 +28,9 @@ export function createPagingSystem(
 	return {
 		name: "paging",
 		async read({ call, ctx }) {
-			const settings = configFor(ctx).paging;
-			const { blobs } = configFor(ctx);
-			if (!settings.enabled) {
+			const { paging, blobs } = configFor(ctx);
+			const ofSession = readers;
+			if (!paging.enabled) {
 				const blob = blobNamed(call.path, ctx.cwd, blobs);
 				if (blob !== undefined) await checkBlob(blob, blobs);
 				return undefined;
@@ -39,7 +40,7 @@ export function createPagingSystem(
 			const blob = blobIn(request.uri, blobFolder(blobs));
 			if (blob !== undefined) await checkBlob(blob, blobs);
 			else if (!isPageToken(call.path)) openedByPath.add(request.uri);
-			const reader = await readerFor(request, ctx);
+			const reader = await readerFor(request, ctx, ofSession);
 			const answer = await reader.read(request, call.signal).catch(asToolError);
 			return toolAnswer(answer, request);
 		},
@@ -51,10 +52,10 @@ export function createPagingSystem(
 			enabled = configFor(ctx).paging.enabled;
 		},
 		async stop() {
-			const closing = [...readers.values()].map((reader) => reader.close());
-			readers.clear();
+			const closing = readers;
+			readers = new Map();
 			openedByPath.clear();
-			await Promise.all(closing);
+			await Promise.all(Array.from(closing.values(), (reader) => reader.close()));
 		},
 	};
 
@@ -63,8 +64,14 @@ export function createPagingSystem(
 	 * over the model's calls must have seen that path: a token may come from a web page that wants to be clever.
 	 * Readers are made on first use, and their code is loaded then: most sessions never read a page.
 	 */
-	async function readerFor({ uri }: PageRequest, ctx: ExtensionContext): Promise<Reader> {
+	async function readerFor(
+		{ uri }: PageRequest,
+		ctx: ExtensionContext,
+		ofSession: typeof readers,
+	): Promise<Reader> {
 		const { createReader, readerOptions } = await import("../paging/index.ts");
+		// The session ended meanwhile: nobody would close the reader.
+		if (ofSession !== readers) throw new Error("Operation aborted");
 		const root = isAddress(uri) || !openedByPath.has(uri) ? ctx.cwd : parse(uri).root;
 		const config = configFor(ctx);
 		// Texts that were pruned are read from their folder, by a path or by the token of an answer.

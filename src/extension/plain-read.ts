@@ -9,7 +9,7 @@ import {
 import type { PlainRead } from "../readcache/index.ts";
 
 /** Pi's own definition of `read`: schema, description, prompt texts and renderers all come from it. */
-export type ReadDefinition = ReturnType<typeof createReadToolDefinition>;
+type ReadDefinition = ReturnType<typeof createReadToolDefinition>;
 
 /** Pi's own `read` for one call. Bytes that were read already are shown as they are, so that a file is read once. */
 export function plainRead(

@@ -5,6 +5,7 @@ import type { Config } from "../core/config.ts";
 import { property } from "../core/property.ts";
 import type * as Economy from "../economy/index.ts";
 import type * as Pruning from "../pruning/index.ts";
+import { promptTokens, ttlOf } from "./prompt-tokens.ts";
 import type * as Surveying from "./prunable-session.ts";
 
 /** What is known about the pruning of one session. */
@@ -70,12 +71,17 @@ export async function pruneCold(session: OpenPruning, ctx: ExtensionContext): Pr
 
 /**
  * At the end of a turn: a batch gets stubs if it pays. At the end of a run too: it costs nothing before the next
- * request, and pi may be about to compact. Returns what has to be persisted now.
+ * request, and pi may be about to compact.
  */
 export async function pruneWarm(
 	session: OpenPruning,
 	ctx: ExtensionContext,
-): Promise<Pruning.Pruned[]> {
+): Promise<{
+	/** What has to be persisted now, with stubs that requests had already. */
+	toPersist: Pruning.Pruned[];
+	/** The next request has stubs that no request has had. */
+	isChange: boolean;
+}> {
 	const { pruner, pending } = session;
 	noteSettled(session, resultsNow(session, ctx));
 	await keepPendingAgain(session, ctx);
@@ -83,15 +89,15 @@ export async function pruneWarm(
 	const { candidates, plan } = pruner.decide(state);
 	// As it is before this batch: what the provider has cached ends here, and is read once more.
 	session.frontier = frontierIn(session, state);
-	if (plan.prune) await makeStubs(session, candidates, plan);
-	return pending.toPersist(resultsNow(session, ctx));
+	const made = plan.prune ? await makeStubs(session, candidates, plan) : 0;
+	return { toPersist: pending.toPersist(resultsNow(session, ctx)), isChange: made > 0 };
 }
 
 /** Takes note of what a request cost, and what it would have cost with the full texts in it. */
 export function noteAnswer(session: OpenPruning, message: unknown, ctx: ExtensionContext): void {
 	const { pruner, history, economy } = session;
 	const tokens = promptTokens(property(message, "usage"));
-	if (tokens.write > 0) session.ttl = tokens.writeOneHour > 0 ? "1h" : "5m";
+	session.ttl = ttlOf(tokens) ?? session.ttl;
 	const rules = rulesOf(session, ctx);
 	const rewriteCost = noteSettled(session, resultsNow(session, ctx));
 	const saved = standingNow(session, ctx) * rules.readRatio;
@@ -131,15 +137,17 @@ export function rulesOf({ economy }: OpenPruning, { model }: ExtensionContext): 
 	return economy.rulesFor(model ?? { provider: "unknown", id: "unknown" });
 }
 
+/** Returns how many it made: of what cannot be kept as a blob there is none. */
 async function makeStubs(
 	session: OpenPruning,
 	candidates: readonly Pruning.Candidate[],
 	plan: Pruning.Plan,
-): Promise<void> {
-	if (candidates.length === 0) return;
+): Promise<number> {
+	if (candidates.length === 0) return 0;
 	const { pruned, why } = await session.pruning.prune(candidates, session.blobs);
 	session.trouble = why;
 	session.pending.add(pruned, plan);
+	return pruned.length;
 }
 
 /** Stubs that a request had before the session: their originals may have been deleted since. */
@@ -173,17 +181,4 @@ function noteSettled({ pending, history, now }: OpenPruning, results: Results): 
 
 function resultsNow({ ledger, resultsIn }: OpenPruning, ctx: ExtensionContext): Results {
 	return resultsIn(ledger.log(ctx.sessionManager).items);
-}
-
-function promptTokens(usage: unknown): Economy.PromptTokens {
-	const count = (name: string) => {
-		const value = property(usage, name);
-		return typeof value === "number" && value > 0 ? value : 0;
-	};
-	return {
-		input: count("input"),
-		read: count("cacheRead"),
-		write: count("cacheWrite"),
-		writeOneHour: Math.min(count("cacheWrite"), count("cacheWrite1h")),
-	};
 }

@@ -1,8 +1,4 @@
-import type {
-	ExtensionAPI,
-	ExtensionContext,
-	SessionStartEvent,
-} from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { Config } from "../core/config.ts";
 import { property } from "../core/property.ts";
 import { type ColdWatch, createColdWatch, type SentWith } from "./cold-watch.ts";
@@ -26,7 +22,7 @@ export interface PruningSurroundings {
 	pi: ExtensionAPI;
 	/** The configuration in force for a session. */
 	configFor(ctx: ExtensionContext): Config;
-	/** Told when stubs take the place of results in the requests from the next one on. */
+	/** Told when the next request has stubs that no request has had; of a request that is cold anyway, nobody is. */
 	onPruned?(): void;
 }
 
@@ -45,13 +41,9 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSurround
 	const now = () => Date.now();
 	let open: { cwd: string; opening: Promise<OpenPruning>; ready?: OpenPruning } | undefined;
 	let watch: ColdWatch = createColdWatch();
-	let startedBy: SessionStartEvent["reason"] | undefined;
 	let sweptMs = now();
 	let enabled = true;
 
-	pi.on("session_start", (event) => {
-		startedBy = event.reason;
-	});
 	pi.on("session_compact", () => watch.note("compacted"));
 	pi.on("session_tree", () => {
 		watch.note("branched");
@@ -94,9 +86,9 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSurround
 		async draftsAt(turnEnd, ctx) {
 			if (!enabled || (!open && turnEnd.toolResults.length === 0)) return [];
 			const session = await opened(ctx);
-			const pruned = await pruneWarm(session, ctx);
+			const { toPersist, isChange } = await pruneWarm(session, ctx);
 			const taken = new Set(turnEnd.entries.map((entry) => property(entry, "targetId")));
-			const drafts = pruned
+			const drafts = toPersist
 				.filter(({ entryId }) => !taken.has(entryId))
 				.map((one) => ({
 					type: "context_edit" as const,
@@ -106,14 +98,14 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSurround
 			sweepNowAndThen(session);
 			const status = pruningStatus(ctx.getContextUsage(), standingNow(session, ctx));
 			ctx.ui.setStatus("pruning", status);
-			if (drafts.length > 0) onPruned?.();
+			if (isChange) onPruned?.();
 			return drafts;
 		},
-		start({ ctx }) {
-			enabled = configFor(ctx).prune.enabled;
+		start(session) {
+			enabled = configFor(session.ctx).prune.enabled;
 			open = undefined;
 			sweptMs = now();
-			watch = watchSession(ctx, startedBy);
+			watch = watchSession(session);
 		},
 		stop() {
 			open = undefined;

@@ -22,7 +22,7 @@ import {
 	type ReadCache,
 	type RefreshRequest,
 	returnedHash,
-	type ShownBy,
+	type ShownElsewhere,
 	statusOf,
 } from "../readcache/index.ts";
 import type { ReadAnswer, ReadLink } from "./read-tool.ts";
@@ -37,15 +37,15 @@ export interface ReadCacheSurroundings {
 	configFor(ctx: ExtensionContext): Config;
 	/** Who owns `read`, when it is somebody else. */
 	otherReadOwner(): string | undefined;
-	/** What messages of other systems show of files. */
-	shownBy: ShownBy;
+	/** What the working set shows of files. */
+	shownElsewhere: ShownElsewhere;
 }
 
 /** Puts the read cache into pi: its link of the `read` tool, its refresh tool, and two commands. */
 export function createReadCacheSystem(
 	surroundings: ReadCacheSurroundings,
 ): System & { read: ReadLink } {
-	const { pi, report, configFor, otherReadOwner, shownBy } = surroundings;
+	const { pi, report, configFor, otherReadOwner, shownElsewhere } = surroundings;
 	const ledger = createLedger({ returnedHash });
 	/** What files were before the model's edits that are under way, by call. */
 	const beforeEdits = new Map<string, Hash>();
@@ -150,7 +150,14 @@ export function createReadCacheSystem(
 			const settings = configFor(ctx).readcache;
 			const store = createReadCacheStore(settings, ctx.cwd);
 			const limits = { maxLines: DEFAULT_MAX_LINES, maxBytes: DEFAULT_MAX_BYTES };
-			const cache = createReadCache({ settings, cwd: ctx.cwd, ledger, store, limits, shownBy });
+			const cache = createReadCache({
+				settings,
+				cwd: ctx.cwd,
+				ledger,
+				store,
+				limits,
+				shownElsewhere,
+			});
 			open = { cache, store, settings, cwd: ctx.cwd };
 		}
 		return open;

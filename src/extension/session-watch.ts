@@ -1,14 +1,12 @@
-import type { ExtensionContext, SessionStartEvent } from "@earendil-works/pi-coding-agent";
+import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { type ColdWatch, createColdWatch } from "./cold-watch.ts";
+import type { SessionStart } from "./system.ts";
 
 /** A watch for a session that was just opened, which may go on with one that the provider still has in its cache. */
-export function watchSession(
-	ctx: ExtensionContext,
-	openedBy: SessionStartEvent["reason"] | undefined,
-): ColdWatch {
+export function watchSession({ ctx, reason }: SessionStart): ColdWatch {
 	const watch = createColdWatch(lastAnswerMs(ctx));
-	if (openedBy === "resume" || openedBy === "startup") watch.note("resumed");
-	if (openedBy === "fork") watch.note("branched");
+	if (reason === "resume" || reason === "startup") watch.note("resumed");
+	if (reason === "fork") watch.note("branched");
 	return watch;
 }
 

@@ -1,6 +1,7 @@
 import type {
 	ExtensionAPI,
 	ExtensionContext,
+	SessionStartEvent,
 	TurnEndEvent,
 	TurnEndEventResult,
 } from "@earendil-works/pi-coding-agent";
@@ -12,11 +13,17 @@ export interface System {
 	/** On or off, and why, in words for the user. Called at any time after `start`. */
 	status(): { on: boolean; why: string };
 	/** Called once per session, before its first prompt. */
-	start?(session: { ctx: ExtensionContext }): void | Promise<void>;
+	start?(session: SessionStart): void | Promise<void>;
 	/** What is to enter the session at the end of a turn: edits of what the model sees, and messages. */
 	draftsAt?(turnEnd: TurnEndEvent, ctx: ExtensionContext): Promise<Draft[]>;
 	/** Closes whatever `start` or later use opened. Called at most once per `start`. */
 	stop?(): void | Promise<void>;
+}
+
+/** A session that was opened, and why: at the start of pi, anew, resumed, forked, or loaded again. */
+export interface SessionStart {
+	ctx: ExtensionContext;
+	reason: SessionStartEvent["reason"];
 }
 
 /** An entry that a session takes in at the end of a turn. */

@@ -32,7 +32,7 @@ export interface FileStanding {
 }
 
 /** Where every working file stands, the most stable first. */
-export function standings(session: OpenWorkset, ctx: Session): FileStanding[] {
+function standings(session: OpenWorkset, ctx: Session): FileStanding[] {
 	const tracked = session.controller.items();
 	const places = placesNow(session, ctx);
 	return textsNow(session)
@@ -83,11 +83,7 @@ export function tiersReport(session: OpenWorkset, ctx: Session, nowMs: number): 
 }
 
 /** The request from its beginning to its end, in one line for each part. */
-export function layoutPicture(
-	session: OpenWorkset,
-	ctx: Session,
-	files: readonly FileStanding[],
-): string {
+function layoutPicture(session: OpenWorkset, ctx: Session, files: readonly FileStanding[]): string {
 	const sum = (place: FileStanding["place"]) =>
 		files.filter((file) => file.place === place).reduce((total, { tokens }) => total + tokens, 0);
 	const names = (place: FileStanding["place"]) =>

@@ -1,12 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type {
-	ExtensionAPI,
-	ExtensionContext,
-	SessionStartEvent,
-} from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { LoadedConfig } from "../core/config.ts";
 import { property } from "../core/property.ts";
-import type { ShownBy } from "../readcache/index.ts";
+import type { ShownElsewhere } from "../readcache/index.ts";
 import type * as Tiers from "../tiers/index.ts";
 import { type ColdWatch, createColdWatch } from "./cold-watch.ts";
 import type { Report } from "./report.ts";
@@ -45,29 +41,29 @@ export interface TiersSurroundings {
  * when a prompt comes in: there files that changed are appended. What cannot be done there, or changed since, stands in
  * the request itself, at its end. Without a working set, requests are pi's own to the last byte.
  */
-export function createTiersSystem(surroundings: TiersSurroundings): System & {
-	/** The files that a message of the working set shows. */
-	shownBy: ShownBy;
-	/** The working set of a session, if it has one. */
-	view(session: Session): TiersView | undefined;
-} {
+export function createTiersSystem(surroundings: TiersSurroundings): System &
+	Required<ShownElsewhere> & {
+		/** The working set of a session, if it has one. */
+		view(session: Session): TiersView | undefined;
+	} {
 	const { pi, report, loadedFor, symbolMap } = surroundings;
 	let open: { cwd: string; opening: Promise<OpenWorkset>; ready?: OpenWorkset } | undefined;
 	let saving: Promise<unknown> = Promise.resolve();
+	/** Why the state could not be saved. Told with the next turn: a session may be gone when its saving ends. */
+	let unsaved: string | undefined;
 	let watch: ColdWatch = createColdWatch();
-	let openedBy: SessionStartEvent["reason"] | undefined;
 	let enabled = true;
 	/** Whether this branch has or had a working set; `undefined` until somebody looks. */
 	let used: boolean | undefined;
 
-	pi.on("session_start", ({ reason }) => {
-		openedBy = reason;
-	});
 	pi.on("session_compact", () => watch.note("compacted"));
 	pi.on("session_tree", () => {
 		watch.note("branched");
 		used = undefined;
-		open?.ready?.pending.clear(); // they belong to the branch that was left
+		if (!open?.ready) return;
+		// Both belong to the branch that was left.
+		open.ready.pending.clear();
+		open.ready.beside = [];
 	});
 
 	pi.on("before_agent_start", async (_event, ctx) => {
@@ -128,17 +124,27 @@ export function createTiersSystem(surroundings: TiersSurroundings): System & {
 			// Before the code is loaded nobody can tell: then all files count as possibly shown.
 			return open?.ready?.tiers.filesIn(texts);
 		},
+		shownBeside: () => open?.ready?.beside ?? [],
 		status() {
 			if (!enabled) return { on: false, why: "tiers.enabled is false" };
 			const files = open?.ready?.files.length ?? 0;
-			const what =
-				files > 0 ? `${files} working files` : "no working files yet: /workset add <path>";
-			return { on: true, why: what };
+			if (files > 0) return { on: true, why: `${files} working files` };
+			const isUnread = used === true && !open?.ready;
+			return {
+				on: true,
+				why: isUnread
+					? "what was kept from before is read with the next prompt"
+					: "no working files yet: /workset add <path>",
+			};
 		},
 		async draftsAt({ toolResults }, ctx) {
 			const session = await inUse(ctx);
 			if (!session) return [];
-			saving = session.stateFile.save(session.controller.toJSON());
+			if (unsaved !== undefined) ctx.ui.notify(`pi-strata: ${unsaved}`, "warning");
+			unsaved = undefined;
+			saving = session.stateFile.save(session.controller.toJSON()).then((why) => {
+				unsaved ??= why;
+			});
 			// The end of a run: before the next request a prompt will come in, and until then files may change again.
 			const isLast = toolResults.length === 0;
 			if (!isLast) await refreshFiles(session, ctx);
@@ -155,17 +161,19 @@ export function createTiersSystem(surroundings: TiersSurroundings): System & {
 				})),
 			];
 		},
-		start({ ctx }) {
-			enabled = loadedFor(ctx).config.tiers.enabled;
+		start(session) {
+			enabled = loadedFor(session.ctx).config.tiers.enabled;
 			open = undefined;
-			used = undefined;
-			watch = watchSession(ctx, openedBy);
+			used = enabled && isUsed(session.ctx);
+			unsaved = undefined;
+			watch = watchSession(session);
 		},
 		async stop() {
 			await saving;
 			open = undefined;
 		},
 	};
+
 	/** The working set, if this branch has or had one; otherwise nothing is loaded and nothing looked at. */
 	async function inUse(ctx: ExtensionContext): Promise<OpenWorkset | undefined> {
 		if (!enabled) return undefined;

@@ -101,7 +101,7 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 				added.push(path);
 			}
 		}
-		if (added.length > 0) change({ op: "add", paths: added });
+		if (added.length > 0) change(session, { op: "add", paths: added });
 		const head =
 			added.length > 0
 				? `Added ${named(added)}. The working set has ${selected.size} files, ${tokens} tokens.`
@@ -124,7 +124,7 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 			}),
 		);
 		if (dropped.length === 0) return `None of the working files is named ${named(words)}.`;
-		change({ op: "drop", paths: dropped });
+		change(session, { op: "drop", paths: dropped });
 		return `Dropped ${named(dropped)}. ${paths.length - dropped.length} files are left.`;
 	}
 
@@ -137,24 +137,24 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 
 	async function clear(session: OpenWorkset, ctx: ExtensionCommandContext): Promise<string> {
 		const { length } = selectionNow(session, ctx).paths;
-		if (length > 0) change({ op: "clear" });
+		if (length > 0) change(session, { op: "clear" });
 		return length > 0 ? `Dropped all ${length} files.` : "The working set is empty already.";
 	}
 
 	async function map(
-		_session: OpenWorkset,
+		session: OpenWorkset,
 		_ctx: ExtensionCommandContext,
 		[word]: string[],
 	): Promise<string> {
 		if (word !== "on" && word !== "off") return "Say /workset map on or /workset map off.";
-		change({ op: "map", on: word === "on" });
+		change(session, { op: "map", on: word === "on" });
 		return word === "on"
 			? "From the next prompt on, a map of the project's symbols stands beside the working files."
 			: "The symbol map is no longer kept.";
 	}
 
-	function change(selection: Tiers.SelectionChange): void {
-		pi.appendEntry("strata-workset", selection);
+	function change({ tiers }: OpenWorkset, selection: Tiers.SelectionChange): void {
+		pi.appendEntry(tiers.WORKSET_TYPE, selection);
 		onSelected();
 	}
 }

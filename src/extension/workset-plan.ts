@@ -32,19 +32,39 @@ export function planNow(
 	if (files.length === 0 && view.copies.length === 0) return [];
 	const plan = layout.decide(momentNow(session, ctx, view, cold));
 	session.lastPlan = plan;
+	session.frontier = plan.frontier && frontierIn(session, ctx, plan.frontier);
 	const { append, edits } = tiers.changesFor(plan, { files, view });
 	for (const [entryId, content] of edits) holdBack(session, ctx, entryId, content);
 	return append;
 }
 
+function frontierIn(
+	{ tiers }: OpenWorkset,
+	ctx: ExtensionContext,
+	{ entryId, path }: NonNullable<Tiers.LogPlan["frontier"]>,
+): OpenWorkset["frontier"] {
+	const messages = customMessages(ctx.sessionManager, tiers.WORKSET_TYPE);
+	const texts = messages.find((message) => message.entryId === entryId)?.texts ?? [];
+	const block = path === undefined ? 0 : texts.findIndex((text) => shows(text, path));
+	return block < 0 ? undefined : { messageId: messageIdOf(ctx, entryId), block };
+
+	function shows(text: string, path: string): boolean {
+		return tiers.filesIn([text])?.[0]?.path === path;
+	}
+}
+
 function holdBack(
 	{ pending }: OpenWorkset,
-	{ sessionManager }: ExtensionContext,
+	ctx: ExtensionContext,
 	entryId: string,
 	content: PendingEdit["content"],
 ): void {
-	const messageId = property(property(sessionManager.getEntry(entryId), "details"), "id");
-	pending.set(entryId, { messageId, content });
+	pending.set(entryId, { messageId: messageIdOf(ctx, entryId), content });
+}
+
+/** What the message of an entry is known by in a request: the id in its details. */
+function messageIdOf({ sessionManager }: ExtensionContext, entryId: string): unknown {
+	return property(property(sessionManager.getEntry(entryId), "details"), "id");
 }
 
 /**

@@ -14,6 +14,7 @@ export function withWorkset<Message extends { role: string }>(
 	ctx: ExtensionContext,
 ): Message[] | undefined {
 	const edited = withPending(session, messages, ctx);
+	session.beforeFrontier = blockBeforeFrontier(session, messages, edited);
 	const isLiteral = session.settings.tiers.layout === "tiers";
 	const sent = isLiteral ? withPrefix(session, edited, ctx) : withTail(session, edited);
 	return sent === messages ? undefined : [...sent];
@@ -21,9 +22,11 @@ export function withWorkset<Message extends { role: string }>(
 
 /** Changes what an Anthropic request caches to what will be there the next time. */
 export function withMarkers(session: OpenWorkset, payload: unknown): object | undefined {
-	const { tiers, prefix, hasTail, tailTag } = session;
+	const { tiers, prefix, hasTail, tailTag, beforeFrontier } = session;
 	if (prefix.length > 0) return tiers.withTierMarkers(payload, prefix);
-	return hasTail ? tiers.withMarkerBeforeTail(payload, tailTag) : undefined;
+	const moved = hasTail ? tiers.withMarkerBeforeTail(payload, tailTag) : undefined;
+	const added = beforeFrontier && tiers.withFrontierMarker(moved ?? payload, beforeFrontier);
+	return added ?? moved;
 }
 
 /** A message is found by its id. Where several have it, nobody can tell them apart, and they wait for the turn's end. */
@@ -46,6 +49,29 @@ function withPending<Message>(
 	});
 }
 
+/** The last block before the frontier that the request still has. `undefined` where it cannot be told. */
+function blockBeforeFrontier<Message>(
+	{ frontier, tiers }: OpenWorkset,
+	messages: readonly Message[],
+	edited: readonly Message[],
+): Tiers.BlockName | undefined {
+	if (!frontier) return undefined;
+	const isFrontier = (message: unknown) =>
+		isOurs(message, tiers) && idOf(message) === frontier.messageId;
+	const at = messages.findIndex(isFrontier);
+	if (at < 0) return undefined;
+	if (frontier.block > 0) {
+		const text = textsOf(edited.find(isFrontier))[frontier.block - 1];
+		return text === undefined ? undefined : { text };
+	}
+	const before = messages.slice(0, at).findLast((message) => edited.includes(message));
+	if (property(before, "role") === "toolResult") {
+		return { toolCallId: String(property(before, "toolCallId")) };
+	}
+	const text = textsOf(before).at(-1);
+	return text ? { text } : undefined;
+}
+
 function isOurs(message: unknown, { WORKSET_TYPE }: typeof Tiers): boolean {
 	return property(message, "role") === "custom" && property(message, "customType") === WORKSET_TYPE;
 }
@@ -66,6 +92,8 @@ function withTail<Message>(session: OpenWorkset, messages: readonly Message[]): 
 	const shown = messages.filter((message) => isOurs(message, tiers)).map(textsOf);
 	const tail = tiers.tailFor(shown, textsNow(session), tailTag);
 	session.hasTail = tail !== undefined;
+	const [, ...copies] = tail?.content ?? [];
+	session.beside = tiers.filesIn(copies.map(({ text }) => text)) ?? [];
 	return tail ? [...messages, tail as Message] : messages;
 }
 
@@ -82,6 +110,7 @@ function withPrefix<Message extends { role: string }>(
 		items: controller.items(),
 		minimumTokens: rulesNow(session, ctx).minimumTokens,
 	});
+	session.beside = files.map(({ path, text, gone }) => ({ path, text: gone ? undefined : text }));
 	if (session.prefix.length === 0) return messages;
 	const at = messages.findIndex(({ role }) => role !== "system");
 	const prefix = session.prefix.map((one) => piMessage(one, ctx) as unknown as Message);

@@ -6,7 +6,9 @@ import { hashBytes } from "../core/hash.ts";
 import { property } from "../core/property.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type * as Economy from "../economy/index.ts";
+import type { ShownFile } from "../readcache/index.ts";
 import type * as Tiers from "../tiers/index.ts";
+import { promptTokens, ttlOf } from "./prompt-tokens.ts";
 import { readWorkingFile } from "./workset-files.ts";
 
 /** What is known about the working set of one session. */
@@ -30,8 +32,14 @@ export interface OpenWorkset {
 	map: SymbolMap | undefined;
 	/** The literal layout's messages in the last request. */
 	prefix: readonly Tiers.PrefixMessage[];
+	/** The copy where the next reorganisation begins: its message, and the number of its block there. */
+	frontier: { readonly messageId: unknown; readonly block: number } | undefined;
+	/** The last block before that copy in the last request. */
+	beforeFrontier: Tiers.BlockName | undefined;
 	/** The last request ended with a tail. */
 	hasTail: boolean;
+	/** The files that the last request showed outside of the session, in its tail or in the literal layout's prefix. */
+	beside: readonly ShownFile[];
 	/** The last request that was counted has been answered. */
 	answered: boolean;
 	/** Why the session was last changed, or not. */
@@ -85,6 +93,7 @@ export async function openWorkset(
 		sessionId: ctx.sessionManager.getSessionId(),
 	});
 	const { state, warning } = await stateFile.load();
+	void stateFile.sweep(); // nobody waits for old states to be deleted, and it never rejects
 	const litellm = await tiers.readLitellmSettings(cwd);
 	for (const text of [warning, ...litellm.warnings]) {
 		if (text) ctx.ui.notify(`pi-strata: ${text}`, "warning");
@@ -112,7 +121,10 @@ export async function openWorkset(
 		files: [],
 		map: undefined,
 		prefix: [],
+		frontier: undefined,
+		beforeFrontier: undefined,
 		hasTail: false,
+		beside: [],
 		answered: true,
 		lastPlan: undefined,
 		ttl: "5m",
@@ -188,7 +200,7 @@ export function symbolMapOf(entries: readonly MapEntry[]): SymbolMap | undefined
 
 /** Counts a request for the tiers, unless it repeats one that was never answered: what stayed unchanged rises. */
 export function countRequest(session: OpenWorkset): void {
-	const { controller, files, map } = session;
+	const { controller, tiers, files, map } = session;
 	if (!session.answered) return;
 	session.answered = false;
 	controller.next({
@@ -196,8 +208,8 @@ export function countRequest(session: OpenWorkset): void {
 			.filter(({ gone }) => !gone)
 			.map(({ path: key, hash, tokens }) => ({ key, hash, tokens })),
 		symbols: (map?.entries ?? []).map(({ path, text, tokens }) => ({
-			key: `symbol:${path}`,
-			hash: hashBytes(text),
+			key: tiers.symbolKey(path),
+			hash: tiers.symbolHash(text),
 			tokens,
 		})),
 		history: [],
@@ -207,13 +219,12 @@ export function countRequest(session: OpenWorkset): void {
 /** Takes note of a bill: the files that were read from the cache were hit. */
 export function noteAnswered(session: OpenWorkset, message: unknown, ctx: ExtensionContext): void {
 	const { standing, files } = session;
-	const usage = property(message, "usage");
-	const count = (name: string) => Number(property(usage, name)) || 0;
+	const tokens = promptTokens(property(message, "usage"));
 	session.answered = true;
-	if (count("cacheWrite") > 0) session.ttl = count("cacheWrite1h") > 0 ? "1h" : "5m";
-	const prompt = count("input") + count("cacheRead") + count("cacheWrite");
+	session.ttl = ttlOf(tokens) ?? session.ttl;
+	const notRead = tokens.input + tokens.write;
 	for (const { files: held, tokensBehind } of viewNow(session, ctx).copies) {
-		if (prompt - tokensBehind > count("cacheRead")) continue;
+		if (notRead > tokensBehind) continue;
 		for (const { path, hash } of held) {
 			const file = files.find((one) => one.path === path && one.hash === hash);
 			const stands = file && standing.get(path);

@@ -53,7 +53,7 @@ export interface SearchFilters {
 }
 
 /** The most that can be asked for, whatever a call says. */
-export const CAPS = {
+const CAPS = {
 	limit: 50,
 	contextLines: 5,
 	depth: 3,

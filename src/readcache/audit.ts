@@ -1,6 +1,6 @@
 import { applyUnified } from "./diff/apply-unified.ts";
 import type { View } from "./history.ts";
-import type { LineRange } from "./metadata.ts";
+import { type LineRange, shownRange } from "./metadata.ts";
 
 /**
  * Rebuilds what the model can read of a file from nothing but the visible texts themselves, newest view of each
@@ -20,8 +20,8 @@ export function isInView(
 			seen.clear();
 			if (patched !== undefined) place(seen, 1, patched.split("\n"));
 		} else {
-			const [first, last] = meta.shown ?? [meta.rangeStart, meta.rangeEnd];
-			place(seen, first, text.split("\n").slice(0, last - first + 1));
+			const shown = shownRange(meta);
+			place(seen, shown.start, text.split("\n").slice(0, shown.end - shown.start + 1));
 		}
 	}
 	const lines = fileText.split("\n");

@@ -24,8 +24,8 @@ export type Decision =
 	| { kind: "unchanged_range"; base: Hash; range: LineRange; elsewhere: boolean; cut: boolean }
 	| { kind: "diff"; base: Hash; text: string; changedLines: number };
 
-/** What deciding needs from outside, both asynchronous. */
-export interface Aids {
+/** What deciding needs from outside. */
+export interface Dependencies {
 	/** The stored bytes of an earlier version, verified; `undefined` when they are gone. */
 	load(version: Hash): Promise<Lines | undefined>;
 	/** The diff from a base to the file as it is, or why none is worth sending. */
@@ -35,7 +35,7 @@ export interface Aids {
 }
 
 /** Decides how to answer a read. Whatever cannot be proven ends in `plain`. */
-export async function decide(request: Request, aids: Aids): Promise<Decision> {
+export async function decide(request: Request, dependencies: Dependencies): Promise<Decision> {
 	const { lines, hash, range, window, knowledge } = request;
 	const { segments } = knowledge;
 	const isFull = range.start === 1 && range.end === lines.count;
@@ -43,7 +43,7 @@ export async function decide(request: Request, aids: Aids): Promise<Decision> {
 		return { kind: "plain", mode: "full", why: knowledge.lost ?? "not-seen-yet" };
 	}
 
-	const load = once(aids.load);
+	const load = memoized(dependencies.load);
 	const compare = comparer(request, load);
 	if (covers(segments, range)) {
 		const same = await compare(range);
@@ -62,7 +62,7 @@ export async function decide(request: Request, aids: Aids): Promise<Decision> {
 		}
 	}
 
-	const diffed = isFull ? await tryDiff(request, { ...aids, load }) : undefined;
+	const diffed = isFull ? await tryDiff(request, { ...dependencies, load }) : undefined;
 	if (diffed?.kind === "diff") return diffed;
 
 	const visible = { start: range.start, end: window.end };
@@ -103,8 +103,8 @@ type Comparison =
 	| { kind: "different" }
 	| { kind: "missing"; version: Hash };
 
-function once(load: Aids["load"]): Aids["load"] {
-	const loading = new Map<Hash, ReturnType<Aids["load"]>>();
+function memoized(load: Dependencies["load"]): Dependencies["load"] {
+	const loading = new Map<Hash, ReturnType<Dependencies["load"]>>();
 	return (version) => {
 		const pending = loading.get(version) ?? load(version);
 		loading.set(version, pending);
@@ -113,7 +113,7 @@ function once(load: Aids["load"]): Aids["load"] {
 }
 
 /** Compares known lines with the file's, number by number. */
-function comparer({ lines, hash, knowledge }: Request, load: Aids["load"]) {
+function comparer({ lines, hash, knowledge }: Request, load: Dependencies["load"]) {
 	return async (range: LineRange): Promise<Comparison> => {
 		const parts = within(knowledge.segments, range);
 		const others = parts.filter((part) => part.version !== hash);
@@ -147,14 +147,17 @@ function endsDiffer({ lines, knowledge }: Request): boolean {
 	return knowledge.segments.some((segment) => segment.totalLines !== lines.count);
 }
 
-async function tryDiff({ hash, knowledge }: Request, aids: Aids): Promise<Decision | undefined> {
+async function tryDiff(
+	{ hash, knowledge }: Request,
+	dependencies: Dependencies,
+): Promise<Decision | undefined> {
 	const whole = wholeVersion(knowledge.segments);
 	if (!whole) return undefined;
 	const { version, chain } = whole;
 	if (isOvertaken(whole, hash)) return fallback("own-edit-overtaken", version);
-	if (chain >= aids.maxChain) return fallback("chain-too-long", version);
-	const base = await aids.load(version);
+	if (chain >= dependencies.maxChain) return fallback("chain-too-long", version);
+	const base = await dependencies.load(version);
 	if (!base) return fallback("object-missing", version);
-	const diff = await aids.diff(base);
+	const diff = await dependencies.diff(base);
 	return "why" in diff ? fallback(diff.why, version) : { kind: "diff", base: version, ...diff };
 }

@@ -2,7 +2,13 @@ import type { ToolResultItem } from "../context/index.ts";
 import { matchesAny } from "../core/glob.ts";
 import { property } from "../core/property.ts";
 import { foldReadInput } from "../core/read-input.ts";
-import { isDerived, type LineRange, parseMetadata, parseUntracked } from "./metadata.ts";
+import {
+	isDerived,
+	type LineRange,
+	parseMetadata,
+	parseUntracked,
+	shownRange,
+} from "./metadata.ts";
 import { isEditingTool, parseOwnEdit } from "./own-edit.ts";
 import { pathCandidates } from "./read-path.ts";
 
@@ -31,9 +37,9 @@ export function fileTouchOf(item: ToolResultItem, cwd: string): FileTouch | unde
 		return file === undefined ? undefined : { file, kind: "shown", ...askedLines(asked, details) };
 	}
 	if (isDerived(meta.mode)) return { file: meta.pathKey, kind: "refers" };
-	const [start, end] = meta.shown ?? [meta.rangeStart, meta.rangeEnd];
-	const isWhole = start === 1 && end === meta.totalLines;
-	return { file: meta.pathKey, kind: "shown", ...(!isWhole && { lines: { start, end } }) };
+	const lines = shownRange(meta);
+	const isWhole = lines.start === 1 && lines.end === meta.totalLines;
+	return { file: meta.pathKey, kind: "shown", ...(!isWhole && { lines }) };
 }
 
 /** Whether a result may hold text of a file on the list of excluded ones, by the paths and words of its call. */

@@ -6,13 +6,13 @@ import type {
 	SessionSource,
 	ToolResultItem,
 } from "../context/index.ts";
-import { hashBytes } from "../core/hash.ts";
+import { type Hash, hashBytes } from "../core/hash.ts";
 import { property } from "../core/property.ts";
 import { decodePageToken, foldReadInput } from "../core/read-input.ts";
 import { parseInvalidation } from "./invalidation.ts";
 import type { FileEvent } from "./knowledge.ts";
 import { isMarker } from "./markers.ts";
-import { isDerived, type Metadata, parseMetadata, parseUntracked } from "./metadata.ts";
+import { isDerived, type Metadata, parseMetadata, parseUntracked, shownRange } from "./metadata.ts";
 import { isEditingTool, parseOwnEdit } from "./own-edit.ts";
 import { addressedPath, canonicalPath, parseShorthand, pathCandidates } from "./read-path.ts";
 
@@ -45,19 +45,38 @@ export interface ShownFile {
 /** The files that a message of an extension shows; `undefined` when that cannot be told. */
 export type ShownBy = (message: CustomMessageItem) => readonly ShownFile[] | undefined;
 
+/** What other systems show of files. */
+export interface ShownElsewhere {
+	/** In a message of an extension. Default: nothing. */
+	shownBy?: ShownBy;
+	/** In the last request only, and not in the session; the same list until the next request. Default: nothing. */
+	shownBeside?: () => readonly ShownFile[];
+}
+
 type Recorded =
-	| Exclude<FileEvent, { kind: "view" }>
+	| Exclude<FileEvent, { kind: "view" | "beside" }>
 	| { kind: "view"; meta: Metadata; item: ToolResultItem }
 	| { kind: "view"; meta: Metadata; item: CustomMessageItem; text: string };
 
 /** Follows the ledger's log; what was gone through once is not gone through again. */
-export function createHistory(ledger: Ledger, cwd: string, shownBy: ShownBy = () => []): History {
+export function createHistory(
+	ledger: Ledger,
+	cwd: string,
+	{ shownBy = () => [], shownBeside = () => [] }: ShownElsewhere = {},
+): History {
 	let epoch = -1;
 	let done = 0;
 	let byPath = new Map<string, Recorded[]>();
+	let beside: { files: readonly ShownFile[]; versions: Map<string, Hash | undefined> } = {
+		files: [],
+		versions: new Map(),
+	};
 
 	return {
-		eventsOf: (source, pathKey) => recorded(source, pathKey).map(toEvent),
+		eventsOf: (source, pathKey) => [
+			...recorded(source, pathKey).map(toEvent),
+			...besideEvents(pathKey),
+		],
 		paths: (source) => [...advance(source).keys()],
 		hasViews: (source, pathKey) => recorded(source, pathKey).some(({ kind }) => kind === "view"),
 		visibleViews: (source, pathKey) =>
@@ -94,14 +113,33 @@ export function createHistory(ledger: Ledger, cwd: string, shownBy: ShownBy = ()
 	function recordMessage(item: CustomMessageItem): void {
 		const files = shownBy(item);
 		if (!files) byPath.clear(); // it may have shown any file
-		const home = canonicalPath(cwd);
-		for (const { path, text } of files ?? []) {
-			const place = join(home, path);
-			const pathKey = canonicalPath(place);
-			// Links move: of a path through one, nobody can tell which file it was.
-			if (text === undefined || pathKey !== place) add(pathKey, { kind: "untracked" });
+		for (const { pathKey, text } of located(files ?? [])) {
+			if (text === undefined) add(pathKey, { kind: "untracked" });
 			else add(pathKey, { kind: "view", meta: wholeFile(pathKey, text), item, text });
 		}
+	}
+
+	/** Later than all that is recorded: the model has it before it while it calls `read`. */
+	function besideEvents(pathKey: string): FileEvent[] {
+		const files = shownBeside();
+		if (files !== beside.files) {
+			const versions = new Map<string, Hash | undefined>();
+			for (const { pathKey, text } of located(files))
+				versions.set(pathKey, text === undefined ? undefined : hashBytes(text));
+			beside = { files, versions };
+		}
+		const { versions } = beside;
+		return versions.has(pathKey) ? [{ kind: "beside", version: versions.get(pathKey) }] : [];
+	}
+
+	/** Shown files by their real paths. Links move: of a path through one, nobody can tell which file it was. */
+	function located(files: readonly ShownFile[]): { pathKey: string; text: string | undefined }[] {
+		const home = files.length > 0 ? canonicalPath(cwd) : cwd;
+		return files.map(({ path, text }) => {
+			const place = join(home, path);
+			const pathKey = canonicalPath(place);
+			return { pathKey, text: pathKey === place ? text : undefined };
+		});
 	}
 
 	function recordRead(item: ToolResultItem): void {
@@ -215,9 +253,8 @@ function startsOver(event: Recorded): boolean {
 		case "refresh":
 			return event.scope === "full";
 		case "view": {
-			const { meta } = event;
-			const [start, end] = meta.shown ?? [meta.rangeStart, meta.rangeEnd];
-			return meta.mode !== "diff" && start === 1 && end === meta.totalLines;
+			const { start, end } = shownRange(event.meta);
+			return event.meta.mode !== "diff" && start === 1 && end === event.meta.totalLines;
 		}
 		default:
 			return false;

@@ -3,7 +3,12 @@
  * doubt ends in pi's own answer.
  */
 export { type FileTouch, fileTouchOf, touchesExcluded } from "./file-touch.ts";
-export { returnedHash, type ShownBy, type ShownFile } from "./history.ts";
+export {
+	returnedHash,
+	type ShownBy,
+	type ShownElsewhere,
+	type ShownFile,
+} from "./history.ts";
 export { INVALIDATION_ENTRY, type Invalidation } from "./invalidation.ts";
 export { isEditingTool, noteOwnEdit, type OwnEdit } from "./own-edit.ts";
 export {

@@ -1,5 +1,5 @@
 import type { Hash } from "../core/hash.ts";
-import type { LineRange, Metadata } from "./metadata.ts";
+import { type LineRange, type Metadata, shownRange } from "./metadata.ts";
 
 /** Something in the active context that bears on what the model knows of one file. */
 export type FileEvent =
@@ -10,7 +10,9 @@ export type FileEvent =
 	/** The user or the model wants these lines afresh. */
 	| { kind: "refresh"; scope: LineRange | "full" }
 	/** The model itself changed the file; `before` and `after` are what it was and became, if that was noted. */
-	| { kind: "edit"; before: Hash | undefined; after: Hash | undefined };
+	| { kind: "edit"; before: Hash | undefined; after: Hash | undefined }
+	/** The request itself shows the file, outside of the session; `undefined` when it cannot be told as what. */
+	| { kind: "beside"; version: Hash | undefined };
 
 /** Whether the model has the view's text before it, or why not. */
 export type Seen = { visible: true } | { visible: false; why: string };
@@ -66,6 +68,12 @@ export function knowledgeOf(events: Iterable<FileEvent>): Knowledge {
 			case "edit":
 				segments = segments.map((segment) => afterEdit(segment, event));
 				break;
+			case "beside": {
+				const same = segments.filter(({ version }) => version === event.version);
+				if (same.length < segments.length) lost = "shown-otherwise";
+				segments = same;
+				break;
+			}
 			case "view": {
 				const next = event.seen.visible ? afterView(segments, event.meta) : undefined;
 				if (next) segments = next;
@@ -110,8 +118,7 @@ function afterView(segments: Segment[], meta: Metadata): Segment[] | undefined {
 		if (!base || base.version !== meta.baseHash) return undefined;
 		return [{ start: 1, end: totalLines, version, totalLines, chain: base.chain + 1 }];
 	}
-	const { start, end } = shownBy(meta);
-	const shown: Segment = { start, end, version, totalLines, chain: 0 };
+	const shown: Segment = { ...shownRange(meta), version, totalLines, chain: 0 };
 	// The answer also said how long the file is: what was known beyond that is no longer there.
 	const older = clipped(without(segments, shown), { start: 1, end: totalLines });
 	return [...older, shown].sort((a, b) => a.start - b.start);
@@ -129,11 +136,6 @@ function afterRefresh(segments: Segment[], scope: LineRange): Segment[] {
 function afterEdit(segment: Segment, { before, after }: FileEvent & { kind: "edit" }): Segment {
 	const stood = segment.edited === undefined || segment.edited === before;
 	return { ...segment, edited: stood && after ? after : "unknown" };
-}
-
-function shownBy(meta: Metadata): LineRange {
-	const [start, end] = meta.shown ?? [meta.rangeStart, meta.rangeEnd];
-	return { start, end };
 }
 
 function clipped(segments: Segment[], { start, end }: LineRange): Segment[] {

@@ -51,6 +51,12 @@ export interface LineRange {
 	end: number;
 }
 
+/** The lines that the text of a result literally shows, if it shows any. */
+export function shownRange({ shown, rangeStart, rangeEnd }: Metadata): LineRange {
+	const [start, end] = shown ?? [rangeStart, rangeEnd];
+	return { start, end };
+}
+
 /** The name of a scope as metadata and invalidations write it. */
 export function scopeKeyOf(range: LineRange, totalLines: number): string {
 	const isWhole = range.start === 1 && range.end === totalLines;

@@ -3,11 +3,12 @@ import type { Ledger, SessionSource } from "../context/index.ts";
 import type { Config } from "../core/config.ts";
 import { type Hash, hashBytes } from "../core/hash.ts";
 import { type Lines, linesOf } from "../core/lines.ts";
+import { isNestedCall } from "../core/nested-call.ts";
 import type { ObjectStore } from "../core/object-store.ts";
 import { isInView } from "./audit.ts";
 import { type Decision, decide, type Request } from "./decide.ts";
 import { unifiedDiff } from "./diff/unified.ts";
-import { createHistory, type History, type ShownBy } from "./history.ts";
+import { createHistory, type History, type ShownElsewhere } from "./history.ts";
 import { knowledgeOf } from "./knowledge.ts";
 import {
 	changedElsewhereMarker,
@@ -45,8 +46,8 @@ export interface ReadCacheOptions {
 	store: ObjectStore;
 	/** Pi's limits for one answer. */
 	limits: WindowLimits;
-	/** What messages of extensions show of files. Default: nothing. */
-	shownBy?: ShownBy;
+	/** Default: no other system shows files. */
+	shownElsewhere?: ShownElsewhere;
 }
 
 /** What the cache has done since the session started. */
@@ -71,8 +72,8 @@ export interface ReadCache {
 }
 
 export function createReadCache(options: ReadCacheOptions): ReadCache {
-	const { settings, cwd, ledger, store, limits, shownBy } = options;
-	const history = createHistory(ledger, cwd, shownBy);
+	const { settings, cwd, ledger, store, limits, shownElsewhere } = options;
+	const history = createHistory(ledger, cwd, shownElsewhere);
 	const tally: Tally = {
 		plain: new Map(),
 		shadow: { served: new Map(), savedBytes: 0, unsound: 0 },
@@ -86,7 +87,8 @@ export function createReadCache(options: ReadCacheOptions): ReadCache {
 		source: SessionSource,
 		plain: PlainRead<R>,
 	): Promise<R | ReadResult> {
-		if (settings.mode === "off" || isNested(call.toolCallId)) return plain(call);
+		// Nested: a script would take a marker for the file's content.
+		if (settings.mode === "off" || isNestedCall(call.toolCallId)) return plain(call);
 		const target = await locate(call, cwd);
 		const asked = await examine(target, source).catch((error) => ({ why: reasonOf(error) }));
 		if ("why" in asked) {
@@ -110,7 +112,7 @@ export function createReadCache(options: ReadCacheOptions): ReadCache {
 			const meta = metadata(asked, mode, { ...(base && { baseHash: base }), ...shown });
 			return { ...result, details: { ...(result.details as object | undefined), readcache: meta } };
 		};
-		const decision = await decide(asked, aidsFor(asked, target.call)).catch(
+		const decision = await decide(asked, dependenciesFor(asked, target.call)).catch(
 			(error): PlainDecision => ({ kind: "plain", mode: "full", why: reasonOf(error) }),
 		);
 		throwIfAborted(call.signal);
@@ -143,7 +145,7 @@ export function createReadCache(options: ReadCacheOptions): ReadCache {
 		return { file, lines, hash, range, window, knowledge };
 	}
 
-	function aidsFor({ file, window }: Asked, call: ReadCall) {
+	function dependenciesFor({ file, window }: Asked, call: ReadCall) {
 		const maxBytes = Math.floor(Math.min(window.bytes, limits.maxBytes) * settings.maxDiffRatio);
 		return {
 			load: versions.load,
@@ -330,11 +332,6 @@ function createVersions(store: ObjectStore, maxBytes: number) {
 		storedSinceSweep = 0;
 		await store.sweep();
 	}
-}
-
-/** Calls made by a script inside another tool (pi 1.5): a marker would become file content there. */
-function isNested(toolCallId: string): boolean {
-	return /\/\d+$/.test(toolCallId);
 }
 
 function isLineNumber(value: number | undefined): boolean {

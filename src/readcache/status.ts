@@ -106,6 +106,7 @@ const EXPLANATIONS: Record<string, string> = {
 	reordered: "another extension reordered the results",
 	refreshed: "a refresh was asked for",
 	untracked: "the file was read in a way that is not followed",
+	"shown-otherwise": "the request itself showed another version of the file",
 	"base-lost": "the text an earlier diff builds on is no longer in view",
 	"range-changed": "the lines changed",
 	"object-missing": "the earlier version is not in the store",

@@ -12,8 +12,8 @@ export { fileOfSymbol, type Item, symbolKey, type TrackedItem } from "./item.ts"
 export { layOut } from "./lay-out.ts";
 export { type LitellmSettings, readLitellmSettings } from "./litellm-config.ts";
 export { createLogLayout, type LogLayout, type LogMoment, type LogPlan } from "./log/layout.ts";
-export { logPolicy } from "./log/log-policy.ts";
-export { tiersPolicy } from "./log/tiers-policy.ts";
+export { logPolicy } from "./replay/log-policy.ts";
+export { tiersPolicy } from "./replay/tiers-policy.ts";
 export type { Referenced } from "./seed.ts";
 export { type ItemState, type TierState, TierStateError } from "./state.ts";
 export {
@@ -35,6 +35,7 @@ export {
 } from "./tracker.ts";
 export { changesFor, type SessionChanges, type TextBlock } from "./workset/carry-out.ts";
 export type { FileText } from "./workset/copy-text.ts";
+export { type BlockName, withFrontierMarker } from "./workset/frontier-marker.ts";
 export {
 	type Selection,
 	type SelectionChange,

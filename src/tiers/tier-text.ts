@@ -7,6 +7,8 @@ export interface PromptItem {
 	readonly kind: "file" | "symbol" | "history";
 	/** The file's content, the compact block of its symbols, or what was said. */
 	readonly text: string;
+	/** The file has no text to show, and `text` says why. */
+	readonly gone?: true;
 	/** Who said it; of history only. Default: user. */
 	readonly role?: "user" | "assistant";
 	/** What the text weighs. Default: an estimate from its length. */
@@ -47,8 +49,9 @@ function inOrder(items: readonly PromptItem[], kind: PromptItem["kind"]): Prompt
 		.sort((a, b) => (a.entered ?? 0) - (b.entered ?? 0) || compareText(a.key, b.key));
 }
 
-/** A file under its path, in a fence longer than any inside it. */
-function fileText({ key, text }: PromptItem): string {
+/** A file under its path, in a fence longer than any inside it; what is said instead of its text is in none. */
+function fileText({ key, text, gone }: PromptItem): string {
+	if (gone) return `### ${shownPath(key)}\n${text}`;
 	const runs = text.match(/`{3,}/g) ?? [];
 	const fence = "`".repeat(runs.reduce((longest, { length }) => Math.max(longest, length + 1), 3));
 	const end = text === "" || text.endsWith("\n") ? "" : "\n";

@@ -386,6 +386,21 @@ describe("unknown keys", () => {
 });
 
 describe("what a project cannot set", () => {
+	test.each([
+		"paging.maxCacheBytes",
+		"tiers.maxTokens",
+		"tiers.maxFiles",
+		"tiers.maxFileBytes",
+		"tiers.mapTokens",
+	])("%s beyond what memory and a prompt bear", (key) => {
+		const [group = "", name = ""] = key.split(".");
+		const loaded = load({ "project strata.json": { [group]: { [name]: 1e12 } } });
+		expect(loaded.warnings).toEqual([
+			expect.stringContaining(`${key} must be a whole number from`),
+		]);
+		expect(describeConfig(loaded).find((row) => row.key === key)?.origin).toBe("default");
+	});
+
 	const attempts = {
 		kota: { command: "evil", args: ["evil"], confirmIndex: false, engine: "external" },
 		blobs: { dir: "/evil" },

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import strata from "../../src/extension/index.ts";
 import { startPi } from "../support/pi-session.ts";
 import { tempDir } from "../support/temp.ts";
+import { copiesIn } from "../support/workset-session.ts";
 
 const extensions = [{ name: "strata", factory: strata }];
 
@@ -80,6 +81,31 @@ describe("the extension", () => {
 		expect(pi.notifications).toHaveLength(1);
 		expect(({} as Record<string, unknown>).polluted).toBeUndefined();
 		expect(pi.errors).toEqual([]);
+	});
+
+	test("loaded twice, it says so, and answers and shows files as if it were loaded once", async () => {
+		const twice = ["one", "two"].map((name) => ({
+			name,
+			factory: (api: Parameters<typeof strata>[0]) => strata(api),
+		}));
+		const pi = await startPi({ extensions: twice, mode: "rpc" });
+		const conflicts = pi.errors.splice(0).map(({ error }) => error);
+		expect(conflicts).toContainEqual(expect.stringContaining('Tool "read" conflicts'));
+		const [one, two] = ["one", "two"].map((word) => `${word}\n`.repeat(200)) as [string, string];
+		pi.write("a.ts", one);
+		pi.write("b.ts", one);
+		await pi.command("/workset:2 add b.ts");
+		const read = { tool: "read", args: { path: "a.ts" } };
+		await pi.run("go", [read, { ...read, id: "again" }, "done"]);
+		expect(pi.textOf("again")).toMatch(/^\[readcache: unchanged/);
+		const edit = { path: "a.ts", edits: [{ oldText: one, newText: two }] };
+		await pi.run("edit", [{ tool: "edit", args: edit }, "done"]);
+		pi.write("a.ts", one);
+		pi.write("b.ts", two);
+		await pi.run("look", [{ ...read, id: "undone" }, "done"]);
+		expect(pi.textOf("undone")).toBe(one);
+		const copies = copiesIn(pi.lastContext()).filter(({ text }) => text === two);
+		expect(copies).toEqual([{ path: "b.ts", text: two }]);
 	});
 
 	test("goes on after a new session, a resume and a reload of the same process", async () => {

@@ -21,17 +21,21 @@ const COST = { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 };
 const START_MS = 1_800_000_000_000;
 
 /** Pruning and nothing else. */
-const pruningAlone: NamedExtension = {
-	name: "pruning",
-	factory: (api) => {
-		const system = createPruningSystem({
-			pi: api,
-			configFor: ({ cwd }) => loadConfig({ agentDir: sdk.getAgentDir(), cwd }).config,
-		});
-		persistDrafts(api, [system]);
-		api.on("session_start", (_event, ctx) => system.start?.({ ctx }));
-	},
-};
+function pruningWith(onPruned?: () => void): NamedExtension {
+	return {
+		name: "pruning",
+		factory: (api) => {
+			const system = createPruningSystem({
+				pi: api,
+				configFor: ({ cwd }) => loadConfig({ agentDir: sdk.getAgentDir(), cwd }).config,
+				...(onPruned && { onPruned }),
+			});
+			persistDrafts(api, [system]);
+			api.on("session_start", ({ reason }, ctx) => system.start?.({ ctx, reason }));
+		},
+	};
+}
+const pruningAlone = pruningWith();
 
 interface StartOptions {
 	folder?: string;
@@ -103,6 +107,30 @@ test("thinking is part of what the provider caches: a change of it lets old resu
 	await session.prompt("think");
 	expect(resultIn(loop.requests[4]?.raw ?? "", "t0")).toContain("(Pruned)");
 });
+
+test("who is told of prunings hears of those that change the next request, not of stubs that were sent already", async () => {
+	const onPruned = vi.fn();
+	const { loop, session } = await start({
+		extensions: [pruningWith(onPruned)],
+		model: { contextWindow: 60_000 },
+	});
+	loop.script([
+		read(0),
+		"one",
+		"two",
+		"three",
+		"four",
+		...Array.from({ length: 30 }, (_, i) => read(i + 1)),
+		"done",
+	]);
+	for (const prompt of ["read", "go on", "go on"]) await session.prompt(prompt);
+	pause();
+	await session.prompt("cold");
+	expect(resultIn(loop.requests.at(-1)?.raw ?? "", "t0")).toContain("(Pruned)");
+	expect(onPruned).not.toHaveBeenCalled();
+	await session.prompt("read them all");
+	expect(onPruned).toHaveBeenCalled();
+}, 30_000);
 
 test("the marker before what goes next keeps what stands before it cached, and there are never more than four", async () => {
 	const extensions = [{ name: "strata", factory: strata }];

@@ -21,7 +21,7 @@ const tiersAlone: NamedExtension = {
 			symbolMap: () => Promise.reject(new Error("no index")),
 		});
 		persistDrafts(pi, [system]);
-		pi.on("session_start", (_event, ctx) => system.start?.({ ctx }));
+		pi.on("session_start", ({ reason }, ctx) => system.start?.({ ctx, reason }));
 	},
 };
 

@@ -1,5 +1,5 @@
 /** What the read cache answers when a file is, or was, in the working set: never "unchanged" for what is not in view. */
-import { rmSync, symlinkSync } from "node:fs";
+import { rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import strata from "../../src/extension/index.ts";
@@ -167,3 +167,44 @@ test("what another extension makes of a copy is not taken for it", async () => {
 	]);
 	expect(pi.textOf("r1")).toBe(lines("one"));
 });
+
+/** Changes a.ts once, when pi has made the request and before the working set looks at it. */
+function lateChange(text: string) {
+	const late = { armed: false };
+	const extension = {
+		name: "late",
+		factory: (api: Parameters<typeof strata>[0]) =>
+			api.on("context", (_event, ctx) => {
+				if (late.armed) writeFileSync(join(ctx.cwd, "a.ts"), text);
+				late.armed = false;
+			}),
+	};
+	return { late, extension };
+}
+
+test.each([
+	["at the end of the request", "log"],
+	["before the conversation", "tiers"],
+])(
+	"an older copy never passes for the newest while another version stands %s",
+	async (_where, layout) => {
+		const { late, extension } = lateChange(lines("two"));
+		const pi = await startPi({ extensions: [...extensions, extension], tools: ["read"] });
+		pi.write(".pi/strata.json", JSON.stringify({ tiers: { layout } }));
+		await pi.newSession();
+		pi.write("a.ts", lines("one"));
+		await pi.run("look", [read("r1", "a.ts"), "ok"]);
+		await pi.command("/workset add a.ts");
+		await pi.run("first", ["ok"]);
+		late.armed = true;
+		await pi.run("second", [
+			(context) => {
+				expect(JSON.stringify(context)).toContain("two 7");
+				pi.write("a.ts", lines("one"));
+				return read("r2", "a.ts");
+			},
+			"ok",
+		]);
+		expect(pi.textOf("r2")).toBe(lines("one"));
+	},
+);

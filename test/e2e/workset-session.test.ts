@@ -1,9 +1,9 @@
 /** The working set in sessions that do not go as planned: every request still shows each file as it is, once as live. */
-import { writeFileSync } from "node:fs";
+import { existsSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fauxAssistantMessage, type Message } from "@earendil-works/pi-ai";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import strata from "../../src/extension/index.ts";
 import { type PiHarness, startPi } from "../support/pi-session.ts";
 import { copiesIn, liveIn } from "../support/workset-session.ts";
@@ -292,4 +292,38 @@ test("another extension that takes our messages out of a request cannot hide a f
 		expectLive(pi.lastContext(), { "a.ts": "a\n" });
 	}
 	expect(pi.textOf("first")).toBe("a\n");
+});
+
+test("the states of sessions long gone are deleted, and one that cannot be saved is told of once", async () => {
+	const pi = await startPi({ extensions: strataAlone, tools, mode: "rpc" });
+	const old = pi.write(".pi/strata/session-old.json", "{}");
+	utimesSync(old, 1_000_000_000, 1_000_000_000);
+	pi.write("a.ts", "a\n");
+	await pi.command("/workset add a.ts");
+	await pi.run("first", ["ok"]);
+	await vi.waitFor(() => expect(existsSync(old)).toBe(false));
+	rmSync(join(pi.cwd, ".pi", "strata"), { recursive: true });
+	pi.write(".pi/strata", "not a folder");
+	await pi.run("second", ["ok"]);
+	await pi.run("third", ["ok"]);
+	const told = () => pi.notifications.filter(({ message }) => message.includes("tier state"));
+	await vi.waitFor(() => expect(told()).toHaveLength(1));
+});
+
+test("a resumed session is not said to have no working files before they are read", async () => {
+	const pi = await startPi({ extensions: strataAlone, tools, persist: true, mode: "rpc" });
+	const report = async () => {
+		await pi.command("/strata");
+		const data = pi.reports.at(-1)?.data as { text: string } | undefined;
+		return data?.text.split("\n").find((line) => /^on +tiers/.test(line));
+	};
+	expect(await report()).toContain("no working files yet");
+	pi.write("a.ts", "a\n");
+	await pi.command("/workset add a.ts");
+	await pi.run("first", ["ok"]);
+	expect(await report()).toContain("1 working files");
+	await pi.restart();
+	expect(await report()).toContain("kept from before");
+	await pi.run("second", ["ok"]);
+	expect(await report()).toContain("1 working files");
 });

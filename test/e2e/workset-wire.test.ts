@@ -127,3 +127,37 @@ test("the literal layout puts tiers before the conversation, marked, and keeps p
 	expect(heads[5]).not.toContain("### a.ts");
 	expect(loop.requests[5]?.raw).toContain(JSON.stringify(someText(5, 4000)).slice(1, 60));
 });
+
+test("a marker stands where the next reorganisation begins, and where one has begun", async () => {
+	const { loop, session, write } = await startOnWire();
+	loop.script(["one", "two", "three", "four"]);
+	await session.prompt("/workset add a.ts b.ts c.ts");
+	await session.prompt("first");
+	const markedAfterEdit = async (prompt: string, seed: number) => {
+		write("b.ts", someText(seed, 6000));
+		await session.prompt(prompt);
+		const request = loop.requests.at(-1);
+		const blocks = messagesIn(request).flatMap(({ content }) => content as MarkedBlock[]);
+		return {
+			copies: copiesIn(messagesIn(request)).length,
+			marked: blocks.filter((block) => block.cache_control).map(({ text = "" }) => text),
+		};
+	};
+	// The copy of b.ts in the slot is dead: what comes after a.ts will be sent anew some time.
+	expect(await markedAfterEdit("second", 500)).toEqual({
+		copies: 4,
+		marked: [expect.stringContaining('path="a.ts"'), "second"],
+	});
+	// The snapshot behind the first answer goes; all before it is read from the cache.
+	expect(await markedAfterEdit("third", 501)).toEqual({ copies: 4, marked: ["one", "third"] });
+	const [, second, third] = loop.requests.map(({ usage }) => usage);
+	expect(third?.cacheRead).toBeGreaterThanOrEqual(second?.cacheRead ?? 0);
+	// A hot file is in the tail by now, where nothing dies.
+	expect((await markedAfterEdit("fourth", 502)).marked.at(-1)).toBe("fourth");
+	for (const { raw } of loop.requests) expect(markersIn(raw)).toBeLessThanOrEqual(4);
+});
+
+interface MarkedBlock {
+	text?: string;
+	cache_control?: unknown;
+}

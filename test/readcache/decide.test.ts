@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Hash, hashBytes } from "../../src/core/hash.ts";
 import { linesOf } from "../../src/core/lines.ts";
-import { type Aids, type Decision, decide } from "../../src/readcache/decide.ts";
+import { type Decision, type Dependencies, decide } from "../../src/readcache/decide.ts";
 import { type FileEvent, knowledgeOf } from "../../src/readcache/knowledge.ts";
 import type { LineRange } from "../../src/readcache/metadata.ts";
 import { windowOf } from "../../src/readcache/window.ts";
@@ -17,7 +17,7 @@ class Scene {
 	text: string;
 	loads = 0;
 	maxChain = 3;
-	diff: Aids["diff"] = async (base) => ({ text: `from ${base.bytes}`, changedLines: 1 });
+	diff: Dependencies["diff"] = async (base) => ({ text: `from ${base.bytes}`, changedLines: 1 });
 
 	constructor(text: string) {
 		this.text = text;

@@ -51,7 +51,7 @@ export async function startKota(options: KotaOptions = {}): Promise<KotaPi> {
 			loadedFor: (ctx) => loadConfig({ agentDir: sdk.getAgentDir(), cwd: ctx.cwd }),
 			...(openEngine && { openEngine }),
 		});
-		api.on("session_start", (_event, ctx) => system.start?.({ ctx }));
+		api.on("session_start", ({ reason }, ctx) => system.start?.({ ctx, reason }));
 		api.on("session_shutdown", () => system.stop?.());
 	};
 	const pi = await startPi({

@@ -13,8 +13,8 @@ import {
 	MAX_MESSAGE_BYTES,
 } from "./kota-process.ts";
 import { type LogTail, printable } from "./log-tail.ts";
-import { MAX_TIMER_MS, waitFor } from "./patience.ts";
 import { toolAnswer } from "./tool-answer.ts";
+import { MAX_TIMER_MS, waitFor } from "./wait-for.ts";
 
 export interface KotaConnectionOptions {
 	readonly command: string;
@@ -55,7 +55,7 @@ export interface KotaConnection {
 }
 
 /** After so many crashes without an answer in between it is not started again by itself. */
-export const MAX_CRASHES = 4;
+const MAX_CRASHES = 4;
 
 /** The pause before it is started again after a first crash; doubled with each further one. */
 const BACKOFF_MS = 200;

@@ -22,7 +22,7 @@ export interface Change {
 }
 
 /** How much work a diff may take by default, in units of `Steps`: about 100 ms, which no ordinary edit takes. */
-export const DEFAULT_DIFF_BUDGET = 20_000_000;
+const DEFAULT_DIFF_BUDGET = 20_000_000;
 
 /** Options of `diffLines`: `budget` is in units of `Steps`, an aborted `signal` makes it throw. */
 export interface DiffLinesOptions {

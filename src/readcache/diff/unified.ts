@@ -34,15 +34,6 @@ export interface UnifiedDiff {
 	 * the removed and the added ones.
 	 */
 	changedLines: number;
-	addedLines: number;
-	removedLines: number;
-	/**
-	 * Lines of the current text that the diff shows (context and added ones) as `[first, last]`, counted from
-	 * 1, ascending. The empty line that pi counts after a final newline has no row in a diff and is never in.
-	 */
-	shownRanges: [number, number][];
-	/** Where the texts differ, by lines counted from 0: maps lines that stayed the same between the two. */
-	changes: Change[];
 }
 
 /** Why there is no diff: each is a reason to serve the plain text, and is worth counting. */
@@ -86,7 +77,7 @@ export function* describeChanges(
 	const text = yield* formatHunks(hunks, lines, input);
 	if (text === undefined) return notUseful("too_large");
 	if (!(yield* isExact(input, text))) return notUseful("verification_failed");
-	return { kind: "diff", text, ...countLines(changes), shownRanges: shownRanges(hunks), changes };
+	return { kind: "diff", text, changedLines: changedLines(changes) };
 }
 
 function notUseful(reason: DiffNotUseful["reason"]): DiffNotUseful {
@@ -186,20 +177,9 @@ function* isExact(input: UnifiedDiffInput, text: string): Steps<boolean> {
 	}
 }
 
-function countLines(changes: Change[]) {
-	let changedLines = 0;
-	let addedLines = 0;
-	let removedLines = 0;
-	for (const change of changes) {
-		changedLines += Math.max(change.baseCount, change.currentCount);
-		addedLines += change.currentCount;
-		removedLines += change.baseCount;
-	}
-	return { changedLines, addedLines, removedLines };
-}
-
-function shownRanges(hunks: Hunk[]): [number, number][] {
-	return hunks
-		.filter((hunk) => hunk.currentEnd > hunk.currentStart)
-		.map((hunk) => [hunk.currentStart + 1, hunk.currentEnd]);
+function changedLines(changes: Change[]): number {
+	return changes.reduce(
+		(sum, { baseCount, currentCount }) => sum + Math.max(baseCount, currentCount),
+		0,
+	);
 }

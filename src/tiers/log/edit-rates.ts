@@ -7,11 +7,7 @@ export interface EditRates {
 	note(files: readonly { readonly path: string; readonly hash: string }[]): void;
 	/** How likely it is that the file is another in the next request. */
 	of(path: string): number;
-	toJSON(): EditRatesState;
 }
-
-/** What is known of each path. A list, since a path may have a name that no object can hold. */
-export type EditRatesState = readonly (readonly [path: string, Sightings])[];
 
 interface Sightings {
 	readonly hash: string;
@@ -26,8 +22,9 @@ const FADING = 0.96;
 /** What is believed of a file before it was seen twice: as if it had changed so often in so many requests. */
 const PRIOR = { seen: 4, changed: 0.2 };
 
-export function createEditRates(state: EditRatesState = []): EditRates {
-	let known = new Map(state);
+/** Makes it for a session of which nothing was seen yet. */
+export function createEditRates(): EditRates {
+	let known = new Map<string, Sightings>();
 	return {
 		note(files) {
 			// What is not shown is forgotten, so that this does not grow with the session.
@@ -39,7 +36,6 @@ export function createEditRates(state: EditRatesState = []): EditRates {
 			const { seen, changed } = known.get(path) ?? UNSEEN;
 			return (changed + PRIOR.changed) / (seen + PRIOR.seen);
 		},
-		toJSON: () => [...known],
 	};
 }
 

@@ -14,7 +14,7 @@
 import type { CacheRules, Ttl } from "../../economy/index.ts";
 import type { Tier } from "../tiers.ts";
 import { deadTokens, spansOf } from "./copies.ts";
-import { createEditRates, type EditRatesState } from "./edit-rates.ts";
+import { createEditRates } from "./edit-rates.ts";
 import { planOf } from "./plan.ts";
 
 /** A file of the working set as it is now. */
@@ -77,8 +77,6 @@ export interface LogPlan {
 	readonly deadTokens: number;
 	/** Tokens that the next reorganisation must free to pay. */
 	readonly threshold: number;
-	/** What the plan makes the provider write again, in plain input tokens; 0 when it has to anyway. */
-	readonly rewriteCost: number;
 	/**
 	 * The first copy, among those in view before the plan is carried out, that this reorganisation changes, or if it is
 	 * not one, the next will. A cache marker on the block before it makes that cheap: all before it is read, not written.
@@ -91,36 +89,17 @@ export interface LogPlan {
 export interface LogLayout {
 	/** To be asked once for every request: it learns from it how often files change, and how fast copies die. */
 	decide(moment: LogMoment): LogPlan;
-	/** What it would decide, without learning from it. */
-	preview(moment: LogMoment): LogPlan;
-	/** What it has learned, to be handed to {@link createLogLayout} after a restart. */
-	toJSON(): LogState;
 }
 
-/** What the layout has learned; plain JSON. */
-export interface LogState {
-	readonly requests: number;
-	/** Of these, how many met a cold cache. The first does not count, it always does. */
-	readonly cold: number;
+/** Makes one for a session. */
+export function createLogLayout(): LogLayout {
+	const rates = createEditRates();
+	let requests = 0;
+	/** Requests that met a cold cache. The first does not count, it always does. */
+	let cold = 0;
 	/** Tokens of copies that died, in all, and of those that were dead after the last plan. */
-	readonly died: number;
-	readonly dead: number;
-	readonly rates: EditRatesState;
-}
-
-/** Makes one for a session, new or with what an earlier one had learned. */
-export function createLogLayout(state?: LogState): LogLayout {
-	const rates = createEditRates(state?.rates);
-	let { requests = 0, cold = 0, died = 0, dead = 0 } = state ?? {};
-
-	function preview(moment: LogMoment): LogPlan {
-		return planOf(moment, {
-			editRate: rates.of,
-			// Before anything was seen, the next request is thought to come in time, four times out of five.
-			warmShare: 1 - (cold + 0.2) / (requests + 1),
-			growthPerRequest: requests > 0 ? died / requests : 0,
-		});
-	}
+	let died = 0;
+	let dead = 0;
 
 	function learn(moment: LogMoment): void {
 		rates.note(moment.files);
@@ -130,13 +109,16 @@ export function createLogLayout(state?: LogState): LogLayout {
 	}
 
 	return {
-		preview,
 		decide(moment) {
 			learn(moment);
-			const plan = preview(moment);
+			const plan = planOf(moment, {
+				editRate: rates.of,
+				// Before anything was seen, the next request is thought to come in time, four times out of five.
+				warmShare: 1 - (cold + 0.2) / (requests + 1),
+				growthPerRequest: died / requests,
+			});
 			dead = plan.deadTokens;
 			return plan;
 		},
-		toJSON: () => ({ requests, cold, died, dead, rates: rates.toJSON() }),
 	};
 }

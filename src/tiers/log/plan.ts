@@ -33,7 +33,7 @@ export function planOf(moment: LogMoment, learned: Learned): LogPlan {
 	const frontier = placeOf(spans[cut.at] as Span);
 	if (!decision.reorganise) return { ...appended(scene, why), threshold, frontier };
 	const changes = cut.refills ? refilled(scene, cut.at) : dropped(scene, cut);
-	return { ...changes, why, threshold, rewriteCost: rewriteCostOf(cut, moment), frontier };
+	return { ...changes, why, threshold, frontier };
 }
 
 interface Scene extends LogMoment {
@@ -93,7 +93,6 @@ const NO_CHANGE = {
 	append: [],
 	why: "nothing",
 	threshold: 0,
-	rewriteCost: 0,
 } satisfies Partial<LogPlan>;
 
 function isFilledWith(paths: readonly string[], { spans }: Scene): boolean {
@@ -105,11 +104,6 @@ function isFilledWith(paths: readonly string[], { spans }: Scene): boolean {
 
 function placeOf({ entryId, path, inSlot }: Span): NonNullable<LogPlan["frontier"]> {
 	return inSlot ? { entryId, path } : { entryId };
-}
-
-function rewriteCostOf({ rewritten }: Cut, { rules, ttl }: LogMoment): number {
-	const writeRatio = ttl === "1h" ? rules.writeOneHourRatio : rules.writeRatio;
-	return Math.max(0, writeRatio - rules.readRatio) * rewritten;
 }
 
 function livePaths(spans: readonly Span[]): Set<string> {

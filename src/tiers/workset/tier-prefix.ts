@@ -39,7 +39,9 @@ export function tierPrefix({
 }: PrefixContent): PrefixMessage[] {
 	const contents: PromptItem[] = [
 		...symbols.map(({ path, text }) => ({ key: symbolKey(path), kind: "symbol" as const, text })),
-		...files.map(({ path, text }) => ({ key: path, kind: "file" as const, text })),
+		...files.map(({ path, text, gone }) => {
+			return { key: path, kind: "file" as const, text, ...(gone && { gone }) };
+		}),
 	];
 	const messages = assemble({
 		...layOut(items, contents),

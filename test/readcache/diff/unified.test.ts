@@ -65,14 +65,10 @@ describe("a unified diff", () => {
 	test("changes more than twice the context apart are separate hunks", async () => {
 		const base = numbered(30);
 		const current = base.with(5, "six\n").with(12, "thirteen\n").with(20, "twenty-one\n");
-		const { text, shownRanges } = await diff(base.join(""), current.join(""));
+		const { text } = await diff(base.join(""), current.join(""));
 		expect(hunksOf(text).map((hunk) => hunk.numbers)).toEqual([
 			[3, 14, 3, 14],
 			[18, 7, 18, 7],
-		]);
-		expect(shownRanges).toEqual([
-			[3, 16],
-			[18, 24],
 		]);
 	});
 
@@ -87,17 +83,16 @@ describe("a unified diff", () => {
 		);
 	});
 
-	test("counts its own rows", async () => {
+	test("counts a replaced line once", async () => {
 		await fc.assert(
 			fc.asyncProperty(arbitraryPair(), async ([base, current]) => {
 				fc.pre(base !== current);
 				const result = await diff(base, current);
 				const rows = hunksOf(result.text).flatMap((hunk) => hunk.rows);
-				expect(result.addedLines).toBe(rows.filter((row) => row[0] === "+").length);
-				expect(result.removedLines).toBe(rows.filter((row) => row[0] === "-").length);
-				const { changedLines, addedLines, removedLines } = result;
-				expect(changedLines).toBeGreaterThanOrEqual(Math.max(addedLines, removedLines));
-				expect(changedLines).toBeLessThanOrEqual(addedLines + removedLines);
+				const added = rows.filter((row) => row[0] === "+").length;
+				const removed = rows.filter((row) => row[0] === "-").length;
+				expect(result.changedLines).toBeGreaterThanOrEqual(Math.max(added, removed));
+				expect(result.changedLines).toBeLessThanOrEqual(added + removed);
 			}),
 		);
 	});
@@ -122,47 +117,14 @@ describe("a unified diff", () => {
 			}),
 		);
 	});
-
-	test("says which lines of the current text, as pi counts them, it shows", async () => {
-		await fc.assert(
-			fc.asyncProperty(arbitraryPair(), fc.nat(5), async ([base, current], contextLines) => {
-				fc.pre(base !== current);
-				const { text, shownRanges } = await diff(base, current, { contextLines });
-				const lines = current.split("\n");
-				const named = shownRanges.flatMap(([first, last]) => lines.slice(first - 1, last));
-				const rows = hunksOf(text).flatMap((hunk) => hunk.rows);
-				expect(named).toEqual(rows.filter((row) => row[0] !== "-").map((row) => row.slice(1)));
-				for (const [i, [first, last]] of shownRanges.entries()) {
-					expect(first).toBeLessThanOrEqual(last);
-					expect(first).toBeGreaterThan(shownRanges[i - 1]?.[1] ?? 0);
-				}
-			}),
-		);
-	});
-
-	test("names the changes that map unchanged lines from one text to the other", async () => {
-		await fc.assert(
-			fc.asyncProperty(arbitraryPair(), async ([base, current]) => {
-				fc.pre(base !== current);
-				const [from, to] = [base.split("\n"), current.split("\n")];
-				let [x, y] = [0, 0];
-				for (const change of (await diff(base, current)).changes) {
-					expect(from.slice(x, change.baseStart)).toEqual(to.slice(y, change.currentStart));
-					x = change.baseStart + change.baseCount;
-					y = change.currentStart + change.currentCount;
-				}
-			}),
-		);
-	});
 });
 
 describe("line ends and odd characters", () => {
 	test("a newline added at the end is a changed last line", async () => {
-		const { text, changedLines, shownRanges } = await diff("a\nb", "a\nb\n");
+		const { text, changedLines } = await diff("a\nb", "a\nb\n");
 		const note = "\\ No newline at end of file";
 		expect(text).toBe(`--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n${note}\n+b\n`);
 		expect(changedLines).toBe(1);
-		expect(shownRanges).toEqual([[1, 2]]);
 	});
 
 	test("a last line without newline on both sides is noted once", async () => {
@@ -174,9 +136,7 @@ describe("line ends and odd characters", () => {
 
 	test("empty texts are diffed like others", async () => {
 		expect((await diff("", "a\n")).text).toBe("--- a/f\n+++ b/f\n@@ -0,0 +1,1 @@\n+a\n");
-		const emptied = await diff("a\n", "");
-		expect(emptied.text).toBe("--- a/f\n+++ b/f\n@@ -1,1 +0,0 @@\n-a\n");
-		expect(emptied.shownRanges).toEqual([]);
+		expect((await diff("a\n", "")).text).toBe("--- a/f\n+++ b/f\n@@ -1,1 +0,0 @@\n-a\n");
 	});
 
 	test("a change of line ends alone changes every line", async () => {
@@ -218,19 +178,12 @@ describe("faults of another implementation", () => {
 	test("lines that begin with -- or ++ are counted", async () => {
 		const result = await diff("-- old comment\nx\n++i;\n", "-- new comment\nx\n++j;\n");
 		expect(result.changedLines).toBe(2);
-		expect(result.addedLines).toBe(2);
-		expect(result.removedLines).toBe(2);
 	});
 
 	test("a replaced line counts once, as do lines that come or go", async () => {
 		const base = "a\nkeep\nb\nc\nkeep too\n";
 		const current = "A\nkeep\nB\nkeep too\nnew\n";
-		const { changedLines, addedLines, removedLines } = await diff(base, current);
-		expect({ changedLines, addedLines, removedLines }).toEqual({
-			changedLines: 1 + 2 + 1,
-			addedLines: 3,
-			removedLines: 3,
-		});
+		expect((await diff(base, current)).changedLines).toBe(1 + 2 + 1);
 	});
 
 	test("a file of 12,001 lines with every line re-indented is seen to be too large", async () => {

@@ -30,17 +30,15 @@ describe("edit rates", () => {
 
 	test("a file that left is forgotten, so that a long session does not grow", () => {
 		const rates = createEditRates();
-		for (let request = 0; request < 100; request++) {
-			rates.note([{ path: `file ${request}`, hash: "1" }]);
-		}
-		expect(rates.toJSON().map(([path]) => path)).toEqual(["file 99"]);
+		for (const hash of ["1", "2", "3"]) rates.note([{ path: "a", hash }]);
+		expect(rates.of("a")).toBeGreaterThan(0.3);
+		rates.note([]);
+		expect(rates.of("a")).toBeCloseTo(0.05);
 	});
 
 	test("a path may have any name", () => {
 		const rates = createEditRates();
 		for (const hash of ["1", "2"]) rates.note([{ path: "__proto__", hash }]);
-		const again = createEditRates(JSON.parse(JSON.stringify(rates)));
-		expect(again.of("__proto__")).toBe(rates.of("__proto__"));
-		expect(again.of("__proto__")).toBeGreaterThan(0.2);
+		expect(rates.of("__proto__")).toBeGreaterThan(0.2);
 	});
 });

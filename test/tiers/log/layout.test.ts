@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-	createLogLayout,
-	type LogLayout,
-	type LogMoment,
-	type LogPlan,
-} from "../../../src/tiers/log/layout.ts";
+import { createLogLayout, type LogMoment, type LogPlan } from "../../../src/tiers/log/layout.ts";
+import { planOf } from "../../../src/tiers/log/plan.ts";
 import { file, momentWith, slot, snapshot } from "./moment.ts";
 
 describe("where files are put", () => {
@@ -88,7 +84,6 @@ describe("reorganising", () => {
 			why: "cold",
 			deadTokens: 0,
 			threshold: 0,
-			rewriteCost: 0,
 		});
 	});
 
@@ -130,7 +125,6 @@ describe("reorganising", () => {
 		expect(plan.slot).toBeUndefined();
 		expect(plan.deadTokens).toBe(2000);
 		expect(plan.frontier).toEqual({ entryId: "of a@2" });
-		expect(plan.rewriteCost).toBeCloseTo((1.25 - 0.1) * 1500);
 	});
 
 	test("when it pays to refill the slot, what stands before the first dead file in it stays", () => {
@@ -146,7 +140,7 @@ describe("reorganising", () => {
 		const files = [file("a@1"), file("b@2")];
 		const copies = [slot(["a@1", "b@1"], 500_000), snapshot("b@2", 100)];
 		const plan = planFor({ files, copies });
-		expect(plan).toMatchObject({ why: "waits", drop: [], rewriteCost: 0 });
+		expect(plan).toMatchObject({ why: "waits", drop: [] });
 		expect(plan.frontier).toEqual({ entryId: "slot", path: "b" });
 	});
 
@@ -193,32 +187,13 @@ describe("reorganising", () => {
 	});
 });
 
-describe("what is learned", () => {
-	test("a preview learns nothing", () => {
-		const layout = createLogLayout();
-		layout.preview(momentWith({ files: [file("a@1")] }));
-		expect(layout.toJSON()).toEqual(createLogLayout().toJSON());
-	});
-
-	test("it goes on after a restart as if there had been none", () => {
-		const going = createLogLayout();
-		let restarted: LogLayout = createLogLayout();
-		for (let version = 0; version < 12; version++) {
-			const moment = momentWith({
-				files: [file(`a@${version}`), file("b@1")],
-				copies: [slot(["b@1", "a@0"], 400_000)],
-				cold: version === 5,
-			});
-			restarted = createLogLayout(JSON.parse(JSON.stringify(restarted)));
-			expect(restarted.decide(moment)).toEqual(going.decide(moment));
-		}
-	});
-});
-
 const NOTHING = { append: [], drop: [], tail: [], why: "nothing" };
 
-/** Of a layout that has seen a calm session, in which a copy dies now and then. */
+/** In a calm session, in which a copy dies now and then. */
 function planFor(part: Partial<LogMoment>): LogPlan {
-	const seen = { requests: 50, cold: 0, died: 500, dead: Number.MAX_SAFE_INTEGER, rates: [] };
-	return createLogLayout(seen).decide(momentWith(part));
+	return planOf(momentWith(part), {
+		editRate: () => 0.05,
+		warmShare: 0.99,
+		growthPerRequest: 10,
+	});
 }

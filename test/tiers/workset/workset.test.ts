@@ -11,7 +11,7 @@ import {
 } from "../../../src/tiers/workset/copy-text.ts";
 import { selectionOf } from "../../../src/tiers/workset/selection.ts";
 import { tailFor, withMarkerBeforeTail } from "../../../src/tiers/workset/tail.ts";
-import { withTierMarkers } from "../../../src/tiers/workset/tier-prefix.ts";
+import { tierPrefix, withTierMarkers } from "../../../src/tiers/workset/tier-prefix.ts";
 import { viewOf } from "../../../src/tiers/workset/view.ts";
 
 const file = (path: string, text: string): FileText => ({ path, text, hash: hashBytes(text) });
@@ -23,7 +23,6 @@ const quiet: LogPlan = {
 	why: "nothing",
 	deadTokens: 0,
 	threshold: 0,
-	rewriteCost: 0,
 };
 
 test("a selection is what its changes add up to, in the order of adding", () => {
@@ -193,4 +192,15 @@ test("a request that is not as expected stays as it is", () => {
 	]) {
 		expect(withMarkerBeforeTail(payload, "[tag] ")).toBeUndefined();
 	}
+});
+
+test("in the literal layout, what is said of a file without text does not pass for its text", () => {
+	const files = [
+		file("a.ts", "a();\n"),
+		{ ...file("b.ts", "b.ts does not exist."), gone: true as const },
+	];
+	const prefix = tierPrefix({ files, symbols: [], items: new Map(), minimumTokens: 0 });
+	expect(prefix[0]?.text).toBe(
+		"## Files (active)\n\n### a.ts\n```\na();\n```\n\n### b.ts\nb.ts does not exist.",
+	);
 });

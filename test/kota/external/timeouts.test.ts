@@ -3,7 +3,7 @@ import { isAlive, openKota } from "./open-kota.ts";
 
 const FOUND = { json: { results: { code: [{ path: "src/cart.ts", match_count: 1 }] } } };
 
-describe("patience", () => {
+describe("a question that takes too long", () => {
 	test("a question without an answer in time fails, and the next one finds a fresh process", async () => {
 		const { kota, starts } = openKota({ tools: { search: { blocks: true } } }, { timeoutMs: 2000 });
 		await kota.status();

@@ -1,5 +1,5 @@
-/** How long somebody is willing to wait. */
-export interface Patience {
+/** When to give up waiting. */
+export interface WaitOptions {
 	readonly signal?: AbortSignal | undefined;
 	/** Default: forever. */
 	readonly timeoutMs?: number;
@@ -12,12 +12,12 @@ export interface Patience {
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * What a promise gives, unless patience ends first. What then becomes of the promise is not looked at. While waiting,
- * the timer keeps our process alive.
+ * What a promise gives, unless the signal or the time ends the wait first. What then becomes of the promise is not
+ * looked at. While waiting, the timer keeps our process alive.
  */
 export async function waitFor<Result>(
 	promise: Promise<Result>,
-	{ signal, timeoutMs, aborted, timedOut }: Patience,
+	{ signal, timeoutMs, aborted, timedOut }: WaitOptions,
 ): Promise<Result> {
 	promise.catch(() => {
 		// It may fail when nobody waits for it any more.
