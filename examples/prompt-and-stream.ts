@@ -1,6 +1,6 @@
 // Opens a session, sends one prompt, and prints the answer while it is being written.
 //
-//   node examples/prompt-and-stream.ts 'http://127.0.0.1:3141/#token=…' 'What is in this folder?'
+//   npx node examples/prompt-and-stream.ts 'http://127.0.0.1:3141/#token=…' 'What is in this folder?'
 
 import { createClient } from "../src/protocol/client.ts";
 
@@ -17,7 +17,8 @@ client.onState((state) => {
 });
 
 try {
-	const opened = await client.request("create_session", { cwd: process.cwd() });
+	// Without `cwd`: in the folder of the server, or on the sample project of the demo.
+	const opened = await client.request("create_session");
 	const { sessionId } = opened.data;
 	// From the first event on, so that nothing can be missed between here and the prompt.
 	const stream = client.stream(sessionId, { after: 0 });

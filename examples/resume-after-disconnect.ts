@@ -1,6 +1,6 @@
 // Loses its connection again and again while a session works, and still sees every event once and in order.
 //
-//   node examples/resume-after-disconnect.ts 'http://127.0.0.1:3141/#token=…'
+//   npx node examples/resume-after-disconnect.ts 'http://127.0.0.1:3141/#token=…'
 
 import { createClient, type Transport, webSocketTransport } from "../src/protocol/client.ts";
 
@@ -21,7 +21,7 @@ client.onState((state) => {
 });
 
 try {
-	const opened = await client.request("create_session", { cwd: process.cwd() });
+	const opened = await client.request("create_session");
 	const { sessionId } = opened.data;
 	const stream = client.stream(sessionId, { after: 0 });
 	// Sent again under the same id after every loss, and carried out once.

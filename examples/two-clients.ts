@@ -1,6 +1,6 @@
 // Two clients on one session: both see what happens, and of two changes made in ignorance of each other one is refused.
 //
-//   node examples/two-clients.ts 'http://127.0.0.1:3141/#token=…'
+//   npx node examples/two-clients.ts 'http://127.0.0.1:3141/#token=…'
 
 import { ClientError, createClient } from "../src/protocol/client.ts";
 
@@ -14,7 +14,7 @@ const ann = createClient({ url: address });
 const bob = createClient({ url: address });
 
 try {
-	const opened = await ann.request("create_session", { cwd: process.cwd() });
+	const opened = await ann.request("create_session");
 	const { sessionId } = opened.data;
 	const ifSessionVersion = opened.sessionVersion ?? 0;
 	const seen = bob.stream(sessionId, { after: 0 });

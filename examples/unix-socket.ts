@@ -1,7 +1,7 @@
 // Lists the sessions of a server on a Unix socket. The same transport does for a server that is a child process, with its
 // stdout and stdin in place of the socket.
 //
-//   node examples/unix-socket.ts ./strata.sock
+//   npx node examples/unix-socket.ts ./strata.sock
 
 import { createConnection } from "node:net";
 import { createClient, type Transport } from "../src/protocol/client.ts";
@@ -13,6 +13,9 @@ if (path === undefined) {
 }
 
 const client = createClient({ transport: socketTransport(path) });
+client.onState((state) => {
+	if (state.name === "waiting") console.error(`[${state.why}]`);
+});
 try {
 	const { data } = await client.request("list_sessions", {}, { timeoutMs: 10_000 });
 	for (const session of data.sessions) console.log(session.sessionId, session.cwd);

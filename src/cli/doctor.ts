@@ -8,6 +8,7 @@ import { agentFolder } from "../core/places.ts";
 import { sqliteSupport } from "../core/sqlite.ts";
 import { workerEntry } from "../core/worker-entry.ts";
 import type { Command } from "./command.ts";
+import { isRecentNode, LEAST_NODE } from "./node-version.ts";
 import { knownStores, measureStore } from "./stores.ts";
 
 /** One thing doctor looked at. `required` ones that fail make the exit status 1. */
@@ -25,6 +26,7 @@ export const doctor: Command = {
 	usage: "[--json]",
 	details: ["", "Exit status 1 when something pi-strata cannot do without is missing."],
 	options: { json: { type: "boolean" } },
+	runsAnywhere: true,
 	async run(options, _words, around) {
 		const agentDir = agentFolder(around.env);
 		const loaded = loadConfig({ agentDir, cwd: around.cwd });
@@ -69,14 +71,9 @@ async function examine(): Promise<Finding[]> {
 }
 
 function checkNode(): Finding {
-	const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-	const ok = major > 22 || (major === 22 && minor >= 19);
-	return {
-		name: "Node.js",
-		ok,
-		required: true,
-		note: `${process.version}${ok ? "" : ": 22.19 or newer is needed"}`,
-	};
+	const ok = isRecentNode(process.versions.node);
+	const note = `${process.version}${ok ? "" : `: ${LEAST_NODE} or newer is needed`}`;
+	return { name: "Node.js", ok, required: true, note };
 }
 
 /** Reads pi's version from its package.json: importing pi itself takes a second. */

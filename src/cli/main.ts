@@ -7,8 +7,9 @@ import { nearest } from "../core/nearest.ts";
 import { packageVersion } from "../core/package-info.ts";
 import { clean } from "./clean.ts";
 import { codeCommands } from "./code-commands.ts";
-import { type Command, type Surroundings, UsageError } from "./command.ts";
+import { type Command, type OptionValues, type Surroundings, UsageError } from "./command.ts";
 import { doctor } from "./doctor.ts";
+import { requireNode } from "./node-version.ts";
 import { read } from "./read.ts";
 import { replay } from "./replay.ts";
 import { schema } from "./schema.ts";
@@ -47,6 +48,7 @@ async function runCommand(command: Command, argv: string[], around: Surroundings
 	try {
 		const { values, positionals } = parseCommandLine(command, argv);
 		if (values.help) return help(command.name, around);
+		if (!command.runsAnywhere) requireNode(process.versions.node);
 		return await command.run(values, positionals, around);
 	} catch (error) {
 		const message = error instanceof Error ? error.message : String(error);
@@ -69,6 +71,10 @@ function parseCommandLine(command: Command, args: string[]) {
 			throw new UsageError((error as Error).message.split(". ")[0], { cause: error });
 		}
 	})();
+	// Most likely a variable of the shell that is not set, not the current folder or nothing at all.
+	for (const [name, value] of Object.entries<OptionValues[string]>(parsed.values)) {
+		if ([value].flat().includes("")) throw new UsageError(`--${name} is empty: give it a value`);
+	}
 	const surplus = parsed.positionals[command.maxArguments ?? 0];
 	if (surplus !== undefined) throw new UsageError(`unexpected argument "${surplus}"`);
 	return parsed;

@@ -27,6 +27,7 @@ export const read: Command = {
 		const { createReader, PagingError, readerOptions } = await import("../paging/index.ts");
 		const size = options["max-chars"];
 		const maxChars = size === undefined ? undefined : Number(size);
+		if (Number.isNaN(maxChars)) throw new UsageError(`--max-chars needs a number, got "${size}"`);
 		const { config } = loadConfig({ agentDir: agentFolder(around.env), cwd: around.cwd });
 		const reader = createReader(readerOptions(config, around.cwd));
 		try {
@@ -43,6 +44,9 @@ export const read: Command = {
 			around.progress?.("");
 			if (error instanceof PagingError && error.code === "invalid_max_chars") {
 				throw new UsageError(`--max-chars: ${error.message}`, { cause: error });
+			}
+			if (error instanceof PagingError && error.code === "outside_root") {
+				throw new Error(`${error.message}: start strata in a folder above it`, { cause: error });
 			}
 			throw error;
 		} finally {

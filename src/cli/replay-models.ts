@@ -1,11 +1,5 @@
 import { nearest } from "../core/nearest.ts";
-import {
-	findModel,
-	knownModels,
-	type ModelInfo,
-	type ReplayModel,
-	rulesFor,
-} from "../economy/index.ts";
+import { findModel, knownModel, knownModels, type ReplayModel } from "../economy/index.ts";
 import { UsageError } from "./command.ts";
 
 /** How replay gets the rules of models: by the name in the session file, or the same for all when one was asked for. */
@@ -17,19 +11,9 @@ export function modelsByName(
 	return (name) => {
 		const { provider, id } = instead ?? name;
 		const key = `${provider}/${id}`;
-		const known = found.get(key) ?? modelOf({ provider, id });
+		const known = found.get(key) ?? knownModel({ provider, id });
 		found.set(key, known);
 		return known;
-	};
-}
-
-function modelOf(name: ReplayModel["name"]): ReplayModel {
-	const model: ModelInfo = findModel(`${name.provider}/${name.id}`) ?? findModel(name.id) ?? name;
-	return {
-		name,
-		rules: rulesFor(model),
-		prices: model.cost,
-		contextWindow: model.contextWindow,
 	};
 }
 

@@ -42,9 +42,11 @@ export const replay: Command = {
 		const tools = await loadReplay();
 		const { logPolicy, tiersPolicy } = await import("../tiers/index.ts");
 		const { config } = loadConfig({ agentDir: agentFolder(around.env), cwd: around.cwd });
+		const pruning = pruningPolicy(config.prune);
 		const known = [
 			...tools.replayPolicies,
-			pruningPolicy(config.prune),
+			tools.strataPolicy(pruning),
+			pruning,
 			tiersPolicy(config.tiers),
 			logPolicy,
 		];

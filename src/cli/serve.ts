@@ -65,6 +65,7 @@ export const serve: Command = {
 			const { folder, missing } = await dashboardPage(() => {
 				around.progress?.("building the dashboard (once)");
 			});
+			around.progress?.("");
 			options.pageFolder = folder;
 			if (missing) options.warn(missing);
 		}

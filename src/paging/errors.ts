@@ -43,3 +43,17 @@ export class PagingError extends Error {
 		this.code = code;
 	}
 }
+
+/** The error for what is over its limit, a number of bytes. */
+export function tooLarge(name: string, limit: number): PagingError {
+	return new PagingError(
+		"too_large",
+		`${name} is larger than the limit of ${inUnits(limit)}. The user can raise the limit: paging in their own strata.json.`,
+	);
+}
+
+const MIB = 1024 * 1024;
+
+function inUnits(bytes: number): string {
+	return bytes < MIB ? `${bytes} bytes` : `${Math.round((bytes / MIB) * 10) / 10} MB`;
+}

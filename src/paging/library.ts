@@ -1,11 +1,13 @@
+import { basename } from "node:path";
 import { digest } from "./cursor.ts";
-import { PagingError } from "./errors.ts";
+import { PagingError, tooLarge } from "./errors.ts";
 import { createExtractor } from "./extract/extractor.ts";
 import { parseAllowRanges } from "./fetch/address.ts";
 import { decodeInSlices } from "./fetch/charset.ts";
 import { kindOf } from "./fetch/content-kind.ts";
 import type { Validators } from "./fetch/exchange.ts";
 import { createSafeFetch } from "./fetch/safe-fetch.ts";
+import { shownUrl } from "./fetch/web-url.ts";
 import { createPdfEngine } from "./pdf/pdf-engine.ts";
 import { createPdfPages } from "./pdf-pages.ts";
 import { type Resource, sizeOf, textResource } from "./resource.ts";
@@ -104,7 +106,8 @@ export function createLibrary(options: LibraryOptions): Library {
 			const load: Loader<Resource> = async ({ previous, signal }) => {
 				if (previous?.validators === file.validators) return previous;
 				const bytes = await readLocated(file, files);
-				return convert({ bytes, validators: file.validators, isLocal: true }, signal);
+				const name = basename(file.path);
+				return convert({ name, bytes, validators: file.validators, isLocal: true }, signal);
 			};
 			return { key: `file:${file.path}`, load, revalidate: true, version: file.validators };
 		},
@@ -132,6 +135,7 @@ export function createLibrary(options: LibraryOptions): Library {
 			const { bytes, contentType, finalUrl, etag, lastModified } = answer;
 			return convert(
 				{
+					name: shownUrl(finalUrl),
 					bytes,
 					contentType,
 					url: finalUrl,
@@ -144,7 +148,7 @@ export function createLibrary(options: LibraryOptions): Library {
 	}
 
 	async function convert(loaded: Loaded, signal: AbortSignal): Promise<Resource> {
-		const { bytes, contentType, url, requested, validators } = loaded;
+		const { name, bytes, contentType, url, requested, validators } = loaded;
 		const kind = kindOf(bytes, contentType);
 		const shared = {
 			validators,
@@ -163,13 +167,11 @@ export function createLibrary(options: LibraryOptions): Library {
 				...shared,
 			};
 		}
-		if (bytes.length > maxBytes) {
-			throw new PagingError("too_large", `the text is larger than ${maxBytes} bytes`);
-		}
+		if (bytes.length > maxBytes) throw tooLarge(name, maxBytes);
 		if (kind === "binary") {
 			throw new PagingError(
 				"not_text",
-				`read supports only text and PDF; this is ${contentType?.slice(0, 200) ?? "binary"}`,
+				`read supports only text and PDF; ${name} is ${contentType?.slice(0, 200) ?? "binary"}`,
 			);
 		}
 		const text = await decodeInSlices(bytes, { contentType, isHtml: kind === "html" });
@@ -184,6 +186,8 @@ export function createLibrary(options: LibraryOptions): Library {
 }
 
 interface Loaded {
+	/** For messages. */
+	name: string;
 	bytes: Buffer;
 	contentType?: string | undefined;
 	/** Where it came from in the end, and where it was asked for. */

@@ -38,6 +38,18 @@ describe("strata", () => {
 		expect(err).toContain("usage: strata doctor [--json]");
 	});
 
+	test.each([
+		["serve", "--data-dir", ""],
+		["clean", "--delete", "blobs", "--delete="],
+	])(
+		"an empty value of an option exits 2, as of a variable that is not set: %s %s",
+		async (...words) => {
+			const { status, err } = await run(...words);
+			expect(status).toBe(2);
+			expect(err).toContain(`${words[1]} is empty: give it a value`);
+		},
+	);
+
 	test("a surplus argument exits 2", async () => {
 		expect(await run("doctor", "now")).toMatchObject({ status: 2 });
 	});

@@ -106,14 +106,16 @@ describe("strata read", () => {
 
 	test.each([
 		[["missing.txt"], 1, /missing\.txt/],
-		[["/etc/passwd"], 1, /outside the folders/],
+		[["/etc/passwd"], 1, /outside the folders.*: start strata in a folder above it/],
+		[["picture.bin"], 1, /read supports only text and PDF; picture\.bin is binary/],
+		[["long.txt"], 1, /long\.txt is larger than the limit of 9\.5 MB\. .*raise the limit/],
 		[["."], 1, /not an ordinary file/],
 		[["ftp://x/"], 1, /only http:, https: and file:/],
 		[["a.txt", "--cursor", "nonsense"], 1, /Malformed cursor/],
 		[[], 2, /name what to read[\s\S]*usage: strata read/],
 		[["a.txt", "b.txt"], 2, /unexpected argument "b\.txt"/],
 		[["a.txt", "--max-chars", "63"], 2, /--max-chars: .*at least 64[\s\S]*usage:/],
-		[["a.txt", "--max-chars", "many"], 2, /--max-chars: .*at least 64/],
+		[["a.txt", "--max-chars", "many"], 2, /--max-chars needs a number, got "many"/],
 		[["a.txt", "--max-chars", "99.5"], 2, /--max-chars: .*at least 64/],
 		[["a.txt", "--max-chars"], 2, /usage:/],
 		[["a.txt", "--pages", "3"], 2, /--pages/],
@@ -146,6 +148,8 @@ function setUp() {
 	const cwd = tempDir();
 	const agentDir = tempDir();
 	writeFileSync(join(cwd, "a.txt"), TEXT);
+	writeFileSync(join(cwd, "picture.bin"), Buffer.from([0, 1, 2, 255]));
+	writeFileSync(join(cwd, "long.txt"), Buffer.alloc(10_000_001, "x"));
 	const strata = Object.assign(run, {
 		cwd,
 		agentDir,

@@ -56,6 +56,28 @@ describe("strata replay", () => {
 		}
 	});
 
+	test("strata is the read cache and pruning together, as the settings have it", async () => {
+		const file = readTwiceThenOld().save();
+		const costsWith = async (keepRecentTurns: number) => {
+			const cwd = tempDir();
+			mkdirSync(join(cwd, ".pi"));
+			writeFileSync(
+				join(cwd, ".pi", "strata.json"),
+				JSON.stringify({ prune: { keepRecentTurns } }),
+			);
+			const { policies } = JSON.parse((await runIn(cwd, file, "--json")).out);
+			return Object.fromEntries(
+				policies.map(({ name, cost }: { name: string; cost: number }) => [name, cost]),
+			);
+		};
+		const kept = await costsWith(100);
+		expect(kept.pruning).toBe(kept["append-only"]);
+		expect(kept.strata).toBe(kept["read-cache"]);
+		const pruned = await costsWith(2);
+		expect(pruned.pruning).toBeLessThan(kept.pruning);
+		expect(pruned.strata).toBeLessThan(Math.min(pruned.pruning, pruned["read-cache"]));
+	});
+
 	test("--model takes the rules of another model for all requests", async () => {
 		const { models } = JSON.parse((await run(aSession(), "--model", "gpt-5", "--json")).out);
 		expect(models).toEqual([expect.objectContaining({ name: "openai/gpt-5", writeRatio: 1 })]);
@@ -223,6 +245,29 @@ function session(): SessionWriter {
 	writer.assistant("d", { cacheRead: 5000, cacheWrite: 1000 });
 	writer.user("e");
 	writer.assistant("f", { cacheWrite: 8000 });
+	return writer;
+}
+
+/** A file is read twice; turns later the user is away for so long that what was cached is gone. */
+function readTwiceThenOld(): SessionWriter {
+	const writer = new SessionWriter();
+	const text = Array.from({ length: 400 }, (_, at) => `line ${at} of the file`).join("\n");
+	writer.user("read it, twice");
+	writer.assistant([writer.call("c1", "read", { path: "a.ts" })], { cacheWrite: 5000 });
+	writer.result("c1", "read", text);
+	writer.assistant([writer.call("c2", "read", { path: "a.ts" })], {
+		cacheRead: 5000,
+		cacheWrite: 2000,
+	});
+	writer.result("c2", "read", text);
+	writer.assistant("done", { cacheRead: 7000, cacheWrite: 2000 });
+	for (let prompt = 9000; prompt < 9300; prompt += 100) {
+		writer.user("and then?");
+		writer.assistant("this", { cacheRead: prompt, cacheWrite: 100 });
+	}
+	writer.atMs += 3_600_000;
+	writer.user("back again");
+	writer.assistant("hello", { cacheWrite: 9400 });
 	return writer;
 }
 

@@ -47,12 +47,12 @@ function usesElsewhere(
 ): Pick<UsedExport, "files" | "usages"> {
 	const files = new Map<FileId, boolean>();
 	let usages = 0;
-	for (const place of usagesOfSymbol(linkerOf(reader), { kind: "declared", file, binding })) {
-		if (place.file === file) continue;
-		const isUse = place.kind !== "import" && place.kind !== "re-export";
+	usagesOfSymbol(linkerOf(reader), { kind: "declared", file, binding }).each((user, _, kind) => {
+		if (user === file) return;
+		const isUse = kind !== "import" && kind !== "re-export";
 		if (isUse) usages++;
-		files.set(place.file, isUse || (files.get(place.file) ?? false));
-	}
+		files.set(user, isUse || (files.get(user) ?? false));
+	});
 	return { files, usages };
 }
 

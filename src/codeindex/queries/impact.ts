@@ -2,17 +2,23 @@ import type { ImpactAnswer, ImpactQuery } from "../answers.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
 import { exportsUsed, type UsedExport } from "./exports-used.ts";
 import { impactWarnings } from "./impact-warnings.ts";
+import { knownFile } from "./known-file.ts";
 import { type Reached, reach, toFileAtDepth } from "./reach.ts";
 import { assessRisk } from "./risk.ts";
 import { type TestOf, testsOf } from "./tests-of.ts";
 import type { Uncovered } from "./uncovered.ts";
 
-/** What a change of files reaches: other files, the exports that are used elsewhere, and the tests to run. */
+/**
+ * What a change of files reaches: other files, the exports that are used elsewhere, and the tests to run. Of files
+ * that are not in the index nothing can be said: if there are no others, that is an error.
+ */
 export function impact(reader: IndexReader, query: ImpactQuery): Uncovered<ImpactAnswer> {
 	const { create = [], symbols } = query;
 	const modified = known(reader, query.modify);
 	const deleted = known(reader, query.delete);
 	const changed = [...new Set([...modified, ...deleted])];
+	const [first] = [...(query.modify ?? []), ...(query.delete ?? [])];
+	if (changed.length + create.length === 0 && first !== undefined) knownFile(reader, first);
 
 	const used = exportsUsed(reader, changed, symbols);
 	const dependents = reach(reader, changed, { direction: "dependents" });

@@ -68,8 +68,7 @@ function reachOf({ changed, created, affected, tests }: ChangeFacts): string {
 		affected.length === 0
 			? "reaches no other file"
 			: `reaches ${counted(affected.length, "file")} (${direct} directly)`;
-	const subject = what === "" ? "Nothing of this is in the index; it" : capitalised(what);
-	return `${subject} ${reached} and ${counted(tests.length, "test")}.`;
+	return `${capitalised(what)} ${reached} and ${counted(tests.length, "test")}.`;
 }
 
 function counted(count: number, noun: string): string {

@@ -31,7 +31,7 @@ export function usages(
 	let members: MemberUsages | undefined;
 	const definitions = found.map((one) => {
 		if (one.entity.kind === "declared") {
-			return toDefinition(reader, one, usagesOfSymbol(linker, one.entity), includeTests);
+			return toDefinition(reader, one, usagesOfSymbol(linker, one.entity).all(), includeTests);
 		}
 		members ??= usagesOfMembers(linker, name, reachersOf(linker, found));
 		const definition = toDefinition(reader, one, members.of(one.entity), includeTests);

@@ -1,6 +1,6 @@
 import { pipeline, Readable, type Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
-import { PagingError } from "../errors.ts";
+import { PagingError, tooLarge } from "../errors.ts";
 import { isPdfType, looksLikePdf, parseMediaType } from "./media-type.ts";
 
 /** How many bytes a body may have. */
@@ -52,14 +52,6 @@ export async function readBody(body: IncomingBody, limits: BodyLimits): Promise<
 		}
 	}
 	return received.take();
-}
-
-/** The error for a body over its limit, a number of bytes. */
-export function tooLarge(name: string, limit: number): PagingError {
-	return new PagingError(
-		"too_large",
-		`${name} is larger than the limit of ${inUnits(limit)}. The user can raise the limit: paging in their own strata.json.`,
-	);
 }
 
 type Coding = "gzip" | "br" | "deflate";
@@ -161,10 +153,4 @@ class GrowingBytes {
 		this.#bytes.copy(exact, 0, 0, this.size);
 		return exact;
 	}
-}
-
-const MIB = 1024 * 1024;
-
-function inUnits(bytes: number): string {
-	return bytes < MIB ? `${bytes} bytes` : `${Math.round((bytes / MIB) * 10) / 10} MB`;
 }

@@ -1,7 +1,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { basename, resolve, sep } from "node:path";
 import { readRegularFile } from "../../core/regular-file.ts";
-import { PagingError } from "../errors.ts";
+import { PagingError, tooLarge } from "../errors.ts";
 
 /** Where files may be read, and how large they may be. */
 export interface FileSourceOptions {
@@ -42,10 +42,7 @@ export async function readLocated(file: LocatedFile, options: FileSourceOptions)
 	if (content.kind === "missing") throw notFound(name);
 	if (content.kind === "refused") {
 		if (content.reason === "not-a-file") throw notAFile(name);
-		throw new PagingError(
-			"too_large",
-			`${name} is larger than ${options.maxBytes} bytes: raise the limit in the settings, or read a part of it with other tools`,
-		);
+		throw tooLarge(name, options.maxBytes);
 	}
 	const still = await realpath(file.path).catch(() => undefined);
 	if (still !== file.path) throw notFound(name);

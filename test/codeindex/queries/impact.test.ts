@@ -86,6 +86,15 @@ describe("impact", () => {
 		]);
 	});
 
+	test("a change of nothing but unknown paths is no change of low risk", () => {
+		const unknown = "lib/core.ts is not in the index. Did you mean src/core.ts?";
+		expect(() => impact(reader, { modify: ["lib/core.ts"] })).toThrow(unknown);
+		expect(() => impact(reader, { delete: ["lib/core.ts", "b.ts"] })).toThrow(unknown);
+		expect(impact(reader, { modify: ["lib/core.ts"], create: ["b.ts"] }).warnings).toContain(
+			unknown,
+		);
+	});
+
 	test("unknown paths and cycles are told of", () => {
 		const answer = impact(reader, { modify: ["lib/core.ts", "src/loop-a.ts"] });
 		expect(answer.warnings).toEqual([
