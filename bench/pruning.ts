@@ -3,27 +3,17 @@
  * `bench/results/pruning.json`. The trace is a real session that is not part of the project; without one, only the
  * generated workloads are measured.
  */
-import { loadConfig } from "../src/core/config.ts";
-import { type CacheRules, type ReplayPolicy, rulesFor } from "../src/economy/index.ts";
-import {
-	type PolicyOutcome,
-	type ReplaySession,
-	readSessionFile,
-	rebuildRequests,
-	replayPolicies,
-	runPolicy,
-} from "../src/economy/replay/index.ts";
+import type { ReplayPolicy } from "../src/economy/index.ts";
+import { type PolicyOutcome, replayPolicies, runPolicy } from "../src/economy/replay/index.ts";
 import { pruningPolicy } from "../src/pruning/index.ts";
 import { generateSession, workloads } from "../test/economy/replay/workload.ts";
+import { pruneSettings, READ_RATIOS, replayTrace } from "./economy/trace.ts";
 import { type Line, printLines, rounded, saveLines } from "./support.ts";
-
-const READ_RATIOS = [0.1, 0.05, 0.025];
 
 /** Pi compacts when fewer tokens than these are left of the window. */
 const RESERVE = 16_384;
 
-const nowhere = new URL("none", import.meta.url).pathname;
-const pruning = pruningPolicy(loadConfig({ agentDir: nowhere, cwd: nowhere }).config.prune);
+const pruning = pruningPolicy(pruneSettings);
 const appendOnly = named("append-only");
 
 const trace = process.argv[2] ?? process.env.STRATA_TRACE;
@@ -39,7 +29,7 @@ saveLines("pruning", lines);
 async function traceLines(file: string): Promise<Line[]> {
 	const found: Line[] = [];
 	for (const readRatio of READ_RATIOS) {
-		const session = await replayed(file, { readRatio });
+		const session = await replayTrace(file, readRatio);
 		const without = runPolicy(appendOnly, session);
 		for (const policy of [pruning, named("prune-batch"), named("prune-each")]) {
 			const outcome = runPolicy(policy, session);
@@ -102,15 +92,6 @@ function compactionLine(readRatio: number): Line {
 		target: 1,
 		from: counts,
 	};
-}
-
-async function replayed(file: string, overrides: Partial<CacheRules>): Promise<ReplaySession> {
-	return rebuildRequests(await readSessionFile(file), (name) => ({
-		name,
-		rules: rulesFor(name, overrides),
-		prices: undefined,
-		contextWindow: 200_000,
-	}));
 }
 
 function named(name: string): ReplayPolicy {

@@ -2,21 +2,26 @@
  * What replay finds and how long it takes. The trace is a real session that is not part of the project: its path is
  * the first argument or in STRATA_TRACE; without one, only the generated workloads are measured.
  */
-import { type CacheRules, type ReplayPolicy, rulesFor } from "../../src/economy/index.ts";
+import type { ReplayPolicy } from "../../src/economy/index.ts";
 import {
 	buildReport,
 	type ReplaySession,
-	readSessionFile,
-	rebuildRequests,
 	replayPolicies,
 	runPolicy,
+	strataPolicy,
 } from "../../src/economy/replay/index.ts";
 import { appendOnly } from "../../src/economy/replay/policies/append-only.ts";
-import { strata, strataWith } from "../../src/economy/replay/policies/strata.ts";
+import { pruningPolicy } from "../../src/pruning/index.ts";
 import { generateSession, workloads } from "../../test/economy/replay/workload.ts";
 import { type Line, median, rounded, timed } from "../support.ts";
+import { pruneSettings, READ_RATIOS, replayTrace } from "./trace.ts";
 
-const READ_RATIOS = [0.1, 0.05, 0.025];
+const strata = strataPolicy(pruningPolicy(pruneSettings));
+/** The same, were results of every tool free to go as soon as the model has answered them. */
+const strataAtOnce = strataPolicy(
+	pruningPolicy({ ...pruneSettings, keepRecentTurns: 0, maxToolChars: 0 }),
+);
+const policies = [...replayPolicies, strata];
 
 export async function replayLines(
 	trace = process.argv[2] ?? process.env.STRATA_TRACE,
@@ -30,11 +35,11 @@ async function traceLines(trace: string): Promise<Line[]> {
 	for (let round = 0; round < 5; round++) {
 		times.push(
 			await timed(async () => {
-				buildReport(await replayed(trace, {}), { policies: replayPolicies });
+				buildReport(await replayTrace(trace), { policies });
 			}),
 		);
 	}
-	const { check, requests } = buildReport(await replayed(trace, {}), { policies: replayPolicies });
+	const { check, requests } = buildReport(await replayTrace(trace), { policies });
 	const lines: Line[] = [
 		{
 			case: "trace: read, rebuild, all policies, report",
@@ -51,9 +56,9 @@ async function traceLines(trace: string): Promise<Line[]> {
 		},
 	];
 	for (const readRatio of READ_RATIOS) {
-		const session = await replayed(trace, { readRatio });
-		const { policies } = buildReport(session, { policies: replayPolicies });
-		for (const { name, ratio, maxContext } of policies) {
+		const session = await replayTrace(trace, readRatio);
+		const report = buildReport(session, { policies });
+		for (const { name, ratio, maxContext } of report.policies) {
 			lines.push({
 				case: `trace: ${name}, reads at ${readRatio}`,
 				unit: "× append-only",
@@ -64,7 +69,7 @@ async function traceLines(trace: string): Promise<Line[]> {
 		lines.push({
 			case: `trace: strata, all answered tool results prunable, reads at ${readRatio}`,
 			unit: "× append-only",
-			value: rounded(costOf(strataWith(0), session) / costOf(appendOnly, session), 3),
+			value: rounded(costOf(strataAtOnce, session) / costOf(appendOnly, session), 3),
 			...(readRatio === 0.1 && { target: 0.65 }),
 		});
 	}
@@ -95,16 +100,6 @@ function workloadLines(readRatio: number): Line[] {
 			from,
 		},
 	];
-}
-
-async function replayed(trace: string, overrides: Partial<CacheRules>): Promise<ReplaySession> {
-	const file = await readSessionFile(trace);
-	return rebuildRequests(file, (name) => ({
-		name,
-		rules: rulesFor(name, overrides),
-		prices: undefined,
-		contextWindow: 200_000,
-	}));
 }
 
 function costOf(policy: ReplayPolicy, session: ReplaySession): number {

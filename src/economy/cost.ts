@@ -1,4 +1,4 @@
-import type { PromptTokens } from "./request.ts";
+import type { PromptTokens, Ttl } from "./request.ts";
 import type { CacheRules, ModelPrices, PriceRates } from "./rules.ts";
 
 /** What a prompt costs in plain input tokens, so that policies compare whatever the currency. */
@@ -12,6 +12,14 @@ export function costOf(
 		(tokens.write - tokens.writeOneHour) * rules.writeRatio +
 		tokens.writeOneHour * rules.writeOneHourRatio
 	);
+}
+
+/** What a token costs that is written for a lifetime; one plain input token is 1. */
+export function writeRatioFor(
+	ttl: Ttl,
+	{ writeRatio, writeOneHourRatio }: Pick<CacheRules, "writeRatio" | "writeOneHourRatio">,
+): number {
+	return ttl === "1h" ? writeOneHourRatio : writeRatio;
 }
 
 /** What a request costs in dollars, by the sums that pi itself shows. */

@@ -1,3 +1,4 @@
+import { writeRatioFor } from "./cost.ts";
 import type { Ttl } from "./request.ts";
 import type { CacheRules } from "./rules.ts";
 
@@ -23,9 +24,14 @@ export interface RewriteTerms {
  * trusts in an endless session; so that hardly any growth does not make a few tokens worth a large
  * rewrite, a batch must also earn its cost back within {@link LONGEST_PAYBACK} requests.
  */
-export function lotSize({ tokensAfterFirst, growthPerRequest, rules, ttl }: RewriteTerms): number {
-	const { readRatio, writeRatio, writeOneHourRatio } = rules;
-	const premium = (ttl === "1h" ? writeOneHourRatio : writeRatio) - readRatio;
+export function lotSize({
+	tokensAfterFirst,
+	growthPerRequest,
+	rules,
+	ttl = "5m",
+}: RewriteTerms): number {
+	const { readRatio } = rules;
+	const premium = writeRatioFor(ttl, rules) - readRatio;
 	const rewrite = Math.max(0, premium) * tokensAfterFirst;
 	if (rewrite === 0) return 0;
 	const batch = Math.sqrt((2 * rewrite * Math.max(0, growthPerRequest)) / readRatio);

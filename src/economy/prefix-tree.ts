@@ -35,6 +35,7 @@ export interface PrefixTree {
 	sweep(nowMs: number): boolean;
 }
 
+/** A tree of nothing but the empty prefix. */
 export function createPrefixTree(): PrefixTree {
 	const root = newPrefix(undefined, "");
 	let prefixes: Prefix[] = [];

@@ -14,6 +14,7 @@ export interface RewriteCredit {
 /** By how much a session may become dearer at worst. Below two percent, for sizes are estimates. */
 const SHARE = 0.015;
 
+/** Begins with nothing spent, and so with nothing to spend. */
 export function createRewriteCredit(): RewriteCredit {
 	let cost = 0;
 	let costOfPis = 0;

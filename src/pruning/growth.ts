@@ -9,6 +9,7 @@ export interface Growth {
 /** The weight of the latest step once there are many; before, each counts the same. */
 const WEIGHT = 0.05;
 
+/** Begins without a size. */
 export function createGrowth(): Growth {
 	let last = 0;
 	let steps = 0;

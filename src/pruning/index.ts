@@ -1,13 +1,6 @@
 /** Pruning: old tool output is replaced by a stub with a way back, when that pays. */
-export {
-	type Candidate,
-	type CandidateSettings,
-	candidatesOf,
-	frontierOf,
-	PROTECTED_TOOL_TOKENS,
-	type ResultFacts,
-} from "./candidates.ts";
-export { type FileTouch, followTouches, type Touches } from "./file-touches.ts";
+export { type Candidate, frontierOf, type ResultFacts } from "./candidates.ts";
+export { type FileTouch, followTouches } from "./file-touches.ts";
 export { withFrontierMarker } from "./frontier-marker.ts";
 export {
 	type Action,
@@ -18,9 +11,9 @@ export {
 export { contentOf, createPendingStubs, knownByCall, type PendingStubs } from "./pending-stubs.ts";
 export { lastMeaningful, PIN_ENTRY, type PinEntry, pinnedCalls } from "./pins.ts";
 export type { Plan } from "./plan.ts";
-export { type Batch, keepAgain, type Pruned, prune } from "./prune.ts";
+export { keepAgain, type Pruned, prune } from "./prune.ts";
 export { createPruner, type Decision, type PrunableSession, type Pruner } from "./pruner.ts";
 export { pruningPolicy } from "./replay-policy.ts";
 export { standingTokens } from "./standing.ts";
 export type { PruneSettings } from "./strictness.ts";
-export { callOf, isStub, MAX_STUB_BYTES } from "./stub.ts";
+export { callOf, isStub } from "./stub.ts";

@@ -1,8 +1,13 @@
 import type { ContextMessage } from "../context/index.ts";
-import { estimateTokens } from "../core/tokens.ts";
-import { type CacheRules, type PruneDecision, shouldPrune, type Ttl } from "../economy/index.ts";
+import {
+	type CacheRules,
+	type PruneDecision,
+	shouldPrune,
+	type Ttl,
+	writeRatioFor,
+} from "../economy/index.ts";
 import type { Candidate } from "./candidates.ts";
-import { MAX_STUB_BYTES } from "./stub.ts";
+import { MAX_STUB_TOKENS } from "./stub.ts";
 
 /** The state of a session at the moment when it could be pruned. */
 export interface Moment {
@@ -55,8 +60,8 @@ export function planOf(moment: Moment): Plan {
 	const first = candidates[0]?.at ?? messages.length;
 	const last = candidates.at(-1)?.at ?? messages.length;
 	const rewrittenTokens = cold ? 0 : Math.max(0, tokensFrom(messages, first) - freedTokens);
-	const writeRatio = ttl === "1h" ? rules.writeOneHourRatio : rules.writeRatio;
-	const rewriteCost = Math.max(0, writeRatio - rules.readRatio) * rewrittenTokens;
+	const premium = Math.max(0, writeRatioFor(ttl, rules) - rules.readRatio);
+	const rewriteCost = premium * rewrittenTokens;
 	const decision = shouldPrune({
 		prunableTokens: freedTokens,
 		tokensAfterFirst: tokensFrom(messages, last + 1),
@@ -70,19 +75,12 @@ export function planOf(moment: Moment): Plan {
 	const payback = rewriteCost / (rules.readRatio * LONGEST_PAYBACK);
 	const threshold = Math.max(decision.threshold, payback);
 	const plan = { ...decision, threshold, freedTokens, rewrittenTokens, rewriteCost };
-	switch (decision.why) {
-		case "near-limit":
-			return freedTokens < LEAST_SHARE_NEAR_LIMIT * contextWindow ? waiting(plan) : plan;
-		case "pays":
-			if (freedTokens < threshold) return waiting(plan);
-			return rewriteCost > moment.credit ? { ...plan, prune: false, why: "unpaid" } : plan;
-		default:
-			return plan;
-	}
-}
-
-function waiting(plan: Plan): Plan {
-	return { ...plan, prune: false, why: "waits" };
+	if (decision.why !== "near-limit" && decision.why !== "pays") return plan;
+	const makesRoom = freedTokens >= LEAST_SHARE_NEAR_LIMIT * contextWindow;
+	if (decision.why === "near-limit" && makesRoom) return plan;
+	if (freedTokens < threshold) return { ...plan, prune: false, why: "waits" };
+	if (rewriteCost > moment.credit) return { ...plan, prune: false, why: "unpaid" };
+	return { ...plan, why: "pays" };
 }
 
 function tokensFrom(messages: readonly ContextMessage[], at: number): number {
@@ -91,7 +89,5 @@ function tokensFrom(messages: readonly ContextMessage[], at: number): number {
 
 /** What replacing these results by stubs frees. */
 export function freedBy(candidates: readonly Candidate[]): number {
-	return candidates.reduce((sum, { item }) => sum + Math.max(0, item.tokens - STUB_TOKENS), 0);
+	return candidates.reduce((sum, { item }) => sum + Math.max(0, item.tokens - MAX_STUB_TOKENS), 0);
 }
-
-const STUB_TOKENS = estimateTokens(MAX_STUB_BYTES);

@@ -1,4 +1,5 @@
 import type { Blob, BlobStore } from "../core/blob-store.ts";
+import { estimateTokens } from "../core/tokens.ts";
 import type { Candidate } from "./candidates.ts";
 import { stubFor } from "./stub.ts";
 
@@ -67,7 +68,7 @@ async function pruneOne({ item }: Candidate, blobs: BlobStore): Promise<Pruned |
 	if (typeof kept === "string") return kept;
 	const stub = stubFor(item, original, kept);
 	if (stub === undefined) return "the path of the blob folder is too long to be named in a stub";
-	const freedTokens = item.tokens - Math.ceil(stub.length / 4);
+	const freedTokens = item.tokens - estimateTokens(stub.length);
 	return { entryId, toolCallId, original, stub, freedTokens };
 }
 

@@ -1,24 +1,25 @@
 import type { ContextMessage, ToolResultItem } from "../context/index.ts";
 import {
 	isCold,
-	type ReplayPolicy,
 	type Request,
+	type RequestPolicy,
 	requestOf,
 	type SessionBlock,
 	type Step,
+	writeRatioFor,
 } from "../economy/index.ts";
 import { frontierOf } from "./candidates.ts";
 import { type FileTouch, followTouches } from "./file-touches.ts";
 import { createPruner, type PrunableSession } from "./pruner.ts";
 import type { PruneSettings } from "./strictness.ts";
-import { MAX_STUB_BYTES } from "./stub.ts";
+import { MAX_STUB_TOKENS } from "./stub.ts";
 
 /**
  * What sessions would have cost with pruning, by the very code that decides in a session. Sizes are the provider's, and
  * four characters are a token. Pins, excluded files and edits are not known here: all results count as free to go, and
  * as superseded only by reading the file again.
  */
-export function pruningPolicy(settings: PruneSettings): ReplayPolicy {
+export function pruningPolicy(settings: PruneSettings): RequestPolicy {
 	return {
 		name: "pruning",
 		description: "old tool results go when that pays or is free",
@@ -28,8 +29,6 @@ export function pruningPolicy(settings: PruneSettings): ReplayPolicy {
 		},
 	};
 }
-
-const STUB_TOKENS = MAX_STUB_BYTES / 4;
 
 function createReplay(settings: PruneSettings) {
 	const pruner = createPruner(settings);
@@ -44,7 +43,7 @@ function createReplay(settings: PruneSettings) {
 			const { candidates, plan } = pruner.decide(state);
 			if (plan.prune) for (const { item } of candidates) pruned.add(Number(item.entryId));
 			const blocks = plan.prune ? now.map(withStub) : now;
-			noteCost(step, blocks, plan.prune ? plan.rewriteCost : 0);
+			noteCost(step, blocks, { cold: state.cold, rewriteCost: plan.prune ? plan.rewriteCost : 0 });
 			// Where this pruning begins, not the next: that prefix is in the cache.
 			const first = frontierOf(state.messages, state.results, state.facts);
 			const at = first ? blocks.findIndex(({ id }) => String(id) === first.entryId) : -1;
@@ -57,7 +56,7 @@ function createReplay(settings: PruneSettings) {
 		return {
 			...block,
 			hash: `${block.hash}${STUB_MARK}`,
-			tokens: Math.min(block.tokens, STUB_TOKENS),
+			tokens: Math.min(block.tokens, MAX_STUB_TOKENS),
 		};
 	}
 
@@ -84,23 +83,29 @@ function createReplay(settings: PruneSettings) {
 
 	function isColdNow(step: Step): boolean {
 		if (!before) return true;
+		const { ttlMs, invalidates } = step.model.rules;
 		return isCold({
 			gapMs: step.atMs - before.step.atMs,
-			ttlMs: step.model.rules.ttlMs[before.step.ttl],
+			ttlMs: ttlMs[before.step.ttl],
 			modelChanged: step.changes.has("model"),
-			toolsChanged: step.changes.has("tools"),
-			thinkingChanged: step.changes.has("thinking"),
+			// The conversation stands behind both.
+			toolsChanged: step.changes.has("tools") || step.changes.has("system"),
+			thinkingChanged: invalidates.thinking !== undefined && step.changes.has("thinking"),
 			compacted: step.changes.has("compaction"),
 			branched: step.changes.has("branch"),
 		}).cold;
 	}
 
 	/** What the request costs by the rules, and what it would cost whole. */
-	function noteCost(step: Step, blocks: readonly SessionBlock[], rewriteCost: number): void {
+	function noteCost(
+		step: Step,
+		blocks: readonly SessionBlock[],
+		{ cold, rewriteCost }: { cold: boolean; rewriteCost: number },
+	): void {
 		const { rules } = step.model;
-		const writeRatio = step.ttl === "1h" ? rules.writeOneHourRatio : rules.writeRatio;
+		const writeRatio = writeRatioFor(step.ttl, rules);
 		const whole = tokensOf(step.blocks);
-		const fresh = before && !isColdNow(step) ? Math.max(0, whole - before.tokens) : whole;
+		const fresh = before && !cold ? Math.max(0, whole - before.tokens) : whole;
 		const costOf = (tokens: number) =>
 			Math.max(0, tokens - fresh) * rules.readRatio + Math.min(tokens, fresh) * writeRatio;
 		pruner.noteRequest(costOf(tokensOf(blocks)) + rewriteCost, costOf(whole));
@@ -128,7 +133,8 @@ const ROLES: Partial<Record<SessionBlock["kind"], string>> = {
 
 /** Nobody reads the text of a session's results here; only its length counts. */
 function resultItem({ id, tokens, result }: SessionBlock): ToolResultItem {
-	const text = result?.hasImage ? undefined : "x".repeat(tokens * 4);
+	const length = Math.min(tokens * 4, MOST_CHARS);
+	const text = result?.hasImage ? undefined : "x".repeat(length);
 	return {
 		kind: "toolResult",
 		entryId: String(id),
@@ -145,13 +151,17 @@ function resultItem({ id, tokens, result }: SessionBlock): ToolResultItem {
 	};
 }
 
-function touchOf({ result }: SessionBlock, item: ToolResultItem): FileTouch<ToolResultItem>[] {
-	const read = result?.isError ? undefined : result?.read;
+/** Longer than any output that pi lets through; a damaged or hostile file may state anything. */
+const MOST_CHARS = 200_000;
+
+function touchOf(block: SessionBlock, item: ToolResultItem): FileTouch<ToolResultItem>[] {
+	const read = block.result?.isError ? undefined : block.result?.read;
 	if (!read) return [];
 	const [start = "", limit = ""] = read.window.split("+");
 	const first = Number(start || 1);
 	const last = limit === "" ? first : first + Number(limit) - 1;
-	return [{ item, file: read.path, kind: "shown", ...(!read.isWhole && { lines: [first, last] }) }];
+	const kind = block.isReference ? "refers" : "shown";
+	return [{ item, file: read.path, kind, ...(!read.isWhole && { lines: [first, last] }) }];
 }
 
 function tokensOf(blocks: readonly SessionBlock[]): number {

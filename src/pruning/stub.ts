@@ -2,9 +2,13 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { ToolResultItem } from "../context/index.ts";
 import type { Blob } from "../core/blob-store.ts";
+import { estimateTokens } from "../core/tokens.ts";
 
 /** No stub is longer than this, in bytes. */
 export const MAX_STUB_BYTES = 300;
+
+/** The same in tokens: what a stub is taken to cost before it is made. */
+export const MAX_STUB_TOKENS = estimateTokens(MAX_STUB_BYTES);
 
 /**
  * What stands in the context for a pruned result: the call, its size, a line of what it was about, and the exact call

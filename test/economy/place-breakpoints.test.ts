@@ -1,12 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-	costOf,
-	type Placement,
-	placeBreakpoints,
-	rulesFor,
-	simulate,
-} from "../../src/economy/index.ts";
+import { costOf, placeBreakpoints, rulesFor, simulate } from "../../src/economy/index.ts";
+import type { Placement } from "../../src/economy/place-breakpoints.ts";
 import { filler, request } from "./requests.ts";
 
 const rules = rulesFor({ provider: "anthropic", id: "claude-sonnet-4-5" });

@@ -1,4 +1,4 @@
-import type { Block, Breakpoint, Part, Request } from "../../src/economy/index.ts";
+import type { Block, Breakpoint, Part, Request } from "../../src/economy/request.ts";
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;

@@ -6,11 +6,11 @@ import {
 	type CacheRules,
 	costOf,
 	createCacheSimulator,
-	type Part,
 	type Request,
 	rulesFor,
 	simulate,
 } from "../../src/economy/index.ts";
+import type { Part } from "../../src/economy/request.ts";
 import {
 	createLoopbackCache,
 	type LoopbackBlock,

@@ -78,6 +78,14 @@ describe("a plan", () => {
 		expect(planOf(momentOf(5, 20, full))).toMatchObject({ prune: false, why: "waits" });
 	});
 
+	test("near the limit still goes ahead with a small batch that pays", () => {
+		const pays = { prune: true, why: "pays" };
+		expect(planOf(momentOf(9, 0))).toMatchObject(pays);
+		expect(planOf(momentOf(9, 0, { contextTokens: 180_000 }))).toMatchObject(pays);
+		const unpaid = planOf(momentOf(9, 0, { contextTokens: 180_000, credit: 0 }));
+		expect(unpaid).toMatchObject({ prune: false, why: "unpaid" });
+	});
+
 	test("that pays earns its cost back within sixty requests", () => {
 		fc.assert(
 			fc.property(fc.nat(60), fc.nat(60), fc.nat(3000), (old, recent, growthPerRequest) => {

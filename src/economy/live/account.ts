@@ -32,6 +32,7 @@ export interface Account {
 /** Only the latest are kept one by one. */
 const MAX_MISSES = 500;
 
+/** Begins an account without requests. */
 export function createAccount(): Account {
 	let before: Answered | undefined;
 	let requests = 0;

@@ -9,6 +9,8 @@ export interface SessionBlock extends Block {
 	readonly id: number;
 	readonly kind: BlockKind | "tools" | "system";
 	readonly result?: ToolResult;
+	/** The read cache put a marker or a diff here: it stands for text that an earlier result shows. */
+	readonly isReference?: true;
 }
 
 /** Tools and system prompt, then the conversation. */
@@ -38,6 +40,7 @@ const UNSEEN: HeadBlock = {
 	label: "system prompt and tools (not in the file)",
 };
 
+/** `sizeOf` knows the tokens of a block by its id. */
 export function createAssembly(sizeOf: (id: number) => number): Assembly {
 	/** Ids of the head's blocks: negative, so that they meet none of the file's. */
 	const headIds = new Map<string, number>();

@@ -25,6 +25,7 @@ export interface Calibration {
 /** New blocks that would get less than this share of their estimates show that something else shrank. */
 const LEAST_SHARE = 0.25;
 
+/** Begins without a size. One per session, fed with its requests in their order. */
 export function createCalibration(): Calibration {
 	const sizes = new Map<number, number>();
 	let factor = 1;

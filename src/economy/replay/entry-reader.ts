@@ -14,6 +14,7 @@ export interface EntryReader {
 	skip(): void;
 }
 
+/** Begins with no entry; `version` is the format that the file states. */
 export function createEntryReader(version: 1 | 2 | 3): EntryReader {
 	const entries: Entry[] = [];
 	/** The newest entry under each id. Only earlier entries are in here, so parents never form a circle. */

@@ -3,20 +3,13 @@
  * cost under other policies, and where the provider's cache was missed.
  */
 export type { SessionBlock } from "./assembly.ts";
-export type { FileRead, ModelName, ToolResult } from "./entry.ts";
 export { combineReports, type FolderReport } from "./folder-report.ts";
 export { MOST_SESSIONS, PAGE_MARK, reportHtml } from "./html.ts";
 export { plainText } from "./plain-text.ts";
-export { requestOf } from "./policies/append-only.ts";
 export { replayPolicies } from "./policies/index.ts";
-export { type PolicyOutcome, type ReplayPolicy, runPolicy } from "./policy.ts";
-export { buildReport, type PolicyRow, type ReplayReport } from "./report.ts";
-export {
-	type Bill,
-	type ReplayModel,
-	type ReplaySession,
-	rebuildRequests,
-	type Step,
-} from "./requests.ts";
-export { readSessionFile, type SessionFile, SessionFileError } from "./session-file.ts";
+export { strataPolicy } from "./policies/strata.ts";
+export { type PolicyOutcome, type ReplayPolicy, type RequestPolicy, runPolicy } from "./policy.ts";
+export { buildReport, type ReplayReport } from "./report.ts";
+export { type ReplayModel, type ReplaySession, rebuildRequests, type Step } from "./requests.ts";
+export { readSessionFile } from "./session-file.ts";
 export { folderText, reportText } from "./text.ts";

@@ -8,6 +8,7 @@ export type JsonLine =
 	/** It has more bytes than the bound, and was passed over without being kept. */
 	| { readonly kind: "too-long" };
 
+/** Bounds and progress of reading a JSONL file. */
 export interface JsonLinesOptions {
 	/** The longest line that is parsed, in bytes. */
 	readonly maxLineBytes: number;

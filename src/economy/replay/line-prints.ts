@@ -7,6 +7,7 @@ export interface LinePrints {
 /** Lines of all results of a session together: 16 MB of hashes. */
 const MAX_LINES = 4_000_000;
 
+/** One per session; `maxLines` bounds what all its texts take together. */
 export function createLinePrints(maxLines = MAX_LINES): LinePrints {
 	let left = maxLines;
 	return {

@@ -21,6 +21,7 @@ const IMAGE_TOKENS = 1200;
 /** Sixteen bytes: enough for no two contents of a session to meet by chance. */
 const HASH_DIGITS = 32;
 
+/** One per session: it numbers the blocks, and remembers calls until their results come. */
 export function createBlockReader(): BlockReader {
 	let count = 0;
 	/** Calls of `read` by their id, whose results are to come. */

@@ -9,15 +9,24 @@ import type { ReplaySession } from "./requests.ts";
  * `requests` says what would have been sent, and the provider's rules say what that is billed; or `bills` says what is
  * billed. Both yield one item for each request of the session, in its order.
  */
-export type ReplayPolicy = {
+export type ReplayPolicy = RequestPolicy | BillPolicy;
+
+/** What a policy is called. */
+export interface PolicyName {
 	/** A word for tables and the command line. */
 	readonly name: string;
 	/** One line for people. */
 	readonly description: string;
-} & (
-	| { requests(session: ReplaySession): Iterable<Request> }
-	| { bills(session: ReplaySession): Iterable<PromptTokens> }
-);
+}
+
+/** A policy that says what would have been sent. It yields each request before it looks at the next step. */
+export interface RequestPolicy extends PolicyName {
+	requests(session: ReplaySession): Iterable<Request>;
+}
+
+interface BillPolicy extends PolicyName {
+	bills(session: ReplaySession): Iterable<PromptTokens>;
+}
 
 /** What a session costs under a policy. */
 export interface PolicyOutcome extends PromptTokens {

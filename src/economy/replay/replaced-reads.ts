@@ -8,8 +8,11 @@ import { countNewLines } from "./line-prints.ts";
  * read cache from the start.
  */
 export interface ReadReplacer {
-	/** The blocks of the next request. `isVisible`: whether a result's full text is in the request. */
-	replace(blocks: readonly SessionBlock[], isVisible?: (id: number) => boolean): SessionBlock[];
+	/** The blocks of the next request. `isVisible`: whether the model has a result of earlier requests before it. */
+	replace(
+		blocks: readonly SessionBlock[],
+		isVisible?: (result: SessionBlock) => boolean,
+	): SessionBlock[];
 }
 
 /** A line like "[readcache: unchanged, 120 lines]". */
@@ -21,6 +24,7 @@ const DIFF_LINES = 4;
 /** A diff longer than this share of the text is not worth reading. */
 const LARGEST_DIFF = 0.5;
 
+/** Begins with nothing served. One per replay. */
 export function createReadReplacer(): ReadReplacer {
 	/** By the number of a result: what stands for it, or itself when it was served in full. */
 	const served = new Map<number, Served>();
@@ -29,7 +33,7 @@ export function createReadReplacer(): ReadReplacer {
 
 	function replace(
 		blocks: readonly SessionBlock[],
-		isVisible: (id: number) => boolean = () => true,
+		isVisible: (result: SessionBlock) => boolean = () => true,
 	): SessionBlock[] {
 		const present = new Set<number>();
 		const latest = new Map<string, Served>();
@@ -46,11 +50,12 @@ export function createReadReplacer(): ReadReplacer {
 
 		function serve(block: SessionBlock, read: FileRead): Served {
 			const base = latest.get(key(read.path, read.window)) ?? latest.get(key(read.path, "whole"));
-			const inFull: Served = { block, root: block.id };
-			if (!base || !present.has(base.root) || !isVisible(base.root)) return inFull;
+			const inFull: Served = { block, root: block };
+			if (!base || !present.has(base.root.id) || !isVisible(base.root)) return inFull;
 			const tokens = sizeAgainst(base.block, block);
 			if (tokens === undefined || tokens >= block.tokens * LARGEST_DIFF) return inFull;
-			return { block, root: base.root, replaced: { tokens, hash: `${block.hash}~read` } };
+			const hash = `${block.hash}~read`;
+			return { block, root: base.root, replaced: { tokens, hash, isReference: true } };
 		}
 	}
 }
@@ -59,8 +64,8 @@ interface Served {
 	/** The result as the session has it. */
 	readonly block: SessionBlock;
 	/** The result whose full text everything since builds on. */
-	readonly root: number;
-	readonly replaced?: { readonly tokens: number; readonly hash: string };
+	readonly root: SessionBlock;
+	readonly replaced?: Pick<SessionBlock, "tokens" | "hash" | "isReference">;
 }
 
 /** Tokens of what says how `block` differs from `base`; `undefined` when that is not known. */

@@ -28,6 +28,7 @@ export interface ReplayReport {
 	readonly chart: readonly ChartSeries[];
 }
 
+/** A model of the session, and the rules that its requests were billed by. */
 export interface ReportModel {
 	/** `provider/id`. */
 	readonly name: string;
@@ -63,6 +64,7 @@ export interface ChartSeries {
 /** More points than a chart is wide help nobody. */
 const MAX_POINTS = 1000;
 
+/** What a report is to compare. */
 export interface ReportOptions {
 	readonly policies: readonly ReplayPolicy[];
 	/** Told what is being worked on. */

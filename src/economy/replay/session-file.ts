@@ -26,6 +26,7 @@ export interface SkippedLines {
 	readonly surplus: number;
 }
 
+/** Bounds and progress of reading a session file. */
 export interface SessionFileOptions {
 	/** The longest line that is read, in bytes. Default: 32 MiB, an answer with several large images. */
 	readonly maxLineBytes?: number;
@@ -35,9 +36,6 @@ export interface SessionFileOptions {
 	readonly maxBlocks?: number;
 	readonly onProgress?: (bytes: number, ofBytes: number) => void;
 }
-
-/** A file that cannot be replayed; the message says why and names it. */
-export class SessionFileError extends Error {}
 
 /** The first line of a session is short; what is longer than this is none. Pi has the same bound. */
 const MAX_HEADER_BYTES = 1024 * 1024;
@@ -107,9 +105,9 @@ async function checkFile(file: string): Promise<number> {
 	}
 }
 
-function unreadable(file: string, error: unknown): SessionFileError {
+function unreadable(file: string, error: unknown): Error {
 	const reason = errnoOf(error) === "ENOENT" ? "there is no such file" : describeError(error);
-	return new SessionFileError(`cannot read ${file}: ${reason}`, { cause: error });
+	return new Error(`cannot read ${file}: ${reason}`, { cause: error });
 }
 
 function versionOf(header: unknown, file: string): SessionFile["version"] {
@@ -120,9 +118,9 @@ function versionOf(header: unknown, file: string): SessionFile["version"] {
 	if (version === 1 || version === 2 || version === 3) return version;
 	const isPlain = typeof version === "number" || typeof version === "string";
 	const named = isPlain ? plainText(JSON.stringify(version), 40) : "of another kind";
-	throw new SessionFileError(`${file} has session format ${named}; formats 1 to 3 are understood`);
+	throw new Error(`${file} has session format ${named}; formats 1 to 3 are understood`);
 }
 
-function notASession(file: string, reason: string): SessionFileError {
-	return new SessionFileError(`${file} is not a session of pi: ${reason}`);
+function notASession(file: string, reason: string): Error {
+	return new Error(`${file} is not a session of pi: ${reason}`);
 }

@@ -1,4 +1,4 @@
-import type { CacheRules, Ttl } from "../../economy/index.ts";
+import { type CacheRules, type Ttl, writeRatioFor } from "../../economy/index.ts";
 
 /** What decides where the current text of a file costs least. */
 export interface HeatTerms {
@@ -17,8 +17,8 @@ export interface HeatTerms {
  * pauses the file is hot from p = (1 − r) / (w − r + r·R) on.
  */
 export function isHot({ editRate, warmShare, rules, ttl }: HeatTerms): boolean {
-	const { readRatio, writeRatio, writeOneHourRatio } = rules;
-	const write = ttl === "1h" ? writeOneHourRatio : writeRatio;
+	const { readRatio } = rules;
+	const write = writeRatioFor(ttl ?? "5m", rules);
 	const changed = write + readRatio * DEAD_COPY_REQUESTS;
 	const whileWarm = editRate * changed + (1 - editRate) * readRatio;
 	return (1 - warmShare) * write + warmShare * whileWarm > 1;

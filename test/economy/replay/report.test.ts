@@ -3,34 +3,40 @@ import { type ReplayReport, type ReplaySession, rulesFor } from "../../../src/ec
 import { short } from "../../../src/economy/replay/figures.ts";
 import { reportHtml } from "../../../src/economy/replay/html.ts";
 import { plainText } from "../../../src/economy/replay/plain-text.ts";
-import { appendOnlyWithLosses } from "../../../src/economy/replay/policies/append-only.ts";
+import {
+	appendOnly,
+	appendOnlyWithLosses,
+} from "../../../src/economy/replay/policies/append-only.ts";
 import { replayPolicies } from "../../../src/economy/replay/policies/index.ts";
+import { strataPolicy } from "../../../src/economy/replay/policies/strata.ts";
 import { runPolicy } from "../../../src/economy/replay/policy.ts";
 import { buildReport } from "../../../src/economy/replay/report.ts";
 import { reportText } from "../../../src/economy/replay/text.ts";
 import { SessionWriter } from "./session-writer.ts";
 import { generateSession } from "./workload.ts";
 
+const policies = [...replayPolicies, strataPolicy(appendOnly)];
+
 const HOSTILE = `</script><script>alert(1)</script><img src=x onerror=alert(2)>"'\u001b[31mred\u001b[2J\u001b]0;title\u0007\u202eabc\r`;
 
 describe("a report", () => {
 	test("finds the losses in the bills and reproduces their cost", () => {
 		const session = billedWithLosses([30, 61, 90]);
-		const { misses, check, policies } = buildReport(session, { policies: replayPolicies });
+		const { misses, check, policies: rows } = buildReport(session, { policies });
 		const lost = misses.filter(({ cause }) => cause === "provider");
 		expect(lost.map(({ request }) => request)).toEqual([31, 62, 91]);
 		expect(misses.filter((miss) => !lost.includes(miss))).toMatchObject([{ cause: "compaction" }]);
 		expect(Math.abs(check.deviation)).toBeLessThan(0.001);
-		expect(policies.find(({ name }) => name === "billed")?.ratio).toBeGreaterThan(1.05);
+		expect(rows.find(({ name }) => name === "billed")?.ratio).toBeGreaterThan(1.05);
 	});
 
 	test("has a row for each policy, relative to append-only even if that is not among them", () => {
 		const session = billedWithLosses([]);
-		const all = buildReport(session, { policies: replayPolicies }).policies;
+		const all = buildReport(session, { policies }).policies;
 		const [only] = buildReport(session, {
-			policies: replayPolicies.filter(({ name }) => name === "strata"),
+			policies: policies.filter(({ name }) => name === "strata"),
 		}).policies;
-		expect(all.map(({ name }) => name)).toEqual(replayPolicies.map(({ name }) => name));
+		expect(all.map(({ name }) => name)).toEqual(policies.map(({ name }) => name));
 		expect(only).toEqual(all.at(-1));
 		for (const { read, write, input, cost, ratio } of all) {
 			expect([read, write, input, cost, ratio].every(Number.isFinite)).toBe(true);
@@ -44,14 +50,14 @@ describe("a report", () => {
 			...session,
 			bills: session.bills.map((bill) => ({ ...bill, model: { ...bill.model, prices } })),
 		};
-		const [row] = buildReport(priced, { policies: replayPolicies }).policies;
+		const [row] = buildReport(priced, { policies }).policies;
 		expect(row?.dollars).toBeCloseTo(((row?.input ?? 0) * 5) / 1_000_000);
-		expect(buildReport(session, { policies: replayPolicies }).policies[0]?.dollars).toBeUndefined();
+		expect(buildReport(session, { policies }).policies[0]?.dollars).toBeUndefined();
 	});
 
 	test("thins long sessions out for the charts, and only there", () => {
 		const { chart, requests } = buildReport(generateSession({ ...WORKLOAD, turns: 130 }), {
-			policies: replayPolicies,
+			policies,
 		});
 		expect(requests).toBe(1170);
 		for (const { points } of chart) expect(points.length).toBeLessThanOrEqual(1000);
@@ -88,7 +94,7 @@ describe("a report", () => {
 describe("the text of a report", () => {
 	test("is a table with a bar for each policy, the misses, the reads in vain and what was skipped", async () => {
 		const text = reportText(await hostileReport()).join("\n");
-		for (const { name } of replayPolicies) expect(text).toMatch(new RegExp(`^ +${name} .*█`, "m"));
+		for (const { name } of policies) expect(text).toMatch(new RegExp(`^ +${name} .*█`, "m"));
 		expect(text).toContain("1 cache misses cost");
 		expect(text).toContain("Files read again in vain");
 		expect(text).toContain("1 lines were skipped: 1 damaged");
@@ -112,7 +118,7 @@ describe("the page of a report", () => {
 		expect(tags).not.toMatch(/\s(src|href|xlink:href|action|on\w+)=/i);
 		const style = page.slice(page.indexOf("<style>"), page.indexOf("</style>"));
 		expect(style).not.toMatch(/url\(|@import/);
-		expect(page.match(/<svg/g)?.length).toBeGreaterThanOrEqual(replayPolicies.length * 2);
+		expect(page.match(/<svg/g)?.length).toBeGreaterThanOrEqual(policies.length * 2);
 	});
 
 	test("says first what it comes down to, as the text does", async () => {
@@ -177,5 +183,5 @@ async function hostileReport(): Promise<ReplayReport> {
 	const session = await writer.replay();
 	const rules = rulesFor({ provider: "anthropic", id: "claude-opus-4-5" });
 	expect(session.bills[0]?.model.rules).toEqual(rules);
-	return buildReport({ ...session, file: HOSTILE }, { policies: replayPolicies });
+	return buildReport({ ...session, file: HOSTILE }, { policies });
 }

@@ -1,10 +1,10 @@
 import { placeBreakpoints } from "../../place-breakpoints.ts";
 import type { Block, Request } from "../../request.ts";
-import type { ReplayPolicy } from "../policy.ts";
+import type { RequestPolicy } from "../policy.ts";
 import type { Step } from "../requests.ts";
 
 /** Pi's own requests under the provider's rules: everything is appended, nothing changed. */
-export const appendOnly: ReplayPolicy = {
+export const appendOnly: RequestPolicy = {
 	name: "append-only",
 	description: "pi's own requests, nothing lost without a known cause",
 	*requests(session) {
@@ -13,7 +13,7 @@ export const appendOnly: ReplayPolicy = {
 };
 
 /** Pi's own requests, with the cache lost where the bills show that it was. */
-export function appendOnlyWithLosses(isLost: (step: Step) => boolean): ReplayPolicy {
+export function appendOnlyWithLosses(isLost: (step: Step) => boolean): RequestPolicy {
 	return {
 		...appendOnly,
 		*requests(session) {

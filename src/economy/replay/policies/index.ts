@@ -5,7 +5,6 @@ import { noCache } from "./no-cache.ts";
 import { pruneBatch } from "./prune-batch.ts";
 import { pruneEach } from "./prune-each.ts";
 import { readCache } from "./read-cache.ts";
-import { strata } from "./strata.ts";
 
 /** The policies of the economy itself, in the order of the report. Other systems bring their own. */
 export const replayPolicies: readonly ReplayPolicy[] = [
@@ -15,5 +14,4 @@ export const replayPolicies: readonly ReplayPolicy[] = [
 	readCache,
 	pruneEach,
 	pruneBatch,
-	strata,
 ];
