@@ -4,7 +4,7 @@ import type { FileOutcome } from "./parsing/parse-file.ts";
 import { Parser } from "./parsing/parser.ts";
 import { planRefresh, type RefreshPlan } from "./refresh-plan.ts";
 import { isTestPath } from "./scan/path-kinds.ts";
-import type { ScannedFile, ScanTrouble } from "./scan/scan-tree.ts";
+import type { ScannedFile, ScanTrouble } from "./scan/scanned-tree.ts";
 import { TreeScanner } from "./scan/tree-scanner.ts";
 import { ByteReader } from "./store/bytes.ts";
 import type { IndexStore } from "./store/index-store.ts";

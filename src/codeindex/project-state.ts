@@ -1,5 +1,5 @@
 import { changedFiles, type KnownFile } from "./scan/changed-files.ts";
-import type { ScannedFile, ScannedLink, ScannedTree } from "./scan/scan-tree.ts";
+import type { ScannedFile, ScannedLink, ScannedTree } from "./scan/scanned-tree.ts";
 
 /** A configuration file as it was when imports were resolved with it. */
 export interface KnownConfig extends KnownFile {

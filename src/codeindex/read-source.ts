@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { errnoOf } from "../core/errno.ts";
-import { maxSourceBytes } from "./scan/scan-tree.ts";
+import { maxSourceBytes } from "./scan/scanned-tree.ts";
 
 /** The content of a source file at one moment. */
 export type SourceContent =

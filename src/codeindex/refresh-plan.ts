@@ -3,7 +3,7 @@ import { CodeIndexError } from "./code-index.ts";
 import { type ProjectChanges, projectChanges } from "./project-state.ts";
 import { readSource } from "./read-source.ts";
 import { changedFiles } from "./scan/changed-files.ts";
-import type { ScannedFile, ScannedTree } from "./scan/scan-tree.ts";
+import type { ScannedFile, ScannedTree } from "./scan/scanned-tree.ts";
 import type { IndexStore } from "./store/index-store.ts";
 
 /** The tree of a project at one moment. */

@@ -42,7 +42,7 @@ export function compareWithTypeScript(
 		for (const [binding, declared] of reader.bindings(file).entries()) {
 			if (declared.kind !== "declared") continue;
 			const entity = { kind: "declared", file, binding } as const;
-			symbols.add(file, declared.name, declared, usagesOfSymbol(linker, entity));
+			symbols.add(file, declared.name, declared, usagesOfSymbol(linker, entity).all());
 			for (const { member, facts } of membersOf(entity, declared)) {
 				// To TypeScript it is the same as the variable, whose references are compared already.
 				if (oracle.isShorthand(`${reader.files.get(file)?.path}:${facts.at.join(":")}`)) continue;

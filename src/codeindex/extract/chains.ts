@@ -71,8 +71,11 @@ export function access(draft: Draft, chain: Reached, key: Key): Reached {
 		return undefined;
 	}
 	// A bare call was noted by itself; what follows is looked up on its result.
-	const { ending, ...open } = chain.ending ? called(draft, chain) : chain;
-	return { ...open, steps: [...open.steps, key] };
+	const { binding, start, side, steps } = chain.ending ? called(draft, chain) : chain;
+	const further = [...steps, key];
+	return start === undefined
+		? { binding, side, steps: further }
+		: { binding, start, side, steps: further };
 }
 
 /** Goes on with a call or `new`. */

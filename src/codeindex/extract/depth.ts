@@ -16,8 +16,9 @@ export function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
 	const runsOn = () => ++(runs[depth] as number) > MAX_RUN;
 	let depth = 0;
 	let tags = 0;
-	// A keyword takes three characters with what follows it, so most files are too short for a run of them.
-	const mayRunOnWords = source.length > 3 * MAX_RUN;
+	// A keyword takes three characters with what follows it. Most files are too short for a run of them, or have too few
+	// words: to count all takes far less time than to look at each.
+	const mayRunOnWords = source.length > 3 * MAX_RUN && wordsIn(source) > MAX_RUN;
 	for (let at = 0; at < source.length; at++) {
 		const char = source.charCodeAt(at);
 		if (char > TILDE || (PLAIN[char] && !mayRunOnWords)) continue;
@@ -82,12 +83,29 @@ const PREFIX =
 	/(?:if|else|for|while|do|with|new|typeof|await|void|delete|keyof|yield|infer|extends|asserts|readonly|unique)\b/y;
 const ELSE = /\s*else\b/y;
 
+function wordsIn(source: string): number {
+	let words = 0;
+	let wasWord = 0;
+	for (let at = 0; at < source.length; at++) {
+		const char = source.charCodeAt(at);
+		const isWord = char > TILDE ? 1 : (WORD[char] as number);
+		words += isWord & ~wasWord;
+		wasWord = isWord;
+	}
+	return words;
+}
+
 function isPrefix(source: string, at: number): boolean {
 	PREFIX.lastIndex = at;
 	return PREFIX.test(source);
 }
 
 function elseFollows(source: string, at: number): boolean {
+	let next = at;
+	while (source.charCodeAt(next) <= SPACE) next++;
+	const char = source.charCodeAt(next);
+	// Seen without a regular expression: statements end all the time.
+	if (char <= TILDE && char !== SMALL_E) return false;
 	ELSE.lastIndex = at;
 	return ELSE.test(source);
 }
@@ -129,9 +147,10 @@ const [TAB, NEWLINE, SPACE] = [9, 10, 32];
 const [BANG, PLUS, COMMA, MINUS, SLASH] = [33, 43, 44, 45, 47];
 const [COLON, SEMICOLON, LESS, EQUALS, GREATER, QUESTION] = [58, 59, 60, 61, 62, 63];
 const [OPEN_PAREN, CLOSE_PAREN, OPEN_SQUARE, CLOSE_SQUARE] = [40, 41, 91, 93];
-const [OPEN_CURLY, CLOSE_CURLY, TILDE] = [123, 125, 126];
+const [SMALL_E, OPEN_CURLY, CLOSE_CURLY, TILDE] = [101, 123, 125, 126];
 const QUOTES = new Set([34, 39, 96]);
 // Letters, digits and spaces say nothing by themselves.
-const PLAIN = Array.from({ length: 127 }, (_, char) =>
-	/[\w$ \t\r]/.test(String.fromCharCode(char)),
+const PLAIN = Uint8Array.from({ length: 127 }, (_, char) =>
+	/[\w$ \t\r]/.test(String.fromCharCode(char)) ? 1 : 0,
 );
+const WORD = Uint8Array.from({ length: 127 }, (_, char) => (isWord(char) ? 1 : 0));

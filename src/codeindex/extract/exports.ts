@@ -1,7 +1,7 @@
 import type { Position } from "../facts.ts";
 import { type Identifier, isFunction, type Node, type Of } from "./ast.ts";
-import { moduleName } from "./declare.ts";
 import { type Draft, declareHidden, request } from "./draft.ts";
+import { moduleName } from "./imports.ts";
 import { ANY, lookup } from "./scope.ts";
 
 /** Notes what a statement of the top level exports. All names of the top level must be declared. */

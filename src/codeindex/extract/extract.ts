@@ -5,7 +5,7 @@ import { declareStatements } from "./declare.ts";
 import { walkDocs } from "./docs.ts";
 import { type Draft, newDraft } from "./draft.ts";
 import { exportStatement } from "./exports.ts";
-import { type Parsed, parse } from "./parse.ts";
+import { letGo, type Parsed, parse } from "./parse.ts";
 import { positionsOf } from "./positions.ts";
 import { recoverModule } from "./recover.ts";
 import { walkProgram } from "./walk.ts";
@@ -19,6 +19,7 @@ export function extractFacts(path: string, source: string): FileFacts {
 	const parsed = parse(path, source, positions);
 	const draft = newDraft(path, source, positions);
 	const problem = fill(draft, parsed) ?? parsed.problem;
+	letGo(parsed);
 	return {
 		status: problem === undefined ? "parsed" : "broken",
 		...(problem !== undefined && { problem }),

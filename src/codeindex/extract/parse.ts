@@ -30,6 +30,18 @@ export function parse(path: string, source: string, positions: Positions): Parse
 	return second.problem ? first : second;
 }
 
+/**
+ * Empties what the parser made, which is done with. Its result has getters, and V8 keeps those of every such object
+ * where only a full collection looks: with all that they lead to, each tree would be copied twice and stay until then.
+ * That took a tenth of the time of parsing files, and 80 MB.
+ */
+export function letGo({ program, module }: Parsed): void {
+	if (program) program.body.length = 0;
+	if (!module) return;
+	module.staticImports.length = 0;
+	module.staticExports.length = 0;
+}
+
 /** Whether a file's ending says that it is JavaScript. */
 export function isJavaScript(path: string): boolean {
 	return languageOf(path) === "jsx";
@@ -53,7 +65,8 @@ function attempt(
 ): Parsed {
 	const options: Options = { lang, sourceType, astType: "ts", preserveParens: false };
 	try {
-		const { program, module, errors } = parseWith(source, options);
+		const { program, module, errors, comments } = parseWith(source, options);
+		comments.length = 0;
 		const error = errors.find(({ severity }) => severity === "Error");
 		if (!error) return { program, module };
 		const start = error.labels[0]?.start;

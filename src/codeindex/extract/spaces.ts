@@ -1,8 +1,10 @@
 import type { Member, SymbolKind, TypeName } from "../facts.ts";
 import type { Identifier, Node, Of } from "./ast.ts";
-import { declareStatements, eachName, isAmbient, moduleName, type Space } from "./declare.ts";
+import { declareStatements, isAmbient, type Space } from "./declare.ts";
 import type { Draft } from "./draft.ts";
+import { moduleName } from "./imports.ts";
 import { describe, membersOf } from "./members.ts";
+import { eachName } from "./patterns.ts";
 import { member, resultOf, typeOfAnnotation, typeOfExpression, typeOfName } from "./receivers.ts";
 import { ANY, inside, lookup, type Scope } from "./scope.ts";
 
@@ -21,6 +23,13 @@ export function enterSpace(
 	draft.entered.set(body, scope);
 	declareStatements(draft, scope, body.body, space);
 	return scope;
+}
+
+/** What a class, enum or namespace is to its inside: a binding or a member of one. */
+export function ownType(scope: Scope, name: string, meaning: number): TypeName | undefined {
+	const found = lookup(scope, name, meaning);
+	if (found?.kind === "binding") return { binding: found.binding, side: "value" };
+	return found?.kind === "member" ? member(found.owner, found.name) : undefined;
 }
 
 /** What the inside of `namespace A.B` is a part of: `B` of `A`. */

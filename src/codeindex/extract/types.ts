@@ -2,9 +2,9 @@ import type { UsageKind } from "../facts.ts";
 import { type Identifier, type Key, keyOf, type Node, type Of } from "./ast.ts";
 import { access, close, fromName, fromType, OTHER, type Reached } from "./chains.ts";
 import { namelessImport, request } from "./draft.ts";
+import { signature } from "./functions.ts";
 import { typeOfAnnotation } from "./receivers.ts";
 import { declareTypeParameters, enclosing, inside, lookup, SPACE, TYPE, VALUE } from "./scope.ts";
-import { signature } from "./scopes.ts";
 import type { Visits, Walk } from "./walk.ts";
 
 /** Types. */

@@ -1,11 +1,14 @@
 import { visitorKeys } from "oxc-parser";
 import type { TypeName, UsageKind } from "../facts.ts";
 import type { Node } from "./ast.ts";
+import { blockVisits } from "./blocks.ts";
 import { close, type Reached } from "./chains.ts";
+import { classVisits } from "./classes.ts";
 import type { Draft } from "./draft.ts";
 import { expressionVisits, reach } from "./expressions.ts";
+import { functionVisits } from "./functions.ts";
+import { moduleVisits } from "./module-statements.ts";
 import type { Scope } from "./scope.ts";
-import { scopeVisits } from "./scopes.ts";
 import { typeVisits } from "./types.ts";
 
 /** A walk through the tree that notes what is used. The scope is that of the place it is at. */
@@ -67,4 +70,11 @@ export function walkProgram(draft: Draft, program: Node): void {
 	walk.visitParts(program);
 }
 
-const VISITS: Visits = { ...expressionVisits, ...typeVisits, ...scopeVisits };
+const VISITS: Visits = {
+	...expressionVisits,
+	...typeVisits,
+	...functionVisits,
+	...blockVisits,
+	...classVisits,
+	...moduleVisits,
+};

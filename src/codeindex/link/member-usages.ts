@@ -2,7 +2,7 @@ import type { Reference } from "../facts.ts";
 import type { FileId } from "../reader.ts";
 import { type Entity, keyOf, type MemberEntity } from "./entity.ts";
 import type { Linker } from "./linker.ts";
-import { createPlaces, type Place, type Places } from "./places.ts";
+import { type Place, Places } from "./places.ts";
 
 /** The uses of all members of one name. */
 export interface MemberUsages {
@@ -30,7 +30,7 @@ export function usagesOfMembers(
 		const known = uses.get(keyOf(member));
 		if (known) return known;
 		const above = new Set(linker.overridden(member).map(keyOf));
-		const fresh = { member, above, places: createPlaces() };
+		const fresh = { member, above, places: new Places() };
 		uses.set(keyOf(member), fresh);
 		return fresh;
 	};
@@ -61,13 +61,13 @@ export function usagesOfMembers(
 		of(member) {
 			const own = keyOf(member);
 			const { above } = usesOf(member);
-			const places = createPlaces();
+			const places = new Places();
 			for (const [key, { member: other, above: aboveOther, places: found }] of uses) {
 				if (key !== own && !above.has(key) && !aboveOther.has(own)) continue;
 				const declared = linker.memberAt(other);
 				for (const at of declared?.alsoAt ?? []) places.add(other.file, at, "declaration");
 				if (key !== own && declared) places.add(other.file, declared.at, "declaration");
-				for (const { file, at, kind } of found.all()) places.add(file, at, kind);
+				found.each((file, at, kind) => places.add(file, at, kind));
 			}
 			return places.all();
 		},

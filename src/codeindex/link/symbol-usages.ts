@@ -2,18 +2,18 @@ import type { Reference } from "../facts.ts";
 import type { FileId } from "../reader.ts";
 import type { DeclaredEntity } from "./entity.ts";
 import type { Linker } from "./linker.ts";
-import { createPlaces, type Place, type Places } from "./places.ts";
+import { Places } from "./places.ts";
 import { visitWays } from "./ways.ts";
 
 /**
  * Every use of something declared at the top level of a file. Further merged declarations are among them, the first
  * is not.
  */
-export function usagesOfSymbol(linker: Linker, symbol: DeclaredEntity): readonly Place[] {
+export function usagesOfSymbol(linker: Linker, symbol: DeclaredEntity): Places {
 	const { reader } = linker;
-	const places = createPlaces();
+	const places = new Places();
 	const declared = reader.bindings(symbol.file)[symbol.binding];
-	if (declared?.kind !== "declared") return [];
+	if (declared?.kind !== "declared") return places;
 	for (const at of declared.alsoAt ?? []) places.add(symbol.file, at, "declaration");
 
 	visitWays(linker, symbol, {
@@ -32,7 +32,7 @@ export function usagesOfSymbol(linker: Linker, symbol: DeclaredEntity): readonly
 			for (const at of all) places.add(file, at, "re-export");
 		},
 	});
-	return places.all();
+	return places;
 }
 
 /**

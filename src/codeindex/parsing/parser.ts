@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describeError } from "../../core/errno.ts";
 import { workerEntry } from "../../core/worker-entry.ts";
 import { CodeIndexError } from "../code-index.ts";
-import type { ScannedFile } from "../scan/scan-tree.ts";
+import type { ScannedFile } from "../scan/scanned-tree.ts";
 import { type FileOutcome, failedFile } from "./parse-file.ts";
 import type { ParseReply, ParseRequest } from "./parser-process.ts";
 

@@ -1,3 +1,4 @@
+import { counted } from "../../core/counted.ts";
 import type { ImpactQuery } from "../answers.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 import { cyclesOf } from "./cycles.ts";
@@ -20,7 +21,7 @@ export function impactWarnings(reader: IndexReader, query: ImpactQuery): ImpactW
 			...[...modify, ...remove].flatMap((path) => unknownPath(reader, path)),
 			...broken.slice(0, MAX_LISTED),
 			...(broken.length > MAX_LISTED
-				? [`${broken.length - MAX_LISTED} more imports will break.`]
+				? [`${counted(broken.length - MAX_LISTED, "more import")} will break.`]
 				: []),
 			...create.flatMap((path) => creation(reader, path)),
 			...touchedCycles(reader, [...modify, ...remove]),
@@ -121,10 +122,6 @@ function touchedCycles(reader: IndexReader, paths: readonly string[]): string[] 
 		const more = group.length > 4 ? ` and ${group.length - 4} more` : "";
 		return `Import cycle of ${group.length} files: ${some}${more}.`;
 	});
-}
-
-function counted(count: number, noun: string): string {
-	return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function baseName(path: string): string {

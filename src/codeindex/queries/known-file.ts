@@ -1,5 +1,6 @@
 import { CodeIndexError } from "../code-index.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
+import { maxSourceBytes } from "../scan/scanned-tree.ts";
 
 /** The file at a path, or an error that names files of the same name. */
 export function knownFile(reader: IndexReader, path: string): IndexedFile {
@@ -14,7 +15,7 @@ export function knownFile(reader: IndexReader, path: string): IndexedFile {
 	const hint =
 		similar.length > 0
 			? `Did you mean ${similar.join(" or ")}?`
-			: "The index holds the project's TypeScript and JavaScript files that git does not ignore.";
+			: `The index holds the project's TypeScript and JavaScript files of up to ${maxSourceBytes / 1024 ** 2} MiB that git does not ignore.`;
 	throw new CodeIndexError("unknown-file", `${path} is not in the index. ${hint}`);
 }
 

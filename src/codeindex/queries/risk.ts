@@ -1,3 +1,4 @@
+import { counted } from "../../core/counted.ts";
 import type { ImpactAnswer } from "../answers.ts";
 import type { IndexedFile } from "../reader.ts";
 import type { UsedExport } from "./exports-used.ts";
@@ -69,10 +70,6 @@ function reachOf({ changed, created, affected, tests }: ChangeFacts): string {
 			? "reaches no other file"
 			: `reaches ${counted(affected.length, "file")} (${direct} directly)`;
 	return `${capitalised(what)} ${reached} and ${counted(tests.length, "test")}.`;
-}
-
-function counted(count: number, noun: string): string {
-	return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function capitalised(text: string): string {

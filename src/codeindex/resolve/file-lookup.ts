@@ -1,4 +1,4 @@
-import type { ScannedLink } from "../scan/scan-tree.ts";
+import type { ScannedLink } from "../scan/scanned-tree.ts";
 import type { Package } from "./packages.ts";
 import { below, folderOf, joinPath, nameOf, restBelow } from "./project-path.ts";
 

@@ -1,5 +1,5 @@
 import type { EdgeKind } from "../facts.ts";
-import type { ScannedLink } from "../scan/scan-tree.ts";
+import type { ScannedLink } from "../scan/scanned-tree.ts";
 import { type ConfigProblem, createConfigFiles, type ReadConfig } from "./config-files.ts";
 import { createFileLookup, type FileLookup } from "./file-lookup.ts";
 import { createOutputSources } from "./output-source.ts";

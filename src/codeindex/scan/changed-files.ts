@@ -1,4 +1,4 @@
-import type { ScannedFile } from "./scan-tree.ts";
+import type { ScannedFile } from "./scanned-tree.ts";
 
 /** What was stored about a file when its content was last read. */
 export interface KnownFile extends ScannedFile {

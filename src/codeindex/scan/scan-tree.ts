@@ -1,46 +1,12 @@
-import { existsSync, lstatSync, realpathSync, type Stats, statSync } from "node:fs";
-import { isAbsolute, join, relative, sep } from "node:path";
+import { existsSync, type Stats } from "node:fs";
+import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { describeError } from "../../core/errno.ts";
 import { CodeIndexError } from "../code-index.ts";
+import { byPath, FoundFiles, isSameFile } from "./found-files.ts";
 import { type GitEntry, listGitFiles } from "./git-files.ts";
 import { type PathKind, pathKind } from "./path-kinds.ts";
+import { maxFiles, type ScannedFile, type ScannedTree, type ScanTrouble } from "./scanned-tree.ts";
 import { walkFolders } from "./walk-files.ts";
-
-/** A file and what the file system says about it, which changes whenever its content does. */
-export interface ScannedFile {
-	/** Relative to the project's root, with forward slashes. */
-	readonly path: string;
-	readonly bytes: number;
-	readonly mtimeMs: number;
-	readonly ctimeMs: number;
-	readonly inode: number;
-}
-
-/** A link within the project: what is imported through it is the target. */
-export interface ScannedLink {
-	readonly path: string;
-	readonly target: string;
-}
-
-/** Something that was left out, and why. */
-export interface ScanTrouble {
-	/** `git`: git failed and the tree was walked instead. `link`: it is broken or leads out of the project. */
-	readonly kind: "unreadable" | "link" | "too-big" | "too-many" | "bad-name" | "git";
-	readonly path: string;
-	readonly message: string;
-}
-
-/** The sources of a project at one moment, each list sorted by path. */
-export interface ScannedTree {
-	readonly files: readonly ScannedFile[];
-	/** Files that decide where imports lead: `tsconfig*.json`, `package.json` and the like. */
-	readonly configs: readonly ScannedFile[];
-	readonly links: readonly ScannedLink[];
-	readonly trouble: readonly ScanTrouble[];
-	/** Who listed the files. */
-	readonly listedBy: "git" | "walk";
-}
 
 export interface ScanOptions {
 	readonly signal?: AbortSignal;
@@ -54,11 +20,6 @@ export interface ScanOptions {
 	 */
 	readonly expected?: Iterable<string>;
 }
-
-/** A larger file is data, whatever its name says. */
-export const maxSourceBytes = 8 * 1024 * 1024;
-/** More would not fit into the memory we allow ourselves. */
-export const maxFiles = 250_000;
 
 /**
  * Finds the TypeScript and JavaScript files of the project at `root`, and the configuration that imports depend
@@ -112,16 +73,10 @@ const batchSize = 512;
 const maxNestedRepositories = 200;
 
 class Scan {
-	readonly #root: string;
 	readonly #options: ScanOptions;
-	readonly #files = new Map<string, ScannedFile>();
-	readonly #configs = new Map<string, ScannedFile>();
-	readonly #links = new Map<string, ScannedLink>();
-	readonly #trouble = new Map<string, ScanTrouble>();
+	readonly #found: FoundFiles;
 	/** Expected files, looked at before anyone listed them. */
 	readonly #ahead = new Map<string, Stats>();
-	/** Folders on the way to listed files, and whether none of them is a link. */
-	readonly #folders = new Map<string, boolean>([["", true]]);
 	readonly #listed: ListedEntry[] = [];
 	/** What listing itself had trouble with, as opposed to looking at what is listed. */
 	readonly #listingTrouble: ScanTrouble[] = [];
@@ -131,25 +86,19 @@ class Scan {
 
 	constructor(root: string, options: ScanOptions) {
 		this.#options = options;
-		try {
-			this.#root = realpathSync(root);
-			if (!statSync(this.#root).isDirectory()) throw new Error("it is not a folder");
-		} catch (error) {
-			const message = `The project folder ${root} cannot be read: ${describeError(error)}. Name an existing folder.`;
-			throw new CodeIndexError("unavailable", message, { cause: error });
-		}
+		this.#found = new FoundFiles(root);
 	}
 
 	async lookAround(): Promise<void> {
 		this.#refuseIfAborted();
 		const listed = await this.#listRepository("");
 		// Git knows nothing of a folder that its repository ignores as a whole.
-		if (!listed || this.#files.size === 0) {
+		if (!listed || this.#found.files.size === 0) {
 			this.#listedBy = "walk";
 			await this.#walk("");
 		}
 		this.#lookAtOtherConfigs();
-		this.#options.onProgress?.(this.#files.size);
+		this.#options.onProgress?.(this.#found.files.size);
 	}
 
 	listing(): Listing | undefined {
@@ -157,7 +106,7 @@ class Scan {
 		if (trouble.some(({ kind }) => kind !== "unreadable")) return undefined;
 		const entries = byPath(this.#listed);
 		for (const entry of entries) {
-			const file = (entry.kind === "config" ? this.#configs : this.#files).get(entry.path);
+			const file = this.#found.of(entry.kind).get(entry.path);
 			if (file) entry.file = file;
 		}
 		return { listedBy: this.#listedBy, entries, trouble };
@@ -167,46 +116,40 @@ class Scan {
 	async lookAgain({ listedBy, entries, trouble }: Listing): Promise<boolean> {
 		this.#refuseIfAborted();
 		this.#listedBy = listedBy;
-		for (const one of trouble) this.#note(one);
+		for (const one of trouble) this.#found.note(one);
 		for (const entry of entries) {
-			const stats = this.#lstat(entry.path);
-			if (stats?.isFile()) this.#addAgain(entry, stats);
-			else if (stats?.isSymbolicLink() && !entry.file) this.#lookAtLink(entry.path);
+			const stats = this.#found.lstat(entry.path);
+			if (stats?.isFile()) this.#lookAtAgain(entry, stats);
+			else if (stats?.isSymbolicLink() && !entry.file) this.#found.addLink(entry.path);
 			else if (stats) return false;
 			if (++this.#sinceTurn >= batchSize) await this.#letOthersRun();
 		}
-		if (this.#files.size === 0) return false;
+		if (this.#found.files.size === 0) return false;
 		this.#lookAtOtherConfigs();
-		this.#options.onProgress?.(this.#files.size);
+		this.#options.onProgress?.(this.#found.files.size);
 		return true;
 	}
 
-	#addAgain(entry: ListedEntry, stats: Stats): void {
+	#lookAtAgain(entry: ListedEntry, stats: Stats): void {
 		const { path, kind, file } = entry;
 		if (kind === "other") return;
 		if (file && isSameFile(file, stats)) {
-			(kind === "source" ? this.#files : this.#configs).set(path, file);
+			this.#found.of(kind).set(path, file);
 		} else {
-			this.#add(path, kind, stats);
-			const found = (kind === "source" ? this.#files : this.#configs).get(path);
+			this.#found.add(path, kind, stats);
+			const found = this.#found.of(kind).get(path);
 			if (found) entry.file = found;
 		}
 	}
 
 	#lookAtOtherConfigs(): void {
 		for (const path of this.#options.alsoConfigs ?? []) {
-			if (!/^\/|(?:^|\/)\.\.(?:\/|$)/.test(path)) this.#lookAtConfig(path);
+			if (!/^\/|(?:^|\/)\.\.(?:\/|$)/.test(path)) this.#found.addConfig(path);
 		}
 	}
 
 	result(): ScannedTree {
-		return {
-			files: byPath(this.#files.values()),
-			configs: byPath(this.#configs.values()),
-			links: byPath(this.#links.values()),
-			trouble: byPath(this.#trouble.values()),
-			listedBy: this.#listedBy,
-		};
+		return { ...this.#found.all(), listedBy: this.#listedBy };
 	}
 
 	/** Lists the repository at or around a folder; false if there is none, or git does not help. */
@@ -220,7 +163,7 @@ class Scan {
 				if (++this.#sinceTurn >= batchSize) await this.#letOthersRun();
 			}
 		};
-		const listing = listGitFiles(join(this.#root, folder), take, this.#options.signal);
+		const listing = listGitFiles(join(this.#found.root, folder), take, this.#options.signal);
 		const [outcome] = await Promise.all([listing, folder === "" ? this.#lookAhead() : undefined]);
 		this.#refuseIfAborted();
 		if (outcome.kind === "failed") {
@@ -239,8 +182,8 @@ class Scan {
 
 	async #lookAhead(): Promise<void> {
 		for (const path of this.#options.expected ?? []) {
-			if (!isPathBelow(path) || this.#files.has(path)) continue;
-			const stats = this.#lstatIn(path);
+			if (!isPathBelow(path) || this.#found.files.has(path)) continue;
+			const stats = this.#found.lstatIn(path);
 			if (stats?.isFile()) this.#ahead.set(path, stats);
 			if (++this.#sinceTurn >= batchSize) await this.#letOthersRun();
 		}
@@ -248,31 +191,31 @@ class Scan {
 
 	/** A submodule or a repository within the repository; one that was never fetched is an empty folder. */
 	async #enterRepository(path: string): Promise<void> {
-		if (!isPathBelow(path) || !this.#isRealFolder(path)) return;
+		if (!isPathBelow(path) || !this.#found.isRealFolder(path)) return;
 		if (++this.#nested > maxNestedRepositories) {
 			const message = `there are more than ${maxNestedRepositories} repositories in the project`;
 			this.#noteListing({ kind: "too-many", path, message });
 			return;
 		}
 		// Without a repository of its own, git would answer for the one around it.
-		const isRepository = existsSync(join(this.#root, path, ".git"));
+		const isRepository = existsSync(join(this.#found.root, path, ".git"));
 		if (!isRepository || !(await this.#listRepository(path))) await this.#walk(path);
 	}
 
 	async #walk(folder: string): Promise<void> {
-		for (const found of walkFolders(join(this.#root, folder))) {
+		for (const found of walkFolders(join(this.#found.root, folder))) {
 			const inRoot = (path: string) =>
 				folder === "" ? path : path === "" ? folder : `${folder}/${path}`;
 			if (found.problem !== undefined) {
 				const { problem: message } = found;
 				this.#noteListing({ kind: "unreadable", path: inRoot(found.path), message });
 			}
-			this.#folders.set(inRoot(found.path), true);
+			this.#found.folderIsReal(inRoot(found.path));
 			for (const path of found.files) this.#lookAt(inRoot(path), "file");
 			for (const path of found.links) this.#lookAt(inRoot(path), "link");
 			this.#sinceTurn += 4 + found.files.length;
 			if (this.#sinceTurn >= batchSize) await this.#letOthersRun();
-			if (this.#files.size >= maxFiles) return;
+			if (this.#found.files.size >= maxFiles) return;
 		}
 	}
 
@@ -280,93 +223,27 @@ class Scan {
 		const kind = pathKind(path);
 		if (kind === "other" && listedAs === "file") return;
 		if (!isPathBelow(path)) return;
-		const known = kind === "config" ? this.#configs : this.#files;
-		if (known.has(path) || this.#links.has(path)) return;
-		if (kind === "source" && this.#files.size >= maxFiles) {
+		if (this.#found.of(kind).has(path) || this.#found.links.has(path)) return;
+		if (kind === "source" && this.#found.files.size >= maxFiles) {
 			const message = `there are more than ${maxFiles} source files; the rest is left out`;
 			this.#noteListing({ kind: "too-many", path: "", message });
 			return;
 		}
-		const stats = this.#ahead.get(path) ?? this.#lstatIn(path);
+		const stats = this.#ahead.get(path) ?? this.#found.lstatIn(path);
 		if (stats === undefined) return;
 		if (stats.isFile() || stats.isSymbolicLink()) this.#listed.push({ path, kind });
-		if (stats.isSymbolicLink()) this.#lookAtLink(path);
-		else if (stats.isFile() && kind !== "other") this.#add(path, kind, stats);
-	}
-
-	#add(path: string, kind: "source" | "config", stats: Stats): void {
-		if (path.includes("\uFFFD")) {
-			this.#note({ kind: "bad-name", path, message: "its name is not valid UTF-8" });
-		} else if (kind === "source" && stats.size > maxSourceBytes) {
-			const message = `it has ${stats.size} bytes; files over ${maxSourceBytes} are left out`;
-			this.#note({ kind: "too-big", path, message });
-		} else {
-			(kind === "source" ? this.#files : this.#configs).set(path, scannedFile(path, stats));
-		}
-	}
-
-	#lookAtLink(path: string): void {
-		try {
-			const target = relative(this.#root, realpathSync(join(this.#root, path)));
-			if (target === ".." || target.startsWith(`..${sep}`) || isAbsolute(target)) {
-				const message = "it leads out of the project and is not followed";
-				this.#note({ kind: "link", path, message });
-			} else if (target !== "" && !/(^|[\\/])(node_modules|\.git)([\\/]|$)/.test(target)) {
-				this.#links.set(path, { path, target: target.split(sep).join("/") });
-			}
-		} catch (error) {
-			this.#note({ kind: "link", path, message: describeError(error) });
-		}
-	}
-
-	/** Configuration that was asked for by name may be a link, as packages of a workspace are in `node_modules`. */
-	#lookAtConfig(path: string): void {
-		if (this.#configs.has(path)) return;
-		const stats = statSync(join(this.#root, path), { throwIfNoEntry: false });
-		if (stats?.isFile()) this.#configs.set(path, scannedFile(path, stats));
-	}
-
-	/** An index can name files behind a folder that has become a link since. */
-	#isRealFolder(folder: string): boolean {
-		const known = this.#folders.get(folder);
-		if (known !== undefined) return known;
-		const slash = folder.lastIndexOf("/");
-		const real =
-			(slash < 0 || this.#isRealFolder(folder.slice(0, slash))) &&
-			this.#lstat(folder)?.isDirectory() === true;
-		this.#folders.set(folder, real);
-		return real;
-	}
-
-	/** Looks at a path if no folder on the way to it is a link. */
-	#lstatIn(path: string): Stats | undefined {
-		const slash = path.lastIndexOf("/");
-		if (slash > 0 && !this.#isRealFolder(path.slice(0, slash))) return undefined;
-		return this.#lstat(path);
-	}
-
-	#lstat(path: string): Stats | undefined {
-		try {
-			// Tracked files that were deleted are the usual case of a missing one.
-			return lstatSync(`${this.#root}/${path}`, { throwIfNoEntry: false });
-		} catch (error) {
-			this.#note({ kind: "unreadable", path, message: describeError(error) });
-			return undefined;
-		}
-	}
-
-	#note(trouble: ScanTrouble): void {
-		this.#trouble.set(`${trouble.kind} ${trouble.path}`, trouble);
+		if (stats.isSymbolicLink()) this.#found.addLink(path);
+		else if (stats.isFile() && kind !== "other") this.#found.add(path, kind, stats);
 	}
 
 	#noteListing(trouble: ScanTrouble): void {
 		this.#listingTrouble.push(trouble);
-		this.#note(trouble);
+		this.#found.note(trouble);
 	}
 
 	async #letOthersRun(): Promise<void> {
 		this.#sinceTurn = 0;
-		this.#options.onProgress?.(this.#files.size);
+		this.#options.onProgress?.(this.#found.files.size);
 		await setImmediate();
 		this.#refuseIfAborted();
 	}
@@ -378,26 +255,7 @@ class Scan {
 	}
 }
 
-function scannedFile(path: string, stats: Stats): ScannedFile {
-	const { size, mtimeMs, ctimeMs, ino } = stats;
-	return { path, bytes: size, mtimeMs, ctimeMs, inode: ino };
-}
-
-function isSameFile(file: ScannedFile, { size, mtimeMs, ctimeMs, ino }: Stats): boolean {
-	return (
-		file.bytes === size &&
-		file.mtimeMs === mtimeMs &&
-		file.ctimeMs === ctimeMs &&
-		file.inode === ino
-	);
-}
-
 /** Whether a path from a list stays in the project, and out of what is never indexed. */
 function isPathBelow(path: string): boolean {
 	return !/(?:^|\/)(?:\.\.|\.git|node_modules)(?:\/|$)|^\/|^$/.test(path);
-}
-
-/** In the order of UTF-16 units, which is the same everywhere. */
-function byPath<T extends { readonly path: string }>(items: Iterable<T>): T[] {
-	return [...items].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
 }

@@ -1,14 +1,8 @@
 import { realpathSync } from "node:fs";
 import { FolderWatch } from "./folder-watch.ts";
 import { lookAtRules, type RuleFiles, rulesStillHold } from "./rule-files.ts";
-import {
-	type Listing,
-	type ScannedTree,
-	type ScanOptions,
-	scanAndList,
-	scanListed,
-	scanTree,
-} from "./scan-tree.ts";
+import { type Listing, type ScanOptions, scanAndList, scanListed, scanTree } from "./scan-tree.ts";
+import type { ScannedTree } from "./scanned-tree.ts";
 
 /** What was listed, and all that must not have changed for it to hold. */
 interface Memory {

@@ -6,6 +6,9 @@ export class MalformedBytes extends Error {
 	}
 }
 
+/** The length of so short a text, doubled, takes one byte. */
+const SHORT = 0x3f;
+
 /** Builds compact bytes: numbers of seven bits a byte, strings with their length. */
 export class ByteWriter {
 	#bytes = Buffer.allocUnsafe(256);
@@ -33,6 +36,7 @@ export class ByteWriter {
 	}
 
 	string(text: string): void {
+		if (text.length <= SHORT && this.#ascii(text)) return;
 		// Lone surrogates have no bytes in UTF-8, so such a text is written by its units.
 		const isWellFormed = text.isWellFormed();
 		const length = isWellFormed ? Buffer.byteLength(text) : text.length * 2;
@@ -40,6 +44,21 @@ export class ByteWriter {
 		this.#reserve(length);
 		this.#bytes.write(text, this.#length, isWellFormed ? "utf8" : "utf16le");
 		this.#length += length;
+	}
+
+	/** Most texts are short names, which take less time to write than to hand over to native code. */
+	#ascii(text: string): boolean {
+		this.#reserve(text.length + 1);
+		const bytes = this.#bytes;
+		const start = this.#length + 1;
+		for (let at = 0; at < text.length; at++) {
+			const char = text.charCodeAt(at);
+			if (char > 0x7f) return false;
+			bytes[start + at] = char;
+		}
+		bytes[this.#length] = text.length * 2;
+		this.#length = start + text.length;
+		return true;
 	}
 
 	bytes(bytes: Uint8Array): void {

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Export, Imported, Request } from "../facts.ts";
 import type { FileId, IndexedFile, Resolution } from "../reader.ts";
-import type { ScannedFile } from "../scan/scan-tree.ts";
+import type { ScannedFile } from "../scan/scanned-tree.ts";
 import { ByteReader, ByteWriter } from "./bytes.ts";
 import { type FileTable, toColumns } from "./file-table.ts";
 import type { NameIds } from "./name-ids.ts";

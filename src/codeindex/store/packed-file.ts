@@ -88,10 +88,15 @@ function packNames(writer: ByteWriter, facts: FileFacts): void {
 	writer.number(names.size);
 	for (const name of names) {
 		writer.string(name);
-		writePart(writer, deltas([...(declared.get(name) ?? [])]));
+		writeSet(part, declared.get(name) ?? NONE);
+		writePart(writer);
 		const loose = facts.looseAccesses.get(name) ?? 0;
-		const bindings = [...(accessed.get(name) ?? [])];
-		writePart(writer, loose > 0 || bindings.length > 0 ? [loose, ...deltas(bindings)] : []);
+		const bindings = accessed.get(name) ?? NONE;
+		if (loose > 0 || bindings.length > 0) {
+			part.number(loose);
+			writeSet(part, bindings);
+		}
+		writePart(writer);
 	}
 }
 
@@ -120,8 +125,8 @@ export function unpackMentions(bytes: Uint8Array): { loose: number; bindings: nu
 	return { loose: reader.number(), bindings: sums(reader) };
 }
 
-function declarationsByName({ bindings }: FileFacts): Map<string, Set<number>> {
-	const byName = new Map<string, Set<number>>();
+function declarationsByName({ bindings }: FileFacts): Map<string, number[]> {
+	const byName = new Map<string, number[]>();
 	const addMembers = (binding: number, members: readonly Member[] = []) => {
 		for (const member of members) {
 			addTo(byName, member.name, binding * 2 + 1);
@@ -136,24 +141,27 @@ function declarationsByName({ bindings }: FileFacts): Map<string, Set<number>> {
 	return byName;
 }
 
-function accessesByName({ references }: FileFacts): Map<string, Set<number>> {
-	const byName = new Map<string, Set<number>>();
+function accessesByName({ references }: FileFacts): Map<string, number[]> {
+	const byName = new Map<string, number[]>();
 	for (const { binding, steps } of references) {
 		for (const { name } of steps ?? []) addTo(byName, name, binding);
 	}
 	return byName;
 }
 
-function addTo(sets: Map<string, Set<number>>, name: string, value: number): void {
-	const set = sets.get(name);
-	if (set) set.add(value);
-	else sets.set(name, new Set([value]));
+function addTo(lists: Map<string, number[]>, name: string, value: number): void {
+	const list = lists.get(name);
+	if (list) list.push(value);
+	else lists.set(name, [value]);
 }
 
-/** Sorted, and each told from the one before: small numbers take less room. */
-function deltas(values: number[]): number[] {
-	const sorted = values.sort((one, other) => one - other);
-	return sorted.map((value, index) => value - (sorted[index - 1] ?? 0));
+/** Different values, sorted, and each told from the one before: small numbers take less room. */
+function writeSet(writer: ByteWriter, values: number[]): void {
+	let last = -1;
+	for (const value of values.sort((one, other) => one - other)) {
+		if (value !== last) writer.number(value - Math.max(last, 0));
+		last = value;
+	}
 }
 
 function sums(reader: ByteReader): number[] {
@@ -166,10 +174,11 @@ function sums(reader: ByteReader): number[] {
 	return values;
 }
 
+const NONE: number[] = [];
 const part = new ByteWriter();
 
-function writePart(writer: ByteWriter, numbers: readonly number[]): void {
-	for (const number of numbers) part.number(number);
+/** Moves what is in `part`, with its length before it. */
+function writePart(writer: ByteWriter): void {
 	writer.number(part.length);
 	writer.append(part);
 }

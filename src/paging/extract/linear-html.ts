@@ -1,12 +1,26 @@
 import { codeLanguage } from "./code-language.ts";
+import {
+	BLOCKS,
+	CODE_LINES,
+	CONTAINERS,
+	HEADINGS,
+	INLINE_CODE,
+	PARAGRAPHS,
+	VOID,
+} from "./element-names.ts";
 import { decodeEntities } from "./entities.ts";
 import { Formula, formulaMarkdown, imagedFormula } from "./formula.ts";
 import { HtmlTokenizer } from "./html-tokenizer.ts";
 import { collapsed, escaped, type Mark, withoutControls } from "./inline-text.ts";
-import { linkTarget } from "./link-target.ts";
+import { isLeftOut, type Surroundings } from "./left-out.ts";
+import { MarkedParts, type Part } from "./main-part.ts";
 import { MarkdownBlocks } from "./markdown-blocks.ts";
 import { OpenElements } from "./open-elements.ts";
+import { PageLinks } from "./page-links.ts";
+import { type PageShape, ShapeMeter } from "./page-shape.ts";
 import { pageTitle } from "./page-title.ts";
+
+export type { PageShape } from "./page-shape.ts";
 
 /** What {@link linearHtmlToMarkdown} makes of a page. */
 export interface LinearMarkdown {
@@ -17,13 +31,6 @@ export interface LinearMarkdown {
 	shape: PageShape;
 	/** Characters looked at and elements closed: proportional to the input, which tests hold it to. */
 	work: number;
-}
-
-/** The size of a page's tree, counted from its tags. */
-export interface PageShape {
-	elements: number;
-	/** How deep elements are nested, as far as they say where they end. */
-	depth: number;
 }
 
 /** How {@link linearHtmlToMarkdown} reads a page. */
@@ -59,16 +66,13 @@ class Conversion {
 		this.#closed(name, meaning, place),
 	);
 	readonly #wholePage: boolean;
-	#baseUrl: string | undefined;
-	/** By how much links may grow altogether: a long base address is not to multiply a short page. */
-	#linkBudget: number;
+	readonly #surroundings: Surroundings;
+	readonly #links: PageLinks;
 	#title: string | undefined;
 	/** Whether the text at hand is that of a link to a place on the page. */
 	#inPageLink = false;
 	#work = 0;
-	#elements = 0;
-	#depth = 0;
-	#deepest = 0;
+	readonly #shape = new ShapeMeter();
 
 	/** The place among the open elements of the one that is being left out. */
 	#skipped: number | undefined;
@@ -76,23 +80,26 @@ class Conversion {
 	#leftOut = false;
 	#code: { pieces: string[]; language: string } | undefined;
 	#formula: Formula | undefined;
-	readonly #parts: Record<"main" | "article", Part[]> = { main: [], article: [] };
+	readonly #parts = new MarkedParts();
 
 	constructor(html: string, { baseUrl, scope = "page" }: LinearOptions) {
 		this.#tokens = new HtmlTokenizer(html);
 		this.#wholePage = scope === "page";
-		this.#baseUrl = baseUrl;
-		this.#linkBudget = 4 * html.length + 65_536;
+		this.#surroundings = {
+			wholePage: this.#wholePage,
+			inQuote: () => this.#open.isOpen("blockquote"),
+		};
+		this.#links = new PageLinks(baseUrl, html.length);
 	}
 
 	run(): LinearMarkdown & { leftOut: boolean } {
 		const tokens = this.#tokens;
 		for (let kind = tokens.next(); kind !== "end"; kind = tokens.next()) {
 			if (kind === "open") {
-				this.#measure(tokens.name, 1);
+				this.#shape.opened(tokens.name, tokens.rawText === undefined);
 				this.#openTag(tokens.name);
 			} else if (kind === "close") {
-				this.#measure(tokens.name, -1);
+				this.#shape.closed(tokens.name);
 				this.#closeTag(tokens.name);
 			} else if (this.#skipped === undefined) this.#text(tokens.text);
 			else this.#leftOut = true;
@@ -101,33 +108,12 @@ class Conversion {
 		this.#open.closeDownTo(0);
 		this.#blocks.endBlock();
 		return {
-			markdown: this.#chosenPart(),
+			markdown: this.#wholePage ? this.#parts.choose(this.#blocks) : this.#blocks.join(),
 			...(this.#title ? { title: this.#title } : {}),
-			shape: { elements: this.#elements, depth: this.#deepest },
+			shape: this.#shape.shape,
 			work: this.#work + tokens.work,
 			leftOut: this.#leftOut,
 		};
-	}
-
-	#measure(name: string, step: 1 | -1): void {
-		if (step === 1) this.#elements++;
-		if (VOID.has(name) || RARELY_CLOSED.has(name)) return;
-		if (step === 1 && this.#tokens.rawText !== undefined) return;
-		this.#depth = Math.max(0, this.#depth + step);
-		this.#deepest = Math.max(this.#deepest, this.#depth);
-	}
-
-	/** The part the page marks as its main one, if that is clear and it holds a fair share of the text. */
-	#chosenPart(): string {
-		const whole = this.#blocks.join();
-		if (!this.#wholePage) return whole;
-		for (const parts of [this.#parts.main, this.#parts.article]) {
-			const [only, ...others] = parts;
-			if (!only || others.length > 0) continue;
-			const part = this.#blocks.join(only.from, only.to);
-			if (part.length >= FAIR_SHARE * whole.length) return part;
-		}
-		return whole;
 	}
 
 	#text(text: string): void {
@@ -143,7 +129,7 @@ class Conversion {
 			if (!VOID.has(name) && rawText === undefined) this.#open.push(name, SILENT);
 		} else if (rawText !== undefined) this.#rawElement(name, rawText);
 		else if (this.#formula) this.#insideFormula(name);
-		else if (this.#isLeftOut(name)) this.#skip(name);
+		else if (isLeftOut(this.#tokens, this.#surroundings)) this.#skip(name);
 		else if (name === "math") this.#startFormula();
 		else if (this.#code) this.#insideCode(name);
 		else if (MARKS.has(name)) this.#blocks.inline.open(MARKS.get(name) as Mark);
@@ -224,11 +210,12 @@ class Conversion {
 	}
 
 	#meaningOf(name: string): Meaning {
-		if (!this.#tokens.hasAttributes && !(name in this.#parts)) return PLAIN;
+		if (!this.#tokens.hasAttributes && name !== "main" && name !== "article") return PLAIN;
 		const isMain = name === "main" || this.#tokens.attribute("role") === "main";
-		const part = isMain || name === "article" ? { from: this.#blocks.length } : undefined;
-		if (part) this.#parts[isMain ? "main" : "article"].push(part);
-		return { silent: false, language: this.#language(), ...(part ? { part } : {}) };
+		const meaning: Meaning = { silent: false, language: this.#language() };
+		if (!isMain && name !== "article") return meaning;
+		const part = this.#parts.start(isMain ? "main" : "article", this.#blocks.length);
+		return { ...meaning, part };
 	}
 
 	/** Hears of every element that ends, whether it was closed or not. */
@@ -272,10 +259,8 @@ class Conversion {
 			case "audio":
 				this.#embedded(name);
 				break;
-			case "base": {
-				const address = URL.parse(this.#tokens.attribute("href") ?? "", this.#baseUrl);
-				if (address?.protocol.startsWith("http")) this.#baseUrl = address.href;
-			}
+			case "base":
+				this.#links.rebase(this.#tokens.attribute("href") ?? "");
 		}
 	}
 
@@ -294,7 +279,7 @@ class Conversion {
 		const { inline } = this.#blocks;
 		inline.close("link");
 		const address = this.#tokens.attribute("href") ?? "";
-		const target = this.#target(address);
+		const target = this.#links.target(address);
 		this.#inPageLink = address.startsWith("#");
 		if (target !== undefined) inline.open("link", target);
 	}
@@ -308,15 +293,15 @@ class Conversion {
 			return;
 		}
 		const label = escaped(collapsed(alt).trim()).replace(/[[\]]/g, "\\$&");
-		const target = IMAGE_SOURCES.map((name) => this.#target(tokens.attribute(name) ?? "")).find(
-			(found) => found !== undefined,
-		);
+		const target = IMAGE_SOURCES.map((name) =>
+			this.#links.target(tokens.attribute(name) ?? ""),
+		).find((found) => found !== undefined);
 		if (target !== undefined) this.#blocks.inline.literal(`![${label}](${target})`);
 		else if (label !== "") this.#blocks.inline.literal(label);
 	}
 
 	#embedded(name: string): void {
-		const target = this.#target(this.#tokens.attribute("src") ?? "");
+		const target = this.#links.target(this.#tokens.attribute("src") ?? "");
 		const title = collapsed(this.#tokens.attribute("title") ?? "").trim();
 		if (target === undefined) return;
 		this.#blocks.block(`[${escaped(title || name)}](${target})`);
@@ -327,12 +312,6 @@ class Conversion {
 		const isChecked = this.#tokens.attribute("checked") !== undefined;
 		this.#blocks.inline.literal(isChecked ? "[x]" : "[ ]");
 		this.#blocks.inline.add(" ");
-	}
-
-	#target(address: string): string | undefined {
-		const target = linkTarget(address, this.#linkBudget > 0 ? this.#baseUrl : undefined);
-		if (target !== undefined) this.#linkBudget -= Math.max(0, target.length - address.length);
-		return target;
 	}
 
 	/** Elements that hold no tags. */
@@ -422,23 +401,6 @@ class Conversion {
 		this.#skipped = this.#open.length;
 		this.#open.push(name, SILENT);
 	}
-
-	#isLeftOut(name: string): boolean {
-		if (NEVER_TEXT.has(name)) return true;
-		const tokens = this.#tokens;
-		if (name === "footer" && this.#wholePage) return !this.#open.isOpen("blockquote");
-		if (name === "nav" && this.#wholePage) return true;
-		if (!tokens.hasAttributes) return false;
-		if (GUTTERED.has(name) && GUTTER.test(tokens.attribute("class") ?? "")) return true;
-		if (!this.#wholePage || ALWAYS_SEEN.has(name)) return false;
-		const hidden = tokens.attribute("hidden") ?? "until-found";
-		return (
-			hidden !== "until-found" ||
-			tokens.attribute("aria-hidden") === "true" ||
-			SURROUNDINGS.has(tokens.attribute("role") ?? "") ||
-			HIDING_STYLE.test(tokens.attribute("style") ?? "")
-		);
-	}
 }
 
 /** What there is to know about an open element. */
@@ -450,25 +412,11 @@ interface Meaning {
 	part?: Part;
 }
 
-/** A stretch of finished blocks; without an end, up to the last. */
-interface Part {
-	from: number;
-	to?: number;
-}
-
 const PLAIN: Meaning = { silent: false, language: "" };
 const SILENT: Meaning = { silent: true, language: "" };
 
-/** A main part with less of the text than this is not the whole story: pages of teasers mark one, for instance. */
-const FAIR_SHARE = 0.2;
-
 /** The sign after a heading that links to it, or after a footnote that leads back. */
 const PERMALINK = /^\s*[§¶#⚓🔗↩]\ufe0f?\s*$/u;
-const HIDING_STYLE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
-/** Line numbers beside code. */
-const GUTTER =
-	/(?:^|\s)(?:gutter|rouge-gutter|lineno|linenos|linenodiv|blob-num|hljs-ln-numbers)(?:\s|$)/;
-
 const MARKS: ReadonlyMap<string, Mark> = new Map([
 	["b", "strong"],
 	["strong", "strong"],
@@ -483,24 +431,3 @@ const MARKS: ReadonlyMap<string, Mark> = new Map([
 
 /** Where the address of an image is, the first that is one: pages that load images late put a stand-in in `src`. */
 const IMAGE_SOURCES = ["src", "data-src", "data-original", "data-lazy-src"];
-
-const names = (list: string): ReadonlySet<string> => new Set(list.split(" "));
-
-const VOID = names("area base br col embed hr img input link meta param source track wbr");
-const RARELY_CLOSED = names("p li dt dd tr td th thead tbody tfoot option optgroup html head body");
-const INLINE_CODE = names("code tt kbd samp");
-const HEADINGS = names("h1 h2 h3 h4 h5 h6");
-const CONTAINERS = names("ul ol menu dir blockquote");
-/** Blocks without an inside of their own: where they end does not matter. */
-const PARAGRAPHS = names("p h1 h2 h3 h4 h5 h6 hr html head body caption summary figcaption legend");
-const BLOCKS = names(
-	"address article aside blockquote body caption center dd details dir div dl dt fieldset figcaption figure " +
-		"footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li main menu nav ol p pre search section " +
-		"summary table tbody td tfoot th thead tr ul",
-);
-const CODE_LINES = names("div p li tr");
-const NEVER_TEXT = names("template svg noscript canvas object select datalist dialog map");
-const GUTTERED = names("td pre span div");
-/** Pages hide these until their scripts have run. */
-const ALWAYS_SEEN = names("html body main article");
-const SURROUNDINGS = names("navigation contentinfo banner search dialog alertdialog");

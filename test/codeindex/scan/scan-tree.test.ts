@@ -12,11 +12,8 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import {
-	maxSourceBytes,
-	type ScannedTree,
-	scanTree,
-} from "../../../src/codeindex/scan/scan-tree.ts";
+import { scanTree } from "../../../src/codeindex/scan/scan-tree.ts";
+import { maxSourceBytes, type ScannedTree } from "../../../src/codeindex/scan/scanned-tree.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
 
 function write(root: string, paths: readonly string[], text = ""): void {

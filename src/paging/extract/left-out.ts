@@ -1,0 +1,38 @@
+import { names } from "./element-names.ts";
+import type { HtmlTokenizer } from "./html-tokenizer.ts";
+
+/** Where an element stands, as far as that decides whether it is read. */
+export interface Surroundings {
+	/** The page is read as a page: what is beside its content is left out. */
+	readonly wholePage: boolean;
+	readonly inQuote: () => boolean;
+}
+
+/** Whether the element whose tag was just read is left out with all that is in it. */
+export function isLeftOut(tokens: HtmlTokenizer, { wholePage, inQuote }: Surroundings): boolean {
+	const { name } = tokens;
+	if (NEVER_TEXT.has(name)) return true;
+	if (name === "footer" && wholePage) return !inQuote();
+	if (name === "nav" && wholePage) return true;
+	if (!tokens.hasAttributes) return false;
+	if (GUTTERED.has(name) && GUTTER.test(tokens.attribute("class") ?? "")) return true;
+	if (!wholePage || ALWAYS_SEEN.has(name)) return false;
+	const hidden = tokens.attribute("hidden") ?? "until-found";
+	return (
+		hidden !== "until-found" ||
+		tokens.attribute("aria-hidden") === "true" ||
+		SURROUNDINGS.has(tokens.attribute("role") ?? "") ||
+		HIDING_STYLE.test(tokens.attribute("style") ?? "")
+	);
+}
+
+const HIDING_STYLE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
+/** Line numbers beside code. */
+const GUTTER =
+	/(?:^|\s)(?:gutter|rouge-gutter|lineno|linenos|linenodiv|blob-num|hljs-ln-numbers)(?:\s|$)/;
+
+const NEVER_TEXT = names("template svg noscript canvas object select datalist dialog map");
+const GUTTERED = names("td pre span div");
+/** Pages hide these until their scripts have run. */
+const ALWAYS_SEEN = names("html body main article");
+const SURROUNDINGS = names("navigation contentinfo banner search dialog alertdialog");
