@@ -5,7 +5,7 @@
  */
 import { loadavg } from "node:os";
 import { createClient } from "../src/protocol/client.ts";
-import { startInspectedServer } from "../test/server/churn/inspected-server.ts";
+import { startInspectedServer } from "../test/server/support/inspected-server.ts";
 import { type Race, raceEcho } from "./server/against-echo.ts";
 import { fanOut } from "./server/fan-out.ts";
 import { createLoad } from "./server/load.ts";

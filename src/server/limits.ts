@@ -42,6 +42,8 @@ export const defaultLimits: Readonly<ServerLimits> = {
 	maxPendingPerClient: 128,
 	maxPending: 10_000,
 	maxPendingPerPrincipal: 5_000,
+	maxPendingBytes: 256 * MEGABYTE,
+	maxPendingBytesPerPrincipal: 128 * MEGABYTE,
 	maxAnswerBytes: 64 * MEGABYTE,
 	commandsPerMinute: 600_000,
 	shortMs: 30_000,

@@ -70,6 +70,43 @@ describe.skipIf(browserPath === undefined)("commands in the prompt box", () => {
 		expect(faults).toEqual([]);
 	});
 
+	test("of ours are answered in the conversation at once, in columns, and after a reload, too", async () => {
+		const said = Array.from({ length: 60 }, (_, at) => `stored report ${at}`);
+		strata.writeSession("report", sessionLines(said.map((text) => ({ role: "user", text }))));
+		const { page, faults } = await strata.openStored("stored report 0");
+		const messages = page.getByRole("region", { name: "Messages" });
+		// Whoever reads further up is taken to the answer.
+		await messages.evaluate((list) => list.scrollTo({ top: 0 }));
+		await page.getByText("stored report 1", { exact: true }).waitFor();
+		await promptBox(page).fill("/strata");
+		await promptBox(page).press("Enter");
+		const report = messages.getByRole("region", { name: "strata" });
+		await report.waitFor();
+		const [place, room] = await Promise.all([report.boundingBox(), messages.boundingBox()]);
+		expect(place?.y).toBeGreaterThanOrEqual(room?.y ?? 0);
+		expect((place?.y ?? 0) + (place?.height ?? 0)).toBeLessThanOrEqual(
+			(room?.y ?? 0) + (room?.height ?? 0),
+		);
+		const text = await report.innerText();
+		expect(text).toMatch(/^on {3}read cache {2}/m);
+		const looks = await report.locator("pre").evaluate((pre) => {
+			const { fontFamily, whiteSpace } = getComputedStyle(pre);
+			return { isMono: fontFamily.includes("mono"), whiteSpace };
+		});
+		expect(looks).toEqual({ isMono: true, whiteSpace: "pre" });
+		await expectAccessible(page);
+
+		await page.reload();
+		await report.waitFor();
+		expect(await report.innerText()).toBe(text);
+		await page.setViewportSize({ width: 360, height: 640 });
+		await report.waitFor();
+		expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(
+			360,
+		);
+		expect(faults).toEqual([]);
+	});
+
 	test("go away with Escape until another word is begun, or with the focus", async () => {
 		const { page, faults } = await open("escape");
 		const box = promptBox(page);

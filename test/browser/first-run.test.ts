@@ -6,7 +6,7 @@ describe.skipIf(browserPath === undefined)("somebody who comes for the first tim
 	const strata = useStrata();
 
 	test("starts the demo with two clicks and reads what it does", {
-		timeout: 90_000,
+		timeout: 150_000,
 	}, async () => {
 		const { page, faults } = await strata.open();
 		const start = page.getByRole("button", { name: "Start a session" });
@@ -34,6 +34,21 @@ describe.skipIf(browserPath === undefined)("somebody who comes for the first tim
 		await edit.click();
 		await page.getByText("total >= DISCOUNT_FROM").waitFor();
 		expect(await page.getByRole("button", { name: "Send the first prompt" }).count()).toBe(0);
+
+		await page.getByRole("button", { name: "Send the second prompt" }).click();
+		await page.getByText("Logs next").waitFor({ timeout: 30_000 });
+		await page.getByText("Every 37th order was slow").waitFor({ timeout: 45_000 });
+		expect(await page.getByRole("button", { name: /^Send the .* prompt$/ }).count()).toBe(0);
+		expect(faults).toEqual([]);
+	});
+
+	test("is told where the demo works when asking for another session", async () => {
+		const { page, faults } = await strata.open();
+		await page.getByRole("button", { name: "New session" }).click();
+		const dialog = page.getByRole("dialog");
+		await dialog.getByText("The demo makes a new sample project for it").waitFor();
+		expect(await dialog.getByLabel("Folder").count()).toBe(0);
+		await expectAccessible(page);
 		expect(faults).toEqual([]);
 	});
 

@@ -163,6 +163,7 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 			.getByRole("article")
 			.filter({ hasText: "Find the discount." });
 		await entry.waitFor();
+		await page.getByRole("dialog").getByText("you are here", { exact: true }).waitFor();
 		await expectAccessible(page);
 		await entry.getByRole("button", { name: "Go here" }).click();
 		await page.getByRole("dialog").waitFor({ state: "detached" });

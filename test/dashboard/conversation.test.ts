@@ -212,6 +212,22 @@ describe("what is beside the answers", () => {
 		expect(play(again, state)).toEqual(state);
 	});
 
+	test("the answer of a command of ours is shown in its columns, told or loaded; other notes of extensions are not", () => {
+		const text = "system    state\nreadcache on";
+		const report = { type: "custom", customType: "strata-report", data: { text } };
+		const other = { type: "custom", customType: "strata-workset", data: { text } };
+		const empty = { type: "custom", customType: "strata-report", data: {} };
+		const { entries, leafId } = entriesOf(report, other, empty);
+		const fromFile = loaded({ entries, leafId }, IDLE);
+		expect(fromFile.items).toMatchObject([
+			{ kind: "custom", label: "strata", text, hasColumns: true },
+			{ kind: "note", text: "strata-workset" },
+			{ kind: "note", text: "strata-report" },
+		]);
+		const told = play(entries.map((entry) => ({ type: "entry_appended", entry })));
+		expect(told).toEqual(fromFile);
+	});
+
 	test("only the branch in use is shown", () => {
 		const { entries } = entriesOf(user(1, "root"), user(2, "left"));
 		const right = { ...entries[1], id: "r", message: user(3, "right") } as (typeof entries)[0];
@@ -303,7 +319,7 @@ describe("what is beside the answers", () => {
 			{ type: "queue_update", steering: ["a"], followUp: ["b"] },
 			{ type: "compaction_start", reason: "threshold" },
 		] satisfies SessionEvent[];
-		const running = before.reduce(afterEvent, EMPTY);
+		const running = play(before);
 		const inOrder = afterEvent(running, { type: "agent_settled" });
 		expect(inOrder).toMatchObject({ isCompacting: true, queue: { steering: ["a"] } });
 		const cutOff = afterEvent(running, { type: "agent_settled", interrupted: true });

@@ -22,6 +22,8 @@ interface VirtualListProps<Row extends { key: string }> {
 export interface ListHandle {
 	/** Brings a row into view, or a place in it: so many pixels below its upper edge. */
 	reveal(key: string, below?: number): void;
+	/** Goes to the end, and stays there while the list grows. */
+	toEnd(): void;
 	/** The key of the first row in view. */
 	firstInView(): string | undefined;
 	focus(): void;
@@ -62,7 +64,7 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 	const latest = useRef(offsets);
 	latest.current = offsets;
 
-	if (props.handle) props.handle.current = { reveal, firstInView, focus };
+	if (props.handle) props.handle.current = { reveal, toEnd, firstInView, focus };
 	useLayoutEffect(settle);
 	useLayoutEffect(() => {
 		const element = box.current;
@@ -101,7 +103,7 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 				</div>
 			</section>
 			{!view.isAtEnd && !startsAtTop && (
-				<button type="button" class="to-end" onClick={toEnd}>
+				<button type="button" class="to-end" onClick={leap}>
 					Jump to the latest <span aria-hidden="true">↓</span>
 				</button>
 			)}
@@ -182,10 +184,15 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		};
 	}
 
+	/** The button goes away. */
+	function leap(): void {
+		toEnd();
+		focus();
+	}
+
 	function toEnd(): void {
 		view.isAtEnd = true;
 		remeasured();
-		focus();
 	}
 
 	/** A quarter below the upper edge: what leads to it shows, too. */

@@ -10,10 +10,12 @@ import { PromptBox } from "./prompt-box.tsx";
 interface ComposerProps {
 	session: OpenSession;
 	draft: Draft;
+	/** Told when something is sent. */
+	onSend(): void;
 }
 
 /** The prompt box with what belongs to it: the queue, what extensions show, the model, and how to stop. */
-export function Composer({ session, draft }: ComposerProps) {
+export function Composer({ session, draft, onSend }: ComposerProps) {
 	const { sessionId } = session;
 	const { isRunning, isCompacting } = session.conversation.value;
 	const isBlank = draft.text.value.trim() === "";
@@ -22,6 +24,7 @@ export function Composer({ session, draft }: ComposerProps) {
 		const message = draft.text.value.trim();
 		if (message === "") return;
 		draft.text.value = "";
+		onSend();
 		void sendPrompt(session, message, isRunning ? how : undefined).catch(() => {
 			// What could not be sent is not lost.
 			draft.place(message);
@@ -120,7 +123,7 @@ async function sendPrompt(
 	if ((await reporting(sent)) === undefined) throw new Error("not sent");
 }
 
-function Queue({ session, draft }: ComposerProps) {
+function Queue({ session, draft }: Omit<ComposerProps, "onSend">) {
 	const { steering, followUp } = session.conversation.value.queue;
 	if (steering.length + followUp.length === 0) return null;
 	const takeBack = async () => {

@@ -32,10 +32,12 @@ export function ConversationView({ session, draft, rows, find }: ConversationVie
 	const actions: RowActions = { ...useUnfolded(find), showPicture, reload: session.reload };
 	const markOf = useMatches(find, list);
 	useFindKey(find);
+	/** Whoever says something wants to see what comes of it. */
+	const toEnd = () => list.current?.toEnd();
 	const isLoading = session.status.value.name === "loading";
 	return (
 		<section class="conversation" aria-label="Conversation">
-			<DemoBanner session={session} />
+			<DemoBanner session={session} onSend={toEnd} />
 			<FindBar find={find} focusList={() => list.current?.focus()} />
 			{rows.value.length === 0 ? (
 				<div class="list-frame conversation-empty">
@@ -58,7 +60,7 @@ export function ConversationView({ session, draft, rows, find }: ConversationVie
 				/>
 			)}
 			<Activity session={session} />
-			<Composer session={session} draft={draft} />
+			<Composer session={session} draft={draft} onSend={toEnd} />
 			{/* Not in its row: that may leave the list while the picture is looked at. */}
 			{shown && <PictureDialog picture={shown} onClose={() => showPicture(undefined)} />}
 		</section>

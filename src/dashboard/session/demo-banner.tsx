@@ -1,40 +1,54 @@
 import { client } from "../connection/connection.ts";
+import { isDemo } from "../demo.ts";
 import { reporting } from "../parts/reporting.ts";
 import type { OpenSession } from "./open-session.ts";
-
-/** The provider of the model that is a script. */
-const DEMO_PROVIDER = "strata-demo";
 
 /** Where the server makes sample projects. A stored session may belong to any other folder. */
 const SAMPLE = /[\\/]demo[\\/]projects[\\/]/;
 
-const FIRST_PROMPT =
-	"Orders of exactly 50.00 should get the discount. Please find out why they do not.";
+/** What to say one after the other: the script has an answer for each. */
+const PROMPTS = [
+	{
+		button: "Send the first prompt",
+		message: "Orders of exactly 50.00 should get the discount. Please find out why they do not.",
+	},
+	{
+		button: "Send the second prompt",
+		message: "Some orders were slow last week. Please look for them in the logs.",
+	},
+] as const;
 
-/** Says that a demo is one, and starts it. */
-export function DemoBanner({ session }: { session: OpenSession }) {
+interface DemoBannerProps {
+	session: OpenSession;
+	/** Told when something is sent. */
+	onSend(): void;
+}
+
+/** Says that a demo is one, and leads through it. */
+export function DemoBanner({ session, onSend }: DemoBannerProps) {
 	const { sessionId } = session;
 	const state = session.state.value;
-	if (state?.model?.provider !== DEMO_PROVIDER) return null;
+	if (!state || !isDemo(state)) return null;
 	const { items, isRunning } = session.conversation.value;
-	const wasAsked = items.some(({ kind }) => kind === "user");
 	const isOnSample = SAMPLE.test(state.cwd);
+	const next = PROMPTS[items.filter(({ kind }) => kind === "user").length];
 	return (
 		<div class="banner is-demo">
 			<p>
 				<strong>Demo:</strong> a script, not an AI.
 				{isOnSample && " It works on a sample project that was made for this session."}
 			</p>
-			{isOnSample && !wasAsked && (
+			{isOnSample && next && (
 				<button
 					type="button"
 					class="primary"
 					disabled={isRunning}
-					onClick={() =>
-						void reporting(client().request("prompt", { sessionId, message: FIRST_PROMPT }))
-					}
+					onClick={() => {
+						onSend();
+						void reporting(client().request("prompt", { sessionId, message: next.message }));
+					}}
 				>
-					Send the first prompt
+					{next.button}
 				</button>
 			)}
 		</div>

@@ -71,12 +71,14 @@ export interface SummaryItem extends Base {
 	tokensBefore?: number;
 }
 
-/** A message that an extension put into the conversation. */
+/** A message that an extension put into the conversation, or its answer to a command. */
 export interface CustomItem extends Base {
 	kind: "custom";
 	label: string;
 	text: string;
 	pictures: readonly Picture[];
+	/** Its lines must not be broken: what they have stands in columns. */
+	hasColumns?: boolean;
 }
 
 /** A quiet line: settings that changed, notes that extensions keep. Equal ones in a row are counted. */

@@ -4,6 +4,7 @@ import {
 	customItem,
 	itemOf,
 	noteItem,
+	reportItem,
 	summaryItem,
 	textField,
 	withResult,
@@ -76,7 +77,7 @@ export function entryItem(entry: SessionEntry): Item | undefined {
 		case "session_info":
 			return note(`Name: ${textField(entry, "name") ?? "none"}`);
 		case "custom":
-			return note(textField(entry, "customType") ?? "custom");
+			return reportItem(base, entry) ?? note(textField(entry, "customType") ?? "custom");
 		case "context_edit":
 			return note("Context edited");
 		case "label":

@@ -88,6 +88,13 @@ export function customItem(base: Base, source: unknown): CustomItem | NoteItem {
 	return { kind: "custom", ...base, label, ...contentOf(field(source, "content")) };
 }
 
+/** What a command of pi-strata answers. It keeps that beside the conversation, where the model does not see it. */
+export function reportItem(base: Base, entry: unknown): CustomItem | undefined {
+	const text = textField(field(entry, "data"), "text");
+	if (textField(entry, "customType") !== "strata-report" || text === undefined) return undefined;
+	return { kind: "custom", ...base, label: "strata", text, pictures: [], hasColumns: true };
+}
+
 /** A summary, as a message or as an entry. */
 export function summaryItem(base: Base, of: SummaryItem["of"], source: unknown): SummaryItem {
 	const tokensBefore = field(source, "tokensBefore");

@@ -102,7 +102,14 @@ function CustomRow({ item, actions }: { item: CustomItem; actions: RowActions })
 			<p class="small soft">
 				<PlainText text={item.label} most={100} />
 			</p>
-			<LongText text={item.text} />
+			{item.hasColumns ? (
+				// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+				<section class="columns" aria-label={item.label} tabIndex={0}>
+					<LongText text={item.text} lines={60} />
+				</section>
+			) : (
+				<LongText text={item.text} />
+			)}
 			<Pictures pictures={item.pictures} actions={actions} />
 		</div>
 	);

@@ -106,7 +106,7 @@ function TreeEntry({ row, isBusy, onGo, onFork }: TreeEntryProps) {
 				<PlainText text={row.preview} most={140} />
 			</span>
 			{row.isLeaf ? (
-				<span class="small soft">here</span>
+				<span class="tree-here small soft">you are here</span>
 			) : (
 				<button type="button" class="small quiet" disabled={isBusy} onClick={() => void onGo()}>
 					Go here

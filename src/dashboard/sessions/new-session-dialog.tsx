@@ -5,8 +5,14 @@ import { Dialog } from "../parts/dialog.tsx";
 import { Problem } from "../parts/notices.tsx";
 import { FIRST_VIEW, go } from "../route.ts";
 
+interface NewSessionDialogProps {
+	/** The server has the demo's model only, which works on nothing but sample projects. */
+	isDemo: boolean;
+	onClose(): void;
+}
+
 /** Asks where a new session works, and makes it. */
-export function NewSessionDialog({ onClose }: { onClose(): void }) {
+export function NewSessionDialog({ isDemo, onClose }: NewSessionDialogProps) {
 	const [error, setError] = useState<string>();
 	const [isMaking, setMaking] = useState(false);
 	async function make(cwd: string): Promise<void> {
@@ -26,24 +32,11 @@ export function NewSessionDialog({ onClose }: { onClose(): void }) {
 				class="stack"
 				onSubmit={(event) => {
 					event.preventDefault();
-					void make(String(new FormData(event.currentTarget).get("cwd")).trim());
+					const cwd = new FormData(event.currentTarget).get("cwd");
+					void make(String(cwd ?? "").trim());
 				}}
 			>
-				<label class="stack">
-					Folder
-					<input
-						name="cwd"
-						class="mono"
-						placeholder="the folder of the server"
-						autocomplete="off"
-						spellcheck={false}
-						autofocus
-					/>
-				</label>
-				<p class="small soft">
-					A folder on the server's machine. The agent reads and changes files there. Left empty, it
-					is the folder the server was started in.
-				</p>
+				{isDemo ? <SampleProject /> : <Folder />}
 				{error !== undefined && <Problem text={error} />}
 				<div class="dialog-actions">
 					<button type="button" onClick={onClose}>
@@ -55,5 +48,36 @@ export function NewSessionDialog({ onClose }: { onClose(): void }) {
 				</div>
 			</form>
 		</Dialog>
+	);
+}
+
+function Folder() {
+	return (
+		<>
+			<label class="stack">
+				Folder
+				<input
+					name="cwd"
+					class="mono"
+					placeholder="the folder of the server"
+					autocomplete="off"
+					spellcheck={false}
+					autofocus
+				/>
+			</label>
+			<p class="small soft">
+				A folder on the server's machine. The agent reads and changes files there. Left empty, it is
+				the folder the server was started in.
+			</p>
+		</>
+	);
+}
+
+function SampleProject() {
+	return (
+		<p>
+			The demo makes a new sample project for it. To work in a folder of your own, set up a model
+			with pi and start the server again.
+		</p>
 	);
 }

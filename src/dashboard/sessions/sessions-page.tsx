@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { SessionInfo } from "../../protocol/index.ts";
 import { client, onServerEvent } from "../connection/connection.ts";
+import { isDemo } from "../demo.ts";
 import { Empty, Problem } from "../parts/notices.tsx";
 import { reporting } from "../parts/reporting.ts";
 import { FIRST_VIEW, go } from "../route.ts";
@@ -47,7 +48,9 @@ export function SessionsPage() {
 					onDelete={(session) => setShown({ delete: session })}
 				/>
 			)}
-			{shown === "new" && <NewSessionDialog onClose={close} />}
+			{shown === "new" && (
+				<NewSessionDialog isDemo={sessions?.some(isDemo) ?? false} onClose={close} />
+			)}
 			{shown === "stored" && <StoredDialog onClose={close} />}
 			{typeof shown === "object" && (
 				<DeleteDialog
@@ -77,6 +80,11 @@ function FirstRun({ onStored }: { onStored(): void }) {
 			<p>
 				A session is a conversation with a coding agent in a folder of this machine. While it works
 				you see what the model sees, what that costs, and what was saved.
+			</p>
+			<p>
+				It starts in the folder of the server, with the model that is set up in pi. If there is
+				none, a demo takes its place, unless it is switched off: a script on a sample project, which
+				costs nothing and touches nothing of yours.
 			</p>
 			<span class="row">
 				<button type="button" class="primary" disabled={isStarting} onClick={() => void start()}>

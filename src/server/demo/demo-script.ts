@@ -59,7 +59,7 @@ const FIRST: readonly DemoAnswer[] = [
 		input: { files_to_modify: ["src/discount.ts"] },
 	}),
 	step(
-		"Done: orders of exactly 50.00 get the discount now.\n\nLook at the **Context** and **Cost** views: what I was shown, what was not sent twice, and what it would have cost otherwise. Then send me another message, and I will read a lot of logs, so that old output has to go.",
+		"Done: orders of exactly 50.00 get the discount now.\n\nLook at the **Context** and **Cost** views: what I was shown, what was not sent twice, and what it would have cost otherwise. Then send me another message, whatever it says, and I will read a lot of logs, so that old output has to go.",
 	),
 ];
 
@@ -76,7 +76,7 @@ const SECOND: readonly DemoAnswer[] = [
 	step("Once more, to be sure.", read("logs/day-5.log"), read("logs/day-6.log")),
 	step("And the code that writes them.", read("src/order.ts"), read("src/discount.ts")),
 	step(
-		"Every 37th order was slow. By now the window of this small model was nearly full, so old output was replaced by stubs that lead back to the full text: see the stubs in the **Context** view.",
+		"Every 37th order was slow. Soon pi would have had to compact this conversation, so old output was replaced by stubs that lead back to the full text: see the stubs in the **Context** view.",
 	),
 ];
 

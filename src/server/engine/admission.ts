@@ -45,8 +45,8 @@ export function readFrame(frame: string | Uint8Array, maxBytes: number): Read {
 	return { ok: true, command, row, fingerprint: fingerprintOf(value as Record<string, unknown>) };
 }
 
-/** When a command is admitted, and how it is called if it does not say. */
-interface Admission extends Pick<Request, "admittedAtMs" | "acceptedMs"> {
+/** When a command is admitted, how large it is, and how it is called if it does not say. */
+interface Admission extends Pick<Request, "admittedAtMs" | "acceptedMs" | "bytes"> {
 	anonymousId: () => string;
 }
 
@@ -54,7 +54,7 @@ interface Admission extends Pick<Request, "admittedAtMs" | "acceptedMs"> {
 export function createRequest(
 	seat: Seat,
 	{ command, row, fingerprint }: Extract<Read, { ok: true }>,
-	{ admittedAtMs, acceptedMs, anonymousId }: Admission,
+	{ admittedAtMs, acceptedMs, bytes, anonymousId }: Admission,
 ): Request {
 	const commandId = command.id ?? anonymousId();
 	const sessionId = sessionOf(command);
@@ -76,6 +76,7 @@ export function createRequest(
 		fingerprint,
 		admittedAtMs,
 		acceptedMs,
+		bytes,
 		about,
 		aboutJson,
 	};

@@ -83,7 +83,7 @@ export function createEngine(options: EngineOptions): Engine {
 				return;
 			}
 			const times = { admittedAtMs: now(), acceptedMs: clock() };
-			admit(createRequest(seat, read, { ...times, anonymousId }));
+			admit(createRequest(seat, read, { ...times, bytes: frame.length, anonymousId }));
 		},
 
 		disconnect(client) {
@@ -146,16 +146,21 @@ export function createEngine(options: EngineOptions): Engine {
 			replies.refuse(request, earlier.failure);
 		} else if (earlier?.command.kind === "past") {
 			replies.replay(request, earlier.command, earlier.names);
-		} else if (isBusy(request.seat.tenant)) {
+		} else if (isBusy(request)) {
 			replies.refuse(request, failures.busy);
 		} else if (earlier?.command.kind === "run") {
 			replies.join(request, earlier.command, earlier.names);
 		} else start(request);
 	}
 
-	function isBusy(tenant: Tenant): boolean {
+	function isBusy({ seat: { tenant }, bytes }: Request): boolean {
 		const { maxPending, maxPendingPerPrincipal } = limits;
-		return counters.pending >= maxPending || tenant.pending >= maxPendingPerPrincipal;
+		return (
+			counters.pending >= maxPending ||
+			tenant.pending >= maxPendingPerPrincipal ||
+			isTooMuch(replies.pendingBytes, bytes, limits.maxPendingBytes) ||
+			isTooMuch(tenant.pendingBytes, bytes, limits.maxPendingBytesPerPrincipal)
+		);
 	}
 
 	function start(request: Request): void {
@@ -186,6 +191,7 @@ export function createEngine(options: EngineOptions): Engine {
 				rate: createRateBucket(limits.commandsPerMinute, clock),
 				seats: new Set(),
 				pending: 0,
+				pendingBytes: 0,
 				sessions: new Map(),
 				lanes: new Map(),
 				ids: new Shelf(),
@@ -195,6 +201,11 @@ export function createEngine(options: EngineOptions): Engine {
 		}
 		return tenant;
 	}
+}
+
+/** Where nothing is held, anything fits: a command that is refused now must be able to get in later. */
+function isTooMuch(held: number, more: number, most: number): boolean {
+	return held > 0 && held + more > most;
 }
 
 function noCounters(): EngineCounters {

@@ -57,6 +57,9 @@ export interface EngineLimits {
 	/** Commands under way in all, and of one principal. */
 	maxPending: number;
 	maxPendingPerPrincipal: number;
+	/** Their frames, in characters, in all and of one principal; a command alone may have as many as a frame may. */
+	maxPendingBytes: number;
+	maxPendingBytesPerPrincipal: number;
 	/** One answer as JSON, in characters; a read whose answer is larger fails. */
 	maxAnswerBytes: number;
 	/** Commands a minute of one principal, with bursts up to the same number. */

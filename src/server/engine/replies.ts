@@ -25,25 +25,35 @@ export interface RepliesOptions {
 export class Replies {
 	readonly #options: RepliesOptions;
 	#idle: (() => void)[] = [];
+	#pendingBytes = 0;
 
 	constructor(options: RepliesOptions) {
 		this.#options = options;
 	}
 
+	/** How large the frames of all commands are that were begun and have no answer yet. */
+	get pendingBytes(): number {
+		return this.#pendingBytes;
+	}
+
 	/** The command's answer will take a while. */
-	begin({ seat }: Request): void {
+	begin({ seat, bytes }: Request): void {
 		seat.pending += 1;
 		seat.tenant.pending += 1;
+		seat.tenant.pendingBytes += bytes;
+		this.#pendingBytes += bytes;
 		this.#options.counters.pending += 1;
 	}
 
 	/** The command that was begun has its answer. */
 	end(request: Request): void {
 		const { counters, ended } = this.#options;
-		const { seat } = request;
+		const { seat, bytes } = request;
 		ended(request);
 		seat.pending -= 1;
 		seat.tenant.pending -= 1;
+		seat.tenant.pendingBytes -= bytes;
+		this.#pendingBytes -= bytes;
 		counters.pending -= 1;
 		if (seat.pending === 0 && seat.onAnswered.length > 0) {
 			for (const resolve of seat.onAnswered.splice(0)) resolve();

@@ -18,6 +18,8 @@ export interface Request {
 	readonly admittedAtMs: number;
 	/** The same by a clock that never goes back. */
 	readonly acceptedMs: number;
+	/** How large its frame is; of a text, in characters. */
+	readonly bytes: number;
 	/** What its lifecycle events have in common, and the JSON of that. */
 	readonly about: LifecycleData;
 	readonly aboutJson: string;

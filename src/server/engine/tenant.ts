@@ -11,8 +11,9 @@ export interface Tenant {
 	readonly principal: string;
 	readonly rate: RateBucket;
 	readonly seats: Set<Seat>;
-	/** Its commands under way. */
+	/** Its commands under way, and how large their frames are together. */
 	pending: number;
+	pendingBytes: number;
 	/** The sessions that exist. */
 	readonly sessions: Map<string, SessionState>;
 	/** Lanes with something in them, by what `laneOf` calls them. */

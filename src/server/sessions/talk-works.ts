@@ -105,8 +105,9 @@ async function refuseEarly(
 		);
 	}
 	const { model, modelRuntime } = session;
-	if (!model) {
-		throw new CommandError("wrong_state", "The session has no model: choose one with set_model");
+	if (!model || model.provider === NO_PROVIDER) {
+		const isAny = (await modelRuntime.getAvailable()).length > 0;
+		throw new CommandError("wrong_state", isAny ? NONE_CHOSEN : NONE_SET_UP);
 	}
 	const hasKey =
 		modelRuntime.hasConfiguredAuth(model.provider) ||
@@ -118,6 +119,12 @@ async function refuseEarly(
 		);
 	}
 }
+
+/** What pi puts in the place of a model where there is none. */
+const NO_PROVIDER = "unknown";
+const NONE_CHOSEN = "The session has no model: choose one with set_model";
+const NONE_SET_UP =
+	"No model is set up on the server: run pi there and /login, or give the server a provider's key in its environment, then start it again. To try it without a model, start it with --demo always";
 
 /**
  * Hands a prompt to pi. `accepted` resolves when pi has taken it and what the user said is in the session's file;

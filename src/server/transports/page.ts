@@ -23,7 +23,7 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 /** Everything from this server and nothing from elsewhere; nobody may frame it. */
 const HEADERS = {
 	"Content-Security-Policy":
-		"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+		"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; " +
 		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 	"X-Content-Type-Options": "nosniff",
 	"X-Frame-Options": "DENY",

@@ -7,8 +7,12 @@ import { join } from "node:path";
 import { createClient } from "../../../src/protocol/client.ts";
 import { modelsJson, startLoopbackAnthropic } from "../../support/loopback-anthropic.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
+import {
+	type Holdings,
+	type InspectedServer,
+	startInspectedServer,
+} from "../support/inspected-server.ts";
 import { connectClient } from "../support/ws-client.ts";
-import { type Holdings, type InspectedServer, startInspectedServer } from "./inspected-server.ts";
 
 export interface ChurnOptions {
 	rounds: number;

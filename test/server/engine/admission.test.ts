@@ -175,6 +175,45 @@ describe("limits", () => {
 		expect(response(ann, "c2").success).toBe(true);
 	});
 
+	test("commands under way that are too large together are busy, small ones and another's are not", async () => {
+		const harness = createHarness({ limits: { maxPendingBytesPerPrincipal: 1_000 } });
+		const [ann, bob] = [harness.client("ann"), harness.client("bob")];
+		await harness.send(ann, { type: "create_session", sessionId: "s" });
+		await harness.send(bob, { type: "create_session", sessionId: "s" });
+		harness.hold("prompt");
+		const large = (id: string, length: number) => ({
+			type: "prompt",
+			sessionId: "s",
+			id,
+			message: "x".repeat(length),
+		});
+		// One alone may be as large as a frame.
+		await harness.send(ann, large("a", 1_500));
+		await harness.send(ann, large("b", 1));
+		expect(phases(ann, "a")).toEqual(["accepted", "started"]);
+		expect(response(ann, "b")).toMatchObject({ success: false, code: "busy" });
+		await harness.send(bob, large("c", 500), large("d", 100), large("e", 500));
+		expect(phases(bob, "c")).toEqual(["accepted", "started"]);
+		expect(phases(bob, "d")).toEqual(["accepted"]);
+		expect(response(bob, "e")).toMatchObject({ success: false, code: "busy" });
+		for (let next = harness.held.shift(); next; next = harness.held.shift()) await next.finish();
+		await harness.send(bob, large("f", 900));
+		expect(phases(bob, "f")).toEqual(["accepted", "started"]);
+	});
+
+	test("commands of all principals that are too large together are busy", async () => {
+		const harness = createHarness({ limits: { maxPendingBytes: 1_000 } });
+		const [ann, bob] = [harness.client("ann"), harness.client("bob")];
+		harness.hold("get_metrics");
+		const large = (id: string) => ({ type: "get_metrics", id, padding: "x".repeat(900) });
+		await harness.send(ann, large("a"));
+		await harness.send(bob, large("b"));
+		expect(response(bob, "b")).toMatchObject({ success: false, code: "busy" });
+		await harness.held[0]?.finish();
+		await harness.send(bob, large("b"));
+		expect(phases(bob, "b").at(-1)).toBe("started");
+	});
+
 	test("an answer that is too large to send fails and says so, and a change is told without its data", async () => {
 		const harness = createHarness({ limits: { maxAnswerBytes: 1_000 } });
 		const client = harness.client();

@@ -12,6 +12,8 @@ export const LIMITS: EngineLimits = {
 	maxPendingPerClient: 1_000,
 	maxPending: 10_000,
 	maxPendingPerPrincipal: 10_000,
+	maxPendingBytes: 100_000_000,
+	maxPendingBytesPerPrincipal: 50_000_000,
 	maxAnswerBytes: 1_000_000,
 	commandsPerMinute: 1_000_000,
 	shortMs: 1_000,

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { createClient } from "../../../src/protocol/client.ts";
 import { atEnd } from "../../support/temp.ts";
+import { withoutInspector } from "../support/inspected-server.ts";
 import { type ServeProcess, startServe } from "../support/serve-process.ts";
 
 /** A server under attack, and somebody who does nothing wrong and must not notice. */
@@ -19,8 +20,11 @@ export interface HostileServer {
 	stop(): Promise<void>;
 }
 
-export async function startHostileServer(words: string[] = []): Promise<HostileServer> {
-	const server = startServe(["--port", "0", "--auth", "none", "--json", ...words]);
+export async function startHostileServer(
+	words: string[] = [],
+	given: { env?: NodeJS.ProcessEnv } = {},
+): Promise<HostileServer> {
+	const server = startServe(["--port", "0", "--auth", "none", "--json", ...words], given);
 	const { port = 0 } = await server.ready();
 	const url = `ws://127.0.0.1:${port}`;
 	const bystander = createClient({ url });
@@ -58,8 +62,9 @@ export async function startHostileServer(words: string[] = []): Promise<HostileS
 			bystander.close();
 			server.child.kill("SIGTERM");
 			const { code } = await server.exited;
-			if (code !== 0 || server.err() !== "") {
-				throw new Error(`the server ended with ${code}: ${server.err()}`);
+			const complaints = withoutInspector(server.err());
+			if (code !== 0 || complaints !== "") {
+				throw new Error(`the server ended with ${code}: ${complaints}`);
 			}
 		},
 	};

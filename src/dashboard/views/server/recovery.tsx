@@ -5,6 +5,7 @@ import { PlainText } from "../../parts/text.tsx";
 import { formatNumberOf } from "../format.ts";
 import { Section } from "../section.tsx";
 import { useNow } from "../use-now.ts";
+import { startWords } from "./start-words.ts";
 
 const MOST_LISTED = 20;
 
@@ -18,11 +19,7 @@ export function Recovery() {
 			{data && (
 				<>
 					<p>
-						Started {ago(data.startedAtMs, now)}.{" "}
-						{data.crashed
-							? "The process before it did not shut down in order"
-							: "The process before it had shut down in order"}
-						; {formatNumberOf(data.sessions, "session was", "sessions were")} there.
+						Started {ago(data.startedAtMs, now)}. {startWords(data)}
 					</p>
 					{data.interrupted.length > 0 && (
 						<>
