@@ -1,19 +1,23 @@
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { loadConfig } from "../core/config.ts";
 import { nearest } from "../core/nearest.ts";
 import { agentFolder } from "../core/places.ts";
 import { type Command, UsageError } from "./command.ts";
+import { serverFolder } from "./serve.ts";
 import { knownStores, type MeasuredStore, measureStore } from "./stores.ts";
 
 /** `strata clean`: what pi-strata has stored on disk, and its removal. */
 export const clean: Command = {
 	name: "clean",
-	summary: "List every store with its size; delete on request.",
+	summary: "List what is stored and can be made again, with its size; delete on request.",
 	usage: "[--delete <store>… | --all] [--yes] [--json]",
 	details: [
 		"",
 		"Without options it only lists. --delete names stores, --all takes every one; both ask first",
 		"unless --yes is given. A folder that does not carry pi-strata's version file is never deleted.",
+		"What cannot be made again is not a store: the data of strata serve (tokens, journal, demo projects),",
+		"in strata/server of pi's folder or where --data-dir says. Stop the server before you delete that.",
 	],
 	options: {
 		delete: { type: "string", multiple: true },
@@ -42,13 +46,19 @@ export const clean: Command = {
 			await rm(store.folder, { recursive: true, force: true });
 			deleted.push(store.folder);
 		}
+		const notListed = [serverFolder(around.env)].filter((folder) => existsSync(folder));
 		if (options.json) {
-			around.print(JSON.stringify({ stores, deleted }, null, 2));
+			const folders = notListed.map((folder) => ({ name: "server", folder }));
+			around.print(JSON.stringify({ stores, deleted, notListed: folders }, null, 2));
 			return 0;
 		}
 		for (const store of stores) {
 			const fate = deleted.includes(store.folder) ? "deleted" : store.note;
 			around.print(`${store.name.padEnd(10)} ${fate}  ${store.folder}`);
+		}
+		for (const folder of notListed) {
+			const what = "the server's tokens, journal and demo projects";
+			around.print(`not listed: ${what} in ${folder}; stop the server before you delete them`);
 		}
 		if (chosen.length === 0)
 			around.print('Nothing deleted. "strata clean --delete <store>" or "--all" deletes.');

@@ -9,7 +9,8 @@ type KotaDoor = typeof Kota;
 interface Question {
 	readonly kota: KotaDoor;
 	readonly project: Kota.KotaProject;
-	readonly paths: Kota.ProjectPaths;
+	/** With advice for a person. */
+	readonly paths: Kota.ProjectPaths & Kota.Reader;
 	readonly asker: Kota.Asker;
 	readonly words: string[];
 	readonly options: OptionValues;
@@ -41,7 +42,7 @@ const index = codeCommand({
 	options: ROOT,
 	async ask({ kota, project, asker }) {
 		const report = await project.build(asker, "given");
-		return { value: report, text: () => kota.buildText(report) };
+		return { value: report, text: () => kota.buildText(report, kota.commandAdvice) };
 	},
 });
 
@@ -147,7 +148,10 @@ const impact = codeCommand({
 			throw new UsageError("name what changes: strata impact <file…>");
 		}
 		const answer = await project.ask((code, more) => code.impact(query, more), asker);
-		return { value: answer, text: () => kota.wholeAnswer(kota.impactForms(answer, paths), answer) };
+		return {
+			value: answer,
+			text: () => kota.wholeAnswer(kota.impactForms(answer, paths), answer),
+		};
 	},
 });
 
@@ -180,8 +184,8 @@ const map = codeCommand({
 		const budgetTokens = wholeNumber(options, "tokens") ?? 2000;
 		const answer = await project.ask((code, more) => code.symbolMap({ budgetTokens }, more), asker);
 		const lines = answer.blocks.flatMap(({ text }) => text.split("\n").map(kota.oneLine));
-		const left = answer.omittedFiles > 0 ? [`(${answer.omittedFiles} more files)`] : [];
-		const last = () => kota.honestLine(answer.coverage, Date.now());
+		const left = answer.omittedFiles > 0 ? [moreFiles(answer.omittedFiles)] : [];
+		const last = () => kota.honestLine(answer.coverage, Date.now(), kota.commandAdvice);
 		return { value: answer, text: () => [...lines, ...left, last()].join("\n") };
 	},
 });
@@ -207,7 +211,8 @@ function codeCommand(
 				open: () => kota.openEngine(config.kota, root),
 			});
 			try {
-				const paths = kota.projectPaths(root, around.cwd);
+				const advice = kota.commandAdvice;
+				const paths = { ...kota.projectPaths(root, around.cwd), advice };
 				const asker = askerOf(kota, root, around);
 				const answered = await ask({ kota, project, paths, asker, words, options });
 				around.progress?.("");
@@ -224,8 +229,21 @@ function codeCommand(
 function askerOf(kota: KotaDoor, root: string, { progress, confirm }: Surroundings): Kota.Asker {
 	return {
 		...(progress && { onProgress: (step) => progress(kota.progressText(step)) }),
-		...(confirm && { confirm: () => confirm(`${root} is not indexed yet. Index it now?`) }),
+		...(confirm && { confirm: () => confirmIndexing(confirm, root) }),
 	};
+}
+
+/** A no ends the command here: what the tools say of it is meant for a model. */
+async function confirmIndexing(
+	confirm: NonNullable<Surroundings["confirm"]>,
+	root: string,
+): Promise<boolean> {
+	if (await confirm(`${root} is not indexed yet. Index it now?`)) return true;
+	throw new Error(`${root} stays without an index, so there is no answer: strata index makes one`);
+}
+
+function moreFiles(omitted: number): string {
+	return `(${omitted} more ${omitted === 1 ? "file" : "files"})`;
 }
 
 function wholeNumber(options: OptionValues, name: string): number | undefined {

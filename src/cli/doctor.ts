@@ -49,8 +49,10 @@ export const doctor: Command = {
 		}
 		around.print("");
 		around.print("Configuration files, later wins:");
-		for (const file of loaded.files)
-			around.print(`  ${file.found ? "read   " : "absent "} ${file.path}`);
+		for (const { path, found, used } of loaded.files) {
+			const state = used ? "read" : found ? "ignored" : "absent";
+			around.print(`  ${state.padEnd("ignored".length)}  ${path}`);
+		}
 		for (const warning of loaded.warnings) around.print(`  warning: ${warning}`);
 		around.print("");
 		around.print("Settings in force:");

@@ -76,8 +76,16 @@ function parseCommandLine(command: Command, args: string[]) {
 		if ([value].flat().includes("")) throw new UsageError(`--${name} is empty: give it a value`);
 	}
 	const surplus = parsed.positionals[command.maxArguments ?? 0];
-	if (surplus !== undefined) throw new UsageError(`unexpected argument "${surplus}"`);
+	if (surplus !== undefined) {
+		throw new UsageError(`unexpected argument "${surplus}"${aboutSurplus(command, surplus)}`);
+	}
 	return parsed;
+}
+
+/** Of a command that takes no words but is about a project, the surplus one is most likely its folder. */
+function aboutSurplus({ name, options, maxArguments = 0 }: Command, surplus: string): string {
+	if (maxArguments > 0 || !("root" in options)) return "";
+	return `: name a project by --root, as in strata ${name} --root ${surplus}`;
 }
 
 function usageLine(command: Command): string {

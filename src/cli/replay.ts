@@ -2,7 +2,7 @@ import { open, stat } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 import { writeFileAtomic } from "../core/atomic-file.ts";
 import { loadConfig } from "../core/config.ts";
-import { describeError } from "../core/errno.ts";
+import { describeError, errnoOf } from "../core/errno.ts";
 import { nearest } from "../core/nearest.ts";
 import { agentFolder } from "../core/places.ts";
 import {
@@ -84,7 +84,7 @@ export const replay: Command = {
 		}
 		if (sessions.length === 0) throw new Error(tools.plainText(nothingIn(target, failed), 1000));
 		const folder = isFolder ? tools.combineReports(target, sessions, failed) : undefined;
-		if (page !== undefined) await writeFileAtomic(page, tools.reportHtml(dearest, folder));
+		if (page !== undefined) await writePage(page, tools.reportHtml(dearest, folder));
 
 		if (options.json) {
 			around.print(harmlessJson(folder ?? sessions[0]));
@@ -165,6 +165,16 @@ async function checkPage(page: string, { PAGE_MARK }: Replay): Promise<void> {
 	throw new UsageError(
 		`--html would overwrite ${page}, which is no page of strata replay; name another file`,
 	);
+}
+
+/** What the system says of a failure names the temporary file, which nobody knows. */
+async function writePage(page: string, content: string): Promise<void> {
+	await writeFileAtomic(page, content).catch((error: unknown) => {
+		const why = errnoOf(error) ?? describeError(error);
+		throw new Error(`cannot write ${page} (${why}): name a file in a folder you can write to`, {
+			cause: error,
+		});
+	});
 }
 
 /** Charts take memory and a page shows only so many sessions, so of a large folder only the dearest are kept. */

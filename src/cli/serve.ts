@@ -17,6 +17,11 @@ const DEFAULT_HOST = "127.0.0.1";
 /** How long things that nobody stopped may go on after the server has. */
 const LEFTOVERS_MS = 500;
 
+/** Where the server keeps its tokens, its journal and the projects of its demo, unless `--data-dir` names a folder. */
+export function serverFolder(env: NodeJS.ProcessEnv): string {
+	return join(agentFolder(env), "strata", "server");
+}
+
 /** `strata serve`: many agent sessions behind one protocol. */
 export const serve: Command = {
 	name: "serve",
@@ -102,7 +107,7 @@ function serverOptions(
 		return value === undefined ? undefined : configuredFolder(String(value), cwd);
 	};
 	const agentDir = agentFolder(env);
-	const dataDir = path("data-dir") ?? join(agentDir, "strata", "server");
+	const dataDir = path("data-dir") ?? serverFolder(env);
 	const socketPath = path("socket");
 	const listen = listenOptions(values, around, path);
 	const auth = String(values.auth ?? "token");

@@ -58,7 +58,7 @@ export async function measureStore(store: Store): Promise<MeasuredStore> {
 	const state = await stateOf(store);
 	if (state === "absent") return { ...store, state, files: 0, bytes: 0, note: "empty" };
 	const { files, bytes } = await sizeOf(store.folder);
-	const size = `${files} files, ${formatBytes(bytes)}`;
+	const size = `${files} ${files === 1 ? "file" : "files"}, ${formatBytes(bytes)}`;
 	return {
 		...store,
 		state,

@@ -32,10 +32,12 @@ export interface LoadedConfig {
 /** A place where configuration may be. */
 export interface ConfigFile {
 	path: string;
-	/** What warnings and origins call the file: `strata.json`, `project strata.json`. */
+	/** What origins call the file: `strata.json`, `project strata.json`. Warnings name its path. */
 	label: string;
 	/** Something is there, usable or not. */
 	found: boolean;
+	/** It counts: it could be read and holds a JSON object. */
+	used: boolean;
 }
 
 /** Where the files are: pi's agent folder, and the folder whose `.pi` holds the project's. */
@@ -55,12 +57,17 @@ export function loadConfig({ agentDir, cwd }: ConfigFolders): LoadedConfig {
 	);
 	const warnings: string[] = [];
 	const files = sources({ agentDir, cwd }).map((source): ConfigFile => {
-		const report = createReport(source.label);
+		const report = createReport(printable(source.path));
 		const content = readObject(source.path);
 		if (content.kind === "unusable") report.add(() => `${content.why}; the file is ignored`);
 		if (content.kind === "object") mergeFile(entries, source, content.object, report);
 		warnings.push(...report.lines());
-		return { path: source.path, label: source.label, found: content.kind !== "missing" };
+		return {
+			path: source.path,
+			label: source.label,
+			found: content.kind !== "missing",
+			used: content.kind === "object",
+		};
 	});
 	const origins = new Map(Array.from(entries, ([key, { origin }]) => [key, origin]));
 	return {
@@ -118,15 +125,15 @@ function sources({ agentDir, cwd }: ConfigFolders): Source[] {
 const MAX_WARNINGS = 20;
 
 /** Collects the warnings about one file. Texts are made only for those shown: a file can hold 100 000 slips. */
-function createReport(label: string) {
+function createReport(file: string) {
 	const shown: string[] = [];
 	let more = 0;
 	return {
 		add(text: () => string): void {
-			if (shown.length < MAX_WARNINGS) shown.push(`${label}: ${text()}`);
+			if (shown.length < MAX_WARNINGS) shown.push(`${file}: ${text()}`);
 			else more++;
 		},
-		lines: (): string[] => (more > 0 ? [...shown, `${label}: … and ${more} more`] : shown),
+		lines: (): string[] => (more > 0 ? [...shown, `${file}: … and ${more} more`] : shown),
 	};
 }
 
@@ -279,9 +286,9 @@ function quoteKey(key: string): string {
 	return `${quoted.slice(0, MAX_QUOTED - 2).toWellFormed()}…"`;
 }
 
-/** JSON leaves some characters alone that steer a terminal or reorder its text; they are escaped here. */
-function printable(json: string): string {
-	return json.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+/** JSON and paths leave some characters alone that steer a terminal or reorder its text; they are escaped here. */
+function printable(text: string): string {
+	return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
 		character
 			.split("")
 			.map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)

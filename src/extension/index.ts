@@ -1,6 +1,7 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { getAgentDir } from "@earendil-works/pi-coding-agent";
 import { type Config, type LoadedConfig, loadConfig } from "../core/config.ts";
+import { describeError } from "../core/errno.ts";
 import { createEconomySystem } from "./economy.ts";
 import { createKotaSystem } from "./kota.ts";
 import { createPagingSystem, pagingGuideline } from "./paging.ts";
@@ -61,10 +62,10 @@ function compose(pi: ExtensionAPI): StrataInside {
 	persistDrafts(pi, systems);
 
 	pi.on("session_start", async ({ reason }, ctx) => {
-		await stop();
+		const failures = await stop();
 		running = true;
 		loaded = undefined;
-		const { warnings } = load(ctx);
+		const warnings = [...failures, ...load(ctx).warnings];
 		for (const system of systems) await system.start?.({ ctx, reason });
 		ctx.ui.setStatus("strata", statusLine(systems));
 		const [first, ...more] = warnings;
@@ -72,7 +73,11 @@ function compose(pi: ExtensionAPI): StrataInside {
 		const rest = more.length > 0 ? ` (and ${more.length} more: see /strata)` : "";
 		ctx.ui.notify(`pi-strata: ${first}${rest}`, "warning");
 	});
-	pi.on("session_shutdown", stop);
+	pi.on("session_shutdown", async () => {
+		const failures = await stop();
+		// Pi shows what a handler throws.
+		if (failures.length > 0) throw new Error(failures.join("; "));
+	});
 
 	pi.registerCommand("strata", {
 		description: "Show which systems of pi-strata are on, and why; `cost` shows what requests cost",
@@ -80,7 +85,7 @@ function compose(pi: ExtensionAPI): StrataInside {
 			const [word = ""] = args.trim().split(/\s+/);
 			if (word === "") report(ctx, systemsTable(systems, load(ctx).warnings));
 			else if (word === "cost") report(ctx, await economy.costReport(ctx));
-			else ctx.ui.notify(`/strata knows no "${word}": use /strata or /strata cost`, "error");
+			else report(ctx, `/strata knows no "${word.slice(0, 60)}": use /strata or /strata cost`);
 		},
 	});
 
@@ -104,10 +109,23 @@ function compose(pi: ExtensionAPI): StrataInside {
 		return owner && own && owner.path !== own.path ? owner.path : undefined;
 	}
 
-	/** Safe to call when nothing runs, and twice. */
-	async function stop(): Promise<void> {
-		if (!running) return;
+	/** Safe to call when nothing runs, and twice. Returns what went wrong. */
+	async function stop(): Promise<string[]> {
+		if (!running) return [];
 		running = false;
-		for (const system of systems.toReversed()) await system.stop?.();
+		return await stopAll(systems);
 	}
+}
+
+/** Stops all systems, the last first: one that fails does not keep the others open. Returns what went wrong, a line each. */
+export async function stopAll(systems: readonly System[]): Promise<string[]> {
+	const failures: string[] = [];
+	for (const system of systems.toReversed()) {
+		try {
+			await system.stop?.();
+		} catch (error) {
+			failures.push(`${system.name} could not be stopped: ${describeError(error)}`);
+		}
+	}
+	return failures;
 }

@@ -70,7 +70,7 @@ export function registerKotaCommand(surroundings: KotaCommandSurroundings): void
 		const complaints = project.complaints().slice(-COMPLAINTS);
 		const { objects, bytes } = await blobs.stats();
 		const { config, files } = loadedFor(ctx);
-		const sources = files.filter(({ found }) => found).map(({ label }) => label);
+		const sources = files.filter(({ used }) => used).map(({ label }) => label);
 		return [
 			`kota: ${project.state} (${settings.engine} engine)`,
 			...index,

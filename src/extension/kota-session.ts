@@ -114,7 +114,7 @@ export function showKotaStatus(
 		state: "stopped",
 		indexed: "unknown",
 	};
-	const words = { unknown: "?", absent: "no", partial: "in part", ready: "yes" };
+	const words = { unknown: "not checked yet", absent: "no", partial: "in part", ready: "yes" };
 	const what = progress ?? `indexed: ${words[indexed]}`;
 	ctx.ui.setStatus("kota", `kota: ${state} repo: ${basename(root)} ${what}`);
 }

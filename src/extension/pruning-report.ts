@@ -37,7 +37,7 @@ export function pruningText(report: PruningReport): string {
 				]),
 		...doneLines(report),
 		...nextLines(report),
-		`pinned: ${pinned} results`,
+		`pinned: ${resultsOf(pinned)}`,
 		...(summary.actions.length > 0 ? [moneyLine(report)] : []),
 	].join("\n");
 }
@@ -55,7 +55,7 @@ function doneLines({ summary, nowMs }: PruningReport): string[] {
 	const { actions, results, freedTokens } = summary;
 	if (actions.length === 0) return ["done in this session: nothing yet"];
 	return [
-		`done in this session: ${results} results, ${short(freedTokens)} tokens freed`,
+		`done in this session: ${resultsOf(results)}, ${short(freedTokens)} tokens freed`,
 		...actions.slice(-SHOWN).map((action) => `  ${actionText(action, nowMs)}`),
 	];
 }
@@ -63,13 +63,13 @@ function doneLines({ summary, nowMs }: PruningReport): string[] {
 function actionText({ atMs, why, results, freedTokens, rewrittenTokens }: Action, nowMs: number) {
 	const minutes = Math.max(0, Math.round((nowMs - atMs) / 60_000));
 	const cost = rewrittenTokens > 0 ? `, ${short(rewrittenTokens)} written anew` : "";
-	return `${minutes} min ago: ${results} results, ${short(freedTokens)} tokens${cost} (${REASONS[why]})`;
+	return `${minutes} min ago: ${resultsOf(results)}, ${short(freedTokens)} tokens${cost} (${REASONS[why]})`;
 }
 
 const REASONS: Record<Decision["plan"]["why"], string> = {
 	nothing: "there is nothing to prune",
 	cold: "the provider's cache was cold, so it was free",
-	"near-limit": "the context window is nearly full",
+	"near-limit": "pi would soon compact",
 	pays: "it pays",
 	waits: "it waits until there is more",
 	unpaid: "it waits until earlier savings cover the rewrite, so that no session gets dearer by it",
@@ -83,10 +83,14 @@ function nextLines({ decision, callOf }: PruningReport): string[] {
 		why === "waits" ? `${REASONS[why]}: from ${short(threshold)} tokens on it pays` : REASONS[why];
 	const more = candidates.length - SHOWN;
 	return [
-		`next: ${candidates.length} results, ${short(freedTokens)} tokens, for ${short(rewrittenTokens)} written anew; ${wait}${tight ? "; the window fills up, so more goes than usual" : ""}`,
+		`next: ${resultsOf(candidates.length)}, ${short(freedTokens)} tokens, for ${short(rewrittenTokens)} written anew; ${wait}${tight ? "; the window fills up, so more goes than usual" : ""}`,
 		...candidates.slice(0, SHOWN).map((candidate) => `  ${candidate.why}: ${callOf(candidate)}`),
 		...(more > 0 ? [`  and ${more} more`] : []),
 	];
+}
+
+function resultsOf(count: number): string {
+	return `${count} ${count === 1 ? "result" : "results"}`;
 }
 
 /** Money in words: what is not priced is told in tokens. */

@@ -1,4 +1,5 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { counted } from "../core/counted.ts";
 import type { Tier } from "../tiers/index.ts";
 import { conversationTokens } from "./workset-plan.ts";
 import { type OpenWorkset, textsNow, viewNow, type WorkingText } from "./workset-session.ts";
@@ -12,7 +13,7 @@ export function worksetReport(session: OpenWorkset): string {
 	const total = files.reduce((sum, { tokens }) => sum + tokens, 0);
 	const rows = files.map((file) => [file.path, file.gone ? file.text : `${file.tokens} tokens`]);
 	return [
-		`${files.length} working files, ${total} of ${settings.tiers.maxTokens} tokens`,
+		`${counted(files.length, "working file")}, ${total} of ${settings.tiers.maxTokens} tokens`,
 		...table(rows),
 	].join("\n");
 }

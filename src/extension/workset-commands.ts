@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
+import { counted } from "../core/counted.ts";
 import type * as Tiers from "../tiers/index.ts";
 import type { Report } from "./report.ts";
 import { tiersReport, worksetReport } from "./tiers-report.ts";
@@ -104,7 +105,7 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 		if (added.length > 0) change(session, { op: "add", paths: added });
 		const head =
 			added.length > 0
-				? `Added ${named(added)}. The working set has ${selected.size} files, ${tokens} tokens.`
+				? `Added ${named(added)}. The working set has ${counted(selected.size, "file")}, ${tokens} tokens.`
 				: "Nothing was added.";
 		return [head, ...shortened(refused)].join("\n");
 	}
@@ -125,7 +126,7 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 		);
 		if (dropped.length === 0) return `None of the working files is named ${named(words)}.`;
 		change(session, { op: "drop", paths: dropped });
-		return `Dropped ${named(dropped)}. ${paths.length - dropped.length} files are left.`;
+		return `Dropped ${named(dropped)}. Left: ${counted(paths.length - dropped.length, "file")}.`;
 	}
 
 	async function list(session: OpenWorkset, ctx: ExtensionCommandContext): Promise<string> {
@@ -138,7 +139,9 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 	async function clear(session: OpenWorkset, ctx: ExtensionCommandContext): Promise<string> {
 		const { length } = selectionNow(session, ctx).paths;
 		if (length > 0) change(session, { op: "clear" });
-		return length > 0 ? `Dropped all ${length} files.` : "The working set is empty already.";
+		return length > 0
+			? `Dropped ${counted(length, "file")}, the whole working set.`
+			: "The working set is empty already.";
 	}
 
 	async function map(

@@ -1,5 +1,6 @@
 import type { Coverage } from "../codeindex/index.ts";
 import type { BlobStore } from "../core/blob-store.ts";
+import { commandAdvice } from "./advice.ts";
 import { fitText, type Outline, wholeText } from "./budget.ts";
 import { honestLine } from "./honesty.ts";
 import { bytesOf, clip, count, oneLine } from "./words.ts";
@@ -77,13 +78,13 @@ export async function deliver(draft: Draft, delivery: Delivery): Promise<Deliver
 	};
 }
 
-/** All of an answer in the form that was asked for, for readers without a budget. */
+/** All of an answer in the form that was asked for, for a person at the command line. */
 export function wholeAnswer(
 	[first]: Draft["forms"],
 	{ coverage }: { readonly coverage: Coverage },
 	nowMs = Date.now(),
 ): string {
-	return [first ? wholeText(first()) : "", honestLine(coverage, nowMs)].join("\n");
+	return [first ? wholeText(first()) : "", honestLine(coverage, nowMs, commandAdvice)].join("\n");
 }
 
 type Kept = Awaited<ReturnType<BlobStore["keep"]>>;

@@ -1,7 +1,7 @@
 import type { DependenciesAnswer, FileAtDepth } from "../codeindex/index.ts";
+import { type Advice, type Reader, toolAdvice } from "./advice.ts";
 import { type Outline, type Part, section } from "./budget.ts";
 import { byFolder, chunks, folderTotals } from "./path-groups.ts";
-import type { ProjectPaths } from "./project-paths.ts";
 import type { DepsInput } from "./tools.ts";
 import { clip, count, countOf, oneLine } from "./words.ts";
 
@@ -9,18 +9,18 @@ import { clip, count, countOf, oneLine } from "./words.ts";
 export function depsForms(
 	answer: DependenciesAnswer,
 	input: DepsInput,
-	{ show }: ProjectPaths,
+	{ show, advice = toolAdvice }: Reader,
 ): (() => Outline)[] {
 	const { direction, depth } = input;
 	const sides = (["dependents", "dependencies"] as const)
 		.filter((name) => direction === "both" || direction === name)
-		.map((name): Side => ({ name, files: shownFiles(answer[name], show) }));
-	const totals = sides.map(({ name, files }) => `${count(files.length)} ${name}`).join(", ");
+		.map((name): Side<keyof typeof SINGULAR> => ({ name, files: shownFiles(answer[name], show) }));
+	const totals = sides.map(({ name, files }) => countOf(files.length, SINGULAR[name], name));
 	const outline = (parts: (side: Side) => Part[]) => () => [
-		{ head: [`${oneLine(show(answer.file))}: ${totals} (depth ${depth})`], items: [] },
+		{ head: [`${oneLine(show(answer.file))}: ${totals.join(", ")} (depth ${depth})`], items: [] },
 		...sides.filter(({ files }) => files.length > 0).flatMap(parts),
 		...besides(answer, direction, show),
-		...whyEmpty(answer, input),
+		...whyEmpty(answer, input, advice),
 	];
 	return [
 		outline((side) => perDepth(side, (files) => files.map(described))),
@@ -38,8 +38,10 @@ export function depsForms(
 	];
 }
 
-interface Side {
-	readonly name: string;
+const SINGULAR = { dependents: "dependent", dependencies: "dependency" } as const;
+
+interface Side<Name extends string = string> {
+	readonly name: Name;
 	readonly files: readonly FileAtDepth[];
 }
 
@@ -105,11 +107,11 @@ function cycleLine(files: readonly string[], show: (path: string) => string): st
 	return more > 0 ? `  ${shown}, … ${count(more)} more` : `  ${shown}`;
 }
 
-function whyEmpty(answer: DependenciesAnswer, input: DepsInput): Part[] {
+function whyEmpty(answer: DependenciesAnswer, input: DepsInput, { countTests }: Advice): Part[] {
 	const { direction, includeTests } = input;
 	const lines: string[] = [];
 	if (direction !== "dependencies" && answer.dependents.length === 0) {
-		const tests = includeTests ? "" : " Tests are not counted: include_tests counts them.";
+		const tests = includeTests ? "" : ` Tests are not counted: ${countTests}.`;
 		lines.push(
 			`No file of the project imports it: an entry point, reached in a way that cannot be seen (a computed import, a framework), or unused.${tests}`,
 		);

@@ -1,14 +1,19 @@
 import type { Coverage } from "../codeindex/index.ts";
+import { type Advice, toolAdvice } from "./advice.ts";
 import { clip, clipMiddle, count, countOf, oneLine } from "./words.ts";
 
 /** The last line of every answer: what it covers, how fresh it is, and what the index could not understand. */
-export function honestLine(coverage: Coverage, nowMs: number): string {
+export function honestLine(
+	coverage: Coverage,
+	nowMs: number,
+	{ index }: Advice = toolAdvice,
+): string {
 	const { files, unparsed, unresolvedImports, checkedMs, refreshedFiles, complete, leftOut } =
 		coverage;
 	const facts = [
 		...(complete
 			? []
-			: ["INCOMPLETE, the first indexing is not finished: kota_index goes on with it"]),
+			: [`INCOMPLETE, the first indexing is not finished: ${index} goes on with it`]),
 		`${countOf(files, "file")} indexed`,
 		`checked ${ago(nowMs - checkedMs)}`,
 		...(refreshedFiles > 0 ? [`${countOf(refreshedFiles, "change")} taken in`] : []),
@@ -20,11 +25,11 @@ export function honestLine(coverage: Coverage, nowMs: number): string {
 }
 
 /** Why there can be nothing at all, if that is so: a project without source, or an index that has only begun. */
-export function nothingToAsk({ files, complete }: Coverage): string | undefined {
+export function nothingToAsk({ files, complete }: Coverage, { index }: Advice): string | undefined {
 	if (files > 0) return undefined;
 	return complete
 		? "The project has no TypeScript or JavaScript files (.ts .tsx .mts .cts .js .jsx .mjs .cjs), or git ignores them all: use other tools."
-		: "Nothing is indexed yet: the first indexing was interrupted. kota_index goes on with it.";
+		: `Nothing is indexed yet: the first indexing was interrupted. ${index} goes on with it.`;
 }
 
 const NAMED_FILES = 3;

@@ -1,14 +1,17 @@
 import type { ImpactAnswer } from "../codeindex/index.ts";
+import { type Reader, toolAdvice } from "./advice.ts";
 import { type Outline, type Part, section } from "./budget.ts";
 import { described, perDepth, shownFiles } from "./deps-text.ts";
 import { nothingToAsk } from "./honesty.ts";
 import { byFolder, folderTotals } from "./path-groups.ts";
-import type { ProjectPaths } from "./project-paths.ts";
 import { clip, count, countOf, oneLine } from "./words.ts";
 
 /** The forms of an impact answer. The summary stands first in each: risk, what is reached, what to test. */
-export function impactForms(answer: ImpactAnswer, { show }: ProjectPaths): (() => Outline)[] {
-	const nothing = nothingToAsk(answer.coverage);
+export function impactForms(
+	answer: ImpactAnswer,
+	{ show, advice = toolAdvice }: Reader,
+): (() => Outline)[] {
+	const nothing = nothingToAsk(answer.coverage, advice);
 	if (nothing) return [() => [{ head: [nothing], items: [] }]];
 	const files = shownFiles(answer.affected, show);
 	const outline = (affected: Part[]) => [

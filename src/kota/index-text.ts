@@ -1,10 +1,12 @@
 import type { BuildReport, IndexProgress, IndexStatus } from "../codeindex/index.ts";
+import { type Advice, toolAdvice } from "./advice.ts";
 import { leftOutText, nothingToAsk } from "./honesty.ts";
 import { clip, clipMiddle, count, countOf, oneLine } from "./words.ts";
 
 /** What indexing did, on a line. */
-export function buildText({ coverage, added, changed, removed, seconds }: BuildReport): string {
-	const nothing = nothingToAsk(coverage);
+export function buildText(report: BuildReport, advice: Advice = toolAdvice): string {
+	const { coverage, added, changed, removed, seconds } = report;
+	const nothing = nothingToAsk(coverage, advice);
 	if (nothing) return nothing;
 	const changes = [
 		...(added > 0 ? [`${count(added)} added`] : []),

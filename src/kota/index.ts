@@ -1,3 +1,4 @@
+export { commandAdvice, type Reader } from "./advice.ts";
 export { type AnswerDetails, type Delivery, MOST_BYTES, wholeAnswer } from "./answer.ts";
 export {
 	BRIEFED_FILES,

@@ -1,4 +1,4 @@
-import { count, countOf, oneLine } from "./words.ts";
+import { countOf, oneLine } from "./words.ts";
 
 /** Something at a path, and how much of it. */
 export interface Weighed {
@@ -29,7 +29,7 @@ export function byFolder<Item extends { readonly path: string }>(
 	);
 }
 
-/** How much there is in each folder, the most first: `  src/ui/  312 usages in 40 files`. */
+/** How much there is in each folder, the most first: `  src/ui/  312 usages in 40 files` if the unit is `usage`. */
 export function folderTotals(items: readonly Weighed[], unit?: string): string[] {
 	const folders = new Map<string, { files: number; weight: number }>();
 	for (const { path, weight } of items) {
@@ -40,7 +40,7 @@ export function folderTotals(items: readonly Weighed[], unit?: string): string[]
 	return [...folders]
 		.toSorted((a, b) => b[1].weight - a[1].weight)
 		.map(([folder, { files, weight }]) => {
-			const total = unit ? `${count(weight)} ${unit} in ` : "";
+			const total = unit ? `${countOf(weight, unit)} in ` : "";
 			return `  ${oneLine(folder)}  ${total}${countOf(files, "file")}`;
 		});
 }

@@ -1,7 +1,7 @@
 import type { MatchingLines, SearchAnswer, SearchHit, SymbolBrief } from "../codeindex/index.ts";
+import { type Advice, type Reader, toolAdvice } from "./advice.ts";
 import type { Outline } from "./budget.ts";
 import { nothingToAsk } from "./honesty.ts";
-import type { ProjectPaths } from "./project-paths.ts";
 import type { SearchInput, SearchOutput } from "./tools.ts";
 import { clip, count, countOf, oneLine } from "./words.ts";
 
@@ -9,9 +9,11 @@ import { clip, count, countOf, oneLine } from "./words.ts";
 export function searchForms(
 	answer: SearchAnswer,
 	input: SearchInput,
-	{ show }: ProjectPaths,
+	{ show, advice = toolAdvice }: Reader,
 ): (() => Outline)[] {
-	if (answer.hits.length === 0) return [() => [{ head: nothingFound(answer, input), items: [] }]];
+	if (answer.hits.length === 0) {
+		return [() => [{ head: nothingFound(answer, input, advice), items: [] }]];
+	}
 	const item = {
 		snippet: (hit: SearchHit) => [
 			title(hit),
@@ -49,12 +51,12 @@ function heading({ hits, total, atLeast }: SearchAnswer, { query }: SearchInput)
 	return `${shown}${all} for ${quoted(query)}, best first`;
 }
 
-function nothingFound({ coverage }: SearchAnswer, input: SearchInput): string[] {
-	const nothing = nothingToAsk(coverage);
+function nothingFound({ coverage }: SearchAnswer, input: SearchInput, advice: Advice): string[] {
+	const nothing = nothingToAsk(coverage, advice);
 	if (nothing) return [nothing];
 	const { filters, scope } = input;
 	const tries = [
-		...(Object.keys(filters).length > 0 ? ["without filters"] : []),
+		...(Object.keys(filters).length > 0 ? [advice.withoutFilters] : []),
 		...(scope.length < 2 ? ['with scope ["code","symbols"]'] : []),
 		"with fewer or shorter words (beginnings of words match)",
 	];
@@ -95,7 +97,9 @@ function matchLines({ symbols, lines, matchingLines }: SearchHit, most: number):
 	const shown = matches.slice(0, most).map(({ line, text }) => `  ${line}: ${code(text.trim())}`);
 	const more = (matchingLines ?? 0) - symbols.length - shown.length;
 	const last = shown.pop();
-	return last === undefined ? [] : [...shown, more > 0 ? `${last}  (+${count(more)} lines)` : last];
+	return last === undefined
+		? []
+		: [...shown, more > 0 ? `${last}  (+${countOf(more, "line")})` : last];
 }
 
 /** Matching lines with those around them: `12:` matches, `11-` does not. */

@@ -1,9 +1,9 @@
 import type { TaskContextAnswer } from "../codeindex/index.ts";
+import { type Reader, toolAdvice } from "./advice.ts";
 import { type Outline, type Part, section } from "./budget.ts";
 import { described, shownFiles } from "./deps-text.ts";
 import { nothingToAsk } from "./honesty.ts";
 import { byFolder } from "./path-groups.ts";
-import type { ProjectPaths } from "./project-paths.ts";
 import { symbolText } from "./search-text.ts";
 import type { TaskContextInput } from "./tools.ts";
 import { count, countOf, oneLine } from "./words.ts";
@@ -12,9 +12,9 @@ import { count, countOf, oneLine } from "./words.ts";
 export function taskContextForms(
 	answer: TaskContextAnswer,
 	input: TaskContextInput,
-	{ show }: ProjectPaths,
+	{ show, advice = toolAdvice }: Reader,
 ): (() => Outline)[] {
-	const nothing = nothingToAsk(answer.coverage);
+	const nothing = nothingToAsk(answer.coverage, advice);
 	if (nothing) return [() => [{ head: [nothing], items: [] }]];
 	const impacted = shownFiles(answer.impacted, show);
 	const outline = (detail: { most: number; files: string[] }) => [

@@ -1,8 +1,8 @@
 import type { Definition, Usage, UsagesAnswer } from "../codeindex/index.ts";
+import { type Advice, type Reader, toolAdvice } from "./advice.ts";
 import type { Outline, Part } from "./budget.ts";
 import { nothingToAsk } from "./honesty.ts";
 import { byFolder, chunks, folderTotals } from "./path-groups.ts";
-import type { ProjectPaths } from "./project-paths.ts";
 import type { UsagesInput } from "./tools.ts";
 import { clip, count, countOf, oneLine } from "./words.ts";
 
@@ -13,10 +13,13 @@ import { clip, count, countOf, oneLine } from "./words.ts";
 export function usagesForms(
 	answer: UsagesAnswer,
 	input: UsagesInput,
-	{ show }: ProjectPaths,
+	{ show, advice = toolAdvice }: Reader,
 ): (() => Outline)[] {
 	const definitions = answer.definitions.map((definition) => shown(definition, show));
-	if (definitions.length === 0) return [() => [{ head: nothingNamed(answer, input), items: [] }]];
+	if (definitions.length === 0) {
+		return [() => [{ head: nothingNamed(answer, input, advice), items: [] }]];
+	}
+	const described = (definition: Definition) => describe(definition, input, advice);
 	const heading: Part = { head: [summary(answer)], items: [] };
 	const form = (parts: (definition: Definition) => Part[]) => () => [
 		heading,
@@ -24,21 +27,19 @@ export function usagesForms(
 	];
 	return [
 		form((definition) => [
-			{ head: describe(definition, input), items: perFile(definition.usages, placesOf) },
+			{ head: described(definition), items: perFile(definition.usages, placesOf) },
 		]),
 		form((definition) => [
-			{ head: describe(definition, input), items: perFile(definition.usages, linesOf) },
+			{ head: described(definition), items: perFile(definition.usages, linesOf) },
 		]),
-		form((definition) => [
-			{ head: describe(definition, input), items: perFolder(definition.usages) },
-		]),
+		form((definition) => [{ head: described(definition), items: perFolder(definition.usages) }]),
 		definitions.length > SINGLE_PARTS
 			? () => [heading, { head: [], items: definitions.map(oneDefinition) }]
 			: form((definition) => [
-					{ head: describe(definition, input), items: perFile(definition.usages, linesOf) },
+					{ head: described(definition), items: perFile(definition.usages, linesOf) },
 					{
 						head: ["  by folder:"],
-						items: folderTotals(weighed(definition.usages), "usages"),
+						items: folderTotals(weighed(definition.usages), "usage"),
 					},
 				]),
 	];
@@ -83,7 +84,7 @@ function title(definition: Definition): string {
 	return `${kind}${member} at ${place(definition)}${exported ? ", exported" : ""}`;
 }
 
-function describe(definition: Definition, input: UsagesInput): string[] {
+function describe(definition: Definition, input: UsagesInput, advice: Advice): string[] {
 	const { signature, usages, possible } = definition;
 	const kinds = [...Map.groupBy(usages, ({ kind }) => kind)]
 		.toSorted(([, a], [, b]) => b.length - a.length)
@@ -91,13 +92,13 @@ function describe(definition: Definition, input: UsagesInput): string[] {
 	return [
 		title(definition),
 		...(signature ? [`  ${clip(oneLine(signature), SIGNATURE_BYTES)}`] : []),
-		usages.length > 0 ? `  ${inFiles(usages)}: ${kinds.join(", ")}` : `  ${unused(input)}`,
+		usages.length > 0 ? `  ${inFiles(usages)}: ${kinds.join(", ")}` : `  ${unused(input, advice)}`,
 		...(possible && possible.count > 0 ? [`  ${maybe(possible)}`] : []),
 	];
 }
 
-function unused({ includeTests }: UsagesInput): string {
-	const tests = includeTests ? "" : "; tests are not counted, include_tests counts them";
+function unused({ includeTests }: UsagesInput, { countTests }: Advice): string {
+	const tests = includeTests ? "" : `; tests are not counted, ${countTests}`;
 	return `no usage found: it is unused, or used where that cannot be seen (computed access, outside the project)${tests}`;
 }
 
@@ -150,14 +151,18 @@ function weighed(usages: readonly Usage[]): { path: string; weight: number }[] {
 	}));
 }
 
-function nothingNamed(answer: UsagesAnswer, { symbol, file }: UsagesInput): string[] {
-	const nothing = nothingToAsk(answer.coverage);
+function nothingNamed(
+	answer: UsagesAnswer,
+	{ symbol, file }: UsagesInput,
+	advice: Advice,
+): string[] {
+	const nothing = nothingToAsk(answer.coverage, advice);
 	if (nothing) return [nothing];
 	const where = file === undefined ? "the indexed files" : clip(oneLine(file), 200);
 	const close = (answer.suggestions ?? []).slice(0, 8).map((name) => clip(oneLine(name), 80));
 	return [
 		`Nothing named ${clip(oneLine(symbol), 120)} is declared in ${where}: only names of a file's top level and their members are known, not locals, nor names of packages.`,
 		...(close.length > 0 ? [`Close to it: ${close.join(", ")}.`] : []),
-		"Try Owner.member for a member, or kota_search.",
+		`Try Owner.member for a member, or ${advice.search}.`,
 	];
 }

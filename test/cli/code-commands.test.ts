@@ -25,7 +25,12 @@ function write(path: string, text: string): void {
 	writeFileSync(join(project, path), text);
 }
 
-async function strata(...argv: string[]) {
+function strata(...argv: string[]) {
+	return answering(undefined, ...argv);
+}
+
+/** Like {@link strata}, with somebody at the terminal who answers questions. */
+async function answering(answer: boolean | undefined, ...argv: string[]) {
 	const out: string[] = [];
 	const complaints: string[] = [];
 	const status = await main(argv, {
@@ -34,6 +39,7 @@ async function strata(...argv: string[]) {
 		print: (line) => void out.push(line),
 		write: (text) => void out.push(text),
 		complain: (line) => void complaints.push(line),
+		...(answer !== undefined && { confirm: async () => answer }),
 	});
 	const text = out.join("\n");
 	return { status, text, complaints: complaints.join("\n"), json: () => JSON.parse(text) };
@@ -45,6 +51,13 @@ describe("before a project is indexed", () => {
 		expect(status).toBe(1);
 		expect(complaints).toContain("strata index");
 		expect(complaints.split("\n")).toHaveLength(1);
+	});
+
+	test("who declines to index it is told how to do it after all", async () => {
+		const { status, complaints } = await answering(false, "usages", "total");
+		expect(status).toBe(1);
+		expect(complaints).toMatch(/stays without an index.*strata index/);
+		expect(complaints).not.toContain("kota");
 	});
 
 	test("strata index indexes it, and says how much", async () => {
@@ -86,6 +99,19 @@ describe("a wrong call", () => {
 		expect(status).toBe(2);
 		expect(complaints).toContain(complaint);
 		expect(complaints).toContain(`usage: strata ${argv[0]}`);
+	});
+
+	test.each(["index", "map"])("strata %s with a folder leads to --root", async (command) => {
+		const { status, complaints } = await strata(command, "src");
+		expect(status).toBe(2);
+		expect(complaints).toContain(
+			`unexpected argument "src": name a project by --root, as in strata ${command} --root src`,
+		);
+	});
+
+	test("a surplus file is not taken for a project", async () => {
+		const { complaints } = await strata("deps", "src/main.ts", "src/index.ts");
+		expect(complaints).toMatch(/unexpected argument "src\/index\.ts"$/m);
 	});
 });
 
@@ -153,6 +179,24 @@ describe("of an indexed project", () => {
 		expect((await strata("impact", "src/shape.ts", "--json")).json().tests).toHaveLength(1);
 		expect((await strata("context", "src/index.ts", "--symbols")).text).toContain("src/main.ts");
 		expect((await strata("map", "--tokens", "200")).text).toContain("function total(");
+	});
+
+	test("advice names commands, not tools", async () => {
+		const unknown = await strata("usages", "nowhere");
+		expect(unknown.text).toContain("strata search");
+		const alone = await strata("deps", "test/main.test.ts", "--no-tests");
+		expect(alone.text).toContain("--no-tests");
+		const nothing = await strata("search", "zzzz", "--glob", "*.ts");
+		expect(nothing.text).toContain("without --glob");
+		expect(unknown.text + alone.text + nothing.text).not.toMatch(/kota_|include_tests/);
+	});
+
+	test("a file too large for the index says that there is a limit", async () => {
+		write("src/big.ts", `export const big = "${"x".repeat(8 * 1024 * 1024)}";\n`);
+		const { status, complaints } = await strata("deps", "src/big.ts");
+		expect(status).toBe(1);
+		expect(complaints).toContain("src/big.ts is not in the index");
+		expect(complaints).toContain("up to 8 MiB");
 	});
 
 	test("a file that is not there, or outside, is one clear line", async () => {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { commands, main } from "../../src/cli/main.ts";
@@ -91,7 +91,23 @@ describe("strata doctor", () => {
 		expect(status).toBe(0);
 		expect(out).toMatch(/prune\.keepRecentTurns +4 +\(strata\.json\)/);
 		expect(out).toMatch(/prune\.maxToolChars +1200 +\(default\)/);
-		expect(out).toContain('prune.keepRecentTurns must be a whole number ≥ 0, got "two"');
+		expect(out).toContain(
+			`${join(cwd, ".pi", "strata.json")}: prune.keepRecentTurns must be a whole number ≥ 0, got "two"`,
+		);
+	});
+
+	test("tells a file that is read from one that is ignored", async () => {
+		const { cwd, agentDir } = folders();
+		const [used, broken] = [join(agentDir, "pi-kota.json"), join(agentDir, "strata.json")];
+		writeFileSync(used, "{}");
+		writeFileSync(broken, '{ "prune": ');
+		const { out } = await runIn({ cwd, agentDir }, "doctor");
+		expect(out).toContain(`  read     ${used}`);
+		expect(out).toContain(`  ignored  ${broken}`);
+		expect(out).toContain(`  absent   ${join(cwd, ".pi", "strata.json")}`);
+		expect(out).toContain(`warning: ${broken}: is not valid JSON`);
+		const { files } = JSON.parse((await runIn({ cwd, agentDir }, "doctor", "--json")).out);
+		expect(files[1]).toMatchObject({ path: broken, found: true, used: false });
 	});
 });
 
@@ -146,6 +162,28 @@ describe("strata clean", () => {
 			expect(existsSync(store)).toBe(true);
 		},
 	);
+
+	test("says where the server's data is, which it leaves alone", async () => {
+		const { cwd, agentDir } = withStore(version);
+		expect((await runIn({ cwd, agentDir }, "clean")).out).not.toContain("server");
+		const data = join(agentDir, "strata", "server");
+		mkdirSync(data, { recursive: true });
+		writeFileSync(join(data, "tokens"), "me:secret\n");
+		const listed = await runIn({ cwd, agentDir }, "clean");
+		expect(listed.out).toMatch(/^not listed: .*tokens.*journal/m);
+		expect(listed.out).toContain(data);
+		await runIn({ cwd, agentDir }, "clean", "--all", "--yes");
+		expect(existsSync(join(data, "tokens"))).toBe(true);
+		expect(JSON.parse((await runIn({ cwd, agentDir }, "clean", "--json")).out)).toMatchObject({
+			notListed: [{ folder: data }],
+		});
+	});
+
+	test("one file is one file", async () => {
+		const { cwd, agentDir, store } = withStore(version);
+		rmSync(join(store, "objects"), { recursive: true });
+		expect((await runIn({ cwd, agentDir }, "clean")).out).toMatch(/^readcache +1 file, 33 B/);
+	});
 
 	test("an unknown store exits 2 and names the nearest one", async () => {
 		expect(await run("clean", "--delete", "readcash")).toMatchObject({

@@ -91,6 +91,15 @@ describe("strata replay", () => {
 		expect(readFileSync(join(cwd, "report.html"), "utf8")).toMatch(/^<!doctype html>/);
 	});
 
+	test("a page that cannot be written is named, and not the file it is made from", async () => {
+		const cwd = tempDir();
+		writeFileSync(join(cwd, "file"), "in the way of a folder");
+		const { status, out, err } = await runIn(cwd, aSession(), "--html", "file/report.html");
+		expect({ status, out }).toEqual({ status: 1, out: "" });
+		expect(err).toContain(`cannot write ${join(cwd, "file", "report.html")} (`);
+		expect(err).not.toContain(".tmp");
+	});
+
 	test("--html never overwrites the session", async () => {
 		const file = aSession();
 		const before = readFileSync(file, "utf8");
@@ -131,7 +140,7 @@ describe("strata replay", () => {
 		writer.raw('{"type":"message","id":"x"');
 		const { status, out } = await run(writer.save());
 		expect(status).toBe(0);
-		expect(out).toContain("1 lines were skipped: 1 damaged");
+		expect(out).toContain("1 line was skipped: 1 damaged");
 	});
 
 	test("shows what it is doing", async () => {
@@ -166,6 +175,7 @@ describe("strata replay of a folder", () => {
 		const single = report.sessions[0].policies[0];
 		expect(report.policies[0]).toMatchObject({ cost: 2 * single.cost, ratio: single.ratio });
 		expect((await run(folder)).out).toContain("6 requests in 2 sessions");
+		expect((await run(join(folder, "--project--"))).out).toMatch(/^3 requests in 1 session$/m);
 	});
 
 	test("shows the names of its files without what could move the cursor", async () => {
@@ -192,7 +202,7 @@ describe("strata replay of a folder", () => {
 		const page = readFileSync(join(pages, "page.html"), "utf8");
 		expect(page).toContain("What these 2 sessions cost");
 		expect(page).toContain("6 requests in 2 sessions.");
-		expect(page).toContain("1 files were left out");
+		expect(page).toContain("1 file was left out");
 		expect(page).toContain("broken.jsonl is not a session");
 	});
 

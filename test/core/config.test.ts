@@ -37,7 +37,7 @@ function pathOf(label: Label): string {
 		: join(agentDir, label);
 }
 
-/** Writes the files and loads: a string or bytes as they are, anything else as JSON. */
+/** Writes the files and loads: a string or bytes as they are, anything else as JSON. In warnings, labels stand for paths. */
 function load(files: Partial<Record<Label, unknown>> = {}) {
 	for (const label of LABELS) {
 		const content = files[label];
@@ -45,7 +45,13 @@ function load(files: Partial<Record<Label, unknown>> = {}) {
 		const raw = typeof content === "string" || content instanceof Uint8Array;
 		writeFileSync(pathOf(label), raw ? content : JSON.stringify(content));
 	}
-	return loadConfig({ agentDir, cwd });
+	const loaded = loadConfig({ agentDir, cwd });
+	return { ...loaded, warnings: loaded.warnings.map(withLabel) };
+}
+
+function withLabel(warning: string): string {
+	const label = LABELS.find((label) => warning.startsWith(`${pathOf(label)}: `));
+	return label ? label + warning.slice(pathOf(label).length) : warning;
 }
 
 /** Lists in lists as text: JSON.stringify itself cannot write them this deep. */
@@ -171,13 +177,23 @@ describe("merging", () => {
 		expect(warnings).toEqual([]);
 	});
 
-	test("the files are listed in order with whether they are there", () => {
+	test("the files are listed in order with whether they are there and of use", () => {
 		const { files } = load({ "strata.json": {}, "project pi-kota.json": "broken" });
 		expect(files).toEqual([
-			{ label: "pi-kota.json", path: pathOf("pi-kota.json"), found: false },
-			{ label: "strata.json", path: pathOf("strata.json"), found: true },
-			{ label: "project pi-kota.json", path: pathOf("project pi-kota.json"), found: true },
-			{ label: "project strata.json", path: pathOf("project strata.json"), found: false },
+			{ label: "pi-kota.json", path: pathOf("pi-kota.json"), found: false, used: false },
+			{ label: "strata.json", path: pathOf("strata.json"), found: true, used: true },
+			{
+				label: "project pi-kota.json",
+				path: pathOf("project pi-kota.json"),
+				found: true,
+				used: false,
+			},
+			{
+				label: "project strata.json",
+				path: pathOf("project strata.json"),
+				found: false,
+				used: false,
+			},
 		]);
 	});
 
@@ -298,6 +314,23 @@ describe("wrong values", () => {
 			"strata.json: blobs.dir must be a string, got an object",
 		]);
 		expect(warnings.join()).not.toContain("hush");
+	});
+
+	test("a warning names its file by the path, as there are two of each name", () => {
+		writeFileSync(pathOf("strata.json"), "[]");
+		writeFileSync(pathOf("project strata.json"), "[]");
+		expect(loadConfig({ agentDir, cwd }).warnings).toEqual([
+			`${pathOf("strata.json")}: must be a JSON object, got a list; the file is ignored`,
+			`${pathOf("project strata.json")}: must be a JSON object, got a list; the file is ignored`,
+		]);
+	});
+
+	test("a folder's name does not steer a terminal through a warning", () => {
+		const odd = join(root, "odd\u001b[2J\u202e");
+		mkdirSync(odd);
+		writeFileSync(join(odd, "strata.json"), "[]");
+		const { warnings } = loadConfig({ agentDir: odd, cwd });
+		expect(warnings[0]).toContain("odd\\u001b[2J\\u202e");
 	});
 
 	test("a warning carries no character that steers a terminal", () => {

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import { documents } from "../docs/documents.ts";
 import { makePdf } from "../support/make-pdf.ts";
 import { runPi, startPiProcess } from "../support/pi-process.ts";
 import { tempDir } from "../support/temp.ts";
@@ -30,6 +31,19 @@ describe("a clone", () => {
 		expect(status).toBe(0);
 		expect(stdout).toMatch(/^on {3}read cache/m);
 	});
+});
+
+test("every link of a document in the tarball leads to something in it", async () => {
+	const { stdout } = await npm("pack", "--dry-run", "--json", "--ignore-scripts");
+	const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
+	const packed = new Set(files.map(({ path }) => path));
+	const isThere = (path: string) =>
+		packed.has(path) || files.some((file) => file.path.startsWith(`${path.replace(/\/$/, "")}/`));
+	const links = documents
+		.filter(({ path }) => packed.has(path))
+		.flatMap((document) => document.links.map(({ path }) => ({ from: document.path, path })));
+	expect(links.filter(({ path }) => !isThere(path))).toEqual([]);
+	expect(links.length).toBeGreaterThan(50);
 });
 
 describe("the packed tarball, under node_modules", { timeout: 120_000 }, () => {
@@ -85,10 +99,7 @@ async function withServer(cli: string, use: (url: string) => Promise<void>): Pro
 /** Packs the project and unpacks it as `pi install` would: with what it depends on, without pi's own packages, which pi hands in. */
 async function packAndUnpack(): Promise<string> {
 	const folder = tempDir();
-	const args = ["pack", "--pack-destination", folder, "--loglevel=error"];
-	const npm = process.env.npm_execpath; // set by npm run and npx; a bare start finds npm on the path
-	if (npm) await run(process.execPath, [npm, ...args], { cwd: root });
-	else await run("npm", args, { cwd: root, shell: process.platform === "win32" });
+	await npm("pack", "--pack-destination", folder);
 	const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) as string;
 	const modules = join(folder, "node_modules");
 	const installed = join(modules, "pi-strata");
@@ -97,6 +108,13 @@ async function packAndUnpack(): Promise<string> {
 	link(installed, Object.keys(manifestOf(installed).dependencies));
 	writeFileSync(join(folder, "package.json"), "{}");
 	return installed;
+}
+
+function npm(...words: string[]): Promise<{ stdout: string }> {
+	const args = [...words, "--loglevel=error"];
+	const program = process.env.npm_execpath; // set by npm run and npx; a bare start finds npm on the path
+	if (program) return run(process.execPath, [program, ...args], { cwd: root });
+	return run("npm", args, { cwd: root, shell: process.platform === "win32" });
 }
 
 type Manifest = Record<"dependencies" | "peerDependencies", Record<string, string>>;

@@ -40,7 +40,7 @@ test.each([
 	await pi.run("go", ["ok"]);
 	expect(liveIn(pi.lastContext())).toEqual({ [path]: "text\n" });
 	await pi.command(`/workset drop ${written}`);
-	expect(lastReport(pi)).toContain("0 files are left");
+	expect(lastReport(pi)).toContain("Left: 0 files.");
 });
 
 test("a name cannot take hold of the terminal", async () => {

@@ -52,6 +52,16 @@ test("tells the settings, the context, and that nothing was done yet", () => {
 	expect(text).not.toContain("money");
 });
 
+test("one result is one result, and a full window is told by what pi would do", () => {
+	const [action] = done.actions;
+	const one = { ...action, why: "near-limit" as const, results: 1 };
+	const text = textOf({ summary: { ...done, actions: [one], results: 1 } });
+	expect(text).toContain("done in this session: 1 result, 39k tokens freed");
+	expect(text).toContain("10 min ago: 1 result, 9k tokens (pi would soon compact)");
+	expect(text).toContain("pinned: 1 result");
+	expect(text).not.toMatch(/\b1 results|nearly full/);
+});
+
 test("tells what was done and why, and what it was worth in words", () => {
 	const text = textOf({ summary: done, tokenPrice: 5 / 1_000_000 });
 	expect(text).toContain("12 results, 39k tokens freed");

@@ -1,9 +1,10 @@
-/** Questions that are under way when their session ends leave nothing open behind. */
+/** The end of a session leaves nothing open behind, whatever is under way or goes wrong. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { expect, test, vi } from "vitest";
 import { loadConfig } from "../../src/core/config.ts";
+import { stopAll } from "../../src/extension/index.ts";
 import { createKotaSession } from "../../src/extension/kota-session.ts";
 import { createPagingSystem } from "../../src/extension/paging.ts";
 import { tempDir } from "../support/temp.ts";
@@ -13,6 +14,31 @@ function sessionIn(cwd: string) {
 	const loaded = loadConfig({ agentDir: tempDir(), cwd });
 	return { ctx, loaded };
 }
+
+test("a system that fails to stop does not keep the others from it", async () => {
+	const stopped: string[] = [];
+	const system = (name: string, fails: boolean) => ({
+		name,
+		status: () => ({ on: true, why: "" }),
+		async stop() {
+			stopped.push(name);
+			if (fails) throw new Error(`${name} is stuck`);
+		},
+	});
+	const systems = [system("first", false), system("second", true), system("third", true)];
+	expect(await stopAll(systems)).toEqual([
+		"third could not be stopped: third is stuck",
+		"second could not be stopped: second is stuck",
+	]);
+	expect(stopped).toEqual(["third", "second", "first"]);
+	const hasty = {
+		...system("hasty", false),
+		stop: () => {
+			throw new Error("at once");
+		},
+	};
+	expect(await stopAll([hasty])).toEqual(["hasty could not be stopped: at once"]);
+});
 
 test("a question after the end of its session does not open the code index again", async () => {
 	const { ctx, loaded } = sessionIn(tempDir());

@@ -7,6 +7,7 @@ import type {
 	TaskContextAnswer,
 	UsagesAnswer,
 } from "../../src/codeindex/index.ts";
+import { commandAdvice } from "../../src/kota/advice.ts";
 import { fitText, type Outline, wholeText } from "../../src/kota/budget.ts";
 import { depsForms } from "../../src/kota/deps-text.ts";
 import { honestLine } from "../../src/kota/honesty.ts";
@@ -131,6 +132,12 @@ describe("kota_search", () => {
 		const [text = ""] = forms({ output: "snippet" }, { ...answer, hits: [hit] });
 		expect(Buffer.byteLength(text)).toBeLessThan(400);
 	});
+
+	test("of one more line it says line", () => {
+		const [hit] = answer.hits.slice(1);
+		const two = hit ? [{ ...hit, matchingLines: 2 }] : [];
+		expect(forms({}, { ...answer, hits: two })[0]).toContain("it opens things  (+1 line)");
+	});
 });
 
 describe("kota_deps", () => {
@@ -154,7 +161,7 @@ describe("kota_deps", () => {
 	test("shows both directions by depth, how each file asks, cycles, packages and what leads nowhere", () => {
 		const [text] = texts(depsForms(answer, input(), paths));
 		expect(lines(text)).toEqual([
-			"src/a.ts: 4 dependents, 1 dependencies (depth 2)",
+			"src/a.ts: 4 dependents, 1 dependency (depth 2)",
 			"dependents (3):",
 			"  src/ui/b.ts  value",
 			"  src/ui/c.ts  type, re-export",
@@ -195,6 +202,13 @@ describe("kota_deps", () => {
 		expect(text).toContain("It imports no file of the project, only 2 packages.");
 		const [all] = texts(depsForms(alone, input({ include_tests: true }), paths));
 		expect(all).not.toContain("include_tests");
+	});
+
+	test("one is one: a single dependent is not called dependents", () => {
+		const [only] = answer.dependents;
+		const one = { ...answer, dependents: only ? [only] : [], dependencies: [file("src/x.ts")] };
+		const [text] = texts(depsForms(one, input(), paths));
+		expect(lines(text)[0]).toMatch(/: 1 dependent, 1 dependency \(depth 2\)$/);
 	});
 });
 
@@ -252,7 +266,9 @@ describe("kota_usages", () => {
 		const all = texts(usagesForms(answer, input(), paths));
 		expect(all[1]).toContain("  src/a.ts  import 1; call 9, 12\n");
 		expect(all[2]).toContain("  src/: a.ts 3\n  test/: r.test.ts 1\n");
-		expect(all[3]).toContain("  by folder:\n  src/  3 usages in 1 file\n");
+		expect(all[3]).toContain(
+			"  by folder:\n  src/  3 usages in 1 file\n  test/  1 usage in 1 file\n",
+		);
 	});
 
 	test("of a name with many definitions, the briefest form is a line for each", () => {
@@ -277,6 +293,7 @@ describe("kota_usages", () => {
 		const [text] = texts(usagesForms(none, input({ symbol: "rendr", file: "src/a.ts" }), paths));
 		expect(text).toContain("Nothing named rendr is declared in src/a.ts");
 		expect(text).toContain("Close to it: renderer, rerender.");
+		expect(text).toContain("kota_search");
 	});
 });
 
@@ -384,6 +401,44 @@ describe("the honest line", () => {
 
 	test("begins with what matters most: that the index is half built", () => {
 		expect(honestLine(coverage({ complete: false }), NOW)).toMatch(/^\[INCOMPLETE, .*kota_index/);
+	});
+});
+
+describe("for a person at the command line", () => {
+	const reader = { ...paths, advice: commandAdvice };
+	const partial = coverage({ complete: false, files: 0 });
+
+	test("no advice names a tool or a parameter of one", () => {
+		const nothing = { external: [], unresolved: [], cycles: [], coverage: coverage() };
+		const deps = { file: "src/a.ts", dependents: [], dependencies: [], ...nothing };
+		const usages = { symbol: "x", definitions: [], coverage: coverage() };
+		const hits = { hits: [], total: 0, coverage: coverage() };
+		const defined = { path: "a.ts", line: 1, column: 1, kind: "function", usages: [] } as const;
+		const all = [
+			...texts(depsForms(deps, depsInput({ file_path: "src/a.ts" }, find), reader)),
+			...texts(usagesForms(usages, usagesInput({ symbol: "x" }, find), reader)),
+			...texts(
+				usagesForms(
+					{ ...usages, definitions: [{ ...defined, exported: true, signature: "" }] },
+					usagesInput({ symbol: "x" }, find),
+					reader,
+				),
+			),
+			...texts(
+				searchForms(
+					hits,
+					searchInput({ query: "x", scope: ["code", "symbols"], filters: { glob: "*.ts" } }),
+					reader,
+				),
+			),
+			...texts(
+				usagesForms({ ...usages, coverage: partial }, usagesInput({ symbol: "x" }, find), reader),
+			),
+			honestLine(partial, NOW, commandAdvice),
+		].join("\n");
+		expect(all).not.toMatch(/kota|include_tests|without filters/);
+		for (const advice of ["strata search", "strata index", "--no-tests", "--glob"])
+			expect(all).toContain(advice);
 	});
 });
 

@@ -1,3 +1,4 @@
+import { counted } from "../../core/counted.ts";
 import { promptOf } from "./billed.ts";
 import { barChart, requestChart } from "./chart.ts";
 import { CAUSES, clock, money, percent, short, times } from "./figures.ts";
@@ -40,8 +41,8 @@ function folderSection(folder: FolderReport, shown: number): Html {
 	const { file, requests, sessions, failed } = folder;
 	const rest = sessions.length > shown ? ` Below are the ${shown} dearest of them.` : "";
 	return html`<section><h2>All of ${plainText(file, 500)}</h2>
-${gist(folder)}<p>${requests} requests in ${sessions.length} sessions.${rest}</p>
-${failed.length > 0 ? html`<p class="note">${failed.length} files were left out:</p>` : ""}
+${gist(folder)}<p>${counted(requests, "request")} in ${counted(sessions.length, "session")}.${rest}</p>
+${failed.length > 0 ? html`<p class="note">${counted(failed.length, "file was", "files were")} left out:</p>` : ""}
 ${failed.slice(0, MOST_ROWS).map(({ reason }) => html`<p class="note">${plainText(reason, 500)}</p>`)}
 ${policyTable(folder)}</section>`;
 }
@@ -50,7 +51,7 @@ function section(report: ReplayReport): Html {
 	const { file, requests, models, check } = report;
 	return html`<section><h2>${plainText(file, 500)}</h2>
 ${gist(report)}
-<p>${requests} requests. ${models.map(
+<p>${counted(requests, "request")}. ${models.map(
 		(model) =>
 			html`${plainText(model.name)}: ${model.requests}, cached reads at ${model.readRatio}, writes at ${model.writeRatio} of the input price. `,
 	)}Replay reproduces the bill to ${percent(check.deviation)} when told when the cache was lost.</p>

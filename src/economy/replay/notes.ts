@@ -1,3 +1,4 @@
+import { counted } from "../../core/counted.ts";
 import { short, times } from "./figures.ts";
 import type { ReplayReport } from "./report.ts";
 
@@ -27,7 +28,7 @@ export function skippedNotes({
 	const { damaged, tooLong, surplus, relinked, requests } = skippedBy;
 	if (skipped > 0) {
 		notes.push(
-			`${skipped} lines were skipped: ${damaged} damaged, ${tooLong} too long, ${surplus} beyond the limit.`,
+			`${counted(skipped, "line was", "lines were")} skipped: ${damaged} damaged, ${tooLong} too long, ${surplus} beyond the limit.`,
 		);
 	}
 	if (relinked > 0) {

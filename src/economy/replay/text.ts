@@ -1,3 +1,4 @@
+import { counted } from "../../core/counted.ts";
 import { CAUSES, clock, money, percent, short, times } from "./figures.ts";
 import type { FolderReport } from "./folder-report.ts";
 import { skippedNotes, summaryOf } from "./notes.ts";
@@ -28,7 +29,7 @@ export function reportText(report: ReplayReport): string[] {
 export function folderText({ file, requests, policies, sessions, failed }: FolderReport): string[] {
 	return [
 		`All sessions in ${plainText(file, 500)}`,
-		`${requests} requests in ${sessions.length} sessions`,
+		`${counted(requests, "request")} in ${counted(sessions.length, "session")}`,
 		"",
 		...policyLines(policies),
 		...(failed.length > 0 ? ["", "Left out:"] : []),
@@ -38,7 +39,7 @@ export function folderText({ file, requests, policies, sessions, failed }: Folde
 
 function headLines({ requests, models }: ReplayReport): string[] {
 	return [
-		`${requests} requests`,
+		counted(requests, "request"),
 		...models.map(
 			({ name, requests: of, readRatio, writeRatio }) =>
 				`  ${plainText(name)}: ${of}, cached reads at ${readRatio}, writes at ${writeRatio} of the input price`,
@@ -132,7 +133,7 @@ function missLines({ misses }: ReplayReport): string[] {
 			miss.changed === undefined ? "" : `first change: ${plainText(miss.changed, 60)}`,
 		]);
 	return [
-		`${misses.length} cache misses cost ${short(cost)} input tokens${more(misses.length)}`,
+		`${counted(misses.length, "cache miss", "cache misses")} cost ${short(cost)} input tokens${more(misses.length)}`,
 		...table(["", "time (UTC)", "tokens", "cost", "cause", ""], rows, [0, 1, 4, 5]),
 		"",
 	];

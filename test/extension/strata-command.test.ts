@@ -1,0 +1,11 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { runPi } from "../support/pi-process.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+test("a word that /strata does not know is answered in print mode too", async () => {
+	const { stdout } = await runPi(["-e", join(root, "pi-extension.ts"), "-p", "/strata foo"]);
+	expect(stdout).toContain('/strata knows no "foo": use /strata or /strata cost');
+});
