@@ -299,7 +299,7 @@ describe("stubs are part of the session", () => {
 		await started.talk();
 		expect(projected(pi, old.id)).toBe(stub);
 		await started.talk();
-		expect(await started.ask("/kota pruning")).toContain("done in this session: 1 results");
+		expect(await started.ask("/kota pruning")).toContain("done in this session: 1 result,");
 	});
 
 	test("entries that another extension has drafted are kept", async () => {
@@ -326,7 +326,7 @@ describe("when", () => {
 		const old = await withOldRead(started);
 		await started.talk();
 		expect(seen(pi, old.id)).toBe(old.text);
-		expect(await started.ask("/kota pruning")).toMatch(/next: 1 results, .*waits/);
+		expect(await started.ask("/kota pruning")).toMatch(/next: 1 result, .*waits/);
 	});
 
 	test("a change of tools lets it go, for the provider has to be sent everything anew", async () => {

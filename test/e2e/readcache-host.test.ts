@@ -119,7 +119,7 @@ describe("the setting readcache.mode", () => {
 		const { pi, read } = await start({ agentDir: tempDir(), settings: { mode: "maybe" } });
 		await read("a.txt");
 		expect((await read("a.txt")).text).toBe(UNCHANGED);
-		expect(await ask(pi, "/strata")).toMatch(/^warning: strata\.json: .*mode/m);
+		expect(await ask(pi, "/strata")).toMatch(/^warning: .*\/strata\.json: .*mode/m);
 	});
 });
 

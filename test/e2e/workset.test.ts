@@ -192,7 +192,7 @@ test("/workset and /tiers show what is kept, and say what they know when misspel
 	await pi.command('/workset add "a.ts"');
 	await pi.run("one", ["ok"]);
 	await pi.command("/workset list");
-	expect(lastReport(pi)).toContain("1 working files");
+	expect(lastReport(pi)).toContain("1 working file,");
 	await pi.command("/tiers");
 	expect(lastReport(pi)).toMatch(/active +a\.ts +1 +N=0 .* slot/);
 	for (const prompt of ["two", "three", "four", "five"]) await pi.run(prompt, ["ok"]);
