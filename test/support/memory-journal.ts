@@ -195,7 +195,7 @@ function createView() {
 		keys.set(keyName({ principal, ...(sessionId && { sessionId }) }, idempotencyKey), command);
 	}
 
-	function finish({ version, session, removed, ...command }: FinishedCommand): void {
+	function finish({ version, session, removed, json: _, ...command }: FinishedCommand): void {
 		keep(command);
 		const { principal } = command;
 		if (session !== undefined) saveSession(session);

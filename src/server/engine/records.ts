@@ -33,6 +33,7 @@ export function finishedRecord(request: Request, past: Past, effects?: Effects):
 		...admittedRecord(request),
 		...(opened !== undefined && { sessionId: opened }),
 		response: past.outcome.response,
+		json: past.outcome.json,
 		finishedAtMs: past.finishedAtMs,
 		...effects,
 	};

@@ -125,6 +125,8 @@ export interface AdmittedCommand {
 export interface FinishedCommand extends AdmittedCommand {
 	/** Without the identity of the request: no `id`, no `replayed`. */
 	response: Response;
+	/** The response as JSON, where somebody has written it already. */
+	json?: string;
 	finishedAtMs: number;
 	/** The session's version from now on; absent when it stays. */
 	version?: number;

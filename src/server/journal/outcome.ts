@@ -1,5 +1,5 @@
 import type { Response } from "../../protocol/index.ts";
-import type { AdmittedCommand, StoredCommand } from "./journal.ts";
+import type { AdmittedCommand, FinishedCommand, StoredCommand } from "./journal.ts";
 
 /** A response as it is kept. */
 export interface KeptOutcome {
@@ -11,8 +11,11 @@ export interface KeptOutcome {
  * What to keep of a response. One that is too large is not kept: asking for it again by id says so. That a change was
  * made is kept even then, since whoever does not know would make it again.
  */
-export function keptOutcome(response: Response, changing: boolean, maxBytes: number): KeptOutcome {
-	const json = JSON.stringify(response);
+export function keptOutcome(
+	{ response, json = JSON.stringify(response) }: Pick<FinishedCommand, "response" | "json">,
+	changing: boolean,
+	maxBytes: number,
+): KeptOutcome {
 	// UTF-16 units are at most bytes, and counting bytes would read each outcome once more.
 	if (json.length <= maxBytes) return { response, json };
 	const short: Response = changing

@@ -16,6 +16,7 @@ import type {
 	StreamEvent,
 	StreamName,
 } from "./journal.ts";
+import type { IdRow } from "./seen-ids.ts";
 
 /** A page of events ends with the one that makes it this large. */
 const PAGE_CHARACTERS = 2 ** 20;
@@ -33,6 +34,12 @@ export class Reader {
 	byId(principal: string, id: string): StoredCommand | undefined {
 		const row = this.#sql.byId.get(principal, toColumn(id));
 		return row && commandFromRow(row as unknown as CommandRow);
+	}
+
+	/** The names of commands, in the order of their rows. */
+	ids(after: number, limit: number): IdRow[] {
+		const rows = this.#sql.ids.all(after, limit) as unknown as (IdRow & { id: Uint8Array })[];
+		return rows.map(({ position, principal, id }) => ({ position, principal, id: fromColumn(id) }));
 	}
 
 	/** The first command under the key that finished after `sinceMs` or, it seems, not at all. */
@@ -122,6 +129,9 @@ function prepare(database: DatabaseSync) {
 	const stream = "(SELECT id FROM streams WHERE principal = ? AND session = ? AND gone = 0)";
 	return {
 		byId: statement(`SELECT ${COMMAND_COLUMNS} FROM commands WHERE principal = ? AND id = ?`),
+		ids: statement(
+			"SELECT position, principal, id FROM commands WHERE position > ? ORDER BY position LIMIT ?",
+		),
 		byKey: statement(
 			`SELECT ${COMMAND_COLUMNS} FROM commands WHERE principal = ? AND key = ? AND key_session IS ?
 				AND (finished_at IS NULL OR finished_at > ?) ORDER BY position LIMIT 1`,

@@ -24,6 +24,7 @@ import type { JournalRecord, SessionColumns } from "./messages.ts";
 import { interrupted, keptOutcome } from "./outcome.ts";
 import { Reader } from "./reader.ts";
 import { DAMAGED, refusalOf } from "./refusal.ts";
+import { SeenIds } from "./seen-ids.ts";
 import { Unwritten } from "./unwritten.ts";
 import { WriterThread } from "./writer-thread.ts";
 
@@ -52,6 +53,7 @@ export class SqliteJournal implements Journal {
 	readonly #limits: JournalLimits;
 	readonly #now: () => number;
 	readonly #unwritten = new Unwritten();
+	readonly #seen = new SeenIds();
 	readonly #commit: GroupCommit;
 	readonly #forgotten = new Map<string, number>();
 	#recovered: Recovered = { sessions: [], interrupted: [], cutOff: [], crashed: false };
@@ -98,6 +100,7 @@ export class SqliteJournal implements Journal {
 	admit(command: AdmittedCommand): Promise<void> {
 		return new Promise((resolve, reject) => {
 			const identity = identityOf(command);
+			this.#seen.add(identity.principal, identity.id);
 			this.#unwritten.admit(identity);
 			this.#add({ kind: "admit", command: identity }, RECORD_BYTES, {
 				durable: true,
@@ -172,6 +175,7 @@ export class SqliteJournal implements Journal {
 	byId(principal: string, id: string): StoredCommand | undefined {
 		const unwritten = this.#unwritten.command(principal, id);
 		if (unwritten) return unwritten;
+		if (!this.#seen.mayHave(principal, id)) return undefined;
 		return this.#finished(this.#read((reader) => reader.byId(principal, id)));
 	}
 
@@ -234,6 +238,7 @@ export class SqliteJournal implements Journal {
 
 	async close(): Promise<void> {
 		clearInterval(this.#sweepTimer);
+		this.#seen.close();
 		await this.#commit.settled();
 		// Before the thread's: the last to close folds the log into the database, which a reader cannot.
 		this.#reader?.close();
@@ -242,8 +247,9 @@ export class SqliteJournal implements Journal {
 	}
 
 	#finish(outcome: FinishedCommand, changing: boolean, settle: (error?: Error) => void): void {
-		const { response, json } = keptOutcome(outcome.response, changing, this.#limits.outcomeBytes);
+		const { response, json } = keptOutcome(outcome, changing, this.#limits.outcomeBytes);
 		const command = identityOf(outcome);
+		this.#seen.add(command.principal, command.id);
 		const { finishedAtMs, version, session, removed } = outcome;
 		const stored: StoredCommand = { ...command, response, finishedAtMs };
 		if (!changing || !this.#isFinished(command)) this.#unwritten.finish(stored);
@@ -305,7 +311,11 @@ export class SqliteJournal implements Journal {
 		this.#recovered = recovered;
 		for (const { principal, before } of forgotten) this.#noteForgotten(principal, before);
 		const opened = await openForReading(this.#path);
-		if (opened.kind === "open") this.#reader = new Reader(opened.database);
+		if (opened.kind !== "open") return;
+		const reader = new Reader(opened.database);
+		this.#reader = reader;
+		// Where it cannot be read, the next question finds out.
+		this.#seen.takeIn((after, limit) => reader.ids(after, limit)).catch(() => {});
 	}
 
 	#noteForgotten(principal: string, before: number): void {

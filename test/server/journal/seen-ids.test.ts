@@ -1,0 +1,72 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type IdRow, SeenIds } from "../../../src/server/journal/seen-ids.ts";
+
+const rowsOf = (names: readonly (readonly [string, string])[]): IdRow[] =>
+	names.map(([principal, id], at) => ({ position: 3 * at + 1, principal, id }));
+
+const readerOf = (rows: readonly IdRow[]) => (after: number, limit: number) =>
+	rows.filter(({ position }) => position > after).slice(0, limit);
+
+const many = (count: number, prefix: string) =>
+	Array.from({ length: count }, (_, index) => ["me", `${prefix}-${index}`] as const);
+
+describe("ids that were seen", () => {
+	test("are never denied, whether they were in the file or came since", async () => {
+		const name = fc.tuple(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }));
+		await fc.assert(
+			fc.asyncProperty(fc.array(name), fc.array(name), async (before, since) => {
+				const seen = new SeenIds();
+				for (const [principal, id] of since.slice(0, 2)) seen.add(principal, id);
+				const takenIn = seen.takeIn(readerOf(rowsOf(before)));
+				for (const [principal, id] of since.slice(2)) seen.add(principal, id);
+				await takenIn;
+				for (const [principal, id] of [...before, ...since]) {
+					expect(seen.mayHave(principal, id)).toBe(true);
+				}
+			}),
+			{ numRuns: 50 },
+		);
+	});
+
+	test("others are denied, nearly all of them", async () => {
+		const seen = new SeenIds();
+		await seen.takeIn(readerOf(rowsOf(many(20_000, "known"))));
+		const wrong = many(20_000, "new").filter(([principal, id]) => seen.mayHave(principal, id));
+		expect(wrong.length).toBeLessThan(20);
+		expect(seen.mayHave("somebody else", "known-1")).toBe(false);
+		for (const [principal, id] of many(20_000, "known")) {
+			expect(seen.mayHave(principal, id)).toBe(true);
+		}
+	});
+
+	test("any id may be there until the file is taken in, after a failure, and at the end", async () => {
+		const seen = new SeenIds();
+		expect(seen.mayHave("me", "new")).toBe(true);
+		const takenIn = seen.takeIn(readerOf(rowsOf(many(5_000, "known"))));
+		expect(seen.mayHave("me", "new")).toBe(true);
+		await takenIn;
+		expect(seen.mayHave("me", "new")).toBe(false);
+		const broken = seen.takeIn(() => {
+			throw new Error("disk");
+		});
+		await expect(broken).rejects.toThrow("disk");
+		expect(seen.mayHave("me", "new")).toBe(true);
+		await seen.takeIn(readerOf([]));
+		expect(seen.mayHave("me", "new")).toBe(false);
+		expect(seen.mayHave("me", "known-1")).toBe(true);
+		seen.close();
+		expect(seen.mayHave("me", "new")).toBe(true);
+	});
+
+	test("a file that takes the place of another one while that is taken in is the one that counts", async () => {
+		const seen = new SeenIds();
+		const first = seen.takeIn(readerOf(rowsOf(many(9_000, "first"))));
+		const second = seen.takeIn(readerOf(rowsOf(many(9_000, "second"))));
+		await first;
+		expect(seen.mayHave("me", "new")).toBe(true);
+		await second;
+		expect(seen.mayHave("me", "new")).toBe(false);
+		expect(seen.mayHave("me", "second-8999")).toBe(true);
+	});
+});
