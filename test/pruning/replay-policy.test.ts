@@ -3,26 +3,10 @@ import { type ReplaySession, type Request, rulesFor, type Step } from "../../src
 import { runPolicy, strataPolicy } from "../../src/economy/replay/index.ts";
 import { appendOnly } from "../../src/economy/replay/policies/append-only.ts";
 import { pruningPolicy } from "../../src/pruning/replay-policy.ts";
-import { generateSession, type Workload, workloads } from "../economy/replay/workload.ts";
+import { generateSession, PLAIN, SLOW, workloads } from "../economy/replay/workload.ts";
 
 const pruning = pruningPolicy({ keepRecentTurns: 2, maxToolChars: 1200, adaptive: true });
 const strata = strataPolicy(pruning);
-
-const PLAIN: Workload = {
-	seed: 1,
-	turns: 20,
-	callsPerTurn: 8,
-	resultTokens: 2500,
-	answerTokens: 400,
-	pauseSeconds: 45,
-	repeats: 0,
-	compactAt: Number.POSITIVE_INFINITY,
-	contextWindow: undefined,
-	readRatio: 0.1,
-};
-
-/** Its user often thinks for longer than a cache lives. */
-const SLOW: Workload = { ...PLAIN, pauseSeconds: 400 };
 
 test.each([0.1, 0.05, 0.025])(
 	"pruning and strata save on the whole and make no session dearer by two percent, with reads at %f of the input",

@@ -15,23 +15,7 @@ import { readCache } from "../../../src/economy/replay/policies/read-cache.ts";
 import { strataPolicy } from "../../../src/economy/replay/policies/strata.ts";
 import { runPolicy } from "../../../src/economy/replay/policy.ts";
 import { SessionWriter } from "./session-writer.ts";
-import { generateSession, type Workload } from "./workload.ts";
-
-const PLAIN: Workload = {
-	seed: 1,
-	turns: 20,
-	callsPerTurn: 8,
-	resultTokens: 2500,
-	answerTokens: 400,
-	pauseSeconds: 45,
-	repeats: 0,
-	compactAt: Number.POSITIVE_INFINITY,
-	contextWindow: undefined,
-	readRatio: 0.1,
-};
-
-/** Its user often thinks for longer than a cache lives. */
-const SLOW: Workload = { ...PLAIN, pauseSeconds: 400 };
+import { generateSession, PLAIN, SLOW } from "./workload.ts";
 
 describe("the policies that send pi's own requests", () => {
 	test("append-only: each request reads what the one before it wrote", async () => {

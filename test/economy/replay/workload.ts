@@ -22,6 +22,23 @@ export interface Workload {
 	readonly readRatio: number;
 }
 
+/** Long turns with many results, with short pauses between them. */
+export const PLAIN: Workload = {
+	seed: 1,
+	turns: 20,
+	callsPerTurn: 8,
+	resultTokens: 2500,
+	answerTokens: 400,
+	pauseSeconds: 45,
+	repeats: 0,
+	compactAt: Number.POSITIVE_INFINITY,
+	contextWindow: undefined,
+	readRatio: 0.1,
+};
+
+/** Its user often thinks for longer than a cache lives. */
+export const SLOW: Workload = { ...PLAIN, pauseSeconds: 400 };
+
 /** Makes a session as an agent in a loop of tools would: the same for the same workload. */
 export function generateSession(workload: Workload): ReplaySession {
 	const steps = generateSteps(workload);
