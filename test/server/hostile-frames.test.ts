@@ -4,11 +4,18 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ServerMessage } from "../../src/protocol/index.ts";
 import { atEnd } from "../support/temp.ts";
+import {
+	type Holdings,
+	INSPECTABLE,
+	inspect,
+	withoutInspector,
+} from "./support/inspected-server.ts";
 import { type ServeProcess, startServe } from "./support/serve-process.ts";
 import { connectClient, type TestClient } from "./support/ws-client.ts";
 
 const MEGABYTE = 2 ** 20;
 let server: ServeProcess;
+let holdings: () => Promise<Holdings>;
 let port: number;
 let url: string;
 /** Somebody who does nothing wrong, and whom the others must not disturb. */
@@ -16,8 +23,9 @@ let honest: TestClient;
 let asked = 0;
 
 beforeAll(async () => {
-	server = startServe(["--port", "0", "--auth", "none", "--json"]);
+	server = startServe(["--port", "0", "--auth", "none", "--json"], { env: INSPECTABLE });
 	({ port = 0 } = await server.ready());
+	holdings = await inspect(server);
 	url = `ws://127.0.0.1:${port}`;
 	honest = await connectClient(url);
 	honest.socket.send('{"type":"subscribe","id":"quiet","lifecycle":"none"}');
@@ -28,7 +36,7 @@ afterAll(async () => {
 	honest.socket.close();
 	server.child.kill("SIGTERM");
 	expect((await server.exited).code).toBe(0);
-	expect(server.err()).toBe("");
+	expect(withoutInspector(server.err())).toBe("");
 });
 
 describe("frames that are no commands get one failure each, and the connection stays", () => {
@@ -147,7 +155,7 @@ describe("what is no WebSocket conversation ends, for its sender only", () => {
 	});
 
 	test("half a frame that never goes on, and a client that vanishes in the middle", async () => {
-		const before = await residentBytes();
+		const before = await heldBytes();
 		const sockets = await Promise.all(Array.from({ length: 20 }, upgraded));
 		for (const socket of sockets) {
 			// It announces nine megabytes and sends one kilobyte.
@@ -155,13 +163,13 @@ describe("what is no WebSocket conversation ends, for its sender only", () => {
 			socket.write(Buffer.concat([head, Buffer.alloc(1024)]));
 		}
 		await othersGoOn();
-		expect((await residentBytes()) - before).toBeLessThan(50 * MEGABYTE);
+		expect((await heldBytes()) - before).toBeLessThan(10 * MEGABYTE);
 		for (const socket of sockets) socket.destroy();
 		await othersGoOn();
 	});
 
 	test("pings without end from a client that reads nothing", async () => {
-		const before = await residentBytes();
+		const before = await heldBytes();
 		const socket = await upgraded();
 		socket.pause();
 		const ping = Buffer.concat([Buffer.from([0x89, 0xfd, 0, 0, 0, 0]), Buffer.alloc(125)]);
@@ -170,7 +178,7 @@ describe("what is no WebSocket conversation ends, for its sender only", () => {
 			if (socket.write(pings)) continue;
 			await othersGoOn();
 		}
-		expect((await residentBytes()) - before).toBeLessThan(50 * MEGABYTE);
+		expect((await heldBytes()) - before).toBeLessThan(10 * MEGABYTE);
 		await othersGoOn();
 	});
 
@@ -184,7 +192,7 @@ describe("what is no WebSocket conversation ends, for its sender only", () => {
 	});
 
 	test("commands without end from a client that reads no answer", async () => {
-		const before = await residentBytes();
+		const before = await heldBytes();
 		const socket = await upgraded();
 		socket.pause();
 		const frames = Buffer.concat(Array.from({ length: 2_000 }, () => masked('{"type":"x"}')));
@@ -192,11 +200,11 @@ describe("what is no WebSocket conversation ends, for its sender only", () => {
 			socket.write(frames);
 			await othersGoOn();
 		}
-		expect((await residentBytes()) - before).toBeLessThan(150 * MEGABYTE);
+		expect((await heldBytes()) - before).toBeLessThan(40 * MEGABYTE);
 	});
 
 	test("very long texts in valid frames", async () => {
-		const before = await residentBytes();
+		const before = await heldBytes();
 		const client = await connectClient(url);
 		for (let i = 0; i < 10; i++) {
 			client.socket.send(`{"type":"list_sessions","id":"${"x".repeat(9 * MEGABYTE)}"}`);
@@ -207,7 +215,7 @@ describe("what is no WebSocket conversation ends, for its sender only", () => {
 			expect(JSON.stringify(message).length).toBeLessThan(2_000);
 		}
 		await othersGoOn();
-		expect((await residentBytes()) - before).toBeLessThan(400 * MEGABYTE);
+		expect((await heldBytes()) - before).toBeLessThan(40 * MEGABYTE);
 	});
 });
 
@@ -224,9 +232,8 @@ async function stillAnswers(client: TestClient): Promise<void> {
 	await othersGoOn();
 }
 
-async function residentBytes(): Promise<number> {
-	const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-	return Number(/^strata_resident_bytes (\d+)$/m.exec(text)?.[1]);
+async function heldBytes(): Promise<number> {
+	return (await holdings()).heldBytes;
 }
 
 function rawSocket(): Socket {

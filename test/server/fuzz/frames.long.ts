@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { INSPECTABLE, inspect } from "../support/inspected-server.ts";
+import { inspect } from "../support/inspected-server.ts";
 import { sendSpoiledFrames } from "./frames-run.ts";
 import { startHostileServer } from "./hostile-server.ts";
 
@@ -10,7 +10,7 @@ const STEPS_PER_SEED = 2_500;
 const WARMUP = 12_500;
 
 test(`${STEPS} spoiled frames leave the server as it was`, async () => {
-	const server = await startHostileServer([], { env: INSPECTABLE });
+	const server = await startHostileServer();
 	const holdings = await inspect(server.process);
 	await attack(WARMUP, first - WARMUP);
 	const before = await holdings();

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { createClient } from "../../../src/protocol/client.ts";
 import { atEnd } from "../../support/temp.ts";
-import { withoutInspector } from "../support/inspected-server.ts";
+import { INSPECTABLE, inspect, withoutInspector } from "../support/inspected-server.ts";
 import { type ServeProcess, startServe } from "../support/serve-process.ts";
 
 /** A server under attack, and somebody who does nothing wrong and must not notice. */
@@ -10,8 +10,8 @@ export interface HostileServer {
 	readonly process: ServeProcess;
 	readonly url: string;
 	readonly port: number;
-	/** What the process holds, in bytes, by its own account. */
-	residentBytes(): Promise<number>;
+	/** What the process holds, in bytes, without its garbage. */
+	heldBytes(): Promise<number>;
 	/** Round trips of the bystander so far. It goes on without pause. */
 	readonly roundTrips: number;
 	/** Resolves after the bystander's next round trip; rejects if one of them ever failed. */
@@ -20,12 +20,12 @@ export interface HostileServer {
 	stop(): Promise<void>;
 }
 
-export async function startHostileServer(
-	words: string[] = [],
-	given: { env?: NodeJS.ProcessEnv } = {},
-): Promise<HostileServer> {
-	const server = startServe(["--port", "0", "--auth", "none", "--json", ...words], given);
+export async function startHostileServer(words: string[] = []): Promise<HostileServer> {
+	const server = startServe(["--port", "0", "--auth", "none", "--json", ...words], {
+		env: INSPECTABLE,
+	});
 	const { port = 0 } = await server.ready();
+	const holdings = await inspect(server);
 	const url = `ws://127.0.0.1:${port}`;
 	const bystander = createClient({ url });
 	let roundTrips = 0;
@@ -48,10 +48,7 @@ export async function startHostileServer(
 		process: server,
 		url,
 		port,
-		async residentBytes() {
-			const { data } = await bystander.request("get_metrics");
-			return data.memory.rssBytes;
-		},
+		heldBytes: async () => (await holdings()).heldBytes,
 		get roundTrips() {
 			return roundTrips;
 		},

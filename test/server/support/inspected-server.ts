@@ -7,6 +7,8 @@ import { type ServeProcess, startServe } from "./serve-process.ts";
 export interface Holdings {
 	/** After a full collection of garbage. */
 	heapBytes: number;
+	/** The same with buffers and whatever else objects keep outside of the heap. */
+	heldBytes: number;
 	residentBytes: number;
 	/** Open files, sockets and pipes; `undefined` where the system does not tell. */
 	handles: number | undefined;
@@ -60,7 +62,12 @@ export async function inspect(server: ServeProcess): Promise<() => Promise<Holdi
 		});
 		const memory = (result as { value: NodeJS.MemoryUsage }).value;
 		await close();
-		return { heapBytes: memory.heapUsed, residentBytes: memory.rss, handles: handlesOf(pid) };
+		return {
+			heapBytes: memory.heapUsed,
+			heldBytes: memory.heapUsed + memory.external,
+			residentBytes: memory.rss,
+			handles: handlesOf(pid),
+		};
 	};
 }
 
