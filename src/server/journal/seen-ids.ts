@@ -1,3 +1,5 @@
+import { setImmediate as nextTick } from "node:timers/promises";
+
 /** So many rows are looked at in one go, which holds up nobody for longer than a few milliseconds. */
 const ROWS_AT_ONCE = 2_000;
 /** One in fifty ids is asked for in vain when a million are known; with many more, it is most of them. */
@@ -48,8 +50,7 @@ export class SeenIds {
 		this.#isWhole = false;
 		const reading = ++this.#reading;
 		for (let after = 0; ; ) {
-			// Nobody waits for this, so it must not keep a process that is done.
-			await new Promise<void>((resolve) => setImmediate(resolve).unref());
+			await nextTick();
 			if (reading !== this.#reading) return;
 			const rows = read(after, ROWS_AT_ONCE);
 			for (const { principal, id } of rows) this.add(principal, id);

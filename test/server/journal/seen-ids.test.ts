@@ -1,3 +1,5 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type IdRow, SeenIds } from "../../../src/server/journal/seen-ids.ts";
@@ -38,6 +40,19 @@ describe("ids that were seen", () => {
 		for (const [principal, id] of many(20_000, "known")) {
 			expect(seen.mayHave(principal, id)).toBe(true);
 		}
+	});
+
+	test("a file is taken in although nothing else happens in the process", async () => {
+		const door = new URL("../../../src/server/journal/seen-ids.ts", import.meta.url);
+		const program = `
+			import { SeenIds } from ${JSON.stringify(door.href)};
+			const seen = new SeenIds();
+			const rows = Array.from({ length: 2_000 }, (_, at) => ({ position: at + 1, principal: "me", id: "known-" + at }));
+			await seen.takeIn((after) => (after === 0 ? rows : []));
+			console.log(seen.mayHave("me", "new"));
+		`;
+		const run = promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
+		await expect(run).resolves.toMatchObject({ stdout: "false\n" });
 	});
 
 	test("any id may be there until the file is taken in, after a failure, and at the end", async () => {
