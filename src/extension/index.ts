@@ -1,7 +1,6 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { getAgentDir } from "@earendil-works/pi-coding-agent";
 import { type Config, type LoadedConfig, loadConfig } from "../core/config.ts";
-import { describeError } from "../core/errno.ts";
 import { createEconomySystem } from "./economy.ts";
 import { createKotaSystem } from "./kota.ts";
 import { createPagingSystem, pagingGuideline } from "./paging.ts";
@@ -9,7 +8,14 @@ import { createPruningSystem } from "./pruning.ts";
 import { createReadCacheSystem } from "./read-cache.ts";
 import { registerReadTool } from "./read-tool.ts";
 import { createReport } from "./report.ts";
-import { persistDrafts, type System, statusLine, systemsTable } from "./system.ts";
+import {
+	persistDrafts,
+	type System,
+	startAll,
+	statusLine,
+	stopAll,
+	systemsTable,
+} from "./system.ts";
 import { createTiersSystem } from "./tiers.ts";
 import type { Session, TiersView } from "./tiers-report.ts";
 
@@ -65,8 +71,8 @@ function compose(pi: ExtensionAPI): StrataInside {
 		const failures = await stop();
 		running = true;
 		loaded = undefined;
+		failures.push(...(await startAll(systems, { ctx, reason })));
 		const warnings = [...failures, ...load(ctx).warnings];
-		for (const system of systems) await system.start?.({ ctx, reason });
 		ctx.ui.setStatus("strata", statusLine(systems));
 		const [first, ...more] = warnings;
 		if (first === undefined) return;
@@ -115,17 +121,4 @@ function compose(pi: ExtensionAPI): StrataInside {
 		running = false;
 		return await stopAll(systems);
 	}
-}
-
-/** Stops all systems, the last first: one that fails does not keep the others open. Returns what went wrong, a line each. */
-export async function stopAll(systems: readonly System[]): Promise<string[]> {
-	const failures: string[] = [];
-	for (const system of systems.toReversed()) {
-		try {
-			await system.stop?.();
-		} catch (error) {
-			failures.push(`${system.name} could not be stopped: ${describeError(error)}`);
-		}
-	}
-	return failures;
 }

@@ -5,6 +5,7 @@ import type {
 	TurnEndEvent,
 	TurnEndEventResult,
 } from "@earendil-works/pi-coding-agent";
+import { describeError } from "../core/errno.ts";
 
 /** What one of the five systems tells the composition root. */
 export interface System {
@@ -28,6 +29,35 @@ export interface SessionStart {
 
 /** An entry that a session takes in at the end of a turn. */
 export type Draft = NonNullable<TurnEndEventResult["entries"]>[number];
+
+/** Starts all systems in order: one that fails does not keep the others off. Returns what went wrong, a line each. */
+export async function startAll(
+	systems: readonly System[],
+	session: SessionStart,
+): Promise<string[]> {
+	const failures: string[] = [];
+	for (const system of systems) {
+		try {
+			await system.start?.(session);
+		} catch (error) {
+			failures.push(`${system.name} could not be started: ${describeError(error)}`);
+		}
+	}
+	return failures;
+}
+
+/** Stops all systems, the last first: one that fails does not keep the others open. Returns what went wrong, a line each. */
+export async function stopAll(systems: readonly System[]): Promise<string[]> {
+	const failures: string[] = [];
+	for (const system of systems.toReversed()) {
+		try {
+			await system.stop?.();
+		} catch (error) {
+			failures.push(`${system.name} could not be stopped: ${describeError(error)}`);
+		}
+	}
+	return failures;
+}
 
 /**
  * Brings the drafts of all systems into the session, by one handler: pi works the whole session out anew for each. A

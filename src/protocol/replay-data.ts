@@ -59,6 +59,8 @@ export const ReplayReport = Type.Object({
 		billed: Type.Number(),
 		deviation: Type.Number(),
 	}),
+	/** What was done to make the requests smaller while the session ran: short answers to reads, context edits. */
+	savedAlready: Type.Object({ shortReads: Type.Number(), edits: Type.Number() }),
 	/** Lines of the file that could not be used. */
 	skipped: Type.Number(),
 	chart: Type.Array(Type.Object({ name: Type.String(), points: Type.Array(PromptTokens) })),

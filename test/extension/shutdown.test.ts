@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { expect, test, vi } from "vitest";
 import { loadConfig } from "../../src/core/config.ts";
-import { stopAll } from "../../src/extension/index.ts";
 import { createKotaSession } from "../../src/extension/kota-session.ts";
 import { createPagingSystem } from "../../src/extension/paging.ts";
+import { stopAll } from "../../src/extension/system.ts";
 import { tempDir } from "../support/temp.ts";
 
 function sessionIn(cwd: string) {

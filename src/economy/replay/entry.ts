@@ -29,6 +29,8 @@ export interface ToolResult {
 	readonly tool: string;
 	/** The file, if the tool was `read` and returned text. */
 	readonly read?: FileRead;
+	/** The read cache answered with a marker or a diff, as its `details` say. */
+	readonly isShort?: true;
 	readonly hasImage: boolean;
 	readonly isError: boolean;
 }

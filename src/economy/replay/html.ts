@@ -4,7 +4,7 @@ import { barChart, requestChart } from "./chart.ts";
 import { CAUSES, clock, money, percent, short, times } from "./figures.ts";
 import type { FolderReport } from "./folder-report.ts";
 import { type Html, html } from "./html-text.ts";
-import { skippedNotes, summaryOf } from "./notes.ts";
+import { savedAlreadyNotes, skippedNotes, summaryOf } from "./notes.ts";
 import { plainText } from "./plain-text.ts";
 import type { ReplayReport } from "./report.ts";
 
@@ -55,7 +55,7 @@ ${gist(report)}
 		(model) =>
 			html`${plainText(model.name)}: ${model.requests}, cached reads at ${model.readRatio}, writes at ${model.writeRatio} of the input price. `,
 	)}Replay reproduces the bill to ${percent(check.deviation)} when told when the cache was lost.</p>
-${skippedNotes(report).map((note) => html`<p class="note">${note}</p>`)}
+${[...savedAlreadyNotes(report), ...skippedNotes(report)].map((note) => html`<p class="note">${note}</p>`)}
 ${policyTable(report)}${charts(report)}${missTable(report)}${duplicateTable(report)}</section>`;
 }
 

@@ -59,6 +59,7 @@ export function createBlockReader(): BlockReader {
 		const isError = property(message, "isError") === true;
 		const result: ToolResult = {
 			tool,
+			...(isShort(property(message, "details")) && { isShort: true }),
 			hasImage,
 			isError,
 			...(read && !hasImage && !isError && { read: withLines(read, parts) }),
@@ -91,6 +92,13 @@ export function createBlockReader(): BlockReader {
 		const lines = linePrints.of(parts.map((part) => textOr(property(part, "text"), "")).join("\n"));
 		return lines ? { ...read, lines } : read;
 	}
+}
+
+/** Modes of the read cache that stand for text shown earlier. */
+const SHORT_MODES: readonly unknown[] = ["unchanged", "unchanged_range", "diff"];
+
+function isShort(details: unknown): boolean {
+	return SHORT_MODES.includes(property(property(details, "readcache"), "mode"));
 }
 
 function readOf(call: unknown): FileRead | undefined {

@@ -19,6 +19,20 @@ export function summaryOf({
 	return sentences.length > 0 ? [sentences.join(" ")] : [];
 }
 
+/** Says so where part of the savings is in the bill already; nothing for a session of plain pi. */
+export function savedAlreadyNotes({
+	savedAlready: { shortReads, edits },
+}: Pick<ReplayReport, "savedAlready">): string[] {
+	const done = [
+		...(shortReads > 0 ? [`${counted(shortReads, "read")} answered short`] : []),
+		...(edits > 0 ? [`${counted(edits, "content")} replaced or taken out`] : []),
+	];
+	if (done.length === 0) return [];
+	return [
+		`This session was made smaller while it ran (${done.join(", ")}): its bill and all policies start from there.`,
+	];
+}
+
 /** What of the file is not in the report, in sentences; none for a sound file. */
 export function skippedNotes({
 	skipped,
@@ -33,11 +47,13 @@ export function skippedNotes({
 	}
 	if (relinked > 0) {
 		notes.push(
-			`${relinked} entries name a parent that is not there; they were taken to follow the line above.`,
+			`${counted(relinked, "entry names", "entries name")} a parent that is not there and ${relinked === 1 ? "was" : "were"} taken to follow the line above.`,
 		);
 	}
 	if (requests > 0) {
-		notes.push(`The session is too large: its last ${requests} requests are left out.`);
+		notes.push(
+			`The session is too large: its last ${requests === 1 ? "request is" : `${requests} requests are`} left out.`,
+		);
 	}
 	return notes;
 }

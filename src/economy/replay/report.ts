@@ -5,7 +5,7 @@ import { type DuplicateRead, findDuplicateReads } from "./duplicate-reads.ts";
 import { findMisses, type ReplayMiss } from "./misses.ts";
 import { appendOnly, appendOnlyWithLosses } from "./policies/append-only.ts";
 import { type PolicyOutcome, type ReplayPolicy, runPolicy } from "./policy.ts";
-import type { ReplaySession, Skipped } from "./requests.ts";
+import type { ReplaySession, SavedAlready, Skipped } from "./requests.ts";
 
 /** What a session cost and would have cost. Plain data; costs are in plain input tokens. */
 export interface ReplayReport {
@@ -22,6 +22,7 @@ export interface ReplayReport {
 		readonly billed: number;
 		readonly deviation: number;
 	};
+	readonly savedAlready: SavedAlready;
 	/** Lines of the file that could not be used. */
 	readonly skipped: number;
 	readonly skippedBy: Skipped;
@@ -92,6 +93,7 @@ export function buildReport(
 		misses: misses.map(({ isTotal: _, ...miss }) => miss),
 		duplicateReads: findDuplicateReads(session),
 		check: checkOf(session, misses),
+		savedAlready: session.savedAlready,
 		skipped: linesOf(session.skipped),
 		skippedBy: session.skipped,
 		chart: outcomes.map(({ name, requests }) => ({ name, points: thinnedOut(requests) })),

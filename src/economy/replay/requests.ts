@@ -4,7 +4,7 @@ import { createAssembly, type SessionBlock } from "./assembly.ts";
 import { type BilledRequest, billedBy, billedRequests, promptOf } from "./billed.ts";
 import { createCalibration } from "./calibrate.ts";
 import { type Conversation, createConversationWalk } from "./conversation.ts";
-import type { ModelName } from "./entry.ts";
+import type { Entry, ModelName } from "./entry.ts";
 import type { SessionFile, SkippedLines } from "./session-file.ts";
 
 /** A session as the requests that were made in it. */
@@ -13,6 +13,7 @@ export interface ReplaySession {
 	/** Format of the session file, 1 to 3. */
 	readonly version: number;
 	readonly skipped: Skipped;
+	readonly savedAlready: SavedAlready;
 	/** What each request was billed, in the order in which they were made. */
 	readonly bills: readonly Bill[];
 	/** The requests in full, in the same order. Rebuilt on each call, so that only one is in memory. */
@@ -23,6 +24,14 @@ export interface ReplaySession {
 export interface Skipped extends SkippedLines {
 	/** Requests at the end of a session too large to be replayed in full. */
 	readonly requests: number;
+}
+
+/** What was done in a session to make its requests smaller: its bill is the lower for it. */
+export interface SavedAlready {
+	/** Reads that were answered with a marker or a diff. */
+	readonly shortReads: number;
+	/** Contents that a context edit replaced or took out, as pruning does. */
+	readonly edits: number;
 }
 
 /** The bill of one request. */
@@ -94,6 +103,7 @@ export function rebuildRequests(
 		file: session.file,
 		version: session.version,
 		skipped: { ...session.skipped, requests: left },
+		savedAlready: savedIn(session.entries),
 		bills: plans,
 		*steps() {
 			const again = createConversationWalk(session.entries, heads);
@@ -108,6 +118,15 @@ export function rebuildRequests(
 				before = state;
 			}
 		},
+	};
+}
+
+function savedIn(entries: readonly Entry[]): SavedAlready {
+	const isShortRead = (entry: Entry) =>
+		entry.type === "message" && entry.blocks.some(({ result }) => result?.isShort);
+	return {
+		shortReads: entries.filter(isShortRead).length,
+		edits: entries.filter(({ type }) => type === "edit").length,
 	};
 }
 

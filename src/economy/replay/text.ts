@@ -1,7 +1,7 @@
 import { counted } from "../../core/counted.ts";
 import { CAUSES, clock, money, percent, short, times } from "./figures.ts";
 import type { FolderReport } from "./folder-report.ts";
-import { skippedNotes, summaryOf } from "./notes.ts";
+import { savedAlreadyNotes, skippedNotes, summaryOf } from "./notes.ts";
 import { plainText } from "./plain-text.ts";
 import type { PolicyRow, ReplayReport } from "./report.ts";
 
@@ -14,6 +14,7 @@ export function reportText(report: ReplayReport): string[] {
 		`Session ${plainText(report.file, 500)}`,
 		...headLines(report),
 		...summaryOf(report),
+		...savedAlreadyNotes(report),
 		"",
 		...policyLines(report.policies),
 		"",

@@ -69,15 +69,17 @@ describe("the comparison", () => {
 	});
 });
 
-test("the notes say how good the replay is, what was skipped and where prices come from", () => {
+test("the notes say how good the replay is, what was saved already, what was skipped and where prices come from", () => {
 	const because = "A rule.";
 	const notes = reportNotes({
 		...{ file: "content", requests: 3, policies: [], misses: [], duplicateReads: [], chart: [] },
 		...{ check: { simulated: 98, billed: 100, deviation: -0.021 }, skipped: 1 },
+		savedAlready: { shortReads: 3, edits: 1 },
 		models: [{ name: "a/b", requests: 3, readRatio: 0.1, writeRatio: 1.25, because }],
 	});
 	expect(notes.join("\n")).toContain("within 2.1 % of the bill");
 	expect(notes.join("\n")).toContain("1 line of the file could not be used");
+	expect(notes.join("\n")).toContain("3 reads were answered short, 1 content was replaced");
 	expect(notes.join("\n")).toContain("costs 0.1, writing 1.25 of plain input. A rule.");
 });
 

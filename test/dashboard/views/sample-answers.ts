@@ -345,6 +345,7 @@ const POLICIES = [
 /** The report that is answered to every replay. */
 export const REPORT: ReplayReport = {
 	...{ file: "content", requests: 57, skipped: 1 },
+	savedAlready: { shortReads: 3, edits: 1 },
 	models: [
 		{
 			...{ name: "anthropic/claude", requests: 57, readRatio: 0.1, writeRatio: 1.25 },

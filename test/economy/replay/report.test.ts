@@ -13,7 +13,7 @@ import { runPolicy } from "../../../src/economy/replay/policy.ts";
 import { buildReport } from "../../../src/economy/replay/report.ts";
 import { reportText } from "../../../src/economy/replay/text.ts";
 import { SessionWriter } from "./session-writer.ts";
-import { generateSession } from "./workload.ts";
+import { generateSession, PLAIN } from "./workload.ts";
 
 const policies = [...replayPolicies, strataPolicy(appendOnly)];
 
@@ -106,6 +106,25 @@ describe("the text of a report", () => {
 		expect(text).toContain("</script>"); // as text it does no harm on a terminal
 		expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 	});
+});
+
+test("a report says what is in the bill already, and is silent about a session of plain pi", async () => {
+	const session = new SessionWriter();
+	session.user("look");
+	session.assistant([session.call("1", "read", { path: "a.ts" })], { input: 900, output: 20 });
+	session.result("1", "read", "[readcache: unchanged, 40 lines]", {
+		readcache: { v: 1, mode: "unchanged" },
+	});
+	const answer = session.assistant("done", { input: 1000, output: 20 });
+	session.entry("context_edit", { targetId: answer, replacement: null });
+	session.assistant("again", { input: 1000, output: 20 });
+	const report = buildReport(await session.replay(), { policies });
+	expect(report.savedAlready).toEqual({ shortReads: 1, edits: 1 });
+	const note = "1 read answered short, 1 content replaced or taken out";
+	expect(reportText(report).join("\n")).toContain(note);
+	expect(reportHtml([report])).toContain(note);
+	const plain = buildReport(generateSession(PLAIN), { policies });
+	expect(reportText(plain).join("\n")).not.toContain("made smaller");
 });
 
 describe("the page of a report", () => {

@@ -58,10 +58,10 @@ export class SessionWriter {
 		return { type: "toolCall", id, name, arguments: input };
 	}
 
-	result(toolCallId: string, toolName: string, text: string): string {
+	result(toolCallId: string, toolName: string, text: string, details: object = {}): string {
 		const content = [{ type: "text", text }];
 		return this.entry("message", {
-			message: { role: "toolResult", toolCallId, toolName, content },
+			message: { role: "toolResult", toolCallId, toolName, content, details },
 		});
 	}
 

@@ -90,7 +90,7 @@ const COMPARED = ["append-only", "read-cache", "strata"];
 
 /** What a reader should know before trusting the numbers. */
 export function reportNotes(report: ReplayReport): string[] {
-	const { check, skipped, models, requests } = report;
+	const { check, savedAlready, skipped, models, requests } = report;
 	const notes: string[] = [];
 	if (requests === 0)
 		notes.push("The file holds no answered request, so there is nothing to compare.");
@@ -98,6 +98,14 @@ export function reportNotes(report: ReplayReport): string[] {
 		const off = Math.abs(check.deviation * 100).toFixed(1);
 		notes.push(
 			`Told when the provider lost its cache, the replay comes within ${off} % of the bill.`,
+		);
+	}
+	const { shortReads, edits } = savedAlready;
+	if (shortReads + edits > 0) {
+		const reads = `${shortReads} ${shortReads === 1 ? "read was" : "reads were"} answered short`;
+		const contents = `${edits} ${edits === 1 ? "content was" : "contents were"} replaced`;
+		notes.push(
+			`The session was made smaller while it ran: ${reads}, ${contents}. Its bill and all policies start from there.`,
 		);
 	}
 	if (skipped > 0) {
