@@ -4,6 +4,7 @@ import { type BlobStore, createBlobStore } from "../core/blob-store.ts";
 import type { Config, LoadedConfig } from "../core/config.ts";
 import { projectRoot } from "../core/places.ts";
 import type * as Kota from "../kota/index.ts";
+import { createPerFolder } from "./per-folder.ts";
 
 /** What is open for a working folder. */
 export interface OpenKota {
@@ -27,24 +28,8 @@ export function createKotaSession(
 	loadedFor: (ctx: ExtensionContext) => LoadedConfig,
 	openEngine?: typeof Kota.openEngine,
 ): KotaSession {
-	let current: OpenFolder | undefined;
-
-	return {
-		async open(ctx) {
-			const before = current;
-			if (before?.cwd === ctx.cwd) return await before.opening;
-			const entry: OpenFolder = { cwd: ctx.cwd, opening: openFor(ctx, () => current === entry) };
-			// At once: a call side by side must find it.
-			current = entry;
-			await before?.opening.then(({ project }) => project.close());
-			return await entry.opening;
-		},
-		async close() {
-			const closing = current;
-			current = undefined;
-			await closing?.opening.then(({ project }) => project.close());
-		},
-	};
+	const perFolder = createPerFolder({ open: openFor, close: ({ project }) => project.close() });
+	return { open: perFolder.get, close: perFolder.clear };
 
 	async function openFor(ctx: ExtensionContext, isCurrent: () => boolean): Promise<OpenKota> {
 		const { cwd } = ctx;
@@ -73,11 +58,6 @@ export function createKotaSession(
 			settings: config.kota,
 		};
 	}
-}
-
-interface OpenFolder {
-	cwd: string;
-	opening: Promise<OpenKota>;
 }
 
 /** Who asks: whether a user can consent to indexing, and who hears of progress. */

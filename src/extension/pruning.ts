@@ -3,6 +3,7 @@ import type { Config } from "../core/config.ts";
 import { property } from "../core/property.ts";
 import { type ColdWatch, createColdWatch, type SentWith } from "./cold-watch.ts";
 import type { KotaSubcommand } from "./kota-command.ts";
+import { createPerFolder } from "./per-folder.ts";
 import { pruningCommands } from "./pruning-commands.ts";
 import { pruningStatus } from "./pruning-report.ts";
 import {
@@ -39,7 +40,10 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSurround
 	commands: ReadonlyMap<string, KotaSubcommand>;
 } {
 	const now = () => Date.now();
-	let open: { cwd: string; opening: Promise<OpenPruning>; ready?: OpenPruning } | undefined;
+	/** Most sessions are too short to be pruned. */
+	const perFolder = createPerFolder({
+		open: (ctx) => openPruning(configFor(ctx), { cwd: ctx.cwd, now }),
+	});
 	let watch: ColdWatch = createColdWatch();
 	let sweptMs = now();
 	let enabled = true;
@@ -47,14 +51,14 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSurround
 	pi.on("session_compact", () => watch.note("compacted"));
 	pi.on("session_tree", () => {
 		watch.note("branched");
-		open?.ready?.pending.clear(); // they belong to the branch that was left
+		perFolder.ready?.pending.clear(); // they belong to the branch that was left
 	});
 
 	pi.on("context_with_system", async (event, ctx) => {
 		if (!enabled) return;
 		const next = sentWith(event.messages, ctx);
 		if (!event.messages.some(({ role }) => role === "toolResult")) return watch.noteSent(next);
-		const session = await opened(ctx);
+		const session = await perFolder.get(ctx);
 		const since = watch.since(next, rulesOf(session, ctx), session.ttl);
 		watch.noteSent(next);
 		if (session.economy.isCold(since).cold) await pruneCold(session, ctx);
@@ -64,28 +68,28 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSurround
 
 	pi.on("before_provider_request", (event, ctx) => {
 		watch.noteUse(now());
-		const session = open?.ready;
+		const session = perFolder.ready;
 		if (!enabled || !session?.frontier || ctx.model?.api !== "anthropic-messages") return;
 		return session.pruning.withFrontierMarker(event.payload, session.frontier);
 	});
 
 	pi.on("message_end", async ({ message }, ctx) => {
-		if (!enabled || !open || message.role !== "assistant") return;
+		if (!enabled || !perFolder.ready || message.role !== "assistant") return;
 		// Requests that failed are not billed.
 		if (message.stopReason === "error" || message.stopReason === "aborted") return;
-		noteAnswer(await opened(ctx), message, ctx);
+		noteAnswer(await perFolder.get(ctx), message, ctx);
 	});
 
 	return {
 		name: "pruning",
-		commands: pruningCommands({ pi, configFor, opened, isEnabled: () => enabled }),
+		commands: pruningCommands({ pi, configFor, opened: perFolder.get, isEnabled: () => enabled }),
 		status: () =>
 			enabled
 				? { on: true, why: "old tool output becomes a stub when that pays; see /kota pruning" }
 				: { on: false, why: "prune.enabled is false" },
 		async draftsAt(turnEnd, ctx) {
-			if (!enabled || (!open && turnEnd.toolResults.length === 0)) return [];
-			const session = await opened(ctx);
+			if (!enabled || (!perFolder.ready && turnEnd.toolResults.length === 0)) return [];
+			const session = await perFolder.get(ctx);
 			const { toPersist, isChange } = await pruneWarm(session, ctx);
 			const taken = new Set(turnEnd.entries.map((entry) => property(entry, "targetId")));
 			const drafts = toPersist
@@ -101,28 +105,14 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSurround
 			if (isChange) onPruned?.();
 			return drafts;
 		},
-		start(session) {
+		async start(session) {
 			enabled = configFor(session.ctx).prune.enabled;
-			open = undefined;
 			sweptMs = now();
 			watch = watchSession(session);
+			await perFolder.clear();
 		},
-		stop() {
-			open = undefined;
-		},
+		stop: perFolder.clear,
 	};
-
-	/** Made on first use: most sessions are too short to be pruned. */
-	async function opened(ctx: ExtensionContext): Promise<OpenPruning> {
-		if (open?.cwd === ctx.cwd) return await open.opening;
-		const entry: typeof open = {
-			cwd: ctx.cwd,
-			opening: openPruning(configFor(ctx), { cwd: ctx.cwd, now }),
-		};
-		open = entry;
-		entry.ready = await entry.opening;
-		return entry.ready;
-	}
 
 	function sweepNowAndThen({ blobs }: OpenPruning): void {
 		if (now() - sweptMs < SWEEP_INTERVAL_MS) return;

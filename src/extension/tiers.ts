@@ -5,6 +5,7 @@ import { property } from "../core/property.ts";
 import type { ShownElsewhere } from "../readcache/index.ts";
 import type * as Tiers from "../tiers/index.ts";
 import { type ColdWatch, createColdWatch } from "./cold-watch.ts";
+import { createPerFolder } from "./per-folder.ts";
 import type { Report } from "./report.ts";
 import { watchSession } from "./session-watch.ts";
 import type { System } from "./system.ts";
@@ -47,7 +48,7 @@ export function createTiersSystem(surroundings: TiersSurroundings): System &
 		view(session: Session): TiersView | undefined;
 	} {
 	const { pi, report, loadedFor, symbolMap } = surroundings;
-	let open: { cwd: string; opening: Promise<OpenWorkset>; ready?: OpenWorkset } | undefined;
+	const perFolder = createPerFolder({ open: (ctx) => openWorkset(loadedFor(ctx), ctx) });
 	let saving: Promise<unknown> = Promise.resolve();
 	/** Why the state could not be saved. Told with the next turn: a session may be gone when its saving ends. */
 	let unsaved: string | undefined;
@@ -60,10 +61,11 @@ export function createTiersSystem(surroundings: TiersSurroundings): System &
 	pi.on("session_tree", () => {
 		watch.note("branched");
 		used = undefined;
-		if (!open?.ready) return;
+		const session = perFolder.ready;
+		if (!session) return;
 		// Both belong to the branch that was left.
-		open.ready.pending.clear();
-		open.ready.beside = [];
+		session.pending.clear();
+		session.beside = [];
 	});
 
 	pi.on("before_agent_start", async (_event, ctx) => {
@@ -92,7 +94,7 @@ export function createTiersSystem(surroundings: TiersSurroundings): System &
 
 	pi.on("before_provider_request", (event, ctx) => {
 		watch.noteUse(Date.now());
-		const session = open?.ready;
+		const session = perFolder.ready;
 		if (!enabled || !session || ctx.model?.api !== "anthropic-messages") return;
 		return withMarkers(session, event.payload);
 	});
@@ -108,7 +110,7 @@ export function createTiersSystem(surroundings: TiersSurroundings): System &
 	registerWorksetCommands({
 		pi,
 		report,
-		opened,
+		opened: perFolder.get,
 		isEnabled: () => enabled,
 		onSelected: () => (used = true),
 	});
@@ -116,20 +118,20 @@ export function createTiersSystem(surroundings: TiersSurroundings): System &
 	return {
 		name: "tiers",
 		view(session) {
-			const workset = open?.ready;
+			const workset = perFolder.ready;
 			return workset && workset.files.length > 0 ? tiersView(workset, session) : undefined;
 		},
 		shownBy({ customType, texts }) {
 			if (customType !== TYPE) return [];
 			// Before the code is loaded nobody can tell: then all files count as possibly shown.
-			return open?.ready?.tiers.filesIn(texts);
+			return perFolder.ready?.tiers.filesIn(texts);
 		},
-		shownBeside: () => open?.ready?.beside ?? [],
+		shownBeside: () => perFolder.ready?.beside ?? [],
 		status() {
 			if (!enabled) return { on: false, why: "tiers.enabled is false" };
-			const files = open?.ready?.files.length ?? 0;
+			const files = perFolder.ready?.files.length ?? 0;
 			if (files > 0) return { on: true, why: `${files} working files` };
-			const isUnread = used === true && !open?.ready;
+			const isUnread = used === true && !perFolder.ready;
 			return {
 				on: true,
 				why: isUnread
@@ -161,16 +163,16 @@ export function createTiersSystem(surroundings: TiersSurroundings): System &
 				})),
 			];
 		},
-		start(session) {
+		async start(session) {
 			enabled = loadedFor(session.ctx).config.tiers.enabled;
-			open = undefined;
 			used = enabled && isUsed(session.ctx);
 			unsaved = undefined;
 			watch = watchSession(session);
+			await perFolder.clear();
 		},
 		async stop() {
 			await saving;
-			open = undefined;
+			await perFolder.clear();
 		},
 	};
 
@@ -178,18 +180,7 @@ export function createTiersSystem(surroundings: TiersSurroundings): System &
 	async function inUse(ctx: ExtensionContext): Promise<OpenWorkset | undefined> {
 		if (!enabled) return undefined;
 		used ??= isUsed(ctx);
-		return used ? await opened(ctx) : undefined;
-	}
-
-	async function opened(ctx: ExtensionContext): Promise<OpenWorkset> {
-		if (open?.cwd === ctx.cwd) return await open.opening;
-		const entry: typeof open = {
-			cwd: ctx.cwd,
-			opening: openWorkset(loadedFor(ctx), ctx),
-		};
-		open = entry;
-		entry.ready = await entry.opening;
-		return entry.ready;
+		return used ? await perFolder.get(ctx) : undefined;
 	}
 
 	function isUsed(ctx: ExtensionContext): boolean {
