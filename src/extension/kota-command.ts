@@ -9,7 +9,7 @@ import { type KotaSession, kotaAsker } from "./kota-session.ts";
 import type { Report } from "./report.ts";
 
 /** What `/kota` needs of the composition root. */
-export interface KotaCommandSurroundings {
+export interface KotaCommandOptions {
 	pi: ExtensionAPI;
 	report: Report;
 	session: KotaSession;
@@ -30,8 +30,13 @@ export interface KotaSubcommand {
 const COMPLAINTS = 10;
 
 /** Registers `/kota status | index | restart | help` and what others add; alone it is `status`. */
-export function registerKotaCommand(surroundings: KotaCommandSurroundings): void {
-	const { pi, report, session, loadedFor, more = [] } = surroundings;
+export function registerKotaCommand({
+	pi,
+	report,
+	session,
+	loadedFor,
+	more = new Map(),
+}: KotaCommandOptions): void {
 	const commands = new Map<string, KotaSubcommand>([
 		["status", { usage: "the engine, the index and the settings", run: status }],
 		["index", { usage: "index the project, or take in what changed", run: index }],

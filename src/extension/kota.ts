@@ -3,7 +3,7 @@ import type { SymbolMapAnswer, SymbolMapQuery } from "../codeindex/index.ts";
 import { createBlobStore } from "../core/blob-store.ts";
 import type { LoadedConfig } from "../core/config.ts";
 import { isNestedCall } from "../core/nested-call.ts";
-import type { openEngine } from "../kota/index.ts";
+import type * as Kota from "../kota/index.ts";
 import { registerBriefings } from "./kota-briefing.ts";
 import { type KotaSubcommand, registerKotaCommand } from "./kota-command.ts";
 import { renderKotaCall, renderKotaResult } from "./kota-render.ts";
@@ -13,7 +13,7 @@ import type { Report } from "./report.ts";
 import type { System } from "./system.ts";
 
 /** What the kota tools need of the composition root. */
-export interface KotaSurroundings {
+export interface KotaSystemOptions {
 	pi: ExtensionAPI;
 	report: Report;
 	/** The configuration in force for a session, and where it comes from. */
@@ -21,7 +21,7 @@ export interface KotaSurroundings {
 	/** Subcommands that other systems add to `/kota`. */
 	more?: ReadonlyMap<string, KotaSubcommand>;
 	/** Default: the engine that the settings name. */
-	openEngine?: typeof openEngine;
+	openEngine?: typeof Kota.openEngine;
 }
 
 /** How long the offer of the whole answer stays open: perhaps nobody is there, and the model waits. */
@@ -31,12 +31,17 @@ const OFFER_MS = 20_000;
  * Puts code intelligence into pi: six tools, the command `/kota`, a status line, and briefings for prompts that name
  * files. The engine and all that shapes its answers are loaded when the first question comes.
  */
-export function createKotaSystem(surroundings: KotaSurroundings): System & {
+export function createKotaSystem({
+	pi,
+	report,
+	loadedFor,
+	more,
+	openEngine,
+}: KotaSystemOptions): System & {
 	/** A map of the project's symbols; asks for consent like any question, and rejects without it. */
 	symbolMap(ctx: ExtensionContext, query: SymbolMapQuery): Promise<SymbolMapAnswer>;
 } {
-	const { pi, report, loadedFor, more } = surroundings;
-	const session = createKotaSession(loadedFor, surroundings.openEngine);
+	const session = createKotaSession(loadedFor, openEngine);
 	/** Whether the user may still be offered a whole answer in this session. */
 	let mayOffer = true;
 	let enabled = true;

@@ -14,7 +14,7 @@ import { pruningText } from "./pruning-report.ts";
 import { type OpenPruning, prunableNow, standingNow } from "./pruning-session.ts";
 
 /** What the commands need of pruning. */
-export interface PruningCommandSurroundings {
+export interface PruningCommandOptions {
 	pi: ExtensionAPI;
 	configFor(ctx: ExtensionContext): Config;
 	opened(ctx: ExtensionContext): Promise<OpenPruning>;
@@ -25,10 +25,12 @@ export interface PruningCommandSurroundings {
 const SHOWN_BLOBS = 10;
 
 /** `/kota pruning`, `blobs`, `purge-blobs`, `pin`, `unpin` and `pins`. */
-export function pruningCommands(
-	surroundings: PruningCommandSurroundings,
-): Map<string, KotaSubcommand> {
-	const { pi, configFor, opened, isEnabled } = surroundings;
+export function pruningCommands({
+	pi,
+	configFor,
+	opened,
+	isEnabled,
+}: PruningCommandOptions): Map<string, KotaSubcommand> {
 	return new Map([
 		["pruning", { usage: "what was pruned, what goes next and why it waits", run: showPruning }],
 		[

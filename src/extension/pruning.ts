@@ -19,7 +19,7 @@ import { watchSession } from "./session-watch.ts";
 import type { System } from "./system.ts";
 
 /** What pruning needs of the composition root. */
-export interface PruningSurroundings {
+export interface PruningSystemOptions {
 	pi: ExtensionAPI;
 	/** The configuration in force for a session. */
 	configFor(ctx: ExtensionContext): Config;
@@ -35,7 +35,7 @@ const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
  * provider's cache is cold that costs nothing; but no turn ends just before such a request, so the stubs are put into
  * the request itself and persisted at the end of its turn. It must see requests before the read cache's ledger does.
  */
-export function createPruningSystem({ pi, configFor, onPruned }: PruningSurroundings): System & {
+export function createPruningSystem({ pi, configFor, onPruned }: PruningSystemOptions): System & {
 	/** Subcommands of `/kota`. */
 	commands: ReadonlyMap<string, KotaSubcommand>;
 } {

@@ -30,7 +30,7 @@ import type { Report } from "./report.ts";
 import type { System } from "./system.ts";
 
 /** What the read cache needs of the composition root. */
-export interface ReadCacheSurroundings {
+export interface ReadCacheSystemOptions {
 	pi: ExtensionAPI;
 	report: Report;
 	/** The configuration in force for a session. */
@@ -42,10 +42,13 @@ export interface ReadCacheSurroundings {
 }
 
 /** Puts the read cache into pi: its link of the `read` tool, its refresh tool, and two commands. */
-export function createReadCacheSystem(
-	surroundings: ReadCacheSurroundings,
-): System & { read: ReadLink } {
-	const { pi, report, configFor, otherReadOwner, shownElsewhere } = surroundings;
+export function createReadCacheSystem({
+	pi,
+	report,
+	configFor,
+	otherReadOwner,
+	shownElsewhere,
+}: ReadCacheSystemOptions): System & { read: ReadLink } {
 	const ledger = createLedger({ returnedHash });
 	/** What files were before the model's edits that are under way, by call. */
 	const beforeEdits = new Map<string, Hash>();

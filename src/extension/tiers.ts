@@ -25,7 +25,7 @@ import {
 } from "./workset-session.ts";
 
 /** What the working set needs of the composition root. */
-export interface TiersSurroundings {
+export interface TiersSystemOptions {
 	pi: ExtensionAPI;
 	report: Report;
 	/** The configuration in force for a session, and where it comes from. */
@@ -42,12 +42,16 @@ export interface TiersSurroundings {
  * when a prompt comes in: there files that changed are appended. What cannot be done there, or changed since, stands in
  * the request itself, at its end. Without a working set, requests are pi's own to the last byte.
  */
-export function createTiersSystem(surroundings: TiersSurroundings): System &
+export function createTiersSystem({
+	pi,
+	report,
+	loadedFor,
+	symbolMap,
+}: TiersSystemOptions): System &
 	Required<ShownElsewhere> & {
 		/** The working set of a session, if it has one. */
 		view(session: Session): TiersView | undefined;
 	} {
-	const { pi, report, loadedFor, symbolMap } = surroundings;
 	const perFolder = createPerFolder({ open: (ctx) => openWorkset(loadedFor(ctx), ctx) });
 	let saving: Promise<unknown> = Promise.resolve();
 	/** Why the state could not be saved. Told with the next turn: a session may be gone when its saving ends. */

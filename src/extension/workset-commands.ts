@@ -15,7 +15,7 @@ import {
 import { type OpenWorkset, refreshFiles, selectionNow } from "./workset-session.ts";
 
 /** What the commands need of the system they belong to. */
-export interface WorksetCommandSurroundings {
+export interface WorksetCommandOptions {
 	pi: ExtensionAPI;
 	report: Report;
 	opened(ctx: ExtensionCommandContext): Promise<OpenWorkset>;
@@ -37,9 +37,14 @@ const USAGE = [
 const MAX_NAMED = 20;
 
 /** Registers `/workset` and `/tiers`. */
-export function registerWorksetCommands(surroundings: WorksetCommandSurroundings): void {
-	const { pi, opened, isEnabled, onSelected } = surroundings;
-	const report: Report = (ctx, text) => surroundings.report(ctx, printable(text));
+export function registerWorksetCommands({
+	pi,
+	report: reportAsIs,
+	opened,
+	isEnabled,
+	onSelected,
+}: WorksetCommandOptions): void {
+	const report: Report = (ctx, text) => reportAsIs(ctx, printable(text));
 	const subcommands = { add, drop, list, clear, map };
 
 	pi.registerCommand("workset", {

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadConfig } from "../../src/core/config.ts";
-import { createKotaSystem, type KotaSurroundings } from "../../src/extension/kota.ts";
+import { createKotaSystem, type KotaSystemOptions } from "../../src/extension/kota.ts";
 import { createReport } from "../../src/extension/report.ts";
 import type { NamedExtension } from "./pi-runtime.ts";
 import { sdk } from "./pi-sdk.ts";
@@ -15,7 +15,7 @@ export interface KotaOptions extends Omit<PiOptions, "extensions" | "agentDir"> 
 	/** Default: a store in a folder of its own. */
 	blobs?: Record<string, unknown>;
 	/** In place of an engine that the settings name. */
-	openEngine?: KotaSurroundings["openEngine"];
+	openEngine?: KotaSystemOptions["openEngine"];
 	/** Other extensions, loaded afterwards. */
 	after?: readonly NamedExtension[];
 }
