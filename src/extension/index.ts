@@ -17,7 +17,8 @@ import {
 	systemsTable,
 } from "./system.ts";
 import { createTiersSystem } from "./tiers.ts";
-import type { Session, TiersView } from "./tiers-report.ts";
+import type { TiersView } from "./tiers-report.ts";
+import type { SessionHolder } from "./workset-session.ts";
 
 /**
  * The pi extension: composes the systems of pi-strata. Pi runs this function again for every session of a process,
@@ -31,7 +32,7 @@ export default function strata(pi: ExtensionAPI): void {
 /** What the host of a session can ask the extension in it. */
 export interface StrataInside {
 	/** The working set; `undefined` when it is empty or off. */
-	tiers(session: Session): TiersView | undefined;
+	tiers(session: SessionHolder): TiersView | undefined;
 }
 
 /** The extension for a host that looks inside: `onOpened` is called for each session, before it starts. */

@@ -17,7 +17,7 @@ import { type OpenPruning, prunableNow, standingNow } from "./pruning-session.ts
 export interface PruningCommandOptions {
 	pi: ExtensionAPI;
 	configFor(ctx: ExtensionContext): Config;
-	opened(ctx: ExtensionContext): Promise<OpenPruning>;
+	openFor(ctx: ExtensionContext): Promise<OpenPruning>;
 	isEnabled(): boolean;
 }
 
@@ -28,7 +28,7 @@ const SHOWN_BLOBS = 10;
 export function pruningCommands({
 	pi,
 	configFor,
-	opened,
+	openFor,
 	isEnabled,
 }: PruningCommandOptions): Map<string, KotaSubcommand> {
 	return new Map([
@@ -46,16 +46,16 @@ export function pruningCommands({
 	async function showPruning(ctx: ExtensionCommandContext): Promise<string> {
 		const settings = configFor(ctx);
 		if (!isEnabled()) return "pruning: off (prune.enabled is false)";
-		const session = await opened(ctx);
-		const { pruner, history, pruning, trouble } = session;
+		const open = await openFor(ctx);
+		const { pruner, history, pruning, trouble } = open;
 		return pruningText({
 			settings,
 			usage: ctx.getContextUsage(),
-			standing: standingNow(session, ctx),
+			standing: standingNow(open, ctx),
 			summary: history.summary(),
-			decision: pruner.preview(prunableNow(session, ctx, false)),
+			decision: pruner.preview(prunableNow(open, ctx, false)),
 			callOf: ({ item }) => pruning.callOf(item),
-			pinned: session.survey(ctx.sessionManager).pinned.size,
+			pinned: open.survey(ctx.sessionManager).pinned.size,
 			trouble,
 			tokenPrice: (ctx.model?.cost?.input ?? 0) / 1_000_000,
 			nowMs: Date.now(),
@@ -63,8 +63,8 @@ export function pruningCommands({
 	}
 
 	async function pin(ctx: ExtensionCommandContext, [id]: string[]): Promise<string> {
-		const session = await opened(ctx);
-		const { pruning, ledger, pending } = session;
+		const open = await openFor(ctx);
+		const { pruning, ledger, pending } = open;
 		const { items } = ledger.log(ctx.sessionManager);
 		const item = id === undefined ? pruning.lastMeaningful(items) : await resultOf(id, ctx);
 		if (!item) {
@@ -81,28 +81,28 @@ export function pruningCommands({
 
 	async function unpin(ctx: ExtensionCommandContext, [id]: string[]): Promise<string> {
 		if (id === undefined) return "Name the call: /kota unpin <call id>; /kota pins lists them.";
-		const session = await opened(ctx);
-		const isPinned = session.survey(ctx.sessionManager).pinned.has(id);
+		const open = await openFor(ctx);
+		const isPinned = open.survey(ctx.sessionManager).pinned.has(id);
 		if (!isPinned) return `"${id.slice(0, 80)}" is not pinned; /kota pins lists what is.`;
 		const entry: PinEntry = { toolCallId: id, pinned: false };
-		pi.appendEntry(session.pruning.PIN_ENTRY, entry);
+		pi.appendEntry(open.pruning.PIN_ENTRY, entry);
 		return `No longer pinned: ${id}.`;
 	}
 
 	async function listPins(ctx: ExtensionCommandContext): Promise<string> {
-		const session = await opened(ctx);
-		const { pinned, results } = session.survey(ctx.sessionManager);
+		const open = await openFor(ctx);
+		const { pinned, results } = open.survey(ctx.sessionManager);
 		if (pinned.size === 0) return "Nothing is pinned; /kota pin pins the last result.";
 		const byCall = new Map([...results.values()].map((item) => [item.toolCallId, item]));
 		const lines = [...pinned].map((id) => {
 			const item = byCall.get(id);
-			return `  ${id}  ${item ? session.pruning.callOf(item) : "(not in the context)"}`;
+			return `  ${id}  ${item ? open.pruning.callOf(item) : "(not in the context)"}`;
 		});
 		return [`${pinned.size} pinned`, ...lines].join("\n");
 	}
 
 	async function resultOf(id: string, ctx: ExtensionContext): Promise<ToolResultItem | undefined> {
-		const { results } = (await opened(ctx)).survey(ctx.sessionManager);
+		const { results } = (await openFor(ctx)).survey(ctx.sessionManager);
 		return [...results.values()].findLast(({ toolCallId }) => toolCallId === id);
 	}
 

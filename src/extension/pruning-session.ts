@@ -59,14 +59,14 @@ export async function openPruning(
 type Results = Pruning.PrunableSession["results"];
 
 /** Everything is about to be sent anew: whatever may go gets a stub, for this very request. */
-export async function pruneCold(session: OpenPruning, ctx: ExtensionContext): Promise<void> {
-	const { pruner, pruning } = session;
-	const results = resultsNow(session, ctx);
-	noteSettled(session, results);
-	const state = prunableNow(session, ctx, true);
+export async function pruneCold(open: OpenPruning, ctx: ExtensionContext): Promise<void> {
+	const { pruner, pruning } = open;
+	const results = resultsNow(open, ctx);
+	noteSettled(open, results);
+	const state = prunableNow(open, ctx, true);
 	const { candidates, plan } = pruner.preview(state);
-	await makeStubs(session, pruning.knownByCall(candidates, results), plan);
-	session.frontier = frontierIn(session, { ...state, results: withoutPending(session, results) });
+	await makeStubs(open, pruning.knownByCall(candidates, results), plan);
+	open.frontier = frontierIn(open, { ...state, results: withoutPending(open, results) });
 }
 
 /**
@@ -74,7 +74,7 @@ export async function pruneCold(session: OpenPruning, ctx: ExtensionContext): Pr
  * request, and pi may be about to compact.
  */
 export async function pruneWarm(
-	session: OpenPruning,
+	open: OpenPruning,
 	ctx: ExtensionContext,
 ): Promise<{
 	/** What has to be persisted now, with stubs that requests had already. */
@@ -82,25 +82,25 @@ export async function pruneWarm(
 	/** The next request has stubs that no request has had. */
 	isChange: boolean;
 }> {
-	const { pruner, pending } = session;
-	noteSettled(session, resultsNow(session, ctx));
-	await keepPendingAgain(session, ctx);
-	const state = prunableNow(session, ctx, false);
+	const { pruner, pending } = open;
+	noteSettled(open, resultsNow(open, ctx));
+	await keepPendingAgain(open, ctx);
+	const state = prunableNow(open, ctx, false);
 	const { candidates, plan } = pruner.decide(state);
 	// As it is before this batch: what the provider has cached ends here, and is read once more.
-	session.frontier = frontierIn(session, state);
-	const made = plan.prune ? await makeStubs(session, candidates, plan) : 0;
-	return { toPersist: pending.toPersist(resultsNow(session, ctx)), isChange: made > 0 };
+	open.frontier = frontierIn(open, state);
+	const made = plan.prune ? await makeStubs(open, candidates, plan) : 0;
+	return { toPersist: pending.toPersist(resultsNow(open, ctx)), isChange: made > 0 };
 }
 
 /** Takes note of what a request cost, and what it would have cost with the full texts in it. */
-export function noteAnswer(session: OpenPruning, message: unknown, ctx: ExtensionContext): void {
-	const { pruner, history, economy } = session;
+export function noteAnswer(open: OpenPruning, message: unknown, ctx: ExtensionContext): void {
+	const { pruner, history, economy } = open;
 	const tokens = promptTokens(property(message, "usage"));
-	session.ttl = ttlOf(tokens) ?? session.ttl;
-	const rules = rulesOf(session, ctx);
-	const rewriteCost = noteSettled(session, resultsNow(session, ctx));
-	const saved = standingNow(session, ctx) * rules.readRatio;
+	open.ttl = ttlOf(tokens) ?? open.ttl;
+	const rules = rulesOf(open, ctx);
+	const rewriteCost = noteSettled(open, resultsNow(open, ctx));
+	const saved = standingNow(open, ctx) * rules.readRatio;
 	history.noteSaved(saved);
 	const cost = economy.costOf(tokens, rules);
 	pruner.noteRequest(cost, cost + saved - rewriteCost);
@@ -108,28 +108,28 @@ export function noteAnswer(session: OpenPruning, message: unknown, ctx: Extensio
 
 /** What the pruner decides on: all but what has a stub already. */
 export function prunableNow(
-	session: OpenPruning,
+	open: OpenPruning,
 	ctx: ExtensionContext,
 	cold: boolean,
 ): Pruning.PrunableSession {
-	const { messages, results, facts } = session.survey(ctx.sessionManager);
+	const { messages, results, facts } = open.survey(ctx.sessionManager);
 	const usage = ctx.getContextUsage();
 	const estimated = messages.reduce((sum, { tokens }) => sum + tokens, 0);
 	return {
 		messages,
-		results: withoutPending(session, results),
+		results: withoutPending(open, results),
 		facts,
 		cold,
-		rules: rulesOf(session, ctx),
+		rules: rulesOf(open, ctx),
 		contextTokens: usage?.tokens ?? estimated,
 		contextWindow: usage?.contextWindow || Number.MAX_SAFE_INTEGER,
-		ttl: session.ttl,
+		ttl: open.ttl,
 	};
 }
 
 /** The tokens that stubs keep out of the context as it is now. */
-export function standingNow(session: OpenPruning, ctx: ExtensionContext): number {
-	return session.pruning.standingTokens(resultsNow(session, ctx).values());
+export function standingNow(open: OpenPruning, ctx: ExtensionContext): number {
+	return open.pruning.standingTokens(resultsNow(open, ctx).values());
 }
 
 /** The rules by which the model in use is billed. */
@@ -139,23 +139,23 @@ export function rulesOf({ economy }: OpenPruning, { model }: ExtensionContext): 
 
 /** Returns how many it made: of what cannot be kept as a blob there is none. */
 async function makeStubs(
-	session: OpenPruning,
+	open: OpenPruning,
 	candidates: readonly Pruning.Candidate[],
 	plan: Pruning.Plan,
 ): Promise<number> {
 	if (candidates.length === 0) return 0;
-	const { pruned, why } = await session.pruning.prune(candidates, session.blobs);
-	session.trouble = why;
-	session.pending.add(pruned, plan);
+	const { pruned, why } = await open.pruning.prune(candidates, open.blobs);
+	open.trouble = why;
+	open.pending.add(pruned, plan);
 	return pruned.length;
 }
 
 /** Stubs that a request had before the session: their originals may have been deleted since. */
-async function keepPendingAgain(session: OpenPruning, ctx: ExtensionContext): Promise<void> {
-	const { pending, pruning, blobs } = session;
-	const waiting = pending.toPersist(resultsNow(session, ctx));
+async function keepPendingAgain(open: OpenPruning, ctx: ExtensionContext): Promise<void> {
+	const { pending, pruning, blobs } = open;
+	const waiting = pending.toPersist(resultsNow(open, ctx));
 	const { pruned: kept, why } = await pruning.keepAgain(waiting, blobs);
-	session.trouble = why ?? session.trouble;
+	open.trouble = why ?? open.trouble;
 	const lost = waiting.filter((one) => !kept.includes(one));
 	for (const { entryId } of lost) pending.drop(entryId);
 }
@@ -164,9 +164,9 @@ function withoutPending({ pending }: OpenPruning, results: Results): Results {
 	return new Map([...results].filter(([entryId]) => !pending.has(entryId)));
 }
 
-function frontierIn(session: OpenPruning, state: Pruning.PrunableSession): string | undefined {
+function frontierIn(open: OpenPruning, state: Pruning.PrunableSession): string | undefined {
 	const { messages, results, facts } = state;
-	return session.pruning.frontierOf(messages, results, facts)?.toolCallId;
+	return open.pruning.frontierOf(messages, results, facts)?.toolCallId;
 }
 
 /** A batch counts once the session shows it. Returns what writing anew has cost. */

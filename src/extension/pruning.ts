@@ -58,19 +58,19 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSystemOp
 		if (!enabled) return;
 		const next = sentWith(event.messages, ctx);
 		if (!event.messages.some(({ role }) => role === "toolResult")) return watch.noteSent(next);
-		const session = await perFolder.get(ctx);
-		const since = watch.since(next, rulesOf(session, ctx), session.ttl);
+		const open = await perFolder.get(ctx);
+		const since = watch.since(next, rulesOf(open, ctx), open.ttl);
 		watch.noteSent(next);
-		if (session.economy.isCold(since).cold) await pruneCold(session, ctx);
-		const messages = session.pending.applyTo(event.messages);
+		if (open.economy.isCold(since).cold) await pruneCold(open, ctx);
+		const messages = open.pending.applyTo(event.messages);
 		return messages && { messages: messages as typeof event.messages };
 	});
 
 	pi.on("before_provider_request", (event, ctx) => {
 		watch.noteUse(now());
-		const session = perFolder.ready;
-		if (!enabled || !session?.frontier || ctx.model?.api !== "anthropic-messages") return;
-		return session.pruning.withFrontierMarker(event.payload, session.frontier);
+		const open = perFolder.ready;
+		if (!enabled || !open?.frontier || ctx.model?.api !== "anthropic-messages") return;
+		return open.pruning.withFrontierMarker(event.payload, open.frontier);
 	});
 
 	pi.on("message_end", async ({ message }, ctx) => {
@@ -82,25 +82,25 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSystemOp
 
 	return {
 		name: "pruning",
-		commands: pruningCommands({ pi, configFor, opened: perFolder.get, isEnabled: () => enabled }),
+		commands: pruningCommands({ pi, configFor, openFor: perFolder.get, isEnabled: () => enabled }),
 		status: () =>
 			enabled
 				? { on: true, why: "old tool output becomes a stub when that pays; see /kota pruning" }
 				: { on: false, why: "prune.enabled is false" },
 		async draftsAt(turnEnd, ctx) {
 			if (!enabled || (!perFolder.ready && turnEnd.toolResults.length === 0)) return [];
-			const session = await perFolder.get(ctx);
-			const { toPersist, isChange } = await pruneWarm(session, ctx);
+			const open = await perFolder.get(ctx);
+			const { toPersist, isChange } = await pruneWarm(open, ctx);
 			const taken = new Set(turnEnd.entries.map((entry) => property(entry, "targetId")));
 			const drafts = toPersist
 				.filter(({ entryId }) => !taken.has(entryId))
 				.map((one) => ({
 					type: "context_edit" as const,
 					targetId: one.entryId,
-					replacement: { content: session.pruning.contentOf(one) },
+					replacement: { content: open.pruning.contentOf(one) },
 				}));
-			sweepNowAndThen(session);
-			const status = pruningStatus(ctx.getContextUsage(), standingNow(session, ctx));
+			sweepNowAndThen(open);
+			const status = pruningStatus(ctx.getContextUsage(), standingNow(open, ctx));
 			ctx.ui.setStatus("pruning", status);
 			if (isChange) onPruned?.();
 			return drafts;

@@ -63,12 +63,12 @@ export function createReadCacheSystem({
 
 	// While the model's answer streams in: by then all other extensions are through with the request.
 	pi.on("message_start", (event, ctx) => {
-		if (event.message.role !== "assistant" || session(ctx).settings.mode === "off") return;
+		if (event.message.role !== "assistant" || openFor(ctx).settings.mode === "off") return;
 		ledger.prepare(ctx.sessionManager);
 	});
 
 	pi.on("tool_call", async (event, ctx) => {
-		const { settings } = session(ctx);
+		const { settings } = openFor(ctx);
 		if (settings.mode === "off" || !isEditingTool(event.toolName)) return;
 		// Whatever throws here would stop the edit itself.
 		const before = await noteOwnEdit(event.input, ctx.cwd, settings).catch(() => undefined);
@@ -76,7 +76,7 @@ export function createReadCacheSystem({
 	});
 
 	pi.on("tool_result", async (event, ctx) => {
-		const { settings } = session(ctx);
+		const { settings } = openFor(ctx);
 		const baseHash = beforeEdits.get(event.toolCallId);
 		beforeEdits.delete(event.toolCallId);
 		if (settings.mode === "off" || event.isError || !isEditingTool(event.toolName)) return;
@@ -115,7 +115,7 @@ export function createReadCacheSystem({
 	pi.registerCommand("readcache-status", {
 		description: "Show what the read cache knows, served and saved in this context",
 		handler: async (_args, ctx) => {
-			const { cache, store, settings } = session(ctx);
+			const { cache, store, settings } = openFor(ctx);
 			await cache.settle();
 			const source = ctx.sessionManager;
 			const shown = { mode: settings.mode, store: await store.stats() };
@@ -126,7 +126,7 @@ export function createReadCacheSystem({
 	return {
 		name: "read cache",
 		read: ({ call, ctx, plain }) =>
-			session(ctx).cache.read(call, ctx.sessionManager, plain) as Promise<ReadAnswer>,
+			openFor(ctx).cache.read(call, ctx.sessionManager, plain) as Promise<ReadAnswer>,
 		status() {
 			const owner = otherReadOwner();
 			if (owner) return { on: false, why: `stepped back: the read tool belongs to ${owner}` };
@@ -139,7 +139,7 @@ export function createReadCacheSystem({
 		start({ ctx }) {
 			open = undefined;
 			// In the background: nobody waits for old versions to be deleted. Failures come back as results.
-			void session(ctx).store.sweep();
+			void openFor(ctx).store.sweep();
 		},
 		async stop() {
 			await open?.cache.settle();
@@ -148,7 +148,7 @@ export function createReadCacheSystem({
 	};
 
 	/** The cache of the session; made on first use, since an SDK user may call a tool before any event. */
-	function session(ctx: ExtensionContext) {
+	function openFor(ctx: ExtensionContext) {
 		if (open?.cwd !== ctx.cwd) {
 			const settings = configFor(ctx).readcache;
 			const store = createReadCacheStore(settings, ctx.cwd);
@@ -168,7 +168,7 @@ export function createReadCacheSystem({
 
 	async function refresh(parse: () => RefreshRequest, ctx: ExtensionContext): Promise<string> {
 		const request = parse();
-		const entry = await invalidationFor(request, ctx.cwd, session(ctx).settings, Date.now());
+		const entry = await invalidationFor(request, ctx.cwd, openFor(ctx).settings, Date.now());
 		pi.appendEntry(INVALIDATION_ENTRY, entry);
 		const lines =
 			entry.scopeKey === "full" ? "" : ` lines ${entry.scopeKey.slice(2).replace(":", "-")}`;

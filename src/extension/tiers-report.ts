@@ -1,15 +1,17 @@
-import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { counted } from "../core/counted.ts";
 import type { Tier } from "../tiers/index.ts";
 import { conversationTokens } from "./workset-plan.ts";
-import { type OpenWorkset, textsNow, viewNow, type WorkingText } from "./workset-session.ts";
-
-/** What is needed of pi to look at a session. */
-export type Session = Pick<ExtensionContext, "sessionManager">;
+import {
+	type OpenWorkset,
+	type SessionHolder,
+	textsNow,
+	viewNow,
+	type WorkingText,
+} from "./workset-session.ts";
 
 /** What `/workset list` shows. */
-export function worksetReport(session: OpenWorkset): string {
-	const { files, settings } = session;
+export function worksetReport(workset: OpenWorkset): string {
+	const { files, settings } = workset;
 	const total = files.reduce((sum, { tokens }) => sum + tokens, 0);
 	const rows = files.map((file) => [file.path, file.gone ? file.text : `${file.tokens} tokens`]);
 	return [
@@ -33,14 +35,14 @@ export interface FileStanding {
 }
 
 /** Where every working file stands, the most stable first. */
-function standings(session: OpenWorkset, ctx: Session): FileStanding[] {
-	const tracked = session.controller.items();
-	const places = placesNow(session, ctx);
-	return textsNow(session)
+function standings(workset: OpenWorkset, session: SessionHolder): FileStanding[] {
+	const tracked = workset.controller.items();
+	const places = placesNow(workset, session);
+	return textsNow(workset)
 		.map(({ path, hash, tokens }): FileStanding => {
 			const { tier, n } = tracked.get(path) ?? { tier: "active", n: 0 };
-			const { changedMs, hits } = session.standing.get(path) ?? { changedMs: 0, hits: 0 };
-			const place = session.settings.tiers.layout === "tiers" ? "prefix" : places(path, hash);
+			const { changedMs, hits } = workset.standing.get(path) ?? { changedMs: 0, hits: 0 };
+			const place = workset.settings.tiers.layout === "tiers" ? "prefix" : places(path, hash);
 			return { path, tier, n, tokens, changedMs, hits, place };
 		})
 		.sort((a, b) => (a.tier < b.tier ? -1 : a.tier > b.tier ? 1 : b.n - a.n));
@@ -54,18 +56,18 @@ export interface TiersView {
 	readonly picture: string;
 }
 
-export function tiersView(session: OpenWorkset, ctx: Session): TiersView {
-	const files = standings(session, ctx);
+export function tiersView(workset: OpenWorkset, session: SessionHolder): TiersView {
+	const files = standings(workset, session);
 	return {
-		layout: session.settings.tiers.layout,
+		layout: workset.settings.tiers.layout,
 		files,
-		picture: layoutPicture(session, ctx, files),
+		picture: layoutPicture(workset, session, files),
 	};
 }
 
 /** What `/tiers` shows: a table, and a picture of the layout. */
-export function tiersReport(session: OpenWorkset, ctx: Session, nowMs: number): string {
-	const files = standings(session, ctx);
+export function tiersReport(workset: OpenWorkset, session: SessionHolder, nowMs: number): string {
+	const files = standings(workset, session);
 	if (files.length === 0) return "The working set is empty: /workset add <path>";
 	const rows = files.map(({ path, tier, n, tokens, changedMs, hits, place }) => [
 		tier,
@@ -79,27 +81,31 @@ export function tiersReport(session: OpenWorkset, ctx: Session, nowMs: number): 
 	return [
 		...table([["tier", "item", "tokens", "N", "last change", "hits", "place"], ...rows]),
 		"",
-		layoutPicture(session, ctx, files),
+		layoutPicture(workset, session, files),
 	].join("\n");
 }
 
 /** The request from its beginning to its end, in one line for each part. */
-function layoutPicture(session: OpenWorkset, ctx: Session, files: readonly FileStanding[]): string {
+function layoutPicture(
+	workset: OpenWorkset,
+	session: SessionHolder,
+	files: readonly FileStanding[],
+): string {
 	const sum = (place: FileStanding["place"]) =>
 		files.filter((file) => file.place === place).reduce((total, { tokens }) => total + tokens, 0);
 	const names = (place: FileStanding["place"]) =>
 		files.flatMap((file) => (file.place === place ? [file.path] : [])).join(", ");
-	const all = conversationTokens(ctx);
+	const all = conversationTokens(session);
 	const part = (name: string, tokens: number, what: string) =>
 		tokens > 0 ? [`| ${name.padEnd(13)} ${String(tokens).padStart(8)}  ${what}`] : [];
-	const dead = session.lastPlan?.deadTokens ?? 0;
+	const dead = workset.lastPlan?.deadTokens ?? 0;
 	return [
 		"tools, system prompt",
 		...part("tiers", sum("prefix"), names("prefix")),
 		...part("slot", sum("slot"), names("slot")),
 		...part("conversation", Math.max(0, all - sum("slot") - sum("snapshot") - dead), ""),
 		...part("snapshots", sum("snapshot"), names("snapshot")),
-		...part("dead copies", dead, whyNot(session)),
+		...part("dead copies", dead, whyNot(workset)),
 		...part("tail", sum("tail"), `${names("tail")} (not cached)`),
 	].join("\n");
 }
@@ -110,8 +116,8 @@ function whyNot({ lastPlan }: OpenWorkset): string {
 }
 
 /** Where the current text of a file stands. */
-function placesNow(session: OpenWorkset, ctx: Session) {
-	const { copies } = viewNow(session, ctx);
+function placesNow(workset: OpenWorkset, session: SessionHolder) {
+	const { copies } = viewNow(workset, session);
 	return (path: string, hash: WorkingText["hash"]): FileStanding["place"] => {
 		const holder = copies.findLast((copy) => copy.files.some((file) => file.path === path));
 		const current = holder?.files.findLast((file) => file.path === path)?.hash === hash;

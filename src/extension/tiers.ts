@@ -9,7 +9,7 @@ import { createPerFolder } from "./per-folder.ts";
 import type { Report } from "./report.ts";
 import { watchSession } from "./session-watch.ts";
 import type { System } from "./system.ts";
-import { type Session, type TiersView, tiersView } from "./tiers-report.ts";
+import { type TiersView, tiersView } from "./tiers-report.ts";
 import { registerWorksetCommands } from "./workset-commands.ts";
 import { pendingEdits, planNow, rulesNow } from "./workset-plan.ts";
 import { withMarkers, withWorkset } from "./workset-request.ts";
@@ -20,6 +20,7 @@ import {
 	type OpenWorkset,
 	openWorkset,
 	refreshFiles,
+	type SessionHolder,
 	selectionNow,
 	symbolMapOf,
 } from "./workset-session.ts";
@@ -50,7 +51,7 @@ export function createTiersSystem({
 }: TiersSystemOptions): System &
 	Required<ShownElsewhere> & {
 		/** The working set of a session, if it has one. */
-		view(session: Session): TiersView | undefined;
+		view(session: SessionHolder): TiersView | undefined;
 	} {
 	const perFolder = createPerFolder({ open: (ctx) => openWorkset(loadedFor(ctx), ctx) });
 	let saving: Promise<unknown> = Promise.resolve();
@@ -65,22 +66,22 @@ export function createTiersSystem({
 	pi.on("session_tree", () => {
 		watch.note("branched");
 		used = undefined;
-		const session = perFolder.ready;
-		if (!session) return;
+		const workset = perFolder.ready;
+		if (!workset) return;
 		// Both belong to the branch that was left.
-		session.pending.clear();
-		session.beside = [];
+		workset.pending.clear();
+		workset.beside = [];
 	});
 
 	pi.on("before_agent_start", async (_event, ctx) => {
-		const session = await inUse(ctx);
-		if (!session) return;
-		await refreshFiles(session, ctx);
-		const cold = isCold(session, ctx);
-		if (selectionNow(session, ctx).map ?? session.settings.tiers.map) {
-			if (cold || !session.map) await refreshMap(session, ctx);
-		} else session.map = undefined;
-		const messages = planNow(session, ctx, cold).map(worksetMessage);
+		const workset = await inUse(ctx);
+		if (!workset) return;
+		await refreshFiles(workset, ctx);
+		const cold = isCold(workset, ctx);
+		if (selectionNow(workset, ctx).map ?? workset.settings.tiers.map) {
+			if (cold || !workset.map) await refreshMap(workset, ctx);
+		} else workset.map = undefined;
+		const messages = planNow(workset, ctx, cold).map(worksetMessage);
 		// Before the first prompt the system prompt is not in the session yet, and must stay its beginning.
 		if (messages[0] && !hasSystemPrompt(ctx)) return { message: messages[0] };
 		for (const message of messages) pi.sendMessage(message, { triggerTurn: false });
@@ -88,33 +89,33 @@ export function createTiersSystem({
 
 	pi.on("context_with_system", async (event, ctx) => {
 		watch.noteSent(sentNow(ctx));
-		const session = await inUse(ctx);
-		if (!session) return;
-		await refreshFiles(session, ctx);
-		countRequest(session);
-		const messages = withWorkset(session, event.messages, ctx);
+		const workset = await inUse(ctx);
+		if (!workset) return;
+		await refreshFiles(workset, ctx);
+		countRequest(workset);
+		const messages = withWorkset(workset, event.messages, ctx);
 		return messages && { messages };
 	});
 
 	pi.on("before_provider_request", (event, ctx) => {
 		watch.noteUse(Date.now());
-		const session = perFolder.ready;
-		if (!enabled || !session || ctx.model?.api !== "anthropic-messages") return;
-		return withMarkers(session, event.payload);
+		const workset = perFolder.ready;
+		if (!enabled || !workset || ctx.model?.api !== "anthropic-messages") return;
+		return withMarkers(workset, event.payload);
 	});
 
 	pi.on("message_end", async ({ message }, ctx) => {
 		if (message.role !== "assistant") return;
 		// Requests that failed were not seen.
 		if (message.stopReason === "error" || message.stopReason === "aborted") return;
-		const session = await inUse(ctx);
-		if (session) noteAnswered(session, message, ctx);
+		const workset = await inUse(ctx);
+		if (workset) noteAnswered(workset, message, ctx);
 	});
 
 	registerWorksetCommands({
 		pi,
 		report,
-		opened: perFolder.get,
+		openFor: perFolder.get,
 		isEnabled: () => enabled,
 		onSelected: () => (used = true),
 	});
@@ -144,19 +145,19 @@ export function createTiersSystem({
 			};
 		},
 		async draftsAt({ toolResults }, ctx) {
-			const session = await inUse(ctx);
-			if (!session) return [];
+			const workset = await inUse(ctx);
+			if (!workset) return [];
 			if (unsaved !== undefined) ctx.ui.notify(`pi-strata: ${unsaved}`, "warning");
 			unsaved = undefined;
-			saving = session.stateFile.save(session.controller.toJSON()).then((why) => {
+			saving = workset.stateFile.save(workset.controller.toJSON()).then((why) => {
 				unsaved ??= why;
 			});
 			// The end of a run: before the next request a prompt will come in, and until then files may change again.
 			const isLast = toolResults.length === 0;
-			if (!isLast) await refreshFiles(session, ctx);
-			const append = isLast ? [] : planNow(session, ctx, isCold(session, ctx));
+			if (!isLast) await refreshFiles(workset, ctx);
+			const append = isLast ? [] : planNow(workset, ctx, isCold(workset, ctx));
 			return [
-				...Array.from(pendingEdits(session, ctx), ([targetId, { content }]) => ({
+				...Array.from(pendingEdits(workset, ctx), ([targetId, { content }]) => ({
 					type: "context_edit" as const,
 					targetId,
 					replacement: content && { content },
@@ -195,26 +196,26 @@ export function createTiersSystem({
 		);
 	}
 
-	async function refreshMap(session: OpenWorkset, ctx: ExtensionContext): Promise<void> {
-		const exclude = session.files.map(({ path }) => path);
-		const budgetTokens = session.settings.tiers.mapTokens;
+	async function refreshMap(workset: OpenWorkset, ctx: ExtensionContext): Promise<void> {
+		const exclude = workset.files.map(({ path }) => path);
+		const budgetTokens = workset.settings.tiers.mapTokens;
 		// Without an index there is no map, and the session goes on without one.
 		const map = await symbolMap(ctx, { budgetTokens, exclude }).catch(() => undefined);
-		session.map = map && symbolMapOf(map.blocks);
-		session.controller.seed({
-			refs: (session.map?.entries ?? []).map(({ path, text, tokens, references }) => ({
-				key: session.tiers.symbolKey(path),
+		workset.map = map && symbolMapOf(map.blocks);
+		workset.controller.seed({
+			refs: (workset.map?.entries ?? []).map(({ path, text, tokens, references }) => ({
+				key: workset.tiers.symbolKey(path),
 				refs: references,
 				tokens,
-				hash: session.tiers.symbolHash(text),
+				hash: workset.tiers.symbolHash(text),
 			})),
-			exclude: exclude.map(session.tiers.symbolKey),
+			exclude: exclude.map(workset.tiers.symbolKey),
 		});
 	}
 
-	function isCold(session: OpenWorkset, ctx: ExtensionContext): boolean {
-		const since = watch.since(sentNow(ctx), rulesNow(session, ctx), session.ttl);
-		return session.economy.isCold(since).cold;
+	function isCold(workset: OpenWorkset, ctx: ExtensionContext): boolean {
+		const since = watch.since(sentNow(ctx), rulesNow(workset, ctx), workset.ttl);
+		return workset.economy.isCold(since).cold;
 	}
 
 	/** What counts as another request; changes of system prompt and tools are seen too late to be of use here. */

@@ -18,7 +18,7 @@ import { type OpenWorkset, refreshFiles, selectionNow } from "./workset-session.
 export interface WorksetCommandOptions {
 	pi: ExtensionAPI;
 	report: Report;
-	opened(ctx: ExtensionCommandContext): Promise<OpenWorkset>;
+	openFor(ctx: ExtensionCommandContext): Promise<OpenWorkset>;
 	isEnabled(): boolean;
 	/** Told when the selection has changed. */
 	onSelected(): void;
@@ -40,7 +40,7 @@ const MAX_NAMED = 20;
 export function registerWorksetCommands({
 	pi,
 	report: reportAsIs,
-	opened,
+	openFor,
 	isEnabled,
 	onSelected,
 }: WorksetCommandOptions): void {
@@ -61,7 +61,7 @@ export function registerWorksetCommands({
 				? subcommands[name as keyof typeof subcommands]
 				: undefined;
 			if (!run) return report(ctx, `/workset has no command "${name.slice(0, 60)}"\n${USAGE}`);
-			report(ctx, await run(await opened(ctx), ctx, words));
+			report(ctx, await run(await openFor(ctx), ctx, words));
 		},
 	});
 
@@ -69,24 +69,24 @@ export function registerWorksetCommands({
 		description: "Show how stable the working files are, and where they stand in the request",
 		async handler(_args, ctx) {
 			if (!isEnabled()) return report(ctx, "The working set is off: tiers.enabled is false.");
-			const session = await opened(ctx);
-			await refreshFiles(session, ctx);
-			report(ctx, tiersReport(session, ctx, Date.now()));
+			const workset = await openFor(ctx);
+			await refreshFiles(workset, ctx);
+			report(ctx, tiersReport(workset, ctx, Date.now()));
 		},
 	});
 
 	async function add(
-		session: OpenWorkset,
+		workset: OpenWorkset,
 		ctx: ExtensionCommandContext,
 		words: string[],
 	): Promise<string> {
 		if (words.length === 0) return `Which files? For example: /workset add src/index.ts\n${USAGE}`;
-		const { settings, cwd } = session;
+		const { settings, cwd } = workset;
 		const { maxFiles, maxTokens, maxFileBytes } = settings.tiers;
 		const limits = { maxFileBytes, exclude: settings.readcache.exclude };
-		await refreshFiles(session, ctx);
-		const selected = new Set(selectionNow(session, ctx).paths);
-		let tokens = session.files.reduce((sum, file) => sum + file.tokens, 0);
+		await refreshFiles(workset, ctx);
+		const selected = new Set(selectionNow(workset, ctx).paths);
+		let tokens = workset.files.reduce((sum, file) => sum + file.tokens, 0);
 		const added: string[] = [];
 		const refused: string[] = [];
 		for (const path of await pathsOf(words, cwd, maxFiles, refused)) {
@@ -107,7 +107,7 @@ export function registerWorksetCommands({
 				added.push(path);
 			}
 		}
-		if (added.length > 0) change(session, { op: "add", paths: added });
+		if (added.length > 0) change(workset, { op: "add", paths: added });
 		const head =
 			added.length > 0
 				? `Added ${named(added)}. The working set has ${counted(selected.size, "file")}, ${tokens} tokens.`
@@ -116,46 +116,46 @@ export function registerWorksetCommands({
 	}
 
 	async function drop(
-		session: OpenWorkset,
+		workset: OpenWorkset,
 		ctx: ExtensionCommandContext,
 		words: string[],
 	): Promise<string> {
 		if (words.length === 0) return `Which files?\n${USAGE}`;
-		const { paths } = selectionNow(session, ctx);
+		const { paths } = selectionNow(workset, ctx);
 		const names = words.flatMap(spellingsOf);
 		const dropped = paths.filter((path) =>
 			names.some((name) => {
 				if (isPattern(name)) return matchesPattern(name, path);
-				return projectPath(session.cwd, name) === path;
+				return projectPath(workset.cwd, name) === path;
 			}),
 		);
 		if (dropped.length === 0) return `None of the working files is named ${named(words)}.`;
-		change(session, { op: "drop", paths: dropped });
+		change(workset, { op: "drop", paths: dropped });
 		return `Dropped ${named(dropped)}. Left: ${counted(paths.length - dropped.length, "file")}.`;
 	}
 
-	async function list(session: OpenWorkset, ctx: ExtensionCommandContext): Promise<string> {
-		await refreshFiles(session, ctx);
-		return session.files.length > 0
-			? worksetReport(session)
+	async function list(workset: OpenWorkset, ctx: ExtensionCommandContext): Promise<string> {
+		await refreshFiles(workset, ctx);
+		return workset.files.length > 0
+			? worksetReport(workset)
 			: `The working set is empty.\n${USAGE}`;
 	}
 
-	async function clear(session: OpenWorkset, ctx: ExtensionCommandContext): Promise<string> {
-		const { length } = selectionNow(session, ctx).paths;
-		if (length > 0) change(session, { op: "clear" });
+	async function clear(workset: OpenWorkset, ctx: ExtensionCommandContext): Promise<string> {
+		const { length } = selectionNow(workset, ctx).paths;
+		if (length > 0) change(workset, { op: "clear" });
 		return length > 0
 			? `Dropped ${counted(length, "file")}, the whole working set.`
 			: "The working set is empty already.";
 	}
 
 	async function map(
-		session: OpenWorkset,
+		workset: OpenWorkset,
 		_ctx: ExtensionCommandContext,
 		[word]: string[],
 	): Promise<string> {
 		if (word !== "on" && word !== "off") return "Say /workset map on or /workset map off.";
-		change(session, { op: "map", on: word === "on" });
+		change(workset, { op: "map", on: word === "on" });
 		return word === "on"
 			? "From the next prompt on, a map of the project's symbols stands beside the working files."
 			: "The symbol map is no longer kept.";

@@ -8,6 +8,7 @@ import {
 	MAP_NAME,
 	type OpenWorkset,
 	type PendingEdit,
+	type SessionHolder,
 	textsNow,
 	viewNow,
 } from "./workset-session.ts";
@@ -17,24 +18,24 @@ import {
  * append; the edits are pending from now on.
  */
 export function planNow(
-	session: OpenWorkset,
+	workset: OpenWorkset,
 	ctx: ExtensionContext,
 	cold: boolean,
 ): readonly Tiers.TextBlock[][] {
-	const { layout, tiers, settings } = session;
-	const view = viewNow(session, ctx);
-	const files = textsNow(session);
+	const { layout, tiers, settings } = workset;
+	const view = viewNow(workset, ctx);
+	const files = textsNow(workset);
 	if (settings.tiers.layout === "tiers") {
 		// Copies from before the layout was chosen: they are no longer kept up to date.
-		for (const { entryId } of view.copies) holdBack(session, ctx, entryId, null);
+		for (const { entryId } of view.copies) holdBack(workset, ctx, entryId, null);
 		return [];
 	}
 	if (files.length === 0 && view.copies.length === 0) return [];
-	const plan = layout.decide(momentNow(session, ctx, view, cold));
-	session.lastPlan = plan;
-	session.frontier = plan.frontier && frontierIn(session, ctx, plan.frontier);
+	const plan = layout.decide(momentNow(workset, ctx, view, cold));
+	workset.lastPlan = plan;
+	workset.frontier = plan.frontier && frontierIn(workset, ctx, plan.frontier);
 	const { append, edits } = tiers.changesFor(plan, { files, view });
-	for (const [entryId, content] of edits) holdBack(session, ctx, entryId, content);
+	for (const [entryId, content] of edits) holdBack(workset, ctx, entryId, content);
 	return append;
 }
 
@@ -92,23 +93,23 @@ export function pendingEdits(
 }
 
 function momentNow(
-	session: OpenWorkset,
+	workset: OpenWorkset,
 	ctx: ExtensionContext,
 	{ copies }: Tiers.View,
 	cold: boolean,
 ): Tiers.LogMoment {
-	const { controller, ttl } = session;
+	const { controller, ttl } = workset;
 	const tracked = controller.items();
 	const usage = ctx.getContextUsage();
 	return {
-		files: textsNow(session).map(({ path, hash, tokens }) => {
+		files: textsNow(workset).map(({ path, hash, tokens }) => {
 			// The map stays as it is by our own decision, so nothing is more stable.
 			const top = path === MAP_NAME ? ({ tier: "L0", n: tracked.size + 12 } as const) : undefined;
 			const { tier = "active", n = 0 } = top ?? tracked.get(path) ?? {};
 			return { path, hash, tokens, tier, n };
 		}),
 		copies,
-		rules: rulesNow(session, ctx),
+		rules: rulesNow(workset, ctx),
 		cold,
 		contextTokens: usage?.tokens ?? conversationTokens(ctx),
 		contextWindow: usage?.contextWindow || Number.MAX_SAFE_INTEGER,
@@ -125,8 +126,6 @@ export function rulesNow(
 }
 
 /** A rough size of the conversation. */
-export function conversationTokens({
-	sessionManager,
-}: Pick<ExtensionContext, "sessionManager">): number {
+export function conversationTokens({ sessionManager }: SessionHolder): number {
 	return contextMessages(sessionManager).reduce((sum, { tokens }) => sum + tokens, 0);
 }

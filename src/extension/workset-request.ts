@@ -9,20 +9,20 @@ import { type OpenWorkset, textsNow } from "./workset-session.ts";
  * the end, or tiers at the beginning. `undefined` where there is nothing to change.
  */
 export function withWorkset<Message extends { role: string }>(
-	session: OpenWorkset,
+	workset: OpenWorkset,
 	messages: readonly Message[],
 	ctx: ExtensionContext,
 ): Message[] | undefined {
-	const edited = withPending(session, messages, ctx);
-	session.beforeFrontier = blockBeforeFrontier(session, messages, edited);
-	const isLiteral = session.settings.tiers.layout === "tiers";
-	const sent = isLiteral ? withPrefix(session, edited, ctx) : withTail(session, edited);
+	const edited = withPending(workset, messages, ctx);
+	workset.beforeFrontier = blockBeforeFrontier(workset, messages, edited);
+	const isLiteral = workset.settings.tiers.layout === "tiers";
+	const sent = isLiteral ? withPrefix(workset, edited, ctx) : withTail(workset, edited);
 	return sent === messages ? undefined : [...sent];
 }
 
 /** Changes what an Anthropic request caches to what will be there the next time. */
-export function withMarkers(session: OpenWorkset, payload: unknown): object | undefined {
-	const { tiers, prefix, hasTail, tailTag, beforeFrontier } = session;
+export function withMarkers(workset: OpenWorkset, payload: unknown): object | undefined {
+	const { tiers, prefix, hasTail, tailTag, beforeFrontier } = workset;
 	if (prefix.length > 0) return tiers.withTierMarkers(payload, prefix);
 	const moved = hasTail ? tiers.withMarkerBeforeTail(payload, tailTag) : undefined;
 	const added = beforeFrontier && tiers.withFrontierMarker(moved ?? payload, beforeFrontier);
@@ -31,14 +31,14 @@ export function withMarkers(session: OpenWorkset, payload: unknown): object | un
 
 /** A message is found by its id. Where several have it, nobody can tell them apart, and they wait for the turn's end. */
 function withPending<Message>(
-	session: OpenWorkset,
+	workset: OpenWorkset,
 	messages: readonly Message[],
 	ctx: ExtensionContext,
 ): readonly Message[] {
-	const edits = pendingEdits(session, ctx);
+	const edits = pendingEdits(workset, ctx);
 	if (edits.size === 0) return messages;
 	const byId = new Map(Array.from(edits.values(), (edit) => [edit.messageId, edit]));
-	const ours = messages.filter((message) => isOurs(message, session.tiers));
+	const ours = messages.filter((message) => isOurs(message, workset.tiers));
 	const known = Map.groupBy(ours, idOf);
 	return messages.flatMap((message) => {
 		const id = idOf(message);
@@ -87,33 +87,33 @@ function textsOf(message: unknown): string[] {
 }
 
 /** Puts files at the end that the request does not show as they are. */
-function withTail<Message>(session: OpenWorkset, messages: readonly Message[]): readonly Message[] {
-	const { tiers, tailTag } = session;
+function withTail<Message>(workset: OpenWorkset, messages: readonly Message[]): readonly Message[] {
+	const { tiers, tailTag } = workset;
 	const shown = messages.filter((message) => isOurs(message, tiers)).map(textsOf);
-	const tail = tiers.tailFor(shown, textsNow(session), tailTag);
-	session.hasTail = tail !== undefined;
+	const tail = tiers.tailFor(shown, textsNow(workset), tailTag);
+	workset.hasTail = tail !== undefined;
 	const [, ...copies] = tail?.content ?? [];
-	session.beside = tiers.filesIn(copies.map(({ text }) => text)) ?? [];
+	workset.beside = tiers.filesIn(copies.map(({ text }) => text)) ?? [];
 	return tail ? [...messages, tail as Message] : messages;
 }
 
 /** Puts the tiers between system prompt and conversation. */
 function withPrefix<Message extends { role: string }>(
-	session: OpenWorkset,
+	workset: OpenWorkset,
 	messages: readonly Message[],
 	ctx: ExtensionContext,
 ): readonly Message[] {
-	const { tiers, controller, files, map } = session;
-	session.prefix = tiers.tierPrefix({
+	const { tiers, controller, files, map } = workset;
+	workset.prefix = tiers.tierPrefix({
 		files,
 		symbols: map?.entries ?? [],
 		items: controller.items(),
-		minimumTokens: rulesNow(session, ctx).minimumTokens,
+		minimumTokens: rulesNow(workset, ctx).minimumTokens,
 	});
-	session.beside = files.map(({ path, text, gone }) => ({ path, text: gone ? undefined : text }));
-	if (session.prefix.length === 0) return messages;
+	workset.beside = files.map(({ path, text, gone }) => ({ path, text: gone ? undefined : text }));
+	if (workset.prefix.length === 0) return messages;
 	const at = messages.findIndex(({ role }) => role !== "system");
-	const prefix = session.prefix.map((one) => piMessage(one, ctx) as unknown as Message);
+	const prefix = workset.prefix.map((one) => piMessage(one, ctx) as unknown as Message);
 	return messages.toSpliced(at < 0 ? messages.length : at, 0, ...prefix);
 }
 

@@ -11,6 +11,9 @@ import type * as Tiers from "../tiers/index.ts";
 import { promptTokens, ttlOf } from "./prompt-tokens.ts";
 import { readWorkingFile } from "./workset-files.ts";
 
+/** What is needed of pi to look at a session. */
+export type SessionHolder = Pick<ExtensionContext, "sessionManager">;
+
 /** What is known about the working set of one session. */
 export interface OpenWorkset {
 	readonly cwd: string;
@@ -142,17 +145,17 @@ export function selectionNow({ tiers }: OpenWorkset, ctx: ExtensionContext): Tie
 }
 
 /** Reads the selected files anew. What has no text to show, or no room, says so in its place. */
-export async function refreshFiles(session: OpenWorkset, ctx: ExtensionContext): Promise<void> {
-	const { settings, cwd, standing } = session;
+export async function refreshFiles(workset: OpenWorkset, ctx: ExtensionContext): Promise<void> {
+	const { settings, cwd, standing } = workset;
 	const { maxFileBytes, maxFiles, maxTokens } = settings.tiers;
 	const limits = { maxFileBytes, exclude: settings.readcache.exclude };
-	const before = new Map(session.files.map(({ path, hash }) => [path, hash]));
-	const { paths } = selectionNow(session, ctx);
+	const before = new Map(workset.files.map(({ path, hash }) => [path, hash]));
+	const { paths } = selectionNow(workset, ctx);
 	const found = await Promise.all(
 		paths.slice(0, maxFiles).map((path) => readWorkingFile(cwd, path, limits)),
 	);
 	let tokens = 0;
-	session.files = found.map((file): WorkingText => {
+	workset.files = found.map((file): WorkingText => {
 		if ("why" in file) return withoutText(file.path, `${file.path} ${file.why}.`);
 		if (tokens + file.tokens > maxTokens) {
 			const why = `the working files have more than ${maxTokens} tokens (tiers.maxTokens)`;
@@ -161,7 +164,7 @@ export async function refreshFiles(session: OpenWorkset, ctx: ExtensionContext):
 		tokens += file.tokens;
 		return file;
 	});
-	for (const { path, hash } of session.files) {
+	for (const { path, hash } of workset.files) {
 		if (before.get(path) !== hash) standing.set(path, { changedMs: Date.now(), hits: 0 });
 	}
 }
@@ -171,11 +174,8 @@ function withoutText(path: string, text: string): WorkingText {
 }
 
 /** What the model can see of the working set: as the session has it, with edits that only the requests show yet. */
-export function viewNow(
-	{ tiers, pending }: OpenWorkset,
-	ctx: Pick<ExtensionContext, "sessionManager">,
-): Tiers.View {
-	const messages = customMessages(ctx.sessionManager, tiers.WORKSET_TYPE);
+export function viewNow({ tiers, pending }: OpenWorkset, session: SessionHolder): Tiers.View {
+	const messages = customMessages(session.sessionManager, tiers.WORKSET_TYPE);
 	return tiers.viewOf(
 		messages.flatMap((message) => {
 			const edit = pending.get(message.entryId);
@@ -199,10 +199,10 @@ export function symbolMapOf(entries: readonly MapEntry[]): SymbolMap | undefined
 }
 
 /** Counts a request for the tiers, unless it repeats one that was never answered: what stayed unchanged rises. */
-export function countRequest(session: OpenWorkset): void {
-	const { controller, tiers, files, map } = session;
-	if (!session.answered) return;
-	session.answered = false;
+export function countRequest(workset: OpenWorkset): void {
+	const { controller, tiers, files, map } = workset;
+	if (!workset.answered) return;
+	workset.answered = false;
 	controller.next({
 		files: files
 			.filter(({ gone }) => !gone)
@@ -217,13 +217,13 @@ export function countRequest(session: OpenWorkset): void {
 }
 
 /** Takes note of a bill: the files that were read from the cache were hit. */
-export function noteAnswered(session: OpenWorkset, message: unknown, ctx: ExtensionContext): void {
-	const { standing, files } = session;
+export function noteAnswered(workset: OpenWorkset, message: unknown, ctx: ExtensionContext): void {
+	const { standing, files } = workset;
 	const tokens = promptTokens(property(message, "usage"));
-	session.answered = true;
-	session.ttl = ttlOf(tokens) ?? session.ttl;
+	workset.answered = true;
+	workset.ttl = ttlOf(tokens) ?? workset.ttl;
 	const notRead = tokens.input + tokens.write;
-	for (const { files: held, tokensBehind } of viewNow(session, ctx).copies) {
+	for (const { files: held, tokensBehind } of viewNow(workset, ctx).copies) {
 		if (notRead > tokensBehind) continue;
 		for (const { path, hash } of held) {
 			const file = files.find((one) => one.path === path && one.hash === hash);
