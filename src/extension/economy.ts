@@ -1,9 +1,8 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { Config } from "../core/config.ts";
 import { property } from "../core/property.ts";
 import type { Account, Answered, ModelInfo } from "../economy/index.ts";
 import { promptTokens } from "./prompt-tokens.ts";
-import type { System } from "./system.ts";
+import type { ConfigFor, System } from "./system.ts";
 
 /**
  * Watches what every request of a session costs, and why a cached prefix was missed. Nothing is changed on the way.
@@ -12,7 +11,7 @@ import type { System } from "./system.ts";
  */
 export function createEconomySystem(
 	pi: ExtensionAPI,
-	configFor: (ctx: ExtensionContext) => Config,
+	configFor: ConfigFor,
 ): System & {
 	costReport(ctx: ExtensionContext): Promise<string>;
 	/** To be told that old tool output is gone from the next request on. */
@@ -52,7 +51,7 @@ export function createEconomySystem(
 		pruned = false;
 		branched = false;
 		const miss = (await accountOf(ctx)).add(answered, knownModel(bill.model, ctx));
-		const { missNotice, missThreshold } = configFor(ctx).economy;
+		const { missNotice, missThreshold } = configFor(ctx).config.economy;
 		if (!miss || miss.tokens < missThreshold || missNotice === "off") return;
 		if (miss.cause === "pruning") return; // it was decided, and paid for with open eyes
 		if (missNotice === "once" && told) return;

@@ -1,6 +1,6 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { getAgentDir } from "@earendil-works/pi-coding-agent";
-import { type Config, type LoadedConfig, loadConfig } from "../core/config.ts";
+import { type LoadedConfig, loadConfig } from "../core/config.ts";
 import { createEconomySystem } from "./economy.ts";
 import { createKotaSystem } from "./kota.ts";
 import { createPagingSystem, pagingGuideline } from "./paging.ts";
@@ -50,7 +50,7 @@ function compose(pi: ExtensionAPI): StrataInside {
 	const tiers = createTiersSystem({
 		pi,
 		report,
-		loadedFor: load,
+		configFor,
 		symbolMap: (ctx, query) => kota.symbolMap(ctx, query),
 	});
 	const readCache = createReadCacheSystem({
@@ -62,7 +62,7 @@ function compose(pi: ExtensionAPI): StrataInside {
 	});
 	const paging = createPagingSystem(configFor);
 	const economy = createEconomySystem(pi, configFor);
-	const kota = createKotaSystem({ pi, report, loadedFor: load, more: pruning.commands });
+	const kota = createKotaSystem({ pi, report, configFor, more: pruning.commands });
 	registerReadTool(pi, [paging.read, readCache.read], [pagingGuideline]);
 	const systems: System[] = [readCache, paging, kota, pruning, tiers, economy];
 
@@ -73,7 +73,7 @@ function compose(pi: ExtensionAPI): StrataInside {
 		running = true;
 		loaded = undefined;
 		failures.push(...(await startAll(systems, { ctx, reason })));
-		const warnings = [...failures, ...load(ctx).warnings];
+		const warnings = [...failures, ...configFor(ctx).warnings];
 		ctx.ui.setStatus("strata", statusLine(systems));
 		const [first, ...more] = warnings;
 		if (first === undefined) return;
@@ -90,7 +90,7 @@ function compose(pi: ExtensionAPI): StrataInside {
 		description: "Show which systems of pi-strata are on, and why; `cost` shows what requests cost",
 		handler: async (args, ctx) => {
 			const [word = ""] = args.trim().split(/\s+/);
-			if (word === "") report(ctx, systemsTable(systems, load(ctx).warnings));
+			if (word === "") report(ctx, systemsTable(systems, configFor(ctx).warnings));
 			else if (word === "cost") report(ctx, await economy.costReport(ctx));
 			else report(ctx, `/strata knows no "${word.slice(0, 60)}": use /strata or /strata cost`);
 		},
@@ -98,15 +98,11 @@ function compose(pi: ExtensionAPI): StrataInside {
 
 	return { tiers: tiers.view };
 
-	function load(ctx: ExtensionContext): LoadedConfig {
+	function configFor(ctx: ExtensionContext): LoadedConfig {
 		if (loaded?.cwd !== ctx.cwd) {
 			loaded = { cwd: ctx.cwd, config: loadConfig({ agentDir: getAgentDir(), cwd: ctx.cwd }) };
 		}
 		return loaded.config;
-	}
-
-	function configFor(ctx: ExtensionContext): Config {
-		return load(ctx).config;
 	}
 
 	/** Of several extensions that register `read`, pi takes the first loaded. Ours is found by its `/strata` command. */

@@ -1,9 +1,9 @@
 import { statSync } from "node:fs";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { Text } from "@earendil-works/pi-tui";
-import type { Config } from "../core/config.ts";
 import type { TurnMessage } from "../kota/index.ts";
 import { type KotaSession, kotaAsker } from "./kota-session.ts";
+import type { ConfigFor } from "./system.ts";
 
 /** The custom message that brings a briefing. */
 const CONTEXT_MESSAGE = "kota-context";
@@ -18,7 +18,7 @@ const BRIEFING_MS = 20_000;
 export function registerBriefings(
 	pi: ExtensionAPI,
 	session: KotaSession,
-	configFor: (ctx: ExtensionContext) => Config,
+	configFor: ConfigFor,
 ): void {
 	let toldOfFailure = false;
 
@@ -27,7 +27,7 @@ export function registerBriefings(
 	});
 
 	pi.on("before_agent_start", async (event, ctx) => {
-		const { enabled, autoContext } = configFor(ctx).kota;
+		const { enabled, autoContext } = configFor(ctx).config.kota;
 		// Since pi 1.5 a run can start without a prompt.
 		if (!enabled || autoContext === "off" || typeof event.prompt !== "string") return undefined;
 		try {

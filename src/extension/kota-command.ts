@@ -1,19 +1,15 @@
-import type {
-	ExtensionAPI,
-	ExtensionCommandContext,
-	ExtensionContext,
-} from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import { blobFolder } from "../core/blob-store.ts";
-import type { LoadedConfig } from "../core/config.ts";
 import { type KotaSession, kotaAsker } from "./kota-session.ts";
 import type { Report } from "./report.ts";
+import type { ConfigFor } from "./system.ts";
 
 /** What `/kota` needs of the composition root. */
 export interface KotaCommandOptions {
 	pi: ExtensionAPI;
 	report: Report;
 	session: KotaSession;
-	loadedFor(ctx: ExtensionContext): LoadedConfig;
+	configFor: ConfigFor;
 	/** Subcommands of other systems, by name. */
 	more?: ReadonlyMap<string, KotaSubcommand>;
 }
@@ -34,7 +30,7 @@ export function registerKotaCommand({
 	pi,
 	report,
 	session,
-	loadedFor,
+	configFor,
 	more = new Map(),
 }: KotaCommandOptions): void {
 	const commands = new Map<string, KotaSubcommand>([
@@ -74,7 +70,7 @@ export function registerKotaCommand({
 		);
 		const complaints = project.complaints().slice(-COMPLAINTS);
 		const { objects, bytes } = await blobs.stats();
-		const { config, files } = loadedFor(ctx);
+		const { config, files } = configFor(ctx);
 		const sources = files.filter(({ used }) => used).map(({ label }) => label);
 		return [
 			`kota: ${project.state} (${settings.engine} engine)`,

@@ -1,10 +1,11 @@
 import { basename } from "node:path";
 import type { AgentToolUpdateCallback, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { type BlobStore, createBlobStore } from "../core/blob-store.ts";
-import type { Config, LoadedConfig } from "../core/config.ts";
+import type { Config } from "../core/config.ts";
 import { projectRoot } from "../core/places.ts";
 import type * as Kota from "../kota/index.ts";
 import { createPerFolder } from "./per-folder.ts";
+import type { ConfigFor } from "./system.ts";
 
 /** What is open for a working folder. */
 export interface OpenKota {
@@ -25,7 +26,7 @@ export interface KotaSession {
 
 /** Makes the session. `openEngine` is by default the one that the settings name. */
 export function createKotaSession(
-	loadedFor: (ctx: ExtensionContext) => LoadedConfig,
+	configFor: ConfigFor,
 	openEngine?: typeof Kota.openEngine,
 ): KotaSession {
 	const perFolder = createPerFolder({ open: openFor, close: ({ project }) => project.close() });
@@ -33,7 +34,7 @@ export function createKotaSession(
 
 	async function openFor(ctx: ExtensionContext, isCurrent: () => boolean): Promise<OpenKota> {
 		const { cwd } = ctx;
-		const { config } = loadedFor(ctx);
+		const { config } = configFor(ctx);
 		const root = projectRoot(cwd);
 		const kota = await import("../kota/index.ts");
 		const project = kota.createKotaProject({

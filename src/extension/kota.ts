@@ -1,7 +1,6 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { SymbolMapAnswer, SymbolMapQuery } from "../codeindex/index.ts";
 import { createBlobStore } from "../core/blob-store.ts";
-import type { LoadedConfig } from "../core/config.ts";
 import { isNestedCall } from "../core/nested-call.ts";
 import type * as Kota from "../kota/index.ts";
 import { registerBriefings } from "./kota-briefing.ts";
@@ -10,14 +9,13 @@ import { renderKotaCall, renderKotaResult } from "./kota-render.ts";
 import { createKotaSession, kotaAsker, type OpenKota, showKotaStatus } from "./kota-session.ts";
 import { kotaTools, prepareKotaInput } from "./kota-tools.ts";
 import type { Report } from "./report.ts";
-import type { System } from "./system.ts";
+import type { ConfigFor, System } from "./system.ts";
 
 /** What the kota tools need of the composition root. */
 export interface KotaSystemOptions {
 	pi: ExtensionAPI;
 	report: Report;
-	/** The configuration in force for a session, and where it comes from. */
-	loadedFor(ctx: ExtensionContext): LoadedConfig;
+	configFor: ConfigFor;
 	/** Subcommands that other systems add to `/kota`. */
 	more?: ReadonlyMap<string, KotaSubcommand>;
 	/** Default: the engine that the settings name. */
@@ -34,14 +32,14 @@ const OFFER_MS = 20_000;
 export function createKotaSystem({
 	pi,
 	report,
-	loadedFor,
+	configFor,
 	more,
 	openEngine,
 }: KotaSystemOptions): System & {
 	/** A map of the project's symbols; asks for consent like any question, and rejects without it. */
 	symbolMap(ctx: ExtensionContext, query: SymbolMapQuery): Promise<SymbolMapAnswer>;
 } {
-	const session = createKotaSession(loadedFor, openEngine);
+	const session = createKotaSession(configFor, openEngine);
 	/** Whether the user may still be offered a whole answer in this session. */
 	let mayOffer = true;
 	let enabled = true;
@@ -72,8 +70,8 @@ export function createKotaSystem({
 			},
 		});
 	}
-	registerBriefings(pi, session, (ctx) => loadedFor(ctx).config);
-	registerKotaCommand({ pi, report, session, loadedFor, ...(more && { more }) });
+	registerBriefings(pi, session, configFor);
+	registerKotaCommand({ pi, report, session, configFor, ...(more && { more }) });
 
 	return {
 		name: "kota",
@@ -83,11 +81,11 @@ export function createKotaSystem({
 				: { on: false, why: "kota.enabled is false" },
 		start({ ctx }) {
 			mayOffer = true;
-			enabled = loadedFor(ctx).config.kota.enabled;
+			enabled = configFor(ctx).config.kota.enabled;
 			if (enabled) showKotaStatus(ctx);
 			else withdrawTools(pi);
 			// In the background: nobody waits for old answers to be deleted. Failures come back as results.
-			void createBlobStore(loadedFor(ctx).config.blobs).sweep();
+			void createBlobStore(configFor(ctx).config.blobs).sweep();
 		},
 		async symbolMap(ctx, query) {
 			const { kota, project } = await session.open(ctx);

@@ -9,16 +9,14 @@ import { decodePageToken, encodePageToken, isPageToken } from "../core/read-inpu
 import type { PageAnswer, PageRequest, Reader } from "../paging/index.ts";
 import { pathCandidates, type ReadCall } from "../readcache/index.ts";
 import type { ReadAnswer, ReadLink } from "./read-tool.ts";
-import type { System } from "./system.ts";
+import type { ConfigFor, System } from "./system.ts";
 
 /** The line that tells the model how to go on; pi's own guidelines stay beside it. */
 export const pagingGuideline =
 	"read also takes https:// addresses and PDFs; when an answer ends with a page:… token, read that token as the path to continue.";
 
 /** Puts paging into pi: web addresses, `file:` addresses, PDFs and continuation tokens of the `read` tool. */
-export function createPagingSystem(
-	configFor: (ctx: ExtensionContext) => Config,
-): System & { read: ReadLink } {
+export function createPagingSystem(configFor: ConfigFor): System & { read: ReadLink } {
 	/** By the folder that addresses are confined to; of one session. */
 	let readers = new Map<string, Reader>();
 	/** Files outside the project that were asked for by their own path. */
@@ -28,7 +26,7 @@ export function createPagingSystem(
 	return {
 		name: "paging",
 		async read({ call, ctx }) {
-			const { paging, blobs } = configFor(ctx);
+			const { paging, blobs } = configFor(ctx).config;
 			const ofSession = readers;
 			if (!paging.enabled) {
 				const blob = blobNamed(call.path, ctx.cwd, blobs);
@@ -49,7 +47,7 @@ export function createPagingSystem(
 				? { on: true, why: "web pages, PDFs and file: addresses are read in chunks" }
 				: { on: false, why: "paging.enabled is false" },
 		start({ ctx }) {
-			enabled = configFor(ctx).paging.enabled;
+			enabled = configFor(ctx).config.paging.enabled;
 		},
 		async stop() {
 			const closing = readers;
@@ -73,7 +71,7 @@ export function createPagingSystem(
 		// The session ended meanwhile: nobody would close the reader.
 		if (ofSession !== readers) throw new Error("Operation aborted");
 		const root = isAddress(uri) || !openedByPath.has(uri) ? ctx.cwd : parse(uri).root;
-		const config = configFor(ctx);
+		const { config } = configFor(ctx);
 		// Texts that were pruned are read from their folder, by a path or by the token of an answer.
 		const options = { ...readerOptions(config, root), readOnlyRoots: [blobFolder(config.blobs)] };
 		const reader = readers.get(root) ?? createReader(options);

@@ -7,16 +7,16 @@ import type {
 } from "@earendil-works/pi-coding-agent";
 import type { ToolResultItem } from "../context/index.ts";
 import { blobFolder, createBlobStore } from "../core/blob-store.ts";
-import type { Config } from "../core/config.ts";
 import type { PinEntry } from "../pruning/index.ts";
 import type { KotaSubcommand } from "./kota-command.ts";
 import { pruningText } from "./pruning-report.ts";
 import { type OpenPruning, prunableNow, standingNow } from "./pruning-session.ts";
+import type { ConfigFor } from "./system.ts";
 
 /** What the commands need of pruning. */
 export interface PruningCommandOptions {
 	pi: ExtensionAPI;
-	configFor(ctx: ExtensionContext): Config;
+	configFor: ConfigFor;
 	openFor(ctx: ExtensionContext): Promise<OpenPruning>;
 	isEnabled(): boolean;
 }
@@ -44,7 +44,7 @@ export function pruningCommands({
 	]);
 
 	async function showPruning(ctx: ExtensionCommandContext): Promise<string> {
-		const settings = configFor(ctx);
+		const settings = configFor(ctx).config;
 		if (!isEnabled()) return "pruning: off (prune.enabled is false)";
 		const open = await openFor(ctx);
 		const { pruner, history, pruning, trouble } = open;
@@ -107,7 +107,7 @@ export function pruningCommands({
 	}
 
 	async function listBlobs(ctx: ExtensionCommandContext): Promise<string> {
-		const { blobs } = configFor(ctx);
+		const { blobs } = configFor(ctx).config;
 		const folder = blobFolder(blobs);
 		const { objects, bytes } = await createBlobStore(blobs).stats();
 		const latest = await latestBlobs(folder);
@@ -120,7 +120,7 @@ export function pruningCommands({
 	}
 
 	async function purge(ctx: ExtensionCommandContext, words: string[]): Promise<string> {
-		const { blobs } = configFor(ctx);
+		const { blobs } = configFor(ctx).config;
 		const { objects, bytes } = await createBlobStore(blobs).stats();
 		if (objects === 0) return `There is nothing to delete in ${blobFolder(blobs)}.`;
 		const what = `${objects} texts (${megabytes(bytes)}) in ${blobFolder(blobs)}`;

@@ -1,5 +1,4 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { Config } from "../core/config.ts";
 import { property } from "../core/property.ts";
 import { type ColdWatch, createColdWatch, type SentWith } from "./cold-watch.ts";
 import type { KotaSubcommand } from "./kota-command.ts";
@@ -16,13 +15,12 @@ import {
 	standingNow,
 } from "./pruning-session.ts";
 import { watchSession } from "./session-watch.ts";
-import type { System } from "./system.ts";
+import type { ConfigFor, System } from "./system.ts";
 
 /** What pruning needs of the composition root. */
 export interface PruningSystemOptions {
 	pi: ExtensionAPI;
-	/** The configuration in force for a session. */
-	configFor(ctx: ExtensionContext): Config;
+	configFor: ConfigFor;
 	/** Told when the next request has stubs that no request has had; of a request that is cold anyway, nobody is. */
 	onPruned?(): void;
 }
@@ -42,7 +40,7 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSystemOp
 	const now = () => Date.now();
 	/** Most sessions are too short to be pruned. */
 	const perFolder = createPerFolder({
-		open: (ctx) => openPruning(configFor(ctx), { cwd: ctx.cwd, now }),
+		open: (ctx) => openPruning(configFor(ctx).config, { cwd: ctx.cwd, now }),
 	});
 	let watch: ColdWatch = createColdWatch();
 	let sweptMs = now();
@@ -106,7 +104,7 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSystemOp
 			return drafts;
 		},
 		async start(session) {
-			enabled = configFor(session.ctx).prune.enabled;
+			enabled = configFor(session.ctx).config.prune.enabled;
 			sweptMs = now();
 			watch = watchSession(session);
 			await perFolder.clear();

@@ -27,14 +27,13 @@ import {
 } from "../readcache/index.ts";
 import type { ReadAnswer, ReadLink } from "./read-tool.ts";
 import type { Report } from "./report.ts";
-import type { System } from "./system.ts";
+import type { ConfigFor, System } from "./system.ts";
 
 /** What the read cache needs of the composition root. */
 export interface ReadCacheSystemOptions {
 	pi: ExtensionAPI;
 	report: Report;
-	/** The configuration in force for a session. */
-	configFor(ctx: ExtensionContext): Config;
+	configFor: ConfigFor;
 	/** Who owns `read`, when it is somebody else. */
 	otherReadOwner(): string | undefined;
 	/** What the working set shows of files. */
@@ -150,7 +149,7 @@ export function createReadCacheSystem({
 	/** The cache of the session; made on first use, since an SDK user may call a tool before any event. */
 	function openFor(ctx: ExtensionContext) {
 		if (open?.cwd !== ctx.cwd) {
-			const settings = configFor(ctx).readcache;
+			const settings = configFor(ctx).config.readcache;
 			const store = createReadCacheStore(settings, ctx.cwd);
 			const limits = { maxLines: DEFAULT_MAX_LINES, maxBytes: DEFAULT_MAX_BYTES };
 			const cache = createReadCache({

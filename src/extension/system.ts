@@ -5,6 +5,7 @@ import type {
 	TurnEndEvent,
 	TurnEndEventResult,
 } from "@earendil-works/pi-coding-agent";
+import type { LoadedConfig } from "../core/config.ts";
 import { describeError } from "../core/errno.ts";
 
 /** What one of the five systems tells the composition root. */
@@ -26,6 +27,9 @@ export interface SessionStart {
 	ctx: ExtensionContext;
 	reason: SessionStartEvent["reason"];
 }
+
+/** The configuration in force for a session, and where it comes from. */
+export type ConfigFor = (ctx: ExtensionContext) => LoadedConfig;
 
 /** An entry that a session takes in at the end of a turn. */
 export type Draft = NonNullable<TurnEndEventResult["entries"]>[number];

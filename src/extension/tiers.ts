@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { LoadedConfig } from "../core/config.ts";
 import { property } from "../core/property.ts";
 import type { ShownElsewhere } from "../readcache/index.ts";
 import type * as Tiers from "../tiers/index.ts";
@@ -8,7 +7,7 @@ import { type ColdWatch, createColdWatch } from "./cold-watch.ts";
 import { createPerFolder } from "./per-folder.ts";
 import type { Report } from "./report.ts";
 import { watchSession } from "./session-watch.ts";
-import type { System } from "./system.ts";
+import type { ConfigFor, System } from "./system.ts";
 import { type TiersView, tiersView } from "./tiers-report.ts";
 import { registerWorksetCommands } from "./workset-commands.ts";
 import { pendingEdits, planNow, rulesNow } from "./workset-plan.ts";
@@ -29,8 +28,7 @@ import {
 export interface TiersSystemOptions {
 	pi: ExtensionAPI;
 	report: Report;
-	/** The configuration in force for a session, and where it comes from. */
-	loadedFor(ctx: ExtensionContext): LoadedConfig;
+	configFor: ConfigFor;
 	/** A map of the project's symbols; rejects when there is no index, and none may be made. */
 	symbolMap(
 		ctx: ExtensionContext,
@@ -46,14 +44,14 @@ export interface TiersSystemOptions {
 export function createTiersSystem({
 	pi,
 	report,
-	loadedFor,
+	configFor,
 	symbolMap,
 }: TiersSystemOptions): System &
 	Required<ShownElsewhere> & {
 		/** The working set of a session, if it has one. */
 		view(session: SessionHolder): TiersView | undefined;
 	} {
-	const perFolder = createPerFolder({ open: (ctx) => openWorkset(loadedFor(ctx), ctx) });
+	const perFolder = createPerFolder({ open: (ctx) => openWorkset(configFor(ctx), ctx) });
 	let saving: Promise<unknown> = Promise.resolve();
 	/** Why the state could not be saved. Told with the next turn: a session may be gone when its saving ends. */
 	let unsaved: string | undefined;
@@ -169,7 +167,7 @@ export function createTiersSystem({
 			];
 		},
 		async start(session) {
-			enabled = loadedFor(session.ctx).config.tiers.enabled;
+			enabled = configFor(session.ctx).config.tiers.enabled;
 			used = enabled && isUsed(session.ctx);
 			unsaved = undefined;
 			watch = watchSession(session);
@@ -191,7 +189,7 @@ export function createTiersSystem({
 	function isUsed(ctx: ExtensionContext): boolean {
 		const branch = ctx.sessionManager.getBranch();
 		return (
-			loadedFor(ctx).config.tiers.map ||
+			configFor(ctx).config.tiers.map ||
 			branch.some((entry) => property(entry, "customType") === TYPE)
 		);
 	}

@@ -27,7 +27,7 @@ function pruningWith(onPruned?: () => void): NamedExtension {
 		factory: (api) => {
 			const system = createPruningSystem({
 				pi: api,
-				configFor: ({ cwd }) => loadConfig({ agentDir: sdk.getAgentDir(), cwd }).config,
+				configFor: ({ cwd }) => loadConfig({ agentDir: sdk.getAgentDir(), cwd }),
 				...(onPruned && { onPruned }),
 			});
 			persistDrafts(api, [system]);

@@ -17,7 +17,7 @@ const tiersAlone: NamedExtension = {
 		const system = createTiersSystem({
 			pi,
 			report: () => undefined,
-			loadedFor: ({ cwd }) => loadConfig({ agentDir: sdk.getAgentDir(), cwd }),
+			configFor: ({ cwd }) => loadConfig({ agentDir: sdk.getAgentDir(), cwd }),
 			symbolMap: () => Promise.reject(new Error("no index")),
 		});
 		persistDrafts(pi, [system]);

@@ -58,7 +58,7 @@ test("a page that is asked for while its session ends is not read", async () => 
 	const cwd = tempDir();
 	const { ctx, loaded } = sessionIn(cwd);
 	writeFileSync(join(cwd, "notes.txt"), "some notes\n");
-	const system = createPagingSystem(() => loaded.config);
+	const system = createPagingSystem(() => loaded);
 	const call = { path: "page:;;;notes.txt", toolCallId: "1" };
 	const step = { call, ctx, plain: () => Promise.reject(new Error("not asked for")) };
 	const late = expect(system.read(step)).rejects.toThrow("Operation aborted");

@@ -78,7 +78,7 @@ test.skipIf(process.platform === "win32")("a pipe named like a PDF is not waited
 	const cwd = tempDir();
 	execFileSync("mkfifo", [join(cwd, "pipe.pdf")]);
 	const system = createPagingSystem(
-		() => ({ paging: { enabled: true }, blobs: { dir: "~/blobs" } }) as never,
+		() => ({ config: { paging: { enabled: true }, blobs: { dir: "~/blobs" } } }) as never,
 	);
 	const step = { call: { path: "pipe.pdf", toolCallId: "1" }, ctx: { cwd } };
 	expect(await system.read(step as never)).toBeUndefined();

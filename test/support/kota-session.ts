@@ -48,7 +48,7 @@ export async function startKota(options: KotaOptions = {}): Promise<KotaPi> {
 		const system = createKotaSystem({
 			pi: api,
 			report: createReport(api),
-			loadedFor: (ctx) => loadConfig({ agentDir: sdk.getAgentDir(), cwd: ctx.cwd }),
+			configFor: (ctx) => loadConfig({ agentDir: sdk.getAgentDir(), cwd: ctx.cwd }),
 			...(openEngine && { openEngine }),
 		});
 		api.on("session_start", ({ reason }, ctx) => system.start?.({ ctx, reason }));

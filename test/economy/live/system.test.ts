@@ -1,6 +1,6 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
-import type { Config } from "../../../src/core/config.ts";
+import type { Config, LoadedConfig } from "../../../src/core/config.ts";
 import { createEconomySystem } from "../../../src/extension/economy.ts";
 
 const MODELS = [
@@ -92,7 +92,8 @@ function watch(entries: object[] = []) {
 		sessionManager: { getEntries: () => entries },
 	} as unknown as ExtensionContext;
 	const config = { economy: { missNotice: "off", missThreshold: 0 } } as Config;
-	const system = createEconomySystem(pi as unknown as ExtensionAPI, () => config);
+	const loaded = { config } as LoadedConfig;
+	const system = createEconomySystem(pi as unknown as ExtensionAPI, () => loaded);
 	const emit = async (name: string, event: object) => void (await handlers.get(name)?.(event, ctx));
 	system.start?.({ ctx } as never);
 	return {

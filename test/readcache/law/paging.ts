@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { Config } from "../../../src/core/config.ts";
+import type { Config, LoadedConfig } from "../../../src/core/config.ts";
 import { decodePageToken } from "../../../src/core/read-input.ts";
 import { createPagingSystem } from "../../../src/extension/paging.ts";
 import type { Result } from "./meddlers.ts";
@@ -35,7 +35,7 @@ export interface GamePagingOptions {
 
 export function createGamePaging({ world, settings, tokens }: GamePagingOptions): GamePaging {
 	const { cwd } = world;
-	const system = createPagingSystem(() => settings);
+	const system = createPagingSystem(() => ({ config: settings }) as LoadedConfig);
 	// All that this link looks at.
 	const ctx = { cwd } as ExtensionContext;
 	const plain = () => Promise.reject(new Error("paging never asks for pi's own answer"));
