@@ -1,6 +1,7 @@
 /** Tiers: content is ordered by how long it has stayed unchanged, so that provider caches keep hitting. */
 export { type AnthropicBlock, type AnthropicBody, anthropicBody } from "./anthropic-body.ts";
 export { assemble, type Prompt, type PromptMessage } from "./assemble.ts";
+export { placeByTier } from "./by-tier.ts";
 export { fileHash, historyHash, symbolHash } from "./content-hash.ts";
 export {
 	type Controller,
@@ -9,7 +10,6 @@ export {
 	type TierRequest,
 } from "./controller.ts";
 export { fileOfSymbol, type Item, symbolKey, type TrackedItem } from "./item.ts";
-export { layOut } from "./lay-out.ts";
 export { type LitellmSettings, readLitellmSettings } from "./litellm-config.ts";
 export { createLogLayout, type LogLayout, type LogMoment, type LogPlan } from "./log/layout.ts";
 export { logPolicy } from "./replay/log-policy.ts";

@@ -4,9 +4,9 @@ import {
 	anthropicBody,
 	assemble,
 	createController,
-	layOut,
 	type Prompt,
 	type PromptItem,
+	placeByTier,
 } from "../../src/tiers/index.ts";
 import { validateBody } from "../support/loopback-validate.ts";
 import { item, times } from "./items.ts";
@@ -199,7 +199,7 @@ describe("order inside a tier", () => {
 		const controller = createController();
 		controller.next({ files: [item("z.ts")] });
 		times(5, () => controller.next({ files: [item("a.ts"), item("z.ts")] }));
-		const { tiers } = layOut(controller.items(), [file("a.ts"), file("z.ts")]);
+		const { tiers } = placeByTier(controller.items(), [file("a.ts"), file("z.ts")]);
 		const text = textOf(tiers.L3);
 		expect(orderOf(text, ["### a.ts", "### z.ts"])).toEqual(["### z.ts", "### a.ts"]);
 	});
@@ -208,7 +208,7 @@ describe("order inside a tier", () => {
 		const controller = createController({ cacheMinTokens: 150, cacheBufferMultiplier: 1 });
 		const keys = ["a.ts", "b.ts", "c.ts"];
 		const l3 = () =>
-			layOut(
+			placeByTier(
 				controller.items(),
 				keys.map((key) => file(key)),
 			).tiers.L3.map(({ key }) => key);
@@ -250,11 +250,11 @@ describe("Symbol Map Exclusion", () => {
 		const contents = [symbol("a.ts"), symbol("b.ts")];
 		times(5, () => controller.next({ symbols }));
 		const keysOfL3 = (given: PromptItem[]) =>
-			layOut(controller.items(), given).tiers.L3.map(({ key }) => key);
+			placeByTier(controller.items(), given).tiers.L3.map(({ key }) => key);
 		expect(keysOfL3(contents)).toEqual(["symbol:a.ts", "symbol:b.ts"]);
 
 		controller.next({ files: [item("a.ts")], symbols });
-		const laid = layOut(controller.items(), [...contents, file("a.ts")]);
+		const laid = placeByTier(controller.items(), [...contents, file("a.ts")]);
 		expect(laid.tiers.L3.map(({ key }) => key)).toEqual(["symbol:b.ts"]);
 		expect(laid.activeFiles.map(({ key }) => key)).toEqual(["a.ts"]);
 	});
@@ -262,7 +262,11 @@ describe("Symbol Map Exclusion", () => {
 	test("what is not tracked is active, and what has no content is left out", () => {
 		const controller = createController();
 		times(5, () => controller.next({ files: [item("a.ts"), item("vanished.ts")] }));
-		const laid = layOut(controller.items(), [file("a.ts"), file("new.ts"), said("h", "user", "x")]);
+		const laid = placeByTier(controller.items(), [
+			file("a.ts"),
+			file("new.ts"),
+			said("h", "user", "x"),
+		]);
 		expect(laid.tiers.L3.map(({ key }) => key)).toEqual(["a.ts"]);
 		expect(laid.activeFiles.map(({ key }) => key)).toEqual(["new.ts"]);
 		expect(laid.activeHistory.map(({ key }) => key)).toEqual(["h"]);

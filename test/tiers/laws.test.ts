@@ -7,8 +7,8 @@ import {
 	createController,
 	createTracker,
 	type Item,
-	layOut,
 	type PromptItem,
+	placeByTier,
 	TIERS,
 } from "../../src/tiers/index.ts";
 import { type RandomRequest, randomSession } from "./arbitrary-requests.ts";
@@ -29,7 +29,7 @@ function contentsOf({ files, symbols, history }: RandomRequest): PromptItem[] {
 /** The bytes that are sent before anything uncached. */
 function prefixOf(controller: Controller, request: RandomRequest): string {
 	const messages = assemble({
-		...layOut(controller.items(), contentsOf(request)),
+		...placeByTier(controller.items(), contentsOf(request)),
 		system: "System.",
 		prompt: "Go on.",
 	});
@@ -60,7 +60,7 @@ test("every piece of content is sent exactly once, the entries of selected files
 			for (const request of session) {
 				controller.next(request);
 				const contents = contentsOf(request);
-				const laid = layOut(controller.items(), contents);
+				const laid = placeByTier(controller.items(), contents);
 				const sent = [
 					...CACHED_TIERS.flatMap((tier) => laid.tiers[tier]),
 					...laid.activeFiles,

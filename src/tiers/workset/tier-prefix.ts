@@ -1,8 +1,8 @@
 import { property } from "../../core/property.ts";
 import { MAX_MARKERS, markersIn } from "../../economy/index.ts";
 import { assemble } from "../assemble.ts";
+import { placeByTier } from "../by-tier.ts";
 import { symbolKey, type TrackedItem } from "../item.ts";
-import { layOut } from "../lay-out.ts";
 import type { PromptItem } from "../tier-text.ts";
 import type { FileText } from "./copy-text.ts";
 
@@ -44,7 +44,7 @@ export function tierPrefix({
 		}),
 	];
 	const messages = assemble({
-		...layOut(items, contents),
+		...placeByTier(items, contents),
 		system: "",
 		prompt: "",
 		minimumTokens,

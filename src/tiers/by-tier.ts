@@ -1,14 +1,14 @@
 import type { Prompt } from "./assemble.ts";
 import { fileOfSymbol, type TrackedItem } from "./item.ts";
 import type { PromptItem } from "./tier-text.ts";
-import type { CachedTier, TIERS } from "./tiers.ts";
+import type { CachedTier, Tier } from "./tiers.ts";
 
 /**
  * Sends each piece of content where its tracking says, ready for `assemble`. History keeps the order given; files and
  * symbols stand in the order in which they were first seen. The symbol entry of a file that is there in full is left
  * out, and what is not tracked is active.
  */
-export function layOut(
+export function placeByTier(
 	items: ReadonlyMap<string, TrackedItem>,
 	contents: Iterable<PromptItem>,
 ): Pick<Prompt, "tiers" | "activeFiles" | "activeHistory"> {
@@ -21,7 +21,7 @@ export function layOut(
 			.map((item) => ({ ...item, entered: seen.get(item.key) ?? seen.size })),
 		({ key }) => items.get(key)?.tier ?? "active",
 	);
-	const at = (tier: keyof typeof TIERS) => placed.get(tier) ?? [];
+	const at = (tier: Tier) => placed.get(tier) ?? [];
 	const tiers: Record<CachedTier, PromptItem[]> = {
 		L0: at("L0"),
 		L1: at("L1"),
