@@ -68,7 +68,7 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSystemOp
 		watch.noteUse(now());
 		const open = perFolder.ready;
 		if (!enabled || !open?.frontier || ctx.model?.api !== "anthropic-messages") return;
-		return open.pruning.withFrontierMarker(event.payload, open.frontier);
+		return open.pruning.withMarkerBeforeResult(event.payload, open.frontier);
 	});
 
 	pi.on("message_end", async ({ message }, ctx) => {

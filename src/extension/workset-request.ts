@@ -25,7 +25,7 @@ export function withMarkers(workset: OpenWorkset, payload: unknown): object | un
 	const { tiers, prefix, hasTail, tailTag, beforeFrontier } = workset;
 	if (prefix.length > 0) return tiers.withTierMarkers(payload, prefix);
 	const moved = hasTail ? tiers.withMarkerBeforeTail(payload, tailTag) : undefined;
-	const added = beforeFrontier && tiers.withFrontierMarker(moved ?? payload, beforeFrontier);
+	const added = beforeFrontier && tiers.withMarkerOnBlock(moved ?? payload, beforeFrontier);
 	return added ?? moved;
 }
 

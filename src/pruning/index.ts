@@ -1,7 +1,6 @@
 /** Pruning: old tool output is replaced by a stub with a way back, when that pays. */
 export { type Candidate, frontierOf, type ResultFacts } from "./candidates.ts";
 export { type FileTouch, followTouches } from "./file-touches.ts";
-export { withFrontierMarker } from "./frontier-marker.ts";
 export {
 	type Action,
 	createPruningHistory,
@@ -14,6 +13,7 @@ export type { Plan } from "./plan.ts";
 export { keepAgain, type Pruned, prune } from "./prune.ts";
 export { createPruner, type Decision, type PrunableSession, type Pruner } from "./pruner.ts";
 export { pruningPolicy } from "./replay-policy.ts";
+export { withMarkerBeforeResult } from "./result-marker.ts";
 export { standingTokens } from "./standing.ts";
 export type { PruneSettings } from "./strictness.ts";
 export { callOf, isStub } from "./stub.ts";

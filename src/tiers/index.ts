@@ -33,9 +33,9 @@ export {
 	type TrackerOptions,
 	type TrackerUpdate,
 } from "./tracker.ts";
+export { type BlockName, withMarkerOnBlock } from "./workset/block-marker.ts";
 export { changesFor, type SessionChanges, type TextBlock } from "./workset/carry-out.ts";
 export type { FileText } from "./workset/copy-text.ts";
-export { type BlockName, withFrontierMarker } from "./workset/frontier-marker.ts";
 export {
 	type Selection,
 	type SelectionChange,

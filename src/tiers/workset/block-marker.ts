@@ -5,17 +5,17 @@ import { withExtraMarker } from "../../economy/index.ts";
 export type BlockName = { readonly text: string } | { readonly toolCallId: string };
 
 /**
- * Puts a standing cache marker on the block before the copy where the next reorganisation begins, if the limit leaves
- * one: all before it is then read and not written anew. Returns a changed copy of the request, or `undefined` where it
- * stays as it is: another provider's, full, or without that block.
+ * Puts a standing cache marker on a block, if the limit leaves one. On the block before the copy where the next
+ * reorganisation begins, it lets all before it be read then and not written anew. Returns a changed copy of the request,
+ * or `undefined` where it stays as it is: another provider's, full, or without that block.
  */
-export function withFrontierMarker(payload: unknown, name: BlockName): object | undefined {
+export function withMarkerOnBlock(payload: unknown, block: BlockName): object | undefined {
 	return withExtraMarker(payload, (messages) => {
 		for (let message = messages.length - 1; message >= 0; message--) {
 			const content = property(messages[message], "content");
 			if (!Array.isArray(content)) continue;
-			const block = content.findLastIndex((one) => isNamed(one, name));
-			if (block >= 0) return { message, block };
+			const at = content.findLastIndex((one) => isNamed(one, block));
+			if (at >= 0) return { message, block: at };
 		}
 		return undefined;
 	});

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { withFrontierMarker } from "../../../src/tiers/index.ts";
+import { withMarkerOnBlock } from "../../../src/tiers/index.ts";
 
 const MARKER = { type: "ephemeral", ttl: "1h" };
 
@@ -20,7 +20,7 @@ describe("the marker before the frontier", () => {
 		[{ toolCallId: "call-1" }, 2],
 	])("stands on the block of that name, as the last marker is: %j", (name, message) => {
 		const before = request();
-		const marked = withFrontierMarker(before, name) as ReturnType<typeof request>;
+		const marked = withMarkerOnBlock(before, name) as ReturnType<typeof request>;
 		const [block] = request().messages[message]?.content ?? [];
 		const content = [{ ...block, cache_control: MARKER }];
 		expect(marked.messages).toEqual(before.messages.with(message, { role: "user", content }));
@@ -36,7 +36,7 @@ describe("the marker before the frontier", () => {
 		["it is another provider's", { input: [] }, { text: "slot" }],
 		["it is nothing", undefined, { text: "slot" }],
 	])("leaves a request alone where %s", (_why, payload, name) => {
-		expect(withFrontierMarker(payload, name)).toBeUndefined();
+		expect(withMarkerOnBlock(payload, name)).toBeUndefined();
 	});
 });
 
