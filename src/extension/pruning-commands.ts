@@ -10,7 +10,7 @@ import { blobFolder, createBlobStore } from "../core/blob-store.ts";
 import type { PinEntry } from "../pruning/index.ts";
 import type { KotaSubcommand } from "./kota-command.ts";
 import { pruningText } from "./pruning-report.ts";
-import { type OpenPruning, prunableNow, standingNow } from "./pruning-session.ts";
+import { type OpenPruning, prunableNow, tokensKeptOutNow } from "./pruning-session.ts";
 import type { ConfigFor } from "./system.ts";
 
 /** What the commands need of pruning. */
@@ -51,7 +51,7 @@ export function pruningCommands({
 		return pruningText({
 			settings,
 			usage: ctx.getContextUsage(),
-			standing: standingNow(open, ctx),
+			tokensKeptOut: tokensKeptOutNow(open, ctx),
 			summary: history.summary(),
 			decision: pruner.preview(prunableNow(open, ctx, false)),
 			callOf: ({ item }) => pruning.callOf(item),

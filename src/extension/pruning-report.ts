@@ -7,7 +7,7 @@ export interface PruningReport {
 	readonly settings: Pick<Config, "prune" | "blobs">;
 	readonly usage: ContextUsage | undefined;
 	/** Tokens that stubs keep out of the context as it is now. */
-	readonly standing: number;
+	readonly tokensKeptOut: number;
 	readonly summary: PruningSummary;
 	/** Absent as long as there is nothing to decide on. */
 	readonly decision?: Decision;
@@ -25,11 +25,11 @@ const SHOWN = 5;
 
 /** The text of `/kota pruning`. */
 export function pruningText(report: PruningReport): string {
-	const { settings, usage, standing, summary, trouble, pinned } = report;
+	const { settings, usage, tokensKeptOut, summary, trouble, pinned } = report;
 	const { keepRecentTurns, maxToolChars, adaptive, pinImpactSummaries } = settings.prune;
 	return [
 		`pruning: on (keepRecentTurns ${keepRecentTurns}, maxToolChars ${maxToolChars}, adaptive ${adaptive}, pinImpactSummaries ${pinImpactSummaries}, blobs.scope ${settings.blobs.scope})`,
-		`context: ${pruningStatus(usage, standing)}`,
+		`context: ${pruningStatus(usage, tokensKeptOut)}`,
 		...(trouble === undefined
 			? []
 			: [
@@ -43,11 +43,11 @@ export function pruningText(report: PruningReport): string {
 }
 
 /** The line that is always shown: context size now, and freed so far. */
-export function pruningStatus(usage: ContextUsage | undefined, standing: number): string {
+export function pruningStatus(usage: ContextUsage | undefined, tokensKeptOut: number): string {
 	const size = usage?.tokens
 		? `context ${short(usage.tokens)} of ${short(usage.contextWindow)}`
 		: "";
-	const freed = standing > 0 ? `${short(standing)} pruned` : "nothing pruned";
+	const freed = tokensKeptOut > 0 ? `${short(tokensKeptOut)} pruned` : "nothing pruned";
 	return size === "" ? freed : `${size}, ${freed}`;
 }
 

@@ -100,7 +100,7 @@ export function noteAnswer(open: OpenPruning, message: unknown, ctx: ExtensionCo
 	open.ttl = ttlOf(tokens) ?? open.ttl;
 	const rules = rulesOf(open, ctx);
 	const rewriteCost = noteSettled(open, resultsNow(open, ctx));
-	const saved = standingNow(open, ctx) * rules.readRatio;
+	const saved = tokensKeptOutNow(open, ctx) * rules.readRatio;
 	history.noteSaved(saved);
 	const cost = economy.costOf(tokens, rules);
 	pruner.noteRequest(cost, cost + saved - rewriteCost);
@@ -128,8 +128,8 @@ export function prunableNow(
 }
 
 /** The tokens that stubs keep out of the context as it is now. */
-export function standingNow(open: OpenPruning, ctx: ExtensionContext): number {
-	return open.pruning.standingTokens(resultsNow(open, ctx).values());
+export function tokensKeptOutNow(open: OpenPruning, ctx: ExtensionContext): number {
+	return open.pruning.tokensKeptOut(resultsNow(open, ctx).values());
 }
 
 /** The rules by which the model in use is billed. */

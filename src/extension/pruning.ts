@@ -12,7 +12,7 @@ import {
 	pruneCold,
 	pruneWarm,
 	rulesOf,
-	standingNow,
+	tokensKeptOutNow,
 } from "./pruning-session.ts";
 import { watchSession } from "./session-watch.ts";
 import type { ConfigFor, System } from "./system.ts";
@@ -98,7 +98,7 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSystemOp
 					replacement: { content: open.pruning.contentOf(one) },
 				}));
 			sweepNowAndThen(open);
-			const status = pruningStatus(ctx.getContextUsage(), standingNow(open, ctx));
+			const status = pruningStatus(ctx.getContextUsage(), tokensKeptOutNow(open, ctx));
 			ctx.ui.setStatus("pruning", status);
 			if (isChange) onPruned?.();
 			return drafts;

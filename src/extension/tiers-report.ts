@@ -21,7 +21,7 @@ export function worksetReport(workset: OpenWorkset): string {
 }
 
 /** One working file as `/tiers` and the server show it. */
-export interface FileStanding {
+export interface WorkingFileView {
 	readonly path: string;
 	readonly tier: Tier;
 	readonly n: number;
@@ -35,13 +35,13 @@ export interface FileStanding {
 }
 
 /** Where every working file stands, the most stable first. */
-function standings(workset: OpenWorkset, session: SessionHolder): FileStanding[] {
+function fileViews(workset: OpenWorkset, session: SessionHolder): WorkingFileView[] {
 	const tracked = workset.controller.items();
 	const places = placesNow(workset, session);
 	return textsNow(workset)
-		.map(({ path, hash, tokens }): FileStanding => {
+		.map(({ path, hash, tokens }): WorkingFileView => {
 			const { tier, n } = tracked.get(path) ?? { tier: "active", n: 0 };
-			const { changedMs, hits } = workset.standing.get(path) ?? { changedMs: 0, hits: 0 };
+			const { changedMs, hits } = workset.fileHistory.get(path) ?? { changedMs: 0, hits: 0 };
 			const place = workset.settings.tiers.layout === "tiers" ? "prefix" : places(path, hash);
 			return { path, tier, n, tokens, changedMs, hits, place };
 		})
@@ -51,13 +51,13 @@ function standings(workset: OpenWorkset, session: SessionHolder): FileStanding[]
 /** The working set as a host of the session shows it. */
 export interface TiersView {
 	readonly layout: "log" | "tiers";
-	readonly files: readonly FileStanding[];
+	readonly files: readonly WorkingFileView[];
 	/** See {@link layoutPicture}. */
 	readonly picture: string;
 }
 
 export function tiersView(workset: OpenWorkset, session: SessionHolder): TiersView {
-	const files = standings(workset, session);
+	const files = fileViews(workset, session);
 	return {
 		layout: workset.settings.tiers.layout,
 		files,
@@ -67,7 +67,7 @@ export function tiersView(workset: OpenWorkset, session: SessionHolder): TiersVi
 
 /** What `/tiers` shows: a table, and a picture of the layout. */
 export function tiersReport(workset: OpenWorkset, session: SessionHolder, nowMs: number): string {
-	const files = standings(workset, session);
+	const files = fileViews(workset, session);
 	if (files.length === 0) return "The working set is empty: /workset add <path>";
 	const rows = files.map(({ path, tier, n, tokens, changedMs, hits, place }) => [
 		tier,
@@ -89,11 +89,11 @@ export function tiersReport(workset: OpenWorkset, session: SessionHolder, nowMs:
 function layoutPicture(
 	workset: OpenWorkset,
 	session: SessionHolder,
-	files: readonly FileStanding[],
+	files: readonly WorkingFileView[],
 ): string {
-	const sum = (place: FileStanding["place"]) =>
+	const sum = (place: WorkingFileView["place"]) =>
 		files.filter((file) => file.place === place).reduce((total, { tokens }) => total + tokens, 0);
-	const names = (place: FileStanding["place"]) =>
+	const names = (place: WorkingFileView["place"]) =>
 		files.flatMap((file) => (file.place === place ? [file.path] : [])).join(", ");
 	const all = conversationTokens(session);
 	const part = (name: string, tokens: number, what: string) =>
@@ -118,7 +118,7 @@ function whyNot({ lastPlan }: OpenWorkset): string {
 /** Where the current text of a file stands. */
 function placesNow(workset: OpenWorkset, session: SessionHolder) {
 	const { copies } = viewNow(workset, session);
-	return (path: string, hash: WorkingText["hash"]): FileStanding["place"] => {
+	return (path: string, hash: WorkingText["hash"]): WorkingFileView["place"] => {
 		const holder = copies.findLast((copy) => copy.files.some((file) => file.path === path));
 		const current = holder?.files.findLast((file) => file.path === path)?.hash === hash;
 		return holder && current ? holder.kind : "tail";

@@ -26,7 +26,7 @@ export interface OpenWorkset {
 	/** What the first block of a request's tail begins with. Nobody can guess it, so nothing else passes for the tail. */
 	readonly tailTag: string;
 	/** What each file has been through since the session was opened. */
-	readonly standing: Map<string, { changedMs: number; hits: number }>;
+	readonly fileHistory: Map<string, { changedMs: number; hits: number }>;
 	/** Edits that requests are to show already and the session does not have yet, by the entry that they are of. */
 	readonly pending: Map<string, PendingEdit>;
 	/** The working files as they were last read. */
@@ -119,7 +119,7 @@ export async function openWorkset(
 		}),
 		layout: tiers.createLogLayout(),
 		tailTag: `[${randomBytes(8).toString("hex")}] `,
-		standing: new Map(),
+		fileHistory: new Map(),
 		pending: new Map(),
 		files: [],
 		map: undefined,
@@ -146,7 +146,7 @@ export function selectionNow({ tiers }: OpenWorkset, ctx: ExtensionContext): Tie
 
 /** Reads the selected files anew. What has no text to show, or no room, says so in its place. */
 export async function refreshFiles(workset: OpenWorkset, ctx: ExtensionContext): Promise<void> {
-	const { settings, cwd, standing } = workset;
+	const { settings, cwd, fileHistory } = workset;
 	const { maxFileBytes, maxFiles, maxTokens } = settings.tiers;
 	const limits = { maxFileBytes, exclude: settings.readcache.exclude };
 	const before = new Map(workset.files.map(({ path, hash }) => [path, hash]));
@@ -165,7 +165,7 @@ export async function refreshFiles(workset: OpenWorkset, ctx: ExtensionContext):
 		return file;
 	});
 	for (const { path, hash } of workset.files) {
-		if (before.get(path) !== hash) standing.set(path, { changedMs: Date.now(), hits: 0 });
+		if (before.get(path) !== hash) fileHistory.set(path, { changedMs: Date.now(), hits: 0 });
 	}
 }
 
@@ -218,7 +218,7 @@ export function countRequest(workset: OpenWorkset): void {
 
 /** Takes note of a bill: the files that were read from the cache were hit. */
 export function noteAnswered(workset: OpenWorkset, message: unknown, ctx: ExtensionContext): void {
-	const { standing, files } = workset;
+	const { fileHistory, files } = workset;
 	const tokens = promptTokens(property(message, "usage"));
 	workset.answered = true;
 	workset.ttl = ttlOf(tokens) ?? workset.ttl;
@@ -227,8 +227,8 @@ export function noteAnswered(workset: OpenWorkset, message: unknown, ctx: Extens
 		if (notRead > tokensBehind) continue;
 		for (const { path, hash } of held) {
 			const file = files.find((one) => one.path === path && one.hash === hash);
-			const stands = file && standing.get(path);
-			if (stands) stands.hits += 1;
+			const history = file && fileHistory.get(path);
+			if (history) history.hits += 1;
 		}
 	}
 }

@@ -48,20 +48,20 @@ interface Life<Item> {
 }
 
 function livesOf<Item>(touches: readonly FileTouch<Item>[]): Life<Item>[] {
-	let standing: Life<Item>[] = [];
+	let alive: Life<Item>[] = [];
 	return touches.map((touch, at) => {
 		if (touch.kind === "changed") {
-			for (const life of standing) life.end = at;
-			standing = [];
+			for (const life of alive) life.end = at;
+			alive = [];
 			return { touch, end: at }; // it shows nothing
 		}
 		if (touch.kind === "shown") {
-			const replaced = standing.filter((life) => replaces(touch, life.touch));
+			const replaced = alive.filter((life) => replaces(touch, life.touch));
 			for (const life of replaced) life.end = at;
-			if (replaced.length > 0) standing = standing.filter(({ end }) => end !== at);
+			if (replaced.length > 0) alive = alive.filter(({ end }) => end !== at);
 		}
 		const life = { touch, end: Number.POSITIVE_INFINITY };
-		standing.push(life);
+		alive.push(life);
 		return life;
 	});
 }

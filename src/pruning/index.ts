@@ -14,6 +14,5 @@ export { keepAgain, type Pruned, prune } from "./prune.ts";
 export { createPruner, type Decision, type PrunableSession, type Pruner } from "./pruner.ts";
 export { pruningPolicy } from "./replay-policy.ts";
 export { withMarkerBeforeResult } from "./result-marker.ts";
-export { standingTokens } from "./standing.ts";
 export type { PruneSettings } from "./strictness.ts";
-export { callOf, isStub } from "./stub.ts";
+export { callOf, isStub, tokensKeptOut } from "./stub.ts";

@@ -34,6 +34,16 @@ export function isStub(text: string | undefined): boolean {
 	return text?.startsWith(OPENING) === true && Buffer.byteLength(text) <= MAX_STUB_BYTES;
 }
 
+/** The tokens that stubs keep out of a context. */
+export function tokensKeptOut(results: Iterable<ToolResultItem>): number {
+	let freed = 0;
+	for (const { text, returned, tokens } of results) {
+		if (text === returned || !isStub(text)) continue;
+		freed += Math.max(0, estimateTokens(returned?.length ?? 0) - tokens);
+	}
+	return freed;
+}
+
 /** Room for the tool's name and the size at least. */
 const MIN_HEAD_BYTES = 60;
 

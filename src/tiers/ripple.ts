@@ -1,7 +1,7 @@
 import type { TrackedItem } from "./item.ts";
 import { CACHED_TIERS, TIERS } from "./tiers.ts";
 
-/** An item whose standing the tracker may change. */
+/** An item as the tracker may change it. */
 export type MutableItem = { -readonly [Field in keyof TrackedItem]: TrackedItem[Field] };
 
 /**
@@ -15,13 +15,13 @@ export function ripple(
 	targetTokens: number,
 ): void {
 	if (entrants.length === 0) return;
-	const standing = Map.groupBy(items, ({ tier }) => tier);
+	const veterans = Map.groupBy(items, ({ tier }) => tier);
 	let entering = entrants;
 	for (const tier of CACHED_TIERS.toReversed()) {
 		const { entryN, promotionN } = TIERS[tier];
 		for (const item of entering) Object.assign(item, { tier, n: entryN });
 
-		const aging = pastThreshold(standing.get(tier) ?? [], sumOfTokens(entering), targetTokens);
+		const aging = pastThreshold(veterans.get(tier) ?? [], sumOfTokens(entering), targetTokens);
 		for (const item of aging) item.n++;
 		entering = aging.filter(({ n }) => n >= promotionN);
 		if (entering.length === 0) return;

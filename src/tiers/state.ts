@@ -13,7 +13,7 @@ export interface TierState {
 	readonly order?: readonly string[];
 }
 
-/** The stored standing of an item. Other programs store no tokens, which then count as 0 until the next request. */
+/** What is stored of an item. Other programs store no tokens, which then count as 0 until the next request. */
 export interface ItemState {
 	readonly content_hash: string;
 	readonly n_value: number;

@@ -14,7 +14,7 @@ function textOf(more: Partial<PruningReport> = {}): string {
 	const report: PruningReport = {
 		settings: loadConfig({ agentDir: nowhere, cwd: nowhere }).config,
 		usage: { tokens: 62_000, contextWindow: 200_000, percent: 31 },
-		standing: 41_200,
+		tokensKeptOut: 41_200,
 		summary: { actions: [], results: 0, freedTokens: 0, saved: 0 },
 		callOf: ({ item }) => `${item.toolName}()`,
 		pinned: 1,
