@@ -1,8 +1,6 @@
-import { randomUUID } from "node:crypto";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { property } from "../core/property.ts";
 import type { ShownElsewhere } from "../readcache/index.ts";
-import type * as Tiers from "../tiers/index.ts";
 import { type ColdWatch, createColdWatch } from "./cold-watch.ts";
 import { createPerFolder } from "./per-folder.ts";
 import type { Report } from "./report.ts";
@@ -10,18 +8,19 @@ import { watchSession } from "./session-watch.ts";
 import type { ConfigFor, System } from "./system.ts";
 import { type TiersView, tiersView } from "./tiers-report.ts";
 import { registerWorksetCommands } from "./workset-commands.ts";
-import { pendingEdits, planNow, rulesNow } from "./workset-plan.ts";
+import { planNow, rulesNow, turnEndDrafts } from "./workset-plan.ts";
 import { withMarkers, withWorkset } from "./workset-request.ts";
 import {
 	countRequest,
-	type MapEntry,
+	type MapAnswer,
+	type MapQuery,
 	noteAnswered,
 	type OpenWorkset,
 	openWorkset,
 	refreshFiles,
+	refreshMap,
 	type SessionHolder,
 	selectionNow,
-	symbolMapOf,
 } from "./workset-session.ts";
 
 /** What the working set needs of the composition root. */
@@ -30,10 +29,7 @@ export interface TiersSystemOptions {
 	report: Report;
 	configFor: ConfigFor;
 	/** A map of the project's symbols; rejects when there is no index, and none may be made. */
-	symbolMap(
-		ctx: ExtensionContext,
-		query: { budgetTokens: number; exclude: readonly string[] },
-	): Promise<{ readonly blocks: readonly MapEntry[] }>;
+	symbolMap(ctx: ExtensionContext, query: MapQuery): Promise<MapAnswer>;
 }
 
 /**
@@ -77,9 +73,9 @@ export function createTiersSystem({
 		await refreshFiles(workset, ctx);
 		const cold = isCold(workset, ctx);
 		if (selectionNow(workset, ctx).map ?? workset.settings.tiers.map) {
-			if (cold || !workset.map) await refreshMap(workset, ctx);
+			if (cold || !workset.map) await refreshMap(workset, (query) => symbolMap(ctx, query));
 		} else workset.map = undefined;
-		const messages = planNow(workset, ctx, cold).map(worksetMessage);
+		const messages = planNow(workset, ctx, cold);
 		// Before the first prompt the system prompt is not in the session yet, and must stay its beginning.
 		if (messages[0] && !hasSystemPrompt(ctx)) return { message: messages[0] };
 		for (const message of messages) pi.sendMessage(message, { triggerTurn: false });
@@ -150,21 +146,8 @@ export function createTiersSystem({
 			saving = workset.stateFile.save(workset.controller.toJSON()).then((why) => {
 				unsaved ??= why;
 			});
-			// The end of a run: before the next request a prompt will come in, and until then files may change again.
 			const isLast = toolResults.length === 0;
-			if (!isLast) await refreshFiles(workset, ctx);
-			const append = isLast ? [] : planNow(workset, ctx, isCold(workset, ctx));
-			return [
-				...Array.from(pendingEdits(workset, ctx), ([targetId, { content }]) => ({
-					type: "context_edit" as const,
-					targetId,
-					replacement: content && { content },
-				})),
-				...append.map((content) => ({
-					type: "custom_message" as const,
-					...worksetMessage(content),
-				})),
-			];
+			return await turnEndDrafts(workset, ctx, { isLast, isCold: () => isCold(workset, ctx) });
 		},
 		async start(session) {
 			enabled = configFor(session.ctx).config.tiers.enabled;
@@ -194,23 +177,6 @@ export function createTiersSystem({
 		);
 	}
 
-	async function refreshMap(workset: OpenWorkset, ctx: ExtensionContext): Promise<void> {
-		const exclude = workset.files.map(({ path }) => path);
-		const budgetTokens = workset.settings.tiers.mapTokens;
-		// Without an index there is no map, and the session goes on without one.
-		const map = await symbolMap(ctx, { budgetTokens, exclude }).catch(() => undefined);
-		workset.map = map && symbolMapOf(map.blocks);
-		workset.controller.seed({
-			refs: (workset.map?.entries ?? []).map(({ path, text, tokens, references }) => ({
-				key: workset.tiers.symbolKey(path),
-				refs: references,
-				tokens,
-				hash: workset.tiers.symbolHash(text),
-			})),
-			exclude: exclude.map(workset.tiers.symbolKey),
-		});
-	}
-
 	function isCold(workset: OpenWorkset, ctx: ExtensionContext): boolean {
 		const since = watch.since(sentNow(ctx), rulesNow(workset, ctx), workset.ttl);
 		return workset.economy.isCold(since).cold;
@@ -229,10 +195,6 @@ export function createTiersSystem({
 
 /** As in `tiers/`, which is loaded only when there is a working set. */
 const TYPE = "strata-workset";
-
-function worksetMessage(content: Tiers.TextBlock[]) {
-	return { customType: TYPE, content, display: false, details: { v: 1, id: randomUUID() } };
-}
 
 function hasSystemPrompt({ sessionManager }: ExtensionContext): boolean {
 	return sessionManager

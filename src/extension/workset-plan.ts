@@ -1,13 +1,16 @@
+import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { contextMessages, customMessages } from "../context/index.ts";
 import { property } from "../core/property.ts";
 import type * as Economy from "../economy/index.ts";
 import type * as Tiers from "../tiers/index.ts";
+import type { Draft } from "./system.ts";
 import {
 	MAP_NAME,
 	type OpenWorkset,
 	type PendingEdit,
+	refreshFiles,
 	type SessionHolder,
 	textsNow,
 	viewNow,
@@ -21,7 +24,7 @@ export function planNow(
 	workset: OpenWorkset,
 	ctx: ExtensionContext,
 	cold: boolean,
-): readonly Tiers.TextBlock[][] {
+): WorksetMessage[] {
 	const { layout, tiers, settings } = workset;
 	const view = viewNow(workset, ctx);
 	const files = textsNow(workset);
@@ -36,7 +39,45 @@ export function planNow(
 	workset.frontier = plan.frontier && frontierIn(workset, ctx, plan.frontier);
 	const { append, edits } = tiers.changesFor(plan, { files, view });
 	for (const [entryId, content] of edits) holdBack(workset, ctx, entryId, content);
-	return append;
+	return append.map((content) => ({
+		customType: tiers.WORKSET_TYPE,
+		content,
+		display: false,
+		details: { v: 1, id: randomUUID() },
+	}));
+}
+
+/** A message that holds working files. Requests know it by the id in its details. */
+export interface WorksetMessage {
+	customType: string;
+	content: Tiers.TextBlock[];
+	display: false;
+	details: { v: 1; id: string };
+}
+
+/** The end of a turn: whether it is the last of its run, and whether the next request will find a cold cache. */
+export interface TurnEnd {
+	readonly isLast: boolean;
+	isCold(): boolean;
+}
+
+/** What is to enter the session at the end of a turn: the edits that are pending, and files that have changed. */
+export async function turnEndDrafts(
+	workset: OpenWorkset,
+	ctx: ExtensionContext,
+	{ isLast, isCold }: TurnEnd,
+): Promise<Draft[]> {
+	// After the last turn a prompt comes in before the next request, and until then files may change again.
+	if (!isLast) await refreshFiles(workset, ctx);
+	const append = isLast ? [] : planNow(workset, ctx, isCold());
+	return [
+		...Array.from(pendingEdits(workset, ctx), ([targetId, { content }]) => ({
+			type: "context_edit" as const,
+			targetId,
+			replacement: content && { content },
+		})),
+		...append.map((message) => ({ type: "custom_message" as const, ...message })),
+	];
 }
 
 function frontierIn(

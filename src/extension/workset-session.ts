@@ -70,6 +70,17 @@ export interface MapEntry {
 	readonly references: number;
 }
 
+/** How large a symbol map may be, and whose symbols it leaves out. */
+export interface MapQuery {
+	readonly budgetTokens: number;
+	readonly exclude: readonly string[];
+}
+
+/** What the code index answers. */
+export interface MapAnswer {
+	readonly blocks: readonly MapEntry[];
+}
+
 /** What the map is called among the working files. No path of a project has such a name. */
 export const MAP_NAME = "(symbol map)";
 
@@ -190,8 +201,29 @@ export function textsNow({ map, files }: OpenWorkset): WorkingText[] {
 	return map ? [map, ...files] : [...files];
 }
 
-/** Makes a symbol map of what the code index says. */
-export function symbolMapOf(entries: readonly MapEntry[]): SymbolMap | undefined {
+/** Makes the symbol map anew, of all files but the working files, and lets the tiers begin with what others use most. */
+export async function refreshMap(
+	workset: OpenWorkset,
+	ask: (query: MapQuery) => Promise<MapAnswer>,
+): Promise<void> {
+	const { tiers, controller, files, settings } = workset;
+	const exclude = files.map(({ path }) => path);
+	const query = { budgetTokens: settings.tiers.mapTokens, exclude };
+	// Without an index there is no map, and the session goes on without one.
+	const answer = await ask(query).catch(() => undefined);
+	workset.map = answer && symbolMapOf(answer.blocks);
+	controller.seed({
+		refs: (workset.map?.entries ?? []).map(({ path, text, tokens, references }) => ({
+			key: tiers.symbolKey(path),
+			refs: references,
+			tokens,
+			hash: tiers.symbolHash(text),
+		})),
+		exclude: exclude.map(tiers.symbolKey),
+	});
+}
+
+function symbolMapOf(entries: readonly MapEntry[]): SymbolMap | undefined {
 	if (entries.length === 0) return undefined;
 	const text = entries.map((entry) => entry.text.trimEnd()).join("\n");
 	const tokens = estimateTokens(text.length);
