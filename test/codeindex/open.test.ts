@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import {
 	appendFileSync,
+	cpSync,
 	mkdirSync,
 	readdirSync,
 	readFileSync,
@@ -246,6 +247,22 @@ describe("an index that something happens to", () => {
 		const before = readFileSync(database);
 		const index = open(root, folder);
 		expect(await codeOf(index.usages({ symbol: "greet" }))).toBe("unavailable");
+		expect(readFileSync(database).equals(before)).toBe(true);
+	});
+
+	test("and is of a newer version is left alone whatever the project is called", async () => {
+		const root = join(tempDir(), "malformed");
+		cpSync(project(), root, { recursive: true });
+		const folder = tempDir();
+		const first = open(root, folder);
+		await first.build();
+		const { database } = await first.status();
+		await first.close();
+		const newer = new DatabaseSync(database);
+		newer.exec("PRAGMA user_version = 99");
+		newer.close();
+		const before = readFileSync(database);
+		expect(await codeOf(open(root, folder).build())).toBe("unavailable");
 		expect(readFileSync(database).equals(before)).toBe(true);
 	});
 

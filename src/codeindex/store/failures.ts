@@ -22,15 +22,15 @@ const NOT_A_DATABASE = 26;
 const SHORT_READ = IO_ERROR | (2 << 8);
 const MOVED = 8 | (4 << 8);
 
+/** Tells what a failure of the store means; `other` for what is none of SQLite's or the disk's. */
 export function storeFailure(error: unknown): StoreFailure {
 	if (error instanceof DamagedDatabase || error instanceof MalformedBytes) return "damaged";
 	const code = property(error, "errcode");
 	if (typeof code !== "number") return property(error, "code") === "ENOSPC" ? "full" : "other";
 	if (code === SHORT_READ || code === MOVED) return "damaged";
-	switch (code & 0xff) {
-		case CORRUPT:
-		case NOT_A_DATABASE:
-			return "damaged";
+	const primary = code & 0xff;
+	if (meansDamage(primary)) return "damaged";
+	switch (primary) {
 		case FULL:
 			return "full";
 		case BUSY:
@@ -38,4 +38,9 @@ export function storeFailure(error: unknown): StoreFailure {
 		default:
 			return "other";
 	}
+}
+
+/** Whether SQLite's primary code says that the file is no sound database. */
+export function meansDamage(code: number | undefined): boolean {
+	return code === CORRUPT || code === NOT_A_DATABASE;
 }

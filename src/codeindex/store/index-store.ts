@@ -8,7 +8,7 @@ import type { FileId, IndexReader, Resolution } from "../reader.ts";
 import { ByteReader } from "./bytes.ts";
 import { DeclaredNames } from "./declared-names.ts";
 import { FactsCache } from "./facts-cache.ts";
-import { DamagedDatabase, storeFailure } from "./failures.ts";
+import { DamagedDatabase, meansDamage, storeFailure } from "./failures.ts";
 import { FileTable } from "./file-table.ts";
 import { IndexWriter } from "./index-writer.ts";
 import { NameIds } from "./name-ids.ts";
@@ -86,7 +86,9 @@ export class IndexStore {
 				throw error;
 			}
 		}
-		if (/not a database|malformed/.test(opened.message)) throw new DamagedDatabase(opened.message);
+		if (opened.kind === "unavailable" && meansDamage(opened.errorCode)) {
+			throw new DamagedDatabase(opened.message);
+		}
 		throw new CodeIndexError("unavailable", opened.message);
 	}
 
