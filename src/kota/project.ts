@@ -6,7 +6,9 @@ import type {
 	IndexProgress,
 	IndexStatus,
 } from "../codeindex/index.ts";
+import { AbortedError } from "../core/aborted.ts";
 import { property } from "../core/property.ts";
+import { Waiters } from "../core/waiters.ts";
 import type { Engine } from "./engine.ts";
 
 /** What a project's index needs of its surroundings. */
@@ -54,7 +56,9 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 	const { root, confirmIndex, open, onChange } = options;
 	let engine: Promise<Engine> | undefined;
 	let complaints: KotaProject["complaints"] = () => [];
-	let building: Promise<BuildReport> | undefined;
+	let building: SharedBuild | undefined;
+	/** Those who wait for the dialog that another call has put to the user. */
+	let asking: Waiters<Consent> | undefined;
 	let state: KotaProject["state"] = "stopped";
 	let indexed: KotaProject["indexed"] = "unknown";
 	let declined = false;
@@ -100,35 +104,83 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 		close,
 	};
 
-	/** Builds once for all who wait for it: several calls of one message find out at the same time. */
-	function build(asker: Asker, consent: "given" | "needed"): Promise<BuildReport> {
-		building ??= buildOnce(asker, consent).finally(() => {
-			building = undefined;
-			onChange?.();
-		});
-		return building;
-	}
-
-	async function buildOnce(asker: Asker, consent: "given" | "needed"): Promise<BuildReport> {
+	async function build(asker: Asker, consent: "given" | "needed"): Promise<BuildReport> {
 		if (consent === "needed") await needConsent(asker);
+		if (asker.signal?.aborted) throw new AbortedError(asker.signal.reason);
 		declined = false;
-		const report = await withEngine((index) =>
-			index.build({ ...signalOf(asker), onProgress: (progress) => tell(progress, asker) }),
-		);
-		note(report.coverage.complete ? "ready" : "partial");
-		return report;
+		const shared = building ?? beginBuild();
+		shared.askers.add(asker);
+		try {
+			return await shared.waiters.join(asker.signal);
+		} finally {
+			shared.askers.delete(asker);
+		}
 	}
 
-	/** An index that is there, even in part, was consented to. */
-	async function needConsent({ confirm, signal }: Asker): Promise<void> {
-		const found = await status();
-		if (found.state !== "absent" || !confirmIndex) return;
-		if (declined) throw new Error(DECLINED);
+	/** Builds once for all who wait for it: several calls of one message find out at the same time. */
+	function beginBuild(): SharedBuild {
+		const shared: SharedBuild = { waiters: new Waiters(leaving), askers: new Set() };
+		const { waiters } = shared;
+		building = shared;
+		// Whoever comes next must not join what was told to stop.
+		waiters.signal.addEventListener("abort", () => endBuild(shared));
+		runBuild(shared).then(
+			(report) => waiters.resolve(report),
+			(error) => waiters.reject(error),
+		);
+		return shared;
+	}
+
+	async function runBuild(shared: SharedBuild): Promise<BuildReport> {
+		const onProgress = (progress: IndexProgress) => {
+			for (const asker of shared.askers) asker.onProgress?.(progress);
+			onChange?.(progress);
+		};
+		try {
+			const { signal } = shared.waiters;
+			const report = await withEngine((index) => index.build({ signal, onProgress }));
+			note(report.coverage.complete ? "ready" : "partial");
+			return report;
+		} finally {
+			endBuild(shared);
+			onChange?.();
+		}
+	}
+
+	function endBuild(shared: SharedBuild): void {
+		if (building === shared) building = undefined;
+	}
+
+	/** An index that is there, even in part or in the making, was consented to. */
+	async function needConsent(asker: Asker): Promise<void> {
+		// Not asked of the engine while it builds: it would answer only afterwards.
+		while (!building) {
+			const found = await status();
+			if (building || found.state !== "absent" || !confirmIndex) return;
+			if (declined) throw new Error(DECLINED);
+			if (asker.signal?.aborted) throw new AbortedError(asker.signal.reason);
+			const consent = asking ? await asking.join(asker.signal) : await askUser(found, asker);
+			if (consent === "yes") return;
+			if (consent === "no") throw new Error(DECLINED);
+		}
+	}
+
+	/** What the user says counts for all who wait for it; a dialog that was aborted, for nobody. */
+	async function askUser(found: IndexStatus, { confirm, signal }: Asker): Promise<Consent> {
 		if (!confirm) throw new Error(nobodyToAsk(root));
-		if (await confirm(found)) return;
-		// An aborted dialog answers no, which the user has not said.
-		if (!signal?.aborted) declined = true;
-		throw new Error(signal?.aborted ? "Operation aborted" : DECLINED);
+		const others = new Waiters<Consent>(leaving);
+		asking = others;
+		let consent: Consent = "unsaid";
+		try {
+			if (await confirm(found)) consent = "yes";
+			// An aborted dialog answers no, which the user has not said.
+			else if (!signal?.aborted) consent = "no";
+			if (consent === "no") declined = true;
+			return consent;
+		} finally {
+			asking = undefined;
+			others.resolve(consent);
+		}
 	}
 
 	async function status(): Promise<IndexStatus> {
@@ -191,6 +243,18 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 		indexed = next;
 		onChange?.();
 	}
+}
+
+/** An indexing under way, and who hears how far it is. */
+interface SharedBuild {
+	readonly waiters: Waiters<BuildReport>;
+	readonly askers: Set<Asker>;
+}
+
+type Consent = "yes" | "no" | "unsaid";
+
+function leaving(signal: AbortSignal): Error {
+	return new AbortedError(signal.reason);
 }
 
 /** So many changed files take about as long as a person notices. */

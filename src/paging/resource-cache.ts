@@ -1,3 +1,5 @@
+import { ABORTED } from "../core/aborted.ts";
+import { Waiters } from "../core/waiters.ts";
 import { PagingError } from "./errors.ts";
 
 /** What is kept, how much and how long. */
@@ -95,39 +97,21 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 	function waitFor({ key, load, signal, version }: ResourceRequest<T>): Promise<Entry<T>> {
 		const current = flights.get(key);
 		const running = current?.version === version ? current : undefined;
-		const flight = running ?? { waiters: new Set(), controller: new AbortController(), version };
-		const { promise, resolve, reject } = Promise.withResolvers<Entry<T>>();
-		const waiter: Waiter<T> = {
-			resolve(entry) {
-				signal?.removeEventListener("abort", leave);
-				resolve(entry);
-			},
-			reject(error) {
-				signal?.removeEventListener("abort", leave);
-				reject(error);
-			},
-		};
-		function leave() {
-			flight.waiters.delete(waiter);
-			reject(aborted(signal));
-			if (flight.waiters.size > 0) return;
-			// Whoever comes next must not join a load that was told to stop.
-			if (flights.get(key) === flight) flights.delete(key);
-			flight.controller.abort();
-		}
-		signal?.addEventListener("abort", leave, { once: true });
-		flight.waiters.add(waiter);
+		const flight = running ?? { waiters: new Waiters<Entry<T>>(aborted), version };
+		const entry = flight.waiters.join(signal);
 		if (!running) {
 			flights.set(key, flight);
+			// Whoever comes next must not join a load that was told to stop.
+			flight.waiters.signal.addEventListener("abort", () => land(key, flight));
 			void fly(key, flight, load);
 		}
-		return promise;
+		return entry;
 	}
 
 	/** Runs a load to its end. It holds what it was given and what it got until those who wait have taken over. */
 	async function fly(key: string, flight: Flight<T>, load: Loader<T>): Promise<void> {
 		loads++;
-		const { signal } = flight.controller;
+		const { signal } = flight.waiters;
 		const previous = entries.get(key);
 		if (previous) previous.users++;
 		try {
@@ -135,14 +119,12 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 			const entry = previous && previous.value === value ? previous : newEntry(key, value);
 			entry.loadedAt = now();
 			if (land(key, flight)) keep(entry);
-			for (const waiter of flight.waiters) {
-				entry.users++;
-				waiter.resolve(entry);
-			}
+			entry.users += flight.waiters.size;
+			flight.waiters.resolve(entry);
 			if (entry !== previous) release(entry);
 		} catch (error) {
 			if (land(key, flight) && previous?.kept) drop(previous);
-			for (const waiter of flight.waiters) waiter.reject(error);
+			flight.waiters.reject(error);
 		} finally {
 			if (previous) release(previous);
 		}
@@ -215,18 +197,15 @@ type Entry<T> = {
 };
 
 type Flight<T> = {
-	readonly waiters: Set<Waiter<T>>;
-	readonly controller: AbortController;
+	readonly waiters: Waiters<Entry<T>>;
 	readonly version: string | undefined;
 };
-
-type Waiter<T> = { resolve(entry: Entry<T>): void; reject(error: unknown): void };
 
 /** An entry nobody has yet but the load that made it. */
 function newEntry<T>(key: string, value: T): Entry<T> {
 	return { key, value, bytes: 0, users: 1, kept: false, expiresAt: 0, loadedAt: 0 };
 }
 
-function aborted(signal: AbortSignal | undefined): PagingError {
-	return new PagingError("aborted", "Operation aborted", { cause: signal?.reason });
+function aborted(signal: AbortSignal): PagingError {
+	return new PagingError("aborted", ABORTED, { cause: signal.reason });
 }

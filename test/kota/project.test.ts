@@ -101,6 +101,124 @@ describe("the first question of a project that was never indexed", () => {
 	});
 });
 
+describe("indexing that several wait for", () => {
+	/** An index whose building goes on until it is let or told to end. */
+	function slowIndex() {
+		const gate = Promise.withResolvers<void>();
+		const begun = Promise.withResolvers<void>();
+		const signals: (AbortSignal | undefined)[] = [];
+		const index: FakeIndex = fakeIndex(
+			{
+				...answering,
+				async build(options) {
+					signals.push(options?.signal);
+					const told = new Promise<never>((_, reject) =>
+						options?.signal?.addEventListener("abort", () =>
+							reject(new CodeIndexError("aborted", "told to stop")),
+						),
+					);
+					begun.resolve();
+					await Promise.race([gate.promise, told]);
+					options?.onProgress?.({ phase: "storing", done: 1 });
+					index.state = "ready";
+					return { coverage: coverage(), added: 1, changed: 0, removed: 0, seconds: 1 };
+				},
+			},
+			"absent",
+		);
+		return { index, begun: begun.promise, finish: gate.resolve, signals };
+	}
+
+	test("goes on for the others when one of them leaves", async () => {
+		const { index, begun, finish, signals } = slowIndex();
+		const { made } = project(index, false);
+		const abort = new AbortController();
+		const first = made.build({ signal: abort.signal });
+		const progress: IndexProgress[] = [];
+		const second = made.build({ onProgress: (step) => progress.push(step) });
+		await begun;
+		abort.abort();
+		await expect(first).rejects.toMatchObject({ code: "aborted" });
+		finish();
+		expect(await second).toMatchObject({ added: 1 });
+		expect(progress).toEqual([{ phase: "storing", done: 1 }]);
+		expect(signals).toHaveLength(1);
+	});
+
+	test("is told to stop when the last has left, and begins anew for the next", async () => {
+		const { index, begun, finish, signals } = slowIndex();
+		const { made } = project(index, false);
+		const aborts = [new AbortController(), new AbortController()];
+		const builds = aborts.map(({ signal }) => made.build({ signal }));
+		await begun;
+		for (const abort of aborts) abort.abort();
+		for (const build of builds) await expect(build).rejects.toMatchObject({ code: "aborted" });
+		expect(signals[0]?.aborted).toBe(true);
+		const again = made.build();
+		finish();
+		expect(await again).toMatchObject({ added: 1 });
+		expect(signals).toHaveLength(2);
+	});
+
+	test("is not begun for one that has left already", async () => {
+		const { index } = slowIndex();
+		const signal = AbortSignal.abort();
+		const build = project(index).made.build({ signal }, "given");
+		await expect(build).rejects.toMatchObject({ code: "aborted" });
+		expect(index.calls).not.toContain("build");
+	});
+
+	test("needs no consent of those who come while it runs", async () => {
+		const { index, begun, finish } = slowIndex();
+		const { made } = project(index);
+		const given = made.build({}, "given");
+		await begun;
+		const joined = made.build();
+		finish();
+		expect(await joined).toBe(await given);
+	});
+
+	test("is not refused to a user who asks for it by a no to another call", async () => {
+		const { index, finish } = slowIndex();
+		const { made } = project(index);
+		finish();
+		const asked = made.build({ confirm: async () => false });
+		const given = made.build({}, "given");
+		expect(await given).toMatchObject({ added: 1 });
+		await asked.catch(() => {});
+	});
+
+	test("asks again for the others when the call that had asked is aborted", async () => {
+		const { index, finish } = slowIndex();
+		const { made } = project(index);
+		finish();
+		const abort = new AbortController();
+		const dialog = Promise.withResolvers<boolean>();
+		const first = made.build({ confirm: () => dialog.promise, signal: abort.signal });
+		const second = made.build({ confirm: async () => true });
+		await new Promise((resolve) => setTimeout(resolve, 5));
+		abort.abort();
+		dialog.resolve(false);
+		await expect(first).rejects.toThrow("aborted");
+		expect(await second).toMatchObject({ added: 1 });
+	});
+
+	test("leaves a call that waits for another's dialog when it is aborted", async () => {
+		const { index, finish } = slowIndex();
+		const { made } = project(index);
+		finish();
+		const dialog = Promise.withResolvers<boolean>();
+		const first = made.build({ confirm: () => dialog.promise });
+		const abort = new AbortController();
+		const second = made.build({ confirm: async () => true, signal: abort.signal });
+		await new Promise((resolve) => setTimeout(resolve, 5));
+		abort.abort();
+		await expect(second).rejects.toMatchObject({ code: "aborted" });
+		dialog.resolve(true);
+		expect(await first).toMatchObject({ added: 1 });
+	});
+});
+
 test("an interrupted indexing was consented to and goes on without a question", async () => {
 	const index = fakeIndex(answering, "partial");
 	const { made } = project(index);
