@@ -1,4 +1,5 @@
 import { loadConfig } from "../core/config.ts";
+import { oneLine } from "../core/one-line.ts";
 import { agentFolder, projectRoot } from "../core/places.ts";
 import type * as Kota from "../kota/index.ts";
 import { type Command, type OptionValues, type Surroundings, UsageError } from "./command.ts";
@@ -183,7 +184,7 @@ const map = codeCommand({
 	async ask({ kota, project, asker, options }) {
 		const budgetTokens = wholeNumber(options, "tokens") ?? 2000;
 		const answer = await project.ask((code, more) => code.symbolMap({ budgetTokens }, more), asker);
-		const lines = answer.blocks.flatMap(({ text }) => text.split("\n").map(kota.oneLine));
+		const lines = answer.blocks.flatMap(({ text }) => text.split("\n").map(oneLine));
 		const left = answer.omittedFiles > 0 ? [moreFiles(answer.omittedFiles)] : [];
 		const last = () => kota.honestLine(answer.coverage, Date.now(), kota.commandAdvice);
 		return { value: answer, text: () => [...lines, ...left, last()].join("\n") };

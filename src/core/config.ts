@@ -2,6 +2,7 @@ import { closeSync, constants, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { errnoOf } from "./errno.ts";
 import { nearest } from "./nearest.ts";
+import { escaped } from "./one-line.ts";
 import {
 	accepts,
 	type Config,
@@ -288,12 +289,7 @@ function quoteKey(key: string): string {
 
 /** JSON and paths leave some characters alone that steer a terminal or reorder its text; they are escaped here. */
 function printable(text: string): string {
-	return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
-		character
-			.split("")
-			.map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
-			.join(""),
-	);
+	return escaped(text, /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu);
 }
 
 function kindOf(value: unknown): string {

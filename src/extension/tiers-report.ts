@@ -1,4 +1,4 @@
-import { counted } from "../core/counted.ts";
+import { counted } from "../core/figures.ts";
 import type { Tier } from "../tiers/index.ts";
 import { conversationTokens } from "./workset-plan.ts";
 import {

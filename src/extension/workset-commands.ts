@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
-import { counted } from "../core/counted.ts";
+import { counted } from "../core/figures.ts";
 import type * as Tiers from "../tiers/index.ts";
 import type { Report } from "./report.ts";
 import { tiersReport, worksetReport } from "./tiers-report.ts";

@@ -1,9 +1,11 @@
 import type { Coverage } from "../codeindex/index.ts";
 import type { BlobStore } from "../core/blob-store.ts";
+import { bytesOf, clip } from "../core/clip.ts";
+import { grouped } from "../core/figures.ts";
+import { oneLine } from "../core/one-line.ts";
 import { commandAdvice } from "./advice.ts";
 import { fitText, type Outline, wholeText } from "./budget.ts";
 import { honestLine } from "./honesty.ts";
-import { bytesOf, clip, count, oneLine } from "./words.ts";
 
 /** An answer before it is known how much of it fits. */
 export interface Draft {
@@ -91,7 +93,7 @@ type Kept = Awaited<ReturnType<BlobStore["keep"]>>;
 
 /** Where the rest is. Paths that would eat up a small budget are left to the details. */
 function pointer(kept: Kept, originalBytes: number, maxBytes: number): string {
-	const shortened = `shortened from ${count(originalBytes)} bytes`;
+	const shortened = `shortened from ${grouped(originalBytes)} bytes`;
 	const most = maxBytes / 2;
 	if (kept.kind === "not-kept") {
 		const line = `[${shortened}; the whole answer is not kept (${oneLine(kept.why)}): ask for less at a time]`;

@@ -1,9 +1,11 @@
 import { isAbsolute, relative, resolve } from "node:path";
 import type { TaskContextAnswer } from "../codeindex/index.ts";
+import { clipMiddle } from "../core/clip.ts";
+import { grouped } from "../core/figures.ts";
+import { oneLine } from "../core/one-line.ts";
 import { expandHome } from "../core/places.ts";
 import { fitText, type Part } from "./budget.ts";
 import type { ProjectPaths } from "./project-paths.ts";
-import { clipMiddle, count, oneLine } from "./words.ts";
 
 /** The most files a prompt may name for a briefing: with more it is about something larger. */
 export const BRIEFED_FILES = 3;
@@ -109,7 +111,7 @@ export function briefing(answer: TaskContextAnswer, { show }: ProjectPaths): str
 function list(name: string, paths: readonly string[], most: number, total: number): Part {
 	if (total === 0) return { head: [`${name}: nothing`], items: [] };
 	const shown = paths.slice(0, most).map((path) => `  ${shortPath(path)}`);
-	const some = shown.length < total ? ` (${shown.length} of ${count(total)})` : "";
+	const some = shown.length < total ? ` (${shown.length} of ${grouped(total)})` : "";
 	return { head: [`${name}${some}:`], items: shown };
 }
 

@@ -1,4 +1,5 @@
-import { bytesOf, clip, clipMiddle, count } from "./words.ts";
+import { bytesOf, clip, clipMiddle } from "../core/clip.ts";
+import { grouped } from "../core/figures.ts";
 
 /**
  * An answer as an outline: parts with a head and items. What does not fit a budget is left out item by item, and
@@ -21,7 +22,7 @@ export function section<Item>(
 	total = list.length,
 ): Part[] {
 	if (list.length === 0) return [];
-	return [{ head: [`${name} (${count(total)}):`], items: list.map(line) }];
+	return [{ head: [`${name} (${grouped(total)}):`], items: list.map(line) }];
 }
 
 /** What {@link fitText} made of an answer. */
@@ -109,5 +110,5 @@ function withinHeads(outline: Outline, maxBytes: number): Part[] {
 const NOTE_BYTES = 24;
 
 function missing(items: number): string {
-	return `  … ${count(items)} more`;
+	return `  … ${grouped(items)} more`;
 }

@@ -1,9 +1,11 @@
 import type { DependenciesAnswer, FileAtDepth } from "../codeindex/index.ts";
+import { clip } from "../core/clip.ts";
+import { counted, grouped } from "../core/figures.ts";
+import { oneLine } from "../core/one-line.ts";
 import { type Advice, type Reader, toolAdvice } from "./advice.ts";
 import { type Outline, type Part, section } from "./budget.ts";
 import { byFolder, chunks, folderTotals } from "./path-groups.ts";
 import type { DepsInput } from "./tools.ts";
-import { clip, count, countOf, oneLine } from "./words.ts";
 
 /** The forms of an answer about dependencies: with kinds and steps, by folder, and in numbers. */
 export function depsForms(
@@ -15,7 +17,7 @@ export function depsForms(
 	const sides = (["dependents", "dependencies"] as const)
 		.filter((name) => direction === "both" || direction === name)
 		.map((name): Side<keyof typeof SINGULAR> => ({ name, files: shownFiles(answer[name], show) }));
-	const totals = sides.map(({ name, files }) => countOf(files.length, SINGULAR[name], name));
+	const totals = sides.map(({ name, files }) => counted(files.length, SINGULAR[name], name));
 	const outline = (parts: (side: Side) => Part[]) => () => [
 		{ head: [`${oneLine(show(answer.file))}: ${totals.join(", ")} (depth ${depth})`], items: [] },
 		...sides.filter(({ files }) => files.length > 0).flatMap(parts),
@@ -65,7 +67,7 @@ export function perDepth(
 	return [...Map.groupBy(files, ({ depth }) => depth)]
 		.toSorted(([a], [b]) => a - b)
 		.map(([depth, some]) => ({
-			head: [`${name}${depth > 1 ? ` at depth ${depth}` : ""} (${count(some.length)}):`],
+			head: [`${name}${depth > 1 ? ` at depth ${depth}` : ""} (${grouped(some.length)}):`],
 			items: lines(some),
 		}));
 }
@@ -104,7 +106,7 @@ function cycleLine(files: readonly string[], show: (path: string) => string): st
 	const some = files.slice(0, CYCLE_FILES).map((path) => oneLine(show(path)));
 	const shown = some.join(", ");
 	const more = files.length - CYCLE_FILES;
-	return more > 0 ? `  ${shown}, … ${count(more)} more` : `  ${shown}`;
+	return more > 0 ? `  ${shown}, … ${grouped(more)} more` : `  ${shown}`;
 }
 
 function whyEmpty(answer: DependenciesAnswer, input: DepsInput, { countTests }: Advice): Part[] {
@@ -118,7 +120,7 @@ function whyEmpty(answer: DependenciesAnswer, input: DepsInput, { countTests }: 
 	}
 	if (direction !== "dependents" && answer.dependencies.length === 0) {
 		const packages =
-			answer.external.length > 0 ? `, only ${countOf(answer.external.length, "package")}` : "";
+			answer.external.length > 0 ? `, only ${counted(answer.external.length, "package")}` : "";
 		lines.push(`It imports no file of the project${packages}.`);
 	}
 	return lines.length > 0 ? [{ head: lines, items: [] }] : [];

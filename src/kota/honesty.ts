@@ -1,6 +1,8 @@
 import type { Coverage } from "../codeindex/index.ts";
+import { clip, clipMiddle } from "../core/clip.ts";
+import { counted, grouped } from "../core/figures.ts";
+import { oneLine } from "../core/one-line.ts";
 import { type Advice, toolAdvice } from "./advice.ts";
-import { clip, clipMiddle, count, countOf, oneLine } from "./words.ts";
 
 /** The last line of every answer: what it covers, how fresh it is, and what the index could not understand. */
 export function honestLine(
@@ -14,12 +16,12 @@ export function honestLine(
 		...(complete
 			? []
 			: [`INCOMPLETE, the first indexing is not finished: ${index} goes on with it`]),
-		`${countOf(files, "file")} indexed`,
+		`${counted(files, "file")} indexed`,
 		`checked ${ago(nowMs - checkedMs)}`,
-		...(refreshedFiles > 0 ? [`${countOf(refreshedFiles, "change")} taken in`] : []),
+		...(refreshedFiles > 0 ? [`${counted(refreshedFiles, "change")} taken in`] : []),
 		...(unparsed.count > 0 ? [unparsedFiles(unparsed)] : []),
 		...(leftOut ? [leftOutText(leftOut)] : []),
-		...(unresolvedImports > 0 ? [countOf(unresolvedImports, "unresolved import")] : []),
+		...(unresolvedImports > 0 ? [counted(unresolvedImports, "unresolved import")] : []),
 	];
 	return `[${facts.join("; ")}]`;
 }
@@ -40,7 +42,7 @@ function unparsedFiles({ count: files, paths }: Coverage["unparsed"]): string {
 	const named = paths.slice(0, NAMED_FILES).map((path) => clipMiddle(oneLine(path), PATH_BYTES));
 	const more = files > named.length ? ", …" : "";
 	const which = named.length > 0 ? ` (${named.join(", ")}${more})` : "";
-	return `${countOf(files, "file")} not fully parsed${which}`;
+	return `${counted(files, "file")} not fully parsed${which}`;
 }
 
 /** What of the project is not in the index, and why. */
@@ -49,7 +51,7 @@ export function leftOutText({ count: all, first }: NonNullable<Coverage["leftOut
 		const place = path === "" ? "" : `${clipMiddle(oneLine(path), PATH_BYTES)}: `;
 		return ` (${place}${clip(oneLine(reason), REASON_BYTES)}${all > 1 ? ", …" : ""})`;
 	});
-	return `${count(all)} left out${named.join("")}`;
+	return `${grouped(all)} left out${named.join("")}`;
 }
 
 function ago(ms: number): string {
@@ -58,5 +60,5 @@ function ago(ms: number): string {
 	if (seconds < 120) return `${seconds} s ago`;
 	const minutes = Math.round(seconds / 60);
 	if (minutes < 120) return `${minutes} min ago`;
-	return `${count(Math.round(minutes / 60))} h ago`;
+	return `${grouped(Math.round(minutes / 60))} h ago`;
 }

@@ -1,10 +1,12 @@
 import type { ImpactAnswer } from "../codeindex/index.ts";
+import { clip } from "../core/clip.ts";
+import { counted, grouped } from "../core/figures.ts";
+import { oneLine } from "../core/one-line.ts";
 import { type Reader, toolAdvice } from "./advice.ts";
 import { type Outline, type Part, section } from "./budget.ts";
 import { described, perDepth, shownFiles } from "./deps-text.ts";
 import { nothingToAsk } from "./honesty.ts";
 import { byFolder, folderTotals } from "./path-groups.ts";
-import { clip, count, countOf, oneLine } from "./words.ts";
 
 /** The forms of an impact answer. The summary stands first in each: risk, what is reached, what to test. */
 export function impactForms(
@@ -20,7 +22,7 @@ export function impactForms(
 		tests(answer, show),
 		...section("exports used elsewhere, most used first", usedExports(answer), (symbol) => {
 			const { name, kind, path, usages, files } = symbol;
-			return `  ${clip(oneLine(name), 80)} (${kind}, ${oneLine(show(path))})  ${countOf(usages, "usage")} in ${countOf(files, "file")}`;
+			return `  ${clip(oneLine(name), 80)} (${kind}, ${oneLine(show(path))})  ${counted(usages, "usage")} in ${counted(files, "file")}`;
 		}),
 		...(files.length > 0 ? affected : [{ head: ["No other file is reached."], items: [] }]),
 	];
@@ -31,7 +33,7 @@ export function impactForms(
 		() =>
 			outline([
 				{
-					head: [`affected files (${count(files.length)}), nearest first:`],
+					head: [`affected files (${grouped(files.length)}), nearest first:`],
 					items: byFolder(files.toSorted((a, b) => a.depth - b.depth)),
 				},
 				{
@@ -49,7 +51,7 @@ function tests({ tests }: ImpactAnswer, show: (path: string) => string): Part {
 		return { head: [head], items: [] };
 	}
 	return {
-		head: [`tests to run (${count(tests.length)}), nearest first:`],
+		head: [`tests to run (${grouped(tests.length)}), nearest first:`],
 		items: tests.map(({ path, depth, via }) => {
 			const how = via === "name" ? "by its name" : `depth ${depth}`;
 			return `  ${oneLine(show(path))}  ${how}`;

@@ -1,7 +1,9 @@
 import type { BuildReport, IndexProgress, IndexStatus } from "../codeindex/index.ts";
+import { clip, clipMiddle } from "../core/clip.ts";
+import { counted, grouped } from "../core/figures.ts";
+import { oneLine } from "../core/one-line.ts";
 import { type Advice, toolAdvice } from "./advice.ts";
 import { leftOutText, nothingToAsk } from "./honesty.ts";
-import { clip, clipMiddle, count, countOf, oneLine } from "./words.ts";
 
 /** What indexing did, on a line. */
 export function buildText(report: BuildReport, advice: Advice = toolAdvice): string {
@@ -9,21 +11,21 @@ export function buildText(report: BuildReport, advice: Advice = toolAdvice): str
 	const nothing = nothingToAsk(coverage, advice);
 	if (nothing) return nothing;
 	const changes = [
-		...(added > 0 ? [`${count(added)} added`] : []),
-		...(changed > 0 ? [`${count(changed)} changed`] : []),
-		...(removed > 0 ? [`${count(removed)} removed`] : []),
+		...(added > 0 ? [`${grouped(added)} added`] : []),
+		...(changed > 0 ? [`${grouped(changed)} changed`] : []),
+		...(removed > 0 ? [`${grouped(removed)} removed`] : []),
 	];
 	const what = changes.length > 0 ? changes.join(", ") : "nothing had changed";
 	const left = coverage.leftOut ? ` ${leftOutText(coverage.leftOut)}.` : "";
-	return `The index is up to date: ${countOf(coverage.files, "file")}, ${what} (${seconds.toFixed(1)} s).${left}`;
+	return `The index is up to date: ${counted(coverage.files, "file")}, ${what} (${seconds.toFixed(1)} s).${left}`;
 }
 
 /** How far indexing is, on a line. */
 export function progressText({ phase, done, total }: IndexProgress): string {
 	if (total === undefined)
-		return done > 0 ? `indexing: ${phase}, ${count(done)}` : `indexing: ${phase}`;
+		return done > 0 ? `indexing: ${phase}, ${grouped(done)}` : `indexing: ${phase}`;
 	const percent = total > 0 ? Math.floor((100 * done) / total) : 100;
-	return `indexing: ${phase}, ${count(done)} of ${count(total)} (${percent} %)`;
+	return `indexing: ${phase}, ${grouped(done)} of ${grouped(total)} (${percent} %)`;
 }
 
 /** The index as it lies on disk, a fact on each line. */
@@ -43,7 +45,7 @@ export function statusText(status: IndexStatus, nowMs: number): string[] {
 	const age = updatedMs === undefined ? "" : `, last changed ${ageOf(nowMs - updatedMs)} ago`;
 	return [
 		...lines,
-		`contents: ${countOf(files, "file")}, ${countOf(symbols, "symbol")}${age}`,
+		`contents: ${counted(files, "file")}, ${counted(symbols, "symbol")}${age}`,
 		`database: ${clipMiddle(oneLine(database), 300)} (${(bytes / 1024 ** 2).toFixed(1)} MB)`,
 	];
 }
@@ -52,5 +54,5 @@ function ageOf(ms: number): string {
 	const minutes = Math.max(0, Math.round(ms / 60_000));
 	if (minutes < 120) return `${minutes} min`;
 	const hours = Math.round(minutes / 60);
-	return hours < 48 ? `${hours} h` : `${count(Math.round(hours / 24))} days`;
+	return hours < 48 ? `${hours} h` : `${grouped(Math.round(hours / 24))} days`;
 }

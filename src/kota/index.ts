@@ -20,4 +20,3 @@ export { taskContextForms } from "./task-context-text.ts";
 export type { ToolCalls } from "./tools.ts";
 export { searchInput, searchQuery } from "./tools.ts";
 export { usagesForms } from "./usages-text.ts";
-export { oneLine } from "./words.ts";

@@ -1,4 +1,5 @@
-import { countOf, oneLine } from "./words.ts";
+import { counted } from "../core/figures.ts";
+import { oneLine } from "../core/one-line.ts";
 
 /** Something at a path, and how much of it. */
 export interface Weighed {
@@ -40,8 +41,8 @@ export function folderTotals(items: readonly Weighed[], unit?: string): string[]
 	return [...folders]
 		.toSorted((a, b) => b[1].weight - a[1].weight)
 		.map(([folder, { files, weight }]) => {
-			const total = unit ? `${countOf(weight, unit)} in ` : "";
-			return `  ${oneLine(folder)}  ${total}${countOf(files, "file")}`;
+			const total = unit ? `${counted(weight, unit)} in ` : "";
+			return `  ${oneLine(folder)}  ${total}${counted(files, "file")}`;
 		});
 }
 

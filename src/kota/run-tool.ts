@@ -1,4 +1,6 @@
+import { clip } from "../core/clip.ts";
 import { describeError } from "../core/errno.ts";
+import { oneLine } from "../core/one-line.ts";
 import { property } from "../core/property.ts";
 import { type Delivered, type Delivery, type Draft, deliver } from "./answer.ts";
 import { depsForms } from "./deps-text.ts";
@@ -19,7 +21,6 @@ import {
 	usagesInput,
 } from "./tools.ts";
 import { usagesForms } from "./usages-text.ts";
-import { clip, oneLine } from "./words.ts";
 
 export type ToolName = keyof ToolCalls;
 

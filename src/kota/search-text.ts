@@ -1,9 +1,11 @@
 import type { MatchingLines, SearchAnswer, SearchHit, SymbolBrief } from "../codeindex/index.ts";
+import { clip } from "../core/clip.ts";
+import { counted, grouped } from "../core/figures.ts";
+import { oneLine } from "../core/one-line.ts";
 import { type Advice, type Reader, toolAdvice } from "./advice.ts";
 import type { Outline } from "./budget.ts";
 import { nothingToAsk } from "./honesty.ts";
 import type { SearchInput, SearchOutput } from "./tools.ts";
-import { clip, count, countOf, oneLine } from "./words.ts";
 
 /** The forms of a search answer, from the one that was asked for to bare paths. */
 export function searchForms(
@@ -46,8 +48,8 @@ const FORMS = {
 const LINE_BYTES = 140;
 
 function heading({ hits, total, atLeast }: SearchAnswer, { query }: SearchInput): string {
-	const shown = hits.length < total ? `${count(hits.length)} of ` : "";
-	const all = `${atLeast ? "at least " : ""}${countOf(total, "file")}`;
+	const shown = hits.length < total ? `${grouped(hits.length)} of ` : "";
+	const all = `${atLeast ? "at least " : ""}${counted(total, "file")}`;
 	return `${shown}${all} for ${quoted(query)}, best first`;
 }
 
@@ -99,7 +101,7 @@ function matchLines({ symbols, lines, matchingLines }: SearchHit, most: number):
 	const last = shown.pop();
 	return last === undefined
 		? []
-		: [...shown, more > 0 ? `${last}  (+${countOf(more, "line")})` : last];
+		: [...shown, more > 0 ? `${last}  (+${counted(more, "line")})` : last];
 }
 
 /** Matching lines with those around them: `12:` matches, `11-` does not. */

@@ -1,4 +1,6 @@
 import type { TaskContextAnswer } from "../codeindex/index.ts";
+import { counted, grouped } from "../core/figures.ts";
+import { oneLine } from "../core/one-line.ts";
 import { type Reader, toolAdvice } from "./advice.ts";
 import { type Outline, type Part, section } from "./budget.ts";
 import { described, shownFiles } from "./deps-text.ts";
@@ -6,7 +8,6 @@ import { nothingToAsk } from "./honesty.ts";
 import { byFolder } from "./path-groups.ts";
 import { symbolText } from "./search-text.ts";
 import type { TaskContextInput } from "./tools.ts";
-import { count, countOf, oneLine } from "./words.ts";
 
 /** The forms of a task context: with kinds and symbols, by folder, and with few symbols. */
 export function taskContextForms(
@@ -38,25 +39,25 @@ function targetPart(
 	const shown = symbols.slice(0, most);
 	const hidden = symbols.length - shown.length;
 	return {
-		head: [`${oneLine(show(path))}: ${countOf(dependentCount, "dependent")}`],
+		head: [`${oneLine(show(path))}: ${counted(dependentCount, "dependent")}`],
 		items: [
 			...byFolder(dependencies.map((dependency) => ({ path: show(dependency) }))).map(
 				(line) => `  imports${line.slice(1)}`,
 			),
 			...shown.map((symbol) => `  ${symbol.line} ${symbolText(symbol)}`),
-			...(hidden > 0 ? [`  … ${countOf(hidden, "symbol")} not shown`] : []),
+			...(hidden > 0 ? [`  … ${counted(hidden, "symbol")} not shown`] : []),
 		],
 	};
 }
 
 function impactedHead({ impacted, impactedCount }: TaskContextAnswer): string {
 	if (impactedCount === 0) return "No other file is impacted.";
-	const shown = impacted.length < impactedCount ? `${count(impacted.length)} of ` : "";
-	return `impacted files (${shown}${count(impactedCount)}), most important first:`;
+	const shown = impacted.length < impactedCount ? `${grouped(impacted.length)} of ` : "";
+	return `impacted files (${shown}${grouped(impactedCount)}), most important first:`;
 }
 
 function testsPart({ tests }: TaskContextAnswer, show: (path: string) => string): Part {
 	if (tests.length === 0) return { head: ["No test reaches these files."], items: [] };
 	const paths = tests.map((test) => ({ path: show(test) }));
-	return { head: [`tests (${count(tests.length)}):`], items: byFolder(paths) };
+	return { head: [`tests (${grouped(tests.length)}):`], items: byFolder(paths) };
 }

@@ -1,10 +1,12 @@
 import type { Definition, Usage, UsagesAnswer } from "../codeindex/index.ts";
+import { clip } from "../core/clip.ts";
+import { counted, grouped } from "../core/figures.ts";
+import { oneLine } from "../core/one-line.ts";
 import { type Advice, type Reader, toolAdvice } from "./advice.ts";
 import type { Outline, Part } from "./budget.ts";
 import { nothingToAsk } from "./honesty.ts";
 import { byFolder, chunks, folderTotals } from "./path-groups.ts";
 import type { UsagesInput } from "./tools.ts";
-import { clip, count, countOf, oneLine } from "./words.ts";
 
 /**
  * The forms of an answer about usages: every place, then lines by kind, then numbers by file, then by folder. Each
@@ -61,17 +63,17 @@ function shown(definition: Definition, show: (path: string) => string): Definiti
 
 function summary({ symbol, definitions, omittedDefinitions = 0 }: UsagesAnswer): string {
 	const usages = definitions.flatMap((definition) => definition.usages);
-	const defined = countOf(definitions.length + omittedDefinitions, "definition");
+	const defined = counted(definitions.length + omittedDefinitions, "definition");
 	const omitted =
 		omittedDefinitions > 0
-			? ` (${count(definitions.length)} looked at: name a file, or Owner.member)`
+			? ` (${grouped(definitions.length)} looked at: name a file, or Owner.member)`
 			: "";
 	return `${clip(oneLine(symbol), 120)}: ${defined}${omitted}, ${inFiles(usages)}`;
 }
 
 function inFiles(usages: readonly Usage[]): string {
 	const files = new Set(usages.map(({ path }) => path)).size;
-	return `${countOf(usages.length, "usage")} in ${countOf(files, "file")}`;
+	return `${counted(usages.length, "usage")} in ${counted(files, "file")}`;
 }
 
 function place({ path, line, column }: Definition): string {
@@ -88,7 +90,7 @@ function describe(definition: Definition, input: UsagesInput, advice: Advice): s
 	const { signature, usages, possible } = definition;
 	const kinds = [...Map.groupBy(usages, ({ kind }) => kind)]
 		.toSorted(([, a], [, b]) => b.length - a.length)
-		.map(([kind, some]) => `${count(some.length)} ${kind}`);
+		.map(([kind, some]) => `${grouped(some.length)} ${kind}`);
 	return [
 		title(definition),
 		...(signature ? [`  ${clip(oneLine(signature), SIGNATURE_BYTES)}`] : []),
@@ -105,7 +107,7 @@ function unused({ includeTests }: UsagesInput, { countTests }: Advice): string {
 function maybe({ count: accesses, files }: NonNullable<Definition["possible"]>): string {
 	const named = files.slice(0, 5).map((path) => clip(oneLine(path), 100));
 	const more = files.length > named.length ? ", …" : "";
-	return `possibly ${count(accesses)} more, on values whose type is not known, in ${named.join(", ")}${more}`;
+	return `possibly ${grouped(accesses)} more, on values whose type is not known, in ${named.join(", ")}${more}`;
 }
 
 /** The line of a definition where there are too many for a part each. */
@@ -141,7 +143,7 @@ function linesOf(usages: readonly Usage[]): string[] {
 }
 
 function perFolder(usages: readonly Usage[]): string[] {
-	return byFolder(weighed(usages), (name, { weight }) => `${name} ${count(weight)}`);
+	return byFolder(weighed(usages), (name, { weight }) => `${name} ${grouped(weight)}`);
 }
 
 function weighed(usages: readonly Usage[]): { path: string; weight: number }[] {

@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { ToolResultItem } from "../context/index.ts";
 import type { Blob } from "../core/blob-store.ts";
+import { bytesOf, clip } from "../core/clip.ts";
 import { estimateTokens } from "../core/tokens.ts";
 
 /** No stub is longer than this, in bytes. */
@@ -21,8 +22,8 @@ export function stubFor(item: ToolResultItem, text: string, blob: Blob): string 
 	const fixed = bytesOf(` ${back}`);
 	if (fixed > MAX_STUB_BYTES - MIN_HEAD_BYTES) return undefined; // a folder with an endless name
 	// The call that brings it back comes first; then the call it was; the gist gets what is left.
-	const call = cut(head, MAX_STUB_BYTES - fixed);
-	const gist = cut(gistOf(text), MAX_STUB_BYTES - fixed - bytesOf(call) - 3);
+	const call = clip(head, MAX_STUB_BYTES - fixed);
+	const gist = clip(gistOf(text), MAX_STUB_BYTES - fixed - bytesOf(call) - 3);
 	const stub = `${call}${gist === "" ? "" : ` "${gist}"`} ${back}`;
 	return bytesOf(stub) < bytesOf(text) ? stub : undefined;
 }
@@ -52,7 +53,7 @@ export function callOf({ toolName, input }: Pick<ToolResultItem, "toolName" | "i
 	const entries = typeof input === "object" && input !== null ? Object.entries(input) : [];
 	const shown = entries
 		.filter(([, value]) => value !== undefined && value !== null)
-		.map(([name, value]) => `${name}=${cut(oneLine(JSON.stringify(value)), MAX_ARGUMENT_BYTES)}`);
+		.map(([name, value]) => `${name}=${clip(oneLine(JSON.stringify(value)), MAX_ARGUMENT_BYTES)}`);
 	return `${toolName}(${shown.join(", ")})`;
 }
 
@@ -68,23 +69,6 @@ function gistOf(text: string): string {
 
 function oneLine(text: string): string {
 	return text.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
-}
-
-/** Cuts to so many bytes without splitting a character, with an ellipsis where something is missing. */
-function cut(text: string, maxBytes: number): string {
-	if (bytesOf(text) <= maxBytes) return text;
-	let kept = "";
-	let left = maxBytes - bytesOf("…");
-	for (const character of text) {
-		left -= bytesOf(character);
-		if (left < 0) break;
-		kept += character;
-	}
-	return left < 0 && kept === "" ? "" : `${kept}…`;
-}
-
-function bytesOf(text: string): number {
-	return Buffer.byteLength(text);
 }
 
 /** As a person would write it; `read` takes this form too. */

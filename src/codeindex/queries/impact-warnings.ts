@@ -1,4 +1,4 @@
-import { counted } from "../../core/counted.ts";
+import { counted } from "../../core/figures.ts";
 import type { ImpactQuery } from "../answers.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 import { cyclesOf } from "./cycles.ts";

@@ -1,4 +1,4 @@
-import { counted } from "../../core/counted.ts";
+import { counted } from "../../core/figures.ts";
 import type { ImpactAnswer } from "../answers.ts";
 import type { IndexedFile } from "../reader.ts";
 import type { UsedExport } from "./exports-used.ts";

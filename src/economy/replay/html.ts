@@ -1,4 +1,4 @@
-import { counted } from "../../core/counted.ts";
+import { counted } from "../../core/figures.ts";
 import { promptOf } from "./billed.ts";
 import { barChart, requestChart } from "./chart.ts";
 import { CAUSES, clock, money, percent, short, times } from "./figures.ts";

@@ -1,4 +1,4 @@
-import { counted } from "../../core/counted.ts";
+import { counted } from "../../core/figures.ts";
 import { short, times } from "./figures.ts";
 import type { ReplayReport } from "./report.ts";
 

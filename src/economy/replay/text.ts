@@ -1,4 +1,4 @@
-import { counted } from "../../core/counted.ts";
+import { counted } from "../../core/figures.ts";
 import { CAUSES, clock, money, percent, short, times } from "./figures.ts";
 import type { FolderReport } from "./folder-report.ts";
 import { savedAlreadyNotes, skippedNotes, summaryOf } from "./notes.ts";

@@ -2,6 +2,7 @@
  * A unified diff that is either exact or not given: the text is applied to the base and compared with the
  * current version before it is returned, and nothing larger than the caller can use is ever built.
  */
+import { escaped } from "../../core/one-line.ts";
 import { applySteps } from "./apply-unified.ts";
 import { fewEdits } from "./few-edits.ts";
 import { internLines, leastChangedLength } from "./interned-lines.ts";
@@ -162,10 +163,7 @@ function side(start: number, end: number): string {
 
 /** Control characters and Unicode line separators as `\u000a`; everything else stays. */
 function oneRow(path: string): string {
-	return path.replace(
-		/[\p{Cc}\p{Zl}\p{Zp}]/gu,
-		(character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-	);
+	return escaped(path, /[\p{Cc}\p{Zl}\p{Zp}]/gu);
 }
 
 function* isExact(input: UnifiedDiffInput, text: string): Steps<boolean> {

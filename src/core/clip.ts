@@ -32,30 +32,6 @@ export function clipMiddle(text: string, maxBytes: number): string {
 	return clip(text, maxBytes - bytesOf(tail)) + tail;
 }
 
-/**
- * A text from a stranger (a path, a line of code) as one line: what would break the line or steer a terminal is
- * written as an escape, and half characters are replaced.
- */
-export function oneLine(text: string): string {
-	if (/^[\x20-\x7e]*$/.test(text)) return text; // nearly always, and ten times as fast
-	return text
-		.toWellFormed()
-		.replace(/[^\P{Cc}\t]|[\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, (character) => {
-			return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-		});
-}
-
-/** A number for people: 12,345. */
-export function count(value: number): string {
-	if (value < 1000) return String(value);
-	return String(value).replace(/\B(?=(?:\d{3})+$)/g, ","); // toLocaleString takes microseconds
-}
-
-/** `1 file`, `12 files`. */
-export function countOf(value: number, one: string, many = `${one}s`): string {
-	return `${count(value)} ${value === 1 ? one : many}`;
-}
-
 const ELLIPSIS = "…";
 
 function isLowSurrogate(text: string, index: number): boolean {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bytesOf, clip, clipMiddle, count, countOf, oneLine } from "../../src/kota/words.ts";
+import { bytesOf, clip, clipMiddle } from "../../src/core/clip.ts";
 
 const text = fc.oneof(
 	fc.string({ unit: "grapheme", maxLength: 60 }),
@@ -32,33 +32,4 @@ describe("clipping", () => {
 		expect(clip("packages/web/src/button.ts", 12)).toBe("packages/…");
 		expect(clipMiddle("packages/web/src/button.ts", 20)).toBe("packag…c/button.ts");
 	});
-});
-
-describe("one line", () => {
-	test("has no character that ends a line or steers a terminal, and keeps all others", () => {
-		fc.assert(
-			fc.property(text, (given) => {
-				const line = oneLine(given);
-				expect(line).not.toMatch(/[^\P{Cc}\t]|\p{Zl}|\p{Zp}/u);
-				expect(line.isWellFormed()).toBe(true);
-			}),
-		);
-		expect(oneLine("src/über/日本.ts\tx")).toBe("src/über/日本.ts\tx");
-		expect(oneLine("a\nb\u001b[31m\u202e")).toBe("a\\u000ab\\u001b[31m\\u202e");
-	});
-});
-
-test("numbers are written for people", () => {
-	expect([0, 999, 1000, 12_345, 1_234_567].map(count)).toEqual([
-		"0",
-		"999",
-		"1,000",
-		"12,345",
-		"1,234,567",
-	]);
-	expect([countOf(1, "file"), countOf(2, "file"), countOf(0, "entry", "entries")]).toEqual([
-		"1 file",
-		"2 files",
-		"0 entries",
-	]);
 });
