@@ -1,4 +1,5 @@
 import { loadConfig } from "../core/config.ts";
+import { counted } from "../core/figures.ts";
 import { oneLine } from "../core/one-line.ts";
 import { agentFolder, projectRoot } from "../core/places.ts";
 import type * as Kota from "../kota/index.ts";
@@ -185,7 +186,7 @@ const map = codeCommand({
 		const budgetTokens = wholeNumber(options, "tokens") ?? 2000;
 		const answer = await project.ask((code, more) => code.symbolMap({ budgetTokens }, more), asker);
 		const lines = answer.blocks.flatMap(({ text }) => text.split("\n").map(oneLine));
-		const left = answer.omittedFiles > 0 ? [moreFiles(answer.omittedFiles)] : [];
+		const left = answer.omittedFiles > 0 ? [`(${counted(answer.omittedFiles, "more file")})`] : [];
 		const last = () => kota.honestLine(answer.coverage, Date.now(), kota.commandAdvice);
 		return { value: answer, text: () => [...lines, ...left, last()].join("\n") };
 	},
@@ -241,10 +242,6 @@ async function confirmIndexing(
 ): Promise<boolean> {
 	if (await confirm(`${root} is not indexed yet. Index it now?`)) return true;
 	throw new Error(`${root} stays without an index, so there is no answer: strata index makes one`);
-}
-
-function moreFiles(omitted: number): string {
-	return `(${omitted} more ${omitted === 1 ? "file" : "files"})`;
 }
 
 function wholeNumber(options: OptionValues, name: string): number | undefined {

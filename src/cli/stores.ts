@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { CODE_INDEX_STORE, codeIndexFolder } from "../codeindex/index.ts";
 import { BLOB_STORE, blobFolder } from "../core/blob-store.ts";
 import type { Config } from "../core/config.ts";
+import { counted, megabytes } from "../core/figures.ts";
 import { readRegularFile } from "../core/regular-file.ts";
 import { readCacheFolder } from "../readcache/index.ts";
 import { TIER_STORE, tierStateFolder } from "../tiers/index.ts";
@@ -58,7 +59,7 @@ export async function measureStore(store: Store): Promise<MeasuredStore> {
 	const state = await stateOf(store);
 	if (state === "absent") return { ...store, state, files: 0, bytes: 0, note: "empty" };
 	const { files, bytes } = await sizeOf(store.folder);
-	const size = `${files} ${files === 1 ? "file" : "files"}, ${formatBytes(bytes)}`;
+	const size = `${counted(files, "file")}, ${formatBytes(bytes)}`;
 	return {
 		...store,
 		state,
@@ -103,5 +104,5 @@ async function sizeOf(folder: string): Promise<{ files: number; bytes: number }>
 function formatBytes(bytes: number): string {
 	if (bytes < 1024) return `${bytes} B`;
 	if (bytes < 1024 ** 2) return `${(bytes / 1024).toFixed(1)} KB`;
-	return `${(bytes / 1024 ** 2).toFixed(1)} MB`;
+	return megabytes(bytes);
 }

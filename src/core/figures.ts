@@ -9,3 +9,18 @@ export function grouped(count: number): string {
 export function counted(count: number, one: string, many = `${one}s`): string {
 	return `${grouped(count)} ${count === 1 ? one : many}`;
 }
+
+/** A count in few digits: `1.23 M`, `45.6 k`, `789`. */
+export function short(count: number): string {
+	if (count < 999.5) return String(Math.round(count));
+	const power = UNITS.findIndex((_, at) => count < 999.5 * 1000 ** at);
+	const at = power === -1 ? UNITS.length - 1 : power;
+	return `${(count / 1000 ** at).toPrecision(3)}${UNITS[at]}`;
+}
+
+/** Bytes as `3.5 MB`, of 1024 × 1024 each. */
+export function megabytes(bytes: number): string {
+	return `${(bytes / 1024 ** 2).toFixed(1)} MB`;
+}
+
+const UNITS = ["", " k", " M", " G", " T"];

@@ -1,6 +1,6 @@
 import type { BuildReport, IndexProgress, IndexStatus } from "../codeindex/index.ts";
 import { clip, clipMiddle } from "../core/clip.ts";
-import { counted, grouped } from "../core/figures.ts";
+import { counted, grouped, megabytes } from "../core/figures.ts";
 import { oneLine } from "../core/one-line.ts";
 import { type Advice, toolAdvice } from "./advice.ts";
 import { leftOutText, nothingToAsk } from "./honesty.ts";
@@ -46,7 +46,7 @@ export function statusText(status: IndexStatus, nowMs: number): string[] {
 	return [
 		...lines,
 		`contents: ${counted(files, "file")}, ${counted(symbols, "symbol")}${age}`,
-		`database: ${clipMiddle(oneLine(database), 300)} (${(bytes / 1024 ** 2).toFixed(1)} MB)`,
+		`database: ${clipMiddle(oneLine(database), 300)} (${megabytes(bytes)})`,
 	];
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { ToolResultItem } from "../context/index.ts";
 import type { Blob } from "../core/blob-store.ts";
 import { bytesOf, clip } from "../core/clip.ts";
+import { grouped } from "../core/figures.ts";
 import { estimateTokens } from "../core/tokens.ts";
 
 /** No stub is longer than this, in bytes. */
@@ -17,7 +18,7 @@ export const MAX_STUB_TOKENS = estimateTokens(MAX_STUB_BYTES);
  */
 export function stubFor(item: ToolResultItem, text: string, blob: Blob): string | undefined {
 	const back = `Full text: read ${shownPath(blob.path)}`;
-	const size = `${text.length.toLocaleString("en-US")} chars`;
+	const size = `${grouped(text.length)} chars`;
 	const head = `${OPENING}${callOf(item)}: ${size}.`;
 	const fixed = bytesOf(` ${back}`);
 	if (fixed > MAX_STUB_BYTES - MIN_HEAD_BYTES) return undefined; // a folder with an endless name

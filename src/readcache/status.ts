@@ -1,4 +1,5 @@
 import type { ContextLog, SessionSource } from "../context/index.ts";
+import { grouped } from "../core/figures.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { knowledgeOf, type Segment, within } from "./knowledge.ts";
 import { isDerived, type Mode, parseMetadata } from "./metadata.ts";
@@ -72,7 +73,7 @@ const MAX_FILES = 30;
 export function formatStatus(status: Status): string {
 	const { files, served, store, plain, shadow } = status;
 	const lines = [
-		`read cache: ${status.mode}, about ${status.savedTokens.toLocaleString("en")} tokens saved in the current context`,
+		`read cache: ${status.mode}, about ${grouped(status.savedTokens)} tokens saved in the current context`,
 		`answers: ${Object.entries(served)
 			.map(([mode, count]) => `${mode} ${count}`)
 			.join(", ")}`,

@@ -1,3 +1,4 @@
+import { counted, grouped } from "../../core/figures.ts";
 import type { AccountSummary, CostlyMiss } from "./account.ts";
 import type { MissCause } from "./miss.ts";
 
@@ -8,11 +9,11 @@ export function accountText(summary: AccountSummary): string {
 	const prompt = tokens.input + tokens.read + tokens.write;
 	const share = (part: number) => `${Math.round((100 * part) / prompt)} %`;
 	return [
-		`${requests} requests, ${count(prompt)} prompt tokens: ${share(tokens.read)} read from the cache, ${share(tokens.write)} written to it, ${share(tokens.input)} plain`,
-		`cost, in plain input tokens: ${count(cost)}; without any cache ${count(uncached)} (${ratio(cost, uncached)} of it)`,
+		`${counted(requests, "request")}, ${grouped(prompt)} prompt tokens: ${share(tokens.read)} read from the cache, ${share(tokens.write)} written to it, ${share(tokens.input)} plain`,
+		`cost, in plain input tokens: ${grouped(cost)}; without any cache ${grouped(uncached)} (${ratio(cost, uncached)} of it)`,
 		misses.length === 0
 			? "no request missed what was cached"
-			: `misses: ${misses.length}; without them ${count(withoutMisses)}, so this session cost ${ratio(cost, withoutMisses)}× what it had to`,
+			: `misses: ${misses.length}; without them ${grouped(withoutMisses)}, so this session cost ${ratio(cost, withoutMisses)}× what it had to`,
 		...misses.slice(-SHOWN).map((miss) => `  ${clock(miss.atMs)}  ${missText(miss)}`),
 		...(misses.length > SHOWN ? [`  (the latest ${SHOWN})`] : []),
 	].join("\n");
@@ -22,7 +23,7 @@ export function accountText(summary: AccountSummary): string {
 export function missText({ tokens, dollars, cause, changed }: CostlyMiss): string {
 	const price = dollars === undefined ? "" : ` ($${dollars.toFixed(dollars < 0.1 ? 3 : 2)})`;
 	const first = changed ? `, first ${changed}` : "";
-	return `${count(tokens)} cached tokens were paid for again${price}: ${CAUSES[cause]}${first}`;
+	return `${grouped(tokens)} cached tokens were paid for again${price}: ${CAUSES[cause]}${first}`;
 }
 
 /** How many misses are listed. */
@@ -41,10 +42,6 @@ const CAUSES: Record<MissCause, string> = {
 	provider: "nothing changed on our side, the provider no longer had it",
 	unknown: "before pi-strata was watching",
 };
-
-function count(tokens: number): string {
-	return Math.round(tokens).toLocaleString("en-US");
-}
 
 function ratio(cost: number, of: number): string {
 	return of > 0 ? (cost / of).toFixed(2) : "1.00";

@@ -1,15 +1,5 @@
 import type { ReplayMissCause } from "./misses.ts";
 
-/** A count in few digits: 1.23 M, 45.6 k, 789. */
-export function short(count: number): string {
-	if (count < 999.5) return String(Math.round(count));
-	const power = UNITS.findIndex((_, at) => count < 999.5 * 1000 ** at);
-	const at = power === -1 ? UNITS.length - 1 : power;
-	return `${(count / 1000 ** at).toPrecision(3)}${UNITS[at]}`;
-}
-
-const UNITS = ["", " k", " M", " G", " T"];
-
 /** A multiple of something: 0.61 or 12.3. */
 export function times(ratio: number): string {
 	return ratio >= 10 ? ratio.toFixed(1) : ratio.toFixed(2);

@@ -1,7 +1,7 @@
-import { counted } from "../../core/figures.ts";
+import { counted, short } from "../../core/figures.ts";
 import { promptOf } from "./billed.ts";
 import { barChart, requestChart } from "./chart.ts";
-import { CAUSES, clock, money, percent, short, times } from "./figures.ts";
+import { CAUSES, clock, money, percent, times } from "./figures.ts";
 import type { FolderReport } from "./folder-report.ts";
 import { type Html, html } from "./html-text.ts";
 import { savedAlreadyNotes, skippedNotes, summaryOf } from "./notes.ts";

@@ -1,5 +1,5 @@
-import { counted } from "../../core/figures.ts";
-import { CAUSES, clock, money, percent, short, times } from "./figures.ts";
+import { counted, short } from "../../core/figures.ts";
+import { CAUSES, clock, money, percent, times } from "./figures.ts";
 import type { FolderReport } from "./folder-report.ts";
 import { savedAlreadyNotes, skippedNotes, summaryOf } from "./notes.ts";
 import { plainText } from "./plain-text.ts";

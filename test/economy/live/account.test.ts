@@ -128,6 +128,7 @@ describe("an account", () => {
 		const account = createAccount();
 		expect(accountText(account.summary())).toBe("No request of this session has been billed yet.");
 		account.add(answered(0, 50_000), CLAUDE);
+		expect(accountText(account.summary())).toMatch(/^1 request, /);
 		account.add(answered(0, 52_000, { atMs: 3_600_000, gapMs: 400_000 }), CLAUDE);
 		expect(accountText(account.summary()).split("\n")).toEqual([
 			"2 requests, 102,020 prompt tokens: 0 % read from the cache, 100 % written to it, 0 % plain",

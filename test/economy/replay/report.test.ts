@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { type ReplayReport, type ReplaySession, rulesFor } from "../../../src/economy/index.ts";
-import { short } from "../../../src/economy/replay/figures.ts";
 import { reportHtml } from "../../../src/economy/replay/html.ts";
 import { plainText } from "../../../src/economy/replay/plain-text.ts";
 import {
@@ -161,13 +160,6 @@ describe("the page of a report", () => {
 		expect(page).toContain("these 2 sessions");
 		expect(page).toContain("<h2>the other</h2>");
 	});
-});
-
-test("counts are shown in three digits, however large", () => {
-	const shown = [0, 999, 999.6, 1000, 999_499, 999_500, 1.4e6, 56.4e6, 3e9, 1.5e13].map(short);
-	expect(shown.join(", ")).toBe(
-		"0, 999, 1.00 k, 1.00 k, 999 k, 1.00 M, 1.40 M, 56.4 M, 3.00 G, 15.0 T",
-	);
 });
 
 test("plain text is one line of bounded length", () => {
