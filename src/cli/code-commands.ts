@@ -187,7 +187,7 @@ const map = codeCommand({
 		const answer = await project.ask((code, more) => code.symbolMap({ budgetTokens }, more), asker);
 		const lines = answer.blocks.flatMap(({ text }) => text.split("\n").map(oneLine));
 		const left = answer.omittedFiles > 0 ? [`(${counted(answer.omittedFiles, "more file")})`] : [];
-		const last = () => kota.honestLine(answer.coverage, Date.now(), kota.commandAdvice);
+		const last = () => kota.coverageLine(answer.coverage, Date.now(), kota.commandAdvice);
 		return { value: answer, text: () => [...lines, ...left, last()].join("\n") };
 	},
 });

@@ -22,8 +22,8 @@ export interface KotaSubcommand {
 	run(ctx: ExtensionCommandContext, words: string[]): Promise<string>;
 }
 
-/** Lines of an external engine's complaints that `/kota status` shows. */
-const COMPLAINTS = 10;
+/** Lines of an external engine's standard error that `/kota status` shows. */
+const STDERR_LINES = 10;
 
 /** Registers `/kota status | index | restart | help` and what others add; alone it is `status`. */
 export function registerKotaCommand({
@@ -68,7 +68,7 @@ export function registerKotaCommand({
 			(status) => kota.statusText(status, Date.now()),
 			async (error: unknown) => [`project: ${project.root}`, await messageOf(error)],
 		);
-		const complaints = project.complaints().slice(-COMPLAINTS);
+		const stderr = project.stderr().slice(-STDERR_LINES);
 		const { objects, bytes } = await blobs.stats();
 		const { config, files } = configFor(ctx);
 		const sources = files.filter(({ used }) => used).map(({ label }) => label);
@@ -77,7 +77,7 @@ export function registerKotaCommand({
 			...index,
 			`whole answers kept: ${objects}, ${(bytes / 1024 ** 2).toFixed(1)} MB in ${blobFolder(config.blobs)}`,
 			`settings: autoContext ${settings.autoContext}, confirmIndex ${settings.confirmIndex}, maxAnswerBytes ${settings.maxAnswerBytes}; from ${sources.join(", ") || "defaults"}`,
-			...(complaints.length > 0 ? ["it wrote:", ...complaints.map((line) => `  ${line}`)] : []),
+			...(stderr.length > 0 ? ["it wrote:", ...stderr.map((line) => `  ${line}`)] : []),
 		].join("\n");
 	}
 

@@ -5,14 +5,14 @@ import { grouped } from "../core/figures.ts";
 import { oneLine } from "../core/one-line.ts";
 import { commandAdvice } from "./advice.ts";
 import { fitText, type Outline, wholeText } from "./budget.ts";
-import { honestLine } from "./honesty.ts";
+import { coverageLine } from "./coverage-text.ts";
 
 /** An answer before it is known how much of it fits. */
 export interface Draft {
 	/** From what was asked for to the briefest; see {@link fitText}. */
 	readonly forms: readonly (() => Outline)[];
-	/** The last line. */
-	readonly honesty: string;
+	/** Ends the answer: what it covers. */
+	readonly lastLine: string;
 }
 
 /** How an answer is brought within its budget. */
@@ -52,7 +52,7 @@ export const MOST_BYTES = 50_000;
  */
 export async function deliver(draft: Draft, delivery: Delivery): Promise<Delivered> {
 	const [first] = draft.forms;
-	const whole = [first ? wholeText(first()) : "", draft.honesty].join("\n");
+	const whole = [first ? wholeText(first()) : "", draft.lastLine].join("\n");
 	const originalBytes = bytesOf(whole);
 	if (originalBytes <= delivery.maxBytes) {
 		return { text: whole, details: { truncated: false, originalBytes } };
@@ -65,7 +65,7 @@ export async function deliver(draft: Draft, delivery: Delivery): Promise<Deliver
 	}
 	const tail = [
 		pointer(kept, originalBytes, maxBytes),
-		clip(draft.honesty, Math.floor(maxBytes / 4)),
+		clip(draft.lastLine, Math.floor(maxBytes / 4)),
 	].join("\n");
 	const { text } = fitText(draft.forms, maxBytes - bytesOf(tail) - 1);
 	const answer = `${text}\n${tail}`;
@@ -86,7 +86,7 @@ export function wholeAnswer(
 	{ coverage }: { readonly coverage: Coverage },
 	nowMs = Date.now(),
 ): string {
-	return [first ? wholeText(first()) : "", honestLine(coverage, nowMs, commandAdvice)].join("\n");
+	return [first ? wholeText(first()) : "", coverageLine(coverage, nowMs, commandAdvice)].join("\n");
 }
 
 type Kept = Awaited<ReturnType<BlobStore["keep"]>>;

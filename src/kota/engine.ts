@@ -3,7 +3,7 @@ import type { Config } from "../core/config.ts";
 
 /** What answers the questions. */
 export interface Engine extends CodeIndex {
-	/** Of an engine that is a program of its own: the last lines it complained with. */
+	/** Of an engine that is a program of its own: the last lines it wrote to its standard error. */
 	stderr?(): readonly string[];
 }
 

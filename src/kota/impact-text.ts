@@ -4,8 +4,8 @@ import { counted, grouped } from "../core/figures.ts";
 import { oneLine } from "../core/one-line.ts";
 import { type Reader, toolAdvice } from "./advice.ts";
 import { type Outline, type Part, section } from "./budget.ts";
+import { whyNothingIndexed } from "./coverage-text.ts";
 import { described, perDepth, shownFiles } from "./deps-text.ts";
-import { nothingToAsk } from "./honesty.ts";
 import { byFolder, folderTotals } from "./path-groups.ts";
 
 /** The forms of an impact answer. The summary stands first in each: risk, what is reached, what to test. */
@@ -13,7 +13,7 @@ export function impactForms(
 	answer: ImpactAnswer,
 	{ show, advice = toolAdvice }: Reader,
 ): (() => Outline)[] {
-	const nothing = nothingToAsk(answer.coverage, advice);
+	const nothing = whyNothingIndexed(answer.coverage, advice);
 	if (nothing) return [() => [{ head: [nothing], items: [] }]];
 	const files = shownFiles(answer.affected, show);
 	const outline = (affected: Part[]) => [

@@ -3,12 +3,12 @@ import { clip, clipMiddle } from "../core/clip.ts";
 import { counted, grouped, megabytes } from "../core/figures.ts";
 import { oneLine } from "../core/one-line.ts";
 import { type Advice, toolAdvice } from "./advice.ts";
-import { leftOutText, nothingToAsk } from "./honesty.ts";
+import { leftOutText, whyNothingIndexed } from "./coverage-text.ts";
 
 /** What indexing did, on a line. */
 export function buildText(report: BuildReport, advice: Advice = toolAdvice): string {
 	const { coverage, added, changed, removed, seconds } = report;
-	const nothing = nothingToAsk(coverage, advice);
+	const nothing = whyNothingIndexed(coverage, advice);
 	if (nothing) return nothing;
 	const changes = [
 		...(added > 0 ? [`${grouped(added)} added`] : []),

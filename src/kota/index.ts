@@ -7,9 +7,9 @@ export {
 	type TurnMessage,
 	workedOnFiles,
 } from "./auto-context.ts";
+export { coverageLine } from "./coverage-text.ts";
 export { depsForms } from "./deps-text.ts";
 export { openEngine } from "./engine.ts";
-export { honestLine } from "./honesty.ts";
 export { impactForms } from "./impact-text.ts";
 export { buildText, progressText, statusText } from "./index-text.ts";
 export { type Asker, createKotaProject, type KotaProject } from "./project.ts";

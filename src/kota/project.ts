@@ -45,8 +45,8 @@ export interface KotaProject {
 	/** Indexes, or takes in what changed. A user who asks for it has consented: then `consent` is `given`. */
 	build(asker?: Asker, consent?: "given" | "needed"): Promise<BuildReport>;
 	status(): Promise<IndexStatus>;
-	/** The last complaints of an engine that is a program of its own. */
-	complaints(): readonly string[];
+	/** Of an engine that is a program of its own: the last lines it wrote to its standard error. */
+	stderr(): readonly string[];
 	/** Closes the engine; the next question opens it anew. Safe to call at any time. */
 	close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export interface KotaProject {
 export function createKotaProject(options: ProjectOptions): KotaProject {
 	const { root, confirmIndex, open, onChange } = options;
 	let engine: Promise<Engine> | undefined;
-	let complaints: KotaProject["complaints"] = () => [];
+	let stderr: KotaProject["stderr"] = () => [];
 	let building: SharedBuild | undefined;
 	/** Those who wait for the dialog that another call has put to the user. */
 	let asking: Waiters<Consent> | undefined;
@@ -100,7 +100,7 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 		},
 		build: (asker = {}, consent = "needed") => build(asker, consent),
 		status,
-		complaints: () => complaints(),
+		stderr: () => stderr(),
 		close,
 	};
 
@@ -207,7 +207,7 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 		opening.then(
 			(opened) => {
 				if (engine !== opening) return;
-				complaints = () => opened.stderr?.() ?? [];
+				stderr = () => opened.stderr?.() ?? [];
 				setState("running");
 			},
 			() => {

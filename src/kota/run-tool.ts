@@ -3,8 +3,8 @@ import { describeError } from "../core/errno.ts";
 import { oneLine } from "../core/one-line.ts";
 import { property } from "../core/property.ts";
 import { type Delivered, type Delivery, type Draft, deliver } from "./answer.ts";
+import { coverageLine } from "./coverage-text.ts";
 import { depsForms } from "./deps-text.ts";
-import { honestLine } from "./honesty.ts";
 import { impactForms } from "./impact-text.ts";
 import { buildText } from "./index-text.ts";
 import type { Asker, KotaProject } from "./project.ts";
@@ -63,7 +63,7 @@ const drafts: { [Name in ToolName]: (call: ToolCalls[Name], run: ToolRun) => Pro
 		const report = await run.project.build(run.asker);
 		return {
 			forms: [() => [{ head: [buildText(report)], items: [] }]],
-			honesty: honestLine(report.coverage, run.now()),
+			lastLine: coverageLine(report.coverage, run.now()),
 		};
 	},
 	async kota_search(call, run) {
@@ -110,10 +110,10 @@ const drafts: { [Name in ToolName]: (call: ToolCalls[Name], run: ToolRun) => Pro
 
 function draft(
 	forms: Draft["forms"],
-	{ coverage }: { coverage: Parameters<typeof honestLine>[0] },
+	{ coverage }: { coverage: Parameters<typeof coverageLine>[0] },
 	{ now }: ToolRun,
 ): Draft {
-	return { forms, honesty: honestLine(coverage, now()) };
+	return { forms, lastLine: coverageLine(coverage, now()) };
 }
 
 /** The tools know one project, that of the working folder: indexing another would help none of their answers. */

@@ -4,7 +4,7 @@ import { counted, grouped } from "../core/figures.ts";
 import { oneLine } from "../core/one-line.ts";
 import { type Advice, type Reader, toolAdvice } from "./advice.ts";
 import type { Outline } from "./budget.ts";
-import { nothingToAsk } from "./honesty.ts";
+import { whyNothingIndexed } from "./coverage-text.ts";
 import type { SearchInput, SearchOutput } from "./tools.ts";
 
 /** The forms of a search answer, from the one that was asked for to bare paths. */
@@ -54,7 +54,7 @@ function heading({ hits, total, atLeast }: SearchAnswer, { query }: SearchInput)
 }
 
 function nothingFound({ coverage }: SearchAnswer, input: SearchInput, advice: Advice): string[] {
-	const nothing = nothingToAsk(coverage, advice);
+	const nothing = whyNothingIndexed(coverage, advice);
 	if (nothing) return [nothing];
 	const { filters, scope } = input;
 	const tries = [

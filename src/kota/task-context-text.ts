@@ -3,8 +3,8 @@ import { counted, grouped } from "../core/figures.ts";
 import { oneLine } from "../core/one-line.ts";
 import { type Reader, toolAdvice } from "./advice.ts";
 import { type Outline, type Part, section } from "./budget.ts";
+import { whyNothingIndexed } from "./coverage-text.ts";
 import { described, shownFiles } from "./deps-text.ts";
-import { nothingToAsk } from "./honesty.ts";
 import { byFolder } from "./path-groups.ts";
 import { symbolText } from "./search-text.ts";
 import type { TaskContextInput } from "./tools.ts";
@@ -15,7 +15,7 @@ export function taskContextForms(
 	input: TaskContextInput,
 	{ show, advice = toolAdvice }: Reader,
 ): (() => Outline)[] {
-	const nothing = nothingToAsk(answer.coverage, advice);
+	const nothing = whyNothingIndexed(answer.coverage, advice);
 	if (nothing) return [() => [{ head: [nothing], items: [] }]];
 	const impacted = shownFiles(answer.impacted, show);
 	const outline = (detail: { most: number; files: string[] }) => [

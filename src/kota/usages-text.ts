@@ -4,7 +4,7 @@ import { counted, grouped } from "../core/figures.ts";
 import { oneLine } from "../core/one-line.ts";
 import { type Advice, type Reader, toolAdvice } from "./advice.ts";
 import type { Outline, Part } from "./budget.ts";
-import { nothingToAsk } from "./honesty.ts";
+import { whyNothingIndexed } from "./coverage-text.ts";
 import { byFolder, chunks, folderTotals } from "./path-groups.ts";
 import type { UsagesInput } from "./tools.ts";
 
@@ -158,7 +158,7 @@ function nothingNamed(
 	{ symbol, file }: UsagesInput,
 	advice: Advice,
 ): string[] {
-	const nothing = nothingToAsk(answer.coverage, advice);
+	const nothing = whyNothingIndexed(answer.coverage, advice);
 	if (nothing) return [nothing];
 	const where = file === undefined ? "the indexed files" : clip(oneLine(file), 200);
 	const close = (answer.suggestions ?? []).slice(0, 8).map((name) => clip(oneLine(name), 80));

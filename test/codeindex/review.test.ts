@@ -2,7 +2,7 @@ import { truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openCodeIndex } from "../../src/codeindex/index.ts";
-import { honestLine } from "../../src/kota/honesty.ts";
+import { coverageLine } from "../../src/kota/coverage-text.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 
 describe("sources made to end the process that parses them", () => {
@@ -58,7 +58,7 @@ test("what is left out is said, with the reason", async () => {
 	atEnd(() => index.close());
 	const { coverage } = await index.build();
 	expect(coverage.leftOut).toMatchObject({ count: 1, first: [{ path: "data.js" }] });
-	const line = honestLine(coverage, coverage.checkedMs);
+	const line = coverageLine(coverage, coverage.checkedMs);
 	expect(line).toMatch(/; 1 left out \(data\.js: it has 9437184 bytes/);
 	const again = await index.search({ query: "a" });
 	expect(again.coverage.leftOut?.count).toBe(1);

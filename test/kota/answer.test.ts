@@ -6,11 +6,11 @@ import { hashBytes } from "../../src/core/hash.ts";
 import { type Delivery, type Draft, deliver, MOST_BYTES } from "../../src/kota/answer.ts";
 import { tempDir } from "../support/temp.ts";
 
-const HONESTY = "[120 files indexed; checked just now]";
+const LAST_LINE = "[120 files indexed; checked just now]";
 const lines = (length: number) => Array.from({ length }, (_, at) => `  src/file-${at}.ts  value`);
 
 function draft(items: string[]): Draft {
-	return { forms: [() => [{ head: [`${items.length} files`], items }]], honesty: HONESTY };
+	return { forms: [() => [{ head: [`${items.length} files`], items }]], lastLine: LAST_LINE };
 }
 
 function delivery(over: Partial<Delivery> = {}): Delivery {
@@ -20,7 +20,7 @@ function delivery(over: Partial<Delivery> = {}): Delivery {
 }
 
 describe("an answer", () => {
-	test("that fits is given whole, with the honest line last, and nothing is kept", async () => {
+	test("that fits is given whole, with the line on coverage last, and nothing is kept", async () => {
 		let kept = 0;
 		const blobs: Delivery["blobs"] = {
 			keep: async () => {
@@ -29,14 +29,14 @@ describe("an answer", () => {
 			},
 		};
 		const { text, details } = await deliver(draft(lines(3)), delivery({ blobs }));
-		expect(text).toBe(["3 files", ...lines(3), HONESTY].join("\n"));
+		expect(text).toBe(["3 files", ...lines(3), LAST_LINE].join("\n"));
 		expect(details).toEqual({ truncated: false, originalBytes: Buffer.byteLength(text) });
 		expect(kept).toBe(0);
 	});
 
 	test("that does not fit is kept whole, and its excerpt points to it", async () => {
 		const { text, details } = await deliver(draft(lines(1000)), delivery());
-		const whole = ["1000 files", ...lines(1000), HONESTY].join("\n");
+		const whole = ["1000 files", ...lines(1000), LAST_LINE].join("\n");
 		if (!details.truncated || !details.blobPath) throw new Error("not kept");
 		expect(readFileSync(details.blobPath, "utf8")).toBe(whole);
 		expect(details).toEqual({
@@ -48,7 +48,7 @@ describe("an answer", () => {
 		});
 		expect(text.split("\n").slice(-2)).toEqual([
 			`[shortened from 24,938 bytes; ask for less, or read parts of the whole answer: ${details.blobPath}]`,
-			HONESTY,
+			LAST_LINE,
 		]);
 	});
 
@@ -95,7 +95,7 @@ describe("the offer of the whole answer", () => {
 			return true;
 		};
 		const { text, details } = await deliver(draft(lines(1000)), delivery({ offerWhole }));
-		expect(text).toBe(["1000 files", ...lines(1000), HONESTY].join("\n"));
+		expect(text).toBe(["1000 files", ...lines(1000), LAST_LINE].join("\n"));
 		expect(details.truncated).toBe(false);
 		expect(sizes).toEqual([details.originalBytes]);
 	});

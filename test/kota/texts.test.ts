@@ -9,8 +9,8 @@ import type {
 } from "../../src/codeindex/index.ts";
 import { commandAdvice } from "../../src/kota/advice.ts";
 import { fitText, type Outline, wholeText } from "../../src/kota/budget.ts";
+import { coverageLine } from "../../src/kota/coverage-text.ts";
 import { depsForms } from "../../src/kota/deps-text.ts";
-import { honestLine } from "../../src/kota/honesty.ts";
 import { impactForms } from "../../src/kota/impact-text.ts";
 import { buildText, progressText, statusText } from "../../src/kota/index-text.ts";
 import { projectPaths } from "../../src/kota/project-paths.ts";
@@ -382,9 +382,9 @@ describe("kota_task_context", () => {
 	});
 });
 
-describe("the honest line", () => {
+describe("the line on coverage", () => {
 	test("of a sound index is short", () => {
-		expect(honestLine(coverage(), NOW)).toBe("[120 files indexed; checked just now]");
+		expect(coverageLine(coverage(), NOW)).toBe("[120 files indexed; checked just now]");
 	});
 
 	test("tells age, changes, what was not understood and what leads nowhere", () => {
@@ -394,13 +394,13 @@ describe("the honest line", () => {
 			unparsed: { count: 9, paths: ["a.ts", "b.ts", "c.ts", "d.ts"] },
 			unresolvedImports: 1,
 		});
-		expect(honestLine(poor, NOW)).toBe(
+		expect(coverageLine(poor, NOW)).toBe(
 			"[120 files indexed; checked 3 min ago; 2 changes taken in; 9 files not fully parsed (a.ts, b.ts, c.ts, …); 1 unresolved import]",
 		);
 	});
 
 	test("begins with what matters most: that the index is half built", () => {
-		expect(honestLine(coverage({ complete: false }), NOW)).toMatch(/^\[INCOMPLETE, .*kota_index/);
+		expect(coverageLine(coverage({ complete: false }), NOW)).toMatch(/^\[INCOMPLETE, .*kota_index/);
 	});
 });
 
@@ -434,7 +434,7 @@ describe("for a person at the command line", () => {
 			...texts(
 				usagesForms({ ...usages, coverage: partial }, usagesInput({ symbol: "x" }, find), reader),
 			),
-			honestLine(partial, NOW, commandAdvice),
+			coverageLine(partial, NOW, commandAdvice),
 		].join("\n");
 		expect(all).not.toMatch(/kota|include_tests|without filters/);
 		for (const advice of ["strata search", "strata index", "--no-tests", "--glob"])

@@ -5,7 +5,7 @@ import { oneLine } from "../core/one-line.ts";
 import { type Advice, toolAdvice } from "./advice.ts";
 
 /** The last line of every answer: what it covers, how fresh it is, and what the index could not understand. */
-export function honestLine(
+export function coverageLine(
 	coverage: Coverage,
 	nowMs: number,
 	{ index }: Advice = toolAdvice,
@@ -27,7 +27,10 @@ export function honestLine(
 }
 
 /** Why there can be nothing at all, if that is so: a project without source, or an index that has only begun. */
-export function nothingToAsk({ files, complete }: Coverage, { index }: Advice): string | undefined {
+export function whyNothingIndexed(
+	{ files, complete }: Coverage,
+	{ index }: Advice,
+): string | undefined {
 	if (files > 0) return undefined;
 	return complete
 		? "The project has no TypeScript or JavaScript files (.ts .tsx .mts .cts .js .jsx .mjs .cjs), or git ignores them all: use other tools."
