@@ -258,6 +258,17 @@ describe("a restart", () => {
 		expect(await server.run("get_messages", {})).toEqual(after);
 	});
 
+	test("after another one still goes on from there, although settings changed between them", async () => {
+		const server = await withSession(2);
+		const [, second] = (await server.run("get_fork_messages", {})).messages;
+		await server.run("navigate_tree", { targetId: second?.entryId ?? "" });
+		const { leafId } = await server.run("get_entries", {});
+		await server.restart();
+		await server.run("set_steering_mode", { mode: "all" });
+		await server.restart();
+		expect((await server.run("get_entries", {})).leafId).toBe(leafId);
+	});
+
 	test("with a folder or file that is gone fails for that session alone, and says so", async () => {
 		const server = await withSession(1);
 		const folder = tempDir();

@@ -276,16 +276,10 @@ const CHANGING: ReadonlySet<string> = new Set([
 	"compaction_end",
 ]);
 
+/** All that is stored except what pi's session tells itself: a setting that is added later is kept too. */
 function chosenIn(settings: StoredSettings): ChosenSettings {
-	const { steeringMode, followUpMode, autoCompaction, autoRetry, tools, trustedCwd } = settings;
-	return {
-		...(steeringMode && { steeringMode }),
-		...(followUpMode && { followUpMode }),
-		...(autoCompaction !== undefined && { autoCompaction }),
-		...(autoRetry !== undefined && { autoRetry }),
-		...(tools && { tools }),
-		...(trustedCwd && { trustedCwd }),
-	};
+	const { piSessionId, name, model, thinkingLevel, messageCount, ...chosen } = settings;
+	return chosen;
 }
 
 interface Preferred {
