@@ -29,11 +29,13 @@ type Price = CostRequest["cost"];
 /** What a session has cost, request by request, and what it would have cost without us and without any cache. */
 export function costView({ entries, branch, findModel }: CostSource): Cost {
 	const account = createAccount();
+	const byId = new Map(entries.map((entry) => [entry.id, entry]));
 	const removedAt = removedTokens(branch);
 	const continues = createLineage(entries);
 	const requests: CostRequest[] = [];
 	const before: Between = { compacted: false, pruned: false };
 	for (const entry of entries) {
+		if (removedBy(entry, (id) => byId.get(id))?.system === "pruning") before.pruned = true;
 		noteBetween(entry, before);
 		const bill = billOf(entry);
 		if (!bill) continue;
@@ -85,7 +87,6 @@ interface Between {
 
 function noteBetween(entry: SessionEntry, before: Between): void {
 	if (entry.type === "compaction") before.compacted = true;
-	if (entry.type === "context_edit") before.pruned = true;
 	if (entry.type === "usage") before.usedMs = Date.parse(entry.timestamp) || before.usedMs || 0; // a ping
 }
 

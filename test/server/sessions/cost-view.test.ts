@@ -118,6 +118,19 @@ describe("the cost of a session", () => {
 		expect(savings.pruning.tokens).toBeGreaterThan(9900);
 	});
 
+	test("does not blame pruning for an edit of the working set", () => {
+		const block = { type: "custom_message", customType: "strata-workset", content: "files" };
+		const edit = {
+			type: "context_edit",
+			targetId: "e0",
+			replacement: { content: [{ type: "text", text: "" }] },
+		};
+		const { requests } = view(
+			branchOf(block, answer(0, 12_000), edit, answer(1000, 11_000, 10, 1000)),
+		);
+		expect(requests[1]?.miss?.cause).toBe("unknown");
+	});
+
 	test("survives whatever a session file holds", () => {
 		const odd = branchOf(
 			{ type: "message", message: { role: "assistant", content: null, usage: { input: "many" } } },
