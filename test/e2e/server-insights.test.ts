@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fauxAssistantMessage, fauxToolCall } from "@earendil-works/pi-ai";
 import { describe, expect, test } from "vitest";
 import { startSessions, type TestSessions } from "../server/sessions/start-sessions.ts";
@@ -70,6 +72,14 @@ describe("what the model sees", () => {
 		expect(savings.pruning).toMatchObject({ times: 0, tokens: 0 });
 		expect(await server.run("get_tiers", {})).toMatchObject({ files: [] });
 	});
+});
+
+test("a system that is switched off is told as such", async () => {
+	const server = await startSessions();
+	writeFileSync(join(server.agentDir, "strata.json"), '{ "kota": { "enabled": false } }');
+	await server.run("create_session", { sessionId: "s" });
+	const { kota, paging } = await server.run("get_savings", {});
+	expect([kota.enabled, paging.enabled]).toEqual([false, true]);
 });
 
 test("the working set is told as the extension in the session knows it", async () => {

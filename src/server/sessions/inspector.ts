@@ -45,7 +45,7 @@ export function createSessionInspect(agentDir: string): Inspect {
 			return savingsView(session.sessionManager.getEntries(), {
 				readCache: config.readcache.mode === "on",
 				paging: config.paging.enabled,
-				kota: true,
+				kota: config.kota.enabled,
 				pruning: config.prune.enabled,
 				tiers: config.tiers.enabled,
 				economy: true,
