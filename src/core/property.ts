@@ -4,3 +4,9 @@ export function property(value: unknown, key: string): unknown {
 		? (value as Record<string, unknown>)[key]
 		: undefined;
 }
+
+/** A property of a value from outside that should be a count of something; 0 where it is no positive number. */
+export function countIn(value: unknown, key: string): number {
+	const count = property(value, key);
+	return typeof count === "number" && Number.isFinite(count) && count > 0 ? count : 0;
+}

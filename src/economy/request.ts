@@ -1,3 +1,7 @@
+import type { Ttl } from "../core/bill.ts";
+
+export type { PromptTokens, Ttl } from "../core/bill.ts";
+
 /** The parts of a request in the order in which providers match prefixes. */
 export type Part = "tools" | "system" | "messages";
 
@@ -12,9 +16,6 @@ export interface Block {
 
 /** What can differ between two requests besides their blocks, and may cost what was cached. */
 export type Setting = "model" | "toolChoice" | "images" | "thinking" | "effort";
-
-/** How long a provider keeps a cached prefix after its last use. */
-export type Ttl = "5m" | "1h";
 
 /** A cache marker behind a block. */
 export interface Breakpoint {
@@ -32,14 +33,4 @@ export interface Request {
 	readonly cold?: boolean;
 	/** What the request was sent with, in any wording; a setting is given in all requests or in none. */
 	readonly settings?: Readonly<Partial<Record<Setting, string>>>;
-}
-
-/** The prompt of one request by how it was billed, in tokens. Their sum is the prompt. */
-export interface PromptTokens {
-	/** Neither read from a cache nor written to one. */
-	readonly input: number;
-	readonly read: number;
-	readonly write: number;
-	/** The part of `write` that was written for an hour. */
-	readonly writeOneHour: number;
 }

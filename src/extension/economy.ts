@@ -1,7 +1,6 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { property } from "../core/property.ts";
+import { type Bill, billOf } from "../core/bill.ts";
 import type { Account, Answered, ModelInfo } from "../economy/index.ts";
-import { promptTokens } from "./prompt-tokens.ts";
 import type { ConfigFor, System } from "./system.ts";
 
 /**
@@ -17,7 +16,7 @@ export function createEconomySystem(
 	/** To be told that old tool output is gone from the next request on. */
 	notePruned(): void;
 } {
-	let earlier: Bill[] = [];
+	let earlier: EarlierBill[] = [];
 	let account: Account | undefined;
 	let sent: Pick<Answered, "payload" | "atMs" | "gapMs" | "thinking"> | undefined;
 	let lastSentMs: number | undefined;
@@ -45,12 +44,12 @@ export function createEconomySystem(
 		const bill = billOf(event.message);
 		if (!bill) return;
 		const request = sent ?? { payload: undefined, atMs: Date.now(), gapMs: 0 };
-		const answered = { ...bill.answered, ...request, compacted, pruned, branched };
+		const answered = { ...answeredBy(bill), ...request, compacted, pruned, branched };
 		sent = undefined;
 		compacted = false;
 		pruned = false;
 		branched = false;
-		const miss = (await accountOf(ctx)).add(answered, knownModel(bill.model, ctx));
+		const miss = (await accountOf(ctx)).add(answered, knownModel(bill, ctx));
 		const { missNotice, missThreshold } = configFor(ctx).config.economy;
 		if (!miss || miss.tokens < missThreshold || missNotice === "off") return;
 		if (miss.cause === "pruning") return; // it was decided, and paid for with open eyes
@@ -89,19 +88,19 @@ export function createEconomySystem(
 		const { createAccount } = await import("../economy/index.ts");
 		if (account) return account;
 		account = createAccount();
-		for (const { answered, model } of earlier) account.add(answered, knownModel(model, ctx));
+		for (const { bill, answered } of earlier) account.add(answered, knownModel(bill, ctx));
 		return account;
 	}
 }
 
-interface Bill {
+interface EarlierBill {
+	bill: Bill;
 	answered: Answered;
-	model: ModelInfo;
 }
 
 /** The bills in a session's entries, whichever branch they are on, and when its cache was last used. */
-function earlierBills(ctx: ExtensionContext): { bills: Bill[]; lastMs: number | undefined } {
-	const bills: Bill[] = [];
+function earlierBills(ctx: ExtensionContext): { bills: EarlierBill[]; lastMs: number | undefined } {
+	const bills: EarlierBill[] = [];
 	let lastMs: number | undefined;
 	let compacted = false;
 	for (const entry of ctx.sessionManager.getEntries()) {
@@ -109,34 +108,24 @@ function earlierBills(ctx: ExtensionContext): { bills: Bill[]; lastMs: number | 
 		if (entry.type === "usage") lastMs = Date.parse(entry.timestamp) || lastMs; // a ping
 		const bill = entry.type === "message" ? billOf(entry.message) : undefined;
 		if (!bill) continue;
-		const gapMs = Math.max(0, bill.answered.atMs - (lastMs ?? bill.answered.atMs));
-		bills.push({ ...bill, answered: { ...bill.answered, gapMs, compacted } });
-		lastMs = bill.answered.atMs;
+		const { atMs } = bill;
+		const gapMs = Math.max(0, atMs - (lastMs ?? atMs));
+		bills.push({ bill, answered: { ...answeredBy(bill), atMs, gapMs, compacted } });
+		lastMs = atMs;
 		compacted = false;
 	}
 	return { bills, lastMs };
 }
 
-/** With its prices, where pi knows them. */
-function knownModel(
-	model: ModelInfo,
-	{ model: current, modelRegistry }: ExtensionContext,
-): ModelInfo {
-	if (current?.provider === model.provider && current.id === model.id) return current;
-	return modelRegistry.find(model.provider, model.id) ?? model;
+function answeredBy({ provider, model, tokens }: Bill): Pick<Answered, "model" | "tokens"> {
+	return { model: `${provider}/${model}`, tokens };
 }
 
-/** The bill of an assistant's message; none if nothing was billed. What was stopped midway is billed too. */
-function billOf(message: unknown): Bill | undefined {
-	if (property(message, "role") !== "assistant") return undefined;
-	const tokens = promptTokens(property(message, "usage"));
-	if (tokens.input + tokens.read + tokens.write === 0) return undefined;
-	const provider = String(property(message, "provider") ?? "unknown");
-	const id = String(property(message, "model") ?? "unknown");
-	const sentMs = property(message, "timestamp");
-	const atMs = typeof sentMs === "number" && sentMs > 0 ? sentMs : 0;
-	return {
-		answered: { atMs, gapMs: 0, model: `${provider}/${id}`, tokens },
-		model: { provider, id },
-	};
+/** The model of a bill, with its prices where pi knows them. */
+function knownModel(
+	{ provider, model: id }: Bill,
+	{ model: current, modelRegistry }: ExtensionContext,
+): ModelInfo {
+	if (current?.provider === provider && current.id === id) return current;
+	return modelRegistry.find(provider, id) ?? { provider, id };
 }

@@ -1,11 +1,11 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { createLedger, type Ledger } from "../context/index.ts";
+import { promptTokens, ttlOf } from "../core/bill.ts";
 import { type BlobStore, createBlobStore } from "../core/blob-store.ts";
 import type { Config } from "../core/config.ts";
 import { property } from "../core/property.ts";
 import type * as Economy from "../economy/index.ts";
 import type * as Pruning from "../pruning/index.ts";
-import { promptTokens, ttlOf } from "./prompt-tokens.ts";
 import type * as Surveying from "./prunable-session.ts";
 
 /** What is known about the pruning of one session. */

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { customMessages } from "../context/index.ts";
+import { promptTokens, ttlOf } from "../core/bill.ts";
 import type { Config, LoadedConfig } from "../core/config.ts";
 import { hashBytes } from "../core/hash.ts";
 import { property } from "../core/property.ts";
@@ -8,7 +9,6 @@ import { estimateTokens } from "../core/tokens.ts";
 import type * as Economy from "../economy/index.ts";
 import type { ShownFile } from "../readcache/index.ts";
 import type * as Tiers from "../tiers/index.ts";
-import { promptTokens, ttlOf } from "./prompt-tokens.ts";
 import { readWorkingFile } from "./workset-files.ts";
 
 /** What is needed of pi to look at a session. */

@@ -1,5 +1,5 @@
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
-import { property } from "../../core/property.ts";
+import { type Bill, billOf } from "../../core/bill.ts";
 import {
 	type CostlyMiss,
 	costOf,
@@ -35,11 +35,10 @@ export function costView({ entries, branch, findModel }: CostSource): Cost {
 	const requests: CostRequest[] = [];
 	const before: Between = { compacted: false, pruned: false };
 	for (const entry of entries) {
-		if (removedBy(entry, (id) => byId.get(id))?.system === "pruning") before.pruned = true;
-		noteBetween(entry, before);
-		const bill = billOf(entry);
+		noteBetween(entry, before, (id) => byId.get(id));
+		const bill = billIn(entry);
 		if (!bill) continue;
-		const { provider, id, atMs, tokens, output } = bill;
+		const { provider, model: id, atMs, tokens, output } = bill;
 		const model = findModel(provider, id) ?? { provider, id };
 		const gapMs = Math.max(0, atMs - (before.usedMs ?? atMs));
 		const branched = before.lastId !== undefined && !continues(entry, before.lastId);
@@ -85,8 +84,15 @@ interface Between {
 	lastId?: string;
 }
 
-function noteBetween(entry: SessionEntry, before: Between): void {
+function noteBetween(
+	entry: SessionEntry,
+	before: Between,
+	entryOf: (id: string) => SessionEntry | undefined,
+): void {
 	if (entry.type === "compaction") before.compacted = true;
+	// The working set edits entries too, and for other reasons.
+	const isEdit = entry.type === "context_edit";
+	if (isEdit && removedBy(entry, entryOf)?.system === "pruning") before.pruned = true;
 	if (entry.type === "usage") before.usedMs = Date.parse(entry.timestamp) || before.usedMs || 0; // a ping
 }
 
@@ -104,28 +110,9 @@ function createLineage(
 	};
 }
 
-interface Bill {
-	provider: string;
-	id: string;
-	atMs: number;
-	tokens: PromptTokens;
-	output: number;
-}
-
-/** The bill of an answer; none if nothing was billed. What was stopped midway is billed too. */
-function billOf(entry: SessionEntry): Bill | undefined {
-	if (entry.type !== "message" || entry.message.role !== "assistant") return undefined;
-	const { usage, provider, model, timestamp } = entry.message;
-	const write = countOf(usage, "cacheWrite");
-	const tokens = {
-		input: countOf(usage, "input"),
-		read: countOf(usage, "cacheRead"),
-		write,
-		writeOneHour: Math.min(write, countOf(usage, "cacheWrite1h")),
-	};
-	if (promptOf(tokens) === 0) return undefined;
-	const atMs = Number.isFinite(timestamp) ? timestamp : Date.parse(entry.timestamp) || 0;
-	return { provider, id: model, atMs, tokens, output: countOf(usage, "output") };
+function billIn(entry: SessionEntry): Bill | undefined {
+	if (entry.type !== "message") return undefined;
+	return billOf(entry.message, Date.parse(entry.timestamp) || 0);
 }
 
 /** Tokens that our systems had kept out of a request: since the one before it, and since longer. */
@@ -157,7 +144,7 @@ function removedTokens(branch: readonly SessionEntry[]): Map<string, Missing> {
 			standing = new Map([...standing].filter(([id]) => (order.get(id) ?? -1) >= from));
 			fresh = 0;
 		}
-		if (billOf(entry)) {
+		if (billIn(entry)) {
 			const all = [...standing.values()].reduce((sum, tokens) => sum + tokens, 0);
 			if (all > 0) found.set(entry.id, { fresh: Math.min(fresh, all), standing: all - fresh });
 			fresh = 0;
@@ -246,10 +233,4 @@ function addUp(values: readonly (number | undefined)[]): number | undefined {
 
 function promptOf({ input, read, write }: PromptTokens): number {
 	return input + read + write;
-}
-
-/** Session files may hold anything. */
-function countOf(usage: unknown, key: string): number {
-	const value = property(usage, key);
-	return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
 }

@@ -1,6 +1,6 @@
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { textOf } from "../../context/index.ts";
-import { property } from "../../core/property.ts";
+import { countIn, property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
 import { isStub } from "../../pruning/index.ts";
 
@@ -37,7 +37,7 @@ function removedByReadCache(details: unknown, shown: string): Removed | undefine
 	const label = Object.hasOwn(DERIVED, String(property(note, "mode")))
 		? DERIVED[String(property(note, "mode"))]
 		: undefined;
-	const plainBytes = countOf(property(note, "plainBytes"));
+	const plainBytes = countIn(note, "plainBytes");
 	if (!label || plainBytes === 0) return undefined;
 	return { system: "readCache", label, tokens: bytesLess(plainBytes, Buffer.byteLength(shown)) };
 }
@@ -45,8 +45,8 @@ function removedByReadCache(details: unknown, shown: string): Removed | undefine
 /** Answers of the kota tools that did not fit their budget. */
 function removedByBudget(details: unknown): Removed | undefined {
 	if (property(details, "truncated") !== true) return undefined;
-	const original = countOf(property(details, "originalBytes"));
-	const excerpt = countOf(property(details, "excerptBytes"));
+	const original = countIn(details, "originalBytes");
+	const excerpt = countIn(details, "excerptBytes");
 	if (original === 0 || excerpt === 0) return undefined;
 	return {
 		system: "kota",
@@ -73,9 +73,4 @@ function removedByStub(
 
 function bytesLess(before: number, after: number): number {
 	return estimateTokens(Math.max(0, before - after));
-}
-
-/** Session files may hold anything. */
-function countOf(value: unknown): number {
-	return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
 }
