@@ -4,18 +4,18 @@ import { type CommandType, rowOf, type SessionEvent } from "../../protocol/index
 import type { Call, Done, Handlers } from "../engine/call.ts";
 import type { Recovered, SessionRecord, StreamName } from "../journal/journal.ts";
 import { asCommandError } from "../safe-text.ts";
-import { createCodeWorks } from "./code-works.ts";
+import { createCodeHandlers } from "./code-handlers.ts";
 import { createFileOwners, type OwnersJournal } from "./file-owners.ts";
-import { createInsightWorks } from "./insight-works.ts";
+import { createInsightHandlers } from "./insight-handlers.ts";
 import { createSessionInspect, type Inspect } from "./inspector.ts";
 import { createLifeHandlers } from "./life-handlers.ts";
-import { settingsWorks } from "./settings-works.ts";
+import type { SessionHandler, SessionHandlers } from "./session-handler.ts";
+import { settingsHandlers } from "./settings-handlers.ts";
 import { createSlots, type Slots } from "./slots.ts";
-import { createStateWorks } from "./state-works.ts";
+import { createStateHandlers } from "./state-handlers.ts";
 import { createStoredFiles } from "./stored-files.ts";
-import { talkWorks } from "./talk-works.ts";
-import { createTreeWorks } from "./tree-works.ts";
-import type { Work } from "./work.ts";
+import { talkHandlers } from "./talk-handlers.ts";
+import { createTreeHandlers } from "./tree-handlers.ts";
 
 /**
  * The agent sessions of the server: one pi runtime each, in this process, with pi-strata's extension loaded. Ids are the
@@ -99,14 +99,14 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 	const slots = createSlots({ ...options, host, owners });
 	const places = { agentDir, cwd };
 	const files = createStoredFiles(places, slots, owners);
-	const code = createCodeWorks();
-	const works = {
-		...talkWorks,
-		...settingsWorks,
-		...createTreeWorks(files, slots),
-		...createStateWorks(files),
-		...createInsightWorks(options.inspect ?? createSessionInspect(agentDir)),
-		...code.works,
+	const code = createCodeHandlers();
+	const inSession = {
+		...talkHandlers,
+		...settingsHandlers,
+		...createTreeHandlers(files, slots),
+		...createStateHandlers(files),
+		...createInsightHandlers(options.inspect ?? createSessionInspect(agentDir)),
+		...code.handlers,
 	};
 	const life = createLifeHandlers({
 		agentDir,
@@ -118,7 +118,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 	});
 
 	return {
-		handlers: { ...handlersOf(works, slots), ...life },
+		handlers: { ...openingFirst(inSession, slots), ...life },
 		has: (principal, sessionId) => slots.get(principal, sessionId) !== undefined,
 		count: () => slots.count(),
 		openDialogs: ({ principal, sessionId }) =>
@@ -134,11 +134,12 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 }
 
 /** Opens the session of each command first; after a change, its record goes with the outcome. */
-function handlersOf<Type extends CommandType>(
-	works: { readonly [Name in Type]: Work<Name> },
+function openingFirst<Type extends CommandType>(
+	inSession: SessionHandlers<Type>,
 	slots: Slots,
 ): Pick<Handlers, Type> {
-	const handlers = Object.entries<Work<CommandType>>(works as never).map(([type, work]) => {
+	const entries = Object.entries<SessionHandler<CommandType>>(inSession as never);
+	const handlers = entries.map(([type, run]) => {
 		const isChange = rowOf(type)?.effect === "change";
 		const handler = async (call: Call): Promise<Done> => {
 			const { sessionId = "" } = call.command as { sessionId?: string };
@@ -146,7 +147,7 @@ function handlersOf<Type extends CommandType>(
 			const before = slot.record;
 			try {
 				const live = await slot.live();
-				const data = await work(live, call.command as never, { slot, call: call as never });
+				const data = await run(live, call.command as never, { slot, call: call as never });
 				if (!isChange) return { data };
 				slot.refresh();
 				const isThere = slots.get(slot.principal, slot.sessionId) === slot;

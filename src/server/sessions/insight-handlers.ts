@@ -1,10 +1,12 @@
 import { type Inspect, pieceOf } from "./inspector.ts";
-import type { Works } from "./work.ts";
+import type { SessionHandlers } from "./session-handler.ts";
 
 /** What a session's model sees and what that costs. */
-export function createInsightWorks(
+export function createInsightHandlers(
 	inspect: Inspect,
-): Works<"get_context_view" | "get_context_piece" | "get_cost" | "get_tiers" | "get_savings"> {
+): SessionHandlers<
+	"get_context_view" | "get_context_piece" | "get_cost" | "get_tiers" | "get_savings"
+> {
 	return {
 		get_context_view: (live) => inspect(live).contextView(),
 		get_context_piece: (live, { pieceId, offset = 0 }) => pieceOf(inspect(live), pieceId, offset),

@@ -1,10 +1,10 @@
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import { CommandError } from "../engine/call.ts";
 import { modelView } from "./model-view.ts";
-import type { Works } from "./work.ts";
+import type { SessionHandlers } from "./session-handler.ts";
 
 /** What a session works with: its model, tools, modes and name. All of it is for this session only. */
-export const settingsWorks: Works<
+export const settingsHandlers: SessionHandlers<
 	| "set_model"
 	| "cycle_model"
 	| "get_available_models"

@@ -3,10 +3,10 @@ import type { CommandOf } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { asCommandError } from "../safe-text.ts";
 import type { LiveSession } from "./live-session.ts";
-import type { Works } from "./work.ts";
+import type { SessionHandlers } from "./session-handler.ts";
 
 /** Talking to the model, and stopping it. */
-export const talkWorks: Works<
+export const talkHandlers: SessionHandlers<
 	| "prompt"
 	| "steer"
 	| "follow_up"

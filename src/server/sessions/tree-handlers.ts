@@ -2,11 +2,11 @@ import { CommandError } from "../engine/call.ts";
 import { asCommandError } from "../safe-text.ts";
 import type { LiveSession } from "./live-session.ts";
 import { checkProject } from "./session-files.ts";
+import type { SessionHandlers } from "./session-handler.ts";
 import { flatTree, nestedTree } from "./session-tree.ts";
 import type { Slot } from "./slot.ts";
 import type { Slots } from "./slots.ts";
 import type { StoredFiles } from "./stored-files.ts";
-import type { Works } from "./work.ts";
 
 type TreeCommand =
 	| "new_session"
@@ -19,10 +19,10 @@ type TreeCommand =
 	| "get_entries";
 
 /** Moving within a session's tree, and putting another session of pi behind the server's id. */
-export function createTreeWorks(
+export function createTreeHandlers(
 	files: Pick<StoredFiles, "find" | "check">,
 	slots: Pick<Slots, "openFiles">,
-): Works<TreeCommand> {
+): SessionHandlers<TreeCommand> {
 	return {
 		async new_session(live, { parentSession }, { slot }) {
 			const parent =

@@ -5,8 +5,8 @@ import { basename, dirname, join } from "node:path";
 import type { AgentMessage } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { asCommandError } from "../safe-text.ts";
+import type { SessionHandlers } from "./session-handler.ts";
 import type { StoredFiles } from "./stored-files.ts";
-import type { Works } from "./work.ts";
 
 type StateCommand =
 	| "get_state"
@@ -19,7 +19,9 @@ type StateCommand =
 	| "export_html";
 
 /** What a session is and has said, and what leaves it: shell commands and exports. */
-export function createStateWorks(stored: Pick<StoredFiles, "list">): Works<StateCommand> {
+export function createStateHandlers(
+	stored: Pick<StoredFiles, "list">,
+): SessionHandlers<StateCommand> {
 	return {
 		get_state({ session }, _command, { slot }) {
 			return {

@@ -2,22 +2,22 @@ import { type CodeIndex, CodeIndexError, openCodeIndex } from "../../codeindex/i
 import type { ErrorCode, ResponseData } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
-import type { Works } from "./work.ts";
+import type { SessionHandlers } from "./session-handler.ts";
 
 /** Questions about the code of a session's project. One index a project, however many sessions ask. */
-export interface CodeWorks {
-	readonly works: Works<"code_search" | "code_deps" | "code_usages">;
+export interface CodeHandlers {
+	readonly handlers: SessionHandlers<"code_search" | "code_deps" | "code_usages">;
 	close(): Promise<void>;
 }
 
 /** An index that nobody asks ends its thread after this long. */
 const IDLE_MS = 60_000;
 
-export function createCodeWorks(open = openCodeIndex, idleMs = IDLE_MS): CodeWorks {
+export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): CodeHandlers {
 	const projects = new Map<string, Project>();
 
 	return {
-		works: {
+		handlers: {
 			code_search: ({ runtime }, { query, limit, contextLines, glob, includeTests }, { call }) =>
 				ask<"code_search">(runtime.cwd, call.signal, (index, signal) =>
 					index.search(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { CodeIndex } from "../../../src/codeindex/index.ts";
-import { createCodeWorks } from "../../../src/server/sessions/code-works.ts";
+import { createCodeHandlers } from "../../../src/server/sessions/code-handlers.ts";
 
 describe("the code indexes of a server", () => {
 	test("are opened once a project, shared, and closed when nobody asks", async () => {
@@ -14,9 +14,9 @@ describe("the code indexes of a server", () => {
 				close: async () => void log.push(`close ${root}`),
 			} as unknown as CodeIndex;
 		};
-		const { works, close } = createCodeWorks(open, 10);
+		const { handlers, close } = createCodeHandlers(open, 10);
 		const ask = (cwd: string) =>
-			works.code_search(
+			handlers.code_search(
 				{ runtime: { cwd } } as never,
 				{ query: "x" } as never,
 				{
