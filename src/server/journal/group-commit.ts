@@ -10,17 +10,23 @@ export interface Entry {
 	readonly record: JournalRecord;
 	/** About what it takes, in memory and on disk. */
 	readonly bytes: number;
-	/** A power cut must not lose it, either. */
-	readonly durable: boolean;
-	/** It tells of something that has happened, so it is kept for later when the disk refuses it now. */
-	readonly owed: boolean;
-	/** Nobody waits for it, so it lets the others go first. */
-	readonly lazy: boolean;
+	readonly weight: Weight;
 	/** Written, or refused. Called once, at the first of these. */
 	settle(error?: Error): void;
 	/** Written, or given up: the memory may forget it. Called once, before `settle` where both are due. */
 	release(): void;
 }
+
+/** How much depends on a record. */
+export type Weight =
+	/** What is about to be done: where it cannot be written, it is not done. */
+	| "intent"
+	/** What has been done, and cannot be undone. */
+	| "fact"
+	/** What a client was shown, and may ask for again. */
+	| "event"
+	/** What is good to know, and nobody waits for. */
+	| "note";
 
 export interface GroupCommitOptions {
 	file: FileKeeper;
@@ -131,19 +137,21 @@ export class GroupCommit {
 		if (this.#isClosed) return new JournalUnavailable("journal_unavailable", CLOSED);
 		if (this.#refusal) return unavailableBecause(this.#refusal);
 		const isTooMuch = this.#queuedBytes + entry.bytes > this.#options.limits.pendingBytes;
-		return isTooMuch && !entry.owed ? new JournalUnavailable("busy", BUSY) : undefined;
+		return isTooMuch && !TREATMENT[entry.weight].owed
+			? new JournalUnavailable("busy", BUSY)
+			: undefined;
 	}
 
 	#reject(entry: Entry, error: JournalUnavailable): void {
 		const hasRoom = this.#queuedBytes + entry.bytes <= this.#options.limits.pendingBytes;
-		if (entry.owed && hasRoom && !this.#isClosed) {
+		if (TREATMENT[entry.weight].owed && hasRoom && !this.#isClosed) {
 			this.#hold(entry.settle === told ? entry : asTold(entry));
 		} else entry.release();
 		entry.settle(error);
 	}
 
 	#hold(entry: Entry): void {
-		(entry.lazy ? this.#lazyQueue : this.#queue).push(entry);
+		(TREATMENT[entry.weight].lazy ? this.#lazyQueue : this.#queue).push(entry);
 		this.#queuedBytes += entry.bytes;
 	}
 
@@ -192,7 +200,7 @@ export class GroupCommit {
 			const reply = await this.#options.file.write({
 				kind: "write",
 				records: batch.map(({ record }) => record),
-				durable: batch.some(({ durable }) => durable),
+				durable: batch.some(({ weight }) => TREATMENT[weight].durable),
 			});
 			if (reply.kind === "written") {
 				this.#count(reply);
@@ -252,6 +260,22 @@ export class GroupCommit {
 		this.#wake();
 	}
 }
+
+interface Treatment {
+	/** A power cut must not lose it, either. */
+	readonly durable: boolean;
+	/** It is kept for later when the disk refuses it now. */
+	readonly owed: boolean;
+	/** It lets the others go first. */
+	readonly lazy: boolean;
+}
+
+const TREATMENT: Readonly<Record<Weight, Treatment>> = {
+	intent: { durable: true, owed: false, lazy: false },
+	fact: { durable: true, owed: true, lazy: false },
+	event: { durable: false, owed: false, lazy: false },
+	note: { durable: false, owed: false, lazy: true },
+};
 
 /** A transaction of this size takes some tens of milliseconds, which others wait for. */
 const BATCH_RECORDS = 2_048;

@@ -103,9 +103,7 @@ export class SqliteJournal implements Journal {
 			this.#seen.add(identity.principal, identity.id);
 			this.#unwritten.admit(identity);
 			this.#add({ kind: "admit", command: identity }, RECORD_BYTES, {
-				durable: true,
-				owed: false,
-				lazy: false,
+				weight: "intent",
 				release() {},
 				settle: (error) => {
 					if (!error) return resolve();
@@ -130,9 +128,7 @@ export class SqliteJournal implements Journal {
 		return new Promise((resolve, reject) => {
 			const columns = columnsOf(session);
 			this.#add({ kind: "session", session: columns }, RECORD_BYTES + columns.settings.length, {
-				durable: true,
-				owed: true,
-				lazy: false,
+				weight: "fact",
 				release() {},
 				settle: (error) => (error ? reject(error) : resolve()),
 			});
@@ -163,9 +159,7 @@ export class SqliteJournal implements Journal {
 		return new Promise((resolve, reject) => {
 			this.#unwritten.append(event);
 			this.#add({ kind: "event", event }, RECORD_BYTES + event.body.length, {
-				durable: false,
-				owed: false,
-				lazy: false,
+				weight: "event",
 				release: () => this.#unwritten.forgetEvent(event),
 				settle: (error) => (error ? reject(error) : resolve()),
 			});
@@ -270,9 +264,7 @@ export class SqliteJournal implements Journal {
 			removed,
 		};
 		this.#add(record, RECORD_BYTES + json.length + (record.session?.settings.length ?? 0), {
-			durable: changing,
-			owed: changing,
-			lazy: !changing,
+			weight: changing ? "fact" : "note",
 			release: () => {
 				this.#unwritten.forget(stored);
 				if (!stream) return;
@@ -288,9 +280,7 @@ export class SqliteJournal implements Journal {
 			const change = { principal, conversation, owns };
 			this.#unwritten.changeOwner(change);
 			this.#add({ kind: "owner", ...change }, RECORD_BYTES, {
-				durable: true,
-				owed: true,
-				lazy: false,
+				weight: "fact",
 				release: () => this.#unwritten.forgetOwner(change),
 				settle: (error) => (error ? reject(error) : resolve()),
 			});
