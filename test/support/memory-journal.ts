@@ -5,6 +5,7 @@ import {
 	type HistoryEntry,
 	type Journal,
 	JournalUnavailable,
+	KEY_LIFE_MS,
 	type KeyScope,
 	type Ownership,
 	type Recovered,
@@ -41,8 +42,6 @@ export type WrittenRecord =
 export interface MemoryJournalOptions {
 	mode?: "at-once" | "manual";
 	now?: () => number;
-	/** How long keys live. Default: ten minutes. */
-	keyLifeMs?: number;
 	/** What is in it already. */
 	records?: readonly WrittenRecord[];
 	/** Whether the last process closed it. */
@@ -55,7 +54,7 @@ interface Pending {
 }
 
 export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJournal {
-	const { now = Date.now, keyLifeMs = 600_000 } = options;
+	const { now = Date.now } = options;
 	const written: WrittenRecord[] = [...(options.records ?? [])];
 	const view = createView();
 	for (const record of written) view.take(record);
@@ -107,7 +106,6 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJ
 			createMemoryJournal({
 				mode: journal.mode,
 				now,
-				keyLifeMs,
 				records: written.slice(0, committed),
 				closed,
 			}),
@@ -141,7 +139,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJ
 			readable();
 			const found = view.keys.get(keyName({ principal, ...(sessionId && { sessionId }) }, key));
 			if (found?.finishedAtMs === undefined) return undefined;
-			return now() - found.finishedAtMs < keyLifeMs ? found : undefined;
+			return now() - found.finishedAtMs < KEY_LIFE_MS ? found : undefined;
 		},
 		events: (stream, after, limit) =>
 			view

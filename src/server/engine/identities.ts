@@ -1,11 +1,8 @@
-import type { Journal, StoredCommand } from "../journal/journal.ts";
+import { type Journal, KEY_LIFE_MS, type StoredCommand } from "../journal/journal.ts";
 import { idConflict, journalUnreadable, keyConflict, outcomeNotKept } from "./failures.ts";
 import { type Failure, failed, type Outcome, outcomeOf, withoutData } from "./outcome.ts";
 import type { NewNames, Request, Run } from "./run.ts";
 import type { Tenant } from "./tenant.ts";
-
-/** How long after its completion a command is found by its idempotency key. */
-export const KEY_LIFE_MS = 600_000;
 
 /** What is kept in memory of commands that are over. The journal has them all; this saves asking it. */
 export interface MemoryBounds {

@@ -39,7 +39,7 @@ export interface Journal {
 	 */
 	forgottenBefore(principal: string): number;
 	/**
-	 * The command under that key, if it has finished less than the key's life ago. Whoever answers another command with
+	 * The command under that key, if it has finished less than {@link KEY_LIFE_MS} ago. Whoever answers another command with
 	 * its outcome stores that one without the key, or the key would live longer.
 	 */
 	byKey(scope: KeyScope, key: string): StoredCommand | undefined;
@@ -100,6 +100,9 @@ export interface Ownership {
 	principal: string;
 	conversation: string;
 }
+
+/** How long after its completion a command is found by its idempotency key, in the journal as in memory. */
+export const KEY_LIFE_MS = 600_000;
 
 /** The scope of an idempotency key: a session, or the server's own commands. */
 export interface KeyScope {

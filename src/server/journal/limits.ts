@@ -12,8 +12,6 @@ export interface JournalLimits {
 	outcomeBytes: number;
 	/** Conversations of one principal whose owner is known; of more, the oldest are forgotten. */
 	maxOwned: number;
-	/** How long a key is known after its command has finished. */
-	keyLifeMs: number;
 	/** How often a journal that refuses looks whether it still has to. */
 	retryMs: number;
 	/** How often it looks for what is too old. */
@@ -30,7 +28,6 @@ export const defaultJournalLimits: Readonly<JournalLimits> = {
 	pendingBytes: 64 * MEGABYTE,
 	outcomeBytes: MEGABYTE,
 	maxOwned: 50_000,
-	keyLifeMs: 10 * MINUTE_MS,
 	retryMs: 1_000,
 	sweepMs: MINUTE_MS,
 };

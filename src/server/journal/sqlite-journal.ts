@@ -11,6 +11,7 @@ import {
 	type Journal,
 	type JournalStats,
 	JournalUnavailable,
+	KEY_LIFE_MS,
 	type KeyScope,
 	type Ownership,
 	type Recovered,
@@ -178,7 +179,7 @@ export class SqliteJournal implements Journal {
 	}
 
 	byKey(scope: KeyScope, key: string): StoredCommand | undefined {
-		const since = this.#now() - this.#limits.keyLifeMs;
+		const since = this.#now() - KEY_LIFE_MS;
 		const unwritten = this.#unwritten.byKey(scope, key);
 		const found = unwritten ?? this.#read((reader) => reader.byKey(scope, key, since));
 		// The disk may have the admission of a command of which the memory knows the rest.
