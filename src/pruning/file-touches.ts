@@ -26,8 +26,8 @@ export function followTouches<Item>(touches: readonly FileTouch<Item>[]): Touche
 	const references = new Map<Item, { lives: readonly Life<Item>[]; at: number }>();
 	for (const ofFile of Map.groupBy(touches, ({ file }) => file).values()) {
 		const lives = livesOf(ofFile);
-		for (const [at, { touch, end }] of lives.entries()) {
-			if (touch.kind === "shown" && end < lives.length) superseded.add(touch.item);
+		for (const [at, { touch, isSuperseded }] of lives.entries()) {
+			if (touch.kind === "shown" && isSuperseded) superseded.add(touch.item);
 			if (touch.kind === "refers") references.set(touch.item, { lives, at });
 		}
 	}
@@ -41,26 +41,38 @@ export function followTouches<Item>(touches: readonly FileTouch<Item>[]): Touche
 	};
 }
 
-/** A touch, and the place of the one among those of its file from which on it no longer stands. */
+/** A touch, and what became of it. */
 interface Life<Item> {
 	readonly touch: FileTouch<Item>;
+	readonly at: number;
+	/** The model has newer text of it, or the file is no longer so. */
+	isSuperseded: boolean;
+	/**
+	 * The place of the touch from which on nothing refers to it any more. A change does not end it: the diff behind the
+	 * change says what became of this very text.
+	 */
 	end: number;
 }
 
 function livesOf<Item>(touches: readonly FileTouch<Item>[]): Life<Item>[] {
 	let alive: Life<Item>[] = [];
+	let lastReference = -1;
 	return touches.map((touch, at) => {
 		if (touch.kind === "changed") {
-			for (const life of alive) life.end = at;
-			alive = [];
-			return { touch, end: at }; // it shows nothing
+			for (const life of alive) life.isSuperseded = true;
+			return { touch, at, isSuperseded: false, end: at }; // it shows nothing
 		}
-		if (touch.kind === "shown") {
+		if (touch.kind === "refers") lastReference = at;
+		else {
 			const replaced = alive.filter((life) => replaces(touch, life.touch));
-			for (const life of replaced) life.end = at;
+			for (const life of replaced) {
+				life.isSuperseded = true;
+				// A diff needs all that it was made of, even where some lines of it are shown again.
+				if (!touch.lines || life.at > lastReference) life.end = at;
+			}
 			if (replaced.length > 0) alive = alive.filter(({ end }) => end !== at);
 		}
-		const life = { touch, end: Number.POSITIVE_INFINITY };
+		const life = { touch, at, isSuperseded: false, end: Number.POSITIVE_INFINITY };
 		alive.push(life);
 		return life;
 	});

@@ -128,6 +128,51 @@ describe("the scenarios of the specification", () => {
 	});
 });
 
+describe("what a fresh answer of the read cache refers to stays, though the model has changed the file since", () => {
+	const read = (id: string) => ({ tool: "read", args: { path: "a.txt" }, id });
+	const lines = Array.from({ length: 200 }, (_, at) => `line number ${at} of a long file\n`);
+	const text = lines.join("");
+	const edits = [{ oldText: "line number 7 of", newText: "LINE 7 of" }];
+	const edit = { tool: "edit", args: { path: "a.txt", edits }, id: "edit" };
+	const content = text.replace("number 9 of", "NUMBER 9 of");
+	const write = { tool: "write", args: { path: "a.txt", content }, id: "write" };
+
+	test.each([edit, write])(
+		"after $tool, with a diff and a marker to be answered",
+		async (change) => {
+			const { pi, talk } = await startPruning();
+			pi.write("a.txt", text);
+			await pi.run("read it", [read("base"), "done"]);
+			await talk();
+			await talk();
+			await pi.run("change it", [
+				change,
+				read("diff"),
+				() => {
+					pause();
+					return [read("marker")];
+				},
+				"done",
+			]);
+			expect(seen(pi, "diff")).toMatch(/^\[readcache: \d+ lines changed of 201\]/);
+			expect(seen(pi, "marker")).toBe("[readcache: unchanged, 201 lines]");
+			expect(seen(pi, "base")).toBe(text);
+		},
+	);
+
+	test("with a pinned diff", async () => {
+		const { pi, talk, ask } = await startPruning({ prune: { keepRecentTurns: 1 } });
+		pi.write("a.txt", text);
+		await pi.run("read it", [read("base"), "done"]);
+		await pi.run("change it", [edit, read("diff"), "done"]);
+		await ask("/kota pin diff");
+		await talk();
+		pause();
+		await talk();
+		expect(seen(pi, "base")).toBe(text);
+	});
+});
+
 test("the status line tells the size of the context and what stubs keep out of it", async () => {
 	const lines: string[] = [];
 	const setStatus = (key: string, text: string | undefined) => {

@@ -51,6 +51,45 @@ describe("a marker or diff refers to", () => {
 		expect(basesOf("marker")).toEqual(["whole", "part", "diff"]);
 		expect(basesOf("part")).toEqual([]);
 	});
+
+	test("what was shown before a change: a diff says what became of that", () => {
+		const { basesOf, isSuperseded } = followTouches([
+			shown("base"),
+			changed("edit"),
+			refers("diff"),
+			changed("another edit"),
+			refers("diff upon it"),
+			refers("marker"),
+		]);
+		expect(isSuperseded("base")).toBe(true);
+		expect(basesOf("diff")).toEqual(["base"]);
+		expect(basesOf("diff upon it")).toEqual(["base", "diff"]);
+		expect(basesOf("marker")).toEqual(["base", "diff", "diff upon it"]);
+	});
+
+	test("nothing from before the whole file was shown again", () => {
+		const { basesOf } = followTouches([
+			shown("base"),
+			refers("diff"),
+			changed("edit"),
+			shown("anew"),
+			refers("marker"),
+		]);
+		expect(basesOf("marker")).toEqual(["anew"]);
+	});
+
+	test("what a diff before it was made of, even if some of those lines were shown again", () => {
+		const { basesOf, isSuperseded } = followTouches([
+			shown("start", [1, 10]),
+			shown("rest", [11, 20]),
+			changed("edit"),
+			refers("diff"),
+			shown("start again", [1, 10]),
+			refers("marker"),
+		]);
+		expect(isSuperseded("start")).toBe(true);
+		expect(basesOf("marker")).toEqual(["start", "rest", "diff", "start again"]);
+	});
 });
 
 test("thousands of views of one file, and markers for them, are followed in no time", () => {

@@ -11,12 +11,13 @@ test(`the law of the read cache holds over ${STEPS} random steps`, async () => {
 	for (let done = 0, seed = first; done < STEPS; done += STEPS_PER_SEED, seed++) {
 		reports.push(await runLaw({ seed, steps: Math.min(STEPS_PER_SEED, STEPS - done) }));
 	}
-	const { steps, reads, answers, pruned, paged, seconds } = addUp(reports);
+	const { steps, reads, answers, pruned, paged, guarded, seconds } = addUp(reports);
 	const counts = Object.entries(answers).map(([kind, count]) => `  ${count} ${kind}`);
 	console.log(
 		`seeds ${first} to ${first + reports.length - 1}: ${steps} steps, ${reads} reads, ${paged} chunks of paging and ${pruned} prunings in ${seconds.toFixed(0)} s\n${counts.join("\n")}`,
 	);
 	expect(pruned).toBeGreaterThan(STEPS / 50);
 	expect(paged).toBeGreaterThan(STEPS / 50);
+	expect(guarded).toBeGreaterThan(STEPS / 100);
 	for (const share of Object.values(sharesOf(addUp(reports)))) expect(share).toBeGreaterThan(0.03);
 });

@@ -11,6 +11,7 @@ describe("the law of the read cache", () => {
 		const { unchanged, range, diff } = sharesOf(report);
 		expect(report.pruned).toBeGreaterThan(100);
 		expect(report.paged).toBeGreaterThan(100);
+		expect(report.guarded).toBeGreaterThan(50);
 		expect(unchanged).toBeGreaterThan(0.03);
 		expect(range).toBeGreaterThan(0.03);
 		expect(diff).toBeGreaterThan(0.03);

@@ -1,7 +1,8 @@
 /**
  * The law of the read cache: every line that a marker or a diff stands for is present, current and newest in the
  * request the model was given. Random sessions are played on pi's own session manager, real files and a real store,
- * and every answer is judged by an oracle that knows only texts.
+ * and every answer is judged by an oracle that knows only texts. Our own pruning takes nothing from under an answer
+ * that the model has yet to answer or the user has pinned.
  */
 import { tempDir } from "../support/temp.ts";
 import { createGame } from "./law/game.ts";
@@ -18,6 +19,8 @@ export interface LawReport {
 	pruned: number;
 	/** Reads that paging answered; they are not among `reads`. */
 	paged: number;
+	/** Markers and diffs that stood on text which a pruning had to leave. */
+	guarded: number;
 	seconds: number;
 }
 
@@ -35,7 +38,7 @@ export async function runLaw({ seed, steps }: { seed: number; steps: number }): 
 		"unchanged range, cut": 0,
 		diff: 0,
 	};
-	const counts = { pruned: 0, paged: 0 };
+	const counts = { pruned: 0, paged: 0, guarded: 0 };
 	let done = 0;
 	for (let number = 0; done < steps; number++) {
 		// Each session has its own choices: one that fails can be played without those before it.
@@ -73,6 +76,7 @@ export function addUp(reports: readonly LawReport[]): LawReport {
 			answers: Object.fromEntries(added) as LawReport["answers"],
 			pruned: sum.pruned + next.pruned,
 			paged: sum.paged + next.paged,
+			guarded: sum.guarded + next.guarded,
 			seconds: sum.seconds + next.seconds,
 		};
 	}, first);

@@ -10,6 +10,7 @@ import type { SessionManager } from "@earendil-works/pi-coding-agent";
 import { createLedger, type Ledger } from "../../../src/context/index.ts";
 import { type Config, loadConfig } from "../../../src/core/config.ts";
 import { foldReadInput } from "../../../src/core/read-input.ts";
+import { PIN_ENTRY } from "../../../src/pruning/index.ts";
 import {
 	createReadCache,
 	createReadCacheStore,
@@ -30,6 +31,8 @@ import {
 	forgetLinked,
 	judge,
 	type Slot,
+	stands,
+	textOf,
 } from "./oracle.ts";
 import { blobPathsIn, createGamePaging, type GamePaging, type ReadArgs } from "./paging.ts";
 import { createGamePruning, type GamePruning } from "./pruning.ts";
@@ -52,8 +55,8 @@ export interface GameOptions {
 	random: Random;
 	/** Counts how reads were answered. */
 	answers: Record<AnswerKind, number>;
-	/** Counts what our own pruning replaced, and what paging answered. */
-	counts: { pruned: number; paged: number };
+	/** Counts what our own pruning replaced, what paging answered, and the answers that pruning had to leave standing. */
+	counts: { pruned: number; paged: number; guarded: number };
 }
 
 /** A call, and what becomes of it. */
@@ -61,6 +64,8 @@ interface Done {
 	call: Call;
 	result: Result;
 	deed?: Deed | undefined;
+	/** The read, if it was answered with a marker or a diff. */
+	asked?: Asked | undefined;
 }
 
 /** What lives as long as pi's process does. */
@@ -103,6 +108,10 @@ export function createGame(options: GameOptions): Game {
 	const isSaved = random.chance(0.15);
 
 	const deeds = new Map<string, Deed>();
+	/** Markers and diffs by their entries, with the texts that they are. */
+	const derived = new Map<string, { asked: Asked; text: string | undefined }>();
+	/** The model's answers right behind pins, by the entries that are pinned. */
+	const pinned = new Map<string, string>();
 	const texts: string[] = [];
 	const events: string[] = [];
 	let clock = 0;
@@ -123,6 +132,7 @@ export function createGame(options: GameOptions): Game {
 				[4, jump],
 				[4, editContext],
 				[3, pruneContext],
+				[3, pruneAfterEdit],
 				[2.5, resume],
 				[0.5, fork],
 				[2, damageStore],
@@ -262,11 +272,18 @@ export function createGame(options: GameOptions): Game {
 				? { error: result.error.slice(0, "Invalid line range".length) }
 				: result;
 		note(`${call.id} read ${JSON.stringify(args)}`);
-		const { kind, deed } = judged({ ...asked, at: ++clock, expected, got }, request);
+		const whole: Asked = { ...asked, at: ++clock, expected, got };
+		const { kind, deed } = judged(whole, request);
 		answers[kind]++;
 		events[events.length - 1] += ` = ${kind}`;
 		if ("error" in result) return { call, result: failed(result.error), deed };
-		return { call, result: { ...result, isError: false }, deed };
+		const isDerived = deed.kind === "marker" || deed.kind === "diff";
+		return {
+			call,
+			result: { ...result, isError: false },
+			deed,
+			...(isDerived && { asked: whole }),
+		};
 	}
 
 	function judged(asked: Asked, request: Slot[]) {
@@ -330,7 +347,7 @@ export function createGame(options: GameOptions): Game {
 	}
 
 	/** Puts a result into the session, after other extensions have had it in their hands. */
-	function store({ call, result, deed }: Done): void {
+	function store({ call, result, deed, asked }: Done): void {
 		const text = result.content[0]?.text;
 		const meddled = random.chance(trouble) && meddleWithResult(result, texts, random);
 		if (call.name === "read" && text !== undefined && deed?.kind === "literal") texts.push(text);
@@ -346,6 +363,7 @@ export function createGame(options: GameOptions): Game {
 			timestamp: 0,
 		});
 		if (deed) deeds.set(entryId, asStored(deed, content));
+		if (asked && !meddled) derived.set(entryId, { asked, text });
 		note(`  ${entryId} is the result of ${call.id}${meddled ? `, ${meddled}` : ""}`);
 	}
 
@@ -409,12 +427,58 @@ export function createGame(options: GameOptions): Game {
 
 	/** Half the time the stubs are persisted at once, as at the end of a turn; else the next request has them first. */
 	async function pruneContext(): Promise<void> {
+		const before = life.pruning.apply(project());
 		const pruned = await life.pruning.begin(manager);
 		counts.pruned += pruned;
 		note(`pruning of ${pruned} results`);
+		checkGuarded(before, life.pruning.apply(project()));
 		// Who does not show us requests cannot have stubs in them either.
 		if (life.isObserved && random.chance(0.5)) return;
 		for (const entryId of life.pruning.persist(manager)) note(`context edit of ${entryId}: pruned`);
+	}
+
+	/** The model reads a file, edits it and looks again; then the cache grows cold, before it answers or with a pin. */
+	async function pruneAfterEdit(): Promise<void> {
+		const path = world.file();
+		await turn({ path, name: "read", ranges: 0.3 });
+		for (let edits = random.between(1, 2); edits > 0; edits--) {
+			await turn({ path, name: "edit" });
+			await turn({ path, name: "read", ranges: 0.2 });
+		}
+		if (random.chance(0.5)) pin();
+		await pruneContext();
+	}
+
+	/** The user pins an answer that stands on others, and the model goes on. */
+	function pin(): void {
+		const entry = manager.getBranch().findLast(({ id }) => derived.has(id));
+		if (entry?.type !== "message" || entry.message.role !== "toolResult") return;
+		const { toolCallId } = entry.message;
+		manager.appendCustomEntry(PIN_ENTRY, { toolCallId, pinned: true });
+		manager.appendMessage(fauxAssistantMessage("I see", { timestamp: 0 }));
+		pinned.set(entry.id, manager.getLeafId() ?? "");
+		note(`pin of ${entry.id}`);
+	}
+
+	/** What the model has yet to answer, or the user has pinned, must stand on the same text after a pruning as before. */
+	function checkGuarded(before: Slot[], after: Slot[]): void {
+		const lastAnswer = before.findLastIndex(({ message }) => message?.role === "assistant");
+		for (const [at, { entryId, message }] of before.entries()) {
+			const answer = derived.get(entryId);
+			if (!answer || (at < lastAnswer && !isPinned(entryId))) continue;
+			if (textOf(message?.content) !== answer.text) continue; // another extension's by now
+			if (!stands(answer.asked, before.slice(0, at), deeds)) continue;
+			counts.guarded++;
+			if (stands(answer.asked, after.slice(0, at), deeds)) continue;
+			for (const line of describe(answer.asked.file, after, deeds)) note(`now there is ${line}`);
+			throw new Error(`pruning took the text that ${entryId} stands on`);
+		}
+	}
+
+	/** A pin counts as long as it is in the context, like the answer behind it. */
+	function isPinned(entryId: string): boolean {
+		const answer = pinned.get(entryId);
+		return answer !== undefined && project().some((slot) => slot.entryId === answer);
 	}
 
 	function jump(): void {

@@ -115,6 +115,16 @@ export function judge(asked: Asked, request: readonly Slot[], deeds: Map<string,
 	return { kind, deed: { kind: "marker", file } };
 }
 
+/** Whether an answer that was right when it was given still has in the request what it stands on. */
+export function stands(asked: Asked, request: readonly Slot[], deeds: Map<string, Deed>): boolean {
+	try {
+		judge(asked, request, deeds);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
 /** What the request shows of a file, by reading it from start to end. */
 function viewOf(file: string, request: readonly Slot[], deeds: Map<string, Deed>): View {
 	const view = createView();
@@ -306,7 +316,7 @@ function messageOf(outcome: Outcome): string {
 }
 
 /** Text blocks reach every provider joined by newlines; anything else beside them is not text. */
-function textOf(content: unknown): string | undefined {
+export function textOf(content: unknown): string | undefined {
 	if (typeof content === "string") return content;
 	if (!Array.isArray(content) || content.length === 0) return undefined;
 	const blocks = content as { type: string; text?: string }[];
