@@ -39,7 +39,7 @@ export function createSurveyor(
 		const { exclude } = settings.readcache;
 		const isExcluded =
 			!isInScope(item, settings.blobs.scope) ||
-			touchesExcluded(item, exclude) ||
+			touchesExcluded(item, exclude, cwd) ||
 			(touch !== undefined && matchesAny(exclude, touch.file));
 		known.set(item, { touch, isExcluded });
 		return { touch, isExcluded };

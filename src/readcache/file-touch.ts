@@ -1,7 +1,8 @@
+import { realpathSync } from "node:fs";
 import type { ToolResultItem } from "../context/index.ts";
 import { matchesAny } from "../core/glob.ts";
 import { property } from "../core/property.ts";
-import { foldReadInput } from "../core/read-input.ts";
+import { decodePageToken, foldReadInput } from "../core/read-input.ts";
 import {
 	isDerived,
 	type LineRange,
@@ -10,7 +11,7 @@ import {
 	shownRange,
 } from "./metadata.ts";
 import { isEditingTool, parseOwnEdit } from "./own-edit.ts";
-import { pathCandidates } from "./read-path.ts";
+import { addressedPath, parseShorthand, pathCandidates } from "./read-path.ts";
 
 /** What a tool result has to do with one file. */
 export interface FileTouch {
@@ -42,14 +43,22 @@ export function fileTouchOf(item: ToolResultItem, cwd: string): FileTouch | unde
 	return { file: meta.pathKey, kind: "shown", ...(!isWhole && { lines }) };
 }
 
-/** Whether a result may hold text of a file on the list of excluded ones, by the paths and words of its call. */
+/**
+ * Whether a result may hold text of a file on the list of excluded ones, by the paths and words of its call, and by what
+ * lies behind them if they are links. A `read` notes where a link led; of other calls, it counts where it leads now.
+ */
 export function touchesExcluded(
 	{ input, details }: Pick<ToolResultItem, "input" | "details">,
 	exclude: readonly string[],
+	cwd: string,
 ): boolean {
 	const noted = [parseMetadata(details)?.pathKey, parseUntracked(details)];
-	const words = stringsIn(input).flatMap((text) => text.split(/[\s"'`=:;|&<>()]+/));
-	return [...noted, ...words].some((path) => path !== undefined && matchesAny(exclude, path));
+	const texts = stringsIn(input);
+	const words = texts.flatMap(wordsIn);
+	const isExcluded = (path: string | undefined) => path !== undefined && matchesAny(exclude, path);
+	if (noted.some(isExcluded) || words.some(isExcluded)) return true;
+	const paths = [...texts.filter(isShort), ...words.filter(looksLikePath).slice(0, MOST_PATHS)];
+	return [...new Set(paths)].some((path) => filesBehind(path, cwd).some(isExcluded));
 }
 
 /** The lines of a read that left no note: what was asked for, as far as pi did not cut it off. */
@@ -71,17 +80,57 @@ function lineNumber(value: unknown): number | undefined {
 function namedFile(input: unknown, cwd: string): string | undefined {
 	const path = property(input, "path");
 	if (typeof path !== "string") return undefined;
+	return candidatesOf(path, cwd)[0];
+}
+
+/** The texts in a call's arguments; further down nobody hides a path. */
+function stringsIn(input: unknown, levels = 8): string[] {
+	if (typeof input === "string") return [input];
+	if (typeof input !== "object" || input === null || levels === 0) return [];
+	return Object.values(input).flatMap((value) => stringsIn(value, levels - 1));
+}
+
+/** The words of a command. Of one with braces or brackets also its parts: a shell makes several of it. */
+function wordsIn(text: string): string[] {
+	const words = text.split(/[\s"'`=:;|&<>()]+/);
+	return words.flatMap((word) => [word, ...(/[{},[\]]/.test(word) ? word.split(/[{},[\]]+/) : [])]);
+}
+
+/** Each path costs a look at the disk; a call names few, and a file that is written may hold thousands. */
+const MOST_PATHS = 50;
+
+function looksLikePath(word: string): boolean {
+	return isShort(word) && /[\w~]/.test(word) && /[./]/.test(word);
+}
+
+/** Nothing longer is a path. */
+function isShort(text: string): boolean {
+	return text !== "" && text.length <= 4096;
+}
+
+/** The real paths of the files that a call may mean by a text, as far as they exist. */
+function filesBehind(text: string, cwd: string): string[] {
+	const named = decodePageToken(text)?.uri ?? text;
+	const shorthand = parseShorthand(named)?.path;
+	const written = shorthand === undefined ? [named] : [named, shorthand];
+	return written.flatMap((path) => {
+		const addressed = addressedPath(path, cwd);
+		return [...candidatesOf(path, cwd), ...(addressed ? [addressed] : [])].flatMap(realPath);
+	});
+}
+
+function candidatesOf(path: string, cwd: string): string[] {
 	try {
-		return pathCandidates(path, cwd)[0];
+		return pathCandidates(path, cwd);
 	} catch {
-		return undefined; // a URL that names no file
+		return []; // a URL that names no file
 	}
 }
 
-/** The texts of a call's arguments; further down than a list nobody hides a path. */
-function stringsIn(input: unknown): string[] {
-	if (typeof input !== "object" || input === null) return [];
-	return Object.values(input)
-		.flat()
-		.filter((value): value is string => typeof value === "string");
+function realPath(path: string): string[] {
+	try {
+		return [realpathSync.native(path)];
+	} catch {
+		return []; // nothing is there
+	}
 }

@@ -95,10 +95,10 @@ export function createReadCache(options: ReadCacheOptions): ReadCache {
 			count(tally.plain, asked.why);
 			const result = await plain(target.call);
 			const { found } = target;
-			// Only where there is something to forget: otherwise the answer is pi's to the last detail.
-			const isKnown =
-				found && asked.why !== "internal-error" && history.hasViews(source, found.pathKey);
-			return isKnown ? untracked(result, found) : result;
+			if (!found || asked.why === "internal-error") return result;
+			// Only where there is something to forget, or to keep out of stores: else the answer is pi's to the last detail.
+			const isOfUse = asked.why === "excluded" || history.hasViews(source, found.pathKey);
+			return isOfUse ? untracked(result, found) : result;
 		}
 		const servePlain = async ({ mode, base, why }: PlainDecision): Promise<R> => {
 			count(tally.plain, why);

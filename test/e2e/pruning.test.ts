@@ -1,5 +1,5 @@
 /** Pruning in a real pi: what the model is given, what is kept, and what becomes of both in the life of a session. */
-import { mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fauxAssistantMessage } from "@earendil-works/pi-ai";
 import { beforeEach, describe, expect, test, vi } from "vitest";
@@ -471,6 +471,23 @@ describe("what stays", () => {
 		pause();
 		await started.talk();
 		expect(isStub(seen(pi, old.id))).toBe(true);
+	});
+
+	test.each(["on", "off"])("excluded files behind links, with the read cache %s", async (mode) => {
+		const started = await startPruning({ readcache: { mode } });
+		const { pi, blobNames } = started;
+		pi.write(".env", someText(1, 4000));
+		symlinkSync(".env", join(pi.cwd, "settings.txt"));
+		const paths = ["settings.txt", "@settings.txt", `file://${pi.cwd}/settings.txt`];
+		const reads = paths.map((path) => ({ tool: "read", args: { path }, id: path }));
+		const cat = { tool: "bash", args: { command: "cat settings.txt" }, id: "cat" };
+		await pi.run("look", [...reads, cat, "done"]);
+		await started.talk();
+		await started.talk();
+		pause();
+		await started.talk();
+		for (const id of [...paths, "cat"]) expect(seen(pi, id)).toContain(someText(1, 4000));
+		expect(blobNames()).toEqual([]);
 	});
 
 	test("errors, pictures and excluded files, of which nothing is stored either", async () => {

@@ -1,8 +1,12 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { ToolResultItem } from "../../src/context/index.ts";
 import { hashBytes } from "../../src/core/hash.ts";
 import { fileTouchOf, touchesExcluded } from "../../src/readcache/file-touch.ts";
 import type { Metadata } from "../../src/readcache/metadata.ts";
+import { tempDir } from "../support/temp.ts";
 
 const hash = hashBytes("text");
 
@@ -80,12 +84,59 @@ test("other tools, and calls that name no file, touch none", () => {
 test("a call that names an excluded file anywhere in its words may hold its text", () => {
 	const exclude = [".env*", "*.pem"];
 	const touches = (input: unknown, details?: unknown) =>
-		touchesExcluded({ input, details }, exclude);
+		touchesExcluded({ input, details }, exclude, "/work");
 	expect(touches({ path: "conf/.env.local" })).toBe(true);
 	expect(touches({ command: "cat .env | sort" })).toBe(true);
 	expect(touches({ command: "openssl x509 -in=keys/a.pem" })).toBe(true);
+	expect(touches({ command: "cat {.env,a.txt} x[.pem]" })).toBe(true);
+	expect(touches({ command: "cat keys/{b.pem,a.txt}" })).toBe(true);
+	expect(touches({ path: "pages/[id].pem" })).toBe(true);
 	expect(touches({ files: ["a.ts", "b.pem"] })).toBe(true);
+	expect(touches({ files: [{ path: "a.ts" }, { from: { path: ".env" } }] })).toBe(true);
 	expect(touches({ path: "link" }, noted({ pathKey: "/work/.env" }))).toBe(true);
 	expect(touches({ path: "environment.ts", command: "ls" })).toBe(false);
 	expect(touches(undefined)).toBe(false);
+	expect(touches(nested({ path: "a.ts" }, 100_000))).toBe(false);
 });
+
+describe("a call that names an excluded file by a link", () => {
+	const exclude = [".env*", "secrets/"];
+
+	function project() {
+		const cwd = tempDir();
+		mkdirSync(join(cwd, "secrets"));
+		writeFileSync(join(cwd, ".env"), "");
+		writeFileSync(join(cwd, "secrets", "a"), "");
+		writeFileSync(join(cwd, "plain.txt"), "");
+		symlinkSync(".env", join(cwd, "settings.txt"));
+		symlinkSync(".env", join(cwd, "my settings.txt"));
+		symlinkSync("secrets", join(cwd, "shared"));
+		symlinkSync("plain.txt", join(cwd, "other.txt"));
+		return cwd;
+	}
+
+	test("may hold its text, however it is written", () => {
+		const cwd = project();
+		const touches = (input: unknown) =>
+			touchesExcluded({ input, details: undefined }, exclude, cwd);
+		const { href } = pathToFileURL(join(cwd, "my settings.txt"));
+		const named = ["settings.txt", "@settings.txt", "my settings.txt", "my settings.txt:3-5"];
+		const addressed = ["file:settings.txt", href, `page:;8000;;${href}`, "page:;;;settings.txt"];
+		for (const path of [...named, ...addressed, "shared/a", join(cwd, "settings.txt")]) {
+			expect([path, touches({ path })]).toEqual([path, true]);
+			expect([path, touches({ uri: path })]).toEqual([path, true]);
+		}
+		expect(touches({ command: "sort settings.txt | head" })).toBe(true);
+		expect(touches({ command: "cat {shared/a,plain.txt}" })).toBe(true);
+		expect(touches({ files: [{ path: "settings.txt" }] })).toBe(true);
+		for (const path of ["other.txt", "plain.txt", "missing.txt", "file://elsewhere/%zz"]) {
+			expect([path, touches({ path })]).toEqual([path, false]);
+		}
+	});
+});
+
+function nested(value: unknown, levels: number): unknown {
+	let whole = value;
+	for (let level = 0; level < levels; level++) whole = [whole];
+	return whole;
+}

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { measureStore } from "../../src/cli/stores.ts";
 import { tempDir } from "../support/temp.ts";
-import { cachedSession, numbered } from "./cached-session.ts";
+import { cachedSession, numbered, plain } from "./cached-session.ts";
 
 test("a range seen at two versions does not claim changes outside of it where there are none", async () => {
 	const { write, read } = cachedSession();
@@ -42,6 +42,16 @@ describe("a read that is not followed, through a link that moves afterwards", ()
 		const later = when === "after a resume" ? cachedSession({}, { cwd, session }) : first;
 		expect((await later.read("a.txt")).text).toBe(numbered(5));
 	});
+});
+
+test("a read of an excluded file through a link says which file that was", async () => {
+	const { write, cache, cwd, session } = cachedSession();
+	const read = (path: string) => cache.read({ toolCallId: path, path }, session, plain(cwd));
+	write(".env", numbered(5));
+	symlinkSync(".env", join(cwd, "settings.txt"));
+	const { details } = await read("settings.txt");
+	expect(details).toEqual({ readcache: { v: 1, mode: "untracked", pathKey: join(cwd, ".env") } });
+	expect((await read(".env")).details).toBeUndefined();
 });
 
 test("shadow mode audits diffs too", async () => {
