@@ -146,7 +146,58 @@ describe("a prompt", () => {
 		});
 		expect(await server.event("agent_settled")).not.toHaveProperty("aborted");
 	});
+
+	test("is stopped by an abort that comes while pi is about to take it", async () => {
+		const server = await withSession(1, { tokensPerSecond: 20, extension: slowToStart });
+		const waits = [undefined, 0, 1, 3, 5, 8, 10, 15];
+		for (const [index, wait] of [...waits, ...waits].entries()) {
+			server.forgetEvents();
+			server.script(say("word ".repeat(100)));
+			const isWaitedFor = index < waits.length;
+			const prompt = server.run("prompt", {
+				message: "go on",
+				...(isWaitedFor && { waitFor: "settled" as const }),
+			});
+			if (wait !== undefined) await new Promise((resolve) => setTimeout(resolve, wait));
+			await server.run("abort", {});
+			expect(await prompt).toEqual(isWaitedFor ? { stopReason: "aborted" } : {});
+			expect(await server.event("agent_settled")).toMatchObject({ aborted: true });
+			expect(await server.run("get_state", {})).toMatchObject({ isStreaming: false });
+		}
+		server.forgetEvents();
+		server.script(say("fine"));
+		const after = await server.run("prompt", { message: "and now", waitFor: "settled" });
+		expect(after).toEqual({ stopReason: "stop" });
+	});
+
+	test("that is the first of its session is stopped by an abort in the same burst, too", async () => {
+		const server = await withSession(0, { tokensPerSecond: 20 });
+		server.script(say("word ".repeat(100)));
+		const [abort, prompt] = [
+			server.run("abort", {}), // the engine may start it first, since it does not queue
+			server.run("prompt", { message: "go on", waitFor: "settled" }),
+		];
+		await abort;
+		expect(await prompt).toEqual({ stopReason: "aborted" });
+	});
+
+	test("whose extension asks is stopped by an abort that came before the question", async () => {
+		const server = await withSession(0, { extension: askingExtension });
+		const asking = server.run("prompt", { message: "/ask confirm" });
+		await server.run("abort", {});
+		await asking;
+		expect(await server.event("extension_ui_closed")).toMatchObject({ reason: "aborted" });
+	});
 });
+
+/** Takes a while before a run begins, as extensions that look something up do. */
+const slowToStart = `
+export default function (pi) {
+	const wait = () => new Promise((resolve) => setTimeout(resolve, 4));
+	pi.on("input", wait);
+	pi.on("before_agent_start", wait);
+}
+`;
 
 describe("events", () => {
 	test("carry every text once: an answer of 2,000 tokens takes far less than a megabyte", async () => {

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promises";
 import {
 	type AgentSession,
 	type AgentSessionRuntime,
@@ -38,7 +38,12 @@ export interface LiveSession {
 	applyTools(): void;
 	/** A shell command starts: its output is streamed anew. */
 	bashStarts(): void;
-	/** Stops what runs, dialogs included, and resolves when the session is idle. */
+	/** Runs `take`, which gives pi a prompt and ends when pi has taken or refused it: `abort` holds for that prompt, too. */
+	taking<T>(take: () => Promise<T>): Promise<T>;
+	/**
+	 * Stops what runs, dialogs included, and resolves when the session is idle. A prompt that pi has not taken yet is
+	 * stopped as soon as it has, which is waited for within bounds.
+	 */
 	abort(): Promise<void>;
 	/** Whether the last run was stopped by `abort`. */
 	wasAborted(): boolean;
@@ -78,13 +83,21 @@ export interface LiveSessionOptions {
 const OWN_NAME = "pi-strata";
 /** How long a tool may take to stop when its session is closed. */
 const CLOSE_MS = 5000;
+/** How long `abort` waits for pi to take a prompt, so that it can be stopped. After that it is stopped all the same. */
+const TAKE_MS = 5000;
 
 export async function openLiveSession(options: LiveSessionOptions): Promise<LiveSession> {
 	const { host, settings, emit, onChange } = options;
 	const { agentDir } = host;
 	const chosen = chosenIn(settings);
+	/** Prompts that pi has and has neither taken nor refused; pi's own abort does nothing to them. */
+	const untaken = new Set<Untaken>();
 	const dialogs = createDialogs({
-		emit,
+		emit(event) {
+			emit(event);
+			if (![...untaken].some(({ isAborted }) => isAborted)) return;
+			if (event.type === "extension_ui_request") queueMicrotask(() => dialogs.cancelAll());
+		},
 		...(host.dialogTimeoutMs !== undefined && { timeoutMs: host.dialogTimeoutMs }),
 	});
 	let aborted = false;
@@ -183,10 +196,27 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 		},
 		applyTools,
 		bashStarts: () => translator.bashStarts(),
+		taking(take) {
+			const taken = take();
+			const prompt: Untaken = { isAborted: false, over: taken.then(over, over) };
+			untaken.add(prompt);
+			return taken;
+
+			async function over(): Promise<void> {
+				untaken.delete(prompt);
+				if (prompt.isAborted) await stop();
+			}
+		},
 		async abort() {
-			if (runtime.session.isStreaming) aborted = true;
-			dialogs.cancelAll();
-			await runtime.session.abort();
+			await nextTick(); // a prompt that was sent right before this is on its way then
+			const prompts = [...untaken];
+			for (const prompt of prompts) prompt.isAborted = true;
+			await stop();
+			if (prompts.length === 0) return;
+			await Promise.race([
+				Promise.all(prompts.map(({ over }) => over)),
+				sleep(TAKE_MS, undefined, { ref: false }),
+			]);
 		},
 		wasAborted: () => aborted,
 		inside: () => inside,
@@ -204,6 +234,12 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 		},
 	};
 	return live;
+
+	async function stop(): Promise<void> {
+		if (runtime.session.isStreaming) aborted = true;
+		dialogs.cancelAll();
+		await runtime.session.abort();
+	}
 
 	async function bind(session: AgentSession): Promise<void> {
 		unsubscribe?.();
@@ -266,6 +302,13 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 		if (tools.length === active.length && tools.every((name) => active.includes(name))) return;
 		runtime.session.setActiveToolsByName(tools);
 	}
+}
+
+/** A prompt on its way into pi. */
+interface Untaken {
+	isAborted: boolean;
+	/** It was taken or refused and, if it is to be aborted, its run is over. */
+	readonly over: Promise<void>;
 }
 
 /** Events after which the record of a session may have to be written again. */

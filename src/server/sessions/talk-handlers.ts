@@ -76,12 +76,15 @@ export const talkHandlers: SessionHandlers<
 };
 
 async function prompt(live: LiveSession, command: CommandOf<"prompt">): Promise<object> {
-	const { session } = live;
-	await refuseEarly(live, command);
-	live.ensureFile();
-	const run = startPrompt(session, command);
-	await run.accepted.catch((error) => {
-		throw asCommandError(error, "wrong_state");
+	const run = await live.taking(async () => {
+		const { session } = live;
+		await refuseEarly(live, command);
+		live.ensureFile();
+		const started = startPrompt(session, command);
+		await started.accepted.catch((error) => {
+			throw asCommandError(error, "wrong_state");
+		});
+		return started;
 	});
 	if (command.waitFor !== "settled") return {};
 	await run.ended;
