@@ -10,7 +10,7 @@ import type { Streams } from "./streams/streams.ts";
 
 export interface ServerHandlersOptions {
 	sessions: Pick<Sessions, "handlers" | "count" | "readableFile">;
-	streams: Pick<Streams, "unsubscribe" | "remove">;
+	streams: Pick<Streams, "unsubscribe" | "remove" | "begin">;
 	attachments: Pick<Attachments, "attach" | "known">;
 	journal: Pick<Journal, "history" | "recovered" | "health">;
 	replay: SessionReplay;
@@ -34,8 +34,10 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 		return async (call: Call<Type>): Promise<Done> => {
 			const done = await handler(call);
 			const sessionId = property(done.data, "sessionId");
+			if (typeof sessionId !== "string") return done;
 			// What happened while a new session was opened is part of what its creator subscribes to.
-			if (typeof sessionId === "string") await attach(call, sessionId, done.opened ? 0 : undefined);
+			const begin = () => streams.begin({ principal: call.principal, sessionId });
+			await attach(call, sessionId, done.opened ? begin() : undefined);
 			return done;
 		};
 	}

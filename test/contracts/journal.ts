@@ -289,7 +289,7 @@ export function testJournal(
 			expect(journal.extent({ principal: "bob", sessionId: "s" })).toEqual({ first: 0, last: 0 });
 		});
 
-		test("a removed session is gone with its events at once, and its name can be used anew", async () => {
+		test("a removed session is gone with its events at once, and one of its name goes on above their numbers", async () => {
 			const { process, journal } = await begin();
 			await journal.append(event(1));
 			await journal.append(event(2));
@@ -297,17 +297,55 @@ export function testJournal(
 			await journal.admit(remove);
 			const removing = journal.finish(finished(remove, { removed: "s" }));
 			expect(journal.events(stream, 0, 10)).toEqual([]);
-			expect(journal.extent(stream)).toEqual({ first: 0, last: 0 });
-			const fresh = event(1, { body: '"fresh"' });
+			expect(journal.extent(stream)).toEqual({ first: 4, last: 3 });
+			const fresh = event(4, { body: '"fresh"' });
 			const appending = journal.append(fresh);
 			expect(journal.events(stream, 0, 10)).toEqual([fresh]);
 			const again = command("again", { type: "create_session" });
 			await journal.finish(finished(again, { session: session("s"), version: 0 }));
 			await Promise.all([removing, appending]);
 			expect(journal.events(stream, 0, 10)).toEqual([fresh]);
+			expect(journal.extent(stream)).toEqual({ first: 4, last: 4 });
 			const { journal: next } = await process.crash();
 			expect(next.events(stream, 0, 10)).toEqual([fresh]);
+			expect(next.extent(stream)).toEqual({ first: 4, last: 4 });
 			expect(next.recovered.sessions.map(({ version }) => version)).toEqual([0]);
+		});
+
+		test("the numbers of a removed session are not given again, however often it is removed, also after a crash", async () => {
+			const { process, journal } = await begin();
+			const remove = (id: string) =>
+				finished(command(id, { type: "delete_session", sessionId: "s" }), { removed: "s" });
+			const make = (id: string) =>
+				finished(command(id, { type: "create_session" }), { session: session("s"), version: 0 });
+			await journal.append(event(1));
+			const all = [
+				journal.append(event(2)),
+				journal.finish(remove("r1")),
+				journal.finish(make("c1")),
+				journal.append(event(4)),
+				journal.finish(remove("r2")),
+			];
+			expect(journal.extent(stream)).toEqual({ first: 6, last: 5 });
+			await Promise.all(all);
+			expect(journal.extent(stream)).toEqual({ first: 6, last: 5 });
+			expect(journal.extent({ principal: "bob", sessionId: "s" })).toEqual({ first: 0, last: 0 });
+			const second = await process.crash();
+			expect(second.journal.extent(stream)).toEqual({ first: 6, last: 5 });
+			await second.journal.finish(make("c2"));
+			const third = await second.restart();
+			expect(third.journal.extent(stream)).toEqual({ first: 6, last: 5 });
+			await third.journal.append(event(6));
+			expect(third.journal.events(stream, 2, 10)).toEqual([event(6)]);
+		});
+
+		test("the numbers of a session that a crash kept from coming to be are not given again", async () => {
+			const { process, journal } = await begin();
+			const never = { principal: "ann", sessionId: "never saved" };
+			await journal.append(event(1, never));
+			const { journal: next } = await process.crash();
+			expect(next.events(never, 0, 10)).toEqual([]);
+			expect(next.extent(never)).toEqual({ first: 3, last: 2 });
 		});
 
 		test("the history has the newest first, by session, id and time", async () => {

@@ -91,7 +91,7 @@ describe("the life of a session", () => {
 	test("who creates one gets its events from the first", async () => {
 		const { run, calls } = setUp();
 		expect(await run({ type: "create_session" })).toMatchObject({ data: { sessionId: "s" } });
-		expect(calls).toEqual(["create_session", "subscribe s after 0"]);
+		expect(calls).toEqual(["create_session", "subscribe s after 7"]);
 	});
 
 	test("who loads one that is open already gets its events from now on", async () => {
@@ -237,6 +237,7 @@ function setUp({ gone = false } = {}) {
 		readableFile: async (principal: string, path: string) => `/real of ${principal}${path}`,
 	};
 	const streams: Streams = {
+		begin: () => 7,
 		emit() {},
 		async subscribe(_client, { sessionId }, after) {
 			calls.push(`subscribe ${sessionId} after ${after}`);

@@ -148,7 +148,9 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJ
 				.slice(0, limit),
 		extent(stream) {
 			const events = view.stream(stream);
-			return { first: events[0]?.seq ?? 0, last: events.at(-1)?.seq ?? 0 };
+			const ended = view.ended(stream);
+			const first = events[0]?.seq ?? (ended === 0 ? 0 : ended + 1);
+			return { first, last: events.at(-1)?.seq ?? ended };
 		},
 		history: ({ principal, sessionId, commandId, fromMs = 0, toMs = Infinity, limit }) =>
 			[...(view.commands.get(principal)?.values() ?? [])]
@@ -182,7 +184,16 @@ function createView() {
 	const keys = new Map<string, StoredCommand>();
 	const sessions = new Map<string, SessionRecord & { version: number }>();
 	const streams = new Map<string, StreamEvent[]>();
+	/** The numbers that streams of removed sessions ended with. */
+	const ended = new Map<string, number>();
 	const owners = new Map<string, string>();
+
+	function endStream(principal: string, sessionId: string): void {
+		const name = tuple(principal, sessionId);
+		const last = streams.get(name)?.at(-1)?.seq ?? ended.get(name) ?? 0;
+		if (last > 0) ended.set(name, last + 1);
+		streams.delete(name);
+	}
 
 	function keep(command: StoredCommand): void {
 		const { principal, keySessionId: sessionId, idempotencyKey } = command;
@@ -199,7 +210,7 @@ function createView() {
 		if (session !== undefined) saveSession(session);
 		if (removed !== undefined) {
 			sessions.delete(tuple(principal, removed));
-			streams.delete(tuple(principal, removed));
+			endStream(principal, removed);
 		}
 		const changed = sessions.get(tuple(principal, session?.id ?? command.sessionId ?? ""));
 		if (changed !== undefined && version !== undefined) changed.version = version;
@@ -223,6 +234,7 @@ function createView() {
 		owners,
 		stream: ({ principal, sessionId }: StreamName) =>
 			streams.get(tuple(principal, sessionId)) ?? [],
+		ended: ({ principal, sessionId }: StreamName) => ended.get(tuple(principal, sessionId)) ?? 0,
 		take(record: WrittenRecord): void {
 			if (record.kind === "admit") keep(record.command);
 			else if (record.kind === "session") saveSession(record.session);
@@ -245,6 +257,10 @@ function createView() {
 				if (!last?.underWay || !sessions.has(tuple(last.principal, last.sessionId))) return [];
 				return [{ principal: last.principal, sessionId: last.sessionId }];
 			});
+			for (const [name, events] of streams) {
+				const of = events.at(-1);
+				if (of && !sessions.has(name)) endStream(of.principal, of.sessionId);
+			}
 			return { sessions: [...sessions.values()], interrupted, cutOff, crashed };
 		},
 	};

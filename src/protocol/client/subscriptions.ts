@@ -4,7 +4,7 @@ import type { ClientState } from "./keep-connected.ts";
 import type { Requests } from "./requests.ts";
 import { tell } from "./tell.ts";
 
-/** The stream's numbers start again: the session was made anew, or the server lost its journal. */
+/** The stream's numbers start again: the server lost its journal, or the number to begin with was never one of its own. */
 export interface RestartFrame {
 	type: "restart";
 	sessionId: string;

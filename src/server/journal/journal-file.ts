@@ -81,7 +81,7 @@ export class JournalFile {
 		const reply = { kind: "opened", recovered, forgotten, size: writer.size() } as const;
 		if (request.recovery === "continue") return reply;
 		try {
-			writer.transaction(() => settleRecovered(database, recovered));
+			writer.transaction(() => settleRecovered(database, recovered, request.nowMs));
 			return reply;
 		} catch (error) {
 			this.#letGo();

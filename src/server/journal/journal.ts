@@ -52,7 +52,8 @@ export interface Journal {
 	events(stream: StreamName, after: number, limit: number): StreamEvent[];
 	/**
 	 * The first and last sequence number still there; both 0 for a stream that never had events. Where all of them have
-	 * been forgotten, `last` stays and `first` is the number after it.
+	 * been forgotten, `last` stays and `first` is the number after it. So it is when the session was removed, except that
+	 * `last` is one higher then: whoever knows the old stream is behind the first event of the next one.
 	 */
 	extent(stream: StreamName): { first: number; last: number };
 	/** Commands, newest first. */

@@ -19,7 +19,7 @@ export type JournalRecord =
 			/** What became of the session. */
 			version: number | undefined;
 			session: SessionColumns | undefined;
-			removed: string | undefined;
+			removed: RemovedColumns | undefined;
 	  }
 	| { kind: "session"; session: SessionColumns }
 	| ({ kind: "owner" } & OwnerChange)
@@ -28,6 +28,12 @@ export type JournalRecord =
 /** A principal takes a conversation that is nobody's, or gives up its own. */
 export interface OwnerChange extends Ownership {
 	owns: boolean;
+}
+
+/** A session that is gone, and the number that its stream ends with; the next session of this id goes on from there. */
+export interface RemovedColumns {
+	sessionId: string;
+	last: number;
 }
 
 /** A session's record with its settings as JSON. */

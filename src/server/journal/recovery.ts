@@ -39,7 +39,7 @@ export function readRecovered(database: DatabaseSync, nowMs: number): Recovered 
  * Stores the failure of the commands that were interrupted, abandons the events of sessions that never came to be, and
  * notes that the journal is in use. Call it in a transaction.
  */
-export function settleRecovered(database: DatabaseSync, recovered: Recovered): void {
+export function settleRecovered(database: DatabaseSync, recovered: Recovered, nowMs: number): void {
 	const finish = database.prepare(
 		`UPDATE commands SET outcome = ?, finished_at = ?, success = 0, error = ?, code = ?
 			WHERE principal = ? AND id = ? AND outcome IS NULL`,
@@ -48,12 +48,24 @@ export function settleRecovered(database: DatabaseSync, recovered: Recovered): v
 		const { error = null, code = null } = response ?? {};
 		finish.run(JSON.stringify(response), finishedAtMs ?? 0, error, code, principal, toColumn(id));
 	}
-	database.exec(`
-		UPDATE streams SET gone = 1 WHERE gone = 0 AND NOT EXISTS
-			(SELECT 1 FROM sessions WHERE sessions.principal = streams.principal AND sessions.id = streams.session);
-		INSERT OR REPLACE INTO meta (name, value) VALUES ('open', 1);
-	`);
+	const abandoned = database
+		.prepare(
+			`UPDATE streams SET gone = 1 WHERE gone = 0 AND ended_at IS NULL AND ${WITHOUT_SESSION}
+				RETURNING principal, session, last`,
+		)
+		.all() as unknown as { principal: string; session: string; last: number }[];
+	// Somebody may have seen them: their numbers are not given again.
+	const end = database.prepare(
+		"INSERT INTO streams (principal, session, last, ended_at) VALUES (?, ?, ?, ?)",
+	);
+	for (const { principal, session, last } of abandoned)
+		end.run(principal, session, last + 1, nowMs);
+	database.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('open', 1)");
 }
+
+/** Of a stream: there is no session of its name. */
+export const WITHOUT_SESSION = `NOT EXISTS
+	(SELECT 1 FROM sessions WHERE sessions.principal = streams.principal AND sessions.id = streams.session)`;
 
 /** Notes that the journal was closed in good order. */
 export function markClosed(database: DatabaseSync): void {

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { ForgottenMark } from "./messages.ts";
+import { WITHOUT_SESSION } from "./recovery.ts";
 import type { Writer } from "./writer.ts";
 
 /** What the journal may keep. */
@@ -24,7 +25,7 @@ export interface Swept {
 
 /**
  * Forgets a little of what is no longer to be kept, in one transaction: events of deleted sessions, then what is too
- * old, then what is too much. Of that, a principal with too many conversations loses its own; then outcomes of reads go
+ * old, then what is too much. Of that, a principal with too many conversations or deleted sessions loses its own; then outcomes of reads go
  * first, since nothing happens when a read runs again; then events, for which there is a gap marker; outcomes of changes
  * last. Commands under way stay.
  */
@@ -36,6 +37,7 @@ export function sweepStep(database: DatabaseSync, writer: Writer, keep: KeepUnti
 			removeCommands(database, OLDEST_COMMANDS, keep.olderThanMs) ??
 			removeEvents(database, keep.olderThanMs) ??
 			removeOwners(database, keep.maxOwned) ??
+			removeEnded(database, keep.olderThanMs) ??
 			(writer.size().usedBytes > keep.maxBytes ? removeOldest(database) : undefined) ??
 			NOTHING;
 		for (const { principal, before } of swept.forgotten) {
@@ -46,6 +48,9 @@ export function sweepStep(database: DatabaseSync, writer: Writer, keep: KeepUnti
 }
 
 const NOTHING: Swept = { commands: 0, events: 0, forgotten: [], more: false };
+
+/** Deleted sessions of one principal whose last number is known. */
+const MAX_ENDED = 10_000;
 
 /** Few enough rows that commands which wait for the disk meanwhile do not notice. */
 const STEP_ROWS = 500;
@@ -116,5 +121,23 @@ function removeOwners(database: DatabaseSync, most: number): Swept | undefined {
 	const oldest = "SELECT position FROM owners WHERE principal = ? ORDER BY position LIMIT ?";
 	const remove = database.prepare(`DELETE FROM owners WHERE position IN (${oldest})`);
 	remove.run(String(crowded.principal), excess);
+	return { ...NOTHING, more: true };
+}
+
+/** The last numbers of sessions that are gone. Another session of such an id begins with 1 again. */
+function removeEnded(database: DatabaseSync, olderThanMs: number): Swept | undefined {
+	const ended = `FROM streams WHERE ended_at IS NOT NULL AND ${WITHOUT_SESSION}`;
+	const remove = (which: string) =>
+		database.prepare(`DELETE FROM streams WHERE id IN (SELECT id ${ended} AND ${which})`);
+	const old = remove(`ended_at < ? LIMIT ${STEP_ROWS}`).run(olderThanMs).changes;
+	if (old > 0) return { ...NOTHING, more: true };
+	const crowded = database
+		.prepare(
+			`SELECT principal, count(*) AS count ${ended} GROUP BY principal HAVING count(*) > ${MAX_ENDED}`,
+		)
+		.get();
+	if (crowded === undefined) return undefined;
+	const excess = Math.min(STEP_ROWS, Number(crowded.count) - MAX_ENDED);
+	remove("principal = ? ORDER BY ended_at LIMIT ?").run(String(crowded.principal), excess);
 	return { ...NOTHING, more: true };
 }

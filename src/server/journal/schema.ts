@@ -8,7 +8,8 @@ import type { Migration } from "../../core/sqlite.ts";
  * the history need not parse outcomes of a megabyte.
  *
  * `streams` stays when its events are forgotten, since `last` must never be given to another event. The stream of a
- * session that was deleted is `gone`: it no longer has a name, and its events are removed in small steps.
+ * session that was deleted is `gone`: it no longer has a name, and its events are removed in small steps. Another row
+ * takes its name and goes on with its numbers; as long as no session uses that one, it has `ended_at`.
  */
 export const migrations: Migration[] = [
 	(database) =>
@@ -95,5 +96,11 @@ export const migrations: Migration[] = [
 				principal TEXT NOT NULL
 			) STRICT;
 			CREATE INDEX owners_by_principal ON owners (principal, position);
+		`),
+	// Until then the numbers of a session began anew when it was deleted and made again.
+	(database) =>
+		database.exec(`
+			ALTER TABLE streams ADD COLUMN ended_at INTEGER;
+			CREATE INDEX streams_ended ON streams (principal, ended_at) WHERE ended_at IS NOT NULL;
 		`),
 ];

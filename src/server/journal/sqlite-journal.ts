@@ -202,7 +202,7 @@ export class SqliteJournal implements Journal {
 
 	extent(stream: StreamName): { first: number; last: number } {
 		const onDisk = this.#onDisk(stream, (reader) => reader.extent(stream));
-		const { first, last } = onDisk ?? { first: 0, last: 0 };
+		const { first, last } = onDisk ?? emptyExtent(this.#unwritten.ending(stream) ?? 0);
 		const unwritten = this.#unwritten.events(stream);
 		const oldest = unwritten[0]?.seq;
 		const newest = unwritten.at(-1)?.seq;
@@ -249,7 +249,8 @@ export class SqliteJournal implements Journal {
 		const stored: StoredCommand = { ...command, response, finishedAtMs };
 		if (!changing || !this.#isFinished(command)) this.#unwritten.finish(stored);
 		const stream = removed === undefined ? undefined : streamOf(outcome.principal, removed);
-		if (stream) this.#unwritten.endStream(stream);
+		const last = stream ? this.#endOf(stream) : 0;
+		if (stream) this.#unwritten.endStream(stream, last);
 		const record: JournalRecord = {
 			kind: "outcome",
 			command,
@@ -262,7 +263,7 @@ export class SqliteJournal implements Journal {
 			sessionVersion: response.sessionVersion,
 			version,
 			session: session && columnsOf(session),
-			removed,
+			removed: stream && { sessionId: stream.sessionId, last },
 		};
 		this.#add(record, RECORD_BYTES + json.length + (record.session?.settings.length ?? 0), {
 			weight: changing ? "fact" : "note",
@@ -320,7 +321,13 @@ export class SqliteJournal implements Journal {
 	}
 
 	#onDisk<T>(stream: StreamName, ask: (reader: Reader) => T): T | undefined {
-		return this.#unwritten.isEnding(stream) ? undefined : this.#read(ask);
+		return this.#unwritten.ending(stream) === undefined ? this.#read(ask) : undefined;
+	}
+
+	/** One number is nobody's, so that who has the last event finds a gap before those of the next session of this id. */
+	#endOf(stream: StreamName): number {
+		const { last } = this.extent(stream);
+		return last === 0 ? 0 : last + 1;
 	}
 
 	#lastOnDisk(stream: StreamName): number {
@@ -366,6 +373,11 @@ function identityOf(command: AdmittedCommand): AdmittedCommand {
 function columnsOf(session: SessionRecord): SessionColumns {
 	const { principal, id, cwd, file, createdAtMs, settings } = session;
 	return { principal, id, cwd, file, createdAtMs, settings: JSON.stringify(settings) };
+}
+
+/** Of a stream that has no events any more. */
+function emptyExtent(last: number): { first: number; last: number } {
+	return { first: last === 0 ? 0 : last + 1, last };
 }
 
 function streamOf(principal: string, sessionId: string): StreamName {

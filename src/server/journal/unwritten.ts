@@ -19,8 +19,8 @@ export class Unwritten {
 	readonly #owners = new Map<string, OwnerChange>();
 	/** By stream and number, in order. */
 	readonly #events = new Map<string, Map<number, StreamEvent>>();
-	/** How many removals of a stream are on their way. */
-	readonly #ending = new Map<string, number>();
+	/** Streams of which removals are on their way, how many, and the number that the last of them ends with. */
+	readonly #ending = new Map<string, { count: number; last: number }>();
 
 	/** A command is under way until {@link finish}. */
 	admit(command: AdmittedCommand): void {
@@ -106,23 +106,24 @@ export class Unwritten {
 		return [...(this.#events.get(streamName(stream))?.values() ?? [])];
 	}
 
-	/** The session is gone with its events; what the disk has of them counts no more. */
-	endStream(stream: StreamName): void {
+	/** The session is gone with its events; what the disk has of them counts no more, and the next number is above `last`. */
+	endStream(stream: StreamName, last: number): void {
 		const name = streamName(stream);
 		this.#events.delete(name);
-		this.#ending.set(name, (this.#ending.get(name) ?? 0) + 1);
+		this.#ending.set(name, { count: (this.#ending.get(name)?.count ?? 0) + 1, last });
 	}
 
 	/** The end of the stream is on disk, or given up. */
 	streamEnded(stream: StreamName): void {
 		const name = streamName(stream);
-		const count = (this.#ending.get(name) ?? 0) - 1;
-		if (count > 0) this.#ending.set(name, count);
+		const ending = this.#ending.get(name);
+		if (ending && ending.count > 1) ending.count--;
 		else this.#ending.delete(name);
 	}
 
-	isEnding(stream: StreamName): boolean {
-		return this.#ending.has(streamName(stream));
+	/** The number that a stream ends with whose end is on its way. */
+	ending(stream: StreamName): number | undefined {
+		return this.#ending.get(streamName(stream))?.last;
 	}
 
 	#put(command: StoredCommand): void {

@@ -134,10 +134,10 @@ export class Writer {
 			this.#sql.setVersion.run(version, command.principal, command.sessionId);
 		}
 		if (removed !== undefined) {
-			const { changes } = this.#sql.deleteSession.run(command.principal, removed);
+			const { changes } = this.#sql.deleteSession.run(command.principal, removed.sessionId);
 			this.#counts.sessions -= Number(changes);
-			this.#sql.abandonStream.run(command.principal, removed);
-			lasts.forget({ principal: command.principal, sessionId: removed });
+			this.#endStream({ principal: command.principal, ...removed }, record.finishedAtMs);
+			lasts.forget({ principal: command.principal, sessionId: removed.sessionId });
 		}
 	}
 
@@ -185,6 +185,13 @@ export class Writer {
 		const { changes } = this.#sql.append.run(stream, event.seq, event.atMs, event.body);
 		this.#counts.events += Number(changes);
 		lasts.note(event, stream);
+	}
+
+	/** The events are to go, and whoever takes the name next goes on behind them. */
+	#endStream({ principal, sessionId, last }: StreamName & { last: number }, atMs: number): void {
+		// Where a batch is sent again, its streams have ended already, and what follows them is to stay.
+		this.#sql.abandonStream.run(principal, sessionId, last);
+		if (last > 0) this.#sql.insertEnded.run(principal, sessionId, last, atMs);
 	}
 
 	#streamId({ principal, sessionId }: StreamName): number {
@@ -283,9 +290,15 @@ function prepare(database: DatabaseSync) {
 		disown: statement("DELETE FROM owners WHERE conversation = ? AND principal = ?"),
 		stream: statement("SELECT id FROM streams WHERE principal = ? AND session = ? AND gone = 0"),
 		insertStream: statement("INSERT INTO streams (principal, session, last) VALUES (?, ?, 0)"),
-		setLast: statement("UPDATE streams SET last = max(last, ?), under_way = ? WHERE id = ?"),
+		setLast: statement(
+			"UPDATE streams SET last = max(last, ?), under_way = ?, ended_at = NULL WHERE id = ?",
+		),
 		abandonStream: statement(
-			"UPDATE streams SET gone = 1 WHERE principal = ? AND session = ? AND gone = 0",
+			`UPDATE streams SET gone = 1, ended_at = NULL
+				WHERE principal = ? AND session = ? AND gone = 0 AND last < ?`,
+		),
+		insertEnded: statement(
+			"INSERT OR IGNORE INTO streams (principal, session, last, ended_at) VALUES (?, ?, ?, ?)",
 		),
 		append: statement("INSERT OR IGNORE INTO events (stream, seq, at, body) VALUES (?, ?, ?, ?)"),
 		setMeta: statement("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)"),

@@ -51,6 +51,8 @@ export function createStreams({ journal, cutOff = [], now = Date.now }: StreamsO
 			return { seq };
 		},
 
+		begin: (name) => streamOf(name).begin,
+
 		isSubscribed(client, name) {
 			const stream = find(name);
 			return stream !== undefined && subscriptions.get(client)?.has(stream) === true;

@@ -15,6 +15,8 @@ import { UnderWay } from "./under-way.ts";
  */
 export class Stream {
 	readonly name: StreamName;
+	/** The number before the first event of this process. */
+	readonly begin: number;
 	/** The highest number that subscribers know: that of the last event which is kept and handed out. */
 	last: number;
 	/** The number of the last event there is. */
@@ -30,6 +32,7 @@ export class Stream {
 
 	constructor(name: StreamName, last: number) {
 		this.name = name;
+		this.begin = last;
 		this.last = last;
 		this.#given = last;
 	}

@@ -19,11 +19,13 @@ export interface Streams {
 	 * above the last number.
 	 */
 	subscribe(client: Client, stream: StreamName, after?: number): Promise<{ seq: number }>;
+	/** The number before the first event that this process has for the stream: of a session that it opened, all are above. */
+	begin(stream: StreamName): number;
 	isSubscribed(client: Client, stream: StreamName): boolean;
 	unsubscribe(client: Client, stream: StreamName): void;
 	/** The client is gone. */
 	drop(client: Client): void;
-	/** The session is gone. Its subscribers still get the events it had; a session of the same name is another stream. */
+	/** The session is gone. Its subscribers still get the events it had; a session of the same name goes on above their numbers. */
 	remove(stream: StreamName): void;
 	subscribers(stream: StreamName): number;
 	/** Resolves when all events so far are journalled and handed to their clients. */

@@ -137,6 +137,28 @@ describe.each(transports)("over %s", (transport) => {
 		}
 	});
 
+	test("§6.1 who knows a session that was deleted is told by a gap that another one of its id goes on", async () => {
+		const { client, sessionId } = await withRun();
+		const last = lastOf(client, sessionId);
+		const before = client.frames.length;
+		await client.ask({ type: "delete_session", sessionId });
+		await openSession(client, sessionId);
+		await client.ask({ type: "prompt", sessionId, message: "say anew", waitFor: "settled" });
+		await settledTimes(client, sessionId, 2);
+		const anew = numbers(client, sessionId).slice(last);
+		expect(anew).toEqual(upTo(anew.at(-1) ?? 0).slice(last + 1));
+		expect(client.frames.slice(before).map(({ type }) => type)).not.toContain("gap");
+		for (const after of [3, last, last + 1]) {
+			const other = await server.client("websocket");
+			await other.ask({ type: "subscribe", sessionId, after });
+			await has(other, sessionId, anew.at(-1) ?? 0);
+			expect(numbers(other, sessionId)).toEqual(anew);
+			const gaps = other.frames.filter(({ type }) => type === "gap");
+			const gap = { type: "gap", sessionId, fromSeq: after + 1, toSeq: last + 1 };
+			expect(gaps).toEqual(after <= last ? [gap] : []);
+		}
+	});
+
 	async function withRun() {
 		const client = await server.client(transport);
 		const sessionId = await openSession(client);

@@ -90,8 +90,49 @@ describe("a journal forgets", () => {
 		first.threads.allowed = false;
 		await first.killThread();
 		const { journal } = await startJournal({}, first.dataDir);
-		expect(journal.extent(stream)).toEqual({ first: 0, last: 0 });
+		expect(journal.events(stream, 0, 1)).toEqual([]);
+		await journal.settled();
+		expect(journal.stats()).toMatchObject({ events: 0 });
 	});
+
+	test("the last number of a deleted session when that was long ago, unless there is one of its name again", async () => {
+		const clock = { now: 20 * DAY_MS };
+		const { journal } = await startJournal({ now: () => clock.now });
+		const names = ["s", "t"];
+		for (const id of names) {
+			const finishedAtMs = clock.now;
+			await journal.append(event(1, { sessionId: id, atMs: clock.now }));
+			const remove = command(`delete ${id}`, { sessionId: id, atMs: clock.now });
+			await journal.finish(finished(remove, { removed: id, finishedAtMs }));
+		}
+		await journal.finish(finished(command("create"), { session: session("t"), version: 0 }));
+		const lasts = () => names.map((id) => journal.extent({ ...stream, sessionId: id }).last);
+		clock.now += 13 * DAY_MS;
+		journal.sweep();
+		await journal.settled();
+		expect(lasts()).toEqual([2, 2]);
+		clock.now += 2 * DAY_MS;
+		journal.sweep();
+		await journal.settled();
+		expect(lasts()).toEqual([0, 2]);
+	});
+
+	test("the last numbers of the oldest deleted sessions of a principal that has too many", async () => {
+		const { journal } = await startJournal();
+		const sessions = Array.from({ length: 10_200 }, (_, n) => `s${n}`);
+		const other = { principal: "bob", sessionId: "s" };
+		void journal.append(event(1, other));
+		await journal.finish(finished(command("other", other), { removed: "s", finishedAtMs: 1 }));
+		for (const [n, sessionId] of sessions.entries()) {
+			void journal.append(event(1, { sessionId }));
+			const remove = command(`delete ${n}`, { sessionId });
+			void journal.finish(finished(remove, { removed: sessionId, finishedAtMs: 2_000 + n }));
+		}
+		await journal.settled();
+		const known = sessions.filter((sessionId) => journal.extent({ ...stream, sessionId }).last > 0);
+		expect(known).toEqual(sessions.slice(-10_000));
+		expect(journal.extent(other).last).toBe(2);
+	}, 60_000);
 });
 
 describe("an outcome that is too large", () => {
