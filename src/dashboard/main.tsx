@@ -6,12 +6,19 @@ import "./styles/sessions.css";
 import "./styles/conversation.css";
 import "./styles/composer.css";
 import "./styles/find.css";
+import { effect } from "@preact/signals";
 import { render } from "preact";
 import { App } from "./app.tsx";
+import { connectionCount } from "./connection/connection.ts";
 import { startRouting } from "./route.ts";
 import { applyTheme } from "./theme.ts";
+import { loadViews } from "./views.ts";
 
 applyTheme();
 startRouting();
 const root = document.getElementById("app");
 if (root) render(<App />, root);
+// After what is shown first: it has its code and its connection by then.
+effect(() => {
+	if (connectionCount.value > 0) loadViews();
+});

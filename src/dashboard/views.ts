@@ -13,7 +13,7 @@ export interface SessionView {
 	/** In the address: `#/sessions/<id>/<name>`. */
 	name: string;
 	title: string;
-	/** Loaded when it is first shown. */
+	/** Gets its code from the server. */
 	load(): Promise<ComponentType<SessionViewProps>>;
 }
 
@@ -56,3 +56,11 @@ export const pages: readonly Page[] = [
 		load: async () => (await import("./views/replay/replay-view.tsx")).ReplayView,
 	},
 ];
+
+/**
+ * Gets the code of all views, so that they can be shown while the server is away. What fails now is told when it is shown:
+ * browsers do not try again before the page is loaded anew.
+ */
+export function loadViews(): void {
+	for (const { load } of [...sessionViews, ...pages]) load().catch(() => {});
+}

@@ -90,6 +90,49 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 		await page.getByRole("region", { name: "Pieces of the context" }).waitFor();
 	});
 
+	test("a view that is first shown while the server is away is shown all the same", async () => {
+		const { page, context, server } = await open("sessions");
+		await page.waitForLoadState("networkidle");
+		await context.route("**/assets/**", (route) => route.abort());
+		server.drop();
+		for (const heading of ["Server", "Replay"]) {
+			await page.getByRole("link", { name: heading, exact: true }).click();
+			await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
+		}
+	});
+
+	test("a view that could not be loaded is there after a reload, which costs no words", async () => {
+		const server = await start();
+		const { page, context } = await open("sessions", { server });
+		await context.route("**/assets/*-view-*.js", (route) => route.abort());
+		await page.reload();
+		const toCost = async () => {
+			await page.evaluate((to) => location.assign(to), ADDRESSES.conversation);
+			await page.getByRole("textbox", { name: "Message" }).fill("not sent yet");
+			await page.getByRole("link", { name: "Cost", exact: true }).click();
+			await page.getByRole("alert").filter({ hasText: "could not be loaded" }).waitFor();
+		};
+		const expectCost = async () => {
+			await page.getByRole("region", { name: "Working set", exact: true }).waitFor();
+			await page.getByRole("link", { name: "Conversation", exact: true }).click();
+			const box = page.getByRole("textbox", { name: "Message" });
+			expect(await box.inputValue()).toBe("not sent yet");
+		};
+		await toCost();
+		await expectAccessible(page);
+		await context.unrouteAll();
+		await page.getByRole("button", { name: "Load the page again" }).click();
+		await expectCost();
+
+		await context.route("**/assets/*-view-*.js", (route) => route.abort());
+		await page.reload();
+		await toCost();
+		await context.unrouteAll();
+		// It comes back by itself when the server does.
+		server.drop();
+		await expectCost();
+	});
+
 	test("five thousand pieces and as many requests are drawn in few elements", async () => {
 		const server = await start();
 		const context = server.answers.get_context_view as ContextView;

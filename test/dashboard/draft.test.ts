@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createDraft } from "../../src/dashboard/session/draft.ts";
 
 test("text from elsewhere stands above what was typed, once", () => {
-	const draft = createDraft();
+	const draft = createDraft({ read: () => "", write() {} });
 	draft.place("one");
 	draft.place("one");
 	expect(draft.text.value).toBe("one");
@@ -11,4 +11,14 @@ test("text from elsewhere stands above what was typed, once", () => {
 	draft.place("one");
 	expect(draft.text.value).toBe("one\ntyped");
 	expect(draft.placed.value).toBe(4);
+});
+
+test("what was typed is there when the page is loaded again, until it is sent", () => {
+	const kept: string[] = [];
+	const draft = createDraft({ read: () => "typed", write: (text) => kept.push(text) });
+	expect(draft.text.value).toBe("typed");
+	expect(draft.placed.value).toBe(0);
+	draft.text.value = "typed more";
+	draft.text.value = "";
+	expect(kept.slice(-2)).toEqual(["typed more", ""]);
 });

@@ -1,9 +1,13 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { connectionCount } from "../connection/connection.ts";
 import { textOf } from "../error-text.ts";
 import { Empty, Problem } from "./notices.tsx";
 
-/** A component that is loaded when it is first shown. `load` must be the same function each time. */
+/**
+ * A component whose code comes by itself. `load` must be the same function each time. Code that could not be had is there
+ * only after the page was loaded again, which happens as soon as there is a new connection: drafts survive it.
+ */
 export function Lazy<Props extends object>({
 	load,
 	props,
@@ -27,8 +31,21 @@ export function Lazy<Props extends object>({
 		};
 	}, [load]);
 	if (loaded?.of !== load) return <Empty>Loading…</Empty>;
-	if (loaded.error !== undefined)
-		return <Problem text={`This view could not be loaded: ${loaded.error}`} />;
+	if (loaded.error !== undefined) return <NotLoaded why={loaded.error} />;
 	const { Component } = loaded;
 	return Component ? <Component {...props} /> : null;
+}
+
+function NotLoaded({ why }: { why: string }) {
+	const [connection] = useState(connectionCount.value);
+	useEffect(() => {
+		if (connectionCount.value !== connection) location.reload();
+	}, [connectionCount.value]);
+	return (
+		<Problem
+			text={`This view could not be loaded: ${why}.`}
+			onRetry={() => location.reload()}
+			retryWords="Load the page again"
+		/>
+	);
 }

@@ -9,10 +9,17 @@ export interface Draft {
 	place(text: string): void;
 }
 
-/** An empty prompt box. */
-export function createDraft(): Draft {
-	const text = signal("");
+/** Where a text is kept that must not be lost when the page is loaded again. */
+export interface TextStore {
+	read(): string;
+	write(text: string): void;
+}
+
+/** A prompt box with what was in it when the page was last here. */
+export function createDraft(store: TextStore): Draft {
+	const text = signal(store.read());
 	const placed = signal(0);
+	text.subscribe(store.write);
 	return {
 		text,
 		placed,
@@ -21,6 +28,28 @@ export function createDraft(): Draft {
 			const isThere = old === given || old.startsWith(`${given}\n`);
 			if (!isThere) text.value = old.trim() === "" ? given : `${given}\n${old}`;
 			placed.value++;
+		},
+	};
+}
+
+/** Keeps the draft of a session for as long as the tab is open. */
+export function draftStoreOf(sessionId: string): TextStore {
+	const key = `strata.draft.${sessionId}`;
+	return {
+		read() {
+			try {
+				return sessionStorage.getItem(key) ?? "";
+			} catch {
+				return ""; // storage may be forbidden
+			}
+		},
+		write(text) {
+			try {
+				if (text === "") sessionStorage.removeItem(key);
+				else sessionStorage.setItem(key, text);
+			} catch {
+				// Without storage, or room in it, the draft lasts until the page is loaded again.
+			}
 		},
 	};
 }

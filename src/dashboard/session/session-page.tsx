@@ -8,7 +8,7 @@ import { PlainText } from "../parts/text.tsx";
 import { FIRST_VIEW, hrefOf } from "../route.ts";
 import { sessionViews } from "../views.ts";
 import { ConversationView } from "./conversation-view.tsx";
-import { createDraft, type Draft } from "./draft.ts";
+import { createDraft, type Draft, draftStoreOf } from "./draft.ts";
 import { ExtensionDialog } from "./extension-dialog.tsx";
 import { createFind, type Find } from "./find/find.ts";
 import { type OpenSession, openSession } from "./open-session.ts";
@@ -29,7 +29,7 @@ interface Opened {
 export function SessionPage({ sessionId, view }: { sessionId: string; view: string }) {
 	const [opened, setOpened] = useState<Opened>();
 	useEffect(() => {
-		const draft = createDraft();
+		const draft = createDraft(draftStoreOf(sessionId));
 		const session = openSession(sessionId, {
 			client: client(),
 			onServerEvent,

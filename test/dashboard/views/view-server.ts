@@ -31,6 +31,8 @@ export interface ViewServer {
 	say(sessionId: string, event: SessionEvent): void;
 	/** Tells all pages something about the server itself. */
 	announce(message: ServerMessage): void;
+	/** Breaks all connections off, as a restart does. Pages may come back. */
+	drop(): void;
 	/** Lets nobody in any more, as after a change of the token. */
 	refuse(): void;
 	close(): Promise<void>;
@@ -74,6 +76,9 @@ export async function startViewServer(folder: string, answers: Answers): Promise
 		},
 		announce(message) {
 			for (const socket of sockets.clients) socket.send(JSON.stringify(message));
+		},
+		drop() {
+			for (const socket of sockets.clients) socket.terminate();
 		},
 		refuse() {
 			isRefusing = true;
