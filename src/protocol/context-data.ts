@@ -35,10 +35,20 @@ export type ContextPiece = Type.Static<typeof ContextPiece>;
 
 /** How much of each kind a request held; kinds that it held nothing of may be absent. */
 export const ContextMoment = Type.Object({
+	/** 1 is the first request of the branch. */
+	request: Type.Number(),
 	atMs: Type.Number(),
 	byKind: Type.Partial(Type.Record(ContextKind, Type.Number())),
 });
 export type ContextMoment = Type.Static<typeof ContextMoment>;
+
+/** The last request of the branch, which may have held less than the window does now, and other text. */
+const LastRequest = Type.Object({
+	/** Its prompt, counted by the provider. */
+	tokens: Type.Number(),
+	/** So many pieces, from the first on, were in it as they are now. */
+	pieces: Type.Number(),
+});
 
 /** What is in the model's window now, and what was. */
 export const ContextView = Type.Object({
@@ -48,6 +58,7 @@ export const ContextView = Type.Object({
 	tokens: Type.Number(),
 	/** Tokens from the start that the last request found in the provider's cache; absent before the first. */
 	cachedTokens: Type.Optional(Type.Number()),
+	lastRequest: Type.Optional(LastRequest),
 	pieces: Type.Array(ContextPiece),
 	/** One for each request, oldest first; long sessions are thinned out. */
 	history: Type.Array(ContextMoment),

@@ -140,7 +140,8 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 		const repeat = <One>(list: readonly One[]) =>
 			Array.from({ length: 5_000 }, (_, at) => list[at % list.length] as One);
 		const pieces = repeat(context.pieces).map((piece, at) => ({ ...piece, id: `p${at}` }));
-		server.answers.get_context_view = { ...context, pieces, history: repeat(context.history) };
+		const history = repeat(context.history).map((moment, at) => ({ ...moment, request: at + 1 }));
+		server.answers.get_context_view = { ...context, pieces, history };
 		server.answers.get_cost = { ...cost, requests: repeat(cost.requests) } as never;
 		const { page, faults } = await open("context", { server });
 		await page.getByText("Show more (4,950 left)").click();

@@ -39,6 +39,15 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		expect(pieces[8]?.slice(1, 5)).toEqual(["Stubs", "read src/store/old.ts", "60", "8.8k"]);
 	});
 
+	test("requests have their own numbers over time, though only some of them are told", async () => {
+		const { page } = await open("context");
+		const chart = page.getByRole("region", { name: "Over time" });
+		expect(await chart.textContent()).toContain("Request 200");
+		await chart.getByRole("button", { name: "As a table" }).click();
+		const rows = await cells(page, "Tokens of each kind by request");
+		expect(rows.map(([request]) => request).slice(0, 2)).toEqual(["5", "10"]);
+	});
+
 	test("a piece opens to its text, stretch by stretch, by mouse and by keyboard", async () => {
 		const { page } = await open("context");
 		await page.getByRole("button", { name: "read src/server/serve.ts" }).click();

@@ -28,7 +28,11 @@ export function contextHistory(
 	for (const entry of branch) {
 		if (isRequest(entry)) {
 			const held = [...byKind].filter(([, tokens]) => tokens > 0);
-			moments.push({ atMs: Date.parse(entry.timestamp) || 0, byKind: Object.fromEntries(held) });
+			moments.push({
+				request: moments.length + 1,
+				atMs: Date.parse(entry.timestamp) || 0,
+				byKind: Object.fromEntries(held),
+			});
 		}
 		if (entry.type === "compaction") {
 			const kept = keptBy(entry.firstKeptEntryId, active);

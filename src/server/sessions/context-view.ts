@@ -29,11 +29,14 @@ export function contextView(source: ContextSource): ContextView {
 		...piece,
 		tokens: estimateTokens(text.length),
 	}));
-	const cachedTokens = lastCached(source.branch);
+	const last = lastAnswer(source.branch);
 	return {
 		window: source.window,
 		tokens: pieces.reduce((sum, { tokens }) => sum + tokens, 0),
-		...(cachedTokens !== undefined && { cachedTokens }),
+		...(last && {
+			cachedTokens: last.usage.cacheRead,
+			lastRequest: { tokens: promptOf(last.usage), pieces: heldBy(last.at, source.branch, pieces) },
+		}),
 		pieces,
 		history: contextHistory(source.branch, headTokens(source)),
 	};
@@ -200,12 +203,34 @@ function headTokens({ systemPrompt, tools }: ContextSource): { system: number; t
 	};
 }
 
-function lastCached(branch: readonly SessionEntry[]): number | undefined {
-	const last = branch.findLast(
+/** The answer to the branch's last request, with its place in the branch. */
+function lastAnswer(branch: readonly SessionEntry[]): { at: number; usage: Usage } | undefined {
+	const at = branch.findLastIndex(
 		(entry) => entry.type === "message" && entry.message.role === "assistant",
 	);
-	if (last?.type !== "message" || last.message.role !== "assistant") return undefined;
-	return last.message.usage.cacheRead;
+	const entry = branch[at];
+	if (entry?.type !== "message" || entry.message.role !== "assistant") return undefined;
+	return { at, usage: entry.message.usage };
+}
+
+type Usage = Record<"input" | "cacheRead" | "cacheWrite", number>;
+
+function promptOf({ input, cacheRead, cacheWrite }: Usage): number {
+	return input + cacheRead + cacheWrite;
+}
+
+/** How many pieces, from the first on, stood in the request whose answer is at `at` just as they do now. */
+function heldBy(
+	at: number,
+	branch: readonly SessionEntry[],
+	pieces: readonly Pick<ContextPiece, "entryId">[],
+): number {
+	/** What came with the answer or after it, or was changed then. */
+	const later = new Set(
+		branch.slice(at).map((entry) => (entry.type === "context_edit" ? entry.targetId : entry.id)),
+	);
+	const first = pieces.findIndex(({ entryId }) => entryId !== undefined && later.has(entryId));
+	return first < 0 ? pieces.length : first;
 }
 
 function isHighSurrogate(code: number): boolean {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+	cachedStretch,
 	kindsOf,
 	layoutBar,
 	nextIndex,
@@ -45,15 +46,39 @@ describe("the bar of what is in the window", () => {
 			piece("read", 40, "c"),
 		];
 		for (const order of ["sent", "kind"] as const) {
-			const { segments } = layoutBar(pieces, { order, cachedTokens: 50 });
+			const { segments } = layoutBar(pieces, { order, cached: { tokens: 50, pieces: 3 } });
 			const cached = Object.fromEntries(segments.map((s) => [s.piece.id, s.cached]));
 			expect(cached).toEqual({ a: 40, b: 10, c: 0 });
 		}
 	});
 
 	test("more cached tokens than there are tokens mark everything and no more", () => {
-		const { segments } = layoutBar([piece("system", 40)], { order: "sent", cachedTokens: 900 });
+		const cached = { tokens: 900, pieces: 1 };
+		const { segments } = layoutBar([piece("system", 40)], { order: "sent", cached });
 		expect(segments[0]?.cached).toBe(40);
+	});
+
+	test("what came after the last request, or changed since, is never marked as cached", () => {
+		const pieces = [piece("system", 40), piece("read", 40), piece("conversation", 40)];
+		const { segments } = layoutBar(pieces, { order: "sent", cached: { tokens: 900, pieces: 2 } });
+		expect(segments.map(({ cached }) => cached)).toEqual([40, 40, 0]);
+	});
+
+	test("the cached part is the provider's share of the last request, in estimated tokens", () => {
+		const history = [
+			{ request: 1, atMs: 0, byKind: { system: 90 } },
+			{ request: 2, atMs: 0, byKind: { system: 90, read: 110 } },
+		];
+		const lastRequest = { tokens: 1_000, pieces: 5 };
+		expect(cachedStretch({ history, lastRequest, cachedTokens: 750 })).toEqual({
+			tokens: 150,
+			pieces: 5,
+		});
+		const nothing = { tokens: 0, pieces: 0 };
+		expect(cachedStretch({ history, cachedTokens: 750 })).toEqual(nothing);
+		expect(cachedStretch({ history: [], lastRequest, cachedTokens: 750 }).tokens).toBe(0);
+		const unbilled = { tokens: 0, pieces: 5 };
+		expect(cachedStretch({ history, lastRequest: unbilled, cachedTokens: 0 })).toEqual(nothing);
 	});
 
 	test("the pieces cover the bar without holes in either order", () => {
@@ -114,7 +139,7 @@ describe("the rectangles", () => {
 				piece("tool", 1, "u"),
 				piece("read", 9_000),
 			],
-			{ order: "sent", cachedTokens: 9_001 },
+			{ order: "sent", cached: { tokens: 9_001, pieces: Infinity } },
 		);
 		const drawn = rectanglesOf(bar);
 		expect(drawn.map(({ kind }) => kind)).toEqual(["system", "conversation", "read"]);
@@ -129,7 +154,7 @@ describe("the rectangles", () => {
 		expect(drawn.length).toBeLessThanOrEqual(801);
 		fc.assert(
 			fc.property(anyPieces, anyOrder, (pieces, order) => {
-				const bar = layoutBar(pieces, { order, cachedTokens: 5_000 });
+				const bar = layoutBar(pieces, { order, cached: { tokens: 5_000, pieces: Infinity } });
 				const parts = rectanglesOf(bar, 1 / 20);
 				const covered = parts.reduce((sum, { width }) => sum + width, 0);
 				const cached = parts.reduce((sum, part) => sum + part.cached, 0);

@@ -3,15 +3,16 @@ import { expect, test } from "vitest";
 import { courseOf, thinned } from "../../../src/dashboard/views/context/history.ts";
 
 const moments = (sizes: readonly number[]) =>
-	sizes.map((read, atMs) => ({ atMs, byKind: { system: 10, read } }));
+	sizes.map((read, at) => ({ request: at + 1, atMs: at, byKind: { system: 10, read } }));
 
 test("a course has a row for each kind that was ever there, and zeros where it was not", () => {
 	const course = courseOf([
-		{ atMs: 1, byKind: { conversation: 5, system: 10 } },
-		{ atMs: 2, byKind: { system: 10, read: 7, tool: 0 } },
+		{ request: 4, atMs: 1, byKind: { conversation: 5, system: 10 } },
+		{ request: 8, atMs: 2, byKind: { system: 10, read: 7, tool: 0 } },
 	]);
 	expect(course).toEqual({
 		kinds: ["system", "read", "conversation"],
+		requests: [4, 8],
 		atMs: [1, 2],
 		byKind: [
 			[10, 10],
@@ -23,12 +24,12 @@ test("a course has a row for each kind that was ever there, and zeros where it w
 
 test("a short history is kept whole, an empty one stays empty", () => {
 	expect(courseOf(moments([1, 2, 3]), 3).atMs).toEqual([0, 1, 2]);
-	expect(courseOf([])).toEqual({ kinds: [], atMs: [], byKind: [] });
+	expect(courseOf([])).toEqual({ kinds: [], requests: [], atMs: [], byKind: [] });
 });
 
 test("thinning does not lose the last moments to rounding", () => {
 	const totals = [0, 0, 0, 0, 0, 0, 0, 0, 1, 0];
-	const history = totals.map((tokens, atMs) => ({ atMs, byKind: { read: tokens } }));
+	const history = totals.map((tokens, at) => ({ request: at, atMs: at, byKind: { read: tokens } }));
 	expect(thinned(history, 8).map(({ byKind }) => byKind.read)).toContain(1);
 });
 

@@ -94,8 +94,10 @@ function contextAnswers(now: number): Answers {
 			window: 200_000,
 			tokens: pieces.reduce((sum, { tokens }) => sum + tokens, 0),
 			cachedTokens: 41_000,
+			lastRequest: { tokens: 44_000, pieces: pieces.length - 1 },
 			pieces,
 			history: Array.from({ length: 40 }, (_, at) => ({
+				request: 5 * at + 5,
 				atMs: now - (40 - at) * MINUTE,
 				byKind: {
 					...{ system: 3_100, tools: 5_200 },

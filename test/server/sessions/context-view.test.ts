@@ -42,6 +42,19 @@ function conversation() {
 	return { manager, ask, result };
 }
 
+function say(manager: SessionManager): void {
+	manager.appendMessage({
+		role: "assistant",
+		content: [{ type: "text", text: "on" }],
+		api: "x",
+		provider: "p",
+		model: "m",
+		usage,
+		stopReason: "stop",
+		timestamp: 9,
+	});
+}
+
 function sourceOf(manager: SessionManager): ContextSource {
 	return {
 		cwd: "/project",
@@ -71,6 +84,28 @@ describe("the view of a context", () => {
 		expect(view.history[0]?.byKind).toMatchObject({ system: 2, conversation: 3 });
 	});
 
+	test("numbers the requests, also where only some of many are told", () => {
+		const { manager } = conversation();
+		for (let count = 1; count < 1_000; count++) say(manager);
+		const { history } = contextView(sourceOf(manager));
+		expect(history.length).toBeLessThanOrEqual(300);
+		expect(history.at(-1)?.request).toBe(1_000);
+		const steps = history.slice(1).map(({ request }, at) => request - (history[at]?.request ?? 0));
+		expect(new Set(steps)).toEqual(new Set([4]));
+	});
+
+	test("says what the last request held, as it is now, and how large it was", () => {
+		const { manager, ask } = conversation();
+		// The system prompt, the tools and the question; its own answer and what came then was not in it.
+		expect(contextView(sourceOf(manager)).lastRequest).toEqual({ tokens: 701, pieces: 3 });
+		say(manager);
+		expect(contextView(sourceOf(manager)).lastRequest).toEqual({ tokens: 701, pieces: 5 });
+		manager.appendContextEdit(ask, { content: [{ type: "text", text: "(Pruned)" }] });
+		expect(contextView(sourceOf(manager)).lastRequest).toEqual({ tokens: 701, pieces: 2 });
+		const unsaid = sourceOf(SessionManager.inMemory("/project"));
+		expect(contextView(unsaid).lastRequest).toBeUndefined();
+	});
+
 	test("shows an edited result as a stub with what it stands for", () => {
 		const { manager, result } = conversation();
 		manager.appendContextEdit(result, { content: [{ type: "text", text: "(Pruned) read" }] });
@@ -86,16 +121,7 @@ describe("the view of a context", () => {
 	test("leaves out what compaction has replaced, also from later moments", () => {
 		const { manager, ask } = conversation();
 		manager.appendCompaction("what was", "none", 1000);
-		manager.appendMessage({
-			role: "assistant",
-			content: [{ type: "text", text: "on" }],
-			api: "x",
-			provider: "p",
-			model: "m",
-			usage,
-			stopReason: "stop",
-			timestamp: 9,
-		});
+		say(manager);
 		const { pieces, history } = contextView(sourceOf(manager));
 		expect(pieces.map(({ id }) => id)).not.toContain(ask);
 		expect(history.at(-1)?.byKind).not.toHaveProperty("read");

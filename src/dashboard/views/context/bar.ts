@@ -1,4 +1,9 @@
-import type { ContextKind, ContextPiece } from "../../../protocol/index.ts";
+import type {
+	ContextKind,
+	ContextMoment,
+	ContextPiece,
+	ContextView,
+} from "../../../protocol/index.ts";
 
 /** The kinds in the order in which they are stacked: what stands first in a prompt comes first. */
 export const KINDS = [
@@ -42,15 +47,42 @@ export interface Bar {
 	readonly tokens: number;
 }
 
+/** The beginning of a prompt, as far as it was found in the cache: so many tokens, but no more than these pieces. */
+export interface CachedStretch {
+	readonly tokens: number;
+	readonly pieces: number;
+}
+
+/**
+ * What of the window the last request found in the cache. The provider counts tokens, pieces are estimated: so its share of
+ * the request is taken of the request's own estimate. What is new or changed since cannot have been cached.
+ */
+export function cachedStretch(
+	context: Pick<ContextView, "cachedTokens" | "lastRequest" | "history">,
+): CachedStretch {
+	const { cachedTokens = 0, lastRequest, history } = context;
+	if (!lastRequest || !(lastRequest.tokens > 0)) return NOTHING_CACHED;
+	const moment = history.at(-1);
+	const share = Math.min(1, cachedTokens / lastRequest.tokens);
+	return { tokens: share * (moment ? totalOf(moment) : 0), pieces: lastRequest.pieces };
+}
+
+const NOTHING_CACHED: CachedStretch = { tokens: 0, pieces: 0 };
+
+/** All that a request held, in estimated tokens. */
+export function totalOf({ byKind }: ContextMoment): number {
+	return KINDS.reduce((sum, kind) => sum + (byKind[kind] ?? 0), 0);
+}
+
 /** Lays the pieces side by side. The cached part is a stretch of the prompt as sent, in whatever order it is shown. */
 export function layoutBar(
 	pieces: readonly ContextPiece[],
-	{ order, cachedTokens = 0 }: { order: PieceOrder; cachedTokens?: number | undefined },
+	{ order, cached: stretch = NOTHING_CACHED }: { order: PieceOrder; cached?: CachedStretch },
 ): Bar {
 	let sent = 0;
-	const measured = pieces.map((piece) => {
+	const measured = pieces.map((piece, at) => {
 		const size = sizeOf(piece);
-		const cached = Math.min(size, Math.max(0, cachedTokens - sent));
+		const cached = at < stretch.pieces ? Math.min(size, Math.max(0, stretch.tokens - sent)) : 0;
 		sent += size;
 		return { piece, size, cached };
 	});

@@ -3,6 +3,7 @@ import type { ContextMoment } from "../../../protocol/index.ts";
 import { Chart } from "../../chart/chart.tsx";
 import { short } from "../../parts/figures.ts";
 import { Fold } from "../../parts/fold.tsx";
+import { formatCount } from "../format.ts";
 import { Section } from "../section.tsx";
 import { type Column, Table } from "../table.tsx";
 import { KIND_NAMES } from "./bar.ts";
@@ -13,7 +14,6 @@ import { kindColour } from "./kind-colour.ts";
 export function ContextHistory({ history }: { history: readonly ContextMoment[] }) {
 	const [isOpen, setIsOpen] = useState(false);
 	const course = useMemo(() => courseOf(history), [history]);
-	const numbers = useMemo(() => course.atMs.map((_, at) => at + 1), [course]);
 	const rows = useMemo(
 		() =>
 			course.kinds.map((kind, at) => ({
@@ -25,15 +25,15 @@ export function ContextHistory({ history }: { history: readonly ContextMoment[] 
 	);
 	return (
 		<Section title="Over time">
-			{numbers.length === 0 ? (
+			{course.requests.length === 0 ? (
 				<p class="soft">The first request has not been answered yet.</p>
 			) : (
 				<>
 					<Chart
 						label="Tokens of each kind in every request, stacked"
 						of="Request"
-						shape={numbers.length === 1 ? "columns" : "areas"}
-						numbers={numbers}
+						shape={course.requests.length === 1 ? "columns" : "areas"}
+						numbers={course.requests}
 						rows={rows}
 						format={short}
 						height={220}
@@ -51,14 +51,14 @@ export function ContextHistory({ history }: { history: readonly ContextMoment[] 
 const MOST_LINES = 60;
 
 function CourseTable({ course }: { course: ContextCourse }) {
-	const { kinds, atMs, byKind } = course;
+	const { kinds, requests, atMs, byKind } = course;
 	return (
 		<Table
 			label="Tokens of each kind by request"
-			rows={atMs.map((_, at) => at).slice(-MOST_LINES)}
+			rows={requests.map((_, at) => at).slice(-MOST_LINES)}
 			keyOf={(at) => at}
 			columns={[
-				{ title: "Request", cell: (at) => at + 1, isRowHeader: true },
+				{ title: "Request", cell: (at) => formatCount(requests[at] ?? 0), isRowHeader: true },
 				{ title: "Time", cell: (at) => new Date(atMs[at] ?? 0).toLocaleTimeString() },
 				...kinds.map(
 					(kind, row): Column<number> => ({

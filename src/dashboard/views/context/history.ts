@@ -1,9 +1,11 @@
 import type { ContextKind, ContextMoment } from "../../../protocol/index.ts";
-import { KINDS } from "./bar.ts";
+import { KINDS, totalOf } from "./bar.ts";
 
 /** The course of a context, ready to be stacked: `byKind[i]` belongs to `kinds[i]` and has one value for each moment. */
 export interface ContextCourse {
 	readonly kinds: readonly ContextKind[];
+	/** The number of each moment's request: of many requests only some are kept. */
+	readonly requests: readonly number[];
 	readonly atMs: readonly number[];
 	readonly byKind: readonly (readonly number[])[];
 }
@@ -14,6 +16,7 @@ export function courseOf(history: readonly ContextMoment[], most = 200): Context
 	const kinds = KINDS.filter((kind) => moments.some(({ byKind }) => (byKind[kind] ?? 0) > 0));
 	return {
 		kinds,
+		requests: moments.map(({ request }) => request),
 		atMs: moments.map(({ atMs }) => atMs),
 		byKind: kinds.map((kind) => moments.map(({ byKind }) => byKind[kind] ?? 0)),
 	};
@@ -39,8 +42,4 @@ export function thinned(history: readonly ContextMoment[], most: number): readon
 
 function fuller(one: ContextMoment, other: ContextMoment): ContextMoment {
 	return totalOf(other) > totalOf(one) ? other : one;
-}
-
-function totalOf({ byKind }: ContextMoment): number {
-	return KINDS.reduce((sum, kind) => sum + (byKind[kind] ?? 0), 0);
 }

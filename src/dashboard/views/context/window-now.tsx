@@ -5,7 +5,7 @@ import { Empty } from "../../parts/notices.tsx";
 import { formatNumberOf, formatShare } from "../format.ts";
 import { Choice, Figure, Figures, Section } from "../section.tsx";
 import { Table } from "../table.tsx";
-import { type KindRow, kindsOf, layoutBar, type PieceOrder } from "./bar.ts";
+import { cachedStretch, type KindRow, kindsOf, layoutBar, type PieceOrder } from "./bar.ts";
 import { kindColour } from "./kind-colour.ts";
 import { PieceBar } from "./piece-bar.tsx";
 
@@ -20,8 +20,8 @@ export function WindowNow({
 	const { pieces, tokens, window: size, cachedTokens } = context;
 	const [order, setOrder] = useState<PieceOrder>("sent");
 	const bar = useMemo(
-		() => layoutBar(pieces, { order, cachedTokens }),
-		[pieces, order, cachedTokens],
+		() => layoutBar(pieces, { order, cached: cachedStretch(context) }),
+		[context, order],
 	);
 	const kinds = useMemo(() => kindsOf(pieces), [pieces]);
 	if (pieces.length === 0) return <Empty>Nothing has been sent to the model yet.</Empty>;
