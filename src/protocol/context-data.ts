@@ -96,7 +96,7 @@ const Tokens = {
 const Prices = {
 	/** The prompt as it was sent. */
 	cost: Price,
-	/** The prompt as pi without us would have sent it. */
+	/** The prompt as pi alone would have sent it: append-only, with what our systems replaced still in it. */
 	appendOnlyCost: Price,
 	/** The prompt as it was sent, without any cache. */
 	noCacheCost: Price,
@@ -135,6 +135,8 @@ export const Cost = Type.Object({
 		requests: Type.Number(),
 		...Tokens,
 		...Prices,
+		/** Prompts of `appendOnlyCost` beyond the size at which pi compacts, which is not counted in it; absent if none. */
+		appendOnlyOverLimit: Type.Optional(Type.Number()),
 		misses: Type.Number(),
 		missedTokens: Type.Number(),
 		missCost: Price,

@@ -97,7 +97,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 			formatDifference(totals.cost.dollars ?? 0, other.dollars ?? 0);
 		expect(await figures(page)).toMatchObject({
 			Prompts: formatPrice(totals.cost),
-			"Against append-only": against(totals.appendOnlyCost),
+			"Against pi alone": against(totals.appendOnlyCost),
 			"Against no cache": against(totals.noCacheCost),
 			Misses: String(totals.misses),
 		});

@@ -19,6 +19,8 @@ export interface CostSource {
 	branch: readonly SessionEntry[];
 	/** A model with its prices. */
 	findModel(provider: string, id: string): ModelInfo | undefined;
+	/** The prompt above which pi compacts, in tokens; absent where it never does, or nobody knows. */
+	compactsAbove?(provider: string, id: string): number | undefined;
 }
 
 /** The requests that are listed one by one; totals cover all. */
@@ -27,13 +29,14 @@ const MAX_REQUESTS = 500;
 type Price = CostRequest["cost"];
 
 /** What a session has cost, request by request, and what it would have cost without us and without any cache. */
-export function costView({ entries, branch, findModel }: CostSource): Cost {
+export function costView({ entries, branch, findModel, compactsAbove }: CostSource): Cost {
 	const account = createAccount();
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
 	const removedAt = removedTokens(branch);
 	const continues = createLineage(entries);
 	const requests: CostRequest[] = [];
 	const before: Between = { compacted: false, pruned: false };
+	let overLimit = 0;
 	for (const entry of entries) {
 		noteBetween(entry, before, (id) => byId.get(id));
 		const bill = billIn(entry);
@@ -55,6 +58,8 @@ export function costView({ entries, branch, findModel }: CostSource): Cost {
 		const miss = account.add(answered, model);
 		Object.assign(before, { compacted: false, pruned: false, usedMs: atMs, lastId: entry.id });
 		const appendOnly = withoutUs(tokens, removedAt.get(entry.id), miss);
+		const limit = compactsAbove?.(provider, id) ?? Number.POSITIVE_INFINITY;
+		if (promptOf(appendOnly) > limit) overLimit++;
 		const dollars = model.cost?.input ? dollarsOf({ ...NOTHING, output }, model.cost) : undefined;
 		requests.push({
 			atMs,
@@ -70,7 +75,11 @@ export function costView({ entries, branch, findModel }: CostSource): Cost {
 			...(miss && { miss: missView(miss) }),
 		});
 	}
-	return { requests: requests.slice(-MAX_REQUESTS), totals: totalsOf(requests) };
+	const totals = {
+		...totalsOf(requests),
+		...(overLimit > 0 && { appendOnlyOverLimit: overLimit }),
+	};
+	return { requests: requests.slice(-MAX_REQUESTS), totals };
 }
 
 const NOTHING: PromptTokens = { input: 0, read: 0, write: 0, writeOneHour: 0 };

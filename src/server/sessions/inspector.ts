@@ -30,6 +30,7 @@ export function createSessionInspect(agentDir: string): Inspect {
 				entries: session.sessionManager.getEntries(),
 				branch: session.sessionManager.getBranch(),
 				findModel: (provider, id) => session.modelRuntime.getModel(provider, id),
+				compactsAbove: (provider, id) => compactionLimit(session, provider, id),
 			}),
 		tiers: () => {
 			const view = inside()?.tiers(session);
@@ -62,6 +63,13 @@ export function pieceOf(inspector: Inspector, pieceId: string, offset: number): 
 		"not_found",
 		`pieceId: "${pieceId}" is not in the context (any more): see get_context_view`,
 	);
+}
+
+/** The prompt above which pi compacts with a model. */
+function compactionLimit(session: AgentSession, provider: string, id: string): number | undefined {
+	const window = session.modelRuntime.getModel(provider, id)?.contextWindow;
+	const settings = session.settingsManager.getCompactionSettings({ provider, id });
+	return window && settings.enabled ? window - settings.reserveTokens : undefined;
 }
 
 function sourceOf(session: AgentSession): ContextSource {

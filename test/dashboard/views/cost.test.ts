@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { stacked } from "../../../src/dashboard/chart/stack.ts";
+import { piAloneNote } from "../../../src/dashboard/views/cost/pi-alone.ts";
 import { savingsRows } from "../../../src/dashboard/views/cost/savings.ts";
 import {
 	billSeries,
@@ -76,6 +77,22 @@ describe("the bill", () => {
 		const bill = billSeries(cost([request(100), request(200, { cost: price(7) })]));
 		expect(bill.unit).toBe("tokens");
 		expect(bill.cost).toEqual([100, 107]);
+	});
+});
+
+describe("the bill of pi alone", () => {
+	const { totals } = cost([request(1), request(2), request(3)]);
+
+	test("says what it is", () => {
+		expect(piAloneNote(totals)).toBe(
+			"Pi alone: the same requests, append-only, with what markers, diffs and stubs stand for still in them.",
+		);
+	});
+
+	test("says so where pi would have compacted instead", () => {
+		expect(piAloneNote({ ...totals, appendOnlyOverLimit: 2 })).toContain(
+			"2 of the 3 would have been past the point where pi compacts; that is not counted.",
+		);
 	});
 });
 

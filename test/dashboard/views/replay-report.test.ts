@@ -4,6 +4,7 @@ import {
 	policyLines,
 	promptCourse,
 	reportNotes,
+	savedAlreadyNote,
 	sizeProblem,
 } from "../../../src/dashboard/views/replay/report.ts";
 import { MAX_SESSION_CONTENT, type ReplayReport } from "../../../src/protocol/index.ts";
@@ -69,7 +70,7 @@ describe("the comparison", () => {
 	});
 });
 
-test("the notes say how good the replay is, what was saved already, what was skipped and where prices come from", () => {
+test("the notes say how good the replay is, what was skipped and where prices come from", () => {
 	const because = "A rule.";
 	const notes = reportNotes({
 		...{ file: "content", requests: 3, policies: [], misses: [], duplicateReads: [], chart: [] },
@@ -79,8 +80,15 @@ test("the notes say how good the replay is, what was saved already, what was ski
 	});
 	expect(notes.join("\n")).toContain("within 2.1 % of the bill");
 	expect(notes.join("\n")).toContain("1 line of the file could not be used");
-	expect(notes.join("\n")).toContain("3 reads were answered short, 1 content was replaced");
+	expect(notes.join("\n")).not.toContain("made smaller");
 	expect(notes.join("\n")).toContain("costs 0.1, writing 1.25 of plain input. A rule.");
+});
+
+test("a session that was made smaller while it ran has a note of its own, for it changes what all figures mean", () => {
+	const note = savedAlreadyNote({ savedAlready: { shortReads: 3, edits: 1 } });
+	expect(note).toContain("3 reads were answered short, 1 content was replaced");
+	expect(note).toContain("append-only included");
+	expect(savedAlreadyNote({ savedAlready: { shortReads: 0, edits: 0 } })).toBeUndefined();
 });
 
 test("prompts are compared where a policy changes them, and thinned ones keep their numbers", () => {

@@ -131,6 +131,24 @@ describe("the cost of a session", () => {
 		expect(requests[1]?.miss?.cause).toBe("unknown");
 	});
 
+	test("says how many prompts of pi alone would have been past the point where pi compacts", () => {
+		const marker = result("[unchanged]", {
+			readcache: { v: 1, mode: "unchanged", plainBytes: 4011 },
+		});
+		const entries = branchOf(answer(0, 1000), marker, answer(1000, 100), answer(1100, 50));
+		const over = (compactsAbove: number | undefined) =>
+			costView({
+				entries,
+				branch: entries,
+				findModel: () => MODEL,
+				compactsAbove: () => compactsAbove,
+			}).totals.appendOnlyOverLimit;
+		expect(over(1500)).toBe(2);
+		expect(over(2120)).toBe(1);
+		expect(over(9000)).toBeUndefined();
+		expect(over(undefined)).toBeUndefined();
+	});
+
 	test("survives whatever a session file holds", () => {
 		const odd = branchOf(
 			{ type: "message", message: { role: "assistant", content: null, usage: { input: "many" } } },

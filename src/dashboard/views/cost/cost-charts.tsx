@@ -24,7 +24,7 @@ export function CostCharts({ cost }: { cost: Cost }) {
 	const billRows = useMemo(
 		() => [
 			{ name: "No cache", values: bill.noCache, colour: "--series-7" },
-			{ name: "Append-only", values: bill.appendOnly, colour: "--series-4" },
+			{ name: "Pi alone", values: bill.appendOnly, colour: "--series-4" },
 			{ name: "Paid", values: bill.cost, colour: "--series-1" },
 		],
 		[bill],
@@ -45,7 +45,7 @@ export function CostCharts({ cost }: { cost: Cost }) {
 			</Section>
 			<Section title={bill.unit === "dollars" ? "Bill as it grew" : "Bill as it grew, in tokens"}>
 				<Chart
-					label="What the prompts cost together, beside append-only and no cache"
+					label="What the prompts cost together, beside pi alone and no cache"
 					of="Request"
 					shape="lines"
 					numbers={bill.numbers}
@@ -72,7 +72,7 @@ const REQUEST_COLUMNS: readonly Column<NumberedRequest>[] = [
 	{ title: "Answer", cell: ([, { output }]) => short(output), align: "right" },
 	{ title: "Cost", cell: ([, { cost }]) => formatPrice(cost), align: "right" },
 	{
-		title: "Append-only",
+		title: "Pi alone",
 		cell: ([, request]) => formatPrice(request.appendOnlyCost),
 		align: "right",
 	},

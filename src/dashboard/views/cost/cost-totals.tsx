@@ -2,6 +2,7 @@ import type { Cost, Price } from "../../../protocol/index.ts";
 import { dollars, short } from "../../parts/figures.ts";
 import { formatDifference, formatNumberOf, formatPrice, formatShare } from "../format.ts";
 import { Figure, Figures, Section } from "../section.tsx";
+import { piAloneNote } from "./pi-alone.ts";
 
 /** The bill in a few figures. */
 export function CostTotals({ totals }: { totals: Cost["totals"] }) {
@@ -15,7 +16,7 @@ export function CostTotals({ totals }: { totals: Cost["totals"] }) {
 					value={formatPrice(cost)}
 					note={formatNumberOf(totals.requests, "request")}
 				/>
-				<Compared name="Against append-only" cost={cost} other={totals.appendOnlyCost} />
+				<Compared name="Against pi alone" cost={cost} other={totals.appendOnlyCost} />
 				<Compared name="Against no cache" cost={cost} other={totals.noCacheCost} />
 				<Figure
 					name="Read from the cache"
@@ -38,6 +39,7 @@ export function CostTotals({ totals }: { totals: Cost["totals"] }) {
 					note={outputDollars === undefined ? "tokens" : `${short(output)} tokens`}
 				/>
 			</Figures>
+			<p class="soft small">{piAloneNote(totals)}</p>
 		</Section>
 	);
 }

@@ -9,11 +9,18 @@ import { FILE_COLUMN } from "../file-column.tsx";
 import { formatCount, formatNumberOf, formatPrice, formatShare } from "../format.ts";
 import { Section } from "../section.tsx";
 import { type Column, Table } from "../table.tsx";
-import { type PolicyLine, policyLines, promptCourse, reportNotes } from "./report.ts";
+import {
+	type PolicyLine,
+	policyLines,
+	promptCourse,
+	reportNotes,
+	savedAlreadyNote,
+} from "./report.ts";
 
 /** The report of a replay. */
 export function ReplayReportView({ report, file }: { report: ReplayReport; file: string }) {
 	const notes = useMemo(() => reportNotes(report), [report]);
+	const savedAlready = savedAlreadyNote(report);
 	return (
 		<>
 			<Section title="What it cost, and would have cost">
@@ -23,6 +30,7 @@ export function ReplayReportView({ report, file }: { report: ReplayReport; file:
 					</b>{" "}
 					<span class="soft">{formatNumberOf(report.requests, "request")}</span>
 				</p>
+				{savedAlready !== undefined && <p class="notice">{savedAlready}</p>}
 				<PolicyTable report={report} />
 				<PromptChart report={report} />
 				<ul class="notes soft small">

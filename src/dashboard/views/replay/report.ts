@@ -88,9 +88,19 @@ export function promptCourse({ chart, requests }: Pick<ReplayReport, "chart" | "
 /** Without a cache prompts are as large as with one: only what changes them is worth a line. */
 const COMPARED = ["append-only", "read-cache", "strata"];
 
+/** Says so where part of the savings is in every figure already; nothing for a session of plain pi. */
+export function savedAlreadyNote({
+	savedAlready: { shortReads, edits },
+}: Pick<ReplayReport, "savedAlready">): string | undefined {
+	if (shortReads + edits === 0) return undefined;
+	const reads = `${shortReads} ${shortReads === 1 ? "read was" : "reads were"} answered short`;
+	const contents = `${edits} ${edits === 1 ? "content was" : "contents were"} replaced`;
+	return `The session was made smaller while it ran: ${reads}, ${contents}. Its bill and all policies, append-only included, start from there; what it saved against pi alone is in its Cost view.`;
+}
+
 /** What a reader should know before trusting the numbers. */
 export function reportNotes(report: ReplayReport): string[] {
-	const { check, savedAlready, skipped, models, requests } = report;
+	const { check, skipped, models, requests } = report;
 	const notes: string[] = [];
 	if (requests === 0)
 		notes.push("The file holds no answered request, so there is nothing to compare.");
@@ -98,14 +108,6 @@ export function reportNotes(report: ReplayReport): string[] {
 		const off = Math.abs(check.deviation * 100).toFixed(1);
 		notes.push(
 			`Told when the provider lost its cache, the replay comes within ${off} % of the bill.`,
-		);
-	}
-	const { shortReads, edits } = savedAlready;
-	if (shortReads + edits > 0) {
-		const reads = `${shortReads} ${shortReads === 1 ? "read was" : "reads were"} answered short`;
-		const contents = `${edits} ${edits === 1 ? "content was" : "contents were"} replaced`;
-		notes.push(
-			`The session was made smaller while it ran: ${reads}, ${contents}. Its bill and all policies start from there.`,
 		);
 	}
 	if (skipped > 0) {
