@@ -1,6 +1,6 @@
 import { counted, grouped } from "../../core/figures.ts";
+import { MISS_CAUSES } from "../miss-causes.ts";
 import type { AccountSummary, CostlyMiss } from "./account.ts";
-import type { MissCause } from "./miss.ts";
 
 /** What `/strata cost` prints. */
 export function accountText(summary: AccountSummary): string {
@@ -23,25 +23,11 @@ export function accountText(summary: AccountSummary): string {
 export function missText({ tokens, dollars, cause, changed }: CostlyMiss): string {
 	const price = dollars === undefined ? "" : ` ($${dollars.toFixed(dollars < 0.1 ? 3 : 2)})`;
 	const first = changed ? `, first ${changed}` : "";
-	return `${grouped(tokens)} cached tokens were paid for again${price}: ${CAUSES[cause]}${first}`;
+	return `${grouped(tokens)} cached tokens were paid for again${price}: ${MISS_CAUSES[cause]}${first}`;
 }
 
 /** How many misses are listed. */
 const SHOWN = 15;
-
-const CAUSES: Record<MissCause, string> = {
-	compaction: "the conversation was compacted",
-	pruning: "old tool output was pruned, which pays over time",
-	model: "the model changed",
-	thinking: "the thinking level changed",
-	expired: "the pause was longer than the cache lives",
-	tools: "the tools changed",
-	system: "the system prompt changed",
-	branch: "another branch of the session",
-	messages: "an earlier message changed",
-	provider: "nothing changed on our side, the provider no longer had it",
-	unknown: "before pi-strata was watching",
-};
 
 function ratio(cost: number, of: number): string {
 	return of > 0 ? (cost / of).toFixed(2) : "1.00";

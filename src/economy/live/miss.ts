@@ -23,7 +23,7 @@ export interface Answered {
 /** Why a provider did not find what it had cached. */
 export type MissCause =
 	| "compaction"
-	/** Old tool output was taken out of the conversation, because that pays over time. */
+	/** Old tool output was taken out of the conversation: it pays over time, or the window was nearly full. */
 	| "pruning"
 	| "model"
 	| "thinking"

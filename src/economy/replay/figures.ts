@@ -1,5 +1,3 @@
-import type { ReplayMissCause } from "./misses.ts";
-
 /** A multiple of something: 0.61 or 12.3. */
 export function times(ratio: number): string {
 	return ratio >= 10 ? ratio.toFixed(1) : ratio.toFixed(2);
@@ -20,17 +18,3 @@ export function clock(ms: number): string {
 	const date = new Date(ms);
 	return Number.isNaN(date.getTime()) ? "?" : date.toISOString().slice(0, 19).replace("T", " ");
 }
-
-/** What a cause means, for people. */
-export const CAUSES: Readonly<Record<ReplayMissCause, string>> = {
-	compaction: "the conversation was compacted",
-	model: "another model",
-	tools: "the tools changed",
-	system: "the system prompt changed",
-	branch: "another branch of the session",
-	edit: "older content was edited",
-	thinking: "another thinking level",
-	messages: "earlier messages changed",
-	expired: "idle for longer than the cache lives",
-	provider: "nothing the file shows: lost by the provider, or the system prompt changed",
-};

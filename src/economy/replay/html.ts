@@ -1,7 +1,8 @@
 import { counted, short } from "../../core/figures.ts";
+import { MISS_CAUSES } from "../miss-causes.ts";
 import { promptOf } from "./billed.ts";
 import { barChart, requestChart } from "./chart.ts";
-import { CAUSES, clock, money, percent, times } from "./figures.ts";
+import { clock, money, percent, times } from "./figures.ts";
 import type { FolderReport } from "./folder-report.ts";
 import { type Html, html } from "./html-text.ts";
 import { savedAlreadyNotes, skippedNotes, summaryOf } from "./notes.ts";
@@ -92,7 +93,7 @@ function missTable({ misses }: ReplayReport): Html {
 		.map(
 			(miss) =>
 				html`<tr><td>${miss.request}</td><td>${clock(miss.atMs)}</td><td>${short(miss.tokens)}</td><td>${short(miss.cost)}</td>
-<td class="text">${CAUSES[miss.cause]}</td><td class="text">${plainText(miss.changed ?? "")}</td></tr>`,
+<td class="text">${MISS_CAUSES[miss.cause]}</td><td class="text">${plainText(miss.changed ?? "")}</td></tr>`,
 		);
 	return html`<h3>Cache misses (${countOf(misses)})</h3><table><thead><tr><th>request</th><th>time (UTC)</th><th>tokens paid again</th>
 <th>cost in input tokens</th><th class="text">cause</th><th class="text">first change</th></tr></thead><tbody>${rows}</tbody></table>`;

@@ -1,5 +1,6 @@
 import { counted, short } from "../../core/figures.ts";
-import { CAUSES, clock, money, percent, times } from "./figures.ts";
+import { MISS_CAUSES } from "../miss-causes.ts";
+import { clock, money, percent, times } from "./figures.ts";
 import type { FolderReport } from "./folder-report.ts";
 import { savedAlreadyNotes, skippedNotes, summaryOf } from "./notes.ts";
 import { plainText } from "./plain-text.ts";
@@ -130,7 +131,7 @@ function missLines({ misses }: ReplayReport): string[] {
 			clock(miss.atMs),
 			short(miss.tokens),
 			short(miss.cost),
-			CAUSES[miss.cause],
+			MISS_CAUSES[miss.cause],
 			miss.changed === undefined ? "" : `first change: ${plainText(miss.changed, 60)}`,
 		]);
 	return [

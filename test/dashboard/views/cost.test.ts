@@ -1,13 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { stacked } from "../../../src/dashboard/chart/stack.ts";
+import { causeInWords, causeName } from "../../../src/dashboard/views/cost/causes.ts";
 import { piAloneNote } from "../../../src/dashboard/views/cost/pi-alone.ts";
 import { savingsRows } from "../../../src/dashboard/views/cost/savings.ts";
-import {
-	billSeries,
-	causeInWords,
-	missRows,
-	promptSeries,
-} from "../../../src/dashboard/views/cost/series.ts";
+import { billSeries, missRows, promptSeries } from "../../../src/dashboard/views/cost/series.ts";
+import { MISS_CAUSES } from "../../../src/economy/miss-causes.ts";
 import type { Cost, CostRequest, Savings } from "../../../src/protocol/index.ts";
 
 const price = (tokens: number, dollars?: number) =>
@@ -100,13 +97,26 @@ describe("the misses", () => {
 	test("are listed with their request and cause, the latest first", () => {
 		const rows = missRows(cost([request(0, { miss }), request(5), request(6, { miss })], 10));
 		expect(rows.map(({ number, cause }) => [number, causeInWords(cause)])).toEqual([
-			[10, "the cache's time had run out"],
-			[8, "the cache's time had run out"],
+			[10, "the pause was longer than the cache lives"],
+			[8, "the pause was longer than the cache lives"],
 		]);
+	});
+
+	test("have their causes in the same words as in pi and on the command line", () => {
+		for (const [cause, words] of Object.entries(MISS_CAUSES)) {
+			expect([cause, causeInWords(cause)]).toEqual([cause, words]);
+		}
+	});
+
+	test("of replaced content are called the same, live and in a replay", () => {
+		expect(causeName("edit")).toBe(causeName("pruning"));
+		expect(causeInWords("edit")).toBe("older content was replaced on purpose");
+		expect(causeInWords("pruning")).toBe(causeInWords("edit"));
 	});
 
 	test("a cause that the page does not know is shown as it is", () => {
 		expect(causeInWords("sunspots")).toBe("sunspots");
+		expect(causeName("sunspots")).toBe("sunspots");
 	});
 });
 

@@ -144,6 +144,6 @@ describe("an account", () => {
 		const summary = account.summary();
 		expect(summary.misses).toHaveLength(500);
 		expect(accountText(summary)).toContain("(the latest 15)");
-		expect(missText(summary.misses[0] as never)).toContain("before pi-strata was watching");
+		expect(missText(summary.misses[0] as never)).toContain("the request was not watched");
 	});
 });

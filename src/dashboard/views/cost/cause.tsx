@@ -1,5 +1,5 @@
 import { PlainText } from "../../parts/text.tsx";
-import { causeInWords } from "./series.ts";
+import { causeInWords, causeName } from "./causes.ts";
 
 /** Why the cache was missed: the cause, and what to make of it. */
 export function Cause({ cause }: { cause: string }) {
@@ -7,7 +7,7 @@ export function Cause({ cause }: { cause: string }) {
 	return (
 		<>
 			<span class="cause">
-				<PlainText text={cause} most={80} />
+				<PlainText text={causeName(cause)} most={80} />
 			</span>{" "}
 			{words !== cause && <span class="soft">{words}</span>}
 		</>

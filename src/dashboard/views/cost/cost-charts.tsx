@@ -7,6 +7,7 @@ import { PlainText } from "../../parts/text.tsx";
 import { formatPrice } from "../format.ts";
 import { Section } from "../section.tsx";
 import { type Column, Table } from "../table.tsx";
+import { causeName } from "./causes.ts";
 import { billSeries, promptSeries } from "./series.ts";
 
 /** What each request sent, and how the bill grew beside what it would have been. */
@@ -77,7 +78,10 @@ const REQUEST_COLUMNS: readonly Column<NumberedRequest>[] = [
 		align: "right",
 	},
 	{ title: "No cache", cell: ([, request]) => formatPrice(request.noCacheCost), align: "right" },
-	{ title: "Miss", cell: ([, { miss }]) => miss && <PlainText text={miss.cause} most={80} /> },
+	{
+		title: "Miss",
+		cell: ([, { miss }]) => miss && <PlainText text={causeName(miss.cause)} most={80} />,
+	},
 ];
 
 function RequestTable({ cost }: { cost: Cost }) {

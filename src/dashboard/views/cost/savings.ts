@@ -22,7 +22,11 @@ const SYSTEMS: readonly (readonly [SavingsSystem, string, string])[] = [
 	["readCache", "Read cache", "answers repeated reads with what changed"],
 	["paging", "Paging", "hands out large texts page by page"],
 	["kota", "Code intelligence (kota)", "answers questions about code without reading files"],
-	["pruning", "Pruning", "takes old output out when that pays"],
+	[
+		"pruning",
+		"Pruning",
+		"replaces old output by stubs when that pays, or before pi would have to compact",
+	],
 	["tiers", "Working set (tiers)", "keeps stable files where the cache finds them"],
 	["economy", "Economy", "knows the providers' cache rules and explains each miss"],
 ];

@@ -71,25 +71,6 @@ export function missRows({ requests, totals }: Cost): MissRow[] {
 		.reverse();
 }
 
-const CAUSES: ReadonlyMap<string, string> = new Map([
-	["compaction", "the conversation was summarised"],
-	["pruning", "old output was taken out on purpose, since that pays"],
-	["model", "another model answered"],
-	["thinking", "the thinking level was changed"],
-	["expired", "the cache's time had run out"],
-	["tools", "the set of tools was changed"],
-	["system", "the system prompt was changed"],
-	["branch", "the session went on from an earlier point"],
-	["messages", "an earlier message was changed"],
-	["provider", "the provider dropped it"],
-	["unknown", "nobody can tell"],
-]);
-
-/** A cause in a few words; one that this page does not know speaks for itself. */
-export function causeInWords(cause: string): string {
-	return CAUSES.get(cause) ?? cause;
-}
-
 function promptOf({ read, write, input }: CostRequest): number {
 	return read + write + input;
 }
