@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { type Hash, isHash } from "./hash.ts";
 import { createObjectStore, type SweepResult } from "./object-store.ts";
 import { configuredFolder } from "./places.ts";
@@ -17,6 +17,12 @@ export interface BlobSettings {
 export interface Blob {
 	readonly id: Hash;
 	readonly path: string;
+}
+
+/** A text in the folder: the size of its file, and when it was kept or last used (ms since 1970). */
+export interface StoredBlob extends Blob {
+	readonly bytes: number;
+	readonly usedMs: number;
 }
 
 /** Whether a text was kept; if not, `why` is a part of a sentence for people. */
@@ -42,6 +48,12 @@ export interface BlobStore {
 	load(id: string): Promise<LoadResult>;
 	/** Drops what was not used for `maxAgeDays`, then the least recently used above `maxBytes`. */
 	sweep(): Promise<SweepResult>;
+	/** Deletes all texts. */
+	clear(): Promise<SweepResult>;
+	/** The texts kept or used last, newest first, at most so many. */
+	latest(count: number): Promise<StoredBlob[]>;
+	/** The id of the text that a file of the folder holds; `undefined` for every other path. Looks at the name only. */
+	idOf(path: string): Hash | undefined;
 	/** How much is kept. */
 	stats(): Promise<{ objects: number; bytes: number }>;
 }
@@ -49,6 +61,7 @@ export interface BlobStore {
 /** What the folder calls itself. */
 export const BLOB_STORE = "blobs";
 
+const EXTENSION = ".txt";
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** The folder of the blobs. */
@@ -59,7 +72,8 @@ export function blobFolder({ dir }: Pick<BlobSettings, "dir">): string {
 /** Makes the store; nothing touches the disk before the first call. */
 export function createBlobStore(settings: BlobSettings, now?: () => number): BlobStore {
 	const folder = blobFolder(settings);
-	const fileName = (hash: Hash) => `${hash}.txt`;
+	const fileName = (hash: Hash) => `${hash}${EXTENSION}`;
+	const pathOf = (hash: Hash) => join(folder, fileName(hash));
 	const objects = createObjectStore({
 		folder,
 		name: BLOB_STORE,
@@ -70,12 +84,17 @@ export function createBlobStore(settings: BlobSettings, now?: () => number): Blo
 		...(now && { now }),
 	});
 
+	function idOf(path: string): Hash | undefined {
+		const id = basename(path, EXTENSION);
+		return isHash(id) && path === pathOf(id) ? id : undefined;
+	}
+
 	return {
 		async keep(text) {
 			if (!settings.enabled) return { kind: "not-kept", why: "blobs.enabled is false" };
 			const put = await objects.put(Buffer.from(text));
 			if (put.kind === "failed") return { kind: "not-kept", why: put.message };
-			return { kind: "kept", blob: { id: put.hash, path: join(folder, fileName(put.hash)) } };
+			return { kind: "kept", blob: { id: put.hash, path: pathOf(put.hash) } };
 		},
 		async load(id) {
 			if (!isHash(id)) return { kind: "missing" };
@@ -83,7 +102,16 @@ export function createBlobStore(settings: BlobSettings, now?: () => number): Blo
 			if (got.kind === "failed") return { kind: "failed", why: got.message };
 			return got.kind === "found" ? { kind: "found", text: got.bytes.toString() } : got;
 		},
-		sweep: () => objects.sweep(),
-		stats: () => objects.stats(),
+		sweep: objects.sweep,
+		clear: objects.clear,
+		async latest(count) {
+			const newest = (await objects.list()).sort((a, b) => b.usedMs - a.usedMs);
+			return newest.slice(0, count).flatMap((file) => {
+				const id = idOf(file.path);
+				return id ? [{ ...file, id }] : [];
+			});
+		},
+		idOf,
+		stats: objects.stats,
 	};
 }

@@ -76,9 +76,16 @@ export type ObjectStore = {
 	get(hash: Hash): Promise<GetResult>;
 	/** Removes what is too old or too much (see {@link chooseExpired}), and what crashes left behind. */
 	sweep(): Promise<SweepResult>;
+	/** Removes all objects, whoever may still count on them. */
+	clear(): Promise<SweepResult>;
+	/** What is kept, in no order; nothing for a store that cannot be used. */
+	list(): Promise<StoredFile[]>;
 	/** How much is kept; zero for a store that cannot be used. */
 	stats(): Promise<{ objects: number; bytes: number }>;
 };
+
+/** The file of an object, its size, and when it was last used (ms since 1970). */
+export type StoredFile = { path: string; bytes: number; usedMs: number };
 
 /** Makes a store; the disk is not touched before the first call, nor is a folder made before the first `put`. */
 export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
@@ -191,7 +198,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 		}
 	}
 
-	async function sweep(): Promise<SweepResult> {
+	async function sweepTo(limitBytes: number): Promise<SweepResult> {
 		const swept = {
 			kind: "swept" as const,
 			removedObjects: 0,
@@ -215,7 +222,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 				swept.objects++;
 				swept.bytes += file.bytes;
 			}
-			for (const file of chooseExpired(objects, { maxBytes, maxAgeMs, nowMs: now() })) {
+			for (const file of chooseExpired(objects, { maxBytes: limitBytes, maxAgeMs, nowMs: now() })) {
 				const outcome = await removeUnused(file, tmpFolder);
 				if (outcome === "kept") continue;
 				swept.objects--;
@@ -230,21 +237,30 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 		}
 	}
 
-	async function stats(): Promise<{ objects: number; bytes: number }> {
-		const total = { objects: 0, bytes: 0 };
+	async function list(): Promise<StoredFile[]> {
+		const found: StoredFile[] = [];
 		try {
-			if ((await openExisting()).kind !== "ready") return total;
-			for await (const file of filesIn(join(folder, objectFolder), isObject)) {
-				total.objects++;
-				total.bytes += file.bytes;
-			}
+			if ((await openExisting()).kind !== "ready") return found;
+			for await (const file of filesIn(join(folder, objectFolder), isObject)) found.push(file);
 		} catch {
-			// A report of what could be counted is better than none; the next `put` names the trouble.
+			// A report of what could be found is better than none; the next `put` names the trouble.
 		}
-		return total;
+		return found;
 	}
 
-	return { put, get, sweep, stats };
+	async function stats(): Promise<{ objects: number; bytes: number }> {
+		const found = await list();
+		return { objects: found.length, bytes: found.reduce((sum, { bytes }) => sum + bytes, 0) };
+	}
+
+	return {
+		put,
+		get,
+		sweep: () => sweepTo(maxBytes),
+		clear: () => sweepTo(0), // everything is too much for a store of no bytes
+		list,
+		stats,
+	};
 }
 
 /**
@@ -257,8 +273,6 @@ const temporaryAgeMs = 60 * 60_000;
 
 const anyHash = hashBytes("");
 const defaultFileName = (hash: Hash) => `objects/sha256-${hash}.txt`;
-
-type StoredFile = { path: string; bytes: number; usedMs: number };
 
 function faultOf(opened: Exclude<StoreFolder, { kind: "ready" }>): StoreFault {
 	return { kind: "failed", reason: opened.kind, message: opened.message };

@@ -1,9 +1,8 @@
 import { constants } from "node:fs";
 import { access, open } from "node:fs/promises";
-import { basename, dirname, parse, resolve } from "node:path";
+import { parse, resolve } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { blobFolder, createBlobStore } from "../core/blob-store.ts";
-import type { Config } from "../core/config.ts";
+import { type BlobStore, blobFolder, createBlobStore } from "../core/blob-store.ts";
 import { property } from "../core/property.ts";
 import { decodePageToken, encodePageToken, isPageToken } from "../core/read-input.ts";
 import type { PageAnswer, PageRequest, Reader } from "../paging/index.ts";
@@ -26,16 +25,17 @@ export function createPagingSystem(configFor: ConfigFor): System & { read: ReadL
 	return {
 		name: "paging",
 		async read({ call, ctx }) {
-			const { paging, blobs } = configFor(ctx).config;
+			const { config } = configFor(ctx);
+			const blobs = createBlobStore(config.blobs);
 			const ofSession = readers;
-			if (!paging.enabled) {
+			if (!config.paging.enabled) {
 				const blob = blobNamed(call.path, ctx.cwd, blobs);
 				if (blob !== undefined) await checkBlob(blob, blobs);
 				return undefined;
 			}
 			const request = await requestFor(call, ctx.cwd, blobs);
 			if (!request) return undefined;
-			const blob = blobIn(request.uri, blobFolder(blobs));
+			const blob = blobs.idOf(request.uri);
 			if (blob !== undefined) await checkBlob(blob, blobs);
 			else if (!isPageToken(call.path)) openedByPath.add(request.uri);
 			const reader = await readerFor(request, ctx, ofSession);
@@ -85,24 +85,18 @@ function isAddress(uri: string): boolean {
 	return /^[a-z][a-z\d+.-]+:/i.test(uri);
 }
 
-/** The id of the text that a file of the blob folder holds; `undefined` for every other file. */
-function blobIn(path: string, folder: string): string | undefined {
-	const id = /^([0-9a-f]{64})\.txt$/.exec(basename(path))?.[1];
-	return id !== undefined && dirname(path) === folder ? id : undefined;
-}
-
-/** The same for a path as the model wrote it. */
-function blobNamed(path: string, cwd: string, blobs: Config["blobs"]): string | undefined {
+/** The id of the text behind a path as the model wrote it; `undefined` for every other file. */
+function blobNamed(path: string, cwd: string, blobs: BlobStore): string | undefined {
 	try {
-		return blobIn(pathCandidates(path, cwd)[0] ?? path, blobFolder(blobs));
+		return blobs.idOf(pathCandidates(path, cwd)[0] ?? path);
 	} catch {
 		return undefined; // an address that names no file
 	}
 }
 
 /** A text that is gone or damaged must not be taken for the original. */
-async function checkBlob(id: string, settings: Config["blobs"]): Promise<void> {
-	const found = await createBlobStore(settings).load(id);
+async function checkBlob(id: string, blobs: BlobStore): Promise<void> {
+	const found = await blobs.load(id);
 	if (found.kind === "found") return;
 	const why = found.kind === "failed" ? found.why : "it was deleted, or not used for long";
 	throw new Error(
@@ -114,7 +108,7 @@ async function checkBlob(id: string, settings: Config["blobs"]): Promise<void> {
 async function requestFor(
 	call: ReadCall,
 	cwd: string,
-	blobs: Config["blobs"],
+	blobs: BlobStore,
 ): Promise<PageRequest | undefined> {
 	const { path, offset, limit } = call;
 	if (isPageToken(path)) {
@@ -133,7 +127,7 @@ async function requestFor(
 		return { uri: path };
 	}
 	const [named = path] = pathCandidates(path, cwd);
-	const blob = blobIn(named, blobFolder(blobs));
+	const blob = blobs.idOf(named);
 	if (blob !== undefined) {
 		if (offset === undefined && limit === undefined) return { uri: named };
 		await checkBlob(blob, blobs); // the lines are pi's own business

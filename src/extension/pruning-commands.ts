@@ -1,5 +1,4 @@
-import { readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename } from "node:path";
 import type {
 	ExtensionAPI,
 	ExtensionCommandContext,
@@ -108,20 +107,22 @@ export function pruningCommands({
 
 	async function listBlobs(ctx: ExtensionCommandContext): Promise<string> {
 		const { blobs } = configFor(ctx).config;
-		const folder = blobFolder(blobs);
-		const { objects, bytes } = await createBlobStore(blobs).stats();
-		const latest = await latestBlobs(folder);
+		const store = createBlobStore(blobs);
+		const { objects, bytes } = await store.stats();
+		const latest = await store.latest(SHOWN_BLOBS);
 		return [
-			`${objects} texts, ${megabytes(bytes)} of ${megabytes(blobs.maxBytes)} in ${folder}; unused ones go after ${blobs.maxAgeDays} days`,
-			...latest.map(
-				({ name, size, at }) => `  ${at.toISOString().slice(0, 16)}  ${size} bytes  ${name}`,
-			),
+			`${objects} texts, ${megabytes(bytes)} of ${megabytes(blobs.maxBytes)} in ${blobFolder(blobs)}; unused ones go after ${blobs.maxAgeDays} days`,
+			...latest.map(({ path, bytes, usedMs }) => {
+				const at = new Date(usedMs).toISOString().slice(0, 16);
+				return `  ${at}  ${bytes} bytes  ${basename(path)}`;
+			}),
 		].join("\n");
 	}
 
 	async function purge(ctx: ExtensionCommandContext, words: string[]): Promise<string> {
 		const { blobs } = configFor(ctx).config;
-		const { objects, bytes } = await createBlobStore(blobs).stats();
+		const store = createBlobStore(blobs);
+		const { objects, bytes } = await store.stats();
 		if (objects === 0) return `There is nothing to delete in ${blobFolder(blobs)}.`;
 		const what = `${objects} texts (${megabytes(bytes)}) in ${blobFolder(blobs)}`;
 		if (!words.includes("--yes")) {
@@ -130,31 +131,11 @@ export function pruningCommands({
 				"Stubs in all sessions will then lead nowhere, and the calls have to be run again.";
 			if (!(await ctx.ui.confirm(`Delete ${what}?`, question))) return "Nothing deleted.";
 		}
-		// Everything is too much for a store of no bytes.
-		const swept = await createBlobStore({ ...blobs, maxBytes: 0 }).sweep();
+		const swept = await store.clear();
 		if (swept.kind === "failed") return `Not deleted: ${swept.message}`;
 		return `Deleted ${swept.removedObjects} texts (${megabytes(swept.removedBytes)}).`;
 	}
 }
-
-/** The texts kept or used last, newest first. */
-async function latestBlobs(folder: string): Promise<{ name: string; size: number; at: Date }[]> {
-	const names = await readdir(folder).catch(() => []);
-	const found = await Promise.all(
-		names
-			.filter((name) => BLOB_NAME.test(name))
-			.map(async (name) => {
-				const info = await stat(join(folder, name)).catch(() => undefined); // swept meanwhile
-				return info ? [{ name, size: info.size, at: info.mtime }] : [];
-			}),
-	);
-	return found
-		.flat()
-		.sort((a, b) => b.at.getTime() - a.at.getTime())
-		.slice(0, SHOWN_BLOBS);
-}
-
-const BLOB_NAME = /^[0-9a-f]{64}\.txt$/;
 
 function megabytes(bytes: number): string {
 	return `${(bytes / 1024 ** 2).toFixed(1)} MB`;

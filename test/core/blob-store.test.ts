@@ -287,6 +287,64 @@ describe("sweeping", () => {
 	});
 });
 
+describe("what is in the folder", () => {
+	test("is listed newest first, at most as many as asked for, without what others put there", async () => {
+		const given = settings();
+		const store = createBlobStore(given);
+		const now = Date.now();
+		const ages = { old: 3, newest: 1, newer: 2 };
+		for (const [text, hours] of Object.entries(ages)) {
+			const kept = await store.keep(text);
+			if (kept.kind !== "kept") throw new Error(kept.why);
+			const usedSeconds = (now - hours * 60 * 60_000) / 1000;
+			utimesSync(kept.blob.path, usedSeconds, usedSeconds);
+		}
+		writeFileSync(join(given.dir, "notes.txt"), "not ours");
+		const id = hashBytes("newest");
+		expect(await store.latest(2)).toMatchObject([
+			{ id, path: join(given.dir, `${id}.txt`), bytes: 6 },
+			{ id: hashBytes("newer") },
+		]);
+		expect(await store.latest(10)).toHaveLength(3);
+		const [newest] = await store.latest(1);
+		expect(now - (newest?.usedMs ?? 0)).toBeCloseTo(60 * 60_000, -1);
+	});
+
+	test("is none where nothing was ever kept, and nothing is made by looking", async () => {
+		const given = settings();
+		expect(await createBlobStore(given).latest(5)).toEqual([]);
+		expect(existsSync(given.dir)).toBe(false);
+	});
+
+	test("is known by its path, and nothing else is", async () => {
+		const given = settings();
+		const store = createBlobStore(given);
+		const id = hashBytes("a");
+		expect(store.idOf(join(given.dir, `${id}.txt`))).toBe(id);
+		for (const other of [
+			join(given.dir, id),
+			join(given.dir, `${id}.md`),
+			join(given.dir, `${id.toUpperCase()}.txt`),
+			join(given.dir, "inner", `${id}.txt`),
+			`${id}.txt`,
+			`file://${join(given.dir, `${id}.txt`)}`,
+		]) {
+			expect(store.idOf(other), other).toBeUndefined();
+		}
+	});
+
+	test("is deleted altogether, also what was used just now, but not what others put there", async () => {
+		const given = settings();
+		const store = createBlobStore(given);
+		for (const text of ["a", "b"]) await store.keep(text);
+		writeFileSync(join(given.dir, "notes.txt"), "not ours");
+		expect(await store.clear()).toMatchObject({ kind: "swept", removedObjects: 2, objects: 0 });
+		expect(await store.stats()).toEqual({ objects: 0, bytes: 0 });
+		expect(existsSync(join(given.dir, "notes.txt"))).toBe(true);
+		expect((await store.keep("a")).kind).toBe("kept");
+	});
+});
+
 test("the folder's ~ is the home folder, and so is the start of a relative one", () => {
 	expect(blobFolder({ dir: "~/.pi/cache/pi-kota/blobs" })).toBe(
 		join(homedir(), ".pi", "cache", "pi-kota", "blobs"),
