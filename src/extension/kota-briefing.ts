@@ -1,12 +1,10 @@
 import { statSync } from "node:fs";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { Text } from "@earendil-works/pi-tui";
+import { BRIEFING_ENTRY } from "../core/entry-types.ts";
 import type { TurnMessage } from "../kota/index.ts";
 import { type KotaSession, kotaAsker } from "./kota-session.ts";
 import type { ConfigFor } from "./system.ts";
-
-/** The custom message that brings a briefing. */
-const CONTEXT_MESSAGE = "kota-context";
 
 /** How long a prompt waits for its briefing. Indexing that takes longer goes on without it. */
 const BRIEFING_MS = 20_000;
@@ -34,7 +32,7 @@ export function registerBriefings(
 			const content = await inTime(briefingFor(event.prompt, autoContext, ctx));
 			if (!content || isInContext(content, ctx)) return undefined;
 			return {
-				message: { customType: CONTEXT_MESSAGE, content, display: true, details: undefined },
+				message: { customType: BRIEFING_ENTRY, content, display: true, details: undefined },
 			};
 		} catch (error) {
 			if (!toldOfFailure) ctx.ui.notify(`kota: no briefing: ${(error as Error).message}`, "info");
@@ -43,7 +41,7 @@ export function registerBriefings(
 		}
 	});
 
-	pi.registerMessageRenderer(CONTEXT_MESSAGE, ({ content }, { expanded }, theme) => {
+	pi.registerMessageRenderer(BRIEFING_ENTRY, ({ content }, { expanded }, theme) => {
 		if (typeof content !== "string") return undefined;
 		const lines = content.replace(/[^\P{Cc}\n]/gu, "").split("\n");
 		return new Text(
@@ -101,7 +99,7 @@ function isInContext(content: string, ctx: ExtensionContext): boolean {
 		.some(
 			(entry) =>
 				entry.type === "custom_message" &&
-				entry.customType === CONTEXT_MESSAGE &&
+				entry.customType === BRIEFING_ENTRY &&
 				entry.content === content,
 		);
 }

@@ -6,6 +6,7 @@ import type {
 } from "@earendil-works/pi-coding-agent";
 import type { ToolResultItem } from "../context/index.ts";
 import { blobFolder, createBlobStore } from "../core/blob-store.ts";
+import { PIN_ENTRY } from "../core/entry-types.ts";
 import type { PinEntry } from "../pruning/index.ts";
 import type { KotaSubcommand } from "./kota-command.ts";
 import { pruningText } from "./pruning-report.ts";
@@ -72,7 +73,7 @@ export function pruningCommands({
 				: `No result of a call "${id.slice(0, 80)}" is in the context; /kota pins lists what is pinned.`;
 		}
 		const entry: PinEntry = { toolCallId: item.toolCallId, pinned: true };
-		pi.appendEntry(pruning.PIN_ENTRY, entry);
+		pi.appendEntry(PIN_ENTRY, entry);
 		const isWhole = item.text === item.returned && !pending.has(item.entryId);
 		const note = isWhole ? "" : " It was pruned before; its stub says how to get it back.";
 		return `Pinned ${item.toolCallId}: ${pruning.callOf(item)}.${note}`;
@@ -84,7 +85,7 @@ export function pruningCommands({
 		const isPinned = open.survey(ctx.sessionManager).pinned.has(id);
 		if (!isPinned) return `"${id.slice(0, 80)}" is not pinned; /kota pins lists what is.`;
 		const entry: PinEntry = { toolCallId: id, pinned: false };
-		pi.appendEntry(open.pruning.PIN_ENTRY, entry);
+		pi.appendEntry(PIN_ENTRY, entry);
 		return `No longer pinned: ${id}.`;
 	}
 

@@ -7,13 +7,13 @@ import {
 import { Type } from "typebox";
 import { createLedger } from "../context/index.ts";
 import type { Config } from "../core/config.ts";
+import { INVALIDATION_ENTRY } from "../core/entry-types.ts";
 import type { Hash } from "../core/hash.ts";
 import type { ObjectStore } from "../core/object-store.ts";
 import {
 	createReadCache,
 	createReadCacheStore,
 	formatStatus,
-	INVALIDATION_ENTRY,
 	invalidationFor,
 	isEditingTool,
 	noteOwnEdit,

@@ -1,9 +1,7 @@
 import { writeSync } from "node:fs";
 import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import { Text } from "@earendil-works/pi-tui";
-
-/** The session entry type that carries a report. It is shown to people and never sent to the model. */
-const REPORT_ENTRY = "strata-report";
+import { REPORT_ENTRY } from "../core/entry-types.ts";
 
 /** Shows a command's answer to the person who asked. */
 export type Report = (ctx: ExtensionCommandContext, text: string) => void;

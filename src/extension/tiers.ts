@@ -1,4 +1,5 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import { property } from "../core/property.ts";
 import type { ShownElsewhere } from "../readcache/index.ts";
 import { type ColdWatch, createColdWatch } from "./cold-watch.ts";
@@ -121,7 +122,7 @@ export function createTiersSystem({
 			return workset && workset.files.length > 0 ? tiersView(workset, session) : undefined;
 		},
 		shownBy({ customType, texts }) {
-			if (customType !== TYPE) return [];
+			if (customType !== WORKSET_ENTRY) return [];
 			// Before the code is loaded nobody can tell: then all files count as possibly shown.
 			return perFolder.ready?.tiers.filesIn(texts);
 		},
@@ -173,7 +174,7 @@ export function createTiersSystem({
 		const branch = ctx.sessionManager.getBranch();
 		return (
 			configFor(ctx).config.tiers.map ||
-			branch.some((entry) => property(entry, "customType") === TYPE)
+			branch.some((entry) => property(entry, "customType") === WORKSET_ENTRY)
 		);
 	}
 
@@ -192,9 +193,6 @@ export function createTiersSystem({
 		};
 	}
 }
-
-/** As in `tiers/`, which is loaded only when there is a working set. */
-const TYPE = "strata-workset";
 
 function hasSystemPrompt({ sessionManager }: ExtensionContext): boolean {
 	return sessionManager

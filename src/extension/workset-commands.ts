@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
+import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import { counted } from "../core/figures.ts";
 import type * as Tiers from "../tiers/index.ts";
 import type { Report } from "./report.ts";
@@ -107,7 +108,7 @@ export function registerWorksetCommands({
 				added.push(path);
 			}
 		}
-		if (added.length > 0) change(workset, { op: "add", paths: added });
+		if (added.length > 0) change({ op: "add", paths: added });
 		const head =
 			added.length > 0
 				? `Added ${named(added)}. The working set has ${counted(selected.size, "file")}, ${tokens} tokens.`
@@ -130,7 +131,7 @@ export function registerWorksetCommands({
 			}),
 		);
 		if (dropped.length === 0) return `None of the working files is named ${named(words)}.`;
-		change(workset, { op: "drop", paths: dropped });
+		change({ op: "drop", paths: dropped });
 		return `Dropped ${named(dropped)}. Left: ${counted(paths.length - dropped.length, "file")}.`;
 	}
 
@@ -143,26 +144,26 @@ export function registerWorksetCommands({
 
 	async function clear(workset: OpenWorkset, ctx: ExtensionCommandContext): Promise<string> {
 		const { length } = selectionNow(workset, ctx).paths;
-		if (length > 0) change(workset, { op: "clear" });
+		if (length > 0) change({ op: "clear" });
 		return length > 0
 			? `Dropped ${counted(length, "file")}, the whole working set.`
 			: "The working set is empty already.";
 	}
 
 	async function map(
-		workset: OpenWorkset,
+		_workset: OpenWorkset,
 		_ctx: ExtensionCommandContext,
 		[word]: string[],
 	): Promise<string> {
 		if (word !== "on" && word !== "off") return "Say /workset map on or /workset map off.";
-		change(workset, { op: "map", on: word === "on" });
+		change({ op: "map", on: word === "on" });
 		return word === "on"
 			? "From the next prompt on, a map of the project's symbols stands beside the working files."
 			: "The symbol map is no longer kept.";
 	}
 
-	function change({ tiers }: OpenWorkset, selection: Tiers.SelectionChange): void {
-		pi.appendEntry(tiers.WORKSET_TYPE, selection);
+	function change(selection: Tiers.SelectionChange): void {
+		pi.appendEntry(WORKSET_ENTRY, selection);
 		onSelected();
 	}
 }

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { contextMessages, customMessages } from "../context/index.ts";
+import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import { property } from "../core/property.ts";
 import type * as Economy from "../economy/index.ts";
 import type * as Tiers from "../tiers/index.ts";
@@ -40,7 +41,7 @@ export function planNow(
 	const { append, edits } = tiers.changesFor(plan, { files, view });
 	for (const [entryId, content] of edits) holdBack(workset, ctx, entryId, content);
 	return append.map((content) => ({
-		customType: tiers.WORKSET_TYPE,
+		customType: WORKSET_ENTRY,
 		content,
 		display: false,
 		details: { v: 1, id: randomUUID() },
@@ -49,7 +50,7 @@ export function planNow(
 
 /** A message that holds working files. Requests know it by the id in its details. */
 export interface WorksetMessage {
-	customType: string;
+	customType: typeof WORKSET_ENTRY;
 	content: Tiers.TextBlock[];
 	display: false;
 	details: { v: 1; id: string };
@@ -85,7 +86,7 @@ function frontierIn(
 	ctx: ExtensionContext,
 	{ entryId, path }: NonNullable<Tiers.LogPlan["frontier"]>,
 ): OpenWorkset["frontier"] {
-	const messages = customMessages(ctx.sessionManager, tiers.WORKSET_TYPE);
+	const messages = customMessages(ctx.sessionManager, WORKSET_ENTRY);
 	const texts = messages.find((message) => message.entryId === entryId)?.texts ?? [];
 	const block = path === undefined ? 0 : texts.findIndex((text) => shows(text, path));
 	return block < 0 ? undefined : { messageId: messageIdOf(ctx, entryId), block };
@@ -114,11 +115,11 @@ function messageIdOf({ sessionManager }: ExtensionContext, entryId: string): unk
  * is done only when the session shows it, or when its message has left the context.
  */
 export function pendingEdits(
-	{ tiers, pending }: OpenWorkset,
+	{ pending }: OpenWorkset,
 	ctx: ExtensionContext,
 ): ReadonlyMap<string, PendingEdit> {
 	if (pending.size === 0) return pending;
-	const messages = customMessages(ctx.sessionManager, tiers.WORKSET_TYPE);
+	const messages = customMessages(ctx.sessionManager, WORKSET_ENTRY);
 	const texts = new Map(messages.map(({ entryId, texts }) => [entryId, texts]));
 	for (const [entryId, { content }] of pending) {
 		const shown = texts.get(entryId);

@@ -1,4 +1,5 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import { property } from "../core/property.ts";
 import type * as Tiers from "../tiers/index.ts";
 import { pendingEdits, rulesNow } from "./workset-plan.ts";
@@ -38,7 +39,7 @@ function withPending<Message>(
 	const edits = pendingEdits(workset, ctx);
 	if (edits.size === 0) return messages;
 	const byId = new Map(Array.from(edits.values(), (edit) => [edit.messageId, edit]));
-	const ours = messages.filter((message) => isOurs(message, workset.tiers));
+	const ours = messages.filter(isOurs);
 	const known = Map.groupBy(ours, idOf);
 	return messages.flatMap((message) => {
 		const id = idOf(message);
@@ -51,13 +52,12 @@ function withPending<Message>(
 
 /** The last block before the frontier that the request still has. `undefined` where it cannot be told. */
 function blockBeforeFrontier<Message>(
-	{ frontier, tiers }: OpenWorkset,
+	{ frontier }: OpenWorkset,
 	messages: readonly Message[],
 	edited: readonly Message[],
 ): Tiers.BlockName | undefined {
 	if (!frontier) return undefined;
-	const isFrontier = (message: unknown) =>
-		isOurs(message, tiers) && idOf(message) === frontier.messageId;
+	const isFrontier = (message: unknown) => isOurs(message) && idOf(message) === frontier.messageId;
 	const at = messages.findIndex(isFrontier);
 	if (at < 0) return undefined;
 	if (frontier.block > 0) {
@@ -72,8 +72,9 @@ function blockBeforeFrontier<Message>(
 	return text ? { text } : undefined;
 }
 
-function isOurs(message: unknown, { WORKSET_TYPE }: typeof Tiers): boolean {
-	return property(message, "role") === "custom" && property(message, "customType") === WORKSET_TYPE;
+function isOurs(message: unknown): boolean {
+	const isCustom = property(message, "role") === "custom";
+	return isCustom && property(message, "customType") === WORKSET_ENTRY;
 }
 
 function idOf(message: unknown): unknown {
@@ -89,7 +90,7 @@ function textsOf(message: unknown): string[] {
 /** Puts files at the end that the request does not show as they are. */
 function withTail<Message>(workset: OpenWorkset, messages: readonly Message[]): readonly Message[] {
 	const { tiers, tailTag } = workset;
-	const shown = messages.filter((message) => isOurs(message, tiers)).map(textsOf);
+	const shown = messages.filter(isOurs).map(textsOf);
 	const tail = tiers.tailFor(shown, textsNow(workset), tailTag);
 	workset.hasTail = tail !== undefined;
 	const [, ...copies] = tail?.content ?? [];

@@ -3,6 +3,7 @@ import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { customMessages } from "../context/index.ts";
 import { promptTokens, ttlOf } from "../core/bill.ts";
 import type { Config, LoadedConfig } from "../core/config.ts";
+import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import { hashBytes } from "../core/hash.ts";
 import { property } from "../core/property.ts";
 import { estimateTokens } from "../core/tokens.ts";
@@ -150,7 +151,7 @@ export function selectionNow({ tiers }: OpenWorkset, ctx: ExtensionContext): Tie
 	const changes = ctx.sessionManager
 		.getBranch()
 		.flatMap((entry) =>
-			entry.type === "custom" && entry.customType === tiers.WORKSET_TYPE ? [entry.data] : [],
+			entry.type === "custom" && entry.customType === WORKSET_ENTRY ? [entry.data] : [],
 		);
 	return tiers.selectionOf(changes);
 }
@@ -186,7 +187,7 @@ function withoutText(path: string, text: string): WorkingText {
 
 /** What the model can see of the working set: as the session has it, with edits that only the requests show yet. */
 export function viewNow({ tiers, pending }: OpenWorkset, session: SessionHolder): Tiers.View {
-	const messages = customMessages(session.sessionManager, tiers.WORKSET_TYPE);
+	const messages = customMessages(session.sessionManager, WORKSET_ENTRY);
 	return tiers.viewOf(
 		messages.flatMap((message) => {
 			const edit = pending.get(message.entryId);

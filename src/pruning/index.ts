@@ -8,7 +8,7 @@ export {
 	type PruningSummary,
 } from "./history.ts";
 export { contentOf, createPendingStubs, knownByCall, type PendingStubs } from "./pending-stubs.ts";
-export { lastMeaningful, PIN_ENTRY, type PinEntry, pinnedCalls } from "./pins.ts";
+export { lastMeaningful, type PinEntry, pinnedCalls } from "./pins.ts";
 export type { Plan } from "./plan.ts";
 export { keepAgain, type Pruned, prune } from "./prune.ts";
 export { createPruner, type Decision, type PrunableSession, type Pruner } from "./pruner.ts";

@@ -1,10 +1,8 @@
 import type { ContextItem, ToolResultItem } from "../context/index.ts";
+import { PIN_ENTRY } from "../core/entry-types.ts";
 import { property } from "../core/property.ts";
 
-/** The type of the session entries that hold pins. They stand on a branch, so each branch has its own. */
-export const PIN_ENTRY = "pi-kota-pin";
-
-/** What such an entry says: the result of this call is pinned from here on, or no longer. */
+/** What an entry of the type {@link PIN_ENTRY} says: the result of this call is pinned from here on, or no longer. */
 export interface PinEntry {
 	readonly toolCallId: string;
 	readonly pinned: boolean;

@@ -2,6 +2,7 @@
  * The read cache: a file the model provably still has in view is answered with a marker or a small diff. Every
  * doubt ends in pi's own answer.
  */
+export { INVALIDATION_ENTRY } from "../core/entry-types.ts";
 export { type FileTouch, fileTouchOf, touchesExcluded } from "./file-touch.ts";
 export {
 	returnedHash,
@@ -9,7 +10,7 @@ export {
 	type ShownElsewhere,
 	type ShownFile,
 } from "./history.ts";
-export { INVALIDATION_ENTRY, type Invalidation } from "./invalidation.ts";
+export type { Invalidation } from "./invalidation.ts";
 export { isEditingTool, noteOwnEdit, type OwnEdit } from "./own-edit.ts";
 export {
 	createReadCache,

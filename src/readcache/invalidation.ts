@@ -1,8 +1,6 @@
 import type { CustomItem } from "../context/index.ts";
+import { INVALIDATION_ENTRY } from "../core/entry-types.ts";
 import { type LineRange, parseScopeKey } from "./metadata.ts";
-
-/** The session entry type under which invalidations are stored. */
-export const INVALIDATION_ENTRY = "pi-readcache";
 
 /** What a refresh leaves in the session: from here on, on this branch, these lines count as not seen. */
 export interface Invalidation {

@@ -40,7 +40,6 @@ export {
 	type Selection,
 	type SelectionChange,
 	selectionOf,
-	WORKSET_TYPE,
 } from "./workset/selection.ts";
 export { type TailMessage, tailFor, withMarkerBeforeTail } from "./workset/tail.ts";
 export { type PrefixMessage, tierPrefix, withTierMarkers } from "./workset/tier-prefix.ts";

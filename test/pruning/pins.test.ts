@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { ContextItem, ToolResultItem } from "../../src/context/index.ts";
-import { lastMeaningful, PIN_ENTRY, pinnedCalls } from "../../src/pruning/pins.ts";
+import { PIN_ENTRY } from "../../src/core/entry-types.ts";
+import { lastMeaningful, pinnedCalls } from "../../src/pruning/pins.ts";
 
 const pin = (toolCallId: string, pinned = true): ContextItem => ({
 	kind: "custom",

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { INVALIDATION_ENTRY, parseInvalidation } from "../../src/readcache/invalidation.ts";
+import { INVALIDATION_ENTRY } from "../../src/core/entry-types.ts";
+import { parseInvalidation } from "../../src/readcache/invalidation.ts";
 
 const VALID = { v: 1, kind: "invalidate", pathKey: "/a.ts", scopeKey: "r:2:5", at: 1 };
 

@@ -1,5 +1,6 @@
 import { isAbsolute, relative } from "node:path";
 import type { ProjectedSessionEntry, SessionEntry } from "@earendil-works/pi-coding-agent";
+import { BRIEFING_ENTRY, WORKSET_ENTRY } from "../../core/entry-types.ts";
 import { property } from "../../core/property.ts";
 import { foldReadInput } from "../../core/read-input.ts";
 import { estimateTokens } from "../../core/tokens.ts";
@@ -134,8 +135,8 @@ function described(
 
 /** Messages that our systems put into the conversation, by their type. */
 const CUSTOM_KINDS: ReadonlyMap<string, Piece["kind"]> = new Map([
-	["strata-workset", "file"],
-	["kota-context", "map"],
+	[WORKSET_ENTRY, "file"],
+	[BRIEFING_ENTRY, "map"],
 ]);
 
 function describedResult(

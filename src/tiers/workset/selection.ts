@@ -1,8 +1,5 @@
 import { property } from "../../core/property.ts";
 
-/** The session entry that carries a change of the selection, and the type of messages that hold working files. */
-export const WORKSET_TYPE = "strata-workset";
-
 /** What `/workset` leaves in the session: a change of the selection from here on, on this branch. */
 export type SelectionChange =
 	| { readonly op: "add" | "drop"; readonly paths: readonly string[] }
