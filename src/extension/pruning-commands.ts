@@ -6,6 +6,7 @@ import type {
 } from "@earendil-works/pi-coding-agent";
 import type { ToolResultItem } from "../context/index.ts";
 import { blobFolder, createBlobStore } from "../core/blob-store.ts";
+import { counted } from "../core/counted.ts";
 import { PIN_ENTRY } from "../core/entry-types.ts";
 import type { PinEntry } from "../pruning/index.ts";
 import type { KotaSubcommand } from "./kota-command.ts";
@@ -112,7 +113,7 @@ export function pruningCommands({
 		const { objects, bytes } = await store.stats();
 		const latest = await store.latest(SHOWN_BLOBS);
 		return [
-			`${objects} texts, ${megabytes(bytes)} of ${megabytes(blobs.maxBytes)} in ${blobFolder(blobs)}; unused ones go after ${blobs.maxAgeDays} days`,
+			`${counted(objects, "text")}, ${megabytes(bytes)} of ${megabytes(blobs.maxBytes)} in ${blobFolder(blobs)}; unused ones go after ${blobs.maxAgeDays} days`,
 			...latest.map(({ path, bytes, usedMs }) => {
 				const at = new Date(usedMs).toISOString().slice(0, 16);
 				return `  ${at}  ${bytes} bytes  ${basename(path)}`;
@@ -125,7 +126,7 @@ export function pruningCommands({
 		const store = createBlobStore(blobs);
 		const { objects, bytes } = await store.stats();
 		if (objects === 0) return `There is nothing to delete in ${blobFolder(blobs)}.`;
-		const what = `${objects} texts (${megabytes(bytes)}) in ${blobFolder(blobs)}`;
+		const what = `${counted(objects, "text")} (${megabytes(bytes)}) in ${blobFolder(blobs)}`;
 		if (!words.includes("--yes")) {
 			if (!ctx.hasUI) return `Nothing deleted: this would delete ${what}; add --yes to do it.`;
 			const question =
@@ -134,7 +135,7 @@ export function pruningCommands({
 		}
 		const swept = await store.clear();
 		if (swept.kind === "failed") return `Not deleted: ${swept.message}`;
-		return `Deleted ${swept.removedObjects} texts (${megabytes(swept.removedBytes)}).`;
+		return `Deleted ${counted(swept.removedObjects, "text")} (${megabytes(swept.removedBytes)}).`;
 	}
 }
 

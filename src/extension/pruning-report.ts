@@ -1,5 +1,6 @@
 import type { ContextUsage } from "@earendil-works/pi-coding-agent";
 import type { Config } from "../core/config.ts";
+import { counted } from "../core/counted.ts";
 import type { Action, Candidate, Decision, PruningSummary } from "../pruning/index.ts";
 
 /** What `/kota pruning` tells. */
@@ -37,7 +38,7 @@ export function pruningText(report: PruningReport): string {
 				]),
 		...doneLines(report),
 		...nextLines(report),
-		`pinned: ${resultsOf(pinned)}`,
+		`pinned: ${counted(pinned, "result")}`,
 		...(summary.actions.length > 0 ? [moneyLine(report)] : []),
 	].join("\n");
 }
@@ -55,7 +56,7 @@ function doneLines({ summary, nowMs }: PruningReport): string[] {
 	const { actions, results, freedTokens } = summary;
 	if (actions.length === 0) return ["done in this session: nothing yet"];
 	return [
-		`done in this session: ${resultsOf(results)}, ${short(freedTokens)} tokens freed`,
+		`done in this session: ${counted(results, "result")}, ${short(freedTokens)} tokens freed`,
 		...actions.slice(-SHOWN).map((action) => `  ${actionText(action, nowMs)}`),
 	];
 }
@@ -63,7 +64,7 @@ function doneLines({ summary, nowMs }: PruningReport): string[] {
 function actionText({ atMs, why, results, freedTokens, rewrittenTokens }: Action, nowMs: number) {
 	const minutes = Math.max(0, Math.round((nowMs - atMs) / 60_000));
 	const cost = rewrittenTokens > 0 ? `, ${short(rewrittenTokens)} written anew` : "";
-	return `${minutes} min ago: ${resultsOf(results)}, ${short(freedTokens)} tokens${cost} (${REASONS[why]})`;
+	return `${minutes} min ago: ${counted(results, "result")}, ${short(freedTokens)} tokens${cost} (${REASONS[why]})`;
 }
 
 const REASONS: Record<Decision["plan"]["why"], string> = {
@@ -83,14 +84,10 @@ function nextLines({ decision, callOf }: PruningReport): string[] {
 		why === "waits" ? `${REASONS[why]}: from ${short(threshold)} tokens on it pays` : REASONS[why];
 	const more = candidates.length - SHOWN;
 	return [
-		`next: ${resultsOf(candidates.length)}, ${short(freedTokens)} tokens, for ${short(rewrittenTokens)} written anew; ${wait}${tight ? "; the window fills up, so more goes than usual" : ""}`,
+		`next: ${counted(candidates.length, "result")}, ${short(freedTokens)} tokens, for ${short(rewrittenTokens)} written anew; ${wait}${tight ? "; the window fills up, so more goes than usual" : ""}`,
 		...candidates.slice(0, SHOWN).map((candidate) => `  ${candidate.why}: ${callOf(candidate)}`),
 		...(more > 0 ? [`  and ${more} more`] : []),
 	];
-}
-
-function resultsOf(count: number): string {
-	return `${count} ${count === 1 ? "result" : "results"}`;
 }
 
 /** Money in words: what is not priced is told in tokens. */
@@ -105,9 +102,9 @@ function moneyLine({ summary, tokenPrice }: PruningReport): string {
 		: `money: has cost ${amount} more than it saved so far; each request from here on saves`;
 }
 
-/** 940, 12.3k, 1.2M. */
-export function short(tokens: number): string {
-	if (tokens < 1000) return String(Math.round(tokens));
-	if (tokens < 1_000_000) return `${Number((tokens / 1000).toFixed(tokens < 100_000 ? 1 : 0))}k`;
+/** 940, 12.3k, 1.2M. The bounds are where rounding would lead to 1000 of the smaller unit. */
+function short(tokens: number): string {
+	if (tokens < 999.5) return String(Math.round(tokens));
+	if (tokens < 999_500) return `${Number((tokens / 1000).toFixed(tokens < 100_000 ? 1 : 0))}k`;
 	return `${Number((tokens / 1_000_000).toFixed(1))}M`;
 }

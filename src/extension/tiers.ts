@@ -1,4 +1,5 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { counted } from "../core/counted.ts";
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import { property } from "../core/property.ts";
 import type { ShownElsewhere } from "../readcache/index.ts";
@@ -130,7 +131,7 @@ export function createTiersSystem({
 		status() {
 			if (!enabled) return { on: false, why: "tiers.enabled is false" };
 			const files = perFolder.ready?.files.length ?? 0;
-			if (files > 0) return { on: true, why: `${files} working files` };
+			if (files > 0) return { on: true, why: counted(files, "working file") };
 			const isUnread = used === true && !perFolder.ready;
 			return {
 				on: true,

@@ -645,12 +645,12 @@ describe("the blob folder", () => {
 		await started.talk();
 		expect(isStub(seen(pi, old.id))).toBe(true);
 		const list = await started.ask("/kota blobs");
-		expect(list).toMatch(/^1 texts, 0\.0 MB of 250\.0 MB in /);
+		expect(list).toMatch(/^1 text, 0\.0 MB of 250\.0 MB in /);
 		expect(list).toContain(`8000 bytes  ${blobNames()[0]}`);
 		answers.push(false, true);
 		expect(await started.ask("/kota purge-blobs")).toBe("Nothing deleted.");
 		expect(blobNames()).toHaveLength(1);
-		expect(await started.ask("/kota purge-blobs")).toMatch(/^Deleted 1 texts/);
+		expect(await started.ask("/kota purge-blobs")).toMatch(/^Deleted 1 text \(/);
 		expect(blobNames()).toEqual([]);
 	});
 
@@ -661,7 +661,7 @@ describe("the blob folder", () => {
 		await started.talk();
 		expect(await started.ask("/kota purge-blobs")).toMatch(/^Nothing deleted: .*--yes/);
 		expect(started.blobNames()).toHaveLength(1);
-		expect(await started.ask("/kota purge-blobs --yes")).toMatch(/^Deleted 1 texts/);
+		expect(await started.ask("/kota purge-blobs --yes")).toMatch(/^Deleted 1 text \(/);
 	});
 });
 

@@ -321,9 +321,9 @@ test("a resumed session is not said to have no working files before they are rea
 	pi.write("a.ts", "a\n");
 	await pi.command("/workset add a.ts");
 	await pi.run("first", ["ok"]);
-	expect(await report()).toContain("1 working files");
+	expect(await report()).toMatch(/ 1 working file$/m);
 	await pi.restart();
 	expect(await report()).toContain("kept from before");
 	await pi.run("second", ["ok"]);
-	expect(await report()).toContain("1 working files");
+	expect(await report()).toMatch(/ 1 working file$/m);
 });

@@ -52,6 +52,19 @@ test("tells the settings, the context, and that nothing was done yet", () => {
 	expect(text).not.toContain("money");
 });
 
+test.each([
+	[999, "999 pruned"],
+	[999.6, "1k pruned"],
+	[99_949, "99.9k pruned"],
+	[99_950, "100k pruned"],
+	[999_499, "999k pruned"],
+	[999_500, "1M pruned"],
+	[999_999, "1M pruned"],
+	[1_240_000, "1.2M pruned"],
+])("%d tokens are told in short as %s", (tokens, text) => {
+	expect(pruningStatus(undefined, tokens)).toBe(text);
+});
+
 test("one result is one result, and a full window is told by what pi would do", () => {
 	const [action] = done.actions;
 	const one = { ...action, why: "near-limit" as const, results: 1 };
