@@ -1,5 +1,5 @@
 import { CodeIndexError, type IndexProgress } from "./code-index.ts";
-import { Linking } from "./linking.ts";
+import { ImportResolution } from "./import-resolution.ts";
 import type { FileOutcome } from "./parsing/parse-file.ts";
 import { Parser } from "./parsing/parser.ts";
 import { planRefresh, type RefreshPlan } from "./refresh-plan.ts";
@@ -43,7 +43,7 @@ export class Indexer {
 	readonly #root: string;
 	readonly #store: IndexStore;
 	readonly #lock: WriterLock;
-	readonly #linking: Linking;
+	readonly #imports: ImportResolution;
 	readonly #scanner: TreeScanner;
 	readonly #parser: Pick<Parser, "parse" | "close">;
 
@@ -56,7 +56,7 @@ export class Indexer {
 		this.#root = root;
 		this.#store = store;
 		this.#lock = lock;
-		this.#linking = new Linking(store);
+		this.#imports = new ImportResolution(store);
 		this.#scanner = new TreeScanner(root);
 		this.#parser = parser;
 	}
@@ -110,7 +110,7 @@ export class Indexer {
 		try {
 			this.#prepare(plan);
 			const done = await this.#parse(plan, options);
-			const { lookedFor } = this.#linking;
+			const { lookedFor } = this.#imports;
 			const { state, isNew } = plan.project;
 			if (isNew || !sameTexts(state.lookedFor, lookedFor)) {
 				store.setProjectState({ ...state, lookedFor });
@@ -134,8 +134,8 @@ export class Indexer {
 		const { writer } = this.#store;
 		const { scan, project, isFirst, completes } = plan;
 		for (const file of plan.unknown) writer.announce(file);
-		this.#linking.use(scan, project.state);
-		this.#linking.relink({
+		this.#imports.use(scan, project.state);
+		this.#imports.resolveAgain({
 			added: plan.unknown.map(({ path }) => path),
 			removed: plan.removed,
 			configs: [...project.configs, ...project.links],
@@ -179,7 +179,7 @@ export class Indexer {
 			hash,
 			isTest: isTestPath(path),
 			packed,
-			resolutions: this.#linking.resolve(path, requests),
+			resolutions: this.#imports.resolve(path, requests),
 		});
 		this.#store.changed(id);
 	}

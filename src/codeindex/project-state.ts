@@ -1,5 +1,5 @@
 import { changedFiles, type KnownFile } from "./scan/changed-files.ts";
-import type { ScannedFile, ScannedLink, ScannedTree } from "./scan/scanned-tree.ts";
+import type { ScannedFile, ScannedTree, Symlink } from "./scan/scanned-tree.ts";
 
 /** A configuration file as it was when imports were resolved with it. */
 export interface KnownConfig extends KnownFile {
@@ -10,7 +10,7 @@ export interface KnownConfig extends KnownFile {
 /** What decides, besides the list of files, where imports lead. It is stored with them. */
 export interface ProjectState {
 	readonly configs: readonly KnownConfig[];
-	readonly links: readonly ScannedLink[];
+	readonly links: readonly Symlink[];
 	/** Files that the resolver looked for besides. */
 	readonly lookedFor: readonly string[];
 }
@@ -55,7 +55,7 @@ export function projectChanges(
 	};
 }
 
-function changedLinks(before: readonly ScannedLink[], now: readonly ScannedLink[]): string[] {
+function changedLinks(before: readonly Symlink[], now: readonly Symlink[]): string[] {
 	const old = new Map(before.map(({ path, target }) => [path, target]));
 	const changed = now.filter(({ path, target }) => old.get(path) !== target);
 	const present = new Set(now.map(({ path }) => path));

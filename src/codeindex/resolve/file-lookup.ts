@@ -1,4 +1,4 @@
-import type { ScannedLink } from "../scan/scanned-tree.ts";
+import type { Symlink } from "../scan/scanned-tree.ts";
 import type { Package } from "./packages.ts";
 import { below, folderOf, joinPath, nameOf, restBelow } from "./project-path.ts";
 
@@ -26,7 +26,7 @@ export interface FileLookup {
 /** Makes a lookup over the files of a scan. */
 export function createFileLookup(
 	files: ReadonlySet<string>,
-	links: readonly ScannedLink[],
+	links: readonly Symlink[],
 	packageAt: (folder: string) => Package | undefined,
 ): FileLookup {
 	const linkTargets = new Map(links.map(({ path, target }) => [path, target]));

@@ -1,5 +1,5 @@
 import type { EdgeKind } from "../facts.ts";
-import type { ScannedLink } from "../scan/scanned-tree.ts";
+import type { Symlink } from "../scan/scanned-tree.ts";
 import { type ConfigProblem, createConfigFiles, type ReadConfig } from "./config-files.ts";
 import { createFileLookup, type FileLookup } from "./file-lookup.ts";
 import { createOutputSources } from "./output-source.ts";
@@ -30,7 +30,7 @@ export interface ResolverOptions {
 	readonly files: ReadonlySet<string>;
 	/** Every configuration file that the scan found. */
 	readonly configs: ReadonlySet<string>;
-	readonly links?: readonly ScannedLink[];
+	readonly links?: readonly Symlink[];
 	/** Reads a configuration file, such as `createConfigReader` does. */
 	readonly readConfig: ReadConfig;
 }

@@ -6,9 +6,9 @@ import type { PathKind } from "./path-kinds.ts";
 import {
 	maxSourceBytes,
 	type ScannedFile,
-	type ScannedLink,
 	type ScannedTree,
 	type ScanTrouble,
+	type Symlink,
 } from "./scanned-tree.ts";
 
 /** What a scan has found so far, and what the file system says about it; who listed it does not matter here. */
@@ -17,7 +17,7 @@ export class FoundFiles {
 	readonly root: string;
 	readonly files = new Map<string, ScannedFile>();
 	readonly configs = new Map<string, ScannedFile>();
-	readonly links = new Map<string, ScannedLink>();
+	readonly links = new Map<string, Symlink>();
 	readonly #trouble = new Map<string, ScanTrouble>();
 	/** Folders on the way to files, and whether none of them is a link. */
 	readonly #folders = new Map<string, boolean>([["", true]]);

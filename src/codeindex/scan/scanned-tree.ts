@@ -8,8 +8,8 @@ export interface ScannedFile {
 	readonly inode: number;
 }
 
-/** A link within the project: what is imported through it is the target. */
-export interface ScannedLink {
+/** A symbolic link within the project: what is imported through it is the target. */
+export interface Symlink {
 	readonly path: string;
 	readonly target: string;
 }
@@ -27,7 +27,7 @@ export interface ScannedTree {
 	readonly files: readonly ScannedFile[];
 	/** Files that decide where imports lead: `tsconfig*.json`, `package.json` and the like. */
 	readonly configs: readonly ScannedFile[];
-	readonly links: readonly ScannedLink[];
+	readonly links: readonly Symlink[];
 	readonly trouble: readonly ScanTrouble[];
 	/** Who listed the files. */
 	readonly listedBy: "git" | "walk";

@@ -26,7 +26,7 @@ export interface StoreState {
 }
 
 /** What a file asks for and where each of that leads. */
-export interface StoredLinks {
+export interface StoredImports {
 	readonly file: FileId;
 	readonly requests: readonly Request[];
 	readonly resolutions: readonly Resolution[];
@@ -48,7 +48,7 @@ export class IndexStore {
 	readonly #facts = new FactsCache();
 	readonly #statements: ReturnType<typeof prepareReader>;
 	readonly #dataVersion: StatementSync;
-	readonly #allLinks: StatementSync;
+	readonly #allImports: StatementSync;
 	readonly #getMeta: StatementSync;
 	readonly #setMeta: StatementSync;
 	#seenVersion: unknown;
@@ -63,7 +63,7 @@ export class IndexStore {
 		this.#declaredNames = new DeclaredNames(database, this.#names);
 		this.#statements = prepareReader(database);
 		this.#dataVersion = database.prepare("PRAGMA data_version");
-		this.#allLinks = database.prepare("SELECT id, requests, resolutions FROM links");
+		this.#allImports = database.prepare("SELECT id, requests, resolutions FROM links");
 		this.#getMeta = database.prepare("SELECT value FROM meta WHERE key = ?");
 		this.#setMeta = database.prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)");
 		this.writer = new IndexWriter(database, this.files, this.#names);
@@ -141,9 +141,9 @@ export class IndexStore {
 	}
 
 	/** What every file asks for and where that leads, also to files that are still to be taken in. */
-	*links(): Generator<StoredLinks> {
+	*imports(): Generator<StoredImports> {
 		// All at once, since the table may be written to meanwhile.
-		for (const row of this.#allLinks.all()) {
+		for (const row of this.#allImports.all()) {
 			yield {
 				file: row.id as FileId,
 				requests: unpackRequests(new ByteReader(row.requests as Uint8Array)),

@@ -92,7 +92,7 @@ export class IndexWriter {
 	}
 
 	/** Stores where the requests of a file lead now. */
-	relink(id: FileId, resolutions: readonly Resolution[]): void {
+	setResolutions(id: FileId, resolutions: readonly Resolution[]): void {
 		const links = this.#sql.getLinks.get(id);
 		const path = this.#files.indexed.get(id)?.path;
 		const row = path === undefined ? undefined : this.#files.row(path);
@@ -104,12 +104,12 @@ export class IndexWriter {
 		this.#removeLinkRows(id, linkRows(imported, exports, before));
 		this.#addLinkRows(id, linkRows(imported, exports, resolutions));
 		const requests = unpackRequests(new ByteReader(links.requests as Uint8Array));
-		const relinked = {
+		const changed = {
 			...row,
 			content: { ...row.content, ...linkFigures(requests, resolutions) },
 		};
-		this.#sql.setFile.run(...toColumns(relinked));
-		this.#files.set(relinked);
+		this.#sql.setFile.run(...toColumns(changed));
+		this.#files.set(changed);
 	}
 
 	/** Notes that a file's content was looked at again and is what is stored. */
@@ -122,7 +122,7 @@ export class IndexWriter {
 		this.#files.set(confirmed);
 	}
 
-	/** Removes a file with all that is stored of it. What others ask of it must be relinked. */
+	/** Removes a file with all that is stored of it. What others ask of it must be resolved anew. */
 	remove(path: string): void {
 		const row = this.#files.row(path);
 		if (!row) return;

@@ -112,7 +112,7 @@ describe("a stored index", () => {
 			path: fc.nat({ max: 3 }),
 			facts: arbitraryFacts,
 			targets: fc.array(target, { minLength: 6, maxLength: 6 }),
-			kind: fc.constantFrom("put", "put", "relink", "remove"),
+			kind: fc.constantFrom("put", "put", "resolve", "remove"),
 		});
 		await fc.assert(
 			fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 8 }), async (changes) => {
@@ -128,7 +128,7 @@ describe("a stored index", () => {
 				for (const step of changes) {
 					const at = paths[step.path] as string;
 					const before = model.get(at);
-					const { requests = [] } = (step.kind === "relink" ? before?.facts : step.facts) ?? {};
+					const { requests = [] } = (step.kind === "resolve" ? before?.facts : step.facts) ?? {};
 					const resolutions = step.targets
 						.slice(0, requests.length)
 						.map(
@@ -138,8 +138,8 @@ describe("a stored index", () => {
 					store.begin();
 					if (step.kind === "put") {
 						model.set(at, put(store, { path: at, facts: step.facts, resolutions }));
-					} else if (before && step.kind === "relink") {
-						store.writer.relink(before.file.id, resolutions);
+					} else if (before && step.kind === "resolve") {
+						store.writer.setResolutions(before.file.id, resolutions);
 						store.changed(before.file.id);
 						model.set(at, { ...before, resolutions });
 					} else if (before) {
@@ -148,14 +148,14 @@ describe("a stored index", () => {
 						store.changed(before.file.id);
 						model.delete(at);
 						for (const [other, one] of model) {
-							const relinked = one.resolutions.map((resolution) =>
+							const elsewhere = one.resolutions.map((resolution) =>
 								resolution.kind === "file" && resolution.file === before.file.id
 									? ({ kind: "unresolved", reason: "gone" } as const)
 									: resolution,
 							);
-							store.writer.relink(one.file.id, relinked);
+							store.writer.setResolutions(one.file.id, elsewhere);
 							store.changed(one.file.id);
-							model.set(other, { ...one, resolutions: relinked });
+							model.set(other, { ...one, resolutions: elsewhere });
 						}
 						ids[step.path] = announce(at);
 					}

@@ -8,7 +8,7 @@ import { createResolver, type ModuleResolution, type Resolver } from "./resolve/
 import type { IndexStore } from "./store/index-store.ts";
 
 /** Resolves the requests of files to files of the store. */
-export class Linking {
+export class ImportResolution {
 	readonly #store: IndexStore;
 	#current: { readonly inputs: string; readonly resolver: Resolver } | undefined;
 
@@ -47,10 +47,10 @@ export class Linking {
 	 * Resolves anew what a change of the project may have led elsewhere, and stores what differs. Before files that are
 	 * gone are removed from the store, since what led there is found by their paths.
 	 */
-	relink(change: ProjectChange): void {
+	resolveAgain(change: ProjectChange): void {
 		if (change.added.length + change.removed.length + change.configs.length === 0) return;
 		const removed = new Set(change.removed);
-		for (const { file, requests, resolutions: before } of this.#store.links()) {
+		for (const { file, requests, resolutions: before } of this.#store.imports()) {
 			const from = this.#store.files.pathOf(file);
 			if (from === undefined || removed.has(from)) continue;
 			const after = requests.map((request, index) => {
@@ -60,7 +60,7 @@ export class Linking {
 				return isAffected ? this.#resolve(from, request) : old;
 			});
 			if (after.every((resolution, index) => isSame(resolution, before[index]))) continue;
-			this.#store.writer.relink(file, after);
+			this.#store.writer.setResolutions(file, after);
 			this.#store.changed(file);
 		}
 	}
