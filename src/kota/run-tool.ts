@@ -1,3 +1,4 @@
+import type { CallOptions, CodeIndex, Coverage } from "../codeindex/index.ts";
 import { clip } from "../core/clip.ts";
 import { describeError } from "../core/errno.ts";
 import { oneLine } from "../core/one-line.ts";
@@ -66,54 +67,56 @@ const drafts: { [Name in ToolName]: (call: ToolCalls[Name], run: ToolRun) => Pro
 			lastLine: coverageLine(report.coverage, run.now()),
 		};
 	},
-	async kota_search(call, run) {
+	kota_search(call, run) {
 		const input = searchInput(call);
-		const answer = await run.project.ask(
+		return answered(
+			run,
 			(index, options) => index.search(searchQuery(input), options),
-			run.asker,
+			(answer) => searchForms(answer, input, run.paths),
 		);
-		return draft(searchForms(answer, input, run.paths), answer, run);
 	},
-	async kota_deps(call, run) {
+	kota_deps(call, run) {
 		const input = depsInput(call, run.paths.find);
-		const answer = await run.project.ask(
+		return answered(
+			run,
 			(index, options) => index.dependencies(input, options),
-			run.asker,
+			(answer) => depsForms(answer, input, run.paths),
 		);
-		return draft(depsForms(answer, input, run.paths), answer, run);
 	},
-	async kota_usages(call, run) {
+	kota_usages(call, run) {
 		const input = usagesInput(call, run.paths.find);
-		const answer = await run.project.ask(
+		return answered(
+			run,
 			(index, options) => index.usages(input, options),
-			run.asker,
+			(answer) => usagesForms(answer, input, run.paths),
 		);
-		return draft(usagesForms(answer, input, run.paths), answer, run);
 	},
-	async kota_impact(call, run) {
+	kota_impact(call, run) {
 		const query = impactQuery(call, run.paths.find);
-		const answer = await run.project.ask(
+		return answered(
+			run,
 			(index, options) => index.impact(query, options),
-			run.asker,
+			(answer) => impactForms(answer, run.paths),
 		);
-		return draft(impactForms(answer, run.paths), answer, run);
 	},
-	async kota_task_context(call, run) {
+	kota_task_context(call, run) {
 		const input = taskContextInput(call, run.paths.find);
-		const answer = await run.project.ask(
+		return answered(
+			run,
 			(index, options) => index.taskContext(input, options),
-			run.asker,
+			(answer) => taskContextForms(answer, input, run.paths),
 		);
-		return draft(taskContextForms(answer, input, run.paths), answer, run);
 	},
 };
 
-function draft(
-	forms: Draft["forms"],
-	{ coverage }: { coverage: Parameters<typeof coverageLine>[0] },
-	{ now }: ToolRun,
-): Draft {
-	return { forms, lastLine: coverageLine(coverage, now()) };
+/** Puts a question to the project's index, and says what it covers below the answer. */
+async function answered<Answer extends { readonly coverage: Coverage }>(
+	{ project, asker, now }: ToolRun,
+	question: (index: CodeIndex, options: CallOptions) => Promise<Answer>,
+	formsOf: (answer: Answer) => Draft["forms"],
+): Promise<Draft> {
+	const answer = await project.ask(question, asker);
+	return { forms: formsOf(answer), lastLine: coverageLine(answer.coverage, now()) };
 }
 
 /** The tools know one project, that of the working folder: indexing another would help none of their answers. */
