@@ -25,9 +25,9 @@ export const clean: Command = {
 		yes: { type: "boolean" },
 		json: { type: "boolean" },
 	},
-	async run(options, _words, around) {
-		const { config } = loadConfig({ agentDir: agentFolder(around.env), cwd: around.cwd });
-		const stores = await Promise.all(knownStores(config, around.cwd).map(measureStore));
+	async run(options, _words, terminal) {
+		const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: terminal.cwd });
+		const stores = await Promise.all(knownStores(config, terminal.cwd).map(measureStore));
 		const chosen = choose(stores, options.delete as string[] | undefined, options.all === true);
 		const deleted: string[] = [];
 		for (const store of chosen) {
@@ -38,30 +38,30 @@ export const clean: Command = {
 				);
 			}
 			if (options.yes !== true) {
-				if (!around.confirm)
+				if (!terminal.confirm)
 					throw new UsageError("there is no terminal to ask on: add --yes to delete");
 				const question = `Delete ${store.folder} (${store.note})? Then ${store.loss}.`;
-				if (!(await around.confirm(question))) continue;
+				if (!(await terminal.confirm(question))) continue;
 			}
 			await rm(store.folder, { recursive: true, force: true });
 			deleted.push(store.folder);
 		}
-		const notListed = [serverFolder(around.env)].filter((folder) => existsSync(folder));
+		const notListed = [serverFolder(terminal.env)].filter((folder) => existsSync(folder));
 		if (options.json) {
 			const folders = notListed.map((folder) => ({ name: "server", folder }));
-			around.print(JSON.stringify({ stores, deleted, notListed: folders }, null, 2));
+			terminal.print(JSON.stringify({ stores, deleted, notListed: folders }, null, 2));
 			return 0;
 		}
 		for (const store of stores) {
 			const fate = deleted.includes(store.folder) ? "deleted" : store.note;
-			around.print(`${store.name.padEnd(10)} ${fate}  ${store.folder}`);
+			terminal.print(`${store.name.padEnd(10)} ${fate}  ${store.folder}`);
 		}
 		for (const folder of notListed) {
 			const what = "the server's tokens, journal and demo projects";
-			around.print(`not listed: ${what} in ${folder}; stop the server before you delete them`);
+			terminal.print(`not listed: ${what} in ${folder}; stop the server before you delete them`);
 		}
 		if (chosen.length === 0)
-			around.print('Nothing deleted. "strata clean --delete <store>" or "--all" deletes.');
+			terminal.print('Nothing deleted. "strata clean --delete <store>" or "--all" deletes.');
 		return 0;
 	},
 };

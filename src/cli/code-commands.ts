@@ -3,7 +3,7 @@ import { counted } from "../core/figures.ts";
 import { oneLine } from "../core/one-line.ts";
 import { agentFolder, projectRoot } from "../core/places.ts";
 import type * as Kota from "../kota/index.ts";
-import { type Command, type OptionValues, type Surroundings, UsageError } from "./command.ts";
+import { type Command, type OptionValues, type Terminal, UsageError } from "./command.ts";
 
 type KotaDoor = typeof Kota;
 
@@ -203,10 +203,10 @@ function codeCommand(
 	return {
 		...rest,
 		details: command.details ?? ABOUT_ROOT,
-		async run(options, words, around) {
+		async run(options, words, terminal) {
 			const kota = await import("../kota/index.ts");
-			const root = projectRoot(typeof options.root === "string" ? options.root : around.cwd);
-			const { config } = loadConfig({ agentDir: agentFolder(around.env), cwd: root });
+			const root = projectRoot(typeof options.root === "string" ? options.root : terminal.cwd);
+			const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: root });
 			const project = kota.createKotaProject({
 				root,
 				confirmIndex: config.kota.confirmIndex,
@@ -214,21 +214,21 @@ function codeCommand(
 			});
 			try {
 				const advice = kota.commandAdvice;
-				const paths = { ...kota.projectPaths(root, around.cwd), advice };
-				const asker = askerOf(kota, root, around);
+				const paths = { ...kota.projectPaths(root, terminal.cwd), advice };
+				const asker = askerOf(kota, root, terminal);
 				const answered = await ask({ kota, project, paths, asker, words, options });
-				around.progress?.("");
-				around.print(options.json ? JSON.stringify(answered.value, null, 2) : answered.text());
+				terminal.progress?.("");
+				terminal.print(options.json ? JSON.stringify(answered.value, null, 2) : answered.text());
 				return 0;
 			} finally {
-				around.progress?.("");
+				terminal.progress?.("");
 				await project.close();
 			}
 		},
 	};
 }
 
-function askerOf(kota: KotaDoor, root: string, { progress, confirm }: Surroundings): Kota.Asker {
+function askerOf(kota: KotaDoor, root: string, { progress, confirm }: Terminal): Kota.Asker {
 	return {
 		...(progress && { onProgress: (step) => progress(kota.progressText(step)) }),
 		...(confirm && { confirm: () => confirmIndexing(confirm, root) }),
@@ -237,7 +237,7 @@ function askerOf(kota: KotaDoor, root: string, { progress, confirm }: Surroundin
 
 /** A no ends the command here: what the tools say of it is meant for a model. */
 async function confirmIndexing(
-	confirm: NonNullable<Surroundings["confirm"]>,
+	confirm: NonNullable<Terminal["confirm"]>,
 	root: string,
 ): Promise<boolean> {
 	if (await confirm(`${root} is not indexed yet. Index it now?`)) return true;

@@ -1,7 +1,7 @@
 import type { ParseArgsConfig } from "node:util";
 
-/** Where a command writes and what surrounds it. Tests hand in their own. */
-export interface Surroundings {
+/** Where a command runs, writes and asks. Tests hand in their own. */
+export interface Terminal {
 	cwd: string;
 	env: NodeJS.ProcessEnv;
 	/** Writes one line to standard output. */
@@ -11,7 +11,7 @@ export interface Surroundings {
 	/** Shows what is going on, on one line that the next call replaces; absent where nobody watches. */
 	progress?: (line: string) => void;
 	/** Writes one line to standard error. */
-	complain(line: string): void;
+	printError(line: string): void;
 	/** Asks the person at the terminal; `undefined` where there is none. */
 	confirm?: (question: string) => Promise<boolean>;
 }
@@ -33,7 +33,7 @@ export interface Command {
 	/** Also on a Node.js that is too old for the rest. */
 	runsAnywhere?: boolean;
 	/** Exit status: 0 done, 1 failed. Throw {@link UsageError} for status 2. */
-	run(options: OptionValues, words: string[], around: Surroundings): Promise<number>;
+	run(options: OptionValues, words: string[], terminal: Terminal): Promise<number>;
 }
 
 /** The call itself was wrong (exit status 2), as opposed to the work having failed (1). */

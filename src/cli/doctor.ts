@@ -27,43 +27,43 @@ export const doctor: Command = {
 	details: ["", "Exit status 1 when something pi-strata cannot do without is missing."],
 	options: { json: { type: "boolean" } },
 	runsAnywhere: true,
-	async run(options, _words, around) {
-		const agentDir = agentFolder(around.env);
-		const loaded = loadConfig({ agentDir, cwd: around.cwd });
+	async run(options, _words, terminal) {
+		const agentDir = agentFolder(terminal.env);
+		const loaded = loadConfig({ agentDir, cwd: terminal.cwd });
 		const findings = await examine();
 		const settings = describeConfig(loaded);
-		const stores = await Promise.all(knownStores(loaded.config, around.cwd).map(measureStore));
+		const stores = await Promise.all(knownStores(loaded.config, terminal.cwd).map(measureStore));
 		const failed = findings.some((finding) => finding.required && !finding.ok);
 		if (options.json) {
 			const { files, warnings } = loaded;
-			around.print(
+			terminal.print(
 				JSON.stringify({ ok: !failed, findings, files, warnings, settings, stores }, null, 2),
 			);
 			return failed ? 1 : 0;
 		}
 
-		around.print(`pi-strata ${packageVersion()}`);
-		around.print("");
+		terminal.print(`pi-strata ${packageVersion()}`);
+		terminal.print("");
 		for (const { ok, required, name, note } of findings) {
-			around.print(`  ${ok ? "ok  " : required ? "FAIL" : "warn"}  ${name.padEnd(14)} ${note}`);
+			terminal.print(`  ${ok ? "ok  " : required ? "FAIL" : "warn"}  ${name.padEnd(14)} ${note}`);
 		}
-		around.print("");
-		around.print("Configuration files, later wins:");
+		terminal.print("");
+		terminal.print("Configuration files, later wins:");
 		for (const { path, found, used } of loaded.files) {
 			const state = used ? "read" : found ? "ignored" : "absent";
-			around.print(`  ${state.padEnd("ignored".length)}  ${path}`);
+			terminal.print(`  ${state.padEnd("ignored".length)}  ${path}`);
 		}
-		for (const warning of loaded.warnings) around.print(`  warning: ${warning}`);
-		around.print("");
-		around.print("Settings in force:");
+		for (const warning of loaded.warnings) terminal.print(`  warning: ${warning}`);
+		terminal.print("");
+		terminal.print("Settings in force:");
 		const width = Math.max(...settings.map(({ key }) => key.length));
 		for (const { key, value, origin } of settings) {
-			around.print(`  ${key.padEnd(width)}  ${JSON.stringify(value)}  (${origin})`);
+			terminal.print(`  ${key.padEnd(width)}  ${JSON.stringify(value)}  (${origin})`);
 		}
-		around.print("");
-		around.print('Stores (see "strata clean"):');
+		terminal.print("");
+		terminal.print('Stores (see "strata clean"):');
 		for (const store of stores)
-			around.print(`  ${store.name.padEnd(10)} ${store.note}  ${store.folder}`);
+			terminal.print(`  ${store.name.padEnd(10)} ${store.note}  ${store.folder}`);
 		return failed ? 1 : 0;
 	},
 };

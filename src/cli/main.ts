@@ -7,7 +7,7 @@ import { nearest } from "../core/nearest.ts";
 import { packageVersion } from "../core/package-info.ts";
 import { clean } from "./clean.ts";
 import { codeCommands } from "./code-commands.ts";
-import { type Command, type OptionValues, type Surroundings, UsageError } from "./command.ts";
+import { type Command, type OptionValues, type Terminal, UsageError } from "./command.ts";
 import { doctor } from "./doctor.ts";
 import { requireNode } from "./node-version.ts";
 import { read } from "./read.ts";
@@ -19,20 +19,20 @@ import { serve } from "./serve.ts";
 export const commands: Command[] = [serve, ...codeCommands, read, replay, doctor, clean, schema];
 
 /** Runs one command line and returns its exit status: 0 done, 1 failed, 2 wrong usage. Never throws. */
-export async function main(argv: string[], around: Surroundings): Promise<number> {
+export async function main(argv: string[], terminal: Terminal): Promise<number> {
 	const [word, ...rest] = argv;
 	if (word === undefined || word === "--help" || word === "-h" || word === "help") {
-		return help(word === "help" ? rest[0] : undefined, around);
+		return help(word === "help" ? rest[0] : undefined, terminal);
 	}
 	if (word === "--version" || word === "-v") {
-		around.print(packageVersion());
+		terminal.print(packageVersion());
 		return 0;
 	}
-	const command = find(word, around);
-	return command ? runCommand(command, rest, around) : 2;
+	const command = find(word, terminal);
+	return command ? runCommand(command, rest, terminal) : 2;
 }
 
-function find(word: string, around: Surroundings): Command | undefined {
+function find(word: string, terminal: Terminal): Command | undefined {
 	const command = commands.find(({ name }) => name === word);
 	if (command) return command;
 	const close = nearest(
@@ -40,23 +40,23 @@ function find(word: string, around: Surroundings): Command | undefined {
 		commands.map(({ name }) => name),
 	);
 	const hint = close ? `did you mean "${close}"?` : 'see "strata --help"';
-	around.complain(`strata: unknown command "${word}"; ${hint}`);
+	terminal.printError(`strata: unknown command "${word}"; ${hint}`);
 	return undefined;
 }
 
-async function runCommand(command: Command, argv: string[], around: Surroundings): Promise<number> {
+async function runCommand(command: Command, argv: string[], terminal: Terminal): Promise<number> {
 	try {
 		const { values, positionals } = parseCommandLine(command, argv);
-		if (values.help) return help(command.name, around);
+		if (values.help) return help(command.name, terminal);
 		if (!command.runsAnywhere) requireNode(process.versions.node);
-		return await command.run(values, positionals, around);
+		return await command.run(values, positionals, terminal);
 	} catch (error) {
 		const message = error instanceof Error ? error.message : String(error);
 		// It may name a stranger's file, whose name must not steer the terminal.
 		const line = message.split("\n")[0]?.replaceAll(/\p{Cc}/gu, "\uFFFD");
-		around.complain(`strata ${command.name}: ${line}`);
+		terminal.printError(`strata ${command.name}: ${line}`);
 		if (!(error instanceof UsageError)) return 1;
-		around.complain(usageLine(command));
+		terminal.printError(usageLine(command));
 		return 2;
 	}
 }
@@ -92,49 +92,49 @@ function usageLine(command: Command): string {
 	return `usage: strata ${[command.name, command.usage].filter(Boolean).join(" ")}`;
 }
 
-function help(name: string | undefined, around: Surroundings): number {
+function help(name: string | undefined, terminal: Terminal): number {
 	if (name !== undefined) {
-		const command = find(name, around);
+		const command = find(name, terminal);
 		if (!command) return 2;
 		const lines = [usageLine(command), "", command.summary, ...(command.details ?? [])];
-		for (const line of lines) around.print(line);
+		for (const line of lines) terminal.print(line);
 		return 0;
 	}
 	const width = Math.max(...commands.map((command) => command.name.length));
-	around.print("strata: the context engine for pi, on the command line");
-	around.print("");
-	around.print("usage: strata <command> [options]");
-	around.print("");
+	terminal.print("strata: the context engine for pi, on the command line");
+	terminal.print("");
+	terminal.print("usage: strata <command> [options]");
+	terminal.print("");
 	for (const command of commands) {
-		around.print(`  ${command.name.padEnd(width)}  ${command.summary}`);
+		terminal.print(`  ${command.name.padEnd(width)}  ${command.summary}`);
 	}
-	around.print("");
-	around.print("strata help <command> tells more; strata --version prints the version.");
+	terminal.print("");
+	terminal.print("strata help <command> tells more; strata --version prints the version.");
 	return 0;
 }
 
-function atTerminal(): Surroundings {
-	const around: Surroundings = {
+function atTerminal(): Terminal {
+	const terminal: Terminal = {
 		cwd: process.cwd(),
 		env: process.env,
 		print: (line) => void process.stdout.write(`${line}\n`),
 		write: (text) => void process.stdout.write(text),
-		complain: (line) => void process.stderr.write(`${line}\n`),
+		printError: (line) => void process.stderr.write(`${line}\n`),
 	};
 	if (process.stderr.isTTY) {
-		around.progress = (line) => void process.stderr.write(`\r\u001b[K${line}`);
+		terminal.progress = (line) => void process.stderr.write(`\r\u001b[K${line}`);
 	}
 	if (process.stdin.isTTY && process.stdout.isTTY) {
-		around.confirm = async (question) => {
-			const terminal = createInterface({ input: process.stdin, output: process.stdout });
+		terminal.confirm = async (question) => {
+			const prompt = createInterface({ input: process.stdin, output: process.stdout });
 			try {
-				return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+				return /^y(es)?$/i.test((await prompt.question(`${question} [y/N] `)).trim());
 			} finally {
-				terminal.close();
+				prompt.close();
 			}
 		};
 	}
-	return around;
+	return terminal;
 }
 
 /** True when Node was started with this file, also through the link npm makes for a bin. */

@@ -1,7 +1,7 @@
 import { loadConfig } from "../core/config.ts";
 import { agentFolder } from "../core/places.ts";
 import type { PageAnswer } from "../paging/index.ts";
-import { type Command, type Surroundings, UsageError } from "./command.ts";
+import { type Command, type Terminal, UsageError } from "./command.ts";
 
 /** `strata read`: a web page, PDF or file in chunks, as an agent would get it. */
 export const read: Command = {
@@ -21,27 +21,27 @@ export const read: Command = {
 		json: { type: "boolean" },
 	},
 	maxArguments: 1,
-	async run(options, [uri], around) {
+	async run(options, [uri], terminal) {
 		if (uri === undefined)
 			throw new UsageError("name what to read: a web address, a file: address or a path");
 		const { createReader, PagingError, readerOptions } = await import("../paging/index.ts");
 		const size = options["max-chars"];
 		const maxChars = size === undefined ? undefined : Number(size);
 		if (Number.isNaN(maxChars)) throw new UsageError(`--max-chars needs a number, got "${size}"`);
-		const { config } = loadConfig({ agentDir: agentFolder(around.env), cwd: around.cwd });
-		const reader = createReader(readerOptions(config, around.cwd));
+		const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: terminal.cwd });
+		const reader = createReader(readerOptions(config, terminal.cwd));
 		try {
 			let cursor = options.cursor as string | undefined;
 			for (;;) {
-				around.progress?.(cursor ? `reading on in ${uri} …` : `reading ${uri} …`);
+				terminal.progress?.(cursor ? `reading on in ${uri} …` : `reading ${uri} …`);
 				const answer = await reader.read({ uri, cursor, max_chars: maxChars });
-				around.progress?.("");
-				show(answer, options.json === true, options.all === true, around);
+				terminal.progress?.("");
+				show(answer, options.json === true, options.all === true, terminal);
 				cursor = answer.next_cursor;
 				if (!options.all || cursor === undefined) return 0;
 			}
 		} catch (error) {
-			around.progress?.("");
+			terminal.progress?.("");
 			if (error instanceof PagingError && error.code === "invalid_max_chars") {
 				throw new UsageError(`--max-chars: ${error.message}`, { cause: error });
 			}
@@ -59,7 +59,7 @@ function show(
 	answer: PageAnswer,
 	json: boolean,
 	all: boolean,
-	{ print, write, complain }: Surroundings,
+	{ print, write, printError }: Terminal,
 ): void {
 	if (json) {
 		print(all ? JSON.stringify(answer) : JSON.stringify(answer, null, 2));
@@ -68,9 +68,9 @@ function show(
 	write(answer.content);
 	if (!all && !answer.content.endsWith("\n")) write("\n");
 	if (answer.cursor_reset)
-		complain("The content has changed since that cursor was given out: this is its beginning.");
+		printError("The content has changed since that cursor was given out: this is its beginning.");
 	if (answer.degraded)
-		complain("The page was too large for the full conversion: its layout may be rough.");
-	if (answer.warning) complain(answer.warning);
-	if (!all && answer.next_cursor) complain(`There is more: --cursor ${answer.next_cursor}`);
+		printError("The page was too large for the full conversion: its layout may be rough.");
+	if (answer.warning) printError(answer.warning);
+	if (!all && answer.next_cursor) printError(`There is more: --cursor ${answer.next_cursor}`);
 }

@@ -12,7 +12,7 @@ import {
 	type ReplayReport,
 } from "../economy/index.ts";
 import { pruningPolicy } from "../pruning/index.ts";
-import { type Command, type Surroundings, UsageError } from "./command.ts";
+import { type Command, type Terminal, UsageError } from "./command.ts";
 import { modelsByName } from "./replay-models.ts";
 import { sessionFilesIn } from "./session-files.ts";
 
@@ -38,10 +38,10 @@ export const replay: Command = {
 		policy: { type: "string", multiple: true },
 	},
 	maxArguments: 32,
-	async run(options, words, around) {
+	async run(options, words, terminal) {
 		const tools = await loadReplay();
 		const { logPolicy, tiersPolicy } = await import("../tiers/index.ts");
-		const { config } = loadConfig({ agentDir: agentFolder(around.env), cwd: around.cwd });
+		const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: terminal.cwd });
 		const pruning = pruningPolicy(config.prune);
 		const known = [
 			...tools.replayPolicies,
@@ -52,7 +52,7 @@ export const replay: Command = {
 		];
 		const { path, policies } = chosen(words, options.policy as string[] | undefined, known);
 		const modelFor = modelsByName(options.model as string | undefined);
-		const target = resolve(around.cwd, path);
+		const target = resolve(terminal.cwd, path);
 		const isFolder = await stat(target).then(
 			(stats) => stats.isDirectory(),
 			() => false, // reading it will say what is wrong
@@ -60,7 +60,8 @@ export const replay: Command = {
 		const { files, unreadable } = isFolder
 			? await sessionFilesIn(target)
 			: { files: [target], unreadable: [] };
-		const page = options.html === undefined ? undefined : resolve(around.cwd, String(options.html));
+		const page =
+			options.html === undefined ? undefined : resolve(terminal.cwd, String(options.html));
 		if (page !== undefined) await checkPage(page, tools);
 
 		const sessions: FolderReport["sessions"][number][] = [];
@@ -69,7 +70,7 @@ export const replay: Command = {
 		const failed: { file: string; reason: string }[] = [...unreadable];
 		for (const file of files) {
 			try {
-				const report = await replayFile(file, { tools, policies, modelFor, around });
+				const report = await replayFile(file, { tools, policies, modelFor, terminal });
 				const { chart: _, ...session } = report;
 				sessions.push(session);
 				if (page !== undefined) dearest = withDearest(dearest, report, tools.MOST_SESSIONS);
@@ -79,7 +80,7 @@ export const replay: Command = {
 				if (!isFolder) throw new Error(reason, { cause: error });
 				failed.push({ file, reason });
 			} finally {
-				around.progress?.("");
+				terminal.progress?.("");
 			}
 		}
 		if (sessions.length === 0) throw new Error(tools.plainText(nothingIn(target, failed), 1000));
@@ -87,11 +88,11 @@ export const replay: Command = {
 		if (page !== undefined) await writePage(page, tools.reportHtml(dearest, folder));
 
 		if (options.json) {
-			around.print(harmlessJson(folder ?? sessions[0]));
+			terminal.print(harmlessJson(folder ?? sessions[0]));
 		} else {
 			if (folder) lines.push(...tools.folderText(folder));
-			for (const line of lines) around.print(line);
-			if (page !== undefined) around.print(`Charts: ${shownPath(page, around.cwd)}`);
+			for (const line of lines) terminal.print(line);
+			if (page !== undefined) terminal.print(`Charts: ${shownPath(page, terminal.cwd)}`);
 		}
 		return 0;
 	},
@@ -101,19 +102,19 @@ interface ReplayFileOptions {
 	tools: Replay;
 	policies: readonly ReplayPolicy[];
 	modelFor: ReturnType<typeof modelsByName>;
-	around: Surroundings;
+	terminal: Terminal;
 }
 
 async function replayFile(
 	file: string,
-	{ tools, policies, modelFor, around }: ReplayFileOptions,
+	{ tools, policies, modelFor, terminal }: ReplayFileOptions,
 ): Promise<ReplayReport> {
 	const shown = tools.plainText(file); // in a folder, names may be a stranger's
 	const session = await tools.readSessionFile(file, {
 		onProgress: (bytes, ofBytes) =>
-			around.progress?.(`reading ${shown}: ${Math.floor((100 * bytes) / ofBytes)} %`),
+			terminal.progress?.(`reading ${shown}: ${Math.floor((100 * bytes) / ofBytes)} %`),
 	});
-	around.progress?.(`rebuilding the requests of ${shown} …`);
+	terminal.progress?.(`rebuilding the requests of ${shown} …`);
 	const requests = tools.rebuildRequests(session, modelFor);
 	if (requests.bills.length === 0) {
 		const isCut = session.skipped.surplus > 0 ? " in the part of it that is not too large" : "";
@@ -121,7 +122,7 @@ async function replayFile(
 	}
 	return tools.buildReport(requests, {
 		policies,
-		onProgress: (policy) => around.progress?.(`replaying ${shown}: ${policy} …`),
+		onProgress: (policy) => terminal.progress?.(`replaying ${shown}: ${policy} …`),
 	});
 }
 

@@ -12,8 +12,8 @@ export const schema: Command = {
 	],
 	options: {},
 	maxArguments: 1,
-	async run(_options, [which = "config"], around) {
-		around.print(JSON.stringify(await schemaOf(which), null, "\t"));
+	async run(_options, [which = "config"], terminal) {
+		terminal.print(JSON.stringify(await schemaOf(which), null, "\t"));
 		return 0;
 	},
 };

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { writeFileAtomic } from "../core/atomic-file.ts";
 import { describeError } from "../core/errno.ts";
 import { agentFolder, configuredFolder } from "../core/places.ts";
-import { type Command, type OptionValues, type Surroundings, UsageError } from "./command.ts";
+import { type Command, type OptionValues, type Terminal, UsageError } from "./command.ts";
 import { dashboardPage } from "./dashboard-page.ts";
 
 type ServerModule = typeof import("../server/index.ts");
@@ -63,14 +63,14 @@ export const serve: Command = {
 		open: { type: "boolean" },
 		json: { type: "boolean" },
 	},
-	async run(values, _words, around) {
+	async run(values, _words, terminal) {
 		const server = await import("../server/index.ts");
-		const options = serverOptions(values, around, server);
+		const options = serverOptions(values, terminal, server);
 		if (options.listen && !values["no-dashboard"]) {
 			const { folder, missing } = await dashboardPage(() => {
-				around.progress?.("building the dashboard (once)");
+				terminal.progress?.("building the dashboard (once)");
 			});
-			around.progress?.("");
+			terminal.progress?.("");
 			options.pageFolder = folder;
 			if (missing) options.warn(missing);
 		}
@@ -80,7 +80,7 @@ export const serve: Command = {
 		watchSignals(stopAsked.resolve);
 		try {
 			await Promise.race([running.ready, stopAsked.promise]);
-			await announce({ values, around, options, running });
+			await announce({ values, terminal, options, running });
 			const reason = await stopAsked.promise;
 			await running.stop(reason);
 			// What an extension left running must not keep the process; by itself this keeps nothing.
@@ -98,10 +98,10 @@ export const serve: Command = {
 /** What the command line asks for. Throws {@link UsageError} for what is no such thing. */
 function serverOptions(
 	values: OptionValues,
-	around: Surroundings,
+	terminal: Terminal,
 	{ limitsFrom, claimStdio }: ServerModule,
 ): ServerOptions {
-	const { cwd, env } = around;
+	const { cwd, env } = terminal;
 	const path = (name: string) => {
 		const value = values[name];
 		return value === undefined ? undefined : configuredFolder(String(value), cwd);
@@ -109,7 +109,7 @@ function serverOptions(
 	const agentDir = agentFolder(env);
 	const dataDir = path("data-dir") ?? serverFolder(env);
 	const socketPath = path("socket");
-	const listen = listenOptions(values, around, path);
+	const listen = listenOptions(values, terminal, path);
 	const auth = String(values.auth ?? "token");
 	if (auth !== "token" && auth !== "none") {
 		throw new UsageError(`--auth is token or none, got "${auth}"`);
@@ -133,14 +133,14 @@ function serverOptions(
 		auth: auth === "none" ? "none" : { tokenFile: path("token-file") ?? join(dataDir, "tokens") },
 		origins: (values.origin as string[] | undefined) ?? [],
 		limits: asUsage(() => limitsFrom(assignments)),
-		warn: (line) => around.complain(`strata serve: ${line}`),
+		warn: (line) => terminal.printError(`strata serve: ${line}`),
 		...(values.stdio === true && { stdio: claimStdio() }),
 	};
 }
 
 function listenOptions(
 	values: OptionValues,
-	{ env }: Surroundings,
+	{ env }: Terminal,
 	path: (name: string) => string | undefined,
 ): ServerOptions["listen"] {
 	const named = values.port ?? (env.PI_SERVER_PORT || undefined);
@@ -181,17 +181,17 @@ function asUsage<Result>(parse: () => Result): Result {
 
 interface Announcement {
 	values: OptionValues;
-	around: Surroundings;
+	terminal: Terminal;
 	options: ServerOptions;
 	running: Awaited<ReturnType<ServerModule["startServer"]>>;
 }
 
 /** Says once where the server is. The token is shown on a terminal only: elsewhere it would end up in a log. */
-async function announce({ values, around, options, running }: Announcement): Promise<void> {
+async function announce({ values, terminal, options, running }: Announcement): Promise<void> {
 	const { listen, socketPath, stdio, auth, dataDir } = options;
 	const { port, token } = running;
 	// Standard output is the protocol's with --stdio.
-	const say = stdio ? around.complain : around.print;
+	const say = stdio ? terminal.printError : terminal.print;
 	const host = listen && (listen.host.includes(":") ? `[${listen.host}]` : listen.host);
 	const url = listen && `${listen.tls ? "https" : "http"}://${host}:${port}/`;
 	const tokenFile = token !== undefined && auth !== "none" ? auth.tokenFile : undefined;
@@ -205,7 +205,7 @@ async function announce({ values, around, options, running }: Announcement): Pro
 		if (url && tokenFile !== undefined && !isTerminal) say(`token file: ${tokenFile}`);
 		if (socketPath !== undefined) say(`strata serves on ${socketPath}`);
 	}
-	if (values.open && page) await openBrowser(page, dataDir, around);
+	if (values.open && page) await openBrowser(page, dataDir, terminal);
 }
 
 function launchPage(dataDir: string): string {
@@ -213,7 +213,7 @@ function launchPage(dataDir: string): string {
 }
 
 /** By way of a private file: everybody on this machine can see the arguments of a process, and the token with them. */
-async function openBrowser(page: string, dataDir: string, around: Surroundings): Promise<void> {
+async function openBrowser(page: string, dataDir: string, terminal: Terminal): Promise<void> {
 	const file = launchPage(dataDir);
 	const meta = `<meta http-equiv="refresh" content="0; url=${page}">`;
 	await writeFileAtomic(file, `<!doctype html>${meta}<title>strata</title>\n`);
@@ -227,7 +227,7 @@ async function openBrowser(page: string, dataDir: string, around: Surroundings):
 		stdio: "ignore",
 		detached: true,
 	});
-	browser.on("error", () => around.complain("strata serve: no browser could be opened"));
+	browser.on("error", () => terminal.printError("strata serve: no browser could be opened"));
 	browser.unref();
 }
 

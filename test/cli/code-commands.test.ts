@@ -32,37 +32,37 @@ function strata(...argv: string[]) {
 /** Like {@link strata}, with somebody at the terminal who answers questions. */
 async function answering(answer: boolean | undefined, ...argv: string[]) {
 	const out: string[] = [];
-	const complaints: string[] = [];
+	const errors: string[] = [];
 	const status = await main(argv, {
 		cwd: project,
 		env: { PI_CODING_AGENT_DIR: join(project, "agent") },
 		print: (line) => void out.push(line),
 		write: (text) => void out.push(text),
-		complain: (line) => void complaints.push(line),
+		printError: (line) => void errors.push(line),
 		...(answer !== undefined && { confirm: async () => answer }),
 	});
 	const text = out.join("\n");
-	return { status, text, complaints: complaints.join("\n"), json: () => JSON.parse(text) };
+	return { status, text, errors: errors.join("\n"), json: () => JSON.parse(text) };
 }
 
 describe("before a project is indexed", () => {
 	test("questions fail with one line that says what to do", async () => {
-		const { status, complaints } = await strata("usages", "total");
+		const { status, errors } = await strata("usages", "total");
 		expect(status).toBe(1);
-		expect(complaints).toContain("strata index");
-		expect(complaints.split("\n")).toHaveLength(1);
+		expect(errors).toContain("strata index");
+		expect(errors.split("\n")).toHaveLength(1);
 	});
 
 	test("who declines to index it is told how to do it after all", async () => {
-		const { status, complaints } = await answering(false, "usages", "total");
+		const { status, errors } = await answering(false, "usages", "total");
 		expect(status).toBe(1);
-		expect(complaints).toMatch(/stays without an index.*strata index/);
-		expect(complaints).not.toContain("kota");
+		expect(errors).toMatch(/stays without an index.*strata index/);
+		expect(errors).not.toContain("kota");
 	});
 
 	test("strata index indexes it, and says how much", async () => {
 		const first = await strata("index");
-		expect(first).toMatchObject({ status: 0, complaints: "" });
+		expect(first).toMatchObject({ status: 0, errors: "" });
 		expect(first.text).toMatch(/^The index is up to date: 4 files, 4 added/);
 		const again = await strata("index", "--json");
 		expect(again.json()).toMatchObject({
@@ -81,8 +81,8 @@ test("names that would steer a terminal are not printed as they are", async () =
 	const wrong = await strata("deps", "odd.js");
 	const found = await strata("search", "odd", "--output", "snippet");
 	expect(map.text).toContain("odd.ts");
-	expect(wrong.complaints).toContain("folder/odd.ts");
-	expect(map.text + wrong.complaints + found.text).not.toContain("\u001b");
+	expect(wrong.errors).toContain("folder/odd.ts");
+	expect(map.text + wrong.errors + found.text).not.toContain("\u001b");
 });
 
 describe("a wrong call", () => {
@@ -94,24 +94,24 @@ describe("a wrong call", () => {
 		[["context"], "name files"],
 		[["deps", "src/main.ts", "--depth", "0"], '--depth must be a whole number from 1, not "0"'],
 		[["search", "x", "--output", "all"], '--output must be paths, compact, snippet, not "all"'],
-	])("is answered with the usage: %j", async (argv, complaint) => {
-		const { status, complaints } = await strata(...argv);
+	])("is answered with the usage: %j", async (argv, error) => {
+		const { status, errors } = await strata(...argv);
 		expect(status).toBe(2);
-		expect(complaints).toContain(complaint);
-		expect(complaints).toContain(`usage: strata ${argv[0]}`);
+		expect(errors).toContain(error);
+		expect(errors).toContain(`usage: strata ${argv[0]}`);
 	});
 
 	test.each(["index", "map"])("strata %s with a folder leads to --root", async (command) => {
-		const { status, complaints } = await strata(command, "src");
+		const { status, errors } = await strata(command, "src");
 		expect(status).toBe(2);
-		expect(complaints).toContain(
+		expect(errors).toContain(
 			`unexpected argument "src": name a project by --root, as in strata ${command} --root src`,
 		);
 	});
 
 	test("a surplus file is not taken for a project", async () => {
-		const { complaints } = await strata("deps", "src/main.ts", "src/index.ts");
-		expect(complaints).toMatch(/unexpected argument "src\/index\.ts"$/m);
+		const { errors } = await strata("deps", "src/main.ts", "src/index.ts");
+		expect(errors).toMatch(/unexpected argument "src\/index\.ts"$/m);
 	});
 });
 
@@ -193,17 +193,17 @@ describe("of an indexed project", () => {
 
 	test("a file too large for the index says that there is a limit", async () => {
 		write("src/big.ts", `export const big = "${"x".repeat(8 * 1024 * 1024)}";\n`);
-		const { status, complaints } = await strata("deps", "src/big.ts");
+		const { status, errors } = await strata("deps", "src/big.ts");
 		expect(status).toBe(1);
-		expect(complaints).toContain("src/big.ts is not in the index");
-		expect(complaints).toContain("up to 8 MiB");
+		expect(errors).toContain("src/big.ts is not in the index");
+		expect(errors).toContain("up to 8 MiB");
 	});
 
 	test("a file that is not there, or outside, is one clear line", async () => {
 		for (const path of ["src/nowhere.ts", "../elsewhere.ts"]) {
-			const { status, complaints } = await strata("deps", path);
+			const { status, errors } = await strata("deps", path);
 			expect(status).toBe(1);
-			expect(complaints).toContain(path.slice(3));
+			expect(errors).toContain(path.slice(3));
 		}
 	});
 });

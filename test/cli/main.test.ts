@@ -211,18 +211,18 @@ function run(...argv: string[]) {
 }
 
 async function runIn(
-	around: { cwd: string; agentDir: string; confirm?: (question: string) => Promise<boolean> },
+	terminal: { cwd: string; agentDir: string; confirm?: (question: string) => Promise<boolean> },
 	...argv: string[]
 ) {
 	const out: string[] = [];
 	const err: string[] = [];
 	const status = await main(argv, {
-		cwd: around.cwd,
-		env: { PI_CODING_AGENT_DIR: around.agentDir },
+		cwd: terminal.cwd,
+		env: { PI_CODING_AGENT_DIR: terminal.agentDir },
 		print: (line) => out.push(line),
 		write: (text) => out.push(text),
-		complain: (line) => err.push(line),
-		...(around.confirm && { confirm: around.confirm }),
+		printError: (line) => err.push(line),
+		...(terminal.confirm && { confirm: terminal.confirm }),
 	});
 	return { status, out: out.join("\n"), err: err.join("\n") };
 }

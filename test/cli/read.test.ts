@@ -169,7 +169,7 @@ function setUp() {
 			write: (text) => {
 				out += text;
 			},
-			complain: (line) => err.push(line),
+			printError: (line) => err.push(line),
 			...(strata.progress && { progress: strata.progress }),
 		});
 		return { status, out, err: err.join("\n") };

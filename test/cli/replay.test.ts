@@ -146,7 +146,7 @@ describe("strata replay", () => {
 	test("shows what it is doing", async () => {
 		const seen: string[] = [];
 		await main(["replay", aSession()], {
-			...surroundings(tempDir()),
+			...silentTerminal(tempDir()),
 			progress: (line) => seen.push(line),
 		});
 		expect(seen.some((line) => line.includes("100 %"))).toBe(true);
@@ -184,9 +184,14 @@ describe("strata replay of a folder", () => {
 		writeFileSync(join(folder, "\u001b[2Jb.jsonl"), "");
 		const seen: string[] = [];
 		const note = (line: string) => void seen.push(line);
-		const around = { ...surroundings(tempDir()), print: note, complain: note, progress: note };
-		expect(await main(["replay", folder], around)).toBe(0);
-		expect(await main(["replay", folder, "--policy", "strata"], around)).toBe(0);
+		const terminal = {
+			...silentTerminal(tempDir()),
+			print: note,
+			printError: note,
+			progress: note,
+		};
+		expect(await main(["replay", folder], terminal)).toBe(0);
+		expect(await main(["replay", folder, "--policy", "strata"], terminal)).toBe(0);
 		expect(seen.join("\n")).toContain("a.jsonl");
 		expect(seen.join("\n")).not.toContain("\u001b");
 	});
@@ -293,13 +298,13 @@ async function runIn(cwd: string, ...argv: string[]) {
 	const out: string[] = [];
 	const err: string[] = [];
 	const status = await main(["replay", ...argv], {
-		...surroundings(cwd),
+		...silentTerminal(cwd),
 		print: (line) => out.push(line),
-		complain: (line) => err.push(line),
+		printError: (line) => err.push(line),
 	});
 	return { status, out: out.join("\n"), err: err.join("\n") };
 }
 
-function surroundings(cwd: string) {
-	return { cwd, env: {}, print: () => {}, write: () => {}, complain: () => {} };
+function silentTerminal(cwd: string) {
+	return { cwd, env: {}, print: () => {}, write: () => {}, printError: () => {} };
 }

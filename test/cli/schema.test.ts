@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Surroundings } from "../../src/cli/command.ts";
+import type { Terminal } from "../../src/cli/command.ts";
 import { schema } from "../../src/cli/schema.ts";
 import { configJsonSchema } from "../../src/core/config.ts";
 import { protocolJsonSchema } from "../../src/protocol/index.ts";
@@ -21,7 +21,7 @@ test("names what there is when asked for something else", async () => {
 
 async function printed(...words: string[]): Promise<string> {
 	const lines: string[] = [];
-	const around = { print: (line: string) => lines.push(line) } as unknown as Surroundings;
-	expect(await schema.run({}, words, around)).toBe(0);
+	const terminal = { print: (line: string) => lines.push(line) } as unknown as Terminal;
+	expect(await schema.run({}, words, terminal)).toBe(0);
 	return lines.join("\n");
 }

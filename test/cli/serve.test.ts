@@ -127,7 +127,7 @@ async function run(...words: string[]) {
 		env: { PI_CODING_AGENT_DIR: tempDir() },
 		print() {},
 		write() {},
-		complain: (line) => err.push(line),
+		printError: (line) => err.push(line),
 	});
 	return { status, err: err.join("\n") };
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { expect, test } from "vitest";
-import type { Surroundings } from "../../src/cli/command.ts";
+import type { Terminal } from "../../src/cli/command.ts";
 import { commands, main } from "../../src/cli/main.ts";
 import strata from "../../src/extension/index.ts";
 import { startPi } from "../support/pi-session.ts";
@@ -34,7 +34,7 @@ test("every strata command is in the README, and has its help", async () => {
 	for (const { name } of commands) {
 		expect(readme?.codeWords).toContain(`strata ${name}`);
 		const printed: string[] = [];
-		const around = { print: (line: string) => printed.push(line) } as unknown as Surroundings;
+		const around = { print: (line: string) => printed.push(line) } as unknown as Terminal;
 		expect(await main(["help", name], around)).toBe(0);
 		expect(printed[0]).toMatch(new RegExp(`^usage: strata ${name}\\b`));
 	}

@@ -12,7 +12,7 @@ import { decodeEntities } from "./entities.ts";
 import { Formula, formulaMarkdown, imagedFormula } from "./formula.ts";
 import { HtmlTokenizer } from "./html-tokenizer.ts";
 import { collapsed, escaped, type Mark, withoutControls } from "./inline-text.ts";
-import { isLeftOut, type Surroundings } from "./left-out.ts";
+import { isLeftOut, type PlaceInPage } from "./left-out.ts";
 import { MarkedParts, type Part } from "./main-part.ts";
 import { MarkdownBlocks } from "./markdown-blocks.ts";
 import { OpenElements } from "./open-elements.ts";
@@ -66,7 +66,7 @@ class Conversion {
 		this.#closed(name, meaning, place),
 	);
 	readonly #wholePage: boolean;
-	readonly #surroundings: Surroundings;
+	readonly #placeInPage: PlaceInPage;
 	readonly #links: PageLinks;
 	#title: string | undefined;
 	/** Whether the text at hand is that of a link to a place on the page. */
@@ -85,7 +85,7 @@ class Conversion {
 	constructor(html: string, { baseUrl, scope = "page" }: LinearOptions) {
 		this.#tokens = new HtmlTokenizer(html);
 		this.#wholePage = scope === "page";
-		this.#surroundings = {
+		this.#placeInPage = {
 			wholePage: this.#wholePage,
 			inQuote: () => this.#open.isOpen("blockquote"),
 		};
@@ -129,7 +129,7 @@ class Conversion {
 			if (!VOID.has(name) && rawText === undefined) this.#open.push(name, SILENT);
 		} else if (rawText !== undefined) this.#rawElement(name, rawText);
 		else if (this.#formula) this.#insideFormula(name);
-		else if (isLeftOut(this.#tokens, this.#surroundings)) this.#skip(name);
+		else if (isLeftOut(this.#tokens, this.#placeInPage)) this.#skip(name);
 		else if (name === "math") this.#startFormula();
 		else if (this.#code) this.#insideCode(name);
 		else if (MARKS.has(name)) this.#blocks.inline.open(MARKS.get(name) as Mark);
