@@ -4,8 +4,13 @@ import type { CacheRules } from "./rules.ts";
 
 /** What deciding about a rewrite of the conversation takes into account. */
 export interface RewriteTerms {
-	/** Tokens behind the first changed block: written anew instead of read, once. */
+	/** Tokens that stay behind the first changed block: written anew instead of read, once. */
 	readonly tokensAfterFirst: number;
+	/**
+	 * Those of them that every rewrite has to write anew, however long one waits: what stands behind the last changed
+	 * block. Default: all.
+	 */
+	readonly tokensAfterLast?: number;
 	/** By how many tokens the removable part grows from one request to the next, on average. */
 	readonly growthPerRequest: number;
 	readonly rules: Pick<CacheRules, "readRatio" | "writeRatio" | "writeOneHourRatio">;
@@ -22,24 +27,23 @@ export interface RewriteTerms {
  * costs (w − r)·S, and every removable token left in place costs r in each request. While they grow by g
  * a request, the cost is least with batches of √(2(w − r)·S·g / r), the economic order quantity. That formula
  * trusts in an endless session; so that hardly any growth does not make a few tokens worth a large
- * rewrite, a batch must also earn its cost back within {@link LONGEST_PAYBACK} requests.
+ * rewrite, a batch must also earn its cost back within `longestPayback` requests.
+ *
+ * What stands between the changed blocks grows while one waits and is written anew once, in this batch or the next: so it
+ * is no part of S, but of what has to be earned back.
  */
-export function lotSize({
-	tokensAfterFirst,
-	growthPerRequest,
-	rules,
-	ttl = "5m",
-}: RewriteTerms): number {
+export function lotSize(terms: RewriteTerms, longestPayback: number): number {
+	const { tokensAfterFirst, tokensAfterLast = tokensAfterFirst, growthPerRequest, rules } = terms;
 	const { readRatio } = rules;
-	const premium = writeRatioFor(ttl, rules) - readRatio;
-	const rewrite = Math.max(0, premium) * tokensAfterFirst;
+	const premium = Math.max(0, writeRatioFor(terms.ttl ?? "5m", rules) - readRatio);
+	const rewrite = premium * tokensAfterFirst;
 	if (rewrite === 0) return 0;
-	const batch = Math.sqrt((2 * rewrite * Math.max(0, growthPerRequest)) / readRatio);
-	return Math.max(batch, rewrite / (readRatio * LONGEST_PAYBACK));
+	if (readRatio === 0) return Number.POSITIVE_INFINITY; // what is read for nothing may stay
+	const payback = rewrite / (readRatio * longestPayback);
+	const rewriteEachTime = premium * tokensAfterLast;
+	const batch = Math.sqrt((2 * rewriteEachTime * Math.max(0, growthPerRequest)) / readRatio);
+	return Math.max(batch, payback);
 }
-
-/** Few sessions go on for longer, counted in requests. It decides only where next to nothing grows. */
-const LONGEST_PAYBACK = 100;
 
 /**
  * Whether pi is about to compact, which costs more than any rewrite and loses detail. Pi does it when

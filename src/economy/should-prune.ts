@@ -20,7 +20,7 @@ export interface PruneDecision {
 
 /** Prunes in batches of the best size, and at once where it is free or there is no room left. */
 export function shouldPrune(terms: PruneTerms): PruneDecision {
-	const threshold = lotSize(terms);
+	const threshold = lotSize(terms, LONGEST_PAYBACK);
 	if (terms.prunableTokens <= 0) return { prune: false, why: "nothing", threshold };
 	if (terms.cold) return { prune: true, why: "cold", threshold };
 	if (isNearLimit(terms) && makesRoom(terms)) return { prune: true, why: "near-limit", threshold };
@@ -28,9 +28,13 @@ export function shouldPrune(terms: PruneTerms): PruneDecision {
 	return { prune: false, why: "waits", threshold };
 }
 
-/** Next to the limit every request would be one to prune at, however little had come since the one before. */
+/** Next to the limit every request would be rewritten, however little had come since the one before. */
 function makesRoom({ prunableTokens, contextWindow }: PruneTerms): boolean {
 	return prunableTokens >= LEAST_ROOM * contextWindow;
 }
 
-const LEAST_ROOM = 0.02;
+/** The share of the window that a batch must free there. */
+const LEAST_ROOM = 0.05;
+
+/** In requests: few sessions go on for much longer. */
+const LONGEST_PAYBACK = 60;

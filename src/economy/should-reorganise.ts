@@ -20,7 +20,7 @@ export interface ReorganiseDecision {
  * conversation is reorganised for what it drops, and a cold one whenever a block would move.
  */
 export function shouldReorganise(terms: ReorganiseTerms): ReorganiseDecision {
-	const threshold = lotSize(terms);
+	const threshold = lotSize(terms, LONGEST_PAYBACK);
 	const nothing = { reorganise: false, why: "nothing", threshold } as const;
 	if (terms.tokensAfterFirst <= 0) return nothing;
 	if (terms.cold) return { reorganise: true, why: "cold", threshold };
@@ -29,3 +29,6 @@ export function shouldReorganise(terms: ReorganiseTerms): ReorganiseDecision {
 	if (terms.deadTokens >= threshold) return { reorganise: true, why: "pays", threshold };
 	return { reorganise: false, why: "waits", threshold };
 }
+
+/** In requests: few sessions go on for longer. It decides only where next to nothing dies. */
+const LONGEST_PAYBACK = 100;

@@ -43,28 +43,20 @@ export interface Plan {
 	readonly rewriteCost: number;
 }
 
-/** Near the limit a batch must free this share of the window, or every request would be rewritten for a few tokens. */
-const LEAST_SHARE_NEAR_LIMIT = 0.05;
-
-/** A batch must have earned its rewrite back after so many requests: few sessions go on for much longer. */
-const LONGEST_PAYBACK = 60;
-
-/**
- * Asks the economy whether replacing all candidates pays. How large the best batch is depends on what every rewrite
- * has to write anew: what stands behind the last candidate. What stands between the candidates grows while one waits
- * and is written anew once, in this batch or the next, so it only counts for whether the batch earns its cost back.
- */
+/** Asks the economy whether replacing all candidates pays, and whether the session can afford it by now. */
 export function planOf(moment: Moment): Plan {
 	const { messages, candidates, rules, cold, contextTokens, contextWindow, ttl } = moment;
 	const freedTokens = freedBy(candidates);
 	const first = candidates[0]?.at ?? messages.length;
 	const last = candidates.at(-1)?.at ?? messages.length;
-	const rewrittenTokens = cold ? 0 : Math.max(0, tokensFrom(messages, first) - freedTokens);
+	const staying = Math.max(0, tokensFrom(messages, first) - freedTokens);
+	const rewrittenTokens = cold ? 0 : staying;
 	const premium = Math.max(0, writeRatioFor(ttl, rules) - rules.readRatio);
 	const rewriteCost = premium * rewrittenTokens;
 	const decision = shouldPrune({
 		prunableTokens: freedTokens,
-		tokensAfterFirst: tokensFrom(messages, last + 1),
+		tokensAfterFirst: staying,
+		tokensAfterLast: tokensFrom(messages, last + 1),
 		growthPerRequest: moment.growthPerRequest,
 		rules,
 		cold,
@@ -72,15 +64,9 @@ export function planOf(moment: Moment): Plan {
 		contextWindow,
 		ttl,
 	});
-	const payback = rewriteCost / (rules.readRatio * LONGEST_PAYBACK);
-	const threshold = Math.max(decision.threshold, payback);
-	const plan = { ...decision, threshold, freedTokens, rewrittenTokens, rewriteCost };
-	if (decision.why !== "near-limit" && decision.why !== "pays") return plan;
-	const makesRoom = freedTokens >= LEAST_SHARE_NEAR_LIMIT * contextWindow;
-	if (decision.why === "near-limit" && makesRoom) return plan;
-	if (freedTokens < threshold) return { ...plan, prune: false, why: "waits" };
-	if (rewriteCost > moment.credit) return { ...plan, prune: false, why: "unpaid" };
-	return { ...plan, why: "pays" };
+	const plan = { ...decision, freedTokens, rewrittenTokens, rewriteCost };
+	const isUnpaid = decision.why === "pays" && rewriteCost > moment.credit;
+	return isUnpaid ? { ...plan, prune: false, why: "unpaid" } : plan;
 }
 
 function tokensFrom(messages: readonly ContextMessage[], at: number): number {

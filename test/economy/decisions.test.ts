@@ -34,11 +34,16 @@ describe("pruning", () => {
 	});
 
 	test("is due near the limit, if it makes some room there", () => {
-		const full = { ...warm, prunableTokens: 4000, contextTokens: 175_424 };
+		const full = { ...warm, prunableTokens: 10_000, contextTokens: 175_424 };
 		expect(shouldPrune(full)).toMatchObject({ prune: true, why: "near-limit" });
 		expect(shouldPrune({ ...full, contextTokens: 175_423 })).toMatchObject({ why: "waits" });
-		expect(shouldPrune({ ...full, prunableTokens: 3999 })).toMatchObject({ why: "waits" });
-		const million = { ...warm, prunableTokens: 20_000, contextWindow: 1_000_000 };
+		expect(shouldPrune({ ...full, prunableTokens: 9999 })).toMatchObject({ why: "waits" });
+		const million = {
+			...warm,
+			prunableTokens: 50_000,
+			growthPerRequest: 5000,
+			contextWindow: 1_000_000,
+		};
 		expect(shouldPrune({ ...million, contextTokens: 899_999 })).toMatchObject({ why: "waits" });
 		expect(shouldPrune({ ...million, contextTokens: 900_000 })).toMatchObject({
 			why: "near-limit",
@@ -72,9 +77,24 @@ describe("pruning", () => {
 
 	test("a few tokens are not worth a large rewrite just because no more are coming", () => {
 		const still = { ...warm, growthPerRequest: 0 };
-		// 57,500 for the rewrite, won back within 100 requests at 0.1 a token: 5750 tokens.
-		expect(shouldPrune({ ...still, prunableTokens: 5749 })).toMatchObject({ why: "waits" });
-		expect(shouldPrune({ ...still, prunableTokens: 5751 })).toMatchObject({ why: "pays" });
+		// 57,500 for the rewrite, won back within 60 requests at 0.1 a token: 9583 tokens.
+		expect(shouldPrune({ ...still, prunableTokens: 9583 })).toMatchObject({ why: "waits" });
+		expect(shouldPrune({ ...still, prunableTokens: 9584 })).toMatchObject({ why: "pays" });
+	});
+
+	test("waits for the size that what is rewritten each time asks for, and to earn back all that is", () => {
+		const scattered = { ...warm, tokensAfterFirst: 150_000, tokensAfterLast: 10_000 };
+		expect(shouldPrune(scattered).threshold).toBeCloseTo((1.15 * 150_000) / (0.1 * 60), 6);
+		const close = { ...scattered, tokensAfterFirst: 20_000 };
+		expect(shouldPrune(close).threshold).toBeCloseTo(
+			Math.sqrt((2 * 1.15 * 10_000 * 1000) / 0.1),
+			6,
+		);
+	});
+
+	test("is never worth a rewrite for what is read for nothing, also where nothing grows", () => {
+		const free = { ...warm, growthPerRequest: 0, rules: { ...rules, readRatio: 0 } };
+		expect(shouldPrune(free)).toMatchObject({ why: "waits", threshold: Number.POSITIVE_INFINITY });
 	});
 
 	test("more to prune, less behind it or a cold cache never turn a yes into a no", () => {
