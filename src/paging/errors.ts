@@ -52,8 +52,9 @@ export function tooLarge(name: string, limit: number): PagingError {
 	);
 }
 
-const MIB = 1024 * 1024;
+/** Limits are set in bytes, and their defaults are whole millions. */
+const MEGABYTE = 1_000_000;
 
 function inUnits(bytes: number): string {
-	return bytes < MIB ? `${bytes} bytes` : `${Math.round((bytes / MIB) * 10) / 10} MB`;
+	return bytes < MEGABYTE ? `${bytes} bytes` : `${Math.round((bytes / MEGABYTE) * 10) / 10} MB`;
 }

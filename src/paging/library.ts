@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { settingGroups } from "../core/settings.ts";
 import { digest } from "./cursor.ts";
 import { PagingError, tooLarge } from "./errors.ts";
 import { createExtractor } from "./extract/extractor.ts";
@@ -15,31 +16,29 @@ import { createResourceCache, type Loader } from "./resource-cache.ts";
 import { locateFile, readLocated } from "./sources/file.ts";
 import { normaliseUri } from "./uri.ts";
 
-const MIB = 1024 * 1024;
-
-/** Where resources may come from, and the limits of everything. All but `root` have defaults. */
+/** Where resources may come from, and the limits of everything. All but `root` have defaults, those of the settings. */
 export interface LibraryOptions {
 	/** The folder that paths start from, and that files must lie in. */
 	root: string;
 	/** Further folders that files may be read from. */
 	readOnlyRoots?: readonly string[];
-	/** Network ranges (CIDR) that may be reached although they are not public. Default: none. */
+	/** Network ranges (CIDR) that may be reached although they are not public. */
 	allowRanges?: readonly string[];
-	/** Use the proxies named in the environment; the address behind a name is then not checked. Default: false. */
+	/** Use the proxies named in the environment; the address behind a name is then not checked. */
 	useProxy?: boolean;
-	/** How long a resource is used without asking again; continuing to read prolongs it. Default: 5 minutes. */
+	/** How long a resource is used without asking again; continuing to read prolongs it. */
 	ttlMs?: number;
-	/** Default: 50. */
+	/** How many resources are kept at most. */
 	maxEntries?: number;
-	/** Default: 20 MB. */
+	/** How much memory they may take together. */
 	maxCacheBytes?: number;
-	/** Time for a whole request, redirects included. Default: 30 s. */
+	/** Time for a whole request, redirects included. */
 	timeoutMs?: number;
-	/** Largest page or text. Default: 10 MB, unpacked. */
+	/** Largest page or text, unpacked. */
 	maxBytes?: number;
-	/** Largest PDF. Default: 50 MB. */
+	/** Largest PDF. */
 	maxPdfBytes?: number;
-	/** Time for converting one page before a simpler conversion is used. Default: 10 s. */
+	/** Time for converting one page before a simpler conversion is used. */
 	extractMs?: number;
 	now?: () => number;
 }
@@ -67,17 +66,20 @@ export interface Library {
 }
 
 export function createLibrary(options: LibraryOptions): Library {
-	const { root, readOnlyRoots = [], maxBytes = 10 * MIB, maxPdfBytes = 50 * MIB } = options;
+	const { root, readOnlyRoots = [] } = options;
 	const {
-		ttlMs = 5 * 60_000,
-		maxEntries = 50,
-		maxCacheBytes = 20 * MIB,
-		extractMs = 10_000,
+		maxBytes = DEFAULTS.maxWebBytes.default,
+		maxPdfBytes = DEFAULTS.maxPdfBytes.default,
+		maxCacheBytes = DEFAULTS.maxCacheBytes.default,
+		maxEntries = DEFAULTS.maxEntries.default,
+		ttlMs = DEFAULTS.ttlMinutes.default * 60_000,
+		timeoutMs = DEFAULTS.timeoutSeconds.default * 1000,
+		extractMs = DEFAULTS.extractSeconds.default * 1000,
 	} = options;
 	const web = createSafeFetch({
-		allowRanges: parseAllowRanges(options.allowRanges ?? []),
-		useProxy: options.useProxy ?? false,
-		timeoutMs: options.timeoutMs ?? 30_000,
+		allowRanges: parseAllowRanges(options.allowRanges ?? DEFAULTS.allowRanges.default),
+		useProxy: options.useProxy ?? DEFAULTS.useProxy.default,
+		timeoutMs,
 		maxBytes,
 		maxPdfBytes,
 		userAgent: "pi-strata",
@@ -184,6 +186,8 @@ export function createLibrary(options: LibraryOptions): Library {
 		return textResource("html", markdown, { ...shared, title, degraded });
 	}
 }
+
+const DEFAULTS = settingGroups.paging.settings;
 
 interface Loaded {
 	/** For messages. */

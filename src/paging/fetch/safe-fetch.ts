@@ -23,14 +23,14 @@ export interface SafeFetchOptions {
 	useProxy?: boolean;
 	/** Default: 5. */
 	maxRedirects?: number;
-	/** For all of it: redirects, headers and body. Default: 30 s. */
-	timeoutMs?: number;
+	/** For all of it: redirects, headers and body. */
+	timeoutMs: number;
 	/** For each connection. Default: 10 s. */
 	connectTimeoutMs?: number;
-	/** Unpacked bytes of anything but a PDF. Default: 10 MB. */
-	maxBytes?: number;
-	/** Unpacked bytes of a PDF. Default: 50 MB. */
-	maxPdfBytes?: number;
+	/** Unpacked bytes of anything but a PDF. */
+	maxBytes: number;
+	/** Unpacked bytes of a PDF. */
+	maxPdfBytes: number;
 	/** Bytes of a body as sent. Default: the larger of the two limits above. */
 	maxWireBytes?: number;
 	/** Default: the system's resolver. */
@@ -55,7 +55,7 @@ export interface SafeFetch {
 /** Makes a fetch; the network library is loaded at the first use. */
 export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
 	const { allowRanges, userAgent, useProxy = false, maxRedirects = 5 } = options;
-	const { timeoutMs = 30_000, maxBytes = 10 * MIB, maxPdfBytes = 50 * MIB } = options;
+	const { timeoutMs, maxBytes, maxPdfBytes } = options;
 	const { maxWireBytes = Math.max(maxBytes, maxPdfBytes) } = options;
 	const limits: BodyLimits = { maxBytes, maxPdfBytes, maxWireBytes };
 	const isAllowed: IsAllowed = (address) => isPublicAddress(address, allowRanges);
@@ -127,8 +127,6 @@ async function openDispatcher(
 	// The proxy agent uses `connect` only for what goes past the proxy.
 	return createAgent(agentOptions);
 }
-
-const MIB = 1024 * 1024;
 
 /** Four times Node's own limit: some sites send long policies. */
 const MAX_HEADER_BYTES = 64 * 1024;

@@ -6,6 +6,7 @@ import { checkedConnect } from "../../../src/paging/fetch/checked-connect.ts";
 import { createSafeFetch, type SafeFetchOptions } from "../../../src/paging/fetch/safe-fetch.ts";
 import { type HostileWeb, startHostileWeb } from "../../support/hostile-web.ts";
 import { atEnd } from "../../support/temp.ts";
+import { LIMITS } from "./limits.ts";
 
 /** What must not be reached: servers on every loopback address this machine has, and `PORT` stands for theirs. */
 let web: HostileWeb;
@@ -23,6 +24,7 @@ async function refusalOf(
 	const safe = createSafeFetch({
 		allowRanges: [],
 		userAgent: "test/1",
+		...LIMITS,
 		timeoutMs: 5000,
 		...options,
 	});
@@ -200,7 +202,7 @@ describe("a server that may be reached", () => {
 				times++;
 				return [{ address: times === 1 ? "127.0.0.2" : "127.0.0.1", family: 4 }];
 			};
-			const safe = createSafeFetch({ allowRanges, resolve, userAgent: "test/1" });
+			const safe = createSafeFetch({ allowRanges, resolve, userAgent: "test/1", ...LIMITS });
 			atEnd(() => safe.close());
 			const page = await safe.fetch(new URL(`http://rebinding.test:${reachable.port}/ok`));
 			expect(page.kind).toBe("fetched");

@@ -9,6 +9,7 @@ import {
 import { CHARSET_SAMPLES } from "../../support/charset-samples.ts";
 import { ARTICLE, type HostileWeb, startHostileWeb } from "../../support/hostile-web.ts";
 import { atEnd } from "../../support/temp.ts";
+import { LIMITS } from "./limits.ts";
 
 let web: HostileWeb;
 let other: HostileWeb;
@@ -29,7 +30,8 @@ const LOOPBACK = parseAllowRanges(["127.0.0.0/8", "::1/128"]);
 
 /** A fetch that may reach the test's servers; closed at the end of the test. */
 function open(options: Partial<SafeFetchOptions> = {}) {
-	const safe = createSafeFetch({ allowRanges: LOOPBACK, userAgent: "test/1", ...options });
+	const given = { allowRanges: LOOPBACK, userAgent: "test/1", ...LIMITS, ...options };
+	const safe = createSafeFetch(given);
 	atEnd(() => safe.close());
 	return safe;
 }
