@@ -10,7 +10,7 @@ export {
 	markersIn,
 	withExtraMarker,
 } from "./live/anthropic-markers.ts";
-export { type Answered, diagnoseMiss } from "./live/miss.ts";
+export type { Answered } from "./live/miss.ts";
 export { payloadBlocks, simulated } from "./live/payload.ts";
 export { findModel, knownModels } from "./model-prices.ts";
 export { placeBreakpoints } from "./place-breakpoints.ts";

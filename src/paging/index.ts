@@ -4,10 +4,8 @@
  */
 export { PagingError, type PagingErrorCode } from "./errors.ts";
 export { instructions } from "./instructions.ts";
-export type { LibraryOptions } from "./library.ts";
 export {
 	createReader,
-	defaultChars,
 	maxChars,
 	type PageAnswer,
 	type PageRequest,

@@ -60,7 +60,7 @@ export interface Reader {
 export type ReaderOptions = LibraryOptions;
 
 /** Length of a chunk when nothing is said. */
-export const defaultChars = 8_000;
+const defaultChars = 8_000;
 /** Longest chunk there is. */
 export const maxChars = 20_000;
 /** Part of every cursor's binding: a change of how text is extracted must not be read with old positions. */

@@ -16,7 +16,6 @@ export {
 	commandTypes,
 	laneOf,
 	rowOf,
-	type SessionCommandType,
 	sessionOf,
 	timeoutOf,
 } from "./command-table.ts";
@@ -42,9 +41,9 @@ export {
 	PROTOCOL_VERSION,
 	type Response,
 } from "./envelope.ts";
-export { MAX_MESSAGE, MAX_SESSION_CONTENT } from "./field-schemas.ts";
+export { MAX_SESSION_CONTENT } from "./field-schemas.ts";
 export { protocolJsonSchema } from "./json-schema.ts";
-export { type Parsed, parseCommand } from "./parse-command.ts";
+export { parseCommand } from "./parse-command.ts";
 export type {
 	AgentMessage,
 	CompactionResult,

@@ -3,20 +3,17 @@
  * doubt ends in pi's own answer.
  */
 export { INVALIDATION_ENTRY } from "../core/entry-types.ts";
-export { type FileTouch, fileTouchOf, touchesExcluded } from "./file-touch.ts";
+export { fileTouchOf, touchesExcluded } from "./file-touch.ts";
 export {
 	returnedHash,
-	type ShownBy,
 	type ShownElsewhere,
 	type ShownFile,
 } from "./history.ts";
-export type { Invalidation } from "./invalidation.ts";
-export { isEditingTool, noteOwnEdit, type OwnEdit } from "./own-edit.ts";
+export { isEditingTool, noteOwnEdit } from "./own-edit.ts";
 export {
 	createReadCache,
 	type PlainRead,
 	type ReadCache,
-	type ReadCacheOptions,
 	type ReadCall,
 	type ReadResult,
 } from "./read-cache.ts";
