@@ -11,8 +11,8 @@ export interface SentWith {
 
 /** Follows what makes the provider's cache of a session cold. */
 export interface ColdWatch {
-	/** Something happened since the last request. */
-	note(event: "compacted" | "branched" | "resumed"): void;
+	/** The conversation was compacted since the last request. */
+	noteCompaction(): void;
 	/** A request was sent. */
 	noteSent(sent: SentWith): void;
 	/** The cache was used without a new request of ours: a ping that keeps it warm. */
@@ -25,31 +25,29 @@ export interface ColdWatch {
 	): SinceLastRequest;
 }
 
-/** Begins with a session; `lastSentMs` is when it was last answered, if ever. */
-export function createColdWatch(lastSentMs?: number): ColdWatch {
-	const events = { compacted: false, branched: false, resumed: false };
+/** Begins with a session: when it was last answered, if ever, and for how long the provider keeps what it cached then. */
+export function createColdWatch(lastSentMs?: number, lastTtl?: Ttl): ColdWatch {
+	let compacted = false;
 	let last: SentWith | undefined;
 	let usedMs = lastSentMs;
 
 	return {
-		note(event) {
-			events[event] = true;
+		noteCompaction() {
+			compacted = true;
 		},
 		noteSent(sent) {
 			last = sent;
 			usedMs = sent.atMs;
-			events.compacted = false;
-			events.branched = false;
-			events.resumed = false;
+			compacted = false;
 		},
 		noteUse(atMs) {
 			if (usedMs !== undefined) usedMs = atMs;
 		},
 		since(next, { ttlMs, invalidates }, ttl) {
 			return {
-				...events,
+				compacted,
 				gapMs: usedMs === undefined ? Number.POSITIVE_INFINITY : next.atMs - usedMs,
-				ttlMs: ttlMs[ttl],
+				ttlMs: ttlMs[last ? ttl : (lastTtl ?? ttl)],
 				modelChanged: last !== undefined && last.model !== next.model,
 				toolsChanged: last !== undefined && last.head !== next.head,
 				thinkingChanged:

@@ -46,9 +46,8 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSystemOp
 	let sweptMs = now();
 	let enabled = true;
 
-	pi.on("session_compact", () => watch.note("compacted"));
+	pi.on("session_compact", () => watch.noteCompaction());
 	pi.on("session_tree", () => {
-		watch.note("branched");
 		perFolder.ready?.pending.clear(); // they belong to the branch that was left
 	});
 

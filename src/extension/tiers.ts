@@ -58,9 +58,8 @@ export function createTiersSystem({
 	/** Whether this branch has or had a working set; `undefined` until somebody looks. */
 	let used: boolean | undefined;
 
-	pi.on("session_compact", () => watch.note("compacted"));
+	pi.on("session_compact", () => watch.noteCompaction());
 	pi.on("session_tree", () => {
-		watch.note("branched");
 		used = undefined;
 		const workset = perFolder.ready;
 		if (!workset) return;

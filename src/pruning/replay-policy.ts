@@ -92,7 +92,6 @@ function createReplay(settings: PruneSettings) {
 			toolsChanged: step.changes.has("tools") || step.changes.has("system"),
 			thinkingChanged: invalidates.thinking !== undefined && step.changes.has("thinking"),
 			compacted: step.changes.has("compaction"),
-			branched: step.changes.has("branch"),
 		}).cold;
 	}
 

@@ -108,6 +108,25 @@ test("thinking is part of what the provider caches: a change of it lets old resu
 	expect(resultIn(loop.requests[4]?.raw ?? "", "t0")).toContain("(Pruned)");
 });
 
+test("going elsewhere in the tree leaves the cache warm: what stands before is read, not written anew for a few tokens", async () => {
+	const { loop, session } = await start({ extensions: [pruningAlone] });
+	loop.script([read(0), ...Array.from({ length: 7 }, () => "ok"), "better"]);
+	await session.prompt("read");
+	for (let i = 0; i < 6; i++) await session.prompt(someText(i, 20_000));
+	const prompts = session.sessionManager
+		.getBranch()
+		.filter((entry) => entry.type === "message" && entry.message.role === "user");
+	await session.navigateTree(prompts.at(-1)?.id as string);
+	await session.prompt("the last question, put better");
+	const { raw, usage } = loop.requests.at(-1) ?? { raw: "" };
+	expect(resultIn(raw, "t0")).not.toContain("(Pruned)");
+	expect(usage?.cacheRead).toBeGreaterThan(25_000);
+	expect(usage?.cacheWrite).toBeLessThan(1000);
+	pause();
+	await session.prompt("and later");
+	expect(resultIn(loop.requests.at(-1)?.raw ?? "", "t0")).toContain("(Pruned)");
+});
+
 test("who is told of prunings hears of those that change the next request, not of stubs that were sent already", async () => {
 	const onPruned = vi.fn();
 	const { loop, session } = await start({

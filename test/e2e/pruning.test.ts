@@ -276,13 +276,30 @@ describe("stubs are part of the session", () => {
 		expect(seen(pi, old.id)).toBe(stub);
 	});
 
-	test("a resumed session is pruned with its first request", async () => {
+	test("a resumed session is pruned with its first request, if the cache is cold by then", async () => {
 		const started = await startPruning({ persist: true });
 		const { pi } = started;
 		const old = await withOldRead(started);
 		await pi.restart();
 		await started.talk();
+		expect(seen(pi, old.id)).toBe(old.text);
+		pause();
+		await pi.restart();
+		await started.talk();
 		expect(isStub(seen(pi, old.id))).toBe(true);
+	});
+
+	test("a fork goes on with what the provider has in its cache, though it begins far back", async () => {
+		const started = await startPruning({ persist: true });
+		const { pi } = started;
+		const old = await withOldRead(started);
+		const before = pi.sessionManager.getLeafId() as string;
+		vi.setSystemTime(Date.now() + 4 * 60_000);
+		await started.talk();
+		vi.setSystemTime(Date.now() + 4 * 60_000);
+		await pi.fork(before);
+		await started.talk();
+		expect(seen(pi, old.id)).toBe(old.text);
 	});
 
 	test("a compaction summarises the stub", async () => {
@@ -454,6 +471,7 @@ describe("what stays", () => {
 		await started.talk();
 		expect(seen(pi, old.id)).toBe(old.text);
 		await pi.navigate(unpinned);
+		pause();
 		await started.talk();
 		expect(isStub(seen(pi, old.id))).toBe(true);
 	});

@@ -1,9 +1,10 @@
 /** What the read cache answers when a file is, or was, in the working set: never "unchanged" for what is not in view. */
 import { rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import strata from "../../src/extension/index.ts";
 import { type PiHarness, startPi } from "../support/pi-session.ts";
+import { atEnd } from "../support/temp.ts";
 
 const extensions = [{ name: "strata", factory: strata }];
 const lines = (name: string) => Array.from({ length: 200 }, (_, i) => `${name} ${i}`).join("\n");
@@ -86,6 +87,8 @@ test("a refilled slot counts from when it was refilled, not from where it stands
 	await pi.run("look", [read("r1", "a.ts"), "ok"]);
 	expect(pi.textOf("r1")).toBe(lines("two"));
 	pi.write("a.ts", lines("three"));
+	vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2 * 60 * 60_000 });
+	atEnd(() => vi.useRealTimers());
 	await pi.restart();
 	await pi.run("cold: the slot is filled anew", ["ok"]);
 	await pi.command("/workset drop a.ts");

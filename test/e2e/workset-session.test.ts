@@ -6,6 +6,7 @@ import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { expect, test, vi } from "vitest";
 import strata from "../../src/extension/index.ts";
 import { type PiHarness, startPi } from "../support/pi-session.ts";
+import { atEnd } from "../support/temp.ts";
 import { copiesIn, liveIn } from "../support/workset-session.ts";
 
 const strataAlone = [{ name: "strata", factory: strata }];
@@ -42,6 +43,13 @@ async function withDeadCopy(pi: PiHarness): Promise<void> {
 	expect(paths(pi.lastContext())).toEqual(["a.ts", "b.ts", "a.ts"]);
 }
 
+/** Opens the session again when the provider's cache is cold. */
+async function restartCold(pi: PiHarness): Promise<void> {
+	vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2 * 60 * 60_000 });
+	atEnd(() => vi.useRealTimers());
+	await pi.restart();
+}
+
 test("a reorganisation whose edits another extension loses is shown all the same, and made later", async () => {
 	let greedy = true;
 	const other = {
@@ -51,7 +59,7 @@ test("a reorganisation whose edits another extension loses is shown all the same
 	};
 	const pi = await startPi({ extensions: [...strataAlone, other], tools, persist: true });
 	await withDeadCopy(pi);
-	await pi.restart();
+	await restartCold(pi);
 	await pi.run("third", ["ok"]);
 	const third = copiesIn(pi.lastContext());
 	expect(third).toHaveLength(2);
@@ -71,11 +79,11 @@ test("a reorganisation whose edits another extension loses is shown all the same
 test("what was edited away is not edited again each time the cache is cold", async () => {
 	const pi = await startPi({ extensions: strataAlone, tools, persist: true });
 	await withDeadCopy(pi);
-	await pi.restart();
+	await restartCold(pi);
 	await pi.run("third", ["ok"]);
 	const made = edits(pi);
 	expect(made).toBeGreaterThan(0);
-	await pi.restart();
+	await restartCold(pi);
 	await pi.run("fourth", ["ok"]);
 	expect(edits(pi)).toBe(made);
 });
@@ -117,7 +125,7 @@ test("a message that somebody put in with an id of ours is not mistaken for it",
 		pi.sessionManager.appendCustomMessageEntry(customType, content, false, details);
 	}
 	pi.session.refreshContext();
-	await pi.restart();
+	await restartCold(pi);
 	const live = { "a.ts": "a2\n".repeat(400), "b.ts": "b\n".repeat(400) };
 	await pi.run("third", ["ok"]);
 	expect(liveIn(pi.lastContext())).toEqual(live);

@@ -176,8 +176,6 @@ describe("coldness", () => {
 		["toolsChanged", "tools"],
 		["thinkingChanged", "thinking"],
 		["compacted", "compaction"],
-		["branched", "branch"],
-		["resumed", "resume"],
 	])("%s makes it cold because of the %s", (change, why) => {
 		expect(isCold({ ...now, [change]: true })).toEqual({ cold: true, why });
 		expect(isCold({ ...now, [change]: false })).toEqual({ cold: false });

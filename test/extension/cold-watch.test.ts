@@ -34,15 +34,13 @@ test("another model, prompt or tools make it cold, and thinking where the provid
 	expect(why({ thinking: "high" }, "5m", openai)).toBe(false);
 });
 
-test("what happened to the session makes the next request cold, and only that", () => {
-	for (const event of ["compacted", "branched", "resumed"] as const) {
-		const watch = createColdWatch(0);
-		const cold = () => isCold(watch.since(sent({ atMs: MINUTE }), claude, "5m")).cold;
-		watch.note(event);
-		expect(cold()).toBe(true);
-		watch.noteSent(sent({ atMs: MINUTE }));
-		expect(cold()).toBe(false);
-	}
+test("a compaction makes the next request cold, and only that", () => {
+	const watch = createColdWatch(0);
+	const cold = () => isCold(watch.since(sent({ atMs: MINUTE }), claude, "5m")).cold;
+	watch.noteCompaction();
+	expect(cold()).toBe(true);
+	watch.noteSent(sent({ atMs: MINUTE }));
+	expect(cold()).toBe(false);
 });
 
 test("a session that was answered before counts from then; pings prolong it", () => {
@@ -55,4 +53,13 @@ test("a session that was answered before counts from then; pings prolong it", ()
 	const fresh = createColdWatch();
 	fresh.noteUse(0);
 	expect(isCold(fresh.since(sent(), claude, "5m")).cold).toBe(true);
+});
+
+test("what was cached before the session was opened lives as long as it was paid for", () => {
+	const watch = createColdWatch(0, "1h");
+	const cold = (atMs: number) => isCold(watch.since(sent({ atMs }), claude, "5m")).cold;
+	expect(cold(59 * MINUTE)).toBe(false);
+	expect(cold(60 * MINUTE)).toBe(true);
+	watch.noteSent(sent());
+	expect(cold(6 * MINUTE)).toBe(true);
 });

@@ -105,7 +105,7 @@ describe.each([pruning, strata])("$name", (policy) => {
 	});
 
 	test("takes the cache for cold when the system prompt changes, as when the tools do", () => {
-		const stubsWith = (change: "system" | "tools" | "edit") => {
+		const stubsWith = (change: "system" | "tools" | "edit" | "branch") => {
 			const session = withSteps(generateSession(PLAIN), (step) => ({
 				...step,
 				changes: new Set(step.index === 60 ? [change] : []),
@@ -117,6 +117,8 @@ describe.each([pruning, strata])("$name", (policy) => {
 		expect(after).toBeGreaterThan(before as number);
 		expect(stubsWith("system")).toEqual([before, after]);
 		expect(stubsWith("edit")).toEqual([before, before]);
+		// Another branch begins with what is in the cache.
+		expect(stubsWith("branch")).toEqual([before, before]);
 	});
 
 	test("takes results as large as a bill makes them", () => {
