@@ -79,6 +79,8 @@ export function createBlobStore(settings: BlobSettings, now?: () => number): Blo
 		name: BLOB_STORE,
 		version: 1,
 		fileName,
+		// Pi-kota may keep answers in this form too; they are its own, and left alone.
+		isLegacy: (entry) => entry.endsWith(".json") && isHash(entry.slice(0, -".json".length)),
 		maxBytes: settings.maxBytes,
 		maxAgeMs: settings.maxAgeDays * DAY_MS,
 		...(now && { now }),

@@ -20,6 +20,8 @@ export type ObjectStoreOptions = {
 	 * object. Default: `objects/sha256-<hash>.txt`.
 	 */
 	readonly fileName?: (hash: Hash) => string;
+	/** Files beside the objects that an older program may have left, and that are no sign of a foreign folder. Default: none. */
+	readonly isLegacy?: (entryName: string) => boolean;
 	/** What `sweep` leaves at most. */
 	readonly maxBytes: number;
 	/** How long `sweep` leaves an object that nobody uses. */
@@ -91,6 +93,7 @@ export type StoredFile = { path: string; bytes: number; usedMs: number };
 export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 	const { folder, name, version, maxBytes, maxAgeMs, now = Date.now } = options;
 	const { fileName = defaultFileName, maxObjectBytes = 32 * 1024 * 1024 } = options;
+	const { isLegacy = () => false } = options;
 	const tmpFolder = join(folder, "tmp");
 	const pathOf = (hash: Hash) => join(folder, fileName(hash));
 	const objectFolder = dirname(fileName(anyHash));
@@ -117,7 +120,8 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 	}
 
 	async function openFolders(): Promise<StoreFolder> {
-		const owns = (entry: string) => entry === objectFolder || entry === "tmp" || isObject(entry);
+		const owns = (entry: string) =>
+			entry === objectFolder || entry === "tmp" || isObject(entry) || isLegacy(entry);
 		const opened = await openStoreFolder({ folder, name, version, owns });
 		if (opened.kind !== "ready") return opened;
 		for (const inner of [join(folder, objectFolder), tmpFolder]) {

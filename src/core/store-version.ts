@@ -44,6 +44,8 @@ export async function openStoreFolder(options: StoreFolderOptions): Promise<Stor
 
 const versionFile = "version.json";
 const ignoreFile = ".gitignore";
+/** What file managers leave in any folder, ours or not. */
+const litter = [".DS_Store", "Thumbs.db", "desktop.ini"];
 /** Far more than a version file needs; a bigger one is not ours. */
 const maxVersionBytes = 4096;
 
@@ -108,6 +110,7 @@ async function readVersion(options: StoreFolderOptions): Promise<number | "unkno
 async function findStranger({ folder, owns }: StoreFolderOptions): Promise<string | undefined> {
 	for await (const { name } of await opendir(folder)) {
 		if (name === versionFile || name === ignoreFile || isTemporaryName(name)) continue;
+		if (litter.includes(name)) continue;
 		if (!owns?.(name)) return name;
 	}
 	return undefined;

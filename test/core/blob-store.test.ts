@@ -3,6 +3,7 @@ import {
 	chmodSync,
 	chownSync,
 	existsSync,
+	mkdirSync,
 	mkdtempSync,
 	readdirSync,
 	readFileSync,
@@ -217,6 +218,20 @@ test("what is no id is missing", async () => {
 	for (const id of ["", "../../etc/passwd", "A".repeat(64), hashBytes("never kept")]) {
 		expect(await store.load(id)).toEqual({ kind: "missing" });
 	}
+});
+
+test("a folder that pi-kota left is taken over, with answers of both kinds that it may hold", async () => {
+	const given = settings();
+	mkdirSync(given.dir);
+	writeFileSync(join(given.dir, `${hashBytes(TEXT)}.txt`), TEXT);
+	writeFileSync(join(given.dir, `${hashBytes("{}")}.json`), "{}");
+	const store = createBlobStore(given);
+	expect(await store.load(hashBytes(TEXT))).toEqual({ kind: "found", text: TEXT });
+	expect(await store.keep("more")).toMatchObject({ kind: "kept" });
+	const other = settings();
+	mkdirSync(other.dir);
+	writeFileSync(join(other.dir, "notes.json"), "{}");
+	expect(await createBlobStore(other).keep("more")).toMatchObject({ kind: "not-kept" });
 });
 
 describe("sweeping", () => {

@@ -128,6 +128,15 @@ test("a folder without a version is taken over if the caller owns all it holds",
 	expect(await versionOf(folder)).toEqual({ store: "things", version: 1 });
 });
 
+test("what systems leave in any folder does not make it somebody else's", async () => {
+	const folder = await makeFolder();
+	for (const name of [".DS_Store", "Thumbs.db", "desktop.ini"]) {
+		await writeFile(join(folder, name), "");
+	}
+	expect(await openStoreFolder({ ...store, folder })).toEqual({ kind: "ready" });
+	expect(await versionOf(folder)).toEqual({ store: "things", version: 1 });
+});
+
 test.each([
 	"",
 	"{",
