@@ -146,6 +146,14 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 		}
 	}
 
+	/** An object dated ahead of the clock would never age, so it counts as used now. */
+	async function notAhead(file: StoredFile): Promise<StoredFile> {
+		if (file.usedMs - now() < useIntervalMs) return file;
+		await countUse(file.path, file.usedMs);
+		const stats = await statOf(file.path);
+		return stats ? { ...file, usedMs: stats.mtimeMs } : file;
+	}
+
 	async function isPresent(path: string, size: number): Promise<boolean> {
 		const stats = await statOf(path);
 		if (!stats?.isFile() || stats.size !== size) return false;
@@ -217,12 +225,12 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 			if (opened.kind !== "ready") return faultOf(opened);
 
 			for await (const file of filesIn(tmpFolder, isTemporaryName)) {
-				if (now() - file.usedMs <= temporaryAgeMs) continue;
+				if (Math.abs(now() - file.usedMs) <= temporaryAgeMs) continue;
 				if (await remove(file.path)) swept.removedTemporary++;
 			}
 			const objects: StoredFile[] = [];
 			for await (const file of filesIn(join(folder, objectFolder), isObject)) {
-				objects.push(file);
+				objects.push(await notAhead(file));
 				swept.objects++;
 				swept.bytes += file.bytes;
 			}

@@ -337,6 +337,23 @@ test("a sweep spares what was just put until there is twice too much", async () 
 	expect(await store.sweep()).toMatchObject({ removedObjects: 1, bytes: 20_000 });
 });
 
+test("objects dated ahead of the clock count as used when a sweep finds them, and age from then on", async () => {
+	let nowMs = Date.now();
+	const { store, folder, pathOf } = await makeStore({ maxBytes: 10_000, now: () => nowMs });
+	for (let n = 0; n < 4; n++) {
+		const { hash } = await store.put(randomBytes(5000));
+		await age(pathOf(hash), -400 * days);
+	}
+	const temporary = join(folder, "tmp", temporaryName());
+	await writeFile(temporary, "half an obj");
+	await age(temporary, -400 * days);
+	expect(await store.sweep()).toMatchObject({ removedTemporary: 1, bytes: 20_000 });
+	nowMs += 11 * minutes;
+	expect(await store.sweep()).toMatchObject({ removedObjects: 2, bytes: 10_000 });
+	nowMs += 30 * days;
+	expect(await store.sweep()).toMatchObject({ removedObjects: 2, bytes: 0 });
+});
+
 test("a sweep removes stale temporary files and no fresh ones", async () => {
 	const { store, folder } = await makeStore();
 	await store.put(text("a"));
