@@ -230,6 +230,37 @@ export function testJournal(
 			expect(journal.byId("bob", "b")).toBeUndefined();
 		});
 
+		test("the keys of a removed session are gone with it; ids, other keys and what is under way stay", async () => {
+			const { process, journal } = await begin();
+			const atMs = 9_990;
+			const keyed = (id: string, sessionId: string) =>
+				command(id, { atMs, sessionId, idempotencyKey: "k", keySessionId: sessionId });
+			const scope = { principal: "ann", sessionId: "s" };
+			await run(journal, keyed("old", "s"));
+			await run(journal, keyed("other", "t"));
+			const later = { ...keyed("later", "s"), idempotencyKey: "later" };
+			const remove = command("remove", { type: "delete_session", sessionId: "s", atMs });
+			const all = [
+				journal.finish(finished({ ...keyed("late", "s"), idempotencyKey: "late" })),
+				journal.admit(later),
+				journal.finish(finished({ ...remove, idempotencyKey: "k" }, { removed: "s" })),
+			];
+			for (let round = 0; round < 2; round++) {
+				for (const key of ["k", "late"]) expect(journal.byKey(scope, key)).toBeUndefined();
+				await Promise.all(all);
+			}
+			await journal.finish(finished(later));
+			const { journal: next } = await process.crash();
+			for (const known of [journal, next]) {
+				for (const key of ["k", "late"]) expect(known.byKey(scope, key)).toBeUndefined();
+				expect(known.byKey(scope, "later")?.id).toBe("later");
+				expect(known.byKey({ principal: "ann", sessionId: "t" }, "k")?.id).toBe("other");
+				expect(known.byKey({ principal: "ann" }, "k")?.id).toBe("remove");
+				expect(known.byId("ann", "old")?.response).toBeDefined();
+				expect(known.byId("ann", "late")?.response).toBeDefined();
+			}
+		});
+
 		test("ids and keys may be any text", async () => {
 			const { process, journal } = await begin();
 			const ids = [

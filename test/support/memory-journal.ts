@@ -211,9 +211,17 @@ function createView() {
 		if (removed !== undefined) {
 			sessions.delete(tuple(principal, removed));
 			endStream(principal, removed);
+			forgetKeys(principal, removed);
 		}
 		const changed = sessions.get(tuple(principal, session?.id ?? command.sessionId ?? ""));
 		if (changed !== undefined && version !== undefined) changed.version = version;
+	}
+
+	function forgetKeys(principal: string, sessionId: string): void {
+		for (const [name, command] of keys) {
+			if (command.principal !== principal || command.keySessionId !== sessionId) continue;
+			if (command.response !== undefined) keys.delete(name);
+		}
 	}
 
 	function saveSession(session: SessionRecord): void {

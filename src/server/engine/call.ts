@@ -21,7 +21,7 @@ export interface Done {
 	session?: SessionRecord;
 	/** The session is new to the server and starts at version 0. */
 	opened?: true;
-	/** The id of a session that is gone: its version and its events go too. */
+	/** The id of a session that is gone: its version, its events and its keys go too. */
 	removed?: string;
 }
 

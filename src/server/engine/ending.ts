@@ -77,8 +77,9 @@ export class Ending {
 		const { request } = run;
 		run.phase = "told";
 		over(run);
-		if (run.remembered) identities.remember(request, past);
-		else identities.forget(request);
+		const names = { id: true, key: !run.keyIsGone };
+		if (run.remembered) identities.remember(request, past, names);
+		else identities.forget(request, names);
 		replies.tell(request, past.outcome, false);
 		if (run.news !== undefined) tellNews(request.seat.tenant, run.news);
 		replies.answerJoiners(run, past);

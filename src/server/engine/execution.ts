@@ -166,6 +166,9 @@ export class Execution {
 
 	#done(run: Run, done: Done): void {
 		const applied = applyDone(run.request, done);
+		if (done.removed !== undefined) {
+			this.#options.identities.forgetKeys(run.request.seat.tenant, done.removed);
+		}
 		if (run.phase === "running") {
 			run.news = applied.news;
 			const outcome = this.#outcomeOf(run, done, applied);

@@ -30,6 +30,10 @@ export class Shelf {
 		this.#known.set(name, command);
 	}
 
+	all(): Iterable<[name: string, Run | Remembered]> {
+		return this.#known;
+	}
+
 	delete(name: string): void {
 		this.#known.delete(name);
 		if (this.#known.size === 0) this.#emptied?.();
@@ -108,7 +112,7 @@ export class Identities {
 	}
 
 	/** From now on these names of the request stand for a command that is over. */
-	remember(request: Request, past: Past, names = ALL): void {
+	remember(request: Request, past: Past, names: NewNames): void {
 		const { tenant, id, key } = namesOf(request, names);
 		if (id === undefined && key === undefined) return;
 		const kept = { ...past, outcome: withoutData(past.outcome) };
@@ -118,10 +122,22 @@ export class Identities {
 	}
 
 	/** These names of the request, which stood for a command under way, are free again. */
-	forget(request: Request, names = ALL): void {
+	forget(request: Request, names: NewNames): void {
 		const { tenant, id, key } = namesOf(request, names);
 		if (id !== undefined) tenant.ids.delete(id);
 		if (key !== undefined) keyShelf(tenant, keyScope(request)).delete(key);
+	}
+
+	/** The session is gone: its keys do not answer for another one of its id. Those under way may be meant for that. */
+	forgetKeys(tenant: Tenant, sessionId: string): void {
+		const shelf = tenant.keys.get(sessionId);
+		for (const [key, known] of shelf?.all() ?? []) {
+			if (known.kind === "remembered") this.#drop(known);
+			else if (known.past !== undefined) {
+				known.keyIsGone = true;
+				shelf?.delete(key);
+			}
+		}
 	}
 
 	#find(request: Request): Earlier | undefined {

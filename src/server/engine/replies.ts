@@ -107,8 +107,9 @@ export class Replies {
 	}
 
 	/** Answers those who joined a command that is over now. */
-	answerJoiners({ joiners, remembered }: Run, past: Past): void {
-		for (const { request, names } of joiners ?? []) {
+	answerJoiners({ joiners, remembered, keyIsGone }: Run, past: Past): void {
+		for (const { request, names: claimed } of joiners ?? []) {
+			const names = { id: claimed.id, key: claimed.key && !keyIsGone };
 			if (remembered) this.#options.identities.remember(request, past, names);
 			else this.#options.identities.forget(request, names);
 			if (remembered && isNamed(request, names)) this.#replayUnderNewName(request, past, names);

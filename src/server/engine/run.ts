@@ -76,6 +76,8 @@ export class Run {
 	past: Past | undefined;
 	/** The outcome is kept for repetitions. */
 	remembered = true;
+	/** Its session was removed between its outcome and the telling of it. */
+	keyIsGone = false;
 	/** What it opened or removed, to be announced with its outcome. */
 	news: SessionNews | undefined;
 	joiners: Joiner[] | undefined;

@@ -136,7 +136,7 @@ export interface FinishedCommand extends AdmittedCommand {
 	version?: number;
 	/** A session's record from now on; a new session starts at version 0. */
 	session?: SessionRecord;
-	/** A session that is gone, with its version and its events. */
+	/** A session that is gone, with its version, its events and the keys of its commands, except those under way. */
 	removed?: string;
 }
 

@@ -181,7 +181,7 @@ export class SqliteJournal implements Journal {
 	byKey(scope: KeyScope, key: string): StoredCommand | undefined {
 		const since = this.#now() - KEY_LIFE_MS;
 		const unwritten = this.#unwritten.byKey(scope, key);
-		const found = unwritten ?? this.#read((reader) => reader.byKey(scope, key, since));
+		const found = unwritten ?? this.#keyOnDisk(scope, key, since);
 		// The disk may have the admission of a command of which the memory knows the rest.
 		const known = found && this.byId(found.principal, found.id);
 		return known?.finishedAtMs !== undefined && known.finishedAtMs > since ? known : undefined;
@@ -318,6 +318,14 @@ export class SqliteJournal implements Journal {
 	#finished(command: StoredCommand | undefined): StoredCommand | undefined {
 		if (!command || command.response) return command;
 		return interrupted(command, this.#openedAtMs);
+	}
+
+	#keyOnDisk(scope: KeyScope, key: string, since: number): StoredCommand | undefined {
+		const { principal, sessionId } = scope;
+		const ask = (reader: Reader) => reader.byKey(scope, key, since);
+		return sessionId === undefined
+			? this.#read(ask)
+			: this.#onDisk(streamOf(principal, sessionId), ask);
 	}
 
 	#onDisk<T>(stream: StreamName, ask: (reader: Reader) => T): T | undefined {

@@ -106,10 +106,17 @@ export class Unwritten {
 		return [...(this.#events.get(streamName(stream))?.values() ?? [])];
 	}
 
-	/** The session is gone with its events; what the disk has of them counts no more, and the next number is above `last`. */
+	/**
+	 * The session is gone with its events and the keys of commands that are over; what the disk has of them counts no more,
+	 * and the next number is above `last`.
+	 */
 	endStream(stream: StreamName, last: number): void {
 		const name = streamName(stream);
 		this.#events.delete(name);
+		for (const [key, { principal, keySessionId }] of this.#byKey) {
+			const isOfSession = principal === stream.principal && keySessionId === stream.sessionId;
+			if (isOfSession) this.#byKey.delete(key);
+		}
 		this.#ending.set(name, { count: (this.#ending.get(name)?.count ?? 0) + 1, last });
 	}
 

@@ -138,6 +138,7 @@ export class Writer {
 			this.#counts.sessions -= Number(changes);
 			this.#endStream({ principal: command.principal, ...removed }, record.finishedAtMs);
 			lasts.forget({ principal: command.principal, sessionId: removed.sessionId });
+			this.#sql.forgetKeys.run(command.principal, removed.sessionId, removed.sessionId);
 		}
 	}
 
@@ -275,6 +276,11 @@ function prepare(database: DatabaseSync) {
 		finish: statement(
 			`UPDATE commands SET outcome = ?, finished_at = ?, success = ?, error = ?, code = ?, version = ?,
 				session = coalesce(?, session) WHERE principal = ? AND id = ? AND outcome IS NULL`,
+		),
+		// What is under way may be meant for the next session of that id.
+		forgetKeys: statement(
+			`UPDATE commands SET key = NULL WHERE principal = ? AND session = ? AND key_session = ?
+				AND key IS NOT NULL AND finished_at IS NOT NULL`,
 		),
 		insertSession: statement(
 			`INSERT INTO sessions (principal, id, cwd, file, created_at, settings, version)

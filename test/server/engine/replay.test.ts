@@ -219,6 +219,29 @@ describe("replay by key", () => {
 		expect(harness.engine.version("ann", "u")).toBeUndefined();
 	});
 
+	test("a session that takes the id of a deleted one does not know its keys, also after a restart", async () => {
+		const { harness, client } = await withSession();
+		const { send, journal, engine } = harness;
+		const name = { type: "set_session_name", sessionId: "s", name: "x", idempotencyKey: "k" };
+		const remove = { type: "delete_session", id: "d", sessionId: "s", idempotencyKey: "k" };
+		await send(client, name, remove);
+		// Sent in one burst, its commands are those of the new one.
+		await send(client, { type: "create_session", sessionId: "s" }, { ...name, id: "new" });
+		expect(response(client, "new")).not.toHaveProperty("replayed");
+		expect(engine.version("ann", "s")).toBe(1);
+		await send(client, { ...name, id: "again" }, { ...remove, id: "e" });
+		expect(response(client, "again")).toMatchObject({ replayed: true, sessionVersion: 1 });
+		expect(response(client, "e")).toMatchObject({ replayed: true, success: true });
+		const next = createHarness({ journal: journal.reopen() });
+		const late = next.client();
+		await next.send(late, { ...name, id: "later" }, { ...remove, id: "f" });
+		expect(response(late, "later")).toMatchObject({ replayed: true, sessionVersion: 1 });
+		expect(response(late, "f")).toMatchObject({ replayed: true, success: true });
+		await next.send(late, { type: "delete_session", sessionId: "s" });
+		await next.send(late, { type: "create_session", sessionId: "s" }, { ...name, id: "latest" });
+		expect(response(late, "latest")).not.toHaveProperty("replayed");
+	});
+
 	test("§8.2 the same key with other content is a conflict", async () => {
 		const { harness, client } = await withSession();
 		const name = { type: "set_session_name", sessionId: "s", idempotencyKey: "k" };
