@@ -1,6 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import {
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { say, withSession } from "../server/sessions/with-session.ts";
 import { tempDir } from "../support/temp.ts";
@@ -246,7 +255,7 @@ describe("session files", () => {
 		await load.catch(({ message }) => expect(message).not.toContain("/gone/away"));
 	});
 
-	test("are exported beside themselves and nowhere else", async () => {
+	test("are exported into a folder of their own and nowhere else", async () => {
 		const server = await withSession();
 		const early = server.run("export_html", {});
 		await expect(early).rejects.toMatchObject({ code: "wrong_state" });
@@ -254,17 +263,42 @@ describe("session files", () => {
 		await server.run("prompt", { message: "question", waitFor: "settled" });
 		const { sessionFile = "" } = await server.run("get_state", {});
 		const { path } = await server.run("export_html", {});
-		expect(dirname(path)).toBe(dirname(sessionFile));
+		const folder = sessionFile.replace(/\.jsonl$/, "");
+		expect(dirname(path)).toBe(folder);
+		expect(statSync(folder).mode & 0o777).toBe(0o700);
 		expect(readFileSync(path, "utf8")).toContain("<html");
 
 		const victim = server.write("victim.html", "mine");
-		symlinkSync(victim, join(dirname(sessionFile), "out.html"));
+		symlinkSync(victim, join(folder, "out.html"));
 		const named = await server.run("export_html", { outputPath: "out.html" });
-		expect(named.path).toBe(join(dirname(sessionFile), "out.html"));
+		expect(named.path).toBe(join(folder, "out.html"));
 		expect(readFileSync(victim, "utf8")).toBe("mine");
+		expect(readdirSync(folder).sort()).toEqual([basename(path), "out.html"].sort());
 		for (const outputPath of ["/etc/out.html", "../out.html", "a/b.html", "out.jsonl", ".html"]) {
 			const refused = server.run("export_html", { outputPath });
 			await expect(refused).rejects.toMatchObject({ code: "invalid_command" });
 		}
+	});
+
+	test("are exported through no link, and by nobody over the export of another", async () => {
+		const server = await withSession();
+		const bob = { principal: "bob" };
+		await server.run("create_session", {}, bob);
+		for (const who of [{ principal: "anna" }, bob]) {
+			server.script(say("answer"));
+			await server.run("prompt", { message: `of ${who.principal}`, waitFor: "settled" }, who);
+		}
+		const outputPath = "report.html";
+		const { path } = await server.run("export_html", { outputPath });
+		const other = await server.run("export_html", { outputPath }, bob);
+		expect(dirname(dirname(other.path))).toBe(dirname(dirname(path)));
+		expect(other.path).not.toBe(path);
+
+		const elsewhere = server.write("elsewhere/kept.txt", "");
+		rmSync(dirname(path), { recursive: true });
+		symlinkSync(dirname(elsewhere), dirname(path));
+		const refused = server.run("export_html", { outputPath });
+		await expect(refused).rejects.toMatchObject({ code: "wrong_state" });
+		expect(readdirSync(dirname(elsewhere))).toEqual(["kept.txt"]);
 	});
 });

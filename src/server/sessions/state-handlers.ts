@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { lstat, mkdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { AgentMessage } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
@@ -97,12 +97,13 @@ export function createStateHandlers(
 			if (!/^[\w][\w .-]*\.html$/.test(name)) {
 				throw new CommandError(
 					"invalid_command",
-					`outputPath: expected a plain file name that ends in .html, got "${name}"; it is put beside the session's file`,
+					`outputPath: expected a plain file name that ends in .html, got "${name}"; it is put into the session's own folder`,
 				);
 			}
-			const path = join(dirname(sessionFile), name);
+			const folder = await exportFolder(sessionFile);
+			const path = join(folder, name);
 			// Renamed into place: pi would write through a link of that name.
-			const temporary = join(dirname(sessionFile), `.${randomUUID()}.html`);
+			const temporary = join(folder, `.${randomUUID()}.html`);
 			try {
 				await session.exportToHtml(temporary);
 				await rename(temporary, path);
@@ -113,4 +114,16 @@ export function createStateHandlers(
 			}
 		},
 	};
+}
+
+/** A folder of the session's own: beside its file lie those of other sessions, which may be another principal's. */
+async function exportFolder(sessionFile: string): Promise<string> {
+	const folder = join(dirname(sessionFile), basename(sessionFile, ".jsonl"));
+	await mkdir(folder, { mode: 0o700 }).catch(() => undefined); // it may be there
+	const found = await lstat(folder).catch(() => undefined);
+	if (found?.isDirectory()) return folder;
+	throw new CommandError(
+		"wrong_state",
+		"The session's folder for exports cannot be made: something else has its name, or the disk does not take it",
+	);
 }
