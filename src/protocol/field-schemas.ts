@@ -38,11 +38,42 @@ export const Name = text({
 	note: " without control characters",
 });
 
+/** What a session is called. */
+export const SessionName = text({
+	max: 256,
+	pattern: "^(?=[\\s\\S]*\\S)[^\\u0000-\\u001f\\u007f-\\u009f]*$",
+	note: " without control characters, not blank",
+});
+
 /** Something pi names: a model, a provider, an entry of a session, a dialog. */
 export const Reference = text({ max: 256, pattern: NOT_BLANK, note: ", not blank" });
 
 /** A path on the server's machine. NUL would end it early for the operating system. */
 export const Path = text({ max: 4096, pattern: "^[^\\u0000]*$", note: " without NUL" });
+
+/** How an absolute path begins, on any system the server may run on. */
+const FROM_ROOT = "^(?:[/\\\\]|[A-Za-z]:[/\\\\])";
+
+/** A folder on the server's machine. */
+export const AbsolutePath = text({
+	max: 4096,
+	pattern: `${FROM_ROOT}[^\\u0000]*$`,
+	note: ", an absolute path without NUL",
+});
+
+/** A session file on the server's machine. */
+export const SessionPath = text({
+	max: 4096,
+	pattern: `${FROM_ROOT}[^\\u0000]*\\.jsonl$`,
+	note: ", the absolute path of a .jsonl file without NUL",
+});
+
+/** A file in the session's own folder. */
+export const ExportName = text({
+	max: 255,
+	pattern: "^\\w[\\w .-]*\\.html$",
+	note: ", a plain file name that ends in .html",
+});
 
 /** What the user says to the model. */
 export const Message = text({ max: MAX_MESSAGE });

@@ -24,6 +24,8 @@ const named: Record<string, TSchema> = {
 	SessionId: fields.SessionId,
 	Reference: fields.Reference,
 	Path: fields.Path,
+	AbsolutePath: fields.AbsolutePath,
+	SessionPath: fields.SessionPath,
 	Message: fields.Message,
 	Images: fields.Images,
 	ThinkingLevel: fields.ThinkingLevel,

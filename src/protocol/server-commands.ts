@@ -1,12 +1,13 @@
 import Type from "typebox";
 import { serverCommand } from "./command-row.ts";
 import {
+	AbsolutePath,
 	Count,
 	KnownCommandId,
 	MAX_SESSION_CONTENT,
 	oneOf,
-	Path,
 	SessionId,
+	SessionPath,
 	Time,
 	text,
 	whole,
@@ -28,7 +29,7 @@ export const serverCommands = {
 		CHANGE,
 		Type.Object({
 			sessionId: Type.Optional(SessionId),
-			cwd: Type.Optional(Path),
+			cwd: Type.Optional(AbsolutePath),
 			/** Load the settings and extensions that the folder brings itself; only where the server allows it. */
 			trustProject: Type.Optional(Type.Boolean()),
 		}),
@@ -60,7 +61,7 @@ export const serverCommands = {
 	/** Also subscribes the caller. A file that is open already keeps its session and its version. */
 	load_session: serverCommand(
 		CHANGE,
-		Type.Object({ sessionPath: Path, sessionId: Type.Optional(SessionId) }),
+		Type.Object({ sessionPath: SessionPath, sessionId: Type.Optional(SessionId) }),
 	),
 	get_startup_recovery: serverCommand(READ, Type.Object({})),
 	get_command_history: serverCommand(
@@ -80,7 +81,7 @@ export const serverCommands = {
 	replay_session: serverCommand(
 		{ effect: "read", path: "control", timeout: "long" },
 		Type.Object({
-			sessionPath: Type.Optional(Path),
+			sessionPath: Type.Optional(SessionPath),
 			content: Type.Optional(text({ max: MAX_SESSION_CONTENT, note: " of a session file" })),
 		}),
 	),

@@ -1,15 +1,17 @@
 import Type from "typebox";
 import { sessionCommand } from "./command-row.ts";
 import {
+	ExportName,
 	Images,
 	Instructions,
 	MAX_MESSAGE,
 	Message,
 	Name,
 	oneOf,
-	Path,
 	QueueMode,
 	Reference,
+	SessionName,
+	SessionPath,
 	ThinkingLevel,
 	text,
 } from "./field-schemas.ts";
@@ -94,7 +96,7 @@ export const sessionCommands = {
 	set_follow_up_mode: sessionCommand(CHANGE, Type.Object({ mode: QueueMode })),
 	set_auto_compaction: sessionCommand(CHANGE, Switch),
 	set_auto_retry: sessionCommand(CHANGE, Switch),
-	set_session_name: sessionCommand(CHANGE, Type.Object({ name: Name })),
+	set_session_name: sessionCommand(CHANGE, Type.Object({ name: SessionName })),
 	/** The tools the model is offered, by name. */
 	set_tools: sessionCommand(
 		CHANGE,
@@ -109,8 +111,8 @@ export const sessionCommands = {
 			excludeFromContext: Type.Optional(Type.Boolean()),
 		}),
 	),
-	new_session: sessionCommand(LONG, Type.Object({ parentSession: Type.Optional(Path) })),
-	switch_session_file: sessionCommand(LONG, Type.Object({ sessionPath: Path })),
+	new_session: sessionCommand(LONG, Type.Object({ parentSession: Type.Optional(SessionPath) })),
+	switch_session_file: sessionCommand(LONG, Type.Object({ sessionPath: SessionPath })),
 	fork: sessionCommand(LONG, Type.Object({ entryId: Reference })),
 	clone: sessionCommand(LONG, Nothing),
 	navigate_tree: sessionCommand(
@@ -130,5 +132,5 @@ export const sessionCommands = {
 	/** Settings, extensions, skills and prompts once more from disk. */
 	reload: sessionCommand(LONG, Nothing),
 	/** Written into the session's own folder; `outputPath` names a file in it. */
-	export_html: sessionCommand(LONG, Type.Object({ outputPath: Type.Optional(Path) })),
+	export_html: sessionCommand(LONG, Type.Object({ outputPath: Type.Optional(ExportName) })),
 } as const;

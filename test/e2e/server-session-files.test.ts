@@ -148,8 +148,8 @@ describe("session files", () => {
 		const { sessionFile = "" } = await server.run("get_state", {});
 		const load = (sessionPath: string) =>
 			server.run("load_session", { sessionPath, sessionId: "t" });
-		await expect(load("sessions/a.jsonl")).rejects.toMatchObject({ code: "invalid_command" });
-		await expect(load("/etc/passwd")).rejects.toMatchObject({ code: "invalid_command" });
+		await expect(load("C:\\a.jsonl")).rejects.toMatchObject({ code: "not_found" });
+		await expect(load("/etc/passwd")).rejects.toMatchObject({ code: "forbidden" });
 		await expect(load("/etc/none.jsonl")).rejects.toMatchObject({ code: "forbidden" });
 
 		const outside = join(tempDir(), "outside.jsonl");
@@ -274,10 +274,6 @@ describe("session files", () => {
 		expect(named.path).toBe(join(folder, "out.html"));
 		expect(readFileSync(victim, "utf8")).toBe("mine");
 		expect(readdirSync(folder).sort()).toEqual([basename(path), "out.html"].sort());
-		for (const outputPath of ["/etc/out.html", "../out.html", "a/b.html", "out.jsonl", ".html"]) {
-			const refused = server.run("export_html", { outputPath });
-			await expect(refused).rejects.toMatchObject({ code: "invalid_command" });
-		}
 	});
 
 	test("are exported through no link, and by nobody over the export of another", async () => {

@@ -47,7 +47,7 @@ describe("a session", () => {
 	test("needs an absolute folder that is there", async () => {
 		const server = await startSessions();
 		const inFolder = (cwd: string) => server.run("create_session", { sessionId: "s", cwd });
-		await expect(inFolder("somewhere")).rejects.toMatchObject({ code: "invalid_command" });
+		await expect(inFolder("C:\\somewhere")).rejects.toMatchObject({ code: "not_found" });
 		await expect(inFolder("/no/such/folder")).rejects.toMatchObject({ code: "not_found" });
 		rmSync(server.cwd, { recursive: true });
 		const nowhere = server.run("create_session", { sessionId: "s" });

@@ -65,6 +65,48 @@ describe("a command that is right", () => {
 	});
 });
 
+describe("a path", () => {
+	const folder = (cwd: string) => ({ type: "create_session", cwd });
+	const file = (sessionPath: string) => [
+		{ type: "load_session", sessionPath },
+		{ type: "replay_session", sessionPath },
+		{ type: "switch_session_file", sessionId: "s", sessionPath },
+		{ type: "new_session", sessionId: "s", parentSession: sessionPath },
+	];
+	const exported = (outputPath: string) => ({ type: "export_html", sessionId: "s", outputPath });
+
+	test.each([
+		...["/", "/home/me", "C:\\Users\\me", "c:/Users", "\\\\host\\share"].map(folder),
+		...["/a/b.jsonl", "C:\\b.jsonl", "D:/b c.jsonl"].flatMap(file),
+		...["a.html", "A report-2.1_x.html"].map(exported),
+	])("%j is fine", (command) => {
+		expect(parseCommand(command)).toEqual({ ok: true, command });
+	});
+
+	test.each<[object, string]>([
+		...["rel", "./rel", "../rel", "~/x", "C:x", "c", "/a\u0000b"].map((path): [object, string] => [
+			folder(path),
+			"`cwd` must be",
+		]),
+		...["b.jsonl", "../b.jsonl", "/a/b.json", "/b.jsonl\n", "/b.jsonl/"].flatMap((path) =>
+			file(path).map((command): [object, string] => [
+				command,
+				"the absolute path of a .jsonl file",
+			]),
+		),
+		...["/etc/x.html", "../x.html", "a/b.html", "a\\b.html", "x.jsonl", ".html", ".x.html"].map(
+			(name): [object, string] => [exported(name), "a plain file name that ends in .html"],
+		),
+	])("%j is refused", (command, text) => {
+		expect(errorOf(command)).toContain(text);
+	});
+
+	test("of a parent is complained about by the name of its field", () => {
+		const command = { type: "new_session", sessionId: "s", parentSession: "x" };
+		expect(errorOf(command)).toContain("`parentSession` must be");
+	});
+});
+
 describe("what is wrong is told", () => {
 	test.each<[string, object, string]>([
 		[
@@ -149,6 +191,11 @@ describe("what is wrong is told", () => {
 			{ type: "set_session_name", sessionId: "s", name: "a\u001b[31m" },
 			'not "a\\u001b[31m".',
 		],
+		[
+			"a blank name of a session",
+			{ type: "set_session_name", sessionId: "s", name: " \u00a0" },
+			"without control characters, not blank",
+		],
 		["a path with NUL", { type: "code_deps", sessionId: "s", path: "a\u0000" }, "without NUL"],
 		[
 			"a dialog answer of no kind",
@@ -182,7 +229,7 @@ describe("what is wrong is told", () => {
 		],
 		[
 			"a replay of two things",
-			{ type: "replay_session", sessionPath: "/a", content: "b" },
+			{ type: "replay_session", sessionPath: "/a.jsonl", content: "b" },
 			"Give either",
 		],
 		[

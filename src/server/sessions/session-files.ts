@@ -44,19 +44,23 @@ export function sessionFolder(agentDir: string, cwd: string): string {
 
 /** An absolute path of a folder that is there, as the client gave it. */
 export async function checkFolder(cwd: string): Promise<string> {
-	if (!isAbsolute(cwd)) {
-		throw new CommandError("invalid_command", `cwd: expected an absolute path, got "${cwd}"`);
-	}
-	const found = await stat(cwd).catch(() => undefined);
+	// The protocol lets through absolute paths of any system.
+	const found = isAbsolute(cwd) ? await stat(cwd).catch(() => undefined) : undefined;
 	if (!found?.isDirectory()) {
 		throw new CommandError("not_found", `cwd: there is no folder "${cwd}" on the server`);
 	}
 	return resolve(cwd);
 }
 
+/** A path from a client, and the field of the command that has it. */
+export interface GivenPath {
+	path: string;
+	field: "sessionPath" | "parentSession";
+}
+
 /** The answer about a file that is not there, for whoever asks. */
-export function noSuchFile(sessionPath: string): CommandError {
-	return new CommandError("not_found", `sessionPath: there is no file "${sessionPath}"`);
+export function noSuchFile({ path, field }: GivenPath): CommandError {
+	return new CommandError("not_found", `${field}: there is no file "${path}"`);
 }
 
 /** The folder a session file belongs to. The failure names the file only: its client need not know the folder. */
@@ -73,29 +77,28 @@ export async function checkProject(cwd: string, sessionPath: string): Promise<st
  * Proves that a path from a client is a session file in one of the places where such files lie, links followed. Outside
  * these places the answer is the same whether there is a file or not.
  */
-export async function checkSessionFile(path: string, places: SessionPlaces): Promise<SessionFile> {
-	if (!isAbsolute(path) || !path.endsWith(".jsonl")) {
-		throw new CommandError(
-			"invalid_command",
-			`sessionPath: expected the absolute path of a .jsonl file, got "${path}"`,
-		);
-	}
+export async function checkSessionFile(
+	given: GivenPath,
+	places: SessionPlaces,
+): Promise<SessionFile> {
+	const { path, field } = given;
+	if (!isAbsolute(path)) throw noSuchFile(given); // absolute on another system
 	const real = await realpath(path).catch(() => undefined);
 	const folders = await Promise.all(sessionRoots(places).map(realOrGiven));
 	const isInside = (file: string) => folders.some((folder) => isWithin(folder, file));
 	if (!real || !isInside(real)) {
 		const why = isInside(resolve(path)) ? "not_found" : "forbidden";
 		if (why === "not_found" && !real) {
-			throw noSuchFile(path);
+			throw noSuchFile(given);
 		}
 		throw new CommandError(
 			"forbidden",
-			`sessionPath: "${path}" is not in a sessions folder of the server`,
+			`${field}: "${path}" is not in a sessions folder of the server`,
 		);
 	}
 	const head = await readStored(real, HEAD_BYTES);
 	if (!head) {
-		throw new CommandError("not_found", `sessionPath: "${path}" is not a session of pi`);
+		throw new CommandError("not_found", `${field}: "${path}" is not a session of pi`);
 	}
 	const { id, cwd, parentSession } = head;
 	return { path: real, id, cwd, ...(parentSession && { parentSession }) };

@@ -73,9 +73,7 @@ export const settingsHandlers: SessionHandlers<
 		return {};
 	},
 	set_session_name({ session }, { name }) {
-		const trimmed = name.trim();
-		if (!trimmed) throw new CommandError("invalid_command", "name: expected more than white space");
-		session.setSessionName(trimmed);
+		session.setSessionName(name.trim());
 		return {};
 	},
 	get_tools({ session }) {

@@ -94,12 +94,6 @@ export function createStateHandlers(
 				);
 			}
 			const name = outputPath ?? `${basename(sessionFile, ".jsonl")}.html`;
-			if (!/^[\w][\w .-]*\.html$/.test(name)) {
-				throw new CommandError(
-					"invalid_command",
-					`outputPath: expected a plain file name that ends in .html, got "${name}"; it is put into the session's own folder`,
-				);
-			}
 			const folder = await exportFolder(sessionFile);
 			const path = join(folder, name);
 			// Renamed into place: pi would write through a link of that name.

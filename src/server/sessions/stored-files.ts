@@ -2,6 +2,7 @@ import type { StoredSession as StoredView } from "../../protocol/index.ts";
 import type { FileOwners } from "./file-owners.ts";
 import {
 	checkSessionFile,
+	type GivenPath,
 	listStoredSessions,
 	noSuchFile,
 	type SessionFile,
@@ -14,7 +15,7 @@ import type { Slots } from "./slots.ts";
 /** The session files of the server as its principals see them: another's file does not exist. */
 export interface StoredFiles {
 	/** Proves that a path from a client is a session file that exists for the principal. */
-	find(path: string, principal: string): Promise<SessionFile>;
+	find(path: string, principal: string, field?: GivenPath["field"]): Promise<SessionFile>;
 	/** Throws as for a file that is not there, if by now it is another's. */
 	check(file: SessionFile, principal: string, given: string): void;
 	/** The newest session files in a folder that exist for the principal. */
@@ -28,7 +29,7 @@ export function createStoredFiles(
 	slots: Pick<Slots, "openFiles">,
 	owners: Pick<FileOwners, "of">,
 ): StoredFiles {
-	function check(file: SessionFile, principal: string, given: string): void {
+	function check(file: SessionFile, principal: string, given: GivenPath): void {
 		if (visible([file], principal).length === 0) throw noSuchFile(given);
 	}
 
@@ -43,12 +44,12 @@ export function createStoredFiles(
 	}
 
 	return {
-		async find(path, principal) {
-			const file = await checkSessionFile(path, places);
-			check(file, principal, path);
+		async find(path, principal, field = "sessionPath") {
+			const file = await checkSessionFile({ path, field }, places);
+			check(file, principal, { path, field });
 			return file;
 		},
-		check,
+		check: (file, principal, path) => check(file, principal, { path, field: "sessionPath" }),
 		async list(folder, principal) {
 			const { sessions, truncated } = await listStoredSessions(folder, MAX_LISTED, (files) =>
 				visible(files, principal),

@@ -26,7 +26,9 @@ export function createTreeHandlers(
 	return {
 		async new_session(live, { parentSession }, { slot }) {
 			const parent =
-				parentSession === undefined ? undefined : await files.find(parentSession, slot.principal);
+				parentSession === undefined
+					? undefined
+					: await files.find(parentSession, slot.principal, "parentSession");
 			return replace(live, "new", () =>
 				live.runtime.newSession({ ...(parent && { parentSession: parent.path }) }),
 			);

@@ -159,6 +159,12 @@ describe.each(transports)("over %s", (transport) => {
 		["the session .", "invalid_command", { type: "create_session", sessionId: "." }],
 		["a path as session", "invalid_command", { type: "create_session", sessionId: "a/b" }],
 		["a missing field", "invalid_command", { type: "prompt", sessionId: "s" }],
+		["a folder that is not absolute", "invalid_command", { type: "create_session", cwd: "rel" }],
+		[
+			"an export out of its folder",
+			"invalid_command",
+			{ type: "export_html", sessionId: "s", outputPath: "../x.html" },
+		],
 		[
 			"a field of the wrong type",
 			"invalid_command",

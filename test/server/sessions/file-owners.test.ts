@@ -152,18 +152,22 @@ async function stored(server: TestSessions, principal: string): Promise<string[]
 
 /** For this principal the file is no other than one that does not exist. */
 async function isNotThere(server: TestSessions, sessionPath: string, principal = "ben") {
-	const message = `sessionPath: there is no file "${sessionPath}"`;
-	const refused = { code: "not_found", message };
+	const refused = (field = "sessionPath") => ({
+		code: "not_found",
+		message: `${field}: there is no file "${sessionPath}"`,
+	});
 	const sessionId = "own";
 	await server.run("create_session", { sessionId }, { principal });
 	for (const attempt of [
 		() => server.run("load_session", { sessionPath, sessionId: "loaded" }, { principal }),
 		() => server.run("switch_session_file", { sessionPath, sessionId }, { principal }),
-		() => server.run("new_session", { parentSession: sessionPath, sessionId }, { principal }),
 		() => server.sessions.readableFile(principal, sessionPath),
 	]) {
-		await expect(attempt()).rejects.toMatchObject(refused);
+		await expect(attempt()).rejects.toMatchObject(refused());
 	}
+	const parent = { parentSession: sessionPath, sessionId };
+	const child = server.run("new_session", parent, { principal });
+	await expect(child).rejects.toMatchObject(refused("parentSession"));
 	await server.run("delete_session", { sessionId }, { principal });
 }
 
