@@ -379,6 +379,37 @@ describe("a subscription", () => {
 		expect(numbers(frames)).toEqual(["restart", 1, 2]);
 	});
 
+	test("says so only to those who are ahead of the server: others on the session see nothing of it", async () => {
+		const fine = listen("s", { after: 0 });
+		await settle();
+		server.latest.answer("subscribe", { data: { seq: 2, lifecycle: "none" } });
+		for (const seq of [1, 2]) server.latest.say(event(seq));
+		const ahead = listen("s", { after: 99 });
+		await settle();
+		expect(server.latest.sent.at(-1)).toMatchObject({ type: "subscribe", after: 2 });
+		server.latest.say(event(3)); // on its way before the server has read the question
+		server.latest.answer("subscribe", { data: { seq: 2, lifecycle: "none" } });
+		await settle();
+		expect(server.latest.sent.at(-1)).toMatchObject({ type: "subscribe", after: 0 });
+		server.latest.answer("subscribe", { data: { seq: 3, lifecycle: "none" } });
+		for (const seq of [1, 2, 3, 4]) server.latest.say(event(seq));
+		expect(numbers(fine)).toEqual([1, 2, 3, 4]);
+		expect(numbers(ahead)).toEqual(["restart", 1, 2, 3, 4]);
+	});
+
+	test("that begins now is not told of a restart of others", async () => {
+		const ahead = listen("s", { after: 99 });
+		const fresh = listen("s");
+		await settle();
+		server.latest.answer("subscribe", { success: false, code: "not_found", error: "99" });
+		await settle();
+		server.latest.answer("subscribe", { data: { seq: 1, lifecycle: "none" } });
+		await settle();
+		for (const seq of [1, 2]) server.latest.say(event(seq));
+		expect(numbers(ahead)).toEqual(["restart", 1, 2]);
+		expect(numbers(fresh)).toEqual([2]);
+	});
+
 	test("shares the server's one subscription with others, each with a place of its own", async () => {
 		const early = listen("s", { after: 2 });
 		await settle();

@@ -52,6 +52,12 @@ interface Subscriber {
 	end(error?: ClientError): void;
 }
 
+/** Where a subscriber was when the server was asked. */
+interface Place {
+	readonly subscriber: Subscriber;
+	readonly seq: number;
+}
+
 /** Subscribers of one session share the server's one subscription. */
 class Feed extends Set<Subscriber> {
 	/** Times that the server was asked to send from an earlier place and has not answered yet. */
@@ -121,8 +127,12 @@ export function createSubscriptions(
 
 	/** Subscribes from where the subscriber is that has seen least; the others skip what they know. */
 	async function attach(sessionId: string, feed: Feed): Promise<void> {
-		const known = [...feed].flatMap(({ seq }) => (seq === undefined ? [] : [seq]));
-		const after: { after?: number } = known.length > 0 ? { after: Math.min(...known) } : {};
+		// As it is now: what comes before the answer may be newer than that.
+		const known = [...feed].flatMap((subscriber) =>
+			subscriber.seq === undefined ? [] : [{ subscriber, seq: subscriber.seq }],
+		);
+		const least = Math.min(...known.map(({ seq }) => seq));
+		const after: { after?: number } = known.length > 0 ? { after: least } : {};
 		const newcomers = [...feed].filter(({ seq }) => seq === undefined);
 		feed.asking++;
 		try {
@@ -131,10 +141,14 @@ export function createSubscriptions(
 				.finally(() => feed.asking--);
 			const seq = data.seq ?? 0;
 			for (const subscriber of newcomers) begin(subscriber, seq);
-			if (known.some((number) => number > seq)) restart(sessionId, feed);
+			restart(
+				sessionId,
+				feed,
+				known.filter((place) => place.seq > seq),
+			);
 		} catch (error) {
 			const isAhead = (after.after ?? 0) > 0 && (error as ClientError).code === "not_found";
-			if (isAhead) restart(sessionId, feed);
+			if (isAhead) restart(sessionId, feed, known);
 			else failed(sessionId, feed, error as ClientError);
 		}
 	}
@@ -146,12 +160,14 @@ export function createSubscriptions(
 		for (const frame of early) take(subscriber, frame);
 	}
 
-	function restart(sessionId: string, feed: Feed): void {
-		for (const subscriber of feed) {
+	/** Those who are ahead of the server begin anew; to the others that is a repetition, which they skip. */
+	function restart(sessionId: string, feed: Feed, ahead: readonly Place[]): void {
+		for (const { subscriber, seq } of ahead) {
+			if (subscriber.seq !== seq) continue; // an answer that came earlier has done it
 			subscriber.seq = 0;
 			subscriber.deliver({ type: "restart", sessionId });
 		}
-		void attach(sessionId, feed);
+		if (ahead.length > 0) void attach(sessionId, feed);
 	}
 
 	function failed(sessionId: string, feed: Feed, error: ClientError): void {
