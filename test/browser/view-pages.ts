@@ -92,6 +92,10 @@ export async function fill(page: Page, view: View): Promise<void> {
 		await page.getByRole("searchbox").fill("journal");
 		await page.keyboard.press("Enter");
 		await page.getByText("Found: 2 files").waitFor();
+		await page.getByRole("button", { name: "src/store/journal.ts", exact: true }).click();
+		await page.getByRole("button", { name: "openJournal" }).click();
+		await page.getByRole("region", { name: "Files around it" }).waitFor();
+		await page.getByRole("region", { name: "Usages" }).waitFor();
 	}
 	if (view === "server") {
 		await page.getByRole("region", { name: "The latest commands" }).waitFor();

@@ -60,13 +60,15 @@ export async function openTab(
 	return { page, context: used, faults };
 }
 
-/** Expects that axe finds no serious fault in what the page shows. */
+/** Expects that axe finds no fault in what the page shows that is more than minor. */
 export async function expectAccessible(page: Page): Promise<void> {
 	// Into the page's own world by the debugger: its policy keeps script elements out.
 	await page.evaluate(axe.source);
 	const found = await page.evaluate(async () => {
 		const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run(document, {
 			resultTypes: ["violations"],
+			// Voice control: what is seen can be said. Axe still calls the rule an experiment.
+			rules: { "label-content-name-mismatch": { enabled: true } },
 		});
 		return violations.map(({ id, impact, nodes }) => ({
 			id,
@@ -74,6 +76,5 @@ export async function expectAccessible(page: Page): Promise<void> {
 			nodes: nodes.slice(0, 5).map(({ html, failureSummary }) => `${html}: ${failureSummary}`),
 		}));
 	});
-	const serious = found.filter(({ impact }) => impact === "serious" || impact === "critical");
-	expect(serious).toEqual([]);
+	expect(found.filter(({ impact }) => impact !== "minor")).toEqual([]);
 }

@@ -83,6 +83,7 @@ function Box({ node, graph, onFile }: BoxProps) {
 	];
 	const inside = (
 		<>
+			{/* Its name, too: the words in the box are short for it. */}
 			<title>{visibleString(path)}</title>
 			<rect width={width} height={height} rx="5" />
 			<text x="9" y={folder ? 15 : 21}>
@@ -110,7 +111,6 @@ function Box({ node, graph, onFile }: BoxProps) {
 			role="button"
 			// The attributes of SVG keep their case.
 			tabindex={0}
-			aria-label={visibleString(path)}
 			onClick={() => onFile(path)}
 			onKeyDown={(event) => {
 				if (event.key !== "Enter" && event.key !== " ") return;

@@ -56,7 +56,7 @@ export function SavingsTable({ savings }: { savings: Savings }) {
 	return (
 		<Section title="Savings by system">
 			<Table
-				label="Savings by system"
+				label="What each system saved"
 				rows={rows.flatMap((row) => linesOf(row, open === row.system))}
 				keyOf={({ key }) => key}
 				classOf={({ row, detail }) =>
