@@ -95,6 +95,9 @@ describe.skipIf(browserPath === undefined)("commands in the prompt box", () => {
 		});
 		expect(looks).toEqual({ isMono: true, whiteSpace: "pre" });
 		await expectAccessible(page);
+		// Said once is enough.
+		await page.waitForTimeout(300);
+		expect(await page.locator(".toast").count()).toBe(0);
 
 		await page.reload();
 		await report.waitFor();

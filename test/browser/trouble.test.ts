@@ -215,6 +215,41 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 		expect(await chosen("Thinking")).toBe("high");
 	});
 
+	test.each([1280, 360])(
+		"notices on a screen of %d px cover nothing to click on",
+		async (width) => {
+			const { page, server } = await open("conversation", { viewport: { width, height: 700 } });
+			const words = "A notice of some length, such as extensions give when something needs a look.";
+			const notice = { type: "extension_ui_request", method: "notify", message: words } as const;
+			server.say(SESSION_ID, { ...notice, requestId: "n1", notifyType: "warning" });
+			server.say(SESSION_ID, { ...notice, requestId: "n2", notifyType: "error" });
+			await expect.poll(() => page.locator(".toast").count()).toBe(2);
+			const covered = () =>
+				page.evaluate(() => {
+					const boxes = [...document.querySelectorAll(".toast")].map((it) =>
+						it.getBoundingClientRect(),
+					);
+					const controls = [...document.querySelectorAll("a, button, select, textarea, input")];
+					return controls
+						.filter((control) => !control.closest(".toast") && !control.matches(".skip"))
+						.filter((control) => {
+							const { left, right, top, bottom } = control.getBoundingClientRect();
+							return boxes.some(
+								(box) =>
+									box.left < right && box.right > left && box.top < bottom && box.bottom > top,
+							);
+						})
+						.map((control) => control.textContent || control.ariaLabel);
+				});
+			expect(await covered()).toEqual([]);
+			// Also when the box grows with its text.
+			await page.getByRole("textbox", { name: "Message" }).fill("line\n".repeat(12));
+			await expect.poll(covered).toEqual([]);
+			await page.getByRole("button", { name: "Dismiss" }).first().click();
+			await expect.poll(() => page.locator(".toast").count()).toBe(1);
+		},
+	);
+
 	test("a compaction can be stopped while it runs, and leaves its summary", async () => {
 		const { page, server } = await open("conversation");
 		server.say(SESSION_ID, { type: "compaction_start", reason: "manual" });

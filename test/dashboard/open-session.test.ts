@@ -72,6 +72,28 @@ const texts = (session: OpenSession) =>
 	session.conversation.value.items.map((item) => (item.kind === "user" ? item.text : item.kind));
 
 describe("a session that is open on the page", () => {
+	test("a notice that only repeats the report above it is no moment; others are", async () => {
+		const { server, moments } = await opened();
+		const notify = (message: string): SessionEvent =>
+			({ type: "extension_ui_request", requestId: message, method: "notify", message }) as const;
+		const data = { text: "pi-strata\nread cache: on" };
+		const report = { type: "custom", customType: "strata-report", data };
+		const [entry] = entriesOf(report).entries;
+		if (!entry) throw new Error("no entry");
+		say(server, 8, notify("pi-strata"));
+		say(server, 9, { type: "entry_appended", entry });
+		say(server, 10, notify("pi-strata"));
+		say(server, 11, notify("pi-strata"));
+		say(server, 12, { type: "entry_appended", entry });
+		say(server, 13, notify("look"));
+		await vi.waitFor(() => expect(moments).toHaveLength(3));
+		expect(moments.map((event) => "message" in event && event.message)).toEqual([
+			"pi-strata",
+			"pi-strata",
+			"look",
+		]);
+	});
+
 	test("shows what the file has, then what happens", async () => {
 		const { server, session } = await opened();
 		expect(texts(session)).toEqual(["one"]);

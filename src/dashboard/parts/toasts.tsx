@@ -1,4 +1,6 @@
 import { signal } from "@preact/signals";
+import type { RefObject } from "preact";
+import { useEffect } from "preact/hooks";
 import { PlainText } from "./text.tsx";
 
 /** How bad it is. */
@@ -28,7 +30,24 @@ function dismiss(id: number): void {
 	toasts.value = toasts.value.filter((shown) => shown.id !== id);
 }
 
-/** The place where toasts show. */
+/** Keeps toasts above something at the bottom of the page, as high as it may become. */
+export function useToastsAbove(element: RefObject<HTMLElement | null>): void {
+	useEffect(() => {
+		const { current } = element;
+		if (!current) return;
+		const { style } = document.documentElement;
+		const observer = new ResizeObserver(() => {
+			style.setProperty("--below-toasts", `${current.offsetHeight}px`);
+		});
+		observer.observe(current);
+		return () => {
+			observer.disconnect();
+			style.removeProperty("--below-toasts");
+		};
+	}, []);
+}
+
+/** The place where toasts show: in the lower corner, where they cover least. */
 export function Toasts() {
 	return (
 		<div class="toasts" role="status" aria-live="polite">

@@ -1,7 +1,9 @@
+import { useRef } from "preact/hooks";
 import { client } from "../connection/connection.ts";
 import { LongText } from "../parts/long-text.tsx";
 import { reporting } from "../parts/reporting.ts";
 import { PlainText } from "../parts/text.tsx";
+import { useToastsAbove } from "../parts/toasts.tsx";
 import type { Draft } from "./draft.ts";
 import type { OpenSession } from "./open-session.ts";
 import { Pickers } from "./pickers.tsx";
@@ -18,6 +20,8 @@ interface ComposerProps {
 export function Composer({ session, draft, onSend }: ComposerProps) {
 	const { sessionId } = session;
 	const { isRunning, isCompacting } = session.conversation.value;
+	const form = useRef<HTMLFormElement>(null);
+	useToastsAbove(form);
 	const isBlank = draft.text.value.trim() === "";
 
 	function send(how: "steer" | "followUp"): void {
@@ -33,6 +37,7 @@ export function Composer({ session, draft, onSend }: ComposerProps) {
 
 	return (
 		<form
+			ref={form}
 			class="composer"
 			aria-label="Prompt"
 			onSubmit={(event) => {

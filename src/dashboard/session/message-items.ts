@@ -1,4 +1,4 @@
-import type { AgentMessage } from "../../protocol/index.ts";
+import type { AgentMessage, SessionEvent } from "../../protocol/index.ts";
 import type { Picture } from "../parts/picture-facts.ts";
 import type {
 	AssistantItem,
@@ -93,6 +93,16 @@ export function reportItem(base: Base, entry: unknown): CustomItem | undefined {
 	const text = textField(field(entry, "data"), "text");
 	if (textField(entry, "customType") !== "strata-report" || text === undefined) return undefined;
 	return { kind: "custom", ...base, label: "strata", text, pictures: [], hasColumns: true };
+}
+
+/**
+ * Whether an event only repeats what a report says that came right before it: a command of pi-strata tells its first line
+ * to clients that show no entries.
+ */
+export function repeatsReport(event: SessionEvent, before: SessionEvent | undefined): boolean {
+	if (event.type !== "extension_ui_request" || event.method !== "notify") return false;
+	if (before?.type !== "entry_appended") return false;
+	return reportItem({ key: "" }, before.entry)?.text.split("\n", 1)[0] === event.message;
 }
 
 /** A summary, as a message or as an entry. */

@@ -12,6 +12,7 @@ import {
 	loaded,
 } from "./conversation.ts";
 import { type ExtensionUi, NO_UI, uiAfter } from "./extension-ui.ts";
+import { repeatsReport } from "./message-items.ts";
 
 /** A session that this page shows: what the server has of it, kept up to date. */
 export interface OpenSession {
@@ -70,6 +71,8 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 	const changes = signal(0);
 	/** Events that are not shown yet: they are taken together, once a picture. */
 	let waiting: SessionEvent[] = [];
+	/** What happened last. */
+	let latest: SessionEvent | undefined;
 	let cancelSoon: (() => void) | undefined;
 	/** Events since a load began: what it brings may be older than they are. */
 	let sinceLoad: SessionEvent[] | undefined;
@@ -134,7 +137,8 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		cancelSoon ??= soon(show);
 		if (seq !== undefined && seq <= oldUntil) return;
 		ui.value = uiAfter(ui.value, event);
-		if (event.type === "extension_ui_request") onMoment(event);
+		if (event.type === "extension_ui_request" && !repeatsReport(event, latest)) onMoment(event);
+		latest = event;
 		if (event.type === "session_replaced") loadAnew();
 		if (CHANGING.has(event.type)) countChange();
 		if (SETTLING.has(event.type)) void loadState();
