@@ -144,18 +144,22 @@ export const Cost = Type.Object({
 });
 export type Cost = Type.Static<typeof Cost>;
 
-/** What one of our systems did for a session. */
-export const SystemSavings = Type.Object({
-	enabled: Type.Boolean(),
+const Uses = {
 	/** How often it did something. */
 	times: Type.Number(),
 	/** Tokens that did not have to be sent, or not again. */
 	tokens: Type.Number(),
+	/** Of `times`, those that nobody can measure the savings of; `tokens` leaves them out. Absent if none. */
+	unmeasured: Type.Optional(Type.Number()),
+};
+
+/** What one of our systems did for a session. */
+export const SystemSavings = Type.Object({
+	enabled: Type.Boolean(),
+	...Uses,
 	dollars: Type.Optional(Type.Number()),
 	/** The same by reason or by file, largest first, a few. */
-	details: Type.Array(
-		Type.Object({ label: Type.String(), times: Type.Number(), tokens: Type.Number() }),
-	),
+	details: Type.Array(Type.Object({ label: Type.String(), ...Uses })),
 });
 export type SystemSavings = Type.Static<typeof SystemSavings>;
 

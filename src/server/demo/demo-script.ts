@@ -76,7 +76,7 @@ const SECOND: readonly DemoAnswer[] = [
 	step("Once more, to be sure.", read("logs/day-5.log"), read("logs/day-6.log")),
 	step("And the code that writes them.", read("src/order.ts"), read("src/discount.ts")),
 	step(
-		"Every 37th order was slow. Soon pi would have had to compact this conversation, so old output was replaced by stubs that lead back to the full text: see the stubs in the **Context** view.",
+		"Every 37th order was slow. Soon pi would have had to compact this conversation, so old output was replaced by stubs that lead back to the full text: see the stubs in the **Context** view.\n\nOne system is yours to start: say `/workset add src/discount.ts`, and every request of my next answer shows that file as it is then.",
 	),
 ];
 

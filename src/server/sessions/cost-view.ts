@@ -140,7 +140,7 @@ function removedTokens(branch: readonly SessionEntry[]): Map<string, Missing> {
 	let fresh = 0;
 	for (const entry of branch) {
 		const removed = removedBy(entry, (id) => byId.get(id));
-		if (removed && removed.system !== "kota") {
+		if (removed) {
 			// What was pruned had been sent before; what a marker stands for would have been new.
 			if (entry.type === "context_edit") standing.set(entry.targetId, removed.tokens);
 			else {

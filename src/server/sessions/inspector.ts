@@ -22,16 +22,17 @@ export type Inspect = (live: Pick<LiveSession, "session" | "inside">) => Inspect
 
 /** What pi's session tells, and of the working set what the extension in it knows. */
 export function createSessionInspect(agentDir: string): Inspect {
+	const costOf = (session: AgentSession) =>
+		costView({
+			entries: session.sessionManager.getEntries(),
+			branch: session.sessionManager.getBranch(),
+			findModel: (provider, id) => session.modelRuntime.getModel(provider, id),
+			compactsAbove: (provider, id) => compactionLimit(session, provider, id),
+		});
 	return ({ session, inside }) => ({
 		contextView: () => contextView(sourceOf(session)),
 		contextPiece: (pieceId, offset) => pieceText(sourceOf(session), pieceId, offset),
-		cost: () =>
-			costView({
-				entries: session.sessionManager.getEntries(),
-				branch: session.sessionManager.getBranch(),
-				findModel: (provider, id) => session.modelRuntime.getModel(provider, id),
-				compactsAbove: (provider, id) => compactionLimit(session, provider, id),
-			}),
+		cost: () => costOf(session),
 		tiers: () => {
 			const view = inside()?.tiers(session);
 			if (!view) return { layout: "off", files: [], picture: "" };
@@ -43,13 +44,17 @@ export function createSessionInspect(agentDir: string): Inspect {
 		},
 		savings: () => {
 			const { config } = loadConfig({ agentDir, cwd: session.sessionManager.getCwd() });
-			return savingsView(session.sessionManager.getEntries(), {
-				readCache: config.readcache.mode === "on",
-				paging: config.paging.enabled,
-				kota: config.kota.enabled,
-				pruning: config.prune.enabled,
-				tiers: config.tiers.enabled,
-				economy: true,
+			return savingsView({
+				entries: session.sessionManager.getEntries(),
+				misses: costOf(session).requests.flatMap(({ miss }) => miss ?? []),
+				enabled: {
+					readCache: config.readcache.mode === "on",
+					paging: config.paging.enabled,
+					kota: config.kota.enabled,
+					pruning: config.prune.enabled,
+					tiers: config.tiers.enabled,
+					economy: true,
+				},
 			});
 		},
 	});

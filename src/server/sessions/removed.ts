@@ -6,7 +6,7 @@ import { isStub } from "../../pruning/index.ts";
 
 /** Tokens that one of our systems kept out of the context, or took out of it. */
 export interface Removed {
-	readonly system: "readCache" | "kota" | "pruning";
+	readonly system: "readCache" | "pruning";
 	/** The reason, in a word or two. */
 	readonly label: string;
 	readonly tokens: number;
@@ -22,7 +22,7 @@ export function removedBy(
 	const { details, content } = entry.message;
 	const shown = textOf(content);
 	if (shown === undefined) return undefined;
-	return removedByReadCache(details, shown) ?? removedByBudget(details);
+	return removedByReadCache(details, shown);
 }
 
 /** Answers of the read cache that stand for text shown before, and how they are called here. */
@@ -39,19 +39,10 @@ function removedByReadCache(details: unknown, shown: string): Removed | undefine
 		: undefined;
 	const plainBytes = countIn(note, "plainBytes");
 	if (!label || plainBytes === 0) return undefined;
-	return { system: "readCache", label, tokens: bytesLess(plainBytes, Buffer.byteLength(shown)) };
-}
-
-/** Answers of the kota tools that did not fit their budget. */
-function removedByBudget(details: unknown): Removed | undefined {
-	if (property(details, "truncated") !== true) return undefined;
-	const original = countIn(details, "originalBytes");
-	const excerpt = countIn(details, "excerptBytes");
-	if (original === 0 || excerpt === 0) return undefined;
 	return {
-		system: "kota",
-		label: "answer within its budget",
-		tokens: bytesLess(original, excerpt),
+		system: "readCache",
+		label,
+		tokens: estimateTokens(Math.max(0, plainBytes - Buffer.byteLength(shown))),
 	};
 }
 
@@ -69,8 +60,4 @@ function removedByStub(
 		label: `result of ${target.message.toolName}`,
 		tokens: estimateTokens(Math.max(0, before.length - stub.length)),
 	};
-}
-
-function bytesLess(before: number, after: number): number {
-	return estimateTokens(Math.max(0, before - after));
 }

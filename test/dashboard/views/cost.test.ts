@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { stacked } from "../../../src/dashboard/chart/stack.ts";
 import { causeInWords, causeName } from "../../../src/dashboard/views/cost/causes.ts";
 import { piAloneNote } from "../../../src/dashboard/views/cost/pi-alone.ts";
-import { savingsRows } from "../../../src/dashboard/views/cost/savings.ts";
+import { savedTokens, savingsRows } from "../../../src/dashboard/views/cost/savings.ts";
 import { billSeries, missRows, promptSeries } from "../../../src/dashboard/views/cost/series.ts";
 import { MISS_CAUSES } from "../../../src/economy/miss-causes.ts";
 import type { Cost, CostRequest, Savings } from "../../../src/protocol/index.ts";
@@ -139,4 +139,10 @@ test("systems that are on come first, those that saved most before the others", 
 		"paging",
 		"economy",
 	]);
+});
+
+test("a saving that nobody can measure is a dash, and none is a zero", () => {
+	expect(savedTokens({ tokens: 0, unmeasured: 3 })).toBe("–");
+	expect(savedTokens({ tokens: 1200, unmeasured: 3 })).toBe("1.2k");
+	expect(savedTokens({ tokens: 0 })).toBe("0");
 });

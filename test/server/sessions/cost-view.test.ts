@@ -1,5 +1,6 @@
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
+import type { CacheMiss } from "../../../src/protocol/index.ts";
 import { costView } from "../../../src/server/sessions/cost-view.ts";
 import { savingsView } from "../../../src/server/sessions/savings-view.ts";
 
@@ -110,7 +111,7 @@ describe("the cost of a session", () => {
 		expect(requests[1]?.miss?.cause).toBe("pruning");
 		const last = requests[2];
 		expect((last?.appendOnlyCost.tokens ?? 0) - (last?.cost.tokens ?? 0)).toBeCloseTo(998.8, 0);
-		const savings = savingsView(entries, ALL_ON);
+		const savings = savingsOf(entries);
 		expect(savings.pruning).toMatchObject({
 			times: 1,
 			details: [{ label: "result of read", times: 1 }],
@@ -156,7 +157,7 @@ describe("the cost of a session", () => {
 			{ type: "unknown" },
 		);
 		expect(view(odd).totals.requests).toBe(0);
-		expect(savingsView(odd, ALL_ON).total.tokens).toBe(0);
+		expect(savingsOf(odd).total.tokens).toBe(0);
 	});
 
 	test("lists the latest requests and counts all", () => {
@@ -165,6 +166,78 @@ describe("the cost of a session", () => {
 		expect(totals.requests).toBe(700);
 	});
 });
+
+describe("what systems did", () => {
+	const toolResult = (toolName: string, text: string, details: object) => {
+		const { type, message } = result(text, details);
+		return { type, message: { ...message, toolName } };
+	};
+
+	test("counts questions that kota answered, and measures what a budget cut off", () => {
+		const { kota, total } = savingsOf(
+			branchOf(
+				toolResult("kota_search", "x", { truncated: false, originalBytes: 235 }),
+				toolResult("kota_impact", "x", {
+					truncated: true,
+					originalBytes: 9000,
+					excerptBytes: 1000,
+				}),
+			),
+		);
+		expect(kota).toMatchObject({ times: 2, unmeasured: 1, tokens: 2000 });
+		expect(kota.details).toEqual([
+			{ label: "kota_impact", times: 1, tokens: 2000 },
+			{ label: "kota_search", times: 1, tokens: 0, unmeasured: 1 },
+		]);
+		expect(total.tokens).toBe(2000);
+	});
+
+	test("counts pages, and the rest of their documents once", () => {
+		const text = { uri: "https://example.org/long", truncated: true, total_chars: 40_000 };
+		const page_info = { page_start: 1, page_end: 4, total_pages: 12 };
+		const { paging } = savingsOf(
+			branchOf(
+				result("y".repeat(8000), text),
+				result("y".repeat(8000), text),
+				result("z".repeat(4000), { uri: "/home/me/docs/handbook.pdf", truncated: true, page_info }),
+				result("z", { uri: "notes", truncated: true }),
+			),
+		);
+		expect(paging).toMatchObject({ times: 4, tokens: 6000 + 2000, unmeasured: 1 });
+		expect(paging.details.map(({ label, times, tokens }) => [label, times, tokens])).toEqual([
+			["https://example.org/long", 2, 6000],
+			["handbook.pdf", 1, 2000],
+			["notes", 1, 0],
+		]);
+	});
+
+	test("counts requests with working files, on each branch by itself", () => {
+		const change = (data: object) => ({ type: "custom", customType: "strata-workset", data });
+		const entries = branchOf(
+			answer(0, 10),
+			change({ op: "add", paths: ["a.ts"] }),
+			answer(0, 10),
+			answer(0, 10),
+			change({ op: "clear" }),
+			answer(0, 10),
+			{ ...answer(0, 10), parentId: "e3" },
+		);
+		expect(savingsOf(entries).tiers).toMatchObject({ times: 3, tokens: 0, unmeasured: 3 });
+	});
+
+	test("counts misses with a known cause for the economy", () => {
+		const cost = { tokens: 1 };
+		const { economy } = savingsOf(branchOf(answer(0, 10)), [
+			{ tokens: 500, cause: "expired", cost },
+			{ tokens: 500, cause: "unknown", cost },
+		]);
+		expect(economy).toMatchObject({ times: 1, unmeasured: 1 });
+	});
+});
+
+function savingsOf(entries: SessionEntry[], misses: readonly CacheMiss[] = []) {
+	return savingsView({ entries, misses, enabled: ALL_ON });
+}
 
 const ALL_ON = {
 	readCache: true,

@@ -1,17 +1,18 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Savings } from "../../../protocol/index.ts";
-import { dollars, short } from "../../parts/figures.ts";
+import { dollars } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
 import { formatCount } from "../format.ts";
 import { Section } from "../section.tsx";
 import { type Column, Table } from "../table.tsx";
-import { type SavingsRow, savingsRows } from "./savings.ts";
+import { type SavingsRow, savedTokens, savingsRows, UNMEASURED } from "./savings.ts";
 
 /** A line of the table: a system, one of its details, or all of them together. */
 interface Line {
 	key: string;
 	times?: number;
 	tokens: number;
+	unmeasured?: number;
 	dollars?: number | undefined;
 	/** Of a system. */
 	row?: SavingsRow;
@@ -41,7 +42,7 @@ export function SavingsTable({ savings }: { savings: Savings }) {
 			align: "right",
 			class: "roomy",
 		},
-		{ title: "Tokens", cell: ({ tokens }) => short(tokens), align: "right" },
+		{ title: "Tokens", cell: savedTokens, align: "right" },
 	];
 	if (rows.some((row) => row.dollars !== undefined)) {
 		columns.push({
@@ -65,15 +66,18 @@ export function SavingsTable({ savings }: { savings: Savings }) {
 				columns={columns}
 				foot={{ key: "total", ...savings.total }}
 			/>
+			{rows.some((row) => savedTokens(row) === UNMEASURED) && (
+				<p class="soft small">{UNMEASURED} at work, but what it saved cannot be measured.</p>
+			)}
 		</Section>
 	);
 }
 
 function linesOf(row: SavingsRow, isOpen: boolean): Line[] {
-	const { system, times, tokens } = row;
+	const { system, times, tokens, unmeasured = 0 } = row;
 	const details = isOpen ? row.details : [];
 	return [
-		{ key: system, times, tokens, dollars: row.dollars, row },
+		{ key: system, times, tokens, unmeasured, dollars: row.dollars, row },
 		...details.map(({ label, ...figures }) => ({
 			key: `${system} ${label}`,
 			detail: label,

@@ -1,4 +1,5 @@
 import type { Savings, SystemSavings } from "../../../protocol/index.ts";
+import { short } from "../../parts/figures.ts";
 
 /** What one system did, for a row of the table. */
 export interface SavingsRow extends SystemSavings {
@@ -14,9 +15,26 @@ type SavingsSystem = Exclude<keyof Savings, "total">;
 export function savingsRows(savings: Savings): SavingsRow[] {
 	const rows = SYSTEMS.map(([system, name, does]) => ({ ...savings[system], system, name, does }));
 	return rows.sort(
-		(one, other) => Number(other.enabled) - Number(one.enabled) || other.tokens - one.tokens,
+		(one, other) =>
+			Number(other.enabled) - Number(one.enabled) ||
+			other.tokens - one.tokens ||
+			other.times - one.times,
 	);
 }
+
+/** The tokens of a line; a dash where there was something to save that nobody can measure. */
+export function savedTokens({
+	tokens,
+	unmeasured = 0,
+}: {
+	tokens: number;
+	unmeasured?: number;
+}): string {
+	return tokens === 0 && unmeasured > 0 ? UNMEASURED : short(tokens);
+}
+
+/** Stands where a saving cannot be measured. */
+export const UNMEASURED = "–";
 
 const SYSTEMS: readonly (readonly [SavingsSystem, string, string])[] = [
 	["readCache", "Read cache", "answers repeated reads with what changed"],
