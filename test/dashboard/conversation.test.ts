@@ -5,7 +5,7 @@ import {
 	bashStarted,
 	type Conversation,
 	EMPTY,
-	keepingBashKeys,
+	keepingShown,
 	loaded,
 } from "../../src/dashboard/session/conversation.ts";
 import type { AssistantItem } from "../../src/dashboard/session/items.ts";
@@ -296,12 +296,12 @@ describe("what is beside the answers", () => {
 		});
 		const old = loaded(entriesOf(bash(1, "ls")), IDLE);
 		const running = bashStarted(old, "b1", "ls");
-		const first = keepingBashKeys(loaded(entriesOf(bash(1, "ls"), bash(2, "ls")), IDLE), running);
+		const first = keepingShown(loaded(entriesOf(bash(1, "ls"), bash(2, "ls")), IDLE), running);
 		const keys = running.items.map(({ key }) => key);
 		expect(keys).toHaveLength(2);
 		expect(first.items).toMatchObject([{ key: keys[0] }, { key: keys[1], state: "done" }]);
 		const later = loaded(entriesOf(bash(1, "ls"), bash(2, "ls"), bash(3, "ls")), IDLE);
-		const second = keepingBashKeys(later, first);
+		const second = keepingShown(later, first);
 		expect(second.items.map(({ key }) => key)).toEqual([...keys, later.items[2]?.key]);
 	});
 
@@ -324,6 +324,51 @@ describe("what is beside the answers", () => {
 		expect(inOrder).toMatchObject({ isCompacting: true, queue: { steering: ["a"] } });
 		const cutOff = afterEvent(running, { type: "agent_settled", interrupted: true });
 		expect(cutOff).toEqual(EMPTY);
+	});
+
+	test("a run that the server's end cut off says so, once", () => {
+		const events: SessionEvent[] = [
+			{ type: "agent_start" },
+			{ type: "message_end", message: user(10, "go") },
+			{ type: "agent_settled", interrupted: true },
+		];
+		const cutOff = play(events);
+		expect(cutOff.items).toMatchObject([
+			{ kind: "user" },
+			{ kind: "error", text: "The server stopped while this was running." },
+		]);
+		expect(play(events, cutOff).items).toEqual(cutOff.items);
+		const next = play([{ type: "message_end", message: user(20, "again") }], cutOff);
+		expect(next.items.map(({ kind }) => kind)).toEqual(["user", "error", "user"]);
+	});
+
+	test("it still says so when the conversation is loaded anew", () => {
+		const cutOff = play([
+			{ type: "message_end", message: user(10, "go") },
+			{ type: "message_start", message: assistant(20) },
+			{ type: "agent_settled", interrupted: true },
+		]);
+		// What was being written is not in the file.
+		const entries = entriesOf(user(10, "go"), user(30, "again"), assistant(40, words("yes")));
+		const fresh = keepingShown(loaded(entries, IDLE), cutOff);
+		expect(fresh.items.map(({ kind }) => kind)).toEqual(["user", "error", "user", "assistant"]);
+		expect(fresh.items[1]).toMatchObject({ text: "The server stopped while this was running." });
+		expect(keepingShown(loaded(entries, IDLE), fresh).items).toEqual(fresh.items);
+	});
+
+	test("a file that ends in the middle of a run says so, unless it is running", () => {
+		const cut = entriesOf(user(10, "go"), assistant(20, call("c1")));
+		const text = "This was cut off before it was done.";
+		expect(loaded(cut, IDLE).items.at(-1)).toMatchObject({ kind: "error", text });
+		expect(loaded(cut, { ...IDLE, isStreaming: true }).items.at(-1)?.kind).toBe("assistant");
+		const done = entriesOf(user(10, "go"), assistant(20, words("done")));
+		expect(loaded(done, IDLE).items.at(-1)?.kind).toBe("assistant");
+	});
+
+	test("what goes on after all was not cut off", () => {
+		const cut = loaded(entriesOf(user(10, "go"), assistant(20, call("c1"))), IDLE);
+		const state = play([{ type: "message_start", message: assistant(30) }], cut);
+		expect(state.items.map(({ kind }) => kind)).toEqual(["user", "assistant", "assistant"]);
 	});
 
 	test("an event that is not known changes nothing", () => {

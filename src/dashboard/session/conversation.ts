@@ -1,4 +1,5 @@
 import type { AgentMessage, SessionEntry, SessionEvent } from "../../protocol/index.ts";
+import { endsCutOff, goingOn, keepingNotices, withCutOff } from "./cut-off.ts";
 import type { AssistantItem, BashItem, Item, ToolCall } from "./items.ts";
 import { addItem, branchOf, entryItem, giveResult, itemsOf } from "./loaded-items.ts";
 import { assistantItem, contentOf, field, itemOf, keyOf, withResult } from "./message-items.ts";
@@ -41,7 +42,12 @@ export function loaded(
 		isRunning: now.isStreaming,
 		isCompacting: now.isCompacting,
 	};
-	return now.isStreaming ? known : settled(known);
+	if (now.isStreaming) return known;
+	const still = settled(known);
+	// A server that has ended is not in the file; that a result is missing shows.
+	return endsCutOff(still.items)
+		? { ...still, items: withCutOff(still.items, "This was cut off before it was done.") }
+		: still;
 }
 
 /**
@@ -60,7 +66,11 @@ export function afterEvent(before: Conversation, event: SessionEvent): Conversat
 				isRunning: false,
 				waitsFor: undefined,
 				// The server that ran it is gone, and with it whatever else was under way.
-				...(event.interrupted && { isCompacting: false, queue: EMPTY.queue }),
+				...(event.interrupted && {
+					isCompacting: false,
+					queue: EMPTY.queue,
+					items: withCutOff(before.items, "The server stopped while this was running."),
+				}),
 			});
 		case "message_start":
 			return event.message.role === "assistant" ? started(before, event.message) : before;
@@ -118,10 +128,11 @@ export function bashStarted(before: Conversation, id: string, command: string): 
 }
 
 /**
- * A conversation that was loaded anew, with the keys under which its shell commands were shown while they ran: in the
- * file they have others, and what the reader had unfolded would close.
+ * A conversation that was loaded anew, with what was shown of it before and is not in the file: that its server stopped,
+ * and the keys under which its shell commands were shown while they ran. In the file they have others, and what the reader
+ * had unfolded would close.
  */
-export function keepingBashKeys(next: Conversation, before: Conversation): Conversation {
+export function keepingShown(next: Conversation, before: Conversation): Conversation {
 	const known = new Set(before.items.map(({ key }) => key));
 	const running = before.items.filter(
 		(item): item is BashItem => item.kind === "bash" && item.key.startsWith(RUNNING),
@@ -136,7 +147,7 @@ export function keepingBashKeys(next: Conversation, before: Conversation): Conve
 		const [same] = at === -1 ? [] : running.splice(at, 1);
 		return same ? { ...item, key: same.key } : item;
 	});
-	return { ...next, items };
+	return { ...next, items: keepingNotices(items, before.items) };
 }
 
 /** How the keys of shell commands begin that are not in the file yet. */
@@ -168,8 +179,9 @@ function started(before: Conversation, message: AgentMessage): Conversation {
 	}
 	const item: AssistantItem = { ...assistantItem(message), isStreaming: true };
 	// What came late comes again behind this beginning.
+	const late = withoutLate(before);
 	return {
-		...added(withoutLate(before), item),
+		...added({ ...late, items: goingOn(late.items) }, item),
 		isRunning: true,
 		waitsFor: undefined,
 		writing: key,

@@ -8,7 +8,7 @@ import {
 	bashStarted,
 	type Conversation,
 	EMPTY,
-	keepingBashKeys,
+	keepingShown,
 	loaded,
 } from "./conversation.ts";
 import { type ExtensionUi, NO_UI, uiAfter } from "./extension-ui.ts";
@@ -180,7 +180,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 			state.value = now.data;
 			const isFirst = status.value.name !== "ready";
 			waiting = [];
-			const fresh = keepingBashKeys(loaded(entries.data, now.data), conversation.value);
+			const fresh = keepingShown(loaded(entries.data, now.data), conversation.value);
 			conversation.value = buffer.reduce(afterEvent, fresh);
 			status.value = { name: "ready" };
 			countChange();

@@ -1,4 +1,5 @@
 import { property } from "../../core/property.ts";
+import { isStub } from "../../pruning/index.ts";
 
 /** A call that the demo model makes. */
 export interface DemoCall {
@@ -22,7 +23,8 @@ export function demoAnswer(messages: readonly unknown[]): DemoAnswer {
 	const answers = messages
 		.slice(prompts.at(-1) ?? 0)
 		.filter((message) => property(message, "role") === "assistant").length;
-	return script[answers] ?? { text: "That is all I know: I am a script.", calls: [] };
+	const said = script[answers] ?? step("That is all I know: I am a script.");
+	return said.text === PRUNED && !messages.some(hasStub) ? step(NOT_PRUNED) : said;
 }
 
 const read = (path: string): DemoCall => ({ name: "read", input: { path } });
@@ -63,6 +65,12 @@ const FIRST: readonly DemoAnswer[] = [
 	),
 ];
 
+const WORKSET =
+	"One system is yours to start: say `/workset add src/discount.ts`, and every request of my next answer shows that file as it is then.";
+const PRUNED = `Every 37th order was slow. Soon pi would have had to compact this conversation, so old output was replaced by stubs that lead back to the full text: see the stubs in the **Context** view.\n\n${WORKSET}`;
+/** In place of {@link PRUNED} where the window had room, as after a first part that was cut off. */
+const NOT_PRUNED = `Every 37th order was slow. Nothing had to go: the window still has room, see the **Context** view. When it is nearly full, stubs take the place of old output.\n\n${WORKSET}`;
+
 const SECOND: readonly DemoAnswer[] = [
 	step("Logs next: a day at a time.", read("logs/day-1.log"), read("logs/day-2.log")),
 	step("Nothing unusual so far.", read("logs/day-3.log"), read("logs/day-4.log")),
@@ -75,9 +83,7 @@ const SECOND: readonly DemoAnswer[] = [
 	),
 	step("Once more, to be sure.", read("logs/day-5.log"), read("logs/day-6.log")),
 	step("And the code that writes them.", read("src/order.ts"), read("src/discount.ts")),
-	step(
-		"Every 37th order was slow. Soon pi would have had to compact this conversation, so old output was replaced by stubs that lead back to the full text: see the stubs in the **Context** view.\n\nOne system is yours to start: say `/workset add src/discount.ts`, and every request of my next answer shows that file as it is then.",
-	),
+	step(PRUNED),
 ];
 
 const LATER: readonly DemoAnswer[] = [
@@ -93,6 +99,18 @@ function isPrompt(message: unknown): boolean {
 	const content = property(message, "content");
 	const blocks = Array.isArray(content) ? content : [{ type: "text", text: content }];
 	return blocks.every((block) => property(block, "type") !== "tool_result") && !isInserted(blocks);
+}
+
+/** Whether pruning has put a stub into a result. */
+function hasStub(message: unknown): boolean {
+	const content = property(message, "content");
+	if (!Array.isArray(content)) return false;
+	return content.some((block) => textsOf(property(block, "content")).some(isStub));
+}
+
+function textsOf(content: unknown): string[] {
+	const blocks = Array.isArray(content) ? content : [{ text: content }];
+	return blocks.map((block) => String(property(block, "text")));
 }
 
 function isInserted(blocks: readonly unknown[]): boolean {

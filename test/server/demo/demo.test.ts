@@ -108,6 +108,22 @@ test("the script goes by the conversation alone, and ends", () => {
 	expect(demoAnswer([user("hello"), ...many]).calls).toEqual([]);
 });
 
+test("what it says of pruning is true, whether or not there was any", () => {
+	const user = (text: string) => ({ role: "user", content: [{ type: "text", text }] });
+	const steps = Array.from({ length: 6 }, () => ({ role: "assistant", content: [] }));
+	const result = (content: string) => ({
+		role: "user",
+		content: [
+			{ type: "tool_result", tool_use_id: "t", content: [{ type: "text", text: content }] },
+		],
+	});
+	const end = (output: string) =>
+		demoAnswer([user("one"), result(output), user("two"), ...steps]).text;
+	expect(end("(Pruned) read(path=x): 9 chars.")).toContain("old output was replaced by stubs");
+	expect(end("a log")).toContain("Nothing had to go");
+	expect(end("a log")).not.toContain("was replaced");
+});
+
 test("only who has the key is answered, and nonsense is refused", async () => {
 	const provider = await startDemoProvider();
 	atEnd(() => provider.close());
