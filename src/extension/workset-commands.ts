@@ -8,6 +8,7 @@ import { tiersReport, worksetReport } from "./tiers-report.ts";
 import {
 	filesMatching,
 	isPattern,
+	MAX_ENTRIES,
 	matchesPattern,
 	projectPath,
 	readWorkingFile,
@@ -84,15 +85,19 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 		let tokens = session.files.reduce((sum, file) => sum + file.tokens, 0);
 		const added: string[] = [];
 		const refused: string[] = [];
-		for (const path of await pathsOf(words, cwd, maxFiles, refused)) {
+		/** Files that are not even read: there is no room for them, or hardly any. */
+		const unread: string[] = [];
+		let tooLarge = 0;
+		for (const path of await pathsOf(words, cwd, refused)) {
 			if (selected.has(path)) continue;
-			if (selected.size >= maxFiles) {
-				refused.push(`${path}: the working set has ${maxFiles} files already (tiers.maxFiles)`);
+			if (selected.size >= maxFiles || tooLarge >= MAX_NAMED) {
+				unread.push(path);
 				continue;
 			}
 			const file = await readWorkingFile(cwd, path, limits);
 			if ("why" in file) refused.push(`${path} ${file.why}`);
 			else if (tokens + file.tokens > maxTokens) {
+				tooLarge += 1;
 				refused.push(
 					`${path} (${file.tokens} tokens) has no room: ${tokens} of ${maxTokens} are taken (tiers.maxTokens)`,
 				);
@@ -102,12 +107,14 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 				added.push(path);
 			}
 		}
+		const taken = `${selected.size} of ${maxFiles} files (tiers.maxFiles) and ${tokens} of ${maxTokens} tokens (tiers.maxTokens) are taken`;
+		const left = unread.length > 0 ? [`No room for ${named(unread)}: ${taken}`] : [];
 		if (added.length > 0) change(session, { op: "add", paths: added });
 		const head =
 			added.length > 0
 				? `Added ${named(added)}. The working set has ${counted(selected.size, "file")}, ${tokens} tokens.`
 				: "Nothing was added.";
-		return [head, ...shortened(refused)].join("\n");
+		return [head, ...shortened(refused), ...left].join("\n");
 	}
 
 	async function drop(
@@ -162,19 +169,27 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 	}
 }
 
-/** The files that words name: paths as they are, patterns by what they match. What names nothing is refused. */
-async function pathsOf(
+/**
+ * The files that words name: paths as they are, patterns by what they match. What names nothing is refused, and so is
+ * what a search of `maxEntries` did not get to.
+ */
+export async function pathsOf(
 	words: readonly string[],
 	root: string,
-	limit: number,
 	refused: string[],
+	maxEntries = MAX_ENTRIES,
 ): Promise<string[]> {
 	const paths: string[] = [];
 	for (const word of words) {
-		const found: string[][] = [];
-		for (const name of spellingsOf(word)) found.push(await filesNamed(name, root, limit));
-		const named = found.find((files) => files.length > 0);
-		if (named) paths.push(...named);
+		const found = [];
+		for (const name of spellingsOf(word)) found.push(await filesNamed(name, root, maxEntries));
+		const named = found.find(({ files }) => files.length > 0) ?? found[0];
+		paths.push(...(named?.files ?? []));
+		if (named?.cut) {
+			refused.push(
+				`${word} was looked for among ${maxEntries} entries of the project only: name a folder, such as src/*.ts`,
+			);
+		} else if (named && named.files.length > 0) continue;
 		else if (isPattern(word)) refused.push(`${word} matches no file`);
 		else if (projectPath(root, word) === undefined)
 			refused.push(`${word} is outside of the project`);
@@ -188,10 +203,15 @@ function spellingsOf(word: string): string[] {
 	return word.startsWith("@") ? [word, word.slice(1)] : [word];
 }
 
-async function filesNamed(name: string, root: string, limit: number): Promise<string[]> {
-	if (isPattern(name)) return await filesMatching(root, name, limit);
+async function filesNamed(
+	name: string,
+	root: string,
+	maxEntries: number,
+): Promise<{ files: string[]; cut: boolean }> {
+	if (isPattern(name)) return await filesMatching(root, name, maxEntries);
 	const path = projectPath(root, name);
-	return path !== undefined && existsSync(join(root, path)) ? [path] : [];
+	const files = path !== undefined && existsSync(join(root, path)) ? [path] : [];
+	return { files, cut: false };
 }
 
 /** Words of a command line; quotes hold one with spaces together. */

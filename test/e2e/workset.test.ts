@@ -174,12 +174,38 @@ test("two thousand files by a pattern are bounded by number and by tokens", asyn
 		pi.write(`src/f${i}.ts`, `export const f${i} = "${"x".repeat(1000)}";\n`);
 	await pi.command("/workset add src/*.ts");
 	expect(lastReport(pi)).toContain("200 files");
+	expect(lastReport(pi)).toMatch(/No room for src\/f1178\.ts, .* and 1780 more: 200 of 200 files/);
+	expect(lastReport(pi).length).toBeLessThan(5000);
+	await pi.command("/workset drop src/f0.ts");
+	await pi.command("/workset add src/f999.ts src/f998.ts");
+	expect(lastReport(pi)).toContain("Added src/f999.ts.");
+	expect(lastReport(pi)).toContain("No room for src/f998.ts: 200 of 200 files (tiers.maxFiles)");
 	await pi.command("/workset clear");
 	for (let i = 0; i < 30; i++) pi.write(`big/f${i}.ts`, "y".repeat(40_000));
 	await pi.command("/workset add big/*.ts");
 	expect(lastReport(pi)).toContain("60000 are taken (tiers.maxTokens)");
 	await pi.run("go", ["ok"]);
 	expect(JSON.stringify(pi.lastContext()).length).toBeLessThan(260_000);
+});
+
+test("a pattern finds the texts behind what is no text, and few words tell of the rest", async () => {
+	const pi = await startPi({ extensions, tools: ["read"], mode: "rpc" });
+	for (let i = 0; i < 300; i++) pi.write(`mixed/img${i}.png`, new Uint8Array([0, i % 255]));
+	for (let i = 0; i < 3; i++) pi.write(`mixed/zsub/code${i}.ts`, `text ${i}\n`);
+	await pi.command("/workset add mixed/**");
+	const names = [0, 1, 2].map((i) => `mixed/zsub/code${i}.ts`);
+	expect(lastReport(pi)).toContain(`Added ${names.join(", ")}.`);
+	expect(lastReport(pi)).toContain("… and 280 more");
+});
+
+test("when many files in turn do not fit, the rest is not read one by one", async () => {
+	const pi = await startPi({ extensions, tools: ["read"], mode: "rpc" });
+	pi.write(".pi/strata.json", JSON.stringify({ tiers: { maxTokens: 1000 } }));
+	await pi.session.reload();
+	for (let i = 100; i < 150; i++) pi.write(`src/f${i}.ts`, "x".repeat(3000));
+	await pi.command("/workset add src/*.ts");
+	expect(lastReport(pi)).toContain("Added src/f100.ts.");
+	expect(lastReport(pi)).toMatch(/No room for src\/f121\.ts, .* and 9 more: 1 of 200 files/);
 });
 
 test("/workset and /tiers show what is kept, and say what they know when misspelt", async () => {
