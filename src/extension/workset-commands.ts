@@ -13,7 +13,7 @@ import {
 	projectPath,
 	readWorkingFile,
 } from "./workset-files.ts";
-import { type OpenWorkset, refreshFiles, selectionNow } from "./workset-session.ts";
+import { MAP_NAME, type OpenWorkset, refreshFiles, selectionNow } from "./workset-session.ts";
 
 /** What the commands need of the system they belong to. */
 export interface WorksetCommandSurroundings {
@@ -90,6 +90,10 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 		let tooLarge = 0;
 		for (const path of await pathsOf(words, cwd, refused)) {
 			if (selected.has(path)) continue;
+			if (path === MAP_NAME) {
+				refused.push(`${path} has the name of the symbol map, and cannot stand beside it`);
+				continue;
+			}
 			if (selected.size >= maxFiles || tooLarge >= MAX_NAMED) {
 				unread.push(path);
 				continue;

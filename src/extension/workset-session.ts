@@ -67,7 +67,7 @@ export interface MapEntry {
 	readonly references: number;
 }
 
-/** What the map is called among the working files. No path of a project has such a name. */
+/** What the map is called among the working files. A file of this name cannot be one of them. */
 export const MAP_NAME = "(symbol map)";
 
 /** What a message is to become. */
@@ -138,7 +138,8 @@ export function selectionNow({ tiers }: OpenWorkset, ctx: ExtensionContext): Tie
 		.flatMap((entry) =>
 			entry.type === "custom" && entry.customType === tiers.WORKSET_TYPE ? [entry.data] : [],
 		);
-	return tiers.selectionOf(changes);
+	const { paths, map } = tiers.selectionOf(changes);
+	return { paths: paths.filter((path) => path !== MAP_NAME), map };
 }
 
 /** Reads the selected files anew. What has no text to show, or no room, says so in its place. */

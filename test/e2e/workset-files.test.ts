@@ -140,6 +140,18 @@ test.each(["print", "json", "rpc", "tui"] as const)(
 	},
 );
 
+test("a file that is called like the symbol map is not taken for it", async () => {
+	const pi = await start();
+	pi.write("(symbol map)", "a file\n");
+	pi.write("a.ts", "a\n");
+	await pi.command('/workset add "(symbol map)" a.ts');
+	expect(lastReport(pi)).toContain("(symbol map) has the name of the symbol map");
+	// A session from before, when the name was taken.
+	pi.sessionManager.appendCustomEntry("strata-workset", { op: "add", paths: ["(symbol map)"] });
+	await pi.run("go", ["ok"]);
+	expect(liveIn(pi.lastContext())).toEqual({ "a.ts": "a\n" });
+});
+
 test("a project at the root of the disk has files too", async () => {
 	const limits = { maxFileBytes: 100_000, exclude: [] };
 	const file = await readWorkingFile("/", "etc/hostname", limits);
