@@ -2,19 +2,28 @@ import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { counted } from "../core/counted.ts";
 import type { Tier } from "../tiers/index.ts";
 import { conversationTokens } from "./workset-plan.ts";
-import { type OpenWorkset, textsNow, viewNow, type WorkingText } from "./workset-session.ts";
+import {
+	leftOutText,
+	type OpenWorkset,
+	textsNow,
+	viewNow,
+	type WorkingText,
+} from "./workset-session.ts";
 
 /** What is needed of pi to look at a session. */
 export type Session = Pick<ExtensionContext, "sessionManager">;
 
 /** What `/workset list` shows. */
-export function worksetReport(session: OpenWorkset): string {
-	const { files, settings } = session;
+export function worksetReport(session: OpenWorkset, wantsMap: boolean): string {
+	const { files, settings, leftOut, map, noMap } = session;
 	const total = files.reduce((sum, { tokens }) => sum + tokens, 0);
 	const rows = files.map((file) => [file.path, file.gone ? file.text : `${file.tokens} tokens`]);
 	return [
 		`${counted(files.length, "working file")}, ${total} of ${settings.tiers.maxTokens} tokens`,
 		...table(rows),
+		...(leftOut > 0 ? [leftOutText(session)] : []),
+		...(wantsMap && map ? [`The symbol map has ${counted(map.tokens, "token")}.`] : []),
+		...(wantsMap && !map ? [`No symbol map: ${noMap ?? "it comes with the next prompt"}`] : []),
 	].join("\n");
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { LoadedConfig } from "../core/config.ts";
+import { describeError } from "../core/errno.ts";
 import { property } from "../core/property.ts";
 import type { ShownElsewhere } from "../readcache/index.ts";
 import type * as Tiers from "../tiers/index.ts";
@@ -19,8 +20,8 @@ import {
 	type OpenWorkset,
 	openWorkset,
 	refreshFiles,
-	selectionNow,
 	symbolMapOf,
+	wantsMap,
 } from "./workset-session.ts";
 
 /** What the working set needs of the composition root. */
@@ -71,9 +72,12 @@ export function createTiersSystem(surroundings: TiersSurroundings): System &
 		if (!session) return;
 		await refreshFiles(session, ctx);
 		const cold = isCold(session, ctx);
-		if (selectionNow(session, ctx).map ?? session.settings.tiers.map) {
+		if (wantsMap(session, ctx)) {
 			if (cold || !session.map) await refreshMap(session, ctx);
-		} else session.map = undefined;
+		} else {
+			session.map = undefined;
+			session.noMap = undefined;
+		}
 		const messages = planNow(session, ctx, cold).map(worksetMessage);
 		// Before the first prompt the system prompt is not in the session yet, and must stay its beginning.
 		if (messages[0] && !hasSystemPrompt(ctx)) return { message: messages[0] };
@@ -203,9 +207,19 @@ export function createTiersSystem(surroundings: TiersSurroundings): System &
 	async function refreshMap(session: OpenWorkset, ctx: ExtensionContext): Promise<void> {
 		const exclude = session.files.map(({ path }) => path);
 		const budgetTokens = session.settings.tiers.mapTokens;
-		// Without an index there is no map, and the session goes on without one.
-		const map = await symbolMap(ctx, { budgetTokens, exclude }).catch(() => undefined);
-		session.map = map && symbolMapOf(map.blocks);
+		const toldBefore = session.noMap;
+		try {
+			const { blocks } = await symbolMap(ctx, { budgetTokens, exclude });
+			session.map = symbolMapOf(blocks);
+			session.noMap = session.map ? undefined : "the code index has no symbols of other files";
+		} catch (error) {
+			// Without an index there is no map, and the session goes on without one.
+			session.map = undefined;
+			session.noMap = describeError(error);
+		}
+		if (session.noMap !== undefined && session.noMap !== toldBefore) {
+			ctx.ui.notify(`pi-strata: no symbol map: ${session.noMap}`, "warning");
+		}
 		session.controller.seed({
 			refs: (session.map?.entries ?? []).map(({ path, text, tokens, references }) => ({
 				key: session.tiers.symbolKey(path),

@@ -13,7 +13,13 @@ import {
 	projectPath,
 	readWorkingFile,
 } from "./workset-files.ts";
-import { MAP_NAME, type OpenWorkset, refreshFiles, selectionNow } from "./workset-session.ts";
+import {
+	MAP_NAME,
+	type OpenWorkset,
+	refreshFiles,
+	selectionNow,
+	wantsMap,
+} from "./workset-session.ts";
 
 /** What the commands need of the system they belong to. */
 export interface WorksetCommandSurroundings {
@@ -142,8 +148,9 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 
 	async function list(session: OpenWorkset, ctx: ExtensionCommandContext): Promise<string> {
 		await refreshFiles(session, ctx);
-		return session.files.length > 0
-			? worksetReport(session)
+		const isMapWanted = wantsMap(session, ctx);
+		return session.files.length > 0 || isMapWanted
+			? worksetReport(session, isMapWanted)
 			: `The working set is empty.\n${USAGE}`;
 	}
 

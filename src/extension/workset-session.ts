@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { customMessages } from "../context/index.ts";
 import type { Config, LoadedConfig } from "../core/config.ts";
+import { counted } from "../core/counted.ts";
 import { hashBytes } from "../core/hash.ts";
 import { property } from "../core/property.ts";
 import { estimateTokens } from "../core/tokens.ts";
@@ -28,8 +29,12 @@ export interface OpenWorkset {
 	readonly pending: Map<string, PendingEdit>;
 	/** The working files as they were last read. */
 	files: readonly WorkingText[];
+	/** How many selected files no request shows, for there are more than `tiers.maxFiles`. */
+	leftOut: number;
 	/** The symbol map as it was last made. It stays as it is until the conversation is sent anew anyway. */
 	map: SymbolMap | undefined;
+	/** Why there is none although it is wanted. */
+	noMap: string | undefined;
 	/** The literal layout's messages in the last request. */
 	prefix: readonly Tiers.PrefixMessage[];
 	/** The copy where the next reorganisation begins: its message, and the number of its block there. */
@@ -119,7 +124,9 @@ export async function openWorkset(
 		standing: new Map(),
 		pending: new Map(),
 		files: [],
+		leftOut: 0,
 		map: undefined,
+		noMap: undefined,
 		prefix: [],
 		frontier: undefined,
 		beforeFrontier: undefined,
@@ -142,6 +149,11 @@ export function selectionNow({ tiers }: OpenWorkset, ctx: ExtensionContext): Tie
 	return { paths: paths.filter((path) => path !== MAP_NAME), map };
 }
 
+/** Whether the user wants the symbol map on this branch. */
+export function wantsMap(session: OpenWorkset, ctx: ExtensionContext): boolean {
+	return selectionNow(session, ctx).map ?? session.settings.tiers.map;
+}
+
 /** Reads the selected files anew. What has no text to show, or no room, says so in its place. */
 export async function refreshFiles(session: OpenWorkset, ctx: ExtensionContext): Promise<void> {
 	const { settings, cwd, standing } = session;
@@ -149,6 +161,11 @@ export async function refreshFiles(session: OpenWorkset, ctx: ExtensionContext):
 	const limits = { maxFileBytes, exclude: settings.readcache.exclude };
 	const before = new Map(session.files.map(({ path, hash }) => [path, hash]));
 	const { paths } = selectionNow(session, ctx);
+	const wereLeftOut = session.leftOut > 0;
+	session.leftOut = Math.max(0, paths.length - maxFiles);
+	if (session.leftOut > 0 && !wereLeftOut) {
+		ctx.ui.notify(`pi-strata: ${leftOutText(session)}`, "warning");
+	}
 	const found = await Promise.all(
 		paths.slice(0, maxFiles).map((path) => readWorkingFile(cwd, path, limits)),
 	);
@@ -165,6 +182,12 @@ export async function refreshFiles(session: OpenWorkset, ctx: ExtensionContext):
 	for (const { path, hash } of session.files) {
 		if (before.get(path) !== hash) standing.set(path, { changedMs: Date.now(), hits: 0 });
 	}
+}
+
+/** Says how many files are left out, and why. */
+export function leftOutText({ leftOut, settings }: OpenWorkset): string {
+	const files = counted(leftOut, "selected file is", "selected files are");
+	return `${files} left out: tiers.maxFiles is ${settings.tiers.maxFiles}`;
 }
 
 function withoutText(path: string, text: string): WorkingText {
