@@ -17,6 +17,7 @@ import {
 	countRequest,
 	type MapEntry,
 	noteAnswered,
+	noteEdit,
 	type OpenWorkset,
 	openWorkset,
 	refreshFiles,
@@ -99,6 +100,10 @@ export function createTiersSystem(surroundings: TiersSurroundings): System &
 		const session = open?.ready;
 		if (!enabled || !session || ctx.model?.api !== "anthropic-messages") return;
 		return withMarkers(session, event.payload);
+	});
+
+	pi.on("tool_result", (event) => {
+		if (enabled && open?.ready) noteEdit(open.ready, event);
 	});
 
 	pi.on("message_end", async ({ message }, ctx) => {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { ExtensionContext, ToolResultEvent } from "@earendil-works/pi-coding-agent";
 import { customMessages } from "../context/index.ts";
 import type { Config, LoadedConfig } from "../core/config.ts";
 import { counted } from "../core/counted.ts";
@@ -7,10 +7,10 @@ import { hashBytes } from "../core/hash.ts";
 import { property } from "../core/property.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type * as Economy from "../economy/index.ts";
-import type { ShownFile } from "../readcache/index.ts";
+import { isEditingTool, pathCandidates, type ShownFile } from "../readcache/index.ts";
 import type * as Tiers from "../tiers/index.ts";
 import { promptTokens, ttlOf } from "./prompt-tokens.ts";
-import { readWorkingFile } from "./workset-files.ts";
+import { projectPath, readWorkingFile } from "./workset-files.ts";
 
 /** What is known about the working set of one session. */
 export interface OpenWorkset {
@@ -27,6 +27,8 @@ export interface OpenWorkset {
 	readonly standing: Map<string, { changedMs: number; hits: number }>;
 	/** Edits that requests are to show already and the session does not have yet, by the entry that they are of. */
 	readonly pending: Map<string, PendingEdit>;
+	/** The files that the model has edited since a request was last counted. */
+	readonly edited: Set<string>;
 	/** The working files as they were last read. */
 	files: readonly WorkingText[];
 	/** How many selected files no request shows, for there are more than `tiers.maxFiles`. */
@@ -123,6 +125,7 @@ export async function openWorkset(
 		tailTag: `[${randomBytes(8).toString("hex")}] `,
 		standing: new Map(),
 		pending: new Map(),
+		edited: new Set(),
 		files: [],
 		leftOut: 0,
 		map: undefined,
@@ -224,7 +227,7 @@ export function symbolMapOf(entries: readonly MapEntry[]): SymbolMap | undefined
 
 /** Counts a request for the tiers, unless it repeats one that was never answered: what stayed unchanged rises. */
 export function countRequest(session: OpenWorkset): void {
-	const { controller, tiers, files, map } = session;
+	const { controller, tiers, files, map, edited } = session;
 	if (!session.answered) return;
 	session.answered = false;
 	controller.next({
@@ -237,7 +240,25 @@ export function countRequest(session: OpenWorkset): void {
 			tokens,
 		})),
 		history: [],
+		modified: edited,
 	});
+	edited.clear();
+}
+
+/** Takes note of a tool's result: a file that the model has written counts as changed, whatever it wrote. */
+export function noteEdit(
+	{ edited, cwd }: OpenWorkset,
+	{ toolName, input, isError }: Pick<ToolResultEvent, "toolName" | "input" | "isError">,
+): void {
+	const named = property(input, "path");
+	if (isError || !isEditingTool(toolName) || typeof named !== "string") return;
+	try {
+		const [file] = pathCandidates(named, cwd);
+		const path = file && projectPath(cwd, file);
+		if (path) edited.add(path);
+	} catch {
+		// A URL that names no file: another extension's tool must know what it meant.
+	}
 }
 
 /** Takes note of a bill: the files that were read from the cache were hit. */

@@ -230,6 +230,33 @@ test("/workset and /tiers show what is kept, and say what they know when misspel
 	expect(lastReport(pi)).toContain("Say /workset map on or /workset map off.");
 });
 
+test.each(["log", "tiers"])(
+	"a file that the model has written counts as changed in the %s layout, also with the same text",
+	async (layout) => {
+		const pi = await startPi({ extensions, tools: ["read", "write", "edit"], mode: "rpc" });
+		pi.write(".pi/strata.json", JSON.stringify({ tiers: { layout } }));
+		await pi.session.reload();
+		for (const name of ["a.ts", "b.ts", "c.ts"]) pi.write(name, `${name}\n`);
+		await pi.command("/workset add *.ts");
+		for (const prompt of ["1", "2", "3", "4", "5"]) await pi.run(prompt, ["ok"]);
+		const change = { oldText: "missing", newText: "x" };
+		await pi.run("write", [
+			[
+				{ tool: "write", args: { path: join(pi.cwd, "a.ts"), content: "a.ts\n" } },
+				{ tool: "edit", args: { path: "b.ts", edits: [change] } },
+			],
+			"ok",
+		]);
+		await pi.command("/tiers");
+		expect(lastReport(pi)).toMatch(/^active +a\.ts .*N=0/m);
+		expect(lastReport(pi)).toMatch(/^L3 +b\.ts/m); // the edit failed
+		expect(lastReport(pi)).toMatch(/^L3 +c\.ts/m);
+		await pi.run("go on", ["ok"]);
+		await pi.command("/tiers");
+		expect(lastReport(pi)).toMatch(/^active +a\.ts .*N=1/m);
+	},
+);
+
 test("the symbol map stands beside the files, without those that are there in full", async () => {
 	const pi = await startPi({ extensions, tools: ["read"] });
 	pi.write("strata.json", "");
