@@ -4,8 +4,8 @@ import type { Tier } from "../tiers/index.ts";
 import { conversationTokens } from "./workset-plan.ts";
 import {
 	leftOutText,
+	MAP_NAME,
 	type OpenWorkset,
-	textsNow,
 	viewNow,
 	type WorkingText,
 } from "./workset-session.ts";
@@ -33,7 +33,7 @@ export interface FileStanding {
 	readonly tier: Tier;
 	readonly n: number;
 	readonly tokens: number;
-	/** When its text last changed, as far as this process saw it; ms since 1970. */
+	/** When its text last changed, as far as this process saw it; ms since 1970, 0 if it did not. */
 	readonly changedMs: number;
 	/** Requests since then that had it from the provider's cache. */
 	readonly hits: number;
@@ -41,18 +41,52 @@ export interface FileStanding {
 	readonly place: "slot" | "snapshot" | "tail" | "prefix";
 }
 
-/** Where every working file stands, the most stable first. */
+/** Where every working file and the symbol map stand, the most stable first. */
 function standings(session: OpenWorkset, ctx: Session): FileStanding[] {
+	const { map, files, settings, standing, tiers } = session;
 	const tracked = session.controller.items();
 	const places = placesNow(session, ctx);
-	return textsNow(session)
-		.map(({ path, hash, tokens }): FileStanding => {
-			const { tier, n } = tracked.get(path) ?? { tier: "active", n: 0 };
-			const { changedMs, hits } = session.standing.get(path) ?? { changedMs: 0, hits: 0 };
-			const place = session.settings.tiers.layout === "tiers" ? "prefix" : places(path, hash);
-			return { path, tier, n, tokens, changedMs, hits, place };
-		})
-		.sort((a, b) => (a.tier < b.tier ? -1 : a.tier > b.tier ? 1 : b.n - a.n));
+	const isLiteral = settings.tiers.layout === "tiers";
+	const rowOf = (
+		{ path, hash, tokens }: WorkingText,
+		{ tier, n }: Pick<FileStanding, "tier" | "n">,
+	): FileStanding => {
+		const { changedMs, hits } = standing.get(path) ?? { changedMs: 0, hits: 0 };
+		const place = isLiteral ? "prefix" : places(path, hash);
+		return { path, tier, n, tokens, changedMs, hits, place };
+	};
+	const rows = files.map((file) => rowOf(file, tracked.get(file.path) ?? { tier: "active", n: 0 }));
+	// As it is planned: nothing is more stable than what we leave as it is.
+	if (map && !isLiteral) rows.push(rowOf(map, { tier: "L0", n: tiers.TIERS.L0.entryN }));
+	if (isLiteral) rows.push(...mapByTier(session, tracked));
+	return rows.sort((a, b) => (a.tier < b.tier ? -1 : a.tier > b.tier ? 1 : b.n - a.n));
+}
+
+/** The symbol map as the literal layout sends it: by tiers, without the files that are there in full. */
+function mapByTier(
+	{ map, files, tiers, standing }: OpenWorkset,
+	tracked: ReadonlyMap<string, Pick<FileStanding, "tier" | "n">>,
+): FileStanding[] {
+	const inFull = new Set(files.map(({ path }) => path));
+	const entries = (map?.entries ?? [])
+		.filter(({ path }) => !inFull.has(path))
+		.map(({ path, tokens }) => {
+			const { tier, n } = tracked.get(tiers.symbolKey(path)) ?? { tier: "active", n: 0 };
+			return { tier, n, tokens };
+		});
+	const { changedMs } = standing.get(MAP_NAME) ?? { changedMs: 0 };
+	return Array.from(
+		Map.groupBy(entries, ({ tier }) => tier),
+		([tier, group]): FileStanding => ({
+			path: `(symbol map: ${tier})`,
+			tier,
+			n: Math.min(...group.map(({ n }) => n)),
+			tokens: group.reduce((sum, { tokens }) => sum + tokens, 0),
+			changedMs,
+			hits: 0,
+			place: "prefix",
+		}),
+	);
 }
 
 /** The working set as a host of the session shows it. */
@@ -82,7 +116,8 @@ export function tiersReport(session: OpenWorkset, ctx: Session, nowMs: number): 
 		String(tokens),
 		`N=${n}`,
 		changedMs > 0 ? `${age(nowMs - changedMs)} ago` : "-",
-		`${hits} hits`,
+		// Of the literal layout nobody counts them.
+		place === "prefix" ? "-" : `${hits} hits`,
 		place,
 	]);
 	return [

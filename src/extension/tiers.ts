@@ -212,6 +212,7 @@ export function createTiersSystem(surroundings: TiersSurroundings): System &
 	async function refreshMap(session: OpenWorkset, ctx: ExtensionContext): Promise<void> {
 		const exclude = session.files.map(({ path }) => path);
 		const budgetTokens = session.settings.tiers.mapTokens;
+		const before = session.map;
 		const toldBefore = session.noMap;
 		try {
 			const { blocks } = await symbolMap(ctx, { budgetTokens, exclude });
@@ -224,6 +225,10 @@ export function createTiersSystem(surroundings: TiersSurroundings): System &
 		}
 		if (session.noMap !== undefined && session.noMap !== toldBefore) {
 			ctx.ui.notify(`pi-strata: no symbol map: ${session.noMap}`, "warning");
+		}
+		if (session.map && session.map.hash !== before?.hash) {
+			const changedMs = before ? Date.now() : 0;
+			session.standing.set(session.map.path, { changedMs, hits: 0 });
 		}
 		session.controller.seed({
 			refs: (session.map?.entries ?? []).map(({ path, text, tokens, references }) => ({

@@ -23,7 +23,7 @@ export interface OpenWorkset {
 	readonly stateFile: Tiers.StateFile;
 	/** What the first block of a request's tail begins with. Nobody can guess it, so nothing else passes for the tail. */
 	readonly tailTag: string;
-	/** What each file has been through since the session was opened. */
+	/** What each file has been through since the session was opened; `changedMs` is 0 where nobody saw it change. */
 	readonly standing: Map<string, { changedMs: number; hits: number }>;
 	/** Edits that requests are to show already and the session does not have yet, by the entry that they are of. */
 	readonly pending: Map<string, PendingEdit>;
@@ -183,7 +183,8 @@ export async function refreshFiles(session: OpenWorkset, ctx: ExtensionContext):
 		return file;
 	});
 	for (const { path, hash } of session.files) {
-		if (before.get(path) !== hash) standing.set(path, { changedMs: Date.now(), hits: 0 });
+		const changedMs = before.has(path) ? Date.now() : 0;
+		if (before.get(path) !== hash) standing.set(path, { changedMs, hits: 0 });
 	}
 }
 
@@ -263,7 +264,8 @@ export function noteEdit(
 
 /** Takes note of a bill: the files that were read from the cache were hit. */
 export function noteAnswered(session: OpenWorkset, message: unknown, ctx: ExtensionContext): void {
-	const { standing, files } = session;
+	const { standing } = session;
+	const shown = textsNow(session);
 	const tokens = promptTokens(property(message, "usage"));
 	session.answered = true;
 	session.ttl = ttlOf(tokens) ?? session.ttl;
@@ -271,7 +273,7 @@ export function noteAnswered(session: OpenWorkset, message: unknown, ctx: Extens
 	for (const { files: held, tokensBehind } of viewNow(session, ctx).copies) {
 		if (notRead > tokensBehind) continue;
 		for (const { path, hash } of held) {
-			const file = files.find((one) => one.path === path && one.hash === hash);
+			const file = shown.find((one) => one.path === path && one.hash === hash);
 			const stands = file && standing.get(path);
 			if (stands) stands.hits += 1;
 		}

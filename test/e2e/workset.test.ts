@@ -278,6 +278,55 @@ test("the symbol map stands beside the files, without those that are there in fu
 	expect(JSON.stringify(pi.lastContext())).toContain("No longer kept up to date");
 });
 
+test("/tiers shows the symbol map where it stands: first in the log, and by tiers in the literal layout", async () => {
+	const uiContext = { confirm: async () => true };
+	const pi = await startPi({ extensions, tools: ["read"], mode: "rpc", persist: true, uiContext });
+	const settings = (layout: string) => JSON.stringify({ tiers: { layout, cacheMinTokens: 10 } });
+	pi.write(".pi/strata.json", settings("log"));
+	pi.write("src/a.ts", "export function alpha(): void {}\n");
+	for (const name of ["b", "c", "d"]) {
+		pi.write(
+			`src/${name}.ts`,
+			`import { alpha } from "./a.ts";\nexport function ${name}(): void { alpha(); }\n`,
+		);
+	}
+	await pi.session.reload();
+	await pi.command("/kota index");
+	await pi.command("/workset map on");
+	await pi.command("/workset add src/a.ts");
+	await pi.run("first", ["a long answer ".repeat(500)]);
+	for (const prompt of ["second", "third"]) await pi.run(prompt, ["ok"]);
+	await pi.command("/tiers");
+	expect(lastReport(pi)).toMatch(/^L0 +\(symbol map\) +\d+ +N=12 +- +[1-9] hits? +slot$/m);
+
+	pi.write(".pi/strata.json", settings("tiers"));
+	await pi.restart();
+	await pi.run("fourth", ["ok"]);
+	await pi.command("/tiers");
+	const sent = JSON.stringify(pi.lastContext());
+	const tiers = ["L0", "L1", "L2", "L3", "active"];
+	const sentTiers = tiers.filter((tier) => sent.includes(`## Symbols (${tier})`));
+	expect(sentTiers.length).toBeGreaterThan(1);
+	const shown = [...lastReport(pi).matchAll(/^(\w+) +\(symbol map: (\w+)\) .* prefix$/gm)];
+	expect(shown.map(([, tier, name]) => [tier, name])).toEqual(sentTiers.map((one) => [one, one]));
+});
+
+test("/tiers does not say when a file changed that nobody saw change", async () => {
+	const pi = await startPi({ extensions, tools: ["read"], mode: "rpc", persist: true });
+	pi.write("a.ts", "one\n");
+	await pi.command("/workset add a.ts");
+	await pi.run("first", ["ok"]);
+	await pi.command("/tiers");
+	expect(lastReport(pi)).toMatch(/a\.ts +1 +N=0 +- /);
+	pi.write("a.ts", "two\n");
+	await pi.run("second", ["ok"]);
+	await pi.command("/tiers");
+	expect(lastReport(pi)).toMatch(/a\.ts +1 +N=0 +\d s ago /);
+	await pi.restart();
+	await pi.command("/tiers");
+	expect(lastReport(pi)).toMatch(/a\.ts +1 +N=0 +- /);
+});
+
 function lastReport(pi: PiHarness): string {
 	const report = pi.reports.findLast(({ customType }) => customType === "strata-report");
 	return String((report?.data as { text?: unknown } | undefined)?.text);
