@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
 import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import { counted } from "../core/counted.ts";
 import type * as Tiers from "../tiers/index.ts";
@@ -58,7 +58,7 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 		},
 		async handler(args, ctx) {
 			if (!isEnabled()) return report(ctx, "The working set is off: tiers.enabled is false.");
-			const [name = "list", ...words] = wordsOf(args);
+			const [name = "list", ...words] = wordsOf(args).filter((word) => word !== "");
 			const run = Object.hasOwn(subcommands, name)
 				? subcommands[name as keyof typeof subcommands]
 				: undefined;
@@ -90,12 +90,16 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 		const selected = new Set(selectionNow(session, ctx).paths);
 		let tokens = session.files.reduce((sum, file) => sum + file.tokens, 0);
 		const added: string[] = [];
+		const kept: string[] = [];
 		const refused: string[] = [];
 		/** Files that are not even read: there is no room for them, or hardly any. */
 		const unread: string[] = [];
 		let tooLarge = 0;
 		for (const path of await pathsOf(words, cwd, refused)) {
-			if (selected.has(path)) continue;
+			if (selected.has(path)) {
+				kept.push(path);
+				continue;
+			}
 			if (path === MAP_NAME) {
 				refused.push(`${path} has the name of the symbol map, and cannot stand beside it`);
 				continue;
@@ -118,13 +122,16 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 			}
 		}
 		const taken = `${selected.size} of ${maxFiles} files (tiers.maxFiles) and ${tokens} of ${maxTokens} tokens (tiers.maxTokens) are taken`;
-		const left = unread.length > 0 ? [`No room for ${named(unread)}: ${taken}`] : [];
-		if (added.length > 0) change(session, { op: "add", paths: added });
-		const head =
-			added.length > 0
-				? `Added ${named(added)}. The working set has ${counted(selected.size, "file")}, ${tokens} tokens.`
-				: "Nothing was added.";
-		return [head, ...shortened(refused), ...left].join("\n");
+		// The first reason stands in the first line: some clients show no other.
+		const [why = "", ...others] = [
+			...shortened(refused),
+			...(unread.length > 0 ? [`no room for ${named(unread)}: ${taken}`] : []),
+			...(kept.length > 0 ? [`${named(kept)} ${kept.length > 1 ? "are" : "is"} kept already`] : []),
+		];
+		if (added.length === 0) return [`Nothing was added: ${why}`, ...others].join("\n");
+		change(session, { op: "add", paths: added });
+		const head = `Added ${named(added)}. The working set has ${counted(selected.size, "file")}, ${tokens} tokens.`;
+		return [why === "" ? head : `${head} Not added: ${why}`, ...others].join("\n");
 	}
 
 	async function drop(
@@ -134,16 +141,18 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 	): Promise<string> {
 		if (words.length === 0) return `Which files?\n${USAGE}`;
 		const { paths } = selectionNow(session, ctx);
-		const names = words.flatMap(spellingsOf);
-		const dropped = paths.filter((path) =>
-			names.some((name) => {
+		const isNamed = (path: string, word: string) =>
+			spellingsOf(word).some((name) => {
 				if (isPattern(name)) return matchesPattern(name, path);
 				return projectPath(session.cwd, name) === path;
-			}),
-		);
-		if (dropped.length === 0) return `None of the working files is named ${named(words)}.`;
-		change(session, { op: "drop", paths: dropped });
-		return `Dropped ${named(dropped)}. Left: ${counted(paths.length - dropped.length, "file")}.`;
+			});
+		const dropped = paths.filter((path) => words.some((word) => isNamed(path, word)));
+		const unknown = words.filter((word) => !paths.some((path) => isNamed(path, word)));
+		const none = unknown.length > 0 && `None of the working files is named ${named(unknown)}.`;
+		if (dropped.length > 0) change(session, { op: "drop", paths: dropped });
+		const left = counted(paths.length - dropped.length, "file");
+		const done = dropped.length > 0 && `Dropped ${named(dropped)}. Left: ${left}.`;
+		return [done, none].filter(Boolean).join(" ");
 	}
 
 	async function list(session: OpenWorkset, ctx: ExtensionCommandContext): Promise<string> {
@@ -154,7 +163,14 @@ export function registerWorksetCommands(surroundings: WorksetCommandSurroundings
 			: `The working set is empty.\n${USAGE}`;
 	}
 
-	async function clear(session: OpenWorkset, ctx: ExtensionCommandContext): Promise<string> {
+	async function clear(
+		session: OpenWorkset,
+		ctx: ExtensionCommandContext,
+		words: string[],
+	): Promise<string> {
+		if (words.length > 0) {
+			return `/workset clear drops all files and takes no names: to drop some, /workset drop ${words.join(" ")}`;
+		}
 		const { length } = selectionNow(session, ctx).paths;
 		if (length > 0) change(session, { op: "clear" });
 		return length > 0
@@ -194,6 +210,7 @@ export async function pathsOf(
 	for (const word of words) {
 		const found = [];
 		for (const name of spellingsOf(word)) found.push(await filesNamed(name, root, maxEntries));
+		const folder = spellingsOf(word).flatMap((name) => folderNamed(name, root) ?? [])[0];
 		const named = found.find(({ files }) => files.length > 0) ?? found[0];
 		paths.push(...(named?.files ?? []));
 		if (named?.cut) {
@@ -201,7 +218,12 @@ export async function pathsOf(
 				`${word} was looked for among ${maxEntries} entries of the project only: name a folder, such as src/*.ts`,
 			);
 		} else if (named && named.files.length > 0) continue;
-		else if (isPattern(word)) refused.push(`${word} matches no file`);
+		else if (folder !== undefined) {
+			const [start, all] = folder === "" ? ["", "./**"] : [`${folder}/`, `${folder}/**`];
+			refused.push(
+				`${word} is a folder: name files in it, such as ${start}*.ts, or ${all} for all`,
+			);
+		} else if (isPattern(word)) refused.push(`${word} matches no file`);
 		else if (projectPath(root, word) === undefined)
 			refused.push(`${word} is outside of the project`);
 		else refused.push(`${word} does not exist`);
@@ -221,8 +243,19 @@ async function filesNamed(
 ): Promise<{ files: string[]; cut: boolean }> {
 	if (isPattern(name)) return await filesMatching(root, name, maxEntries);
 	const path = projectPath(root, name);
-	const files = path !== undefined && existsSync(join(root, path)) ? [path] : [];
-	return { files, cut: false };
+	const isThere = path !== undefined && existsSync(join(root, path));
+	return { files: isThere && folderNamed(name, root) === undefined ? [path] : [], cut: false };
+}
+
+/** The folder that a word names, from the project's root, which is the empty one. */
+function folderNamed(name: string, root: string): string | undefined {
+	const path = resolve(root, name) === resolve(root) ? "" : projectPath(root, name);
+	if (path === undefined) return undefined;
+	try {
+		return statSync(join(root, path)).isDirectory() ? path : undefined;
+	} catch {
+		return undefined; // not there, or nothing that can be looked at
+	}
 }
 
 /** Words of a command line; quotes hold one with spaces together. */

@@ -174,12 +174,12 @@ test("two thousand files by a pattern are bounded by number and by tokens", asyn
 		pi.write(`src/f${i}.ts`, `export const f${i} = "${"x".repeat(1000)}";\n`);
 	await pi.command("/workset add src/*.ts");
 	expect(lastReport(pi)).toContain("200 files");
-	expect(lastReport(pi)).toMatch(/No room for src\/f1178\.ts, .* and 1780 more: 200 of 200 files/);
+	expect(lastReport(pi)).toMatch(/no room for src\/f1178\.ts, .* and 1780 more: 200 of 200 files/);
 	expect(lastReport(pi).length).toBeLessThan(5000);
 	await pi.command("/workset drop src/f0.ts");
 	await pi.command("/workset add src/f999.ts src/f998.ts");
 	expect(lastReport(pi)).toContain("Added src/f999.ts.");
-	expect(lastReport(pi)).toContain("No room for src/f998.ts: 200 of 200 files (tiers.maxFiles)");
+	expect(lastReport(pi)).toContain("no room for src/f998.ts: 200 of 200 files (tiers.maxFiles)");
 	await pi.command("/workset clear");
 	for (let i = 0; i < 30; i++) pi.write(`big/f${i}.ts`, "y".repeat(40_000));
 	await pi.command("/workset add big/*.ts");
@@ -205,7 +205,7 @@ test("when many files in turn do not fit, the rest is not read one by one", asyn
 	for (let i = 100; i < 150; i++) pi.write(`src/f${i}.ts`, "x".repeat(3000));
 	await pi.command("/workset add src/*.ts");
 	expect(lastReport(pi)).toContain("Added src/f100.ts.");
-	expect(lastReport(pi)).toMatch(/No room for src\/f121\.ts, .* and 9 more: 1 of 200 files/);
+	expect(lastReport(pi)).toMatch(/no room for src\/f121\.ts, .* and 9 more: 1 of 200 files/);
 });
 
 test("/workset and /tiers show what is kept, and say what they know when misspelt", async () => {
@@ -228,6 +228,44 @@ test("/workset and /tiers show what is kept, and say what they know when misspel
 	expect(lastReport(pi)).toContain("None of the working files is named b.ts");
 	await pi.command("/workset map maybe");
 	expect(lastReport(pi)).toContain("Say /workset map on or /workset map off.");
+});
+
+test("the answers of /workset say what became of every word, in the first line too", async () => {
+	const pi = await startPi({ extensions, tools: ["read"], mode: "rpc" });
+	for (const name of ["a.ts", "src/b.ts"]) pi.write(name, "text\n");
+	pi.write("binary", new Uint8Array([0]));
+	const answer = async (line: string) => {
+		await pi.command(line);
+		const [first] = lastReport(pi).split("\n");
+		expect(pi.notifications.at(-1)).toEqual({ message: first, type: "info" });
+		return lastReport(pi);
+	};
+	expect(await answer("/workset add binary missing")).toBe(
+		"Nothing was added: missing does not exist\nbinary is not text",
+	);
+	expect(await answer("/workset add a.ts binary")).toBe(
+		"Added a.ts. The working set has 1 file, 2 tokens. Not added: binary is not text",
+	);
+	expect(await answer("/workset add a.ts ./a.ts")).toBe("Nothing was added: a.ts is kept already");
+	expect(await answer("/workset add *.ts src/b.ts")).toBe(
+		"Added src/b.ts. The working set has 2 files, 4 tokens. Not added: a.ts is kept already",
+	);
+	expect(await answer("/workset add .")).toBe(
+		"Nothing was added: . is a folder: name files in it, such as *.ts, or ./** for all",
+	);
+	expect(await answer("/workset add src/")).toBe(
+		"Nothing was added: src/ is a folder: name files in it, such as src/*.ts, or src/** for all",
+	);
+	expect(await answer('/workset add ""')).toMatch(/^Which files\? For example/);
+	expect(await answer('/workset drop ""')).toMatch(/^Which files\?/);
+	expect(await answer("/workset drop a.ts typo.ts *.zzz")).toBe(
+		"Dropped a.ts. Left: 1 file. None of the working files is named typo.ts, *.zzz.",
+	);
+	expect(await answer("/workset clear src/b.ts")).toBe(
+		"/workset clear drops all files and takes no names: to drop some, /workset drop src/b.ts",
+	);
+	expect(await answer("/workset list")).toContain("1 working file,");
+	expect(await answer("/workset clear")).toContain("Dropped 1 file");
 });
 
 test.each(["log", "tiers"])(
