@@ -6,8 +6,8 @@ import type {
 } from "@earendil-works/pi-coding-agent";
 import type { ToolResultItem } from "../context/index.ts";
 import { blobFolder, createBlobStore } from "../core/blob-store.ts";
-import { counted } from "../core/counted.ts";
 import { PIN_ENTRY } from "../core/entry-types.ts";
+import { counted } from "../core/figures.ts";
 import type { PinEntry } from "../pruning/index.ts";
 import type { KotaSubcommand } from "./kota-command.ts";
 import { pruningText } from "./pruning-report.ts";

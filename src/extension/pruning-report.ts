@@ -1,6 +1,6 @@
 import type { ContextUsage } from "@earendil-works/pi-coding-agent";
 import type { Config } from "../core/config.ts";
-import { counted } from "../core/counted.ts";
+import { counted } from "../core/figures.ts";
 import type { Action, Candidate, Decision, PruningSummary } from "../pruning/index.ts";
 
 /** What `/kota pruning` tells. */

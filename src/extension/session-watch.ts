@@ -1,7 +1,7 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { promptTokens, ttlOf } from "../core/bill.ts";
 import { property } from "../core/property.ts";
 import { type ColdWatch, createColdWatch } from "./cold-watch.ts";
-import { promptTokens, ttlOf } from "./prompt-tokens.ts";
 import type { SessionStart } from "./system.ts";
 
 /** A watch for a session that was just opened, which may go on with one that the provider still has in its cache. */

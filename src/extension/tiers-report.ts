@@ -2,21 +2,25 @@ import { counted } from "../core/figures.ts";
 import type { Tier } from "../tiers/index.ts";
 import { conversationTokens } from "./workset-plan.ts";
 import {
+	leftOutText,
+	MAP_NAME,
 	type OpenWorkset,
 	type SessionHolder,
-	textsNow,
 	viewNow,
 	type WorkingText,
 } from "./workset-session.ts";
 
 /** What `/workset list` shows. */
-export function worksetReport(workset: OpenWorkset): string {
-	const { files, settings } = workset;
+export function worksetReport(workset: OpenWorkset, wantsMap: boolean): string {
+	const { files, settings, leftOut, map, noMap } = workset;
 	const total = files.reduce((sum, { tokens }) => sum + tokens, 0);
 	const rows = files.map((file) => [file.path, file.gone ? file.text : `${file.tokens} tokens`]);
 	return [
 		`${counted(files.length, "working file")}, ${total} of ${settings.tiers.maxTokens} tokens`,
 		...table(rows),
+		...(leftOut > 0 ? [leftOutText(workset)] : []),
+		...(wantsMap && map ? [`The symbol map has ${counted(map.tokens, "token")}.`] : []),
+		...(wantsMap && !map ? [`No symbol map: ${noMap ?? "it comes with the next prompt"}`] : []),
 	].join("\n");
 }
 
@@ -26,7 +30,7 @@ export interface WorkingFileView {
 	readonly tier: Tier;
 	readonly n: number;
 	readonly tokens: number;
-	/** When its text last changed, as far as this process saw it; ms since 1970. */
+	/** When its text last changed, as far as this process saw it; ms since 1970, 0 if it did not. */
 	readonly changedMs: number;
 	/** Requests since then that had it from the provider's cache. */
 	readonly hits: number;
@@ -34,18 +38,52 @@ export interface WorkingFileView {
 	readonly place: "slot" | "snapshot" | "tail" | "prefix";
 }
 
-/** Where every working file stands, the most stable first. */
+/** Where every working file and the symbol map stand, the most stable first. */
 function fileViews(workset: OpenWorkset, session: SessionHolder): WorkingFileView[] {
+	const { map, files, settings, fileHistory, tiers } = workset;
 	const tracked = workset.controller.items();
 	const places = placesNow(workset, session);
-	return textsNow(workset)
-		.map(({ path, hash, tokens }): WorkingFileView => {
-			const { tier, n } = tracked.get(path) ?? { tier: "active", n: 0 };
-			const { changedMs, hits } = workset.fileHistory.get(path) ?? { changedMs: 0, hits: 0 };
-			const place = workset.settings.tiers.layout === "tiers" ? "prefix" : places(path, hash);
-			return { path, tier, n, tokens, changedMs, hits, place };
-		})
-		.sort((a, b) => (a.tier < b.tier ? -1 : a.tier > b.tier ? 1 : b.n - a.n));
+	const isLiteral = settings.tiers.layout === "tiers";
+	const rowOf = (
+		{ path, hash, tokens }: WorkingText,
+		{ tier, n }: Pick<WorkingFileView, "tier" | "n">,
+	): WorkingFileView => {
+		const { changedMs, hits } = fileHistory.get(path) ?? { changedMs: 0, hits: 0 };
+		const place = isLiteral ? "prefix" : places(path, hash);
+		return { path, tier, n, tokens, changedMs, hits, place };
+	};
+	const rows = files.map((file) => rowOf(file, tracked.get(file.path) ?? { tier: "active", n: 0 }));
+	// As it is planned: nothing is more stable than what we leave as it is.
+	if (map && !isLiteral) rows.push(rowOf(map, { tier: "L0", n: tiers.TIERS.L0.entryN }));
+	if (isLiteral) rows.push(...mapByTier(workset, tracked));
+	return rows.sort((a, b) => (a.tier < b.tier ? -1 : a.tier > b.tier ? 1 : b.n - a.n));
+}
+
+/** The symbol map as the literal layout sends it: by tiers, without the files that are there in full. */
+function mapByTier(
+	{ map, files, tiers, fileHistory }: OpenWorkset,
+	tracked: ReadonlyMap<string, Pick<WorkingFileView, "tier" | "n">>,
+): WorkingFileView[] {
+	const inFull = new Set(files.map(({ path }) => path));
+	const entries = (map?.entries ?? [])
+		.filter(({ path }) => !inFull.has(path))
+		.map(({ path, tokens }) => {
+			const { tier, n } = tracked.get(tiers.symbolKey(path)) ?? { tier: "active", n: 0 };
+			return { tier, n, tokens };
+		});
+	const { changedMs } = fileHistory.get(MAP_NAME) ?? { changedMs: 0 };
+	return Array.from(
+		Map.groupBy(entries, ({ tier }) => tier),
+		([tier, group]): WorkingFileView => ({
+			path: `(symbol map: ${tier})`,
+			tier,
+			n: Math.min(...group.map(({ n }) => n)),
+			tokens: group.reduce((sum, { tokens }) => sum + tokens, 0),
+			changedMs,
+			hits: 0,
+			place: "prefix",
+		}),
+	);
 }
 
 /** The working set as a host of the session shows it. */
@@ -75,7 +113,8 @@ export function tiersReport(workset: OpenWorkset, session: SessionHolder, nowMs:
 		String(tokens),
 		`N=${n}`,
 		changedMs > 0 ? `${age(nowMs - changedMs)} ago` : "-",
-		`${hits} hits`,
+		// Of the literal layout nobody counts them.
+		place === "prefix" ? "-" : `${hits} hits`,
 		place,
 	]);
 	return [

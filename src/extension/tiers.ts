@@ -1,6 +1,6 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { counted } from "../core/counted.ts";
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
+import { counted } from "../core/figures.ts";
 import { property } from "../core/property.ts";
 import type { ShownElsewhere } from "../readcache/index.ts";
 import { type ColdWatch, createColdWatch } from "./cold-watch.ts";
@@ -17,12 +17,13 @@ import {
 	type MapAnswer,
 	type MapQuery,
 	noteAnswered,
+	noteEdit,
 	type OpenWorkset,
 	openWorkset,
 	refreshFiles,
 	refreshMap,
 	type SessionHolder,
-	selectionNow,
+	wantsMap,
 } from "./workset-session.ts";
 
 /** What the working set needs of the composition root. */
@@ -73,9 +74,12 @@ export function createTiersSystem({
 		if (!workset) return;
 		await refreshFiles(workset, ctx);
 		const cold = isCold(workset, ctx);
-		if (selectionNow(workset, ctx).map ?? workset.settings.tiers.map) {
-			if (cold || !workset.map) await refreshMap(workset, (query) => symbolMap(ctx, query));
-		} else workset.map = undefined;
+		if (wantsMap(workset, ctx)) {
+			if (cold || !workset.map) await refreshMap(workset, ctx, (query) => symbolMap(ctx, query));
+		} else {
+			workset.map = undefined;
+			workset.noMap = undefined;
+		}
 		const messages = planNow(workset, ctx, cold);
 		// Before the first prompt the system prompt is not in the session yet, and must stay its beginning.
 		if (messages[0] && !hasSystemPrompt(ctx)) return { message: messages[0] };
@@ -97,6 +101,10 @@ export function createTiersSystem({
 		const workset = perFolder.ready;
 		if (!enabled || !workset || ctx.model?.api !== "anthropic-messages") return;
 		return withMarkers(workset, event.payload);
+	});
+
+	pi.on("tool_result", (event) => {
+		if (enabled && perFolder.ready) noteEdit(perFolder.ready, event);
 	});
 
 	pi.on("message_end", async ({ message }, ctx) => {

@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
 import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import { counted } from "../core/figures.ts";
@@ -9,11 +9,18 @@ import { tiersReport, worksetReport } from "./tiers-report.ts";
 import {
 	filesMatching,
 	isPattern,
+	MAX_ENTRIES,
 	matchesPattern,
 	projectPath,
 	readWorkingFile,
 } from "./workset-files.ts";
-import { type OpenWorkset, refreshFiles, selectionNow } from "./workset-session.ts";
+import {
+	MAP_NAME,
+	type OpenWorkset,
+	refreshFiles,
+	selectionNow,
+	wantsMap,
+} from "./workset-session.ts";
 
 /** What the commands need of the system they belong to. */
 export interface WorksetCommandOptions {
@@ -57,7 +64,7 @@ export function registerWorksetCommands({
 		},
 		async handler(args, ctx) {
 			if (!isEnabled()) return report(ctx, "The working set is off: tiers.enabled is false.");
-			const [name = "list", ...words] = wordsOf(args);
+			const [name = "list", ...words] = wordsOf(args).filter((word) => word !== "");
 			const run = Object.hasOwn(subcommands, name)
 				? subcommands[name as keyof typeof subcommands]
 				: undefined;
@@ -89,16 +96,28 @@ export function registerWorksetCommands({
 		const selected = new Set(selectionNow(workset, ctx).paths);
 		let tokens = workset.files.reduce((sum, file) => sum + file.tokens, 0);
 		const added: string[] = [];
+		const kept: string[] = [];
 		const refused: string[] = [];
-		for (const path of await pathsOf(words, cwd, maxFiles, refused)) {
-			if (selected.has(path)) continue;
-			if (selected.size >= maxFiles) {
-				refused.push(`${path}: the working set has ${maxFiles} files already (tiers.maxFiles)`);
+		/** Files that are not even read: there is no room for them, or hardly any. */
+		const unread: string[] = [];
+		let tooLarge = 0;
+		for (const path of await pathsOf(words, cwd, refused)) {
+			if (selected.has(path)) {
+				kept.push(path);
+				continue;
+			}
+			if (path === MAP_NAME) {
+				refused.push(`${path} has the name of the symbol map, and cannot stand beside it`);
+				continue;
+			}
+			if (selected.size >= maxFiles || tooLarge >= MAX_NAMED) {
+				unread.push(path);
 				continue;
 			}
 			const file = await readWorkingFile(cwd, path, limits);
 			if ("why" in file) refused.push(`${path} ${file.why}`);
 			else if (tokens + file.tokens > maxTokens) {
+				tooLarge += 1;
 				refused.push(
 					`${path} (${file.tokens} tokens) has no room: ${tokens} of ${maxTokens} are taken (tiers.maxTokens)`,
 				);
@@ -108,12 +127,17 @@ export function registerWorksetCommands({
 				added.push(path);
 			}
 		}
-		if (added.length > 0) change({ op: "add", paths: added });
-		const head =
-			added.length > 0
-				? `Added ${named(added)}. The working set has ${counted(selected.size, "file")}, ${tokens} tokens.`
-				: "Nothing was added.";
-		return [head, ...shortened(refused)].join("\n");
+		const taken = `${selected.size} of ${maxFiles} files (tiers.maxFiles) and ${tokens} of ${maxTokens} tokens (tiers.maxTokens) are taken`;
+		// The first reason stands in the first line: some clients show no other.
+		const [why = "", ...others] = [
+			...shortened(refused),
+			...(unread.length > 0 ? [`no room for ${named(unread)}: ${taken}`] : []),
+			...(kept.length > 0 ? [`${named(kept)} ${kept.length > 1 ? "are" : "is"} kept already`] : []),
+		];
+		if (added.length === 0) return [`Nothing was added: ${why}`, ...others].join("\n");
+		change({ op: "add", paths: added });
+		const head = `Added ${named(added)}. The working set has ${counted(selected.size, "file")}, ${tokens} tokens.`;
+		return [why === "" ? head : `${head} Not added: ${why}`, ...others].join("\n");
 	}
 
 	async function drop(
@@ -123,26 +147,36 @@ export function registerWorksetCommands({
 	): Promise<string> {
 		if (words.length === 0) return `Which files?\n${USAGE}`;
 		const { paths } = selectionNow(workset, ctx);
-		const names = words.flatMap(spellingsOf);
-		const dropped = paths.filter((path) =>
-			names.some((name) => {
+		const isNamed = (path: string, word: string) =>
+			spellingsOf(word).some((name) => {
 				if (isPattern(name)) return matchesPattern(name, path);
 				return projectPath(workset.cwd, name) === path;
-			}),
-		);
-		if (dropped.length === 0) return `None of the working files is named ${named(words)}.`;
-		change({ op: "drop", paths: dropped });
-		return `Dropped ${named(dropped)}. Left: ${counted(paths.length - dropped.length, "file")}.`;
+			});
+		const dropped = paths.filter((path) => words.some((word) => isNamed(path, word)));
+		const unknown = words.filter((word) => !paths.some((path) => isNamed(path, word)));
+		const none = unknown.length > 0 && `None of the working files is named ${named(unknown)}.`;
+		if (dropped.length > 0) change({ op: "drop", paths: dropped });
+		const left = counted(paths.length - dropped.length, "file");
+		const done = dropped.length > 0 && `Dropped ${named(dropped)}. Left: ${left}.`;
+		return [done, none].filter(Boolean).join(" ");
 	}
 
 	async function list(workset: OpenWorkset, ctx: ExtensionCommandContext): Promise<string> {
 		await refreshFiles(workset, ctx);
-		return workset.files.length > 0
-			? worksetReport(workset)
+		const isMapWanted = wantsMap(workset, ctx);
+		return workset.files.length > 0 || isMapWanted
+			? worksetReport(workset, isMapWanted)
 			: `The working set is empty.\n${USAGE}`;
 	}
 
-	async function clear(workset: OpenWorkset, ctx: ExtensionCommandContext): Promise<string> {
+	async function clear(
+		workset: OpenWorkset,
+		ctx: ExtensionCommandContext,
+		words: string[],
+	): Promise<string> {
+		if (words.length > 0) {
+			return `/workset clear drops all files and takes no names: to drop some, /workset drop ${words.join(" ")}`;
+		}
 		const { length } = selectionNow(workset, ctx).paths;
 		if (length > 0) change({ op: "clear" });
 		return length > 0
@@ -168,20 +202,34 @@ export function registerWorksetCommands({
 	}
 }
 
-/** The files that words name: paths as they are, patterns by what they match. What names nothing is refused. */
-async function pathsOf(
+/**
+ * The files that words name: paths as they are, patterns by what they match. What names nothing is refused, and so is
+ * what a search of `maxEntries` did not get to.
+ */
+export async function pathsOf(
 	words: readonly string[],
 	root: string,
-	limit: number,
 	refused: string[],
+	maxEntries = MAX_ENTRIES,
 ): Promise<string[]> {
 	const paths: string[] = [];
 	for (const word of words) {
-		const found: string[][] = [];
-		for (const name of spellingsOf(word)) found.push(await filesNamed(name, root, limit));
-		const named = found.find((files) => files.length > 0);
-		if (named) paths.push(...named);
-		else if (isPattern(word)) refused.push(`${word} matches no file`);
+		const found = [];
+		for (const name of spellingsOf(word)) found.push(await filesNamed(name, root, maxEntries));
+		const folder = spellingsOf(word).flatMap((name) => folderNamed(name, root) ?? [])[0];
+		const named = found.find(({ files }) => files.length > 0) ?? found[0];
+		paths.push(...(named?.files ?? []));
+		if (named?.cut) {
+			refused.push(
+				`${word} was looked for among ${maxEntries} entries of the project only: name a folder, such as src/*.ts`,
+			);
+		} else if (named && named.files.length > 0) continue;
+		else if (folder !== undefined) {
+			const [start, all] = folder === "" ? ["", "./**"] : [`${folder}/`, `${folder}/**`];
+			refused.push(
+				`${word} is a folder: name files in it, such as ${start}*.ts, or ${all} for all`,
+			);
+		} else if (isPattern(word)) refused.push(`${word} matches no file`);
 		else if (projectPath(root, word) === undefined)
 			refused.push(`${word} is outside of the project`);
 		else refused.push(`${word} does not exist`);
@@ -194,10 +242,26 @@ function spellingsOf(word: string): string[] {
 	return word.startsWith("@") ? [word, word.slice(1)] : [word];
 }
 
-async function filesNamed(name: string, root: string, limit: number): Promise<string[]> {
-	if (isPattern(name)) return await filesMatching(root, name, limit);
+async function filesNamed(
+	name: string,
+	root: string,
+	maxEntries: number,
+): Promise<{ files: string[]; cut: boolean }> {
+	if (isPattern(name)) return await filesMatching(root, name, maxEntries);
 	const path = projectPath(root, name);
-	return path !== undefined && existsSync(join(root, path)) ? [path] : [];
+	const isThere = path !== undefined && existsSync(join(root, path));
+	return { files: isThere && folderNamed(name, root) === undefined ? [path] : [], cut: false };
+}
+
+/** The folder that a word names, from the project's root, which is the empty one. */
+function folderNamed(name: string, root: string): string | undefined {
+	const path = resolve(root, name) === resolve(root) ? "" : projectPath(root, name);
+	if (path === undefined) return undefined;
+	try {
+		return statSync(join(root, path)).isDirectory() ? path : undefined;
+	} catch {
+		return undefined; // not there, or nothing that can be looked at
+	}
 }
 
 /** Words of a command line; quotes hold one with spaces together. */

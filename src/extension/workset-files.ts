@@ -72,30 +72,56 @@ export function matchesPattern(pattern: string, path: string): boolean {
 const SKIPPED = new Set(["node_modules", ".git", ".pi", "dist", "build", "coverage"]);
 
 /** Entries that a search looks at before it gives up. */
-const MAX_ENTRIES = 100_000;
+export const MAX_ENTRIES = 100_000;
 
-/** The project's files that match a pattern, sorted; at most `limit` and one more, so that too many are noticed. */
+/**
+ * The project's files that match a pattern, sorted. The search begins at the folder that the pattern names and enters
+ * no other; `cut` says that it ended after `maxEntries` entries, so that there may be more.
+ */
 export async function filesMatching(
 	root: string,
 	pattern: string,
-	limit: number,
-): Promise<string[]> {
-	const found: string[] = [];
-	const named = new Set(pattern.split("/"));
+	maxEntries = MAX_ENTRIES,
+): Promise<{ files: string[]; cut: boolean }> {
+	const files: string[] = [];
+	const names = namesIn(pattern);
+	const firstOpen = names.findIndex(isPattern);
 	const folders = [""];
 	let seen = 0;
 	for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
 		const entries = await opendir(join(root, folder)).catch(() => undefined);
 		if (!entries) continue; // not readable, or gone by now
+		const isOnTheWay = depthOf(folder) < firstOpen;
 		for await (const entry of entries) {
-			if (++seen > MAX_ENTRIES || found.length > limit) return found.sort();
+			if (!isOnTheWay && ++seen > maxEntries) return { files: files.sort(), cut: true };
 			const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-			const isSkipped = SKIPPED.has(entry.name) && !named.has(entry.name);
-			if (entry.isDirectory() && !isSkipped) folders.push(path);
-			else if (entry.isFile() && matchesPattern(pattern, path)) found.push(path);
+			const isSkipped = SKIPPED.has(entry.name) && !names.includes(entry.name);
+			if (entry.isDirectory() && !isSkipped && mayHold(names, path)) folders.push(path);
+			else if (entry.isFile() && matchesPattern(pattern, path)) files.push(path);
 		}
 	}
-	return found.sort();
+	return { files: files.sort(), cut: false };
+}
+
+/** The names along a pattern; one that ends with a slash means all below. */
+function namesIn(pattern: string): string[] {
+	const slashed = pattern.replaceAll(sep, "/");
+	const names = slashed.split("/").filter((name) => name !== "" && name !== ".");
+	return slashed.endsWith("/") ? [...names, "**"] : names;
+}
+
+/** Whether files below a folder can match a pattern of these names. */
+function mayHold(names: readonly string[], folder: string): boolean {
+	const depth = depthOf(folder);
+	const anyDepth = names.indexOf("**");
+	if (anyDepth < 0 && depth >= names.length) return false;
+	const fixed = Math.min(depth, anyDepth < 0 ? depth : anyDepth);
+	const start = folder.split("/").slice(0, fixed).join("/");
+	return fixed === 0 || matchesPattern(names.slice(0, fixed).join("/"), start);
+}
+
+function depthOf(folder: string): number {
+	return folder === "" ? 0 : folder.split("/").length;
 }
 
 /** The text of a file; `undefined` for bytes that are none. */

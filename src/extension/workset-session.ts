@@ -1,16 +1,18 @@
 import { randomBytes } from "node:crypto";
-import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { ExtensionContext, ToolResultEvent } from "@earendil-works/pi-coding-agent";
 import { customMessages } from "../context/index.ts";
 import { promptTokens, ttlOf } from "../core/bill.ts";
 import type { Config, LoadedConfig } from "../core/config.ts";
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
+import { describeError } from "../core/errno.ts";
+import { counted } from "../core/figures.ts";
 import { hashBytes } from "../core/hash.ts";
 import { property } from "../core/property.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type * as Economy from "../economy/index.ts";
-import type { ShownFile } from "../readcache/index.ts";
+import { isEditingTool, pathCandidates, type ShownFile } from "../readcache/index.ts";
 import type * as Tiers from "../tiers/index.ts";
-import { readWorkingFile } from "./workset-files.ts";
+import { projectPath, readWorkingFile } from "./workset-files.ts";
 
 /** What is needed of pi to look at a session. */
 export type SessionHolder = Pick<ExtensionContext, "sessionManager">;
@@ -26,14 +28,20 @@ export interface OpenWorkset {
 	readonly stateFile: Tiers.StateFile;
 	/** What the first block of a request's tail begins with. Nobody can guess it, so nothing else passes for the tail. */
 	readonly tailTag: string;
-	/** What each file has been through since the session was opened. */
+	/** What each file has been through since the workset was opened; `changedMs` is 0 where nobody saw it change. */
 	readonly fileHistory: Map<string, { changedMs: number; hits: number }>;
 	/** Edits that requests are to show already and the session does not have yet, by the entry that they are of. */
 	readonly pending: Map<string, PendingEdit>;
+	/** The files that the model has edited since a request was last counted. */
+	readonly edited: Set<string>;
 	/** The working files as they were last read. */
 	files: readonly WorkingText[];
+	/** How many selected files no request shows, for there are more than `tiers.maxFiles`. */
+	leftOut: number;
 	/** The symbol map as it was last made. It stays as it is until the conversation is sent anew anyway. */
 	map: SymbolMap | undefined;
+	/** Why there is none although it is wanted. */
+	noMap: string | undefined;
 	/** The literal layout's messages in the last request. */
 	prefix: readonly Tiers.PrefixMessage[];
 	/** The copy where the next reorganisation begins: its message, and the number of its block there. */
@@ -82,7 +90,7 @@ export interface MapAnswer {
 	readonly blocks: readonly MapEntry[];
 }
 
-/** What the map is called among the working files. No path of a project has such a name. */
+/** What the map is called among the working files. A file of this name cannot be one of them. */
 export const MAP_NAME = "(symbol map)";
 
 /** What a message is to become. */
@@ -133,8 +141,11 @@ export async function openWorkset(
 		tailTag: `[${randomBytes(8).toString("hex")}] `,
 		fileHistory: new Map(),
 		pending: new Map(),
+		edited: new Set(),
 		files: [],
+		leftOut: 0,
 		map: undefined,
+		noMap: undefined,
 		prefix: [],
 		frontier: undefined,
 		beforeFrontier: undefined,
@@ -153,7 +164,13 @@ export function selectionNow({ tiers }: OpenWorkset, ctx: ExtensionContext): Tie
 		.flatMap((entry) =>
 			entry.type === "custom" && entry.customType === WORKSET_ENTRY ? [entry.data] : [],
 		);
-	return tiers.selectionOf(changes);
+	const { paths, map } = tiers.selectionOf(changes);
+	return { paths: paths.filter((path) => path !== MAP_NAME), map };
+}
+
+/** Whether the user wants the symbol map on this branch. */
+export function wantsMap(workset: OpenWorkset, ctx: ExtensionContext): boolean {
+	return selectionNow(workset, ctx).map ?? workset.settings.tiers.map;
 }
 
 /** Reads the selected files anew. What has no text to show, or no room, says so in its place. */
@@ -163,6 +180,11 @@ export async function refreshFiles(workset: OpenWorkset, ctx: ExtensionContext):
 	const limits = { maxFileBytes, exclude: settings.readcache.exclude };
 	const before = new Map(workset.files.map(({ path, hash }) => [path, hash]));
 	const { paths } = selectionNow(workset, ctx);
+	const wereLeftOut = workset.leftOut > 0;
+	workset.leftOut = Math.max(0, paths.length - maxFiles);
+	if (workset.leftOut > 0 && !wereLeftOut) {
+		ctx.ui.notify(`pi-strata: ${leftOutText(workset)}`, "warning");
+	}
 	const found = await Promise.all(
 		paths.slice(0, maxFiles).map((path) => readWorkingFile(cwd, path, limits)),
 	);
@@ -177,8 +199,15 @@ export async function refreshFiles(workset: OpenWorkset, ctx: ExtensionContext):
 		return file;
 	});
 	for (const { path, hash } of workset.files) {
-		if (before.get(path) !== hash) fileHistory.set(path, { changedMs: Date.now(), hits: 0 });
+		const changedMs = before.has(path) ? Date.now() : 0;
+		if (before.get(path) !== hash) fileHistory.set(path, { changedMs, hits: 0 });
 	}
+}
+
+/** Says how many files are left out, and why. */
+export function leftOutText({ leftOut, settings }: OpenWorkset): string {
+	const files = counted(leftOut, "selected file is", "selected files are");
+	return `${files} left out: tiers.maxFiles is ${settings.tiers.maxFiles}`;
 }
 
 function withoutText(path: string, text: string): WorkingText {
@@ -205,14 +234,34 @@ export function textsNow({ map, files }: OpenWorkset): WorkingText[] {
 /** Makes the symbol map anew, of all files but the working files, and lets the tiers begin with what others use most. */
 export async function refreshMap(
 	workset: OpenWorkset,
+	{ ui }: ExtensionContext,
 	ask: (query: MapQuery) => Promise<MapAnswer>,
 ): Promise<void> {
-	const { tiers, controller, files, settings } = workset;
+	const {
+		tiers,
+		controller,
+		files,
+		settings,
+		fileHistory,
+		map: before,
+		noMap: toldBefore,
+	} = workset;
 	const exclude = files.map(({ path }) => path);
-	const query = { budgetTokens: settings.tiers.mapTokens, exclude };
-	// Without an index there is no map, and the session goes on without one.
-	const answer = await ask(query).catch(() => undefined);
-	workset.map = answer && symbolMapOf(answer.blocks);
+	try {
+		const { blocks } = await ask({ budgetTokens: settings.tiers.mapTokens, exclude });
+		workset.map = symbolMapOf(blocks);
+		workset.noMap = workset.map ? undefined : "the code index has no symbols of other files";
+	} catch (error) {
+		// Without an index there is no map, and the session goes on without one.
+		workset.map = undefined;
+		workset.noMap = describeError(error);
+	}
+	if (workset.noMap !== undefined && workset.noMap !== toldBefore) {
+		ui.notify(`pi-strata: no symbol map: ${workset.noMap}`, "warning");
+	}
+	if (workset.map && workset.map.hash !== before?.hash) {
+		fileHistory.set(workset.map.path, { changedMs: before ? Date.now() : 0, hits: 0 });
+	}
 	controller.seed({
 		refs: (workset.map?.entries ?? []).map(({ path, text, tokens, references }) => ({
 			key: tiers.symbolKey(path),
@@ -233,7 +282,7 @@ function symbolMapOf(entries: readonly MapEntry[]): SymbolMap | undefined {
 
 /** Counts a request for the tiers, unless it repeats one that was never answered: what stayed unchanged rises. */
 export function countRequest(workset: OpenWorkset): void {
-	const { controller, tiers, files, map } = workset;
+	const { controller, tiers, files, map, edited } = workset;
 	if (!workset.answered) return;
 	workset.answered = false;
 	controller.next({
@@ -246,12 +295,31 @@ export function countRequest(workset: OpenWorkset): void {
 			tokens,
 		})),
 		history: [],
+		modified: edited,
 	});
+	edited.clear();
+}
+
+/** Takes note of a tool's result: a file that the model has written counts as changed, whatever it wrote. */
+export function noteEdit(
+	{ edited, cwd }: OpenWorkset,
+	{ toolName, input, isError }: Pick<ToolResultEvent, "toolName" | "input" | "isError">,
+): void {
+	const named = property(input, "path");
+	if (isError || !isEditingTool(toolName) || typeof named !== "string") return;
+	try {
+		const [file] = pathCandidates(named, cwd);
+		const path = file && projectPath(cwd, file);
+		if (path) edited.add(path);
+	} catch {
+		// A URL that names no file: another extension's tool must know what it meant.
+	}
 }
 
 /** Takes note of a bill: the files that were read from the cache were hit. */
 export function noteAnswered(workset: OpenWorkset, message: unknown, ctx: ExtensionContext): void {
-	const { fileHistory, files } = workset;
+	const { fileHistory } = workset;
+	const shown = textsNow(workset);
 	const tokens = promptTokens(property(message, "usage"));
 	workset.answered = true;
 	workset.ttl = ttlOf(tokens) ?? workset.ttl;
@@ -259,7 +327,7 @@ export function noteAnswered(workset: OpenWorkset, message: unknown, ctx: Extens
 	for (const { files: held, tokensBehind } of viewNow(workset, ctx).copies) {
 		if (notRead > tokensBehind) continue;
 		for (const { path, hash } of held) {
-			const file = files.find((one) => one.path === path && one.hash === hash);
+			const file = shown.find((one) => one.path === path && one.hash === hash);
 			const history = file && fileHistory.get(path);
 			if (history) history.hits += 1;
 		}

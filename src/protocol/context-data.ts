@@ -182,6 +182,7 @@ export const TierFile = Type.Object({
 	/** For how many answers it has stayed unchanged. */
 	n: Type.Number(),
 	tokens: Type.Number(),
+	/** 0 where nobody saw it change. */
 	lastChangeMs: Type.Number(),
 	/** Requests that found it in the cache. */
 	hits: Type.Number(),

@@ -49,8 +49,8 @@ export function createController(options: ControllerOptions = {}): Controller {
 	const { cacheMinTokens = 1024, cacheBufferMultiplier = 1.5, state } = options;
 	const targetTokens = cacheTargetTokens(cacheMinTokens, cacheBufferMultiplier);
 	const tracker = createTracker({ targetTokens, state });
-	// Not part of the state: after a restart the cache is cold, so the first request with files counts as a ripple.
-	let lastSelected: ReadonlySet<string> = new Set();
+	// Not part of the state: after a restart the cache is cold, so the first request counts as a ripple.
+	let lastSelected: ReadonlySet<string> | undefined;
 
 	function next(request: TierRequest): void {
 		const { selected, working, history } = contentOf(request);
@@ -66,6 +66,7 @@ export function createController(options: ControllerOptions = {}): Controller {
 		const work = Map.groupBy(working, standingOf);
 		const talk = Map.groupBy(history, standingOf);
 		const ripple =
+			lastSelected === undefined ||
 			!isSameSet(selected, lastSelected) ||
 			work.has("eligible") ||
 			work.has("demoted") ||

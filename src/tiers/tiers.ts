@@ -26,11 +26,17 @@ export function isEligible({ tier, n }: { readonly tier: Tier; readonly n: numbe
 /** The tokens that a cached block should have: `cacheMinTokens × cacheBufferMultiplier`; 0 switches all gating off. */
 export function cacheTargetTokens(cacheMinTokens: number, cacheBufferMultiplier: number): number {
 	const target = cacheMinTokens * cacheBufferMultiplier;
-	if (!Number.isFinite(target) || cacheMinTokens < 0 || cacheBufferMultiplier < 0) {
+	// Each by itself: "5" × 1.5 is a number, too.
+	const numbers = [cacheMinTokens, cacheBufferMultiplier, target];
+	if (!numbers.every((number) => Number.isFinite(number) && number >= 0)) {
 		throw new RangeError(
-			`cacheMinTokens (${cacheMinTokens}) and cacheBufferMultiplier (${cacheBufferMultiplier}) must be numbers ≥ 0`,
+			`cacheMinTokens (${shown(cacheMinTokens)}) and cacheBufferMultiplier (${shown(cacheBufferMultiplier)}) must be numbers ≥ 0`,
 		);
 	}
 	// Of decimals: 100 × 1.1 should be 110 to the last digit, or a block of 110 tokens would not meet it.
 	return Number(target.toPrecision(12));
+}
+
+function shown(value: unknown): string {
+	return typeof value === "number" ? String(value) : JSON.stringify(value);
 }

@@ -64,14 +64,17 @@ export function createTracker({ targetTokens, state }: TrackerOptions): Tracker 
 		ripple(items.values(), leave(listed, demoted), targetTokens);
 	}
 
-	/** Sends edited items of the tiers back to active, also those that nobody lists. */
+	/**
+	 * Sends edited items of the tiers back to active, also those that nobody lists. What is active already starts again,
+	 * so that it does not graduate by leaving the list just now.
+	 */
 	function demoteEdited(edited: ReadonlySet<string>): Set<string> {
 		const demoted = new Set<string>();
 		for (const key of edited) {
 			const item = items.get(key);
-			if (item === undefined || item.tier === "active") continue;
+			if (item === undefined) continue;
+			if (item.tier !== "active") demoted.add(key);
 			Object.assign(item, { tier: "active", n: 0 });
-			demoted.add(key);
 		}
 		return demoted;
 	}
@@ -103,8 +106,10 @@ export function createTracker({ targetTokens, state }: TrackerOptions): Tracker 
 		update,
 		items: () => new Map(Array.from(items, ([key, item]) => [key, { ...item }])),
 		seed({ refs, exclude = [] }) {
-			const terms = { exclude: new Set([...exclude, ...items.keys()]), targetTokens };
-			for (const { item, tier } of seedTiers(itemsByKey(refs).values(), terms)) {
+			const active = [...items].flatMap(([key, { tier }]) => (tier === "active" ? [key] : []));
+			const terms = { exclude: new Set([...exclude, ...active]), targetTokens };
+			const untracked = [...itemsByKey(refs).values()].filter(({ key }) => !items.has(key));
+			for (const { item, tier } of seedTiers(untracked, terms)) {
 				const { key, hash, tokens } = item;
 				items.set(key, { tier, n: TIERS[tier].entryN, hash, tokens });
 			}

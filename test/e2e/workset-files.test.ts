@@ -114,6 +114,25 @@ test("a file that outgrows the budget is left out with the reason, and comes bac
 	expect(liveIn(pi.lastContext())).toEqual({ "a.ts": "a\n", "b.ts": "b\n" });
 });
 
+test("files beyond a limit that was lowered are told of, in the list and once beside it", async () => {
+	const pi = await startPi({ extensions, tools: ["read"], mode: "rpc", persist: true });
+	for (let i = 0; i < 5; i++) pi.write(`f${i}.ts`, `${i}\n`);
+	await pi.command("/workset add *.ts");
+	await pi.run("first", ["ok"]);
+	pi.write(".pi/strata.json", JSON.stringify({ tiers: { maxFiles: 3 } }));
+	await pi.restart();
+	for (const prompt of ["second", "third"]) await pi.run(prompt, ["ok"]);
+	const left = "2 selected files are left out: tiers.maxFiles is 3";
+	const told = pi.notifications.filter(({ message }) => message.includes(left));
+	expect(told).toMatchObject([{ type: "warning" }]);
+	await pi.command("/workset list");
+	expect(lastReport(pi)).toContain(left);
+	await pi.command("/workset drop f0.ts f1.ts");
+	await pi.command("/workset list");
+	expect(lastReport(pi)).toContain("3 working files");
+	expect(lastReport(pi)).not.toContain("left out");
+});
+
 test.each(["print", "json", "rpc", "tui"] as const)(
 	"without an index there is no map in %s mode, and the prompt goes on",
 	async (mode) => {
@@ -137,8 +156,30 @@ test.each(["print", "json", "rpc", "tui"] as const)(
 			expect(liveIn(pi.lastContext())).toEqual({ "a.ts": "export const a = 1;\n" });
 		}
 		expect(asked).toHaveLength(hasUi ? 1 : 0);
+		if (!hasUi) return;
+		const told = pi.notifications.filter(({ message }) => message.includes("no symbol map"));
+		expect(told).toMatchObject([
+			{ message: expect.stringContaining("does not want"), type: "warning" },
+		]);
+		await pi.command("/workset list");
+		expect(lastReport(pi)).toMatch(/^No symbol map: .*does not want this project to be indexed/m);
+		await pi.command("/workset map off");
+		await pi.command("/workset list");
+		expect(lastReport(pi)).not.toContain("symbol map");
 	},
 );
+
+test("a file that is called like the symbol map is not taken for it", async () => {
+	const pi = await start();
+	pi.write("(symbol map)", "a file\n");
+	pi.write("a.ts", "a\n");
+	await pi.command('/workset add "(symbol map)" a.ts');
+	expect(lastReport(pi)).toContain("(symbol map) has the name of the symbol map");
+	// A session from before, when the name was taken.
+	pi.sessionManager.appendCustomEntry("strata-workset", { op: "add", paths: ["(symbol map)"] });
+	await pi.run("go", ["ok"]);
+	expect(liveIn(pi.lastContext())).toEqual({ "a.ts": "a\n" });
+});
 
 test("a project at the root of the disk has files too", async () => {
 	const limits = { maxFileBytes: 100_000, exclude: [] };

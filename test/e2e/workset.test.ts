@@ -174,12 +174,38 @@ test("two thousand files by a pattern are bounded by number and by tokens", asyn
 		pi.write(`src/f${i}.ts`, `export const f${i} = "${"x".repeat(1000)}";\n`);
 	await pi.command("/workset add src/*.ts");
 	expect(lastReport(pi)).toContain("200 files");
+	expect(lastReport(pi)).toMatch(/no room for src\/f1178\.ts, .* and 1780 more: 200 of 200 files/);
+	expect(lastReport(pi).length).toBeLessThan(5000);
+	await pi.command("/workset drop src/f0.ts");
+	await pi.command("/workset add src/f999.ts src/f998.ts");
+	expect(lastReport(pi)).toContain("Added src/f999.ts.");
+	expect(lastReport(pi)).toContain("no room for src/f998.ts: 200 of 200 files (tiers.maxFiles)");
 	await pi.command("/workset clear");
 	for (let i = 0; i < 30; i++) pi.write(`big/f${i}.ts`, "y".repeat(40_000));
 	await pi.command("/workset add big/*.ts");
 	expect(lastReport(pi)).toContain("60000 are taken (tiers.maxTokens)");
 	await pi.run("go", ["ok"]);
 	expect(JSON.stringify(pi.lastContext()).length).toBeLessThan(260_000);
+});
+
+test("a pattern finds the texts behind what is no text, and few words tell of the rest", async () => {
+	const pi = await startPi({ extensions, tools: ["read"], mode: "rpc" });
+	for (let i = 0; i < 300; i++) pi.write(`mixed/img${i}.png`, new Uint8Array([0, i % 255]));
+	for (let i = 0; i < 3; i++) pi.write(`mixed/zsub/code${i}.ts`, `text ${i}\n`);
+	await pi.command("/workset add mixed/**");
+	const names = [0, 1, 2].map((i) => `mixed/zsub/code${i}.ts`);
+	expect(lastReport(pi)).toContain(`Added ${names.join(", ")}.`);
+	expect(lastReport(pi)).toContain("… and 280 more");
+});
+
+test("when many files in turn do not fit, the rest is not read one by one", async () => {
+	const pi = await startPi({ extensions, tools: ["read"], mode: "rpc" });
+	pi.write(".pi/strata.json", JSON.stringify({ tiers: { maxTokens: 1000 } }));
+	await pi.session.reload();
+	for (let i = 100; i < 150; i++) pi.write(`src/f${i}.ts`, "x".repeat(3000));
+	await pi.command("/workset add src/*.ts");
+	expect(lastReport(pi)).toContain("Added src/f100.ts.");
+	expect(lastReport(pi)).toMatch(/no room for src\/f121\.ts, .* and 9 more: 1 of 200 files/);
 });
 
 test("/workset and /tiers show what is kept, and say what they know when misspelt", async () => {
@@ -204,6 +230,71 @@ test("/workset and /tiers show what is kept, and say what they know when misspel
 	expect(lastReport(pi)).toContain("Say /workset map on or /workset map off.");
 });
 
+test("the answers of /workset say what became of every word, in the first line too", async () => {
+	const pi = await startPi({ extensions, tools: ["read"], mode: "rpc" });
+	for (const name of ["a.ts", "src/b.ts"]) pi.write(name, "text\n");
+	pi.write("binary", new Uint8Array([0]));
+	const answer = async (line: string) => {
+		await pi.command(line);
+		const [first] = lastReport(pi).split("\n");
+		expect(pi.notifications.at(-1)).toEqual({ message: first, type: "info" });
+		return lastReport(pi);
+	};
+	expect(await answer("/workset add binary missing")).toBe(
+		"Nothing was added: missing does not exist\nbinary is not text",
+	);
+	expect(await answer("/workset add a.ts binary")).toBe(
+		"Added a.ts. The working set has 1 file, 2 tokens. Not added: binary is not text",
+	);
+	expect(await answer("/workset add a.ts ./a.ts")).toBe("Nothing was added: a.ts is kept already");
+	expect(await answer("/workset add *.ts src/b.ts")).toBe(
+		"Added src/b.ts. The working set has 2 files, 4 tokens. Not added: a.ts is kept already",
+	);
+	expect(await answer("/workset add .")).toBe(
+		"Nothing was added: . is a folder: name files in it, such as *.ts, or ./** for all",
+	);
+	expect(await answer("/workset add src/")).toBe(
+		"Nothing was added: src/ is a folder: name files in it, such as src/*.ts, or src/** for all",
+	);
+	expect(await answer('/workset add ""')).toMatch(/^Which files\? For example/);
+	expect(await answer('/workset drop ""')).toMatch(/^Which files\?/);
+	expect(await answer("/workset drop a.ts typo.ts *.zzz")).toBe(
+		"Dropped a.ts. Left: 1 file. None of the working files is named typo.ts, *.zzz.",
+	);
+	expect(await answer("/workset clear src/b.ts")).toBe(
+		"/workset clear drops all files and takes no names: to drop some, /workset drop src/b.ts",
+	);
+	expect(await answer("/workset list")).toContain("1 working file,");
+	expect(await answer("/workset clear")).toContain("Dropped 1 file");
+});
+
+test.each(["log", "tiers"])(
+	"a file that the model has written counts as changed in the %s layout, also with the same text",
+	async (layout) => {
+		const pi = await startPi({ extensions, tools: ["read", "write", "edit"], mode: "rpc" });
+		pi.write(".pi/strata.json", JSON.stringify({ tiers: { layout } }));
+		await pi.session.reload();
+		for (const name of ["a.ts", "b.ts", "c.ts"]) pi.write(name, `${name}\n`);
+		await pi.command("/workset add *.ts");
+		for (const prompt of ["1", "2", "3", "4", "5"]) await pi.run(prompt, ["ok"]);
+		const change = { oldText: "missing", newText: "x" };
+		await pi.run("write", [
+			[
+				{ tool: "write", args: { path: join(pi.cwd, "a.ts"), content: "a.ts\n" } },
+				{ tool: "edit", args: { path: "b.ts", edits: [change] } },
+			],
+			"ok",
+		]);
+		await pi.command("/tiers");
+		expect(lastReport(pi)).toMatch(/^active +a\.ts .*N=0/m);
+		expect(lastReport(pi)).toMatch(/^L3 +b\.ts/m); // the edit failed
+		expect(lastReport(pi)).toMatch(/^L3 +c\.ts/m);
+		await pi.run("go on", ["ok"]);
+		await pi.command("/tiers");
+		expect(lastReport(pi)).toMatch(/^active +a\.ts .*N=1/m);
+	},
+);
+
 test("the symbol map stands beside the files, without those that are there in full", async () => {
 	const pi = await startPi({ extensions, tools: ["read"] });
 	pi.write("strata.json", "");
@@ -223,6 +314,55 @@ test("the symbol map stands beside the files, without those that are there in fu
 	await pi.command("/workset map off");
 	await pi.run("go on", ["ok"]);
 	expect(JSON.stringify(pi.lastContext())).toContain("No longer kept up to date");
+});
+
+test("/tiers shows the symbol map where it stands: first in the log, and by tiers in the literal layout", async () => {
+	const uiContext = { confirm: async () => true };
+	const pi = await startPi({ extensions, tools: ["read"], mode: "rpc", persist: true, uiContext });
+	const settings = (layout: string) => JSON.stringify({ tiers: { layout, cacheMinTokens: 10 } });
+	pi.write(".pi/strata.json", settings("log"));
+	pi.write("src/a.ts", "export function alpha(): void {}\n");
+	for (const name of ["b", "c", "d"]) {
+		pi.write(
+			`src/${name}.ts`,
+			`import { alpha } from "./a.ts";\nexport function ${name}(): void { alpha(); }\n`,
+		);
+	}
+	await pi.session.reload();
+	await pi.command("/kota index");
+	await pi.command("/workset map on");
+	await pi.command("/workset add src/a.ts");
+	await pi.run("first", ["a long answer ".repeat(500)]);
+	for (const prompt of ["second", "third"]) await pi.run(prompt, ["ok"]);
+	await pi.command("/tiers");
+	expect(lastReport(pi)).toMatch(/^L0 +\(symbol map\) +\d+ +N=12 +- +[1-9] hits? +slot$/m);
+
+	pi.write(".pi/strata.json", settings("tiers"));
+	await pi.restart();
+	await pi.run("fourth", ["ok"]);
+	await pi.command("/tiers");
+	const sent = JSON.stringify(pi.lastContext());
+	const tiers = ["L0", "L1", "L2", "L3", "active"];
+	const sentTiers = tiers.filter((tier) => sent.includes(`## Symbols (${tier})`));
+	expect(sentTiers.length).toBeGreaterThan(1);
+	const shown = [...lastReport(pi).matchAll(/^(\w+) +\(symbol map: (\w+)\) .* prefix$/gm)];
+	expect(shown.map(([, tier, name]) => [tier, name])).toEqual(sentTiers.map((one) => [one, one]));
+});
+
+test("/tiers does not say when a file changed that nobody saw change", async () => {
+	const pi = await startPi({ extensions, tools: ["read"], mode: "rpc", persist: true });
+	pi.write("a.ts", "one\n");
+	await pi.command("/workset add a.ts");
+	await pi.run("first", ["ok"]);
+	await pi.command("/tiers");
+	expect(lastReport(pi)).toMatch(/a\.ts +1 +N=0 +- /);
+	pi.write("a.ts", "two\n");
+	await pi.run("second", ["ok"]);
+	await pi.command("/tiers");
+	expect(lastReport(pi)).toMatch(/a\.ts +1 +N=0 +\d s ago /);
+	await pi.restart();
+	await pi.command("/tiers");
+	expect(lastReport(pi)).toMatch(/a\.ts +1 +N=0 +- /);
 });
 
 function lastReport(pi: PiHarness): string {

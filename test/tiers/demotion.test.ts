@@ -95,6 +95,13 @@ describe("Demotion", () => {
 		expect(tracker.toJSON().last_active_items).toEqual(["a.ts", "symbol:a.ts"]);
 	});
 
+	test("what is modified and leaves the active list at once has N = 0 by then, and does not graduate", () => {
+		const tracker = createTracker({ targetTokens: 0 });
+		times(4, () => tracker.update({ active: items("a.ts", "symbol:a.ts", "b.ts") }));
+		tracker.update({ active: [], modified: ["a.ts"] });
+		expect(standings(tracker)).toEqual({ "b.ts": "L3 3" });
+	});
+
 	test("demotion constitutes a ripple: history piggybacks on it", () => {
 		const { controller, request } = withCachedFile();
 		const history = items("h1");

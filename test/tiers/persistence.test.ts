@@ -23,6 +23,26 @@ describe("Configuration", () => {
 		expect([gated, free]).toEqual(["L3 3", "L1 10"]);
 	});
 
+	test.each([
+		{ cacheMinTokens: "5" },
+		{ cacheMinTokens: Number.NaN },
+		{ cacheMinTokens: -1 },
+		{ cacheMinTokens: null },
+		{ cacheBufferMultiplier: "2" },
+		{ cacheBufferMultiplier: Number.POSITIVE_INFINITY },
+		{ cacheBufferMultiplier: [2] },
+	])("%j is refused", (options) => {
+		const create = () => createController(options as { cacheMinTokens: number });
+		expect(create).toThrow(
+			/^cacheMinTokens \(.*\) and cacheBufferMultiplier \(.*\) must be numbers ≥ 0$/,
+		);
+	});
+
+	test("the message shows that a number was given as a text", () => {
+		const cacheMinTokens = "5" as unknown as number;
+		expect(() => createController({ cacheMinTokens })).toThrow('cacheMinTokens ("5")');
+	});
+
 	test("… and history never graduates (stays active)", () => {
 		const controller = createController({ cacheMinTokens: 0 });
 		times(9, (index) =>
@@ -87,12 +107,25 @@ describe("Persistence", () => {
 		expect(standings(restarted)).toEqual({ "a.ts": "L3 3", h1: "L3 3" });
 	});
 
-	test("… and without files it does not", () => {
+	test("… and so does one without files: the cache is cold, so the first request after a restart counts as a ripple", () => {
 		const running = createController();
 		times(5, () => running.next({ history: items("h1") }));
-		const restarted = createController({ state: running.toJSON() });
-		restarted.next({ history: items("h1") });
-		expect(standings(restarted)).toEqual({ h1: "active 5" });
+		const state = running.toJSON();
+		running.next({ history: items("h1") });
+		expect(standings(running)).toEqual({ h1: "active 5" });
+		const restarted = createController({ state });
+		restarted.next({ history: items("h1", "h2") });
+		expect(standings(restarted)).toEqual({ h1: "L3 3", h2: "active 0" });
+		times(4, () => restarted.next({ history: items("h1", "h2") }));
+		expect(standings(restarted)).toEqual({ h1: "L3 3", h2: "active 4" });
+	});
+
+	test("… but with a target of 0 history stays active across a restart too", () => {
+		const running = createController({ cacheMinTokens: 0 });
+		times(5, () => running.next({ history: items("h1") }));
+		const restarted = createController({ cacheMinTokens: 0, state: running.toJSON() });
+		restarted.next({ files: items("a.ts"), history: items("h1") });
+		expect(standings(restarted)).toEqual({ h1: "active 5", "a.ts": "active 0" });
 	});
 
 	test("items keep the order in which they were first seen, also under names that look like numbers", () => {

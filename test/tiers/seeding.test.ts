@@ -99,6 +99,20 @@ describe("Initialization from References", () => {
 		expect(standings(tracker)).toEqual({ "symbol:b.ts": "L3 3" });
 	});
 
+	test("a file that was seeded before is not in active context by that: its symbol entry is seeded as well", () => {
+		const refs = ["a.ts", "symbol:a.ts"].map((key) => ({ ...item(key), refs: 1 }));
+		const tracker = createTracker({ targetTokens: 0 });
+		for (const entry of refs) tracker.seed({ refs: [entry], exclude: [] });
+		expect(standings(tracker)).toEqual({ "a.ts": "L3 3", "symbol:a.ts": "L3 3" });
+	});
+
+	test("a file that is listed as active is in active context without being named", () => {
+		const tracker = createTracker({ targetTokens: 0 });
+		tracker.update({ active: [item("a.ts")] });
+		tracker.seed({ refs: [{ ...item("symbol:a.ts"), refs: 1 }] });
+		expect(standings(tracker)).toEqual({ "a.ts": "active 0" });
+	});
+
 	test("excluded files take nobody's place in the ranks", () => {
 		const refs = entries(11);
 		const tracker = createTracker({ targetTokens: 0 });

@@ -9,8 +9,8 @@ import {
 import type { SessionManager } from "@earendil-works/pi-coding-agent";
 import { createLedger, type Ledger } from "../../../src/context/index.ts";
 import { type Config, loadConfig } from "../../../src/core/config.ts";
+import { PIN_ENTRY } from "../../../src/core/entry-types.ts";
 import { foldReadInput } from "../../../src/core/read-input.ts";
-import { PIN_ENTRY } from "../../../src/pruning/index.ts";
 import {
 	createReadCache,
 	createReadCacheStore,

@@ -47,7 +47,7 @@ export function WorkingSet({ tiers }: { tiers: Tiers }) {
 						},
 						{
 							title: "Changed",
-							cell: ({ lastChangeMs }) => ago(lastChangeMs, now),
+							cell: ({ lastChangeMs }) => (lastChangeMs > 0 ? ago(lastChangeMs, now) : "–"),
 							align: "right",
 							class: "soft",
 						},
