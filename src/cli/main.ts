@@ -3,6 +3,7 @@ import { realpathSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { describeError } from "../core/errno.ts";
 import { nearest } from "../core/nearest.ts";
 import { packageVersion } from "../core/package-info.ts";
 import { clean } from "./clean.ts";
@@ -51,7 +52,7 @@ async function runCommand(command: Command, argv: string[], terminal: Terminal):
 		if (!command.runsAnywhere) requireNode(process.versions.node);
 		return await command.run(values, positionals, terminal);
 	} catch (error) {
-		const message = error instanceof Error ? error.message : String(error);
+		const message = describeError(error);
 		// It may name a stranger's file, whose name must not steer the terminal.
 		const line = message.split("\n")[0]?.replaceAll(/\p{Cc}/gu, "\uFFFD");
 		terminal.printError(`strata ${command.name}: ${line}`);

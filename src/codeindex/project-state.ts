@@ -1,3 +1,4 @@
+import { compareText } from "../core/compare-text.ts";
 import { changedFiles, type KnownFile } from "./scan/changed-files.ts";
 import type { ScannedFile, ScannedTree, Symlink } from "./scan/scanned-tree.ts";
 
@@ -43,7 +44,7 @@ export function projectChanges(
 	});
 	const looked = [...added, ...toHash].map(look);
 	const configs = [...unchanged.map(({ path }) => known.get(path) as KnownConfig), ...looked].sort(
-		(one, other) => (one.path < other.path ? -1 : 1),
+		(one, other) => compareText(one.path, other.path),
 	);
 	const changed = looked.filter(({ path, hash }) => known.get(path)?.hash !== hash);
 	const links = changedLinks(before.links, tree.links);

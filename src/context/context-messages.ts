@@ -1,4 +1,4 @@
-import { estimateTokens } from "../core/tokens.ts";
+import { estimateTokens, PICTURE_CHARACTERS } from "../core/tokens.ts";
 import { type ActiveEntry, activeEntries, type SessionSource } from "./session-source.ts";
 
 /** A message of the active context, by what a decision about its place or size needs. */
@@ -31,9 +31,6 @@ export function messagesIn(entries: readonly ActiveEntry[]): ContextMessage[] {
 		}),
 	);
 }
-
-/** A picture counts as pi counts it: 4,800 characters. */
-const PICTURE_CHARACTERS = 4800;
 
 function callsIn(content: unknown): unknown[] {
 	if (!Array.isArray(content)) return [];

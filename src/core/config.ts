@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { errnoOf } from "./errno.ts";
 import { nearest } from "./nearest.ts";
 import { escaped } from "./one-line.ts";
+import { isRecord } from "./property.ts";
 import {
 	accepts,
 	type Config,
@@ -184,7 +185,7 @@ function parseObject(bytes: Uint8Array): Content {
 	} catch (error) {
 		return unusable(`is not valid JSON${position(error as Error)}`);
 	}
-	if (!isObject(value)) return unusable(`must be a JSON object, got ${kindOf(value)}`);
+	if (!isRecord(value)) return unusable(`must be a JSON object, got ${kindOf(value)}`);
 	return { kind: "object", object: value };
 }
 
@@ -207,7 +208,7 @@ function mergeFile(
 	for (const [group, members] of Object.entries(object)) {
 		if (group === "$schema") continue;
 		if (!source.groups.includes(group)) report.add(() => unknownGroup(group, source));
-		else if (!isObject(members))
+		else if (!isRecord(members))
 			report.add(() => `${group} must be an object, got ${kindOf(members)}`);
 		else mergeGroup(entries, source, { group, members }, report);
 	}
@@ -296,10 +297,6 @@ function kindOf(value: unknown): string {
 	if (value === null) return "null";
 	if (Array.isArray(value)) return "a list";
 	return typeof value === "object" ? "an object" : `a ${typeof value}`;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function buildConfig(entries: Entries): Config {

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 
 /** Pi's folder for user-level files: `PI_CODING_AGENT_DIR`, else `~/.pi/agent`. */
 export function agentFolder(env: NodeJS.ProcessEnv = process.env): string {
@@ -44,4 +44,13 @@ export function projectRoot(cwd: string): string {
 export function configuredFolder(path: string, base: string): string {
 	const expanded = expandHome(path);
 	return isAbsolute(expanded) ? resolve(expanded) : resolve(base, expanded);
+}
+
+/**
+ * Whether a path leads to something in a folder, not to the folder itself. Neither is looked up: links are not
+ * followed.
+ */
+export function isWithin(folder: string, path: string): boolean {
+	const way = relative(folder, path);
+	return way !== "" && way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }

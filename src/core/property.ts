@@ -10,3 +10,8 @@ export function countIn(value: unknown, key: string): number {
 	const count = property(value, key);
 	return typeof count === "number" && Number.isFinite(count) && count > 0 ? count : 0;
 }
+
+/** Whether a value from outside is an object and no array. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}

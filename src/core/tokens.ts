@@ -5,3 +5,6 @@ const CHARACTERS_PER_TOKEN = 4;
 export function estimateTokens(characters: number): number {
 	return Math.ceil(characters / CHARACTERS_PER_TOKEN);
 }
+
+/** A picture counts as so many characters of text, as pi counts it. */
+export const PICTURE_CHARACTERS = 4800;

@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { Text } from "@earendil-works/pi-tui";
 import { BRIEFING_ENTRY } from "../core/entry-types.ts";
+import { inTime } from "../core/in-time.ts";
 import type { TurnMessage } from "../kota/index.ts";
 import { type KotaSession, kotaAsker } from "./kota-session.ts";
 import type { ConfigFor } from "./system.ts";
@@ -29,7 +30,7 @@ export function registerBriefings(
 		// Since pi 1.5 a run can start without a prompt.
 		if (!enabled || autoContext === "off" || typeof event.prompt !== "string") return undefined;
 		try {
-			const content = await inTime(briefingFor(event.prompt, autoContext, ctx));
+			const content = await inTime(briefingFor(event.prompt, autoContext, ctx), BRIEFING_MS);
 			if (!content || isInContext(content, ctx)) return undefined;
 			return {
 				message: { customType: BRIEFING_ENTRY, content, display: true, details: undefined },
@@ -102,17 +103,4 @@ function isInContext(content: string, ctx: ExtensionContext): boolean {
 				entry.customType === BRIEFING_ENTRY &&
 				entry.content === content,
 		);
-}
-
-/** The result, or `undefined` if it does not come in time; the work itself goes on. */
-async function inTime<Result>(work: Promise<Result>): Promise<Result | undefined> {
-	let timer: NodeJS.Timeout | undefined;
-	const late = new Promise<undefined>((resolve) => {
-		timer = setTimeout(resolve, BRIEFING_MS, undefined);
-	});
-	try {
-		return await Promise.race([work, late]);
-	} finally {
-		clearTimeout(timer);
-	}
 }

@@ -2,6 +2,7 @@ import { constants } from "node:fs";
 import { access, open } from "node:fs/promises";
 import { parse, resolve } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { AbortedError } from "../core/aborted.ts";
 import { type BlobStore, blobFolder, createBlobStore } from "../core/blob-store.ts";
 import { property } from "../core/property.ts";
 import { decodePageToken, encodePageToken, isPageToken } from "../core/read-input.ts";
@@ -69,7 +70,7 @@ export function createPagingSystem(configFor: ConfigFor): System & { read: ReadL
 	): Promise<Reader> {
 		const { createReader, readerOptions } = await import("../paging/index.ts");
 		// The session ended meanwhile: nobody would close the reader.
-		if (ofSession !== readers) throw new Error("Operation aborted");
+		if (ofSession !== readers) throw new AbortedError();
 		const root = isAddress(uri) || !openedByPath.has(uri) ? ctx.cwd : parse(uri).root;
 		const { config } = configFor(ctx);
 		// Texts that were pruned are read from their folder, by a path or by the token of an answer.
@@ -223,6 +224,6 @@ function continuation(
 
 /** Pi wants an exception for a failed tool; an abort has pi's own text. */
 function asToolError(error: unknown): never {
-	if (property(error, "code") === "aborted") throw new Error("Operation aborted", { cause: error });
+	if (property(error, "code") === "aborted") throw new AbortedError(error);
 	throw error;
 }

@@ -1,8 +1,9 @@
 import { opendir, realpath } from "node:fs/promises";
-import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import { join, relative, resolve, sep } from "node:path";
 import { errnoOf } from "../core/errno.ts";
 import { matchesAny } from "../core/glob.ts";
 import { hashBytes } from "../core/hash.ts";
+import { isWithin } from "../core/places.ts";
 import { readRegularFile } from "../core/regular-file.ts";
 import { estimateTokens } from "../core/tokens.ts";
 
@@ -53,9 +54,7 @@ export function projectPath(root: string, written: string): string | undefined {
 }
 
 function pathBelow(folder: string, path: string): string | undefined {
-	const below = relative(folder, path);
-	const isOutside = below === ".." || below.startsWith(`..${sep}`) || isAbsolute(below);
-	return below === "" || isOutside ? undefined : below;
+	return isWithin(folder, path) ? relative(folder, path) : undefined;
 }
 
 /** Whether a word is a pattern, not a path. */

@@ -1,9 +1,9 @@
-import { isAbsolute, relative, resolve } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 import type { TaskContextAnswer } from "../codeindex/index.ts";
 import { clipMiddle } from "../core/clip.ts";
 import { grouped } from "../core/figures.ts";
 import { oneLine } from "../core/one-line.ts";
-import { expandHome } from "../core/places.ts";
+import { expandHome, isWithin } from "../core/places.ts";
 import { fitText, type Part } from "./budget.ts";
 import type { ProjectPaths } from "./project-paths.ts";
 
@@ -74,7 +74,7 @@ function existing(candidates: Iterable<string>, { paths, isFile }: FileLookup): 
 			.flatMap((path) =>
 				isAbsolute(path) ? [path] : [resolve(paths.cwd, path), resolve(paths.root, path)],
 			);
-		const place = places.find((path) => isInside(path, paths.root) && isFile(path));
+		const place = places.find((path) => isWithin(paths.root, path) && isFile(path));
 		if (place !== undefined) found.add(paths.find(place));
 	}
 	return [...found];
@@ -150,9 +150,4 @@ function spellings(word: string): string[] {
 /** Without `:12`, `:12:5`, `:3-9`, `#L12`, `#L3-L9` or `(12,5)` behind a path. */
 function withoutPlace(path: string): string {
 	return path.replace(/(?::\d+(?:[:-]\d+)*|#L?\d+(?:-L?\d+)?|\(\d+(?:,\d+)?\)?)$/i, "");
-}
-
-function isInside(path: string, root: string): boolean {
-	const way = relative(root, path);
-	return way !== "" && way.split(/[\\/]/, 1)[0] !== ".." && !isAbsolute(way);
 }

@@ -1,4 +1,5 @@
 import type { CallOptions, CodeIndex, Coverage } from "../codeindex/index.ts";
+import { AbortedError } from "../core/aborted.ts";
 import { clip } from "../core/clip.ts";
 import { describeError } from "../core/errno.ts";
 import { oneLine } from "../core/one-line.ts";
@@ -50,7 +51,7 @@ export async function runTool<Name extends ToolName>(
 /** The error that a person or the model is told. An abort has pi's own words. */
 export function toolError(error: unknown): Error {
 	if (property(error, "code") === "aborted" || property(error, "name") === "AbortError") {
-		return new Error("Operation aborted", { cause: error });
+		return new AbortedError(error);
 	}
 	return new Error(clip(oneLine(describeError(error)), ERROR_BYTES), { cause: error });
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Ledger, SessionSource } from "../context/index.ts";
+import { ABORTED, AbortedError } from "../core/aborted.ts";
 import type { Config } from "../core/config.ts";
 import { type Hash, hashBytes } from "../core/hash.ts";
 import { type Lines, linesOf } from "../core/lines.ts";
@@ -342,10 +343,8 @@ function count(counts: Map<string, number>, key: string): void {
 	counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-const ABORTED = "Operation aborted";
-
 function throwIfAborted(signal: AbortSignal | undefined): void {
-	if (signal?.aborted) throw new Error(ABORTED);
+	if (signal?.aborted) throw new AbortedError();
 }
 
 /** A fault of ours must not become the user's: pi's own answer is served. Only an abort goes through. */

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { describeError } from "../core/errno.ts";
+import { inTime } from "../core/in-time.ts";
 import { packageVersion } from "../core/package-info.ts";
 import { createAttachments } from "./attachments.ts";
 import type { Models } from "./demo/open-demo.ts";
@@ -14,7 +15,6 @@ import { createSessionReplay } from "./replay/session-replay.ts";
 import { createServerHandlers } from "./server-handlers.ts";
 import { createStreams } from "./streams/create-streams.ts";
 import type { Streams } from "./streams/streams.ts";
-import { within } from "./transports/connections.ts";
 
 /** What answers commands, without the transports that bring them. */
 export interface Parts {
@@ -100,8 +100,8 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
 			async close(ms) {
 				gauge.close();
 				try {
-					await within(ms, sessions.close());
-					await within(ms, streams.settled());
+					await inTime(sessions.close(), ms);
+					await inTime(streams.settled(), ms);
 					await models?.close();
 				} finally {
 					await journal.close();

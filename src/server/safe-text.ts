@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { describeError } from "../core/errno.ts";
 import type { ErrorCode } from "../protocol/index.ts";
 import { CommandError } from "./engine/call.ts";
 
@@ -7,7 +8,7 @@ import { CommandError } from "./engine/call.ts";
  * the client itself gave them.
  */
 export function safeText(error: unknown, given: readonly string[] = []): string {
-	const text = error instanceof Error ? error.message : String(error);
+	const text = describeError(error);
 	const [line = ""] = text.trim().split(/\r?\n/, 1);
 	const lastName = (path: string) => {
 		if (given.includes(path)) return path;

@@ -1,3 +1,4 @@
+import { inTime } from "../core/in-time.ts";
 import { loadTokens, type Tokens } from "./auth/token-file.ts";
 import type { Client } from "./engine/client.ts";
 import { type Listeners, openListeners } from "./listeners.ts";
@@ -5,7 +6,7 @@ import { lockDataFolder } from "./lock.ts";
 import { prometheusText } from "./metrics.ts";
 import { checkedOptions, type ServerOptions } from "./options.ts";
 import { openParts, type Parts } from "./parts.ts";
-import { type Connections, createConnections, within } from "./transports/connections.ts";
+import { type Connections, createConnections } from "./transports/connections.ts";
 import { serveStdio } from "./transports/stdio.ts";
 
 /** A server that listens. */
@@ -83,7 +84,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 			if (working) {
 				const { parts, connections: all } = working;
 				await parts.engine.shutdown(reason, limits.drainMs);
-				await within(FAREWELL_MS, parts.streams.settled());
+				await inTime(parts.streams.settled(), FAREWELL_MS);
 				await all.close(FAREWELL_MS);
 			}
 			await listeners.close();

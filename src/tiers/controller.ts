@@ -1,12 +1,6 @@
+import { compareText } from "../core/compare-text.ts";
 import { graduatingHistory } from "./history-graduation.ts";
-import {
-	compareText,
-	fileOfSymbol,
-	type Item,
-	itemsByKey,
-	type TrackedItem,
-	withSymbols,
-} from "./item.ts";
+import { fileOfSymbol, type Item, itemsByKey, type TrackedItem, withSymbols } from "./item.ts";
 import type { TierState } from "./state.ts";
 import { cacheTargetTokens, isEligible } from "./tiers.ts";
 import { createTracker, type Seeds } from "./tracker.ts";

@@ -56,8 +56,3 @@ export function checkTokens(key: string, tokens: number): void {
 	if (Number.isFinite(tokens) && tokens >= 0) return;
 	throw new RangeError(`The tokens of ${JSON.stringify(key)} must be a number ≥ 0, got ${tokens}`);
 }
-
-/** Compares strings the same way on every machine. */
-export function compareText(a: string, b: string): number {
-	return a < b ? -1 : a > b ? 1 : 0;
-}

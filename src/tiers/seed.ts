@@ -1,4 +1,5 @@
-import { compareText, fileOfSymbol, type Item } from "./item.ts";
+import { compareText } from "../core/compare-text.ts";
+import { fileOfSymbol, type Item } from "./item.ts";
 import type { CachedTier } from "./tiers.ts";
 
 /** An item with the number of references to its file, and the hash of its real content. */

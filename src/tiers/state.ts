@@ -1,4 +1,4 @@
-import { property } from "../core/property.ts";
+import { isRecord, property } from "../core/property.ts";
 import type { TrackedItem } from "./item.ts";
 import { TIERS, type Tier } from "./tiers.ts";
 
@@ -110,10 +110,6 @@ function isTier(value: unknown): value is Tier {
 
 function isWhole(value: unknown): value is number {
 	return Number.isSafeInteger(value) && Number(value) >= 0;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Without the key: it comes from a file that anyone may have written, and the message goes to a terminal. */

@@ -1,4 +1,4 @@
-import { compareText } from "./item.ts";
+import { compareText } from "../core/compare-text.ts";
 
 /** A piece of a prompt that has a place in a tier or in the active part. */
 export interface PromptItem {

@@ -7,6 +7,7 @@ import {
 	cacheFolder,
 	configuredFolder,
 	expandHome,
+	isWithin,
 	projectRoot,
 } from "../../src/core/places.ts";
 import { sdk } from "../support/pi-sdk.ts";
@@ -92,4 +93,11 @@ test("a configured folder is taken from its base unless it is absolute or begins
 	expect(configuredFolder("/var/cache/", "/base")).toBe(resolve("/var/cache"));
 	expect(configuredFolder("~/cache", "/base")).toBe(join(homedir(), "cache"));
 	expect(configuredFolder(".", "/base")).toBe(resolve("/base"));
+});
+
+test("what is in a folder is within it; the folder itself and its neighbours are not", () => {
+	const inside = ["/a/b/c", "/a/b/c/d", "/a/b/..c", "/a/b/x/../c"];
+	const outside = ["/a/b", "/a", "/a/bc", "/a/b/../c", "/"];
+	expect(inside.filter((path) => !isWithin("/a/b", path))).toEqual([]);
+	expect(outside.filter((path) => isWithin("/a/b", path))).toEqual([]);
 });

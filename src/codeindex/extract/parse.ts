@@ -4,6 +4,7 @@ import {
 	parseSync,
 	rawTransferSupported,
 } from "oxc-parser";
+import { describeError } from "../../core/errno.ts";
 import type { Of } from "./ast.ts";
 import { isTooDeep } from "./depth.ts";
 import type { Positions } from "./positions.ts";
@@ -73,7 +74,7 @@ function attempt(
 		const line = start === undefined ? "" : `line ${positions.line(start)}: `;
 		return { program, module, problem: `${line}${error.message}` };
 	} catch (error) {
-		return { problem: error instanceof Error ? error.message : String(error) };
+		return { problem: describeError(error) };
 	}
 }
 

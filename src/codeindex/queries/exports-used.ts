@@ -1,3 +1,4 @@
+import { compareText } from "../../core/compare-text.ts";
 import type { SymbolKind } from "../facts.ts";
 import { linkerOf, usagesOfSymbol } from "../link/index.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
@@ -57,5 +58,5 @@ function usesElsewhere(
 }
 
 function compare(a: UsedExport, b: UsedExport): number {
-	return a.path === b.path ? (a.name < b.name ? -1 : 1) : a.path < b.path ? -1 : 1;
+	return compareText(a.path, b.path) || compareText(a.name, b.name);
 }

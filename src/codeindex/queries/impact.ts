@@ -1,3 +1,4 @@
+import { compareText } from "../../core/compare-text.ts";
 import type { ImpactAnswer, ImpactQuery } from "../answers.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
 import { exportsUsed, type UsedExport } from "./exports-used.ts";
@@ -81,7 +82,7 @@ function affectedBySymbols(
 		{ direction: "dependents" },
 	);
 	return [
-		...direct.sort((a, b) => (a.file.path < b.file.path ? -1 : 1)),
+		...direct.sort((a, b) => compareText(a.file.path, b.file.path)),
 		...further
 			.filter(({ file }) => !isChanged.has(file.id) && !touched.has(file.id))
 			.map((one) => ({ ...one, depth: one.depth + 1 })),

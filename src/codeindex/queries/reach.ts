@@ -1,3 +1,4 @@
+import { compareText } from "../../core/compare-text.ts";
 import type { FileAtDepth } from "../answers.ts";
 import type { EdgeKind } from "../facts.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
@@ -83,5 +84,5 @@ export function toFileAtDepth({ file, depth, kinds, via }: Reached): FileAtDepth
 
 /** Orders by path, code unit by code unit, the same on every machine. */
 export function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
-	return a.path < b.path ? -1 : a.path > b.path ? 1 : 0;
+	return compareText(a.path, b.path);
 }

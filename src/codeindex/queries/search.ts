@@ -1,3 +1,4 @@
+import { compareText } from "../../core/compare-text.ts";
 import { matchesAny } from "../../core/glob.ts";
 import type { SearchAnswer, SearchHit, SearchQuery } from "../answers.ts";
 import type { FileId, IndexedFile, IndexReader, TextMatch } from "../reader.ts";
@@ -108,7 +109,7 @@ function importance(rank: number): number {
 
 function byScore(a: Candidate, b: Candidate): number {
 	if (a.file.isTest !== b.file.isTest) return a.file.isTest ? 1 : -1;
-	return b.score - a.score || (a.file.path < b.file.path ? -1 : 1);
+	return b.score - a.score || compareText(a.file.path, b.file.path);
 }
 
 function toHit(

@@ -1,3 +1,4 @@
+import { compareText } from "../../core/compare-text.ts";
 import type { SearchQuery } from "../answers.ts";
 import type { FileId, IndexReader } from "../reader.ts";
 import { type FoundSymbol, symbolsNamed } from "./symbols.ts";
@@ -63,7 +64,7 @@ function matchingNames(
 	}
 	return [...strengths]
 		.sort(
-			([nameA, a], [nameB, b]) => b - a || nameA.length - nameB.length || (nameA < nameB ? -1 : 1),
+			([nameA, a], [nameB, b]) => b - a || nameA.length - nameB.length || compareText(nameA, nameB),
 		)
 		.slice(0, MAX_NAMES);
 }

@@ -1,3 +1,4 @@
+import { compareText } from "../../core/compare-text.ts";
 import type { SymbolBrief } from "../answers.ts";
 import type { Declared, Member, SymbolKind } from "../facts.ts";
 import { type DeclaredEntity, type Entity, linkerOf, type MemberEntity } from "../link/index.ts";
@@ -57,7 +58,7 @@ export function symbolsNamed(
 		all.length <= limit
 			? all
 			: all
-					.sort((a, b) => order(a) - order(b) || (pathOf(a.file) < pathOf(b.file) ? -1 : 1))
+					.sort((a, b) => order(a) - order(b) || compareText(pathOf(a.file), pathOf(b.file)))
 					.slice(0, limit);
 	const linker = linkerOf(reader);
 	const symbols = chosen.flatMap((one): FoundSymbol[] => {

@@ -1,3 +1,4 @@
+import { compareText } from "../../core/compare-text.ts";
 import { nearest } from "../../core/nearest.ts";
 import type { Definition, Usage, UsagesAnswer, UsagesQuery } from "../answers.ts";
 import { CodeIndexError } from "../code-index.ts";
@@ -110,13 +111,9 @@ function byImportance(reader: IndexReader): (a: FoundSymbol, b: FoundSymbol) => 
 		(one.entity.kind === "member" ? 2 : 0) +
 		(one.exported ? 0 : 1);
 	return (a, b) => {
-		const first = order(a) - order(b) || compare(pathOf(reader, a), pathOf(reader, b));
+		const first = order(a) - order(b) || compareText(pathOf(reader, a), pathOf(reader, b));
 		return first || a.facts.at[0] - b.facts.at[0] || a.facts.at[1] - b.facts.at[1];
 	};
-}
-
-function compare(a: string, b: string): number {
-	return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function pathOf(reader: IndexReader, { entity }: FoundSymbol): string {

@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describeError, errnoOf } from "../../core/errno.ts";
+import { isRecord } from "../../core/property.ts";
 import { pathKind } from "../scan/path-kinds.ts";
 import { parseTolerantJson } from "./tolerant-json.ts";
 
@@ -83,17 +84,12 @@ export function createConfigFiles(paths: ReadonlySet<string>, read: ReadConfig):
 	function parse(path: string, found: string): ConfigObject {
 		const { value, problem } = parseTolerantJson(found);
 		if (problem !== undefined) problems.push({ path, message: problem });
-		if (isObject(value)) return value;
+		if (isRecord(value)) return value;
 		if (problem === undefined) problems.push({ path, message: "it does not hold an object" });
 		return {};
 	}
 
 	return { paths, text, object, problems, looked };
-}
-
-/** Whether a value is an object and no array. */
-export function isObject(value: unknown): value is ConfigObject {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** An object's own value: `constructor` and the like are not configuration. */

@@ -1,4 +1,5 @@
-import { type ConfigObject, isObject } from "./config-files.ts";
+import { isRecord } from "../../core/property.ts";
+import type { ConfigObject } from "./config-files.ts";
 
 /** What `exports` or `imports` of a package say about a name. */
 export type PackageTargets =
@@ -15,7 +16,7 @@ export function exportTargets(
 	subpath: string,
 	conditions: Conditions,
 ): PackageTargets {
-	const isTable = isObject(exports) && Object.keys(exports).some((key) => key.startsWith("."));
+	const isTable = isRecord(exports) && Object.keys(exports).some((key) => key.startsWith("."));
 	if (isTable) return tableTargets(exports, subpath, conditions);
 	if (subpath !== ".") return { kind: "not-listed" };
 	return { kind: "targets", targets: collect(exports, conditions, (target) => target) };
@@ -102,7 +103,7 @@ function collect(
 			if (filled !== undefined) targets.push(filled);
 		} else if (Array.isArray(value)) {
 			for (const item of value) visit(item, depth + 1);
-		} else if (isObject(value)) {
+		} else if (isRecord(value)) {
 			for (const [condition, inner] of Object.entries(value)) {
 				if (condition === "default" || conditions(condition)) visit(inner, depth + 1);
 			}

@@ -1,12 +1,6 @@
+import { isRecord } from "../../core/property.ts";
 import { matchesPath, parsePathPattern } from "../scan/path-pattern.ts";
-import {
-	type ConfigFiles,
-	type ConfigObject,
-	isObject,
-	own,
-	ownText,
-	ownTexts,
-} from "./config-files.ts";
+import { type ConfigFiles, type ConfigObject, own, ownText, ownTexts } from "./config-files.ts";
 import { pnpmWorkspacePatterns } from "./pnpm-workspace.ts";
 import { folderOf, joinPath } from "./project-path.ts";
 
@@ -51,7 +45,7 @@ export function createPackages(files: ConfigFiles): Packages {
 			if (manifest === undefined) continue;
 			byFolder.set(folder, readPackage(folder, manifest));
 			const workspaces = own(manifest, "workspaces");
-			const listed = isObject(workspaces)
+			const listed = isRecord(workspaces)
 				? ownTexts(workspaces, "packages")
 				: ownTexts(manifest, "workspaces");
 			if (listed) patterns.push(workspacePatterns(folder, listed));
@@ -100,7 +94,7 @@ function readPackage(folder: string, manifest: ConfigObject): Package {
 		...(name !== undefined && { name }),
 		isModule: own(manifest, "type") === "module",
 		...(exports !== undefined && exports !== null && { exports }),
-		...(isObject(imports) && { imports }),
+		...(isRecord(imports) && { imports }),
 		...(types !== undefined && { types }),
 		...(main !== undefined && { main }),
 		otherEntries: ["source", "module", "browser"].flatMap((key) => ownText(manifest, key) ?? []),
@@ -117,7 +111,7 @@ function dependenciesOf(manifest: ConfigObject): Map<string, string> {
 		"dependencies",
 	]) {
 		const listed = own(manifest, key);
-		if (!isObject(listed)) continue;
+		if (!isRecord(listed)) continue;
 		for (const [name, place] of Object.entries(listed)) {
 			if (typeof place === "string") found.set(name, place);
 		}

@@ -1,5 +1,6 @@
+import { isRecord } from "../../core/property.ts";
 import { matchesPath, type PathPattern, parsePathPattern } from "../scan/path-pattern.ts";
-import { type ConfigFiles, isObject, own, ownText, ownTexts } from "./config-files.ts";
+import { type ConfigFiles, own, ownText, ownTexts } from "./config-files.ts";
 import { type PathMappings, parsePathMappings } from "./path-mappings.ts";
 import { below, folderOf, foldersUpwards, joinPath, nameOf } from "./project-path.ts";
 
@@ -130,7 +131,7 @@ function collect(path: string, settings: Settings, chain: Chain): void {
 		if (listed) settings[key] = all(listed);
 	}
 	const options = own(config, "compilerOptions");
-	if (!isObject(options)) return;
+	if (!isRecord(options)) return;
 	for (const key of ["baseUrl", "outDir", "declarationDir", "rootDir"] as const) {
 		const value = ownText(options, key);
 		if (value !== undefined) settings[key] = at(value);
@@ -150,7 +151,7 @@ function collect(path: string, settings: Settings, chain: Chain): void {
 	const rootDirs = ownTexts(options, "rootDirs");
 	if (rootDirs) settings.rootDirs = all(rootDirs);
 	const paths = own(options, "paths");
-	if (isObject(paths)) {
+	if (isRecord(paths)) {
 		const value = Object.keys(paths).map((key) => [key, ownTexts(paths, key) ?? []] as const);
 		settings.paths = { folder: folderOf(path), value: new Map(value) };
 	}
@@ -188,7 +189,7 @@ function findBase(name: string, folder: string, chain: Chain): string | undefine
 function baseInPackage(folder: string, rest: string, files: ConfigFiles): string[] {
 	const manifest = files.object(below(folder, "package.json")) ?? {};
 	const exports = own(manifest, "exports");
-	const named = isObject(exports) ? own(exports, rest === "" ? "." : `./${rest}`) : exports;
+	const named = isRecord(exports) ? own(exports, rest === "" ? "." : `./${rest}`) : exports;
 	const target = typeof named === "string" ? joinPath(folder, named) : undefined;
 	const candidates = target === undefined ? [] : [target];
 	if (rest !== "") {
@@ -217,7 +218,7 @@ function referencesOf(path: string, files: ConfigFiles): string[] {
 	const references = own(files.object(path) ?? {}, "references");
 	if (!Array.isArray(references)) return [];
 	return references.flatMap((reference) => {
-		const named = isObject(reference) ? ownText(reference, "path") : undefined;
+		const named = isRecord(reference) ? ownText(reference, "path") : undefined;
 		const found = named === undefined ? undefined : joinPath(folderOf(path), named);
 		if (found === undefined) return [];
 		return found.endsWith(".json") ? [found] : [below(found, "tsconfig.json")];

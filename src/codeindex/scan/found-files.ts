@@ -1,5 +1,6 @@
 import { lstatSync, realpathSync, type Stats, statSync } from "node:fs";
 import { isAbsolute, join, relative, sep } from "node:path";
+import { compareText } from "../../core/compare-text.ts";
 import { describeError } from "../../core/errno.ts";
 import { CodeIndexError } from "../code-index.ts";
 import type { PathKind } from "./path-kinds.ts";
@@ -140,5 +141,5 @@ export function isSameFile(file: ScannedFile, { size, mtimeMs, ctimeMs, ino }: S
 
 /** In the order of UTF-16 units, which is the same everywhere. */
 export function byPath<T extends { readonly path: string }>(items: Iterable<T>): T[] {
-	return [...items].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+	return [...items].sort((a, b) => compareText(a.path, b.path));
 }

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { compareText } from "../../core/compare-text.ts";
 import type { NameIds } from "./name-ids.ts";
 
 /** No name has it, so it can stand between them. */
@@ -120,5 +121,5 @@ function foldedAlike(text: string): string {
 }
 
 function compare(one: string, other: string): number {
-	return one.length - other.length || (one < other ? -1 : one > other ? 1 : 0);
+	return one.length - other.length || compareText(one, other);
 }

@@ -1,3 +1,4 @@
+import { isRecord } from "../../core/property.ts";
 import type { Block, Breakpoint, Part, Ttl } from "../request.ts";
 
 /** A piece of a request as it goes over the wire. */
@@ -113,8 +114,4 @@ function nameOf(name: unknown): string | undefined {
 function listOf(value: unknown): unknown[] {
 	if (value === undefined || value === null) return [];
 	return Array.isArray(value) ? value : [value];
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }

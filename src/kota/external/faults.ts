@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { CodeIndexError } from "../../codeindex/index.ts";
+import { ABORTED } from "../../core/aborted.ts";
 import { describeError, errnoOf } from "../../core/errno.ts";
 import { printable } from "./log-tail.ts";
 
@@ -8,7 +9,7 @@ import { printable } from "./log-tail.ts";
  * next question may fare better, so that callers keep the connection, which knows of past crashes.
  */
 export const faults = {
-	aborted: () => new CodeIndexError("aborted", "Operation aborted"),
+	aborted: () => new CodeIndexError("aborted", ABORTED),
 
 	closed: () =>
 		new CodeIndexError("unavailable", "The connection to KotaDB was closed: open a new one"),

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { describeError } from "../../core/errno.ts";
+import { inTime } from "../../core/in-time.ts";
 import { createLineSplitter } from "./line-splitter.ts";
 import type { LogTail } from "./log-tail.ts";
 
@@ -149,9 +150,15 @@ export function createKotaProcess(options: KotaProcessOptions): KotaProcess {
 		if (child?.pid === undefined || exit !== undefined) return;
 		child.stdin.end();
 		signalAll("SIGTERM");
-		if (await within(gone.promise, GRACE_MS)) return;
+		if (
+			await inTime(
+				gone.promise.then(() => true),
+				GRACE_MS,
+			)
+		)
+			return;
 		signalAll("SIGKILL");
-		await within(gone.promise, GRACE_MS);
+		await inTime(gone.promise, GRACE_MS);
 	}
 
 	/** To the process and all it started, which share its group; on Windows, which has no groups, to it alone. */
@@ -186,15 +193,4 @@ function spawnChild({
 	});
 	child.unref();
 	return child;
-}
-
-/** Whether something happens within the time. */
-async function within(event: Promise<void>, ms: number): Promise<boolean> {
-	const late = Promise.withResolvers<boolean>();
-	const timer = setTimeout(() => late.resolve(false), ms);
-	try {
-		return await Promise.race([event.then(() => true), late.promise]);
-	} finally {
-		clearTimeout(timer);
-	}
 }

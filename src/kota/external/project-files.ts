@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
-import { isAbsolute, relative, resolve, sep } from "node:path";
+import { relative, resolve, sep } from "node:path";
 import { CodeIndexError } from "../../codeindex/index.ts";
+import { isWithin } from "../../core/places.ts";
 
 /** The files of a project, while one question about it is answered. */
 export interface ProjectFiles {
@@ -52,7 +53,8 @@ export function projectFiles(
 }
 
 function insideOf(root: string, path: string): string | undefined {
-	const way = relative(root, resolve(root, path));
-	if (way === "" || way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way)) return undefined;
+	const absolute = resolve(root, path);
+	if (!isWithin(root, absolute)) return undefined;
+	const way = relative(root, absolute);
 	return sep === "\\" ? way.replaceAll("\\", "/") : way;
 }

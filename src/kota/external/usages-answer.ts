@@ -5,6 +5,7 @@ import {
 	type UsagesAnswer,
 	type UsagesQuery,
 } from "../../codeindex/index.ts";
+import { compareText } from "../../core/compare-text.ts";
 import type { Uncovered } from "./answer-parts.ts";
 import type { ProjectFiles } from "./project-files.ts";
 import { positionOf, type Shape, shapeOf, textOr } from "./shape.ts";
@@ -87,8 +88,7 @@ function readUsages(shape: Shape, value: unknown, files: ProjectFiles): Usage[] 
 }
 
 function byPlace(a: Usage, b: Usage): number {
-	if (a.path !== b.path) return a.path < b.path ? -1 : 1;
-	return a.line - b.line || a.column - b.column;
+	return compareText(a.path, b.path) || a.line - b.line || a.column - b.column;
 }
 
 /** `src/a.ts:12` */

@@ -1,3 +1,5 @@
+import { AbortedError } from "../../core/aborted.ts";
+
 /**
  * Long computations in short slices, so that the agent stays responsive and can be stopped.
  *
@@ -24,7 +26,7 @@ export async function runInSlices<T>(steps: Steps<T>, signal?: AbortSignal): Pro
 	let unitsAtLook = 0;
 	let start = performance.now();
 	for (;;) {
-		if (signal?.aborted) throw new Error("Operation aborted");
+		if (signal?.aborted) throw new AbortedError();
 		const step = steps.next();
 		if (step.done) return step.value;
 		units += step.value;

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { describeError } from "../../core/errno.ts";
 import { hashBytes } from "../../core/hash.ts";
 import { property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
@@ -69,7 +70,7 @@ export async function startDemoProvider(
 	const server = createServer((request, response) => {
 		answer(request, response).catch((error: unknown) => {
 			if (response.headersSent) response.destroy();
-			else fail(response, 400, error instanceof Error ? error.message : String(error));
+			else fail(response, 400, describeError(error));
 		});
 	});
 	server.listen(0, "127.0.0.1");

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { describeError } from "../../core/errno.ts";
 import { sqliteErrorCode } from "../../core/sqlite.ts";
 import { toColumn } from "./columns.ts";
 import type { AdmittedCommand, StreamEvent, StreamName } from "./journal.ts";
@@ -9,7 +10,7 @@ export class BadRecord extends Error {
 	readonly index: number;
 
 	constructor(index: number, cause: unknown) {
-		super(cause instanceof Error ? cause.message : String(cause), { cause });
+		super(describeError(cause), { cause });
 		this.index = index;
 	}
 }

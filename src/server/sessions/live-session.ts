@@ -8,6 +8,7 @@ import {
 	createAgentSessionServices,
 	type ModelRuntime,
 } from "@earendil-works/pi-coding-agent";
+import { isWithin } from "../../core/places.ts";
 import { createStrata, type StrataInside } from "../../extension/index.ts";
 import type { SessionEvent } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
@@ -15,7 +16,6 @@ import { safeText } from "../safe-text.ts";
 import { createDialogs, type Dialogs } from "./dialogs.ts";
 import { createEventTranslator } from "./events.ts";
 import { ensureSessionFile, openSessionFile } from "./pi-session-file.ts";
-import { isWithin } from "./session-files.ts";
 import { createSessionSettings, type SessionModes } from "./session-settings.ts";
 import type { StoredSettings } from "./stored-settings.ts";
 

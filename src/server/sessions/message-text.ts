@@ -1,7 +1,8 @@
 import { property } from "../../core/property.ts";
+import { PICTURE_CHARACTERS } from "../../core/tokens.ts";
 
 /** Pi counts a picture as so many characters. */
-const PICTURE = "[image]".padEnd(4800, " ");
+const PICTURE = "[image]".padEnd(PICTURE_CHARACTERS, " ");
 
 /** All of a message's text for a person: what was said, thought and called. Pictures are as long as pi counts them. */
 export function messageText(message: unknown): string {

@@ -1,7 +1,8 @@
 import { constants, type FileHandle, open, readdir, realpath, stat } from "node:fs/promises";
-import { dirname, isAbsolute, join, parse, relative, resolve, sep } from "node:path";
+import { dirname, isAbsolute, join, parse, resolve } from "node:path";
 import { CONFIG_DIR_NAME } from "@earendil-works/pi-coding-agent";
 import { errnoOf } from "../../core/errno.ts";
+import { isWithin } from "../../core/places.ts";
 import { property } from "../../core/property.ts";
 import { CommandError } from "../engine/call.ts";
 
@@ -157,12 +158,6 @@ function sessionRoots({ agentDir, cwd }: SessionPlaces): string[] {
 
 async function realOrGiven(path: string): Promise<string> {
 	return realpath(path).catch(() => path);
-}
-
-/** Whether a path leads to something in a folder. Neither is looked up: links are not followed. */
-export function isWithin(folder: string, path: string): boolean {
-	const way = relative(folder, path);
-	return way !== "" && way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 interface FoundFile {

@@ -1,3 +1,4 @@
+import { inTime } from "../../core/in-time.ts";
 import type { Client } from "../engine/client.ts";
 import type { Engine } from "../engine/engine.ts";
 import { createMessage, type Message } from "../engine/message.ts";
@@ -193,24 +194,14 @@ export function createConnections({ hub, limits, now }: ConnectionsOptions): Con
 		async close(ms) {
 			isClosing = true;
 			const sent = Promise.all([...all.values()].map(({ outbox }) => outbox.empty()));
-			await within(ms, sent);
+			await inTime(sent, ms);
 			clearInterval(checks);
 			const left = [...all.values()].map((one) => one.left);
 			for (const { peer } of [...all.values()]) peer.close("shutdown", "the server stops");
-			await within(ms, Promise.all(left));
+			await inTime(Promise.all(left), ms);
 		},
 		counters: () => ({ open: all.size, opened, refused, overloaded, queuedBytes: pool.queued }),
 	};
-}
-
-/** Waits for a promise, but not longer than `ms`. */
-export async function within(ms: number, work: Promise<unknown>): Promise<void> {
-	let timer: NodeJS.Timeout | undefined;
-	const late = new Promise<void>((resolve) => {
-		timer = setTimeout(resolve, ms);
-	});
-	await Promise.race([work, late]);
-	clearTimeout(timer);
 }
 
 function tooLarge(maxFrameBytes: number): Message {

@@ -1,4 +1,4 @@
-import { compareText } from "../item.ts";
+import { compareText } from "../../core/compare-text.ts";
 import { TIERS } from "../tiers.ts";
 import { deadMessages, deadTokens, judged, type Span, slotIn, spansOf } from "./copies.ts";
 import { type Cut, judgeCuts } from "./cut.ts";
