@@ -53,7 +53,7 @@ async function runCommand(command: Command, argv: string[], terminal: Terminal):
 		return await command.run(values, positionals, terminal);
 	} catch (error) {
 		const message = describeError(error);
-		// It may name a stranger's file, whose name must not steer the terminal.
+		// It may quote an untrusted name of a file, which must not steer the terminal.
 		const line = message.split("\n")[0]?.replaceAll(/\p{Cc}/gu, "\uFFFD");
 		terminal.printError(`strata ${command.name}: ${line}`);
 		if (!(error instanceof UsageError)) return 1;

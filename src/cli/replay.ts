@@ -109,7 +109,7 @@ async function replayFile(
 	file: string,
 	{ tools, policies, modelFor, terminal }: ReplayFileOptions,
 ): Promise<ReplayReport> {
-	const shown = tools.plainText(file); // in a folder, names may be a stranger's
+	const shown = tools.plainText(file); // in a folder, names are untrusted
 	const session = await tools.readSessionFile(file, {
 		onProgress: (bytes, ofBytes) =>
 			terminal.progress?.(`reading ${shown}: ${Math.floor((100 * bytes) / ofBytes)} %`),

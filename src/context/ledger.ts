@@ -309,7 +309,7 @@ function addSent<Item extends ToolResultItem | CustomMessageItem>(state: State, 
 	return item;
 }
 
-/** The newest edit of an entry wins. Edits of what the log does not hold matter only where they take calls away. */
+/** The newest edit of an entry wins. False for an edit of anything but a result that is held: it rebuilds the log. */
 function applyEdit(state: State, targetId: string, content: unknown): boolean {
 	const item = state.resultsByEntry.get(targetId);
 	if (!item) return false;

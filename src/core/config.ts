@@ -98,7 +98,7 @@ type Entries = Map<SettingKey, { value: SettingValue; origin: string }>;
 interface Source {
 	label: string;
 	path: string;
-	/** The file comes with a repository: data from a stranger. */
+	/** The file comes with a repository: untrusted data. */
 	isProject: boolean;
 	/** The groups that a file of this name can have. */
 	groups: string[];

@@ -45,7 +45,7 @@ function matchesName(pattern: string, name: string): boolean {
 
 /**
  * Wildcard matching that goes back to the last star only. That is enough, since an earlier star could
- * take nothing the last one cannot, and it bounds the work by pattern times text whatever a stranger writes.
+ * take nothing the last one cannot, and it bounds the work by pattern times text however hostile they are.
  */
 function matchesSequence(
 	pattern: readonly string[],

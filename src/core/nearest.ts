@@ -6,7 +6,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
 	let best: string | undefined;
 	let fewest = Math.min(MAX_EDITS, word.length - 1) + 1;
 	for (const candidate of candidates) {
-		// The length check also keeps a stranger's megabyte-long key from costing anything.
+		// The length check also keeps an untrusted, megabyte-long key from costing anything.
 		if (Math.abs(candidate.length - word.length) >= fewest) continue;
 		const edits = editDistance(word, candidate);
 		if (edits < fewest) [best, fewest] = [candidate, edits];

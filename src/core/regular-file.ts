@@ -16,7 +16,7 @@ const open = promisify(fs.open);
 const read = promisify(fs.read);
 
 /**
- * Reads a file that strangers may have put in place: follows no link in the last part of the path,
+ * Reads an untrusted file, which anyone may have put in place: follows no link in the last part of the path,
  * never waits for a pipe, and never takes more than `maxBytes`. Throws on any other failure.
  */
 export async function readRegularFile(path: string, maxBytes: number): Promise<RegularFile> {

@@ -107,7 +107,7 @@ export function searchQuery(input: SearchInput): SearchQuery {
 	};
 }
 
-/** Is the query of the index as it stands, as are the two below. */
+/** Whose dependencies, and how far. Same shape as the index's own query. */
 export interface DepsInput {
 	readonly path: string;
 	readonly direction: "dependents" | "dependencies" | "both";
@@ -125,7 +125,7 @@ export function depsInput(call: ToolCalls["kota_deps"], find: FindPath): DepsInp
 	};
 }
 
-/** Whose usages, and where. */
+/** Whose usages, and where. Same shape as the index's own query. */
 export interface UsagesInput {
 	readonly symbol: string;
 	readonly file?: string;
@@ -155,7 +155,7 @@ export function impactQuery(call: ToolCalls["kota_impact"], find: FindPath): Imp
 	return { modify, create, delete: deleted, ...(symbols.length > 0 && { symbols }) };
 }
 
-/** What a task is about. */
+/** What a task is about. Same shape as the index's own query. */
 export interface TaskContextInput {
 	readonly files: readonly string[];
 	readonly includeTests: boolean;

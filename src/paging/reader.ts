@@ -179,7 +179,7 @@ async function pdfChunk(
 	};
 }
 
-/** All of it comes from strangers: what is too long to be of use is left out or cut. */
+/** All of it is untrusted: what is too long to be of use is left out or cut. */
 function about(resource: Resource) {
 	const { kind, contentType, title, finalUri } = resource;
 	return {

@@ -159,7 +159,7 @@ export function createHistory(
 		if (noted !== undefined) add(noted, { kind: "untracked" });
 		const path = pathOfRead(item.input);
 		if (path === undefined) {
-			byPath.clear(); // a read of we know not what: nothing is sure any more
+			byPath.clear(); // a read of an unknown file: nothing is sure any more
 			return;
 		}
 		const shorthand = parseShorthand(path);
@@ -178,7 +178,7 @@ export function createHistory(
 		}
 	}
 
-	/** An edit of we know not what may be of any file. */
+	/** An edit of an unknown file may be of any. */
 	function filesEdited({ input }: ToolResultItem): string[] {
 		const path = property(input, "path");
 		return typeof path === "string" ? filesNamed(path) : [...byPath.keys()];

@@ -27,7 +27,7 @@ const IDLE_MS = 60_000;
 const MAX_HEAP_MB = 512;
 
 /**
- * Parses the files of a project in processes of their own: text from strangers can end the native parser's process, and
+ * Parses the files of a project in processes of their own: untrusted text can end the native parser's process, and
  * nothing else ends a parser that does not come to an end. Processes are started when there is work and stay a while
  * for more; they do not keep our own process alive.
  */
@@ -208,7 +208,7 @@ class Lane {
 		this.#process = fork(entry, [root], {
 			serialization: "advanced",
 			execArgv: [`--max-old-space-size=${MAX_HEAP_MB}`],
-			// Sources are data from strangers: what parses them gets nothing of our environment that it can do without.
+			// Sources are untrusted data: what parses them gets nothing of our environment that it can do without.
 			env: process.platform === "win32" ? { SystemRoot: process.env.SystemRoot } : {},
 			stdio: ["ignore", "ignore", "ignore", "ipc"],
 		});

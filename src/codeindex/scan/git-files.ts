@@ -20,7 +20,7 @@ export type GitOutcome =
 /**
  * Lists what git tracks below `folder`, and what it neither tracks nor ignores. `take` gets the entries in
  * portions as they come, an entry possibly twice, so that looking at tracked files goes on while git still searches
- * for the others. The repository may be a stranger's: nothing that its configuration names is run, and nothing is
+ * for the others. The repository is untrusted: nothing that its configuration names is run, and nothing is
  * written to it.
  */
 export async function listGitFiles(
@@ -83,7 +83,7 @@ function runGit(
 		let child: ChildProcess;
 		try {
 			child = spawn("git", [...safely, "-C", folder, ...args], {
-				// Windows looks for programs in the working folder first, which must not be the stranger's.
+				// Windows looks for programs in the working folder first, which must not be the untrusted one.
 				cwd: dirname(process.execPath),
 				env: gitEnvironment(),
 				stdio: ["ignore", "pipe", "pipe"],

@@ -7,8 +7,8 @@ export function parsePathPattern(pattern: string): PathPattern {
 }
 
 /**
- * Whether the names of a path match a pattern as a whole. The work is bounded by pattern times path, whatever a
- * stranger writes: that is why it is not a regular expression.
+ * Whether the names of a path match a pattern as a whole. The work is bounded by pattern times path, however hostile
+ * they are: that is why it is not a regular expression.
  */
 export function matchesPath(pattern: PathPattern, names: readonly string[]): boolean {
 	let wantedAt = 0;

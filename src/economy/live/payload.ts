@@ -105,7 +105,7 @@ function toolName(tool: unknown): string {
 	return nameOf(inner) ?? "without a name";
 }
 
-/** Names come from payloads of strangers' tools and go to the screen. */
+/** Names come from payloads of untrusted tools and go to the screen. */
 function nameOf(name: unknown): string | undefined {
 	if (typeof name !== "string" || name === "") return undefined;
 	return name.replace(/[^\w.:/-]/g, "?").slice(0, 60);

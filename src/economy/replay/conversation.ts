@@ -129,5 +129,5 @@ function append(draft: Draft, entry: Entry, edit?: Entry & { type: "edit" }): vo
 }
 
 function addAll(to: SourceBlock[], blocks: readonly SourceBlock[]): void {
-	for (const block of blocks) to.push(block); // not spread: a stranger's message may have any number of them
+	for (const block of blocks) to.push(block); // not spread: an untrusted message may have any number of them
 }

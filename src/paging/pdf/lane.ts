@@ -87,7 +87,7 @@ export class Lane {
 				cancelled: this.#cancelled,
 			} satisfies WorkerStart,
 			resourceLimits: { maxOldGenerationSizeMb: limits.maxMemoryMb },
-			// Documents are data from strangers: what reads them gets no environment, and its messages (pdfium
+			// Documents are untrusted data: what reads them gets no environment, and its messages (pdfium
 			// prints when it gives up) do not end up on the terminal or in a protocol on standard output.
 			env: {},
 			execArgv: [],
