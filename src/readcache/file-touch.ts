@@ -1,6 +1,5 @@
 import { realpathSync } from "node:fs";
 import type { ToolResultItem } from "../context/index.ts";
-import { matchesAny } from "../core/glob.ts";
 import { property } from "../core/property.ts";
 import { decodePageToken, foldReadInput } from "../core/read-input.ts";
 import {
@@ -12,6 +11,7 @@ import {
 } from "./metadata.ts";
 import { isEditingTool, parseOwnEdit } from "./own-edit.ts";
 import { addressedPath, parseShorthand, pathCandidates } from "./read-path.ts";
+import { isExcluded } from "./text-file.ts";
 
 /** What a tool result has to do with one file. */
 export interface FileTouch {
@@ -52,13 +52,14 @@ export function touchesExcluded(
 	exclude: readonly string[],
 	cwd: string,
 ): boolean {
-	const noted = [parseMetadata(details)?.pathKey, parseUntracked(details)];
+	const matches = (path: string | undefined) => path !== undefined && isExcluded(exclude, path);
 	const texts = stringsIn(input);
-	const words = texts.flatMap(wordsIn);
-	const isExcluded = (path: string | undefined) => path !== undefined && matchesAny(exclude, path);
-	if (noted.some(isExcluded) || words.some(isExcluded)) return true;
-	const paths = [...texts.filter(isShort), ...words.filter(looksLikePath).slice(0, MOST_PATHS)];
-	return [...new Set(paths)].some((path) => filesBehind(path, cwd).some(isExcluded));
+	const words = [...new Set(texts.flatMap(wordsIn))];
+	const noted = [parseMetadata(details)?.pathKey, parseUntracked(details)];
+	if (noted.some(matches) || words.some(matches)) return true;
+	const paths = [texts.filter(isShort), words.filter(looksLikePath)];
+	const named = new Set(paths.flatMap((some) => some.slice(0, MOST_PATHS)));
+	return [...named].some((path) => filesBehind(path, cwd).some(matches));
 }
 
 /** The lines of a read that left no note: what was asked for, as far as pi did not cut it off. */
@@ -97,7 +98,7 @@ function wordsIn(text: string): string[] {
 }
 
 /** Each path costs a look at the disk; a call names few, and a file that is written may hold thousands. */
-const MOST_PATHS = 50;
+const MOST_PATHS = 100;
 
 function looksLikePath(word: string): boolean {
 	return isShort(word) && /[\w~]/.test(word) && /[./]/.test(word);

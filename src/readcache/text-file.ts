@@ -56,8 +56,11 @@ export async function readTextFile(
 const MAX_REMEMBERED = 1000;
 const remembered = new WeakMap<readonly string[], Map<string, boolean>>();
 
-/** Remembered for each list: matching all its patterns takes a tenth of a small file's read, and files come again. */
-function isExcluded(exclude: readonly string[], path: string): boolean {
+/**
+ * Whether a path is on a list of excluded files. Remembered for each list: matching all its patterns takes a tenth of a
+ * small file's read, and files come again.
+ */
+export function isExcluded(exclude: readonly string[], path: string): boolean {
 	const answers = remembered.get(exclude) ?? new Map<string, boolean>();
 	remembered.set(exclude, answers);
 	let answer = answers.get(path);
