@@ -212,18 +212,18 @@ export async function pathsOf(
 	refused: string[],
 	maxEntries = MAX_ENTRIES,
 ): Promise<string[]> {
-	const paths: string[] = [];
+	const paths = new Set<string>();
 	for (const word of words) {
 		const found = [];
 		for (const name of spellingsOf(word)) found.push(await filesNamed(name, root, maxEntries));
 		const folder = spellingsOf(word).flatMap((name) => folderNamed(name, root) ?? [])[0];
-		const named = found.find(({ files }) => files.length > 0) ?? found[0];
-		paths.push(...(named?.files ?? []));
+		const named = found.find(({ files }) => files.length > 0) ?? found.find(({ cut }) => cut);
+		for (const path of named?.files ?? []) paths.add(path);
 		if (named?.cut) {
 			refused.push(
 				`${word} was looked for among ${maxEntries} entries of the project only: name a folder, such as src/*.ts`,
 			);
-		} else if (named && named.files.length > 0) continue;
+		} else if (named) continue;
 		else if (folder !== undefined) {
 			const [start, all] = folder === "" ? ["", "./**"] : [`${folder}/`, `${folder}/**`];
 			refused.push(
@@ -234,7 +234,7 @@ export async function pathsOf(
 			refused.push(`${word} is outside of the project`);
 		else refused.push(`${word} does not exist`);
 	}
-	return [...new Set(paths)];
+	return [...paths];
 }
 
 /** In pi one names a file with an `@` before it; but names may begin with one. */

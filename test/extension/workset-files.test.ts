@@ -35,13 +35,14 @@ test("a pattern without ** does not look below the folders that it speaks of", a
 });
 
 test("a search that had to stop says so", async () => {
-	const root = project(...many("aaa"), "zzz/x.ts");
+	const root = project(...many("aaa/bbb"), "zzz/x.ts");
 	expect(await filesMatching(root, "**/*.ts", 20)).toMatchObject({ cut: true });
 	const refused: string[] = [];
-	await pathsOf(["**/*.ts", "**/*.md"], root, refused, 20);
+	await pathsOf(["**/*.ts", "**/*.md", "@**/*.md"], root, refused, 20);
 	expect(refused).toEqual([
 		"**/*.ts was looked for among 20 entries of the project only: name a folder, such as src/*.ts",
 		"**/*.md was looked for among 20 entries of the project only: name a folder, such as src/*.ts",
+		"@**/*.md was looked for among 20 entries of the project only: name a folder, such as src/*.ts",
 	]);
 });
 
