@@ -1,5 +1,5 @@
 import { property } from "../core/property.ts";
-import type { Command } from "../protocol/index.ts";
+import type { Command, ExtensionUiRequest, SessionEvent } from "../protocol/index.ts";
 import { type Call, CommandError } from "./engine/call.ts";
 import { createMessage } from "./engine/message.ts";
 import type { StreamName } from "./journal/journal.ts";
@@ -12,7 +12,8 @@ export type Caller = Pick<Call, "principal" | "client">;
 /** Ties connections to the sessions whose events they get. */
 export interface Attachments {
 	/**
-	 * The caller gets the session's events, from now on or above `after`, and the dialogs that still wait for an answer.
+	 * The caller gets the session's events, from now on or above `after`, the dialogs that still wait for an answer, and the
+	 * statuses and widgets that are not among the events.
 	 * Resolves with the number of the last event.
 	 */
 	attach(caller: Caller, sessionId: string, after?: number): Promise<number>;
@@ -35,9 +36,16 @@ export function createAttachments(
 		const stream: StreamName = { principal: caller.principal, sessionId };
 		const { seq } = await streams.subscribe(caller.client, stream, after);
 		for (const event of sessions.openDialogs(stream)) {
+			if (isToCome(stream, event, after ?? seq)) continue;
 			caller.client.send(createMessage({ type: "event", sessionId, event }));
 		}
 		return seq;
+	}
+
+	/** A status or a widget that is among the events. A question comes at once in any case, with the time that is left. */
+	function isToCome(stream: StreamName, event: SessionEvent, after: number): boolean {
+		if (event.type !== "extension_ui_request" || isQuestion(event)) return false;
+		return streams.hasRequest(stream, event.requestId, after);
 	}
 
 	function repeat(call: Caller & { command: Command }, data: () => unknown): void {
@@ -59,6 +67,10 @@ export function createAttachments(
 			throw new CommandError("unknown_session", `there is no session "${sessionId}"`);
 		},
 	};
+}
+
+function isQuestion({ method }: ExtensionUiRequest): boolean {
+	return method === "select" || method === "confirm" || method === "input" || method === "editor";
 }
 
 /** What a command subscribes its connection to, and from where on. */

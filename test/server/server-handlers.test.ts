@@ -238,6 +238,7 @@ function setUp({ gone = false } = {}) {
 	};
 	const streams: Streams = {
 		begin: () => 7,
+		hasRequest: () => true,
 		emit() {},
 		async subscribe(_client, { sessionId }, after) {
 			calls.push(`subscribe ${sessionId} after ${after}`);

@@ -53,6 +53,12 @@ export function createStreams({ journal, cutOff = [], now = Date.now }: StreamsO
 
 		begin: (name) => streamOf(name).begin,
 
+		hasRequest(name, requestId, after) {
+			const seq = find(name)?.numberOf(requestId);
+			if (seq === undefined || seq <= after) return false;
+			return journal.events(name, seq - 1, 1)[0]?.seq === seq;
+		},
+
 		isSubscribed(client, name) {
 			const stream = find(name);
 			return stream !== undefined && subscriptions.get(client)?.has(stream) === true;

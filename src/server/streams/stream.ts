@@ -23,6 +23,8 @@ export class Stream {
 	#given: number;
 	/** A stream of the process before has been told that nothing is any more. */
 	readonly #underWay = new UnderWay();
+	/** The numbers of what extensions have shown lately, by the id of their request. */
+	readonly #shown = new Map<string, number>();
 	#queue: Queued[] = [];
 	/** How many of the queue have been handed out. */
 	#head = 0;
@@ -44,6 +46,7 @@ export class Stream {
 		const seq = ++this.#given;
 		const queued: Queued = { seq, message: undefined, isKept: false };
 		this.#queue.push(queued);
+		if (event.type === "extension_ui_request") this.#noteShown(event.requestId, seq);
 		const underWay = this.#underWay.take(event);
 		append({ seq, body, ...(underWay && { underWay }) }).then(
 			() => {
@@ -56,6 +59,11 @@ export class Stream {
 				this.#deliver();
 			},
 		);
+	}
+
+	/** The number of a request of an extension, unless it was long ago. */
+	numberOf(requestId: string): number | undefined {
+		return this.#shown.get(requestId);
 	}
 
 	/** The client gets what is handed out from now on. */
@@ -80,6 +88,11 @@ export class Stream {
 	drained(): Promise<void> {
 		if (this.#queue.length === 0) return Promise.resolve();
 		return new Promise((resolve) => this.#onDrained.push(resolve));
+	}
+
+	#noteShown(requestId: string, seq: number): void {
+		this.#shown.set(requestId, seq);
+		if (this.#shown.size > MAX_SHOWN) this.#shown.delete(this.#shown.keys().next().value as string);
 	}
 
 	/** Hands out what is known to be kept or not, up to the first event of which it is not. */
@@ -123,5 +136,8 @@ interface Queued {
 
 /** Handed-out events are dropped from the queue in lots of this size, or when it is empty. */
 const COMPACT = 1_024;
+
+/** Enough for what stands at a time; the rest is replaced by now. */
+const MAX_SHOWN = 256;
 
 const NOBODY: readonly Client[] = [];

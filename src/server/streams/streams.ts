@@ -21,6 +21,8 @@ export interface Streams {
 	subscribe(client: Client, stream: StreamName, after?: number): Promise<{ seq: number }>;
 	/** The number before the first event that this process has for the stream: of a session that it opened, all are above. */
 	begin(stream: StreamName): number;
+	/** Whether the events above `after` have this request of an extension in them. If that is not known any more, not. */
+	hasRequest(stream: StreamName, requestId: string, after: number): boolean;
 	isSubscribed(client: Client, stream: StreamName): boolean;
 	unsubscribe(client: Client, stream: StreamName): void;
 	/** The client is gone. */

@@ -137,6 +137,26 @@ describe.each(transports)("over %s", (transport) => {
 		}
 	});
 
+	test("§6.1 what extensions show comes once: with the events, or again to who comes too late for them", async () => {
+		const { client, sessionId } = await withRun();
+		const shownTo = (one: WireClient) =>
+			eventsOf(one, sessionId).flatMap(({ event, seq }) =>
+				event.type === "extension_ui_request" && event.method === "setWidget" ? [seq] : [],
+			);
+		const [number = 0] = shownTo(client);
+		expect(shownTo(client)).toEqual([number]);
+		expect(number).toBeGreaterThan(0);
+		for (const after of [0, number - 1, number, undefined]) {
+			const other = await server.client("websocket");
+			await other.ask({ type: "subscribe", sessionId, ...(after !== undefined && { after }) });
+			await other.ask({ type: "set_session_name", sessionId, name: fresh("name") });
+			await has(other, sessionId, lastOf(client, sessionId));
+			await other.caughtUp();
+			const isLate = after === undefined || after >= number;
+			expect(shownTo(other)).toEqual([isLate ? undefined : number]);
+		}
+	});
+
 	test("§6.1 who knows a session that was deleted is told by a gap that another one of its id goes on", async () => {
 		const { client, sessionId } = await withRun();
 		const last = lastOf(client, sessionId);
