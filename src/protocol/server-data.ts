@@ -105,6 +105,18 @@ export const serverData = {
 	load_session: OpenedSession,
 	get_startup_recovery: StartupRecovery,
 	get_command_history: Type.Object({
+		/** Whether commands are kept at all; this server always does. */
+		enabled: Type.Boolean(),
+		/** `failed`: the journal cannot be written or read now, and entries may be missing. */
+		initState: Type.Enum(["ready", "failed"]),
+		/** What was asked for, with the limit that holds where none was given. */
+		filters: Type.Object({
+			sessionIdFilter: Type.Optional(Type.String()),
+			commandId: Type.Optional(Type.String()),
+			fromTimestamp: Type.Optional(Type.Number()),
+			toTimestamp: Type.Optional(Type.Number()),
+			limit: Type.Number(),
+		}),
 		entries: Type.Array(CommandHistoryEntry),
 		returned: Type.Number(),
 		/** There are more that match. */

@@ -110,6 +110,15 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 			});
 			const entries = found.slice(0, limit);
 			return answer<"get_command_history">({
+				enabled: true,
+				initState: journal.health().ok ? "ready" : "failed",
+				filters: {
+					...(sessionIdFilter !== undefined && { sessionIdFilter }),
+					...(commandId !== undefined && { commandId }),
+					...(fromTimestamp !== undefined && { fromTimestamp }),
+					...(toTimestamp !== undefined && { toTimestamp }),
+					limit,
+				},
 				entries,
 				returned: entries.length,
 				truncated: found.length > limit,

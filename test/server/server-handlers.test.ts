@@ -141,8 +141,21 @@ describe("reports", () => {
 				toTimestamp: 9,
 				limit: 2,
 			}),
-		).toMatchObject({ data: { returned: 2, truncated: true } });
+		).toMatchObject({
+			data: {
+				enabled: true,
+				initState: "failed",
+				filters: { sessionIdFilter: "s", fromTimestamp: 1, toTimestamp: 9, limit: 2 },
+				returned: 2,
+				truncated: true,
+			},
+		});
 		expect(queries).toEqual([{ principal: "ann", sessionId: "s", fromMs: 1, toMs: 9, limit: 3 }]);
+	});
+
+	test("history without a question has the last hundred, and says so", async () => {
+		const answer = await setUp().run({ type: "get_command_history" });
+		expect(answer.data).toMatchObject({ enabled: true, filters: { limit: 100 } });
 	});
 
 	test("health says what does not work", async () => {

@@ -317,6 +317,7 @@ function serverAnswers(now: number): Answers {
 			],
 		},
 		get_command_history: {
+			...{ enabled: true, initState: "ready", filters: { limit: 100 } },
 			entries: [
 				{
 					...{ commandId: "c3", commandType: "prompt", sessionId: SESSION_ID, success: true },
