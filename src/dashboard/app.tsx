@@ -1,3 +1,4 @@
+import { connectionCount, connectionState } from "./connection/connection.ts";
 import { ConnectionBadge, ConnectionProblem } from "./connection/connection-badge.tsx";
 import { Guarded } from "./parts/guarded.tsx";
 import { Lazy } from "./parts/lazy.tsx";
@@ -18,9 +19,13 @@ export function App() {
 			<TopBar />
 			<ConnectionProblem />
 			<main id="main" tabIndex={-1}>
-				<Guarded key={route.value.page}>
-					<Content shown={route.value} />
-				</Guarded>
+				{connectionState.value.name !== "closed" || connectionCount.value > 0 ? (
+					<Guarded key={route.value.page}>
+						<Content shown={route.value} />
+					</Guarded>
+				) : (
+					<NeverConnected />
+				)}
 			</main>
 			<Toasts />
 		</>
@@ -35,6 +40,16 @@ function Content({ shown }: { shown: Route }) {
 	}
 	const page = pages.find(({ name }) => name === shown.page);
 	return page ? <Lazy load={page.load} props={{}} /> : <SessionsPage />;
+}
+
+/** What to do is said above: views without answers would only contradict it. */
+function NeverConnected() {
+	return (
+		<div class="sheet">
+			<h1>Not connected</h1>
+			<p class="soft">Sessions and figures show here as soon as there is a connection.</p>
+		</div>
+	);
 }
 
 function TopBar() {

@@ -67,6 +67,39 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		expect(first.faults).toEqual([]);
 	});
 
+	test("a link that is opened in a new tab needs no token of its own", async () => {
+		const { page, context, faults } = await strata.openNew();
+		const second = await context.newPage();
+		await second.goto(page.url());
+		await second.getByText("Connected", { exact: true }).waitFor();
+		await promptBox(second).waitFor();
+		// It has the token for itself now.
+		await page.close();
+		await second.reload();
+		await second.getByText("Connected", { exact: true }).waitFor();
+		expect(await second.evaluate(() => localStorage.getItem("strata.token"))).toBeNull();
+		expect(faults).toEqual([]);
+	});
+
+	test("without a token the page says one thing: where it is to be had", async () => {
+		const url = strata.server.url.replace(/#.*/, "");
+		const { page } = await strata.open({}, url);
+		for (const hash of ["#/", "#/sessions/s/conversation", "#/sessions/s/cost", "#/server"]) {
+			await page.goto(url + hash);
+			await page.reload();
+			const alert = page.getByRole("alert");
+			await alert.waitFor();
+			expect(await alert.innerText()).toContain("No connection: a valid token is needed.");
+			expect(await alert.innerText()).toContain("strata serve");
+			expect(await alert.count()).toBe(1);
+			expect(await page.getByText(/Asking|cannot be shown|Nothing was said|Loading/).count()).toBe(
+				0,
+			);
+			await page.getByLabel("Token").waitFor();
+		}
+		await expectAccessible(page);
+	});
+
 	test("a restart of the server is survived: the page comes back by itself and goes on", {
 		timeout: 90_000,
 	}, async () => {

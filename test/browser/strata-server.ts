@@ -92,8 +92,8 @@ async function firstLine(output: Readable): Promise<string> {
 /** A server and a browser for all tests of a file. */
 export interface StrataPage {
 	readonly server: StrataServer;
-	/** Opens a tab on the page. */
-	open(options?: TabOptions): Promise<Tab>;
+	/** Opens a tab on the page, with the token unless another address is given. */
+	open(options?: TabOptions, url?: string): Promise<Tab>;
 	/** Opens a tab, makes a session on the demo's sample project and shows it. */
 	openNew(options?: TabOptions): Promise<Tab>;
 	/** Opens a tab and shows the stored session that begins with these words. */
@@ -121,8 +121,8 @@ export function useStrata(settings: object = {}): StrataPage {
 		if (!server || !browser) throw new Error("there is no browser");
 		return { server, browser };
 	};
-	const open = (options: TabOptions = {}) =>
-		openTab(running().browser, running().server.url, options);
+	const open = (options: TabOptions = {}, url = running().server.url) =>
+		openTab(running().browser, url, options);
 	return {
 		get server() {
 			return running().server;

@@ -38,7 +38,8 @@ export function ConnectionProblem() {
 		<div class="banner is-error" role="alert">
 			<p>
 				No connection: <PlainText text={state.why} />. Open the address that{" "}
-				<code>strata serve</code> prints, or enter the token of its token file.
+				<code>strata serve</code> printed when it started: the token is at its end. Or enter a token
+				of the server's token file.
 			</p>
 			<form
 				class="row"

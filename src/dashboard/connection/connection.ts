@@ -1,6 +1,13 @@
 import { signal } from "@preact/signals";
-import { type Client, type ClientState, createClient } from "../../protocol/client.ts";
+import {
+	type Client,
+	type ClientState,
+	createClient,
+	type Transport,
+	webSocketTransport,
+} from "../../protocol/client.ts";
 import type { ServerEvent } from "../../protocol/index.ts";
+import { askForToken, lendToken, TOKEN_CHANNEL } from "./shared-token.ts";
 import { keepToken, takeToken } from "./token.ts";
 
 /** How the connection is doing; `waiting` has the moment of the next attempt. */
@@ -39,8 +46,7 @@ function connect(): Client {
 		history.replaceState(null, "", location.pathname + location.search + hash);
 	}
 	const made = createClient({
-		url: `${location.origin}/`,
-		...(token !== undefined && { token }),
+		transport: transportWith(token),
 		lastRetryMs: 5_000,
 		// What other clients change in a session shows here too.
 		lifecycle: "all",
@@ -54,4 +60,25 @@ function connect(): Client {
 		for (const listener of eventListeners) listener(event);
 	});
 	return made;
+}
+
+/** Connects with the token, or with that of another tab; with none if no tab has one. */
+function transportWith(given: string | undefined): Transport {
+	let token = given;
+	let hasAsked = false;
+	const channel = new BroadcastChannel(TOKEN_CHANNEL);
+	// A token that has never let this tab in helps no other.
+	lendToken(channel, () =>
+		connectionCount.value > 0 && connectionState.value.name !== "closed" ? token : undefined,
+	);
+	return {
+		async open(listener) {
+			if (token === undefined && !hasAsked) {
+				hasAsked = true;
+				token = await askForToken(channel);
+				if (token !== undefined) keepToken(sessionStorage, token);
+			}
+			return webSocketTransport(`${location.origin}/`, token).open(listener);
+		},
+	};
 }
