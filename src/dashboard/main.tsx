@@ -10,12 +10,14 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { connectionCount } from "./connection/connection.ts";
+import { holdDraggedFiles } from "./parts/dragged-files.ts";
 import { startRouting } from "./route.ts";
 import { applyTheme } from "./theme.ts";
 import { loadViews } from "./views.ts";
 
 applyTheme();
 startRouting();
+holdDraggedFiles();
 const root = document.getElementById("app");
 if (root) render(<App />, root);
 // After what is shown first: it has its code and its connection by then.

@@ -10,7 +10,7 @@ import { LONG_TEXT, REPORT, SESSION_ID } from "../dashboard/views/sample-answers
 import { browserPath, expectAccessible, openTab } from "../support/browser.ts";
 import { atEnd } from "../support/temp.ts";
 import { startStrata } from "./strata-server.ts";
-import { ADDRESSES, cells, figures, useViews, VIEWS } from "./view-pages.ts";
+import { ADDRESSES, cells, figures, fill, useViews, VIEWS } from "./view-pages.ts";
 
 describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 	const pages = useViews();
@@ -180,6 +180,25 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		expect(strata?.[0]).toContain("cheapest");
 	});
 
+	test("a file that is dropped beside the field is taken, too, and on other pages nothing happens", async () => {
+		const { page, server } = await open("replay");
+		const content = '{"type":"session"}\n';
+		expect(await isLeftToBrowser(page, "dragover", content)).toBe(false);
+		expect(await isLeftToBrowser(page, "drop", content)).toBe(false);
+		const sent = () => server.sent.filter(({ type }) => type === "replay_session").at(-1);
+		await expect.poll(sent).toMatchObject({ content });
+		for (const view of ["conversation", "server"] as const) {
+			await page.evaluate((to) => location.assign(to), ADDRESSES[view]);
+			await fill(page, view);
+			for (const event of ["dragover", "drop"] as const) {
+				// The browser would leave the page for the file.
+				expect(await isLeftToBrowser(page, event, content)).toBe(false);
+				// Words may be dragged into the prompt box.
+				expect(await isLeftToBrowser(page, event)).toBe(true);
+			}
+		}
+	});
+
 	test("a file that is too large, and one that the server refuses, are answered in words", async () => {
 		const { page, server } = await open("replay");
 		const sent = () => server.sent.filter(({ type }) => type === "replay_session").length;
@@ -307,6 +326,24 @@ async function colours(page: Page): Promise<Set<string>> {
 		}),
 	);
 	return new Set(found);
+}
+
+/** Drags a file of this content, or else some words, onto the page's main part: whether the page lets the browser decide. */
+function isLeftToBrowser(
+	page: Page,
+	type: "dragover" | "drop",
+	content?: string,
+): Promise<boolean> {
+	return page.evaluate(
+		([name, text]) => {
+			const dataTransfer = new DataTransfer();
+			if (text === undefined) dataTransfer.setData("text/plain", "words");
+			else dataTransfer.items.add(new File([text], "mine.jsonl"));
+			const event = new DragEvent(name, { dataTransfer, bubbles: true, cancelable: true });
+			return document.querySelector("main")?.dispatchEvent(event) ?? true;
+		},
+		[type, content] as const,
+	);
 }
 
 /** Drops a file of this content, repeated, onto the page. */

@@ -1,4 +1,5 @@
 import { useId, useState } from "preact/hooks";
+import { useDraggedFiles } from "../../parts/dragged-files.ts";
 import { MOST_CHARACTERS } from "./report.ts";
 
 interface FileDropProps {
@@ -6,27 +7,13 @@ interface FileDropProps {
 	onFile(file: File): void;
 }
 
-/** A place to drop a file on, or to choose one. */
+/** A place to drop a file on, or to choose one. A file may miss it: the whole page takes it. */
 export function FileDrop({ isBusy, onFile }: FileDropProps) {
 	const id = useId();
 	const [isOver, setIsOver] = useState(false);
+	useDraggedFiles({ onOver: setIsOver, onDrop: (file) => !isBusy && onFile(file) });
 	return (
-		<section
-			class={isOver ? "file-drop is-over" : "file-drop"}
-			aria-label="Session file"
-			onDragOver={(event) => {
-				event.preventDefault();
-				setIsOver(true);
-			}}
-			onDragLeave={() => setIsOver(false)}
-			onDrop={(event) => {
-				// Otherwise the browser would leave the page and show the file.
-				event.preventDefault();
-				setIsOver(false);
-				const file = event.dataTransfer?.files[0];
-				if (file && !isBusy) onFile(file);
-			}}
-		>
+		<section class={isOver ? "file-drop is-over" : "file-drop"} aria-label="Session file">
 			<p>
 				<label for={id}>Drop a session file here, or choose one</label>
 			</p>
