@@ -11,7 +11,7 @@ import { counted } from "../core/figures.ts";
 import type { PinEntry } from "../pruning/index.ts";
 import type { KotaSubcommand } from "./kota-command.ts";
 import { pruningText } from "./pruning-report.ts";
-import { type OpenPruning, prunableNow, tokensKeptOutNow } from "./pruning-session.ts";
+import { keptOutNow, type OpenPruning, prunableNow } from "./pruning-session.ts";
 import type { ConfigFor } from "./system.ts";
 
 /** What the commands need of pruning. */
@@ -52,7 +52,7 @@ export function pruningCommands({
 		return pruningText({
 			settings,
 			usage: ctx.getContextUsage(),
-			tokensKeptOut: tokensKeptOutNow(open, ctx),
+			keptOut: keptOutNow(open, ctx),
 			summary: history.summary(),
 			decision: pruner.preview(prunableNow(open, ctx, false)),
 			callOf: ({ item }) => pruning.callOf(item),

@@ -1,14 +1,14 @@
 import type { ContextUsage } from "@earendil-works/pi-coding-agent";
 import type { Config } from "../core/config.ts";
 import { counted } from "../core/figures.ts";
-import type { Action, Candidate, Decision, PruningSummary } from "../pruning/index.ts";
+import type { Action, Candidate, Decision, KeptOut, PruningSummary } from "../pruning/index.ts";
 
 /** What `/kota pruning` tells. */
 export interface PruningReport {
 	readonly settings: Pick<Config, "prune" | "blobs">;
 	readonly usage: ContextUsage | undefined;
-	/** Tokens that stubs keep out of the context as it is now. */
-	readonly tokensKeptOut: number;
+	/** What stubs keep out of the context as it is now. */
+	readonly keptOut: KeptOut;
 	readonly summary: PruningSummary;
 	/** Absent as long as there is nothing to decide on. */
 	readonly decision?: Decision;
@@ -26,11 +26,11 @@ const SHOWN = 5;
 
 /** The text of `/kota pruning`. */
 export function pruningText(report: PruningReport): string {
-	const { settings, usage, tokensKeptOut, summary, trouble, pinned } = report;
+	const { settings, usage, keptOut, summary, trouble, pinned } = report;
 	const { keepRecentTurns, maxToolChars, adaptive, pinImpactSummaries } = settings.prune;
 	return [
 		`pruning: on (keepRecentTurns ${keepRecentTurns}, maxToolChars ${maxToolChars}, adaptive ${adaptive}, pinImpactSummaries ${pinImpactSummaries}, blobs.scope ${settings.blobs.scope})`,
-		`context: ${pruningStatus(usage, tokensKeptOut)}`,
+		`context: ${pruningStatus(usage, keptOut.tokens)}`,
 		...(trouble === undefined
 			? []
 			: [
@@ -52,11 +52,20 @@ export function pruningStatus(usage: ContextUsage | undefined, tokensKeptOut: nu
 	return size === "" ? freed : `${size}, ${freed}`;
 }
 
-function doneLines({ summary, nowMs }: PruningReport): string[] {
+/** What was done is known one by one since this start; of what came before, the session still shows the stubs. */
+function doneLines({ summary, keptOut, nowMs }: PruningReport): string[] {
 	const { actions, results, freedTokens } = summary;
-	if (actions.length === 0) return ["done in this session: nothing yet"];
+	const earlier = keptOut.results - results;
+	const before =
+		earlier > 0
+			? [
+					`done before this start: ${counted(earlier, "result")}, ${short(Math.max(0, keptOut.tokens - freedTokens))} tokens freed`,
+				]
+			: [];
+	if (actions.length === 0) return earlier > 0 ? before : ["done in this session: nothing yet"];
 	return [
-		`done in this session: ${counted(results, "result")}, ${short(freedTokens)} tokens freed`,
+		...before,
+		`done ${earlier > 0 ? "since" : "in this session"}: ${counted(results, "result")}, ${short(freedTokens)} tokens freed`,
 		...actions.slice(-SHOWN).map((action) => `  ${actionText(action, nowMs)}`),
 	];
 }

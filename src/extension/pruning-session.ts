@@ -100,7 +100,7 @@ export function noteAnswer(open: OpenPruning, message: unknown, ctx: ExtensionCo
 	open.ttl = ttlOf(tokens) ?? open.ttl;
 	const rules = rulesOf(open, ctx);
 	const rewriteCost = noteSettled(open, resultsNow(open, ctx));
-	const saved = tokensKeptOutNow(open, ctx) * rules.readRatio;
+	const saved = keptOutNow(open, ctx).tokens * rules.readRatio;
 	history.noteSaved(saved);
 	const cost = economy.costOf(tokens, rules);
 	pruner.noteRequest(cost, cost + saved - rewriteCost);
@@ -127,9 +127,9 @@ export function prunableNow(
 	};
 }
 
-/** The tokens that stubs keep out of the context as it is now. */
-export function tokensKeptOutNow(open: OpenPruning, ctx: ExtensionContext): number {
-	return open.pruning.tokensKeptOut(resultsNow(open, ctx).values());
+/** What stubs keep out of the context as it is now. */
+export function keptOutNow(open: OpenPruning, ctx: ExtensionContext): Pruning.KeptOut {
+	return open.pruning.keptOut(resultsNow(open, ctx).values());
 }
 
 /** The rules by which the model in use is billed. */

@@ -6,13 +6,13 @@ import { createPerFolder } from "./per-folder.ts";
 import { pruningCommands } from "./pruning-commands.ts";
 import { pruningStatus } from "./pruning-report.ts";
 import {
+	keptOutNow,
 	noteAnswer,
 	type OpenPruning,
 	openPruning,
 	pruneCold,
 	pruneWarm,
 	rulesOf,
-	tokensKeptOutNow,
 } from "./pruning-session.ts";
 import { watchSession } from "./session-watch.ts";
 import type { ConfigFor, System } from "./system.ts";
@@ -97,7 +97,7 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSystemOp
 					replacement: { content: open.pruning.contentOf(one) },
 				}));
 			sweepNowAndThen(open);
-			const status = pruningStatus(ctx.getContextUsage(), tokensKeptOutNow(open, ctx));
+			const status = pruningStatus(ctx.getContextUsage(), keptOutNow(open, ctx).tokens);
 			ctx.ui.setStatus("pruning", status);
 			if (isChange) onPruned?.();
 			return drafts;

@@ -5,7 +5,7 @@ export interface Action extends Settled {
 	readonly atMs: number;
 }
 
-/** What pruning did in a session so far. */
+/** What pruning did in a session since this process opened it. */
 export interface PruningSummary {
 	/** Latest last. */
 	readonly actions: readonly Action[];

@@ -15,4 +15,4 @@ export { createPruner, type Decision, type PrunableSession, type Pruner } from "
 export { pruningPolicy } from "./replay-policy.ts";
 export { withMarkerBeforeResult } from "./result-marker.ts";
 export type { PruneSettings } from "./strictness.ts";
-export { callOf, isStub, tokensKeptOut } from "./stub.ts";
+export { callOf, isStub, type KeptOut, keptOut } from "./stub.ts";

@@ -36,14 +36,22 @@ export function isStub(text: string | undefined): boolean {
 	return text?.startsWith(OPENING) === true && Buffer.byteLength(text) <= MAX_STUB_BYTES;
 }
 
-/** The tokens that stubs keep out of a context. */
-export function tokensKeptOut(results: Iterable<ToolResultItem>): number {
+/** What stubs keep out of a context. */
+export interface KeptOut {
+	readonly results: number;
+	readonly tokens: number;
+}
+
+/** Counts the stubs in a context, whoever put them there and when. */
+export function keptOut(inContext: Iterable<ToolResultItem>): KeptOut {
+	let results = 0;
 	let freed = 0;
-	for (const { text, returned, tokens } of results) {
+	for (const { text, returned, tokens } of inContext) {
 		if (text === returned || !isStub(text)) continue;
+		results++;
 		freed += Math.max(0, estimateTokens(returned?.length ?? 0) - tokens);
 	}
-	return freed;
+	return { results, tokens: freed };
 }
 
 /** Room for the tool's name and the size at least. */

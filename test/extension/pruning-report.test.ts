@@ -14,7 +14,7 @@ function textOf(more: Partial<PruningReport> = {}): string {
 	const report: PruningReport = {
 		settings: loadConfig({ agentDir: nowhere, cwd: nowhere }).config,
 		usage: { tokens: 62_000, contextWindow: 200_000, percent: 31 },
-		tokensKeptOut: 41_200,
+		keptOut: { results: 12, tokens: 41_200 },
 		summary: { actions: [], results: 0, freedTokens: 0, saved: 0 },
 		callOf: ({ item }) => `${item.toolName}()`,
 		pinned: 1,
@@ -44,9 +44,9 @@ const done = {
 } as const;
 
 test("tells the settings, the context, and that nothing was done yet", () => {
-	const text = textOf();
+	const text = textOf({ keptOut: { results: 0, tokens: 0 } });
 	expect(text).toContain("keepRecentTurns 2, maxToolChars 1200, adaptive true");
-	expect(text).toContain("context 62k of 200k, 41.2k pruned");
+	expect(text).toContain("context 62k of 200k, nothing pruned");
 	expect(text).toContain("done in this session: nothing yet");
 	expect(text).toContain("next: nothing is old enough to go");
 	expect(text).not.toContain("money");
@@ -65,10 +65,23 @@ test.each([
 	expect(pruningStatus(undefined, tokens)).toBe(text);
 });
 
+test("what was pruned before a restart is not forgotten", () => {
+	const text = textOf({ keptOut: { results: 4, tokens: 10_700 } });
+	expect(text).toContain("context 62k of 200k, 10.7k pruned");
+	expect(text).toContain("done before this start: 4 results, 10.7k tokens freed");
+	expect(text).not.toContain("nothing yet");
+	const both = textOf({ keptOut: { results: 14, tokens: 45_000 }, summary: done });
+	expect(both).toContain("done before this start: 2 results, 6k tokens freed");
+	expect(both).toContain("done since: 12 results, 39k tokens freed");
+});
+
 test("one result is one result, and a full window is told by what pi would do", () => {
 	const [action] = done.actions;
 	const one = { ...action, why: "near-limit" as const, results: 1 };
-	const text = textOf({ summary: { ...done, actions: [one], results: 1 } });
+	const text = textOf({
+		summary: { ...done, actions: [one], results: 1 },
+		keptOut: { results: 1, tokens: 39_000 },
+	});
 	expect(text).toContain("done in this session: 1 result, 39k tokens freed");
 	expect(text).toContain("10 min ago: 1 result, 9k tokens (pi would soon compact)");
 	expect(text).toContain("pinned: 1 result");
