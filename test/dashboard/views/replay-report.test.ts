@@ -3,6 +3,7 @@ import {
 	MOST_CHARACTERS,
 	policyLines,
 	promptCourse,
+	replayProblem,
 	reportNotes,
 	savedAlreadyNote,
 	sizeProblem,
@@ -39,6 +40,13 @@ describe("a file", () => {
 		expect(sizeProblem({ name: "a", bytes: 20e6, characters: 7e6 })).toBeUndefined();
 		expect(sizeProblem({ name: "a", bytes: 0 })).toBe("a is empty.");
 	});
+});
+
+test("a file that cannot be replayed is called by its name", () => {
+	expect(replayProblem("content is not a session of pi: line 1", "photo $& 1.png")).toBe(
+		"photo $& 1.png is not a session of pi: line 1",
+	);
+	expect(replayProblem("the replay was stopped", "a")).toBe("the replay was stopped");
 });
 
 describe("the comparison", () => {

@@ -19,6 +19,11 @@ export function sizeProblem(file: {
 	return `${name} has ${size} MB; the server takes ${MOST_CHARACTERS / 1e6} MB. Put it into the sessions folder and pick it from the list, or run: strata replay <file>`;
 }
 
+/** Why a replay failed, in words. The server does not know the name of a file whose text it was sent. */
+export function replayProblem(why: string, file: string): string {
+	return why.replace(/^content(?= )/, () => file);
+}
+
 /** A policy as a line of the comparison. */
 export interface PolicyLine {
 	readonly name: string;

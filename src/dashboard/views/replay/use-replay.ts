@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ReplayReport, StoredSession } from "../../../protocol/index.ts";
 import { client } from "../../connection/connection.ts";
 import { textOf } from "../../error-text.ts";
-import { sizeProblem } from "./report.ts";
+import { replayProblem, sizeProblem } from "./report.ts";
 
 /** Where a replay is. `file` is how people call it. */
 export type ReplayState =
@@ -31,7 +31,7 @@ export function useReplay() {
 			const { data } = await client().request("replay_session", fields, { signal: own.signal });
 			next = { name: "done", file, report: data };
 		} catch (error) {
-			next = { name: "failed", why: textOf(error) };
+			next = { name: "failed", why: replayProblem(textOf(error), file) };
 		}
 		if (!own.signal.aborted) setState(next);
 	}
