@@ -16,7 +16,7 @@ test("replays a file, and the same as text sent along, under every policy", asyn
 	const printed: string[] = [];
 	const ignore = () => {};
 	await main(["replay", file, "--json"], {
-		...{ cwd: tempDir(), env: {}, write: ignore, complain: ignore },
+		...{ cwd: tempDir(), env: {}, write: ignore, printError: ignore },
 		print: (line) => printed.push(line),
 	});
 	const { policies } = JSON.parse(printed.join("\n")) as typeof ofFile;
