@@ -32,6 +32,15 @@ export const CodeCoverage = Type.Object({
 });
 export type CodeCoverage = Type.Static<typeof CodeCoverage>;
 
+/** How the index of a project is, which is not made for this question. */
+export const CodeStatus = Type.Object({
+	/** `absent`: never made. `partial`: the first indexing was interrupted; the next question goes on with it. */
+	state: oneOf("absent", "partial", "ready"),
+	/** Of an index that is ready. */
+	coverage: Type.Optional(CodeCoverage),
+});
+export type CodeStatus = Type.Static<typeof CodeStatus>;
+
 /** A declared name. */
 export const CodeSymbol = Type.Object({
 	name: Type.String(),

@@ -3,6 +3,7 @@ export type {
 	CodeDepsAnswer,
 	CodeFileAtDepth,
 	CodeSearchAnswer,
+	CodeStatus,
 	CodeSymbol,
 	CodeUsagesAnswer,
 } from "./code-data.ts";

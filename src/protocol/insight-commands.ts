@@ -20,6 +20,8 @@ export const insightCommands = {
 	get_tiers: sessionCommand(READ, Type.Object({})),
 	get_savings: sessionCommand(READ, Type.Object({})),
 
+	/** The one question about code that never indexes a project. */
+	code_status: sessionCommand(CODE, Type.Object({})),
 	code_search: sessionCommand(
 		CODE,
 		Type.Object({

@@ -1,5 +1,5 @@
 import type Type from "typebox";
-import { CodeDepsAnswer, CodeSearchAnswer, CodeUsagesAnswer } from "./code-data.ts";
+import { CodeDepsAnswer, CodeSearchAnswer, CodeStatus, CodeUsagesAnswer } from "./code-data.ts";
 import type { CommandType } from "./command-table.ts";
 import { ContextPieceText, ContextView, Cost, Savings, Tiers } from "./context-data.ts";
 import { serverData } from "./server-data.ts";
@@ -14,6 +14,7 @@ export const responseData = {
 	get_cost: Cost,
 	get_tiers: Tiers,
 	get_savings: Savings,
+	code_status: CodeStatus,
 	code_search: CodeSearchAnswer,
 	code_deps: CodeDepsAnswer,
 	code_usages: CodeUsagesAnswer,

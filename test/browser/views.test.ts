@@ -139,6 +139,24 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 			.toContain("7 usages, and 2 that may be meant in 1 file");
 	});
 
+	test("the health of the index is shown before anything is asked, or that there is none", async () => {
+		const server = await pages.start();
+		const { page } = await open("code", { server });
+		await page.getByRole("region", { name: "Index" }).waitFor();
+		expect(await figures(page)).toMatchObject({ Files: "412" });
+		const notices = { absent: "This project is not indexed yet", partial: "was interrupted" };
+		for (const [state, words] of Object.entries(notices)) {
+			server.answers.code_status = { state: state as keyof typeof notices };
+			await page.reload();
+			await page.getByRole("region", { name: "Index" }).getByText(words).waitFor();
+		}
+		expect(server.sent.filter(({ type }) => /^code_(?!status)/.test(type))).toEqual([]);
+		await expectAccessible(page);
+		await page.getByRole("searchbox").fill("journal");
+		await page.keyboard.press("Enter");
+		await expect.poll(() => figures(page)).toMatchObject({ Files: "412" });
+	});
+
 	test("a project that cannot be searched says why", async () => {
 		const { page, server } = await open("code");
 		server.answers.code_search = new Error("The project is not indexed.");

@@ -6,7 +6,7 @@ import type { SessionHandlers } from "./session-handler.ts";
 
 /** Questions about the code of a session's project. One index a project, however many sessions ask. */
 export interface CodeHandlers {
-	readonly handlers: SessionHandlers<"code_search" | "code_deps" | "code_usages">;
+	readonly handlers: SessionHandlers<"code_status" | "code_search" | "code_deps" | "code_usages">;
 	close(): Promise<void>;
 }
 
@@ -18,6 +18,14 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): Code
 
 	return {
 		handlers: {
+			code_status: ({ runtime }, _, { call: { signal } }) =>
+				withIndex(runtime.cwd, async (index) => {
+					const { state } = await index.status();
+					if (state !== "ready") return { state };
+					// Every answer says how far it can be trusted; that of one word is the cheapest.
+					const { coverage } = await index.search({ query: "index", limit: 1 }, { signal });
+					return { state, coverage } as ResponseData["code_status"];
+				}),
 			code_search: ({ runtime }, { query, limit, contextLines, glob, includeTests }, { call }) =>
 				ask<"code_search">(runtime.cwd, call.signal, (index, signal) =>
 					index.search(
@@ -68,12 +76,21 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): Code
 		signal: AbortSignal,
 		question: (index: CodeIndex, signal: AbortSignal) => Promise<unknown>,
 	): Promise<ResponseData[Type]> {
+		return withIndex(cwd, async (index) => {
+			// Who asks wants an answer: the project is indexed first where it never was.
+			if ((await index.status()).state !== "ready") await index.build({ signal });
+			return (await question(index, signal)) as ResponseData[Type];
+		});
+	}
+
+	async function withIndex<Answer>(
+		cwd: string,
+		work: (index: CodeIndex) => Promise<Answer>,
+	): Promise<Answer> {
 		let project: Project | undefined;
 		try {
 			project = enter(cwd);
-			// Who asks wants an answer: the project is indexed first where it never was.
-			if ((await project.index.status()).state !== "ready") await project.index.build({ signal });
-			return (await question(project.index, signal)) as ResponseData[Type];
+			return await work(project.index);
 		} catch (error) {
 			throw asFailure(error);
 		} finally {

@@ -226,6 +226,7 @@ function codeAnswers(now: number): Answers {
 		...(via !== undefined && { via }),
 	});
 	return {
+		code_status: { state: "ready", coverage },
 		code_search: {
 			hits: [
 				{

@@ -31,4 +31,28 @@ describe("the code indexes of a server", () => {
 		await close();
 		expect(log.at(-1)).toBe("close /a");
 	});
+
+	test.each(["absent", "partial", "ready"] as const)(
+		"a status is told of an index that is %s, and nothing is indexed for it",
+		async (state) => {
+			const log: string[] = [];
+			const open = () =>
+				({
+					status: async () => ({ state }),
+					build: async () => void log.push("build"),
+					search: async () => ({ hits: [], coverage: { files: 7 } }),
+					close: async () => {},
+				}) as unknown as CodeIndex;
+			const { works, close } = createCodeWorks(open, 10);
+			const call = { signal: new AbortController().signal };
+			const answer = await works.code_status(
+				{ runtime: { cwd: "/a" } } as never,
+				{} as never,
+				{ call } as never,
+			);
+			expect(answer).toEqual({ state, ...(state === "ready" && { coverage: { files: 7 } }) });
+			expect(log).toEqual([]);
+			await close();
+		},
+	);
 });

@@ -4,7 +4,7 @@ import { useAnswer } from "../../answer.ts";
 import { Empty, Problem } from "../../parts/notices.tsx";
 import type { SessionViewProps } from "../../views.ts";
 import { DepsPanel } from "./deps-panel.tsx";
-import { IndexHealth } from "./index-health.tsx";
+import { IndexHealth, NoIndex } from "./index-health.tsx";
 import { SearchForm } from "./search-form.tsx";
 import { SearchResults } from "./search-results.tsx";
 import { UsagesPanel } from "./usages-panel.tsx";
@@ -27,7 +27,8 @@ export function CodeView({ sessionId }: SessionViewProps) {
 	);
 	const usages = useAnswer("code_usages", name && { sessionId, ...name });
 	const asked = [usages, deps, found];
-	const coverage = asked.find(({ data }) => data)?.data?.coverage;
+	const status = useAnswer("code_status", { sessionId });
+	const coverage = asked.find(({ data }) => data)?.data?.coverage ?? status.data?.coverage;
 	return (
 		<div class="view">
 			<SearchForm
@@ -36,7 +37,7 @@ export function CodeView({ sessionId }: SessionViewProps) {
 				onSearch={setSearch}
 				onFile={setFile}
 			/>
-			{asked.map(
+			{[...asked, status].map(
 				({ error, refresh }, at) =>
 					error !== undefined && <Problem key={at} text={inWords(error)} onRetry={refresh} />,
 			)}
@@ -70,7 +71,11 @@ export function CodeView({ sessionId }: SessionViewProps) {
 					onName={(symbol, path) => setName({ symbol, file: path })}
 				/>
 			)}
-			{coverage && <IndexHealth coverage={coverage} />}
+			{coverage ? (
+				<IndexHealth coverage={coverage} />
+			) : (
+				status.data && <NoIndex state={status.data.state} />
+			)}
 		</div>
 	);
 }

@@ -1,4 +1,4 @@
-import type { CodeCoverage } from "../../../protocol/index.ts";
+import type { CodeCoverage, CodeStatus } from "../../../protocol/index.ts";
 import { ago } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
 import { formatCount, formatNumberOf } from "../format.ts";
@@ -40,6 +40,19 @@ export function IndexHealth({ coverage }: { coverage: CodeCoverage }) {
 					/>
 				)}
 			</Figures>
+		</Section>
+	);
+}
+
+/** What is said of a project without an index. */
+export function NoIndex({ state }: Pick<CodeStatus, "state">) {
+	return (
+		<Section title="Index">
+			<p class="notice">
+				{state === "partial"
+					? "The first indexing was interrupted. The next question goes on with it, which takes a while."
+					: "This project is not indexed yet. The first question indexes it, which takes a while; the index stays on the server's machine."}
+			</p>
 		</Section>
 	);
 }
