@@ -289,6 +289,38 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 		expect(await focused(page)).toBe("system prompt");
 	});
 
+	test("on a phone what is around a file can be read, and what scrolls shows that it does", async () => {
+		const { page } = await open("code", { viewport: { width: 360, height: 740 } });
+		const graph = page.getByRole("region", { name: "Files around it" });
+		const needed = await graph.getByRole("button", { name: "src/core/hash.ts" }).boundingBox();
+		const frame = await graph.boundingBox();
+		if (!needed || !frame) throw new Error("nothing is drawn");
+		expect(needed.x).toBeGreaterThanOrEqual(frame.x);
+		expect(needed.x + needed.width).toBeLessThanOrEqual(frame.x + frame.width);
+		await page.getByRole("heading", { name: "It needs" }).waitFor();
+		const hint = (element: Element) => getComputedStyle(element).backgroundAttachment;
+		expect(await graph.evaluate(hint)).toContain("local");
+		await page.evaluate((to) => location.assign(to), ADDRESSES.server);
+		const table = page.getByRole("region", { name: "The latest commands" });
+		expect(await table.evaluate(hint)).toContain("local");
+	});
+
+	test("the name of a session is whole before its folder takes room", async () => {
+		const server = await start();
+		const named = { ...STATE, sessionName: "shop-SBmrnB", cwd: `/home/me/${"folder/".repeat(20)}` };
+		server.answers.get_state = named;
+		const { page } = await open("conversation", { server, viewport: { width: 640, height: 700 } });
+		const name = page.getByRole("button", { name: "shop-SBmrnB" });
+		await name.waitFor();
+		const cut = () => name.evaluate((it) => it.scrollWidth - it.clientWidth);
+		expect(await cut()).toBe(0);
+		server.answers.get_state = { ...named, sessionName: "long ".repeat(40) };
+		await page.reload();
+		await page.getByRole("button", { name: "long long" }).waitFor();
+		const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+		expect(wider).toBe(0);
+	});
+
 	test("at twice the size nothing is cut off", async () => {
 		const { page } = await open("context", {
 			viewport: { width: 640, height: 400 },

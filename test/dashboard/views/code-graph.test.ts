@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { boxText, layoutGraph } from "../../../src/dashboard/views/code/graph.ts";
+import { boxText, firstScroll, layoutGraph } from "../../../src/dashboard/views/code/graph.ts";
 import type { CodeDepsAnswer, CodeFileAtDepth } from "../../../src/protocol/index.ts";
 
 const options = { depth: 2, mostInColumn: 8 };
@@ -43,6 +43,18 @@ describe("the picture around a file", () => {
 		);
 		const fromLeft = [...nodes].sort((one, other) => one.x - other.x);
 		expect(fromLeft.map(({ path }) => path)).toEqual(["b.ts", "a.ts", "src/me.ts", "y.ts", "z.ts"]);
+	});
+
+	test("is shown with its file in the middle, or from what that needs where the frame is narrow", () => {
+		const around = answer([file("a.ts"), file("b.ts", 2, { via: "a.ts" })], [file("y.ts")]);
+		const graph = layoutGraph(around, options);
+		const at = (name: string) => graph.nodes.find(({ path }) => path === name)?.x ?? 0;
+		expect(firstScroll(graph, 700)).toBe(at("src/me.ts") - 350);
+		const narrow = firstScroll(graph, 318);
+		expect(narrow).toBeLessThan(at("a.ts") - graph.boxWidth / 2);
+		expect(narrow + 318).toBeGreaterThan(at("a.ts") + graph.boxWidth / 2);
+		expect(firstScroll(graph, 5_000)).toBe(0);
+		expect(firstScroll(layoutGraph(answer([], [file("y.ts")]), options), 318)).toBe(0);
 	});
 
 	test("has an arrow from each file to the one it imports, by way of the nearer one", () => {

@@ -19,7 +19,8 @@ const MOST_IN_COLUMN = 12;
 
 /** What a file needs, and what needs it: as a picture and in words. */
 export function DepsPanel({ answer, depth, onDepth, onFile, onClose }: DepsPanelProps) {
-	const [isListed, setIsListed] = useState(false);
+	// A phone has no room for the whole picture.
+	const [isListed, setIsListed] = useState(() => matchMedia("(max-width: 560px)").matches);
 	const graph = useMemo(
 		() => layoutGraph(answer, { depth, mostInColumn: MOST_IN_COLUMN }),
 		[answer, depth],

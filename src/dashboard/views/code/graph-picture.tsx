@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { visibleString } from "../../parts/visible-text.ts";
 import { formatNumberOf } from "../format.ts";
-import { boxText, type Graph, type GraphEdge, type GraphNode } from "./graph.ts";
+import { boxText, firstScroll, type Graph, type GraphEdge, type GraphNode } from "./graph.ts";
 
 /** Files as boxes with arrows to what they import; a click or Enter puts a file into the middle. */
 export function GraphPicture({ graph, onFile }: { graph: Graph; onFile(path: string): void }) {
@@ -10,8 +10,7 @@ export function GraphPicture({ graph, onFile }: { graph: Graph; onFile(path: str
 	useEffect(() => {
 		const element = frame.current;
 		if (!element) return;
-		const middle = nodes.find(({ column }) => column === 0)?.x ?? 0;
-		element.scrollLeft = middle - element.clientWidth / 2;
+		element.scrollLeft = firstScroll(graph, element.clientWidth);
 	}, [nodes]);
 	return (
 		// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard

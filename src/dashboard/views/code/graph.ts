@@ -123,6 +123,17 @@ function edgesOf(answer: CodeDepsAnswer, nodes: readonly GraphNode[]): GraphEdge
 	return edges;
 }
 
+/**
+ * How far to the right a frame of this width shows a graph first: with its file in the middle, unless that would cut the
+ * names of all others; then with what the file needs.
+ */
+export function firstScroll({ nodes, boxWidth }: Graph, frameWidth: number): number {
+	const x = (column: number) => nodes.find((node) => node.column === column)?.x;
+	const middle = x(0) ?? 0;
+	const left = (x(-1) ?? middle) - boxWidth / 2 - BOX.margin;
+	return Math.max(0, Math.min(middle - frameWidth / 2, left));
+}
+
 /** A name and the folder it is in, for the two lines of a box; long ones lose their beginning. */
 export function boxText(path: string): { name: string; folder: string } {
 	const cut = path.lastIndexOf("/");
