@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import type { ContextView, CostRequest } from "../../src/protocol/index.ts";
+import type { ContextView, CostRequest, StoredSession } from "../../src/protocol/index.ts";
 import { SESSION_ID, STATE } from "../dashboard/views/sample-answers.ts";
 import type { ViewServer } from "../dashboard/views/view-server.ts";
 import { browserPath, expectAccessible } from "../support/browser.ts";
@@ -319,6 +319,32 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 		await page.getByRole("button", { name: "long long" }).waitFor();
 		const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 		expect(wider).toBe(0);
+	});
+
+	test("a tab says which session it shows and whether that works; a list tells sessions of one folder apart", async () => {
+		const server = await start();
+		const { sessionName: _, ...unnamed } = { ...STATE, cwd: "/home/me/shop", messageCount: 5_000 };
+		server.answers.get_state = unnamed;
+		server.answers.list_sessions = { sessions: [unnamed, { ...unnamed, sessionId: "s2" }] };
+		const stored = server.answers.list_stored_sessions as { sessions: StoredSession[] };
+		const [one] = stored.sessions;
+		if (!one) throw new Error("no stored session");
+		server.answers.list_stored_sessions = {
+			sessions: [
+				{ ...one, sessionId: SESSION_ID, firstMessage: "find the slow order" },
+				{ ...one, sessionId: "s2", firstMessage: "write the tests" },
+			],
+		};
+		const { page } = await open("conversation", { server });
+		await expect.poll(() => page.title()).toBe("shop · strata");
+		server.say(SESSION_ID, { type: "agent_start" });
+		await expect.poll(() => page.title()).toBe("● shop · strata");
+		await page.getByRole("link", { name: "Sessions", exact: true }).click();
+		await expect.poll(() => page.title()).toBe("strata");
+		await page.getByRole("row", { name: /write the tests/ }).waitFor();
+		await page.getByRole("row", { name: /find the slow order.*5,000/ }).waitFor();
+		const asked = server.sent.filter(({ type }) => type === "list_stored_sessions");
+		expect(asked).toHaveLength(1);
 	});
 
 	test("at twice the size nothing is cut off", async () => {

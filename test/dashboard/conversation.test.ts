@@ -9,6 +9,7 @@ import {
 	loaded,
 } from "../../src/dashboard/session/conversation.ts";
 import type { AssistantItem } from "../../src/dashboard/session/items.ts";
+import { branchOf, itemsOf } from "../../src/dashboard/session/loaded-items.ts";
 import type { SessionEvent } from "../../src/protocol/index.ts";
 import { answerEvents, assistant, call, entriesOf, toolResult, user, words } from "./events.ts";
 
@@ -212,6 +213,29 @@ describe("what is beside the answers", () => {
 		expect(play(again, state)).toEqual(state);
 	});
 
+	test("entries of ours that say nothing themselves are said in a sentence", () => {
+		const { entries, leafId } = entriesOf(
+			{
+				type: "custom",
+				customType: "pi-kota-pin",
+				data: { toolCallId: "c", pinned: true },
+			} as never,
+			{ type: "custom", customType: "strata-workset", data: {} } as never,
+			{
+				type: "custom_message",
+				customType: "strata-workset",
+				content: "x",
+				display: false,
+			} as never,
+		);
+		const notes = itemsOf(branchOf(entries, leafId)).map((item) => "text" in item && item.text);
+		expect(notes).toEqual([
+			"A result was pinned: pruning leaves it whole",
+			"The working set was changed",
+			"Files of the working set went into the conversation",
+		]);
+	});
+
 	test("the answer of a command of ours is shown in its columns, told or loaded; other notes of extensions are not", () => {
 		const text = "system    state\nreadcache on";
 		const report = { type: "custom", customType: "strata-report", data: { text } };
@@ -221,7 +245,7 @@ describe("what is beside the answers", () => {
 		const fromFile = loaded({ entries, leafId }, IDLE);
 		expect(fromFile.items).toMatchObject([
 			{ kind: "custom", label: "strata", text, hasColumns: true },
-			{ kind: "note", text: "strata-workset" },
+			{ kind: "note", text: "The working set was changed" },
 			{ kind: "note", text: "strata-report" },
 		]);
 		const told = play(entries.map((entry) => ({ type: "entry_appended", entry })));

@@ -4,6 +4,7 @@ import {
 	customItem,
 	itemOf,
 	noteItem,
+	ownEntryWords,
 	reportItem,
 	summaryItem,
 	textField,
@@ -77,7 +78,10 @@ export function entryItem(entry: SessionEntry): Item | undefined {
 		case "session_info":
 			return note(`Name: ${textField(entry, "name") ?? "none"}`);
 		case "custom":
-			return reportItem(base, entry) ?? note(textField(entry, "customType") ?? "custom");
+			return (
+				reportItem(base, entry) ??
+				note(ownEntryWords(entry) ?? textField(entry, "customType") ?? "custom")
+			);
 		case "context_edit":
 			return note("Context edited");
 		case "label":

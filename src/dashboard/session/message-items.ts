@@ -84,8 +84,26 @@ export function noteItem(base: Base, text: string): NoteItem {
 /** What an extension put there, as a message or as an entry: a quiet line if it is not meant to be shown. */
 export function customItem(base: Base, source: unknown): CustomItem | NoteItem {
 	const label = textField(source, "customType") ?? "extension";
-	if (field(source, "display") === false) return noteItem(base, label);
+	if (field(source, "display") === false) return noteItem(base, ownEntryWords(source) ?? label);
 	return { kind: "custom", ...base, label, ...contentOf(field(source, "content")) };
+}
+
+/** What an entry of pi-strata is about that nobody is meant to read; undefined for entries of others. */
+export function ownEntryWords(source: unknown): string | undefined {
+	switch (textField(source, "customType")) {
+		case "pi-kota-pin":
+			return field(field(source, "data"), "pinned") === false
+				? "A result is no longer pinned: pruning may replace it by a stub"
+				: "A result was pinned: pruning leaves it whole";
+		case "strata-workset":
+			return field(source, "content") === undefined
+				? "The working set was changed"
+				: "Files of the working set went into the conversation";
+		case "pi-readcache":
+			return "The read cache forgot what was read: the next read is sent in full";
+		default:
+			return undefined;
+	}
 }
 
 /** What a command of pi-strata answers. It keeps that beside the conversation, where the model does not see it. */

@@ -1,5 +1,6 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { useAnswer } from "../answer.ts";
+import { pageTitle } from "../page-title.ts";
 import { baseName, dollars, short } from "../parts/figures.ts";
 import { PlainText } from "../parts/text.tsx";
 import { visibleString } from "../parts/visible-text.ts";
@@ -27,6 +28,16 @@ export function SessionHead({ session, draft, find, view }: SessionHeadProps) {
 	const stats = useAnswer("get_session_stats", { sessionId }, changes.value).data;
 	const usage = stats?.contextUsage;
 	const name = state?.sessionName ?? title ?? (state ? baseName(state.cwd) : sessionId);
+	const { isRunning } = session.conversation.value;
+	useEffect(() => {
+		document.title = pageTitle(visibleString(name), isRunning);
+	}, [name, isRunning]);
+	useEffect(
+		() => () => {
+			document.title = pageTitle();
+		},
+		[],
+	);
 	return (
 		<div class="session-head">
 			<div class="session-title">

@@ -3,15 +3,18 @@ import { ago, baseName, dollars } from "../parts/figures.ts";
 import { PlainText } from "../parts/text.tsx";
 import { visibleString } from "../parts/visible-text.ts";
 import { FIRST_VIEW, hrefOf } from "../route.ts";
+import { formatCount } from "../views/format.ts";
 
 interface SessionTableProps {
 	sessions: readonly SessionInfo[];
 	costs: ReadonlyMap<string, number>;
+	/** How each session without a name began. */
+	beginnings: ReadonlyMap<string, string>;
 	onDelete(session: SessionInfo): void;
 }
 
 /** The open sessions: what they are doing, with which model, for how much. */
-export function SessionTable({ sessions, costs, onDelete }: SessionTableProps) {
+export function SessionTable({ sessions, costs, beginnings, onDelete }: SessionTableProps) {
 	return (
 		<table class="sessions">
 			<thead>
@@ -37,6 +40,7 @@ export function SessionTable({ sessions, costs, onDelete }: SessionTableProps) {
 						key={session.sessionId}
 						session={session}
 						cost={costs.get(session.sessionId)}
+						beginning={session.sessionName ? undefined : beginnings.get(session.sessionId)}
 						onDelete={() => onDelete(session)}
 					/>
 				))}
@@ -48,10 +52,11 @@ export function SessionTable({ sessions, costs, onDelete }: SessionTableProps) {
 interface SessionLineProps {
 	session: SessionInfo;
 	cost: number | undefined;
+	beginning: string | undefined;
 	onDelete(): void;
 }
 
-function SessionLine({ session, cost, onDelete }: SessionLineProps) {
+function SessionLine({ session, cost, beginning, onDelete }: SessionLineProps) {
 	const { sessionId, sessionName, cwd, model, isStreaming, messageCount, createdAt } = session;
 	const name = sessionName ?? baseName(cwd);
 	return (
@@ -60,6 +65,11 @@ function SessionLine({ session, cost, onDelete }: SessionLineProps) {
 				<a href={hrefOf({ page: "session", sessionId, view: FIRST_VIEW })}>
 					<PlainText text={name} most={120} />
 				</a>
+				{beginning !== undefined && (
+					<span class="small soft">
+						“<PlainText text={beginning} most={100} />”
+					</span>
+				)}
 				<span class="small soft" title={visibleString(cwd)}>
 					<PlainText text={cwd} most={200} />
 				</span>
@@ -74,7 +84,7 @@ function SessionLine({ session, cost, onDelete }: SessionLineProps) {
 				{model ? <PlainText text={`${model.provider}/${model.id}`} most={80} /> : "none"}
 			</td>
 			<td data-label="Messages" class="right number">
-				{messageCount}
+				{formatCount(messageCount)}
 			</td>
 			<td data-label="Cost" class="right number">
 				{cost === undefined ? "–" : dollars(cost)}

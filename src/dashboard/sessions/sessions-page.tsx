@@ -45,6 +45,7 @@ export function SessionsPage() {
 				<SessionTable
 					sessions={sessions}
 					costs={list?.costs.value ?? new Map()}
+					beginnings={list?.beginnings.value ?? new Map()}
 					onDelete={(session) => setShown({ delete: session })}
 				/>
 			)}

@@ -9,6 +9,8 @@ export interface SessionList {
 	readonly sessions: ReadonlySignal<readonly SessionInfo[] | undefined>;
 	/** What each has cost, in dollars, as far as it is known. */
 	readonly costs: ReadonlySignal<ReadonlyMap<string, number>>;
+	/** How sessions without a name began: the first words that were said, as far as they are known. */
+	readonly beginnings: ReadonlySignal<ReadonlyMap<string, string>>;
 	readonly error: ReadonlySignal<string | undefined>;
 	refresh(): void;
 	close(): void;
@@ -29,9 +31,12 @@ export function followSessions(options: SessionListOptions): SessionList {
 	const { client, onServerEvent, everyMs = 4_000 } = options;
 	const sessions = signal<readonly SessionInfo[] | undefined>(undefined);
 	const costs = signal<ReadonlyMap<string, number>>(new Map());
+	const beginnings = signal<ReadonlyMap<string, string>>(new Map());
 	const error = signal<string | undefined>(undefined);
 	/** How many messages a session had when its cost was asked for. */
 	const asked = new Map<string, number>();
+	/** Whose beginnings were asked for. */
+	const sought = new Set<string>();
 	let isAsking = false;
 	let isClosed = false;
 
@@ -49,6 +54,7 @@ export function followSessions(options: SessionListOptions): SessionList {
 	return {
 		sessions,
 		costs,
+		beginnings,
 		error,
 		refresh,
 		close() {
@@ -72,9 +78,30 @@ export function followSessions(options: SessionListOptions): SessionList {
 			if (isClosed) return;
 			sessions.value = data.sessions.toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
 			error.value = undefined;
+			await askBeginnings(sessions.value);
 			await askCosts(sessions.value);
 		} catch (problem) {
 			if (!isClosed) error.value = textOf(problem);
+		}
+	}
+
+	/** Sessions of one folder look alike without a name. Their files know more, and are looked through once for each. */
+	async function askBeginnings(list: readonly SessionInfo[]): Promise<void> {
+		const unknown = list.filter(
+			({ sessionId, sessionName, messageCount }) =>
+				!sessionName && messageCount > 0 && !sought.has(sessionId),
+		);
+		if (unknown.length === 0) return;
+		for (const { sessionId } of unknown) sought.add(sessionId);
+		try {
+			const { data } = await client.request("list_stored_sessions", {});
+			beginnings.value = new Map(
+				data.sessions.flatMap(({ sessionId, firstMessage }) =>
+					sessionId && firstMessage ? [[sessionId, firstMessage] as const] : [],
+				),
+			);
+		} catch {
+			// Names of folders have to do.
 		}
 	}
 

@@ -9,6 +9,7 @@ import { reporting } from "../parts/reporting.ts";
 import { PlainText } from "../parts/text.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
 import { FIRST_VIEW, go } from "../route.ts";
+import { formatNumberOf } from "../views/format.ts";
 
 /** The sessions that pi has files of: opens one of them. */
 export function StoredDialog({ onClose }: { onClose(): void }) {
@@ -65,7 +66,7 @@ function Stored({ stored, onOpen }: { stored: StoredSession; onOpen(): void }) {
 				<PlainText text={sessionName ?? firstMessage ?? "(nothing was said)"} most={160} />
 			</span>
 			<span class="small soft">
-				<PlainText text={shortPath(cwd)} /> · {messageCount} messages ·{" "}
+				<PlainText text={shortPath(cwd)} /> · {formatNumberOf(messageCount, "message")} ·{" "}
 				{ago(Date.parse(modifiedAt), Date.now())}
 				{sessionId !== undefined && " · open"}
 			</span>

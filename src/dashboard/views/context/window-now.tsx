@@ -2,7 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { ContextPiece, ContextView } from "../../../protocol/index.ts";
 import { short } from "../../parts/figures.ts";
 import { Empty } from "../../parts/notices.tsx";
-import { formatNumberOf, formatShare } from "../format.ts";
+import { formatCount, formatNumberOf, formatShare } from "../format.ts";
 import { Choice, Figure, Figures, Section } from "../section.tsx";
 import { Table } from "../table.tsx";
 import { cachedStretch, type KindRow, kindsOf, layoutBar, type PieceOrder } from "./bar.ts";
@@ -56,7 +56,11 @@ export function WindowNow({
 					}
 					tone={cachedTokens ? "good" : undefined}
 				/>
-				<Figure name="Pieces" value={pieces.length} note={formatNumberOf(kinds.length, "kind")} />
+				<Figure
+					name="Pieces"
+					value={formatCount(pieces.length)}
+					note={formatNumberOf(kinds.length, "kind")}
+				/>
 			</Figures>
 			{size > 0 && <WindowBar kinds={kinds} tokens={tokens} size={size} />}
 			<PieceBar bar={bar} onShow={onShow} />
@@ -115,7 +119,12 @@ function KindTable({ kinds, size }: { kinds: KindRow[]; size: number }) {
 					cell: ({ tokens }) => (size > 0 ? formatShare(tokens / size) : "–"),
 					align: "right",
 				},
-				{ title: "Pieces", cell: ({ pieces }) => pieces, align: "right", class: "roomy" },
+				{
+					title: "Pieces",
+					cell: ({ pieces }) => formatCount(pieces),
+					align: "right",
+					class: "roomy",
+				},
 			]}
 		/>
 	);

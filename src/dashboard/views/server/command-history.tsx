@@ -55,6 +55,7 @@ export function CommandHistory() {
 							cell: ({ atMs, finishedAtMs }) =>
 								finishedAtMs === undefined ? "" : formatLatency(finishedAtMs - atMs),
 							align: "right",
+							class: "roomy",
 						},
 						{ title: "When", cell: ({ atMs }) => ago(atMs, now), align: "right", class: "soft" },
 					]}
