@@ -1,0 +1,61 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { AgentSession } from "@earendil-works/pi-coding-agent";
+import strata from "../../src/extension/index.ts";
+import { DEMO_MODEL, startDemoProvider } from "../../src/server/demo/demo-provider.ts";
+import { makeSampleProject } from "../../src/server/demo/sample-project.ts";
+import { enterAgentDir, leaveAgentDir } from "./agent-dir.ts";
+import { sdk } from "./pi-sdk.ts";
+import { atEnd, tempDir } from "./temp.ts";
+
+/**
+ * A session of pi with the demo's model on its sample project, and our extension. It ends with the test. What commands
+ * report goes to standard output in mode `print`, into the session in mode `json`.
+ */
+export async function openDemo(mode: "print" | "json" = "print"): Promise<AgentSession> {
+	process.env.PI_OFFLINE = "1";
+	const provider = await startDemoProvider({ wordsPerSecond: 100_000 });
+	atEnd(() => provider.close());
+	const cwd = await makeSampleProject(tempDir());
+	const agentDir = tempDir();
+	enterAgentDir(agentDir);
+	atEnd(() => leaveAgentDir(agentDir));
+	const modelsPath = join(agentDir, "models.json");
+	writeFileSync(modelsPath, provider.modelsJson);
+	writeFileSync(
+		join(agentDir, "strata.json"),
+		JSON.stringify({ kota: { confirmIndex: false }, blobs: { dir: join(agentDir, "blobs") } }),
+	);
+	const modelRuntime = await sdk.ModelRuntime.create({
+		authPath: join(agentDir, "auth.json"),
+		modelsPath,
+		refreshOnCreate: false,
+	});
+	const settingsManager = sdk.SettingsManager.inMemory({ compaction: { enabled: false } });
+	const resourceLoader = new sdk.DefaultResourceLoader({
+		cwd,
+		agentDir,
+		settingsManager,
+		extensionFactories: [{ name: "strata", factory: strata }],
+		noExtensions: true,
+		noSkills: true,
+		noPromptTemplates: true,
+		noThemes: true,
+		noContextFiles: true,
+	});
+	await resourceLoader.reload();
+	const model = modelRuntime.getModel(DEMO_MODEL.provider, DEMO_MODEL.id);
+	if (!model) throw new Error(`pi did not take the demo model: ${modelRuntime.getError()}`);
+	const { session } = await sdk.createAgentSession({
+		cwd,
+		agentDir,
+		modelRuntime,
+		model,
+		settingsManager,
+		resourceLoader,
+		sessionManager: sdk.SessionManager.inMemory(cwd),
+	});
+	atEnd(() => session.dispose());
+	await session.bindExtensions({ mode });
+	return session;
+}
