@@ -8,6 +8,7 @@ import { describeError } from "../core/errno.ts";
 import { agentFolder, configuredFolder } from "../core/places.ts";
 import { type Command, type OptionValues, type Terminal, UsageError } from "./command.ts";
 import { dashboardPage } from "./dashboard-page.ts";
+import { explainPi } from "./pi-version.ts";
 
 type ServerModule = typeof import("../server/index.ts");
 type ServerOptions = Parameters<ServerModule["startServer"]>[0];
@@ -64,7 +65,9 @@ export const serve: Command = {
 		json: { type: "boolean" },
 	},
 	async run(values, _words, terminal) {
-		const server = await import("../server/index.ts");
+		const server = await import("../server/index.ts").catch((error: unknown) => {
+			throw explainPi(error);
+		});
 		const options = serverOptions(values, terminal, server);
 		if (options.listen && !values["no-dashboard"]) {
 			const { folder, missing } = await dashboardPage(() => {
