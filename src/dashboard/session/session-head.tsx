@@ -58,7 +58,9 @@ export function SessionHead({ session, draft, find, view }: SessionHeadProps) {
 				)}
 				<span class="session-figures small soft number">
 					{usage?.percent != null && (
-						<span title={`${short(usage.tokens ?? 0)} of ${short(usage.contextWindow)} tokens`}>
+						<span
+							title={`${short(usage.tokens ?? 0)} of ${short(usage.contextWindow)} tokens, by the last bill and what came since; the Context view estimates each piece by its length`}
+						>
 							{Math.round(usage.percent)} % of the window
 						</span>
 					)}

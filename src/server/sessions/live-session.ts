@@ -184,7 +184,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 			if (sampleProjects === undefined || isWithin(sampleProjects, runtime.cwd)) return;
 			throw new CommandError(
 				"wrong_state",
-				"The server runs its demo, a script that works on sample projects only: create a session without cwd, or set up a model with pi",
+				"The server runs its demo, a script that works on sample projects only: create a session without a folder (cwd), or set up a model with pi",
 			);
 		},
 		async reload() {

@@ -44,7 +44,12 @@ export function WindowNow({
 				<Figure
 					name="In use, estimated"
 					value={`≈ ${short(tokens)}`}
-					note={size > 0 ? `${formatShare(tokens / size)} of ${short(size)} tokens` : "tokens"}
+					// The head of the page shows pi's own count, which differs a little.
+					note={
+						size > 0
+							? `${formatShare(tokens / size)} of ${short(size)} tokens, by length; the share above goes by the last bill`
+							: "tokens"
+					}
 				/>
 				<Figure
 					name="Last request, from the cache"
