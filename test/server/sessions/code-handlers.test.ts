@@ -43,9 +43,9 @@ describe("the code indexes of a server", () => {
 					search: async () => ({ hits: [], coverage: { files: 7 } }),
 					close: async () => {},
 				}) as unknown as CodeIndex;
-			const { works, close } = createCodeWorks(open, 10);
+			const { handlers, close } = createCodeHandlers(open, 10);
 			const call = { signal: new AbortController().signal };
-			const answer = await works.code_status(
+			const answer = await handlers.code_status(
 				{ runtime: { cwd: "/a" } } as never,
 				{} as never,
 				{ call } as never,
