@@ -76,7 +76,7 @@ describe.skipIf(browserPath === undefined)("somebody who comes for the first tim
 		expect(await overflowOf(page)).toBe(0);
 		for (const view of ["Context", "Cost", "Code"]) {
 			await page.getByRole("link", { name: view, exact: true }).click();
-			await page.getByRole("region", { name: view }).waitFor();
+			await page.getByRole("region", { name: view, exact: true }).waitFor();
 			expect({ view, wider: await overflowOf(page) }).toEqual({ view, wider: 0 });
 		}
 		expect(faults).toEqual([]);

@@ -81,7 +81,7 @@ export function useViews(): ViewPages {
 /** Waits until a view has its answers, and makes it show all it can. */
 export async function fill(page: Page, view: View): Promise<void> {
 	if (view === "sessions") await page.getByRole("link", { name: /^Sample/ }).waitFor();
-	if (view === "conversation") await page.getByRole("textbox", { name: "Message" }).waitFor();
+	if (view === "conversation") await page.getByRole("heading", { name: /^Sample/ }).waitFor();
 	if (view === "context")
 		await page.getByRole("region", { name: "Pieces of the context" }).waitFor();
 	if (view === "cost") {

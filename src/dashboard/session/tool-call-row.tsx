@@ -40,7 +40,7 @@ export function ToolCallRow({ call, pictures, isOpen, onToggle }: ToolCallRowPro
 			<Arguments call={call} />
 			{call.output !== "" && (
 				<>
-					<h3 class="small soft">{call.state === "failed" ? "Error" : "Result"}</h3>
+					<h2 class="small soft">{call.state === "failed" ? "Error" : "Result"}</h2>
 					<LongText text={call.output} />
 				</>
 			)}
@@ -55,7 +55,7 @@ function Arguments({ call }: { call: ToolCall }) {
 	const text = call.args === undefined ? call.argsText : JSON.stringify(call.args, undefined, 2);
 	return (
 		<>
-			<h3 class="small soft">Arguments</h3>
+			<h2 class="small soft">Arguments</h2>
 			{edits.length > 0 ? (
 				edits.map((edit, at) => <EditView key={at} edit={edit} />)
 			) : (
