@@ -108,7 +108,7 @@ describe("strata read", () => {
 		[["missing.txt"], 1, /missing\.txt/],
 		[["/etc/passwd"], 1, /outside the folders.*: start strata in a folder above it/],
 		[["picture.bin"], 1, /read supports only text and PDF; picture\.bin is binary/],
-		[["long.txt"], 1, /long\.txt is larger than the limit of 9\.5 MB\. .*raise the limit/],
+		[["long.txt"], 1, /long\.txt is larger than the limit of 10 MB\. .*raise the limit/],
 		[["."], 1, /not an ordinary file/],
 		[["ftp://x/"], 1, /only http:, https: and file:/],
 		[["a.txt", "--cursor", "nonsense"], 1, /Malformed cursor/],
