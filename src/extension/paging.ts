@@ -25,23 +25,29 @@ export function createPagingSystem(configFor: ConfigFor): System & { read: ReadL
 
 	return {
 		name: "paging",
-		async read({ call, ctx }) {
+		async read({ call, ctx, plain }) {
 			const { config } = configFor(ctx);
 			const blobs = createBlobStore(config.blobs);
 			const ofSession = readers;
-			if (!config.paging.enabled) {
-				const blob = blobNamed(call.path, ctx.cwd, blobs);
-				if (blob !== undefined) await checkBlob(blob, blobs);
-				return undefined;
+			const named = blobNamed(call.path, ctx.cwd, blobs);
+			if (named !== undefined && (!config.paging.enabled || hasRange(call))) {
+				// Pi's rules for what it shows of a file, but of the text that was checked, and never as a picture.
+				return plain(call, Buffer.from(await loadBlob(named, blobs)));
 			}
-			const request = await requestFor(call, ctx.cwd, blobs);
+			if (!config.paging.enabled) return undefined;
+			const request = await requestFor(call, ctx.cwd, named !== undefined);
 			if (!request) return undefined;
-			const blob = blobs.idOf(request.uri);
-			if (blob !== undefined) await checkBlob(blob, blobs);
-			else if (!isPageToken(call.path)) openedByPath.add(request.uri);
+			const blob = blobNamed(request.uri, ctx.cwd, blobs);
+			if (blob !== undefined) {
+				const text = await loadBlob(blob, blobs);
+				const { readText } = await import("../paging/index.ts");
+				return toolAnswer(await readText(text, request), request);
+			}
+			if (!isPageToken(call.path)) openedByPath.add(request.uri);
 			const reader = await readerFor(request, ctx, ofSession);
 			const answer = await reader.read(request, call.signal).catch(asToolError);
-			return toolAnswer(answer, request);
+			const content = answer.content.trimEnd() === "" ? "[no text]" : answer.content;
+			return toolAnswer({ ...answer, content }, request);
 		},
 		status: () =>
 			enabled
@@ -95,10 +101,10 @@ function blobNamed(path: string, cwd: string, blobs: BlobStore): string | undefi
 	}
 }
 
-/** A text that is gone or damaged must not be taken for the original. */
-async function checkBlob(id: string, blobs: BlobStore): Promise<void> {
+/** The text that was kept, which is known to be text; one that is gone or damaged must not be taken for it. */
+async function loadBlob(id: string, blobs: BlobStore): Promise<string> {
 	const found = await blobs.load(id);
-	if (found.kind === "found") return;
+	if (found.kind === "found") return found.text;
 	const why = found.kind === "failed" ? found.why : "it was deleted, or not used for long";
 	throw new Error(
 		`The full text of that result is gone (${why}). To have it again, repeat the call that the stub names.`,
@@ -109,7 +115,7 @@ async function checkBlob(id: string, blobs: BlobStore): Promise<void> {
 async function requestFor(
 	call: ReadCall,
 	cwd: string,
-	blobs: BlobStore,
+	isBlob: boolean,
 ): Promise<PageRequest | undefined> {
 	const { path, offset, limit } = call;
 	if (isPageToken(path)) {
@@ -127,21 +133,19 @@ async function requestFor(
 		refuseRange(call);
 		return { uri: path };
 	}
-	const [named = path] = pathCandidates(path, cwd);
-	const blob = blobs.idOf(named);
-	if (blob !== undefined) {
-		if (offset === undefined && limit === undefined) return { uri: named };
-		await checkBlob(blob, blobs); // the lines are pi's own business
-		return undefined;
-	}
+	if (isBlob) return { uri: pathCandidates(path, cwd)[0] ?? path };
 	const pdf = /\.pdf$/i.test(path) ? await findPdf(path, cwd) : undefined;
 	if (!pdf) return undefined;
 	const last = limit === undefined ? undefined : (offset ?? 1) + limit - 1;
 	return { uri: pdf, pages: { first: offset, last } };
 }
 
-function refuseRange({ offset, limit }: ReadCall): void {
-	if (offset === undefined && limit === undefined) return;
+function hasRange({ offset, limit }: ReadCall): boolean {
+	return offset !== undefined || limit !== undefined;
+}
+
+function refuseRange(call: ReadCall): void {
+	if (!hasRange(call)) return;
 	throw new Error(
 		"offset and limit do not apply here: continue with the page:… token of the answer before",
 	);
@@ -182,10 +186,7 @@ function toolAnswer({ content, ...rest }: PageAnswer, request: PageRequest): Rea
 	const notes = [...notesOn(rest), continuation(rest, request)].filter(
 		(note) => note !== undefined,
 	);
-	const text = [
-		content.trimEnd() === "" ? "[no text]" : content,
-		...notes.map((note) => `[${note}]`),
-	];
+	const text = [content, ...notes.map((note) => `[${note}]`)];
 	return { content: [{ type: "text", text: text.join("\n\n") }], details: rest };
 }
 

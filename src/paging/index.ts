@@ -11,5 +11,6 @@ export {
 	type PageRequest,
 	type Reader,
 	type ReaderOptions,
+	readText,
 } from "./reader.ts";
 export { readerOptions } from "./reader-options.ts";

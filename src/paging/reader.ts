@@ -11,7 +11,7 @@ import { PagingError } from "./errors.ts";
 import { splitsPair } from "./graphemes.ts";
 import { createLibrary, type LibraryOptions } from "./library.ts";
 import { readPdfChunk } from "./pdf-chunk.ts";
-import type { PdfResource, Resource, TextResource } from "./resource.ts";
+import { type PdfResource, type Resource, type TextResource, textResource } from "./resource.ts";
 import { maxUriLength } from "./uri.ts";
 
 /** One read, in the form of the paging contract. */
@@ -74,30 +74,54 @@ export function createReader(options: ReaderOptions): Reader {
 			const cursor = request.cursor === undefined ? undefined : decodeCursor(request.cursor);
 			const target = await library.find(request.uri);
 			const address = digest(JSON.stringify([EXTRACTOR_VERSION, options.root, target.key]));
-			return library.use(target, { signal, continues: cursor !== undefined }, async (resource) => {
-				const from = startOf(resource, cursor, address, request.pages?.first);
-				const chunk =
-					resource.kind === "pdf"
-						? await pdfChunk(resource, from.position, size, request.pages?.last, signal)
-						: textChunk(resource, from.position, size);
-				const { next, ...body } = chunk;
-				return {
-					uri: request.uri,
-					...body,
-					truncated: next !== undefined,
-					...(next && {
-						next_cursor: encodeCursor({
-							resource: address,
-							content: resource.content,
-							position: next,
-						}),
-					}),
-					...about(resource),
-					...(from.reset && { cursor_reset: true, cursor_reason: "content_changed" as const }),
-				};
-			});
+			return library.use(target, { signal, continues: cursor !== undefined }, (resource) =>
+				answerFrom(resource, { request, size, cursor, address }, signal),
+			);
 		},
 		close: library.close,
+	};
+}
+
+/**
+ * Reads a text that is at hand in chunks: as it is, to the letter, whatever it looks like. The request's `uri` is only
+ * its name. Throws {@link PagingError} for a cursor or a size that cannot be used.
+ */
+export async function readText(text: string, request: PageRequest): Promise<PageAnswer> {
+	const size = chunkSize(request.max_chars);
+	const cursor = request.cursor === undefined ? undefined : decodeCursor(request.cursor);
+	const address = digest(JSON.stringify([EXTRACTOR_VERSION, request.uri]));
+	const resource = await textResource("text", text, { validators: undefined });
+	return await answerFrom(resource, { request, size, cursor, address });
+}
+
+/** A request that was looked at: how much is asked for, from where, and what its cursors are bound to. */
+interface ChunkRequest {
+	request: PageRequest;
+	size: number;
+	cursor: Cursor | undefined;
+	address: Digest;
+}
+
+async function answerFrom(
+	resource: Resource,
+	{ request, size, cursor, address }: ChunkRequest,
+	signal?: AbortSignal,
+): Promise<PageAnswer> {
+	const from = startOf(resource, cursor, address, request.pages?.first);
+	const chunk =
+		resource.kind === "pdf"
+			? await pdfChunk(resource, from.position, size, request.pages?.last, signal)
+			: textChunk(resource, from.position, size);
+	const { next, ...body } = chunk;
+	return {
+		uri: request.uri,
+		...body,
+		truncated: next !== undefined,
+		...(next && {
+			next_cursor: encodeCursor({ resource: address, content: resource.content, position: next }),
+		}),
+		...about(resource),
+		...(from.reset && { cursor_reset: true, cursor_reason: "content_changed" as const }),
 	};
 }
 

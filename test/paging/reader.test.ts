@@ -2,8 +2,9 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, renameSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { instructions } from "../../src/paging/index.ts";
+import { instructions, type PageRequest, readText } from "../../src/paging/index.ts";
 import {
 	joined,
 	openPlace,
@@ -649,4 +650,37 @@ test("a closed reader answers with an error, not with a hanging promise", async 
 
 test("the instructions for the library form are the specification's", () => {
 	expect(instructions.join("\n")).toMatch(/truncated=true[\s\S]*next_cursor[\s\S]*truncated=false/);
+});
+
+describe("paging: a text at hand", () => {
+	const reading = (text: string) => ({
+		read: (request: PageRequest) => readText(text, request),
+		close: async () => {},
+	});
+
+	test("is read as it is, in pieces of any size, whatever it looks like", async () => {
+		const part = fc.oneof(
+			fc.string({ unit: "binary", maxLength: 200 }),
+			fc.constantFrom("\ufeff", "%PDF-1.7\n", "GIF89a", "\0", "\ufffd".repeat(300), " \r\n"),
+		);
+		const anyText = fc.array(part, { maxLength: 8 }).map((parts) => parts.join(""));
+		await fc.assert(
+			fc.asyncProperty(anyText, fc.integer({ min: 64, max: 900 }), async (text, size) => {
+				const request = { uri: "a text", max_chars: size };
+				expect(joined(await readAll(reading(text), request, size))).toBe(text);
+			}),
+			{ numRuns: 30 },
+		);
+	});
+
+	test("is not gone on with by a cursor of another", async () => {
+		const { next_cursor: cursor = "" } = await readText("one ".repeat(99), {
+			uri: "one",
+			max_chars: 64,
+		});
+		const two = readText("two ".repeat(99), { uri: "two", cursor });
+		await expect(two).rejects.toMatchObject({ code: "cursor_foreign" });
+		const changed = await readText("two ".repeat(99), { uri: "one", cursor });
+		expect(changed).toMatchObject({ cursor_reset: true, content: "two ".repeat(99) });
+	});
 });
