@@ -7,7 +7,12 @@ import { type BlobStore, blobFolder, createBlobStore } from "../core/blob-store.
 import { property } from "../core/property.ts";
 import { decodePageToken, encodePageToken, isPageToken } from "../core/read-input.ts";
 import type { PageAnswer, PageRequest, Reader } from "../paging/index.ts";
-import { pathCandidates, type ReadCall } from "../readcache/index.ts";
+import {
+	addressedPath,
+	parseShorthand,
+	pathCandidates,
+	type ReadCall,
+} from "../readcache/index.ts";
 import type { ReadAnswer, ReadLink } from "./read-tool.ts";
 import type { ConfigFor, System } from "./system.ts";
 
@@ -30,7 +35,11 @@ export function createPagingSystem(configFor: ConfigFor): System & { read: ReadL
 			const blobs = createBlobStore(config.blobs);
 			const ofSession = readers;
 			const named = blobNamed(call.path, ctx.cwd, blobs);
-			if (named !== undefined && (!config.paging.enabled || hasRange(call))) {
+			if (named === undefined) {
+				// The lines behind such a path are the read cache's to take off; but not of a copy that is damaged.
+				const blob = blobNamed(parseShorthand(call.path)?.path ?? "", ctx.cwd, blobs);
+				if (blob !== undefined) await loadBlob(blob, blobs);
+			} else if (!config.paging.enabled || hasRange(call)) {
 				// Pi's rules for what it shows of a file, but of the text that was checked, and never as a picture.
 				return plain(call, Buffer.from(await loadBlob(named, blobs)));
 			}
@@ -92,10 +101,11 @@ function isAddress(uri: string): boolean {
 	return /^[a-z][a-z\d+.-]+:/i.test(uri);
 }
 
-/** The id of the text behind a path as the model wrote it; `undefined` for every other file. */
-function blobNamed(path: string, cwd: string, blobs: BlobStore): string | undefined {
+/** The id of the text behind a path or an address as the model wrote it; `undefined` for every other file. */
+function blobNamed(written: string, cwd: string, blobs: BlobStore): string | undefined {
+	if (isPageToken(written) || /^https?:/i.test(written)) return undefined;
 	try {
-		return blobs.idOf(pathCandidates(path, cwd)[0] ?? path);
+		return blobs.idOf(addressedPath(written, cwd) ?? pathCandidates(written, cwd)[0] ?? written);
 	} catch {
 		return undefined; // an address that names no file
 	}

@@ -17,7 +17,7 @@ export {
 	type ReadCall,
 	type ReadResult,
 } from "./read-cache.ts";
-export { pathCandidates } from "./read-path.ts";
+export { addressedPath, parseShorthand, pathCandidates } from "./read-path.ts";
 export {
 	invalidationFor,
 	parseRefreshCall,

@@ -1,4 +1,7 @@
 /** The call that a stub names brings back what was pruned, to the letter, whatever the text looks like. */
+import { readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { relative } from "node:path";
+import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { PiHarness } from "../support/pi-session.ts";
@@ -125,3 +128,38 @@ test("any text comes back in pieces of any size", async () => {
 		{ numRuns: 4 },
 	);
 }, 120_000);
+
+describe("a stored text that is read by another spelling of its path", () => {
+	const spellings: [string, (path: string, cwd: string) => string][] = [
+		["its address", (path) => pathToFileURL(path).href],
+		["its address in capitals", (path) => pathToFileURL(path).href.replace("file:", "FILE:")],
+		["a relative address", (path, cwd) => `file:${relative(cwd, path)}`],
+		["a path with detours", (path) => path.replace("/blobs/", "/./blobs//")],
+		["a path with lines", (path) => `${path}:1-2`],
+	];
+
+	test.each(spellings)("%s: counts as used", async (_, spelled) => {
+		const { pi, paths } = await withPruned([someText(1, 3000)]);
+		const [path = ""] = paths;
+		const lastWeek = Date.now() / 1000 - 7 * 24 * 60 * 60;
+		utimesSync(path, lastWeek, lastWeek);
+		const text = await readBack(pi, { path: spelled(path, pi.cwd) });
+		expect(text).toContain(someText(1, 60));
+		expect(statSync(path).mtimeMs / 1000).toBeGreaterThan(lastWeek + 1000);
+	});
+
+	test.each(spellings)("%s: a damaged copy is not taken for the original", async (_, spelled) => {
+		const { pi, paths } = await withPruned([someText(1, 3000)]);
+		const [path = ""] = paths;
+		writeFileSync(path, readFileSync(path, "utf8").replace("value1", "other!"));
+		const text = await readBack(pi, { path: spelled(path, pi.cwd) });
+		expect(text).toMatch(/gone .*deleted.* repeat the call/);
+	});
+
+	test("its tokens lead on from there", async () => {
+		const text = someText(1, 30_000);
+		const { pi, paths } = await withPruned([text]);
+		const [path = ""] = paths;
+		expect(await readBack(pi, { path: pathToFileURL(path).href })).toBe(text);
+	});
+});
