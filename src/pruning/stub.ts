@@ -62,11 +62,16 @@ export function callOf({ toolName, input }: Pick<ToolResultItem, "toolName" | "i
 	const entries = typeof input === "object" && input !== null ? Object.entries(input) : [];
 	const shown = entries
 		.filter(([, value]) => value !== undefined && value !== null)
-		.map(([name, value]) => `${name}=${clip(oneLine(JSON.stringify(value)), MAX_ARGUMENT_BYTES)}`);
-	return `${toolName}(${shown.join(", ")})`;
+		.map(([name, value]) => `${shortened(name)}=${shortened(JSON.stringify(value))}`);
+	return `${shortened(toolName)}(${shown.join(", ")})`;
 }
 
-const MAX_ARGUMENT_BYTES = 80;
+/** Part of a call as it may be shown: names are the model's own words, too. */
+function shortened(part: string): string {
+	return clip(oneLine(part.toWellFormed()), MAX_PART_BYTES);
+}
+
+const MAX_PART_BYTES = 80;
 
 /** The first line that says something, in a form that cannot leave the quotes it is put in. */
 function gistOf(text: string): string {
