@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
 import { type Hash, isHash } from "./hash.ts";
-import { createObjectStore, type SweepResult } from "./object-store.ts";
+import { createObjectStore, type StoreStats, type SweepResult } from "./object-store.ts";
 import { configuredFolder } from "./places.ts";
 
 /** The `blobs` settings, as far as the store needs them. */
@@ -54,8 +54,8 @@ export interface BlobStore {
 	latest(count: number): Promise<StoredBlob[]>;
 	/** The id of the text that a file of the folder holds; `undefined` for every other path. Looks at the name only. */
 	idOf(path: string): Hash | undefined;
-	/** How much is kept. */
-	stats(): Promise<{ objects: number; bytes: number }>;
+	/** How much is kept, or why that cannot be told. */
+	stats(): Promise<StoreStats>;
 }
 
 /** What the folder calls itself. */

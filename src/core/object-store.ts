@@ -63,8 +63,17 @@ export type SweepResult =
 			readonly removedTemporary: number;
 			readonly objects: number;
 			readonly bytes: number;
+			/** Why an object that should have gone is still there: the first reason. */
+			readonly trouble?: string;
 	  }
 	| StoreFault;
+
+/** How much is kept. With a `fault` there may be more: the store, or part of it, cannot be looked at. */
+export type StoreStats = {
+	readonly objects: number;
+	readonly bytes: number;
+	readonly fault?: StoreFault;
+};
 
 /**
  * Bytes kept on disk under their own sha256, shared by any number of processes without a lock. It is
@@ -80,10 +89,9 @@ export type ObjectStore = {
 	sweep(): Promise<SweepResult>;
 	/** Removes all objects, whoever may still count on them. */
 	clear(): Promise<SweepResult>;
-	/** What is kept, in no order; nothing for a store that cannot be used. */
+	/** What is kept, in no order, as far as it can be found; nothing for a store that cannot be used. */
 	list(): Promise<StoredFile[]>;
-	/** How much is kept; zero for a store that cannot be used. */
-	stats(): Promise<{ objects: number; bytes: number }>;
+	stats(): Promise<StoreStats>;
 };
 
 /** The file of an object, its size, and when it was last used (ms since 1970). */
@@ -219,6 +227,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 			objects: 0,
 			bytes: 0,
 		};
+		let trouble: string | undefined;
 		try {
 			const opened = await openExisting();
 			if (opened.kind === "absent") return swept;
@@ -237,32 +246,40 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 			for (const file of chooseExpired(objects, { maxBytes: limitBytes, maxAgeMs, nowMs: now() })) {
 				const outcome = await removeUnused(file, tmpFolder);
 				if (outcome === "kept") continue;
+				if (typeof outcome !== "string") {
+					trouble ??= outcome.message;
+					continue;
+				}
 				swept.objects--;
 				swept.bytes -= file.bytes;
 				if (outcome === "gone") continue;
 				swept.removedObjects++;
 				swept.removedBytes += file.bytes;
 			}
-			return swept;
+			return { ...swept, ...(trouble !== undefined && { trouble }) };
 		} catch (error) {
 			return ioFault(error);
 		}
 	}
 
-	async function list(): Promise<StoredFile[]> {
+	/** What could be found; with a fault there may be more. */
+	async function look(): Promise<{ found: StoredFile[]; fault?: StoreFault }> {
 		const found: StoredFile[] = [];
 		try {
-			if ((await openExisting()).kind !== "ready") return found;
+			const opened = await openExisting();
+			if (opened.kind === "absent") return { found };
+			if (opened.kind !== "ready") return { found, fault: faultOf(opened) };
 			for await (const file of filesIn(join(folder, objectFolder), isObject)) found.push(file);
-		} catch {
-			// A report of what could be found is better than none; the next `put` names the trouble.
+			return { found };
+		} catch (error) {
+			return { found, fault: ioFault(error) };
 		}
-		return found;
 	}
 
-	async function stats(): Promise<{ objects: number; bytes: number }> {
-		const found = await list();
-		return { objects: found.length, bytes: found.reduce((sum, { bytes }) => sum + bytes, 0) };
+	async function stats(): Promise<StoreStats> {
+		const { found, fault } = await look();
+		const bytes = found.reduce((sum, file) => sum + file.bytes, 0);
+		return { objects: found.length, bytes, ...(fault && { fault }) };
 	}
 
 	return {
@@ -270,7 +287,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 		get,
 		sweep: () => sweepTo(maxBytes),
 		clear: () => sweepTo(0), // everything is too much for a store of no bytes
-		list,
+		list: async () => (await look()).found,
 		stats,
 	};
 }
@@ -337,14 +354,15 @@ async function* filesIn(
 }
 
 /**
- * Deletes an object unless it was used since it was listed; `gone` if another process swept it first.
+ * Deletes an object unless it was used since it was listed; `gone` if another process swept it first, a fault if the
+ * disk did not let it go.
  * Moved aside before it is looked at: a use before the move shows in its time, and a `put` after the move
  * finds nothing and writes the object anew.
  */
 async function removeUnused(
 	file: StoredFile,
 	tmpFolder: string,
-): Promise<"removed" | "kept" | "gone"> {
+): Promise<"removed" | "kept" | "gone" | StoreFault> {
 	const aside = join(tmpFolder, temporaryName());
 	try {
 		await rename(file.path, aside);
@@ -355,7 +373,7 @@ async function removeUnused(
 		await rename(aside, file.path);
 		return "kept";
 	} catch (error) {
-		return errnoOf(error) === "ENOENT" ? "gone" : "kept";
+		return errnoOf(error) === "ENOENT" ? "gone" : ioFault(error);
 	}
 }
 

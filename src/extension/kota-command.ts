@@ -1,5 +1,6 @@
 import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import { blobFolder } from "../core/blob-store.ts";
+import { megabytes } from "../core/figures.ts";
 import { type KotaSession, kotaAsker } from "./kota-session.ts";
 import type { Report } from "./report.ts";
 import type { ConfigFor } from "./system.ts";
@@ -69,13 +70,14 @@ export function registerKotaCommand({
 			async (error: unknown) => [`project: ${project.root}`, await messageOf(error)],
 		);
 		const stderr = project.stderr().slice(-STDERR_LINES);
-		const { objects, bytes } = await blobs.stats();
+		const { objects, bytes, fault } = await blobs.stats();
 		const { config, files } = configFor(ctx);
+		const kept = fault?.message ?? `${objects}, ${megabytes(bytes)} in ${blobFolder(config.blobs)}`;
 		const sources = files.filter(({ used }) => used).map(({ label }) => label);
 		return [
 			`kota: ${project.state} (${settings.engine} engine)`,
 			...index,
-			`whole answers kept: ${objects}, ${(bytes / 1024 ** 2).toFixed(1)} MB in ${blobFolder(config.blobs)}`,
+			`whole answers kept: ${kept}`,
 			`settings: autoContext ${settings.autoContext}, confirmIndex ${settings.confirmIndex}, maxAnswerBytes ${settings.maxAnswerBytes}; from ${sources.join(", ") || "defaults"}`,
 			...(stderr.length > 0 ? ["it wrote:", ...stderr.map((line) => `  ${line}`)] : []),
 		].join("\n");

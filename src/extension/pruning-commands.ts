@@ -7,10 +7,10 @@ import type {
 import type { ToolResultItem } from "../context/index.ts";
 import { blobFolder, createBlobStore } from "../core/blob-store.ts";
 import { PIN_ENTRY } from "../core/entry-types.ts";
-import { counted } from "../core/figures.ts";
+import { counted, megabytes } from "../core/figures.ts";
 import type { PinEntry } from "../pruning/index.ts";
 import type { KotaSubcommand } from "./kota-command.ts";
-import { pruningText } from "./pruning-report.ts";
+import { pruningText, purgedText } from "./pruning-report.ts";
 import { keptOutNow, type OpenPruning, prunableNow } from "./pruning-session.ts";
 import type { ConfigFor } from "./system.ts";
 
@@ -110,7 +110,8 @@ export function pruningCommands({
 	async function listBlobs(ctx: ExtensionCommandContext): Promise<string> {
 		const { blobs } = configFor(ctx).config;
 		const store = createBlobStore(blobs);
-		const { objects, bytes } = await store.stats();
+		const { objects, bytes, fault } = await store.stats();
+		if (fault) return `Nothing can be kept or read back: ${fault.message}`;
 		const latest = await store.latest(SHOWN_BLOBS);
 		return [
 			`${counted(objects, "text")}, ${megabytes(bytes)} of ${megabytes(blobs.maxBytes)} in ${blobFolder(blobs)}; unused ones go after ${blobs.maxAgeDays} days`,
@@ -124,7 +125,8 @@ export function pruningCommands({
 	async function purge(ctx: ExtensionCommandContext, words: string[]): Promise<string> {
 		const { blobs } = configFor(ctx).config;
 		const store = createBlobStore(blobs);
-		const { objects, bytes } = await store.stats();
+		const { objects, bytes, fault } = await store.stats();
+		if (fault) return purgedText(fault);
 		if (objects === 0) return `There is nothing to delete in ${blobFolder(blobs)}.`;
 		const what = `${counted(objects, "text")} (${megabytes(bytes)}) in ${blobFolder(blobs)}`;
 		if (!words.includes("--yes")) {
@@ -133,12 +135,6 @@ export function pruningCommands({
 				"Stubs in all sessions will then lead nowhere, and the calls have to be run again.";
 			if (!(await ctx.ui.confirm(`Delete ${what}?`, question))) return "Nothing deleted.";
 		}
-		const swept = await store.clear();
-		if (swept.kind === "failed") return `Not deleted: ${swept.message}`;
-		return `Deleted ${counted(swept.removedObjects, "text")} (${megabytes(swept.removedBytes)}).`;
+		return purgedText(await store.clear());
 	}
-}
-
-function megabytes(bytes: number): string {
-	return `${(bytes / 1024 ** 2).toFixed(1)} MB`;
 }

@@ -1,6 +1,7 @@
 import type { ContextUsage } from "@earendil-works/pi-coding-agent";
 import type { Config } from "../core/config.ts";
-import { counted } from "../core/figures.ts";
+import { counted, megabytes } from "../core/figures.ts";
+import type { SweepResult } from "../core/object-store.ts";
 import type { Action, Candidate, Decision, KeptOut, PruningSummary } from "../pruning/index.ts";
 
 /** What `/kota pruning` tells. */
@@ -41,6 +42,19 @@ export function pruningText(report: PruningReport): string {
 		`pinned: ${counted(pinned, "result")}`,
 		...(summary.actions.length > 0 ? [moneyLine(report)] : []),
 	].join("\n");
+}
+
+/** What became of the wish to delete all stored texts. */
+export function purgedText(swept: SweepResult): string {
+	if (swept.kind === "failed") return `Nothing deleted: ${swept.message}`;
+	const { removedObjects, removedBytes, objects, bytes, trouble = "used meanwhile" } = swept;
+	const deleted =
+		removedObjects === 0 && objects > 0
+			? "Nothing deleted."
+			: `Deleted ${counted(removedObjects, "text")} (${megabytes(removedBytes)}).`;
+	if (objects === 0) return deleted;
+	const verb = objects === 1 ? "is" : "are";
+	return `${deleted} ${counted(objects, "text")} (${megabytes(bytes)}) ${verb} still there: ${trouble}`;
 }
 
 /** The line that is always shown: context size now, and freed so far. */

@@ -64,3 +64,20 @@ describe.each([
 		expect(existsSync(join(dir, `${hashBytes(TEXT)}.txt`))).toBe(true);
 	});
 });
+
+test("what cannot be deleted is told with the reason", async () => {
+	const dir = join(tempDir(), "blobs");
+	const store = createBlobStore({ enabled: true, dir, maxBytes: 1e6, maxAgeDays: 14 });
+	await store.keep(TEXT);
+	faults.rename = "EROFS";
+	expect(await store.clear()).toMatchObject({
+		kind: "swept",
+		removedObjects: 0,
+		objects: 1,
+		trouble: expect.stringContaining("EROFS"),
+	});
+	faults.rename = "";
+	const swept = await store.clear();
+	expect(swept).toMatchObject({ kind: "swept", removedObjects: 1, objects: 0 });
+	expect(swept).not.toHaveProperty("trouble");
+});

@@ -686,6 +686,35 @@ describe("the blob folder", () => {
 		expect(blobNames()).toEqual([]);
 	});
 
+	test.each<[string, RegExp, (folder: string) => void]>([
+		["is a file", /is not a folder/, (folder) => writeFileSync(folder, "x")],
+		["is a link", /is a link/, (folder) => symlinkSync(tempDir(), folder)],
+		[
+			"is of a newer version",
+			/has version 9/,
+			(folder) => {
+				mkdirSync(folder);
+				writeFileSync(join(folder, "version.json"), '{"store":"blobs","version":9}');
+				writeFileSync(join(folder, `${hashBytes("x")}.txt`), "x");
+			},
+		],
+		[
+			"has somebody else's file in it",
+			/"precious" is not of this store/,
+			(folder) => {
+				mkdirSync(folder);
+				writeFileSync(join(folder, "precious"), "x");
+			},
+		],
+	])("%s: the commands say so, and not that it is empty", async (_, reason, spoil) => {
+		const started = await startPruning();
+		spoil(started.blobs);
+		expect(await started.ask("/kota blobs")).toMatch(reason);
+		expect(await started.ask("/kota blobs")).not.toContain("0 texts");
+		expect(await started.ask("/kota purge-blobs --yes")).toMatch(reason);
+		expect(await started.ask("/kota purge-blobs --yes")).toMatch(/^Nothing deleted: /);
+	});
+
 	test("is not purged without a word where nobody can be asked", async () => {
 		const started = await startPruning({ mode: "json" });
 		await withOldRead(started);

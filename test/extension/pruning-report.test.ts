@@ -1,9 +1,10 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/core/config.ts";
 import {
 	type PruningReport,
 	pruningStatus,
 	pruningText,
+	purgedText,
 } from "../../src/extension/pruning-report.ts";
 import { tempDir } from "../support/temp.ts";
 
@@ -126,4 +127,38 @@ test("the status line does without what is not known", () => {
 	expect(pruningStatus({ tokens: null, contextWindow: 200_000, percent: null }, 1_234_567)).toBe(
 		"1.2M pruned",
 	);
+});
+
+describe("after deleting the stored texts", () => {
+	const swept = {
+		kind: "swept" as const,
+		removedObjects: 2,
+		removedBytes: 3 * 1024 ** 2,
+		removedTemporary: 0,
+		objects: 0,
+		bytes: 0,
+	};
+
+	test("it is told how many went", () => {
+		expect(purgedText(swept)).toBe("Deleted 2 texts (3.0 MB).");
+	});
+
+	test("it is told what is still there, and why", () => {
+		const left = { objects: 1, bytes: 1024 ** 2, trouble: "EROFS: read-only file system" };
+		expect(purgedText({ ...swept, ...left })).toBe(
+			"Deleted 2 texts (3.0 MB). 1 text (1.0 MB) is still there: EROFS: read-only file system",
+		);
+		expect(purgedText({ ...swept, ...left, removedObjects: 0, removedBytes: 0 })).toBe(
+			"Nothing deleted. 1 text (1.0 MB) is still there: EROFS: read-only file system",
+		);
+		expect(purgedText({ ...swept, objects: 2, bytes: 1024 ** 2 })).toBe(
+			"Deleted 2 texts (3.0 MB). 2 texts (1.0 MB) are still there: used meanwhile",
+		);
+	});
+
+	test("a store that cannot be used is named as the reason", () => {
+		expect(purgedText({ kind: "failed", reason: "io", message: "EIO: oh" })).toBe(
+			"Nothing deleted: EIO: oh",
+		);
+	});
 });
