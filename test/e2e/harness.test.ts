@@ -467,6 +467,9 @@ describe("a pi process", () => {
 			/pi ended before the answer to get_state.*no-such-option/s,
 		);
 
+		const late = runPi(["--version"], { timeoutMs: 1 });
+		await expect(late).rejects.toThrow("pi was still running after 1 ms");
+
 		const pi = await startPiProcess();
 		const never = pi.waitFor(() => false, 50);
 		await expect(never).rejects.toThrow("50 ms passed before an event");

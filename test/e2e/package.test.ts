@@ -27,10 +27,11 @@ describe("a clone", () => {
 	});
 
 	test("/strata answers on standard output in print mode", async () => {
-		const { status, stdout } = await runPi(["-e", join(root, "pi-extension.ts"), "-p", "/strata"]);
+		const args = ["-e", join(root, "pi-extension.ts"), "-p", "/strata"];
+		const { status, stdout } = await runPi(args, { timeoutMs: 100_000 });
 		expect(status).toBe(0);
 		expect(stdout).toMatch(/^on {3}read cache/m);
-	});
+	}, 120_000);
 });
 
 test("every link of a document in the tarball leads to something in it", async () => {

@@ -40,7 +40,10 @@ export async function startPiProcess(options: PiProcessOptions = {}): Promise<Pi
 	return pi;
 }
 
-/** Runs pi's command line to its end, as for `runPi(["install", path])` or `runPi(["-p", "hi"])`. */
+/**
+ * Runs pi's command line to its end, as for `runPi(["install", path])` or `runPi(["-p", "hi"])`. Throws if it takes
+ * longer than it may: what it has printed by then is no answer.
+ */
 export async function runPi(
 	args: readonly string[],
 	options: Omit<PiProcessOptions, "args"> = {},
@@ -48,8 +51,17 @@ export async function runPi(
 	const { child, timeoutMs } = spawnPi({ ...options, args });
 	child.stdin.end(); // in print mode pi reads its input to the end first
 	const output = { stdout: collect(child.stdout), stderr: collect(child.stderr) };
-	const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
+	let isLate = false;
+	const timer = setTimeout(() => {
+		isLate = true;
+		child.kill("SIGKILL");
+	}, timeoutMs);
 	const status = await exitOf(child).finally(() => clearTimeout(timer));
+	if (isLate) {
+		throw new Error(
+			`pi was still running after ${timeoutMs} ms. Its stderr:\n${output.stderr.text}`,
+		);
+	}
 	return { status, stdout: output.stdout.text, stderr: output.stderr.text };
 }
 
