@@ -6,7 +6,9 @@ export default defineConfig({
 		// They need a browser: `npm run test:browser`.
 		exclude: ["test/browser/**"],
 		setupFiles: ["test/support/own-home.ts"],
-		testTimeout: 30_000,
+		// Far more than any test takes: a busy machine is no failure.
+		testTimeout: 60_000,
+		hookTimeout: 60_000,
 		// Each file of test/e2e loads pi itself (about a second); two workers match the smallest machine we support.
 		maxWorkers: 2,
 	},

@@ -656,13 +656,15 @@ describe("the blob folder", () => {
 		};
 		addForgotten("at the start");
 		await pi.restart();
-		await vi.waitFor(() => expect(blobNames()).toHaveLength(1));
+		await vi.waitFor(() => expect(blobNames()).toHaveLength(1), { timeout: 10_000 });
 		addForgotten("later");
 		await started.readNew();
 		expect(blobNames()).toHaveLength(2);
 		pause();
 		await started.readNew();
-		await vi.waitFor(() => expect(blobNames()).not.toContain(`${hashBytes("later")}.txt`));
+		await vi.waitFor(() => expect(blobNames()).not.toContain(`${hashBytes("later")}.txt`), {
+			timeout: 10_000,
+		});
 	});
 
 	test("is listed and purged by commands; without a user only with --yes", async () => {

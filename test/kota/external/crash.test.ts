@@ -55,7 +55,7 @@ describe("crashes", () => {
 		const { kota, starts } = openKota();
 		await kota.status();
 		process.kill(starts()[0] ?? 0, "SIGKILL");
-		await vi.waitFor(() => expect(kota.state()).toBe("stopped"));
+		await vi.waitFor(() => expect(kota.state()).toBe("stopped"), { timeout: 10_000 });
 		await kota.status();
 		expect(starts()).toHaveLength(2);
 		expect(kota.stderr()).toContain("[KotaDB ended: signal SIGKILL]");

@@ -36,10 +36,12 @@ describe("the end", () => {
 		const children = () => journal().flatMap((one) => (one.event === "child" ? [one.pid] : []));
 		await kota.status();
 		process.kill(starts()[0] ?? 0, "SIGKILL");
-		await vi.waitFor(() => expect(children().map(isAlive)).toEqual([false]));
+		await vi.waitFor(() => expect(children().map(isAlive)).toEqual([false]), { timeout: 10_000 });
 		await kota.status();
 		await kota.close();
-		await vi.waitFor(() => expect(children().map(isAlive)).toEqual([false, false]));
+		await vi.waitFor(() => expect(children().map(isAlive)).toEqual([false, false]), {
+			timeout: 10_000,
+		});
 	});
 
 	test("a restart takes the place of a process that hangs, and fails what it was asked", async () => {

@@ -14,7 +14,7 @@ test("a program that forgets to close the index still ends, and takes KotaDB wit
 	const { status, output, started } = await runProgram("console.log((await kota.status()).state);");
 	expect(output).toBe("ready\n");
 	expect(status).toBe(0);
-	await vi.waitFor(() => expect(started().map(isAlive)).toEqual([false]));
+	await vi.waitFor(() => expect(started().map(isAlive)).toEqual([false]), { timeout: 10_000 });
 });
 
 test("a program that leaves in the middle of a question takes KotaDB with it", async () => {
@@ -22,7 +22,7 @@ test("a program that leaves in the middle of a question takes KotaDB with it", a
 		"void kota.status(); setInterval(() => kota.state() === 'running' && process.exit(5), 10);",
 	);
 	expect(status).toBe(5);
-	await vi.waitFor(() => expect(started().map(isAlive)).toEqual([false]));
+	await vi.waitFor(() => expect(started().map(isAlive)).toEqual([false]), { timeout: 10_000 });
 });
 
 test("MCP is loaded with the first question, not before", async () => {
