@@ -65,6 +65,7 @@ export function createLifeHandlers(options: LifeOptions): Pick<Handlers, LifeCom
 			const { sessionPath, sessionId } = command;
 			const file = await files.find(sessionPath, principal);
 			const project = await checkProject(file.cwd, sessionPath).catch((error: Error) => error);
+			await slots.settled(file.path);
 			// Nothing is awaited from here to `add`, or two could open the file at once.
 			files.check(file, principal, sessionPath);
 			const owner = slots.openFiles().get(file.path);
@@ -74,6 +75,7 @@ export function createLifeHandlers(options: LifeOptions): Pick<Handlers, LifeCom
 					const error = `sessionPath: "${sessionPath}" is being closed: try again in a moment`;
 					throw new CommandError("wrong_state", error);
 				}
+				owner.refresh(); // the command that has put the file there may not be done yet
 				return { data: answer(owner), session: owner.record };
 			}
 			if (typeof project !== "string") throw project;

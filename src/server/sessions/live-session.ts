@@ -28,6 +28,8 @@ export interface LiveSession {
 	readonly chosen: ChosenSettings;
 	/** Runs `replace` and tells clients by `reason` that another session of pi stands behind the id now. */
 	replacing<T>(reason: Replacement, replace: () => Promise<T>): Promise<T>;
+	/** The {@link replacing} that is under way: resolves when it is over, well or not. */
+	replacementUnderWay(): Promise<void> | undefined;
 	/** Writes pi's file of the session if there is none, or none that is whole: see {@link ensureSessionFile}. */
 	ensureFile(): void;
 	/** Throws where nothing may be asked of the models: outside the sample projects of the demo. */
@@ -49,7 +51,7 @@ export interface LiveSession {
 	wasAborted(): boolean;
 	/** What pi-strata's extension in it tells; `undefined` before it is loaded. */
 	inside(): StrataInside | undefined;
-	/** Putting another session of pi in place failed halfway: this one is of no use any more. */
+	/** Pi's session is gone and no other one in its place: not yet, or for good since that failed halfway. */
 	isBroken(): boolean;
 	/** Stops what runs and disposes of it; what does not stop within seconds is left behind. */
 	close(): Promise<void>;
@@ -102,7 +104,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 	});
 	let aborted = false;
 	let unsubscribe: (() => void) | undefined;
-	let replacement: Replacement | undefined;
+	let replacement: { reason: Replacement; over: Promise<void> } | undefined;
 	let isBroken = false;
 	let inside: StrataInside | undefined;
 	/** A session without messages starts with these; one that has some brings its own. */
@@ -154,7 +156,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 	runtime.setRebindSession(async (session) => {
 		await bind(session);
 		isBroken = false;
-		announce(replacement ?? "new");
+		announce(replacement?.reason ?? "new");
 	});
 	try {
 		await bind(runtime.session);
@@ -171,13 +173,16 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 		dialogs,
 		chosen,
 		async replacing(reason, replace) {
-			replacement = reason;
+			const over = Promise.withResolvers<void>();
+			replacement = { reason, over: over.promise };
 			try {
 				return await replace();
 			} finally {
 				replacement = undefined;
+				over.resolve();
 			}
 		},
+		replacementUnderWay: () => replacement?.over,
 		ensureFile: () => ensureSessionFile(runtime.session),
 		checkModelUse() {
 			const { sampleProjects } = host;

@@ -62,7 +62,7 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 			return current;
 		},
 		live() {
-			if (current?.isBroken()) {
+			if (current?.isBroken() && !current.replacementUnderWay()) {
 				current = undefined;
 				opening = undefined; // from its record once more
 			}

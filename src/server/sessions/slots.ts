@@ -11,6 +11,8 @@ export interface Slots {
 	count(): number;
 	/** The sessions by their files, whosever they are, also those that are just being closed. Paths are without links. */
 	openFiles(): ReadonlyMap<string, Slot>;
+	/** Waits until no session is about to enter a file or to leave it: only then it is known whose the file is. */
+	settled(file: string): Promise<void>;
 	/** Opens a session that is new to the server. */
 	add(record: SessionRecord): Promise<Slot>;
 	/** Stops what runs, disposes of it and forgets the session. */
@@ -47,13 +49,13 @@ export function createSlots(options: SlotsOptions): Slots {
 		},
 		of: (principal) => [...(byPrincipal.get(principal)?.values() ?? [])],
 		count: () => total,
-		openFiles() {
-			const open = new Map<string, Slot>();
-			const all = [...byPrincipal.values()].flatMap((slots) => [...slots.values()]);
-			for (const slot of [...closing, ...all]) {
-				for (const file of slot.files()) open.set(file, slot);
+		openFiles,
+		async settled(file) {
+			for (;;) {
+				const move = openFiles().get(file)?.current?.replacementUnderWay();
+				if (!move) return;
+				await move;
 			}
-			return open;
 		},
 		async add(record) {
 			const own = byPrincipal.get(record.principal);
@@ -101,6 +103,15 @@ export function createSlots(options: SlotsOptions): Slots {
 			await Promise.all(all.map((slot) => slot.close()));
 		},
 	};
+
+	function openFiles(): Map<string, Slot> {
+		const open = new Map<string, Slot>();
+		const all = [...byPrincipal.values()].flatMap((slots) => [...slots.values()]);
+		for (const slot of [...closing, ...all]) {
+			for (const file of slot.files()) open.set(file, slot);
+		}
+		return open;
+	}
 
 	function keep(slot: OwnedSlot): void {
 		const slots = byPrincipal.get(slot.principal) ?? new Map<string, OwnedSlot>();
