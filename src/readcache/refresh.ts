@@ -1,5 +1,4 @@
 import type { Invalidation } from "./invalidation.ts";
-import { type LineRange, scopeKeyOf } from "./metadata.ts";
 import { checkShorthand, parseShorthand, pathCandidates } from "./read-path.ts";
 import { type Eligibility, firstExisting, readTextFile } from "./text-file.ts";
 
@@ -40,7 +39,10 @@ export function parseRefreshCall(call: {
 	return { path, range: { start, end: limit === undefined ? undefined : start + limit - 1 } };
 }
 
-/** The entry to leave in the session so that the next read of these lines is pi's own. Throws for what is not a file. */
+/**
+ * The entry to leave in the session so that the next read of these lines is pi's own, also where the file has no text or
+ * fewer lines just now: they may come back. Throws for what is not a file, or never cached.
+ */
 export async function invalidationFor(
 	request: RefreshRequest,
 	cwd: string,
@@ -50,13 +52,14 @@ export async function invalidationFor(
 	const { path, range, found } = await locate(request, cwd);
 	if (!found) throw new Error(`No such file: ${path}`);
 	const file = await readTextFile(found, eligibility);
-	if ("why" in file)
+	if ("why" in file && NEVER_CACHED.has(file.why))
 		throw new Error(`${path} is not cached (${file.why}): every read of it is fresh already`);
+	const totalLines = "why" in file ? undefined : file.lines.count;
 	return {
 		v: 1,
 		kind: "invalidate",
-		pathKey: file.pathKey,
-		scopeKey: range ? scopeKey(range, file.lines.count, path) : "full",
+		pathKey: found.pathKey,
+		scopeKey: range ? scopeKey(range, totalLines, path) : "full",
 		at: now,
 	};
 }
@@ -70,16 +73,17 @@ async function locate(request: RefreshRequest, cwd: string) {
 	return { path, range: { start, end }, found: await firstExisting(pathCandidates(path, cwd)) };
 }
 
+/** Other reasons pass: a file that is binary or too large today may be the text again that the model has seen. */
+const NEVER_CACHED: ReadonlySet<string> = new Set(["excluded", "not-a-file"]);
+
 function scopeKey(
-	asked: NonNullable<RefreshRequest["range"]>,
-	totalLines: number,
+	{ start, end }: NonNullable<RefreshRequest["range"]>,
+	totalLines: number | undefined,
 	path: string,
 ): string {
-	if (asked.start > totalLines)
-		throw new Error(`${path} has only ${totalLines} lines, line ${asked.start} is beyond its end`);
-	const range: LineRange = {
-		start: asked.start,
-		end: Math.min(asked.end ?? totalLines, totalLines),
-	};
-	return scopeKeyOf(range, totalLines);
+	if (totalLines === undefined) return end === undefined ? "full" : `r:${start}:${end}`;
+	if (start > totalLines)
+		throw new Error(`${path} has only ${totalLines} lines, line ${start} is beyond its end`);
+	const isToEnd = end === undefined || end >= totalLines;
+	return start === 1 && isToEnd ? "full" : `r:${start}:${end ?? totalLines}`;
 }

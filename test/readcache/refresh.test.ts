@@ -81,7 +81,8 @@ describe("the entry it leaves", () => {
 		expect(await scopeOf({ path: "@link" })).toEqual({ ...entry, scopeKey: "full" });
 		const lines = (start: number, end?: number) => ({ path: "a.txt", range: { start, end } });
 		expect(await scopeOf(lines(2, 5))).toEqual({ ...entry, scopeKey: "r:2:5" });
-		expect(await scopeOf(lines(2, 500))).toEqual({ ...entry, scopeKey: "r:2:10" });
+		expect(await scopeOf(lines(2, 500))).toEqual({ ...entry, scopeKey: "r:2:500" });
+		expect(await scopeOf(lines(1, 500))).toEqual({ ...entry, scopeKey: "full" });
 		expect(await scopeOf(lines(2))).toEqual({ ...entry, scopeKey: "r:2:10" });
 		expect(await scopeOf(lines(1, 10))).toEqual({ ...entry, scopeKey: "full" });
 		expect(await scopeOf({ path: "a.txt:2-5" })).toEqual({ ...entry, scopeKey: "r:2:5" });
@@ -101,18 +102,51 @@ describe("the entry it leaves", () => {
 		const scene = cachedSession();
 		scene.write("a.txt", numbered(9));
 		scene.write(".env", "SECRET=1");
-		scene.write("image", Buffer.from([0, 1, 2]));
 		mkdirSync(join(scene.cwd, "folder"));
 		const refused = (request: RefreshRequest) => expect(entryFor(request, scene)).rejects;
 		await refused({ path: "gone.txt" }).toThrow("No such file: gone.txt");
 		await refused({ path: "gone.txt:1-2" }).toThrow("No such file: gone.txt");
 		await refused({ path: ".env" }).toThrow(".env is not cached (excluded)");
-		await refused({ path: "image" }).toThrow("image is not cached (not-text)");
 		await refused({ path: "folder" }).toThrow("folder is not cached (not-a-file)");
 		await refused({ path: "a.txt:5-2" }).toThrow('Invalid line range in "a.txt:5-2"');
 		await refused({ path: "a.txt", range: { start: 11 } }).toThrow(
 			"a.txt has only 10 lines, line 11 is beyond its end",
 		);
+	});
+
+	test("holds for text that is not there just now", async () => {
+		const scene = cachedSession();
+		const refresh = async (request: RefreshRequest) =>
+			scene.session.appendCustomEntry(INVALIDATION_ENTRY, await entryFor(request, scene));
+		scene.write("a.txt", numbered(60));
+		await scene.read("a.txt");
+		scene.write("a.txt", Buffer.from([0, 1]));
+		await refresh({ path: "a.txt" });
+		scene.write("a.txt", numbered(60));
+		expect((await scene.read("a.txt")).meta?.mode).toBe("full");
+		expect((await scene.read("a.txt")).meta?.mode).toBe("unchanged");
+
+		scene.write("a.txt", numbered(9));
+		await refresh({ path: "a.txt:5-50" });
+		scene.write("a.txt", numbered(60));
+		const lines = { offset: 20, limit: 10 };
+		expect((await scene.read("a.txt", lines)).meta?.mode).toBe("full");
+		expect((await scene.read("a.txt", lines)).meta?.mode).toBe("unchanged_range");
+		expect((await scene.read("a.txt", { offset: 52, limit: 2 })).meta?.mode).toBe(
+			"unchanged_range",
+		);
+	});
+
+	test("names lines beyond the end, which the read of all that is there takes back", async () => {
+		const scene = cachedSession();
+		scene.write("a.txt", numbered(9));
+		await scene.read("a.txt");
+		const entry = await entryFor({ path: "a.txt:2-500" }, scene);
+		scene.session.appendCustomEntry(INVALIDATION_ENTRY, entry);
+		const rest = { offset: 2 };
+		expect((await scene.read("a.txt", rest)).meta?.mode).toBe("full");
+		expect((await scene.read("a.txt", rest)).meta?.mode).toBe("unchanged_range");
+		expect((await scene.read("a.txt")).meta?.mode).toBe("unchanged");
 	});
 
 	test("makes the next read of these lines pi's own, and no other", async () => {
