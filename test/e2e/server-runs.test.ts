@@ -270,7 +270,8 @@ describe("a shell command", () => {
 	test("that prints without end is streamed in part only", async () => {
 		const server = await withSession();
 		const result = await server.run("bash", { command: "head -c 4000000 /dev/zero | tr '\\0' x" });
-		expect(result).toMatchObject({ cancelled: false, truncated: true });
+		// Pi keeps the last pieces of a long output; whether it calls that truncated depends on how they came in.
+		expect(result).toMatchObject({ cancelled: false, fullOutputPath: expect.any(String) });
 		const size = server.events().reduce((sum, event) => sum + JSON.stringify(event).length, 0);
 		expect(size).toBeLessThan(1_300_000);
 		expect(server.events().at(-1)).toMatchObject({
