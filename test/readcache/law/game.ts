@@ -460,6 +460,12 @@ export function createGame(options: GameOptions): Game {
 		note(`pin of ${entry.id}`);
 	}
 
+	/** Pruning has put a stub in the place of text. Unlike what others put there, it hides no text that nobody knows. */
+	function isTaken(before: Slot | undefined, { entryId, message }: Slot): boolean {
+		if (deeds.get(entryId)?.kind === "edit") return false;
+		return textOf(message?.content) !== textOf(before?.message?.content);
+	}
+
 	/** What the model has yet to answer, or the user has pinned, must stand on the same text after a pruning as before. */
 	function checkGuarded(before: Slot[], after: Slot[]): void {
 		const lastAnswer = before.findLastIndex(({ message }) => message?.role === "assistant");
@@ -469,7 +475,8 @@ export function createGame(options: GameOptions): Game {
 			if (textOf(message?.content) !== answer.text) continue; // another extension's by now
 			if (!stands(answer.asked, before.slice(0, at), deeds)) continue;
 			counts.guarded++;
-			if (stands(answer.asked, after.slice(0, at), deeds)) continue;
+			const left = after.slice(0, at).filter((slot, index) => !isTaken(before[index], slot));
+			if (stands(answer.asked, left, deeds)) continue;
 			for (const line of describe(answer.asked.file, after, deeds)) note(`now there is ${line}`);
 			throw new Error(`pruning took the text that ${entryId} stands on`);
 		}
