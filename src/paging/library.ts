@@ -151,7 +151,7 @@ export function createLibrary(options: LibraryOptions): Library {
 
 	async function convert(loaded: Loaded, signal: AbortSignal): Promise<Resource> {
 		const { name, bytes, contentType, url, requested, validators } = loaded;
-		const kind = kindOf(bytes, contentType);
+		const kind = kindOf(bytes, contentType, name);
 		const shared = {
 			validators,
 			contentType,

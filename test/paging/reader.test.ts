@@ -404,6 +404,20 @@ describe("files", () => {
 		expect(await reader.read({ uri: "text.pdf" })).toMatchObject({ kind: "text" });
 	});
 
+	test("a text that mentions the header of a PDF is a text, here and on the web", async () => {
+		const place = await open();
+		const reader = place.reader();
+		const text = "# Notes\n\nA file begins with %PDF-1.7 and a line feed.\n";
+		writeFileSync(join(place.root, "note.md"), text);
+		expect(await reader.read({ uri: "note.md" })).toMatchObject({ kind: "text", content: text });
+		place.web.serve("/note", { headers: plain, body: text });
+		const { content } = await reader.read({ uri: place.web.url("/note").href });
+		expect(content).toBe(text);
+		const behindJunk = Buffer.concat([Buffer.from("junk\n"), hardPdf("one")]);
+		writeFileSync(join(place.root, "junk.pdf"), behindJunk);
+		expect(await reader.read({ uri: "junk.pdf" })).toMatchObject({ kind: "pdf" });
+	});
+
 	test("a text over the limit is an error that says so", async () => {
 		const place = await open();
 		writeFileSync(join(place.root, "big.txt"), "x".repeat(2000));

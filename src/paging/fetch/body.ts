@@ -1,7 +1,7 @@
 import { pipeline, Readable, type Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 import { PagingError, tooLarge } from "../errors.ts";
-import { isPdfType, looksLikePdf, parseMediaType } from "./media-type.ts";
+import { hasPdfHeader, isPdfType, parseMediaType } from "./media-type.ts";
 
 /** How many bytes a body may have. */
 export interface BodyLimits {
@@ -81,7 +81,7 @@ function codingsOf({ contentEncoding, name }: IncomingBody): Coding[] {
 
 function limitFor(start: Buffer, body: IncomingBody, limits: BodyLimits): number {
 	const { type } = parseMediaType(body.contentType);
-	const isPdf = isPdfType(type) || looksLikePdf(start);
+	const isPdf = isPdfType(type) || hasPdfHeader(start);
 	return isPdf ? limits.maxPdfBytes : limits.maxBytes;
 }
 

@@ -1,22 +1,25 @@
 import { declaredCharset } from "./charset.ts";
-import { isPdfType, looksLikePdf, parseMediaType } from "./media-type.ts";
+import { hasPdfHeader, isPdfType, isSurelyPdf, parseMediaType } from "./media-type.ts";
 
 /** How content is read: converted to markdown, as it is, page by page, or not at all. */
 export type ContentKind = "html" | "text" | "pdf" | "binary";
 
 /**
- * What content is, by its bytes and the `Content-Type` it came with. A PDF header in the first kilobyte beats any
- * type; bytes that are no text in any declared charset are binary whatever the type says. A type that says
- * nothing (missing, `application/octet-stream`, unknown) leaves it to the bytes; there, only a whole document is
- * HTML: a fragment is more often Markdown. Content called a PDF is `pdf` even if it is none: its reader says so.
+ * What content is, by its bytes, the `Content-Type` it came with and, without one, its name. A PDF header at the
+ * beginning beats any type, one behind junk only if the content is no text: a text may just mention it. Bytes that
+ * are no text in any declared charset are binary whatever the type says. A type that says nothing (missing,
+ * `application/octet-stream`, unknown) leaves it to the bytes; there, only a whole document is HTML: a fragment is
+ * more often Markdown. Content called a PDF is `pdf` even if it is none: its reader says so.
  */
-export function kindOf(bytes: Buffer, contentType: string | undefined): ContentKind {
+export function kindOf(bytes: Buffer, contentType: string | undefined, name = ""): ContentKind {
 	const { type } = parseMediaType(contentType);
-	if (looksLikePdf(bytes) || isPdfType(type)) return "pdf";
+	if (isPdfType(type) || isSurelyPdf(bytes)) return "pdf";
+	const hasHeader = hasPdfHeader(bytes);
+	if (hasHeader && type === "" && /\.pdf$/i.test(name)) return "pdf";
 	if (isBinaryType(type)) return "binary";
 	const isHtml = type === "text/html" || type === "application/xhtml+xml";
 	const sample = decodeSample(bytes, { contentType, isHtml: isHtml || !isTextType(type) });
-	if (!isReadable(sample)) return "binary";
+	if (!isReadable(sample)) return hasHeader ? "pdf" : "binary";
 	if (isHtml) return "html";
 	return !isTextType(type) && HTML_DOCUMENT.test(sample) ? "html" : "text";
 }

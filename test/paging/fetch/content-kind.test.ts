@@ -25,6 +25,32 @@ describe("a PDF", () => {
 		expect(kindOf(Buffer.concat([junk, junk, Buffer.from("%PDF-1.7")]), "text/plain")).toBe("text");
 	});
 
+	test.each([
+		["text/html", "<p>A file begins with %PDF-1.7</p>", "html"],
+		["text/plain", "A file begins with\n%PDF-1.7\n%âãÏÓ\n1 0 obj\n", "text"],
+		["application/json", '{"header":"%PDF-1.7"}', "text"],
+		["application/octet-stream", "# The header\n\n%PDF-1.7\n", "text"],
+		[undefined, "# The header\n\n%PDF-1.7\n", "text"],
+		["image/png", "not %PDF-1.7", "binary"],
+	])("is not what only mentions its header (%s: %j)", (type, text, kind) => {
+		expect(kindOf(Buffer.from(text), type)).toBe(kind);
+	});
+
+	test("is one behind a byte order mark, white space or binary junk", () => {
+		for (const start of ["\xef\xbb\xbf", "\r\n \t", "\xef\xbb\xbf\n", "PJL\0\0\n"]) {
+			const bytes = Buffer.from(`${start}%PDF-1.4\n1 0 obj\n`, "latin1");
+			expect(kindOf(bytes, "text/plain"), JSON.stringify(start)).toBe("pdf");
+		}
+	});
+
+	test("is a file by its name and a header behind junk, but not by its name alone", () => {
+		const bytes = Buffer.from("some junk\n%PDF-1.4\n1 0 obj\n");
+		expect(kindOf(bytes, undefined, "A.PDF")).toBe("pdf");
+		expect(kindOf(bytes, undefined, "a.md")).toBe("text");
+		expect(kindOf(bytes, "text/plain", "a.pdf")).toBe("text");
+		expect(kindOf(PROSE, undefined, "a.pdf")).toBe("text");
+	});
+
 	test.each(["application/pdf", "application/x-pdf; q=1", "APPLICATION/PDF"])(
 		"is what %s is called even if it is none, for the reader to say so",
 		(type) => {
