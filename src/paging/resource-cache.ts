@@ -7,7 +7,10 @@ export interface ResourceCacheOptions<T> {
 	/** How long a value counts as fresh after its last use. */
 	readonly ttlMs: number;
 	readonly maxEntries: number;
-	/** In the units of `sizeOf`. A single larger value is served, but not kept. */
+	/**
+	 * In the units of `sizeOf`. One value that is larger by itself is kept beside it, until the next such: loading it
+	 * again for every use would cost more.
+	 */
 	readonly maxBytes: number;
 	/** Measured again after each use, since a resource may grow as more of it is extracted. */
 	sizeOf(value: T): number;
@@ -65,6 +68,8 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 	/** Least recently used first. */
 	const entries = new Map<string, Entry<T>>();
 	const flights = new Map<string, Flight<T>>();
+	/** The one entry that is too large to be counted. */
+	let oversized: Entry<T> | undefined;
 	let bytes = 0;
 	let hits = 0;
 	let loads = 0;
@@ -148,10 +153,16 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 
 	function weigh(entry: Entry<T>): void {
 		const size = options.sizeOf(entry.value);
-		bytes += size - entry.bytes;
-		entry.bytes = size;
+		const fits = size <= maxBytes;
 		// Alone too large: no reason to push out all the others.
-		if (size > maxBytes) drop(entry);
+		const counted = fits ? size : 0;
+		bytes += counted - entry.bytes;
+		entry.bytes = counted;
+		if (fits && oversized === entry) oversized = undefined;
+		if (!fits && oversized !== entry) {
+			if (oversized) drop(oversized);
+			oversized = entry;
+		}
 		for (const oldest of entries.values()) {
 			if (entries.size <= maxEntries && bytes <= maxBytes) break;
 			drop(oldest);
@@ -162,6 +173,7 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 	function drop(entry: Entry<T>): void {
 		entries.delete(entry.key);
 		entry.kept = false;
+		if (oversized === entry) oversized = undefined;
 		bytes -= entry.bytes;
 		entry.bytes = 0;
 		if (entry.users === 0) options.dispose?.(entry.value);
@@ -186,7 +198,7 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 type Entry<T> = {
 	readonly key: string;
 	readonly value: T;
-	/** Counted in the total while the entry is kept, otherwise 0. */
+	/** Counted in the total while the entry is kept and fits, otherwise 0. */
 	bytes: number;
 	/** Calls and loads that need the value. It is disposed of when it is neither used nor kept. */
 	users: number;

@@ -640,6 +640,16 @@ describe("a PDF", () => {
 		expect(whole.warning).toMatch(/^3 of the pages 2 to 6 have no text layer/);
 	});
 
+	test("larger than the cache is loaded once, and read to its end", async () => {
+		const place = await open();
+		const headers = { "content-type": "application/pdf" };
+		place.web.serve("/a.pdf", { headers, body: hardPdf("one") });
+		const reader = place.reader({ maxCacheBytes: 100 });
+		const answers = await readAll(reader, { uri: place.web.url("/a.pdf").href });
+		expect(answers.length).toBeGreaterThan(1);
+		expect(place.web.requests).toHaveLength(1);
+	});
+
 	test("opens without its pages being read, and an abort ends the reading", async () => {
 		const { reader } = await withPdf(numberedPages(2000));
 		const stop = new AbortController();

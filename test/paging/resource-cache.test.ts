@@ -84,15 +84,29 @@ describe("keeping", () => {
 		expect(cache.stats()).toMatchObject({ entries: 1, bytes: 90 });
 	});
 
-	test("a value larger than the cache is served, and nothing else is pushed out for it", async () => {
-		const { cache, disposed, readKey } = setUp();
+	test("a value larger than the cache is kept, and nothing else is pushed out for it", async () => {
+		const { cache, disposed, read, readKey } = setUp();
 		await readKey("a");
 		expect(await readKey("b", 101)).toHaveLength(101);
-		expect(disposed).toEqual(["b".repeat(101)]);
-		expect(cache.stats()).toMatchObject({ entries: 1, bytes: 1 });
+		expect(await read("b", never)).toHaveLength(101);
+		expect(await read("a", never)).toBe("a");
+		expect(await read("b", never)).toHaveLength(101);
+		expect(disposed).toEqual([]);
+		expect(cache.stats()).toMatchObject({ entries: 2, bytes: 1 });
 	});
 
-	test("a value that outgrows the cache while it is used leaves it afterwards", async () => {
+	test("only one value larger than the cache is kept, and only while it is among the last used", async () => {
+		const { cache, disposed, readKey } = setUp();
+		await readKey("a");
+		await readKey("b", 101);
+		await readKey("c", 102);
+		expect(disposed.map((text) => text.length)).toEqual([101]);
+		for (const key of ["d", "e", "f"]) await readKey(key);
+		expect(disposed.map((text) => text.length)).toEqual([101, 1, 102]);
+		expect(cache.stats()).toMatchObject({ entries: 3, bytes: 3 });
+	});
+
+	test("a value that outgrows the cache while it is used takes the place of another such", async () => {
 		const { cache, disposed, readKey } = setUp();
 		await readKey("a", 60);
 		const grow = (length: number) =>
@@ -105,7 +119,9 @@ describe("keeping", () => {
 		await grow(41);
 		expect(cache.stats()).toMatchObject({ entries: 1, bytes: 41 });
 		await grow(101);
-		expect(cache.stats()).toMatchObject({ entries: 0, bytes: 0 });
+		expect(cache.stats()).toMatchObject({ entries: 1, bytes: 0 });
+		expect(disposed.map((text) => text.length)).toEqual([60]);
+		await readKey("c", 102);
 		expect(disposed.map((text) => text.length)).toEqual([60, 101]);
 	});
 
