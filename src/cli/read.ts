@@ -36,6 +36,8 @@ export const read: Command = {
 				terminal.progress?.(cursor ? `reading on in ${uri} …` : `reading ${uri} …`);
 				const answer = await reader.read({ uri, cursor, max_chars: maxChars });
 				terminal.progress?.("");
+				// Its beginning behind a part of the older text would be neither, and of what changes all the time there is no end.
+				if (options.all && answer.cursor_reset) throw changed(uri);
 				show(answer, options.json === true, options.all === true, terminal);
 				cursor = answer.next_cursor;
 				if (!options.all || cursor === undefined) return 0;
@@ -54,6 +56,12 @@ export const read: Command = {
 		}
 	},
 };
+
+function changed(uri: string): Error {
+	return new Error(
+		`${uri} has changed since the last part of it was read: read it again from the beginning`,
+	);
+}
 
 function show(
 	answer: PageAnswer,

@@ -104,6 +104,32 @@ describe("strata read", () => {
 		});
 	});
 
+	test.each([[[]], [["--json"]]])("--all %j ends where the content changes", async (more) => {
+		const strata = setUp();
+		let changes = 0;
+		strata.progress = (line) => {
+			if (!line.startsWith("reading on") || changes === 20) return;
+			writeFileSync(join(strata.cwd, "a.txt"), `changed ${++changes}\n${TEXT}`);
+		};
+		const { status, out, err } = await strata("read", "a.txt", "--all", ...more);
+		expect({ status, changes }).toEqual({ status: 1, changes: 1 });
+		expect(err).toMatch(/a\.txt has changed .*read it again from the beginning/);
+		const content = more.length > 0 ? (JSON.parse(out) as PageAnswer).content : out;
+		expect(content).not.toBe("");
+		expect(TEXT.startsWith(content)).toBe(true);
+	});
+
+	test("--all with a cursor of changed content prints nothing of the other", async () => {
+		const strata = setUp();
+		const { next_cursor: cursor = "" } = JSON.parse((await strata("read", "a.txt", "--json")).out);
+		writeFileSync(join(strata.cwd, "a.txt"), "changed");
+		expect(await strata("read", "a.txt", "--all", "--cursor", cursor)).toEqual({
+			status: 1,
+			out: "",
+			err: expect.stringContaining("has changed"),
+		});
+	});
+
 	test.each([
 		[["missing.txt"], 1, /missing\.txt/],
 		[["/etc/passwd"], 1, /outside the folders.*: start strata in a folder above it/],
