@@ -55,7 +55,7 @@ export function createPagingSystem(configFor: ConfigFor): System & { read: ReadL
 			if (!isPageToken(call.path)) openedByPath.add(request.uri);
 			const reader = await readerFor(request, ctx, ofSession);
 			const answer = await reader.read(request, call.signal).catch(asToolError);
-			const content = answer.content.trimEnd() === "" ? "[no text]" : answer.content;
+			const content = hasNoText(answer, request) ? "[no text]" : answer.content;
 			return toolAnswer({ ...answer, content }, request);
 		},
 		status: () =>
@@ -190,6 +190,12 @@ async function findPdf(path: string, cwd: string): Promise<string | undefined> {
 		}
 	}
 	return undefined;
+}
+
+/** Whether what was asked for is blank as a whole. A blank part of a text is a part like any other. */
+function hasNoText(answer: PageAnswer, request: PageRequest): boolean {
+	const isFirst = request.cursor === undefined || answer.cursor_reset === true;
+	return isFirst && !answer.truncated && answer.content.trimEnd() === "";
 }
 
 function toolAnswer({ content, ...rest }: PageAnswer, request: PageRequest): ReadAnswer {

@@ -108,6 +108,18 @@ describe("paging: a web address", () => {
 		});
 	});
 
+	test("has the blank parts of its text as they are, but says so where there is no text at all", async () => {
+		const { web, read } = await start();
+		const headers = { "content-type": "text/plain" };
+		const text = `${"a".repeat(60)}\n${"\n".repeat(200)}${"b".repeat(60)}`;
+		web.serve("/gap", { headers, body: text });
+		const chunks = await readOn(read, { uri: urlOf(web, "/gap"), max_chars: 64 });
+		expect(chunks.join("")).toBe(text);
+		expect(chunks.some((chunk) => chunk.trim() === "")).toBe(true);
+		web.serve("/blank", { headers, body: "\n\n" });
+		expect((await read({ path: urlOf(web, "/blank") })).text).toBe("[no text]");
+	});
+
 	test("that is a page comes as markdown", async () => {
 		const { web, read } = await start();
 		const { text, details } = await read({ path: urlOf(web, "/ok") });
