@@ -111,14 +111,33 @@ function folderUrl(uri: string, places: Places): URL {
 function parse(uri: string, base?: URL): URL {
 	try {
 		return new URL(uri, base);
-	} catch (error) {
-		throw invalid(uri, "it cannot be understood as a URL", error);
+	} catch {
+		// The error itself quotes the whole address, and is no cause for that.
+		throw invalid(uri, "it cannot be understood as a URL");
 	}
 }
 
 function invalid(input: string, reason: string, cause?: unknown): PagingError {
-	const message = `Cannot read ${JSON.stringify(shorten(input))}: ${reason}.`;
+	const message = `Cannot read ${JSON.stringify(shorten(withoutSecrets(input)))}: ${reason}.`;
 	return new PagingError("invalid_uri", message, cause === undefined ? undefined : { cause });
+}
+
+/**
+ * An address without its user, password, query and fragment. It could not be understood, so these are wherever they
+ * may be; what is no more than a path stays as it is.
+ */
+function withoutSecrets(input: string): string {
+	// Also one that is disguised by invisible characters. A single letter is a drive of Windows.
+	const scheme = /^[\s\p{Cc}]*[a-z][a-z0-9+.\s\p{Cc}-]+:/iu.exec(input)?.[0];
+	if (scheme === undefined) return input;
+	const rest = input.slice(scheme.length);
+	const userEnd = rest.lastIndexOf("@");
+	const query = rest.search(/[?#]/);
+	const shown = query < 0 ? rest : `${rest.slice(0, query + 1)}…`;
+	if (userEnd < 0) return scheme + shown;
+	// A password with a "?" in it, or a query with an "@".
+	if (query >= 0 && query < userEnd) return `${scheme}…`;
+	return `${scheme}…${shown.slice(userEnd)}`;
 }
 
 function shorten(value: string): string {

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { PagingError } from "../../src/paging/errors.ts";
@@ -16,6 +17,14 @@ const code = (input: string, root: string | undefined, platform: NodeJS.Platform
 		return JSON.stringify(normaliseUri(input, root, platform));
 	} catch (error) {
 		return error instanceof PagingError ? error.code : error;
+	}
+};
+
+const thrownBy = (input: string): Error => {
+	try {
+		return expect.unreachable(JSON.stringify(normaliseUri(input, "/project", "linux")));
+	} catch (error) {
+		return error as Error;
 	}
 };
 
@@ -65,6 +74,41 @@ describe("web addresses", () => {
 	])("%s is refused for its user, without repeating it", (input) => {
 		expect(() => normaliseUri(input)).toThrow(/up to the @/);
 		expect(() => normaliseUri(input)).not.toThrow(/secret/);
+	});
+
+	test.each([
+		"https:/user:SECRET@example.invalid/",
+		"https:user:SECRET@example.invalid/",
+		"https:\\\\user:SECRET@example.invalid/",
+		"https://user:SECR ET@example.invalid/",
+		"https://us@er:SECRET@example.invalid/a b",
+		"https:/user:SEC?RET@example.invalid/",
+		"https:/user:SEC#RET@example.invalid/",
+		"https://example.invalid:99999/?token=SECRET",
+		"https://example.invalid:99999/?mail=a@b&token=SECRET",
+		"https://example.invalid/a b#token=SECRET",
+		"https://[bad]/?token=SECRET",
+		" https://[bad]/?token=SECRET",
+		"\x01https://user:SECRET@example.invalid/",
+		"ht\ttps://user:SECRET@example.invalid/",
+		"https://user:SECRET@example.invalid/\ud83d",
+		"file://user:SECRET@example.invalid/a",
+		"file:///a?token=SECRET",
+	])("%j is refused without repeating its secret", (input) => {
+		const error = thrownBy(input);
+		expect(error).toMatchObject({ code: "invalid_uri" });
+		expect(inspect(error)).not.toMatch(/SEC|RET|ET@/);
+	});
+
+	test("that are refused are shown without what may be a secret", () => {
+		const message = (input: string) => thrownBy(input).message;
+		expect(message("https:/user:x@example.com/a")).toContain('"https:…@example.com/a"');
+		expect(message("http://example.com:99999/a?b=c#d")).toContain('"http://example.com:99999/a?…"');
+		expect(message("http://example.com:99999/a#d")).toContain('"http://example.com:99999/a#…"');
+		const long = `https://user:x@example.com/${"a".repeat(8192)}`;
+		expect(message(long)).toContain('"https:…@example.com/aaa');
+		expect(message("http:/a?b@c")).toContain('"http:…"');
+		expect(message("notes@home?\n.md")).toContain(JSON.stringify("notes@home?\n.md"));
 	});
 
 	test.each([
