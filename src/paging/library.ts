@@ -7,6 +7,7 @@ import { parseAllowRanges } from "./fetch/address.ts";
 import { decodeInSlices } from "./fetch/charset.ts";
 import { kindOf } from "./fetch/content-kind.ts";
 import type { Validators } from "./fetch/exchange.ts";
+import { parseMediaType } from "./fetch/media-type.ts";
 import { createSafeFetch } from "./fetch/safe-fetch.ts";
 import { shownUrl } from "./fetch/web-url.ts";
 import { createPdfEngine } from "./pdf/pdf-engine.ts";
@@ -173,7 +174,7 @@ export function createLibrary(options: LibraryOptions): Library {
 		if (kind === "binary") {
 			throw new PagingError(
 				"not_text",
-				`read supports only text and PDF; ${name} is ${contentType?.slice(0, 200) ?? "binary"}`,
+				`read supports only text and PDF; ${name} is ${shownType(contentType)}`,
 			);
 		}
 		const text = await decodeInSlices(bytes, { contentType, isHtml: kind === "html" });
@@ -185,6 +186,12 @@ export function createLibrary(options: LibraryOptions): Library {
 		);
 		return textResource("html", markdown, { ...shared, title, degraded });
 	}
+}
+
+/** Shown only if it looks like a type: whoever wrote the header may be writing to the model. */
+function shownType(contentType: string | undefined): string {
+	const { type } = parseMediaType(contentType);
+	return /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(type) ? type : "binary";
 }
 
 const DEFAULTS = settingGroups.paging.settings;
