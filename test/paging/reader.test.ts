@@ -467,7 +467,7 @@ describe("files", () => {
 		}
 
 		test.each([
-			["a path up and out", "../secret.txt", ["outside_root", "not_found"]],
+			["a path up and out", "../secret.txt", ["outside_root"]],
 			["many steps up", "../../../../../../../../etc/passwd", ["outside_root"]],
 			["a step through a folder", "folder/../../../etc/passwd", ["outside_root"]],
 			["an absolute path", "/etc/passwd", ["outside_root"]],
@@ -526,6 +526,35 @@ describe("files", () => {
 				expect(["not_a_file", "not_found"]).toContain(error.code);
 			},
 		);
+
+		test("whether there is something outside is not told, behind links either", async () => {
+			const { place, outside } = await secrets();
+			symlinkSync(join(outside, "missing.txt"), join(place.root, "dangling-out"));
+			symlinkSync("dangling-out", join(place.root, "dangling-twice"));
+			symlinkSync(join(outside, "missing"), join(place.root, "missing-folder-link"));
+			mkdirSync(join(outside, "folder"));
+			const reader = place.reader();
+			for (const uri of [
+				join(outside, "secret.txt"),
+				join(outside, "missing.txt"),
+				join(outside, "missing", "deep", "a.txt"),
+				join(outside, "secret.txt", "a.txt"),
+				join(outside, "folder"),
+				"folder-link/missing.txt",
+				"folder-link/missing/deep.txt",
+				"dangling-out",
+				"dangling-twice",
+				"missing-folder-link/a.txt",
+			]) {
+				await expect(reader.read({ uri }), uri).rejects.toMatchObject({
+					code: "outside_root",
+					message: expect.stringMatching(/is outside the folders that may be read here$/),
+				});
+			}
+			for (const uri of ["missing/deep.txt", "self/a.txt", "link-to/nothing"]) {
+				await expect(reader.read({ uri }), uri).rejects.toMatchObject({ code: "not_found" });
+			}
+		});
 
 		test("a second root can be read, and nothing beside it", async () => {
 			const { place, outside } = await secrets();

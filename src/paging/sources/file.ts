@@ -1,5 +1,5 @@
-import { realpath, stat } from "node:fs/promises";
-import { basename, resolve, sep } from "node:path";
+import { readlink, realpath, stat } from "node:fs/promises";
+import { basename, dirname, resolve, sep } from "node:path";
 import { readRegularFile } from "../../core/regular-file.ts";
 import { PagingError, tooLarge } from "../errors.ts";
 
@@ -21,7 +21,9 @@ export interface LocatedFile {
 /** Finds a file and checks that it lies in an allowed folder, behind all links. */
 export async function locateFile(path: string, options: FileSourceOptions): Promise<LocatedFile> {
 	const absolute = resolve(options.root, path);
-	const real = await realpath(absolute).catch((error) => {
+	const real = await realpath(absolute).catch(async (error) => {
+		// Only within the allowed folders may be told what is there and what is not.
+		await checkInside(await nearestReal(absolute), path, options);
 		throw notFound(path, error);
 	});
 	await checkInside(real, path, options);
@@ -47,6 +49,19 @@ export async function readLocated(file: LocatedFile, options: FileSourceOptions)
 	const still = await realpath(file.path).catch(() => undefined);
 	if (still !== file.path) throw notFound(name);
 	return content.bytes;
+}
+
+/** More links in a row than any system follows. */
+const MAX_LINKS = 40;
+
+/** The real path of what there is on the way to a path that leads nowhere, links that lead nowhere followed. */
+async function nearestReal(path: string, links = 0): Promise<string> {
+	const real = await realpath(path).catch(() => undefined);
+	if (real !== undefined) return real;
+	const target = links < MAX_LINKS ? await readlink(path).catch(() => undefined) : undefined;
+	const folder = dirname(path);
+	if (target === undefined) return folder === path ? path : nearestReal(folder, links);
+	return nearestReal(resolve(await nearestReal(folder, links), target), links + 1);
 }
 
 async function checkInside(
