@@ -1,5 +1,6 @@
 import { createChunker, minChunkChars } from "./chunk.ts";
 import { PagingError } from "./errors.ts";
+import { isClusterBoundary } from "./graphemes.ts";
 import type { PdfPage } from "./pdf/pdf-engine.ts";
 import type { PdfPages } from "./pdf-pages.ts";
 
@@ -90,8 +91,20 @@ export async function readPdfChunk(
 function cut(text: string, start: number, size: number): number {
 	const chunker = createChunker(text);
 	const end = chunker.end(start, size);
-	const isRestBlank = text.slice(end).trim() === "";
-	return isRestBlank ? chunker.end(start, Math.max(minChunkChars, size >> 1)) : end;
+	const isRestBlank = (from: number) => text.slice(from).trim() === "";
+	if (!isRestBlank(end)) return end;
+	const half = size >> 1;
+	const earlier = chunker.end(start, Math.max(minChunkChars, half));
+	return isRestBlank(earlier) ? (placeBefore(text, start, start + half) ?? end) : earlier;
+}
+
+/** The last space, or else the last place between two clusters, for less text than a chunker can cut. */
+function placeBefore(text: string, start: number, limit: number): number | undefined {
+	const places: number[] = [];
+	for (let at = limit; text.slice(start, at).trim() !== ""; at--) {
+		if (isClusterBoundary(text, start, at)) places.push(at);
+	}
+	return places.find((at) => text.charAt(at - 1) === " ") ?? places[0];
 }
 
 function streamOf({ text }: PdfPage): string {

@@ -74,6 +74,28 @@ test("damaged pages are called damaged", async () => {
 	expect(chunk.warning).toMatch(/damage/);
 });
 
+test("no chunk of a PDF is only the blank line below a page, however small", async () => {
+	for (const unit of ["word ", "x", "e\u0301", "🇩🇪", "👨‍👩‍👧‍👦"]) {
+		for (let length = 60; length <= 135; length++) {
+			const text = unit.repeat(length).slice(0, length).trimEnd();
+			if (!text.isWellFormed()) continue;
+			const get = async (number: number) => ({ number, text });
+			for (const size of [64, 65, 66, 80, 130]) {
+				let content = "";
+				let at: { page: number; char: number } | undefined = { page: 1, char: 0 };
+				while (at) {
+					const chunk = await readPdfChunk({ totalPages: 2, get }, { ...at, size });
+					expect(chunk.content.trim(), `${unit} ${length} ${size}`).not.toBe("");
+					expect(chunk.content.length).toBeLessThanOrEqual(size);
+					content += chunk.content;
+					at = chunk.next;
+				}
+				expect(content).toBe(`${text}\n\n${text}\n\n`);
+			}
+		}
+	}
+});
+
 test.skipIf(process.platform === "win32")("a pipe named like a PDF is not waited for", async () => {
 	const cwd = tempDir();
 	execFileSync("mkfifo", [join(cwd, "pipe.pdf")]);
