@@ -62,10 +62,12 @@ export function encodeCursor({ resource, content, position }: Cursor): string {
 }
 
 /**
- * Reads a token that {@link encodeCursor} wrote; throws `cursor_malformed` for every other string, typing errors
+ * Reads a token that {@link encodeCursor} wrote; throws `cursor_malformed` for everything else, typing errors
  * included. A token can still be of another resource, or point behind the end of this one: that is for the reader to check.
  */
 export function decodeCursor(token: string): Cursor {
+	// Callers without types send all sorts of things.
+	if (typeof token !== "string") throw malformed(`a cursor is a text, this one is ${typeof token}`);
 	// At this length base64url has no spare bits: one token for one sequence of bytes.
 	if (!/^[\w-]{48}$/.test(token)) {
 		throw malformed(`a cursor has 48 letters, digits, "-" or "_", this one is ${shown(token)}`);

@@ -70,6 +70,7 @@ export function createReader(options: ReaderOptions): Reader {
 	const library = createLibrary(options);
 	return {
 		async read(request, signal) {
+			checkUri(request.uri);
 			const size = chunkSize(request.max_chars);
 			const cursor = request.cursor === undefined ? undefined : decodeCursor(request.cursor);
 			const target = await library.find(request.uri);
@@ -125,9 +126,18 @@ async function answerFrom(
 	};
 }
 
+/** Callers without types send all sorts of things. */
+function checkUri(uri: unknown): void {
+	if (typeof uri === "string") return;
+	throw new PagingError(
+		"invalid_uri",
+		`uri must be a text, a web address, a file: address or a path, got ${uri === null ? "null" : typeof uri}`,
+	);
+}
+
 function chunkSize(asked: number | undefined): number {
 	if (asked === undefined) return defaultChars;
-	if (!Number.isSafeInteger(asked) || asked < minChunkChars) {
+	if (!Number.isInteger(asked) || asked < minChunkChars) {
 		throw new PagingError(
 			"invalid_max_chars",
 			`max_chars must be a whole number of at least ${minChunkChars}, got ${asked}`,

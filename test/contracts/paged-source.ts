@@ -143,12 +143,12 @@ export function testPagedSource(source: PagedSource): void {
 			expect(byDefault).toEqual(await reader.read({ uri, max_chars: 8000 }));
 			expect(byDefault.content.length).toBeGreaterThan(4000);
 			const most = await reader.read({ uri, max_chars: 20_000 });
-			for (const max_chars of [20_001, 1e9, Number.MAX_SAFE_INTEGER]) {
+			for (const max_chars of [20_001, 1e9, Number.MAX_SAFE_INTEGER, 2 ** 60]) {
 				expect(await reader.read({ uri, max_chars })).toEqual(most);
 			}
 		});
 
-		test.each([63, 1, 0, -1, 64.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60])(
+		test.each([63, 1, 0, -1, 64.5, Number.NaN, Number.POSITIVE_INFINITY])(
 			"max_chars %d is a clear error",
 			async (max_chars) => {
 				await expect(reader.read({ uri, max_chars })).rejects.toMatchObject({

@@ -723,6 +723,41 @@ test("the instructions for the library form are the specification's", () => {
 	expect(instructions.join("\n")).toMatch(/truncated=true[\s\S]*next_cursor[\s\S]*truncated=false/);
 });
 
+describe("a request that is none", () => {
+	test.each([undefined, null, 5, {}, [["a.txt"]]])("for the uri %j is told so", async (uri) => {
+		const reader = (await open()).reader();
+		await expect(reader.read({ uri } as never)).rejects.toMatchObject({
+			name: "PagingError",
+			code: "invalid_uri",
+			message: expect.stringMatching(/^uri must be a text/),
+		});
+	});
+
+	test("for its cursor is told so", async () => {
+		const place = await open();
+		const reader = place.reader();
+		writeFileSync(join(place.root, "a.txt"), hardText("one"));
+		const { next_cursor: cursor } = await reader.read({ uri: "a.txt" });
+		for (const wrong of [null, [cursor], 5, {}]) {
+			const reading = reader.read({ uri: "a.txt", cursor: wrong } as never);
+			await expect(reading).rejects.toMatchObject({
+				name: "PagingError",
+				code: "cursor_malformed",
+			});
+		}
+	});
+
+	test("is not one for a max_chars of any size", async () => {
+		const place = await open();
+		const reader = place.reader();
+		writeFileSync(join(place.root, "a.txt"), hardText("one"));
+		const most = await reader.read({ uri: "a.txt", max_chars: 20_000 });
+		for (const max_chars of [2 ** 53, 1e300]) {
+			expect(await reader.read({ uri: "a.txt", max_chars })).toEqual(most);
+		}
+	});
+});
+
 describe("paging: a text at hand", () => {
 	const reading = (text: string) => ({
 		read: (request: PageRequest) => readText(text, request),
