@@ -10,6 +10,8 @@ export interface ExportChains {
 	bound(at: BindingRef): Entity;
 	/** What an import brings in. */
 	imported(file: FileId, request: number, name: string): Entity;
+	/** Every name that a file exports, those that `export *` brings along from files of the project included. */
+	exportedNames(file: FileId): ReadonlySet<string>;
 	/** The exports of a file by name, without those that `export *` passes on. */
 	ownExports(file: FileId): OwnExports;
 }
@@ -93,6 +95,22 @@ export function createExportChains(
 		return outside;
 	}
 
+	function exportedNames(file: FileId): ReadonlySet<string> {
+		const names = new Set<string>();
+		const files = new Set([file]);
+		for (const one of files) {
+			const { byName, stars } = ownExports(one);
+			for (const name of byName.keys()) {
+				if (one === file || (name !== "default" && name !== "=")) names.add(name);
+			}
+			for (const { request } of stars) {
+				const target = reader.resolutions(one)[request];
+				if (target?.kind === "file") files.add(target.file);
+			}
+		}
+		return names;
+	}
+
 	function ofExport(file: FileId, own: NamedExport): Entity {
 		if (own.kind === "local") return bound({ file, binding: own.binding });
 		return imported(file, own.request, own.imported);
@@ -131,7 +149,7 @@ export function createExportChains(
 		return imported(at.file, binding.request, binding.imported);
 	}
 
-	return { exported, bound, imported, ownExports };
+	return { exported, exportedNames, bound, imported, ownExports };
 }
 
 function sortExports(exports: readonly Export[]): OwnExports {

@@ -2,4 +2,4 @@ export { type DeclaredEntity, type Entity, keyOf, type MemberEntity } from "./en
 export { type Linker, linkerOf } from "./linker.ts";
 export { type MemberUsages, usagesOfMembers } from "./member-usages.ts";
 export type { Place } from "./places.ts";
-export { importersOfSymbol, usagesOfSymbol } from "./symbol-usages.ts";
+export { importersOfSymbol, usagesOfExport, usagesOfSymbol } from "./symbol-usages.ts";

@@ -9,6 +9,8 @@ export interface Linker {
 	readonly reader: IndexReader;
 	/** What a file exports under a name, `default` or `=`; undefined if it does not export it. */
 	exported(file: FileId, name: string): Entity | undefined;
+	/** Every name that a file exports, with what `export *` passes on. */
+	exportedNames(file: FileId): ReadonlySet<string>;
 	/** What a binding of a file stands for. */
 	bound(at: BindingRef): Entity;
 	/** The exports of a file by name and by binding, without what `export *` passes on. */
@@ -45,6 +47,7 @@ function createLinker(reader: IndexReader): Linker {
 	return {
 		reader,
 		exported: chains.exported,
+		exportedNames: chains.exportedNames,
 		bound: chains.bound,
 		ownExports: chains.ownExports,
 		overridden: members.overridden,

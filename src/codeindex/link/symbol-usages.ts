@@ -3,35 +3,25 @@ import type { FileId } from "../reader.ts";
 import type { DeclaredEntity } from "./entity.ts";
 import type { Linker } from "./linker.ts";
 import { Places } from "./places.ts";
-import { visitWays } from "./ways.ts";
+import { type ExportRef, visitWays } from "./ways.ts";
 
 /**
  * Every use of something declared at the top level of a file. Further merged declarations are among them, the first
  * is not.
  */
 export function usagesOfSymbol(linker: Linker, symbol: DeclaredEntity): Places {
-	const { reader } = linker;
 	const places = new Places();
-	const declared = reader.bindings(symbol.file)[symbol.binding];
+	const declared = linker.reader.bindings(symbol.file)[symbol.binding];
 	if (declared?.kind !== "declared") return places;
 	for (const at of declared.alsoAt ?? []) places.add(symbol.file, at, "declaration");
+	addUsages(linker, symbol, places);
+	return places;
+}
 
-	visitWays(linker, symbol, {
-		bindings(all, path) {
-			const references = reader.referencesOfAll(all);
-			for (const [index, at] of all.entries()) {
-				// An import without a name, such as `require("x")` in an expression, names nothing.
-				if (path.length === 0 && "as" in at && at.as.name !== "") {
-					places.add(at.file, at.as.at, "import");
-					if (at.as.importedAt) places.add(at.file, at.as.importedAt, "import");
-				}
-				for (const one of references[index] ?? []) addReference(places, at.file, one, path);
-			}
-		},
-		exported(file, all) {
-			for (const at of all) places.add(file, at, "re-export");
-		},
-	});
+/** Every use of a name that a file exports, by those that ask this file for it: also of one that it only passes on. */
+export function usagesOfExport(linker: Linker, file: FileId, name: string): Places {
+	const places = new Places();
+	addUsages(linker, { kind: "export", file, name }, places);
 	return places;
 }
 
@@ -54,6 +44,26 @@ export function importersOfSymbol(linker: Linker, symbol: DeclaredEntity): Reado
 	});
 	importers.delete(symbol.file);
 	return importers;
+}
+
+function addUsages(linker: Linker, start: DeclaredEntity | ExportRef, places: Places): void {
+	const { reader } = linker;
+	visitWays(linker, start, {
+		bindings(all, path) {
+			const references = reader.referencesOfAll(all);
+			for (const [index, at] of all.entries()) {
+				// An import without a name, such as `require("x")` in an expression, names nothing.
+				if (path.length === 0 && "as" in at && at.as.name !== "") {
+					places.add(at.file, at.as.at, "import");
+					if (at.as.importedAt) places.add(at.file, at.as.importedAt, "import");
+				}
+				for (const one of references[index] ?? []) addReference(places, at.file, one, path);
+			}
+		},
+		exported(file, all) {
+			for (const at of all) places.add(file, at, "re-export");
+		},
+	});
 }
 
 function addReference(

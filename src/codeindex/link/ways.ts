@@ -3,6 +3,13 @@ import type { BindingRef, FileId, ImportOf } from "../reader.ts";
 import { type DeclaredEntity, keyOf } from "./entity.ts";
 import type { Linker } from "./linker.ts";
 
+/** A name that a file exports, whether it is declared there or passed on. */
+export interface ExportRef {
+	readonly kind: "export";
+	readonly file: FileId;
+	readonly name: string;
+}
+
 /** Told of every way by which a symbol can be reached from its own and other files. */
 export interface WayVisitor {
 	/**
@@ -16,14 +23,20 @@ export interface WayVisitor {
 
 /**
  * Goes backwards from something declared at the top level of a file: from its exports to the imports and re-exports
- * that ask for them, and on from there, through barrels, aliases and namespaces.
+ * that ask for them, and on from there, through barrels, aliases and namespaces. From a name that a file exports: to
+ * those alone that ask this file for it.
  */
-export function visitWays(linker: Linker, symbol: DeclaredEntity, visitor: WayVisitor): void {
+export function visitWays(
+	linker: Linker,
+	start: DeclaredEntity | ExportRef,
+	visitor: WayVisitor,
+): void {
 	const { reader } = linker;
 	const visited = new Set<string>();
 	const queue: Carrier[] = [];
 
-	reach([symbol], []);
+	if (start.kind === "export") enqueue({ file: start.file, name: start.name, path: [] });
+	else reach([start], []);
 	for (let carrier = queue.pop(); carrier; carrier = queue.pop()) throughExport(carrier);
 
 	function enqueue(carrier: Carrier): void {

@@ -1,7 +1,8 @@
 import { compareText } from "../../core/compare-text.ts";
 import type { SymbolKind } from "../facts.ts";
-import { linkerOf, usagesOfSymbol } from "../link/index.ts";
+import { type Entity, linkerOf, usagesOfExport, usagesOfSymbol } from "../link/index.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
+import { describe } from "./symbols.ts";
 
 /** An export of a file, and where else it is used. */
 export interface UsedExport {
@@ -15,48 +16,89 @@ export interface UsedExport {
 	readonly usages: number;
 }
 
-/** The exports of some files that are declared there, the most used first; with `names` only those. */
+/** The exports of some files that are declared there. */
 export function exportsUsed(
 	reader: IndexReader,
 	files: readonly IndexedFile[],
-	names?: readonly string[],
 ): readonly UsedExport[] {
-	const wanted = names && new Set(names);
-	const found: UsedExport[] = [];
-	for (const file of files) {
+	return files.flatMap((file) => {
 		const { byName } = linkerOf(reader).ownExports(file.id);
-		const bindings = reader.bindings(file.id);
-		for (const [name, one] of byName) {
-			const declared = one.kind === "local" ? bindings[one.binding] : undefined;
-			if (one.kind !== "local" || declared?.kind !== "declared") continue;
-			if (wanted && !wanted.has(name) && !wanted.has(declared.name)) continue;
-			found.push({
-				path: file.path,
-				name,
-				kind: declared.symbol,
-				...usesElsewhere(reader, file.id, one.binding),
-			});
-		}
-	}
-	return found.sort((a, b) => b.files.size - a.files.size || b.usages - a.usages || compare(a, b));
+		return [...byName.keys()].flatMap((name) => declaredExport(reader, file, name) ?? []);
+	});
+}
+
+/** The export that a name stands for, if the file has one: declared there, passed on, or part of `module.exports`. */
+export function exportsNamed(
+	reader: IndexReader,
+	file: IndexedFile,
+	wanted: string,
+): readonly UsedExport[] {
+	const linker = linkerOf(reader);
+	const { byName } = linker.ownExports(file.id);
+	const bindings = reader.bindings(file.id);
+	// Someone who changes a file may know a thing by the name it has inside.
+	const names = [...byName].flatMap(([name, one]) => {
+		const inside = one.kind === "local" ? bindings[one.binding]?.name : undefined;
+		return name === wanted || inside === wanted ? [name] : [];
+	});
+	const outside = names.length === 0 ? linker.exported(file.id, wanted) : undefined;
+	if (outside) names.push(byName.has("=") ? "=" : wanted);
+	const found = names.map(
+		(name) => declaredExport(reader, file, name) ?? passedOn(reader, file, name),
+	);
+	// `export *` of a package may bring any name: it does if someone asks for it.
+	const isGuess = outside?.kind === "external" || outside?.kind === "unknown";
+	return isGuess ? found.filter(({ files }) => files.size > 0) : found;
+}
+
+/** Orders exports: those that most files use first. */
+export function byUse(a: UsedExport, b: UsedExport): number {
+	return (
+		b.files.size - a.files.size ||
+		b.usages - a.usages ||
+		compareText(a.path, b.path) ||
+		compareText(a.name, b.name)
+	);
+}
+
+function declaredExport(
+	reader: IndexReader,
+	{ id: file, path }: IndexedFile,
+	name: string,
+): UsedExport | undefined {
+	const linker = linkerOf(reader);
+	const one = linker.ownExports(file).byName.get(name);
+	if (one?.kind !== "local") return undefined;
+	const { binding } = one;
+	const declared = reader.bindings(file)[binding];
+	if (declared?.kind !== "declared") return undefined;
+	const places = usagesOfSymbol(linker, { kind: "declared", file, binding });
+	return { path, name, kind: declared.symbol, ...usesElsewhere(file, places) };
+}
+
+function passedOn(reader: IndexReader, { id, path }: IndexedFile, name: string): UsedExport {
+	const linker = linkerOf(reader);
+	const kind = kindOf(reader, linker.exported(id, name));
+	return { path, name, kind, ...usesElsewhere(id, usagesOfExport(linker, id, name)) };
+}
+
+function kindOf(reader: IndexReader, entity: Entity | undefined): SymbolKind {
+	if (entity?.kind === "namespace") return "namespace";
+	const symbol = entity && describe(reader, entity);
+	return (symbol?.facts.symbol as SymbolKind | undefined) ?? "variable";
 }
 
 function usesElsewhere(
-	reader: IndexReader,
 	file: FileId,
-	binding: number,
+	places: ReturnType<typeof usagesOfSymbol>,
 ): Pick<UsedExport, "files" | "usages"> {
 	const files = new Map<FileId, boolean>();
 	let usages = 0;
-	usagesOfSymbol(linkerOf(reader), { kind: "declared", file, binding }).each((user, _, kind) => {
+	places.each((user, _, kind) => {
 		if (user === file) return;
 		const isUse = kind !== "import" && kind !== "re-export";
 		if (isUse) usages++;
 		files.set(user, isUse || (files.get(user) ?? false));
 	});
 	return { files, usages };
-}
-
-function compare(a: UsedExport, b: UsedExport): number {
-	return compareText(a.path, b.path) || compareText(a.name, b.name);
 }

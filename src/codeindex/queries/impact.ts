@@ -1,10 +1,11 @@
 import { compareText } from "../../core/compare-text.ts";
 import type { ImpactAnswer, ImpactQuery } from "../answers.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
-import { exportsUsed, type UsedExport } from "./exports-used.ts";
+import { changedExports } from "./changed-exports.ts";
+import { byUse, exportsUsed, type UsedExport } from "./exports-used.ts";
 import { impactWarnings } from "./impact-warnings.ts";
 import { knownFile } from "./known-file.ts";
-import { type Reached, reach, toFileAtDepth } from "./reach.ts";
+import { byPath, type Reached, reach, toFileAtDepth } from "./reach.ts";
 import { assessRisk } from "./risk.ts";
 import { type TestOf, testsOf } from "./tests-of.ts";
 import type { Uncovered } from "./uncovered.ts";
@@ -15,17 +16,27 @@ import type { Uncovered } from "./uncovered.ts";
  */
 export function impact(reader: IndexReader, query: ImpactQuery): Uncovered<ImpactAnswer> {
 	const { create = [], symbols } = query;
-	const modified = known(reader, query.modify);
 	const deleted = known(reader, query.delete);
+	const modified = known(reader, query.modify).filter((file) => !deleted.includes(file));
 	const changed = [...new Set([...modified, ...deleted])];
+	const isChanged = new Set(changed.map(({ id }) => id));
 	const [first] = [...(query.modify ?? []), ...(query.delete ?? [])];
 	if (changed.length + create.length === 0 && first !== undefined) knownFile(reader, first);
 
-	const used = exportsUsed(reader, changed, symbols);
+	const named = symbols && changedExports(reader, { modified, deleted, names: symbols });
+	const whole = named ? [...new Set([...named.whole, ...deleted])] : changed;
+	const used = [...(named?.used ?? []), ...exportsUsed(reader, whole)].sort(byUse);
 	const dependents = reach(reader, changed, { direction: "dependents" });
-	const affected = symbols ? affectedBySymbols(reader, changed, used) : dependents;
+	const affected = named
+		? nearest([
+				...affectedBySymbols(reader, changed, named.used),
+				...reach(reader, whole, { direction: "dependents" }).filter(
+					({ file }) => !isChanged.has(file.id),
+				),
+			])
+		: dependents;
 	const reaching = testsOf(reader, changed, dependents);
-	const tests = symbols ? testsAmong(reaching, affected) : reaching;
+	const tests = named ? testsAmong(reaching, affected) : reaching;
 	const warnings = impactWarnings(reader, query);
 	const { risk, summary } = assessRisk({
 		changed,
@@ -47,7 +58,7 @@ export function impact(reader: IndexReader, query: ImpactQuery): Uncovered<Impac
 			usages,
 		})),
 		tests: tests.map(({ file, depth, via }) => ({ path: file.path, depth, via })),
-		warnings: warnings.all,
+		warnings: [...(named?.warnings ?? []), ...warnings.all],
 	};
 }
 
@@ -87,6 +98,16 @@ function affectedBySymbols(
 			.filter(({ file }) => !isChanged.has(file.id) && !touched.has(file.id))
 			.map((one) => ({ ...one, depth: one.depth + 1 })),
 	];
+}
+
+/** Each file once, by its shortest way; the nearest first, then by path. */
+function nearest(reached: readonly Reached[]): readonly Reached[] {
+	const found = new Map<IndexedFile["id"], Reached>();
+	for (const one of reached) {
+		const known = found.get(one.file.id);
+		if (!known || one.depth < known.depth) found.set(one.file.id, one);
+	}
+	return [...found.values()].sort((a, b) => a.depth - b.depth || byPath(a.file, b.file));
 }
 
 /** Tests that import the changed files but are not reached by the symbols that change are left out. */

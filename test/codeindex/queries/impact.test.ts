@@ -102,4 +102,101 @@ describe("impact", () => {
 			"Import cycle of 2 files: src/loop-a.ts, src/loop-b.ts.",
 		]);
 	});
+
+	describe("where only some exports change", () => {
+		const partly = indexProject({
+			"src/a.ts": "export const a1 = 1;\nexport const a2 = 2;\n",
+			"src/b.ts": "export const b1 = 1;\n",
+			"src/barrel.ts":
+				"export * from './a';\nexport { b1 as b } from './b';\nimport { b1 } from './b';\nexport { b1 as again };\nexport * as all from './b';\n",
+			"src/far.ts": "export * from './barrel';\n",
+			"src/uses-a1.ts": "import { a1 } from './a';\nexport const x = a1;\n",
+			"src/uses-a2.ts": "import { a2 } from './barrel';\na2;\n",
+			"src/uses-a2-far.ts": "import * as far from './far';\nfar.a2;\n",
+			"src/uses-b.ts": "import { b } from './barrel';\nb;\n",
+			"src/uses-again.ts": "import { again } from './barrel';\nagain;\n",
+			"src/uses-all.ts": "import { all } from './barrel';\nall.b1;\n",
+			"src/uses-b1.ts": "import { b1 } from './b';\nb1;\n",
+			"src/whole.js": "class Kept { static make() {} }\nmodule.exports = Kept;\n",
+			"src/uses-whole.js": "const Kept = require('./whole');\nKept.make();\n",
+			"test/x.test.ts": "import { x } from '../src/uses-a1';\nx;\n",
+		});
+		const affected = (query: Parameters<typeof impact>[1]) =>
+			impact(partly, query).affected.map(({ path }) => path);
+
+		test("a name that the file does not export is told of, and the whole file counts if there is no other", () => {
+			const whole = impact(partly, { modify: ["src/b.ts"] });
+			const answer = impact(partly, { modify: ["src/b.ts"], symbols: ["nosuch"] });
+			expect(answer).toEqual({
+				...whole,
+				warnings: [
+					"src/b.ts exports nothing named nosuch (it exports b1): all of the file is taken as changed.",
+				],
+			});
+			const one = impact(partly, { modify: ["src/a.ts"], symbols: ["a1", "a1x", "a2x"] });
+			expect(one.symbols.map(({ name }) => name)).toEqual(["a1"]);
+			expect(one.warnings).toEqual([
+				"src/a.ts exports nothing named a1x, a2x (it exports a1, a2).",
+			]);
+		});
+
+		test("of several files, those that export none of the names count whole if a name is unknown", () => {
+			const modify = ["src/a.ts", "src/b.ts"];
+			expect(impact(partly, { modify, symbols: ["a1"] })).toMatchObject({ warnings: [] });
+			const answer = impact(partly, { modify, symbols: ["a1", "bx"] });
+			expect(answer.symbols.map(({ name }) => name)).toEqual(["b1", "a1"]);
+			expect(answer.affected.map(({ path }) => path)).toContain("src/uses-b1.ts");
+			expect(answer.warnings).toEqual([
+				"src/b.ts exports nothing named bx (it exports b1): all of the file is taken as changed.",
+			]);
+		});
+
+		test("a name that the file passes on counts for those who ask this file for it", () => {
+			const modify = ["src/barrel.ts"];
+			expect(affected({ modify, symbols: ["a2"] })).toEqual([
+				"src/uses-a2-far.ts",
+				"src/uses-a2.ts",
+			]);
+			expect(affected({ modify, symbols: ["b"] })).toEqual(["src/uses-b.ts"]);
+			expect(affected({ modify, symbols: ["again"] })).toEqual(["src/uses-again.ts"]);
+			expect(affected({ modify, symbols: ["all"] })).toEqual(["src/uses-all.ts"]);
+			expect(impact(partly, { modify, symbols: ["a2"] })).toMatchObject({
+				symbols: [{ path: "src/barrel.ts", name: "a2", kind: "variable", files: 2, usages: 2 }],
+				warnings: [],
+			});
+			expect(impact(partly, { modify, symbols: ["nosuch"] }).warnings).toEqual([
+				"src/barrel.ts exports nothing named nosuch (it exports a1, a2, again, all, b): all of the file is taken as changed.",
+			]);
+		});
+
+		test("a name that could come from a package is known if someone asks for it", () => {
+			const packages = indexProject({
+				"a.ts": "export * from 'some-package';\nexport const own = 1;\n",
+				"b.ts": "import { theirs, own } from './a';\ntheirs; own;\n",
+			});
+			const ask = (name: string) => impact(packages, { modify: ["a.ts"], symbols: [name] });
+			expect(ask("theirs")).toMatchObject({ affected: [{ path: "b.ts" }], warnings: [] });
+			expect(ask("thiers").warnings).toEqual([
+				"a.ts exports nothing named thiers (it exports own): all of the file is taken as changed.",
+			]);
+		});
+
+		test("a part of what a CommonJS file exports as a whole counts as the whole", () => {
+			expect(affected({ modify: ["src/whole.js"], symbols: ["make"] })).toEqual([
+				"src/uses-whole.js",
+			]);
+		});
+
+		test("files that are deleted count whole", () => {
+			const answer = impact(partly, {
+				modify: ["src/b.ts"],
+				delete: ["src/uses-a1.ts"],
+				symbols: ["b1"],
+			});
+			expect(answer.affected.map(({ path }) => path)).toContain("src/uses-b1.ts");
+			expect(answer.affected.map(({ path }) => path)).toContain("test/x.test.ts");
+			expect(answer.tests).toEqual([{ path: "test/x.test.ts", depth: 1, via: "import" }]);
+			expect(answer.symbols.map(({ name }) => name)).toEqual(["b1", "x"]);
+		});
+	});
 });
