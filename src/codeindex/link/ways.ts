@@ -66,13 +66,27 @@ export function visitWays(
 		for (const { file: other, export: passed } of reader.exportsFrom(file)) {
 			if (passed.kind === "star") {
 				if (passesOn(other, file, name)) enqueue({ file: other, name, path });
-			} else if (passed.kind === "from" && passed.imported === name) {
-				if (path.length === 0) visitor.exported(other, passed.at);
-				enqueue({ file: other, name: passed.name, path });
-			} else if (passed.kind === "from" && passed.imported === "*") {
-				enqueue({ file: other, name: passed.name, path: [name, ...path] });
+			} else if (passed.kind === "from") {
+				const way = pathBehind(passed.imported, { file, name, path });
+				if (!way) continue;
+				if (way.length === 0 && passed.imported !== "*") visitor.exported(other, passed.at);
+				enqueue({ file: other, name: passed.name, path: way });
 			}
 		}
+	}
+
+	/** The names that lead from what a file is asked for to the symbol, which is behind another name of it. */
+	function pathBehind(
+		imported: string,
+		{ file, name, path }: Carrier,
+	): readonly string[] | undefined {
+		if (imported === name) return path;
+		if (name === "=") {
+			const isWhole = imported === "default" && !linker.ownExports(file).byName.has("default");
+			if (imported === "*" || isWhole) return path;
+			return imported === path[0] ? path.slice(1) : undefined;
+		}
+		return imported === "*" || isAllOf(file, imported) ? [name, ...path] : undefined;
 	}
 
 	/** The file exports one thing as a whole: `module.exports = thing`. */
@@ -90,10 +104,15 @@ export function visitWays(
 		reach(reader.importsOf(file, "*"), path);
 		for (const all of ["=", "default"]) {
 			const imports = reader.importsOf(file, all);
-			if (imports.length > 0 && linker.exported(file, all)?.kind === "namespace") {
-				reach(imports, path);
-			}
+			if (imports.length > 0 && isAllOf(file, all)) reach(imports, path);
 		}
+	}
+
+	/** Whether asking a file for a name gives all that it exports, as `require` does. */
+	function isAllOf(file: FileId, name: string): boolean {
+		if (name !== "=" && name !== "default") return false;
+		const whole = linker.exported(file, name);
+		return whole?.kind === "namespace" && whole.file === file;
 	}
 
 	/** Whether `export *` brings the name along: an own one, or an earlier star, may stand before it. */

@@ -134,6 +134,66 @@ describe("going backwards", () => {
 	});
 });
 
+describe("modules that CommonJS passes on as a whole", () => {
+	const usesOf = (files: ProjectFiles, path: string, name: string) => {
+		const { linker, reader, idOf } = link(files);
+		const binding = reader.bindings(idOf(path)).findIndex((one) => one.name === name);
+		return usagesOfSymbol(linker, { kind: "declared", file: idOf(path), binding })
+			.all()
+			.map(({ file, at, kind }) => `${reader.files.get(file)?.path}:${at.join(":")} ${kind}`)
+			.filter((use) => !use.startsWith(path));
+	};
+	const library = {
+		"lib.js": "const a = 1;\nmodule.exports = { a };\n",
+		"same.js": "module.exports = require('./lib');\n",
+		"again.js": "module.exports = require('./same');\n",
+		"part.js": "exports.lib = require('./lib');\n",
+		"named.mjs":
+			"export { a } from './same.js';\nexport { default as lib } from './lib.js';\nexport { default as same } from './same.js';\nexport * as all from './same.js';\n",
+	};
+
+	test.each([
+		["const { a } = require('./same'); a;", ["user.js:1:9 import", "user.js:1:34 read"]],
+		["const same = require('./same'); same.a;", ["user.js:1:38 read"]],
+		["require('./again').a;", ["user.js:1:20 read"]],
+		["const { a } = require('./again'); a;", ["user.js:1:9 import", "user.js:1:35 read"]],
+		["require('./part').lib.a;", ["user.js:1:23 read"]],
+		["const { lib } = require('./part'); lib.a;", ["user.js:1:40 read"]],
+		["import same from './same.js'; same.a;", ["user.js:1:36 read"]],
+		["import { a } from './same.js'; a;", ["user.js:1:10 import", "user.js:1:32 read"]],
+		["import * as same from './same.js'; same.a;", ["user.js:1:41 read"]],
+		["import { a } from './named.mjs'; a;", ["user.js:1:10 import", "user.js:1:34 read"]],
+		["import { lib } from './named.mjs'; lib.a;", ["user.js:1:40 read"]],
+		["import { same } from './named.mjs'; same.a;", ["user.js:1:42 read"]],
+		["import { all } from './named.mjs'; all.a;", ["user.js:1:40 read"]],
+	])("%s is a use of what is behind it", (text, uses) => {
+		const found = usesOf({ ...library, "user.js": text }, "lib.js", "a");
+		expect(found.filter((use) => use.startsWith("user.js"))).toEqual(uses);
+	});
+
+	test("a name passed on out of the whole is a use as well", () => {
+		expect(usesOf(library, "lib.js", "a")).toEqual(["named.mjs:1:10 re-export"]);
+	});
+
+	test("a part of a thing that is passed on as a whole is none of the thing", () => {
+		const files = {
+			"whole.js": "class Whole {}\nmodule.exports = Whole;\n",
+			"same.js": "module.exports = require('./whole');\n",
+			"user.js": "const Same = require('./same'); new Same(); Same.a;\n",
+			"more.mjs": "export { default } from './same.js';\nexport { a } from './same.js';\n",
+			"last.mjs": "import Last from './more.mjs'; new Last();\n",
+		};
+		expect(usesOf(files, "whole.js", "Whole")).toEqual([
+			"user.js:1:7 import",
+			"user.js:1:37 new",
+			"user.js:1:45 read",
+			"more.mjs:1:10 re-export",
+			"last.mjs:1:8 import",
+			"last.mjs:1:36 new",
+		]);
+	});
+});
+
 describe("members", () => {
 	test("classes that extend each other, and types that name each other, end", () => {
 		const { reader, linker, idOf } = link({
