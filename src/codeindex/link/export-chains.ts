@@ -121,7 +121,7 @@ export function createExportChains(
 		if (name !== "default" && name !== "=") return undefined;
 		const { byName } = ownExports(file);
 		if (name === "default" && byName.has("=")) return exported(file, "=");
-		const isCommonJs = /\.c?jsx?$/.test(reader.files.get(file)?.path ?? "");
+		const isCommonJs = /\.(?:c?jsx?|cts)$/.test(reader.files.get(file)?.path ?? "");
 		if (name === "=" || (isCommonJs && byName.size > 0)) return { kind: "namespace", file };
 		return undefined;
 	}

@@ -175,6 +175,19 @@ describe("modules that CommonJS passes on as a whole", () => {
 		expect(usesOf(library, "lib.js", "a")).toEqual(["named.mjs:1:10 re-export"]);
 	});
 
+	test("the default import of a CommonJS file in ES syntax is all of it, unless it has a default", () => {
+		const files = {
+			"lib.cts": "export const a = 1;\n",
+			"types.d.cts": "export declare const a: 1;\n",
+			"own.cts": "export const a = 1;\nexport default { a: 2 };\n",
+			"user.mts": "import lib from './lib.cjs'; lib.a;\nimport own from './own.cjs'; own.a;\n",
+			"typed.mts": "import types from './types.cjs'; types.a;\n",
+		};
+		expect(usesOf(files, "lib.cts", "a")).toEqual(["user.mts:1:34 read"]);
+		expect(usesOf(files, "types.d.cts", "a")).toEqual(["typed.mts:1:40 read"]);
+		expect(usesOf(files, "own.cts", "a")).toEqual([]);
+	});
+
 	test("a part of a thing that is passed on as a whole is none of the thing", () => {
 		const files = {
 			"whole.js": "class Whole {}\nmodule.exports = Whole;\n",
