@@ -98,6 +98,8 @@ export interface DependenciesAnswer {
 	readonly unresolved: readonly { readonly specifier: string; readonly line: number }[];
 	/** Packages it asks for. */
 	readonly external: readonly string[];
+	/** Its top level is global: other files can use it without importing it, and that is not followed. */
+	readonly global?: true;
 	readonly coverage: Coverage;
 }
 
@@ -141,6 +143,8 @@ export interface Definition {
 	readonly signature: string;
 	/** Sorted by path, line, column; the definition itself is not among them. */
 	readonly usages: readonly Usage[];
+	/** The top level of its file is global: uses in other files are not followed. */
+	readonly global?: true;
 	/** Of a member: accesses of that name on something of unknown type, which may or may not be it. */
 	readonly possible?: { readonly count: number; readonly files: readonly string[] };
 }
@@ -180,7 +184,7 @@ export interface ImpactAnswer {
 		readonly depth: number;
 		readonly via: "import" | "name";
 	}[];
-	/** Paths that were named and are not in the index, cycles that are touched, imports that will break. */
+	/** Paths that were named and are not in the index, names that are not exported, global names, imports that will break, cycles. */
 	readonly warnings: readonly string[];
 	readonly coverage: Coverage;
 }

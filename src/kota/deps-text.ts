@@ -112,7 +112,11 @@ function cycleLine(files: readonly string[], show: (path: string) => string): st
 function whyEmpty(answer: DependenciesAnswer, input: DepsInput, { countTests }: Advice): Part[] {
 	const { direction, includeTests } = input;
 	const lines: string[] = [];
-	if (direction !== "dependencies" && answer.dependents.length === 0) {
+	if (direction !== "dependencies" && answer.global) {
+		const nobody =
+			answer.dependents.length === 0 ? "No file of the project imports it, but this" : "This";
+		lines.push(`${nobody} file's top level is global: uses in other files are not followed.`);
+	} else if (direction !== "dependencies" && answer.dependents.length === 0) {
 		const tests = includeTests ? "" : ` Tests are not counted: ${countTests}.`;
 		lines.push(
 			`No file of the project imports it: an entry point, reached in a way that cannot be seen (a computed import, a framework), or unused.${tests}`,

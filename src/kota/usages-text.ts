@@ -87,17 +87,20 @@ function title(definition: Definition): string {
 }
 
 function describe(definition: Definition, input: UsagesInput, advice: Advice): string[] {
-	const { signature, usages, possible } = definition;
+	const { signature, usages, possible, global } = definition;
 	const kinds = [...Map.groupBy(usages, ({ kind }) => kind)]
 		.toSorted(([, a], [, b]) => b.length - a.length)
 		.map(([kind, some]) => `${grouped(some.length)} ${kind}`);
 	return [
 		title(definition),
 		...(signature ? [`  ${clip(oneLine(signature), SIGNATURE_BYTES)}`] : []),
-		usages.length > 0 ? `  ${inFiles(usages)}: ${kinds.join(", ")}` : `  ${unused(input, advice)}`,
+		...(usages.length > 0 ? [`  ${inFiles(usages)}: ${kinds.join(", ")}`] : []),
+		...(global ? [`  ${GLOBAL}`] : usages.length === 0 ? [`  ${unused(input, advice)}`] : []),
 		...(possible && possible.count > 0 ? [`  ${maybe(possible)}`] : []),
 	];
 }
+
+const GLOBAL = "this file's top level is global: uses in other files are not followed";
 
 function unused({ includeTests }: UsagesInput, { countTests }: Advice): string {
 	const tests = includeTests ? "" : `; tests are not counted, ${countTests}`;
@@ -112,7 +115,8 @@ function maybe({ count: accesses, files }: NonNullable<Definition["possible"]>):
 
 /** The line of a definition where there are too many for a part each. */
 function oneDefinition(definition: Definition): string {
-	return `  ${title(definition)}: ${inFiles(definition.usages)}`;
+	const global = definition.global ? "; global, other files are not followed" : "";
+	return `  ${title(definition)}: ${inFiles(definition.usages)}${global}`;
 }
 
 /** Lines for the usages of each file; a file with many has several, so that they can be cut in between. */
@@ -163,7 +167,7 @@ function nothingNamed(
 	const where = file === undefined ? "the indexed files" : clip(oneLine(file), 200);
 	const close = (answer.suggestions ?? []).slice(0, 8).map((name) => clip(oneLine(name), 80));
 	return [
-		`Nothing named ${clip(oneLine(symbol), 120)} is declared in ${where}: only names of a file's top level and their members are known, not locals, nor names of packages.`,
+		`Nothing named ${clip(oneLine(symbol), 120)} is declared in ${where}: only names of a file's top level and their members are known, not locals, names inside declare global, nor names of packages.`,
 		...(close.length > 0 ? [`Close to it: ${close.join(", ")}.`] : []),
 		`Try Owner.member for a member, or ${advice.search}.`,
 	];

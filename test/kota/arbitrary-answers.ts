@@ -124,6 +124,7 @@ const definition: fc.Arbitrary<Definition> = fc.record(
 				isTest: fc.boolean(),
 			}),
 		),
+		global: fc.constant(true as const),
 		possible: fc.record({ count: fc.nat(5000), files: many(path) }),
 	},
 	{ requiredKeys: ["path", "line", "column", "kind", "exported", "signature", "usages"] },

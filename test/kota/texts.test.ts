@@ -510,3 +510,56 @@ test("paths are written from the working folder, so that they can be read as the
 		"  ../../tools.ts  value via c.ts",
 	]);
 });
+
+describe("names that are global", () => {
+	const note = "this file's top level is global: uses in other files are not followed";
+	const path = "src/globals.d.ts";
+
+	test("kota_usages does not call them unused", () => {
+		const definition = {
+			path,
+			line: 1,
+			column: 7,
+			kind: "variable",
+			exported: false,
+			signature: "const a",
+			global: true,
+		} as const;
+		const input = usagesInput({ symbol: "a" }, find);
+		const told = (usages: UsagesAnswer["definitions"][number]["usages"]) =>
+			texts(
+				usagesForms(
+					{ symbol: "a", definitions: [{ ...definition, usages }], coverage },
+					input,
+					paths,
+				),
+			);
+		for (const text of [...told([]), ...told([usage(path, 3)])]) expect(text).toContain(note);
+		for (const text of told([])) expect(text).not.toContain("unused");
+		const definitions = Array.from({ length: 9 }, () => ({ ...definition, usages: [] }));
+		const brief = texts(usagesForms({ symbol: "a", definitions, coverage }, input, paths));
+		expect(brief.at(-1)).toContain("0 usages in 0 files; global, other files are not followed");
+	});
+
+	test("kota_deps does not call the file unused", () => {
+		const answer: DependenciesAnswer = {
+			file: path,
+			dependents: [],
+			dependencies: [],
+			cycles: [],
+			unresolved: [],
+			external: [],
+			global: true,
+			coverage,
+		};
+		const input = depsInput({ file_path: path }, find);
+		for (const text of texts(depsForms(answer, input, paths))) {
+			expect(text).toContain(`No file of the project imports it, but ${note}.`);
+			expect(text).not.toContain("unused");
+		}
+		const imported = { ...answer, dependents: [file("src/a.ts")] };
+		expect(texts(depsForms(imported, input, paths))[0]).toContain(
+			"This file's top level is global",
+		);
+	});
+});

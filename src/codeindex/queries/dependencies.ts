@@ -1,6 +1,7 @@
 import type { DependenciesAnswer, DependenciesQuery } from "../answers.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
 import { cyclesOf } from "./cycles.ts";
+import { isGlobalFile } from "./global-file.ts";
 import { knownFile } from "./known-file.ts";
 import { type Reached, reach, toFileAtDepth } from "./reach.ts";
 import type { Uncovered } from "./uncovered.ts";
@@ -23,6 +24,7 @@ export function dependencies(
 		dependencies: dependencies.map(toFileAtDepth),
 		cycles: cyclesAmong(reader, [file, ...filesOf(dependents), ...filesOf(dependencies)], kinds),
 		...outsideOf(reader, file),
+		...(isGlobalFile(reader, file) && { global: true as const }),
 	};
 }
 

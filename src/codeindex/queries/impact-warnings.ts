@@ -2,6 +2,7 @@ import { counted } from "../../core/figures.ts";
 import type { ImpactQuery } from "../answers.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 import { cyclesOf } from "./cycles.ts";
+import { isGlobalFile } from "./global-file.ts";
 import { namedAlike } from "./known-file.ts";
 import { byPath } from "./reach.ts";
 
@@ -10,15 +11,24 @@ export interface ImpactWarnings {
 	readonly all: readonly string[];
 	/** Imports of files that stay, of files that go. */
 	readonly brokenImports: number;
+	/** Changed files whose names are used without being imported, which cannot be followed. */
+	readonly globalFiles: number;
 }
 
 /** What deserves a word before a change is made. */
 export function impactWarnings(reader: IndexReader, query: ImpactQuery): ImpactWarnings {
 	const { modify = [], create = [], delete: remove = [] } = query;
 	const broken = brokenImports(reader, remove);
+	const global = [...new Set([...modify, ...remove])].filter((path) => {
+		const file = reader.fileAt(path);
+		return file && isGlobalFile(reader, file);
+	});
 	return {
 		all: [
 			...[...modify, ...remove].flatMap((path) => unknownPath(reader, path)),
+			...global.map(
+				(path) => `${path}: this file's top level is global: uses in other files are not followed.`,
+			),
 			...broken.slice(0, MAX_LISTED),
 			...(broken.length > MAX_LISTED
 				? [`${counted(broken.length - MAX_LISTED, "more import")} will break.`]
@@ -27,6 +37,7 @@ export function impactWarnings(reader: IndexReader, query: ImpactQuery): ImpactW
 			...touchedCycles(reader, [...modify, ...remove]),
 		],
 		brokenImports: broken.length,
+		globalFiles: global.length,
 	};
 }
 

@@ -47,6 +47,7 @@ function reasonsOf({ changed, affected, used, tests, warnings }: ChangeFacts): R
 		direct >= 30 && { weight: 1, text: `${direct} of them directly` },
 		mostUsed(used),
 		affected.length > 0 && tests.length === 0 && { weight: 1, text: "no test reaches it" },
+		warnings.globalFiles > 0 && { weight: 1, text: "who uses its global names is not known" },
 		changed.length === 0 && affected.length === 0 && { weight: 0, text: "nothing asks for it yet" },
 	];
 	return reasons.filter((reason) => reason !== undefined && reason !== false);

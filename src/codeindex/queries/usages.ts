@@ -128,6 +128,7 @@ function toDefinition(
 ): Definition {
 	const { entity, facts, exported, owners } = found;
 	const [line, column] = facts.at;
+	const isGlobal = reader.files.get(entity.file)?.isModule === false;
 	return {
 		path: pathOf(reader, found),
 		line,
@@ -143,6 +144,7 @@ function toDefinition(
 			}),
 			includeTests,
 		),
+		...(isGlobal && { global: true as const }),
 	};
 }
 

@@ -67,4 +67,13 @@ describe("dependencies", () => {
 		expect(ask).toThrow(CodeIndexError);
 		expect(ask).toThrow("src/core.js is not in the index. Did you mean core.ts?");
 	});
+
+	test("of a file that is no module it is said that its names are global", () => {
+		const global = indexProject({
+			"globals.ts": "var shared = 1;\n",
+			"module.ts": "export const own = shared;\n",
+		});
+		expect(dependencies(global, { path: "globals.ts" }).global).toBe(true);
+		expect(dependencies(global, { path: "module.ts" })).not.toHaveProperty("global");
+	});
 });

@@ -199,4 +199,22 @@ describe("impact", () => {
 			expect(answer.symbols.map(({ name }) => name)).toEqual(["b1", "x"]);
 		});
 	});
+
+	test("of a file whose names are global it is said that their uses are not followed", () => {
+		const global = indexProject({
+			"src/globals.d.ts": "declare const VERSION: string;\n",
+			"src/script.ts": "console.log(1);\n",
+			"src/user.ts": "export const v = VERSION;\n",
+		});
+		expect(impact(global, { modify: ["src/globals.d.ts"] })).toMatchObject({
+			risk: "medium",
+			summary:
+				"Changing 1 file reaches no other file and 0 tests. Risk medium: who uses its global names is not known.",
+			warnings: [
+				"src/globals.d.ts: this file's top level is global: uses in other files are not followed.",
+			],
+		});
+		expect(impact(global, { modify: ["src/script.ts"] })).toMatchObject({ warnings: [] });
+		expect(impact(global, { modify: ["src/user.ts"] })).toMatchObject({ warnings: [] });
+	});
 });

@@ -125,4 +125,15 @@ describe("usages", () => {
 			]);
 		}
 	});
+
+	test("of names of a file that is no module it is said that they are global", () => {
+		const global = indexProject({
+			"globals.d.ts": "interface Settings { depth: number }\n",
+			"module.ts": "export let own: Settings;\nown.depth;\n",
+		});
+		for (const symbol of ["Settings", "Settings.depth"]) {
+			expect(usages(global, { symbol }).definitions).toMatchObject([{ global: true }]);
+		}
+		expect(usages(global, { symbol: "own" }).definitions[0]).not.toHaveProperty("global");
+	});
 });
