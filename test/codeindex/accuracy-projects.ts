@@ -196,6 +196,29 @@ export const PROJECTS: Readonly<Record<string, SampleProject>> = {
 		// To TypeScript a property of `module.exports` is not the function behind it; nor does it follow `require`d names.
 		disputed: 10,
 	},
+	"copies of namespaces": {
+		files: {
+			"lib.ts": "export function fn() {}\nexport function other() {}\nexport class Made {}\n",
+			"inner.ts": "export * as lib from './lib';\n",
+			"user.ts": [
+				"import * as lib from './lib';",
+				"import * as inner from './inner';",
+				"const copy = lib; copy.fn(); const again = copy; again.fn(); new again.Made();",
+				"export const deep = inner.lib; deep.fn(); inner.lib.other();",
+				"export const api = { lib, named: lib, more: { lib } };",
+				"api.lib.fn(); api.named.other(); api.more.lib.fn();",
+				"let taken: () => void; let fn: () => void; ({ fn: taken, fn } = lib); taken(); fn();",
+				"export { copy }; export default api; const alias = lib.fn; alias();",
+				"function inside() { const local = lib; local.fn(); }",
+			].join("\n"),
+			"far.ts": [
+				"import api, { copy, deep, api as same } from './user';",
+				"import * as user from './user';",
+				"copy.fn(); deep.other(); api.lib.fn(); same.named.other(); user.copy.fn(); user.api.more.lib.fn();",
+				"let x: typeof copy.Made; let y: typeof deep; export { x, y };",
+			].join("\n"),
+		},
+	},
 	"export assignment and import equals": {
 		files: {
 			"tsconfig.json":

@@ -529,7 +529,7 @@ describe("names that are global", () => {
 		const told = (usages: UsagesAnswer["definitions"][number]["usages"]) =>
 			texts(
 				usagesForms(
-					{ symbol: "a", definitions: [{ ...definition, usages }], coverage },
+					{ symbol: "a", definitions: [{ ...definition, usages }], coverage: coverage() },
 					input,
 					paths,
 				),
@@ -537,7 +537,9 @@ describe("names that are global", () => {
 		for (const text of [...told([]), ...told([usage(path, 3)])]) expect(text).toContain(note);
 		for (const text of told([])) expect(text).not.toContain("unused");
 		const definitions = Array.from({ length: 9 }, () => ({ ...definition, usages: [] }));
-		const brief = texts(usagesForms({ symbol: "a", definitions, coverage }, input, paths));
+		const brief = texts(
+			usagesForms({ symbol: "a", definitions, coverage: coverage() }, input, paths),
+		);
 		expect(brief.at(-1)).toContain("0 usages in 0 files; global, other files are not followed");
 	});
 
@@ -550,7 +552,7 @@ describe("names that are global", () => {
 			unresolved: [],
 			external: [],
 			global: true,
-			coverage,
+			coverage: coverage(),
 		};
 		const input = depsInput({ file_path: path }, find);
 		for (const text of texts(depsForms(answer, input, paths))) {

@@ -2,6 +2,7 @@ import type { UsageKind } from "../facts.ts";
 import { isConst, isFunction, isIndex, keyOf, type Node, type Of } from "./ast.ts";
 import { access, call, close, fromName, fromType, OTHER, type Reached } from "./chains.ts";
 import { exportsAccess } from "./commonjs.ts";
+import { destructure } from "./destructure.ts";
 import { elementGiven, elementOf, elementPassed } from "./elements.ts";
 import { bindingOfModule, moduleCall } from "./modules.ts";
 import { expectCast, visitObject } from "./objects.ts";
@@ -174,6 +175,7 @@ export const expressionVisits: Visits = {
 	LabeledStatement: (walk, node: Of<"LabeledStatement">) => walk.visit(node.body),
 	AssignmentExpression(walk, node: Of<"AssignmentExpression">) {
 		if (walk.draft.done.has(node)) return;
+		if (node.left.type === "ObjectPattern") destructure(walk, node.left, { init: node.right });
 		if (!walk.draft.done.has(node.left)) assign(walk, node.left, "write");
 		walk.visit(node.right);
 	},

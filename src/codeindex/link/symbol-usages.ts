@@ -32,8 +32,7 @@ export function usagesOfExport(linker: Linker, file: FileId, name: string): Plac
 export function importersOfSymbol(linker: Linker, symbol: DeclaredEntity): ReadonlySet<FileId> {
 	const importers = new Set<FileId>();
 	visitWays(linker, symbol, {
-		bindings(all, path) {
-			const references = path.length > 0 ? linker.reader.referencesOfAll(all) : [];
+		bindings(all, path, references = []) {
 			for (const [index, { file }] of all.entries()) {
 				if (path.length === 0 || references[index]?.some((one) => leadsAlong(one, path))) {
 					importers.add(file);
@@ -49,8 +48,8 @@ export function importersOfSymbol(linker: Linker, symbol: DeclaredEntity): Reado
 function addUsages(linker: Linker, start: DeclaredEntity | ExportRef, places: Places): void {
 	const { reader } = linker;
 	visitWays(linker, start, {
-		bindings(all, path) {
-			const references = reader.referencesOfAll(all);
+		bindings(all, path, known) {
+			const references = known ?? reader.referencesOfAll(all);
 			for (const [index, at] of all.entries()) {
 				// An import without a name, such as `require("x")` in an expression, names nothing.
 				if (path.length === 0 && "as" in at && at.as.name !== "") {

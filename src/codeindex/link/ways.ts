@@ -1,4 +1,4 @@
-import type { Position } from "../facts.ts";
+import type { Declared, Member, Position, Reference } from "../facts.ts";
 import type { BindingRef, FileId, ImportOf } from "../reader.ts";
 import { type DeclaredEntity, keyOf } from "./entity.ts";
 import type { Linker } from "./linker.ts";
@@ -14,9 +14,14 @@ export interface ExportRef {
 export interface WayVisitor {
 	/**
 	 * Bindings which, followed by the names of `path`, are the symbol: the one that declares it, the imports of it, and
-	 * with a path the imports of namespaces it is in.
+	 * with a path the imports of namespaces it is in and constants that hold those. With a path the references to each
+	 * are given along.
 	 */
-	bindings(all: readonly (BindingRef | ImportOf)[], path: readonly string[]): void;
+	bindings(
+		all: readonly (BindingRef | ImportOf)[],
+		path: readonly string[],
+		references?: readonly (readonly Reference[])[],
+	): void;
 	/** Places in export lists that name the symbol. */
 	exported(file: FileId, at: readonly Position[]): void;
 }
@@ -34,10 +39,17 @@ export function visitWays(
 	const { reader } = linker;
 	const visited = new Set<string>();
 	const queue: Carrier[] = [];
+	const copies: Copy[] = [];
 
 	if (start.kind === "export") enqueue({ file: start.file, name: start.name, path: [] });
 	else reach([start], []);
-	for (let carrier = queue.pop(); carrier; carrier = queue.pop()) throughExport(carrier);
+	for (;;) {
+		const carrier = queue.pop();
+		const copy = carrier ? undefined : copies.pop();
+		if (carrier) throughExport(carrier);
+		else if (copy) reach([copy], copy.path);
+		else break;
+	}
 
 	function enqueue(carrier: Carrier): void {
 		const key = `${carrier.file} ${carrier.name} ${carrier.path.join(".")}`;
@@ -48,12 +60,27 @@ export function visitWays(
 
 	function reach(bindings: readonly (BindingRef | ImportOf)[], path: readonly string[]): void {
 		if (bindings.length === 0) return;
-		visitor.bindings(bindings, path);
-		for (const at of bindings) {
+		const references = path.length > 0 ? reader.referencesOfAll(bindings) : undefined;
+		visitor.bindings(bindings, path, references);
+		for (const [index, at] of bindings.entries()) {
+			if (references?.[index]?.some((one) => stopsWithin(one, path))) throughCopies(at, path);
 			if ("isExported" in at && !at.isExported) continue;
 			for (const one of linker.ownExports(at.file).byBinding.get(at.binding) ?? []) {
 				if (path.length === 0 && one.at) visitor.exported(at.file, one.at);
 				enqueue({ file: at.file, name: one.name, path });
+			}
+		}
+	}
+
+	/** Goes on to what holds a namespace in the same file: `const copy = namespace`, `const api = { namespace }`. */
+	function throughCopies({ file, binding }: BindingRef, path: readonly string[]): void {
+		for (const [index, holder] of reader.bindings(file).entries()) {
+			if (holder.kind !== "declared") continue;
+			for (const way of waysWithin(holder, binding, path)) {
+				const key = `${file}:${index} ${way.join(".")}`;
+				if (visited.has(key) || way.length > MAX_PATH) continue;
+				visited.add(key);
+				copies.push({ file, binding: index, path: way });
 			}
 		}
 	}
@@ -128,6 +155,37 @@ interface Carrier {
 	readonly file: FileId;
 	readonly name: string;
 	readonly path: readonly string[];
+}
+
+/** Something declared that holds a namespace, and the names that lead from there to the symbol. */
+interface Copy extends BindingRef {
+	readonly path: readonly string[];
+}
+
+/** Whether a reference takes a namespace on the path as it is, rather than something in it. */
+function stopsWithin({ usage, steps = [] }: Reference, path: readonly string[]): boolean {
+	if (usage !== "read" && usage !== "type") return false;
+	return steps.length < path.length && steps.every(({ name }, index) => name === path[index]);
+}
+
+/** The names that lead from something declared to the symbol, where it or a part of it is what `binding` stands for. */
+function* waysWithin(
+	{ symbol, type, members = [] }: Declared | Member,
+	binding: number,
+	path: readonly string[],
+): Generator<readonly string[]> {
+	// The type of a function is what it returns.
+	const isHolder = symbol === "variable" || symbol === "property";
+	if (isHolder && type?.binding === binding && type.side === "value") {
+		const { path: steps = [] } = type;
+		const leadsThere = steps.every(({ name, called }, index) => !called && name === path[index]);
+		// Of the symbol itself a copy is a thing of its own.
+		if (leadsThere && steps.length < path.length) yield path.slice(steps.length);
+	}
+	for (const member of members) {
+		if (!member.static) continue;
+		for (const way of waysWithin(member, binding, path)) yield [member.name, ...way];
+	}
 }
 
 /** As many steps as a reference has. */
