@@ -1,3 +1,5 @@
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
 import { loadConfig } from "../core/config.ts";
 import { counted } from "../core/figures.ts";
 import { oneLine } from "../core/one-line.ts";
@@ -60,9 +62,10 @@ const search = codeCommand({
 	},
 	maxArguments: 32,
 	async ask({ kota, project, paths, asker, words, options }) {
-		if (words.length === 0) throw new UsageError("say what to look for: strata search <words…>");
+		const query = words.join(" ").trim();
+		if (query === "") throw new UsageError("say what to look for: strata search <words…>");
 		const input = kota.searchInput({
-			query: words.join(" "),
+			query,
 			scope: ["code", "symbols"],
 			output: oneOf(options, "output", ["paths", "compact", "snippet"]) ?? "compact",
 			...(options.limit !== undefined && { limit: wholeNumber(options, "limit") as number }),
@@ -113,7 +116,8 @@ const usages = codeCommand({
 	options: { ...ROOT, file: { type: "string" }, "no-tests": { type: "boolean" } },
 	maxArguments: 1,
 	async ask({ kota, project, paths, asker, words: [symbol], options }) {
-		if (symbol === undefined) throw new UsageError("name a symbol: strata usages <name>");
+		if (symbol === undefined || symbol.trim() === "")
+			throw new UsageError("name a symbol: strata usages <name>");
 		const query = {
 			symbol,
 			includeTests: options["no-tests"] !== true,
@@ -205,7 +209,9 @@ function codeCommand(
 		details: command.details ?? ABOUT_ROOT,
 		async run(options, words, terminal) {
 			const kota = await import("../kota/index.ts");
-			const root = projectRoot(typeof options.root === "string" ? options.root : terminal.cwd);
+			const root = projectRoot(
+				typeof options.root === "string" ? givenRoot(options.root, terminal.cwd) : terminal.cwd,
+			);
 			const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: root });
 			const project = kota.createKotaProject({
 				root,
@@ -226,6 +232,15 @@ function codeCommand(
 			}
 		},
 	};
+}
+
+/** The folder that `--root` names: anything else would silently stand for the project around it. */
+function givenRoot(named: string, cwd: string): string {
+	const folder = resolve(cwd, named);
+	const found = statSync(folder, { throwIfNoEntry: false });
+	if (!found) throw new UsageError(`--root ${named}: there is no such folder`);
+	if (!found.isDirectory()) throw new UsageError(`--root ${named}: it is not a folder`);
+	return folder;
 }
 
 function askerOf(kota: KotaDoor, root: string, { progress, confirm }: Terminal): Kota.Asker {

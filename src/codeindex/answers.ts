@@ -228,6 +228,7 @@ export interface SymbolMapAnswer {
 		/** How many other files use something of it. */
 		readonly references: number;
 	}[];
+	/** Those that did not fit; which of them export something is not looked up once the budget is used up. */
 	readonly omittedFiles: number;
 	readonly coverage: Coverage;
 }

@@ -90,6 +90,8 @@ describe("a wrong call", () => {
 		[["deps"], "name a file"],
 		[["usages"], "name a symbol"],
 		[["search"], "say what to look for"],
+		[["usages", " "], "name a symbol"],
+		[["search", "", "  "], "say what to look for"],
 		[["impact"], "name what changes"],
 		[["context"], "name files"],
 		[["deps", "src/main.ts", "--depth", "0"], '--depth must be a whole number from 1, not "0"'],
@@ -204,6 +206,32 @@ describe("of an indexed project", () => {
 			const { status, errors } = await strata("deps", path);
 			expect(status).toBe(1);
 			expect(errors).toContain(path.slice(3));
+		}
+	});
+
+	test("what is to be created outside of the project is called that", async () => {
+		const { status, errors } = await strata("impact", "--create", "../out.ts");
+		expect(status).toBe(1);
+		expect(errors).toContain("../out.ts is outside of the project");
+		const both = await strata("impact", "src/shape.ts", "--create", "../out.ts");
+		expect(both.text).toContain("../out.ts is outside of the project");
+	});
+
+	test("a map that has everything does not speak of more files", async () => {
+		write("src/empty.ts", "");
+		expect((await strata("map", "--tokens", "99999999")).text).not.toContain("more file");
+		expect((await strata("map", "--tokens", "1")).text).toContain("more file");
+	});
+
+	test("a root that is a file, or not there, is not taken for the project around it", async () => {
+		mkdirSync(join(project, ".git"));
+		for (const [root, why] of [
+			["src/main.ts", "it is not a folder"],
+			["nowhere", "there is no such folder"],
+		] as const) {
+			const { status, errors } = await strata("search", "total", "--root", join(project, root));
+			expect(status).toBe(2);
+			expect(errors).toContain(why);
 		}
 	});
 });

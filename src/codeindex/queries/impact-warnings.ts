@@ -3,7 +3,7 @@ import type { ImpactQuery } from "../answers.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 import { cyclesOf } from "./cycles.ts";
 import { isGlobalFile } from "./global-file.ts";
-import { namedAlike } from "./known-file.ts";
+import { isOutside, namedAlike } from "./known-file.ts";
 import { byPath } from "./reach.ts";
 
 /** Warnings in words, and the count that decides about the risk. */
@@ -45,9 +45,14 @@ const MAX_LISTED = 20;
 
 function unknownPath(reader: IndexReader, path: string): string[] {
 	if (reader.fileAt(path)) return [];
+	if (isOutside(path)) return [outside(path)];
 	const similar = namedAlike(reader, path);
 	const hint = similar.length > 0 ? ` Did you mean ${similar.join(" or ")}?` : "";
 	return [`${path} is not in the index.${hint}`];
+}
+
+function outside(path: string): string {
+	return `${path} is outside of the project.`;
 }
 
 function brokenImports(reader: IndexReader, remove: readonly string[]): string[] {
@@ -72,6 +77,7 @@ function brokenImports(reader: IndexReader, remove: readonly string[]): string[]
 /** A file that comes into being can mend imports, and can stand before another one that has the same name. */
 function creation(reader: IndexReader, path: string): string[] {
 	if (reader.fileAt(path)) return [`${path} exists already.`];
+	if (isOutside(path)) return [outside(path)];
 	const stem = withoutExtension(path);
 	const warnings: string[] = [];
 	for (const other of shadowed(reader, stem)) {

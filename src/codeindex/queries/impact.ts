@@ -4,7 +4,7 @@ import type { IndexedFile, IndexReader } from "../reader.ts";
 import { changedExports } from "./changed-exports.ts";
 import { byUse, exportsUsed, type UsedExport } from "./exports-used.ts";
 import { impactWarnings } from "./impact-warnings.ts";
-import { knownFile } from "./known-file.ts";
+import { isOutside, knownFile } from "./known-file.ts";
 import { byPath, type Reached, reach, toFileAtDepth } from "./reach.ts";
 import { assessRisk } from "./risk.ts";
 import { type TestOf, testsOf } from "./tests-of.ts";
@@ -12,15 +12,16 @@ import type { Uncovered } from "./uncovered.ts";
 
 /**
  * What a change of files reaches: other files, the exports that are used elsewhere, and the tests to run. Of files
- * that are not in the index nothing can be said: if there are no others, that is an error.
+ * that are not in the index, or are to be outside of the project, nothing can be said: if there are no others, that is an error.
  */
 export function impact(reader: IndexReader, query: ImpactQuery): Uncovered<ImpactAnswer> {
-	const { create = [], symbols } = query;
+	const { symbols } = query;
+	const create = (query.create ?? []).filter((path) => !isOutside(path));
 	const deleted = known(reader, query.delete);
 	const modified = known(reader, query.modify).filter((file) => !deleted.includes(file));
 	const changed = [...new Set([...modified, ...deleted])];
 	const isChanged = new Set(changed.map(({ id }) => id));
-	const [first] = [...(query.modify ?? []), ...(query.delete ?? [])];
+	const [first] = [query.modify, query.delete, query.create].flatMap((paths) => paths ?? []);
 	if (changed.length + create.length === 0 && first !== undefined) knownFile(reader, first);
 
 	const named = symbols && changedExports(reader, { modified, deleted, names: symbols });

@@ -1,3 +1,4 @@
+import { isAbsolute } from "node:path";
 import { CodeIndexError } from "../code-index.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
 import { maxSourceBytes } from "../scan/scanned-tree.ts";
@@ -6,7 +7,7 @@ import { maxSourceBytes } from "../scan/scanned-tree.ts";
 export function knownFile(reader: IndexReader, path: string): IndexedFile {
 	const file = reader.fileAt(path);
 	if (file) return file;
-	if (path === "" || /^\.\.(?:\/|$)/.test(path)) {
+	if (path === "" || isOutside(path)) {
 		const what =
 			path === "" ? "The project's root is no file" : `${path} is outside of the project`;
 		throw new CodeIndexError("outside-project", `${what}. Name a source file of the project.`);
@@ -17,6 +18,11 @@ export function knownFile(reader: IndexReader, path: string): IndexedFile {
 			? `Did you mean ${similar.join(" or ")}?`
 			: `The index holds the project's TypeScript and JavaScript files of up to ${maxSourceBytes / 1024 ** 2} MiB that git does not ignore.`;
 	throw new CodeIndexError("unknown-file", `${path} is not in the index. ${hint}`);
+}
+
+/** Whether a path leaves the project. */
+export function isOutside(path: string): boolean {
+	return /^\.\.(?:\/|$)/.test(path) || isAbsolute(path);
 }
 
 /** Up to three files with the same base name, extension aside. */

@@ -16,6 +16,8 @@ export function matchingLines(
 	{ context, preferred }: LineOptions,
 ): Pick<SearchHit, "lines"> & { readonly matchingLines: number } {
 	const lines = text.split(/\r?\n/);
+	// What ends with a line break has no further line behind it.
+	if (lines.at(-1) === "") lines.pop();
 	const matches = countMatches(lines, words);
 	const isPreferred = new Set(preferred);
 	const best = [...matches]

@@ -24,10 +24,14 @@ export function symbolMap(
 	const blocks: { file: IndexedFile; text: string; tokens: number }[] = [];
 	let left = budgetTokens;
 	let misses = 0;
+	let without = 0;
 	for (const file of candidates) {
 		if (left < SMALLEST_BLOCK || misses >= MAX_MISSES) break;
 		const text = blockOf(reader, file);
-		if (text === undefined) continue;
+		if (text === undefined) {
+			without++;
+			continue;
+		}
 		const tokens = estimateTokens(text.length);
 		if (tokens > left) {
 			misses++;
@@ -45,7 +49,7 @@ export function symbolMap(
 				tokens,
 				references: usersOf(reader, file.id),
 			})),
-		omittedFiles: candidates.length - blocks.length,
+		omittedFiles: candidates.length - blocks.length - without,
 	};
 }
 

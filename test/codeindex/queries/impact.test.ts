@@ -217,4 +217,18 @@ describe("impact", () => {
 		expect(impact(global, { modify: ["src/script.ts"] })).toMatchObject({ warnings: [] });
 		expect(impact(global, { modify: ["src/user.ts"] })).toMatchObject({ warnings: [] });
 	});
+
+	test("a file outside of the project is called that, whatever is to happen to it", () => {
+		const outside = "../out.ts is outside of the project";
+		for (const query of [
+			{ create: ["../out.ts"] },
+			{ modify: ["../out.ts"] },
+			{ delete: ["../out.ts"] },
+		]) {
+			expect(() => impact(reader, query)).toThrow(outside);
+			const answer = impact(reader, { ...query, create: [...(query.create ?? []), "src/new.ts"] });
+			expect(answer.warnings).toEqual([`${outside}.`]);
+			expect(answer.summary).toMatch(/^Creating 1 file /);
+		}
+	});
 });

@@ -107,6 +107,9 @@ describe("search", () => {
 		const long = `needle ${"x".repeat(5000)}`;
 		const [hit] = search(one, { query: "needle", contextLines: 0 }, () => long).hits;
 		expect(hit?.lines[0]?.text[0]?.length).toBeLessThan(300);
+		const short = "needle\n".repeat(2);
+		const [last] = search(one, { query: "needle", contextLines: 3 }, () => short).hits;
+		expect(last?.lines).toEqual([{ first: 1, text: ["needle", "needle"], matches: [1, 2] }]);
 		const [gone] = search(one, { query: "needle", contextLines: 0 }, () => undefined).hits;
 		expect(gone).toMatchObject({ path: "a.ts", lines: [] });
 	});
