@@ -1,7 +1,9 @@
 import { Readability } from "@mozilla/readability";
 import { DefuddleClass } from "defuddle/node";
+import { removeClutter } from "./clutter.ts";
 import { type LinearMarkdown, linearHtmlToMarkdown } from "./linear-html.ts";
-import { parsePage } from "./page-document.ts";
+import type { PartKind } from "./main-part.ts";
+import { narrowToPart, type PageDocument, parsePage } from "./page-document.ts";
 import { pageTitle } from "./page-title.ts";
 
 /** A page as markdown. */
@@ -29,7 +31,7 @@ export function htmlToMarkdown(
 	page: LinearMarkdown = linearHtmlToMarkdown(html, { baseUrl }),
 ): PageMarkdown {
 	const whole: Candidate = { via: "linear", markdown: page.markdown, title: page.title };
-	const readings = [() => defuddled(html, baseUrl), () => readable(html, baseUrl)];
+	const readings = [() => defuddled(html, baseUrl, page.mainPart), () => readable(html, baseUrl)];
 	const { markdown, via, title = page.title } = choose(whole, readings);
 	return { markdown, via, ...(title ? { title } : {}) };
 }
@@ -72,11 +74,17 @@ function choose(whole: Candidate, readings: (() => Candidate)[]): Candidate {
 	return best.length > 0 && isEnough ? best : whole;
 }
 
-function defuddled(html: string, baseUrl: string): Candidate {
+/**
+ * Defuddle's guesses at what is no content, by names, words and length, cost lists, notes and short paragraphs. It
+ * makes them only where nothing else tells the text from what is around it.
+ */
+function defuddled(html: string, baseUrl: string, mainPart: PartKind | undefined): Candidate {
 	const document = parsePage(html, baseUrl);
-	const { result, errors } = quietly(() =>
-		new DefuddleClass(document, { url: baseUrl, useAsync: false }).parse(),
-	);
+	const isMarked = mainPart !== undefined && narrowToPart(document, mainPart);
+	if (isMarked) removeClutter(document);
+	keepDates(document);
+	const options = { url: baseUrl, useAsync: false, ...(isMarked ? NO_GUESSES : FEW_GUESSES) };
+	const { result, errors } = quietly(() => new DefuddleClass(document, options).parse());
 	// Defuddle swallows its own exceptions, says so on the console and returns the body as it is.
 	const hasFailed = errors.some((words) => words.includes("Error processing document"));
 	return {
@@ -84,6 +92,24 @@ function defuddled(html: string, baseUrl: string): Candidate {
 		markdown: hasFailed ? "" : cleanHtmlToMarkdown(result.content, baseUrl),
 		title: pageTitle(result.title),
 	};
+}
+
+const FEW_GUESSES = { removeContentPatterns: false };
+const NO_GUESSES = {
+	...FEW_GUESSES,
+	removeExactSelectors: false,
+	removePartialSelectors: false,
+	removeLowScoring: false,
+};
+
+/**
+ * Defuddle takes a short element with a date for a byline, without an option, if it is one of the three after the
+ * heading. These three it passes over and drops.
+ */
+function keepDates(document: PageDocument): void {
+	for (const heading of document.querySelectorAll("h1")) {
+		heading.after(...Array.from({ length: 3 }, () => document.createElement("wbr")));
+	}
 }
 
 function readable(html: string, baseUrl: string): Candidate {

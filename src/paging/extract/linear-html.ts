@@ -13,7 +13,7 @@ import { Formula, formulaMarkdown, imagedFormula } from "./formula.ts";
 import { HtmlTokenizer } from "./html-tokenizer.ts";
 import { collapsed, escaped, type Mark, withoutControls } from "./inline-text.ts";
 import { isLeftOut, type PlaceInPage } from "./left-out.ts";
-import { MarkedParts, type Part } from "./main-part.ts";
+import { MarkedParts, type Part, type PartKind } from "./main-part.ts";
 import { MarkdownBlocks } from "./markdown-blocks.ts";
 import { OpenElements } from "./open-elements.ts";
 import { PageLinks } from "./page-links.ts";
@@ -27,6 +27,8 @@ export interface LinearMarkdown {
 	markdown: string;
 	/** The page's `<title>`. */
 	title?: string;
+	/** What the markdown is of, if the page marks a main part and all the rest is left out. */
+	mainPart?: PartKind;
 	/** How large the page is as a tree, which decides what readers that build one will cost. */
 	shape: PageShape;
 	/** Characters looked at and elements closed: proportional to the input, which tests hold it to. */
@@ -108,7 +110,7 @@ class Conversion {
 		this.#open.closeDownTo(0);
 		this.#blocks.endBlock();
 		return {
-			markdown: this.#wholePage ? this.#parts.choose(this.#blocks) : this.#blocks.join(),
+			...(this.#wholePage ? this.#parts.choose(this.#blocks) : { markdown: this.#blocks.join() }),
 			...(this.#title ? { title: this.#title } : {}),
 			shape: this.#shape.shape,
 			work: this.#work + tokens.work,

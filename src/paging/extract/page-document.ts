@@ -1,20 +1,30 @@
 import { parseHTML } from "linkedom";
 import { codeLanguage } from "./code-language.ts";
+import type { PartKind } from "./main-part.ts";
 
 /** The little of a DOM document that is used here; Defuddle and Readability take it for a whole one. */
 export interface PageDocument {
 	querySelectorAll(selector: string): Iterable<PageElement>;
 	createElement(name: string): PageElement;
+	readonly body: PageElement;
 }
 
-interface PageElement {
+/** The little of a DOM element that is used here. */
+export interface PageElement {
 	readonly parentElement: PageElement | null;
+	readonly firstElementChild: PageElement | null;
 	textContent: string;
 	getAttribute(name: string): string | null;
 	setAttribute(name: string, value: string): void;
 	querySelector(selector: string): PageElement | null;
+	querySelectorAll(selector: string): Iterable<PageElement>;
+	closest(selector: string): PageElement | null;
+	matches(selector: string): boolean;
+	after(...siblings: PageElement[]): void;
 	append(...children: PageElement[]): void;
+	replaceChildren(...children: PageElement[]): void;
 	replaceWith(other: PageElement): void;
+	remove(): void;
 }
 
 /**
@@ -30,6 +40,15 @@ export function parsePage(html: string, baseUrl: string): PageDocument {
 	nameLanguages(document);
 	keepFormulae(document);
 	return document;
+}
+
+/** Leaves nothing of a page but its only part of a kind. False, and the page as it was, if there is none or several. */
+export function narrowToPart(document: PageDocument, kind: PartKind): boolean {
+	const selector = kind === "main" ? 'main, [role="main"]' : "article";
+	const [part, ...others] = document.querySelectorAll(selector);
+	if (!part || others.length > 0) return false;
+	document.body.replaceChildren(part);
+	return true;
 }
 
 /** Whether linkedom will find all of the page in its body: unlike browsers it puts nothing there by itself. */

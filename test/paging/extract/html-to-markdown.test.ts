@@ -155,6 +155,75 @@ describe("pages that hide their text from the readers", () => {
 	});
 });
 
+describe("within the part a page marks as its main one", () => {
+	const short = `<p>${sentence.repeat(3)}</p>`;
+	const article = (content: string) =>
+		`<!doctype html><html><head><title>Guide</title></head><body><nav><a href=/>Home</a></nav><main><article><h1>Guide</h1>${content}</article></main><footer>foot</footer></body></html>`;
+
+	test.each([
+		["a short list near the start", `${short}<ul><li>KEEP it</li><li>run it</li></ul>${short}`],
+		["a short list before the end", `${short}${short}<ol><li>Open KEEP</li><li>Restart</li></ol>`],
+		["a list first", `<p>You need:</p><ul><li>KEEP 24</li><li>Git</li></ul>${short.repeat(4)}`],
+		["definitions", `${short}<dl><dt>KEEP</dt><dd>30 seconds</dd></dl>${short}`],
+		["an aside", `${short}<aside class=note><p>KEEP: this deletes all.</p></aside>${short}`],
+		["a header", `<header><p>KEEP, an abstract of one line.</p></header>${short}${short}`],
+		["a note", `${short}<div class="alert"><p>KEEP your data safe.</p></div>${short}`],
+		[
+			"a part with an unlucky name",
+			`${short}<div class="share-config"><p>KEEP configure shares.</p></div>${short}`,
+		],
+		["a date in a sentence", `<p>KEEP: support ends on March 5, 2024.</p>${short.repeat(3)}`],
+		["a last short paragraph", `${short}${short}<p>KEEP.</p>`],
+		[
+			"a section named like a menu",
+			`${short}<h2>Related commands</h2><p>KEEP git log shows the history.</p>${short}`,
+		],
+	])("%s is kept", (_, content) => {
+		expect(htmlToMarkdown(article(content), baseUrl).markdown).toContain("KEEP");
+	});
+
+	test.each([
+		["a menu", "<nav><ul><li><a href=/a>GONE</a></ul></nav>"],
+		[
+			"a cookie banner",
+			'<div class="cookie-banner"><p>GONE, we use cookies.</p><button>OK</button></div>',
+		],
+		["a dialog", '<div role="dialog"><p>GONE, please sign in.</p></div>'],
+		[
+			"a share bar",
+			'<div class="share-bar"><span>Share</span><a href="https://x.example/s">GONE on X</a><button>Copy</button></div>',
+		],
+		[
+			"a list of related articles",
+			'<section class="related"><h3>Related</h3><ul><li><a href=/c>GONE gamma rays</a></ul></section>',
+		],
+		[
+			"related articles without a name",
+			"<section><h2>Related articles</h2><ul><li><a href=/c>GONE gamma rays</a></ul></section>",
+		],
+		["an aside of links", "<aside><h3>More</h3><ul><li><a href=/c>GONE rays</a></ul></aside>"],
+		[
+			"a sign-up form",
+			'<form class="newsletter"><p>GONE every week.</p><input type=email><button>Go</button></form>',
+		],
+		["a byline", '<p class="byline">By <a href="/authors/1">GONE Miller</a></p>'],
+		["a footer", "<footer>GONE, filed under rivers</footer>"],
+		["a hidden part", "<p hidden>GONE</p>"],
+	])("%s is left out", (_, content) => {
+		const { markdown } = htmlToMarkdown(article(`${short}${content}${short}`), baseUrl);
+		expect(markdown).not.toContain("GONE");
+		expect(markdown.match(/Every sentence/g)).toHaveLength(6);
+	});
+});
+
+test("a page that marks no main part keeps its short lists", () => {
+	const { markdown } = htmlToMarkdown(
+		`<html><body><div class="content">${paragraph}<ul><li>First install it</li><li>Then run it</li></ul>${paragraph}</div></body></html>`,
+		baseUrl,
+	);
+	expect(markdown).toContain("- First install it\n- Then run it");
+});
+
 describe("the libraries", () => {
 	const fetched = vi.fn(() => Promise.reject(new Error("no network here")));
 	const spies = ["log", "warn", "error"] as const;
