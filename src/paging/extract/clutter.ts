@@ -2,13 +2,14 @@ import type { PageDocument, PageElement } from "./page-document.ts";
 
 /**
  * Removes from the main part of a page what is no part of its text: menus, dialogs, footers, hidden parts, bars
- * to share it, lists of other articles, forms to subscribe.
+ * to share it, lists of other articles, forms to subscribe, line numbers of code.
  *
  * A name alone does not decide, since a `share-config` may be what the page is about: beyond elements that say
  * what they are, only what consists of links goes, if its name or its heading says so too.
  */
 export function removeClutter(document: PageDocument): void {
 	removeAll(document, NEVER_TEXT, (element) => element.closest("blockquote") === null);
+	removeAll(document, LINE_NUMBERS, () => true);
 	removeAll(document, "aside, header", isMostlyLinks);
 	removeAll(document, "div, section, p, ul, ol, form", isNamedClutter);
 	removeAll(document, "section, div", (element) => {
@@ -64,6 +65,11 @@ const NEVER_TEXT =
 	["navigation", "search", "dialog", "alertdialog", "banner", "contentinfo"]
 		.map((role) => `[role="${role}"]`)
 		.join(", ");
+/** Beside code, or before each line of it. */
+const LINE_NUMBERS = "gutter rouge-gutter lineno linenos linenodiv blob-num hljs-ln-numbers"
+	.split(" ")
+	.map((name) => `.${name}`)
+	.join(", ");
 const HEADING = "h1, h2, h3, h4, h5, h6";
 /** Where names mean something else, and buttons are words of a sentence. */
 const SENTENCE = "p, li, dd, td, th, pre, h1, h2, h3, h4, h5, h6";

@@ -1,6 +1,7 @@
 import { Readability } from "@mozilla/readability";
 import { DefuddleClass } from "defuddle/node";
 import { removeClutter } from "./clutter.ts";
+import { guardCode, releaseCode } from "./code-guard.ts";
 import { type LinearMarkdown, linearHtmlToMarkdown } from "./linear-html.ts";
 import type { PartKind } from "./main-part.ts";
 import { narrowToPart, type PageDocument, parsePage } from "./page-document.ts";
@@ -83,13 +84,14 @@ function defuddled(html: string, baseUrl: string, mainPart: PartKind | undefined
 	const isMarked = mainPart !== undefined && narrowToPart(document, mainPart);
 	if (isMarked) removeClutter(document);
 	keepDates(document);
+	guardCode(document);
 	const options = { url: baseUrl, useAsync: false, ...(isMarked ? NO_GUESSES : FEW_GUESSES) };
 	const { result, errors } = quietly(() => new DefuddleClass(document, options).parse());
 	// Defuddle swallows its own exceptions, says so on the console and returns the body as it is.
 	const hasFailed = errors.some((words) => words.includes("Error processing document"));
 	return {
 		via: "defuddle",
-		markdown: hasFailed ? "" : cleanHtmlToMarkdown(result.content, baseUrl),
+		markdown: hasFailed ? "" : cleanHtmlToMarkdown(releaseCode(result.content), baseUrl),
 		title: pageTitle(result.title),
 	};
 }

@@ -9,11 +9,19 @@ export interface PageDocument {
 	readonly body: PageElement;
 }
 
+/** The little of a DOM node that is used here. */
+export interface PageNode {
+	readonly nodeType: number;
+	readonly nodeName: string;
+	readonly childNodes: Iterable<PageNode>;
+	textContent: string;
+	before(text: string): void;
+}
+
 /** The little of a DOM element that is used here. */
-export interface PageElement {
+export interface PageElement extends PageNode {
 	readonly parentElement: PageElement | null;
 	readonly firstElementChild: PageElement | null;
-	textContent: string;
 	getAttribute(name: string): string | null;
 	setAttribute(name: string, value: string): void;
 	querySelector(selector: string): PageElement | null;

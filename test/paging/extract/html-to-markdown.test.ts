@@ -224,6 +224,54 @@ test("a page that marks no main part keeps its short lists", () => {
 	expect(markdown).toContain("- First install it\n- Then run it");
 });
 
+describe("the white space of code is as the page has it", () => {
+	const python = "import a\n\n\ndef f():\n    pass\n\n\n\nx = 1";
+	const lines = python.split("\n");
+	test.each([
+		["blank lines", `<pre><code class="language-python">${python}</code></pre>`, python],
+		[
+			"blank lines between highlighted words",
+			`<pre><code class="language-python">${python.replace(/\S+/g, "<span class=k>$&</span>")}</code></pre>`,
+			python,
+		],
+		[
+			"blank lines that are elements",
+			`<pre><code class="language-python">${lines.map((line) => `<span class="line">${line}</span>`).join("\n")}</code></pre>`,
+			python,
+		],
+		[
+			"blank lines that are line breaks",
+			`<pre class="language-python">${lines.join("<br>")}</pre>`,
+			python,
+		],
+		[
+			"blank lines in a highlighter's box",
+			`<div class="highlight-python notranslate"><div class="highlight"><pre><span></span>${python}\n</pre></div></div>`,
+			python,
+		],
+		["tabs", '<pre><code class="language-python">if x:\n\ty\n</code></pre>', "if x:\n\ty"],
+		[
+			"indentation of the first line",
+			'<pre><code class="language-python">    return 1\n\tx</code></pre>',
+			"    return 1\n\tx",
+		],
+		[
+			"indentation of all lines",
+			'<pre><code class="language-python">\n  a\n  b</code></pre>',
+			"  a\n  b",
+		],
+		[
+			"blank lines beside line numbers",
+			`<figure class="highlight python"><table><tr><td class="gutter"><pre><span class="line">1</span><br></pre></td><td class="code"><pre>${lines.map((line) => `<span class="line">${line}</span><br>`).join("")}</pre></td></tr></table></figure>`,
+			python,
+		],
+	])("%s", (_, html, expected) => {
+		const { markdown, via } = htmlToMarkdown(page(html), baseUrl);
+		expect(via).toBe("defuddle");
+		expect(markdown).toContain(`\n\`\`\`python\n${expected}\n\`\`\`\n`);
+	});
+});
+
 describe("the libraries", () => {
 	const fetched = vi.fn(() => Promise.reject(new Error("no network here")));
 	const spies = ["log", "warn", "error"] as const;

@@ -1,0 +1,55 @@
+import type { PageDocument, PageElement, PageNode } from "./page-document.ts";
+
+/**
+ * Protects the white space of code from Defuddle, which makes one blank line of several, spaces of tabs, and
+ * removes indentation. {@link releaseCode} takes the protection off again.
+ */
+export function guardCode(document: PageDocument): void {
+	for (const pre of document.querySelectorAll("pre")) {
+		for (const line of pre.querySelectorAll(LINES)) {
+			if (line.textContent.trim() === "") line.textContent = BLANK + line.textContent;
+		}
+		const pieces = piecesOf(pre);
+		const first = pieces.find(({ textContent }) => textContent.trim() !== "");
+		let afterLineBreak = false;
+		for (const piece of pieces) {
+			const isBreak = piece.nodeName === "BR";
+			const text = isBreak ? "\n" : piece.textContent;
+			if (isBreak && afterLineBreak) piece.before(BLANK);
+			if (!isBreak) {
+				const start = piece === first && /^\s*[ \t]/.test(text) ? START : "";
+				const joint = afterLineBreak && text.startsWith("\n") ? BLANK : "";
+				piece.textContent = start + joint + guarded(text);
+			}
+			if (text !== "") afterLineBreak = text.endsWith("\n");
+		}
+	}
+}
+
+/** The HTML with the white space of its code as it was before {@link guardCode}. */
+export function releaseCode(html: string): string {
+	return html.replace(/<pre[\s>][\s\S]*?<\/pre>/g, (code) =>
+		code.replaceAll(BLANK, "").replaceAll(START, "").replaceAll(TAB, "\t"),
+	);
+}
+
+/** The texts and line breaks in an element, in order. */
+function piecesOf(element: PageElement): PageNode[] {
+	return [...element.childNodes].flatMap((node) => {
+		const isPiece = node.nodeType === TEXT_NODE || node.nodeName === "BR";
+		return isPiece ? [node] : piecesOf(node as PageElement);
+	});
+}
+
+function guarded(text: string): string {
+	return text.replace(/\n(?=\n)/g, `\n${BLANK}`).replaceAll("\t", TAB);
+}
+
+const TEXT_NODE = 3;
+/** What Defuddle takes for a line of code of its own. */
+const LINES = '.line, [data-line], div[class*="line"], span[class*="line"]';
+/** Stands in blank lines. Like the next it is white space to Defuddle, too, and hardly ever in code. */
+const BLANK = "\u2028";
+const TAB = "\u2029";
+/** Stands before a first line that is indented. */
+const START = "\ue000";
