@@ -1,4 +1,4 @@
-import type { PageDocument, PageElement, PageNode } from "./page-document.ts";
+import { type PageDocument, type PageElement, type PageNode, TEXT_NODE } from "./page-document.ts";
 
 /**
  * Protects the white space of code from Defuddle, which makes one blank line of several, spaces of tabs, and
@@ -45,7 +45,6 @@ function guarded(text: string): string {
 	return text.replace(/\n(?=\n)/g, `\n${BLANK}`).replaceAll("\t", TAB);
 }
 
-const TEXT_NODE = 3;
 /** What Defuddle takes for a line of code of its own. */
 const LINES = '.line, [data-line], div[class*="line"], span[class*="line"]';
 /** Stands in blank lines. Like the next it is white space to Defuddle, too, and hardly ever in code. */

@@ -20,12 +20,13 @@ export function imagedFormula(alt: string, className: string): string | undefine
 	return /\b(?:mwe-math|latex|tex)\b/.test(className) && /[\\^_{]/.test(alt) ? alt : undefined;
 }
 
-/** The parts of a `<math>` element while it is being read. */
+/** The parts of a `<math>` element while it is being read. Takes time in proportion to them, however they are nested. */
 export class Formula {
 	readonly display: boolean;
 	#latex: string | undefined;
-	/** The visible signs, for formulae that come without LaTeX. */
-	readonly #signs: string[] = [];
+	/** The elements that are open, for formulae that come without LaTeX; the first is the formula. */
+	readonly #open: MathElement[] = [{ name: "math", parts: [] }];
+	readonly #openNames = new Map<string, number>();
 	#annotation: { isLatex: boolean; text: string[] } | undefined;
 
 	constructor(latex: string | undefined, display: boolean) {
@@ -34,7 +35,22 @@ export class Formula {
 	}
 
 	add(text: string): void {
-		(this.#annotation?.text ?? this.#signs).push(text.trim());
+		const trimmed = text.trim();
+		if (this.#annotation) this.#annotation.text.push(trimmed);
+		else if (trimmed !== "") this.#innermost.parts.push({ latex: trimmed, isSingle: true });
+	}
+
+	/** An element begins. */
+	open(name: string): void {
+		if (this.#annotation || this.#open.length > MAX_DEPTH) return;
+		this.#open.push({ name, parts: [] });
+		this.#openNames.set(name, (this.#openNames.get(name) ?? 0) + 1);
+	}
+
+	/** An element ends, and with it those inside that were never closed. */
+	close(name: string): void {
+		if (this.#annotation || !this.#openNames.get(name)) return;
+		while (this.#closeInnermost() !== name);
 	}
 
 	/** Text from here on is a note on the formula: one in LaTeX is what we are after, any other is dropped. */
@@ -47,7 +63,70 @@ export class Formula {
 		this.#annotation = undefined;
 	}
 
+	/** The formula, once all of it has been read. */
 	get latex(): string {
-		return this.#latex ?? this.#signs.filter((sign) => sign !== "").join(" ");
+		while (this.#open.length > 1) this.#closeInnermost();
+		return this.#latex ?? inRow(this.#innermost.parts).latex;
 	}
+
+	get #innermost(): MathElement {
+		return this.#open.at(-1) as MathElement;
+	}
+
+	#closeInnermost(): string {
+		const { name, parts } = this.#open.pop() as MathElement;
+		this.#openNames.set(name, (this.#openNames.get(name) ?? 0) - 1);
+		this.#innermost.parts.push(written(name, parts));
+		return name;
+	}
+}
+
+/** Nobody's formula is nested deeper; a page that means harm is, and would take seconds. */
+const MAX_DEPTH = 500;
+
+interface MathElement {
+	name: string;
+	parts: MathPart[];
+}
+
+interface MathPart {
+	latex: string;
+	/** It needs no braces to have an index or a power. */
+	isSingle: boolean;
+}
+
+/** An element of MathML in LaTeX. One that means nothing of its own, or has too few parts or too many: in a row. */
+function written(name: string, parts: MathPart[]): MathPart {
+	const [first, second, third] = parts;
+	if (name === "msqrt") return { latex: `\\sqrt{${inRow(parts).latex}}`, isSingle: false };
+	const takesThree = name === "msubsup" || name === "munderover";
+	if (!first || !second || parts.length !== (takesThree ? 3 : 2)) return inRow(parts);
+	const base = first.isSingle ? first.latex : `{${first.latex}}`;
+	switch (name) {
+		case "mfrac":
+			return { latex: `\\frac{${first.latex}}{${second.latex}}`, isSingle: false };
+		case "mroot":
+			return { latex: `\\sqrt[${second.latex}]{${first.latex}}`, isSingle: false };
+		case "msub":
+		case "munder":
+			return { latex: `${base}_{${second.latex}}`, isSingle: false };
+		case "msup":
+		case "mover":
+			return { latex: `${base}^{${second.latex}}`, isSingle: false };
+		case "msubsup":
+		case "munderover":
+			return { latex: `${base}_{${second.latex}}^{${third?.latex}}`, isSingle: false };
+		default:
+			return inRow(parts);
+	}
+}
+
+function inRow(parts: MathPart[]): MathPart {
+	const [only = { latex: "", isSingle: true }, ...others] = parts;
+	if (others.length === 0) return only;
+	// Not `join`, which would copy the text at each level of a deeply nested formula.
+	let latex = only.latex;
+	for (const part of others)
+		if (part.latex !== "") latex += latex === "" ? part.latex : ` ${part.latex}`;
+	return { latex, isSingle: false };
 }

@@ -143,7 +143,8 @@ class Conversion {
 	#closeTag(name: string): void {
 		if (this.#formula) {
 			if (name === "math") this.#endFormula();
-			if (name.startsWith("annotation")) this.#formula?.endAnnotation();
+			else if (name.startsWith("annotation")) this.#formula.endAnnotation();
+			else this.#formula.close(name);
 			return;
 		}
 		if (this.#skipped === undefined && this.#code === undefined) {
@@ -341,6 +342,9 @@ class Conversion {
 			// Nothing of the kind belongs in a formula: it was never closed.
 			this.#endFormula();
 			this.#openTag(name);
+		} else if (!VOID.has(name)) {
+			this.#formula?.open(name);
+			if (this.#tokens.selfClosing) this.#formula?.close(name);
 		}
 	}
 

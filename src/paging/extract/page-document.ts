@@ -1,5 +1,6 @@
 import { parseHTML } from "linkedom";
 import { codeLanguage } from "./code-language.ts";
+import { Formula } from "./formula.ts";
 import type { PartKind } from "./main-part.ts";
 
 /** The little of a DOM document that is used here; Defuddle and Readability take it for a whole one. */
@@ -37,7 +38,7 @@ export interface PageElement extends PageNode {
 
 /**
  * Parses a page for the readers that look for its main text, and writes down plainly what they would lose: the
- * language of code that only an element around it names, and formulae kept in scripts.
+ * language of code that only an element around it names, and formulae kept in scripts or without LaTeX.
  */
 export function parsePage(html: string, baseUrl: string): PageDocument {
 	const { document } = parseHTML(isComplete(html) ? html : rewrapped(html)) as unknown as {
@@ -47,6 +48,7 @@ export function parsePage(html: string, baseUrl: string): PageDocument {
 	Object.assign(document, { styleSheets: [], URL: baseUrl });
 	nameLanguages(document);
 	keepFormulae(document);
+	writeFormulae(document);
 	return document;
 }
 
@@ -112,3 +114,31 @@ function keepFormulae(document: PageDocument): void {
 		script.replaceWith(math);
 	}
 }
+
+/** What Defuddle makes of MathML has neither fractions nor powers: formulae without LaTeX get ours. */
+function writeFormulae(document: PageDocument): void {
+	for (const math of document.querySelectorAll("math")) {
+		const notes = [...math.querySelectorAll("annotation")];
+		const hasLatex = notes.some((note) => /\btex\b/i.test(note.getAttribute("encoding") ?? ""));
+		if (hasLatex || math.matches("[data-latex], [alttext]")) continue;
+		const formula = new Formula(undefined, false);
+		for (const node of math.childNodes) read(node, formula);
+		for (const element of [math, math.closest("mjx-container")]) {
+			element?.setAttribute("data-latex", formula.latex);
+		}
+	}
+}
+
+function read(node: PageNode, formula: Formula): void {
+	if (node.nodeType === TEXT_NODE) formula.add(node.textContent);
+	if (node.nodeType !== ELEMENT_NODE) return;
+	const name = node.nodeName.toLowerCase();
+	if (name.startsWith("annotation")) return;
+	formula.open(name);
+	for (const child of node.childNodes) read(child, formula);
+	formula.close(name);
+}
+
+const ELEMENT_NODE = 1;
+/** The `nodeType` of text. */
+export const TEXT_NODE = 3;

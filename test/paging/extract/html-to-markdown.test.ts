@@ -53,6 +53,21 @@ describe("an article", () => {
 			"and $x_1$ too",
 		],
 		[
+			"formulae without LaTeX",
+			"<p>and <math><mfrac><mi>p</mi><mi>q</mi></mfrac><mo>=</mo><msup><mi>r</mi><mn>2</mn></msup></math> too</p>",
+			"and $\\frac{p}{q} = r^{2}$ too",
+		],
+		[
+			"formulae with notes that are not LaTeX",
+			'<p>and <math><semantics><msub><mi>x</mi><mn>1</mn></msub><annotation encoding="StarMath 5.0">x sub 1</annotation></semantics></math> too</p>',
+			"and $x_{1}$ too",
+		],
+		[
+			"formulae of MathJax for screen readers",
+			'<p>and <mjx-container class="MathJax"><mjx-math aria-hidden="true"></mjx-math><mjx-assistive-mml><math><msqrt><mi>p</mi></msqrt></math></mjx-assistive-mml></mjx-container> too</p>',
+			"and $\\sqrt{p}$ too",
+		],
+		[
 			"links",
 			'<p>See <a href="../other?a=1&amp;b=2">the other page</a>.</p>',
 			"See [the other page](https://example.com/other?a=1&b=2).",

@@ -185,6 +185,33 @@ describe("formulae", () => {
 			"$E=mc^2$",
 		],
 		["without LaTeX", "<math><mi>x</mi><mo>=</mo><mn>1</mn></math>", "$x = 1$"],
+		[
+			"a fraction and a power",
+			"<math><mfrac><mi>p</mi><mi>q</mi></mfrac><mo>=</mo><msup><mi>r</mi><mn>2</mn></msup></math>",
+			"$\\frac{p}{q} = r^{2}$",
+		],
+		[
+			"roots and indices",
+			"<math><msqrt><mi>p</mi><mo>+</mo><mn>1</mn></msqrt><mroot><mi>x</mi><mn>3</mn></mroot><msub><mi>r</mi><mn>1</mn></msub><msubsup><mi>a</mi><mi>i</mi><mn>2</mn></msubsup></math>",
+			"$\\sqrt{p + 1} \\sqrt[3]{x} r_{1} a_{i}^{2}$",
+		],
+		[
+			"a power of a sum",
+			"<math>\n<msup>\n<mrow><mo>(</mo><mi>a</mi><mo>+</mo><mi>b</mi><mo>)</mo></mrow>\n<mrow><mn>2</mn><mi>n</mi></mrow>\n</msup>\n</math>",
+			"\u0024{( a + b )}^{2 n}$",
+		],
+		[
+			"limits of a sum",
+			"<math><munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>0</mn></mrow><mi>n</mi></munderover><mi>i</mi></math>",
+			"$∑_{i = 0}^{n} i$",
+		],
+		["a power of too many parts", "<math><msup>a<mi>b</mi><mn>2</mn></msup></math>", "$a b 2$"],
+		["a fraction that lacks a half", "<math><mfrac><mi>p</mi></mfrac></math>", "$p$"],
+		[
+			"elements never closed",
+			"<math><mfrac><mi>p</mi><msup><mi>q</mi><mn>2</math>",
+			"$\\frac{p}{q^{2}}$",
+		],
 		["never closed", "<math><mi>x</mi><p>text", "$x$\n\ntext"],
 	])("%s", (_, html, expected) => {
 		expect(markdown(html)).toBe(expected);
