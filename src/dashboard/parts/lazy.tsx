@@ -1,12 +1,12 @@
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { connectionCount } from "../connection/connection.ts";
 import { textOf } from "../error-text.ts";
 import { Empty, Problem } from "./notices.tsx";
 
 /**
  * A component whose code comes by itself. `load` must be the same function each time. Code that could not be had is there
- * only after the page was loaded again, which happens as soon as there is a new connection: drafts survive it.
+ * only after the page was loaded again, which happens as soon as a lost connection is there again: drafts survive it.
  */
 export function Lazy<Props extends object>({
 	load,
@@ -37,9 +37,11 @@ export function Lazy<Props extends object>({
 }
 
 function NotLoaded({ why }: { why: string }) {
-	const [connection] = useState(connectionCount.value);
+	const seen = useRef(connectionCount.value);
 	useEffect(() => {
-		if (connectionCount.value !== connection) location.reload();
+		// Not for the first connection: what failed before it would fail again, without end.
+		if (seen.current > 0 && connectionCount.value > seen.current) location.reload();
+		seen.current = connectionCount.value;
 	}, [connectionCount.value]);
 	return (
 		<Problem
