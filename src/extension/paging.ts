@@ -37,7 +37,8 @@ export function createPagingSystem(configFor: ConfigFor): System & { read: ReadL
 			const named = blobNamed(call.path, ctx.cwd, blobs);
 			if (named === undefined) {
 				// The lines behind such a path are the read cache's to take off; but not of a copy that is damaged.
-				const blob = blobNamed(parseShorthand(call.path)?.path ?? "", ctx.cwd, blobs);
+				const shorthand = parseShorthand(call.path);
+				const blob = shorthand && blobNamed(shorthand.path, ctx.cwd, blobs);
 				if (blob !== undefined) await loadBlob(blob, blobs);
 			} else if (!config.paging.enabled || hasRange(call)) {
 				// Pi's rules for what it shows of a file, but of the text that was checked, and never as a picture.

@@ -234,9 +234,8 @@ describe("an index that something happens to", () => {
 		expect((await index.status()).note).toMatch(/damaged/);
 	});
 
-	test("and is of a newer version is left alone", async () => {
-		const root = project();
-		const folder = tempDir();
+	/** An index as a later version would leave it. Returns the path of its database. */
+	async function newerIndex(root: string, folder: string): Promise<string> {
 		const first = open(root, folder);
 		await first.build();
 		const { database } = await first.status();
@@ -244,6 +243,13 @@ describe("an index that something happens to", () => {
 		const newer = new DatabaseSync(database);
 		newer.exec("PRAGMA user_version = 99");
 		newer.close();
+		return database;
+	}
+
+	test("and is of a newer version is left alone", async () => {
+		const root = project();
+		const folder = tempDir();
+		const database = await newerIndex(root, folder);
 		const before = readFileSync(database);
 		const index = open(root, folder);
 		expect(await codeOf(index.usages({ symbol: "greet" }))).toBe("unavailable");
@@ -254,13 +260,7 @@ describe("an index that something happens to", () => {
 		const root = join(tempDir(), "malformed");
 		cpSync(project(), root, { recursive: true });
 		const folder = tempDir();
-		const first = open(root, folder);
-		await first.build();
-		const { database } = await first.status();
-		await first.close();
-		const newer = new DatabaseSync(database);
-		newer.exec("PRAGMA user_version = 99");
-		newer.close();
+		const database = await newerIndex(root, folder);
 		const before = readFileSync(database);
 		expect(await codeOf(open(root, folder).build())).toBe("unavailable");
 		expect(readFileSync(database).equals(before)).toBe(true);
