@@ -1,0 +1,106 @@
+/**
+ * How much of what real sessions read was still in view: `npm run bench -- real-reads <folder>`, or the folder in
+ * STRATA_TRACES; with `--write` into `bench/results/real-reads.json`. The folder holds session files of Claude Code and pi
+ * (`.jsonl`, also `.jsonl.gz`); they are not part of the project. Other files in it are counted and left out.
+ */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { isRecord } from "../src/core/property.ts";
+import { claudeCodeEvents } from "./real-reads/claude-code.ts";
+import { countReads, type ReadCounts } from "./real-reads/count.ts";
+import { piEvents } from "./real-reads/pi.ts";
+import type { Line as FileLine, ReadSession } from "./real-reads/session.ts";
+import { type Line, printLines, rounded, saveLines } from "./support.ts";
+
+const folder =
+	process.argv.slice(2).find((word) => !word.startsWith("--")) ?? process.env.STRATA_TRACES;
+if (folder === undefined || folder === "") {
+	console.error("usage: npm run bench -- real-reads <folder of session files>");
+	process.exit(2);
+}
+
+const files = globSync("**/*.jsonl{,.gz}", { cwd: folder }).sort();
+const sessions = files.map((file) => sessionIn(linesOf(join(folder, file))));
+const lines = (["Claude Code", "pi"] as const).flatMap((agent) =>
+	agentLines(
+		agent,
+		sessions
+			.filter((session) => session?.agent === agent)
+			.map((session) => countReads(session as ReadSession)),
+	),
+);
+if (lines.length === 0) {
+	console.error(
+		`none of the ${files.length} .jsonl files in ${folder} is a session of Claude Code or pi`,
+	);
+	process.exit(1);
+}
+printLines(lines);
+console.log(
+	`${sessions.filter((session) => !session).length} of ${files.length} files are of another kind`,
+);
+if (process.argv.includes("--write")) saveLines("real-reads", lines);
+
+/** The session of a file; `undefined` for what is none of the two agents'. */
+function sessionIn(lines: readonly FileLine[]): ReadSession | undefined {
+	if (lines[0]?.type === "session") return { agent: "pi", events: piEvents(lines) };
+	const isClaudes = lines.some(
+		({ type, uuid }) => type === "assistant" && typeof uuid === "string",
+	);
+	return isClaudes ? { agent: "Claude Code", events: claudeCodeEvents(lines) } : undefined;
+}
+
+/** Lines that are cut off or damaged are left out. */
+function linesOf(file: string): FileLine[] {
+	const bytes = readFileSync(file);
+	const text = (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString();
+	return text.split("\n").flatMap((line) => {
+		try {
+			const value: unknown = JSON.parse(line);
+			return isRecord(value) ? [value] : [];
+		} catch {
+			return []; // the other lines stand for themselves
+		}
+	});
+}
+
+function agentLines(agent: string, counted: readonly ReadCounts[]): Line[] {
+	if (counted.length === 0) return [];
+	const sum = (key: keyof ReadCounts) => counted.reduce((total, counts) => total + counts[key], 0);
+	const share = (
+		part: keyof ReadCounts,
+		whole: keyof ReadCounts,
+	): Pick<Line, "unit" | "value"> => ({
+		unit: "%",
+		value: rounded((100 * sum(part)) / Math.max(1, sum(whole))),
+	});
+	const most = counted.filter(({ inViewBytes, readBytes }) => inViewBytes > readBytes / 5);
+	return [
+		{
+			case: `${agent}: read bytes in view, of all read bytes`,
+			...share("inViewBytes", "readBytes"),
+			from: {
+				sessions: counted.length,
+				"sessions with more than a fifth": most.length,
+				"read bytes": sum("readBytes"),
+			},
+		},
+		{
+			case: `${agent}: read bytes in view, of re-read bytes`,
+			...share("inViewBytes", "rereadBytes"),
+			from: { "in view": sum("inViewBytes"), "re-read bytes": sum("rereadBytes") },
+		},
+		{
+			case: `${agent}: reads wholly in view`,
+			...share("whollyInView", "reads"),
+			from: { reads: sum("reads") },
+		},
+		{ case: `${agent}: reads of a file read before`, ...share("rereads", "reads") },
+		{
+			case: `${agent}: read bytes, of all results of tools`,
+			...share("readBytes", "resultBytes"),
+			from: { "result bytes": sum("resultBytes") },
+		},
+	];
+}
