@@ -30,6 +30,11 @@ export const replay: Command = {
 		"charts, --model takes the prices and rules of another model, --policy compares only those named,",
 		"apart or joined by commas: no-cache, append-only, billed, read-cache, prune-each, prune-batch,",
 		"strata, pruning, tiers, log.",
+		"",
+		"tiers and log are compared only when named. They are layouts of a working set, and a session file",
+		"does not say which files one would have held. So log sends the session's own requests, and tiers",
+		"lays out every file that was read, and the history, in the literal tiers of the specification.",
+		"That is several times dearer, and not what a working set costs.",
 	],
 	options: {
 		json: { type: "boolean" },
@@ -43,14 +48,10 @@ export const replay: Command = {
 		const { logPolicy, tiersPolicy } = await import("../tiers/index.ts");
 		const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: terminal.cwd });
 		const pruning = pruningPolicy(config.prune);
-		const known = [
-			...tools.replayPolicies,
-			tools.strataPolicy(pruning),
-			pruning,
-			tiersPolicy(config.tiers),
-			logPolicy,
-		];
-		const { path, policies } = chosen(words, options.policy as string[] | undefined, known);
+		const { path, policies } = chosen(words, options.policy as string[] | undefined, {
+			usual: [...tools.replayPolicies, tools.strataPolicy(pruning), pruning],
+			onlyNamed: [tiersPolicy(config.tiers), logPolicy],
+		});
 		const modelFor = modelsByName(options.model as string | undefined);
 		const target = resolve(terminal.cwd, path);
 		const isFolder = await stat(target).then(
@@ -127,7 +128,12 @@ async function replayFile(
 }
 
 /** `--policy a b` leaves b among the words, so words that name a policy belong to the option. */
-function chosen(words: string[], named: string[] | undefined, known: readonly ReplayPolicy[]) {
+function chosen(
+	words: string[],
+	named: string[] | undefined,
+	{ usual, onlyNamed }: { usual: readonly ReplayPolicy[]; onlyNamed: readonly ReplayPolicy[] },
+) {
+	const known = [...usual, ...onlyNamed];
 	const names = known.map(({ name }) => name);
 	const paths = words.filter((word) => named === undefined || !names.includes(word));
 	const [path, surplus] = paths;
@@ -136,7 +142,7 @@ function chosen(words: string[], named: string[] | undefined, known: readonly Re
 	const listed = (named ?? []).flatMap((list) => list.split(","));
 	const wanted = [...listed, ...words.filter((word) => !paths.includes(word))];
 	for (const name of wanted) if (!names.includes(name)) throw unknownPolicy(name, names);
-	const policies = known.filter(({ name }) => !named || wanted.includes(name));
+	const policies = named ? known.filter(({ name }) => wanted.includes(name)) : usual;
 	return { path, policies };
 }
 

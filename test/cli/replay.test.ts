@@ -14,8 +14,6 @@ const POLICIES = [
 	"prune-batch",
 	"strata",
 	"pruning",
-	"tiers",
-	"log",
 ];
 
 describe("strata replay", () => {
@@ -54,6 +52,23 @@ describe("strata replay", () => {
 			const { policies } = JSON.parse((await run(...words, "--json")).out);
 			expect(policies.map(({ name }: { name: string }) => name)).toEqual(["billed", "strata"]);
 		}
+	});
+
+	test("layouts of a working set, which no session file shows, are compared only when named", async () => {
+		const file = aSession();
+		const compared = async (...words: string[]): Promise<[string, string][]> => {
+			const { policies } = JSON.parse((await run(file, "--json", ...words)).out);
+			return policies.map((row: { name: string; description: string }) => [
+				row.name,
+				row.description,
+			]);
+		};
+		expect((await compared()).map(([name]) => name)).toEqual(POLICIES);
+		expect(await compared("--policy", "tiers,log")).toEqual([
+			["tiers", expect.stringContaining("not what a working set costs")],
+			["log", expect.stringContaining("the session's own requests")],
+		]);
+		expect((await run("--help")).out).toContain("tiers and log are compared only when named");
 	});
 
 	test("strata is the read cache and pruning together, as the settings have it", async () => {

@@ -2,12 +2,11 @@ import { parentPort, workerData } from "node:worker_threads";
 import { describeError } from "../../core/errno.ts";
 import { knownModel, loadReplay } from "../../economy/index.ts";
 import { pruningPolicy } from "../../pruning/index.ts";
-import { logPolicy, tiersPolicy } from "../../tiers/index.ts";
 import type { ReplayAnswer, ReplayOrder } from "./session-replay.ts";
 
 parentPort?.postMessage(await answer(workerData as ReplayOrder));
 
-async function answer({ file, shownAs, prune, tiers }: ReplayOrder): Promise<ReplayAnswer> {
+async function answer({ file, shownAs, prune }: ReplayOrder): Promise<ReplayAnswer> {
 	try {
 		const tools = await loadReplay();
 		const session = tools.rebuildRequests(await tools.readSessionFile(file), knownModel);
@@ -15,14 +14,8 @@ async function answer({ file, shownAs, prune, tiers }: ReplayOrder): Promise<Rep
 			return { ok: false, why: `${shownAs} has no request with a bill, so nothing to replay` };
 		}
 		const pruning = pruningPolicy(prune);
-		// As on the command line.
-		const policies = [
-			...tools.replayPolicies,
-			tools.strataPolicy(pruning),
-			pruning,
-			tiersPolicy(tiers),
-			logPolicy,
-		];
+		// As on the command line without `--policy`.
+		const policies = [...tools.replayPolicies, tools.strataPolicy(pruning), pruning];
 		const report = tools.buildReport(session, { policies });
 		return { ok: true, report: { ...report, file: shownAs } };
 	} catch (error) {

@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { temporaryName } from "../../core/atomic-file.ts";
-import { type Config, loadConfig } from "../../core/config.ts";
+import { loadConfig } from "../../core/config.ts";
 import { workerEntry } from "../../core/worker-entry.ts";
 import type { ReplayReport } from "../../economy/index.ts";
 import type { PruneSettings } from "../../pruning/index.ts";
@@ -29,7 +29,6 @@ export interface ReplayOrder {
 	/** How the report and errors call the file. */
 	shownAs: string;
 	prune: PruneSettings;
-	tiers: Config["tiers"];
 }
 export type ReplayAnswer = { ok: true; report: ReplayReport } | { ok: false; why: string };
 
@@ -45,10 +44,7 @@ export function createSessionReplay({
 
 	async function replay(file: string, shownAs: string, signal: AbortSignal): Promise<ReplayReport> {
 		const { config } = loadConfig({ agentDir, cwd });
-		const answer = await inThread(
-			{ file, shownAs, prune: config.prune, tiers: config.tiers },
-			signal,
-		);
+		const answer = await inThread({ file, shownAs, prune: config.prune }, signal);
 		if (answer.ok) return answer.report;
 		throw new CommandError("failed", answer.why);
 	}

@@ -7,7 +7,7 @@ import { type ReplayPolicy, requestOf } from "../../economy/index.ts";
  */
 export const logPolicy: ReplayPolicy = {
 	name: "log",
-	description: "working files in an append-only log; without any, pi's own requests",
+	description: "the working set's layout; in a replay the session's own requests",
 	*requests(session) {
 		for (const step of session.steps()) yield requestOf(step, step.blocks);
 	},

@@ -20,7 +20,8 @@ import { CACHED_TIERS } from "../tiers.ts";
 export function tiersPolicy(settings: Omit<ControllerOptions, "state"> = {}): ReplayPolicy {
 	return {
 		name: "tiers",
-		description: "files and history in tiers by stability, as the specification lays them out",
+		description:
+			"every file read and the history in literal tiers, to compare with; not what a working set costs",
 		*requests(session) {
 			const controller = createController(settings);
 			for (const step of session.steps()) {

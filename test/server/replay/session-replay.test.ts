@@ -8,7 +8,7 @@ import { tempDir } from "../../support/temp.ts";
 
 const never = new AbortController().signal;
 
-test("replays a file, and the same as text sent along, under every policy", async () => {
+test("replays a file, and the same as text sent along, under the policies of the command line", async () => {
 	const { replay, tmpFolder } = setUp();
 	const file = aSession();
 	const ofFile = await replay.ofFile(file, never);
@@ -22,7 +22,8 @@ test("replays a file, and the same as text sent along, under every policy", asyn
 	const { policies } = JSON.parse(printed.join("\n")) as typeof ofFile;
 	// The same list as on the command line.
 	expect(ofFile.policies).toEqual(policies);
-	expect(policies.map(({ name }) => name)).toContain("tiers");
+	expect(policies.map(({ name }) => name)).toContain("strata");
+	expect(policies.map(({ name }) => name)).not.toContain("tiers");
 	const ofContent = await replay.ofContent(readFileSync(file, "utf8"), never);
 	expect(ofContent).toEqual({ ...ofFile, file: "content" });
 	expect(readdirSync(tmpFolder)).toEqual([]);
