@@ -1,6 +1,6 @@
 import type { PromptTokens, Ttl } from "../request.ts";
 import type { CacheRules } from "../rules.ts";
-import type { Entry, ModelName, Usage } from "./entry.ts";
+import { type Entry, fullName, type ModelName, type Usage } from "./entry.ts";
 
 /** A request of a session with its bill. */
 export interface BilledRequest {
@@ -28,6 +28,21 @@ export function* billedRequests(entries: readonly Entry[]): Generator<BilledRequ
 		atMs = Math.max(atMs, bill.atMs); // clocks go back, requests do not
 		yield { leaf, atMs, model, billed: promptTokensOf(usage), ttl };
 	}
+}
+
+/**
+ * The full names of models whose cache was read although no write to it was ever billed: what they write is
+ * billed as plain input.
+ */
+export function modelsWithoutWrites(entries: readonly Entry[]): ReadonlySet<string> {
+	const read = new Set<string>();
+	const written = new Set<string>();
+	for (const { model, billed } of billedRequests(entries)) {
+		const name = fullName(model);
+		if (billed.read > 0) read.add(name);
+		if (billed.write > 0) written.add(name);
+	}
+	return new Set([...read].filter((name) => !written.has(name)));
 }
 
 /** The whole prompt in tokens. */

@@ -118,3 +118,8 @@ export interface ModelName {
 	readonly provider: string;
 	readonly id: string;
 }
+
+/** Both names of a model in one: `provider/id`. */
+export function fullName({ provider, id }: ModelName): string {
+	return `${provider}/${id}`;
+}

@@ -2,6 +2,7 @@ import { costOf } from "../cost.ts";
 import type { PromptTokens, Request } from "../request.ts";
 import { type CacheSimulator, createCacheSimulator } from "../simulate.ts";
 import { promptOf } from "./billed.ts";
+import { fullName } from "./entry.ts";
 import type { ReplaySession } from "./requests.ts";
 
 /**
@@ -69,7 +70,7 @@ function* billsUnder(policy: ReplayPolicy, session: ReplaySession): Iterable<Pro
 	for (const request of policy.requests(session)) {
 		const model = session.bills[index++]?.model;
 		if (!model) return;
-		const name = `${model.name.provider}/${model.name.id}`;
+		const name = fullName(model.name);
 		const cache = caches.get(name) ?? createCacheSimulator(model.rules);
 		caches.set(name, cache);
 		const { input, read, write, writeOneHour } = cache.send(request);

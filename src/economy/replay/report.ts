@@ -2,6 +2,7 @@ import { costOf, dollarsOf } from "../cost.ts";
 import type { PromptTokens } from "../request.ts";
 import { promptOf } from "./billed.ts";
 import { type DuplicateRead, findDuplicateReads } from "./duplicate-reads.ts";
+import { fullName } from "./entry.ts";
 import { findMisses, type ReplayMiss } from "./misses.ts";
 import { appendOnly, appendOnlyWithLosses } from "./policies/append-only.ts";
 import { type PolicyOutcome, type ReplayPolicy, runPolicy } from "./policy.ts";
@@ -146,7 +147,7 @@ function checkOf(session: ReplaySession, misses: readonly ReplayMiss[]): ReplayR
 function modelsOf({ bills }: ReplaySession): ReportModel[] {
 	const models = new Map<string, ReportModel & { requests: number }>();
 	for (const { model } of bills) {
-		const name = `${model.name.provider}/${model.name.id}`;
+		const name = fullName(model.name);
 		const { readRatio, writeRatio, because } = model.rules;
 		const known = models.get(name) ?? { name, requests: 0, readRatio, writeRatio, because };
 		known.requests++;

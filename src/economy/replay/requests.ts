@@ -1,10 +1,16 @@
 import type { PromptTokens, Request, Ttl } from "../request.ts";
 import type { CacheRules, ModelPrices } from "../rules.ts";
 import { createAssembly, type SessionBlock } from "./assembly.ts";
-import { type BilledRequest, billedBy, billedRequests, promptOf } from "./billed.ts";
+import {
+	type BilledRequest,
+	billedBy,
+	billedRequests,
+	modelsWithoutWrites,
+	promptOf,
+} from "./billed.ts";
 import { createCalibration } from "./calibrate.ts";
 import { type Conversation, createConversationWalk } from "./conversation.ts";
-import type { Entry, ModelName } from "./entry.ts";
+import { type Entry, fullName, type ModelName } from "./entry.ts";
 import type { SessionFile, SkippedLines } from "./session-file.ts";
 
 /** A session as the requests that were made in it. */
@@ -78,6 +84,7 @@ export function rebuildRequests(
 	const assembly = createAssembly(calibration.sizeOf);
 	const heads = new Map<number, Conversation["head"]>();
 	const walk = createConversationWalk(session.entries, heads);
+	const withoutWrites = modelsWithoutWrites(session.entries);
 	const plans: (Omit<BilledRequest, "model"> & Bill & { factor: number })[] = [];
 	let work = 0;
 	let left = 0;
@@ -89,7 +96,11 @@ export function rebuildRequests(
 		const conversation = walk.at(request.leaf);
 		const sources = assembly.sources(conversation);
 		work += sources.length + conversation.visited;
-		const model = modelFor(request.model);
+		const known = modelFor(request.model);
+		// The bill says nothing about a model that is asked about in place of the billed one.
+		const isItsBill = fullName(known.name) === fullName(request.model);
+		const isFree = isItsBill && withoutWrites.has(fullName(known.name));
+		const model = isFree ? withFreeWrites(known) : known;
 		plans.push({
 			...request,
 			index: plans.length,
@@ -121,6 +132,14 @@ export function rebuildRequests(
 	};
 }
 
+/** Where no rules are documented, the bill takes the place of the cautious price of a write. */
+function withFreeWrites(model: ReplayModel): ReplayModel {
+	const { rules } = model;
+	if (rules.source !== "default") return model;
+	const because = `${rules.because} Its bills have reads and no writes, so writes count as plain input.`;
+	return { ...model, rules: { ...rules, writeRatio: 1, writeOneHourRatio: 1, because } };
+}
+
 function savedIn(entries: readonly Entry[]): SavedAlready {
 	const isShortRead = (entry: Entry) =>
 		entry.type === "message" && entry.blocks.some(({ result }) => result?.isShort);
@@ -133,9 +152,9 @@ function savedIn(entries: readonly Entry[]): SavedAlready {
 const STATE = ["model", "thinking", "tools", "system"] as const;
 type State = Record<(typeof STATE)[number], string>;
 
-function stateOf({ head, thinking }: Conversation, { provider, id }: ModelName): State {
+function stateOf({ head, thinking }: Conversation, model: ModelName): State {
 	return {
-		model: `${provider}/${id}`,
+		model: fullName(model),
 		thinking,
 		tools: head?.tools.hash ?? "",
 		system: head?.system.hash ?? "",

@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Step } from "../../../src/economy/index.ts";
+import { knownModel, type ReplayPolicy, type Step } from "../../../src/economy/index.ts";
 import { createCalibration } from "../../../src/economy/replay/calibrate.ts";
+import { type ReplayModel, replayPolicies, runPolicy } from "../../../src/economy/replay/index.ts";
 import { rebuildRequests } from "../../../src/economy/replay/requests.ts";
 import { readSessionFile } from "../../../src/economy/replay/session-file.ts";
-import { SessionWriter, testModel } from "./session-writer.ts";
+import { SessionWriter, type TestUsage, testModel } from "./session-writer.ts";
 
 describe("rebuilding the requests of a session", () => {
 	test("makes one of every billed answer, with what stood before it", async () => {
@@ -59,6 +60,59 @@ describe("rebuilding the requests of a session", () => {
 			),
 			{ numRuns: 60 },
 		);
+	});
+
+	describe("of a model without documented rules", () => {
+		const glm = { provider: "some-gateway", model: "glm-5.2" };
+
+		test("bills writes as plain input if the cache was read and no write was ever billed", async () => {
+			const session = await unknownModel([{ input: 5000 }, { input: 920, cacheRead: 4992 }]);
+			for (const { model } of session.bills) {
+				expect(model.rules).toMatchObject({ writeRatio: 1, writeOneHourRatio: 1 });
+				expect(model.rules.because).toContain("no writes");
+			}
+			const costs = ["append-only", "billed"].map((name) => {
+				const policy = replayPolicies.find((found) => found.name === name) as ReplayPolicy;
+				return runPolicy(policy, session).cost;
+			});
+			expect(costs[0]).toBe(costs[1]);
+		});
+
+		test.each([
+			["a write was billed", [{ input: 5000 }, { cacheRead: 4992, cacheWrite: 920 }], knownModel],
+			["nothing shows that anything was cached", [{ input: 5000 }, { input: 5920 }], knownModel],
+			[
+				"another model is asked about",
+				[{ input: 5000 }, { input: 920, cacheRead: 4992 }],
+				() => knownModel({ provider: "another", id: "unheard-of" }),
+			],
+		])("keeps the cautious price if %s", async (_, bills, modelFor) => {
+			const session = await unknownModel(bills, modelFor);
+			for (const { model } of session.bills) expect(model.rules.writeRatio).toBe(1.25);
+		});
+
+		test("does not doubt rules that are documented", async () => {
+			const writer = new SessionWriter();
+			writer.user("a");
+			writer.assistant("b", { input: 5000 });
+			writer.user("c");
+			writer.assistant("d", { input: 1000, cacheRead: 5000 });
+			for (const { model } of (await writer.replay()).bills) {
+				expect(model.rules.writeRatio).toBe(1.25);
+			}
+		});
+
+		async function unknownModel(
+			bills: readonly TestUsage[],
+			modelFor: (name: ReplayModel["name"]) => ReplayModel = knownModel,
+		) {
+			const writer = new SessionWriter();
+			for (const bill of bills) {
+				writer.user("go on");
+				writer.assistant("done", bill, glm);
+			}
+			return rebuildRequests(await readSessionFile(writer.save()), modelFor);
+		}
 	});
 
 	test("takes system prompt and tools from the file where it has them, and names their changes", async () => {
