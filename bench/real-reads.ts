@@ -96,6 +96,10 @@ function agentLines(agent: string, counted: readonly ReadCounts[]): Line[] {
 			...share("whollyInView", "reads"),
 			from: { reads: sum("reads") },
 		},
+		{
+			case: `${agent}: bytes of reads wholly in view, of all read bytes`,
+			...share("whollyInViewBytes", "readBytes"),
+		},
 		{ case: `${agent}: reads of a file read before`, ...share("rereads", "reads") },
 		{
 			case: `${agent}: read bytes, of all results of tools`,

@@ -11,8 +11,9 @@ export interface ReadCounts {
 	readonly rereadBytes: number;
 	/** Bytes of lines that were in view: same file, same number, same text. */
 	readonly inViewBytes: number;
-	/** Reads all lines of which were. */
+	/** Reads all lines of which were, and their bytes: what a marker can stand for. */
 	readonly whollyInView: number;
+	readonly whollyInViewBytes: number;
 }
 
 /**
@@ -22,7 +23,7 @@ export interface ReadCounts {
 export function countReads({ events }: Pick<ReadSession, "events">): ReadCounts {
 	const counts = {
 		...{ resultBytes: 0, reads: 0, readBytes: 0, rereads: 0, rereadBytes: 0 },
-		...{ inViewBytes: 0, whollyInView: 0 },
+		...{ inViewBytes: 0, whollyInView: 0, whollyInViewBytes: 0 },
 	};
 	const known = new Set<string>();
 	let view = new Map<string, Map<number, { text: string; result: string }>>();
@@ -54,13 +55,15 @@ export function countReads({ events }: Pick<ReadSession, "events">): ReadCounts 
 			const shown = view.get(path)?.get(number);
 			return shown?.text === text && !cleared.has(shown.result);
 		});
+		const isWhole = seen.length === lines.length;
 		counts.reads++;
 		counts.readBytes += event.bytes;
 		counts.rereads += isReread ? 1 : 0;
 		counts.rereadBytes += isReread ? event.bytes : 0;
 		// The last line has no line break of its own.
 		counts.inViewBytes += Math.min(event.bytes, bytesOf(seen));
-		counts.whollyInView += seen.length === lines.length ? 1 : 0;
+		counts.whollyInView += isWhole ? 1 : 0;
+		counts.whollyInViewBytes += isWhole ? event.bytes : 0;
 		pending.push(() => {
 			const shown = view.get(path) ?? new Map();
 			for (const { number, text } of lines) shown.set(number, { text, result: event.id });

@@ -31,7 +31,12 @@ describe("reads of a Claude Code session", () => {
 		const again = "1\tone\n2\ttwo\n\n<system-reminder>Take care.</system-reminder>";
 		transcript.read("a.ts", again);
 		const counts = countReads({ events: claudeCodeEvents(transcript.lines) });
-		expect(counts).toMatchObject({ whollyInView: 1, inViewBytes: 12, rereadBytes: bytesOf(again) });
+		expect(counts).toMatchObject({
+			whollyInView: 1,
+			whollyInViewBytes: bytesOf(again),
+			inViewBytes: 12,
+			rereadBytes: bytesOf(again),
+		});
 	});
 
 	test.each([
