@@ -40,6 +40,17 @@ test("every strata command is in the README, and has its help", async () => {
 	}
 });
 
+test("every policy of strata replay is in the table of docs/economy.md", async () => {
+	const errors: string[] = [];
+	const around = { env: {}, cwd: root, printError: (line: string) => errors.push(line) };
+	await main(["replay", "a.jsonl", "--policy", "?"], around as unknown as Terminal);
+	const known = /known: (.*)$/m.exec(errors.join("\n"))?.[1]?.split(", ") ?? [];
+	expect(known).toContain("append-only");
+	const page = documents.find(({ path }) => path === "docs/economy.md");
+	const table = page?.text.split("| policy | what is sent |")[1]?.split("\n\n")[0];
+	for (const name of known) expect(table).toMatch(new RegExp(`^\\| \\*{0,2}\`${name}\``, "m"));
+});
+
 test("every flag of strata serve is in docs/server.md", () => {
 	const page = documents.find(({ path }) => path === "docs/server.md");
 	const serve = commands.find(({ name }) => name === "serve");
