@@ -10,7 +10,7 @@ import { isRecord } from "../src/core/property.ts";
 import { claudeCodeEvents } from "./real-reads/claude-code.ts";
 import { countReads, type ReadCounts } from "./real-reads/count.ts";
 import { piEvents } from "./real-reads/pi.ts";
-import type { Line as FileLine, ReadSession } from "./real-reads/session.ts";
+import type { Entry, ReadSession } from "./real-reads/session.ts";
 import { type Line, printLines, rounded, saveLines } from "./support.ts";
 
 const folder =
@@ -43,7 +43,7 @@ console.log(
 if (process.argv.includes("--write")) saveLines("real-reads", lines);
 
 /** The session of a file; `undefined` for what is none of the two agents'. */
-function sessionIn(lines: readonly FileLine[]): ReadSession | undefined {
+function sessionIn(lines: readonly Entry[]): ReadSession | undefined {
 	if (lines[0]?.type === "session") return { agent: "pi", events: piEvents(lines) };
 	const isClaudes = lines.some(
 		({ type, uuid }) => type === "assistant" && typeof uuid === "string",
@@ -52,7 +52,7 @@ function sessionIn(lines: readonly FileLine[]): ReadSession | undefined {
 }
 
 /** Lines that are cut off or damaged are left out. */
-function linesOf(file: string): FileLine[] {
+function linesOf(file: string): Entry[] {
 	const bytes = readFileSync(file);
 	const text = (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString();
 	return text.split("\n").flatMap((line) => {

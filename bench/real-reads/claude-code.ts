@@ -1,15 +1,15 @@
 import { property } from "../../src/core/property.ts";
 import {
 	blocksOf,
+	type Entry,
 	type FileLine,
-	type Line,
 	pathToLast,
 	type ReadEvent,
 	textOf,
 } from "./session.ts";
 
 /** The reads of a Claude Code transcript: its main thread, on the branch that ends with the last line. */
-export function claudeCodeEvents(all: readonly Line[]): ReadEvent[] {
+export function claudeCodeEvents(all: readonly Entry[]): ReadEvent[] {
 	const lines = conversationOf(all);
 	const path = pathToLast(lines, { id: "uuid", parents: ["parentUuid", "logicalParentUuid"] });
 	// Blocks and results of one answer are not in one chain: an answer counts if any line of it does.
@@ -49,7 +49,7 @@ export function claudeCodeEvents(all: readonly Line[]): ReadEvent[] {
 }
 
 /** Lines that have a place in the tree, once each; sub-agents have contexts of their own. */
-function conversationOf(lines: readonly Line[]): Line[] {
+function conversationOf(lines: readonly Entry[]): Entry[] {
 	const known = new Set<unknown>();
 	return lines.filter(({ uuid, isSidechain }) => {
 		if (typeof uuid !== "string" || isSidechain === true || known.has(uuid)) return false;
@@ -59,7 +59,7 @@ function conversationOf(lines: readonly Line[]): Line[] {
 }
 
 /** One answer is written as several lines with the same id. */
-function answerOf({ type, message }: Line): string | undefined {
+function answerOf({ type, message }: Entry): string | undefined {
 	const id = type === "assistant" ? property(message, "id") : undefined;
 	return typeof id === "string" ? id : undefined;
 }

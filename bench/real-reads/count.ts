@@ -22,13 +22,20 @@ export interface ReadCounts {
  */
 export function countReads({ events }: Pick<ReadSession, "events">): ReadCounts {
 	const counts = {
-		...{ resultBytes: 0, reads: 0, readBytes: 0, rereads: 0, rereadBytes: 0 },
-		...{ inViewBytes: 0, whollyInView: 0, whollyInViewBytes: 0 },
+		resultBytes: 0,
+		reads: 0,
+		readBytes: 0,
+		rereads: 0,
+		rereadBytes: 0,
+		inViewBytes: 0,
+		whollyInView: 0,
+		whollyInViewBytes: 0,
 	};
 	const known = new Set<string>();
 	let view = new Map<string, Map<number, { text: string; result: string }>>();
 	const cleared = new Set<string>();
 	let answer: string | undefined;
+	/** Shows the results of the current answer to the ones after it. */
 	let pending: (() => void)[] = [];
 
 	for (const event of events) {

@@ -1,15 +1,15 @@
 import { property } from "../../src/core/property.ts";
 import {
 	blocksOf,
+	type Entry,
 	type FileLine,
-	type Line,
 	pathToLast,
 	type ReadEvent,
 	textOf,
 } from "./session.ts";
 
 /** The reads of a session of pi, format 1 to 3, on the branch that ends with the last line. */
-export function piEvents(lines: readonly Line[]): ReadEvent[] {
+export function piEvents(lines: readonly Entry[]): ReadEvent[] {
 	const path = pathToLast(lines.slice(1), { id: "id", parents: ["parentId"] });
 	const calls = new Map<unknown, { answer: string; input: unknown; tool: unknown }>();
 	const events: ReadEvent[] = [];

@@ -31,20 +31,20 @@ export interface FileLine {
 }
 
 /** A line of a session file. Formats are not published: every field may be missing. */
-export type Line = Readonly<Record<string, unknown>>;
+export type Entry = Readonly<Record<string, unknown>>;
 
 /**
  * The lines that lead to the last one, by the ids of their parents. A line whose parent is missing follows the one
  * above; `null` for a parent is a root.
  */
 export function pathToLast(
-	lines: readonly Line[],
+	lines: readonly Entry[],
 	{ id, parents }: { id: string; parents: readonly string[] },
-): Set<Line> {
+): Set<Entry> {
 	const places = new Map(lines.map((line, at) => [line[id], at]));
-	const path = new Set<Line>();
+	const path = new Set<Entry>();
 	for (let at = lines.length - 1; at >= 0; ) {
-		const line = lines[at] as Line;
+		const line = lines[at] as Entry;
 		path.add(line);
 		const named = parents.map((key) => line[key]).filter((parent) => parent !== undefined);
 		const parent = named.find((found) => found !== null);
@@ -63,7 +63,7 @@ export function textOf(content: unknown): string | undefined {
 }
 
 /** The blocks of a message's content. */
-export function blocksOf(content: unknown): Line[] {
+export function blocksOf(content: unknown): Entry[] {
 	return Array.isArray(content)
 		? content.filter((block) => block && typeof block === "object")
 		: [];

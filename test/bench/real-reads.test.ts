@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { claudeCodeEvents } from "../../bench/real-reads/claude-code.ts";
 import { countReads } from "../../bench/real-reads/count.ts";
 import { piEvents } from "../../bench/real-reads/pi.ts";
-import type { Line } from "../../bench/real-reads/session.ts";
+import type { Entry } from "../../bench/real-reads/session.ts";
 import { SessionWriter } from "../economy/replay/session-writer.ts";
 import { tempDir } from "../support/temp.ts";
 
@@ -127,18 +127,18 @@ function bench(...folder: string[]) {
 
 /** Lines as Claude Code writes them: one block each. */
 class Transcript {
-	readonly lines: Line[] = [];
+	readonly lines: Entry[] = [];
 	leaf: string | null = null;
 	private calls = 0;
 
-	add(line: Line): string {
+	add(line: Entry): string {
 		const uuid = `u${this.lines.length}`;
 		this.lines.push({ uuid, parentUuid: this.leaf, ...line });
 		this.leaf = uuid;
 		return uuid;
 	}
 
-	read(path: string, text: string, options: { answer?: string } & Line = {}): void {
+	read(path: string, text: string, options: { answer?: string } & Entry = {}): void {
 		const id = `call${++this.calls}`;
 		const { answer = `m${id}`, is_error, ...fields } = options;
 		const call = { type: "tool_use", id, name: "Read", input: { file_path: path } };
@@ -165,7 +165,7 @@ class Transcript {
 
 function piSession(
 	fill: (writer: SessionWriter, read: (input: object, text: string) => void) => void,
-): { lines: Line[]; text: string } {
+): { lines: Entry[]; text: string } {
 	const writer = new SessionWriter();
 	let calls = 0;
 	fill(writer, (input, text) => {
