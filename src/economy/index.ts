@@ -29,7 +29,7 @@ export { loadReplay } from "./replay/load.ts";
 export { requestOf } from "./replay/policies/append-only.ts";
 export type { Block, Breakpoint, PromptTokens, Request, Ttl } from "./request.ts";
 export { createRewriteCredit } from "./rewrite-credit.ts";
-export { type CacheRules, type ModelInfo, rulesFor } from "./rules.ts";
+export { bindsThinking, type CacheRules, type ModelInfo, rulesFor } from "./rules.ts";
 export { type PruneDecision, shouldPrune } from "./should-prune.ts";
 export {
 	type ReorganiseDecision,

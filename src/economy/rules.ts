@@ -1,3 +1,4 @@
+import { property } from "../core/property.ts";
 import type { Part, Setting, Ttl } from "./request.ts";
 
 /** Dollars for a million tokens, as in pi's model table. Zero where the table has no price. */
@@ -22,6 +23,8 @@ export interface ModelInfo {
 	readonly contextWindow?: number;
 	/** How long cached prefixes live, in seconds, where pi or its user states it. */
 	readonly promptCache?: { readonly short?: number; readonly long?: number };
+	/** Pi's switches for the model's API. */
+	readonly compat?: unknown;
 }
 
 /**
@@ -63,6 +66,8 @@ export interface CacheRules {
 	readonly stepTokens: number;
 	/** The first part that a changed setting loses; absent where a change is not known to lose any. */
 	readonly invalidates: Readonly<Partial<Record<Setting, Part>>>;
+	/** See {@link bindsThinking}. */
+	readonly bindsThinking: boolean;
 	/** `default`: cautious values stand in for rules nobody has written down. */
 	readonly source: "table" | "default";
 	/** Where the rules come from, in a sentence for people. */
@@ -94,11 +99,27 @@ export function rulesFor(model: ModelInfo, overrides: Partial<CacheRules> = {}):
 			"1h": long === undefined ? row.ttlMs["1h"] : long * SECOND,
 		},
 		minimumTokens: family === "anthropic" ? claudeMinimum(model.id) : row.minimumTokens,
+		bindsThinking: bindsThinking(model),
 		source: family === "default" ? "default" : "table",
 		because: `${row.because} (${model.provider}/${model.id}${hasReadPrice ? ", prices of pi's model table" : ""}).`,
 		...overrides,
 	};
 }
+
+/**
+ * Whether the model accepts a thinking block only while system prompt, tools and every earlier message are what was sent
+ * when the block was made. An edit before such a block makes the provider refuse the request, or drop that block and all
+ * later ones. Claude does so from Opus 5.5 and Fable 5.1 on, so unknown Claude models count as binding; and so does a
+ * model under another name that pi drives like one of those.
+ */
+export function bindsThinking({ id, compat }: Pick<ModelInfo, "id" | "compat">): boolean {
+	if (/claude/i.test(id)) return !FREE_THINKING.test(id.replaceAll(".", "-"));
+	return property(compat, "supportsMidConvoEffort") === true;
+}
+
+/** Claude 1 to 4.x in both word orders, the 5.0 models, and Mythos 5.1. Dates and platform suffixes may follow. */
+const FREE_THINKING =
+	/claude-(instant|v?[1-4](?!\d)|(opus|sonnet|haiku)-[34](?!\d)|(opus|sonnet|haiku|fable|mythos)-5(?!\d|-\d{1,2}(?!\d))|mythos-5-1(?!\d))/i;
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -108,7 +129,7 @@ const HOUR = 60 * MINUTE;
 const ANTHROPIC_HOUR_RATIO = 2;
 
 /** A family's rules; the two ratios hold for models whose price list says nothing about caching. */
-type Row = Omit<CacheRules, "family" | "writeOneHourRatio" | "source">;
+type Row = Omit<CacheRules, "family" | "writeOneHourRatio" | "bindsThinking" | "source">;
 
 /** Shared by the providers that cache shared prefixes by themselves and bill writes as input. */
 const AUTOMATIC = {
@@ -232,6 +253,7 @@ const CLAUDE_MINIMUMS = [
 	{ models: /sonnet-[45]/, tokens: 1024 },
 	// Opus 4 (with its date, if any), 4.1 and 4.8; 4.5 and 4.6 have 4096.
 	{ models: /opus-4(-\d{8}|-[018](?!\d)|(?!-\d))/, tokens: 1024 },
+	{ models: /opus-4-7(?!\d)/, tokens: 2048 },
 ];
 
 /** Prices are decimals: 0.3 / 3 should be 0.1 to the last digit. */

@@ -100,8 +100,17 @@ const REASONS: Record<Decision["plan"]["why"], string> = {
 };
 
 function nextLines({ decision, callOf }: PruningReport): string[] {
-	if (!decision || decision.candidates.length === 0) return ["next: nothing is old enough to go"];
-	const { candidates, plan, tight } = decision;
+	const { candidates = [], bound = 0 } = decision ?? {};
+	const kept =
+		bound === 0
+			? []
+			: [
+					`kept: ${counted(bound, "old result")}, because the model's thinking is bound to the text before it and would be lost; they can go right after a compaction`,
+				];
+	if (!decision || candidates.length === 0) {
+		return bound > 0 ? kept : ["next: nothing is old enough to go"];
+	}
+	const { plan, tight } = decision;
 	const { freedTokens, rewrittenTokens, threshold, why } = plan;
 	const wait =
 		why === "waits" ? `${REASONS[why]}: from ${short(threshold)} tokens on it pays` : REASONS[why];
@@ -110,6 +119,7 @@ function nextLines({ decision, callOf }: PruningReport): string[] {
 		`next: ${counted(candidates.length, "result")}, ${short(freedTokens)} tokens, for ${short(rewrittenTokens)} written anew; ${wait}${tight ? "; the window fills up, so more goes than usual" : ""}`,
 		...candidates.slice(0, SHOWN).map((candidate) => `  ${candidate.why}: ${callOf(candidate)}`),
 		...(more > 0 ? [`  and ${more} more`] : []),
+		...kept,
 	];
 }
 

@@ -6,6 +6,7 @@ import type { Config } from "../core/config.ts";
 import { property } from "../core/property.ts";
 import type * as Economy from "../economy/index.ts";
 import type * as Pruning from "../pruning/index.ts";
+import { boundAnswer } from "./bound-thinking.ts";
 import type * as Surveying from "./prunable-session.ts";
 
 /** What is known about the pruning of one session. */
@@ -113,12 +114,14 @@ export function prunableNow(
 	cold: boolean,
 ): Pruning.PrunableSession {
 	const { messages, results, facts } = open.survey(ctx.sessionManager);
+	const bound = boundAnswer(ctx, open.economy.bindsThinking);
 	const usage = ctx.getContextUsage();
 	const estimated = messages.reduce((sum, { tokens }) => sum + tokens, 0);
 	return {
 		messages,
 		results: withoutPending(open, results),
 		facts,
+		editableFrom: messages.findLastIndex(({ entryId }) => entryId === bound) + 1,
 		cold,
 		rules: rulesOf(open, ctx),
 		contextTokens: usage?.tokens ?? estimated,
@@ -165,8 +168,7 @@ function withoutPending({ pending }: OpenPruning, results: Results): Results {
 }
 
 function frontierIn(open: OpenPruning, state: Pruning.PrunableSession): string | undefined {
-	const { messages, results, facts } = state;
-	return open.pruning.frontierOf(messages, results, facts)?.toolCallId;
+	return open.pruning.frontierOf(state)?.toolCallId;
 }
 
 /** A batch counts once the session shows it. Returns what writing anew has cost. */

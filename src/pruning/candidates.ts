@@ -65,12 +65,22 @@ export function candidatesOf(
 	});
 }
 
-/** The first result that a pruning may replace, now or later: all before it stays as it is, so a cache may end there. */
-export function frontierOf(
-	messages: readonly ContextMessage[],
-	results: ReadonlyMap<string, ToolResultItem>,
-	facts: Pick<ResultFacts, "isPinned" | "isExcluded">,
-): ToolResultItem | undefined {
+/**
+ * The first result that a pruning may replace, now or later: all before it stays as it is, so a cache may end there.
+ * None while thinking is bound to the conversation: the next pruning then follows a compaction, which ends every cache.
+ */
+export function frontierOf({
+	messages,
+	results,
+	facts,
+	editableFrom,
+}: {
+	messages: readonly ContextMessage[];
+	results: ReadonlyMap<string, ToolResultItem>;
+	facts: Pick<ResultFacts, "isPinned" | "isExcluded">;
+	editableFrom: number;
+}): ToolResultItem | undefined {
+	if (editableFrom > 0) return undefined;
 	return messages
 		.map(({ entryId }) => results.get(entryId))
 		.find((item) => item && isPrunable(item) && !facts.isPinned(item) && !facts.isExcluded(item));

@@ -11,6 +11,11 @@ export interface PrunableSession {
 	/** The tool results among them, by entry. */
 	readonly results: ReadonlyMap<string, ToolResultItem>;
 	readonly facts: ResultFacts;
+	/**
+	 * The first message that may be edited; zero if all may. Behind the ones before it stands thinking that the provider
+	 * accepts only while they stay as they were sent.
+	 */
+	readonly editableFrom: number;
 	readonly rules: CacheRules;
 	/** The provider has to be sent everything anew in any case. */
 	readonly cold: boolean;
@@ -24,6 +29,8 @@ export interface PrunableSession {
 export interface Decision {
 	readonly candidates: readonly Candidate[];
 	readonly plan: Plan;
+	/** Results that would be candidates if no thinking were bound to them. */
+	readonly bound: number;
 	/** The window is so full that more goes than usual. */
 	readonly tight: boolean;
 }
@@ -58,9 +65,11 @@ export function createPruner(settings: PruneSettings): Pruner {
 
 	function consider(session: PrunableSession): Decision {
 		const tight = settings.adaptive && isTight(wasTight, session);
-		const { messages, results, facts } = session;
-		const candidates = candidatesOf(messages, results, strictness(settings, tight), facts);
-		return { candidates, tight, plan: planFor(session, candidates) };
+		const { messages, results, facts, editableFrom } = session;
+		const all = candidatesOf(messages, results, strictness(settings, tight), facts);
+		const candidates = all.filter(({ at }) => at >= editableFrom);
+		const bound = all.length - candidates.length;
+		return { candidates, bound, tight, plan: planFor(session, candidates) };
 	}
 
 	function planFor(session: PrunableSession, candidates: readonly Candidate[]): Plan {

@@ -35,9 +35,12 @@ function createReplay(settings: PruneSettings) {
 	const items = new Map<number, ToolResultItem>();
 	const pruned = new Set<number>();
 	let before: { step: Step; tokens: number } | undefined;
+	/** Thinking up to this block lost its prefix to a compaction: nothing is bound to it any more. */
+	let compactedUpTo = -1;
 
 	return {
 		requestOf(step: Step): Request {
+			if (step.changes.has("compaction")) compactedUpTo = lastIdOf(step.blocks);
 			const now = step.blocks.map(withStub);
 			const state = stateOf(step, now);
 			const { candidates, plan } = pruner.decide(state);
@@ -45,7 +48,7 @@ function createReplay(settings: PruneSettings) {
 			const blocks = plan.prune ? now.map(withStub) : now;
 			noteCost(step, blocks, { cold: state.cold, rewriteCost: plan.prune ? plan.rewriteCost : 0 });
 			// Where this pruning begins, not the next: that prefix is in the cache.
-			const first = frontierOf(state.messages, state.results, state.facts);
+			const first = frontierOf(state);
 			const at = first ? blocks.findIndex(({ id }) => String(id) === first.entryId) : -1;
 			return requestOf(step, blocks, at > 0 ? at - 1 : undefined);
 		},
@@ -67,12 +70,17 @@ function createReplay(settings: PruneSettings) {
 			messages: messagesOf(blocks),
 			results: new Map(whole.map((block) => [String(block.id), itemOf(block)])),
 			facts: { isPinned: () => false, isExcluded: () => false, ...touches },
+			editableFrom: step.model.rules.bindsThinking ? blocks.findLastIndex(isBound) + 1 : 0,
 			rules: step.model.rules,
 			cold: isColdNow(step),
 			contextTokens: tokensOf(blocks),
 			contextWindow: step.model.contextWindow ?? Number.MAX_SAFE_INTEGER,
 			ttl: step.ttl,
 		};
+	}
+
+	function isBound({ id, kind }: SessionBlock): boolean {
+		return kind === "thinking" && id > compactedUpTo;
 	}
 
 	function itemOf(block: SessionBlock): ToolResultItem {
@@ -113,6 +121,10 @@ function createReplay(settings: PruneSettings) {
 }
 
 const STUB_MARK = "~stub";
+
+function lastIdOf(blocks: readonly SessionBlock[]): number {
+	return blocks.reduce((last, { id }) => Math.max(last, id), -1);
+}
 
 function messagesOf(blocks: readonly SessionBlock[]): ContextMessage[] {
 	let turn = 0;

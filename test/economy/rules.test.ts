@@ -136,3 +136,46 @@ test("every model that Anthropic and OpenAI sell through pi for text is in the t
 		expect(rules.readRatio).toBeLessThanOrEqual(rules.writeRatio);
 	}
 });
+
+describe("models that bind thinking to the exact prefix", () => {
+	test.each([
+		"claude-opus-5-5",
+		"claude-opus-5.5",
+		"us.anthropic.claude-opus-5-5-20260901-v1:0",
+		"claude-fable-5-1",
+		"anthropic/claude-fable-5.1",
+		"claude-sonnet-5-5", // vendor pages differ
+		"claude-opus-6",
+		"claude-mythos-5-2",
+		"claude-opus-10",
+		"claude-next",
+	])("%s: named by the vendor, or newer than what is known", (id) => {
+		expect(rulesFor(model(id)).bindsThinking).toBe(true);
+	});
+
+	test.each([
+		"claude-2.1",
+		"claude-instant-1",
+		"claude-3-5-sonnet-20241022",
+		"claude-sonnet-4-20250514-v1:0",
+		"claude-opus-4-8",
+		"claude-haiku-4.5",
+		"claude-opus-5",
+		"claude-opus-5-20260601",
+		"anthropic.claude-opus-5-v1:0",
+		"claude-sonnet-5",
+		"claude-fable-5",
+		"claude-mythos-5-1",
+		"gpt-5.6-sol",
+		"gemini-3-pro",
+		"deepseek-v4",
+	])("not %s", (id) => {
+		expect(rulesFor(model(id)).bindsThinking).toBe(false);
+	});
+
+	test("a model under another name does if pi drives it like one of them", () => {
+		const alias = { provider: "gateway", id: "big-model" };
+		expect(rulesFor(alias).bindsThinking).toBe(false);
+		expect(rulesFor({ ...alias, compat: { supportsMidConvoEffort: true } }).bindsThinking).toBe(true);
+	});
+});

@@ -106,6 +106,7 @@ test("tells what goes next and why it waits", () => {
 	const decision = (why: "waits" | "unpaid", tight = false) => ({
 		candidates: Array(7).fill(candidate),
 		plan: { ...PLAN, prune: false, why },
+		bound: 0,
 		tight,
 	});
 	const text = textOf({ decision: decision("waits") });
@@ -116,6 +117,13 @@ test("tells what goes next and why it waits", () => {
 	expect(textOf({ decision: decision("unpaid", true) })).toMatch(
 		/earlier savings .*more goes than/,
 	);
+});
+
+test("says how many results stay because thinking is bound to them", () => {
+	const none = { candidates: [], bound: 3, plan: { ...PLAN, prune: false }, tight: false };
+	const text = textOf({ decision: none });
+	expect(text).toContain("kept: 3 old results, because the model's thinking is bound");
+	expect(text).not.toContain("nothing is old enough");
 });
 
 test("tells why originals could not be kept", () => {

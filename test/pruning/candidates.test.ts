@@ -101,7 +101,7 @@ test("the frontier is the first result that may go at some time, however recent 
 	const small: Line = { tool: "read", chars: 10 };
 	const frontier = (lines: Line[], facts: Partial<ResultFacts> = {}) => {
 		const { messages, results } = conversationOf(lines);
-		return frontierOf(messages, results, factsOf(facts))?.entryId;
+		return frontierOf({ messages, results, facts: factsOf(facts), editableFrom: 0 })?.entryId;
 	};
 	expect(frontier(["user", small, read({ isError: true }), read(), read()])).toBe("e3");
 	expect(frontier(["user", read({ text: "(Pruned) …" }), read()])).toBe("e2");

@@ -186,6 +186,7 @@ function createGame(settings: Config, blobs: BlobStore) {
 	function decide() {
 		return createPruner(settings.prune).preview({
 			...survey(session),
+			editableFrom: 0,
 			rules: rulesFor({ provider: "anthropic", id: "claude-opus-4-5" }),
 			cold: true,
 			contextTokens: 0,

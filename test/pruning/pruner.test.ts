@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { rulesFor } from "../../src/economy/index.ts";
+import { frontierOf } from "../../src/pruning/candidates.ts";
 import { createGrowth } from "../../src/pruning/growth.ts";
 import { createPruner, type PrunableSession } from "../../src/pruning/pruner.ts";
 import { isTight, strictness } from "../../src/pruning/strictness.ts";
@@ -13,6 +14,7 @@ function sessionOf(lines: Line[], more: Partial<PrunableSession> = {}): Prunable
 		messages,
 		results,
 		facts: factsOf(),
+		editableFrom: 0,
 		rules: rulesFor({ provider: "anthropic", id: "claude-opus-4-5" }),
 		cold: false,
 		contextTokens: messages.reduce((sum, { tokens }) => sum + tokens, 0),
@@ -101,5 +103,31 @@ describe("growth", () => {
 		const growth = createGrowth();
 		for (const size of [100, 200, 300, 0, 100, 200]) growth.note(size);
 		expect(growth.perRequest).toBeCloseTo(100);
+	});
+});
+
+describe("where the model's thinking is bound to what was sent", () => {
+	const lines: Line[] = ["user", { tool: "read" }, "assistant", { tool: "read" }, ...talk, ...talk];
+
+	test("only results behind the last bound answer go, though the cache is cold", () => {
+		const decide = (editableFrom: number) => {
+			const session = sessionOf(lines, { cold: true, editableFrom });
+			const { candidates, bound } = createPruner(SETTINGS).decide(session);
+			return { gone: candidates.map(({ at }) => at), bound };
+		};
+		expect(decide(0)).toEqual({ gone: [1, 3], bound: 0 });
+		expect(decide(3)).toEqual({ gone: [3], bound: 1 });
+		expect(decide(lines.length)).toEqual({ gone: [], bound: 2 });
+	});
+
+	test("no batch is made when the window is nearly full either", () => {
+		const full = { contextTokens: 199_000, editableFrom: lines.length };
+		const { plan } = createPruner(SETTINGS).decide(sessionOf(lines, full));
+		expect(plan).toMatchObject({ prune: false, freedTokens: 0 });
+	});
+
+	test("there is no frontier for a cache marker", () => {
+		expect(frontierOf(sessionOf(lines))?.entryId).toBe("e1");
+		expect(frontierOf(sessionOf(lines, { editableFrom: 1 }))).toBeUndefined();
 	});
 });
