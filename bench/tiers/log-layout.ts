@@ -27,6 +27,7 @@ export const log: Layout = function* (session, rules) {
 			files: files.map((file) => ({ ...file, ...(ranks.get(file.path) ?? UNRANKED) })),
 			copies: log.copies(),
 			rules,
+			isBound: false,
 			cold: isFirst || isCold({ gapMs, ttlMs: rules.ttlMs["5m"] }).cold,
 			contextTokens: tokensOf([...HEAD, ...log.blocks()]),
 			contextWindow: CONTEXT_WINDOW,

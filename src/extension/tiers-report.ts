@@ -151,6 +151,9 @@ function layoutPicture(
 
 function whyNot({ lastPlan }: OpenWorkset): string {
 	if (!lastPlan) return "";
+	if (lastPlan.why === "bound") {
+		return "kept until a compaction: the model's thinking is bound to what was sent";
+	}
 	return `dropped from ${Math.ceil(lastPlan.threshold)} tokens on, or when the cache is cold`;
 }
 

@@ -10,7 +10,7 @@ import { watchSession } from "./session-watch.ts";
 import type { ConfigFor, System } from "./system.ts";
 import { type TiersView, tiersView } from "./tiers-report.ts";
 import { registerWorksetCommands } from "./workset-commands.ts";
-import { planNow, rulesNow, turnEndDrafts } from "./workset-plan.ts";
+import { inOneMessage, planNow, rulesNow, turnEndDrafts } from "./workset-plan.ts";
 import { withMarkers, withWorkset } from "./workset-request.ts";
 import {
 	countRequest,
@@ -56,10 +56,21 @@ export function createTiersSystem({
 	let unsaved: string | undefined;
 	let watch: ColdWatch = createColdWatch();
 	let enabled = true;
+	/** The run that starts has had its prompt. */
+	let prompted = false;
 	/** Whether this branch has or had a working set; `undefined` until somebody looks. */
 	let used: boolean | undefined;
 
-	pi.on("session_compact", () => watch.noteCompaction());
+	pi.on("session_compact", async ({ willRetry }, ctx) => {
+		watch.noteCompaction();
+		// Before a prompt there is time, and files may change until then.
+		if (!ctx.isIdle() || willRetry) await appendBetweenTurns(ctx);
+	});
+	pi.on("agent_start", async (_event, ctx) => {
+		// A retry, which no prompt precedes: files may have changed while it waited.
+		if (!prompted) await appendBetweenTurns(ctx);
+		prompted = false;
+	});
 	pi.on("session_tree", () => {
 		used = undefined;
 		const workset = perFolder.ready;
@@ -70,6 +81,7 @@ export function createTiersSystem({
 	});
 
 	pi.on("before_agent_start", async (_event, ctx) => {
+		prompted = true;
 		const workset = await inUse(ctx);
 		if (!workset) return;
 		await refreshFiles(workset, ctx);
@@ -82,7 +94,10 @@ export function createTiersSystem({
 		}
 		const messages = planNow(workset, ctx, cold);
 		// Before the first prompt the system prompt is not in the session yet, and must stay its beginning.
-		if (messages[0] && !hasSystemPrompt(ctx)) return { message: messages[0] };
+		if (!hasSystemPrompt(ctx)) {
+			const message = inOneMessage(messages);
+			return message && { message };
+		}
 		for (const message of messages) pi.sendMessage(message, { triggerTurn: false });
 	});
 
@@ -170,6 +185,15 @@ export function createTiersSystem({
 			await perFolder.clear();
 		},
 	};
+
+	/** In the middle of a run, before the next request. */
+	async function appendBetweenTurns(ctx: ExtensionContext): Promise<void> {
+		const workset = await inUse(ctx);
+		if (!workset) return;
+		await refreshFiles(workset, ctx);
+		const message = inOneMessage(planNow(workset, ctx, isCold(workset, ctx)));
+		if (message) pi.sendMessage(message, { deliverAs: "steer" });
+	}
 
 	/** The working set, if this branch has or had one; otherwise nothing is loaded and nothing looked at. */
 	async function inUse(ctx: ExtensionContext): Promise<OpenWorkset | undefined> {

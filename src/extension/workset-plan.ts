@@ -6,6 +6,7 @@ import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import { property } from "../core/property.ts";
 import type * as Economy from "../economy/index.ts";
 import type * as Tiers from "../tiers/index.ts";
+import { boundAnswer } from "./bound-thinking.ts";
 import type { Draft } from "./system.ts";
 import {
 	MAP_NAME,
@@ -26,10 +27,10 @@ export function planNow(
 	ctx: ExtensionContext,
 	cold: boolean,
 ): WorksetMessage[] {
-	const { layout, tiers, settings } = workset;
+	const { layout, tiers } = workset;
 	const view = viewNow(workset, ctx);
 	const files = textsNow(workset);
-	if (settings.tiers.layout === "tiers") {
+	if (isLiteral(workset, ctx)) {
 		// Copies from before the layout was chosen: they are no longer kept up to date.
 		for (const { entryId } of view.copies) holdBack(workset, ctx, entryId, null);
 		return [];
@@ -46,6 +47,23 @@ export function planNow(
 		display: false,
 		details: { v: 1, id: randomUUID() },
 	}));
+}
+
+/**
+ * Whether requests have the literal layout. It changes what stands before the conversation, so it gives way to the log
+ * where thinking is or will be bound to that.
+ */
+export function isLiteral(workset: OpenWorkset, ctx: ExtensionContext): boolean {
+	if (workset.settings.tiers.layout !== "tiers" || rulesNow(workset, ctx).bindsThinking)
+		return false;
+	return boundAnswer(ctx, workset.economy.bindsThinking) === undefined;
+}
+
+/** All that is to be appended in one message, for moments at which pi takes in no more than one before the request. */
+export function inOneMessage([first, ...others]: readonly WorksetMessage[]):
+	| WorksetMessage
+	| undefined {
+	return first && { ...first, content: [first, ...others].flatMap(({ content }) => content) };
 }
 
 /** A message that holds working files. Requests know it by the id in its details. */
@@ -152,11 +170,25 @@ function momentNow(
 		}),
 		copies,
 		rules: rulesNow(workset, ctx),
+		isBound: isBound(workset, ctx, copies[0]?.entryId),
 		cold,
 		contextTokens: usage?.tokens ?? conversationTokens(ctx),
 		contextWindow: usage?.contextWindow || Number.MAX_SAFE_INTEGER,
 		ttl,
 	};
+}
+
+/** Whether thinking behind an entry is bound to it. */
+function isBound(
+	{ economy }: OpenWorkset,
+	ctx: ExtensionContext,
+	entryId: string | undefined,
+): boolean {
+	const bound = boundAnswer(ctx, economy.bindsThinking);
+	if (bound === undefined || entryId === undefined) return false;
+	const branch = ctx.sessionManager.getBranch();
+	const placeOf = (id: string) => branch.findIndex((entry) => entry.id === id);
+	return placeOf(entryId) < placeOf(bound);
 }
 
 /** How the provider in use caches. */

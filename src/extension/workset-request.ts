@@ -2,7 +2,7 @@ import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import { property } from "../core/property.ts";
 import type * as Tiers from "../tiers/index.ts";
-import { pendingEdits, rulesNow } from "./workset-plan.ts";
+import { isLiteral, pendingEdits, rulesNow } from "./workset-plan.ts";
 import { type OpenWorkset, textsNow } from "./workset-session.ts";
 
 /**
@@ -16,8 +16,10 @@ export function withWorkset<Message extends { role: string }>(
 ): Message[] | undefined {
 	const edited = withPending(workset, messages, ctx);
 	workset.beforeFrontier = blockBeforeFrontier(workset, messages, edited);
-	const isLiteral = workset.settings.tiers.layout === "tiers";
-	const sent = isLiteral ? withPrefix(workset, edited, ctx) : withTail(workset, edited);
+	workset.prefix = [];
+	const sent = isLiteral(workset, ctx)
+		? withPrefix(workset, edited, ctx)
+		: withTail(workset, edited, ctx);
 	return sent === messages ? undefined : [...sent];
 }
 
@@ -30,7 +32,10 @@ export function withMarkers(workset: OpenWorkset, payload: unknown): object | un
 	return added ?? moved;
 }
 
-/** A message is found by its id. Where several have it, nobody can tell them apart, and they wait for the turn's end. */
+/**
+ * A message is found by its id. Where several have it, they cannot be told apart, and their edits wait for the turn's
+ * end; unless by then thinking will be bound to them as they are.
+ */
 function withPending<Message>(
 	workset: OpenWorkset,
 	messages: readonly Message[],
@@ -41,6 +46,11 @@ function withPending<Message>(
 	const byId = new Map(Array.from(edits.values(), (edit) => [edit.messageId, edit]));
 	const ours = messages.filter(isOurs);
 	const known = Map.groupBy(ours, idOf);
+	if (rulesNow(workset, ctx).bindsThinking) {
+		for (const [entryId, { messageId }] of edits) {
+			if ((known.get(messageId)?.length ?? 0) > 1) workset.pending.delete(entryId);
+		}
+	}
 	return messages.flatMap((message) => {
 		const id = idOf(message);
 		const [only, ...others] = known.get(id) ?? [];
@@ -87,11 +97,20 @@ function textsOf(message: unknown): string[] {
 	return content.map((block) => String(property(block, "text")));
 }
 
-/** Puts files at the end that the request does not show as they are. */
-function withTail<Message>(workset: OpenWorkset, messages: readonly Message[]): readonly Message[] {
+/**
+ * Puts files at the end that the request does not show as they are. Not where the answer's thinking would be bound to
+ * them, for the next request has no such tail: there, files that change are appended to the session alone.
+ */
+function withTail<Message>(
+	workset: OpenWorkset,
+	messages: readonly Message[],
+	ctx: ExtensionContext,
+): readonly Message[] {
 	const { tiers, tailTag } = workset;
 	const shown = messages.filter(isOurs).map(textsOf);
-	const tail = tiers.tailFor(shown, textsNow(workset), tailTag);
+	const tail = rulesNow(workset, ctx).bindsThinking
+		? undefined
+		: tiers.tailFor(shown, textsNow(workset), tailTag);
 	workset.hasTail = tail !== undefined;
 	const [, ...copies] = tail?.content ?? [];
 	workset.beside = tiers.filesIn(copies.map(({ text }) => text)) ?? [];

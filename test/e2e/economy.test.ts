@@ -12,7 +12,9 @@ import {
 } from "../../src/economy/index.ts";
 import strata from "../../src/extension/index.ts";
 import {
+	FREE_MODEL,
 	type LoopbackAnthropic,
+	type LoopbackModel,
 	type LoopbackScriptStep,
 	startLoopbackAnthropic,
 } from "../support/loopback-anthropic.ts";
@@ -23,9 +25,13 @@ import { atEnd, tempDir } from "../support/temp.ts";
 const COST = { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 };
 const MINIMUM = 64;
 
-async function start({ missNotice = "on", missThreshold = 0 } = {}) {
+async function start({ missNotice = "on", missThreshold = 0, model = {} as LoopbackModel } = {}) {
 	let nowMs = 1_800_000_000_000;
-	const loop = await startLoopbackAnthropic({ cache: { minTokens: MINIMUM }, now: () => nowMs });
+	const loop = await startLoopbackAnthropic({
+		cache: { minTokens: MINIMUM },
+		now: () => nowMs,
+		thinks: true,
+	});
 	atEnd(() => loop.close());
 	const folder = tempDir();
 	const settings = { economy: { missNotice, missThreshold } };
@@ -35,7 +41,7 @@ async function start({ missNotice = "on", missThreshold = 0 } = {}) {
 	const session = await openLoopbackSession({
 		loop,
 		folder,
-		model: { cost: COST, reasoning: true },
+		model: { cost: COST, reasoning: true, ...model },
 		tools: ["read", "ls"],
 		extensions: [{ name: "strata", factory: strata }],
 		uiContext: { notify: (message) => void notices.push(message), setStatus: () => {} },
@@ -124,7 +130,7 @@ describe("/strata cost", () => {
 
 describe("a miss", () => {
 	test("after a change of tools is told with the first tool that changed", async () => {
-		const { loop, session, notices } = await start();
+		const { loop, session, notices } = await start({ model: { id: FREE_MODEL } });
 		loop.script(["One.", "Two."]);
 		await session.prompt("hello");
 		session.setActiveToolsByName(["read"]);

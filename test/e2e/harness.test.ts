@@ -284,7 +284,7 @@ describe("what the model sees", () => {
 	});
 
 	test("changes with context edits, not what is stored", async () => {
-		const pi = await startPi();
+		const pi = await startPi({ thinking: "free" });
 		pi.write("a.txt", "alpha");
 		await pi.run("one", [[read("a.txt", "r1"), read("a.txt", "r2")], "first"]);
 		const [first] = pi.toolResults();

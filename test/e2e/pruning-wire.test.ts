@@ -7,6 +7,7 @@ import strata from "../../src/extension/index.ts";
 import { createPruningSystem } from "../../src/extension/pruning.ts";
 import { persistDrafts } from "../../src/extension/system.ts";
 import {
+	FREE_MODEL,
 	type LoopbackModel,
 	type LoopbackScriptStep,
 	startLoopbackAnthropic,
@@ -48,7 +49,11 @@ async function start(options: StartOptions = {}) {
 	const { folder = tempDir(), extensions = [], prune = {}, model = {} } = options;
 	vi.useFakeTimers({ toFake: ["Date"], now: START_MS });
 	atEnd(() => vi.useRealTimers());
-	const loop = await startLoopbackAnthropic({ cache: { minTokens: 64 }, now: () => Date.now() });
+	const loop = await startLoopbackAnthropic({
+		cache: { minTokens: 64 },
+		now: () => Date.now(),
+		thinks: true,
+	});
 	atEnd(() => loop.close());
 	for (let i = 0; i < 60; i++) writeFileSync(join(folder, `f${i}.txt`), someText(i, 8000));
 	const blobs = { dir: join(folder, "blobs") };
@@ -56,7 +61,7 @@ async function start(options: StartOptions = {}) {
 	const session = await openLoopbackSession({
 		loop,
 		folder,
-		model: { cost: COST, reasoning: true, ...model },
+		model: { id: FREE_MODEL, cost: COST, reasoning: true, ...model },
 		extensions,
 	});
 	return { loop, session };

@@ -323,7 +323,7 @@ describe("knowledge of lines", () => {
 
 describe("a base that is not what the model has before it", () => {
 	test("because a context edit removed or replaced it, is not used", async () => {
-		const { pi, read } = await start();
+		const { pi, read } = await start({ thinking: "free" });
 		for (const replacement of [null, "[pruned]", V2]) {
 			const base = await read("a.txt");
 			expect(base.text).toBe(V1);
@@ -335,7 +335,7 @@ describe("a base that is not what the model has before it", () => {
 	});
 
 	test("because a context edit removed a diff in the chain, is not used", async () => {
-		const { pi, read } = await start();
+		const { pi, read } = await start({ thinking: "free" });
 		const base = await read("a.txt");
 		pi.write("a.txt", V2);
 		const diff = await read("a.txt");
@@ -416,7 +416,7 @@ describe("a base that is not what the model has before it", () => {
 						),
 					}));
 				});
-				const { pi, read } = await start({ before: [hook] });
+				const { pi, read } = await start({ thinking: "free", before: [hook] });
 				const base = await read("a.txt");
 				await expectText(pi, "a.txt", UNCHANGED);
 				target = base.toolCallId;
@@ -434,7 +434,7 @@ describe("a base that is not what the model has before it", () => {
 				}
 			});
 		});
-		const { pi, read } = await start({ after: [hook] });
+		const { pi, read } = await start({ thinking: "free", after: [hook] });
 		target = (await read("a.txt")).toolCallId;
 		await expectPlain(pi, "a.txt", "full");
 	});
@@ -451,7 +451,7 @@ describe("a base that is not what the model has before it", () => {
 				return { messages: list };
 			});
 		});
-		const { pi, read } = await start({ before: [hook] });
+		const { pi, read } = await start({ thinking: "free", before: [hook] });
 		const full = await read("a.txt");
 		pi.write("a.txt", V2);
 		const part = await read("a.txt", { offset: 5, limit: 5 });
@@ -461,7 +461,7 @@ describe("a base that is not what the model has before it", () => {
 });
 
 test("results that share a call id are told apart, or not used at all", async () => {
-	const { pi } = await start();
+	const { pi } = await start({ thinking: "free" });
 	pi.write("b.txt", V2);
 	await pi.run("go", [readCall("a.txt", "same"), readCall("b.txt", "same"), "done"]);
 	for (const [path, text] of [
@@ -636,7 +636,7 @@ describe("calls in one message", () => {
 	});
 
 	test("of which one is pruned before the next request leave no knowledge behind it", async () => {
-		const { pi } = await start();
+		const { pi } = await start({ thinking: "free" });
 		const [one, two] = [nextId(), nextId()];
 		await pi.run("go", [[readCall("a.txt", one), readCall("a.txt", two)], "done"]);
 		pi.editContext(readingOf(pi, two).entryId, null);

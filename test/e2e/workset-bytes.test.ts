@@ -8,7 +8,7 @@ import type { NamedExtension } from "../support/pi-runtime.ts";
 import { sdk } from "../support/pi-sdk.ts";
 import { someText } from "../support/pruning-session.ts";
 import { tempDir } from "../support/temp.ts";
-import { copiesIn, liveIn, startOnWire } from "../support/workset-session.ts";
+import { copiesIn, FREE, liveIn, startOnWire } from "../support/workset-session.ts";
 
 /** The working set and nothing else. */
 const tiersAlone: NamedExtension = {
@@ -96,7 +96,7 @@ test("with an empty working set the bytes are pi's, also after one was kept and 
 });
 
 test("a cache that went cold while a tool ran is a chance to drop what is dead", async () => {
-	const { loop, session } = await startOnWire();
+	const { loop, session } = await startOnWire({ model: FREE });
 	const pause = () => vi.setSystemTime(Date.now() + 10 * 60_000);
 	loop.script([
 		call("t0", "write", { path: "a.ts", content: someText(1, 6000) }),
@@ -118,7 +118,7 @@ test.each(["log", "tiers"])(
 	async (layout) => {
 		const { loop, session, write } = await startOnWire({
 			tiers: { layout },
-			model: { contextWindow: 40_000 },
+			model: { ...FREE, contextWindow: 40_000 },
 		});
 		for (let i = 0; i < 18; i++) write(`f${i}.txt`, someText(i, 8000));
 		loop.script([
@@ -144,7 +144,7 @@ test.each(["log", "tiers"])(
 
 test("where system messages may stand in mid-conversation, head and tail stay in their place", async () => {
 	const compat = { supportsMidConvoSystemMessages: true, supportsMidConvoEffort: true };
-	const { loop, session } = await startOnWire({ model: { compat } });
+	const { loop, session } = await startOnWire({ model: { ...FREE, compat } });
 	const texts = Array.from({ length: 10 }, (_, i) => someText(3000 + i, 8000));
 	loop.script([
 		...texts.map((content, i) => () => {

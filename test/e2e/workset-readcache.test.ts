@@ -3,15 +3,15 @@ import { rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import strata from "../../src/extension/index.ts";
-import { type PiHarness, startPi } from "../support/pi-session.ts";
+import { type PiHarness, type PiOptions, startPi } from "../support/pi-session.ts";
 import { atEnd } from "../support/temp.ts";
 
 const extensions = [{ name: "strata", factory: strata }];
 const lines = (name: string) => Array.from({ length: 200 }, (_, i) => `${name} ${i}`).join("\n");
 const read = (id: string, path: string) => ({ tool: "read", args: { path }, id });
 
-async function start(): Promise<PiHarness> {
-	return await startPi({ extensions, tools: ["read", "edit"], persist: true });
+async function start(thinking: PiOptions["thinking"] = "bound"): Promise<PiHarness> {
+	return await startPi({ thinking, extensions, tools: ["read", "edit"], persist: true });
 }
 
 test.each([
@@ -32,7 +32,7 @@ test.each([
 });
 
 test("a link that led elsewhere when its file was shown says nothing about where it leads now", async () => {
-	const pi = await start();
+	const pi = await start("free");
 	const other = lines("real").replace("real 7", "seven");
 	pi.write("real.ts", lines("real"));
 	pi.write("other.ts", other);
@@ -57,7 +57,7 @@ test("a link that led elsewhere when its file was shown says nothing about where
 });
 
 test("a copy without an id cannot be found in a request, so nothing older passes for the newest", async () => {
-	const pi = await start();
+	const pi = await start("free");
 	pi.write("a.ts", lines("one"));
 	pi.write("b.ts", lines("b"));
 	await pi.run("look", [read("r1", "a.ts"), "ok"]);
@@ -76,7 +76,7 @@ test("a copy without an id cannot be found in a request, so nothing older passes
 });
 
 test("a refilled slot counts from when it was refilled, not from where it stands", async () => {
-	const pi = await start();
+	const pi = await start("free");
 	pi.write("a.ts", lines("one"));
 	pi.write("b.ts", lines("b"));
 	await pi.command("/workset add a.ts b.ts");
@@ -99,7 +99,7 @@ test("a refilled slot counts from when it was refilled, not from where it stands
 });
 
 test("what a slot is to become is not taken for what the session says it is", async () => {
-	const pi = await start();
+	const pi = await start("free");
 	pi.write("a.ts", lines("one"));
 	await pi.command("/workset add a.ts");
 	await pi.run("first", ["ok"]);
@@ -156,7 +156,11 @@ test("what another extension makes of a copy is not taken for it", async () => {
 				};
 			}),
 	};
-	const pi = await startPi({ extensions: [vandalism, ...extensions], tools: ["read"] });
+	const pi = await startPi({
+		thinking: "free",
+		extensions: [vandalism, ...extensions],
+		tools: ["read"],
+	});
 	pi.write("a.ts", lines("one"));
 	await pi.command("/workset add a.ts");
 	await pi.run("first", ["ok"]);
@@ -192,7 +196,11 @@ test.each([
 	"an older copy never passes for the newest while another version stands %s",
 	async (_where, layout) => {
 		const { late, extension } = lateChange(lines("two"));
-		const pi = await startPi({ extensions: [...extensions, extension], tools: ["read"] });
+		const pi = await startPi({
+			thinking: "free",
+			extensions: [...extensions, extension],
+			tools: ["read"],
+		});
 		pi.write(".pi/strata.json", JSON.stringify({ tiers: { layout } }));
 		await pi.newSession();
 		pi.write("a.ts", lines("one"));

@@ -57,7 +57,12 @@ test("a reorganisation whose edits another extension loses is shown all the same
 		factory: (api: ExtensionAPI) =>
 			api.on("turn_end", () => (greedy ? { entries: [] } : undefined)),
 	};
-	const pi = await startPi({ extensions: [...strataAlone, other], tools, persist: true });
+	const pi = await startPi({
+		thinking: "free",
+		extensions: [...strataAlone, other],
+		tools,
+		persist: true,
+	});
 	await withDeadCopy(pi);
 	await restartCold(pi);
 	await pi.run("third", ["ok"]);
@@ -77,7 +82,7 @@ test("a reorganisation whose edits another extension loses is shown all the same
 });
 
 test("what was edited away is not edited again each time the cache is cold", async () => {
-	const pi = await startPi({ extensions: strataAlone, tools, persist: true });
+	const pi = await startPi({ thinking: "free", extensions: strataAlone, tools, persist: true });
 	await withDeadCopy(pi);
 	await restartCold(pi);
 	await pi.run("third", ["ok"]);
@@ -89,7 +94,7 @@ test("what was edited away is not edited again each time the cache is cold", asy
 });
 
 test("after the layout is changed no old copy passes for the file", async () => {
-	const pi = await startPi({ extensions: strataAlone, tools, persist: true });
+	const pi = await startPi({ thinking: "free", extensions: strataAlone, tools, persist: true });
 	await withDeadCopy(pi);
 	pi.write(".pi/strata.json", JSON.stringify({ tiers: { layout: "tiers" } }));
 	await pi.restart();
@@ -116,7 +121,7 @@ test("loading the extensions anew leaves a warm conversation as it is", async ()
 });
 
 test("a message that somebody put in with an id of ours is not mistaken for it", async () => {
-	const pi = await startPi({ extensions: strataAlone, tools, persist: true });
+	const pi = await startPi({ thinking: "free", extensions: strataAlone, tools, persist: true });
 	await withDeadCopy(pi);
 	const messages = pi.sessionManager.getBranch().filter(({ type }) => type === "custom_message");
 	for (const entry of messages) {
@@ -199,7 +204,7 @@ test("a file that changes between the prompt and the request stands in the reque
 		factory: (api: ExtensionAPI) =>
 			api.on("context", (_event, ctx) => writeFileSync(join(ctx.cwd, "a.ts"), "late\n")),
 	};
-	const pi = await startPi({ extensions: [...strataAlone, late], tools });
+	const pi = await startPi({ thinking: "free", extensions: [...strataAlone, late], tools });
 	pi.write("a.ts", "early\n");
 	await pi.command("/workset add a.ts");
 	await pi.run("first", ["ok"]);
@@ -292,7 +297,7 @@ test("another extension that takes our messages out of a request cannot hide a f
 				messages: messages.filter(({ role }) => role !== "custom"),
 			})),
 	};
-	const pi = await startPi({ extensions: [thief, ...strataAlone], tools });
+	const pi = await startPi({ thinking: "free", extensions: [thief, ...strataAlone], tools });
 	pi.write("a.ts", "a\n");
 	await pi.command("/workset add a.ts");
 	for (const prompt of ["first", "second"]) {

@@ -2,7 +2,7 @@
 import { expect, test, vi } from "vitest";
 import type { LoopbackRequest, LoopbackScriptStep } from "../support/loopback-anthropic.ts";
 import { someText } from "../support/pruning-session.ts";
-import { copiesIn, liveIn, startOnWire } from "../support/workset-session.ts";
+import { copiesIn, FREE, liveIn, startOnWire } from "../support/workset-session.ts";
 
 const edit = (id: string, path: string, content: string): LoopbackScriptStep => ({
 	content: [
@@ -59,7 +59,7 @@ test("in a tool loop with edits and thinking every request shows each file as it
 });
 
 test("a hot file ends up in the tail, and the marker stands before it", async () => {
-	const { loop, session } = await startOnWire();
+	const { loop, session } = await startOnWire({ model: FREE });
 	const texts = Array.from({ length: 12 }, (_, i) => someText(2000 + i, 8000));
 	loop.script([...texts.map((text, i) => edit(`t${i}`, "a.ts", text)), "done"]);
 	await session.prompt("/workset add a.ts b.ts c.ts");
@@ -78,7 +78,7 @@ test("a hot file ends up in the tail, and the marker stands before it", async ()
 });
 
 test("after a pause the slot is filled anew in order and dead copies go, for nothing", async () => {
-	const { loop, session, write } = await startOnWire();
+	const { loop, session, write } = await startOnWire({ model: FREE });
 	loop.script(["one", "two", "three", "four", "five"]);
 	await session.prompt("/workset add a.ts b.ts c.ts");
 	await session.prompt("first");
@@ -101,7 +101,7 @@ test("after a pause the slot is filled anew in order and dead copies go, for not
 });
 
 test("the literal layout puts tiers before the conversation, marked, and keeps pairs and thinking", async () => {
-	const { loop, session } = await startOnWire({ tiers: { layout: "tiers" } });
+	const { loop, session } = await startOnWire({ tiers: { layout: "tiers" }, model: FREE });
 	loop.script([
 		"one",
 		"two",
@@ -129,7 +129,7 @@ test("the literal layout puts tiers before the conversation, marked, and keeps p
 });
 
 test("a marker stands where the next reorganisation begins, and where one has begun", async () => {
-	const { loop, session, write } = await startOnWire();
+	const { loop, session, write } = await startOnWire({ model: FREE });
 	loop.script(["one", "two", "three", "four"]);
 	await session.prompt("/workset add a.ts b.ts c.ts");
 	await session.prompt("first");

@@ -318,7 +318,14 @@ test("the symbol map stands beside the files, without those that are there in fu
 
 test("/tiers shows the symbol map where it stands: first in the log, and by tiers in the literal layout", async () => {
 	const uiContext = { confirm: async () => true };
-	const pi = await startPi({ extensions, tools: ["read"], mode: "rpc", persist: true, uiContext });
+	const pi = await startPi({
+		thinking: "free",
+		extensions,
+		tools: ["read"],
+		mode: "rpc",
+		persist: true,
+		uiContext,
+	});
 	const settings = (layout: string) => JSON.stringify({ tiers: { layout, cacheMinTokens: 10 } });
 	pi.write(".pi/strata.json", settings("log"));
 	pi.write("src/a.ts", "export function alpha(): void {}\n");

@@ -176,6 +176,8 @@ describe("models that bind thinking to the exact prefix", () => {
 	test("a model under another name does if pi drives it like one of them", () => {
 		const alias = { provider: "gateway", id: "big-model" };
 		expect(rulesFor(alias).bindsThinking).toBe(false);
-		expect(rulesFor({ ...alias, compat: { supportsMidConvoEffort: true } }).bindsThinking).toBe(true);
+		expect(rulesFor({ ...alias, compat: { supportsMidConvoEffort: true } }).bindsThinking).toBe(
+			true,
+		);
 	});
 });

@@ -120,7 +120,12 @@ test("tells what goes next and why it waits", () => {
 });
 
 test("says how many results stay because thinking is bound to them", () => {
-	const none = { candidates: [], bound: 3, plan: { ...PLAN, prune: false }, tight: false };
+	const none = {
+		candidates: [],
+		bound: 3,
+		plan: { ...PLAN, prune: false, why: "nothing" as const },
+		tight: false,
+	};
 	const text = textOf({ decision: none });
 	expect(text).toContain("kept: 3 old results, because the model's thinking is bound");
 	expect(text).not.toContain("nothing is old enough");

@@ -11,6 +11,7 @@ import {
 } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createLoopbackBinding, type LoopbackTransformation } from "./loopback-binding.ts";
 import {
 	createLoopbackCache,
 	invalidRequest,
@@ -58,6 +59,8 @@ export type LoopbackRequest = {
 	at: number;
 	/** What it was billed, under pi's names; absent when the answer was an error. */
 	usage?: LoopbackUsage;
+	/** Thinking that the provider left out. */
+	transformations?: readonly LoopbackTransformation[];
 };
 
 export type LoopbackUsage = LoopbackPromptUsage & { output: number };
@@ -76,6 +79,8 @@ export type LoopbackOptions = {
 	/** Clock in milliseconds, for arrival times and TTLs. Default `Date.now`. */
 	now?: () => number;
 	cache?: LoopbackCacheOptions;
+	/** Every answer begins with thinking, whether the script has it or not. Default: as scripted. */
+	thinks?: boolean;
 };
 
 /** Starts a server on a free port. Close it when the test ends. */
@@ -84,6 +89,7 @@ export async function startLoopbackAnthropic(
 ): Promise<LoopbackAnthropic> {
 	const { now = Date.now } = options;
 	const cache = createLoopbackCache({ ...options.cache, now });
+	const binding = createLoopbackBinding();
 	const requests: LoopbackRequest[] = [];
 	const steps: LoopbackScriptStep[] = [];
 
@@ -93,23 +99,46 @@ export async function startLoopbackAnthropic(
 		const request: LoopbackRequest = { raw, body: body as LoopbackBody, headers, at: now() };
 		requests.push(request);
 		validateBody(body);
+		const { seen, transformations } = binding.accept(body);
 		const reply = nextReply(body);
 		if ("error" in reply) {
 			const { status, type, message } = reply.error;
 			return { delayMs: reply.delayMs, error: new LoopbackApiError(status, type, message) };
 		}
-		const content = "content" in reply ? reply.content : [];
-		const usage = { ...cache.bill(body), output: loopbackTokens(JSON.stringify(content)) };
+		const content = signed("content" in reply ? reply.content : [], body);
+		const usage = { ...cache.bill(seen), output: loopbackTokens(JSON.stringify(content)) };
 		request.usage = usage;
+		request.transformations = transformations;
 		const calls = content.some((block) => block.type === "tool_use");
 		const stopReason =
 			("stopReason" in reply && reply.stopReason) || (calls ? "tool_use" : "end_turn");
 		const id = `msg_loop_${requests.length}`;
 		return {
 			delayMs: reply.delayMs,
-			events: eventsOf({ id, model: body.model, content, usage, stopReason, hang: reply.hang }),
+			events: eventsOf({
+				id,
+				model: body.model,
+				content,
+				usage,
+				stopReason,
+				transformations,
+				hang: reply.hang,
+			}),
 			hang: reply.hang === true,
 		};
+	}
+
+	/** The answer with its thinking bound to the request. */
+	function signed(content: LoopbackReplyBlock[], body: LoopbackBody): LoopbackReplyBlock[] {
+		const thinks = content.some(({ type }) => type === "thinking");
+		for (const block of content) {
+			if (block.type === "thinking") binding.sign(body, block.signature);
+		}
+		if (thinks || !options.thinks || content.length === 0) return content;
+		return [
+			{ type: "thinking", thinking: "Let me think.", signature: binding.sign(body) },
+			...content,
+		];
 	}
 
 	function nextReply(body: LoopbackBody): Exclude<LoopbackReply, string> {
@@ -164,6 +193,8 @@ export async function startLoopbackAnthropic(
 
 /** Fields of pi's model entry that a test may want otherwise; `compat` is pi's, field by field. */
 export type LoopbackModel = {
+	/** Default: "claude-loop", which binds thinking as all new models do. */
+	id?: string;
 	contextWindow?: number;
 	maxTokens?: number;
 	reasoning?: boolean;
@@ -173,12 +204,18 @@ export type LoopbackModel = {
 	compat?: Record<string, unknown>;
 };
 
-/** Content of a `models.json` that gives pi the provider "loop" with the model "claude-loop". */
+/** A model that does not bind thinking. */
+export const FREE_MODEL = "claude-opus-4-5";
+
+/** Content of a `models.json` that gives pi the provider "loop" with one model. */
 export function modelsJson(url: string, model: LoopbackModel = {}): string {
-	const entry = { id: "claude-loop", contextWindow: 200_000, maxTokens: 4096, ...model };
+	const entry = { id: LOOPBACK_MODEL, contextWindow: 200_000, maxTokens: 4096, ...model };
 	const loop = { baseUrl: url, api: "anthropic-messages", apiKey: "k", models: [entry] };
 	return JSON.stringify({ providers: { loop } });
 }
+
+/** The id of the model unless the test names one. */
+export const LOOPBACK_MODEL = "claude-loop";
 
 /** The real API's limit on a request. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
@@ -242,10 +279,12 @@ type Message = {
 	content: LoopbackReplyBlock[];
 	usage: LoopbackUsage;
 	stopReason: string;
+	transformations: readonly LoopbackTransformation[];
 	hang: boolean | undefined;
 };
 
-function eventsOf({ id, model, content, usage, stopReason, hang }: Message): Event[] {
+function eventsOf(answer: Message): Event[] {
+	const { id, model, content, usage, stopReason, transformations, hang } = answer;
 	const head = {
 		id,
 		type: "message",
@@ -264,6 +303,7 @@ function eventsOf({ id, model, content, usage, stopReason, hang }: Message): Eve
 			},
 			output_tokens: 1,
 		},
+		...(transformations.length > 0 && { input_transformations: transformations }),
 	};
 	const tail: Event[] = [
 		{

@@ -2,7 +2,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentSession, ExtensionUIContext } from "@earendil-works/pi-coding-agent";
 import { enterAgentDir, leaveAgentDir } from "./agent-dir.ts";
-import { type LoopbackAnthropic, type LoopbackModel, modelsJson } from "./loopback-anthropic.ts";
+import {
+	LOOPBACK_MODEL,
+	type LoopbackAnthropic,
+	type LoopbackModel,
+	modelsJson,
+} from "./loopback-anthropic.ts";
 import type { NamedExtension } from "./pi-runtime.ts";
 import { sdk } from "./pi-sdk.ts";
 import { atEnd } from "./temp.ts";
@@ -44,7 +49,7 @@ export async function openLoopbackSession(options: LoopbackSessionOptions): Prom
 		modelsPath,
 		refreshOnCreate: false,
 	});
-	const loopModel = modelRuntime.getModel("loop", "claude-loop");
+	const loopModel = modelRuntime.getModel("loop", model.id ?? LOOPBACK_MODEL);
 	if (!loopModel) throw new Error(`pi did not take models.json: ${modelRuntime.getError()}`);
 	const { session } = await sdk.createAgentSession({
 		cwd: folder,

@@ -14,7 +14,12 @@ import type {
 import { enterAgentDir, leaveAgentDir } from "./agent-dir.ts";
 import { createRuntimeFactory, type NamedExtension } from "./pi-runtime.ts";
 import { sdk } from "./pi-sdk.ts";
-import { createScriptedModel, type ScriptedModel, type Step } from "./scripted-model.ts";
+import {
+	createScriptedModel,
+	type ScriptedModel,
+	type ScriptedModelOptions,
+	type Step,
+} from "./scripted-model.ts";
 import { atEnd, removeDir, tempDir } from "./temp.ts";
 
 /** How {@link startPi} sets pi up. Everything has a default. */
@@ -33,6 +38,8 @@ export interface PiOptions {
 	sessionFile?: string;
 	/** Tokens the scripted model accepts. Default: 200 000. */
 	contextWindow?: number;
+	/** How the scripted model thinks. Default: "bound", as the newest models do. */
+	thinking?: ScriptedModelOptions["thinking"];
 	/** Default: no automatic compaction, and `compact()` keeps as little as pi can. */
 	compaction?: CompactionSettings;
 	/** Default: "print", where pi has no user interface and drops `ctx.ui.notify`. */
@@ -99,6 +106,7 @@ export class PiHarness {
 		this.#model = createScriptedModel({
 			contextWindow: options.contextWindow ?? 200_000,
 			isSummarising: () => this.session.isCompacting,
+			thinking: options.thinking ?? "bound",
 		});
 		this.cwd = options.cwd ?? this.#ownDir("strata-cwd-");
 		this.agentDir = options.agentDir ?? this.#ownDir("strata-agent-");

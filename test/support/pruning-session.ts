@@ -42,7 +42,7 @@ export async function startPruning(options: PruningOptions = {}): Promise<Prunin
 	const settings = { prune, blobs: { dir, ...blobs }, readcache, paging, kota };
 	writeFileSync(join(agentDir, "strata.json"), JSON.stringify(settings));
 	const extensions = [...before, strataExtension, ...after];
-	const pi = await startPi({ mode: "rpc", ...rest, agentDir, extensions });
+	const pi = await startPi({ mode: "rpc", thinking: "free", ...rest, agentDir, extensions });
 	let files = 0;
 	return {
 		pi,

@@ -4,11 +4,13 @@ import {
 	fauxAssistantMessage,
 	fauxProvider,
 	fauxText,
+	fauxThinking,
 	fauxToolCall,
 	type Message,
 	type Model,
 	type Provider,
 } from "@earendil-works/pi-ai";
+import { type BoundPrompt, createThinkingBinding } from "./bound-thinking.ts";
 
 /** A tool call the scripted model makes. Without an `id` it is `call-1`, `call-2`, … */
 export type ScriptedCall = { tool: string; args: Record<string, unknown>; id?: string };
@@ -42,19 +44,35 @@ export interface ScriptedModel {
 // A compaction asks once or twice (history, start of a split turn); the rest is room for pi to change.
 const MAX_SUMMARY_REQUESTS = 8;
 
-/** Creates a scripted model. `isSummarising` tells the requests for a summary from the others. */
-export function createScriptedModel(options: {
+/** How {@link createScriptedModel} sets a model up. */
+export interface ScriptedModelOptions {
 	contextWindow: number;
+	/** Tells the requests for a summary from the others. */
 	isSummarising: () => boolean;
-}): ScriptedModel {
-	const { contextWindow, isSummarising } = options;
+	/**
+	 * `bound`: every answer thinks, and the model refuses a request whose thinking does not stand behind what it was made
+	 * behind, unless a compaction took that away. `free`: every answer thinks. `none`: answers are as scripted.
+	 */
+	thinking: "bound" | "free" | "none";
+}
+
+/** Creates a scripted model. */
+export function createScriptedModel(options: ScriptedModelOptions): ScriptedModel {
+	const { contextWindow, isSummarising, thinking } = options;
 	const faux = fauxProvider({ provider: "faux", models: [{ id: "faux-1", contextWindow }] });
+	// What pi says of models that bind thinking, under whatever name.
+	if (thinking === "bound") {
+		Object.assign(faux.getModel(), { compat: { supportsMidConvoEffort: true } });
+	}
+	const binding = createThinkingBinding();
+	/** The summaries of compactions that stood before thinking when it was made, by its signature. */
+	const summaries = new Map<string, readonly string[]>();
 	const contexts: Message[][] = [];
 	const summaryRequests: Message[][] = [];
 	let calls = 0;
 	const failures: unknown[] = [];
 
-	const toMessage = (answer: Answer): AssistantMessage => {
+	const toMessage = (answer: Answer, context: Message[]): AssistantMessage => {
 		if (typeof answer === "object" && "role" in answer) return answer;
 		const parts = Array.isArray(answer) ? answer : [answer as string | ScriptedCall];
 		const content = parts.map((part) => {
@@ -63,7 +81,29 @@ export function createScriptedModel(options: {
 			return fauxToolCall(part.tool, part.args, { id: part.id ?? `call-${calls}` });
 		});
 		const hasCalls = content.some((block) => block.type === "toolCall");
-		return fauxAssistantMessage(content, { stopReason: hasCalls ? "toolUse" : "stop" });
+		return fauxAssistantMessage([...thoughts(context), ...content], {
+			stopReason: hasCalls ? "toolUse" : "stop",
+		});
+	};
+
+	const thoughts = (context: Message[]) => {
+		if (thinking === "none") return [];
+		const thinkingSignature = binding.sign(promptOf(context));
+		summaries.set(thinkingSignature, summariesIn(context));
+		return [{ ...fauxThinking("Let me think."), thinkingSignature }];
+	};
+
+	const checkBinding = (context: Message[]) => {
+		const misplaced = thinking === "bound" && binding.misplacedIn(promptOf(context));
+		if (!misplaced) return;
+		// Pi keeps answers behind a new summary as they are: their thinking is lost, with pi alone too.
+		const before = summaries.get(misplaced.signature) ?? [];
+		if (summariesIn(context.slice(0, misplaced.message)).every((one) => before.includes(one))) {
+			const where = misplaced.changed ?? "thinking in the middle";
+			throw new Error(
+				`The block in message ${misplaced.message} is bound to a different conversation: ${where} changed`,
+			);
+		}
 	};
 
 	const answer = async (step: Step, context: Message[]): Promise<AssistantMessage> => {
@@ -75,7 +115,8 @@ export function createScriptedModel(options: {
 			throw new Error(`pi asked for ${asked}, but the next step of the script is ${next}`);
 		}
 		if (isSummary) return fauxAssistantMessage(step.summary);
-		return toMessage(typeof step === "function" ? await step(context) : step);
+		checkBinding(context);
+		return toMessage(typeof step === "function" ? await step(context) : step, context);
 	};
 
 	const toResponse =
@@ -115,4 +156,28 @@ export function createScriptedModel(options: {
 			return action().finally(() => faux.setResponses([]));
 		},
 	};
+}
+
+/** What the binding covers of pi's messages: no times, no details, no usage. */
+function promptOf(context: readonly Message[]): BoundPrompt {
+	const messages = context.map((message) => {
+		const { role, content } = message;
+		const blocks =
+			typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
+		const rest = blocks.filter(({ type }) => type !== "thinking");
+		const call = message.role === "toolResult" ? message.toolCallId : undefined;
+		return {
+			rest: { role, call, content: rest },
+			signatures: blocks.flatMap((block) =>
+				block.type === "thinking" ? [String(block.thinkingSignature)] : [],
+			),
+		};
+	});
+	return { head: undefined, messages };
+}
+
+function summariesIn(context: readonly Message[]): string[] {
+	return context
+		.map(({ content }) => JSON.stringify(content))
+		.filter((text) => text.includes("The conversation history before this point was compacted"));
 }

@@ -4,6 +4,7 @@ import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import { vi } from "vitest";
 import strata from "../../src/extension/index.ts";
 import {
+	FREE_MODEL,
 	type LoopbackAnthropic,
 	type LoopbackModel,
 	startLoopbackAnthropic,
@@ -56,7 +57,11 @@ export async function startOnWire(options: WireOptions = {}): Promise<{
 	const { extensions = [{ name: "strata", factory: strata }] } = options;
 	vi.useFakeTimers({ toFake: ["Date"], now: START_MS });
 	atEnd(() => vi.useRealTimers());
-	const loop = await startLoopbackAnthropic({ cache: { minTokens: 64 }, now: () => Date.now() });
+	const loop = await startLoopbackAnthropic({
+		cache: { minTokens: 64 },
+		now: () => Date.now(),
+		thinks: true,
+	});
 	atEnd(() => loop.close());
 	const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
 	for (const name of ["a", "b", "c"]) write(`${name}.ts`, someText(name.charCodeAt(0), 6000));
@@ -70,6 +75,9 @@ export async function startOnWire(options: WireOptions = {}): Promise<{
 	});
 	return { loop, session, write };
 }
+
+/** A model that does not bind thinking, so that the working set may move what was sent. */
+export const FREE: LoopbackModel = { id: FREE_MODEL };
 
 const COST = { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 };
 const START_MS = 1_800_000_000_000;

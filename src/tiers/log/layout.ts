@@ -7,6 +7,9 @@
  * conversation when the file is new or has changed. The *tail* stands at the end of a request only and is never
  * cached. Nothing is moved in a warm prefix unless the economy says that it pays.
  *
+ * Where the model's thinking is bound to what was sent (`isBound`, `bindsThinking`), nothing in view is moved or dropped,
+ * and there is no tail: a file that changed is appended.
+ *
  * This file decides; who asks it makes the messages. Of the copies of a path in view the last one counts, and it is
  * live as long as its hash is the file's; every other copy is dead. After a plan has been carried out, the text of
  * every working file is live exactly once: in the slot, in a snapshot, or in the tail.
@@ -47,6 +50,8 @@ export interface LogMoment {
 	/** In the order of the conversation. */
 	readonly copies: readonly Copy[];
 	readonly rules: CacheRules;
+	/** Thinking behind a copy in view is bound to it: the copies stay as they are. */
+	readonly isBound: boolean;
 	/** The provider has to be sent everything anew in any case. */
 	readonly cold: boolean;
 	/** Tokens of the next request as far as known: tools, system prompt and all messages. */
@@ -70,9 +75,10 @@ export interface LogPlan {
 	/** Files whose current text stands in the tail of this request, in this order. */
 	readonly tail: readonly string[];
 	/**
-	 * Why a slot is made or refilled and copies go, or why not: there is no slot yet (`first`), or as the economy says.
+	 * Why a slot is made or refilled and copies go, or why not: there is no slot yet (`first`), thinking is bound to
+	 * outdated copies (`bound`), or as the economy says.
 	 */
-	readonly why: "first" | "cold" | "near-limit" | "pays" | "waits" | "nothing";
+	readonly why: "first" | "bound" | "cold" | "near-limit" | "pays" | "waits" | "nothing";
 	/** Tokens of dead copies in view once the plan is carried out. */
 	readonly deadTokens: number;
 	/** Tokens that the next reorganisation must free to pay. */

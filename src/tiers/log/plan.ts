@@ -23,8 +23,12 @@ export function planOf(moment: LogMoment, learned: Learned): LogPlan {
 		spans,
 		slotId: slotIn(moment.copies),
 		ranked: byStability(moment.files),
-		isHot: (path) => isHot({ ...moment, ...learned, editRate: learned.editRate(path) }),
+		// The answer to a request with a tail would think behind text that the next request does not have.
+		isHot: (path) =>
+			!moment.rules.bindsThinking &&
+			isHot({ ...moment, ...learned, editRate: learned.editRate(path) }),
 	};
+	if (moment.isBound) return appended(scene, deadTokens(spans) > 0 ? "bound" : "nothing");
 	if (moment.cold) return refilled(scene, 0);
 	const { growthPerRequest } = learned;
 	const { cut, decision } = judgeCuts(spans, { ...moment, growthPerRequest });

@@ -7,6 +7,7 @@ export function momentWith(part: Partial<LogMoment>): LogMoment {
 		files: [],
 		copies: [],
 		rules: rulesFor({ provider: "anthropic", id: "claude-sonnet-5" }, { readRatio: 0.1 }),
+		isBound: false,
 		cold: false,
 		contextTokens: 50_000,
 		contextWindow: 1_000_000,
