@@ -22,6 +22,19 @@ export interface Bill {
 	readonly tokens: PromptTokens;
 	/** Tokens of the answer. */
 	readonly output: number;
+	/** Thinking blocks of earlier answers that the provider left out of the prompt, or would have: see {@link Thinking}. */
+	readonly thinking?: Thinking;
+}
+
+/**
+ * Thinking blocks that no longer stand behind what was sent when they were made, by what the provider did about it. Each
+ * request counts all of them again.
+ */
+export interface Thinking {
+	/** Left out of the prompt, unbilled. */
+	readonly dropped: number;
+	/** Let through. */
+	readonly allowed: number;
 }
 
 /**
@@ -34,13 +47,28 @@ export function billOf(message: unknown, writtenMs = 0): Bill | undefined {
 	const tokens = promptTokens(usage);
 	if (tokens.input + tokens.read + tokens.write === 0) return undefined;
 	const sentMs = property(message, "timestamp");
+	const thinking = misplacedThinking(message);
 	return {
 		provider: String(property(message, "provider") ?? "unknown"),
 		model: String(property(message, "model") ?? "unknown"),
 		atMs: typeof sentMs === "number" && Number.isFinite(sentMs) ? sentMs : writtenMs,
 		tokens,
 		output: countIn(usage, "output"),
+		...(thinking && { thinking }),
 	};
+}
+
+/** As pi stores what Anthropic reports in `input_transformations`. */
+function misplacedThinking(message: unknown): Thinking | undefined {
+	const diagnostics = property(message, "diagnostics");
+	if (!Array.isArray(diagnostics)) return undefined;
+	const types = diagnostics
+		.filter((one) => property(one, "type") === "anthropic_input_transformations")
+		.flatMap((one) => property(property(one, "details"), "transformations"))
+		.map((one) => property(one, "type"));
+	const dropped = types.filter((type) => type === "thinking_dropped").length;
+	const allowed = types.filter((type) => type === "thinking_mismatch_allowed").length;
+	return dropped + allowed > 0 ? { dropped, allowed } : undefined;
 }
 
 /** What a message's `usage` says about the request, by how it was billed. Session files may hold anything. */

@@ -16,6 +16,7 @@ export const MISS_CAUSES: Readonly<Record<MissCause | ReplayMissCause, string>> 
 	system: "the system prompt changed",
 	branch: "another branch of the session",
 	messages: "an earlier message changed",
+	dropped: "the provider dropped thinking that was bound to another beginning",
 	provider: "nothing changed on our side that shows, so the provider may have lost it",
 	unknown: "not known: the request was not watched",
 };

@@ -117,8 +117,13 @@ function earlierBills(ctx: ExtensionContext): { bills: EarlierBill[]; lastMs: nu
 	return { bills, lastMs };
 }
 
-function answeredBy({ provider, model, tokens }: Bill): Pick<Answered, "model" | "tokens"> {
-	return { model: `${provider}/${model}`, tokens };
+function answeredBy({
+	provider,
+	model,
+	tokens,
+	thinking,
+}: Bill): Pick<Answered, "model" | "tokens" | "misplaced"> {
+	return { model: `${provider}/${model}`, tokens, ...(thinking && { misplaced: thinking }) };
 }
 
 /** The model of a bill, with its prices where pi knows them. */

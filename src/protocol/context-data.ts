@@ -109,7 +109,7 @@ export const CacheMiss = Type.Object({
 	tokens: Type.Number(),
 	cause: Type.String({
 		description:
-			"compaction, pruning, model, thinking, expired, tools, system, branch, messages, provider or unknown",
+			"compaction, pruning, model, thinking, expired, tools, system, branch, messages, dropped, provider or unknown",
 	}),
 	/** What it cost beyond a hit. */
 	cost: Price,
@@ -124,6 +124,8 @@ export const CostRequest = Type.Object({
 	model: Type.String({ description: "provider/id" }),
 	...Tokens,
 	...Prices,
+	/** Thinking blocks of earlier answers that the provider left out; absent if none. */
+	thinkingDropped: Type.Optional(Type.Number()),
 	miss: Type.Optional(CacheMiss),
 });
 export type CostRequest = Type.Static<typeof CostRequest>;

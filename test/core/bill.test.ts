@@ -35,3 +35,20 @@ test("there is no bill where nothing was billed, and one that says little is tak
 	expect(billOf(vague)).toMatchObject({ provider: "unknown", model: "unknown", atMs: 0 });
 	expect(billOf(vague, 1000)?.atMs).toBe(1000);
 });
+
+test("a bill counts thinking that the provider dropped or let through, whatever else it reports", () => {
+	const transformations = [
+		{ type: "thinking_dropped", path: "messages.1.content.0", reason: "prefix_binding_mismatch" },
+		{ type: "thinking_dropped", path: "messages.3.content.0", reason: "prefix_binding_mismatch" },
+		{ type: "thinking_mismatch_allowed", path: "messages.5.content.0" },
+		{ type: "something_new" },
+		null,
+	];
+	const report = { type: "anthropic_input_transformations", details: { transformations } };
+	const answer = { role: "assistant", usage: { input: 5 } };
+	const thinkingOf = (diagnostics: unknown) => billOf({ ...answer, diagnostics })?.thinking;
+	expect(thinkingOf([{ type: "other" }, report])).toEqual({ dropped: 2, allowed: 1 });
+	for (const other of [undefined, "text", [], [{ ...report, details: null }], [null]]) {
+		expect(thinkingOf(other)).toBeUndefined();
+	}
+});

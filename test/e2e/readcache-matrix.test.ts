@@ -519,7 +519,7 @@ function leafOf(pi: PiHarness): string {
 }
 
 function compactKeeping(pi: PiHarness, firstKeptEntryId: string): void {
-	pi.sessionManager.appendCompaction("what was before", firstKeptEntryId, 1000);
+	pi.sessionManager.appendCompaction(`before ${firstKeptEntryId}`, firstKeptEntryId, 1000);
 	pi.session.refreshContext();
 }
 

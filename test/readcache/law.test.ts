@@ -12,6 +12,7 @@ describe("the law of the read cache", () => {
 		expect(report.pruned).toBeGreaterThan(100);
 		expect(report.paged).toBeGreaterThan(100);
 		expect(report.guarded).toBeGreaterThan(50);
+		expect(report.bound).toBeGreaterThan(30);
 		expect(unchanged).toBeGreaterThan(0.03);
 		expect(range).toBeGreaterThan(0.03);
 		expect(diff).toBeGreaterThan(0.03);

@@ -21,6 +21,8 @@ export interface LawReport {
 	paged: number;
 	/** Markers and diffs that stood on text which a pruning had to leave. */
 	guarded: number;
+	/** Prunings with thinking in view that is bound to the text before it. */
+	bound: number;
 	seconds: number;
 }
 
@@ -38,7 +40,7 @@ export async function runLaw({ seed, steps }: { seed: number; steps: number }): 
 		"unchanged range, cut": 0,
 		diff: 0,
 	};
-	const counts = { pruned: 0, paged: 0, guarded: 0 };
+	const counts = { pruned: 0, paged: 0, guarded: 0, bound: 0 };
 	let done = 0;
 	for (let number = 0; done < steps; number++) {
 		// Each session has its own choices: one that fails can be played without those before it.
@@ -77,6 +79,7 @@ export function addUp(reports: readonly LawReport[]): LawReport {
 			pruned: sum.pruned + next.pruned,
 			paged: sum.paged + next.paged,
 			guarded: sum.guarded + next.guarded,
+			bound: sum.bound + next.bound,
 			seconds: sum.seconds + next.seconds,
 		};
 	}, first);

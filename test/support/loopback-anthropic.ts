@@ -61,6 +61,8 @@ export type LoopbackRequest = {
 	usage?: LoopbackUsage;
 	/** Thinking that the provider left out. */
 	transformations?: readonly LoopbackTransformation[];
+	/** Signatures of the thinking in the answer. */
+	signatures?: readonly string[];
 };
 
 export type LoopbackUsage = LoopbackPromptUsage & { output: number };
@@ -71,6 +73,8 @@ export type LoopbackAnthropic = {
 	requests: readonly LoopbackRequest[];
 	/** Appends steps; each accepted request takes one. With none left the answer is status 500. */
 	script(steps: LoopbackScriptStep[]): void;
+	/** Takes back the steps that no request has taken. */
+	clearScript(): void;
 	/** Ends hanging answers too. May be called twice. */
 	close(): Promise<void>;
 };
@@ -109,6 +113,9 @@ export async function startLoopbackAnthropic(
 		const usage = { ...cache.bill(seen), output: loopbackTokens(JSON.stringify(content)) };
 		request.usage = usage;
 		request.transformations = transformations;
+		request.signatures = content.flatMap((block) =>
+			"signature" in block ? [block.signature] : [],
+		);
 		const calls = content.some((block) => block.type === "tool_use");
 		const stopReason =
 			("stopReason" in reply && reply.stopReason) || (calls ? "tool_use" : "end_turn");
@@ -181,6 +188,7 @@ export async function startLoopbackAnthropic(
 		url: `http://127.0.0.1:${port}`,
 		requests,
 		script: (more) => void steps.push(...more),
+		clearScript: () => void steps.splice(0),
 		async close() {
 			if (!server.listening) return;
 			const closed = once(server, "close");
@@ -207,10 +215,12 @@ export type LoopbackModel = {
 /** A model that does not bind thinking. */
 export const FREE_MODEL = "claude-opus-4-5";
 
-/** Content of a `models.json` that gives pi the provider "loop" with one model. */
+/** Content of a `models.json` that gives pi the provider "loop" with its models. */
 export function modelsJson(url: string, model: LoopbackModel = {}): string {
 	const entry = { id: LOOPBACK_MODEL, contextWindow: 200_000, maxTokens: 4096, ...model };
-	const loop = { baseUrl: url, api: "anthropic-messages", apiKey: "k", models: [entry] };
+	// A second one, to switch to.
+	const other = { ...entry, id: entry.id === FREE_MODEL ? LOOPBACK_MODEL : FREE_MODEL };
+	const loop = { baseUrl: url, api: "anthropic-messages", apiKey: "k", models: [entry, other] };
 	return JSON.stringify({ providers: { loop } });
 }
 

@@ -22,6 +22,8 @@ export interface LoopbackSessionOptions {
 	/** Default: `read` alone. */
 	tools?: string[];
 	uiContext?: Partial<ExtensionUIContext>;
+	/** How much of the conversation a compaction keeps. Default: pi's. */
+	keepRecentTokens?: number;
 }
 
 /** A session of pi that speaks to the loopback provider, kept in memory. Disposed of when the test ends. */
@@ -31,7 +33,10 @@ export async function openLoopbackSession(options: LoopbackSessionOptions): Prom
 	enterAgentDir(folder);
 	const modelsPath = join(folder, "models.json");
 	writeFileSync(modelsPath, modelsJson(loop.url, model));
-	const settingsManager = sdk.SettingsManager.inMemory({ compaction: { enabled: false } });
+	const { keepRecentTokens } = options;
+	const settingsManager = sdk.SettingsManager.inMemory({
+		compaction: { enabled: false, ...(keepRecentTokens !== undefined && { keepRecentTokens }) },
+	});
 	const resourceLoader = new sdk.DefaultResourceLoader({
 		cwd: folder,
 		agentDir: folder,

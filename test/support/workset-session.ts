@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { AgentSession } from "@earendil-works/pi-coding-agent";
+import type { AgentSession, ExtensionUIContext } from "@earendil-works/pi-coding-agent";
 import { vi } from "vitest";
 import strata from "../../src/extension/index.ts";
 import {
@@ -41,10 +41,15 @@ export function liveIn(messages: readonly { content: unknown }[]): Record<string
 export interface WireOptions {
 	/** `tiers` of the project's settings. */
 	tiers?: Record<string, unknown>;
+	/** `prune` of the settings. */
+	prune?: Record<string, unknown>;
 	model?: LoopbackModel;
 	/** Default: pi-strata. */
 	extensions?: NamedExtension[];
 	folder?: string;
+	keepRecentTokens?: number;
+	/** With one, commands leave their reports in the session. */
+	uiContext?: Partial<ExtensionUIContext>;
 }
 
 /** A session against a provider with a prompt cache of its own, and three files of 1,500 tokens each: a, b and c.ts. */
@@ -53,7 +58,14 @@ export async function startOnWire(options: WireOptions = {}): Promise<{
 	session: AgentSession;
 	write(name: string, text: string): void;
 }> {
-	const { tiers = {}, model = {}, folder = tempDir() } = options;
+	const {
+		tiers = {},
+		prune = {},
+		model = {},
+		folder = tempDir(),
+		keepRecentTokens,
+		uiContext,
+	} = options;
 	const { extensions = [{ name: "strata", factory: strata }] } = options;
 	vi.useFakeTimers({ toFake: ["Date"], now: START_MS });
 	atEnd(() => vi.useRealTimers());
@@ -65,13 +77,15 @@ export async function startOnWire(options: WireOptions = {}): Promise<{
 	atEnd(() => loop.close());
 	const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
 	for (const name of ["a", "b", "c"]) write(`${name}.ts`, someText(name.charCodeAt(0), 6000));
-	write("strata.json", JSON.stringify({ tiers }));
+	write("strata.json", JSON.stringify({ tiers, prune, blobs: { dir: join(folder, "blobs") } }));
 	const session = await openLoopbackSession({
 		loop,
 		folder,
 		model: { cost: COST, reasoning: true, ...model },
 		extensions,
 		tools: ["read", "edit", "write"],
+		...(keepRecentTokens !== undefined && { keepRecentTokens }),
+		...(uiContext && { uiContext }),
 	});
 	return { loop, session, write };
 }

@@ -4,7 +4,7 @@ import type { AccountSummary, CostlyMiss } from "./account.ts";
 
 /** What `/strata cost` prints. */
 export function accountText(summary: AccountSummary): string {
-	const { requests, tokens, cost, uncached, withoutMisses, misses } = summary;
+	const { requests, tokens, cost, uncached, withoutMisses, misses, misplaced } = summary;
 	if (requests === 0) return "No request of this session has been billed yet.";
 	const prompt = tokens.input + tokens.read + tokens.write;
 	const share = (part: number) => `${Math.round((100 * part) / prompt)} %`;
@@ -16,6 +16,7 @@ export function accountText(summary: AccountSummary): string {
 			: `misses: ${misses.length}; without them ${grouped(withoutMisses)}, so this session cost ${ratio(cost, withoutMisses)}× what it had to`,
 		...misses.slice(-SHOWN).map((miss) => `  ${clock(miss.atMs)}  ${missText(miss)}`),
 		...(misses.length > SHOWN ? [`  (the latest ${SHOWN})`] : []),
+		...misplacedLines(misplaced),
 	].join("\n");
 }
 
@@ -24,6 +25,22 @@ export function missText({ tokens, dollars, cause, changed }: CostlyMiss): strin
 	const price = dollars === undefined ? "" : ` ($${dollars.toFixed(dollars < 0.1 ? 3 : 2)})`;
 	const first = changed ? `, first ${changed}` : "";
 	return `${grouped(tokens)} cached tokens were paid for again${price}: ${MISS_CAUSES[cause]}${first}`;
+}
+
+function misplacedLines({ dropped, allowed, latestBlocks }: AccountSummary["misplaced"]): string[] {
+	const why = "because what stands before them is not what was sent when they were made";
+	return [
+		...(dropped > 0
+			? [
+					`thinking: the provider dropped blocks of earlier answers in ${counted(dropped, "request")} (${latestBlocks} in the latest), ${why}`,
+				]
+			: []),
+		...(allowed > 0
+			? [
+					`thinking: the provider let blocks of earlier answers pass in ${counted(allowed, "request")}, though ${why.slice("because ".length)}`,
+				]
+			: []),
+	];
 }
 
 /** How many misses are listed. */

@@ -1,3 +1,4 @@
+import type { Thinking } from "../../core/bill.ts";
 import { costOf, dollarsOf } from "../cost.ts";
 import type { PromptTokens } from "../request.ts";
 import { type CacheRules, type ModelInfo, rulesFor } from "../rules.ts";
@@ -14,6 +15,15 @@ export interface AccountSummary {
 	readonly withoutMisses: number;
 	/** Latest last. */
 	readonly misses: readonly CostlyMiss[];
+	/** Requests with thinking that no longer stood behind what it was made behind. */
+	readonly misplaced: MisplacedThinking;
+}
+
+/** Such requests by what the provider did, and how many blocks it dropped in the latest of them. */
+export interface MisplacedThinking {
+	readonly dropped: number;
+	readonly allowed: number;
+	readonly latestBlocks: number;
 }
 
 /** A miss, with what it cost beyond a hit: in plain input tokens, and in dollars where the price is known. */
@@ -40,6 +50,7 @@ export function createAccount(): Account {
 	let cost = 0;
 	let missed = 0;
 	const misses: CostlyMiss[] = [];
+	let misplaced: MisplacedThinking = { dropped: 0, allowed: 0, latestBlocks: 0 };
 
 	return {
 		add(answered, model) {
@@ -49,6 +60,7 @@ export function createAccount(): Account {
 			requests++;
 			tokens = sum(tokens, answered.tokens);
 			cost += costOf(answered.tokens, rules);
+			if (answered.misplaced) misplaced = withRequest(misplaced, answered.misplaced);
 			if (!miss) return undefined;
 			const costly = priced(miss, answered.tokens, rules, model);
 			missed += costly.cost;
@@ -63,7 +75,16 @@ export function createAccount(): Account {
 			uncached: tokens.input + tokens.read + tokens.write,
 			withoutMisses: cost - missed,
 			misses: [...misses],
+			misplaced,
 		}),
+	};
+}
+
+function withRequest(sum: MisplacedThinking, { dropped, allowed }: Thinking): MisplacedThinking {
+	return {
+		dropped: sum.dropped + (dropped > 0 ? 1 : 0),
+		allowed: sum.allowed + (allowed > 0 ? 1 : 0),
+		latestBlocks: dropped > 0 ? dropped : sum.latestBlocks,
 	};
 }
 

@@ -1,3 +1,4 @@
+import type { Thinking } from "../../core/bill.ts";
 import type { Part, PromptTokens } from "../request.ts";
 import type { CacheRules } from "../rules.ts";
 import { isSamePiece, type PayloadBlock, payloadBlocks } from "./payload.ts";
@@ -18,6 +19,8 @@ export interface Answered {
 	readonly pruned?: boolean;
 	/** The user went to another branch of the session just before. */
 	readonly branched?: boolean;
+	/** Thinking that no longer stands behind what it was made behind. */
+	readonly misplaced?: Thinking;
 }
 
 /** Why a provider did not find what it had cached. */
@@ -32,6 +35,8 @@ export type MissCause =
 	| "system"
 	| "branch"
 	| "messages"
+	/** The provider left out thinking blocks, and with them all that was cached behind the first. */
+	| "dropped"
 	/** Nothing changed that we can see: the provider dropped or did not find it. */
 	| "provider"
 	/** The requests were not watched. */
@@ -97,7 +102,9 @@ function causeOf(
 	if (now.branched) return "branch";
 	const isOtherThinking = before.thinking !== undefined && now.thinking !== before.thinking;
 	if (isOtherThinking && rules.invalidates.thinking) return "thinking";
-	return changed?.part;
+	if (changed) return changed.part;
+	const dropped = now.misplaced?.dropped ?? 0;
+	return dropped > (before.misplaced?.dropped ?? 0) ? "dropped" : undefined;
 }
 
 const PARTS: readonly Part[] = ["tools", "system", "messages"];

@@ -41,7 +41,7 @@ export function costView({ entries, branch, findModel, compactsAbove }: CostSour
 		noteBetween(entry, before, (id) => byId.get(id));
 		const bill = billIn(entry);
 		if (!bill) continue;
-		const { provider, model: id, atMs, tokens, output } = bill;
+		const { provider, model: id, atMs, tokens, output, thinking } = bill;
 		const model = findModel(provider, id) ?? { provider, id };
 		const gapMs = Math.max(0, atMs - (before.usedMs ?? atMs));
 		const branched = before.lastId !== undefined && !continues(entry, before.lastId);
@@ -54,6 +54,7 @@ export function costView({ entries, branch, findModel, compactsAbove }: CostSour
 			compacted,
 			pruned,
 			branched,
+			...(thinking && { misplaced: thinking }),
 		};
 		const miss = account.add(answered, model);
 		Object.assign(before, { compacted: false, pruned: false, usedMs: atMs, lastId: entry.id });
@@ -72,6 +73,7 @@ export function costView({ entries, branch, findModel, compactsAbove }: CostSour
 			appendOnlyCost: priceOf(appendOnly, model),
 			noCacheCost: priceOf({ ...NOTHING, input: promptOf(tokens) }, model),
 			...(dollars !== undefined && { outputDollars: dollars }),
+			...(thinking && thinking.dropped > 0 && { thinkingDropped: thinking.dropped }),
 			...(miss && { miss: missView(miss) }),
 		});
 	}

@@ -46,6 +46,8 @@ describe("a request misses", () => {
 		["messages", { payload: payload("rules", "other", "two") }],
 		["messages", { payload: payload("rules") }],
 		["provider", { payload: payload("rules", "one", "two") }],
+		["dropped", { payload: payload("rules", "one", "two"), misplaced: { dropped: 2, allowed: 0 } }],
+		["messages", { payload: payload("rules", "other"), misplaced: { dropped: 2, allowed: 0 } }],
 		["unknown", {}],
 	])("because of: %s", (cause, more) => {
 		expect(diagnoseMiss(before, answered(0, 50_000, more), rules)?.cause).toBe(cause);
@@ -136,6 +138,19 @@ describe("an account", () => {
 			"misses: 1; without them 70,020, so this session cost 1.82× what it had to",
 			"  01:00:00  50,000 cached tokens were paid for again ($0.29): the pause was longer than the cache lives",
 		]);
+	});
+
+	test("counts the requests from which the provider left out thinking", () => {
+		const account = createAccount();
+		account.add(answered(0, 50_000), CLAUDE);
+		expect(accountText(account.summary())).not.toContain("thinking:");
+		account.add(answered(50_000, 0, { misplaced: { dropped: 3, allowed: 0 } }), CLAUDE);
+		account.add(answered(50_000, 0, { misplaced: { dropped: 2, allowed: 0 } }), CLAUDE);
+		account.add(answered(50_000, 0, { misplaced: { dropped: 0, allowed: 1 } }), CLAUDE);
+		expect(account.summary().misplaced).toEqual({ dropped: 2, allowed: 1, latestBlocks: 2 });
+		const text = accountText(account.summary());
+		expect(text).toContain("dropped blocks of earlier answers in 2 requests (2 in the latest)");
+		expect(text).toContain("let blocks of earlier answers pass in 1 request");
 	});
 
 	test("lists the latest misses and stays bounded", () => {

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
 	fauxAssistantMessage,
+	fauxThinking,
 	fauxToolCall,
 	type JsonValue,
 	type ToolResultMessage,
@@ -55,8 +56,11 @@ export interface GameOptions {
 	random: Random;
 	/** Counts how reads were answered. */
 	answers: Record<AnswerKind, number>;
-	/** Counts what our own pruning replaced, what paging answered, and the answers that pruning had to leave standing. */
-	counts: { pruned: number; paged: number; guarded: number };
+	/**
+	 * Counts what our own pruning replaced, what paging answered, the answers that pruning had to leave standing, and the
+	 * prunings that thinking in view kept from text before it.
+	 */
+	counts: { pruned: number; paged: number; guarded: number; bound: number };
 }
 
 /** A call, and what becomes of it. */
@@ -106,6 +110,8 @@ export function createGame(options: GameOptions): Game {
 	const pages = () => ({ tokens, blobs: someBlobs() });
 	const someCall = createCaller(world, random, { ranges, sameIds, paged, pages });
 	const isSaved = random.chance(0.15);
+	// The model thinks now and then, and its thinking is bound to all that was sent before it.
+	const binds = random.chance(0.35);
 
 	const deeds = new Map<string, Deed>();
 	/** Markers and diffs by their entries, with the texts that they are. */
@@ -155,7 +161,7 @@ export function createGame(options: GameOptions): Game {
 		// Callers who use the tool without pi's loop never show us a request.
 		const isObserved = random.chance(observed);
 		const meddler = createMeddler(random, zeal);
-		const pruning = createGamePruning({ cwd, settings: config, random });
+		const pruning = createGamePruning({ cwd, settings: config, random, binds });
 		const paging = createGamePaging({ world, settings: config, tokens });
 		return { ledger, cache, meddler, pruning, paging, isObserved, beforeEdits: new Map() };
 	}
@@ -180,7 +186,7 @@ export function createGame(options: GameOptions): Game {
 			(calls[1] as Call).id = (calls[0] as Call).id;
 		const blocks = calls.map(({ id, name, args }) => fauxToolCall(name, args as never, { id }));
 		const callEntryId = manager.appendMessage(
-			fauxAssistantMessage(blocks, { stopReason: "toolUse", timestamp: 0 }),
+			fauxAssistantMessage([...thoughts(), ...blocks], { stopReason: "toolUse", timestamp: 0 }),
 		);
 		const request = () => (sent && !calls.some(isChange) ? sent : withOwnDoings(sent));
 		const run = (call: Call) => execute(call, callEntryId, request);
@@ -208,6 +214,10 @@ export function createGame(options: GameOptions): Game {
 		}
 		if (random.chance(0.04)) await refresh();
 		for (const entryId of life.pruning.persist(manager)) note(`context edit of ${entryId}: pruned`);
+	}
+
+	function thoughts() {
+		return binds && random.chance(0.4) ? [fauxThinking("hm")] : [];
 	}
 
 	/** Sends the request as pi builds it and as other extensions leave it; `undefined` where nobody observes it. */
@@ -432,6 +442,7 @@ export function createGame(options: GameOptions): Game {
 		counts.pruned += pruned;
 		note(`pruning of ${pruned} results`);
 		checkGuarded(before, life.pruning.apply(project()));
+		checkBound(before, life.pruning.apply(project()));
 		// Who does not show us requests cannot have stubs in them either.
 		if (life.isObserved && random.chance(0.5)) return;
 		for (const entryId of life.pruning.persist(manager)) note(`context edit of ${entryId}: pruned`);
@@ -479,6 +490,25 @@ export function createGame(options: GameOptions): Game {
 			if (stands(answer.asked, left, deeds)) continue;
 			for (const line of describe(answer.asked.file, after, deeds)) note(`now there is ${line}`);
 			throw new Error(`pruning took the text that ${entryId} stands on`);
+		}
+	}
+
+	/** Behind a text that a pruning took there is no thinking, but for what a compaction has made worthless before. */
+	function checkBound(before: Slot[], after: Slot[]): void {
+		const branch = manager.getBranch();
+		const compacted = branch.findLastIndex(({ type }) => type === "compaction");
+		const alive = new Set(branch.slice(compacted + 1).map(({ id }) => id));
+		const lastThought = before.findLastIndex(
+			({ entryId, message }) =>
+				alive.has(entryId) &&
+				message?.role === "assistant" &&
+				JSON.stringify(message.content).includes('"thinking"'),
+		);
+		if (lastThought < 0) return;
+		counts.bound++;
+		for (const [at, { entryId, message }] of before.slice(0, lastThought).entries()) {
+			if (textOf(after[at]?.message?.content) === textOf(message?.content)) continue;
+			throw new Error(`pruning changed ${entryId}, and thinking behind it is lost`);
 		}
 	}
 

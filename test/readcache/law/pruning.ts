@@ -1,6 +1,6 @@
 /** Pruning as our own extension does it: by its policy, into the session or into a request first. */
 import type { SessionManager } from "@earendil-works/pi-coding-agent";
-import { createLedger } from "../../../src/context/index.ts";
+import { createLedger, lastBoundAnswer } from "../../../src/context/index.ts";
 import { createBlobStore } from "../../../src/core/blob-store.ts";
 import type { Config } from "../../../src/core/config.ts";
 import { rulesFor } from "../../../src/economy/index.ts";
@@ -31,10 +31,12 @@ export interface GamePruningOptions {
 	cwd: string;
 	settings: Config;
 	random: Random;
+	/** The model's thinking is bound to what was sent before it. */
+	binds: boolean;
 }
 
 export function createGamePruning(options: GamePruningOptions): GamePruning {
-	const { cwd, settings, random } = options;
+	const { cwd, settings, random, binds } = options;
 	const pending = createPendingStubs();
 	const blobs = createBlobStore(settings.blobs);
 	const survey = createSurveyor(createLedger(), { settings, cwd });
@@ -42,10 +44,12 @@ export function createGamePruning(options: GamePruningOptions): GamePruning {
 	return {
 		async begin(manager) {
 			const seen = survey(manager);
+			const bound = lastBoundAnswer(manager, () => binds);
 			// The sessions of the game are short: with the usual two turns hardly anything would be old.
 			const prunes = { ...settings.prune, keepRecentTurns: random.pick([0, 0, 1]) };
 			const { candidates, plan } = createPruner(prunes).preview({
 				...seen,
+				editableFrom: seen.messages.findLastIndex(({ entryId }) => entryId === bound) + 1,
 				rules: rulesFor({ provider: "anthropic", id: "claude-opus-4-5" }),
 				cold: true,
 				contextTokens: 0,

@@ -79,6 +79,10 @@ const REQUEST_COLUMNS: readonly Column<NumberedRequest>[] = [
 	},
 	{ title: "No cache", cell: ([, request]) => formatPrice(request.noCacheCost), align: "right" },
 	{
+		title: "Thinking",
+		cell: ([, { thinkingDropped }]) => thinkingDropped && `${thinkingDropped} dropped`,
+	},
+	{
 		title: "Miss",
 		cell: ([, { miss }]) => miss && <PlainText text={causeName(miss.cause)} most={80} />,
 	},

@@ -1,0 +1,303 @@
+/**
+ * Models that bind thinking to the exact prefix, in real pi with every system on: the provider refuses or drops a
+ * thinking block that does not stand behind what was sent when it was made.
+ */
+import type { AgentSession } from "@earendil-works/pi-coding-agent";
+import { describe, expect, test, vi } from "vitest";
+import {
+	FREE_MODEL,
+	type LoopbackAnthropic,
+	type LoopbackRequest,
+	type LoopbackScriptStep,
+} from "../support/loopback-anthropic.ts";
+import { someText } from "../support/pruning-session.ts";
+import { copiesIn, liveIn, startOnWire, type WireOptions } from "../support/workset-session.ts";
+
+/** Pi asks for blocks to be dropped instead of an error, as it does for the real models. */
+const DROPS = { compat: { supportsMidConvoEffort: true } };
+
+/** With a user, so that commands leave their reports in the session. */
+const start = (options: WireOptions = {}) =>
+	startOnWire({ uiContext: { notify: () => {}, setStatus: () => {} }, ...options });
+
+let calls = 0;
+const call = (name: string, input: Record<string, unknown>): LoopbackScriptStep => ({
+	content: [{ type: "tool_use", id: `call_${++calls}`, name, input }],
+});
+const pause = (minutes: number) => vi.setSystemTime(Date.now() + minutes * 60_000);
+
+/** Every request was accepted with all its thinking. */
+function expectWhole(requests: readonly LoopbackRequest[]): void {
+	for (const { usage, transformations } of requests) {
+		expect(usage).toBeDefined();
+		expect(transformations).toEqual([]);
+	}
+}
+
+/** A session with old results in it: each turn reads a file of 2,000 tokens. */
+async function readFiles(loop: LoopbackAnthropic, session: AgentSession, count: number) {
+	for (let i = 0; i < count; i++) {
+		loop.script([call("read", { path: `f${i}.txt` }), "read it"]);
+		await session.prompt(`read f${i}.txt`);
+	}
+}
+
+const prunedIn = (request: LoopbackRequest | undefined) =>
+	(request?.raw ?? "").split("(Pruned) read").length - 1;
+
+describe("pruning", () => {
+	test("leaves results alone that thinking stands behind, in a cold cache and a full window too", async () => {
+		const { loop, session, write } = await start({ model: { contextWindow: 40_000 } });
+		for (let i = 0; i < 16; i++) write(`f${i}.txt`, someText(i, 8000));
+		await readFiles(loop, session, 12);
+		pause(120);
+		await readFiles(loop, session, 16);
+		expectWhole(loop.requests);
+		expect(prunedIn(loop.requests.at(-1))).toBe(0);
+		expect(await reportOf(session, "/kota pruning")).toMatch(
+			/kept: \d+ old results, because the model's thinking is bound/,
+		);
+	});
+
+	test("replaces what a compaction kept in the very next request, and nothing after that", async () => {
+		const { loop, session, write } = await start({
+			model: DROPS,
+			prune: { keepRecentTurns: 0 },
+		});
+		for (let i = 0; i < 40; i++) write(`f${i}.txt`, someText(i, 8000));
+		await readFiles(loop, session, 16);
+		expectWhole(loop.requests);
+		await compact(loop, session);
+		const before = loop.requests.length;
+		loop.script(["after the compaction", "and on"]);
+		await session.prompt("go on");
+		const pruned = prunedIn(loop.requests.at(-1));
+		expect(pruned).toBeGreaterThan(0);
+		// The thinking that the compaction kept is dropped, with pi alone too.
+		expect(loop.requests.at(-1)?.transformations?.length).toBeGreaterThan(0);
+		pause(120);
+		await session.prompt("go on");
+		await readFiles(loop, session, 4);
+		for (const request of loop.requests.slice(before)) expect(prunedIn(request)).toBe(pruned);
+	});
+
+	test("leaves results alone on another model, while the user may go back to the one that thought", async () => {
+		const { loop, session, write } = await start();
+		for (let i = 0; i < 12; i++) write(`f${i}.txt`, someText(i, 8000));
+		await readFiles(loop, session, 10);
+		await use(session, FREE_MODEL);
+		pause(120);
+		loop.script(["another", "still"]);
+		await session.prompt("go on");
+		expect(prunedIn(loop.requests.at(-1))).toBe(0);
+		await use(session, "claude-loop");
+		await session.prompt("go on");
+		expectWhole(loop.requests);
+	});
+});
+
+describe("the working set", () => {
+	test("appends a file each time it changes, and moves nothing", async () => {
+		const { loop, session, write } = await start();
+		await session.prompt("/workset add a.ts b.ts c.ts");
+		const texts: Record<string, string> = {};
+		for (let turn = 0; turn < 8; turn++) {
+			const content = someText(500 + turn, 3000);
+			loop.script([call("write", { path: "a.ts", content }), "written"]);
+			texts["a.ts"] = content;
+			if (turn === 4) pause(120);
+			if (turn % 3 === 1) {
+				texts["b.ts"] = someText(700 + turn, 3000);
+				write("b.ts", texts["b.ts"]);
+			}
+			await session.prompt("go on");
+		}
+		expectWhole(loop.requests);
+		const sent = loop.requests.map(({ body }) => copiesIn(body.messages as never));
+		for (const [at, copies] of sent.entries()) {
+			expect(sent[at + 1]?.slice(0, copies.length) ?? copies).toEqual(copies);
+		}
+		expect(liveIn(loop.requests.at(-1)?.body.messages as never)).toMatchObject(texts);
+		expect(loop.requests.at(-1)?.raw).not.toContain("Working files as they are at this moment");
+		expect(await reportOf(session, "/tiers")).toContain("kept until a compaction");
+	});
+
+	test("gathers the files in one place right after a compaction", async () => {
+		const { loop, session } = await start({ model: DROPS, keepRecentTokens: 100 });
+		await session.prompt("/workset add a.ts b.ts");
+		for (let turn = 0; turn < 3; turn++) {
+			const content = someText(500 + turn, 3000);
+			loop.script([call("write", { path: "a.ts", content }), "written"]);
+			await session.prompt("go on");
+		}
+		expect(copiesIn(loop.requests.at(-1)?.body.messages as never)).toHaveLength(5);
+		await compact(loop, session);
+		loop.script(["on"]);
+		await session.prompt("go on");
+		const copies = copiesIn(loop.requests.at(-1)?.body.messages as never);
+		expect(copies.map(({ path }) => path).sort()).toEqual(["a.ts", "b.ts"]);
+		expect(copies.find(({ path }) => path === "a.ts")?.text).toBe(someText(502, 3000));
+	});
+
+	test("shows a file that changed while a failed request waited for its retry", async () => {
+		const { loop, session, write } = await start();
+		await session.prompt("/workset add a.ts");
+		loop.script([
+			"one",
+			() => {
+				write("a.ts", someText(999, 3000));
+				return { error: { status: 529, type: "overloaded_error", message: "Overloaded" } };
+			},
+			"two",
+			"three",
+		]);
+		for (const prompt of ["first", "second", "third"]) await session.prompt(prompt);
+		const accepted = loop.requests.filter(({ usage }) => usage);
+		expect(accepted).toHaveLength(3);
+		expectWhole(accepted);
+		expect(liveIn(accepted[1]?.body.messages as never)).toEqual({ "a.ts": someText(999, 3000) });
+	});
+
+	test("has the log in place of the literal layout, which changes the beginning", async () => {
+		const { loop, session, write } = await start({ tiers: { layout: "tiers" } });
+		await session.prompt("/workset add a.ts b.ts");
+		loop.script(["one", "two", "three"]);
+		await session.prompt("first");
+		write("a.ts", someText(321, 3000));
+		await session.prompt("second");
+		await session.prompt("third");
+		expectWhole(loop.requests);
+		expect(liveIn(loop.requests.at(-1)?.body.messages as never)).toMatchObject({
+			"a.ts": someText(321, 3000),
+		});
+	});
+});
+
+test("/strata cost counts the requests from which the provider dropped thinking", async () => {
+	const { loop, session } = await start({ model: DROPS });
+	loop.script(["one", "two", "three"]);
+	await session.prompt("first");
+	await session.prompt("second");
+	session.setActiveToolsByName(["read"]);
+	await session.prompt("third");
+	expect(loop.requests.at(-1)?.transformations).toHaveLength(2);
+	expect(await reportOf(session, "/strata cost")).toContain(
+		"thinking: the provider dropped blocks of earlier answers in 1 request (2 in the latest)",
+	);
+});
+
+/** `STRATA_BOUND_SEEDS=200` plays more. */
+const SEEDS = Array.from(
+	{ length: Number(process.env.STRATA_BOUND_SEEDS ?? 6) },
+	(_, at) => at + 1,
+);
+
+describe("random sessions with every system on", () => {
+	test.each(SEEDS)("lose no thinking but to compactions (seed %i)", async (seed) => {
+		await playRandomSession(seed, 16);
+	});
+});
+
+async function playRandomSession(seed: number, prompts: number): Promise<void> {
+	const random = randomOf(seed);
+	const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+	const { loop, session, write } = await start({
+		model: { ...DROPS, contextWindow: pick([30_000, 200_000]) },
+		prune: { keepRecentTurns: pick([0, 2]) },
+		keepRecentTokens: pick([100, 4000]),
+	});
+	for (let i = 0; i < 8; i++) write(`f${i}.txt`, someText(i, 6000));
+	const files = ["a.ts", "b.ts", "c.ts", "f0.txt", "f1.txt", "f2.txt", "f3.txt"];
+	const change = () => write(pick(files), someText(Math.floor(random() * 1e6), 3000));
+	/** How many requests there were when the session was last compacted. */
+	const compactions: number[] = [];
+
+	const someStep = (): LoopbackScriptStep => {
+		const step = random() < 0.6 ? call("read", { path: pick(files) }) : someWrite();
+		if (random() < 0.7) return step;
+		return () => {
+			change(); // somebody else, while the request is in flight
+			return step as never;
+		};
+	};
+	const someWrite = () =>
+		call("write", { path: pick(files), content: someText(Math.floor(random() * 1e6), 3000) });
+	const acts: (() => unknown)[] = [
+		change,
+		() => pause(6),
+		() => pause(120),
+		() => session.prompt(`/workset add ${pick(files)} ${pick(files)}`),
+		() => session.prompt(`/workset drop ${pick(files)}`),
+		() => use(session, FREE_MODEL),
+		() => use(session, "claude-loop"),
+		() => session.prompt("/kota pin"),
+		async () => {
+			// Pi refuses to compact what is too short.
+			const done = await compact(loop, session).then(
+				() => true,
+				() => false,
+			);
+			if (done) compactions.push(loop.requests.length);
+		},
+		async () => {
+			const target = pick(session.getUserMessagesForForking());
+			if (target) await session.navigateTree(target.entryId);
+		},
+	];
+
+	for (let turn = 0; turn < prompts; turn++) {
+		for (let times = Math.floor(random() * 3); times > 0; times--) await pick(acts)();
+		loop.script([...Array.from({ length: Math.floor(random() * 4) }, someStep), "done"]);
+		await session.prompt(`turn ${turn}`);
+		loop.clearScript();
+	}
+
+	const madeBy = new Map(
+		loop.requests.flatMap(({ signatures = [] }, at) => signatures.map((one) => [one, at] as const)),
+	);
+	for (const [at, { usage, body, transformations = [] }] of loop.requests.entries()) {
+		expect(usage, `request ${at} was refused`).toBeDefined();
+		const [first] = transformations;
+		if (!first) continue;
+		const [, message = "", , block = ""] = first.path.split(".");
+		const content = body.messages[Number(message)]?.content ?? [];
+		const { signature } = content[Number(block)] as { signature: string };
+		const made = madeBy.get(signature) ?? -1;
+		const isCompacted = compactions.some((count) => made < count && count <= at);
+		expect(isCompacted, `request ${at} lost the thinking of request ${made}`).toBe(true);
+	}
+}
+
+/** A compaction asks once or twice. */
+async function compact(loop: LoopbackAnthropic, session: AgentSession): Promise<void> {
+	loop.script(["a summary", "more of it"]);
+	await session.compact().finally(() => loop.clearScript());
+}
+
+async function use(session: AgentSession, id: string): Promise<void> {
+	const model = session.modelRuntime.getModel("loop", id);
+	if (!model) throw new Error(`no model ${id}`);
+	await session.setModel(model);
+}
+
+/** What a command reports. */
+async function reportOf(session: AgentSession, line: string): Promise<string> {
+	const seen = session.sessionManager.getEntries().length;
+	await session.prompt(line);
+	return session.sessionManager
+		.getEntries()
+		.slice(seen)
+		.flatMap((entry) => (entry.type === "custom" ? [JSON.stringify(entry.data)] : []))
+		.join("\n");
+}
+
+/** Small and repeatable: mulberry32. */
+function randomOf(seed: number): () => number {
+	let state = seed;
+	return () => {
+		state = (state + 0x6d2b79f5) | 0;
+		let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+		mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+		return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+	};
+}
