@@ -130,6 +130,28 @@ describe.each([pruning, strata])("$name", (policy) => {
 		expect(own.cost).toBeLessThan(0.5 * runPolicy(appendOnly, session).cost);
 	});
 
+	test("edits nothing that thinking is bound to, but right after a compaction", () => {
+		const thinking = withSteps(generateSession({ ...SLOW, readRatio: 0.05 }), (step) => ({
+			...step,
+			changes: new Set(step.index === 60 ? (["compaction"] as const) : []),
+			blocks: step.blocks.map((block) =>
+				block.kind === "text" || block.kind === "call" ? { ...block, kind: "thinking" } : block,
+			),
+		}));
+		const stubsWith = (bindsThinking: boolean) => {
+			const session = withSteps(thinking, ({ model, ...step }) => ({
+				...step,
+				model: { ...model, rules: { ...model.rules, bindsThinking } },
+			}));
+			return [...policy.requests(session)].map(({ blocks }) => blocks.filter(isStub).length);
+		};
+		const bound = stubsWith(true);
+		expect(Math.max(...stubsWith(false).slice(0, 60))).toBeGreaterThan(0);
+		expect(Math.max(...bound.slice(0, 60))).toBe(0);
+		expect(bound[60]).toBeGreaterThan(0);
+		expect(new Set(bound.slice(60))).toEqual(new Set([bound[60]]));
+	});
+
 	test("prunes whatever it costs before the context window is full", () => {
 		const session = generateSession({
 			...PLAIN,
