@@ -266,6 +266,32 @@ describe("an index that something happens to", () => {
 		expect(readFileSync(database).equals(before)).toBe(true);
 	});
 
+	test("and is of an older version is parsed again by the next question", async () => {
+		const root = project({
+			...TREE,
+			"src/lib.js": "if (module) module.exports = lib;\nfunction lib() {}\n",
+		});
+		writeTree(root, { "src/user.js": 'const lib = require("./lib");\nlib();\n' });
+		const folder = tempDir();
+		const first = open(root, folder);
+		await first.build();
+		const { database } = await first.status();
+		await first.close();
+		const older = new DatabaseSync(database);
+		older.exec("PRAGMA user_version = 1; DELETE FROM imports; UPDATE files SET lines = lines + 1");
+		older.close();
+		const index = open(root, folder);
+		expect(await usesOf(index, "lib")).toEqual(["src/lib.js:1", "src/user.js:1", "src/user.js:2"]);
+		expect(await index.status()).toMatchObject({ state: "ready", files: 5 });
+		const { coverage } = await index.dependencies({ path: "src/lib.js" });
+		expect(coverage).toMatchObject({ files: 5, complete: true, refreshedFiles: 0 });
+		await index.close();
+		const stored = new DatabaseSync(database);
+		const lines = stored.prepare("SELECT lines FROM files ORDER BY path").all();
+		stored.close();
+		expect(lines.map((row) => row.lines)).toEqual([4, 1, 2, 2, 2]);
+	});
+
 	test("and cannot be written where it should be says so", async () => {
 		const folder = join(tempDir(), "file");
 		writeFileSync(folder, "");

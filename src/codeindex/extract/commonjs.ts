@@ -1,29 +1,83 @@
 import { bare, isFunction, type Key, keyOf, type Node, type Of } from "./ast.ts";
+import { localNames } from "./declare.ts";
 import { type Draft, declareHidden, request } from "./draft.ts";
 import { exportValue, topBinding } from "./exports.ts";
 import { moduleCall } from "./modules.ts";
-import { lookup, type Scope, VALUE } from "./scope.ts";
+import { declareLocal, inside, lookup, type Scope, VALUE } from "./scope.ts";
 
-/** Notes what a statement of the top level exports in the way of CommonJS. */
-export function exportCommonJs(draft: Draft, statement: Node): void {
-	const expression = statement.type === "ExpressionStatement" ? statement.expression : undefined;
-	if (expression?.type === "CallExpression") exportCall(draft, expression);
+/**
+ * Notes what a statement of the top level exports in the way of CommonJS, also under a condition:
+ * `if (typeof module === "object") { module.exports = a; }`. Functions are left out.
+ */
+export function exportCommonJs(draft: Draft, statement: Node, scope: Scope = draft.top): void {
+	switch (statement.type) {
+		case "ExpressionStatement":
+			exportExpression({ draft, scope }, statement.expression);
+			return;
+		case "IfStatement":
+			exportCommonJs(draft, statement.consequent, scope);
+			if (statement.alternate) exportCommonJs(draft, statement.alternate, scope);
+			return;
+		case "TryStatement":
+			exportCommonJs(draft, statement.block, scope);
+			if (statement.handler) exportCommonJs(draft, statement.handler.body, scope);
+			if (statement.finalizer) exportCommonJs(draft, statement.finalizer, scope);
+			return;
+		case "BlockStatement": {
+			const inner = inside(scope);
+			for (const id of localNames(statement.body)) declareLocal(inner, id, VALUE);
+			for (const one of statement.body) exportCommonJs(draft, one, inner);
+		}
+	}
+}
+
+/** Where an assignment stands. */
+interface Place {
+	readonly draft: Draft;
+	readonly scope: Scope;
+}
+
+function exportExpression(place: Place, expression: Node): void {
+	switch (expression.type) {
+		case "CallExpression":
+			exportCall(place, expression);
+			return;
+		case "AssignmentExpression":
+			exportAssigned(place, expression);
+			return;
+		case "ParenthesizedExpression":
+			exportExpression(place, expression.expression);
+			return;
+		case "LogicalExpression":
+			exportExpression(place, expression.right);
+			return;
+		case "ConditionalExpression":
+			exportExpression(place, expression.consequent);
+			exportExpression(place, expression.alternate);
+			return;
+		case "SequenceExpression":
+			for (const one of expression.expressions) exportExpression(place, one);
+	}
+}
+
+function exportAssigned(place: Place, expression: Of<"AssignmentExpression">): void {
+	const { draft, scope } = place;
 	// `exports = module.exports = value` has several targets.
 	const targets: Target[] = [];
-	let value: Node | undefined = expression;
-	while (value?.type === "AssignmentExpression" && value.operator === "=") {
-		const target = targetOf(draft.top, value.left);
+	let value: Node = expression;
+	while (value.type === "AssignmentExpression" && value.operator === "=") {
+		const target = targetOf(scope, value.left);
 		if (!target) break;
 		targets.push({ ...target, node: value });
 		value = value.right;
 	}
-	if (!value || targets.length === 0) return;
+	if (targets.length === 0) return;
 	draft.commonJs = true;
 	const whole = targets.find(({ key }) => !key);
-	if (whole) exportWhole(draft, value, whole.node);
+	if (whole) exportWhole(place, value, whole.node);
 	for (const { key, node } of targets) {
-		if (node.type === "AssignmentExpression") draft.done.add(node.left);
-		if (key && !whole) exportName(draft, key, value, node);
+		draft.done.add(node.left);
+		if (key && !whole) exportName(place, key, value, node);
 	}
 	const last = targets.at(-1)?.node;
 	if (last && value.type === "Identifier" && isNoted(draft, value)) draft.done.add(last);
@@ -37,7 +91,7 @@ export function exportsAccess(scope: Scope, node: Node): { key?: Key } | undefin
 interface Target {
 	/** Absent for the whole of `module.exports`. */
 	readonly key?: Key;
-	readonly node: Node;
+	readonly node: Of<"AssignmentExpression">;
 }
 
 function targetOf(scope: Scope, node: Node): { key?: Key } | undefined {
@@ -61,36 +115,38 @@ function isExports(scope: Scope, node: Node): boolean {
 	);
 }
 
-function exportWhole(draft: Draft, value: Node, outer: Node): void {
+function exportWhole(place: Place, value: Node, outer: Node): void {
 	if (value.type === "ObjectExpression") {
-		for (const property of value.properties) exportProperty(draft, property);
+		for (const property of value.properties) exportProperty(place, property);
 		return;
 	}
-	if (!exportModule(draft, "=", value)) exportValue(draft, "=", value, outer);
+	if (!exportModule(place, "=", value)) exportValue(place.draft, "=", value, outer, place.scope);
 }
 
 function exportProperty(
-	draft: Draft,
+	place: Place,
 	property: Of<"ObjectExpression">["properties"][number],
 ): void {
+	const { draft, scope } = place;
 	if (property.type === "SpreadElement") {
-		const call = moduleCall(draft, draft.top, property.argument);
+		const call = moduleCall(draft, scope, property.argument);
 		if (call) draft.exports.push({ kind: "star", request: call.request, typeOnly: false });
 		return;
 	}
 	const key = keyOf(property.key, property.computed);
 	if (!key) return;
-	exportName(draft, key, property.value, property);
+	exportName(place, key, property.value, property);
 	if (property.value.type === "Identifier" && isNoted(draft, property.value)) {
 		draft.done.add(property);
 	}
 }
 
-function exportName(draft: Draft, key: Key, value: Node, outer: Node): void {
+function exportName(place: Place, key: Key, value: Node, outer: Node): void {
+	const { draft, scope } = place;
 	const { positions, exports } = draft;
 	const isKnown = exports.some((one) => one.kind !== "star" && one.name === key.name);
-	if (isKnown || isVoid(value) || exportModule(draft, key.name, value)) return;
-	const named = value.type === "Identifier" ? topBinding(draft, value.name) : undefined;
+	if (isKnown || isVoid(value) || exportModule(place, key.name, value)) return;
+	const named = value.type === "Identifier" ? topBinding(scope, value.name) : undefined;
 	if (named !== undefined) {
 		const at = [positions.at(value.start)];
 		exports.push({ kind: "local", name: key.name, binding: named, at, typeOnly: false });
@@ -110,10 +166,10 @@ function exportName(draft: Draft, key: Key, value: Node, outer: Node): void {
 }
 
 /** Passes on a module, or a name of one: `exports.a = require("x").b`. */
-function exportModule(draft: Draft, name: string, value: Node): boolean {
-	const whole = moduleCall(draft, draft.top, value);
+function exportModule({ draft, scope }: Place, name: string, value: Node): boolean {
+	const whole = moduleCall(draft, scope, value);
 	const part = value.type === "MemberExpression" ? value : undefined;
-	const call = whole ?? (part && moduleCall(draft, draft.top, part.object));
+	const call = whole ?? (part && moduleCall(draft, scope, part.object));
 	const key = part && keyOf(part.property, part.computed);
 	if (!call || (!whole && !key)) return false;
 	const imported = whole ? call.imported : (key?.name ?? "");
@@ -137,7 +193,7 @@ function isNoted(draft: Draft, value: Node): boolean {
 }
 
 /** What compilers make of `export * from` and of `export { a } from`. */
-function exportCall(draft: Draft, node: Of<"CallExpression">): void {
+function exportCall({ draft, scope }: Place, node: Of<"CallExpression">): void {
 	const { callee } = node;
 	const [first, second, third] = node.arguments;
 	const name =
@@ -146,12 +202,12 @@ function exportCall(draft: Draft, node: Of<"CallExpression">): void {
 			: callee.type === "Identifier"
 				? callee.name
 				: undefined;
-	if (name === "__exportStar" && first && second && isExports(draft.top, second)) {
-		const call = moduleCall(draft, draft.top, first);
+	if (name === "__exportStar" && first && second && isExports(scope, second)) {
+		const call = moduleCall(draft, scope, first);
 		if (call) draft.exports.push({ kind: "star", request: call.request, typeOnly: false });
 		return;
 	}
-	if (name !== "defineProperty" || !first || !isExports(draft.top, first)) return;
+	if (name !== "defineProperty" || !first || !isExports(scope, first)) return;
 	const key = second && keyOf(second, true);
 	const source = third && importedBy(draft, getterResult(third));
 	if (!key || !source) return;
@@ -177,7 +233,7 @@ function importedBy(
 ): { request: number; imported: string } | undefined {
 	if (value?.type !== "MemberExpression" || value.object.type !== "Identifier") return undefined;
 	const key = keyOf(value.property, value.computed);
-	const binding = draft.bindings[topBinding(draft, value.object.name) ?? -1];
+	const binding = draft.bindings[topBinding(draft.top, value.object.name) ?? -1];
 	if (!key || binding?.kind !== "imported") return undefined;
 	const kind = "re-export";
 	request(draft, draft.requests[binding.request]?.specifier ?? "", kind, value.start);

@@ -79,6 +79,19 @@ function declareStatement(place: Place, node: Node): void {
 	}
 }
 
+/** The names that a block of JavaScript has for itself: all that its statements declare but `var`s. */
+export function localNames(statements: readonly Node[]): readonly Identifier[] {
+	const names: Identifier[] = [];
+	for (const node of statements) {
+		if (node.type === "VariableDeclaration" && node.kind !== "var") {
+			for (const { id } of node.declarations) eachName(id, {}, (name) => names.push(name));
+		} else if (node.type === "FunctionDeclaration" || node.type === "ClassDeclaration") {
+			if (node.id) names.push(node.id);
+		}
+	}
+	return names;
+}
+
 /** Whether everything in a namespace is exported: it only declares, and has no export list. */
 export function isAmbient(draft: Draft, { declare, body }: Of<"TSModuleDeclaration">): boolean {
 	if (!declare && !draft.isDeclaration) return false;

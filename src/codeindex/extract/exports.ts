@@ -2,7 +2,7 @@ import type { Position } from "../facts.ts";
 import { type Identifier, isFunction, type Node, type Of } from "./ast.ts";
 import { type Draft, declareHidden, request } from "./draft.ts";
 import { moduleName } from "./imports.ts";
-import { ANY, lookup } from "./scope.ts";
+import { ANY, lookup, type Scope } from "./scope.ts";
 
 /** Notes what a statement of the top level exports. All names of the top level must be declared. */
 export function exportStatement(draft: Draft, node: Node): void {
@@ -32,9 +32,15 @@ export function exportStatement(draft: Draft, node: Node): void {
 }
 
 /** Exports an expression: a name as itself, anything else as something declared here. */
-export function exportValue(draft: Draft, name: "default" | "=", value: Node, outer: Node): void {
+export function exportValue(
+	draft: Draft,
+	name: "default" | "=",
+	value: Node,
+	outer: Node,
+	scope: Scope = draft.top,
+): void {
 	if (value.type === "Identifier") {
-		const binding = topBinding(draft, value.name);
+		const binding = topBinding(scope, value.name);
 		if (binding !== undefined) {
 			const at = [draft.positions.at(value.start)];
 			draft.exports.push({ kind: "local", name, binding, at, typeOnly: false });
@@ -54,15 +60,15 @@ export function exportValue(draft: Draft, name: "default" | "=", value: Node, ou
 	draft.exports.push({ kind: "local", name, binding, typeOnly: false });
 }
 
-/** The binding of a name of the top level. */
-export function topBinding(draft: Draft, name: string): number | undefined {
-	const found = lookup(draft.top, name, ANY);
+/** The binding of a name of the top level, as a scope sees it. */
+export function topBinding(scope: Scope, name: string): number | undefined {
+	const found = lookup(scope, name, ANY);
 	return found?.kind === "binding" ? found.binding : undefined;
 }
 
 function exportNames(draft: Draft, names: readonly string[]): void {
 	for (const name of names) {
-		const binding = topBinding(draft, name);
+		const binding = topBinding(draft.top, name);
 		const isKnown = draft.exports.some((one) => one.kind === "local" && one.name === name);
 		if (binding === undefined || isKnown) continue;
 		draft.exports.push({ kind: "local", name, binding, typeOnly: false });
@@ -111,7 +117,7 @@ function exportFrom(draft: Draft, node: Of<"ExportNamedDeclaration">): void {
 function exportList(draft: Draft, node: Of<"ExportNamedDeclaration">): void {
 	for (const specifier of node.specifiers) {
 		const { name } = moduleName(specifier.exported);
-		const binding = topBinding(draft, moduleName(specifier.local).name);
+		const binding = topBinding(draft.top, moduleName(specifier.local).name);
 		if (binding === undefined) continue;
 		const typeOnly = node.exportKind === "type" || specifier.exportKind === "type";
 		const at = places(draft, specifier);
@@ -143,7 +149,7 @@ function exportDefault(draft: Draft, node: Of<"ExportDefaultDeclaration">): void
 					: declaration.type === "TSInterfaceDeclaration"
 						? "interface"
 						: "function";
-			const named = declaration.id ? topBinding(draft, declaration.id.name) : undefined;
+			const named = declaration.id ? topBinding(draft.top, declaration.id.name) : undefined;
 			const known = draft.exports.some((one) => one.kind === "local" && one.name === "default");
 			if (known && named !== undefined) return;
 			const id = defaultName(draft, node);

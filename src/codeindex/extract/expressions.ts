@@ -174,9 +174,12 @@ export const expressionVisits: Visits = {
 
 	LabeledStatement: (walk, node: Of<"LabeledStatement">) => walk.visit(node.body),
 	AssignmentExpression(walk, node: Of<"AssignmentExpression">) {
-		if (walk.draft.done.has(node)) return;
+		const { draft } = walk;
+		if (draft.done.has(node)) return;
+		// Also inside a function, as in what wraps a file for several kinds of modules.
+		if (!draft.commonJs && exportsAccess(walk.scope, node.left)) draft.commonJs = true;
 		if (node.left.type === "ObjectPattern") destructure(walk, node.left, { init: node.right });
-		if (!walk.draft.done.has(node.left)) assign(walk, node.left, "write");
+		if (!draft.done.has(node.left)) assign(walk, node.left, "write");
 		walk.visit(node.right);
 	},
 	UpdateExpression: (walk, node: Of<"UpdateExpression">) => assign(walk, node.argument, "write"),

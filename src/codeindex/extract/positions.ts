@@ -2,6 +2,7 @@ import type { Position } from "../facts.ts";
 
 /** Finds lines and columns of offsets. Lines end with "\n" only, as everywhere in this project. */
 export interface Positions {
+	/** How many lines the text has: what follows its last line break is one only if there is anything. */
 	readonly lines: number;
 	at(offset: number): Position;
 	line(offset: number): number;
@@ -33,7 +34,7 @@ export function positionsOf(source: string): Positions {
 		return low;
 	};
 	return {
-		lines: starts.length,
+		lines: starts.at(-1) === source.length ? starts.length - 1 : starts.length,
 		at: (offset) => {
 			const line = find(offset);
 			return [line + 1, offset - start(line) + 1];

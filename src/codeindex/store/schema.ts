@@ -2,9 +2,13 @@ import type { Migration } from "../../core/sqlite.ts";
 
 /**
  * The history of the database. It only holds what can be made again from the sources, so a change of what is stored
- * or of how it is packed is a step that empties it: the next call indexes anew.
+ * or of how it is packed is a step that empties it: the next question parses every file again.
  */
-export const migrations: Migration[] = [(database) => database.exec(TABLES)];
+export const migrations: Migration[] = [
+	(database) => database.exec(TABLES),
+	// CommonJS exports under a condition are known, and lines are counted without an empty one at the end.
+	(database) => database.exec(EMPTIED),
+];
 
 /**
  * What is looked up backwards (who declares, mentions, imports, passes on) has tables of its own, keyed by what is
@@ -53,4 +57,21 @@ const TABLES = `
 	CREATE VIRTUAL TABLE words USING fts5 (
 		path, symbols, text, content = '', contentless_delete = 1, tokenize = "unicode61 remove_diacritics 0"
 	);
+`;
+
+/** Leaves the list of files, as files that are still to be taken in: no real file has fewer than no bytes. */
+const EMPTIED = `
+	DELETE FROM links;
+	DELETE FROM bindings;
+	DELETE FROM refs;
+	DELETE FROM owned;
+	DELETE FROM names;
+	DELETE FROM declared;
+	DELETE FROM mentions;
+	DELETE FROM imports;
+	DELETE FROM passes;
+	INSERT INTO words (words) VALUES ('delete-all');
+	UPDATE files SET
+		bytes = -1, stored = 0, hash = NULL, lines = NULL, flags = NULL, symbols = NULL, unresolved = NULL,
+		problem = NULL, edges = NULL;
 `;

@@ -159,6 +159,48 @@ describe("what a file exports", () => {
 		expect(placesOf(twice, "K")).toEqual(["1:7", "1:44", "1:59"]);
 	});
 
+	test.each([
+		["if (typeof module === 'object') { module.exports = a; }", ["= = a"]],
+		["if (typeof module === 'object') module.exports = a; else window.a = a;", ["= = a"]],
+		[
+			"if (x) window.a = a; else if (y) { exports.a = a; } else { exports.b = a; }",
+			["a = a", "b = a"],
+		],
+		[
+			"try { module.exports = { a }; } catch { exports.b = a; } finally { exports.c = 1; }",
+			["a = a", "b = a", "c = c"],
+		],
+		["typeof module === 'object' && (module.exports = a);", ["= = a"]],
+		[
+			"typeof exports === 'object' ? (exports.a = a, exports.b = a) : (window.a = a);",
+			["a = a", "b = a"],
+		],
+		["if (x) { exports.e = require('./e'); }", ["e = = from ./e"]],
+		["if (x) { var b = 1; exports.b = b; }", ["b = b"]],
+	])("CommonJS exports under a condition: %s", (source, exports) => {
+		const facts = extractFacts("a.js", `function a() {}\n${source}`);
+		expect(exportsOf(facts)).toEqual(exports);
+		expect(facts.isModule).toBe(true);
+	});
+
+	test("a name of a block is not the one of the top level that it hides", () => {
+		const facts = extractFacts(
+			"a.js",
+			"const a = 1, b = 2;\nif (x) { const a = 3; class b {} module.exports = a; exports.b = b; }",
+		);
+		expect(facts.exports.map((one) => one.kind === "local" && one.binding)).not.toContain(0);
+		expect(placesOf(facts, "a")).toEqual(["1:7"]);
+	});
+
+	test("what is assigned to module.exports inside a function makes a module of unknown names", () => {
+		const wrapped =
+			"(function (root, factory) { if (typeof define === 'function' && define.amd) define(factory); else if (typeof module === 'object' && module.exports) module.exports = factory(); else root.x = factory(); })(this, function () { return {}; });";
+		expect(extractFacts("a.js", wrapped)).toMatchObject({ isModule: true, exports: [] });
+		const given = "(function (exports) { exports.a = 1; })(window.a = {});";
+		expect(extractFacts("a.js", given)).toMatchObject({ isModule: false, exports: [] });
+		expect(extractFacts("a.ts", wrapped)).toMatchObject({ isModule: false });
+	});
+
 	test("what compilers make of re-exports", () => {
 		const facts = extractFacts(
 			"a.js",
@@ -167,6 +209,13 @@ describe("what a file exports", () => {
 			__exportStar(require("./y"), exports);`,
 		);
 		expect(exportsOf(facts)).toEqual(["a = b from ./x", "* from ./y"]);
+	});
+
+	test("a line break ends a line, and begins none at the end of a file", () => {
+		const linesOf = (source: string) => extractFacts("a.ts", source).lines;
+		expect(["", "\n", "a", "a\n", "a\nb", "a\r\nb\r\n", "a\n\n"].map(linesOf)).toEqual([
+			...[0, 1, 1, 1, 2, 2, 2],
+		]);
 	});
 
 	test("a file without imports and exports is global", () => {
