@@ -43,6 +43,8 @@ export interface SearchAnswer {
 	/** How many files match, shown or not; `atLeast` where counting stopped. */
 	readonly total: number;
 	readonly atLeast?: true;
+	/** One name was asked for and no file has it: these have parts of it. */
+	readonly inexact?: true;
 	readonly coverage: Coverage;
 }
 
@@ -170,13 +172,16 @@ export interface ImpactAnswer {
 	/** One or two sentences: what is reached, and why the risk is what it is. */
 	readonly summary: string;
 	readonly affected: readonly FileAtDepth[];
-	/** Exports of the changed files and how many files use each. */
+	/** Exports of the changed files with all their uses, counted as in a {@link UsagesAnswer}. */
 	readonly symbols: readonly {
 		readonly path: string;
 		readonly name: string;
 		readonly kind: SymbolKind;
-		readonly files: number;
 		readonly usages: number;
+		/** How many files these are in. */
+		readonly files: number;
+		/** How many of those are not the changed file itself. */
+		readonly otherFiles: number;
 	}[];
 	/** Tests that exist and reach the change, nearest first. */
 	readonly tests: readonly {

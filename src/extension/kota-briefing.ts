@@ -3,6 +3,7 @@ import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-a
 import { Text } from "@earendil-works/pi-tui";
 import { BRIEFING_ENTRY } from "../core/entry-types.ts";
 import { inTime } from "../core/in-time.ts";
+import { property } from "../core/property.ts";
 import type { TurnMessage } from "../kota/index.ts";
 import { type KotaSession, kotaAsker } from "./kota-session.ts";
 import type { ConfigFor } from "./system.ts";
@@ -71,11 +72,17 @@ export function registerBriefings(
 				? named
 				: kota.workedOnFiles(messagesOf(ctx), lookup).slice(0, kota.BRIEFED_FILES);
 		if (files.length === 0) return undefined;
-		const answer = await project.ask(
-			(index, options) => index.taskContext({ files, includeTests: true }, options),
-			kotaAsker(ctx, kota, ctx.signal),
-		);
-		return kota.briefing(answer, paths);
+		try {
+			const answer = await project.ask(
+				(index, options) => index.taskContext({ files, includeTests: true }, options),
+				kotaAsker(ctx, kota, ctx.signal),
+			);
+			return kota.briefing(answer, paths);
+		} catch (error) {
+			// A prompt may name files that git ignores.
+			if (property(error, "code") === "unknown-file") return undefined;
+			throw error;
+		}
 	}
 }
 

@@ -61,6 +61,6 @@ function tests({ tests }: ImpactAnswer, show: (path: string) => string): Part {
 
 function usedExports({ symbols }: ImpactAnswer): ImpactAnswer["symbols"] {
 	return symbols
-		.filter(({ files }) => files > 0)
-		.toSorted((a, b) => b.files - a.files || b.usages - a.usages);
+		.filter(({ otherFiles }) => otherFiles > 0)
+		.toSorted((a, b) => b.otherFiles - a.otherFiles || b.usages - a.usages);
 }

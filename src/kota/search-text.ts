@@ -47,9 +47,11 @@ const FORMS = {
 
 const LINE_BYTES = 140;
 
-function heading({ hits, total, atLeast }: SearchAnswer, { query }: SearchInput): string {
+function heading({ hits, total, atLeast, inexact }: SearchAnswer, { query }: SearchInput): string {
 	const shown = hits.length < total ? `${grouped(hits.length)} of ` : "";
 	const all = `${atLeast ? "at least " : ""}${counted(total, "file")}`;
+	if (inexact)
+		return `No file contains ${quoted(query)}; ${shown}${all} with parts of it, best first`;
 	return `${shown}${all} for ${quoted(query)}, best first`;
 }
 

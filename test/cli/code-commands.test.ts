@@ -122,6 +122,16 @@ describe("of an indexed project", () => {
 		await strata("index");
 	});
 
+	test("context of a file that is not there fails as dependencies do", async () => {
+		const [context, deps] = [await strata("context", "nope.ts"), await strata("deps", "nope.ts")];
+		expect(context).toMatchObject({ status: 1, text: "" });
+		expect(context.errors).toBe(deps.errors.replace("strata deps", "strata context"));
+		expect(context.errors).toMatch(/^strata context: nope\.ts is not in the index\./);
+		const some = await strata("context", "nope.ts", "src/main.ts");
+		expect(some).toMatchObject({ status: 0, errors: "" });
+		expect(some.text).toContain("not in the index (1):\n  nope.ts");
+	});
+
 	test("usages are told for each definition, through barrels and new names", async () => {
 		const { json } = await strata("usages", "total", "--json");
 		expect(json()).toMatchObject({

@@ -81,15 +81,22 @@ class Tally {
 		const path = this.#pathOf(file);
 		const declarations = [facts.at, ...(facts.alsoAt ?? [])];
 		const own = declarations.map(([line, column]) => `${path}:${line}:${column}`);
+		const counterparts = own.flatMap((place) => this.#oracle.counterparts(place));
 		// TypeScript tells the type and the value of one name apart, which the index does not.
-		const theirs = new Set(declarations.flatMap((at) => [...this.#oracle.references(path, ...at)]));
+		const theirs = new Set(
+			[...own, ...counterparts].flatMap((place) => {
+				const [file = "", line, column] = place.split(":");
+				return [...this.#oracle.references(file, Number(line), Number(column))];
+			}),
+		);
 		const ours = new Set(places.map(({ file, at }) => `${this.#pathOf(file)}:${at.join(":")}`));
 		for (const place of own) {
 			theirs.delete(place);
 			ours.delete(place);
 		}
 		this.#references += theirs.size;
-		const means = (place: string) => own.some((one) => this.#oracle.means(one, place));
+		const means = (place: string) =>
+			[...own, ...counterparts].some((one) => this.#oracle.means(one, place));
 		for (const place of theirs) {
 			if (ours.has(place)) continue;
 			// A member has relatives that are references to it and yet mean something else.

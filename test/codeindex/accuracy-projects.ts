@@ -283,6 +283,77 @@ export const PROJECTS: Readonly<Record<string, SampleProject>> = {
 			"index.ts": "export * from './one';",
 		},
 	},
+	"CommonJS under a condition": {
+		// Conditions on `define` and `window`, which no library declares.
+		mistakes: 3,
+		disputed: 6,
+		files: {
+			"block.js":
+				"function block() {}\nif (typeof module === 'object') {\n\tmodule.exports = block;\n}",
+			"bare.js":
+				"function bare() {}\nif (typeof define === 'function') define(bare);\nelse if (typeof module === 'object' && module.exports) module.exports = bare;\nelse window.bare = bare;",
+			"names.js":
+				"function one() {}\nconst two = 2;\nif (typeof exports !== 'undefined') {\n\texports.one = one;\n\texports.second = two;\n}",
+			"object.js":
+				"function one() {}\nclass Two {}\ntry {\n\tmodule.exports = { one, Two };\n} catch {}",
+			"logical.js":
+				"function logical() {}\ntypeof module === 'object' && (module.exports = logical);",
+			"hidden.js":
+				"const api = 1;\nif (typeof module === 'object') {\n\tconst api = 2;\n\tmodule.exports = api;\n}\napi;",
+			"wrapped.js":
+				"(function (root, factory) {\n\tif (typeof module === 'object' && module.exports) module.exports = factory();\n\telse root.wrapped = factory();\n})({ wrapped: {} }, function () {\n\treturn { run() {} };\n});",
+			"user.js": [
+				"const block = require('./block'); block();",
+				"const bare = require('./bare'); bare();",
+				"const { one, second } = require('./names'); one(); second;",
+				"const object = require('./object'); object.one(); new object.Two();",
+				"const logical = require('./logical'); logical();",
+				"const hidden = require('./hidden'); hidden;",
+				"const wrapped = require('./wrapped'); wrapped.run();",
+			].join("\n"),
+			"user.mjs":
+				"import block from './block.js'; import { one } from './names.js'; block(); one();",
+		},
+	},
+	"declaration files beside JavaScript": {
+		// TypeScript's search leaves out names that `require` of a declaration file brings in.
+		disputed: 12,
+		files: {
+			"index.js": [
+				"var Reader = require('./Reader');",
+				"var isReadable = require('./Reader-readable');",
+				"module.exports = { Reader, isReadable };",
+			].join("\n"),
+			"index.d.ts": [
+				"export function isReadable(text: string): boolean;",
+				"export class Reader { constructor(text: string); parse(): string; }",
+				"export type Made = Reader;",
+			].join("\n"),
+			"Reader.js": [
+				"function Reader() { this.text = ''; }",
+				"Reader.prototype = { parse() { return this.text; } };",
+				"if (typeof module === 'object') {",
+				"	module.exports = Reader;",
+				"}",
+			].join("\n"),
+			"Reader-readable.js": [
+				"function isReadable() { return true; }",
+				"if (typeof module === 'object') module.exports = isReadable;",
+			].join("\n"),
+			"page.mjs": "export class Page { print() { return this.title(); } title() { return ''; } }",
+			"page.d.mts": "export class Page { print(): string; title(): string; }",
+			"test/index.js": [
+				"var { Reader, isReadable } = require('../index');",
+				"isReadable('a') && new Reader('a').parse();",
+			].join("\n"),
+			"test/whole.js": "var api = require('../index.js'); new api.Reader('a'); api.isReadable('');",
+			"test/Reader.js": "var Reader = require('../Reader.js'); new Reader();",
+			"test/page.mjs": "import { Page } from '../page.mjs'; new Page().print();",
+			"barrel.mjs": "export * from './page.mjs'; export { Page as Sheet } from './page.mjs';",
+			"test/barrel.mjs":
+				"import { Page, Sheet } from '../barrel.mjs'; new Page(); new Sheet().title();",
+		},
+	},
 	"paths of tsconfig, per folder, with comments": {
 		files: {
 			"tsconfig.json":

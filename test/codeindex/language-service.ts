@@ -12,6 +12,11 @@ export interface Oracle {
 	 * `export *` is hidden.
 	 */
 	means(declaration: string, place: string): boolean;
+	/**
+	 * Where the thing that is declared at a place is declared by the other file of a pair, `a.d.ts` and `a.js`: what both
+	 * export by one name. To TypeScript the two have nothing to do with each other.
+	 */
+	counterparts(declaration: string): readonly string[];
 	/** Whether the place is the name of `{ name }`, which is a property and a variable at once. */
 	isShorthand(place: string): boolean;
 	/** The file of the project that a specifier leads to. */
@@ -101,6 +106,12 @@ export function askTypeScript(
 			) ?? node;
 		return find(file);
 	};
+	const placeOf = (node: ts.Node) => {
+		const file = node.getSourceFile();
+		const at = file.getLineAndCharacterOfPosition(node.getStart(file));
+		return `${file.fileName.slice(ROOT.length + 1)}:${at.line + 1}:${at.character + 1}`;
+	};
+	const same = sameExports(program, sources, placeOf);
 	return {
 		references(path, line, column) {
 			const position = fileAt(path).getPositionOfLineAndCharacter(line - 1, column - 1);
@@ -119,6 +130,10 @@ export function askTypeScript(
 			const declared = symbolsAt(program, nodeAt(declaration));
 			return symbolsAt(program, nodeAt(place)).some((symbol) => declared.includes(symbol));
 		},
+		counterparts: (declaration) =>
+			same
+				.filter((places) => places.includes(declaration))
+				.flatMap((places) => places.filter((place) => place !== declaration)),
 		isShorthand: (place) => ts.isShorthandPropertyAssignment(nodeAt(place).parent),
 		resolve(from, specifier) {
 			const resolved = resolveModule(specifier, `${ROOT}/${from}`)?.resolvedFileName;
@@ -207,6 +222,48 @@ function symbolsAt(program: ts.Program, node: ts.Node): ts.Symbol[] {
 	);
 	const exported = exportedByCommonJs(checker, symbol);
 	return exported ? [symbol, exported] : [symbol];
+}
+
+/** The places that declare one thing, for every name that both files of a pair export. */
+function sameExports(
+	program: ts.Program,
+	paths: readonly string[],
+	placeOf: (node: ts.Node) => string,
+): readonly (readonly string[])[] {
+	const checker = program.getTypeChecker();
+	const exportsOf = (path: string) => {
+		// The checker knows no symbol of a CommonJS file, the file does.
+		const module = (program.getSourceFile(path) as { symbol?: ts.Symbol } | undefined)?.symbol;
+		const all = module ? checker.getExportsOfModule(module) : [];
+		const whole = module?.exports?.get(ts.InternalSymbolName.ExportEquals);
+		const named = all.map((symbol) => [symbol.name, symbol] as const);
+		return new Map(whole ? [...named, ["default", whole] as const] : named);
+	};
+	const behind = (symbol: ts.Symbol): ts.Symbol => {
+		const isAlias = (symbol.flags & ts.SymbolFlags.Alias) !== 0;
+		const next = isAlias ? checker.getAliasedSymbol(symbol) : exportedByCommonJs(checker, symbol);
+		return next && next !== symbol ? behind(next) : symbol;
+	};
+	const placesOf = (one: ts.Symbol, other: ts.Symbol): string[][] => {
+		const nodes = [...(one.declarations ?? []), ...(other.declarations ?? [])];
+		const names = nodes.flatMap((node) => ts.getNameOfDeclaration(node) ?? []);
+		const inside = (["members", "exports"] as const).flatMap((side) =>
+			[...(one[side] ?? [])].flatMap(([name, member]) => {
+				const same = other[side]?.get(name);
+				return same ? placesOf(member, same) : [];
+			}),
+		);
+		return [names.map(placeOf), ...inside];
+	};
+	return paths.flatMap((path) => {
+		const plain = path.replace(/\.d\.([cm]?)ts$/, ".$1js");
+		if (plain === path || !paths.includes(plain)) return [];
+		const implemented = exportsOf(plain);
+		return [...exportsOf(path)].flatMap(([name, symbol]) => {
+			const other = implemented.get(name);
+			return other ? placesOf(behind(symbol), behind(other)) : [];
+		});
+	});
 }
 
 /** What stands behind a property of `module.exports = { a, b: c }`: to TypeScript it is something of its own. */

@@ -149,7 +149,14 @@ export const impactAnswer: fc.Arbitrary<ImpactAnswer> = fc.record({
 	summary: word,
 	affected: many(fileAtDepth),
 	symbols: many(
-		fc.record({ path, name: word, kind: symbolKind, files: fc.nat(900), usages: fc.nat(5000) }),
+		fc.record({
+			path,
+			name: word,
+			kind: symbolKind,
+			usages: fc.nat(5000),
+			files: fc.nat(900),
+			otherFiles: fc.nat(900),
+		}),
 	),
 	tests: many(
 		fc.record({ path, depth: fc.nat(4), via: fc.constantFrom("import" as const, "name" as const) }),

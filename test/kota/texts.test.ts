@@ -303,9 +303,9 @@ describe("kota_impact", () => {
 		summary: "41 files depend on it, 3 of them entry points.",
 		affected: [file("src/b.ts"), file("src/c.ts", { depth: 2, via: "src/b.ts" })],
 		symbols: [
-			{ path: "src/a.ts", name: "unused", kind: "function", files: 0, usages: 0 },
-			{ path: "src/a.ts", name: "helper", kind: "function", files: 1, usages: 2 },
-			{ path: "src/a.ts", name: "open", kind: "function", files: 12, usages: 57 },
+			{ path: "src/a.ts", name: "unused", kind: "function", usages: 0, files: 0, otherFiles: 0 },
+			{ path: "src/a.ts", name: "helper", kind: "function", usages: 2, files: 1, otherFiles: 1 },
+			{ path: "src/a.ts", name: "open", kind: "function", usages: 57, files: 12, otherFiles: 11 },
 		],
 		tests: [
 			{ path: "test/a.test.ts", depth: 1, via: "import" },

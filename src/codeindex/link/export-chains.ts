@@ -1,11 +1,19 @@
 import type { Export } from "../facts.ts";
 import type { BindingRef, FileId, IndexReader } from "../reader.ts";
-import { type Entity, UNKNOWN } from "./entity.ts";
+import { type DeclaredEntity, type Entity, UNKNOWN } from "./entity.ts";
+import { pairsOf } from "./module-pairs.ts";
 
 /** Follows names from where they are used to where they are declared. */
 export interface ExportChains {
-	/** What a file exports under a name; `default`, and `=` for all of a CommonJS module, are names too. */
+	/**
+	 * What a file exports under a name; `default`, and `=` for all of a CommonJS module, are names too. Of a pair, what
+	 * the other file exports where this one does not.
+	 */
 	exported(file: FileId, name: string): Entity | undefined;
+	/** What the file itself exports under a name. */
+	exportedHere(file: FileId, name: string): Entity | undefined;
+	/** What the JavaScript beside a declaration file exports in the place of something declared there. */
+	implementation(entity: DeclaredEntity): DeclaredEntity | undefined;
 	/** What a binding of a file stands for. */
 	bound(at: BindingRef): Entity;
 	/** What an import brings in. */
@@ -36,6 +44,7 @@ export function createExportChains(
 	reader: IndexReader,
 	memberOf: (entity: Entity, name: string) => Entity | undefined,
 ): ExportChains {
+	const pairs = pairsOf(reader);
 	const own = new Map<FileId, OwnExports>();
 	const found = new Map<string, Entity | undefined>();
 	// Names that are being followed right now: a barrel that re-exports itself ends here, not in the stack.
@@ -63,9 +72,26 @@ export function createExportChains(
 	}
 
 	function follow(file: FileId, name: string): Entity | undefined {
+		const here = exportedHere(file, name);
+		if (here) return here;
+		const other = pairs.other(file);
+		return other === undefined ? undefined : exportedHere(other, name);
+	}
+
+	function exportedHere(file: FileId, name: string): Entity | undefined {
 		return (
 			throughStars(file, name, new Set()) ?? wholeModule(file, name) ?? partOfWhole(file, name)
 		);
+	}
+
+	function implementation({ file, binding }: DeclaredEntity): DeclaredEntity | undefined {
+		const plain = pairs.implementation(file);
+		if (plain === undefined) return undefined;
+		for (const { name } of ownExports(file).byBinding.get(binding) ?? []) {
+			const entity = exportedHere(plain, name);
+			if (entity?.kind === "declared") return entity;
+		}
+		return undefined;
 	}
 
 	/**
@@ -84,7 +110,7 @@ export function createExportChains(
 			const target = reader.resolutions(file)[star.request];
 			const entity =
 				target?.kind === "file"
-					? throughStars(target.file, name, seen)
+					? throughPair(target.file, name, seen)
 					: target?.kind === "external"
 						? ({ kind: "external", name: target.name } as const)
 						: UNKNOWN;
@@ -93,6 +119,13 @@ export function createExportChains(
 			outside ??= entity;
 		}
 		return outside;
+	}
+
+	function throughPair(file: FileId, name: string, seen: Set<FileId>): Entity | undefined {
+		const entity = throughStars(file, name, seen);
+		if (entity) return entity;
+		const other = pairs.other(file);
+		return other === undefined ? undefined : throughStars(other, name, seen);
 	}
 
 	function exportedNames(file: FileId): ReadonlySet<string> {
@@ -149,7 +182,7 @@ export function createExportChains(
 		return imported(at.file, binding.request, binding.imported);
 	}
 
-	return { exported, exportedNames, bound, imported, ownExports };
+	return { exported, exportedHere, implementation, exportedNames, bound, imported, ownExports };
 }
 
 function sortExports(exports: readonly Export[]): OwnExports {

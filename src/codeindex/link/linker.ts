@@ -1,6 +1,6 @@
 import type { Declared, Member, Reference } from "../facts.ts";
 import type { BindingRef, FileId, IndexReader } from "../reader.ts";
-import type { Entity, MemberEntity } from "./entity.ts";
+import type { DeclaredEntity, Entity, MemberEntity } from "./entity.ts";
 import { createExportChains, type OwnExports } from "./export-chains.ts";
 import { createMemberLookup, memberAt, type NameLookup } from "./member-lookup.ts";
 
@@ -9,6 +9,10 @@ export interface Linker {
 	readonly reader: IndexReader;
 	/** What a file exports under a name, `default` or `=`; undefined if it does not export it. */
 	exported(file: FileId, name: string): Entity | undefined;
+	/** The same of the file alone, where it is one of a pair: `exported` goes on to the other file. */
+	exportedHere(file: FileId, name: string): Entity | undefined;
+	/** What the JavaScript beside a declaration file has in the place of something that is declared there. */
+	implementation(entity: DeclaredEntity | MemberEntity): DeclaredEntity | MemberEntity | undefined;
 	/** Every name that a file exports, with what `export *` passes on. */
 	exportedNames(file: FileId): ReadonlySet<string>;
 	/** What a binding of a file stands for. */
@@ -17,7 +21,7 @@ export interface Linker {
 	ownExports(file: FileId): OwnExports;
 	/** What each step of a reference leads to, up to the first that is not known. */
 	steps(at: BindingRef, reference: Reference): readonly Entity[];
-	/** The members that a member overrides or implements. */
+	/** The members that a member overrides or implements, or declares the types of. */
 	overridden(member: MemberEntity): readonly MemberEntity[];
 	/** The members of a name inside something declared. */
 	membersAt(at: BindingRef, name: string): readonly MemberEntity[];
@@ -47,6 +51,9 @@ function createLinker(reader: IndexReader): Linker {
 	return {
 		reader,
 		exported: chains.exported,
+		exportedHere: chains.exportedHere,
+		implementation: (entity) =>
+			entity.kind === "declared" ? chains.implementation(entity) : members.implementation(entity),
 		exportedNames: chains.exportedNames,
 		bound: chains.bound,
 		ownExports: chains.ownExports,

@@ -1,6 +1,13 @@
 import type { Declared, Member, Step, TypeName } from "../facts.ts";
 import type { BindingRef, FileId, IndexReader } from "../reader.ts";
-import { type Entity, type Held, keyOf, type MemberEntity, UNKNOWN } from "./entity.ts";
+import {
+	type DeclaredEntity,
+	type Entity,
+	type Held,
+	keyOf,
+	type MemberEntity,
+	UNKNOWN,
+} from "./entity.ts";
 
 /** Follows dots: what a name after a dot stands for, as far as declarations and written types tell. */
 export interface MemberLookup {
@@ -8,14 +15,17 @@ export interface MemberLookup {
 	memberOf(held: Held, name: string): Entity | undefined;
 	/** What each of the steps leads to, up to the first that is not known. */
 	walk(start: Held, steps: readonly Step[]): readonly Entity[];
-	/** The members of the same name that a member overrides or implements, near ones first. */
+	/** The members of the same name that a member overrides, implements or declares the types of, near ones first. */
 	overridden(member: MemberEntity): readonly MemberEntity[];
+	/** The member of the JavaScript beside a declaration file that a member declared there describes. */
+	implementation(member: MemberEntity): MemberEntity | undefined;
 }
 
 /** What following dots needs to know of bindings and exports. */
 export interface NameLookup {
 	bound(at: BindingRef): Entity;
 	exported(file: FileId, name: string): Entity | undefined;
+	implementation(entity: DeclaredEntity): DeclaredEntity | undefined;
 }
 
 /** Makes the lookup for one reader; `names` tells what bindings and exports stand for. */
@@ -107,7 +117,24 @@ export function createMemberLookup(reader: IndexReader, names: NameLookup): Memb
 		return [...found.values()];
 	}
 
+	function implementation({ file, binding, path }: MemberEntity): MemberEntity | undefined {
+		let holder = holderOf({ kind: "declared", file, binding });
+		let found: Entity | undefined = names.implementation({ kind: "declared", file, binding });
+		for (const index of path) {
+			const member: Member | undefined = holder?.members?.[index];
+			if (!member || !found) return undefined;
+			found = memberOf({ entity: found, side: member.static ? "value" : "instance" }, member.name);
+			holder = member;
+		}
+		return found?.kind === "member" ? found : undefined;
+	}
+
 	function directlyOverridden(member: MemberEntity): readonly MemberEntity[] {
+		const described = implementation(member);
+		return described ? [described, ...inherited(member)] : inherited(member);
+	}
+
+	function inherited(member: MemberEntity): readonly MemberEntity[] {
 		const owner = holderOf({ kind: "declared", file: member.file, binding: member.binding });
 		const own = holderOf(member) as Member | undefined;
 		if (!own || !owner || !("heritage" in owner) || member.path.length !== 1) return [];
@@ -120,7 +147,7 @@ export function createMemberLookup(reader: IndexReader, names: NameLookup): Memb
 		});
 	}
 
-	return { memberOf, walk, overridden };
+	return { memberOf, walk, overridden, implementation };
 }
 
 /** The member at a path of indexes. */

@@ -61,7 +61,8 @@ export function usagesOfMembers(
 		of(member) {
 			const own = keyOf(member);
 			const { above } = usesOf(member);
-			const places = new Places();
+			const at = linker.memberAt(member)?.at;
+			const places = new Places(at && { file: member.file, at });
 			for (const [key, { member: other, above: aboveOther, places: found }] of uses) {
 				if (key !== own && !above.has(key) && !aboveOther.has(own)) continue;
 				const declared = linker.memberAt(other);

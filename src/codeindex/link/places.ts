@@ -18,8 +18,15 @@ export class Places {
 	/** Stretches of places in one file: where each begins, and its file. */
 	readonly #starts: number[] = [];
 	readonly #files: FileId[] = [];
+	readonly #definition: Pick<Place, "file" | "at"> | undefined;
+
+	/** The place of the definition is no use of it. */
+	constructor(definition?: Pick<Place, "file" | "at">) {
+		this.#definition = definition;
+	}
 
 	add(file: FileId, at: Position, kind: UsageKind): void {
+		if (file === this.#definition?.file && compare(at, this.#definition.at) === 0) return;
 		if (this.#files.at(-1) !== file) {
 			this.#files.push(file);
 			this.#starts.push(this.#ats.length);

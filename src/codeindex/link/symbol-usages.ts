@@ -10,9 +10,9 @@ import { type ExportRef, visitWays } from "./ways.ts";
  * is not.
  */
 export function usagesOfSymbol(linker: Linker, symbol: DeclaredEntity): Places {
-	const places = new Places();
 	const declared = linker.reader.bindings(symbol.file)[symbol.binding];
-	if (declared?.kind !== "declared") return places;
+	if (declared?.kind !== "declared") return new Places();
+	const places = new Places({ file: symbol.file, at: declared.at });
 	for (const at of declared.alsoAt ?? []) places.add(symbol.file, at, "declaration");
 	addUsages(linker, symbol, places);
 	return places;
@@ -33,13 +33,14 @@ export function importersOfSymbol(linker: Linker, symbol: DeclaredEntity): Reado
 	const importers = new Set<FileId>();
 	visitWays(linker, symbol, {
 		bindings(all, path, references = []) {
-			for (const [index, { file }] of all.entries()) {
-				if (path.length === 0 || references[index]?.some((one) => leadsAlong(one, path))) {
-					importers.add(file);
-				}
+			for (const [index, at] of all.entries()) {
+				const isImporter =
+					path.length === 0 ? "as" in at : references[index]?.some((one) => leadsAlong(one, path));
+				if (isImporter) importers.add(at.file);
 			}
 		},
 		exported() {},
+		counterpart() {},
 	});
 	importers.delete(symbol.file);
 	return importers;
@@ -61,6 +62,13 @@ function addUsages(linker: Linker, start: DeclaredEntity | ExportRef, places: Pl
 		},
 		exported(file, all) {
 			for (const at of all) places.add(file, at, "re-export");
+		},
+		counterpart({ file, binding }) {
+			const declared = reader.bindings(file)[binding];
+			if (declared?.kind !== "declared") return;
+			for (const at of [declared.at, ...(declared.alsoAt ?? [])]) {
+				places.add(file, at, "declaration");
+			}
 		},
 	});
 }

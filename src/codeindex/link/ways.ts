@@ -2,6 +2,7 @@ import type { Declared, Member, Position, Reference } from "../facts.ts";
 import type { BindingRef, FileId, ImportOf } from "../reader.ts";
 import { type DeclaredEntity, keyOf } from "./entity.ts";
 import type { Linker } from "./linker.ts";
+import { pairsOf } from "./module-pairs.ts";
 
 /** A name that a file exports, whether it is declared there or passed on. */
 export interface ExportRef {
@@ -24,6 +25,8 @@ export interface WayVisitor {
 	): void;
 	/** Places in export lists that name the symbol. */
 	exported(file: FileId, at: readonly Position[]): void;
+	/** What the other file of a pair declares in the place of the symbol: its bindings are visited, too. */
+	counterpart(declared: DeclaredEntity): void;
 }
 
 /**
@@ -37,12 +40,13 @@ export function visitWays(
 	visitor: WayVisitor,
 ): void {
 	const { reader } = linker;
+	const pairs = pairsOf(reader);
 	const visited = new Set<string>();
 	const queue: Carrier[] = [];
 	const copies: Copy[] = [];
 
 	if (start.kind === "export") enqueue({ file: start.file, name: start.name, path: [] });
-	else reach([start], []);
+	else reachDeclared(start);
 	for (;;) {
 		const carrier = queue.pop();
 		const copy = carrier ? undefined : copies.pop();
@@ -56,6 +60,11 @@ export function visitWays(
 		if (visited.has(key) || carrier.path.length > MAX_PATH) return;
 		visited.add(key);
 		queue.push(carrier);
+	}
+
+	function reachDeclared(symbol: DeclaredEntity): void {
+		visited.add(keyOf(symbol));
+		reach([symbol], []);
 	}
 
 	function reach(bindings: readonly (BindingRef | ImportOf)[], path: readonly string[]): void {
@@ -87,10 +96,11 @@ export function visitWays(
 
 	/** Goes on to all that ask a file for a name behind which, at the end of `path`, the symbol is. */
 	function throughExport({ file, name, path }: Carrier): void {
-		reach(reader.importsOf(file, name), path);
+		if (path.length === 0) throughPair(file, name);
+		reach(importsOf(file, name), path);
 		if (name === "=") asWhole(file, path);
 		else asPart(file, [name, ...path]);
-		for (const { file: other, export: passed } of reader.exportsFrom(file)) {
+		for (const { file: other, export: passed } of exportsFrom(file)) {
 			if (passed.kind === "star") {
 				if (passesOn(other, file, name)) enqueue({ file: other, name, path });
 			} else if (passed.kind === "from") {
@@ -100,6 +110,33 @@ export function visitWays(
 				enqueue({ file: other, name: passed.name, path: way });
 			}
 		}
+	}
+
+	/** Goes on to what the other file of a pair exports by the same name. */
+	function throughPair(file: FileId, name: string): void {
+		const other = pairs.other(file);
+		if (other === undefined) return;
+		// Types often call the whole of a CommonJS module its default.
+		const isDefault = name === "=" && !linker.ownExports(file).byName.has("default");
+		for (const same of isDefault ? [name, "default"] : [name]) {
+			const found = linker.exportedHere(other, same);
+			if (found?.kind !== "declared" || visited.has(keyOf(found))) continue;
+			visitor.counterpart(found);
+			reachDeclared(found);
+		}
+	}
+
+	/** The imports that ask a module for a name, by either file of a pair. */
+	function importsOf(file: FileId, name: string): readonly ImportOf[] {
+		const other = pairs.other(file);
+		const imports = reader.importsOf(file, name);
+		return other === undefined ? imports : [...imports, ...reader.importsOf(other, name)];
+	}
+
+	function exportsFrom(file: FileId): ReturnType<typeof reader.exportsFrom> {
+		const other = pairs.other(file);
+		const exports = reader.exportsFrom(file);
+		return other === undefined ? exports : [...exports, ...reader.exportsFrom(other)];
 	}
 
 	/** The names that lead from what a file is asked for to the symbol, which is behind another name of it. */
@@ -119,18 +156,18 @@ export function visitWays(
 	/** The file exports one thing as a whole: `module.exports = thing`. */
 	function asWhole(file: FileId, path: readonly string[]): void {
 		const [first, ...rest] = path;
-		if (first !== undefined) reach(reader.importsOf(file, first), rest);
-		reach(reader.importsOf(file, "*"), path);
+		if (first !== undefined) reach(importsOf(file, first), rest);
+		reach(importsOf(file, "*"), path);
 		if (!linker.ownExports(file).byName.has("default")) {
-			reach(reader.importsOf(file, "default"), path);
+			reach(importsOf(file, "default"), path);
 		}
 	}
 
 	/** The symbol is one of many that the file exports: imports of all of them have it inside. */
 	function asPart(file: FileId, path: readonly string[]): void {
-		reach(reader.importsOf(file, "*"), path);
+		reach(importsOf(file, "*"), path);
 		for (const all of ["=", "default"]) {
-			const imports = reader.importsOf(file, all);
+			const imports = importsOf(file, all);
 			if (imports.length > 0 && isAllOf(file, all)) reach(imports, path);
 		}
 	}
@@ -139,14 +176,18 @@ export function visitWays(
 	function isAllOf(file: FileId, name: string): boolean {
 		if (name !== "=" && name !== "default") return false;
 		const whole = linker.exported(file, name);
-		return whole?.kind === "namespace" && whole.file === file;
+		if (whole?.kind !== "namespace") return false;
+		return whole.file === file || whole.file === pairs.other(file);
 	}
 
 	/** Whether `export *` brings the name along: an own one, or an earlier star, may stand before it. */
 	function passesOn(barrel: FileId, file: FileId, name: string): boolean {
 		const through = linker.exported(barrel, name);
-		const here = linker.exported(file, name);
-		return through !== undefined && here !== undefined && keyOf(through) === keyOf(here);
+		if (through === undefined) return false;
+		return [file, pairs.other(file)].some((one) => {
+			const here = one === undefined ? undefined : linker.exported(one, name);
+			return here !== undefined && keyOf(through) === keyOf(here);
+		});
 	}
 }
 

@@ -1,6 +1,6 @@
 import { compareText } from "../../core/compare-text.ts";
 import type { SymbolKind } from "../facts.ts";
-import { type Entity, linkerOf, usagesOfExport, usagesOfSymbol } from "../link/index.ts";
+import { type Entity, linkerOf, pairsOf, usagesOfExport, usagesOfSymbol } from "../link/index.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 import { describe } from "./symbols.ts";
 
@@ -11,9 +11,10 @@ export interface UsedExport {
 	readonly name: string;
 	readonly kind: SymbolKind;
 	/** The other files that name it, with whether they do more than import it or pass it on. */
-	readonly files: ReadonlyMap<FileId, boolean>;
-	/** Uses in other files, imports and re-exports left out. */
+	readonly users: ReadonlyMap<FileId, boolean>;
+	/** All its uses, and the files they are in, as `usages` counts them. */
 	readonly usages: number;
+	readonly files: number;
 }
 
 /** The exports of some files that are declared there. */
@@ -48,13 +49,13 @@ export function exportsNamed(
 	);
 	// `export *` of a package may bring any name: it does if someone asks for it.
 	const isGuess = outside?.kind === "external" || outside?.kind === "unknown";
-	return isGuess ? found.filter(({ files }) => files.size > 0) : found;
+	return isGuess ? found.filter(({ users }) => users.size > 0) : found;
 }
 
 /** Orders exports: those that most files use first. */
 export function byUse(a: UsedExport, b: UsedExport): number {
 	return (
-		b.files.size - a.files.size ||
+		b.users.size - a.users.size ||
 		b.usages - a.usages ||
 		compareText(a.path, b.path) ||
 		compareText(a.name, b.name)
@@ -73,13 +74,13 @@ function declaredExport(
 	const declared = reader.bindings(file)[binding];
 	if (declared?.kind !== "declared") return undefined;
 	const places = usagesOfSymbol(linker, { kind: "declared", file, binding });
-	return { path, name, kind: declared.symbol, ...usesElsewhere(file, places) };
+	return { path, name, kind: declared.symbol, ...usesOf(reader, file, places) };
 }
 
 function passedOn(reader: IndexReader, { id, path }: IndexedFile, name: string): UsedExport {
 	const linker = linkerOf(reader);
 	const kind = kindOf(reader, linker.exported(id, name));
-	return { path, name, kind, ...usesElsewhere(id, usagesOfExport(linker, id, name)) };
+	return { path, name, kind, ...usesOf(reader, id, usagesOfExport(linker, id, name)) };
 }
 
 function kindOf(reader: IndexReader, entity: Entity | undefined): SymbolKind {
@@ -88,17 +89,27 @@ function kindOf(reader: IndexReader, entity: Entity | undefined): SymbolKind {
 	return (symbol?.facts.symbol as SymbolKind | undefined) ?? "variable";
 }
 
-function usesElsewhere(
+function usesOf(
+	reader: IndexReader,
 	file: FileId,
 	places: ReturnType<typeof usagesOfSymbol>,
-): Pick<UsedExport, "files" | "usages"> {
-	const files = new Map<FileId, boolean>();
+): Pick<UsedExport, "users" | "usages" | "files"> {
+	const pairs = pairsOf(reader);
+	const other = pairs.other(file);
+	const users = new Map<FileId, boolean>();
 	let usages = 0;
+	let files = 0;
+	let last: FileId | undefined;
 	places.each((user, _, kind) => {
-		if (user === file) return;
-		const isUse = kind !== "import" && kind !== "re-export";
-		if (isUse) usages++;
-		files.set(user, isUse || (files.get(user) ?? false));
+		usages++;
+		// They come file by file.
+		if (user !== last) files++;
+		last = user;
+		// The other file of a pair is part of the module.
+		if (user === file || user === other) return;
+		const isPassedOn = kind === "declaration" && pairs.implementation(user) !== undefined;
+		const isUse = kind !== "import" && kind !== "re-export" && !isPassedOn;
+		users.set(user, isUse || (users.get(user) ?? false));
 	});
-	return { files, usages };
+	return { users, usages, files };
 }

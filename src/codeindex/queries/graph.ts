@@ -1,4 +1,5 @@
 import type { EdgeKind } from "../facts.ts";
+import { dependenciesOf } from "../link/index.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 
 /** All files and what they ask for, in arrays, for what walks much of the graph. */
@@ -48,7 +49,7 @@ function pack(reader: IndexReader, isWanted: (kinds: readonly EdgeKind[]) => boo
 	const allKinds: (readonly EdgeKind[])[] = [];
 	for (const [index, { id }] of files.entries()) {
 		const own: { target: number; kinds: readonly EdgeKind[] }[] = [];
-		for (const { file, kinds } of reader.dependencies(id)) {
+		for (const { file, kinds } of dependenciesOf(reader, id)) {
 			const target = indexOf.get(file);
 			if (target !== undefined && target !== index && isWanted(kinds)) own.push({ target, kinds });
 		}

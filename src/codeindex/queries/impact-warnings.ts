@@ -1,5 +1,6 @@
 import { counted } from "../../core/figures.ts";
 import type { ImpactQuery } from "../answers.ts";
+import { dependentsOf, pairsOf } from "../link/index.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 import { cyclesOf } from "./cycles.ts";
 import { isGlobalFile } from "./global-file.ts";
@@ -57,9 +58,12 @@ function outside(path: string): string {
 
 function brokenImports(reader: IndexReader, remove: readonly string[]): string[] {
 	const gone = new Set(remove.flatMap((path) => reader.fileAt(path)?.id ?? []));
+	const pairs = pairsOf(reader);
+	// The declaration file of a pair is not loaded: an import breaks with the JavaScript.
+	const breaks = (target: FileId) => gone.has(pairs.implementation(target) ?? target);
 	const importers = new Map<FileId, IndexedFile>();
 	for (const id of gone) {
-		for (const { file } of reader.dependents(id)) {
+		for (const { file } of dependentsOf(reader, id)) {
 			const importer = reader.files.get(file);
 			if (importer && !gone.has(file)) importers.set(file, importer);
 		}
@@ -68,7 +72,7 @@ function brokenImports(reader: IndexReader, remove: readonly string[]): string[]
 		const resolutions = reader.resolutions(id);
 		return reader.requests(id).flatMap(({ specifier, at }, index) => {
 			const target = resolutions[index];
-			if (target?.kind !== "file" || !gone.has(target.file)) return [];
+			if (target?.kind !== "file" || !breaks(target.file)) return [];
 			return [`${path}:${at[0]} imports ${specifier}, which will be gone.`];
 		});
 	});
@@ -80,10 +84,10 @@ function creation(reader: IndexReader, path: string): string[] {
 	if (isOutside(path)) return [outside(path)];
 	const stem = withoutExtension(path);
 	const warnings: string[] = [];
-	for (const other of shadowed(reader, stem)) {
-		const askers = reader
-			.dependents(other.id)
-			.filter(({ file }) => asksWithoutExtension(reader, file, other, stem));
+	for (const other of shadowed(reader, path)) {
+		const askers = dependentsOf(reader, other.id).filter(({ file }) =>
+			asksWithoutExtension(reader, file, other, stem),
+		);
 		if (askers.length === 0) continue;
 		warnings.push(
 			`${path} may take the place of ${other.path} for ${counted(askers.length, "file")} asking for "${baseName(stem)}".`,
@@ -102,10 +106,12 @@ function creation(reader: IndexReader, path: string): string[] {
 	return warnings;
 }
 
-/** Files that an import without an extension can mean besides the one of this stem. */
-function shadowed(reader: IndexReader, stem: string): IndexedFile[] {
+/** Files that an import without an extension can mean besides one at this path. */
+function shadowed(reader: IndexReader, path: string): IndexedFile[] {
+	const stem = withoutExtension(path);
 	const endings = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
-	return ["", "/index"].flatMap((middle) =>
+	// A declaration file describes what is beside it.
+	return (/\.d\.[cm]?ts$/.test(path) ? ["/index"] : ["", "/index"]).flatMap((middle) =>
 		endings.flatMap((ending) => reader.fileAt(`${stem}${middle}.${ending}`) ?? []),
 	);
 }
@@ -118,9 +124,10 @@ function asksWithoutExtension(
 ): boolean {
 	const resolutions = reader.resolutions(file);
 	const name = baseName(stem);
+	const pair = pairsOf(reader).other(other.id);
 	return reader.requests(file).some(({ specifier }, index) => {
 		const target = resolutions[index];
-		if (target?.kind !== "file" || target.file !== other.id) return false;
+		if (target?.kind !== "file" || (target.file !== other.id && target.file !== pair)) return false;
 		return baseName(specifier) === name;
 	});
 }

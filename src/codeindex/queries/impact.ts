@@ -1,5 +1,6 @@
 import { compareText } from "../../core/compare-text.ts";
 import type { ImpactAnswer, ImpactQuery } from "../answers.ts";
+import { dependenciesOf } from "../link/index.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
 import { changedExports } from "./changed-exports.ts";
 import { byUse, exportsUsed, type UsedExport } from "./exports-used.ts";
@@ -51,12 +52,13 @@ export function impact(reader: IndexReader, query: ImpactQuery): Uncovered<Impac
 		risk,
 		summary,
 		affected: affected.map(toFileAtDepth),
-		symbols: used.map(({ path, name, kind, files, usages }) => ({
+		symbols: used.map(({ path, name, kind, users, files, usages }) => ({
 			path,
 			name,
 			kind,
-			files: files.size,
 			usages,
+			files,
+			otherFiles: users.size,
 		})),
 		tests: tests.map(({ file, depth, via }) => ({ path: file.path, depth, via })),
 		warnings: [...(named?.warnings ?? []), ...warnings.all],
@@ -77,20 +79,20 @@ function affectedBySymbols(
 	used: readonly UsedExport[],
 ): readonly Reached[] {
 	const isChanged = new Set(changed.map(({ id }) => id));
-	const touched = new Set(used.flatMap(({ files }) => [...files.keys()]));
-	const users = new Set(
-		used.flatMap(({ files }) => [...files].flatMap(([id, uses]) => (uses ? [id] : []))),
+	const touched = new Set(used.flatMap(({ users }) => [...users.keys()]));
+	const using = new Set(
+		used.flatMap(({ users }) => [...users].flatMap(([id, uses]) => (uses ? [id] : []))),
 	);
 	const direct: Reached[] = [];
 	for (const id of touched) {
 		const file = reader.files.get(id);
 		if (!file || isChanged.has(id)) continue;
-		const edge = reader.dependencies(id).find((one) => isChanged.has(one.file));
+		const edge = dependenciesOf(reader, id).find((one) => isChanged.has(one.file));
 		direct.push({ file, depth: 1, kinds: edge?.kinds ?? ["value"] });
 	}
 	const further = reach(
 		reader,
-		direct.map(({ file }) => file).filter(({ id }) => users.has(id)),
+		direct.map(({ file }) => file).filter(({ id }) => using.has(id)),
 		{ direction: "dependents" },
 	);
 	return [

@@ -1,5 +1,13 @@
 import type { MatchingLines, SearchHit } from "../answers.ts";
+import { hasIdentifier } from "./identifiers.ts";
 import type { QueryWord } from "./words.ts";
+
+/** What lines are looked for. */
+export interface WantedInLine {
+	/** Only lines that have this name, if there are any. */
+	readonly name?: string | undefined;
+	readonly words: readonly QueryWord[];
+}
 
 /** What to show of a text besides the lines that match. */
 export interface LineOptions {
@@ -12,13 +20,14 @@ export interface LineOptions {
 /** The lines of a text that have the most of the words, with the lines around them. */
 export function matchingLines(
 	text: string,
-	words: readonly QueryWord[],
+	wanted: WantedInLine,
 	{ context, preferred }: LineOptions,
 ): Pick<SearchHit, "lines"> & { readonly matchingLines: number } {
 	const lines = text.split(/\r?\n/);
 	// What ends with a line break has no further line behind it.
 	if (lines.at(-1) === "") lines.pop();
-	const matches = countMatches(lines, words);
+	const named = linesWith(lines, wanted.name);
+	const matches = named.size > 0 ? named : countMatches(lines, wanted.words);
 	const isPreferred = new Set(preferred);
 	const best = [...matches]
 		.sort(([lineA, a], [lineB, b]) => {
@@ -35,6 +44,15 @@ export function matchingLines(
 const MAX_MATCHES = 5;
 /** Longer lines are cut: they are minified or data. */
 const MAX_LINE_LENGTH = 240;
+
+function linesWith(lines: readonly string[], name: string | undefined): Map<number, number> {
+	const matches = new Map<number, number>();
+	if (name === undefined) return matches;
+	for (const [index, line] of lines.entries()) {
+		if (hasIdentifier(line, name)) matches.set(index + 1, 1);
+	}
+	return matches;
+}
 
 /** For each line that has one, how many of the words it has; of their parts where no line has a whole one. */
 function countMatches(lines: readonly string[], words: readonly QueryWord[]): Map<number, number> {

@@ -54,8 +54,8 @@ function reasonsOf({ changed, affected, used, tests, warnings }: ChangeFacts): R
 }
 
 function mostUsed([most]: readonly UsedExport[]): Reason | undefined {
-	if (!most || most.files.size < 10) return undefined;
-	return { weight: 1, text: `${most.name} is used in ${most.files.size} files` };
+	if (!most || most.users.size < 10) return undefined;
+	return { weight: 1, text: `${most.name} is used in ${most.users.size} other files` };
 }
 
 function reachOf({ changed, created, affected, tests }: ChangeFacts): string {

@@ -2,31 +2,38 @@ import { compareText } from "../../core/compare-text.ts";
 import { matchesAny } from "../../core/glob.ts";
 import type { SearchAnswer, SearchHit, SearchQuery } from "../answers.ts";
 import type { FileId, IndexedFile, IndexReader, TextMatch } from "../reader.ts";
+import { hasIdentifier, identifierIn } from "./identifiers.ts";
 import { stemOf } from "./known-file.ts";
-import { matchingLines } from "./matching-lines.ts";
+import { matchingLines, type WantedInLine } from "./matching-lines.ts";
 import { ranksOf } from "./rank.ts";
-import { matchingSymbols, type SymbolMatch } from "./symbol-matches.ts";
+import { matchingSymbols, type SymbolMatch, symbolsOfName } from "./symbol-matches.ts";
 import { toBrief } from "./symbols.ts";
 import type { Uncovered } from "./uncovered.ts";
 import { type QueryWord, queryWords } from "./words.ts";
 
 /**
- * Where something is: files that declare what was asked for, then files that speak of it, tests last. `readText` gives
- * the text of a file as the index knows it, or undefined if it is gone; it is only asked for the files of the answer.
+ * Where something is: files that declare what was asked for, then files that speak of it, tests last. Of one name only
+ * files that have it in them: the very name if it is declared anywhere, else parts of it if there is nothing better.
+ * `readText` gives the text of a file as the index knows it, or undefined if it is gone.
  */
 export function search(
 	reader: IndexReader,
 	query: SearchQuery,
-	readText: (path: string) => string | undefined,
+	readText: ReadText,
 ): Uncovered<SearchAnswer> {
 	const words = queryWords(query.query);
 	if (words.length === 0) return { hits: [], total: 0 };
 	const { scope = ["code", "symbols"], limit = 15 } = query;
-	const symbols = matchingSymbols(reader, words, query);
+	const name = identifierIn(query.query);
+	const declared = name === undefined ? undefined : symbolsOfName(reader, name, query);
+	const symbols = declared ?? matchingSymbols(reader, words, query);
 	const textLimit = hasPathFilter(query) ? MAX_FILES_FILTERED : MAX_FILES;
-	const texts = scope.includes("code") ? matchingTexts(reader, words, textLimit) : [];
+	const texts = scope.includes("code")
+		? matchingTexts(reader, words, { limit: textLimit, wholeOnly: declared !== undefined })
+		: [];
 	const places = placesOf(texts);
-	const ids = new Set([...places.keys(), ...(scope.includes("symbols") ? symbols.keys() : [])]);
+	const listsSymbols = declared !== undefined || scope.includes("symbols");
+	const ids = new Set([...places.keys(), ...(listsSymbols ? symbols.keys() : [])]);
 	const isWanted = pathFilter(query);
 	const found = [...ids].flatMap((id): Candidate[] => {
 		const file = reader.files.get(id);
@@ -39,15 +46,25 @@ export function search(
 			importance(ranksOf(reader).get(id) ?? 0);
 		return [{ file, matches, score }];
 	});
-	found.sort(byScore);
+	found.sort(declared ? byDeclaration : byScore);
+	// Of a word of one part, what the full text finds begins with it.
+	const isOneWord = words.length === 1 && words[0]?.parts.length === 1;
+	const { files, having, isCut }: Checked =
+		name === undefined || (isOneWord && !declared)
+			? { files: found }
+			: havingName(found, name, { isDeclared: declared !== undefined, readText });
+	const wanted = { words, ...(having === "name" && { name }) };
 	return {
-		hits: found.slice(0, limit).map((one) => toHit(one, words, query, readText)),
-		total: found.length,
-		...(texts.length === textLimit && { atLeast: true as const }),
+		hits: files.slice(0, limit).map((one) => toHit(one, wanted, query, readText)),
+		total: files.length,
+		...((isCut || texts.length === textLimit) && { atLeast: true as const }),
+		...(having === "nothing" && files.length > 0 && { inexact: true as const }),
 	};
 }
 
-/** So many files are taken from the full text, more where a filter will drop some. */
+type ReadText = (path: string) => string | undefined;
+
+/** So many files are taken from the full text and looked into, more are taken where a filter will drop some. */
 const MAX_FILES = 300;
 const MAX_FILES_FILTERED = 2000;
 const MAX_SYMBOLS_OF_HIT = 5;
@@ -56,19 +73,57 @@ interface Candidate {
 	readonly file: IndexedFile;
 	readonly matches: readonly SymbolMatch[];
 	readonly score: number;
+	/** If it was read already. */
+	readonly text?: string | undefined;
+}
+
+interface Checked {
+	readonly files: readonly Candidate[];
+	/** What they have in them of the name that was asked for. */
+	readonly having?: "name" | "part of another" | "nothing";
+	/** More were found than are looked into. */
+	readonly isCut?: boolean;
+}
+
+/** The candidates that have a name in them; all of them if none has and it is not declared anywhere. */
+function havingName(
+	found: readonly Candidate[],
+	name: string,
+	{ isDeclared, readText }: { isDeclared: boolean; readText: ReadText },
+): Checked {
+	const isCut = found.length > MAX_FILES;
+	const read = found.slice(0, MAX_FILES).map((one) => {
+		const declares = isDeclared && one.matches.length > 0;
+		return declares ? one : { ...one, text: readText(one.file.path) };
+	});
+	if (isDeclared) {
+		const files = read.filter(({ matches, text = "" }) => {
+			return matches.length > 0 || hasIdentifier(text, name);
+		});
+		return { files, having: "name", isCut };
+	}
+	const having = (test: (text: string) => boolean) =>
+		read.filter(({ file, text = "" }) => test(text) || test(file.path));
+	const whole = having((text) => hasIdentifier(text, name));
+	if (whole.length > 0) return { files: whole, having: "name", isCut };
+	const folded = name.toLowerCase();
+	const part = having((text) => text.toLowerCase().includes(folded));
+	if (part.length > 0) return { files: part, having: "part of another", isCut };
+	return { files: found, having: "nothing" };
 }
 
 /** Files that have the words as they are, then files that have their parts. */
 function matchingTexts(
 	reader: IndexReader,
 	words: readonly QueryWord[],
-	limit: number,
+	{ limit, wholeOnly }: { limit: number; wholeOnly: boolean },
 ): readonly TextMatch[] {
 	const whole = reader.matching(
 		words.map((word) => word.whole),
 		limit,
 	);
-	if (whole.length >= limit || words.every(({ parts }) => parts.length === 1)) return whole;
+	const isEnough = wholeOnly || whole.length >= limit;
+	if (isEnough || words.every(({ parts }) => parts.length === 1)) return whole;
 	const known = new Set(whole.map(({ file }) => file));
 	const parts = reader.matching(
 		words.map((word) => word.parts.join(" ")),
@@ -112,18 +167,23 @@ function byScore(a: Candidate, b: Candidate): number {
 	return b.score - a.score || compareText(a.file.path, b.file.path);
 }
 
+/** Files that declare what was asked for come before all others. */
+function byDeclaration(a: Candidate, b: Candidate): number {
+	return Math.sign(b.matches.length) - Math.sign(a.matches.length) || byScore(a, b);
+}
+
 function toHit(
-	{ file, matches }: Candidate,
-	words: readonly QueryWord[],
+	{ file, matches, text: read }: Candidate,
+	wanted: WantedInLine,
 	{ contextLines }: SearchQuery,
-	readText: (path: string) => string | undefined,
+	readText: ReadText,
 ): SearchHit {
 	const symbols = matches.slice(0, MAX_SYMBOLS_OF_HIT).map(({ symbol }) => toBrief(symbol));
 	const hit = { path: file.path, isTest: file.isTest, symbols, lines: [] };
-	const text = contextLines === undefined ? undefined : readText(file.path);
+	const text = contextLines === undefined ? undefined : (read ?? readText(file.path));
 	if (contextLines === undefined || text === undefined) return hit;
 	const preferred = symbols.map(({ line }) => line);
-	return { ...hit, ...matchingLines(text, words, { context: contextLines, preferred }) };
+	return { ...hit, ...matchingLines(text, wanted, { context: contextLines, preferred }) };
 }
 
 function hasPathFilter(query: SearchQuery): boolean {

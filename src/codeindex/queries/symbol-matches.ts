@@ -1,7 +1,7 @@
 import { compareText } from "../../core/compare-text.ts";
 import type { SearchQuery } from "../answers.ts";
 import type { FileId, IndexReader } from "../reader.ts";
-import { type FoundSymbol, symbolsNamed } from "./symbols.ts";
+import { type FoundSymbol, symbolsCalled, symbolsNamed } from "./symbols.ts";
 import type { QueryWord } from "./words.ts";
 
 /** A symbol whose name matches a question. */
@@ -11,27 +11,53 @@ export interface SymbolMatch {
 	readonly score: number;
 }
 
+/** Which symbols a search is for. */
+type SymbolFilters = Pick<SearchQuery, "symbolKinds" | "exportedOnly">;
+
 /** The symbols that match, by file, the best first. */
 export function matchingSymbols(
 	reader: IndexReader,
 	words: readonly QueryWord[],
-	{ symbolKinds, exportedOnly = false }: Pick<SearchQuery, "symbolKinds" | "exportedOnly">,
+	filters: SymbolFilters,
+): ReadonlyMap<FileId, readonly SymbolMatch[]> {
+	const found: [FoundSymbol, number][] = [];
+	for (const [name, strength] of matchingNames(reader, words)) {
+		if (found.length >= MAX_SYMBOLS) break;
+		const limit = Math.min(MAX_SYMBOLS - found.length, MAX_BEARERS);
+		for (const symbol of symbolsNamed(reader, name, { limit }).symbols) {
+			found.push([symbol, strength]);
+		}
+	}
+	return matchesByFile(found, filters);
+}
+
+/** The symbols of exactly the name that was asked for, which may be `Owner.member`; `undefined` if there are none. */
+export function symbolsOfName(
+	reader: IndexReader,
+	name: string,
+	filters: SymbolFilters,
+): ReadonlyMap<FileId, readonly SymbolMatch[]> | undefined {
+	const { symbols } = symbolsCalled(reader, name, { limit: MAX_BEARERS });
+	if (symbols.length === 0) return undefined;
+	return matchesByFile(
+		symbols.map((symbol) => [symbol, VERY_NAME]),
+		filters,
+	);
+}
+
+function matchesByFile(
+	found: readonly (readonly [symbol: FoundSymbol, strength: number])[],
+	{ symbolKinds, exportedOnly = false }: SymbolFilters,
 ): ReadonlyMap<FileId, readonly SymbolMatch[]> {
 	const kinds = symbolKinds && new Set<string>(symbolKinds);
 	const byFile = new Map<FileId, SymbolMatch[]>();
-	let left = MAX_SYMBOLS;
-	for (const [name, strength] of matchingNames(reader, words)) {
-		if (left <= 0) break;
-		const limit = Math.min(left, MAX_BEARERS);
-		for (const symbol of symbolsNamed(reader, name, { limit }).symbols) {
-			left--;
-			const { facts, exported, entity } = symbol;
-			if ((kinds && !kinds.has(facts.symbol)) || (exportedOnly && !exported)) continue;
-			const score = strength * (exported ? 1 : 0.8) * (entity.kind === "member" ? 0.6 : 1);
-			const others = byFile.get(entity.file);
-			if (others) others.push({ symbol, score });
-			else byFile.set(entity.file, [{ symbol, score }]);
-		}
+	for (const [symbol, strength] of found) {
+		const { facts, exported, entity } = symbol;
+		if ((kinds && !kinds.has(facts.symbol)) || (exportedOnly && !exported)) continue;
+		const score = strength * (exported ? 1 : 0.8) * (entity.kind === "member" ? 0.6 : 1);
+		const others = byFile.get(entity.file);
+		if (others) others.push({ symbol, score });
+		else byFile.set(entity.file, [{ symbol, score }]);
 	}
 	for (const matches of byFile.values()) {
 		matches.sort((a, b) => b.score - a.score || a.symbol.facts.at[0] - b.symbol.facts.at[0]);
@@ -43,6 +69,7 @@ export function matchingSymbols(
 const MAX_NAMES = 60;
 const MAX_BEARERS = 100;
 const MAX_SYMBOLS = 400;
+const VERY_NAME = 4;
 
 /** Names that have words of the question in them, the best first. */
 function matchingNames(
@@ -71,7 +98,7 @@ function matchingNames(
 
 /** The very name, the same but for case, its beginning, a part of it, or none of these. */
 function likeness(name: string, text: string): number {
-	if (name === text) return 4;
+	if (name === text) return VERY_NAME;
 	const folded = name.toLowerCase();
 	const wanted = text.toLowerCase();
 	if (folded === wanted) return 3.5;

@@ -69,6 +69,35 @@ export function symbolsNamed(
 	return { symbols, omitted: all.length - chosen.length };
 }
 
+/** `Owner.member`, `Owner#member` and `Owner.prototype.member` name a member. */
+export function splitName(symbol: string): {
+	readonly name: string;
+	readonly owners: readonly string[];
+} {
+	const names = symbol.trim().split(/\.|(?<=[\w$])#/);
+	const name = names.pop() ?? "";
+	return { name, owners: names.filter((owner) => owner !== "prototype") };
+}
+
+/** What a name as people write it means: everything of the name, or the members of it that such owners have. */
+export function symbolsCalled(
+	reader: IndexReader,
+	symbol: string,
+	{ limit, file }: Pick<NamedOptions, "limit" | "file">,
+): ReturnType<typeof symbolsNamed> {
+	const { name, owners } = splitName(symbol);
+	const { symbols, omitted } = symbolsNamed(reader, name, {
+		limit,
+		...(file !== undefined && { file }),
+		...(owners.length > 0 && { owner: owners.at(-1) ?? "" }),
+	});
+	const isMeant = (one: FoundSymbol) => {
+		const offset = one.owners.length - owners.length;
+		return offset >= 0 && owners.every((owner, index) => one.owners[offset + index] === owner);
+	};
+	return { symbols: symbols.filter(isMeant), omitted };
+}
+
 /** How many symbols of a name are wanted, and where. */
 export interface NamedOptions {
 	readonly limit: number;

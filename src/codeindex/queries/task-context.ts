@@ -1,18 +1,24 @@
 import type { TaskContextAnswer, TaskContextQuery } from "../answers.ts";
+import { dependenciesOf, dependentsOf } from "../link/index.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
+import { knownFile } from "./known-file.ts";
 import { ranksOf } from "./rank.ts";
 import { byPath, reach, toFileAtDepth } from "./reach.ts";
 import { symbolsOf, toBrief } from "./symbols.ts";
 import { testsOf } from "./tests-of.ts";
 import type { Uncovered } from "./uncovered.ts";
 
-/** What is good to know before working on some files: what they rest on, what rests on them, and their tests. */
+/**
+ * What is good to know before working on some files: what they rest on, what rests on them, and their tests. Files that
+ * are not in the index are named; if there are no others, that is an error.
+ */
 export function taskContext(
 	reader: IndexReader,
 	{ files, includeTests = true, includeSymbols = false, maxImpactedFiles = 20 }: TaskContextQuery,
 ): Uncovered<TaskContextAnswer> {
 	const paths = [...new Set(files)];
 	const targets = paths.flatMap((path) => reader.fileAt(path) ?? []);
+	if (targets.length === 0 && paths[0] !== undefined) knownFile(reader, paths[0]);
 	const ranks = ranksOf(reader);
 	const byRank = (a: IndexedFile, b: IndexedFile) =>
 		(ranks.get(b.id) ?? 0) - (ranks.get(a.id) ?? 0) || byPath(a, b);
@@ -22,13 +28,13 @@ export function taskContext(
 	return {
 		targets: targets.map((target) => ({
 			path: target.path,
-			dependencies: reader
-				.dependencies(target.id)
+			dependencies: dependenciesOf(reader, target.id)
 				.flatMap(({ file }) => reader.files.get(file) ?? [])
 				.filter(({ id }) => id !== target.id)
 				.sort(byRank)
 				.map(({ path }) => path),
-			dependentCount: reader.dependents(target.id).filter(({ file }) => file !== target.id).length,
+			dependentCount: dependentsOf(reader, target.id).filter(({ file }) => file !== target.id)
+				.length,
 			symbols: includeSymbols ? symbolsOf(reader, target.id).map(toBrief) : [],
 		})),
 		impacted: impacted.slice(0, maxImpactedFiles).map(toFileAtDepth),

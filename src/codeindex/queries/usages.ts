@@ -4,6 +4,7 @@ import type { Definition, Usage, UsagesAnswer, UsagesQuery } from "../answers.ts
 import { CodeIndexError } from "../code-index.ts";
 import type { SymbolKind } from "../facts.ts";
 import {
+	keyOf,
 	type Linker,
 	linkerOf,
 	type MemberUsages,
@@ -14,7 +15,7 @@ import {
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 import { knownFile } from "./known-file.ts";
 import { reach } from "./reach.ts";
-import { describe, type FoundSymbol, symbolsNamed } from "./symbols.ts";
+import { describe, type FoundSymbol, splitName, symbolsCalled } from "./symbols.ts";
 import type { Uncovered } from "./uncovered.ts";
 
 /** Who uses a name, for each thing of that name apart. */
@@ -24,8 +25,8 @@ export function usages(
 ): Uncovered<UsagesAnswer> {
 	const linker = linkerOf(reader);
 	const file = path === undefined ? undefined : knownFile(reader, path);
-	const { name, owners } = splitName(symbol);
-	const { found, omitted } = definitionsOf(linker, name, owners, file);
+	const { name } = splitName(symbol);
+	const { found, omitted } = definitionsOf(linker, symbol, file);
 	if (found.length === 0) {
 		return { symbol, definitions: [], suggestions: suggest(reader, name) };
 	}
@@ -47,28 +48,18 @@ const MAX_DEFINITIONS = 100;
 /** Beyond this, following every access of the name takes long and answers nothing. */
 const MAX_OMITTED = 1000;
 
-/** `Owner.member`, `Owner#member` and `Owner.prototype.member` name a member. */
-function splitName(symbol: string): { name: string; owners: readonly string[] } {
-	const names = symbol.trim().split(/\.|(?<=[\w$])#/);
-	const name = names.pop() ?? "";
-	return { name, owners: names.filter((owner) => owner !== "prototype") };
-}
-
 function definitionsOf(
 	linker: Linker,
-	name: string,
-	owners: readonly string[],
+	symbol: string,
 	file: IndexedFile | undefined,
 ): { readonly found: readonly FoundSymbol[]; readonly omitted: number } {
 	const { reader } = linker;
-	const { symbols, omitted } = symbolsNamed(reader, name, {
+	const { name, owners } = splitName(symbol);
+	const { symbols, omitted } = symbolsCalled(reader, symbol, {
 		limit: MAX_DEFINITIONS,
 		...(file && { file: file.id }),
-		...(owners.length > 0 && { owner: owners.at(-1) ?? "" }),
 	});
-	const found = symbols
-		.filter((one) => owners.length === 0 || endsWith(one.owners, owners))
-		.sort(byImportance(reader));
+	const found = withoutDescriptions(linker, symbols).sort(byImportance(reader));
 	if (omitted > MAX_OMITTED && found.every(({ entity }) => entity.kind === "member")) {
 		throw new CodeIndexError(
 			"bad-query",
@@ -99,9 +90,13 @@ function reachersOf(linker: Linker, found: readonly FoundSymbol[]): (file: FileI
 	return (file) => reachers.has(file);
 }
 
-function endsWith(owners: readonly string[], wanted: readonly string[]): boolean {
-	const offset = owners.length - wanted.length;
-	return offset >= 0 && wanted.every((owner, index) => owners[offset + index] === owner);
+/** What a declaration file says of something in the JavaScript beside it is among the usages of that. */
+function withoutDescriptions(linker: Linker, symbols: readonly FoundSymbol[]): FoundSymbol[] {
+	const keys = new Set(symbols.map(({ entity }) => keyOf(entity)));
+	return symbols.filter(({ entity }) => {
+		const described = linker.implementation(entity);
+		return !described || !keys.has(keyOf(described));
+	});
 }
 
 /** Top level before members, exported before internal, tests last, then by place. */
@@ -137,13 +132,7 @@ function toDefinition(
 		...(owners.length > 0 && { owner: owners.join(".") }),
 		exported,
 		signature: facts.signature,
-		usages: toUsages(
-			reader,
-			places.filter(({ file, at }) => {
-				return file !== entity.file || at[0] !== line || at[1] !== column;
-			}),
-			includeTests,
-		),
+		usages: toUsages(reader, places, includeTests),
 		...(isGlobal && { global: true as const }),
 	};
 }

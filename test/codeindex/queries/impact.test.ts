@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { impact } from "../../../src/codeindex/queries/index.ts";
+import { impact, usages } from "../../../src/codeindex/queries/index.ts";
 import { indexProject } from "../memory-project.ts";
 
 const reader = indexProject({
@@ -30,10 +30,30 @@ describe("impact", () => {
 			"3 test/page.test.ts",
 		]);
 		expect(answer.symbols).toEqual([
-			{ path: "src/core.ts", name: "used", kind: "function", files: 1, usages: 2 },
-			{ path: "src/core.ts", name: "alone", kind: "function", files: 1, usages: 1 },
-			{ path: "src/core.ts", name: "hidden", kind: "variable", files: 0, usages: 0 },
+			{ path: "src/core.ts", name: "used", kind: "function", usages: 3, files: 1, otherFiles: 1 },
+			{ path: "src/core.ts", name: "alone", kind: "function", usages: 2, files: 1, otherFiles: 1 },
+			{ path: "src/core.ts", name: "hidden", kind: "variable", usages: 0, files: 0, otherFiles: 0 },
 		]);
+	});
+
+	test("usages are as many as the question about usages finds, own file and imports included", () => {
+		const own = indexProject({
+			"src/a.ts":
+				"export function twice(n: number) { return n > 9 ? n : twice(n * 2); }\nexport function alone() {}\nalone();\nexport default class {}\n",
+			"src/barrel.ts":
+				"export * from './a';\nexport { twice as again, default as Thing } from './a';\n",
+			"src/b.ts":
+				"import { twice, again, Thing } from './barrel';\ntwice(1); again(2); new Thing();\n",
+			"test/a.test.ts": "import * as a from '../src/a';\na.twice(1);\n",
+		});
+		const { symbols } = impact(own, { modify: ["src/a.ts"] });
+		expect(symbols.map(({ name }) => name).sort()).toEqual(["alone", "default", "twice"]);
+		for (const { name, path, usages: count, files, otherFiles } of symbols) {
+			const [found] = usages(own, { symbol: name, file: path }).definitions;
+			const users = new Set(found?.usages.map((one) => one.path));
+			expect([name, count, files]).toEqual([name, found?.usages.length, users.size]);
+			expect(otherFiles).toBe(users.size - (users.has(path) ? 1 : 0));
+		}
 	});
 
 	test("tests that exist are found by imports and by name; helpers are none", () => {
@@ -161,7 +181,7 @@ describe("impact", () => {
 			expect(affected({ modify, symbols: ["again"] })).toEqual(["src/uses-again.ts"]);
 			expect(affected({ modify, symbols: ["all"] })).toEqual(["src/uses-all.ts"]);
 			expect(impact(partly, { modify, symbols: ["a2"] })).toMatchObject({
-				symbols: [{ path: "src/barrel.ts", name: "a2", kind: "variable", files: 2, usages: 2 }],
+				symbols: [{ path: "src/barrel.ts", name: "a2", kind: "variable", usages: 3, files: 2 }],
 				warnings: [],
 			});
 			expect(impact(partly, { modify, symbols: ["nosuch"] }).warnings).toEqual([

@@ -31,14 +31,78 @@ const find = (query: SearchQuery) =>
 const paths = (query: SearchQuery) => find(query).hits.map(({ path }) => path);
 
 describe("search", () => {
-	test("the definition comes first, then files that declare something alike, tests last", () => {
-		expect(paths({ query: "AgentSession" })).toEqual([
+	test("of a declared name the definition comes first, then files that have it in them, tests last", () => {
+		const answer = find({ query: "AgentSession" });
+		expect(answer.hits.map(({ path }) => path)).toEqual([
 			"src/agent-session.ts",
-			"src/plain.js",
-			"src/factory.ts",
 			"src/user.ts",
+			"src/factory.ts",
 			"test/agent-session.test.ts",
 		]);
+		expect(answer.total).toBe(4);
+		const symbols = answer.hits.flatMap((hit) => hit.symbols.map(({ name }) => name));
+		expect(symbols).toEqual(["AgentSession"]);
+	});
+
+	test("the definition comes first even if it is in a test", () => {
+		expect(paths({ query: "AgentSessionFake" })).toEqual(["test/agent-session.test.ts"]);
+		const other = {
+			"test/fake.ts": "export const fakeClock = 1;\n",
+			"src/a.ts": "// uses fakeClock, fakeClock and fakeClock\n",
+		};
+		const answer = search(indexProject(other), { query: "fakeClock" }, (path) => {
+			return other[path as keyof typeof other];
+		});
+		expect(answer.hits.map(({ path }) => path)).toEqual(["test/fake.ts", "src/a.ts"]);
+	});
+
+	test("lines of a declared name are those that have it whole and in its case", () => {
+		const [hit] = find({ query: "AgentSession", contextLines: 0, glob: "src/factory.ts" }).hits;
+		expect(hit?.matchingLines).toBe(2);
+		const [test] = find({ query: "AgentSession", contextLines: 0, glob: "test/**" }).hits;
+		expect(test?.lines.flatMap(({ matches }) => matches)).toEqual([1, 2]);
+	});
+
+	test("a member asked for with its owner is answered alone", () => {
+		const answer = find({ query: "AgentSession.prompt" });
+		expect(answer.hits).toMatchObject([
+			{ path: "src/agent-session.ts", symbols: [{ name: "prompt", owner: "AgentSession" }] },
+		]);
+		expect(answer.total).toBe(1);
+	});
+
+	describe("a name that is not declared", () => {
+		const other = {
+			"a.ts": "export const run = (api: any) => api.fetchUserName();\n",
+			"b.ts": "export const fetch = 1, user = 2, name = 3;\n",
+			"c.ts": "export const prefetchUserNames = 1;\n",
+			"d.ts": "/** See user-name.ts. */\nexport const x = 1;\n",
+			"user-name.ts": "export const y = 1;\n",
+		};
+		const memory = indexProject(other);
+		const ask = (query: string) =>
+			search(memory, { query }, (path) => other[path as keyof typeof other]);
+		const found = (query: string) => ask(query).hits.map(({ path }) => path);
+
+		test("is answered with files that have it", () => {
+			expect(found("fetchUserName")).toEqual(["a.ts"]);
+			expect(ask("fetchUserName")).not.toHaveProperty("inexact");
+		});
+
+		test("is answered with files that have it as a part, if none has it whole", () => {
+			expect(found("fetchUserNam").sort()).toEqual(["a.ts", "c.ts"]);
+		});
+
+		test("is answered with files that have parts of it, and that is said, if there is nothing else", () => {
+			const answer = ask("userNameFetch");
+			expect(answer.hits.map(({ path }) => path)).toContain("b.ts");
+			expect(answer.inexact).toBe(true);
+			expect(ask("zzzQqq")).toEqual({ hits: [], total: 0 });
+		});
+
+		test("may be that of a file", () => {
+			expect(found("d.ts")).toEqual(["d.ts"]);
+		});
 	});
 
 	test("hits carry the symbols that match, the best first", () => {

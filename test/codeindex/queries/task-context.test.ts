@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { taskContext } from "../../../src/codeindex/queries/index.ts";
+import { dependencies, taskContext } from "../../../src/codeindex/queries/index.ts";
 import { indexProject } from "../memory-project.ts";
 
 const reader = indexProject({
@@ -36,6 +36,14 @@ describe("task context", () => {
 			tests: ["test/target.test.ts"],
 			unknown: [],
 		});
+	});
+
+	test("files that are all unknown are an error, as for dependencies", () => {
+		const files = ["lib/target.ts", "src/gone.ts"];
+		const unknown = "lib/target.ts is not in the index. Did you mean src/target.ts";
+		expect(() => taskContext(reader, { files })).toThrow(unknown);
+		expect(() => dependencies(reader, { path: "lib/target.ts" })).toThrow(unknown);
+		expect(() => taskContext(reader, { files: ["../x.ts"] })).toThrow("outside of the project");
 	});
 
 	test("symbols are listed on request, the list of files is bounded, and unknown paths are named", () => {

@@ -1,0 +1,101 @@
+import type { EdgeKind } from "../facts.ts";
+import type { Edge, FileId, IndexReader } from "../reader.ts";
+
+/**
+ * The pairs of a declaration file and the JavaScript beside it that it describes: `index.d.ts` and `index.js`. A
+ * pair is one module. An import resolves to the declaration, as in TypeScript, and loads the JavaScript.
+ */
+export interface ModulePairs {
+	/** The other file of the pair that a file is part of. */
+	other(file: FileId): FileId | undefined;
+	/** The JavaScript that a declaration file describes. */
+	implementation(file: FileId): FileId | undefined;
+}
+
+/** The pairs among the files of a reader. */
+export function pairsOf(reader: IndexReader): ModulePairs {
+	const known = memo.get(reader.shape);
+	if (known) return known;
+	const pairs = findPairs(reader);
+	memo.set(reader.shape, pairs);
+	return pairs;
+}
+
+const memo = new WeakMap<object, ModulePairs>();
+
+/** What a file imports, each file once: of a pair both files, the declaration for its types. */
+export function dependenciesOf(reader: IndexReader, file: FileId): readonly Edge[] {
+	const pairs = pairsOf(reader);
+	const edges = reader.dependencies(file);
+	if (!edges.some((edge) => pairs.other(edge.file) !== undefined)) return edges;
+	return merged(
+		edges.flatMap((edge) => {
+			const other = pairs.other(edge.file);
+			const both = other === undefined ? [edge.file] : [edge.file, other];
+			return both.map((target) => ({ file: target, kinds: kindsTo(pairs, target, edge.kinds) }));
+		}),
+	);
+}
+
+/** What imports a file, each file once: of a pair, what imports either. */
+export function dependentsOf(reader: IndexReader, file: FileId): readonly Edge[] {
+	const pairs = pairsOf(reader);
+	const other = pairs.other(file);
+	if (other === undefined) return reader.dependents(file);
+	return merged(
+		[...reader.dependents(file), ...reader.dependents(other)].map((edge) => ({
+			file: edge.file,
+			kinds: kindsTo(pairs, file, edge.kinds),
+		})),
+	);
+}
+
+const TYPE_ONLY: readonly EdgeKind[] = ["type"];
+
+function kindsTo(
+	pairs: ModulePairs,
+	target: FileId,
+	kinds: readonly EdgeKind[],
+): readonly EdgeKind[] {
+	return pairs.implementation(target) === undefined ? kinds : TYPE_ONLY;
+}
+
+function merged(edges: readonly Edge[]): Edge[] {
+	const all = new Map<FileId, Edge>();
+	for (const edge of edges) {
+		const known = all.get(edge.file);
+		const kinds = known ? [...new Set([...known.kinds, ...edge.kinds])] : edge.kinds;
+		all.set(edge.file, { file: edge.file, kinds });
+	}
+	return [...all.values()];
+}
+
+function findPairs(reader: IndexReader): ModulePairs {
+	const implementations = new Map<FileId, FileId>();
+	const declarations = new Map<FileId, FileId>();
+	for (const { id, path } of reader.files.values()) {
+		const found = DECLARATION.exec(path);
+		if (!found) continue;
+		const stem = path.slice(0, found.index);
+		const { sources, plain } = BESIDE[found[1] as keyof typeof BESIDE];
+		// TypeScript beside it is what imports mean.
+		if (sources.some((ending) => reader.fileAt(stem + ending))) continue;
+		const implementation = plain.flatMap((ending) => reader.fileAt(stem + ending) ?? [])[0];
+		if (!implementation) continue;
+		implementations.set(id, implementation.id);
+		declarations.set(implementation.id, id);
+	}
+	return {
+		other: (file) => implementations.get(file) ?? declarations.get(file),
+		implementation: (file) => implementations.get(file),
+	};
+}
+
+const DECLARATION = /\.d\.([cm]?ts)$/;
+
+/** What may stand beside a declaration file, by its ending: TypeScript that hides it, JavaScript that it describes. */
+const BESIDE = {
+	ts: { sources: [".ts", ".tsx"], plain: [".js", ".jsx"] },
+	mts: { sources: [".mts"], plain: [".mjs"] },
+	cts: { sources: [".cts"], plain: [".cjs"] },
+} as const;
