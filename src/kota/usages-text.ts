@@ -22,7 +22,7 @@ export function usagesForms(
 		return [() => [{ head: nothingNamed(answer, input, advice), items: [] }]];
 	}
 	const described = (definition: Definition) => describe(definition, input, advice);
-	const heading: Part = { head: [summary(answer)], items: [] };
+	const heading: Part = { head: [summary(answer, input)], items: [] };
 	const form = (parts: (definition: Definition) => Part[]) => () => [
 		heading,
 		...definitions.flatMap(parts),
@@ -61,14 +61,18 @@ function shown(definition: Definition, show: (path: string) => string): Definiti
 	};
 }
 
-function summary({ symbol, definitions, omittedDefinitions = 0 }: UsagesAnswer): string {
+function summary(
+	{ symbol, definitions, omittedDefinitions = 0 }: UsagesAnswer,
+	{ includeTests }: UsagesInput,
+): string {
 	const usages = definitions.flatMap((definition) => definition.usages);
 	const defined = counted(definitions.length + omittedDefinitions, "definition");
 	const omitted =
 		omittedDefinitions > 0
 			? ` (${grouped(definitions.length)} looked at: name a file, or Owner.member)`
 			: "";
-	return `${clip(oneLine(symbol), 120)}: ${defined}${omitted}, ${inFiles(usages)}`;
+	const tests = includeTests ? "" : ", tests not counted";
+	return `${clip(oneLine(symbol), 120)}: ${defined}${omitted}, ${inFiles(usages)}${tests}`;
 }
 
 function inFiles(usages: readonly Usage[]): string {

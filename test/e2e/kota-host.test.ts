@@ -390,6 +390,24 @@ describe("autoContext", () => {
 	});
 });
 
+test("a prompt that names only files outside of the index goes without a briefing, and without a word", async () => {
+	const told: string[] = [];
+	const index = fakeIndex({
+		taskContext: async () => {
+			throw new CodeIndexError("unknown-file", "src/a.ts is not in the index.");
+		},
+	});
+	const notify = (message: string) => void told.push(message);
+	const { pi } = await start(index, {
+		kota: { autoContext: "onPaths" },
+		uiContext: { notify },
+	});
+	pi.write("src/a.ts", "");
+	await pi.run("fix src/a.ts", ["ok"]);
+	expect(index.calls).toContain("taskContext");
+	expect(told).toEqual([]);
+});
+
 describe("the engine", () => {
 	test("is not opened by a session that asks nothing", async () => {
 		const index = fakeIndex();

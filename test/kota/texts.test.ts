@@ -122,6 +122,13 @@ describe("kota_search", () => {
 		);
 	});
 
+	test("files that only have parts of a name are not passed off as having it", () => {
+		const [text] = forms({ query: "openThings" }, { ...answer, inexact: true });
+		expect(lines(text)[0]).toBe(
+			'No file contains "openThings"; 2 of 31 files with parts of it, best first',
+		);
+	});
+
 	test("a line of a minified file is shortened", () => {
 		const hit = {
 			path: "a.js",
@@ -249,7 +256,7 @@ describe("kota_usages", () => {
 
 	test("has a part for each definition, with places and what is not certain", () => {
 		expect(lines(texts(usagesForms(answer, input(), paths))[0])).toEqual([
-			"render: 2 definitions, 4 usages in 2 files",
+			"render: 2 definitions, 4 usages in 2 files, tests not counted",
 			"function at src/render.ts:3:17, exported",
 			"  export function render(): void",
 			"  4 usages in 2 files: 3 call, 1 import",
@@ -260,6 +267,11 @@ describe("kota_usages", () => {
 			expect.stringMatching(/^ {2}no usage found: .*include_tests counts them$/),
 			"  possibly 7 more, on values whose type is not known, in src/x.ts, src/y.ts",
 		]);
+	});
+
+	test("with tests counted, the numbers are those of kota_impact", () => {
+		const [text] = texts(usagesForms(answer, input({ include_tests: true }), paths));
+		expect(lines(text)[0]).toBe("render: 2 definitions, 4 usages in 2 files");
 	});
 
 	test("briefer forms have lines by kind, numbers by file, and folders", () => {
@@ -282,7 +294,7 @@ describe("kota_usages", () => {
 			3000,
 		);
 		expect(lines(text)[0]).toBe(
-			"render: 80 definitions (69 looked at: name a file, or Owner.member), 276 usages in 2 files",
+			"render: 80 definitions (69 looked at: name a file, or Owner.member), 276 usages in 2 files, tests not counted",
 		);
 		expect(text).toContain("  function at src/v3.ts:3:17, exported: 4 usages in 2 files");
 		expect(text).toMatch(/… \d+ more$/);

@@ -1,7 +1,7 @@
 import { counted } from "../../core/figures.ts";
 import { linkerOf } from "../link/index.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
-import { exportsNamed, type UsedExport } from "./exports-used.ts";
+import { exportsNamed, type UsedExport, writtenName } from "./exports-used.ts";
 
 /** What a change of some exports comes down to. */
 export interface ChangedExports {
@@ -61,7 +61,7 @@ function warn(
 	const names = some(unknown);
 	if (files.length === 1) {
 		const exported = [...linkerOf(reader).exportedNames(file.id)].sort();
-		const has = exported.length > 0 ? some(exported.map(written)) : "nothing";
+		const has = exported.length > 0 ? some(exported.map(writtenName)) : "nothing";
 		const taken = whole.length > 0 ? ": all of the file is taken as changed" : "";
 		return [`${file.path} exports nothing named ${names} (it exports ${has})${taken}.`];
 	}
@@ -74,9 +74,4 @@ const MAX_NAMES = 8;
 function some(names: readonly string[]): string {
 	const more = names.length - MAX_NAMES;
 	return names.slice(0, MAX_NAMES).join(", ") + (more > 0 ? ` and ${more} more` : "");
-}
-
-/** The facts call the whole of a CommonJS module `=`. */
-function written(name: string): string {
-	return name === "=" ? "module.exports" : name;
 }

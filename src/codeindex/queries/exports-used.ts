@@ -7,12 +7,12 @@ import { describe } from "./symbols.ts";
 /** An export of a file, and where else it is used. */
 export interface UsedExport {
 	readonly path: string;
-	/** The name it is exported by. */
+	/** The name it is exported by; of all that a CommonJS file exports, the name it has inside or `module.exports`. */
 	readonly name: string;
 	readonly kind: SymbolKind;
 	/** The other files that name it, with whether they do more than import it or pass it on. */
 	readonly users: ReadonlyMap<FileId, boolean>;
-	/** All its uses, and the files they are in, as `usages` counts them. */
+	/** All its uses, and the files they are in, as `usages` counts them; of a name passed on, those through this file. */
 	readonly usages: number;
 	readonly files: number;
 }
@@ -52,6 +52,11 @@ export function exportsNamed(
 	return isGuess ? found.filter(({ users }) => users.size > 0) : found;
 }
 
+/** A name of an export as people write it: the facts call the whole of a CommonJS module `=`. */
+export function writtenName(name: string): string {
+	return name === "=" ? "module.exports" : name;
+}
+
 /** Orders exports: those that most files use first. */
 export function byUse(a: UsedExport, b: UsedExport): number {
 	return (
@@ -74,13 +79,20 @@ function declaredExport(
 	const declared = reader.bindings(file)[binding];
 	if (declared?.kind !== "declared") return undefined;
 	const places = usagesOfSymbol(linker, { kind: "declared", file, binding });
-	return { path, name, kind: declared.symbol, ...usesOf(reader, file, places) };
+	const inside = name === "=" && declared.name !== "default" ? declared.name : name;
+	return {
+		path,
+		name: writtenName(inside),
+		kind: declared.symbol,
+		...usesOf(reader, file, places),
+	};
 }
 
 function passedOn(reader: IndexReader, { id, path }: IndexedFile, name: string): UsedExport {
 	const linker = linkerOf(reader);
 	const kind = kindOf(reader, linker.exported(id, name));
-	return { path, name, kind, ...usesOf(reader, id, usagesOfExport(linker, id, name)) };
+	const uses = usesOf(reader, id, usagesOfExport(linker, id, name));
+	return { path, name: writtenName(name), kind, ...uses };
 }
 
 function kindOf(reader: IndexReader, entity: Entity | undefined): SymbolKind {

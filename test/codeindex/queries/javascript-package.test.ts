@@ -80,7 +80,9 @@ describe("a declaration file beside JavaScript stands for it", () => {
 			"test/test-reader.js",
 		]);
 		const [found] = usages(reader, { symbol: "Reader" }).definitions;
-		expect(symbols).toMatchObject([{ usages: found?.usages.length, otherFiles: 4 }]);
+		expect(symbols).toMatchObject([
+			{ name: "Reader", usages: found?.usages.length, otherFiles: 4 },
+		]);
 	});
 
 	test("what a name means is one thing, used through either file", () => {
