@@ -115,6 +115,27 @@ describe("a code index", () => {
 	});
 });
 
+test("a declaration file that comes or goes beside JavaScript leaves its dependents", async () => {
+	const root = project({
+		"index.js": "exports.run = function run() {};\n",
+		"test/run.test.js": 'const { run } = require("../index");\nrun();\n',
+	});
+	const index = open(root);
+	await index.build();
+	const asked = async (path: string) => {
+		const { dependents } = await index.dependencies({ path });
+		const { tests } = await index.impact({ modify: [path] });
+		const found = [...dependents, ...tests].map((one) => one.path);
+		return [...new Set(found), (await usesOf(index, "run")).length];
+	};
+	expect(await asked("index.js")).toEqual(["test/run.test.js", 2]);
+	writeTree(root, { "index.d.ts": "export function run(): void;\n" });
+	expect(await asked("index.js")).toEqual(["test/run.test.js", 3]);
+	expect(await asked("index.d.ts")).toEqual(["test/run.test.js", 3]);
+	writeTree(root, { "index.d.ts": undefined });
+	expect(await asked("index.js")).toEqual(["test/run.test.js", 2]);
+});
+
 describe("building", () => {
 	test("can be aborted, keeps what it has done, answers with that and goes on later", async () => {
 		const root = tempDir();
