@@ -177,7 +177,8 @@ export const expressionVisits: Visits = {
 		const { draft } = walk;
 		if (draft.done.has(node)) return;
 		// Also inside a function, as in what wraps a file for several kinds of modules.
-		if (!draft.commonJs && exportsAccess(walk.scope, node.left)) draft.commonJs = true;
+		const mayBeCommonJs = draft.isJavaScript && !draft.isModule && !draft.commonJs;
+		if (mayBeCommonJs && exportsAccess(walk.scope, node.left)) draft.commonJs = true;
 		if (node.left.type === "ObjectPattern") destructure(walk, node.left, { init: node.right });
 		if (!draft.done.has(node.left)) assign(walk, node.left, "write");
 		walk.visit(node.right);

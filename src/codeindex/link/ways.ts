@@ -96,7 +96,7 @@ export function visitWays(
 
 	/** Goes on to all that ask a file for a name behind which, at the end of `path`, the symbol is. */
 	function throughExport({ file, name, path }: Carrier): void {
-		if (path.length === 0) throughPair(file, name);
+		if (path.length === 0 && start.kind === "declared") throughPair(file, name);
 		reach(importsOf(file, name), path);
 		if (name === "=") asWhole(file, path);
 		else asPart(file, [name, ...path]);

@@ -85,6 +85,11 @@ describe("a declaration file beside JavaScript stands for it", () => {
 		]);
 	});
 
+	test("a name that the module passes on counts for those who ask the module for it", () => {
+		const { affected } = impact(reader, { modify: ["index.js"], symbols: ["Reader"] });
+		expect(affected.map(({ path }) => path)).toEqual(["test/test-reader.js"]);
+	});
+
 	test("what a name means is one thing, used through either file", () => {
 		const { definitions } = usages(reader, { symbol: "Reader" });
 		expect(definitions).toHaveLength(1);
