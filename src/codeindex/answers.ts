@@ -180,7 +180,7 @@ export interface ImpactAnswer {
 		readonly usages: number;
 		/** How many files these are in. */
 		readonly files: number;
-		/** How many of those are not the changed file itself. */
+		/** How many of those are not the changed file itself, nor its declaration file. */
 		readonly otherFiles: number;
 	}[];
 	/** Tests that exist and reach the change, nearest first. */

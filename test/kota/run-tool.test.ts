@@ -21,7 +21,7 @@ function ask<Name extends ToolName>(name: Name, call: ToolCalls[Name]) {
 		project: createKotaProject({ root: "/project", confirmIndex: true, open: async () => index }),
 		paths: projectPaths("/project", "/project", () => true),
 		asker: {},
-		delivery: { maxBytes: 5000 },
+		delivery: { maxBytes: 5000, blobs: { keep: async () => ({ kind: "not-kept", why: "" }) } },
 		now: () => NOW,
 	});
 }

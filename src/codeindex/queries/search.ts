@@ -109,7 +109,8 @@ function havingName(
 	const folded = name.toLowerCase();
 	const part = having((text) => text.toLowerCase().includes(folded));
 	if (part.length > 0) return { files: part, having: "part of another", isCut };
-	return { files: found, having: "nothing" };
+	// What was not looked into may have it.
+	return isCut ? { files: found, isCut } : { files: found, having: "nothing" };
 }
 
 /** Files that have the words as they are, then files that have their parts. */
