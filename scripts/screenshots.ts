@@ -10,7 +10,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { chromium, type Page } from "playwright-core";
 
-const MAIN = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../bin/strata.js", import.meta.url));
 const IMAGES = fileURLToPath(new URL("../docs/images/", import.meta.url));
 const BROWSERS = [process.env.CHROMIUM_PATH, "/usr/bin/chromium", "/usr/bin/chromium-browser"];
 

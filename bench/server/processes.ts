@@ -16,7 +16,7 @@ export interface ServerProcess {
 }
 
 const ECHO = fileURLToPath(new URL("./echo-server.ts", import.meta.url));
-const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../bin/strata.js", import.meta.url));
 
 export function startEcho(): Promise<ServerProcess> {
 	return start([ECHO], {});

@@ -30,8 +30,6 @@ export interface Command {
 	options: NonNullable<ParseArgsConfig["options"]>;
 	/** How many words may follow the options; the default is none. */
 	maxArguments?: number;
-	/** Also on a Node.js that is too old for the rest. */
-	runsAnywhere?: boolean;
 	/** Exit status: 0 done, 1 failed. Throw {@link UsageError} for status 2. */
 	run(options: OptionValues, words: string[], terminal: Terminal): Promise<number>;
 }

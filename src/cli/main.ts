@@ -1,7 +1,4 @@
-#!/usr/bin/env node
-import { realpathSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { describeError } from "../core/errno.ts";
 import { nearest } from "../core/nearest.ts";
@@ -10,7 +7,6 @@ import { clean } from "./clean.ts";
 import { codeCommands } from "./code-commands.ts";
 import { type Command, type OptionValues, type Terminal, UsageError } from "./command.ts";
 import { doctor } from "./doctor.ts";
-import { requireNode } from "./node-version.ts";
 import { read } from "./read.ts";
 import { replay } from "./replay.ts";
 import { schema } from "./schema.ts";
@@ -33,6 +29,15 @@ export async function main(argv: string[], terminal: Terminal): Promise<number> 
 	return command ? runCommand(command, rest, terminal) : 2;
 }
 
+/** Runs the command line of this process, for `bin/strata.js`. */
+export async function runAtTerminal(): Promise<void> {
+	// A reader that went away (strata doctor | head -1) ends the output, not with a stack trace.
+	process.stdout.on("error", (error: NodeJS.ErrnoException) =>
+		process.exit(error.code === "EPIPE" ? 0 : 1),
+	);
+	process.exitCode = await main(process.argv.slice(2), atTerminal());
+}
+
 function find(word: string, terminal: Terminal): Command | undefined {
 	const command = commands.find(({ name }) => name === word);
 	if (command) return command;
@@ -49,7 +54,6 @@ async function runCommand(command: Command, argv: string[], terminal: Terminal):
 	try {
 		const { values, positionals } = parseCommandLine(command, argv);
 		if (values.help) return help(command.name, terminal);
-		if (!command.runsAnywhere) requireNode(process.versions.node);
 		return await command.run(values, positionals, terminal);
 	} catch (error) {
 		const message = describeError(error);
@@ -136,23 +140,4 @@ function atTerminal(): Terminal {
 		};
 	}
 	return terminal;
-}
-
-/** True when Node was started with this file, also through the link npm makes for a bin. */
-function isEntryPoint(): boolean {
-	const started = process.argv[1];
-	if (started === undefined) return false;
-	try {
-		return realpathSync(started) === fileURLToPath(import.meta.url);
-	} catch {
-		return false; // started from something that is not a file: then this module was imported
-	}
-}
-
-if (isEntryPoint()) {
-	// A reader that went away (strata doctor | head -1) ends the output, not with a stack trace.
-	process.stdout.on("error", (error: NodeJS.ErrnoException) =>
-		process.exit(error.code === "EPIPE" ? 0 : 1),
-	);
-	process.exitCode = await main(process.argv.slice(2), atTerminal());
 }

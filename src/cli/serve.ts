@@ -8,7 +8,7 @@ import { describeError } from "../core/errno.ts";
 import { agentFolder, configuredFolder } from "../core/places.ts";
 import { type Command, type OptionValues, type Terminal, UsageError } from "./command.ts";
 import { dashboardPage } from "./dashboard-page.ts";
-import { explainPi } from "./pi-version.ts";
+import { explainPi, installedPi, serveFault } from "./installed-pi.ts";
 
 type ServerModule = typeof import("../server/index.ts");
 type ServerOptions = Parameters<ServerModule["startServer"]>[0];
@@ -65,6 +65,8 @@ export const serve: Command = {
 		json: { type: "boolean" },
 	},
 	async run(values, _words, terminal) {
+		const fault = serveFault(installedPi());
+		if (fault !== undefined) throw new Error(fault);
 		const server = await import("../server/index.ts").catch((error: unknown) => {
 			throw explainPi(error);
 		});

@@ -1,7 +1,16 @@
 import { readFileSync } from "node:fs";
 
-/** The version in this package's own package.json. It lies two folders up, from `src/core` and `dist/core` alike. */
+/** The version in this package's own package.json. */
 export function packageVersion(): string {
-	const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-	return (JSON.parse(manifest) as { version: string }).version;
+	return manifest().version;
+}
+
+/** The names of the packages that this one cannot do without. */
+export function packageDependencies(): string[] {
+	return Object.keys(manifest().dependencies);
+}
+
+/** It lies two folders up, from `src/core` and `dist/core` alike. */
+function manifest(): { version: string; dependencies: Record<string, string> } {
+	return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
 }

@@ -76,7 +76,7 @@ describe("strata doctor", () => {
 		const { ok, findings } = JSON.parse(out);
 		expect(ok).toBe(true);
 		expect(findings).toEqual(
-			["Node.js", "pi", "SQLite", "worker threads"].map((name) =>
+			["Node.js", "packages", "pi", "SQLite", "worker threads"].map((name) =>
 				expect.objectContaining({ name, ok: true }),
 			),
 		);

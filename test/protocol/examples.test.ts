@@ -66,7 +66,7 @@ test.each(["prompt-and-stream", "resume-after-disconnect", "two-clients", "unix-
 	async (name) => {
 		await expect(execute([fileOf(name)])).rejects.toMatchObject({
 			code: 2,
-			stderr: expect.stringContaining(`usage: node examples/${name}.ts`),
+			stderr: expect.stringContaining(`usage: node examples/${name}.js`),
 		});
 	},
 );
@@ -80,5 +80,5 @@ function execute(words: string[]): Promise<{ stdout: string; stderr: string }> {
 }
 
 function fileOf(name: string): string {
-	return fileURLToPath(new URL(`../../examples/${name}.ts`, import.meta.url));
+	return fileURLToPath(new URL(`../../examples/${name}.js`, import.meta.url));
 }

@@ -57,7 +57,7 @@ function address(): string {
 }
 
 async function run(name: string, ...words: string[]): Promise<string> {
-	const file = fileURLToPath(new URL(`../../../examples/${name}.ts`, import.meta.url));
+	const file = fileURLToPath(new URL(`../../../examples/${name}.js`, import.meta.url));
 	const { stdout } = await promisify(execFile)(process.execPath, [file, ...words], {
 		timeout: 25_000,
 	});

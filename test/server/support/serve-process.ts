@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { atEnd, tempDir } from "../../support/temp.ts";
 
-const MAIN = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../../bin/strata.js", import.meta.url));
 
 /** `strata serve` in a process of its own, with folders of its own unless given. */
 export interface ServeProcess {

@@ -1,12 +1,12 @@
 // Two clients on one session: both see what happens, and of two changes made in ignorance of each other one is refused.
 //
-//   npx node examples/two-clients.ts 'http://127.0.0.1:3141/#token=…'
+//   npx node examples/two-clients.js 'http://127.0.0.1:3141/#token=…'
 
-import { ClientError, createClient } from "../src/protocol/client.ts";
+import { ClientError, createClient } from "./client.js";
 
 const [address] = process.argv.slice(2);
 if (address === undefined) {
-	console.error("usage: node examples/two-clients.ts <address of the server>");
+	console.error("usage: node examples/two-clients.js <address of the server>");
 	process.exit(2);
 }
 

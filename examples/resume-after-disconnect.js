@@ -1,12 +1,12 @@
 // Loses its connection again and again while a session works, and still sees every event once and in order.
 //
-//   npx node examples/resume-after-disconnect.ts 'http://127.0.0.1:3141/#token=…'
+//   npx node examples/resume-after-disconnect.js 'http://127.0.0.1:3141/#token=…'
 
-import { createClient, type Transport, webSocketTransport } from "../src/protocol/client.ts";
+import { createClient, webSocketTransport } from "./client.js";
 
 const [address] = process.argv.slice(2);
 if (address === undefined) {
-	console.error("usage: node examples/resume-after-disconnect.ts <address of the server>");
+	console.error("usage: node examples/resume-after-disconnect.js <address of the server>");
 	process.exit(2);
 }
 
@@ -43,8 +43,13 @@ try {
 	client.close();
 }
 
-/** Hangs up after every seventh message. */
-function unsteady({ open }: Transport): Transport {
+/**
+ * Hangs up after every seventh message.
+ *
+ * @param {import("./client.js").Transport} transport
+ * @returns {import("./client.js").Transport}
+ */
+function unsteady({ open }) {
 	return {
 		async open(listener) {
 			let messages = 0;

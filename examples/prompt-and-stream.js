@@ -1,13 +1,13 @@
 // Opens a session, sends one prompt, and prints the answer while it is being written.
 //
-//   npx node examples/prompt-and-stream.ts 'http://127.0.0.1:3141/#token=…' 'What is in this folder?'
+//   npx node examples/prompt-and-stream.js 'http://127.0.0.1:3141/#token=…' 'What is in this folder?'
 
-import { createClient } from "../src/protocol/client.ts";
+import { createClient } from "./client.js";
 
 const [address, message = "What is in this folder? Answer in two sentences."] =
 	process.argv.slice(2);
 if (address === undefined) {
-	console.error("usage: node examples/prompt-and-stream.ts <address of the server> [prompt]");
+	console.error("usage: node examples/prompt-and-stream.js <address of the server> [prompt]");
 	process.exit(2);
 }
 

@@ -1,14 +1,14 @@
 // Lists the sessions of a server on a Unix socket. The same transport does for a server that is a child process, with its
 // stdout and stdin in place of the socket.
 //
-//   npx node examples/unix-socket.ts ./strata.sock
+//   npx node examples/unix-socket.js ./strata.sock
 
 import { createConnection } from "node:net";
-import { createClient, type Transport } from "../src/protocol/client.ts";
+import { createClient } from "./client.js";
 
 const [path] = process.argv.slice(2);
 if (path === undefined) {
-	console.error("usage: node examples/unix-socket.ts <path of the server's socket>");
+	console.error("usage: node examples/unix-socket.js <path of the server's socket>");
 	process.exit(2);
 }
 
@@ -27,14 +27,19 @@ try {
 	client.close();
 }
 
-/** One JSON object a line. Lines end with a line feed and nothing else: U+2028 may stand inside a frame. */
-function socketTransport(socketPath: string): Transport {
+/**
+ * One JSON object a line. Lines end with a line feed and nothing else: U+2028 may stand inside a frame.
+ *
+ * @param {string} socketPath
+ * @returns {import("./client.js").Transport}
+ */
+function socketTransport(socketPath) {
 	return {
 		open: (listener) =>
 			new Promise((resolve, reject) => {
 				const socket = createConnection(socketPath).setEncoding("utf8");
 				let rest = "";
-				socket.on("data", (chunk: string) => {
+				socket.on("data", (/** @type {string} */ chunk) => {
 					const lines = (rest + chunk).split("\n");
 					rest = lines.pop() ?? "";
 					for (const line of lines) listener.message(line);

@@ -1,0 +1,41 @@
+#!/usr/bin/env node
+// The `strata` command. Plain JavaScript that every Node can parse: it checks Node's version before anything else is loaded.
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const root = new URL("../", import.meta.url);
+const isClone = existsSync(new URL("src/cli/main.ts", root));
+const { engines } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
+const least = engines.node.replace(">=", "");
+
+if (isAtLeast(process.versions.node, least)) {
+	import(isClone ? "../src/cli/main.ts" : "../dist/cli/main.js").then(
+		({ runAtTerminal }) => runAtTerminal(),
+		explain,
+	);
+} else {
+	const hint = isClone ? '; "npm ci" installs one, which "npm run strata" and "npm start" use' : "";
+	fail(`Node.js ${least} or newer is needed, this is ${process.versions.node}${hint}`);
+}
+
+/** @param {string} version @param {string} wanted */
+function isAtLeast(version, wanted) {
+	const [major = 0, minor = 0] = version.split(".").map(Number);
+	const [leastMajor = 0, leastMinor = 0] = wanted.split(".").map(Number);
+	return major > leastMajor || (major === leastMajor && minor >= leastMinor);
+}
+
+/** @param {Error & { code?: string }} error */
+function explain(error) {
+	if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
+	const [line] = error.message.split("\n");
+	fail(
+		`${line}; ${isClone ? `run "npm ci" in ${fileURLToPath(root)}` : "install pi-strata again"}`,
+	);
+}
+
+/** @param {string} sentence */
+function fail(sentence) {
+	console.error(`strata: ${sentence}`);
+	process.exitCode = 1;
+}

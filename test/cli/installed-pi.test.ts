@@ -1,0 +1,75 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, test } from "vitest";
+import { describePi, explainPi, installedPi, serveFault } from "../../src/cli/installed-pi.ts";
+import { SUPPORTED_PI } from "../../src/core/pi-version.ts";
+import { tempDir } from "../support/temp.ts";
+
+test("a pi that lacks what we need is named, with those that have it", () => {
+	const error = new SyntaxError(
+		"The requested module '@earendil-works/pi-coding-agent' does not provide an export named 'CONFIG_DIR_NAME'",
+	);
+	expect(explainPi(error, () => "0.74.2")).toMatchObject({
+		message: expect.stringContaining(
+			`pi 0.74.2 was found, which cannot be used; supported are ${SUPPORTED_PI}`,
+		),
+		cause: error,
+	});
+	expect(String(explainPi(error))).toMatch(/pi \d+\.\d+\.\d+ was found/);
+});
+
+test("other errors stay as they are", () => {
+	const own = new SyntaxError("Unexpected token");
+	expect(explainPi(own)).toBe(own);
+	const other = new Error("@earendil-works/pi-coding-agent is tired");
+	expect(explainPi(other)).toBe(other);
+});
+
+test("a pi is found with its version, its folder and what it lacks", () => {
+	const project = projectWith({ version: "1.5.0", dependencies: { chalk: "6.0.0" } });
+	expect(installedPi(project.module)).toEqual({
+		version: "1.5.0",
+		folder: project.pi,
+		missing: ["chalk", "@earendil-works/pi-tui"],
+	});
+	expect(installedPi(pathToFileURL(join(tempDir(), "main.js")).href)).toBeUndefined();
+	expect(installedPi()).toMatchObject({ version: "0.87.1", missing: [] });
+});
+
+test.each([
+	[undefined, /^pi is needed beside pi-strata, and was not found: npm install \S+@0\.87\.1$/],
+	[{ version: "0.74.2" }, /^pi 0\.74\.2 was found, .* supported are .*: npm install \S+$/],
+	[{ version: "2.0.0" }, /^pi 2\.0\.0 was found, .* supported are .*: npm install \S+$/],
+	[
+		{ version: "1.5.0", missing: ["a", "b", "c", "d", "e"] },
+		/^pi 1\.5\.0 in \/pi is incomplete, it lacks a, b, c and 2 more: npm install \S+$/,
+	],
+])("serve says in one sentence what it needs: %j", (pi, sentence) => {
+	const found = pi && { folder: "/pi", missing: [], ...pi };
+	expect(serveFault(found)).toMatch(sentence);
+	const { ok, note } = describePi(found);
+	expect(ok).toBe(false);
+	expect(note).toBe(
+		`${serveFault(found)} (for "strata serve" only: all else works without, and so does the extension in pi)`,
+	);
+});
+
+test.each([
+	["0.87.1", true, "0.87.1 in /pi"],
+	["1.5.0", true, "1.5.0 in /pi"],
+	["1.6.0", false, `1.6.0 in /pi, which is not tested; supported are ${SUPPORTED_PI}`],
+])("serve runs on pi %s, and doctor is content with it: %s", (version, ok, note) => {
+	const found = { version, folder: "/pi", missing: [] };
+	expect(serveFault(found)).toBeUndefined();
+	expect(describePi(found)).toEqual({ ok, note });
+});
+
+/** A project with a pi that has nothing but its package.json. */
+function projectWith(manifest: object): { module: string; pi: string } {
+	const folder = tempDir();
+	const pi = join(folder, "node_modules", "@earendil-works", "pi-coding-agent");
+	mkdirSync(pi, { recursive: true });
+	writeFileSync(join(pi, "package.json"), JSON.stringify(manifest));
+	return { module: pathToFileURL(join(folder, "main.js")).href, pi };
+}
