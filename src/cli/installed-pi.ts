@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -34,7 +34,9 @@ export function installedPi(from: string = import.meta.url): InstalledPi | undef
 
 /** Why `strata serve` cannot run on this pi, and what to do, in one sentence; `undefined` when it can. */
 export function serveFault(pi: InstalledPi | undefined): string | undefined {
-	if (!pi) return `pi is needed beside pi-strata, and was not found: ${INSTALL_PI}`;
+	if (!pi) {
+		return `pi was not found beside pi-strata; supported are ${SUPPORTED_PI}: ${INSTALL_PI}`;
+	}
 	const fault = piFault(pi.version);
 	if (fault !== undefined) return `${fault}: ${INSTALL_PI}`;
 	if (pi.missing.length === 0) return undefined;
@@ -77,7 +79,9 @@ export function someOf(names: readonly string[]): string {
 
 function packageFile(name: string, from: string): string | undefined {
 	try {
-		return findPackageJSON(name, from);
+		const file = findPackageJSON(name, from);
+		// Behind a link, as an import would: what a package depends on lies beside the package itself.
+		return file && realpathSync(file);
 	} catch {
 		return undefined; // Node throws for a package that is not there
 	}

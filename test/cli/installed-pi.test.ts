@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
@@ -38,7 +38,7 @@ test("a pi is found with its version, its folder and what it lacks", () => {
 });
 
 test.each([
-	[undefined, /^pi is needed beside pi-strata, and was not found: npm install \S+@0\.87\.1$/],
+	[undefined, /^pi was not found beside pi-strata; supported are .*: npm install \S+$/],
 	[{ version: "0.74.2" }, /^pi 0\.74\.2 was found, .* supported are .*: npm install \S+$/],
 	[{ version: "2.0.0" }, /^pi 2\.0\.0 was found, .* supported are .*: npm install \S+$/],
 	[
@@ -65,11 +65,29 @@ test.each([
 	expect(describePi(found)).toEqual({ ok, note });
 });
 
+test("of a pi behind a link, what it depends on is looked for beside the pi itself", () => {
+	const { pi } = projectWith({ version: "0.87.1", dependencies: { chalk: "6.0.0" } });
+	addPackage(join(pi, "..", ".."), "chalk", {});
+	const modules = join(tempDir(), "node_modules");
+	addPackage(modules, "@earendil-works/pi-tui", {});
+	symlinkSync(pi, join(modules, "@earendil-works", "pi-coding-agent"), "junction");
+	expect(installedPi(pathToFileURL(join(modules, "..", "main.js")).href)).toEqual({
+		version: "0.87.1",
+		folder: pi,
+		missing: [],
+	});
+});
+
 /** A project with a pi that has nothing but its package.json. */
 function projectWith(manifest: object): { module: string; pi: string } {
 	const folder = tempDir();
-	const pi = join(folder, "node_modules", "@earendil-works", "pi-coding-agent");
-	mkdirSync(pi, { recursive: true });
-	writeFileSync(join(pi, "package.json"), JSON.stringify(manifest));
+	const pi = addPackage(join(folder, "node_modules"), "@earendil-works/pi-coding-agent", manifest);
 	return { module: pathToFileURL(join(folder, "main.js")).href, pi };
+}
+
+function addPackage(modules: string, name: string, manifest: object): string {
+	const folder = join(modules, name);
+	mkdirSync(folder, { recursive: true });
+	writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
+	return folder;
 }

@@ -1,21 +1,25 @@
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { documents } from "../docs/documents.ts";
-import { makePdf } from "../support/make-pdf.ts";
+import {
+	expectCommandsWork,
+	expectExtensionLoads,
+	expectServerWorks,
+	expectServeSays,
+	type Installation,
+	manifestOf,
+	ourCommands,
+	pack,
+	root,
+} from "../support/installed-package.ts";
+import { npm } from "../support/npm.ts";
 import { runPi, startPiProcess } from "../support/pi-process.ts";
 import { tempDir } from "../support/temp.ts";
 
 const run = promisify(execFile);
-const root = fileURLToPath(new URL("../..", import.meta.url));
-
-const ourCommands = ["strata", "readcache-status", "readcache-refresh"].map((name) =>
-	expect.objectContaining({ name, source: "extension" }),
-);
 
 describe("a clone", () => {
 	test("pi install <path> makes pi list the extension's commands", async () => {
@@ -35,7 +39,7 @@ describe("a clone", () => {
 });
 
 test("every link of a document in the tarball leads to something in it", async () => {
-	const { stdout } = await npm("pack", "--dry-run", "--json", "--ignore-scripts");
+	const { stdout } = await npm(["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: root });
 	const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
 	const packed = new Set(files.map(({ path }) => path));
 	const isThere = (path: string) =>
@@ -47,81 +51,45 @@ test("every link of a document in the tarball leads to something in it", async (
 	expect(links.length).toBeGreaterThan(50);
 });
 
-describe("the packed tarball, under node_modules", { timeout: 120_000 }, () => {
-	test("runs its extension, its command and its worker threads as compiled JavaScript", async () => {
-		const installed = await packAndUnpack();
-		expect(readdirSync(installed)).not.toContain("src");
+describe("the packed tarball, under node_modules", { timeout: 300_000 }, () => {
+	let at: Installation;
 
-		const cli = join(installed, "dist", "cli", "main.js");
-		const { stdout } = await run(process.execPath, [cli, "doctor", "--json"], { cwd: tempDir() });
-		expect(JSON.parse(stdout)).toMatchObject({
-			ok: true,
-			findings: expect.arrayContaining([
-				{ name: "worker threads", ok: true, required: true, note: "start" },
-			]),
-		});
+	beforeAll(async () => {
+		at = await packAndUnpack();
+	}, 300_000);
 
-		const cwd = tempDir();
-		writeFileSync(join(cwd, "a.pdf"), makePdf({ pages: [{ lines: ["The only page."] }] }));
-		const read = await run(process.execPath, [cli, "read", "a.pdf"], { cwd });
-		expect(read.stdout).toBe("The only page.\n\n");
+	test("runs its commands and its worker threads as compiled JavaScript, without a pi", async () => {
+		expect(readdirSync(at.folder)).not.toContain("src");
+		await expectCommandsWork(at);
+		await expectServeSays(at, /pi was not found beside pi-strata; supported are /);
+	});
 
-		const pi = await startPiProcess({ args: ["-e", installed] });
-		const { data } = await pi.request({ type: "get_commands" });
-		expect(data).toMatchObject({ commands: expect.arrayContaining(ourCommands) });
+	test("runs its extension in pi", async () => {
+		await expectExtensionLoads(at);
+	});
 
-		// A server is no guest of pi: it is installed beside it.
-		link(installed, Object.keys(manifestOf(installed).peerDependencies));
-		await withServer(cli, async (url) => {
-			expect((await fetch(new URL("readyz", url))).status).toBe(200);
-			expect(await (await fetch(url)).text()).toContain('<script type="module"');
-		});
+	// A server is no guest of pi: it is installed beside it.
+	test("runs its server and its examples beside a pi that is not too old", async () => {
+		const pi = join(dirname(at.folder), "@earendil-works", "pi-coding-agent");
+		mkdirSync(pi, { recursive: true });
+		writeFileSync(join(pi, "package.json"), '{ "version": "0.74.2" }');
+		await expectServeSays(at, /pi 0\.74\.2 was found, which cannot be used; supported are /);
+		rmSync(pi, { recursive: true });
+		link(at.folder, Object.keys(manifestOf(at.folder).peerDependencies));
+		await expectServerWorks(at);
 	});
 });
 
-/** Starts the server of an installed package, and stops it afterwards. */
-async function withServer(cli: string, use: (url: string) => Promise<void>): Promise<void> {
-	const agentDir = tempDir();
-	const server = spawn(process.execPath, [cli, "serve", "--port", "0", "--json"], {
-		cwd: tempDir(),
-		env: { ...process.env, PI_CODING_AGENT_DIR: agentDir, PI_OFFLINE: "1" },
-		stdio: ["ignore", "pipe", "inherit"],
-	});
-	const ended = once(server, "exit");
-	try {
-		const [chunk] = (await once(server.stdout, "data")) as [Buffer];
-		await use((JSON.parse(chunk.toString()) as { url: string }).url);
-	} finally {
-		server.kill("SIGTERM");
-		expect(await ended).toEqual([0, null]);
-	}
-}
-
 /** Packs the project and unpacks it as `pi install` would: with what it depends on, without pi's own packages, which pi hands in. */
-async function packAndUnpack(): Promise<string> {
-	const folder = tempDir();
-	await npm("pack", "--pack-destination", folder);
-	const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) as string;
-	const modules = join(folder, "node_modules");
-	const installed = join(modules, "pi-strata");
-	mkdirSync(installed, { recursive: true });
-	await run("tar", ["-xzf", join(folder, tarball), "-C", installed, "--strip-components=1"]);
-	link(installed, Object.keys(manifestOf(installed).dependencies));
-	writeFileSync(join(folder, "package.json"), "{}");
-	return installed;
-}
-
-function npm(...words: string[]): Promise<{ stdout: string }> {
-	const args = [...words, "--loglevel=error"];
-	const program = process.env.npm_execpath; // set by npm run and npx; a bare start finds npm on the path
-	if (program) return run(process.execPath, [program, ...args], { cwd: root });
-	return run("npm", args, { cwd: root, shell: process.platform === "win32" });
-}
-
-type Manifest = Record<"dependencies" | "peerDependencies", Record<string, string>>;
-
-function manifestOf(installed: string): Manifest {
-	return JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
+async function packAndUnpack(): Promise<Installation> {
+	const project = tempDir();
+	const tarball = await pack(project);
+	const folder = join(project, "node_modules", "pi-strata");
+	mkdirSync(folder, { recursive: true });
+	await run("tar", ["-xzf", tarball, "-C", folder, "--strip-components=1"]);
+	link(folder, Object.keys(manifestOf(folder).dependencies));
+	writeFileSync(join(project, "package.json"), "{}");
+	return { folder, node: process.execPath };
 }
 
 /** Puts packages of this clone beside an installed one. */

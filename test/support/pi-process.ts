@@ -14,6 +14,8 @@ export interface PiProcessOptions {
 	/** pi's user folder. Default: a temp folder. */
 	agentDir?: string;
 	env?: Record<string, string>;
+	/** The Node to run on, and the file of pi's command line. Default: this Node, the pi under test. */
+	program?: readonly [node: string, cli: string];
 	/** Limit of each single wait, in milliseconds. Default: 20 000, less than a test may take. */
 	timeoutMs?: number;
 }
@@ -184,7 +186,8 @@ function spawnPi(options: PiProcessOptions) {
 		PI_OFFLINE: "1",
 		...options.env,
 	};
-	const child = spawn(process.execPath, [piCli(), ...(options.args ?? [])], {
+	const [node, cli] = options.program ?? [process.execPath, piCli()];
+	const child = spawn(node, [cli, ...(options.args ?? [])], {
 		cwd,
 		env,
 		stdio: ["pipe", "pipe", "pipe"],
