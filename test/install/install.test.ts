@@ -1,4 +1,4 @@
-import { cpSync, existsSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -28,7 +28,8 @@ if (!isAllowed) {
 	);
 }
 
-const packed = once(() => pack(tempDir()));
+const scratch = tempDir(); // outlives each test
+const packed = once(() => pack(scratch));
 
 // Each test goes on with the project of the one before.
 describe.skipIf(!isAllowed).each([OLDEST_NODE, process.versions.node])(
@@ -140,7 +141,7 @@ async function installNode(version: string): Promise<string> {
 }
 
 function emptyProject(): string {
-	const folder = tempDir();
+	const folder = mkdtempSync(join(scratch, "project-"));
 	writeFileSync(join(folder, "package.json"), "{}");
 	return folder;
 }
