@@ -77,7 +77,9 @@ function checkPackages(): Finding {
 	const names = packageDependencies();
 	const missing = missingPackages(names, import.meta.url);
 	const ok = missing.length === 0;
-	const note = ok ? `all ${names.length} are there` : `missing: ${missing.join(", ")}`;
+	const note = ok
+		? `all ${names.length} are there`
+		: `missing: ${missing.join(", ")}; install pi-strata again, in a clone by "npm ci"`;
 	return { name: "packages", ok, required: true, note };
 }
 

@@ -4,8 +4,10 @@ import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isTestedPi, PI_PACKAGE, piFault, SUPPORTED_PI, unusablePi } from "../core/pi-version.ts";
 
-/** The command that installs a pi for `strata serve`. */
-export const INSTALL_PI = `npm install ${PI_PACKAGE}@0.87.1`;
+/** How a pi for `strata serve` is installed: a clone has its own among what it is developed with. */
+const INSTALL_PI = import.meta.url.endsWith(".ts")
+	? 'run "npm ci" in the folder of pi-strata'
+	: `npm install ${PI_PACKAGE}@0.87.1`;
 
 /** What the server imports itself, beside pi. It comes with pi, but some package managers keep it from others. */
 const PI_UI_PACKAGE = "@earendil-works/pi-tui";

@@ -38,12 +38,21 @@ test("a pi is found with its version, its folder and what it lacks", () => {
 });
 
 test.each([
-	[undefined, /^pi was not found beside pi-strata; supported are .*: npm install \S+$/],
-	[{ version: "0.74.2" }, /^pi 0\.74\.2 was found, .* supported are .*: npm install \S+$/],
-	[{ version: "2.0.0" }, /^pi 2\.0\.0 was found, .* supported are .*: npm install \S+$/],
+	[
+		undefined,
+		/^pi was not found beside pi-strata; supported are .*: run "npm ci" in the folder of pi-strata$/,
+	],
+	[
+		{ version: "0.74.2" },
+		/^pi 0\.74\.2 was found, .* supported are .*: run "npm ci" in the folder of pi-strata$/,
+	],
+	[
+		{ version: "2.0.0" },
+		/^pi 2\.0\.0 was found, .* supported are .*: run "npm ci" in the folder of pi-strata$/,
+	],
 	[
 		{ version: "1.5.0", missing: ["a", "b", "c", "d", "e"] },
-		/^pi 1\.5\.0 in \/pi is incomplete, it lacks a, b, c and 2 more: npm install \S+$/,
+		/^pi 1\.5\.0 in \/pi is incomplete, it lacks a, b, c and 2 more: run "npm ci" in the folder of pi-strata$/,
 	],
 ])("serve says in one sentence what it needs: %j", (pi, sentence) => {
 	const found = pi && { folder: "/pi", missing: [], ...pi };

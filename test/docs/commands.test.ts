@@ -18,7 +18,9 @@ const lines = documents.flatMap(({ path, blocks, codeWords }) =>
 
 test("every strata command line of a document has a command and options that exist", () => {
 	const quoted = lines.flatMap(({ from, line }) => {
-		const words = /^(?:npm run (?:-s )?strata -- |strata (?=[a-z]))(.+)$/.exec(line)?.[1];
+		const words = /^(?:npm run (?:-s )?strata -- |(?:npx pi-)?strata (?=[a-z]))(.+)$/.exec(
+			line,
+		)?.[1];
 		return words === undefined || isOutput(words) ? [] : [{ from, words: wordsOf(words) }];
 	});
 	const faults = quoted.flatMap(({ from, words }) => {

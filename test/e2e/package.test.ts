@@ -14,6 +14,7 @@ import {
 	ourCommands,
 	pack,
 	root,
+	strata,
 } from "../support/installed-package.ts";
 import { npm } from "../support/npm.ts";
 import { runPi, startPiProcess } from "../support/pi-process.ts";
@@ -62,6 +63,14 @@ describe("the packed tarball, under node_modules", { timeout: 300_000 }, () => {
 		expect(readdirSync(at.folder)).not.toContain("src");
 		await expectCommandsWork(at);
 		await expectServeSays(at, /pi was not found beside pi-strata; supported are /);
+	});
+
+	test("doctor names a package that is missing", async () => {
+		rmSync(join(dirname(at.folder), "turndown"));
+		const { status, stdout } = await strata(at, ["doctor"]);
+		link(at.folder, ["turndown"]);
+		expect(status).toBe(1);
+		expect(stdout).toMatch(/FAIL {2}packages +missing: turndown;/);
 	});
 
 	test("runs its extension in pi", async () => {
