@@ -49,7 +49,7 @@ export function serveFault(pi: InstalledPi | undefined): string | undefined {
 export function describePi(pi: InstalledPi | undefined): { ok: boolean; note: string } {
 	const fault = serveFault(pi);
 	if (!pi || fault !== undefined) {
-		const rest = 'for "strata serve" only: all else works without, and so does the extension in pi';
+		const rest = 'only "strata serve" needs it; everything else works, also the extension in pi';
 		return { ok: false, note: `${fault} (${rest})` };
 	}
 	const found = `${pi.version} in ${pi.folder}`;
@@ -74,7 +74,7 @@ export function missingPackages(names: readonly string[], from: string): string[
 }
 
 /** A list of names that stays short. */
-export function someOf(names: readonly string[]): string {
+function someOf(names: readonly string[]): string {
 	const rest = names.length - 3;
 	return rest > 0 ? `${names.slice(0, 3).join(", ")} and ${rest} more` : names.join(", ");
 }

@@ -60,7 +60,7 @@ test.each([
 	const { ok, note } = describePi(found);
 	expect(ok).toBe(false);
 	expect(note).toBe(
-		`${serveFault(found)} (for "strata serve" only: all else works without, and so does the extension in pi)`,
+		`${serveFault(found)} (only "strata serve" needs it; everything else works, also the extension in pi)`,
 	);
 });
 
