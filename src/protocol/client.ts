@@ -24,8 +24,10 @@ export type {
 	Subscription,
 } from "./client/subscriptions.ts";
 export {
+	CannotConnect,
 	type Closed,
 	type Transport,
+	tokenFault,
 	type Wire,
 	type WireListener,
 	webSocketTransport,
@@ -90,7 +92,7 @@ export type ClientOptions = ({ url: string; token?: string } | { transport: Tran
 	random?: () => number;
 };
 
-/** Connects, and stays connected until it is closed. */
+/** Connects, and stays connected until it is closed. Throws for an address or a token that can never work. */
 export function createClient(options: ClientOptions): Client {
 	const stateListeners = new Set<(state: ClientState) => void>();
 	const eventListeners = new Set<(event: ServerEvent) => void>();

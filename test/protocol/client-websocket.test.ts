@@ -1,7 +1,12 @@
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
-import { type Client, createClient, type StreamFrame } from "../../src/protocol/client.ts";
+import {
+	type Client,
+	createClient,
+	type StreamFrame,
+	webSocketTransport,
+} from "../../src/protocol/client.ts";
 import type { Response } from "../../src/protocol/index.ts";
 
 /** A server that keeps its promises on a network that does not: connections break before and after every step. */
@@ -62,6 +67,48 @@ describe("over a real WebSocket", () => {
 		await expect(client.request("list_sessions")).rejects.toThrow("a valid token is needed");
 		expect(client.state.name).toBe("closed");
 		expect(server.connections).toBe(0);
+	});
+
+	test.each([
+		["", /^the token is empty/],
+		["two words", /character 4, a space/],
+		["line\n", /character 5, U\+000A/],
+		["naïve", /character 3, U\+00EF/],
+		["a/b", /character 2, "\/"/],
+		["a,b", /character 2, ","/],
+	])("the token %j fails at once, since it can be sent by no WebSocket", (token, words) => {
+		client = createClient({ url: server.url, token: "secret" });
+		expect(() => createClient({ url: server.url, token })).toThrow(words);
+		const page = `${server.url}#token=${encodeURIComponent(token)}`;
+		expect(() => createClient({ url: page })).toThrow(words);
+		if (token) expect(() => createClient({ url: page })).not.toThrow(token);
+	});
+
+	test("a plus in the token of an address is a plus", async () => {
+		server.close();
+		server = await startServer("a+b%");
+		client = createClient({ url: `${server.url}#token=a+b%` });
+		await client.request("set_session_name", { sessionId: "s", name: "n" });
+		expect(server.connections).toBeGreaterThan(0);
+	});
+
+	test("a transport that cannot ever connect is not tried again", async () => {
+		let attempts = 0;
+		client = createClient({
+			transport: {
+				open(listener) {
+					attempts++;
+					return webSocketTransport(server.url, "two words").open(listener);
+				},
+			},
+			firstRetryMs: 1,
+		});
+		await expect(client.request("list_sessions")).rejects.toMatchObject({
+			code: "closed",
+			message: expect.stringContaining("cannot be sent"),
+		});
+		expect(client.state.name).toBe("closed");
+		expect(attempts).toBe(1);
 	});
 
 	test("a server that is not there is waited for", async () => {

@@ -1,6 +1,13 @@
 import { PROTOCOL_VERSION } from "../envelope.ts";
 import type { ServerEvent, ServerMessage } from "../server-events.ts";
-import { type Closed, REFUSED, type Transport, type Wire, type WireListener } from "./wire.ts";
+import {
+	CannotConnect,
+	type Closed,
+	REFUSED,
+	type Transport,
+	type Wire,
+	type WireListener,
+} from "./wire.ts";
 
 /** What the server says about itself. */
 export type ServerReady = Extract<ServerEvent, { type: "server_ready" }>["data"];
@@ -54,12 +61,14 @@ export function keepConnected(options: ConnectionOptions): Connection {
 			return state;
 		},
 		send: (text) => wire?.send(text),
-		close(why) {
-			if (state.name === "closed") return;
-			leave({ reason: why });
-			set({ name: "closed", why });
-		},
+		close,
 	};
+
+	function close(why: string): void {
+		if (state.name === "closed") return;
+		leave({ reason: why });
+		set({ name: "closed", why });
+	}
 
 	function connect(attempt: number): void {
 		if (state.name === "closed") return;
@@ -85,7 +94,11 @@ export function keepConnected(options: ConnectionOptions): Connection {
 				wire = opened;
 				for (const text of early) if (isMine()) receive(text);
 			},
-			(error: unknown) => isMine() && lost({ reason: textOf(error) }, attempt),
+			(error: unknown) => {
+				if (!isMine()) return;
+				if (error instanceof CannotConnect) close(error.message);
+				else lost({ reason: textOf(error) }, attempt);
+			},
 		);
 	}
 
@@ -101,9 +114,7 @@ export function keepConnected(options: ConnectionOptions): Connection {
 		if (message.type === "server_ready") {
 			if (!isOurs(message.data.protocolVersion)) {
 				const { protocolVersion } = message.data;
-				const why = `the server speaks protocol ${protocolVersion}, this client ${PROTOCOL_VERSION}`;
-				leave({ reason: why });
-				set({ name: "closed", why });
+				close(`the server speaks protocol ${protocolVersion}, this client ${PROTOCOL_VERSION}`);
 				return;
 			}
 			openedAt = Date.now();
