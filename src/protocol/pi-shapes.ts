@@ -92,6 +92,8 @@ export type SessionInfo = Type.Static<typeof SessionInfo>;
 /** All of a session's settings and what it is doing: `get_state`. */
 export const SessionState = Type.Interface([SessionInfo], {
 	isCompacting: Type.Boolean(),
+	/** A shell command of the user is running: `abort_bash` stops it. */
+	isBashRunning: Type.Boolean(),
 	steeringMode: QueueMode,
 	followUpMode: QueueMode,
 	autoCompactionEnabled: Type.Boolean(),

@@ -31,7 +31,8 @@ const Switch = Type.Object({ enabled: Type.Boolean() });
 export const sessionCommands = {
 	/**
 	 * Answered when pi has taken it, or with `waitFor: "settled"` when the run is over. Long, not short, since commands
-	 * of extensions run before pi takes it, and may ask the user.
+	 * of extensions run before pi takes it, and may ask the user. A message that begins with `/name` is a command of an
+	 * extension, a template or a skill; a name that is none of them fails with `unknown_command` and is not sent.
 	 */
 	prompt: sessionCommand(
 		LONG,
@@ -40,6 +41,8 @@ export const sessionCommands = {
 			images: Type.Optional(Images),
 			streamingBehavior: Type.Optional(oneOf("steer", "followUp")),
 			waitFor: Type.Optional(oneOf("accepted", "settled")),
+			/** The message is text for the model, also if it begins with a slash. */
+			verbatim: Type.Optional(Type.Boolean()),
 		}),
 	),
 	steer: sessionCommand(INTERVENE, Said),

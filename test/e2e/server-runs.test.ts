@@ -1,9 +1,9 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fauxAssistantMessage } from "@earendil-works/pi-ai";
 import { describe, expect, test } from "vitest";
 import { askingExtension } from "../server/sessions/asking-extension.ts";
-import { startSessions } from "../server/sessions/start-sessions.ts";
+import { startSessions, type TestSessions } from "../server/sessions/start-sessions.ts";
 import { call, say, withSession } from "../server/sessions/with-session.ts";
 import { tempDir } from "../support/temp.ts";
 
@@ -113,6 +113,75 @@ describe("a prompt", () => {
 		await expect(keyless).rejects.toMatchObject({ code: "wrong_state" });
 		await keyless.catch(({ message }) => expect(message).not.toMatch(/\/(?!login)/));
 		expect(await server.run("get_messages", {})).toEqual({ messages: [] });
+	});
+
+	test("that is an unknown command, or one of pi's terminal, never reaches the model", async () => {
+		const server = await withSession(0, { extension: askingExtension });
+		for (const [message, words] of [
+			["/renmae x", /no command "\/renmae".*"\/rename".*verbatim/],
+			["/zzzzzz", /no command "\/zzzzzz"/],
+			["/compact", /terminal.* compact /],
+			["/compact\nthe tests", /terminal.* compact /],
+			["/quit", /terminal/],
+			["/skill:none at all", /no command "\/skill:none"/],
+		] as const) {
+			for (const type of ["prompt", "steer", "follow_up"] as const) {
+				const refused = server.run(type, { message });
+				await expect(refused).rejects.toMatchObject({ code: "unknown_command", message: words });
+			}
+		}
+		expect(await server.run("get_messages", {})).toEqual({ messages: [] });
+		expect(await server.run("get_state", {})).toMatchObject({ pendingMessageCount: 0 });
+	});
+
+	test("that begins with a path, a comment, a space or anything else but a name is text", async () => {
+		const server = await withSession();
+		const said = [
+			"/usr/bin/env is gone",
+			"// to do",
+			"/* to do */",
+			"/",
+			"/ 2",
+			" /compact is odd",
+		];
+		server.script(...said.map((message) => say(`yes: ${message}`)));
+		for (const message of said) await server.run("prompt", { message, waitFor: "settled" });
+		expect(await userTexts(server)).toEqual(said);
+	});
+
+	test("with verbatim is text, whatever it begins with", async () => {
+		const server = await withSession(0, { extension: askingExtension });
+		const said = ["/compact", "/rename x", "/zzz"];
+		server.script(...said.map(() => say("yes")));
+		for (const message of said) {
+			await server.run("prompt", { message, verbatim: true, waitFor: "settled" });
+		}
+		expect(await userTexts(server)).toEqual(said);
+		expect((await server.run("get_state", {})).sessionName).toBeUndefined();
+	});
+
+	test("that names a template, a skill or a command of an extension is still carried out", async () => {
+		const server = await withSession(0, { extension: askingExtension });
+		mkdirSync(join(server.agentDir, "prompts"));
+		writeFileSync(join(server.agentDir, "prompts", "greet.md"), "Greet $1 warmly");
+		mkdirSync(join(server.agentDir, "skills", "knit"), { recursive: true });
+		writeFileSync(
+			join(server.agentDir, "skills", "knit", "SKILL.md"),
+			"---\nname: knit\ndescription: knits\n---\nTwo right, two left.",
+		);
+		await server.run("reload", {});
+		server.script(say("hello"), say("done"), say("done"));
+		await server.run("prompt", { message: "/greet Anna", waitFor: "settled" });
+		await server.run("prompt", { message: "/skill:knit a scarf", waitFor: "settled" });
+		// Pi itself looks for a name up to a space, and would send these as text.
+		await server.run("prompt", { message: "/skill:knit\na hat", waitFor: "settled" });
+		await server.run("prompt", { message: "/rename\tby a tab", waitFor: "settled" });
+		const [greeting, scarf, hat, ...more] = await userTexts(server);
+		expect(greeting).toBe("Greet Anna warmly");
+		expect(scarf).toMatch(/^<skill name="knit"[\s\S]*Two right, two left\.[\s\S]*a scarf$/);
+		expect(hat).toMatch(/^<skill name="knit"[\s\S]*Two right, two left\.[\s\S]*a hat$/);
+		expect(more).toEqual([]);
+		expect(await server.run("get_state", {})).toMatchObject({ sessionName: "by a tab" });
 	});
 
 	test("whose run fails shows it as events and leaves the session usable", async () => {
@@ -267,6 +336,20 @@ describe("a shell command", () => {
 		expect(await second).toMatchObject({ cancelled: true });
 	});
 
+	test("is stopped by abort_bash before pi has begun with it, too", async () => {
+		const server = await withSession(0, { extension: slowShellExtension });
+		const bash = server.run("bash", { command: "touch begun" });
+		await server.event("extension_ui_request", (event) => event.method === "notify");
+		expect(await server.run("get_state", {})).toMatchObject({ isBashRunning: true });
+		await server.run("abort_bash", {});
+		await server.run("prompt", { message: "/go-on" });
+		expect(await bash).toEqual({ output: "", cancelled: true, truncated: false });
+		expect(existsSync(join(server.cwd, "begun"))).toBe(false);
+		const { messages } = await server.run("get_messages", {});
+		expect(messages.at(-1)).toMatchObject({ role: "bashExecution", cancelled: true });
+		expect(await server.run("get_state", {})).toMatchObject({ isBashRunning: false });
+	});
+
 	test("that prints without end is streamed in part only", async () => {
 		const server = await withSession();
 		const result = await server.run("bash", { command: "head -c 4000000 /dev/zero | tr '\\0' x" });
@@ -279,3 +362,24 @@ describe("a shell command", () => {
 		});
 	});
 });
+
+/** Holds every shell command of the user until `/go-on`. */
+const slowShellExtension = `
+export default function (pi) {
+	let goOn;
+	pi.on("user_bash", (_event, ctx) => {
+		ctx.ui.notify("held", "info");
+		return new Promise((resolve) => { goOn = () => resolve(undefined); });
+	});
+	pi.registerCommand("go-on", { description: "lets it go on", handler: async () => goOn() });
+}
+`;
+
+/** What the user said, as the model got it. */
+async function userTexts(server: TestSessions): Promise<string[]> {
+	const { messages } = await server.run("get_messages", {});
+	return messages.flatMap(({ role, content }) => {
+		if (role !== "user" || !Array.isArray(content)) return [];
+		return content.map((block) => String((block as { text?: string }).text));
+	});
+}

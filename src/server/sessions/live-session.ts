@@ -38,8 +38,11 @@ export interface LiveSession {
 	reload(): Promise<void>;
 	/** Makes the chosen tools the active ones. */
 	applyTools(): void;
-	/** A shell command starts: its output is streamed anew. */
-	bashStarts(): void;
+	/** Runs a shell command of the user, which `abortBash` stops through the signal. */
+	runningBash<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T>;
+	isBashRunning(): boolean;
+	/** Stops all shell commands of the user. */
+	abortBash(): void;
 	/** Runs `take`, which gives pi a prompt and ends when pi has taken or refused it: `abort` holds for that prompt, too. */
 	taking<T>(take: () => Promise<T>): Promise<T>;
 	/**
@@ -102,6 +105,8 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 		},
 		...(host.dialogTimeoutMs !== undefined && { timeoutMs: host.dialogTimeoutMs }),
 	});
+	/** Shell commands of the user, also before pi has begun with them. */
+	const shell = new Set<AbortController>();
 	let aborted = false;
 	let unsubscribe: (() => void) | undefined;
 	let replacement: { reason: Replacement; over: Promise<void> } | undefined;
@@ -200,7 +205,20 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 			announce("reload");
 		},
 		applyTools,
-		bashStarts: () => translator.bashStarts(),
+		async runningBash(run) {
+			const stopping = new AbortController();
+			shell.add(stopping);
+			translator.bashStarts();
+			try {
+				return await run(stopping.signal);
+			} finally {
+				shell.delete(stopping);
+			}
+		},
+		isBashRunning: () => shell.size > 0,
+		abortBash() {
+			for (const stopping of shell) stopping.abort();
+		},
 		taking(take) {
 			const taken = take();
 			const prompt: Untaken = { isAborted: false, over: taken.then(over, over) };
@@ -229,7 +247,8 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 		async close() {
 			dialogs.cancelAll();
 			const { session } = runtime;
-			session.abortBash();
+			live.abortBash();
+			session.abortBash(); // those of extensions
 			session.abortCompaction();
 			session.abortBranchSummary();
 			await Promise.race([session.abort(), sleep(CLOSE_MS, undefined, { ref: false })]);

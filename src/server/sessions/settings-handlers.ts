@@ -2,6 +2,7 @@ import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import { CommandError } from "../engine/call.ts";
 import { modelView } from "./model-view.ts";
 import type { SessionHandlers } from "./session-handler.ts";
+import { slashCommands } from "./slash-commands.ts";
 
 /** What a session works with: its model, tools, modes and name. All of it is for this session only. */
 export const settingsHandlers: SessionHandlers<
@@ -98,31 +99,7 @@ export const settingsHandlers: SessionHandlers<
 		applyTools();
 		return { tools: session.getActiveToolNames() };
 	},
-	get_commands({ session }) {
-		const ofExtensions = session.extensionRunner.getRegisteredCommands().map((command) => ({
-			name: command.invocationName,
-			description: command.description,
-			source: "extension",
-		}));
-		const prompts = session.promptTemplates.map(({ name, description }) => ({
-			name,
-			description,
-			source: "prompt",
-		}));
-		const skills = session.resourceLoader.getSkills().skills.map(({ name, description }) => ({
-			name: `skill:${name}`,
-			description,
-			source: "skill",
-		}));
-		const commands = [...ofExtensions, ...prompts, ...skills].map(
-			({ name, description, source }) => ({
-				name,
-				source,
-				...(description !== undefined && { description }),
-			}),
-		);
-		return { commands };
-	},
+	get_commands: ({ session }) => ({ commands: slashCommands(session) }),
 	get_skills({ session }) {
 		const { skills } = session.resourceLoader.getSkills();
 		return { skills: skills.map(({ name, description }) => ({ name, description })) };

@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { lstat, mkdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { AgentMessage } from "../../protocol/index.ts";
+import type { AgentSession } from "@earendil-works/pi-coding-agent";
+import type { AgentMessage, CommandOf, ResponseData } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { asCommandError } from "../safe-text.ts";
 import type { SessionHandlers } from "./session-handler.ts";
@@ -23,10 +24,12 @@ export function createStateHandlers(
 	stored: Pick<StoredFiles, "list">,
 ): SessionHandlers<StateCommand> {
 	return {
-		get_state({ session }, _command, { slot }) {
+		get_state(live, _command, { slot }) {
+			const { session } = live;
 			return {
 				...slot.info(),
 				isCompacting: session.isCompacting,
+				isBashRunning: live.isBashRunning(),
 				steeringMode: session.steeringMode,
 				followUpMode: session.followUpMode,
 				autoCompactionEnabled: session.autoCompactionEnabled,
@@ -50,39 +53,14 @@ export function createStateHandlers(
 			const { files } = await stored.list(folder, slot.principal);
 			return { files };
 		},
-		async bash(live, { command, excludeFromContext = false, id }, { call }) {
-			const { session } = live;
+		async bash(live, command, { call }) {
 			live.ensureFile();
-			live.bashStarts();
-			const stop = () => session.abortBash();
-			call.signal.addEventListener("abort", stop, { once: true });
 			try {
-				const taken = await session.extensionRunner.emitUserBash({
-					type: "user_bash",
-					command,
-					excludeFromContext,
-					cwd: session.sessionManager.getCwd(),
-				});
-				if (taken?.result) session.recordBashResult(command, taken.result, { excludeFromContext });
-				const result =
-					taken?.result ??
-					(await session.executeBash(command, undefined, {
-						excludeFromContext,
-						...(id !== undefined && { id }),
-						...(taken?.operations && { operations: taken.operations }),
-					}));
-				const { output, exitCode, cancelled, truncated, fullOutputPath } = result;
-				return {
-					output,
-					cancelled,
-					truncated,
-					...(exitCode !== undefined && exitCode !== null && { exitCode }),
-					...(fullOutputPath && { fullOutputPath }),
-				};
+				return await live.runningBash((signal) =>
+					runBash(live.session, command, AbortSignal.any([signal, call.signal])),
+				);
 			} catch (error) {
 				throw asCommandError(error);
-			} finally {
-				call.signal.removeEventListener("abort", stop);
 			}
 		},
 		async export_html({ session }, { outputPath }) {
@@ -109,6 +87,45 @@ export function createStateHandlers(
 		},
 	};
 }
+
+/** Runs a shell command of the user, or lets an extension run it. Once `signal` is aborted, it ends as cancelled. */
+async function runBash(
+	session: AgentSession,
+	{ command, excludeFromContext = false, id }: CommandOf<"bash">,
+	signal: AbortSignal,
+): Promise<ResponseData["bash"]> {
+	const taken = await session.extensionRunner.emitUserBash({
+		type: "user_bash",
+		command,
+		excludeFromContext,
+		cwd: session.sessionManager.getCwd(),
+	});
+	const known = taken?.result ?? (signal.aborted ? NEVER_BEGUN : undefined);
+	if (known) session.recordBashResult(command, known, { excludeFromContext });
+	const stop = () => session.abortBash();
+	signal.addEventListener("abort", stop, { once: true });
+	try {
+		const { output, exitCode, cancelled, truncated, fullOutputPath } =
+			known ??
+			(await session.executeBash(command, undefined, {
+				excludeFromContext,
+				...(id !== undefined && { id }),
+				...(taken?.operations && { operations: taken.operations }),
+			}));
+		return {
+			output,
+			cancelled,
+			truncated,
+			...(exitCode !== undefined && exitCode !== null && { exitCode }),
+			...(fullOutputPath && { fullOutputPath }),
+		};
+	} finally {
+		signal.removeEventListener("abort", stop);
+	}
+}
+
+/** The result of a command that was stopped before its shell started. */
+const NEVER_BEGUN = { output: "", exitCode: undefined, cancelled: true, truncated: false };
 
 /** A folder of the session's own: beside its file lie those of other sessions, which may be another principal's. */
 async function exportFolder(sessionFile: string): Promise<string> {

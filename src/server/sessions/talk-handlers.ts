@@ -4,6 +4,7 @@ import { CommandError } from "../engine/call.ts";
 import { asCommandError } from "../safe-text.ts";
 import type { LiveSession } from "./live-session.ts";
 import type { SessionHandlers } from "./session-handler.ts";
+import { checkedMessage } from "./slash-commands.ts";
 
 /** Talking to the model, and stopping it. */
 export const talkHandlers: SessionHandlers<
@@ -22,13 +23,13 @@ export const talkHandlers: SessionHandlers<
 	async steer(live, { message, images }) {
 		const { session } = live;
 		live.checkModelUse();
-		await queued(session.steer(message, images, { source: "rpc" }));
+		await queued(session.steer(checkedMessage(session, message), images, { source: "rpc" }));
 		return {};
 	},
 	async follow_up(live, { message, images }) {
 		const { session } = live;
 		live.checkModelUse();
-		await queued(session.followUp(message, images, { source: "rpc" }));
+		await queued(session.followUp(checkedMessage(session, message), images, { source: "rpc" }));
 		return {};
 	},
 	extension_ui_response({ dialogs }, { requestId, response }) {
@@ -39,8 +40,8 @@ export const talkHandlers: SessionHandlers<
 		await live.abort();
 		return {};
 	},
-	abort_bash({ session }) {
-		session.abortBash();
+	abort_bash(live) {
+		live.abortBash();
 		return {};
 	},
 	abort_compaction({ session }) {
@@ -78,9 +79,11 @@ export const talkHandlers: SessionHandlers<
 async function prompt(live: LiveSession, command: CommandOf<"prompt">): Promise<object> {
 	const run = await live.taking(async () => {
 		const { session } = live;
-		await refuseEarly(live, command);
+		const { verbatim, message } = command;
+		const checked = verbatim ? command : { ...command, message: checkedMessage(session, message) };
+		await refuseEarly(live, checked);
 		live.ensureFile();
-		const started = startPrompt(session, command);
+		const started = startPrompt(session, checked);
 		await started.accepted.catch((error) => {
 			throw asCommandError(error, "wrong_state");
 		});
@@ -95,10 +98,10 @@ async function prompt(live: LiveSession, command: CommandOf<"prompt">): Promise<
 /** What pi would refuse with a text that names files of the server. */
 async function refuseEarly(
 	live: LiveSession,
-	{ streamingBehavior, message }: CommandOf<"prompt">,
+	{ streamingBehavior, message, verbatim }: CommandOf<"prompt">,
 ): Promise<void> {
 	const { session } = live;
-	if (message.startsWith("/") && isExtensionCommand(session, message)) return; // runs whatever the state is
+	if (!verbatim && isExtensionCommand(session, message)) return; // runs whatever the state is
 	live.checkModelUse();
 	if (session.isStreaming) {
 		if (streamingBehavior) return;
@@ -135,7 +138,7 @@ const NONE_SET_UP =
  */
 function startPrompt(
 	session: AgentSession,
-	{ message, images, streamingBehavior }: CommandOf<"prompt">,
+	{ message, images, streamingBehavior, verbatim }: CommandOf<"prompt">,
 ): { accepted: Promise<void>; ended: Promise<void> } {
 	let isTaken = false;
 	let unsubscribe = () => {};
@@ -153,6 +156,7 @@ function startPrompt(
 		preflightResult,
 		...(images && { images }),
 		...(streamingBehavior && { streamingBehavior }),
+		...(verbatim && { expandPromptTemplates: false }),
 	});
 	const whole = run.catch((error) => {
 		if (!isTaken) throw error;
@@ -173,8 +177,8 @@ function outcomeOf(live: LiveSession): object {
 }
 
 function isExtensionCommand({ extensionRunner }: AgentSession, message: string): boolean {
-	const [name = ""] = message.slice(1).split(/\s/, 1);
-	return extensionRunner.getCommand(name) !== undefined;
+	const [name = ""] = message.slice(1).split(" ", 1);
+	return message.startsWith("/") && extensionRunner.getCommand(name) !== undefined;
 }
 
 /** Commands of extensions cannot be queued. */

@@ -73,7 +73,7 @@ export const STATE: SessionState = {
 	...{ sessionId: SESSION_ID, sessionName: `Sample ${HOSTILE}`, cwd: `/home/${HOSTILE}/project` },
 	model: model(`scripted${HOSTILE}`),
 	...{ thinkingLevel: "off", isStreaming: false, messageCount: 2 },
-	...{ createdAt: "2026-01-01T10:00:00.000Z", isCompacting: false },
+	...{ createdAt: "2026-01-01T10:00:00.000Z", isCompacting: false, isBashRunning: false },
 	...{ steeringMode: "all", followUpMode: "all", autoCompactionEnabled: true },
 	...{ autoRetryEnabled: true, pendingMessageCount: 0 },
 };

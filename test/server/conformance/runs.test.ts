@@ -91,6 +91,41 @@ describe.each(transports)("over %s", (transport) => {
 		expect(said).toContain("say followed");
 	});
 
+	test("§7.3 abort_bash stops a shell command, and the result says so", async () => {
+		const { client, sessionId } = await withSession();
+		const id = fresh("bash");
+		client.send({ type: "bash", id, sessionId, command: "echo begun; sleep 60" });
+		await client.next(
+			(frame) =>
+				frame.type === "event" &&
+				frame.sessionId === sessionId &&
+				frame.event.type === "bash_execution_update",
+		);
+		const state = await client.ask({ type: "get_state", sessionId });
+		expect(state.data).toMatchObject({ isBashRunning: true });
+		expect(await client.ask({ type: "abort_bash", sessionId })).toMatchObject({ success: true });
+		expect(await client.response(id)).toMatchObject({
+			success: true,
+			data: { cancelled: true, output: expect.stringContaining("begun") },
+		});
+		const after = await client.ask({ type: "get_state", sessionId });
+		expect(after.data).toMatchObject({ isBashRunning: false });
+	});
+
+	test("§7.3 a prompt that is no command of the session fails, unless it is sent verbatim", async () => {
+		const { client, sessionId } = await withSession();
+		const prompt = { type: "prompt", sessionId, message: "/compact", waitFor: "settled" };
+		const id = fresh("unknown");
+		const refused = await client.ask({ ...prompt, id });
+		expect(refused).toMatchObject({ success: false, code: "unknown_command" });
+		expect(refused.error).toContain("compact of the protocol");
+		const { messages } = (await client.ask({ type: "get_messages", sessionId })).data as {
+			messages: unknown[];
+		};
+		expect(messages).toEqual([]);
+		expect(await client.ask({ ...prompt, verbatim: true })).toMatchObject({ success: true });
+	});
+
 	test("§7.3 create_session and reads of it in one burst work", async () => {
 		const client = await server.client(transport);
 		const sessionId = fresh("s");
