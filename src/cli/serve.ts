@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { writeFileAtomic } from "../core/atomic-file.ts";
 import { describeError } from "../core/errno.ts";
-import { agentFolder, configuredFolder } from "../core/places.ts";
+import { packageFolder } from "../core/package-info.ts";
+import { agentFolder, configuredFolder, userFolder } from "../core/places.ts";
 import { type Command, type OptionValues, type Terminal, UsageError } from "./command.ts";
 import { dashboardPage } from "./dashboard-page.ts";
 import { explainPi, installedPi, serveFault } from "./installed-pi.ts";
@@ -41,6 +42,8 @@ export const serve: Command = {
 		"maxSessions=20 or commandsPerMinute=600; STRATA_SERVER_LIMITS takes several, separated by commas.",
 		"Sessions use the models and keys that pi has; where it has none, a scripted demo model that works on a",
 		"sample project made for each session (--demo never turns it off, --demo always leaves the models out).",
+		"A session that names no folder starts in the one where you called strata or npm, and in none at all if",
+		"that is pi-strata's own.",
 		"--allow-project-trust lets clients load what a project brings itself: settings, extensions, skills.",
 		"In a clone the dashboard is built when it is first served; --no-dashboard serves none.",
 		"--open shows the dashboard in the browser. --json prints one line when the server is ready:",
@@ -114,6 +117,7 @@ function serverOptions(
 	const agentDir = agentFolder(env);
 	const dataDir = path("data-dir") ?? serverFolder(env);
 	const socketPath = path("socket");
+	const startFolder = userFolder(terminal, packageFolder());
 	const listen = listenOptions(values, terminal, path);
 	const auth = String(values.auth ?? "token");
 	if (auth !== "token" && auth !== "none") {
@@ -131,6 +135,7 @@ function serverOptions(
 		dataDir,
 		agentDir,
 		cwd,
+		...(startFolder !== undefined && { startFolder }),
 		demo,
 		allowProjectTrust: values["allow-project-trust"] === true,
 		...(listen && { listen }),

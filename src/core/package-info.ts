@@ -1,4 +1,10 @@
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** The folder of this package: the clone, or where it is installed. */
+export function packageFolder(): string {
+	return fileURLToPath(new URL("../..", import.meta.url)).replace(/[\\/]$/, "");
+}
 
 /** The version in this package's own package.json. */
 export function packageVersion(): string {

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 
@@ -37,6 +37,31 @@ export function projectRoot(cwd: string): string {
 		const parent = dirname(folder);
 		if (parent === folder) return resolve(cwd);
 		folder = parent;
+	}
+}
+
+/**
+ * The folder the user is in. A script of npm runs in the package's folder, and `INIT_CWD` has the place where npm was
+ * called. `undefined` if that is `own`, the folder of this package, or in it: no work of the user's is there.
+ */
+export function userFolder(
+	{ cwd, env }: { cwd: string; env: NodeJS.ProcessEnv },
+	own: string,
+): string | undefined {
+	const ownReal = realOrGiven(own);
+	const isOwn = (folder: string) => {
+		const real = realOrGiven(folder);
+		return real === ownReal || isWithin(ownReal, real);
+	};
+	const folder = isOwn(cwd) && env.INIT_CWD ? resolve(env.INIT_CWD) : cwd;
+	return isOwn(folder) ? undefined : folder;
+}
+
+function realOrGiven(path: string): string {
+	try {
+		return realpathSync(path);
+	} catch {
+		return resolve(path); // what is not there is no clone either
 	}
 }
 

@@ -84,7 +84,16 @@ export type Health = Type.Static<typeof Health>;
 
 /** `data` of successful responses to server commands. */
 export const serverData = {
-	list_sessions: Type.Object({ sessions: Type.Array(SessionInfo) }),
+	list_sessions: Type.Object({
+		sessions: Type.Array(SessionInfo),
+		/** Where a session starts that names no folder: there, or on a sample project. Absent where it must name one. */
+		startsIn: Type.Optional(
+			Type.Union([
+				Type.Object({ folder: Type.String() }),
+				Type.Object({ sample: Type.Literal(true) }),
+			]),
+		),
+	}),
 	create_session: OpenedSession,
 	delete_session: Type.Object({ deleted: Type.Literal(true) }),
 	switch_session: Type.Object({ sessionInfo: SessionInfo, ...Subscribed }),

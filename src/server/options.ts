@@ -9,8 +9,10 @@ export interface ServerOptions {
 	dataDir: string;
 	/** Pi's agent folder: models, keys, settings, session files. */
 	agentDir: string;
-	/** Where sessions start that name no folder. */
+	/** The folder it was started in: session files in its `.pi/sessions`, or in one above it, may be opened. */
 	cwd: string;
+	/** Where sessions start that name no folder; without one they must. */
+	startFolder?: string;
 	/** When a scripted model on sample projects takes the place of the user's models. */
 	demo: DemoMode;
 	/** Whether clients may have settings and extensions loaded that a project brings itself; those run code of it. */

@@ -29,14 +29,21 @@ export interface Parts {
 export interface PartsOptions
 	extends Pick<
 		ServerOptions,
-		"dataDir" | "agentDir" | "cwd" | "demo" | "allowProjectTrust" | "limits" | "warn"
+		| "dataDir"
+		| "agentDir"
+		| "cwd"
+		| "startFolder"
+		| "demo"
+		| "allowProjectTrust"
+		| "limits"
+		| "warn"
 	> {
 	transports: readonly string[];
 }
 
 /** Opens the journal, takes up the sessions it holds, and puts the engine in front of them. */
 export async function openParts(options: PartsOptions): Promise<Parts> {
-	const { dataDir, agentDir, cwd, demo, limits, warn } = options;
+	const { dataDir, agentDir, cwd, startFolder, demo, limits, warn } = options;
 	// Pi is large: it loads while the journal is being read.
 	const loading = loadSessions();
 	loading.catch(() => {}); // awaited below
@@ -51,6 +58,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
 			agentDir,
 			cwd,
 			modelRuntime,
+			startFolder,
 			...(sampleProjects && {
 				newFolder: sampleProjects.make,
 				sampleProjects: sampleProjects.folder,

@@ -1,11 +1,14 @@
 import { statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { main } from "../../src/cli/main.ts";
 import { startServe } from "../server/support/serve-process.ts";
 import { connectClient } from "../server/support/ws-client.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
+
+const CLONE = fileURLToPath(new URL("../..", import.meta.url));
 
 describe("strata serve", () => {
 	test("serves, keeps others off its folder and port, and ends in order on SIGTERM", async () => {
@@ -51,6 +54,21 @@ describe("strata serve", () => {
 		});
 		expect(await server.exited).toEqual({ code: 0, signal: null });
 		expect(server.err()).toBe("");
+	});
+
+	test.each([
+		["where npm was called", tempDir()],
+		["nowhere, in pi-strata's own folder", undefined],
+	])("started by npm, begins sessions that name no folder %s", async (_where, folder) => {
+		const INIT_CWD = folder ?? CLONE;
+		const server = startServe(["--stdio", "--demo", "never"], { cwd: CLONE, env: { INIT_CWD } });
+		server.child.stdin.end('{"type":"list_sessions","id":"1"}\n');
+		await server.exited;
+		const { data } = server
+			.out()
+			.split("\n")
+			.flatMap((line) => (line.includes('"response"') ? [JSON.parse(line)] : []))[0];
+		expect(data).toEqual({ sessions: [], ...(folder && { startsIn: { folder } }) });
 	});
 
 	test("over stdio says nothing but the protocol and ends with its input", async () => {

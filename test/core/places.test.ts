@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, test, vi } from "vitest";
@@ -9,9 +9,33 @@ import {
 	expandHome,
 	isWithin,
 	projectRoot,
+	userFolder,
 } from "../../src/core/places.ts";
 import { sdk } from "../support/pi-sdk.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
+
+describe("the user's folder", () => {
+	const own = tempDir();
+	mkdirSync(join(own, "src"));
+	const project = tempDir();
+	const link = join(project, "link");
+	symlinkSync(own, link);
+
+	test.each([
+		["is the working folder", project, undefined, project],
+		["is where npm was called, for a script of npm", own, project, project],
+		["is the working folder, whatever npm has started above it", project, own, project],
+		["is unknown in the clone", own, undefined, undefined],
+		["is unknown when npm was called in the clone", own, own, undefined],
+		["is unknown when npm was called in a folder of the clone", own, join(own, "src"), undefined],
+		["is unknown behind a link to the clone", link, link, undefined],
+		["is named though it is gone", join(project, "gone"), undefined, join(project, "gone")],
+	])("%s", (_name, cwd, INIT_CWD, expected) => {
+		expect(userFolder({ cwd, env: INIT_CWD === undefined ? {} : { INIT_CWD } }, own)).toBe(
+			expected,
+		);
+	});
+});
 
 describe("the agent folder", () => {
 	test.each([

@@ -6,6 +6,28 @@ import { startSessions, type TestSessions } from "../server/sessions/start-sessi
 import { call, say, withSession } from "../server/sessions/with-session.ts";
 import { tempDir } from "../support/temp.ts";
 
+test("a session that names no folder starts where the server says, or must name one", async () => {
+	const own = tempDir();
+	const named = await startSessions({ startFolder: own });
+	expect(await named.run("list_sessions", {})).toEqual({
+		sessions: [],
+		startsIn: { folder: own },
+	});
+	expect((await named.run("create_session", {})).sessionInfo.cwd).toBe(own);
+
+	const none = await startSessions({ startFolder: undefined });
+	expect(await none.run("list_sessions", {})).toEqual({ sessions: [] });
+	const unnamed = none.run("create_session", {});
+	await expect(unnamed).rejects.toMatchObject({
+		code: "invalid_command",
+		message: /name a folder/,
+	});
+	expect((await none.run("create_session", { cwd: none.cwd })).sessionInfo.cwd).toBe(none.cwd);
+
+	const sample = await startSessions({ newFolder: async () => own });
+	expect(await sample.run("list_sessions", {})).toMatchObject({ startsIn: { sample: true } });
+});
+
 describe("a session", () => {
 	test("is created, listed and deleted", async () => {
 		const server = await startSessions();

@@ -14,8 +14,10 @@ export interface LifeOptions {
 	files: StoredFiles;
 	/** Whether clients may have a project's own settings and extensions loaded, which run code of the project. */
 	allowProjectTrust: boolean;
-	/** Where a session starts that names no folder. */
-	newFolder(): Promise<string>;
+	/** Where a session starts that names no folder; undefined: it must name one. */
+	startFolder: string | undefined;
+	/** Makes a sample project for each such session instead. */
+	newFolder?(): Promise<string>;
 	now(): number;
 }
 
@@ -30,9 +32,19 @@ type LifeCommand =
 export function createLifeHandlers(options: LifeOptions): Pick<Handlers, LifeCommand> {
 	const { slots, files, agentDir, allowProjectTrust, now } = options;
 
+	const { startFolder, newFolder } = options;
+	const startsIn = newFolder
+		? { startsIn: { sample: true as const } }
+		: startFolder !== undefined && { startsIn: { folder: startFolder } };
+
 	/** The failure does not name the folder, which the client does not know. */
 	async function ownFolder(): Promise<string> {
-		const folder = await options.newFolder();
+		const folder = (await newFolder?.()) ?? startFolder;
+		if (folder === undefined) {
+			const error =
+				"cwd: name a folder: the server was started in pi-strata's own, which is no project";
+			throw new CommandError("invalid_command", error);
+		}
 		return checkFolder(folder).catch(() => {
 			const error = "The server's own folder is not there any more: name one with cwd";
 			throw new CommandError("wrong_state", error);
@@ -94,6 +106,7 @@ export function createLifeHandlers(options: LifeOptions): Pick<Handlers, LifeCom
 		async list_sessions({ principal }) {
 			const data: ResponseData["list_sessions"] = {
 				sessions: slots.of(principal).map((slot) => slot.info()),
+				...startsIn,
 			};
 			return { data };
 		},

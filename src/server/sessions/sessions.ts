@@ -51,8 +51,10 @@ export type SessionCommandType = Exclude<
 export interface SessionsOptions {
 	/** Pi's agent folder: models, keys, settings, session files. Extensions find it through pi's `getAgentDir()`. */
 	agentDir: string;
-	/** Where sessions start without a `cwd`. */
+	/** The server's folder: session files in its `.pi/sessions`, or in one above it, may be opened. */
 	cwd: string;
+	/** Where a session starts without a `cwd`; undefined: it must name one. Default: in the server's folder. */
+	startFolder?: string | undefined;
 	/** Makes a folder for each such session instead. */
 	newFolder?: () => Promise<string>;
 	/** The models are the demo's, and to be used in this folder only. */
@@ -110,7 +112,8 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 	};
 	const life = createLifeHandlers({
 		agentDir,
-		newFolder: options.newFolder ?? (async () => cwd),
+		startFolder: "startFolder" in options ? options.startFolder : cwd,
+		...(options.newFolder && { newFolder: options.newFolder }),
 		slots,
 		files,
 		allowProjectTrust: options.allowProjectTrust ?? false,

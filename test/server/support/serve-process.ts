@@ -29,13 +29,13 @@ export interface ServeProcess {
 
 export function startServe(
 	words: string[],
-	given: { agentDir?: string; env?: NodeJS.ProcessEnv; dashboard?: true } = {},
+	given: { agentDir?: string; cwd?: string; env?: NodeJS.ProcessEnv; dashboard?: true } = {},
 ): ServeProcess {
 	const agentDir = given.agentDir ?? tempDir();
 	const dataDir = join(agentDir, "strata", "server");
 	const page = given.dashboard ? [] : ["--no-dashboard"];
 	const child = spawn(process.execPath, [MAIN, "serve", ...words, ...page], {
-		cwd: agentDir,
+		cwd: given.cwd ?? agentDir,
 		env: { ...process.env, PI_CODING_AGENT_DIR: agentDir, PI_OFFLINE: "1", ...given.env },
 	});
 	let out = "";
