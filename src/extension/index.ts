@@ -8,6 +8,7 @@ import { createPruningSystem } from "./pruning.ts";
 import { createReadCacheSystem } from "./read-cache.ts";
 import { registerReadTool } from "./read-tool.ts";
 import { createReport } from "./report.ts";
+import { markSessions } from "./session-mark.ts";
 import {
 	persistDrafts,
 	type System,
@@ -27,6 +28,7 @@ import type { SessionHolder } from "./workset-session.ts";
  */
 export default function strata(pi: ExtensionAPI): void {
 	compose(pi);
+	markSessions(pi);
 }
 
 /** What the host of a session can ask the extension in it. */
@@ -35,7 +37,10 @@ export interface StrataInside {
 	tiers(session: SessionHolder): TiersView | undefined;
 }
 
-/** The extension for a host that looks inside: `onOpened` is called for each session, before it starts. */
+/**
+ * The extension for a host that looks inside: `onOpened` is called for each session, before it starts. Its sessions are
+ * not marked as open, since the host knows its own.
+ */
 export function createStrata(onOpened: (inside: StrataInside) => void): (pi: ExtensionAPI) => void {
 	return (pi) => onOpened(compose(pi));
 }

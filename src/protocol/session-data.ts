@@ -12,6 +12,13 @@ import {
 
 const Nothing = Type.Object({});
 const Cancelled = Type.Object({ cancelled: Type.Boolean() });
+/** A running pi has the file open, so that a copy of it was opened. */
+const Forked = {
+	/** The file that was asked for. */
+	forkedFrom: Type.Optional(Type.String()),
+	/** The same in words for people. */
+	warning: Type.Optional(Type.String()),
+};
 const TextOrNull = Type.Union([Type.String(), Type.Null()]);
 
 /** A session file that can be loaded. */
@@ -30,6 +37,8 @@ export const StoredSession = Type.Object({
 	firstMessage: Type.Optional(Type.String()),
 	/** An open session may have no file yet. */
 	fileExists: Type.Boolean(),
+	/** The id of a process of pi that has it open: `load_session` opens a copy. */
+	piProcess: Type.Optional(Type.Integer()),
 });
 export type StoredSession = Type.Static<typeof StoredSession>;
 
@@ -166,7 +175,7 @@ export const sessionData = {
 	compact: CompactionResult,
 	bash: BashResult,
 	new_session: Cancelled,
-	switch_session_file: Cancelled,
+	switch_session_file: Type.Object({ cancelled: Type.Boolean(), ...Forked }),
 	fork: Type.Object({ sessionId: Type.String(), text: Type.String(), cancelled: Type.Boolean() }),
 	clone: Cancelled,
 	navigate_tree: Type.Object({
@@ -182,6 +191,7 @@ export const sessionData = {
 export const OpenedSession = Type.Object({
 	sessionId: Type.String(),
 	sessionInfo: SessionInfo,
+	...Forked,
 	/** The number of the last event so far. */
 	seq: Type.Optional(Type.Number()),
 });

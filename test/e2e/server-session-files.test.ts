@@ -10,8 +10,10 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { say, withSession } from "../server/sessions/with-session.ts";
+import { startPiProcess } from "../support/pi-process.ts";
 import { tempDir } from "../support/temp.ts";
 
 describe("a session's tree", () => {
@@ -111,6 +113,90 @@ describe("a session's tree", () => {
 		await expect(again).rejects.toMatchObject({ code: "wrong_state" });
 		await server.run("abort_compaction", {});
 		await server.run("abort_retry", {});
+	});
+});
+
+describe("a session file that a running pi has open", () => {
+	const EXTENSION = fileURLToPath(new URL("../../pi-extension.ts", import.meta.url));
+
+	/** A stored session of one exchange, which no session of the server has open. */
+	async function stored() {
+		const server = await withSession(1);
+		const { sessionFile = "" } = await server.run("get_state", {});
+		await server.run("delete_session", {});
+		// The server knows its own sessions without marks.
+		expect(existsSync(join(server.agentDir, "strata", "open-sessions"))).toBe(false);
+		const inPi = () =>
+			startPiProcess({
+				args: ["-e", EXTENSION, "--session", sessionFile],
+				agentDir: server.agentDir,
+				cwd: server.cwd,
+			});
+		const listed = async () => {
+			const { sessions } = await server.run("list_stored_sessions", {});
+			return sessions.find(({ sessionPath }) => sessionPath === sessionFile);
+		};
+		return { server, sessionFile, inPi, listed };
+	}
+
+	test("is opened as a copy, with a warning, and in place when pi has ended", async () => {
+		const { server, sessionFile, inPi, listed } = await stored();
+		const pi = await inPi();
+		await expect.poll(async () => (await listed())?.piProcess).toEqual(expect.any(Number));
+		const before = readFileSync(sessionFile, "utf8");
+		const opened = await server.run("load_session", { sessionPath: sessionFile, sessionId: "s" });
+		expect(opened).toMatchObject({
+			forkedFrom: sessionFile,
+			warning: expect.stringMatching(/open in pi \(process \d+\).*copy/),
+		});
+		expect(opened.sessionInfo.sessionFile).not.toBe(sessionFile);
+		server.script(say("answer in the copy"));
+		await server.run("prompt", { message: "go on", waitFor: "settled" });
+		expect(await server.run("get_fork_messages", {})).toMatchObject({
+			messages: [{ text: "question 1" }, { text: "go on" }],
+		});
+		expect(readFileSync(sessionFile, "utf8")).toBe(before);
+
+		await server.run("create_session", { sessionId: "t" });
+		const moved = { sessionId: "t", sessionPath: sessionFile };
+		expect(await server.run("switch_session_file", moved)).toMatchObject({
+			cancelled: false,
+			forkedFrom: sessionFile,
+		});
+		const { sessionFile: third } = await server.run("get_state", { sessionId: "t" });
+		expect([sessionFile, opened.sessionInfo.sessionFile]).not.toContain(third);
+
+		expect(await pi.close()).toBe(0);
+		expect(await listed()).not.toHaveProperty("piProcess");
+		const again = await server.run("load_session", { sessionPath: sessionFile, sessionId: "u" });
+		expect(again).not.toHaveProperty("warning");
+		expect(again.sessionInfo.sessionFile).toBe(sessionFile);
+	});
+
+	test("is left alone by a session that had it before the server was restarted", async () => {
+		const { server, sessionFile, inPi, listed } = await stored();
+		await server.run("load_session", { sessionPath: sessionFile, sessionId: "s" });
+		await server.restart();
+		await inPi();
+		await expect.poll(async () => (await listed())?.piProcess).toEqual(expect.any(Number));
+		const state = await server.run("get_state", {});
+		expect(state.sessionFile).not.toBe(sessionFile);
+		expect(server.saves.at(-1)).toMatchObject({ id: "s", file: state.sessionFile });
+		expect(await server.event("session_replaced")).toMatchObject({ reason: "fork" });
+		expect(
+			await server.event("extension_ui_request", ({ method }) => method === "notify"),
+		).toMatchObject({ message: expect.stringContaining("open in pi"), notifyType: "warning" });
+		expect(await server.run("get_last_assistant_text", {})).toEqual({ text: "answer 1" });
+	});
+
+	test("is opened in place when that pi was killed", async () => {
+		const { server, sessionFile, inPi, listed } = await stored();
+		const pi = await inPi();
+		await expect.poll(async () => (await listed())?.piProcess).toEqual(expect.any(Number));
+		await pi.kill();
+		const opened = await server.run("load_session", { sessionPath: sessionFile });
+		expect(opened.sessionInfo.sessionFile).toBe(sessionFile);
+		expect(readdirSync(join(server.agentDir, "strata", "open-sessions"))).toEqual([]);
 	});
 });
 

@@ -134,6 +134,12 @@ export class PiProcess {
 		return this.#exit.finally(() => clearTimeout(timer));
 	}
 
+	/** Ends pi as the kernel would, and waits until it is gone. */
+	async kill(): Promise<void> {
+		this.#child.kill("SIGKILL");
+		await this.#exit;
+	}
+
 	#receive(line: string): void {
 		let record: RpcRecord;
 		try {

@@ -91,16 +91,15 @@ export function createLifeHandlers(options: LifeOptions): Pick<Handlers, LifeCom
 				return { data: answer(owner), session: owner.record };
 			}
 			if (typeof project !== "string") throw project;
-			return opened(
-				await slots.add({
-					principal,
-					id: sessionId ?? randomUUID(),
-					cwd: project,
-					file: file.path,
-					createdAtMs: now(),
-					settings: {},
-				}),
-			);
+			const slot = await slots.add({
+				principal,
+				id: sessionId ?? randomUUID(),
+				cwd: project,
+				file: file.path,
+				createdAtMs: now(),
+				settings: {},
+			});
+			return { ...opened(slot), data: { ...answer(slot), ...slot.fork?.about } };
 		},
 
 		async list_sessions({ principal }) {

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { initTheme, ModelRuntime } from "@earendil-works/pi-coding-agent";
+import { markedSessions } from "../../core/session-marks.ts";
 import { type CommandType, rowOf, type SessionEvent } from "../../protocol/index.ts";
 import type { Call, Done, Handlers } from "../engine/call.ts";
 import type { Recovered, SessionRecord, StreamName } from "../journal/journal.ts";
@@ -93,6 +94,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 	const host = {
 		agentDir,
 		modelRuntime,
+		piProcesses: () => markedSessions(agentDir),
 		...(dialogTimeoutMs !== undefined && { dialogTimeoutMs }),
 		...(sampleProjects !== undefined && { sampleProjects }),
 	};
@@ -100,12 +102,12 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 	owners.ownAll(options.recovered);
 	const slots = createSlots({ ...options, host, owners });
 	const places = { agentDir, cwd };
-	const files = createStoredFiles(places, slots, owners);
+	const files = createStoredFiles(places, slots, owners, host.piProcesses);
 	const code = createCodeHandlers();
 	const inSession = {
 		...talkHandlers,
 		...settingsHandlers,
-		...createTreeHandlers(files, slots),
+		...createTreeHandlers(files, slots, host),
 		...createStateHandlers(files),
 		...createInsightHandlers(options.inspect ?? createSessionInspect(agentDir)),
 		...code.handlers,

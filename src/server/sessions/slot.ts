@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { existsSync, realpathSync } from "node:fs";
 import type { SessionEvent, SessionInfo } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
@@ -6,12 +7,15 @@ import { asCommandError } from "../safe-text.ts";
 import type { FileHeader, FileOwners } from "./file-owners.ts";
 import { type Host, type LiveSession, openLiveSession } from "./live-session.ts";
 import { modelView } from "./model-view.ts";
+import { forkSession, type SessionFork } from "./session-fork.ts";
 import { parseSettings, type StoredSettings } from "./stored-settings.ts";
 
 /** The place of one session: its record, and its pi once it was first used. */
 export interface Slot extends StreamName {
 	/** As it should be in the journal. A new object whenever something in it changes. */
 	readonly record: SessionRecord;
+	/** What the session works on, if a running pi had its file open when it was last opened. */
+	readonly fork: SessionFork | undefined;
 	/** The session, if it is open. */
 	readonly current: LiveSession | undefined;
 	/** Opens the session if it is not open yet. */
@@ -39,6 +43,8 @@ export interface SlotOptions {
 	save(session: SessionRecord): void;
 	/** Told of the files that sessions have, or will have. */
 	owners: Pick<FileOwners, "own" | "disown">;
+	/** Clients know the session already. Default: it is new. */
+	isKnown?: boolean;
 }
 
 /** A place for a session that is not open yet. */
@@ -50,6 +56,8 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 	let current: LiveSession | undefined;
 	let closed = false;
 	let movingTo: string | undefined;
+	let fork: SessionFork | undefined;
+	let isKnown = options.isKnown ?? false;
 	/** The file that the session was last known to have, and whether it was ever seen. */
 	let own: { header: FileHeader; file: string | undefined; isWritten: boolean } | undefined;
 
@@ -57,6 +65,9 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 		...stream,
 		get record() {
 			return record;
+		},
+		get fork() {
+			return fork;
 		},
 		get current() {
 			return current;
@@ -132,11 +143,13 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 		if (!existsSync(cwd)) throw gone(record.id, "folder");
 		if (file && !existsSync(file)) throw gone(record.id, "file");
 		try {
+			fork = file ? await forkIfOpen(file, cwd) : undefined;
+			const path = fork?.file ?? file;
 			current = await openLiveSession({
 				host,
 				cwd,
 				settings,
-				...(file && { file }),
+				...(path && { file: path }),
 				emit: (event) => {
 					if (!closed) emit(stream, event);
 				},
@@ -146,10 +159,33 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 				},
 			});
 			ownFile(current);
+			if (fork && isKnown) announce(fork);
+			isKnown = true;
 			return current;
 		} catch (error) {
+			fork?.discard();
+			fork = undefined;
 			throw asCommandError(error, "failed", [cwd]);
 		}
+	}
+
+	/** Two processes that append to one file would ruin it. */
+	async function forkIfOpen(file: string, cwd: string): Promise<SessionFork | undefined> {
+		const pid = (await host.piProcesses()).get(realFile(file) ?? file);
+		return pid === undefined ? undefined : forkSession({ file, pid, cwd, agentDir: host.agentDir });
+	}
+
+	/** No command asked for this: clients learn it from events. */
+	function announce({ file, about }: SessionFork): void {
+		if (slot.refresh()) save(record);
+		emit(stream, { type: "session_replaced", reason: "fork", sessionFile: file });
+		emit(stream, {
+			type: "extension_ui_request",
+			requestId: randomUUID(),
+			method: "notify",
+			message: about.warning,
+			notifyType: "warning",
+		});
 	}
 }
 

@@ -34,7 +34,7 @@ export function createSlots(options: SlotsOptions): Slots {
 	const closing = new Set<OwnedSlot>();
 	let total = 0;
 	for (const { version: _version, ...record } of options.recovered) {
-		keep(createSlot(record, options));
+		keep(createSlot(record, { ...options, isKnown: true }));
 	}
 
 	return {

@@ -1,5 +1,6 @@
 import type { StoredSession as StoredView } from "../../protocol/index.ts";
 import type { FileOwners } from "./file-owners.ts";
+import type { Host } from "./live-session.ts";
 import {
 	checkSessionFile,
 	type GivenPath,
@@ -28,6 +29,7 @@ export function createStoredFiles(
 	places: SessionPlaces,
 	slots: Pick<Slots, "openFiles">,
 	owners: Pick<FileOwners, "of">,
+	piProcesses: Host["piProcesses"],
 ): StoredFiles {
 	function check(file: SessionFile, principal: string, given: GivenPath): void {
 		if (visible([file], principal).length === 0) throw noSuchFile(given);
@@ -54,8 +56,13 @@ export function createStoredFiles(
 			const { sessions, truncated } = await listStoredSessions(folder, MAX_LISTED, (files) =>
 				visible(files, principal),
 			);
+			const inPi = await piProcesses();
 			const open = slots.openFiles();
-			const files = sessions.map((stored) => storedView(stored, open.get(stored.path)));
+			const files = sessions.map((stored) => {
+				const piProcess = inPi.get(stored.path);
+				const view = storedView(stored, open.get(stored.path));
+				return { ...view, ...(piProcess !== undefined && { piProcess }) };
+			});
 			return { files, truncated };
 		},
 	};

@@ -1,7 +1,8 @@
 import { CommandError } from "../engine/call.ts";
 import { asCommandError } from "../safe-text.ts";
-import type { LiveSession } from "./live-session.ts";
+import type { Host, LiveSession } from "./live-session.ts";
 import { checkProject } from "./session-files.ts";
+import { forkSession } from "./session-fork.ts";
 import type { SessionHandlers } from "./session-handler.ts";
 import { flatTree, nestedTree } from "./session-tree.ts";
 import type { Slot } from "./slot.ts";
@@ -22,6 +23,7 @@ type TreeCommand =
 export function createTreeHandlers(
 	files: Pick<StoredFiles, "find" | "check">,
 	slots: Pick<Slots, "openFiles">,
+	host: Pick<Host, "agentDir" | "piProcesses">,
 ): SessionHandlers<TreeCommand> {
 	return {
 		async new_session(live, { parentSession }, { slot }) {
@@ -35,11 +37,19 @@ export function createTreeHandlers(
 		},
 		async switch_session_file(live, { sessionPath }, { slot }) {
 			const file = await files.find(sessionPath, slot.principal);
-			await checkProject(file.cwd, sessionPath);
+			const cwd = await checkProject(file.cwd, sessionPath);
+			const pid = (await host.piProcesses()).get(file.path);
 			files.check(file, slot.principal, sessionPath);
 			refuseIfOpen(file.path, sessionPath, slot);
-			const enter = () => live.runtime.switchSession(file.path);
-			return slot.moving(file.path, () => replace(live, "switch", enter, [sessionPath]));
+			const { agentDir } = host;
+			const fork =
+				pid === undefined ? undefined : forkSession({ file: file.path, pid, cwd, agentDir });
+			const path = fork?.file ?? file.path;
+			const enter = () => live.runtime.switchSession(path);
+			const result = await slot.moving(path, () => replace(live, "switch", enter, [sessionPath]));
+			if (!result.cancelled) return { ...result, ...fork?.about };
+			fork?.discard();
+			return result;
 		},
 		async fork(live, { entryId }, { slot }) {
 			const entry = live.session.sessionManager.getEntry(entryId);
