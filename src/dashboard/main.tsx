@@ -12,12 +12,14 @@ import { App } from "./app.tsx";
 import { connectionCount } from "./connection/connection.ts";
 import { holdDraggedFiles } from "./parts/dragged-files.ts";
 import { startRouting } from "./route.ts";
+import { restoreDesks } from "./session/desk.ts";
 import { applyTheme } from "./theme.ts";
 import { loadViews } from "./views.ts";
 
 applyTheme();
 startRouting();
 holdDraggedFiles();
+restoreDesks();
 const root = document.getElementById("app");
 if (root) render(<App />, root);
 // After what is shown first: it has its code and its connection by then.

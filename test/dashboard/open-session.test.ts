@@ -1,5 +1,7 @@
+import { type Signal, signal } from "@preact/signals";
 import { describe, expect, test, vi } from "vitest";
 import { type OpenSession, openSession } from "../../src/dashboard/session/open-session.ts";
+import type { ShellCommand } from "../../src/dashboard/session/outbox.ts";
 import { createClient } from "../../src/protocol/client.ts";
 import type { SessionEvent } from "../../src/protocol/index.ts";
 import { createFakeServer, type FakeServer } from "../protocol/fake-server.ts";
@@ -12,10 +14,18 @@ const STATE = {
 	thinkingLevel: "off",
 	isStreaming: false,
 	isCompacting: false,
+	isBashRunning: false,
 };
 
 /** A page on session `s` with a server that a test plays. */
-async function opened(state: object = {}, seq = 7) {
+async function opened(
+	state: object = {},
+	seq = 7,
+	{
+		entries = [user(1, "one")],
+		shell,
+	}: Partial<Load> & { shell?: Signal<readonly ShellCommand[]> } = {},
+) {
 	const server = createFakeServer();
 	const client = createClient({ transport: server.transport, firstRetryMs: 1, lastRetryMs: 1 });
 	const moments: SessionEvent[] = [];
@@ -23,6 +33,7 @@ async function opened(state: object = {}, seq = 7) {
 		client,
 		onServerEvent: (listener) => client.onEvent(listener),
 		onMoment: (event) => moments.push(event),
+		...(shell && { shell }),
 		soon(work) {
 			const timer = setTimeout(work);
 			return () => clearTimeout(timer);
@@ -32,7 +43,7 @@ async function opened(state: object = {}, seq = 7) {
 		session.close();
 		client.close();
 	});
-	await answerLoad(server, { entries: [user(1, "one")], state, seq });
+	await answerLoad(server, { entries, state, seq });
 	await vi.waitFor(() => expect(session.status.value.name).toBe("ready"), { timeout: 10_000 });
 	return { server, session, moments };
 }
@@ -172,6 +183,37 @@ describe("a session that is open on the page", () => {
 		say(server, 5, { ...notice, message: "new" });
 		await vi.waitFor(() => expect(moments).toHaveLength(1), { timeout: 10_000 });
 		say(server, 6, { type: "message_end", message: assistant(3, words("begin.")) });
+	});
+
+	test("shows its own shell commands while they run, also when it loads meanwhile", async () => {
+		const shell = signal<readonly ShellCommand[]>([{ id: "b1", command: "make" }]);
+		const bash = {
+			...{ role: "bashExecution", timestamp: 1, command: "make", output: "", exitCode: 0 },
+			...{ cancelled: false, truncated: false },
+		};
+		const { server, session } = await opened({}, 7, { shell, entries: [bash] });
+		const commands = () =>
+			session.conversation.value.items.map((item) => item.kind === "bash" && item.state);
+		// The one in the file is an earlier one.
+		expect(commands()).toEqual(["done", "running"]);
+		say(server, 8, { type: "bash_execution_update", id: "b1", delta: "half" });
+		session.reload();
+		await answerLoad(server, { entries: [bash] });
+		await vi.waitFor(() => expect(commands()).toEqual(["done", "running"]));
+		shell.value = [];
+		await answerLoad(server, { entries: [bash, { ...bash, timestamp: 2, cancelled: true }] });
+		await vi.waitFor(() => expect(commands()).toEqual(["done", "cancelled"]));
+	});
+
+	test("asks whether a shell command of another client runs when it prints", async () => {
+		const { server, session } = await opened();
+		for (const seq of [8, 9, 10]) {
+			say(server, seq, { type: "bash_execution_update", id: "b", delta: "x" });
+		}
+		await vi.waitFor(() => expect(asked(server, "get_state")).toBeDefined(), { timeout: 10_000 });
+		expect(server.latest.sent.filter(({ type }) => type === "get_state")).toHaveLength(1);
+		answer(server, "get_state", { ...STATE, isBashRunning: true });
+		await vi.waitFor(() => expect(session.state.value?.isBashRunning).toBe(true));
 	});
 
 	test("shows settings that another client changed", async () => {

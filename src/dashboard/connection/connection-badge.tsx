@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { tokenFault } from "../../protocol/client.ts";
 import { PlainText } from "../parts/text.tsx";
 import { connectionState, enterToken } from "./connection.ts";
 
@@ -23,6 +24,7 @@ export function ConnectionBadge() {
 /** What to do when the server cannot be had, or does not let us in. */
 export function ConnectionProblem() {
 	const state = connectionState.value;
+	const [fault, setFault] = useState<string>();
 	if (state.name === "waiting" && state.attempt >= 2) {
 		return (
 			<div class="banner is-warning" role="status">
@@ -45,8 +47,10 @@ export function ConnectionProblem() {
 				class="row"
 				onSubmit={(event) => {
 					event.preventDefault();
-					const given = new FormData(event.currentTarget).get("token");
-					if (given) enterToken(String(given).trim());
+					const token = String(new FormData(event.currentTarget).get("token") ?? "").trim();
+					const found = tokenFault(token);
+					setFault(found);
+					if (found === undefined) enterToken(token);
 				}}
 			>
 				<label>
@@ -56,6 +60,7 @@ export function ConnectionProblem() {
 					Connect
 				</button>
 			</form>
+			{fault !== undefined && <p>Not entered: {fault}.</p>}
 		</div>
 	);
 }

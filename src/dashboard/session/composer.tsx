@@ -1,38 +1,42 @@
 import { useRef } from "preact/hooks";
-import { client } from "../connection/connection.ts";
+import { client, connectionState } from "../connection/connection.ts";
 import { LongText } from "../parts/long-text.tsx";
 import { reporting } from "../parts/reporting.ts";
 import { PlainText } from "../parts/text.tsx";
-import { useToastsAbove } from "../parts/toasts.tsx";
-import type { Draft } from "./draft.ts";
+import { toast, useToastsAbove } from "../parts/toasts.tsx";
+import type { Desk } from "./desk.ts";
 import type { OpenSession } from "./open-session.ts";
+import type { Outbox, Outgoing } from "./outbox.ts";
 import { Pickers } from "./pickers.tsx";
 import { PromptBox } from "./prompt-box.tsx";
 
-interface ComposerProps {
+interface ComposerProps extends Desk {
 	session: OpenSession;
-	draft: Draft;
 	/** Told when something is sent. */
 	onSend(): void;
 }
 
 /** The prompt box with what belongs to it: the queue, what extensions show, the model, and how to stop. */
-export function Composer({ session, draft, onSend }: ComposerProps) {
+export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 	const { sessionId } = session;
 	const { isRunning, isCompacting } = session.conversation.value;
 	const form = useRef<HTMLFormElement>(null);
 	useToastsAbove(form);
 	const isBlank = draft.text.value.trim() === "";
+	const hasShell = session.state.value?.isBashRunning || outbox.shell.value.length > 0;
+	const stopShell = () => void reporting(client().request("abort_bash", { sessionId }));
 
 	function send(how: "steer" | "followUp"): void {
-		const message = draft.text.value.trim();
-		if (message === "") return;
+		if (isBlank) return;
+		// What the session does by the time a connection is there again is not known.
+		const mayRun = isRunning || connectionState.value.name !== "open";
+		const refusal = outbox.send(draft.text.value, mayRun ? how : undefined);
+		if (refusal !== undefined) {
+			toast(refusal, "warning");
+			return;
+		}
 		draft.text.value = "";
 		onSend();
-		void sendPrompt(session, message, isRunning ? how : undefined).catch(() => {
-			// What could not be sent is not lost.
-			draft.place(message);
-		});
 	}
 
 	return (
@@ -46,12 +50,14 @@ export function Composer({ session, draft, onSend }: ComposerProps) {
 			}}
 		>
 			<Widgets session={session} isBelow={false} />
+			<Waiting outbox={outbox} />
 			<Queue session={session} draft={draft} />
 			<PromptBox
 				session={session}
 				draft={draft}
 				placeholder={isRunning ? "Say something to steer it" : "Message, !shell or /command"}
 				onSend={send}
+				{...(hasShell && { onEscape: stopShell })}
 			/>
 			<div class="composer-bar">
 				<Pickers session={session} />
@@ -62,6 +68,16 @@ export function Composer({ session, draft, onSend }: ComposerProps) {
 							onClick={() => void reporting(client().request("abort_compaction", { sessionId }))}
 						>
 							Stop compacting
+						</button>
+					)}
+					{hasShell && (
+						<button
+							type="button"
+							class="danger"
+							title="Stop the shell command (Escape)"
+							onClick={stopShell}
+						>
+							Stop command
 						</button>
 					)}
 					{isRunning && (
@@ -103,32 +119,27 @@ export function Composer({ session, draft, onSend }: ComposerProps) {
 	);
 }
 
-/** Sends what the user typed: a shell command, or words for the model. Rejects when it was not taken. */
-async function sendPrompt(
-	session: OpenSession,
-	message: string,
-	streamingBehavior: "steer" | "followUp" | undefined,
-): Promise<void> {
-	const { sessionId } = session;
-	if (message.startsWith("!")) {
-		const id = client().newId();
-		const excludeFromContext = message.startsWith("!!");
-		const command = message.replace(/^!{1,2}\s*/, "");
-		session.bashStarts(id, command);
-		const run = client().request("bash", { sessionId, command, excludeFromContext }, { id });
-		await reporting(run);
-		session.reload();
-		return;
-	}
-	const sent = client().request("prompt", {
-		sessionId,
-		message,
-		...(streamingBehavior && { streamingBehavior }),
-	});
-	if ((await reporting(sent)) === undefined) throw new Error("not sent");
+/** What was sent and waits for the server: it is sent, once, when there is a connection. */
+function Waiting({ outbox }: { outbox: Outbox }) {
+	const waiting = outbox.waiting.value;
+	if (waiting.length === 0) return null;
+	const isOpen = connectionState.value.name === "open";
+	const words = ({ isSent }: Outgoing) =>
+		isOpen ? "Sending…" : isSent ? "Waiting for an answer" : "Waiting for the server";
+	return (
+		<div class="queue" role="status">
+			<ul aria-label="Waiting to be sent">
+				{waiting.map((one) => (
+					<li key={one.id}>
+						<span class="small soft">{words(one)}</span> <PlainText text={one.text} most={160} />
+					</li>
+				))}
+			</ul>
+		</div>
+	);
 }
 
-function Queue({ session, draft }: Omit<ComposerProps, "onSend">) {
+function Queue({ session, draft }: Pick<ComposerProps, "session" | "draft">) {
 	const { steering, followUp } = session.conversation.value.queue;
 	if (steering.length + followUp.length === 0) return null;
 	const takeBack = async () => {

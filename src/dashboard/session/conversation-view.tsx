@@ -8,7 +8,7 @@ import { PlainText } from "../parts/text.tsx";
 import { type ListHandle, VirtualList } from "../parts/virtual-list.tsx";
 import { Composer } from "./composer.tsx";
 import { DemoBanner } from "./demo-banner.tsx";
-import type { Draft } from "./draft.ts";
+import type { Desk } from "./desk.ts";
 import type { Find } from "./find/find.ts";
 import { FindBar } from "./find/find-bar.tsx";
 import { FoundMark } from "./find/found-mark.tsx";
@@ -17,15 +17,14 @@ import { type RowActions, RowView } from "./row-view.tsx";
 import { estimatedHeight, type Row } from "./rows.ts";
 import { useUnfolded } from "./use-unfolded.ts";
 
-interface ConversationViewProps {
+interface ConversationViewProps extends Desk {
 	session: OpenSession;
-	draft: Draft;
 	rows: ReadonlySignal<readonly Row[]>;
 	find: Find;
 }
 
 /** What was said and done, and the box to say more. */
-export function ConversationView({ session, draft, rows, find }: ConversationViewProps) {
+export function ConversationView({ session, draft, outbox, rows, find }: ConversationViewProps) {
 	const list = useRef<ListHandle>(null);
 	const match = find.current.value;
 	const [shown, showPicture] = useState<Picture>();
@@ -37,7 +36,7 @@ export function ConversationView({ session, draft, rows, find }: ConversationVie
 	const isLoading = session.status.value.name === "loading";
 	return (
 		<section class="conversation" aria-label="Conversation">
-			<DemoBanner session={session} onSend={toEnd} />
+			<DemoBanner session={session} outbox={outbox} onSend={toEnd} />
 			<FindBar find={find} focusList={() => list.current?.focus()} />
 			{rows.value.length === 0 ? (
 				<div class="list-frame conversation-empty">
@@ -60,7 +59,7 @@ export function ConversationView({ session, draft, rows, find }: ConversationVie
 				/>
 			)}
 			<Activity session={session} />
-			<Composer session={session} draft={draft} onSend={toEnd} />
+			<Composer session={session} draft={draft} outbox={outbox} onSend={toEnd} />
 			{/* Not in its row: that may leave the list while the picture is looked at. */}
 			{shown && <PictureDialog picture={shown} onClose={() => showPicture(undefined)} />}
 		</section>

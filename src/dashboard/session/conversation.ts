@@ -122,9 +122,15 @@ export function afterEvent(before: Conversation, event: SessionEvent): Conversat
 	}
 }
 
-/** A shell command of this page starts. */
+/** A shell command of this page runs. Its output may have come before. */
 export function bashStarted(before: Conversation, id: string, command: string): Conversation {
-	return added(before, { kind: "bash", key: RUNNING + id, command, output: "", state: "running" });
+	const key = RUNNING + id;
+	const at = indexOf(before.items, key);
+	const known = before.items[at];
+	if (known?.kind === "bash") {
+		return known.command === undefined ? replaced(before, at, { ...known, command }) : before;
+	}
+	return added(before, { kind: "bash", key, command, output: "", state: "running" });
 }
 
 /**

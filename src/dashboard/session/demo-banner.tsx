@@ -1,7 +1,6 @@
-import { client } from "../connection/connection.ts";
 import { isDemo } from "../demo.ts";
-import { reporting } from "../parts/reporting.ts";
 import type { OpenSession } from "./open-session.ts";
+import type { Outbox } from "./outbox.ts";
 
 /** Where the server makes sample projects. A stored session may belong to any other folder. */
 const SAMPLE = /[\\/]demo[\\/]projects[\\/]/;
@@ -20,13 +19,13 @@ const PROMPTS = [
 
 interface DemoBannerProps {
 	session: OpenSession;
+	outbox: Outbox;
 	/** Told when something is sent. */
 	onSend(): void;
 }
 
 /** Says that a demo is one, and leads through it. */
-export function DemoBanner({ session, onSend }: DemoBannerProps) {
-	const { sessionId } = session;
+export function DemoBanner({ session, outbox, onSend }: DemoBannerProps) {
 	const state = session.state.value;
 	if (!state || !isDemo(state)) return null;
 	const { items, isRunning } = session.conversation.value;
@@ -42,10 +41,10 @@ export function DemoBanner({ session, onSend }: DemoBannerProps) {
 				<button
 					type="button"
 					class="primary"
-					disabled={isRunning}
+					disabled={isRunning || outbox.pending.value.length > 0}
 					onClick={() => {
 						onSend();
-						void reporting(client().request("prompt", { sessionId, message: next.message }));
+						outbox.send(next.message);
 					}}
 				>
 					{next.button}

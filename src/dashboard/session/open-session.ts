@@ -1,6 +1,7 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Client, StreamFrame, Subscription } from "../../protocol/client.ts";
 import type { ServerEvent, SessionEvent, SessionState } from "../../protocol/index.ts";
+import { createAsking } from "../asking.ts";
 import { textOf } from "../error-text.ts";
 import { type CommandList, createCommandList } from "./command-list.ts";
 import {
@@ -13,6 +14,7 @@ import {
 } from "./conversation.ts";
 import { type ExtensionUi, NO_UI, uiAfter } from "./extension-ui.ts";
 import { repeatsReport } from "./message-items.ts";
+import type { ShellCommand } from "./outbox.ts";
 
 /** A session that this page shows: what the server has of it, kept up to date. */
 export interface OpenSession {
@@ -27,8 +29,6 @@ export interface OpenSession {
 	readonly changes: ReadonlySignal<number>;
 	/** Loads everything once more. */
 	reload(): void;
-	/** A shell command of this page starts: its output will come under this id. */
-	bashStarts(id: string, command: string): void;
 	close(): void;
 }
 
@@ -44,6 +44,8 @@ export interface OpenSessionOptions {
 	onServerEvent(listener: (event: ServerEvent) => void): () => void;
 	/** Tells the page something that happens once: notices, and text for the prompt box. */
 	onMoment(event: SessionEvent): void;
+	/** The shell commands of this page that run: their output comes under their ids. Default: none. */
+	shell?: ReadonlySignal<readonly ShellCommand[]>;
 	/** Calls back soon, before the next picture is drawn; returns how to prevent it. */
 	soon(work: () => void): () => void;
 }
@@ -59,7 +61,7 @@ const REWRITING: ReadonlySet<string> = new Set(["navigate_tree", "bash"]);
 
 /** Opens a session of the server on this page. It stays in step by itself until it is closed. */
 export function openSession(sessionId: string, options: OpenSessionOptions): OpenSession {
-	const { client, onServerEvent, onMoment, soon } = options;
+	const { client, onServerEvent, onMoment, soon, shell = signal([]) } = options;
 	const conversation = signal<Conversation>(EMPTY);
 	const state = signal<SessionState | undefined>(undefined);
 	const ui = signal<ExtensionUi>(NO_UI);
@@ -69,6 +71,13 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 	});
 	const status = signal<OpenStatus>({ name: "loading" });
 	const changes = signal(0);
+	const asking = createAsking({
+		ask: (signal) => client.request("get_state", { sessionId }, { signal }),
+		onAnswer({ data }) {
+			state.value = data;
+		},
+		onError() {}, // the next event, or the next connection, asks again
+	});
 	/** Events that are not shown yet: they are taken together, once a picture. */
 	let waiting: SessionEvent[] = [];
 	/** What happened last. */
@@ -84,7 +93,15 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 	/** Events up to here happened before this page came: they complete the conversation, nothing else. */
 	let oldUntil = 0;
 
+	let shown: readonly ShellCommand[] = [];
 	const stops = [
+		shell.subscribe((running) => {
+			const hasEnded = shown.some(({ id }) => !running.some((one) => one.id === id));
+			shown = running;
+			// Before the first load, a command of the file would be taken for one that runs.
+			if (status.peek().name === "ready") conversation.value = withShell(conversation.peek());
+			if (hasEnded) void load();
+		}),
 		onServerEvent(onEvent),
 		client.onState(({ name }) => {
 			// The run may have ended with the server, and another one may know other commands.
@@ -102,11 +119,9 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		status,
 		changes,
 		reload: () => void load(),
-		bashStarts(id, command) {
-			conversation.value = bashStarted(conversation.value, id, command);
-		},
 		close() {
 			isClosed = true;
+			asking.stop();
 			for (const stop of stops) stop();
 			subscription.close();
 			cancelSoon?.();
@@ -141,7 +156,9 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		latest = event;
 		if (event.type === "session_replaced") loadAnew();
 		if (CHANGING.has(event.type)) countChange();
-		if (SETTLING.has(event.type)) void loadState();
+		if (SETTLING.has(event.type)) asking.again();
+		// Another client's command: nothing else says that one runs.
+		if (event.type === "bash_execution_update" && !isKnownShell(event.id)) asking.again();
 	}
 
 	function show(): void {
@@ -155,7 +172,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		if (event.type !== "command_finished" || event.data.sessionId !== sessionId) return;
 		const { commandType, success } = event.data;
 		if (!success) return;
-		if (SETTING.test(commandType)) void loadState();
+		if (SETTING.test(commandType)) asking.again();
 		if (REWRITING.has(commandType)) void load();
 	}
 
@@ -180,7 +197,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 			state.value = now.data;
 			const isFirst = status.value.name !== "ready";
 			waiting = [];
-			const fresh = keepingShown(loaded(entries.data, now.data), conversation.value);
+			const fresh = withShell(keepingShown(loaded(entries.data, now.data), conversation.value));
 			conversation.value = buffer.reduce(afterEvent, fresh);
 			status.value = { name: "ready" };
 			countChange();
@@ -208,13 +225,13 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		before.close();
 	}
 
-	async function loadState(): Promise<void> {
-		try {
-			const { data } = await client.request("get_state", { sessionId });
-			if (!isClosed) state.value = data;
-		} catch {
-			// The next event, or the next connection, asks again.
-		}
+	function withShell(before: Conversation): Conversation {
+		return shell.peek().reduce((next, { id, command }) => bashStarted(next, id, command), before);
+	}
+
+	/** Output of a command that the page knows to be running. */
+	function isKnownShell(id: string | undefined): boolean {
+		return state.peek()?.isBashRunning === true || shell.peek().some((one) => one.id === id);
 	}
 
 	function countChange(): void {

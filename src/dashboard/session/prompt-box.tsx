@@ -4,19 +4,22 @@ import { PlainText } from "../parts/text.tsx";
 import { completed, fitting, typedName } from "./completion.ts";
 import type { Draft } from "./draft.ts";
 import type { OpenSession } from "./open-session.ts";
+import { pageCommands } from "./typed.ts";
 
 interface PromptBoxProps {
 	session: OpenSession;
 	draft: Draft;
 	placeholder: string;
 	onSend(how: "steer" | "followUp"): void;
+	/** Escape, when no proposals are open. */
+	onEscape?(): void;
 }
 
 /**
  * Where the prompt is written. Enter sends. While a command's name is typed, the session's commands are proposed above the
  * box: arrows choose, Tab or Enter take, Escape closes.
  */
-export function PromptBox({ session, draft, placeholder, onSend }: PromptBoxProps) {
+export function PromptBox({ session, draft, placeholder, onSend, onEscape }: PromptBoxProps) {
 	const box = useRef<HTMLTextAreaElement>(null);
 	const text = draft.text.value;
 	const { placed } = draft;
@@ -47,6 +50,8 @@ export function PromptBox({ session, draft, placeholder, onSend }: PromptBoxProp
 		} else if (event.key === "Enter" && !event.shiftKey) {
 			event.preventDefault();
 			onSend(event.altKey ? "followUp" : "steer");
+		} else if (isPlain && event.key === "Escape") {
+			onEscape?.();
 		}
 	}
 
@@ -107,6 +112,8 @@ export function PromptBox({ session, draft, placeholder, onSend }: PromptBoxProp
 	);
 }
 
+const OWN = pageCommands();
+
 /** What is proposed for the text as it is, and which of it is chosen. Nothing is `chosen` while the list is closed. */
 function useProposals(session: OpenSession, text: string) {
 	const { commands, want } = session.commandList;
@@ -120,7 +127,7 @@ function useProposals(session: OpenSession, text: string) {
 		else want();
 	}, [typed]);
 	const known = commands.value;
-	const offered = typed !== undefined && known ? fitting(known, typed) : [];
+	const offered = typed !== undefined && known ? fitting([...OWN, ...known], typed) : [];
 	const isOpen = isFocused && !isClosed;
 	const same = choice?.typed === typed && offered.find(({ name }) => name === choice?.name);
 	const chosen = isOpen ? same || offered[0] : undefined;

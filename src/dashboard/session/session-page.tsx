@@ -8,7 +8,7 @@ import { PlainText } from "../parts/text.tsx";
 import { FIRST_VIEW, hrefOf } from "../route.ts";
 import { sessionViews } from "../views.ts";
 import { ConversationView } from "./conversation-view.tsx";
-import { createDraft, type Draft, draftStoreOf } from "./draft.ts";
+import { type Desk, deskOf } from "./desk.ts";
 import { ExtensionDialog } from "./extension-dialog.tsx";
 import { createFind, type Find } from "./find/find.ts";
 import { type OpenSession, openSession } from "./open-session.ts";
@@ -18,9 +18,8 @@ import { showMoment } from "./show-moment.ts";
 import { soon } from "./soon.ts";
 
 /** What a page keeps of a session as long as it is on it, whichever view is shown. */
-interface Opened {
+interface Opened extends Desk {
 	session: OpenSession;
-	draft: Draft;
 	rows: ReadonlySignal<readonly Row[]>;
 	find: Find;
 }
@@ -29,16 +28,17 @@ interface Opened {
 export function SessionPage({ sessionId, view }: { sessionId: string; view: string }) {
 	const [opened, setOpened] = useState<Opened>();
 	useEffect(() => {
-		const draft = createDraft(draftStoreOf(sessionId));
+		const { draft, outbox } = deskOf(sessionId);
 		const session = openSession(sessionId, {
 			client: client(),
 			onServerEvent,
 			onMoment: (event) => showMoment(event, draft),
+			shell: outbox.shell,
 			soon,
 		});
 		const rows = computed(() => rowsOf(session.conversation.value.items));
 		const find = createFind(rows, { soon, now: () => performance.now() });
-		setOpened({ session, draft, rows, find });
+		setOpened({ session, draft, outbox, rows, find });
 		return () => {
 			find.close();
 			session.close();

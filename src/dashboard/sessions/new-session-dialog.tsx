@@ -1,18 +1,21 @@
-import { useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { client } from "../connection/connection.ts";
 import { textOf } from "../error-text.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Problem } from "../parts/notices.tsx";
+import { visibleString } from "../parts/visible-text.ts";
 import { FIRST_VIEW, go } from "../route.ts";
+import type { StartsIn } from "./sessions.ts";
 
 interface NewSessionDialogProps {
-	/** The server has the demo's model only, which works on nothing but sample projects. */
-	isDemo: boolean;
+	startsIn: StartsIn;
+	/** Folders to choose from. */
+	folders: readonly string[];
 	onClose(): void;
 }
 
 /** Asks where a new session works, and makes it. */
-export function NewSessionDialog({ isDemo, onClose }: NewSessionDialogProps) {
+export function NewSessionDialog({ startsIn, folders, onClose }: NewSessionDialogProps) {
 	const [error, setError] = useState<string>();
 	const [isMaking, setMaking] = useState(false);
 	async function make(cwd: string): Promise<void> {
@@ -36,7 +39,11 @@ export function NewSessionDialog({ isDemo, onClose }: NewSessionDialogProps) {
 					void make(String(cwd ?? "").trim());
 				}}
 			>
-				{isDemo ? <SampleProject /> : <Folder />}
+				{startsIn && "sample" in startsIn ? (
+					<SampleProject />
+				) : (
+					<Folder start={startsIn?.folder} folders={folders} />
+				)}
 				{error !== undefined && <Problem text={error} />}
 				<div class="dialog-actions">
 					<button type="button" onClick={onClose}>
@@ -51,7 +58,14 @@ export function NewSessionDialog({ isDemo, onClose }: NewSessionDialogProps) {
 	);
 }
 
-function Folder() {
+interface FolderProps {
+	/** Where it works if none is named; without one, one must be. */
+	start: string | undefined;
+	folders: readonly string[];
+}
+
+function Folder({ start, folders }: FolderProps) {
+	const listId = useId();
 	return (
 		<>
 			<label class="stack">
@@ -59,15 +73,24 @@ function Folder() {
 				<input
 					name="cwd"
 					class="mono"
-					placeholder="the folder of the server"
+					placeholder={start === undefined ? "/home/me/project" : visibleString(start)}
+					required={start === undefined}
+					list={listId}
 					autocomplete="off"
 					spellcheck={false}
 					autofocus
 				/>
 			</label>
+			<datalist id={listId}>
+				{folders.map((folder) => (
+					<option key={folder} value={folder} />
+				))}
+			</datalist>
 			<p class="small soft">
-				A folder on the server's machine. The agent reads and changes files there. Left empty, it is
-				the folder the server was started in.
+				A folder on the server's machine. The agent reads and changes files there.{" "}
+				{start === undefined
+					? "Write its whole path."
+					: "Left empty, it is the folder the server was started in."}
 			</p>
 		</>
 	);

@@ -4,11 +4,12 @@ import { client, onServerEvent } from "../connection/connection.ts";
 import { isDemo } from "../demo.ts";
 import { Empty, Problem } from "../parts/notices.tsx";
 import { reporting } from "../parts/reporting.ts";
+import { PlainText } from "../parts/text.tsx";
 import { FIRST_VIEW, go } from "../route.ts";
 import { DeleteDialog } from "./delete-dialog.tsx";
 import { NewSessionDialog } from "./new-session-dialog.tsx";
 import { SessionTable } from "./session-table.tsx";
-import { followSessions, type SessionList } from "./sessions.ts";
+import { followSessions, type SessionList, type StartsIn } from "./sessions.ts";
 import { StoredDialog } from "./stored-dialog.tsx";
 
 /** The sessions of the server, and ways to more of them. */
@@ -21,6 +22,7 @@ export function SessionsPage() {
 		return () => followed.close();
 	}, []);
 	const sessions = list?.sessions.value;
+	const startsIn = list?.startsIn.value;
 	const error = list?.error.value;
 	const close = () => setShown(undefined);
 	return (
@@ -40,7 +42,13 @@ export function SessionsPage() {
 			</div>
 			{error !== undefined && <Problem text={error} onRetry={() => list?.refresh()} />}
 			{!sessions && error === undefined && <Empty>Asking the server…</Empty>}
-			{sessions?.length === 0 && <FirstRun onStored={() => setShown("stored")} />}
+			{sessions?.length === 0 && (
+				<FirstRun
+					startsIn={startsIn}
+					onNew={() => setShown("new")}
+					onStored={() => setShown("stored")}
+				/>
+			)}
 			{sessions && sessions.length > 0 && (
 				<SessionTable
 					sessions={sessions}
@@ -50,7 +58,7 @@ export function SessionsPage() {
 				/>
 			)}
 			{shown === "new" && (
-				<NewSessionDialog isDemo={sessions?.some(isDemo) ?? false} onClose={close} />
+				<NewSessionDialog startsIn={startsIn} folders={foldersOf(sessions ?? [])} onClose={close} />
 			)}
 			{shown === "stored" && <StoredDialog onClose={close} />}
 			{typeof shown === "object" && (
@@ -66,8 +74,20 @@ export function SessionsPage() {
 	);
 }
 
+/** Where the sessions work, each folder once. Those of the demo are of no use to others. */
+function foldersOf(sessions: readonly SessionInfo[]): string[] {
+	return [...new Set(sessions.filter((one) => !isDemo(one)).map(({ cwd }) => cwd))];
+}
+
+interface FirstRunProps {
+	startsIn: StartsIn;
+	/** Asks for a folder first. */
+	onNew(): void;
+	onStored(): void;
+}
+
 /** What somebody sees who comes for the first time. */
-function FirstRun({ onStored }: { onStored(): void }) {
+function FirstRun({ startsIn, onNew, onStored }: FirstRunProps) {
 	const [isStarting, setStarting] = useState(false);
 	async function start(): Promise<void> {
 		setStarting(true);
@@ -83,12 +103,15 @@ function FirstRun({ onStored }: { onStored(): void }) {
 				you see what the model sees, what that costs, and what was saved.
 			</p>
 			<p>
-				It starts in the folder of the server, with the model that is set up in pi. If there is
-				none, a demo takes its place, unless it is switched off: a script on a sample project, which
-				costs nothing and touches nothing of yours.
+				<WhereItStarts startsIn={startsIn} />
 			</p>
 			<span class="row">
-				<button type="button" class="primary" disabled={isStarting} onClick={() => void start()}>
+				<button
+					type="button"
+					class="primary"
+					disabled={isStarting}
+					onClick={startsIn ? () => void start() : onNew}
+				>
 					{isStarting ? "Starting…" : "Start a session"}
 				</button>
 				<button type="button" class="quiet" onClick={onStored}>
@@ -96,5 +119,26 @@ function FirstRun({ onStored }: { onStored(): void }) {
 				</button>
 			</span>
 		</div>
+	);
+}
+
+function WhereItStarts({ startsIn }: { startsIn: StartsIn }) {
+	if (!startsIn) return <>You choose its folder. It uses the models that are set up in pi.</>;
+	if ("sample" in startsIn) {
+		return (
+			<>
+				This server runs a demo: a script on a sample project, which costs nothing and touches
+				nothing of yours.
+			</>
+		);
+	}
+	return (
+		<>
+			It starts in{" "}
+			<code>
+				<PlainText text={startsIn.folder} most={200} />
+			</code>{" "}
+			with the model that is set up in pi.
+		</>
 	);
 }

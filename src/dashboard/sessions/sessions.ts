@@ -1,6 +1,6 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Client } from "../../protocol/client.ts";
-import type { ServerEvent, SessionInfo } from "../../protocol/index.ts";
+import type { ResponseData, ServerEvent, SessionInfo } from "../../protocol/index.ts";
 import { textOf } from "../error-text.ts";
 
 /** The open sessions, kept up to date while they are looked at. */
@@ -11,10 +11,15 @@ export interface SessionList {
 	readonly costs: ReadonlySignal<ReadonlyMap<string, number>>;
 	/** How sessions without a name began: the first words that were said, as far as they are known. */
 	readonly beginnings: ReadonlySignal<ReadonlyMap<string, string>>;
+	/** Where a session starts that names no folder; undefined where it must name one. */
+	readonly startsIn: ReadonlySignal<StartsIn>;
 	readonly error: ReadonlySignal<string | undefined>;
 	refresh(): void;
 	close(): void;
 }
+
+/** Where sessions start that name no folder. */
+export type StartsIn = ResponseData["list_sessions"]["startsIn"];
 
 export interface SessionListOptions {
 	client: Client;
@@ -32,6 +37,7 @@ export function followSessions(options: SessionListOptions): SessionList {
 	const sessions = signal<readonly SessionInfo[] | undefined>(undefined);
 	const costs = signal<ReadonlyMap<string, number>>(new Map());
 	const beginnings = signal<ReadonlyMap<string, string>>(new Map());
+	const startsIn = signal<StartsIn>(undefined);
 	const error = signal<string | undefined>(undefined);
 	/** How many messages a session had when its cost was asked for. */
 	const asked = new Map<string, number>();
@@ -55,6 +61,7 @@ export function followSessions(options: SessionListOptions): SessionList {
 		sessions,
 		costs,
 		beginnings,
+		startsIn,
 		error,
 		refresh,
 		close() {
@@ -76,6 +83,7 @@ export function followSessions(options: SessionListOptions): SessionList {
 		try {
 			const { data } = await client.request("list_sessions");
 			if (isClosed) return;
+			startsIn.value = data.startsIn;
 			sessions.value = data.sessions.toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
 			error.value = undefined;
 			await askBeginnings(sessions.value);

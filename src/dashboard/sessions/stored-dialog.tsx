@@ -7,6 +7,7 @@ import { ago, shortPath } from "../parts/figures.ts";
 import { Empty, Problem } from "../parts/notices.tsx";
 import { reporting } from "../parts/reporting.ts";
 import { PlainText } from "../parts/text.tsx";
+import { toast } from "../parts/toasts.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
 import { FIRST_VIEW, go } from "../route.ts";
 import { formatNumberOf } from "../views/format.ts";
@@ -17,10 +18,13 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 	const [filter, setFilter] = useState("");
 	const rows = useMemo(() => rowsOf(data?.sessions ?? [], filter), [data, filter]);
 	async function open({ sessionPath, sessionId }: StoredSession): Promise<void> {
-		const id =
-			sessionId ??
-			(await reporting(client().request("load_session", { sessionPath })))?.data.sessionId;
-		if (id) go({ page: "session", sessionId: id, view: FIRST_VIEW });
+		const loaded =
+			sessionId === undefined
+				? (await reporting(client().request("load_session", { sessionPath })))?.data
+				: { sessionId };
+		if (!loaded) return;
+		if ("warning" in loaded && loaded.warning) toast(loaded.warning, "warning");
+		go({ page: "session", sessionId: loaded.sessionId, view: FIRST_VIEW });
 	}
 	return (
 		<Dialog title="Stored sessions" onCancel={onClose} wide>
@@ -59,7 +63,7 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 }
 
 function Stored({ stored, onOpen }: { stored: StoredSession; onOpen(): void }) {
-	const { sessionName, firstMessage, cwd, modifiedAt, messageCount, sessionId } = stored;
+	const { sessionName, firstMessage, cwd, modifiedAt, messageCount, sessionId, piProcess } = stored;
 	return (
 		<button type="button" class="stored quiet" onClick={onOpen}>
 			<span class="stored-name">
@@ -69,6 +73,7 @@ function Stored({ stored, onOpen }: { stored: StoredSession; onOpen(): void }) {
 				<PlainText text={shortPath(cwd)} /> · {formatNumberOf(messageCount, "message")} ·{" "}
 				{ago(Date.parse(modifiedAt), Date.now())}
 				{sessionId !== undefined && " · open"}
+				{piProcess !== undefined && ` · open in pi (process ${piProcess})`}
 			</span>
 		</button>
 	);

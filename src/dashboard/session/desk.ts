@@ -1,0 +1,75 @@
+import { client } from "../connection/connection.ts";
+import { toast } from "../parts/toasts.tsx";
+import { createDraft, type Draft, draftStoreOf } from "./draft.ts";
+import { createOutbox, type Outbox, type OutboxStore, type StoredText } from "./outbox.ts";
+
+/** What the user writes for a session. It outlives the view of the session. */
+export interface Desk {
+	readonly draft: Draft;
+	readonly outbox: Outbox;
+}
+
+const desks = new Map<string, Desk>();
+const PREFIX = "strata.outbox.";
+
+/** The one desk of a session. */
+export function deskOf(sessionId: string): Desk {
+	const known = desks.get(sessionId);
+	if (known) return known;
+	const draft = createDraft(draftStoreOf(sessionId));
+	const outbox = createOutbox({
+		client: client(),
+		sessionId,
+		store: outboxStoreOf(sessionId),
+		onDone({ type }, data) {
+			if (type === "export_html")
+				toast(`Written on the server: ${(data as { path: string }).path}`);
+		},
+		onFailed(text, { type }, error) {
+			toast(error.message, "error");
+			const mayHaveRun = error.code === "timeout" || error.code === "interrupted";
+			if (type !== "bash" || !mayHaveRun) draft.place(text);
+		},
+	});
+	const desk = { draft, outbox };
+	desks.set(sessionId, desk);
+	return desk;
+}
+
+/** Sends what was not answered when the page was last loaded, of all sessions. */
+export function restoreDesks(): void {
+	try {
+		for (const key of Object.keys(sessionStorage)) {
+			if (key.startsWith(PREFIX)) deskOf(key.slice(PREFIX.length));
+		}
+	} catch {
+		// Without storage nothing was kept.
+	}
+}
+
+/** Keeps texts for as long as the tab is open. */
+function outboxStoreOf(sessionId: string): OutboxStore {
+	const key = PREFIX + sessionId;
+	return {
+		read() {
+			try {
+				const kept: unknown = JSON.parse(sessionStorage.getItem(key) ?? "[]");
+				return Array.isArray(kept) ? kept.filter(isStoredText) : [];
+			} catch {
+				return []; // storage may be forbidden
+			}
+		},
+		write(texts) {
+			try {
+				if (texts.length === 0) sessionStorage.removeItem(key);
+				else sessionStorage.setItem(key, JSON.stringify(texts));
+			} catch {
+				// Without storage, or room in it, a text lasts until the page is loaded again.
+			}
+		},
+	};
+}
+
+function isStoredText(given: StoredText | null): given is StoredText {
+	return typeof given?.id === "string" && typeof given.text === "string";
+}
