@@ -205,6 +205,41 @@ describe("a session that is open on the page", () => {
 		await vi.waitFor(() => expect(commands()).toEqual(["done", "cancelled"]));
 	});
 
+	test("keeps the result of a shell command that pi has not written yet, until another session is there", async () => {
+		const shell = signal<readonly ShellCommand[]>([]);
+		const { server, session } = await opened({}, 7, { shell });
+		const states = () =>
+			session.conversation.value.items.flatMap((item) => (item.kind === "bash" ? item.state : []));
+		shell.value = [{ id: "b1", command: "make" }];
+		expect(states()).toEqual(["running"]);
+		const result = { output: "half", cancelled: true, truncated: false };
+		shell.value = [{ id: "b1", command: "make", result }];
+		expect(states()).toEqual(["cancelled"]);
+		await answerLoad(server, { entries: [user(1, "one")] });
+		await vi.waitFor(() => expect(session.status.value.name).toBe("ready"));
+		expect(states()).toEqual(["cancelled"]);
+		const written = { role: "bashExecution", timestamp: 2, command: "make", ...result };
+		session.reload();
+		await answerLoad(server, { entries: [user(1, "one"), written] });
+		await vi.waitFor(() => {
+			const last = session.conversation.value.items.at(-1);
+			expect(last).toMatchObject({
+				key: "bash:b1",
+				state: "cancelled",
+				entryId: expect.any(String),
+			});
+		});
+		expect(states()).toEqual(["cancelled"]);
+
+		shell.value = [{ id: "b2", command: "make" }];
+		shell.value = [{ id: "b2", command: "make", result }];
+		await answerLoad(server, { entries: [user(1, "one"), written] });
+		expect(states()).toEqual(["cancelled", "cancelled"]);
+		say(server, 8, { type: "session_replaced", reason: "new" });
+		await answerLoad(server, { entries: [] });
+		await vi.waitFor(() => expect(session.conversation.value.items).toEqual([]));
+	});
+
 	test("asks whether a shell command of another client runs when it prints", async () => {
 		const { server, session } = await opened();
 		for (const seq of [8, 9, 10]) {

@@ -76,10 +76,11 @@ describe("what is sent", () => {
 			{ type: "bash", command: "ls" },
 		]);
 		server.latest.answer("prompt");
-		server.latest.answer("bash");
+		const result = { output: "a", exitCode: 0, cancelled: false, truncated: false };
+		server.latest.answer("bash", { data: result });
 		await vi.waitFor(() => expect(done).toHaveLength(2));
 		expect(waiting()).toEqual([]);
-		expect(outbox.shell.value).toEqual([]);
+		expect(outbox.shell.value).toMatchObject([{ command: "ls", result }]);
 	});
 
 	test("and lost its answer with the connection is sent again under the same id", async () => {

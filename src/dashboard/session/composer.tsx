@@ -23,7 +23,8 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 	const form = useRef<HTMLFormElement>(null);
 	useToastsAbove(form);
 	const isBlank = draft.text.value.trim() === "";
-	const hasShell = session.state.value?.isBashRunning || outbox.shell.value.length > 0;
+	const hasShell =
+		session.state.value?.isBashRunning || outbox.shell.value.some(({ result }) => !result);
 	const stopShell = () => void reporting(client().request("abort_bash", { sessionId }));
 
 	function send(how: "steer" | "followUp"): void {

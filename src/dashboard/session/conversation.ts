@@ -1,8 +1,16 @@
-import type { AgentMessage, SessionEntry, SessionEvent } from "../../protocol/index.ts";
+import type { AgentMessage, BashResult, SessionEntry, SessionEvent } from "../../protocol/index.ts";
 import { endsCutOff, goingOn, keepingNotices, withCutOff } from "./cut-off.ts";
 import type { AssistantItem, BashItem, Item, ToolCall } from "./items.ts";
 import { addItem, branchOf, entryItem, giveResult, itemsOf } from "./loaded-items.ts";
-import { assistantItem, contentOf, field, itemOf, keyOf, withResult } from "./message-items.ts";
+import {
+	assistantItem,
+	bashOutcome,
+	contentOf,
+	field,
+	itemOf,
+	keyOf,
+	withResult,
+} from "./message-items.ts";
 import { writtenOn } from "./streamed-blocks.ts";
 import { updateCall } from "./update-call.ts";
 
@@ -133,10 +141,32 @@ export function bashStarted(before: Conversation, id: string, command: string): 
 	return added(before, { kind: "bash", key, command, output: "", state: "running" });
 }
 
+/** A shell command of this page has ended. Pi writes it into the file later, if the model is at work. */
+export function bashEnded(before: Conversation, id: string, result: BashResult): Conversation {
+	const at = indexOf(before.items, RUNNING + id);
+	const known = before.items[at];
+	if (known?.kind !== "bash" || known.state !== "running") return before;
+	return replaced(before, at, { ...known, ...bashOutcome(result) });
+}
+
+/** The conversation without shell commands that have ended and are not in the file: they belong to another session. */
+export function withoutEndedShell(before: Conversation): Conversation {
+	return { ...before, items: before.items.filter((item) => !isEndedShell(item)) };
+}
+
+function isEndedShell(item: Item): item is BashItem {
+	return (
+		item.kind === "bash" &&
+		item.key.startsWith(RUNNING) &&
+		item.entryId === undefined &&
+		item.state !== "running"
+	);
+}
+
 /**
  * A conversation that was loaded anew, with what was shown of it before and is not in the file: that its server stopped,
- * and the keys under which its shell commands were shown while they ran. In the file they have others, and what the reader
- * had unfolded would close.
+ * shell commands that have ended, and the keys under which such commands were shown while they ran. In the file they have
+ * others, and what the reader had unfolded would close.
  */
 export function keepingShown(next: Conversation, before: Conversation): Conversation {
 	const known = new Set(before.items.map(({ key }) => key));
@@ -153,7 +183,8 @@ export function keepingShown(next: Conversation, before: Conversation): Conversa
 		const [same] = at === -1 ? [] : running.splice(at, 1);
 		return same ? { ...item, key: same.key } : item;
 	});
-	return { ...next, items: keepingNotices(items, before.items) };
+	const ended = running.filter(isEndedShell);
+	return { ...next, items: [...keepingNotices(items, before.items), ...ended] };
 }
 
 /** How the keys of shell commands begin that are not in the file yet. */

@@ -1,4 +1,4 @@
-import type { AgentMessage, SessionEvent } from "../../protocol/index.ts";
+import type { AgentMessage, BashResult, SessionEvent } from "../../protocol/index.ts";
 import type { Picture } from "../parts/picture-facts.ts";
 import type {
 	AssistantItem,
@@ -187,8 +187,13 @@ function blockOf(block: unknown): Block | undefined {
 }
 
 function bashFields(message: AgentMessage) {
-	const exitCode = field(message, "exitCode");
-	const isCancelled = field(message, "cancelled") === true;
+	return { command: textField(message, "command") ?? "", ...bashOutcome(message) };
+}
+
+/** What came of a shell command, by its message or its result. */
+export function bashOutcome(result: AgentMessage | BashResult) {
+	const exitCode = field(result, "exitCode");
+	const isCancelled = field(result, "cancelled") === true;
 	const hasFailed = typeof exitCode === "number" && exitCode !== 0;
 	const state: "cancelled" | "failed" | "done" = isCancelled
 		? "cancelled"
@@ -196,8 +201,7 @@ function bashFields(message: AgentMessage) {
 			? "failed"
 			: "done";
 	return {
-		command: textField(message, "command") ?? "",
-		output: textField(message, "output") ?? "",
+		output: textField(result, "output") ?? "",
 		state,
 		...(typeof exitCode === "number" && { exitCode }),
 	};

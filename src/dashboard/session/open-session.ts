@@ -6,11 +6,13 @@ import { textOf } from "../error-text.ts";
 import { type CommandList, createCommandList } from "./command-list.ts";
 import {
 	afterEvent,
+	bashEnded,
 	bashStarted,
 	type Conversation,
 	EMPTY,
 	keepingShown,
 	loaded,
+	withoutEndedShell,
 } from "./conversation.ts";
 import { type ExtensionUi, NO_UI, uiAfter } from "./extension-ui.ts";
 import { repeatsReport } from "./message-items.ts";
@@ -96,7 +98,9 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 	let shown: readonly ShellCommand[] = [];
 	const stops = [
 		shell.subscribe((running) => {
-			const hasEnded = shown.some(({ id }) => !running.some((one) => one.id === id));
+			const hasEnded = shown.some(
+				({ id, result }) => !result && !running.some((one) => one.id === id && !one.result),
+			);
 			shown = running;
 			// Before the first load, a command of the file would be taken for one that runs.
 			if (status.peek().name === "ready") conversation.value = withShell(conversation.peek());
@@ -154,7 +158,10 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		ui.value = uiAfter(ui.value, event);
 		if (event.type === "extension_ui_request" && !repeatsReport(event, latest)) onMoment(event);
 		latest = event;
-		if (event.type === "session_replaced") loadAnew();
+		if (event.type === "session_replaced") {
+			conversation.value = withoutEndedShell(conversation.value);
+			loadAnew();
+		}
 		if (CHANGING.has(event.type)) countChange();
 		if (SETTLING.has(event.type)) asking.again();
 		// Another client's command: nothing else says that one runs.
@@ -226,7 +233,9 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 	}
 
 	function withShell(before: Conversation): Conversation {
-		return shell.peek().reduce((next, { id, command }) => bashStarted(next, id, command), before);
+		return shell.peek().reduce((next, { id, command, result }) => {
+			return result ? bashEnded(next, id, result) : bashStarted(next, id, command);
+		}, before);
 	}
 
 	/** Output of a command that the page knows to be running. */

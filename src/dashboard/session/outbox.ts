@@ -1,5 +1,6 @@
-import { computed, type ReadonlySignal, signal } from "@preact/signals";
+import { batch, computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { Client, ClientError } from "../../protocol/client.ts";
+import type { BashResult } from "../../protocol/index.ts";
 import { type How, readTyped, type TypedRequest } from "./typed.ts";
 
 /** What the user sent from this page and the server has not answered yet. */
@@ -8,7 +9,7 @@ export interface Outbox {
 	readonly pending: ReadonlySignal<readonly Outgoing[]>;
 	/** Of that, what waits for a connection, or for its answer since a connection was lost. */
 	readonly waiting: ReadonlySignal<readonly Outgoing[]>;
-	/** Of that, the shell commands that the server has. */
+	/** The shell commands that the server has, and the last ones that have ended. */
 	readonly shell: ReadonlySignal<readonly ShellCommand[]>;
 	/** Sends a text. Returns why it is not sent, if so. */
 	send(text: string, how?: How): string | undefined;
@@ -29,6 +30,8 @@ export interface Outgoing {
 export interface ShellCommand {
 	readonly id: string;
 	readonly command: string;
+	/** It has ended. */
+	readonly result?: BashResult;
 }
 
 /** What a reload of the page needs to send a text again under its id. */
@@ -53,6 +56,7 @@ export interface OutboxOptions {
 export function createOutbox(options: OutboxOptions): Outbox {
 	const { client, sessionId, store, onDone, onFailed } = options;
 	const pending = signal<readonly Outgoing[]>([]);
+	const ended = signal<readonly ShellCommand[]>([]);
 	const isOpen = () => client.state.name === "open";
 	const kept = store.read();
 	pending.subscribe((all) => store.write(all.map(storedText)));
@@ -67,9 +71,10 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		waiting: computed(() =>
 			pending.value.filter((one) => one.wasAway && !(one.isSent && shellCommand(one))),
 		),
-		shell: computed(() =>
-			pending.value.flatMap((one) => (one.isSent ? (shellCommand(one) ?? []) : [])),
-		),
+		shell: computed(() => [
+			...ended.value,
+			...pending.value.flatMap((one) => (one.isSent ? (shellCommand(one) ?? []) : [])),
+		]),
 		send(text, how) {
 			const entry = { id: client.newId(), text, ...(how && { how }) };
 			return add({ ...entry, isSent: isOpen(), wasAway: !isOpen() });
@@ -88,7 +93,12 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		const fields = { ...request.fields, sessionId } as never;
 		try {
 			const { data } = await client.request(request.type, fields, { id });
-			forget(id);
+			batch(() => {
+				forget(id);
+				if (request.type !== "bash") return;
+				const one = { id, command: request.fields.command, result: data as BashResult };
+				ended.value = [...ended.value, one].slice(-MAX_ENDED);
+			});
 			onDone(request, data);
 		} catch (thrown) {
 			const error = thrown as ClientError;
@@ -103,6 +113,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		pending.value = pending.value.filter((one) => one.id !== id);
 	}
 }
+
+const MAX_ENDED = 20;
 
 function shellCommand({ id, text, how }: Outgoing): ShellCommand | undefined {
 	const typed = readTyped(text, how);
