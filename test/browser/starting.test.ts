@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import type { StoredSession } from "../../src/protocol/index.ts";
+import { SESSION_ID, STATE } from "../dashboard/views/sample-answers.ts";
+import { browserPath, expectAccessible } from "../support/browser.ts";
+import { useViews } from "./view-pages.ts";
+
+describe.skipIf(browserPath === undefined)("starting", () => {
+	const { open, start } = useViews();
+	const opened = { sessionId: SESSION_ID, sessionInfo: STATE };
+
+	test("a session asks for its folder where the server has none for it", async () => {
+		const server = await start();
+		server.answers.list_sessions = { sessions: [] };
+		server.answers.create_session = opened;
+		const { page, faults } = await open("sessions", { server });
+		await page.getByText("You choose its folder.").waitFor();
+		await page.getByRole("button", { name: "Start a session" }).click();
+		const dialog = page.getByRole("dialog");
+		const folder = dialog.getByLabel("Folder");
+		expect(await folder.inputValue()).toBe("");
+		await expectAccessible(page);
+		await dialog.getByRole("button", { name: "Start" }).click();
+		expect(await folder.evaluate((box) => box.matches(":invalid"))).toBe(true);
+		const made = () => server.sent.filter(({ type }) => type === "create_session");
+		expect(made()).toEqual([]);
+		await folder.fill("/home/me/project");
+		await dialog.getByRole("button", { name: "Start" }).click();
+		await page.getByRole("textbox", { name: "Message" }).waitFor();
+		expect(made()).toMatchObject([{ cwd: "/home/me/project" }]);
+		expect(faults).toEqual([]);
+	});
+
+	test("a session says in which folder it begins where the server has one", async () => {
+		const server = await start();
+		server.answers.list_sessions = { sessions: [], startsIn: { folder: "/srv/work" } };
+		server.answers.create_session = opened;
+		const { page } = await open("sessions", { server });
+		await page.getByText("/srv/work").waitFor();
+		await page.getByRole("button", { name: "Start a session" }).click();
+		await page.getByRole("textbox", { name: "Message" }).waitFor();
+		const made = server.sent.find(({ type }) => type === "create_session");
+		expect(made).not.toHaveProperty("cwd");
+	});
+
+	test("with a stored session that pi has open says so before and after", async () => {
+		const server = await start();
+		const stored: StoredSession = {
+			...{ sessionPath: "/s/a.jsonl", cwd: "/srv/work", messageCount: 2, fileExists: true },
+			...{ createdAt: STATE.createdAt, modifiedAt: STATE.createdAt, firstMessage: "busy in pi" },
+			piProcess: 4711,
+		};
+		server.answers.list_stored_sessions = { sessions: [stored] };
+		const warning = "This session is open in pi (process 4711). Here you work on a copy.";
+		server.answers.load_session = { ...opened, forkedFrom: stored.sessionPath, warning };
+		const { page } = await open("sessions", { server });
+		await page.getByRole("button", { name: "Open a stored one" }).click();
+		const row = page.getByRole("dialog").getByRole("button", { name: "busy in pi" });
+		expect(await row.innerText()).toContain("open in pi (process 4711)");
+		await row.click();
+		await page.locator(".toast").getByText(warning).waitFor();
+		await page.getByRole("textbox", { name: "Message" }).waitFor();
+	});
+
+	test("with a token that cannot be sent fails at once, and so does entering one", async () => {
+		const server = await start();
+		const { page } = await open("sessions", { server });
+		await page.evaluate(() => sessionStorage.setItem("strata.token", "two words"));
+		await page.reload();
+		const alert = page.getByRole("alert");
+		await alert.getByText("No connection: the token cannot be sent").waitFor();
+		await page.getByLabel("Token").fill("na\u00efve");
+		await page.getByRole("button", { name: "Connect" }).click();
+		await alert.getByText("character 3, U+00EF").waitFor();
+		await expectAccessible(page);
+		await page.getByLabel("Token").fill(" right ");
+		await page.getByRole("button", { name: "Connect" }).click();
+		await page.getByText("Connected", { exact: true }).waitFor();
+	});
+});
