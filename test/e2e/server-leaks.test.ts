@@ -24,7 +24,9 @@ test("sessions that were created and deleted leave nothing behind", async () => 
 	});
 	const host = { agentDir, modelRuntime };
 	const owners = { own() {}, disown() {} };
-	const slots = createSlots({ host, recovered: [], maxSessions: 2, emit() {}, save() {}, owners });
+	const piProcesses = async () => new Map<string, number>();
+	const base = { host, owners, piProcesses, emit() {}, save() {} };
+	const slots = createSlots({ ...base, recovered: [], maxSessions: 2 });
 	const left: WeakRef<object>[] = [];
 	for (let round = 0; round < 20; round++) {
 		const record = { principal: "anna", id: "s", cwd, createdAtMs: 0, settings: {} };

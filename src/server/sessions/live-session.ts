@@ -70,8 +70,6 @@ export interface Host {
 	readonly modelRuntime: ModelRuntime;
 	/** How long dialogs wait by themselves, in milliseconds. */
 	readonly dialogTimeoutMs?: number;
-	/** The process of a running pi that has a session file open, by the file's path without links. */
-	piProcesses(): Promise<ReadonlyMap<string, number>>;
 	/** The models are a script that must not work on anything outside this folder. */
 	readonly sampleProjects?: string;
 }

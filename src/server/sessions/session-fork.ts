@@ -12,6 +12,9 @@ export interface SessionFork {
 	discard(): void;
 }
 
+/** The processes of running pis that have session files open, by the files' paths without links. */
+export type PiProcesses = () => Promise<ReadonlyMap<string, number>>;
+
 /** Copies a session file, for a project, and remembers where it comes from. `pid` is the process that has it open. */
 export function forkSession(options: {
 	file: string;

@@ -94,20 +94,20 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 	const host = {
 		agentDir,
 		modelRuntime,
-		piProcesses: () => markedSessions(agentDir),
 		...(dialogTimeoutMs !== undefined && { dialogTimeoutMs }),
 		...(sampleProjects !== undefined && { sampleProjects }),
 	};
 	const owners = createFileOwners(options.owners);
 	owners.ownAll(options.recovered);
-	const slots = createSlots({ ...options, host, owners });
+	const piProcesses = () => markedSessions(agentDir);
+	const slots = createSlots({ ...options, host, owners, piProcesses });
 	const places = { agentDir, cwd };
-	const files = createStoredFiles(places, slots, owners, host.piProcesses);
+	const files = createStoredFiles(places, slots, owners, piProcesses);
 	const code = createCodeHandlers();
 	const inSession = {
 		...talkHandlers,
 		...settingsHandlers,
-		...createTreeHandlers(files, slots, host),
+		...createTreeHandlers(files, slots, { agentDir, piProcesses }),
 		...createStateHandlers(files),
 		...createInsightHandlers(options.inspect ?? createSessionInspect(agentDir)),
 		...code.handlers,

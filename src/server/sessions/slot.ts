@@ -7,7 +7,7 @@ import { asCommandError } from "../safe-text.ts";
 import type { FileHeader, FileOwners } from "./file-owners.ts";
 import { type Host, type LiveSession, openLiveSession } from "./live-session.ts";
 import { modelView } from "./model-view.ts";
-import { forkSession, type SessionFork } from "./session-fork.ts";
+import { forkSession, type PiProcesses, type SessionFork } from "./session-fork.ts";
 import { parseSettings, type StoredSettings } from "./stored-settings.ts";
 
 /** The place of one session: its record, and its pi once it was first used. */
@@ -43,6 +43,7 @@ export interface SlotOptions {
 	save(session: SessionRecord): void;
 	/** Told of the files that sessions have, or will have. */
 	owners: Pick<FileOwners, "own" | "disown">;
+	piProcesses: PiProcesses;
 	/** Clients know the session already. Default: it is new. */
 	isKnown?: boolean;
 }
@@ -171,7 +172,7 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 
 	/** Two processes that append to one file would ruin it. */
 	async function forkIfOpen(file: string, cwd: string): Promise<SessionFork | undefined> {
-		const pid = (await host.piProcesses()).get(realFile(file) ?? file);
+		const pid = (await options.piProcesses()).get(realFile(file) ?? file);
 		return pid === undefined ? undefined : forkSession({ file, pid, cwd, agentDir: host.agentDir });
 	}
 

@@ -125,7 +125,12 @@ async function runBash(
 }
 
 /** The result of a command that was stopped before its shell started. */
-const NEVER_BEGUN = { output: "", exitCode: undefined, cancelled: true, truncated: false };
+const NEVER_BEGUN: Awaited<ReturnType<AgentSession["executeBash"]>> = {
+	output: "",
+	exitCode: undefined,
+	cancelled: true,
+	truncated: false,
+};
 
 /** A folder of the session's own: beside its file lie those of other sessions, which may be another principal's. */
 async function exportFolder(sessionFile: string): Promise<string> {

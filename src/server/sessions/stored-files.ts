@@ -1,6 +1,5 @@
 import type { StoredSession as StoredView } from "../../protocol/index.ts";
 import type { FileOwners } from "./file-owners.ts";
-import type { Host } from "./live-session.ts";
 import {
 	checkSessionFile,
 	type GivenPath,
@@ -10,6 +9,7 @@ import {
 	type SessionPlaces,
 	type StoredSession,
 } from "./session-files.ts";
+import type { PiProcesses } from "./session-fork.ts";
 import type { Slot } from "./slot.ts";
 import type { Slots } from "./slots.ts";
 
@@ -29,7 +29,7 @@ export function createStoredFiles(
 	places: SessionPlaces,
 	slots: Pick<Slots, "openFiles">,
 	owners: Pick<FileOwners, "of">,
-	piProcesses: Host["piProcesses"],
+	piProcesses: PiProcesses,
 ): StoredFiles {
 	function check(file: SessionFile, principal: string, given: GivenPath): void {
 		if (visible([file], principal).length === 0) throw noSuchFile(given);

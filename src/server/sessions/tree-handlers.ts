@@ -1,8 +1,8 @@
 import { CommandError } from "../engine/call.ts";
 import { asCommandError } from "../safe-text.ts";
-import type { Host, LiveSession } from "./live-session.ts";
+import type { LiveSession } from "./live-session.ts";
 import { checkProject } from "./session-files.ts";
-import { forkSession } from "./session-fork.ts";
+import { forkSession, type PiProcesses } from "./session-fork.ts";
 import type { SessionHandlers } from "./session-handler.ts";
 import { flatTree, nestedTree } from "./session-tree.ts";
 import type { Slot } from "./slot.ts";
@@ -23,7 +23,7 @@ type TreeCommand =
 export function createTreeHandlers(
 	files: Pick<StoredFiles, "find" | "check">,
 	slots: Pick<Slots, "openFiles">,
-	host: Pick<Host, "agentDir" | "piProcesses">,
+	{ agentDir, piProcesses }: { agentDir: string; piProcesses: PiProcesses },
 ): SessionHandlers<TreeCommand> {
 	return {
 		async new_session(live, { parentSession }, { slot }) {
@@ -38,10 +38,9 @@ export function createTreeHandlers(
 		async switch_session_file(live, { sessionPath }, { slot }) {
 			const file = await files.find(sessionPath, slot.principal);
 			const cwd = await checkProject(file.cwd, sessionPath);
-			const pid = (await host.piProcesses()).get(file.path);
+			const pid = (await piProcesses()).get(file.path);
 			files.check(file, slot.principal, sessionPath);
 			refuseIfOpen(file.path, sessionPath, slot);
-			const { agentDir } = host;
 			const fork =
 				pid === undefined ? undefined : forkSession({ file: file.path, pid, cwd, agentDir });
 			const path = fork?.file ?? file.path;

@@ -119,10 +119,8 @@ describe.each(transports)("over %s", (transport) => {
 		const refused = await client.ask({ ...prompt, id });
 		expect(refused).toMatchObject({ success: false, code: "unknown_command" });
 		expect(refused.error).toContain("compact of the protocol");
-		const { messages } = (await client.ask({ type: "get_messages", sessionId })).data as {
-			messages: unknown[];
-		};
-		expect(messages).toEqual([]);
+		const messages = await client.ask({ type: "get_messages", sessionId });
+		expect(messages.data).toEqual({ messages: [] });
 		expect(await client.ask({ ...prompt, verbatim: true })).toMatchObject({ success: true });
 	});
 
