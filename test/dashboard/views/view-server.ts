@@ -42,9 +42,12 @@ export interface ViewServer {
 export async function startViewServer(folder: string, answers: Answers): Promise<ViewServer> {
 	const page = createPage(folder);
 	const http = createServer((request, response) => {
-		void page(request, response).then((found) => {
-			if (!found) response.writeHead(404).end();
-		});
+		void page(request, response).then(
+			(found) => {
+				if (!found) response.writeHead(404).end();
+			},
+			() => response.destroy(), // a page that is reloaded takes the rest no more
+		);
 	});
 	const sockets = new WebSocketServer({ server: http, handleProtocols: () => "strata.v1" });
 	const sent: Sent[] = [];
