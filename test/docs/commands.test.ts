@@ -61,6 +61,13 @@ test("every flag of strata serve is in docs/server.md", () => {
 	}
 });
 
+test("both commands for a fresh clone are on the first screen of the README", () => {
+	const screen = readFileSync(join(root, "README.md"), "utf8").split("\n").slice(0, 40);
+	for (const command of ["npm ci && npm start", "npm ci && npm test"]) {
+		expect(screen).toContainEqual(expect.stringMatching(new RegExp(`^${command}( |$)`)));
+	}
+});
+
 test("every npm script of a document is in package.json", () => {
 	const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 	const named = lines.flatMap(({ from, line }) =>
