@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { AgentSession } from "@earendil-works/pi-coding-agent";
+import type { AgentSession, ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import strata from "../../src/extension/index.ts";
 import { DEMO_MODEL, startDemoProvider } from "../../src/server/demo/demo-provider.ts";
 import { makeSampleProject } from "../../src/server/demo/sample-project.ts";
@@ -22,10 +22,7 @@ export async function openDemo(mode: "print" | "json" = "print"): Promise<AgentS
 	atEnd(() => leaveAgentDir(agentDir));
 	const modelsPath = join(agentDir, "models.json");
 	writeFileSync(modelsPath, provider.modelsJson);
-	writeFileSync(
-		join(agentDir, "strata.json"),
-		JSON.stringify({ kota: { confirmIndex: false }, blobs: { dir: join(agentDir, "blobs") } }),
-	);
+	writeFileSync(join(agentDir, "strata.json"), JSON.stringify({ kota: { confirmIndex: false } }));
 	const modelRuntime = await sdk.ModelRuntime.create({
 		authPath: join(agentDir, "auth.json"),
 		modelsPath,
@@ -36,7 +33,10 @@ export async function openDemo(mode: "print" | "json" = "print"): Promise<AgentS
 		cwd,
 		agentDir,
 		settingsManager,
-		extensionFactories: [{ name: "strata", factory: strata }],
+		extensionFactories: [
+			{ name: "strata", factory: strata },
+			{ name: "same-prompt", factory: (pi) => promptOfAnyPlace(pi, cwd) },
+		],
 		noExtensions: true,
 		noSkills: true,
 		noPromptTemplates: true,
@@ -58,4 +58,16 @@ export async function openDemo(mode: "print" | "json" = "print"): Promise<AgentS
 	atEnd(() => session.dispose());
 	await session.bindExtensions({ mode });
 	return session;
+}
+
+/** Makes pi's prompt, and so every count of tokens, the same wherever the clone and the temp folder lie. */
+function promptOfAnyPlace(pi: ExtensionAPI, cwd: string): void {
+	pi.on("before_agent_start", ({ systemPrompt }) => ({
+		systemPrompt: systemPrompt
+			.replaceAll(
+				sdk.getPackageDir(),
+				"/home/me/pi-strata/node_modules/@earendil-works/pi-coding-agent",
+			)
+			.replaceAll(cwd, "/home/me/shop"),
+	}));
 }
