@@ -38,7 +38,7 @@ export async function startStrata(
 	pageFolder: string,
 	settings: object = {},
 ): Promise<StrataServer> {
-	const root = tempDir("strata-serve-");
+	const root = tempDir("serve");
 	const agentDir = join(root, "agent");
 	const folder = join(root, "folder");
 	mkdirSync(join(agentDir, "extensions"), { recursive: true });

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { main } from "../../src/cli/main.ts";
 import { startServe } from "../server/support/serve-process.ts";
 import { connectClient } from "../server/support/ws-client.ts";
-import { atEnd, tempDir } from "../support/temp.ts";
+import { atEnd, socketPath, tempDir } from "../support/temp.ts";
 
 const CLONE = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -90,7 +90,7 @@ describe("strata serve", () => {
 	});
 
 	test("after SIGKILL the folder and the socket are free, and what was answered is still known", async () => {
-		const socket = join(tempDir(), "s");
+		const socket = socketPath();
 		const first = startServe(["--socket", socket, "--json"]);
 		expect(await first.ready()).toMatchObject({ socket });
 		const create = '{"type":"create_session","id":"c1","sessionId":"kept"}\n';

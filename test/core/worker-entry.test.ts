@@ -11,7 +11,7 @@ test.each([
 	["TypeScript", "ts", "const answer: string = 'typed';"],
 	["JavaScript", "js", "const answer = 'compiled';"],
 ])("a module in %s starts the worker in the same language beside it", async (_name, end, line) => {
-	const folder = tempDir("strata worker #1 %20 "); // characters that a URL must escape
+	const folder = tempDir("worker #1 %20 "); // characters that a URL must escape
 	writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
 	writeFileSync(
 		join(folder, `helper.${end}`),

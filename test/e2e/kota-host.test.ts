@@ -84,9 +84,9 @@ describe("the first question of a project", () => {
 		]);
 		expect([isError, asked]).toEqual([false, ["Index this project?"]]);
 		expect(text).toMatch(/^Nothing matches "nothing"/);
-		expect(statuses[0]).toMatch(/^kota: stopped repo: strata-cwd-\S+ indexed: not checked yet$/);
+		expect(statuses[0]).toMatch(/^kota: stopped repo: pi-strata cwd-\S+ indexed: not checked yet$/);
 		expect(statuses).toContainEqual(expect.stringContaining("indexing: parsing, 60 of 120 (50 %)"));
-		expect(statuses.at(-1)).toMatch(/^kota: running repo: \S+ indexed: yes$/);
+		expect(statuses.at(-1)).toMatch(/^kota: running repo: pi-strata cwd-\S+ indexed: yes$/);
 	});
 
 	test("declined, is an error that tells the model how to go on", async () => {

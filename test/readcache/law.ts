@@ -29,7 +29,7 @@ export interface LawReport {
 /** Plays `steps` random steps in as many sessions as that takes. Throws at the first answer that breaks the law. */
 export async function runLaw({ seed, steps }: { seed: number; steps: number }): Promise<LawReport> {
 	const started = performance.now();
-	const root = tempDir("strata-law-");
+	const root = tempDir("law");
 	const answers: LawReport["answers"] = {
 		plain: 0,
 		error: 0,

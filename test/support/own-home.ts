@@ -3,9 +3,12 @@
  * person who runs the tests has at home (blobs, indexes, settings of git).
  */
 import { join } from "node:path";
-import { tempDir } from "./temp.ts";
+import { afterAll } from "vitest";
+import { endOutside, tempDir } from "./temp.ts";
 
-const home = tempDir("strata-home-");
+afterAll(endOutside);
+
+const home = tempDir("home");
 process.env.HOME = home;
 process.env.USERPROFILE = home;
 process.env.XDG_CACHE_HOME = join(home, ".cache");

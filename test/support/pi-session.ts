@@ -108,8 +108,8 @@ export class PiHarness {
 			isSummarising: () => this.session.isCompacting,
 			thinking: options.thinking ?? "bound",
 		});
-		this.cwd = options.cwd ?? this.#ownDir("strata-cwd-");
-		this.agentDir = options.agentDir ?? this.#ownDir("strata-agent-");
+		this.cwd = options.cwd ?? this.#ownDir("cwd");
+		this.agentDir = options.agentDir ?? this.#ownDir("agent");
 	}
 
 	/** The messages of every request to the model, in order; summaries are in `summaryRequests`. */

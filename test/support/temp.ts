@@ -4,13 +4,19 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
 /**
- * Makes an empty folder and returns its real path (on macOS the temp folder is a link). It is
- * removed when the running test ends, or when the process ends if no test is running.
+ * Makes an empty folder and returns its real path (on macOS the temp folder is a link). Its name has a space and the
+ * name of the project in it, as that of a clone may: every test shows that neither matters. It is removed when the
+ * running test ends, or after the last test if none is running.
  */
-export function tempDir(prefix = "strata-"): string {
-	const path = realpathSync(mkdtempSync(join(tmpdir(), prefix)));
+export function tempDir(name = "temp", place = tmpdir()): string {
+	const path = realpathSync(mkdtempSync(join(place, `pi-strata ${name}-`)));
 	atEnd(() => removeDir(path));
 	return path;
+}
+
+/** A path for a Unix socket, in a folder of its own. It may have some hundred bytes, so the temp folder can lie too deep. */
+export function socketPath(): string {
+	return join(tempDir("s", tmpdir().length > 60 ? "/tmp" : tmpdir()), "s");
 }
 
 /** Removes a folder with all it holds; a folder that is gone already is fine. */
@@ -20,8 +26,8 @@ export function removeDir(path: string): void {
 }
 
 /**
- * Runs `cleanup` when the running test ends, the last one registered first. Outside a test (a
- * `beforeAll`, a benchmark) it runs at process exit, and only its synchronous part.
+ * Runs `cleanup` when the running test ends, the last one registered first. Outside a test (a `beforeAll`, a
+ * benchmark) it runs after the last test or at process exit, and then only its synchronous part.
  */
 export function atEnd(cleanup: () => unknown): void {
 	try {
@@ -30,6 +36,14 @@ export function atEnd(cleanup: () => unknown): void {
 		});
 	} catch {
 		// vitest refuses the hook outside a test: that is how we know we are outside.
-		process.once("exit", () => void cleanup());
+		if (outside.length === 0) process.once("exit", endOutside);
+		outside.push(cleanup);
 	}
+}
+
+const outside: (() => unknown)[] = [];
+
+/** Runs what `atEnd` was given outside a test. vitest ends its processes without an exit event, so it has to ask. */
+export function endOutside(): void {
+	for (const cleanup of outside.splice(0).reverse()) void cleanup();
 }

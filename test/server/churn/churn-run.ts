@@ -26,7 +26,7 @@ export interface ChurnOptions {
 /** Returns what the server held after each round that counts. */
 export async function runChurn(options: ChurnOptions): Promise<Holdings[]> {
 	const { rounds, warmup, sessions, connections } = options;
-	const folder = tempDir("strata-churn-");
+	const folder = tempDir("churn");
 	const provider = await startLoopbackAnthropic();
 	atEnd(() => provider.close());
 	const agentDir = join(folder, "agent");

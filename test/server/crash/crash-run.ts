@@ -42,7 +42,7 @@ export interface CrashReport {
 export async function runCrashes(options: CrashOptions): Promise<CrashReport> {
 	const { seed, sessions, commands, guests } = options;
 	const random = createRandom(seed);
-	const folder = tempDir("strata-crash-");
+	const folder = tempDir("crash");
 	const provider = await startLoopbackAnthropic();
 	atEnd(() => provider.close());
 	const server = await startMortalServer(preparedAgentDir(folder, provider));

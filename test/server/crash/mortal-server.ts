@@ -21,9 +21,7 @@ export interface MortalServer {
 	complaints(): string;
 }
 
-export async function startMortalServer(
-	agentDir = tempDir("strata-agent-"),
-): Promise<MortalServer> {
+export async function startMortalServer(agentDir = tempDir("agent")): Promise<MortalServer> {
 	const port = await quietPort();
 	const lives: ServeProcess[] = [];
 	const suicide = Promise.withResolvers<never>();

@@ -73,8 +73,8 @@ export async function startSessions(
 	} = {},
 ): Promise<TestSessions> {
 	process.env.PI_OFFLINE = "1";
-	const agentDir = tempDir("strata-agent-");
-	const cwd = tempDir("strata-cwd-");
+	const agentDir = tempDir("agent");
+	const cwd = tempDir("cwd");
 	enterAgentDir(agentDir);
 	atEnd(() => leaveAgentDir(agentDir));
 	const { extension, settings, tokensPerSecond, ...options } = given;

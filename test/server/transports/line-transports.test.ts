@@ -7,7 +7,7 @@ import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { serveStdio } from "../../../src/server/transports/stdio.ts";
 import { listenUnixSocket } from "../../../src/server/transports/unix-socket.ts";
-import { atEnd, tempDir } from "../../support/temp.ts";
+import { atEnd, socketPath, tempDir } from "../../support/temp.ts";
 import { echoConnections } from "../support/echo-server.ts";
 
 describe("stdio", () => {
@@ -55,7 +55,7 @@ describe("stdio", () => {
 
 describe("a Unix socket", () => {
 	test("is open to its owner only and serves several clients as local", async () => {
-		const path = join(tempDir(), "s");
+		const path = socketPath();
 		const { clients } = await listen(path);
 		expect(statSync(path).mode & 0o777).toBe(0o600);
 		const [one, two] = [open(path), open(path)];
@@ -69,7 +69,7 @@ describe("a Unix socket", () => {
 	});
 
 	test("answers a client that has sent all it has to say before it hangs up", async () => {
-		const path = join(tempDir(), "s");
+		const path = socketPath();
 		const { clients, answers } = await listen(path);
 		answers.hold();
 		const one = open(path);
@@ -87,7 +87,7 @@ describe("a Unix socket", () => {
 	});
 
 	test("takes no more of lines that do not end than there is room for in all", async () => {
-		const path = join(tempDir(), "s");
+		const path = socketPath();
 		const { clients } = await listen(path, { maxUnfinishedBytesInAll: 350_000 }, 1_000_000);
 		const all = [open(path), open(path)];
 		const closed = Promise.race(all.map(({ socket }) => once(socket, "close")));
@@ -100,7 +100,7 @@ describe("a Unix socket", () => {
 	});
 
 	test("that a dead process left behind is replaced", async () => {
-		const path = join(tempDir(), "s");
+		const path = socketPath();
 		const script = `require("net").createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, "SIGKILL"))`;
 		const child = spawn(process.execPath, ["-e", script]);
 		await new Promise((resolve) => child.on("exit", resolve));
@@ -110,7 +110,7 @@ describe("a Unix socket", () => {
 	});
 
 	test("that somebody listens on is left alone", async () => {
-		const path = join(tempDir(), "s");
+		const path = socketPath();
 		const other = createServer().listen(path);
 		atEnd(() => other.close());
 		await new Promise((resolve) => other.on("listening", resolve));
@@ -119,7 +119,7 @@ describe("a Unix socket", () => {
 	});
 
 	test("never replaces a file that is no socket", async () => {
-		const path = join(tempDir(), "s");
+		const path = socketPath();
 		writeFileSync(path, "mine");
 		chmodSync(path, 0o600);
 		await expect(listen(path)).rejects.toThrow("is no socket");
