@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { PATIENCE } from "./test/support/patience.ts";
 
 export default defineConfig({
 	test: {
@@ -6,9 +7,11 @@ export default defineConfig({
 		// They need a browser: `npm run test:browser`.
 		exclude: ["test/browser/**"],
 		setupFiles: ["test/support/own-home.ts"],
-		// Far more than any test takes: a busy machine is no failure.
-		testTimeout: 60_000,
-		hookTimeout: 60_000,
+		// Far more than any test takes: a busy machine is no failure. What must not take quadratic time is given enough
+		// work in its test that it would take longer than this.
+		testTimeout: 600_000,
+		hookTimeout: 600_000,
+		expect: { poll: PATIENCE },
 		// Each file of test/e2e loads pi itself (about a second); two workers match the smallest machine we support.
 		maxWorkers: 2,
 	},

@@ -19,6 +19,7 @@ import { type CodeIndex, CodeIndexError } from "../../src/codeindex/code-index.t
 import { openCodeIndex } from "../../src/codeindex/open.ts";
 import { IndexClient } from "../../src/codeindex/service/index-client.ts";
 import type { IndexWorkerStart } from "../../src/codeindex/service/messages.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 import { writeTree } from "./indexer/test-index.ts";
 
@@ -328,7 +329,7 @@ test("a process does not stay alive for an index that has nothing to do", async 
 		await index.build();
 		console.log("built");`;
 	const arguments_ = ["--input-type=module-typescript", "--eval", script];
-	const { stdout } = await promisify(execFile)(process.execPath, arguments_, { timeout: 20_000 });
+	const { stdout } = await promisify(execFile)(process.execPath, arguments_, PATIENCE);
 	expect(stdout.trim()).toBe("built");
 });
 

@@ -29,7 +29,7 @@ describe("sources made to end the process that parses them", () => {
 	test("cost a process for parsing, and are told as files that are not understood", async () => {
 		const sources = Object.values(hostile);
 		expect(await ask(sources)).toEqual({ files: sources.length + 1, definitions: 1 });
-	}, 120_000);
+	});
 });
 
 test("a damaged lock file is made anew", async () => {

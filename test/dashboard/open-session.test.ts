@@ -5,6 +5,7 @@ import type { ShellCommand } from "../../src/dashboard/session/outbox.ts";
 import { createClient } from "../../src/protocol/client.ts";
 import type { SessionEvent } from "../../src/protocol/index.ts";
 import { createFakeServer, type FakeServer } from "../protocol/fake-server.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { atEnd } from "../support/temp.ts";
 import { assistant, entriesOf, user, words } from "./events.ts";
 
@@ -44,7 +45,7 @@ async function opened(
 		client.close();
 	});
 	await answerLoad(server, { entries, state, seq });
-	await vi.waitFor(() => expect(session.status.value.name).toBe("ready"), { timeout: 10_000 });
+	await vi.waitFor(() => expect(session.status.value.name).toBe("ready"), PATIENCE);
 	return { server, session, moments };
 }
 
@@ -59,7 +60,7 @@ async function answerLoad(
 	server: FakeServer,
 	{ entries, state = {}, seq = 7 }: Load,
 ): Promise<void> {
-	await vi.waitFor(() => expect(asked(server, "get_state")).toBeDefined(), { timeout: 10_000 });
+	await vi.waitFor(() => expect(asked(server, "get_state")).toBeDefined(), PATIENCE);
 	if (asked(server, "subscribe")) answer(server, "subscribe", { seq });
 	answer(server, "get_entries", entriesOf(...entries));
 	answer(server, "get_state", { ...STATE, ...state });
@@ -97,7 +98,7 @@ describe("a session that is open on the page", () => {
 		say(server, 11, notify("pi-strata"));
 		say(server, 12, { type: "entry_appended", entry });
 		say(server, 13, notify("look"));
-		await vi.waitFor(() => expect(moments).toHaveLength(3), { timeout: 10_000 });
+		await vi.waitFor(() => expect(moments).toHaveLength(3), PATIENCE);
 		expect(moments.map((event) => "message" in event && event.message)).toEqual([
 			"pi-strata",
 			"pi-strata",
@@ -109,7 +110,7 @@ describe("a session that is open on the page", () => {
 		const { server, session } = await opened();
 		expect(texts(session)).toEqual(["one"]);
 		say(server, 8, { type: "message_end", message: user(2, "two") });
-		await vi.waitFor(() => expect(texts(session)).toEqual(["one", "two"]), { timeout: 10_000 });
+		await vi.waitFor(() => expect(texts(session)).toEqual(["one", "two"]), PATIENCE);
 	});
 
 	test.each([
@@ -126,38 +127,35 @@ describe("a session that is open on the page", () => {
 		const { server, session } = await opened();
 		happens(server);
 		await answerLoad(server, { entries: [user(5, "anew")] });
-		await vi.waitFor(() => expect(texts(session)).toEqual(["anew"]), { timeout: 10_000 });
+		await vi.waitFor(() => expect(texts(session)).toEqual(["anew"]), PATIENCE);
 	});
 
 	test("keeps what happens while it loads", async () => {
 		const { server, session } = await opened();
 		session.reload();
-		await vi.waitFor(() => expect(asked(server, "get_state")).toBeDefined(), { timeout: 10_000 });
+		await vi.waitFor(() => expect(asked(server, "get_state")).toBeDefined(), PATIENCE);
 		say(server, 8, { type: "message_end", message: user(2, "meanwhile") });
 		await answerLoad(server, { entries: [user(1, "one")] });
-		await vi.waitFor(() => expect(texts(session)).toEqual(["one", "meanwhile"]), {
-			timeout: 10_000,
-		});
+		await vi.waitFor(() => expect(texts(session)).toEqual(["one", "meanwhile"]), PATIENCE);
 	});
 
 	test("goes on after a lost connection, and a run that died with the server no longer runs", async () => {
 		const { server, session } = await opened();
 		say(server, 8, { type: "agent_start" });
-		await vi.waitFor(() => expect(session.conversation.value.isRunning).toBe(true), {
-			timeout: 10_000,
-		});
+		await vi.waitFor(() => expect(session.conversation.value.isRunning).toBe(true), PATIENCE);
 		server.latest.end();
-		await vi.waitFor(() => expect(server.connections).toHaveLength(2), { timeout: 10_000 });
+		await vi.waitFor(() => expect(server.connections).toHaveLength(2), PATIENCE);
 		await answerLoad(server, { entries: [user(1, "one"), user(2, "two")], seq: 8 });
-		await vi.waitFor(() => expect(texts(session)).toEqual(["one", "two"]), { timeout: 10_000 });
+		await vi.waitFor(() => expect(texts(session)).toEqual(["one", "two"]), PATIENCE);
 		expect(session.conversation.value.isRunning).toBe(false);
 	});
 
 	test("looks back for the beginning of an answer that is being written, without repeating notices", async () => {
 		const { server, session, moments } = await opened({ isStreaming: true }, 3);
-		await vi.waitFor(() => expect(asked(server, "subscribe")).toMatchObject({ after: 0 }), {
-			timeout: 10_000,
-		});
+		await vi.waitFor(
+			() => expect(asked(server, "subscribe")).toMatchObject({ after: 0 }),
+			PATIENCE,
+		);
 		const notice = {
 			type: "extension_ui_request",
 			requestId: "n",
@@ -181,7 +179,7 @@ describe("a session that is open on the page", () => {
 		});
 		expect(moments).toEqual([]);
 		say(server, 5, { ...notice, message: "new" });
-		await vi.waitFor(() => expect(moments).toHaveLength(1), { timeout: 10_000 });
+		await vi.waitFor(() => expect(moments).toHaveLength(1), PATIENCE);
 		say(server, 6, { type: "message_end", message: assistant(3, words("begin.")) });
 	});
 
@@ -261,11 +259,9 @@ describe("a session that is open on the page", () => {
 			success: true,
 		};
 		server.latest.say({ type: "command_finished", data });
-		await vi.waitFor(() => expect(asked(server, "get_state")).toBeDefined(), { timeout: 10_000 });
+		await vi.waitFor(() => expect(asked(server, "get_state")).toBeDefined(), PATIENCE);
 		answer(server, "get_state", { ...STATE, thinkingLevel: "high" });
-		await vi.waitFor(() => expect(session.state.value?.thinkingLevel).toBe("high"), {
-			timeout: 10_000,
-		});
+		await vi.waitFor(() => expect(session.state.value?.thinkingLevel).toBe("high"), PATIENCE);
 	});
 
 	test("asks for commands when one is wanted, and anew once extensions were loaded again", async () => {
@@ -276,28 +272,24 @@ describe("a session that is open on the page", () => {
 		commandList.want();
 		await vi.waitFor(
 			() => expect(asked(server, "get_commands")).toMatchObject({ sessionId: "s" }),
-			{ timeout: 10_000 },
+			PATIENCE,
 		);
 		answer(server, "get_commands", { commands: [{ name: "old", source: "extension" }] });
-		await vi.waitFor(() => expect(names()).toEqual(["old"]), { timeout: 10_000 });
+		await vi.waitFor(() => expect(names()).toEqual(["old"]), PATIENCE);
 		commandList.want();
 		expect(asked(server, "get_commands")).toBeUndefined();
 
 		say(server, 8, { type: "session_replaced", reason: "reload" });
 		await answerLoad(server, { entries: [user(1, "one")] });
 		commandList.want();
-		await vi.waitFor(() => expect(asked(server, "get_commands")).toBeDefined(), {
-			timeout: 10_000,
-		});
+		await vi.waitFor(() => expect(asked(server, "get_commands")).toBeDefined(), PATIENCE);
 		answer(server, "get_commands", { commands: [{ name: "new", source: "extension" }] });
-		await vi.waitFor(() => expect(names()).toEqual(["new"]), { timeout: 10_000 });
+		await vi.waitFor(() => expect(names()).toEqual(["new"]), PATIENCE);
 	});
 
 	test("says when the session is gone", async () => {
 		const { server, session } = await opened();
 		server.latest.say({ type: "session_deleted", data: { sessionId: "s" } });
-		await vi.waitFor(() => expect(session.status.value).toEqual({ name: "gone" }), {
-			timeout: 10_000,
-		});
+		await vi.waitFor(() => expect(session.status.value).toEqual({ name: "gone" }), PATIENCE);
 	});
 });

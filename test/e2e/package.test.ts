@@ -33,10 +33,10 @@ describe("a clone", () => {
 
 	test("/strata answers on standard output in print mode", async () => {
 		const args = ["-e", join(root, "pi-extension.ts"), "-p", "/strata"];
-		const { status, stdout } = await runPi(args, { timeoutMs: 100_000 });
+		const { status, stdout } = await runPi(args);
 		expect(status).toBe(0);
 		expect(stdout).toMatch(/^on {3}read cache/m);
-	}, 120_000);
+	});
 });
 
 test("every link of a document in the tarball leads to something in it", async () => {
@@ -52,7 +52,7 @@ test("every link of a document in the tarball leads to something in it", async (
 	expect(links.length).toBeGreaterThan(50);
 });
 
-describe("the packed tarball, under node_modules", { timeout: 300_000 }, () => {
+describe("the packed tarball, under node_modules", () => {
 	let at: Installation;
 
 	beforeAll(async () => {

@@ -154,7 +154,7 @@ test("who is told of prunings hears of those that change the next request, not o
 	expect(onPruned).not.toHaveBeenCalled();
 	await session.prompt("read them all");
 	expect(onPruned).toHaveBeenCalled();
-}, 30_000);
+});
 
 test("the marker before what goes next keeps what stands before it cached, and there are never more than four", async () => {
 	const extensions = [{ name: "strata", factory: strata }];
@@ -174,7 +174,7 @@ test("the marker before what goes next keeps what stands before it cached, and t
 	});
 	expect(prunings.length).toBeGreaterThan(1);
 	for (const { usage } of prunings.slice(1)) expect(usage?.cacheRead).toBeGreaterThan(head + 500);
-}, 30_000);
+});
 
 test("pi sets three markers, and the fourth is ours as soon as there is something that may go", async () => {
 	const { loop, session } = await start({ extensions: [pruningAlone] });

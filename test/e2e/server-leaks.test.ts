@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createSlots } from "../../src/server/sessions/slots.ts";
 import { enterAgentDir, leaveAgentDir } from "../support/agent-dir.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { sdk } from "../support/pi-sdk.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 
@@ -36,12 +36,11 @@ test("sessions that were created and deleted leave nothing behind", async () => 
 		await slots.remove(slot);
 	}
 	expect(slots.count()).toBe(0);
-	for (let tries = 0; tries < 20 && alive(left) > 3; tries++) {
-		await sleep(20);
+	await vi.waitFor(() => {
 		collect();
-	}
-	// The last round may still stand in some register or cache.
-	expect(alive(left)).toBeLessThanOrEqual(3);
+		// The last round may still stand in some register or cache.
+		expect(alive(left)).toBeLessThanOrEqual(3);
+	}, PATIENCE);
 });
 
 function alive(refs: readonly WeakRef<object>[]): number {

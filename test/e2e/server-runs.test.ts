@@ -35,21 +35,23 @@ describe("a prompt", () => {
 
 	test("is on disk before it is answered", async () => {
 		const server = await withSession();
+		const model = Promise.withResolvers<void>();
 		server.script(async () => {
-			await new Promise((resolve) => setTimeout(resolve, 100));
+			await model.promise;
 			return say("the belated answer");
 		});
 		const { session } = await server.done("prompt", { message: "remember the milk" });
 		const text = readFileSync(session?.file ?? "", "utf8");
 		expect(text).toContain("remember the milk");
 		expect(text).not.toContain("the belated answer");
+		model.resolve();
 		await server.event("agent_settled");
 		expect(readFileSync(session?.file ?? "", "utf8")).toContain("the belated answer");
 	});
 
 	test("is refused while the session answers, unless it says how to be added", async () => {
 		const server = await withSession(0, { tokensPerSecond: 50 });
-		server.script(say("word ".repeat(20)), say("second"), say("third"), say("fourth"));
+		server.script(say("word ".repeat(2_000)), say("second"), say("third"), say("fourth"));
 		await server.run("prompt", { message: "first" });
 		await server.event("message_update");
 		const second = server.run("prompt", { message: "second" });

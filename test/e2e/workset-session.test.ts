@@ -5,6 +5,7 @@ import { fauxAssistantMessage, type Message } from "@earendil-works/pi-ai";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { expect, test, vi } from "vitest";
 import strata from "../../src/extension/index.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { type PiHarness, startPi } from "../support/pi-session.ts";
 import { atEnd } from "../support/temp.ts";
 import { copiesIn, liveIn } from "../support/workset-session.ts";
@@ -333,9 +334,6 @@ test("the states of sessions long gone are deleted, and one that cannot be saved
 	await pi.run("and on", ["ok"]);
 	expect(told()).toHaveLength(1);
 });
-
-/** How long to wait for what happens in the background: less than a test may take, and far more than it needs. */
-const PATIENCE = { timeout: 20_000 };
 
 test("a resumed session is not said to have no working files before they are read", async () => {
 	const pi = await startPi({ extensions: strataAlone, tools, persist: true, mode: "rpc" });

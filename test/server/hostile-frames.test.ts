@@ -30,7 +30,7 @@ beforeAll(async () => {
 	honest = await connectClient(url);
 	honest.socket.send('{"type":"subscribe","id":"quiet","lifecycle":"none"}');
 	await honest.next(isResponse("quiet"));
-}, 60_000);
+});
 
 afterAll(async () => {
 	honest.socket.close();

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { dirname, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { PATIENCE_MS } from "./patience.ts";
 import { atEnd, tempDir } from "./temp.ts";
 
 /** How a child pi is started. */
@@ -16,7 +17,7 @@ export interface PiProcessOptions {
 	env?: Record<string, string>;
 	/** The Node to run on, and the file of pi's command line. Default: this Node, the pi under test. */
 	program?: readonly [node: string, cli: string];
-	/** Limit of each single wait, in milliseconds. Default: 20 000, less than a test may take. */
+	/** Limit of each single wait, in milliseconds. Default: `PATIENCE_MS`. */
 	timeoutMs?: number;
 }
 
@@ -130,7 +131,7 @@ export class PiProcess {
 	/** Ends pi in order, by force if it does not, and gives its exit status. */
 	async close(): Promise<number | null> {
 		this.#child.stdin.end();
-		const timer = setTimeout(() => this.#child.kill("SIGKILL"), 5_000);
+		const timer = setTimeout(() => this.#child.kill("SIGKILL"), PATIENCE_MS);
 		return this.#exit.finally(() => clearTimeout(timer));
 	}
 
@@ -184,8 +185,8 @@ export class PiProcess {
 type PiChild = ChildProcessByStdio<Writable, Readable, Readable>;
 
 function spawnPi(options: PiProcessOptions) {
-	const cwd = options.cwd ?? tempDir("strata-cwd-");
-	const agentDir = options.agentDir ?? tempDir("strata-agent-");
+	const cwd = options.cwd ?? tempDir("cwd");
+	const agentDir = options.agentDir ?? tempDir("agent");
 	const env = {
 		...withoutSecrets(process.env),
 		PI_CODING_AGENT_DIR: agentDir,
@@ -198,7 +199,7 @@ function spawnPi(options: PiProcessOptions) {
 		env,
 		stdio: ["pipe", "pipe", "pipe"],
 	});
-	return { child, cwd, agentDir, timeoutMs: options.timeoutMs ?? 20_000 };
+	return { child, cwd, agentDir, timeoutMs: options.timeoutMs ?? PATIENCE_MS };
 }
 
 /** The file behind the `pi` command of the pi under test (see pi-sdk.ts). */

@@ -156,7 +156,7 @@ describe.each(["git", "walk"] as const)("a scanner of a project listed by %s", (
 			}),
 			{ numRuns: by === "git" ? 10 : 20 },
 		);
-	}, 60_000);
+	});
 });
 
 describe("a scanner that has seen a project", () => {

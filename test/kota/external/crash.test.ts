@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { PATIENCE } from "../../support/patience.ts";
 import { openKota } from "./open-kota.ts";
 
 const FOUND = { json: { results: { code: [{ path: "src/cart.ts", match_count: 1 }] } } };
@@ -55,7 +56,7 @@ describe("crashes", () => {
 		const { kota, starts } = openKota();
 		await kota.status();
 		process.kill(starts()[0] ?? 0, "SIGKILL");
-		await vi.waitFor(() => expect(kota.state()).toBe("stopped"), { timeout: 10_000 });
+		await vi.waitFor(() => expect(kota.state()).toBe("stopped"), PATIENCE);
 		await kota.status();
 		expect(starts()).toHaveLength(2);
 		expect(kota.stderr()).toContain("[KotaDB ended: signal SIGKILL]");

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { PATIENCE } from "../../support/patience.ts";
 import { isAlive, openKota } from "./open-kota.ts";
 
 describe("the end", () => {
@@ -7,7 +8,7 @@ describe("the end", () => {
 		const asked = [kota.search({ query: "one" }), kota.search({ query: "two" })].map((question) =>
 			expect(question).rejects.toMatchObject({ code: "unavailable" }),
 		);
-		await vi.waitFor(() => expect(calls("search")).toHaveLength(1), { timeout: 10_000 });
+		await vi.waitFor(() => expect(calls("search")).toHaveLength(1), PATIENCE);
 		await kota.close();
 		await Promise.all(asked);
 		expect(starts().map(isAlive)).toEqual([false]);
@@ -36,18 +37,16 @@ describe("the end", () => {
 		const children = () => journal().flatMap((one) => (one.event === "child" ? [one.pid] : []));
 		await kota.status();
 		process.kill(starts()[0] ?? 0, "SIGKILL");
-		await vi.waitFor(() => expect(children().map(isAlive)).toEqual([false]), { timeout: 10_000 });
+		await vi.waitFor(() => expect(children().map(isAlive)).toEqual([false]), PATIENCE);
 		await kota.status();
 		await kota.close();
-		await vi.waitFor(() => expect(children().map(isAlive)).toEqual([false, false]), {
-			timeout: 10_000,
-		});
+		await vi.waitFor(() => expect(children().map(isAlive)).toEqual([false, false]), PATIENCE);
 	});
 
 	test("a restart takes the place of a process that hangs, and fails what it was asked", async () => {
 		const { kota, starts, calls } = openKota({ tools: { search: { blocks: true } } });
 		const asked = expect(kota.search({ query: "cart" })).rejects.toThrow("was restarted");
-		await vi.waitFor(() => expect(calls("search")).toHaveLength(1), { timeout: 10_000 });
+		await vi.waitFor(() => expect(calls("search")).toHaveLength(1), PATIENCE);
 		await kota.restart();
 		await asked;
 		expect(kota.state()).toBe("running");

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test, vi } from "vitest";
 import { mcpKota, readJournal } from "../../support/mcp-kota.ts";
+import { PATIENCE, PATIENCE_MS } from "../../support/patience.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
 import { isAlive, STATISTICS } from "./open-kota.ts";
 
@@ -14,7 +15,7 @@ test("a program that forgets to close the index still ends, and takes KotaDB wit
 	const { status, output, started } = await runProgram("console.log((await kota.status()).state);");
 	expect(output).toBe("ready\n");
 	expect(status).toBe(0);
-	await vi.waitFor(() => expect(started().map(isAlive)).toEqual([false]), { timeout: 10_000 });
+	await vi.waitFor(() => expect(started().map(isAlive)).toEqual([false]), PATIENCE);
 });
 
 test("a program that leaves in the middle of a question takes KotaDB with it", async () => {
@@ -22,7 +23,7 @@ test("a program that leaves in the middle of a question takes KotaDB with it", a
 		"void kota.status(); setInterval(() => kota.state() === 'running' && process.exit(5), 10);",
 	);
 	expect(status).toBe(5);
-	await vi.waitFor(() => expect(started().map(isAlive)).toEqual([false]), { timeout: 10_000 });
+	await vi.waitFor(() => expect(started().map(isAlive)).toEqual([false]), PATIENCE);
 });
 
 test("MCP is loaded with the first question, not before", async () => {
@@ -36,7 +37,7 @@ test("MCP is loaded with the first question, not before", async () => {
 
 /** Runs a script in a process of its own, with an index `kota` that a stubborn server answers for. */
 async function runProgram(script: string) {
-	const folder = tempDir("strata-kota-");
+	const folder = tempDir("kota");
 	const journal = join(folder, "journal");
 	const root = join(folder, "shop");
 	mkdirSync(root);
@@ -53,7 +54,7 @@ async function runProgram(script: string) {
 		${script}`,
 	);
 	const program = spawn(process.execPath, [file], { stdio: ["ignore", "pipe", "inherit"] });
-	const limit = setTimeout(() => program.kill("SIGKILL"), 15_000);
+	const limit = setTimeout(() => program.kill("SIGKILL"), PATIENCE_MS);
 	const [output, [status]] = await Promise.all([text(program.stdout), once(program, "exit")]);
 	clearTimeout(limit);
 	const started = () =>

@@ -12,6 +12,7 @@ import {
 	type Reply,
 	readJournal,
 } from "../../support/mcp-kota.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
 
 /** An external index on our own server, in a project of a few files. Closed when the test ends. */
@@ -34,7 +35,7 @@ export function openKota(
 	behaviour: Omit<Behaviour, "journal"> = {},
 	options: Partial<ExternalKotaOptions> = {},
 ): TestKota {
-	const folder = tempDir("strata-kota-");
+	const folder = tempDir("kota");
 	const root = options.root ?? join(folder, "shop");
 	const journal = join(folder, "journal");
 	for (const path of ["src/cart.ts", "src/price.ts", "src/main.ts", "test/cart.test.ts"]) {
@@ -43,8 +44,8 @@ export function openKota(
 	const tools = { get_index_statistics: STATISTICS, ...behaviour.tools };
 	const kota = openExternalKota({
 		...mcpKota({ ...behaviour, journal, tools }),
-		timeoutMs: 10_000,
-		connectTimeoutMs: 10_000,
+		timeoutMs: PATIENCE_MS,
+		connectTimeoutMs: PATIENCE_MS,
 		env: { KOTADB_PATH: join(folder, "database", "kota.db") },
 		...options,
 		root,

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { PATIENCE } from "../../support/patience.ts";
 import { isAlive, openKota } from "./open-kota.ts";
 
 const FOUND = { json: { results: { code: [{ path: "src/cart.ts", match_count: 1 }] } } };
@@ -36,7 +37,7 @@ describe("a question that takes too long", () => {
 		const { kota, starts, calls } = openKota({ tools: { search: { blocks: true } } });
 		const controller = new AbortController();
 		const asked = kota.search({ query: "cart" }, { signal: controller.signal });
-		await vi.waitFor(() => expect(calls("search")).toHaveLength(1), { timeout: 10_000 });
+		await vi.waitFor(() => expect(calls("search")).toHaveLength(1), PATIENCE);
 		controller.abort();
 		await expect(asked).rejects.toMatchObject({ code: "aborted" });
 		await kota.status();
@@ -50,7 +51,7 @@ describe("a question that takes too long", () => {
 		});
 		const controller = new AbortController();
 		const asked = kota.search({ query: "cart" }, { signal: controller.signal });
-		await vi.waitFor(() => expect(calls("search")).toHaveLength(1), { timeout: 10_000 });
+		await vi.waitFor(() => expect(calls("search")).toHaveLength(1), PATIENCE);
 		controller.abort();
 		await expect(asked).rejects.toMatchObject({ code: "aborted" });
 		await kota.status();
@@ -62,7 +63,7 @@ describe("a question that takes too long", () => {
 		const { kota, calls, starts } = openKota({ tools: { search: { ...FOUND, afterMs: 400 } } });
 		const controller = new AbortController();
 		const first = kota.search({ query: "first" });
-		await vi.waitFor(() => expect(calls("search")).toHaveLength(1), { timeout: 10_000 });
+		await vi.waitFor(() => expect(calls("search")).toHaveLength(1), PATIENCE);
 		const second = kota.search({ query: "second" }, { signal: controller.signal });
 		controller.abort();
 		await expect(second).rejects.toMatchObject({ code: "aborted" });

@@ -91,11 +91,9 @@ describe("HTML", () => {
 			expect(kindOf(Buffer.from(start), undefined), start).toBe("text");
 	});
 
-	test("is found behind many comments in no time", () => {
-		const before = performance.now();
+	test("is found behind many comments", () => {
 		expect(kindOf(Buffer.from(`${"<!---->".repeat(1100)}<p>`), undefined)).toBe("text");
 		expect(kindOf(Buffer.from("<!--".repeat(2000)), undefined)).toBe("text");
-		expect(performance.now() - before).toBeLessThan(500);
 	});
 });
 

@@ -25,7 +25,6 @@ async function refusalOf(
 		allowRanges: [],
 		userAgent: "test/1",
 		...LIMITS,
-		timeoutMs: 5000,
 		...options,
 	});
 	atEnd(() => safe.close());

@@ -1,2 +1,4 @@
-/** Limits of a fetch that a test does not ask about: the defaults of the settings. */
-export const LIMITS = { timeoutMs: 30_000, maxBytes: 10_000_000, maxPdfBytes: 50_000_000 };
+import { PATIENCE_MS } from "../../support/patience.ts";
+
+/** Limits of a fetch that a test does not ask about: of bytes the defaults of the settings, of time far more. */
+export const LIMITS = { timeoutMs: PATIENCE_MS, maxBytes: 10_000_000, maxPdfBytes: 50_000_000 };

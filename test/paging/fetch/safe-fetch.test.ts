@@ -325,9 +325,8 @@ describe("a limit on bytes", () => {
 	});
 
 	test("stops a body that announces too much at once", async () => {
-		const before = performance.now();
+		// The server sends no more than its beginning: waiting for the rest would end with another code.
 		expect((await failureOf("/boast")).code).toBe("too_large");
-		expect(performance.now() - before).toBeLessThan(5000);
 	});
 
 	test("is exact", async () => {
@@ -420,11 +419,9 @@ describe("time", () => {
 	test.each(["/drip", "/packed-drip", "/drip-headers", "/silence", "/drip?ms=100000"])(
 		"is limited as a whole (%s)",
 		async (path) => {
-			const before = performance.now();
 			const error = await failureOf(path, { timeoutMs: 300 });
 			expect(error.code).toBe("timeout");
 			expect(error.message).toContain("within 0.3 s");
-			expect(performance.now() - before).toBeLessThan(3000);
 		},
 	);
 
@@ -458,9 +455,8 @@ describe("a stop", () => {
 				}),
 			);
 			setTimeout(() => controller.abort(), 150);
-			const before = performance.now();
+			// None of these answers ever ends by itself.
 			expect((await work).code).toBe("aborted");
-			expect(performance.now() - before).toBeLessThan(3000);
 		},
 	);
 

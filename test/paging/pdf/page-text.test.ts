@@ -65,10 +65,9 @@ describe("the text of a page", () => {
 	});
 });
 
-test("a page of nothing but spaces, or line ends, takes no time", () => {
-	const start = performance.now();
+test("a page of nothing but spaces, or line ends, takes linear time", () => {
+	// What is quadratic would take longer than a test may.
 	for (const run of [" ", "\t", "\r\n", "\ufffe", "\u00ad"]) textOf(`a${run.repeat(1_000_000)}b`);
-	expect(performance.now() - start).toBeLessThan(5000);
 });
 
 describe("warnings", () => {

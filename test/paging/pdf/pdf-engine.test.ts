@@ -12,9 +12,10 @@ import {
 	type PdfEngineOptions,
 } from "../../../src/paging/pdf/pdf-engine.ts";
 import { makePdf, type PageContent, withBrokenXref } from "../../support/make-pdf.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
 
 // Generous: what is tested for its deadline sets its own.
-const shared = createPdfEngine({ deadlineMs: 25_000 });
+const shared = createPdfEngine({ deadlineMs: PATIENCE_MS });
 afterAll(() => shared.close());
 
 const own: PdfEngine[] = [];
@@ -23,7 +24,7 @@ afterEach(async () => {
 });
 
 function engineOf(options: PdfEngineOptions = {}): PdfEngine {
-	const engine = createPdfEngine({ deadlineMs: 25_000, ...options });
+	const engine = createPdfEngine({ deadlineMs: PATIENCE_MS, ...options });
 	own.push(engine);
 	return engine;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openSession, transports, useServer } from "../support/conformance-server.ts";
 import {
+	type Answer,
 	course,
 	eventsOf,
 	fresh,
@@ -99,19 +100,19 @@ describe.each(transports)("between a principal on %s and another", (transport) =
 
 	test("§12 too many commands a minute are admitted and refused, not stored, and nobody else notices", async () => {
 		const { owner, bob } = await both(transport);
-		const ids = Array.from({ length: PER_MINUTE + 120 }, () => fresh("much"));
-		for (let from = 0; from < ids.length; from += 60) {
-			owner.send(...ids.slice(from, from + 60).map((id) => ({ type: "list_sessions", id })));
-			await owner.response(ids[from + 59] as string);
+		const refused: Answer[] = [];
+		// Meanwhile some more become allowed, the slower the machine the more.
+		while (refused.length === 0) {
+			const ids = Array.from({ length: 60 }, () => fresh("much"));
+			owner.send(...ids.map((id) => ({ type: "list_sessions", id })));
+			const answers = await Promise.all(ids.map((id) => owner.response(id)));
+			refused.push(...answers.filter(({ code }) => code === "rate_limited"));
 		}
-		const answers = await Promise.all(ids.map((id) => owner.response(id)));
-		const refused = answers.filter(({ code }) => code === "rate_limited");
-		expect(refused.length).toBeGreaterThan(0);
 		const id = refused.at(-1)?.id as string;
 		expect(course(owner, id)).toEqual(["accepted", "finished", "response"]);
 		expect(await bob.ask({ type: "list_sessions" })).toMatchObject({ success: true });
 		await expect
-			.poll(() => owner.ask({ type: "list_sessions", id }), { interval: 250, timeout: 5_000 })
+			.poll(() => owner.ask({ type: "list_sessions", id }), { interval: 250 })
 			.toMatchObject({ success: true });
 	});
 });

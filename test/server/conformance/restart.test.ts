@@ -38,7 +38,7 @@ beforeAll(async () => {
 		scenes.set(transport, await playScene(await server.client(transport)));
 	}
 	await server.restart();
-}, 60_000);
+});
 
 describe.each(transports)("after SIGKILL, over %s", (transport) => {
 	const back = async () => ({

@@ -43,7 +43,7 @@ describe("a session file that was left behind", () => {
 		const { sessionId } = loaded.data as unknown as { sessionId: string };
 		const messages = await again.ask({ type: "get_messages", sessionId });
 		expect(JSON.stringify(messages.data)).toContain("secret");
-	}, 60_000);
+	});
 });
 
 async function areHidden(paths: readonly string[]): Promise<void> {

@@ -1,4 +1,7 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { tempDir } from "../../support/temp.ts";
 import { openSession, transports, useServer } from "../support/conformance-server.ts";
 import {
 	course,
@@ -8,7 +11,7 @@ import {
 	type WireClient,
 } from "../support/wire-client.ts";
 
-const server = useServer({ limits: ["drainMs=2500"] });
+const server = useServer({ limits: ["drainMs=5000"] });
 
 /** What one client had under way when the server was told to stop. */
 interface Scene {
@@ -19,6 +22,9 @@ interface Scene {
 	/** Sent afterwards. */
 	tardy: string;
 }
+
+/** There is such a file as soon as the server has said that it stops. */
+const stopping = join(tempDir(), "stopping");
 
 const scenes = new Map<Transport, Scene>();
 
@@ -32,7 +38,7 @@ beforeAll(async () => {
 	for (const { transport, client, one, two } of prepared) {
 		const [quick, slow, tardy] = [fresh("quick"), fresh("slow"), fresh("tardy")];
 		client.send(
-			{ type: "prompt", id: quick, sessionId: one, message: "/later 1500 x" },
+			{ type: "prompt", id: quick, sessionId: one, message: `/until ${stopping}` },
 			{ type: "prompt", id: slow, sessionId: two, message: "/later 60000 x" },
 		);
 		scenes.set(transport, { client, quick, slow, tardy });
@@ -45,8 +51,9 @@ beforeAll(async () => {
 		await client.next((frame) => frame.type === "server_shutdown");
 		client.send({ type: "list_sessions", id: tardy });
 	}
+	writeFileSync(stopping, "");
 	for (const { client, slow } of scenes.values()) await client.response(slow);
-}, 60_000);
+});
 
 describe.each(transports)("over %s", (transport) => {
 	const scene = () => scenes.get(transport) as Scene;
@@ -54,7 +61,7 @@ describe.each(transports)("over %s", (transport) => {
 	test("§6 server_shutdown tells every connection why and how long there is", () => {
 		const told = scene().client.frames.filter(({ type }) => type === "server_shutdown");
 		expect(told).toEqual([
-			{ type: "server_shutdown", data: { reason: "received SIGTERM", timeoutMs: 2500 } },
+			{ type: "server_shutdown", data: { reason: "received SIGTERM", timeoutMs: 5000 } },
 		]);
 	});
 
@@ -81,4 +88,4 @@ describe.each(transports)("over %s", (transport) => {
 
 test("the process ends in order, also when an extension has left a timer behind", async () => {
 	expect(await server.process.exited).toEqual({ code: 0, signal: null });
-}, 10_000);
+});

@@ -8,8 +8,8 @@ import {
 } from "../support/conformance-server.ts";
 import { course, courses, finished, fresh } from "../support/wire-client.ts";
 
-const LONG_MS = 800;
-const QUEUE_MS = 500;
+const LONG_MS = 1500;
+const QUEUE_MS = 1000;
 const server = useServer({
 	limits: [`longMs=${LONG_MS}`, `queueMs=${QUEUE_MS}`, "graceMs=5000"],
 });
@@ -28,9 +28,7 @@ describe.each(transports)("over %s", (transport) => {
 		expect(await client.ask(command)).toEqual({ ...outcome, replayed: true });
 		// The work goes on: that it ends well after all shows in the session, not in the outcome.
 		await expect
-			.poll(async () => (await client.ask({ type: "get_state", sessionId })).sessionVersion, {
-				timeout: 10_000,
-			})
+			.poll(async () => (await client.ask({ type: "get_state", sessionId })).sessionVersion)
 			.toBe(1);
 		const state = await client.ask({ type: "get_state", sessionId });
 		expect(state.data?.sessionName).toBe("late-name");

@@ -105,7 +105,7 @@ describe.each(transports)("over %s", (transport) => {
 			expect([type, await versionOf(client, sessionId)]).toEqual([type, version]);
 			if (type === "prompt") facts = await factsOf(client, sessionId);
 		}
-	}, 60_000);
+	});
 
 	test("§10 a change that fails leaves the version alone", async () => {
 		const { client, sessionId } = await withSession();

@@ -36,7 +36,7 @@ test("two prompts show every system at work, with real tools on the sample proje
 		true,
 	);
 	expect(answers.slice(1).every(({ usage }) => usage.cacheRead > 0)).toBe(true);
-}, 60_000);
+});
 
 test("the script goes by the conversation alone, and ends", () => {
 	const user = (text: string) => ({ role: "user", content: [{ type: "text", text }] });

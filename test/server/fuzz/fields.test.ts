@@ -40,7 +40,7 @@ const VALUES: readonly string[] = [
 let server: HostileServer;
 beforeAll(async () => {
 	server = await startHostileServer();
-}, 60_000);
+});
 afterAll(() => server.stop());
 
 // The one that ends the session comes last.
@@ -96,7 +96,7 @@ test("every field of every command may be anything: one answer each, and no word
 	expect(asked).toBeGreaterThan(5_000);
 	await server.bystanderGoesOn();
 	expect((await server.heldBytes()) - before).toBeLessThan(50 * MEGABYTE);
-}, 60_000);
+});
 
 /** What only a program that has lost its way says. */
 const INSIDES =

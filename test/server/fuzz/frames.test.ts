@@ -16,7 +16,7 @@ let server: HostileServer;
 
 beforeAll(async () => {
 	server = await startHostileServer();
-}, 60_000);
+});
 afterAll(() => server.stop());
 afterEach(() => server.bystanderGoesOn());
 

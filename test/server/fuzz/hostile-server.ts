@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { createClient } from "../../../src/protocol/client.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
 import { atEnd } from "../../support/temp.ts";
 import { INSPECTABLE, inspect, withoutInspector } from "../support/inspected-server.ts";
 import { type ServeProcess, startServe } from "../support/serve-process.ts";
@@ -35,7 +36,7 @@ export async function startHostileServer(words: string[] = []): Promise<HostileS
 
 	async function goOn(): Promise<void> {
 		while (!isOver) {
-			await bystander.request("list_sessions", {}, { timeoutMs: 20_000 });
+			await bystander.request("list_sessions", {}, { timeoutMs: PATIENCE_MS });
 			roundTrips++;
 			next.resolve();
 			next = Promise.withResolvers();

@@ -13,6 +13,7 @@ import { describe, expect, test, vi } from "vitest";
 import { type Journal, JournalUnavailable } from "../../../src/server/journal/journal.ts";
 import { migrations } from "../../../src/server/journal/schema.ts";
 import { command, event, finished, session } from "../../contracts/journal.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { tempDir } from "../../support/temp.ts";
 import { startJournal } from "./start-journal.ts";
 
@@ -73,7 +74,7 @@ describe("a journal on a full disk", () => {
 		const other = new DatabaseSync(join(dataDir, "journal.db"));
 		other.exec("DELETE FROM events WHERE seq > 1");
 		other.close();
-		await vi.waitFor(() => expect(journal.health()).toEqual({ ok: true }), { timeout: 10_000 });
+		await vi.waitFor(() => expect(journal.health()).toEqual({ ok: true }), PATIENCE);
 		await journal.admit(command("new"));
 		await journal.close();
 		const { journal: next } = await startJournal({}, dataDir);
@@ -187,7 +188,7 @@ describe("a journal whose file cannot be used", () => {
 		const { journal } = await startJournal({ limits: { retryMs: 10 } }, dataDir);
 		await refused(journal.admit(command("a")), /cannot be opened/, dataDir);
 		rmdirSync(join(dataDir, "journal.db"));
-		await vi.waitFor(() => expect(journal.health()).toEqual({ ok: true }), { timeout: 10_000 });
+		await vi.waitFor(() => expect(journal.health()).toEqual({ ok: true }), PATIENCE);
 		await journal.admit(command("a"));
 		await journal.finish(finished(command("a")));
 		expect(journal.byId("ann", "a")).toEqual(finished(command("a")));
@@ -207,7 +208,7 @@ describe("a journal whose file cannot be used", () => {
 		await vi.waitFor(
 			() =>
 				expect(journal.health()).toMatchObject({ why: expect.stringMatching(/start .* again/) }),
-			{ timeout: 10_000 },
+			PATIENCE,
 		);
 		await refused(journal.admit(command("old")), /again/, dataDir);
 	});
@@ -252,7 +253,7 @@ describe("the thread of a journal", () => {
 		await killThread();
 		await refused(journal.admit(command("a")), /writer stopped/, dataDir);
 		threads.allowed = true;
-		await vi.waitFor(() => expect(journal.health()).toEqual({ ok: true }), { timeout: 10_000 });
+		await vi.waitFor(() => expect(journal.health()).toEqual({ ok: true }), PATIENCE);
 		await journal.admit(command("a"));
 	});
 });

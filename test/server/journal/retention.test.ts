@@ -132,7 +132,7 @@ describe("a journal forgets", () => {
 		const known = sessions.filter((sessionId) => journal.extent({ ...stream, sessionId }).last > 0);
 		expect(known).toEqual(sessions.slice(-10_000));
 		expect(journal.extent(other).last).toBe(2);
-	}, 60_000);
+	});
 });
 
 describe("an outcome that is too large", () => {

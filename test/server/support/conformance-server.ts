@@ -58,7 +58,7 @@ export function useServer(options: ConformanceOptions = {}): ConformanceServer {
 	let running: ConformanceServer;
 	beforeAll(async () => {
 		running = await startConformanceServer(options);
-	}, 60_000);
+	});
 	afterAll(async () => {
 		await running?.stop();
 	});
@@ -177,7 +177,7 @@ function dialogsOf({ frames }: WireClient, sessionId: string): string[] {
 }
 
 function agentFolder(url: string): string {
-	const agentDir = tempDir("strata-agent-");
+	const agentDir = tempDir("agent");
 	const settings = {
 		defaultProvider: "loop",
 		defaultModel: "claude-loop",
@@ -192,9 +192,20 @@ function agentFolder(url: string): string {
 	return agentDir;
 }
 
-/** `/later <ms> <name>` names the session after a while, whatever has become of the command meanwhile. */
+/**
+ * `/later <ms> <name>` names the session after a while, whatever has become of the command meanwhile. `/until <path>`
+ * ends when there is such a file.
+ */
 const laterExtension = `
+import { existsSync } from "node:fs";
+
 export default function (pi) {
+	pi.registerCommand("until", {
+		description: "waits for a file",
+		handler: async (args) => {
+			while (!existsSync(args.trim())) await new Promise((resolve) => setTimeout(resolve, 10));
+		},
+	});
 	pi.registerCommand("later", {
 		description: "names the session later",
 		handler: async (args) => {

@@ -1,5 +1,6 @@
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import type { Response, ServerEvent, ServerMessage } from "../../../src/protocol/index.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
 import { atEnd } from "../../support/temp.ts";
 import { connectClient } from "./ws-client.ts";
 
@@ -39,7 +40,6 @@ interface Intake {
 	close(): void;
 }
 
-const PATIENCE_MS = 15_000;
 const LAST_SHOWN = 25;
 let lastNumber = 0;
 
