@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { PATIENCE } from "../../support/patience.ts";
-import { isAlive, openKota } from "./open-kota.ts";
+import { isAlive, openKota, openMissingKota } from "./open-kota.ts";
 
 describe("the end", () => {
 	test("closing ends the process and rejects what is under way and what comes later", async () => {
@@ -54,7 +54,7 @@ describe("the end", () => {
 	});
 
 	test("a restart that does not succeed says why", async () => {
-		const { kota } = openKota({}, { command: "no-such-bun" });
+		const { kota } = openMissingKota();
 		await expect(kota.restart()).rejects.toThrow("was not found");
 	});
 });

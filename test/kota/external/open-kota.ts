@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { vi } from "vitest";
 import {
 	type ExternalKota,
 	type ExternalKotaOptions,
@@ -61,6 +62,13 @@ export function openKota(
 				one.event === "call" && one.tool === tool ? [one.args] : [],
 			),
 	};
+}
+
+/** The same with a program that is nowhere. In a folder of the user's PATH that they may not look into, it could be. */
+export function openMissingKota(): TestKota {
+	vi.stubEnv("PATH", tempDir());
+	atEnd(() => vi.unstubAllEnvs());
+	return openKota({}, { command: "no-such-bun", args: [] });
 }
 
 /** Whether a process runs. One that has ended but that nobody has collected yet does not. */

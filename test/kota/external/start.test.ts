@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import { isAlive, openKota } from "./open-kota.ts";
+import { isAlive, openKota, openMissingKota } from "./open-kota.ts";
 
 const FOUND = { json: { results: { code: [{ path: "src/cart.ts", match_count: 1 }] } } };
 
@@ -19,7 +19,7 @@ describe("starting", () => {
 	});
 
 	test("a program that is not there is named, together with the setting", async () => {
-		const { kota } = openKota({}, { command: "no-such-bun", args: [] });
+		const { kota } = openMissingKota();
 		await expect(kota.status()).rejects.toMatchObject({
 			code: "failed",
 			message: expect.stringMatching(/"no-such-bun" was not found.*kota\.command/),
