@@ -75,9 +75,14 @@ export async function openReadSession(): Promise<ReadSession> {
 		registerTool: (tool: Tool) => tools.set(tool.name, tool),
 		registerCommand: () => {},
 		registerEntryRenderer: () => {},
+		registerMessageRenderer: () => {},
 		appendEntry: (type: string, data: unknown) => manager.appendCustomEntry(type, data),
 		getAllTools: () => [],
+		getActiveTools: () => [],
 		getCommands: () => [],
+		getThinkingLevel: () => "off",
+		sendMessage: () => {},
+		setActiveTools: () => {},
 	} as object as ExtensionAPI);
 	const ours = tools.get("read");
 	if (!ours) throw new Error("The extension has registered no read tool");
@@ -209,6 +214,7 @@ function contextFor(cwd: string, sessionManager: SessionManager): ExtensionConte
 		mode: "print",
 		hasUI: false,
 		isProjectTrusted: () => true,
+		getContextUsage: () => undefined,
 		ui: { setStatus: () => {}, notify: () => {} },
 	} as object as ExtensionContext;
 }
