@@ -1,14 +1,12 @@
-/**
- * How long a diff of a large file takes, how long it holds the event loop, and how far it is from minimal.
- * Run with `npm run bench -- diff`; writes `bench/results/diff.json`.
- */
+/** How long a diff of a large file takes, how long it holds the event loop, and how far it is from minimal. */
 import { diffLines } from "../src/readcache/diff/line-diff.ts";
 import { unifiedDiff } from "../src/readcache/diff/unified.ts";
 import { createRandom, edited, fileOf, sourceLines } from "./readcache/sample-text.ts";
-import { median, rounded, saveResults } from "./support.ts";
+import { type Line, median, report, rounded, sized, timed } from "./support.ts";
 
-const lineCount = 12_000;
-const runs = 15;
+const lineCount = sized(12_000, 400);
+const manyLines = sized(200_000, 2_000);
+const runs = sized(15, 2);
 
 interface Case {
 	name: string;
@@ -20,8 +18,8 @@ const random = createRandom(42);
 const file = sourceLines(lineCount, random);
 const halves = Array.from({ length: lineCount }, (_, i) => `line ${i % (lineCount / 2)}`);
 const letters = () => Array.from({ length: lineCount }, () => (random() < 0.5 ? "a" : "b"));
-const equal = Array.from({ length: 200_000 }, () => "the same");
-const many = Array.from({ length: 200_000 }, (_, i) => `line ${i % 50_000}`);
+const equal = Array.from({ length: manyLines }, () => "the same");
+const many = Array.from({ length: manyLines }, (_, i) => `line ${i % (manyLines / 4)}`);
 
 const cases: Case[] = [
 	{ name: "7 edits", base: file, current: edited(file, 7 / lineCount, random) },
@@ -29,7 +27,11 @@ const cases: Case[] = [
 	{ name: "10 % edited", base: file, current: edited(file, 0.1, random) },
 	{ name: "50 % edited", base: file, current: edited(file, 0.5, random) },
 	{ name: "all re-indented", base: file, current: file.map((line) => `  ${line}`) },
-	{ name: "block moved", base: file, current: [...file.slice(4000), ...file.slice(0, 4000)] },
+	{
+		name: "block moved",
+		base: file,
+		current: [...file.slice(lineCount / 3), ...file.slice(0, lineCount / 3)],
+	},
 	{ name: "disjoint", base: file, current: file.map((_, i) => `other ${i}`) },
 	{ name: "no unique lines, 10 % edited", base: halves, current: edited(halves, 0.1, random) },
 	{ name: "no unique lines, shuffled", base: halves, current: shuffled(halves) },
@@ -40,7 +42,7 @@ const cases: Case[] = [
 	{ name: "200,000: each 4 times, shuffled", base: many, current: shuffled(many) },
 ];
 
-const results = [];
+const lines: Line[] = [];
 for (const { name, base, current } of cases) {
 	const texts = { base: fileOf(base), current: fileOf(current) };
 	const input = { path: "file.ts", ...texts, maxBytes: 0.9 * Buffer.byteLength(texts.current) };
@@ -48,21 +50,25 @@ for (const { name, base, current } of cases) {
 	const gated = await measure(() => unifiedDiff(input));
 	const whole = await measure(() => diffLines(base, current));
 	const edits = whole.value.reduce((sum, c) => sum + c.baseCount + c.currentCount, 0);
-	results.push({
+	lines.push({
 		case: name,
-		outcome: gated.value.kind === "diff" ? "diff" : gated.value.reason,
-		"first ms": gated.first,
-		"median ms": gated.median,
-		"longest stall ms": gated.longestStall,
-		"changes only, median ms": whole.median,
-		"its longest stall ms": whole.longestStall,
-		edits,
-		"minimal edits": base.length > 20_000 ? null : minimalEdits(base, current),
+		unit: "ms",
+		value: gated.median,
+		digits: 2,
+		baseline: { name: "counting the lines", value: await countingMs(base, current) },
+		from: {
+			outcome: gated.value.kind === "diff" ? "diff" : gated.value.reason,
+			"first ms": rounded(gated.first),
+			"longest stall ms": rounded(gated.longestStall),
+			"changes only, median ms": rounded(whole.median),
+			"its longest stall ms": rounded(whole.longestStall),
+			edits,
+			...(base.length <= 20_000 && { "minimal edits": minimalEdits(base, current) }),
+			runs,
+		},
 	});
 }
-console.table(results);
-
-saveResults("diff", { lineCount, runs, results });
+report(lines);
 
 /** Times a task `runs` times, with a chain of immediates beside it: their largest distance is the stall. */
 async function measure<T>(task: () => Promise<T>) {
@@ -90,10 +96,25 @@ async function measure<T>(task: () => Promise<T>) {
 	}
 	return {
 		value: value as T,
-		first: rounded(times[0] as number),
-		median: rounded(median(times)),
-		longestStall: rounded(longestStall),
+		first: times[0] as number,
+		median: median(times),
+		longestStall,
 	};
+}
+
+/** One look at every line of both, which no diff can do without. */
+async function countingMs(base: string[], current: string[]): Promise<number> {
+	const times: number[] = [];
+	for (let run = 0; run < runs; run++) {
+		const counts = new Map<string, number>();
+		const count = () => {
+			for (const side of [base, current]) {
+				for (const line of side) counts.set(line, (counts.get(line) ?? 0) + 1);
+			}
+		};
+		times.push(await timed(count));
+	}
+	return median(times);
 }
 
 function shuffled(lines: string[]): string[] {

@@ -1,11 +1,9 @@
-/**
- * The claims of the economy: `npm run bench -- economy [session.jsonl]`, or the session in STRATA_TRACE; writes `bench/results/economy.json`.
- */
+/** The claims of the economy: the cache simulator, the account of a live session, and replay of a real one. */
 import { liveLines } from "./economy/live.ts";
 import { replayLines } from "./economy/replay.ts";
 import { simulatorLines } from "./economy/simulator.ts";
-import { printLines, saveLines } from "./support.ts";
+import { sessionFile } from "./economy/trace.ts";
+import { report } from "./support.ts";
 
-const lines = [...simulatorLines(), ...liveLines(), ...(await replayLines())];
-printLines(lines);
-saveLines("economy", lines);
+const trace = sessionFile();
+report([...simulatorLines(), ...liveLines(), ...(await replayLines(trace))]);

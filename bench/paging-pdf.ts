@@ -1,32 +1,37 @@
 /**
  * How fast PDFs are read: the first page of long and short documents, text throughput beside `pdftotext` where that
- * is installed (poppler-utils), cold start and memory. The documents are made here.
- * Run with `npm run bench -- paging-pdf`; writes `bench/results/paging-pdf.json`.
+ * is installed (poppler-utils), cold start and memory. The documents are generated.
  */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createPdfEngine, type PdfEngine } from "../src/paging/pdf/pdf-engine.ts";
 import { makePdf } from "../test/support/make-pdf.ts";
+import { type NumberedPdf, readAll, readFirst } from "./paging/pdf-reads.ts";
 import { createRandom } from "./readcache/sample-text.ts";
-import { compare, type Line, median, printLines, rounded, saveLines, timed } from "./support.ts";
+import {
+	compare,
+	type Line,
+	median,
+	missing,
+	report,
+	rounded,
+	sized,
+	tempFolder,
+	timed,
+} from "./support.ts";
 
-const LONG = 2000;
+const LONG = sized(2000, 40);
 const SHORT = 20;
 const EVERYTHING = Number.POSITIVE_INFINITY;
 /** A first chunk if nothing else is asked for, and the largest one. */
 const CHUNK = 8000;
 const LARGE_CHUNK = 20_000;
 
-if (process.argv[2] === "memory") {
-	console.log(JSON.stringify(await memoryOf(process.argv[3] as string)));
-	process.exit();
-}
-
-const folder = mkdtempSync(join(tmpdir(), "bench-pdf-"));
+const version = pdftotextVersion();
+const folder = tempFolder();
 const words = { short: makeDocument(SHORT, "words"), long: makeDocument(LONG, "words") };
 const lines = { short: makeDocument(SHORT, "lines"), long: makeDocument(LONG, "lines") };
 
@@ -39,15 +44,11 @@ for (const document of [lines.long, words.short])
 	figures.push(await allText(engine, document, EVERYTHING));
 figures.push(memory());
 await engine.close();
-rmSync(folder, { recursive: true });
-printLines(figures);
-saveLines("paging-pdf", figures);
+report(figures);
 
-interface Document {
-	bytes: Buffer;
+interface Document extends NumberedPdf {
 	/** For `pdftotext`. */
 	path: string;
-	pages: number;
 	placed: Placed;
 }
 
@@ -83,7 +84,7 @@ function makeDocument(count: number, placed: Placed): Document {
 /** A new worker each time; the first one of the process also compiles pdfium. */
 async function coldStart(): Promise<Line> {
 	const times: number[] = [];
-	for (let round = 0; round < 8; round++) {
+	for (let round = 0; round < sized(8, 2); round++) {
 		const fresh = createPdfEngine();
 		times.push(await timed(() => readFirst(fresh, words.short)));
 		await fresh.close();
@@ -92,7 +93,7 @@ async function coldStart(): Promise<Line> {
 	return {
 		case: "first page, cold: start the worker, open, read",
 		unit: "ms",
-		value: rounded(first),
+		value: first,
 		from: { "a later worker of the process, ms": rounded(median(later)), rounds: later.length },
 	};
 }
@@ -114,6 +115,7 @@ async function firstText(
 		case: `${what} of ${LONG} pages, warm worker: open, read`,
 		unit: `× that of ${SHORT} pages`,
 		value: ratio,
+		digits: 2,
 		target: 1.5,
 		from: {
 			[`${SHORT} pages, ms`]: baselineMs,
@@ -127,33 +129,31 @@ async function firstText(
 /** All pages: opened and read by warm workers, against a run of `pdftotext` less its time to the first page. */
 async function allText(warm: PdfEngine, document: Document, maxChars: number): Promise<Line> {
 	const { pages, placed } = document;
-	const version = pdftotextVersion();
 	const start: number[] = [];
-	const rounds = pages === LONG ? 5 : 60;
-	const { baselineMs, candidateMs } = await compare({
+	const { baselineMs, candidateMs, rounds } = await compare({
 		prepare: async () => {
 			start.push(version ? await timed(() => pdftotext(document, 1)) : 0);
 		},
 		baseline: async () => version && pdftotext(document, pages),
 		candidate: () => readAll(warm, document, maxChars),
-		rounds,
+		rounds: pages === LONG ? 5 : 60,
 	});
 	const how = maxChars === EVERYTHING ? "in one call" : `in chunks of ${maxChars} characters`;
 	const title = `all text of ${pages} pages, placed by ${placed}, ${how}, start-up excluded`;
 	const ours = perSecond(pages, candidateMs);
 	if (!version) {
-		const why = { "to compare with": "pdftotext is not installed" };
-		return { case: title, unit: "pages/s", value: ours, from: why };
+		return { case: title, unit: "pages/s", value: ours, digits: 0, better: "higher" };
 	}
 	const theirMs = baselineMs - median(start);
 	return {
 		case: title,
 		unit: "× the time of pdftotext",
-		value: rounded(candidateMs / pages / (theirMs / (pages - 1)), 2),
+		value: candidateMs / pages / (theirMs / (pages - 1)),
+		digits: 2,
 		target: pages === LONG ? 1 : 2,
 		from: {
-			"pages/s": ours,
-			"pdftotext pages/s": perSecond(pages - 1, theirMs),
+			"pages/s": Math.round(ours),
+			"pdftotext pages/s": Math.round(perSecond(pages - 1, theirMs)),
 			"pdftotext to the first page, ms": rounded(median(start)),
 			workers: warm.stats().workers,
 			rounds,
@@ -164,49 +164,25 @@ async function allText(warm: PdfEngine, document: Document, maxChars: number): P
 
 /** In a process of its own, which has made no documents. */
 function memory(): Line {
-	const self = fileURLToPath(import.meta.url);
-	const { stdout } = spawnSync(process.execPath, [self, "memory", words.long.path], {
+	const script = fileURLToPath(new URL("./paging/pdf-memory.ts", import.meta.url));
+	const { path, pages } = words.long;
+	const { stdout, stderr, status } = spawnSync(process.execPath, [script, path, String(pages)], {
 		encoding: "utf8",
 	});
-	const { before, first, all, ...rest } = JSON.parse(stdout) as Record<string, number>;
+	if (status !== 0) throw new Error(`the process that reads for its memory failed: ${stderr}`);
+	const {
+		before = 0,
+		first = 0,
+		all = Number.NaN,
+		...rest
+	} = JSON.parse(stdout) as Record<string, number>;
 	return {
 		case: `resident memory after the text of ${LONG} pages`,
 		unit: "MB",
-		value: all ?? Number.NaN,
-		from: { "before, MB": before ?? 0, "after the first page, MB": first ?? 0, ...rest },
+		value: all,
+		baseline: { name: "before", value: before },
+		from: { "after the first page, MB": first, ...rest },
 	};
-}
-
-async function memoryOf(path: string) {
-	const document = { bytes: readFileSync(path), pages: LONG };
-	const before = rss();
-	const warm = createPdfEngine();
-	await readFirst(warm, document);
-	const first = rss();
-	await readAll(warm, document, EVERYTHING);
-	const { workers, memoryBytes } = warm.stats();
-	return { before, first, all: rss(), workers, "WebAssembly, MB": megabytes(memoryBytes) };
-}
-
-type Bytes = Pick<Document, "bytes" | "pages">;
-
-async function readFirst(engine: PdfEngine, { bytes }: Bytes, maxChars = 1): Promise<void> {
-	const document = await engine.open(bytes);
-	const [page] = await document.pages(1, SHORT, { maxChars });
-	document.close();
-	if (!page?.text.startsWith("Page 1\n")) throw new Error("the first page was not read");
-}
-
-async function readAll(engine: PdfEngine, { bytes, pages }: Bytes, maxChars: number) {
-	const document = await engine.open(bytes);
-	let next = 1;
-	while (next <= pages) {
-		for (const { text } of await document.pages(next, pages, { maxChars })) {
-			if (!text.startsWith(`Page ${next}\n`)) throw new Error(`page ${next} was not read`);
-			next++;
-		}
-	}
-	document.close();
 }
 
 async function pdftotext({ path }: Document, last: number): Promise<void> {
@@ -217,17 +193,10 @@ async function pdftotext({ path }: Document, last: number): Promise<void> {
 
 function pdftotextVersion(): string | undefined {
 	const { stderr } = spawnSync("pdftotext", ["-v"], { encoding: "utf8" });
-	return stderr?.match(/version ([\d.]+)/)?.[1];
+	const found = stderr?.match(/version ([\d.]+)/)?.[1];
+	return found ?? missing("times of pdftotext", "pdftotext (poppler-utils) is not installed");
 }
 
 function perSecond(pages: number, ms: number): number {
-	return Math.round((pages / ms) * 1000);
-}
-
-function rss(): number {
-	return megabytes(process.memoryUsage().rss);
-}
-
-function megabytes(bytes: number): number {
-	return Math.round(bytes / 1e6);
+	return (pages / ms) * 1000;
 }

@@ -1,14 +1,16 @@
-/**
- * The claims of pruning: `npm run bench -- pruning [session.jsonl]`, or the session in STRATA_TRACE; writes
- * `bench/results/pruning.json`. The trace is a real session that is not part of the project; without one, only the
- * generated workloads are measured.
- */
+/** The claims of pruning. Without a trace, only the generated workloads are measured. */
 import type { ReplayPolicy } from "../src/economy/index.ts";
 import { type PolicyOutcome, replayPolicies, runPolicy } from "../src/economy/replay/index.ts";
 import { pruningPolicy } from "../src/pruning/index.ts";
-import { generateSession, workloads } from "../test/economy/replay/workload.ts";
-import { pruneSettings, READ_RATIOS, replayTrace } from "./economy/trace.ts";
-import { type Line, printLines, rounded, saveLines } from "./support.ts";
+import { generateSession } from "../test/economy/replay/workload.ts";
+import {
+	benchWorkloads,
+	pruneSettings,
+	READ_RATIOS,
+	replayTrace,
+	sessionFile,
+} from "./economy/trace.ts";
+import { type Line, report } from "./support.ts";
 
 /** Pi compacts when fewer tokens than these are left of the window. */
 const RESERVE = 16_384;
@@ -16,14 +18,12 @@ const RESERVE = 16_384;
 const pruning = pruningPolicy(pruneSettings);
 const appendOnly = named("append-only");
 
-const trace = process.argv[2] ?? process.env.STRATA_TRACE;
-const lines = [
+const trace = sessionFile();
+report([
 	...(trace ? await traceLines(trace) : []),
 	...READ_RATIOS.flatMap(workloadLines),
 	...READ_RATIOS.map(compactionLine),
-];
-printLines(lines);
-saveLines("pruning", lines);
+]);
 
 /** On the trace: what the session costs with pruning, at each read price; other ways to prune for comparison. */
 async function traceLines(file: string): Promise<Line[]> {
@@ -36,7 +36,8 @@ async function traceLines(file: string): Promise<Line[]> {
 			found.push({
 				case: `trace: ${policy.name}, reads at ${readRatio}`,
 				unit: "× without",
-				value: rounded(outcome.cost / without.cost, 3),
+				value: outcome.cost / without.cost,
+				digits: 3,
 				...(policy === pruning && readRatio === 0.1 && { target: 0.65 }),
 				from: { "mean request": meanOf(outcome), "without pruning": meanOf(without) },
 			});
@@ -47,7 +48,7 @@ async function traceLines(file: string): Promise<Line[]> {
 
 /** On generated sessions: what pruning saves on the whole, and what it costs at worst. */
 function workloadLines(readRatio: number): Line[] {
-	const ratios = workloads(readRatio).map((workload) => {
+	const ratios = benchWorkloads(readRatio).map((workload) => {
 		const session = generateSession(workload);
 		return runPolicy(pruning, session).cost / runPolicy(appendOnly, session).cost;
 	});
@@ -57,14 +58,16 @@ function workloadLines(readRatio: number): Line[] {
 		{
 			case: `generated: mean, reads at ${readRatio}`,
 			unit: "× without",
-			value: rounded(mean, 3),
+			value: mean,
+			digits: 3,
 			target: 1,
 			from,
 		},
 		{
 			case: `generated: worst, reads at ${readRatio}`,
 			unit: "× without",
-			value: rounded(Math.max(...ratios), 4),
+			value: Math.max(...ratios),
+			digits: 4,
 			target: 1.02,
 			from,
 		},
@@ -74,7 +77,7 @@ function workloadLines(readRatio: number): Line[] {
 /** How many sessions would have to be compacted at least once. They are generated without compactions. */
 function compactionLine(readRatio: number): Line {
 	const counts = { without: 0, with: 0, "with, but not without": 0 };
-	for (const workload of workloads(readRatio)) {
+	for (const workload of benchWorkloads(readRatio)) {
 		const { contextWindow = 0 } = workload;
 		const session = generateSession({ ...workload, compactAt: Number.POSITIVE_INFINITY });
 		const isFull = (policy: ReplayPolicy) =>
@@ -88,7 +91,8 @@ function compactionLine(readRatio: number): Line {
 	return {
 		case: `generated: sessions that are compacted, reads at ${readRatio}`,
 		unit: "× without",
-		value: rounded(counts.with / counts.without, 2),
+		value: counts.with / counts.without,
+		digits: 2,
 		target: 1,
 		from: counts,
 	};

@@ -1,19 +1,141 @@
-/** `npm run bench -- <name> [arguments]`: runs bench/<name>.ts; without a name, lists them. */
-import { spawnSync } from "node:child_process";
+/** `npm run bench -- …`: runs benchmarks, each in a process of its own, and stores their figures only with `--write`. */
 import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { compareWith } from "./runner/against.ts";
+import { type Outcome, type RunOptions, runBench } from "./runner/child.ts";
+import { busyReason, type Load, measureLoad } from "./runner/load.ts";
+import { treeReason, writeResults } from "./runner/results.ts";
 
-const folder = fileURLToPath(new URL("./", import.meta.url));
-const names = readdirSync(folder)
-	.filter((file) => file.endsWith(".ts") && file !== "run.ts" && file !== "support.ts")
-	.map((file) => file.slice(0, -3));
-const [name, ...rest] = process.argv.slice(2);
-
-if (name === undefined || !names.includes(name)) {
-	console.error(`usage: npm run bench -- <name> [arguments]\nbenchmarks: ${names.join(", ")}`);
-	process.exit(name === undefined ? 0 : 2);
+/** What the command works on. */
+export interface Surroundings {
+	/** The project: its `bench/` has the scripts and the results. */
+	readonly root: string;
+	load(): Promise<Load>;
+	print(line: string): void;
+	/** Whether the tables of the benchmarks go to the terminal. */
+	readonly show: boolean;
+	/** Stops the benchmark that is running, and ends. */
+	readonly signal: AbortSignal;
 }
-const { status } = spawnSync(process.execPath, [`${folder}${name}.ts`, ...rest], {
-	stdio: "inherit",
-});
-process.exitCode = status ?? 1;
+
+/** A script directly in `bench/` is a benchmark, except for these two. */
+const OTHERS = new Set(["run", "support"]);
+
+/** The benchmarks of a project, in the order of their names. */
+export function benchNames(root: string): string[] {
+	return readdirSync(join(root, "bench"))
+		.filter((file) => file.endsWith(".ts"))
+		.map((file) => file.slice(0, -".ts".length))
+		.filter((name) => !OTHERS.has(name))
+		.sort();
+}
+
+/** Runs the command and returns its status: 0, 1 if something failed, is worse or was not written, 2 for wrong words. */
+export async function main(words: readonly string[], around: Surroundings): Promise<number> {
+	const { root, print } = around;
+	const all = benchNames(root);
+	const wrong = (why: string) => {
+		print(`${why}\n\n${usage(all)}`);
+		return 2;
+	};
+	let parsed: ReturnType<typeof parseWords>;
+	try {
+		parsed = parseWords(words);
+	} catch (error) {
+		return wrong((error as Error).message);
+	}
+	const { positionals, values } = parsed;
+	const { quick, write, against, traces, help } = values;
+	if (help || positionals.length === 0) {
+		print(usage(all));
+		return 0;
+	}
+	const unknown = positionals.filter((name) => name !== "all" && !all.includes(name));
+	if (unknown.length > 0) return wrong(`there is no benchmark "${unknown.join('", "')}"`);
+	if (write && quick) return wrong("--quick measures nothing that is worth writing");
+	if (write && against !== undefined) return wrong("--against compares and writes nothing");
+	const rounds = Number(values.rounds);
+	if (!Number.isInteger(rounds) || rounds < 1) return wrong("--rounds takes a number from 1");
+
+	const names = positionals.includes("all") ? all : [...new Set(positionals)];
+	const options = { quick, write, traces, signal: around.signal };
+	if (against !== undefined) {
+		const busy = busyReason(await around.load(), true);
+		if (busy !== undefined) print(`${busy}: differences may be noise`);
+		return compareWith(against, { ...options, root, names, rounds, print });
+	}
+	return runAll(names, { ...options, show: around.show }, around);
+}
+
+function parseWords(words: readonly string[]) {
+	return parseArgs({
+		args: [...words],
+		allowPositionals: true,
+		options: {
+			write: { type: "boolean", default: false },
+			quick: { type: "boolean", default: false },
+			traces: { type: "string" },
+			against: { type: "string" },
+			rounds: { type: "string", default: "3" },
+			help: { type: "boolean", short: "h", default: false },
+		},
+	});
+}
+
+function usage(names: readonly string[]): string {
+	return `usage: npm run bench -- <name>…|all [options]
+
+  --write             store the figures in bench/results/; refused on a busy machine, without an input
+                      (--traces, pdftotext, git), and for sources that are not committed
+  --quick             the smallest sizes, to see that everything runs
+  --traces <folder>   real sessions: one .jsonl file of pi in the folder itself
+  --against <commit>  compare with another commit, alternately; status 1 if a case is worse by more than 5 %
+  --rounds <number>   how often --against runs each side (3)
+
+benchmarks: ${names.join(", ")}`;
+}
+
+async function runAll(
+	names: readonly string[],
+	options: RunOptions,
+	{ root, load, print, signal }: Surroundings,
+): Promise<number> {
+	const failures: string[] = [];
+	for (const [index, name] of names.entries()) {
+		if (signal.aborted) break;
+		const refusal = options.write
+			? (treeReason(root) ?? busyReason(await load(), index === 0))
+			: undefined;
+		if (refusal !== undefined) {
+			failures.push(`${names.slice(index).join(", ")}: ${refusal}`);
+			break;
+		}
+		print(`\n${name}`);
+		const outcome = await runBench(join(root, "bench", `${name}.ts`), options);
+		const failure =
+			failureOf(outcome) ?? (options.write ? busyReason(await load(), false) : undefined);
+		if (failure !== undefined) failures.push(`${name}: ${failure}`);
+		else if (options.write && outcome.kind === "done") writeResults(root, name, outcome.lines);
+	}
+	for (const failure of failures) print(options.write ? `not written: ${failure}` : failure);
+	return failures.length > 0 || signal.aborted ? 1 : 0;
+}
+
+function failureOf(outcome: Outcome): string | undefined {
+	if (outcome.kind === "done") return undefined;
+	return outcome.kind === "failed" ? outcome.why : "an input is missing";
+}
+
+if (import.meta.main) {
+	const stop = new AbortController();
+	for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
+	process.exitCode = await main(process.argv.slice(2), {
+		root: fileURLToPath(new URL("..", import.meta.url)),
+		load: measureLoad,
+		print: console.log,
+		show: true,
+		signal: stop.signal,
+	});
+}

@@ -1,9 +1,7 @@
 /**
- * What the server takes and how fast, as a process of its own and beside a plain `ws` server that echoes JSON. Run with
- * `npm run bench -- server`; writes `bench/results/server.json`. Whatever else the machine does weighs on both, so the
- * ratios mean more than the rates; the load average beside each figure tells how far to trust it.
+ * What the server takes and how fast, as a process of its own and beside a plain `ws` server that echoes JSON. Whatever
+ * else the machine does weighs on both, so the ratios mean more than the rates.
  */
-import { loadavg } from "node:os";
 import { createClient } from "../src/protocol/client.ts";
 import { startInspectedServer } from "../test/server/support/inspected-server.ts";
 import { type Race, raceEcho } from "./server/against-echo.ts";
@@ -11,11 +9,13 @@ import { fanOut } from "./server/fan-out.ts";
 import { createLoad } from "./server/load.ts";
 import { createFolder, startEcho, startStrata } from "./server/processes.ts";
 import { startStreamingProvider } from "./server/streaming-provider.ts";
-import { type Line, median, printLines, rounded, saveLines } from "./support.ts";
+import { type Line, median, quantile, report, rounded, sized } from "./support.ts";
 
-const rounds = 7;
+const rounds = sized(7, 1);
 const sessions = 8;
-const deltas = 3_000;
+const manyClients = sized(50, 3);
+const deltas = sized(3_000, 50);
+const roundMs = sized(1_000, 50);
 const lines: Line[] = [];
 
 const provider = await startStreamingProvider(deltas);
@@ -27,6 +27,8 @@ for (let index = 0; index < sessions; index++) {
 	await client.request("create_session", { sessionId: `s${index}`, cwd: folder });
 }
 
+/** What one client gets of the echo server with 32 messages in flight. */
+let echoPerSecond = Number.NaN;
 const getState = (number: number) =>
 	`{"type":"get_state","id":"read-${number}","sessionId":"s${number % sessions}"}`;
 const servers = { echo, strata };
@@ -35,9 +37,10 @@ for (const { name, lifecycle, atLeast } of [
 	{ name: "of its own commands", lifecycle: "own", atLeast: 0.3 },
 	{ name: "of none", lifecycle: "none", atLeast: undefined },
 ] as const) {
-	const options = { clients: 1, depth: 32, lifecycle, command: getState, rounds };
+	const options = { clients: 1, depth: 32, lifecycle, command: getState, rounds, roundMs };
 	const race = await raceEcho({ ...servers, ...options });
 	addRatio(`one client, 32 get_state under way, lifecycle ${name}`, race, atLeast);
+	echoPerSecond = race.perSecond.echo;
 	race.loads.echo.close();
 	race.loads.strata.close();
 }
@@ -46,22 +49,22 @@ for (const { name, lifecycle, atLeast } of [
 	{ name: "of all commands", lifecycle: "all", atLeast: 0.15 },
 	{ name: "of their own commands", lifecycle: "own", atLeast: undefined },
 ] as const) {
-	const options = { clients: 50, depth: 1, lifecycle, command: getState, rounds };
+	const options = { clients: manyClients, depth: 1, lifecycle, command: getState, rounds, roundMs };
 	const race = await raceEcho({ ...servers, ...options });
 	addRatio(`50 clients, one get_state each, lifecycle ${name}`, race, atLeast);
 	const half = race.perSecond.strata / 2;
-	const ours = await race.loads.strata.pace(half, 5_000);
-	const echoed = await race.loads.echo.pace(half, 5_000);
+	const ours = await race.loads.strata.pace(half, 5 * roundMs);
+	const echoed = await race.loads.echo.pace(half, 5 * roundMs);
 	add({
-		case: "the same at half of that load: 99 of 100 answers within",
+		case: `50 clients at half of that load, lifecycle ${name}: 99 of 100 answers within`,
 		unit: "ms",
-		value: within(ours, 0.99),
+		value: quantile(ours, 0.99),
 		target: 25,
+		baseline: { name: "echo", value: quantile(echoed, 0.99) },
 		from: {
 			"per second": rounded(half, 0),
-			"median ms": within(ours, 0.5),
-			"90 % ms": within(ours, 0.9),
-			"echo's 99 % ms": within(echoed, 0.99),
+			"median ms": rounded(quantile(ours, 0.5)),
+			"90 % ms": rounded(quantile(ours, 0.9)),
 		},
 	});
 	race.loads.echo.close();
@@ -77,38 +80,44 @@ for (const { name, lifecycle, atLeast } of [
 		command: (number) =>
 			`{"type":"set_auto_retry","id":"change-${number}","sessionId":"s${number % sessions}","enabled":${number % 2 === 0}}`,
 	});
-	await load.run(1_000);
+	await load.run(roundMs);
 	const before = (await client.request("get_metrics")).data.journal;
 	const rates: number[] = [];
-	for (let round = 0; round < rounds; round++) rates.push(await load.run(1_000));
+	for (let round = 0; round < rounds; round++) rates.push(await load.run(roundMs));
 	const after = (await client.request("get_metrics")).data.journal;
 	load.close();
 	const commits = after.commits - before.commits;
 	add({
 		case: "durable changes, 64 under way over 8 sessions",
 		unit: "per second",
-		value: rounded(median(rates), 0),
+		value: median(rates),
+		digits: 0,
 		atLeast: 5_000,
+		baseline: { name: "echo to one client", value: echoPerSecond },
 		from: {
 			rounds,
 			"ms per transaction": rounded((after.commitMsTotal - before.commitMsTotal) / commits, 2),
-			"changes per transaction": rounded(rates.reduce((sum, rate) => sum + rate, 0) / commits),
+			"changes per transaction": rounded(
+				(rates.reduce((sum, rate) => sum + rate, 0) * roundMs) / 1000 / commits,
+			),
 		},
 	});
 }
 
 {
 	const outcomes = [];
-	for (let round = 0; round < 4; round++) {
-		const where = { sessionId: `s${round}`, subscribers: 100 };
+	for (let round = 0; round < sized(4, 2); round++) {
+		const where = { sessionId: `s${round}`, subscribers: sized(100, 3) };
 		outcomes.push(await fanOut({ client, port: strata.port }, where));
 	}
 	const counted = outcomes.slice(1);
 	add({
 		case: "events to 100 subscribers of one session",
 		unit: "deliveries per second",
-		value: rounded(median(counted.map(({ perSecond }) => perSecond)), 0),
+		value: median(counted.map(({ perSecond }) => perSecond)),
+		digits: 0,
 		atLeast: 100_000,
+		baseline: { name: "echo to one client", value: echoPerSecond },
 		from: {
 			rounds: counted.length,
 			events: counted[0]?.events ?? 0,
@@ -134,21 +143,25 @@ await echo.stop();
 	add({
 		case: "from the start of the process to ready",
 		unit: "ms",
-		value: rounded(median(starts), 0),
+		value: median(starts),
+		digits: 0,
 		target: 2_500,
+		baseline: { name: "echo", value: echo.readyMs },
 		from: { rounds, "fastest ms": rounded(Math.min(...starts), 0) },
 	});
 	add({
 		case: "the same with the journal of this benchmark",
 		unit: "ms",
-		value: rounded(median(again), 0),
+		value: median(again),
+		digits: 0,
 		target: 2_500,
+		baseline: { name: "echo", value: echo.readyMs },
 		from: { rounds, "fastest ms": rounded(Math.min(...again), 0) },
 	});
 }
 
 {
-	const count = 60;
+	const count = sized(60, 4);
 	const idle = createFolder();
 	const server = await startInspectedServer([], { agentDir: `${idle}/agent` });
 	const user = createClient({ url: server.url });
@@ -164,7 +177,8 @@ await echo.stop();
 	add({
 		case: "heap of an idle session",
 		unit: "KB",
-		value: rounded((second - first) / (count / 2) / 1024, 0),
+		value: (second - first) / (count / 2) / 1024,
+		digits: 0,
 		target: 150,
 		from: { sessions: count },
 	});
@@ -174,16 +188,16 @@ await echo.stop();
 }
 
 provider.close();
-printLines(lines);
-saveLines("server", lines);
-process.exit();
+report(lines);
 
 function addRatio(name: string, race: Race, atLeast: number | undefined): void {
 	const { perSecond, processorUs, ratio } = race;
 	add({
 		case: name,
 		unit: "× echo",
-		value: rounded(ratio, 2),
+		value: ratio,
+		digits: 2,
+		better: "higher",
 		...(atLeast !== undefined && { atLeast }),
 		from: {
 			"per second": rounded(perSecond.strata, 0),
@@ -195,14 +209,8 @@ function addRatio(name: string, race: Race, atLeast: number | undefined): void {
 	});
 }
 
-/** How long the given share of answers took at most, in milliseconds. */
-function within(delays: readonly number[], share: number): number {
-	const sorted = delays.toSorted((a, b) => a - b);
-	return rounded(sorted[Math.floor(sorted.length * share)] ?? Number.NaN);
-}
-
+/** The benchmark takes minutes: each figure is printed when it is known. */
 function add(line: Line): void {
-	const load = rounded(loadavg()[0] ?? 0);
-	lines.push({ ...line, from: { ...line.from, "load average": load } });
-	console.log(line.case, line.value, line.unit, JSON.stringify(line.from), `load ${load}`);
+	lines.push(line);
+	console.log(line.case, rounded(line.value, line.digits), line.unit);
 }

@@ -1,28 +1,25 @@
-/**
- * What the extension adds to pi's start: from the start of pi's process in RPC mode to its first answer, with and
- * without us. Run with `npm run bench -- startup`; writes `bench/results/startup.json`.
- */
+/** What the extension adds to pi's start: from the start of pi's process in RPC mode to its first answer, with and without it. */
 import { execFileSync } from "node:child_process";
-import {
-	copyFileSync,
-	mkdirSync,
-	mkdtempSync,
-	readFileSync,
-	realpathSync,
-	rmSync,
-	symlinkSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PiProcess } from "../test/support/pi-process.ts";
-import { type Line, median, printLines, rounded, saveLines } from "./support.ts";
+import {
+	type Line,
+	median,
+	missing,
+	options,
+	report,
+	rounded,
+	sized,
+	tempFolder,
+} from "./support.ts";
 
-const rounds = 15;
-const warmup = 2;
+const rounds = sized(15, 1);
+const warmup = sized(2, 0);
 
 const project = fileURLToPath(new URL("..", import.meta.url));
-const folder = realpathSync(mkdtempSync(join(tmpdir(), "strata-startup-")));
+const folder = tempFolder();
 const agentDir = join(folder, "agent");
 const cwd = join(folder, "project");
 for (const dir of [agentDir, cwd]) mkdirSync(dir);
@@ -30,14 +27,18 @@ for (const dir of [agentDir, cwd]) mkdirSync(dir);
 /** Ways to start pi. "Cold" is the first start after an install: nothing is transpiled yet. */
 const cold = { JITI_FS_CACHE: "false" };
 const source = join(project, "pi-extension.ts");
-const compiled = buildPackage();
 const setups: Record<string, { extension?: string; env?: Record<string, string> }> = {
 	none: {},
 	"source, warm": { extension: source },
-	"compiled package, warm": { extension: compiled },
-	"source, cold": { extension: source, env: cold },
-	"compiled package, cold": { extension: compiled, env: cold },
 };
+if (options.quick)
+	missing("the cold start and the compiled package", "compiling takes longer than a quick run");
+else {
+	const compiled = buildPackage();
+	setups["compiled package, warm"] = { extension: compiled };
+	setups["source, cold"] = { extension: source, env: cold };
+	setups["compiled package, cold"] = { extension: compiled, env: cold };
+}
 const targets: Record<string, number> = { "source, warm": 150, "compiled package, warm": 150 };
 
 const times = Object.fromEntries(Object.keys(setups).map((name) => [name, [] as number[]]));
@@ -50,7 +51,6 @@ for (let round = 0; round < warmup + rounds; round++) {
 		if (round >= warmup) times[name]?.push(ms);
 	}
 }
-rmSync(folder, { recursive: true, force: true });
 
 const none = times.none ?? [];
 const lines = Object.keys(setups)
@@ -60,18 +60,18 @@ const lines = Object.keys(setups)
 		return {
 			case: `added to pi's start: ${name}`,
 			unit: "ms",
-			value: rounded(median(own.map((ms, round) => ms - (none[round] ?? 0)))),
+			value: median(own.map((ms, round) => ms - (none[round] ?? 0))),
 			...(name in targets && { target: targets[name] }),
-			from: { "with ms": rounded(median(own)), "without ms": rounded(median(none)), rounds },
+			baseline: { name: "pi's own start", value: median(none) },
+			from: { "with ms": rounded(median(own)), rounds },
 		};
 	});
-printLines(lines);
-saveLines("startup", lines);
+report(lines);
 
 async function startMs({ extension, env }: (typeof setups)[string]): Promise<number> {
 	const args = extension ? ["--extension", extension] : [];
 	const start = performance.now();
-	const pi = new PiProcess({ args, cwd, agentDir, ...(env && { env }) });
+	const pi = new PiProcess({ args, cwd, agentDir, timeoutMs: 120_000, ...(env && { env }) });
 	await pi.request({ type: "get_state" });
 	const ms = performance.now() - start;
 	const { data } = await pi.request({ type: "get_commands" });

@@ -1,16 +1,33 @@
-/** What all benchmarks share: fair timing, facts about the machine, and a committed result file. */
-import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { findPackageJSON } from "node:module";
-import { cpus } from "node:os";
+/** What all benchmarks share: their options, fair timing, inputs that may be missing, and the report. */
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+
+/** What the runner asks of a benchmark: `node bench/<name>.ts [--quick] [--write] [--traces <folder>]`. */
+export interface BenchOptions {
+	/** Run the smallest size, to see that all of it works. The figures mean nothing. */
+	readonly quick: boolean;
+	/** The runner will write the figures: a benchmark refuses to run without one of its inputs. */
+	readonly write: boolean;
+	/** A folder with real sessions, which are not part of the project. */
+	readonly traces: string | undefined;
+}
+
+export const options: BenchOptions = optionsFrom(process.argv.slice(2));
+
+/** A size by the kind of run. */
+export function sized<Size>(full: Size, quick: Size): Size {
+	return options.quick ? quick : full;
+}
 
 /** Two ways to do the same thing. */
 export interface Contest {
 	baseline: (round: number) => Promise<unknown>;
 	candidate: (round: number) => Promise<unknown>;
-	/** Rounds that count. */
+	/** Rounds that count; two in a quick run. */
 	rounds: number;
-	/** Rounds before those, for the compiler. Default: a fifth of `rounds`, at least 3. */
+	/** Rounds before those, for the compiler. Default: a fifth of `rounds`, at least 3; one in a quick run. */
 	warmup?: number;
 	/** Runs before each round, untimed. */
 	prepare?: (round: number) => unknown;
@@ -32,7 +49,9 @@ export interface Comparison {
  * `round` counts on from the warm-up, so that every call can have a file of its own.
  */
 export async function compare(contest: Contest): Promise<Comparison> {
-	const { rounds, warmup = Math.max(3, Math.ceil(rounds / 5)), prepare, settle } = contest;
+	const rounds = sized(contest.rounds, 2);
+	const warmup = sized(contest.warmup ?? Math.max(3, Math.ceil(rounds / 5)), 1);
+	const { prepare, settle } = contest;
 	const times = { baseline: [] as number[], candidate: [] as number[] };
 	for (let round = 0; round < warmup + rounds; round++) {
 		await prepare?.(round);
@@ -47,13 +66,13 @@ export async function compare(contest: Contest): Promise<Comparison> {
 	return {
 		baselineMs: rounded(median(times.baseline), 3),
 		candidateMs: rounded(median(times.candidate), 3),
-		ratio: rounded(median(ratios), 2),
+		ratio: median(ratios),
 		rounds,
 	};
 }
 
 /** How long a task takes, in milliseconds. */
-export async function timed(task: () => Promise<unknown>): Promise<number> {
+export async function timed(task: () => unknown): Promise<number> {
 	const start = performance.now();
 	await task();
 	return performance.now() - start;
@@ -61,6 +80,12 @@ export async function timed(task: () => Promise<unknown>): Promise<number> {
 
 export function median(values: readonly number[]): number {
 	return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+}
+
+/** The value that so large a share of the values does not exceed. */
+export function quantile(values: readonly number[], share: number): number {
+	const sorted = values.toSorted((a, b) => a - b);
+	return sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN;
 }
 
 export function rounded(value: number, digits = 1): number {
@@ -72,35 +97,55 @@ export interface Line {
 	case: string;
 	/** What the figure is: "× pi's read", "ms", "%". */
 	unit: string;
+	/** As measured; {@link digits} says how it is shown and stored. */
 	value: number;
+	/** Digits after the point. Default: 1. */
+	digits?: number;
+	/** Which way is better. Default: "lower", or "higher" with {@link atLeast}. */
+	better?: "lower" | "higher";
 	/** The largest value that is good enough, or `atLeast` the smallest; neither for figures that are only reported. */
 	target?: number;
 	atLeast?: number;
+	/** A figure of the same unit from the same run: the ratio to it depends less on the machine. */
+	baseline?: { name: string; value: number };
 	/** What the figure comes from: medians, counts, sizes. */
 	from?: Record<string, number | string>;
 }
 
-/** Prints the lines as a table. */
-export function printLines(lines: readonly Line[]): void {
-	const rows = lines.map((line) => ({
-		case: line.case,
-		value: line.value,
-		unit: line.unit,
-		target: targetText(line),
-		met: targetText(line) === "" ? "" : isMet(line) ? "yes" : "NO",
-		from: Object.entries(line.from ?? {})
-			.map(([key, figure]) => `${key} ${figure}`)
-			.join(", "),
-	}));
-	console.table(rows);
+/** Ends a benchmark: prints the lines as a table and hands them to the runner, which stores them if it is asked to. */
+export function report(lines: readonly Line[]): void {
+	const names = lines.map((line) => line.case);
+	const twice = names.find((name, index) => names.indexOf(name) < index);
+	if (twice !== undefined) throw new Error(`two figures have the name "${twice}"`);
+	console.table(
+		lines.map((line) => ({
+			case: line.case,
+			value: rounded(line.value, line.digits),
+			unit: line.unit,
+			ratio: ratioText(line),
+			target: targetText(line),
+			met: targetText(line) === "" ? "" : isMet(line) ? "yes" : "NO",
+			from: Object.entries(line.from ?? {})
+				.map(([key, figure]) => `${key} ${figure}`)
+				.join(", "),
+		})),
+	);
+	process.send?.(lines);
 }
 
-/** Writes the lines, and whether each meets its target, to `bench/results/<name>.json`. */
-export function saveLines(name: string, lines: readonly Line[]): void {
-	const judged = lines.map((line) =>
-		targetText(line) === "" ? line : { ...line, met: isMet(line) },
-	);
-	saveResults(name, { results: judged });
+/** A line as results hold it: rounded, and with whether it meets its target. */
+export function storedLine({ digits = 1, ...line }: Line): object {
+	const { baseline } = line;
+	return {
+		...line,
+		value: rounded(line.value, digits),
+		...(baseline && { baseline: { ...baseline, value: rounded(baseline.value, 3) } }),
+		...(targetText(line) !== "" && { met: isMet({ ...line, digits }) }),
+	};
+}
+
+function ratioText({ value, baseline }: Line): string {
+	return baseline ? `${rounded(value / baseline.value, 2)} × ${baseline.name}` : "";
 }
 
 function targetText({ target, atLeast }: Line): string {
@@ -108,44 +153,54 @@ function targetText({ target, atLeast }: Line): string {
 	return target === undefined ? "" : `≤ ${target}`;
 }
 
-function isMet({ value, target = Number.POSITIVE_INFINITY, atLeast = value }: Line): boolean {
+/** Whether the value, rounded, is good enough. */
+export function isMet(line: Line): boolean {
+	const value = rounded(line.value, line.digits);
+	const { target = Number.POSITIVE_INFINITY, atLeast = value } = line;
 	return value <= target && value >= atLeast;
 }
 
-/** Writes a benchmark's figures to `bench/results/<name>.json`. */
-export function saveResults(name: string, figures: object): void {
-	const folder = new URL("./results/", import.meta.url);
-	mkdirSync(folder, { recursive: true });
-	const content = { date: new Date().toISOString().slice(0, 10), ...environment(), ...figures };
-	writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify(content, null, "\t")}\n`);
+/** A folder that is removed when the process ends. */
+export function tempFolder(): string {
+	const folder = realpathSync(mkdtempSync(join(tmpdir(), "strata-bench-")));
+	process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+	return folder;
 }
 
-/** What a figure depends on, without anything that names the machine or its owner. */
-export function environment() {
+/** The status of a benchmark that refuses to run; it has said why. */
+export const REFUSED = 3;
+
+/**
+ * Reports that some cases cannot be measured. A run whose figures are stored ends here, before anything is measured:
+ * results without some of their cases must not replace complete ones.
+ */
+export function missing(cases: string, why: string): undefined {
+	if (options.write) {
+		console.error(`nothing is written: ${cases} cannot be measured: ${why}`);
+		process.exit(REFUSED);
+	}
+	console.log(`skipped: ${cases}: ${why}`);
+	return undefined;
+}
+
+function optionsFrom(args: string[]): BenchOptions {
+	const { values } = parseArgs({
+		args,
+		// A test that imports a part of a benchmark has arguments of its own.
+		strict: false,
+		options: {
+			quick: { type: "boolean" },
+			write: { type: "boolean" },
+			traces: { type: "string" },
+		},
+	});
+	const { quick = false, write = false, traces } = values;
 	return {
-		node: process.version,
-		pi: piVersion(),
-		cpu: cpus()[0]?.model ?? "unknown",
-		cores: cpus().length,
-		...commit(),
+		quick: quick === true,
+		write: write === true,
+		traces: typeof traces === "string" ? traces : undefined,
 	};
 }
 
-function piVersion(): string {
-	const manifest = findPackageJSON("@earendil-works/pi-coding-agent", import.meta.url);
-	return manifest ? JSON.parse(readFileSync(manifest, "utf8")).version : "unknown";
-}
-
-function commit(): { commit?: string } {
-	const cwd = new URL("..", import.meta.url);
-	const git = (...args: string[]) =>
-		execFileSync("git", args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-	try {
-		const changed = git("status", "--porcelain", "--", "src").trim() !== "";
-		return {
-			commit: git("rev-parse", "--short", "HEAD").trim() + (changed ? " with changes" : ""),
-		};
-	} catch {
-		return {}; // no git, or not a repository: the figures are of use all the same
-	}
-}
+// A benchmark that the runner stops still removes its folders and ends its servers.
+if (process.send) process.once("SIGTERM", () => process.exit(143));

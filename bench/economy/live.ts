@@ -1,9 +1,9 @@
 /** What watching a session adds to each request: a conversation of 1,000 messages, answered from the cache or not. */
 import { createAccount, type ModelInfo } from "../../src/economy/index.ts";
-import { type Line, median, rounded } from "../support.ts";
+import { type Line, median, sized } from "../support.ts";
 
-const MESSAGES = 1000;
-const ROUNDS = 200;
+const MESSAGES = sized(1000, 20);
+const ROUNDS = sized(200, 4);
 const model: ModelInfo = {
 	provider: "anthropic",
 	id: "claude-opus-4-5",
@@ -11,17 +11,22 @@ const model: ModelInfo = {
 };
 
 export function liveLines(): Line[] {
+	const baseline = { name: "writing the request as JSON", value: writingMs() };
 	return [
 		{
 			case: `live account: a request of ${MESSAGES} messages, read from the cache`,
 			unit: "ms",
-			value: rounded(perRequest(0), 3),
+			value: perRequest(0),
+			digits: 3,
 			target: 1,
+			baseline,
 		},
 		{
 			case: `live account: the same, missed and diagnosed`,
 			unit: "ms",
-			value: rounded(perRequest(400_000), 3),
+			value: perRequest(400_000),
+			digits: 3,
+			baseline,
 		},
 	];
 }
@@ -30,7 +35,7 @@ function perRequest(missed: number): number {
 	const account = createAccount();
 	const times: number[] = [];
 	for (let round = 0; round < ROUNDS; round++) {
-		// Pi makes every request anew, so no object is the one of the request before.
+		// Pi builds every request from scratch, so no object is shared with the request before.
 		const payload = payloadOf(round);
 		const read = 500_000 + 800 * round - (round % 2) * missed;
 		const tokens = { input: 3, read, write: 800, writeOneHour: 0 };
@@ -40,6 +45,17 @@ function perRequest(missed: number): number {
 	}
 	// Every second request misses: what all of them take on average is what a session feels.
 	return missed > 0 ? 2 * (times.reduce((sum, ms) => sum + ms, 0) / ROUNDS) : median(times);
+}
+
+function writingMs(): number {
+	const times: number[] = [];
+	for (let round = 0; round < ROUNDS; round++) {
+		const payload = payloadOf(round);
+		const start = performance.now();
+		JSON.stringify(payload);
+		times.push(performance.now() - start);
+	}
+	return median(times);
 }
 
 function payloadOf(round: number): object {

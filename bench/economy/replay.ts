@@ -1,7 +1,5 @@
-/**
- * What replay finds and how long it takes. The trace is a real session that is not part of the project: its path is
- * the first argument or in STRATA_TRACE; without one, only the generated workloads are measured.
- */
+/** What replay finds and how long it takes. Without a trace, only the generated workloads are measured. */
+import { readFileSync } from "node:fs";
 import type { ReplayPolicy } from "../../src/economy/index.ts";
 import {
 	buildReport,
@@ -12,9 +10,9 @@ import {
 } from "../../src/economy/replay/index.ts";
 import { appendOnly } from "../../src/economy/replay/policies/append-only.ts";
 import { pruningPolicy } from "../../src/pruning/index.ts";
-import { generateSession, workloads } from "../../test/economy/replay/workload.ts";
-import { type Line, median, rounded, timed } from "../support.ts";
-import { pruneSettings, READ_RATIOS, replayTrace } from "./trace.ts";
+import { generateSession } from "../../test/economy/replay/workload.ts";
+import { type Line, median, sized, timed } from "../support.ts";
+import { benchWorkloads, pruneSettings, READ_RATIOS, replayTrace } from "./trace.ts";
 
 const strata = strataPolicy(pruningPolicy(pruneSettings));
 /** The same, were results of every tool free to go as soon as the model has answered them. */
@@ -23,16 +21,14 @@ const strataAtOnce = strataPolicy(
 );
 const policies = [...replayPolicies, strata];
 
-export async function replayLines(
-	trace = process.argv[2] ?? process.env.STRATA_TRACE,
-): Promise<Line[]> {
+export async function replayLines(trace: string | undefined): Promise<Line[]> {
 	return [...(trace ? await traceLines(trace) : []), ...READ_RATIOS.flatMap(workloadLines)];
 }
 
 /** On the trace: the time of it all, how well the bill is reproduced, and each policy at each read price. */
 async function traceLines(trace: string): Promise<Line[]> {
 	const times: number[] = [];
-	for (let round = 0; round < 5; round++) {
+	for (let round = 0; round < sized(5, 1); round++) {
 		times.push(
 			await timed(async () => {
 				buildReport(await replayTrace(trace), { policies });
@@ -44,14 +40,16 @@ async function traceLines(trace: string): Promise<Line[]> {
 		{
 			case: "trace: read, rebuild, all policies, report",
 			unit: "ms",
-			value: rounded(median(times)),
+			value: median(times),
 			target: 3000,
+			baseline: { name: "parsing the file", value: await parsingMs(trace) },
 			from: { requests, rounds: times.length },
 		},
 		{
 			case: "trace: simulated against billed, losses fed in",
 			unit: "% off",
-			value: rounded(Math.abs(check.deviation) * 100, 3),
+			value: Math.abs(check.deviation) * 100,
+			digits: 3,
 			target: 2,
 		},
 	];
@@ -62,23 +60,33 @@ async function traceLines(trace: string): Promise<Line[]> {
 			lines.push({
 				case: `trace: ${name}, reads at ${readRatio}`,
 				unit: "× append-only",
-				value: rounded(ratio, 3),
+				value: ratio,
+				digits: 3,
 				from: { "largest request": maxContext },
 			});
 		}
 		lines.push({
 			case: `trace: strata, all answered tool results prunable, reads at ${readRatio}`,
 			unit: "× append-only",
-			value: rounded(costOf(strataAtOnce, session) / costOf(appendOnly, session), 3),
+			value: costOf(strataAtOnce, session) / costOf(appendOnly, session),
+			digits: 3,
 			...(readRatio === 0.1 && { target: 0.65 }),
 		});
 	}
 	return lines;
 }
 
+/** What every reader of the file has to do. */
+async function parsingMs(file: string): Promise<number> {
+	const parse = () => {
+		for (const line of readFileSync(file, "utf8").trim().split("\n")) JSON.parse(line);
+	};
+	return median([await timed(parse), await timed(parse), await timed(parse)]);
+}
+
 /** On generated sessions: what `strata` saves on the whole and what it costs at worst. */
 function workloadLines(readRatio: number): Line[] {
-	const ratios = workloads(readRatio).map((workload) => {
+	const ratios = benchWorkloads(readRatio).map((workload) => {
 		const session = generateSession(workload);
 		return costOf(strata, session) / costOf(appendOnly, session);
 	});
@@ -88,14 +96,16 @@ function workloadLines(readRatio: number): Line[] {
 		{
 			case: `generated: strata, mean, reads at ${readRatio}`,
 			unit: "× append-only",
-			value: rounded(mean, 3),
+			value: mean,
+			digits: 3,
 			target: 1,
 			from,
 		},
 		{
 			case: `generated: strata, worst, reads at ${readRatio}`,
 			unit: "× append-only",
-			value: rounded(Math.max(...ratios), 3),
+			value: Math.max(...ratios),
+			digits: 3,
 			target: 1.02,
 			from,
 		},

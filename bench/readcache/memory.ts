@@ -3,12 +3,12 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Message, ToolResultMessage } from "@earendil-works/pi-ai";
 import { SessionManager } from "@earendil-works/pi-coding-agent";
-import { type Line, rounded } from "../support.ts";
+import { type Line, rounded, sized } from "../support.ts";
 import { openReadSession, type ReadSession } from "./read-session.ts";
 import { createRandom, fileOf, replaced, sourceLines } from "./sample-text.ts";
 
-const reads = 10_000;
-const looks = [1000, 5000, 10_000];
+const looks = sized([1000, 5000, 10_000], [20, 40, 60]);
+const reads = looks.at(-1) as number;
 const fileCount = 20;
 
 /** What stays in memory after thousands of reads, in a session that does not grow and in one that does. */
@@ -29,16 +29,17 @@ export async function measureMemory(): Promise<Line[]> {
 		{
 			case: "memory: growth from 1,000 to 10,000 reads, session stands still",
 			unit: "KB",
-			value: rounded(growth(still) / 1024),
+			value: growth(still) / 1024,
 			target: 512,
 			from: megabytesAt(still.bytes),
 		},
 		{
 			case: "memory: growth per entry, session grows",
 			unit: "bytes",
-			value: Math.round(perEntry),
+			value: perEntry,
+			digits: 0,
+			baseline: { name: "pi's own", value: pis },
 			from: {
-				"of these pi's own": Math.round(pis),
 				"besides, of each message in the last request": Math.round(request),
 				...megabytesAt(growing.bytes),
 			},

@@ -1,11 +1,11 @@
 import { unchangedMarker } from "../../src/readcache/markers.ts";
-import { type Line, median, rounded } from "../support.ts";
+import { type Line, median, rounded, sized } from "../support.ts";
 import { modeOf, openReadSession, type ReadAnswer, type ReadArgs } from "./read-session.ts";
 import { createRandom, edited, fileOf, type Random, sourceLines } from "./sample-text.ts";
 
-const sessionCount = 40;
-const readsPerSession = 150;
-const fileCount = 40;
+const sessionCount = sized(40, 1);
+const readsPerSession = sized(150, 30);
+const fileCount = sized(40, 8);
 /** Bytes of plain output after which the session is compacted (about 90,000 tokens), and what is kept of them. */
 const compactAfterBytes = 360_000;
 const keptBytes = 80_000;
@@ -29,7 +29,7 @@ export async function measureReplay(): Promise<Line[]> {
 		{
 			case: "replay: bytes served, of pi's own",
 			unit: "%",
-			value: percent(ourBytes, plainBytes),
+			value: share(ourBytes, plainBytes),
 			from: {
 				"pi MB": megabytes(plainBytes),
 				"ours MB": megabytes(ourBytes),
@@ -41,13 +41,13 @@ export async function measureReplay(): Promise<Line[]> {
 		{
 			case: "replay: bytes served by an exact-scope cache, of pi's own",
 			unit: "%",
-			value: percent(exactBytes, plainBytes),
+			value: share(exactBytes, plainBytes),
 			from: { "exact-scope MB": megabytes(exactBytes) },
 		},
 		{
 			case: "replay: bytes served, of an exact-scope cache's",
 			unit: "%",
-			value: percent(ourBytes, exactBytes),
+			value: share(ourBytes, exactBytes),
 			from: {
 				sessions: sessionCount,
 				reads,
@@ -284,6 +284,10 @@ function textIn({ content }: ReadAnswer): string {
 	return content.map((block) => block.text ?? "").join("\n");
 }
 
+function share(part: number, whole: number): number {
+	return (100 * part) / whole;
+}
+
 function percent(part: number, whole: number): number {
-	return rounded((100 * part) / whole);
+	return rounded(share(part, whole));
 }

@@ -140,5 +140,5 @@ function callOf(session: ReadSession) {
 
 function asRatio({ ratio, baselineMs, candidateMs, rounds }: Awaited<ReturnType<typeof compare>>) {
 	const from = { "pi ms": baselineMs, "ours ms": candidateMs, rounds };
-	return { unit: "× pi's read", value: ratio, from };
+	return { unit: "× pi's read", value: ratio, digits: 2, from };
 }

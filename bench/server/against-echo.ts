@@ -10,6 +10,8 @@ export interface RaceOptions {
 	lifecycle: "all" | "own" | "none";
 	command(number: number): string;
 	rounds: number;
+	/** How long each side runs in a round. */
+	roundMs: number;
 }
 
 export interface Race {
@@ -28,14 +30,12 @@ export interface Sides<Value> {
 	strata: Value;
 }
 
-/** How long each side runs in a round. */
-const ROUND_MS = 1_000;
 /** Rounds before those that count: a server that has just started is still being compiled. */
 const WARMUP = 3;
 
 /** Puts the same load on the echo server and on ours, in turn. */
 export async function raceEcho(options: RaceOptions): Promise<Race> {
-	const { echo, strata, clients, depth, lifecycle, command, rounds } = options;
+	const { echo, strata, clients, depth, lifecycle, command, rounds, roundMs } = options;
 	const common = { clients, depth, command };
 	const greeting = JSON.stringify({ type: "subscribe", lifecycle });
 	const loads = {
@@ -48,10 +48,10 @@ export async function raceEcho(options: RaceOptions): Promise<Race> {
 		const sides = ["echo", "strata"] as const;
 		for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
 			const before = processorMs(options[side].pid);
-			const rate = await loads[side].run(ROUND_MS);
+			const rate = await loads[side].run(roundMs);
 			if (round < 0) continue;
 			rates[side].push(rate);
-			const answers = (rate * ROUND_MS) / 1000;
+			const answers = (rate * roundMs) / 1000;
 			costs[side].push(((processorMs(options[side].pid) - before) * 1000) / answers);
 		}
 	}

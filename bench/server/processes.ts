@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { sized } from "../support.ts";
 
 /** A server in a process of its own. */
 export interface ServerProcess {
@@ -28,7 +29,9 @@ export function startStrata(
 	{ nodeOptions = [] }: { nodeOptions?: string[] } = {},
 ): Promise<ServerProcess> {
 	const limits = ["commandsPerMinute=1000000000", "maxPendingPerClient=100000", "maxSessions=1000"];
-	const words = ["serve", "--port", "0", "--auth", "none", "--json"];
+	// In a clone the first start builds the dashboard, which takes longer than a quick run.
+	const page = sized([], ["--no-dashboard"]);
+	const words = ["serve", "--port", "0", "--auth", "none", "--json", ...page];
 	const env = { PI_CODING_AGENT_DIR: join(folder, "agent"), PI_OFFLINE: "1" };
 	return start([...nodeOptions, MAIN, ...words, ...limits.flatMap((one) => ["--limit", one])], env);
 }
