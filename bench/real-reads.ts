@@ -1,46 +1,37 @@
 /**
- * How much of what real sessions read was still in view: `npm run bench -- real-reads <folder>`, or the folder in
- * STRATA_TRACES; with `--write` into `bench/results/real-reads.json`. The folder holds session files of Claude Code and pi
- * (`.jsonl`, also `.jsonl.gz`); they are not part of the project. Other files in it are counted and left out.
+ * How much of what real sessions read was still in view. The folder of traces holds session files of Claude Code and pi
+ * (`.jsonl`, also `.jsonl.gz`), at any depth. Other files in it are counted and left out. A quick run has a generated
+ * session of pi.
  */
 import { globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { isRecord } from "../src/core/property.ts";
+import { sessionFile } from "./economy/trace.ts";
 import { claudeCodeEvents } from "./real-reads/claude-code.ts";
 import { countReads, type ReadCounts } from "./real-reads/count.ts";
 import { piEvents } from "./real-reads/pi.ts";
 import type { Entry, ReadSession } from "./real-reads/session.ts";
-import { type Line, printLines, rounded, saveLines } from "./support.ts";
+import { type Line, missing, options, report } from "./support.ts";
 
-const folder =
-	process.argv.slice(2).find((word) => !word.startsWith("--")) ?? process.env.STRATA_TRACES;
-if (folder === undefined || folder === "") {
-	console.error("usage: npm run bench -- real-reads <folder of session files>");
-	process.exit(2);
-}
+report(await lines());
 
-const files = globSync("**/*.jsonl{,.gz}", { cwd: folder }).sort();
-const sessions = files.map((file) => sessionIn(linesOf(join(folder, file))));
-const lines = (["Claude Code", "pi"] as const).flatMap((agent) =>
-	agentLines(
-		agent,
-		sessions
-			.filter((session) => session?.agent === agent)
-			.map((session) => countReads(session as ReadSession)),
-	),
-);
-if (lines.length === 0) {
-	console.error(
-		`none of the ${files.length} .jsonl files in ${folder} is a session of Claude Code or pi`,
+async function lines(): Promise<Line[]> {
+	const folder = options.quick ? dirname(sessionFile() ?? "") : options.traces;
+	if (folder === undefined) return missing("all", "give --traces <folder>") ?? [];
+	const files = globSync("**/*.jsonl{,.gz}", { cwd: folder }).sort();
+	const sessions = files.map((file) => sessionIn(linesOf(join(folder, file))));
+	const others = sessions.filter((session) => !session).length;
+	console.log(`${others} of ${files.length} files are of another kind`);
+	const found = (["Claude Code", "pi"] as const).flatMap((agent) =>
+		agentLines(
+			agent,
+			sessions.flatMap((session) => (session?.agent === agent ? [countReads(session)] : [])),
+		),
 	);
-	process.exit(1);
+	if (found.length > 0) return found;
+	return missing("all", `${folder} has no session of Claude Code or pi`) ?? [];
 }
-printLines(lines);
-console.log(
-	`${sessions.filter((session) => !session).length} of ${files.length} files are of another kind`,
-);
-if (process.argv.includes("--write")) saveLines("real-reads", lines);
 
 /** The session of a file; `undefined` for what is none of the two agents'. */
 function sessionIn(lines: readonly Entry[]): ReadSession | undefined {
@@ -73,7 +64,7 @@ function agentLines(agent: string, counted: readonly ReadCounts[]): Line[] {
 		whole: keyof ReadCounts,
 	): Pick<Line, "unit" | "value"> => ({
 		unit: "%",
-		value: rounded((100 * sum(part)) / Math.max(1, sum(whole))),
+		value: (100 * sum(part)) / Math.max(1, sum(whole)),
 	});
 	const most = counted.filter(({ inViewBytes, readBytes }) => inViewBytes > readBytes / 5);
 	return [

@@ -90,7 +90,8 @@ function usage(names: readonly string[]): string {
   --write             store the figures in bench/results/; refused on a busy machine, without an input
                       (--traces, pdftotext, git), and for sources that are not committed
   --quick             the smallest sizes, to see that everything runs
-  --traces <folder>   real sessions: one .jsonl file of pi in the folder itself
+  --traces <folder>   real sessions: one .jsonl file of pi in the folder itself, others anywhere in it;
+                      also from STRATA_TRACES
   --against <commit>  compare with another commit, alternately; status 1 if a case is worse by more than 5 %
   --rounds <number>   how often --against runs each side (3)
 

@@ -10,7 +10,7 @@ export interface BenchOptions {
 	readonly quick: boolean;
 	/** The runner will write the figures: a benchmark refuses to run without one of its inputs. */
 	readonly write: boolean;
-	/** A folder with real sessions, which are not part of the project. */
+	/** A folder with real sessions, which are not part of the project; also from STRATA_TRACES. */
 	readonly traces: string | undefined;
 }
 
@@ -198,7 +198,7 @@ function optionsFrom(args: string[]): BenchOptions {
 	return {
 		quick: quick === true,
 		write: write === true,
-		traces: typeof traces === "string" ? traces : undefined,
+		traces: (typeof traces === "string" && traces) || process.env.STRATA_TRACES || undefined,
 	};
 }
 

@@ -98,31 +98,35 @@ describe("npm run bench -- real-reads", () => {
 		writeFileSync(join(folder, "pi.jsonl"), `${text}\n{"cut off`);
 		writeFileSync(join(folder, "other.jsonl"), '{"type":"session_meta","payload":{}}\n');
 		const before = readFileSync(resultFile, "utf8");
-		const { status, stdout } = bench(folder);
+		const { status, stdout } = bench("--traces", folder);
 		expect(status).toBe(0);
 		expect(stdout).toMatch(/Claude Code: read bytes in view, of all read bytes' +│ 50 /);
 		expect(stdout).toMatch(/Claude Code: read bytes in view, of re-read bytes' +│ 100 /);
 		expect(stdout).toMatch(/pi: read bytes in view, of all read bytes' +│ 0 /);
 		expect(stdout).toContain("1 of 3 files are of another kind");
-		// Only `--write` replaces the committed result.
 		expect(readFileSync(resultFile, "utf8")).toBe(before);
 	});
 
-	test("refuses without a folder, and for one without sessions", () => {
-		expect(bench()).toMatchObject({ status: 2, stderr: expect.stringContaining("usage:") });
-		expect(bench(tempDir())).toMatchObject({
-			status: 1,
-			stderr: expect.stringContaining("none of the 0 .jsonl files"),
-		});
+	test("measures nothing without a folder or sessions, and refuses if the figures are to be stored", () => {
+		const folder = tempDir();
+		for (const [words, why] of [
+			[[], "give --traces <folder>"],
+			[["--traces", folder], `${folder} has no session of Claude Code or pi`],
+		] as const) {
+			expect(bench(...words).stdout).toContain(`skipped: all: ${why}`);
+			const refused = bench("--write", ...words);
+			expect(refused.status).toBe(3);
+			expect(refused.stderr).toContain(why);
+		}
 	});
 });
 
 const resultFile = fileURLToPath(new URL("../../bench/results/real-reads.json", import.meta.url));
 
-function bench(...folder: string[]) {
+function bench(...words: string[]) {
 	const script = fileURLToPath(new URL("../../bench/real-reads.ts", import.meta.url));
 	const { STRATA_TRACES: _, ...env } = process.env;
-	return spawnSync(process.execPath, [script, ...folder], { encoding: "utf8", env });
+	return spawnSync(process.execPath, [script, ...words], { encoding: "utf8", env });
 }
 
 /** Lines as Claude Code writes them: one block each. */
