@@ -1,4 +1,6 @@
+import { realpathSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { describeError } from "../core/errno.ts";
 import { nearest } from "../core/nearest.ts";
@@ -29,7 +31,7 @@ export async function main(argv: string[], terminal: Terminal): Promise<number> 
 	return command ? runCommand(command, rest, terminal) : 2;
 }
 
-/** Runs the command line of this process, for `bin/strata.js`. */
+/** Runs the command line of this process; called by `bin/strata.js`, and by this file when it is started directly. */
 export async function runAtTerminal(): Promise<void> {
 	// A reader that went away (strata doctor | head -1) ends the output, not with a stack trace.
 	process.stdout.on("error", (error: NodeJS.ErrnoException) =>
@@ -141,3 +143,14 @@ function atTerminal(): Terminal {
 	}
 	return terminal;
 }
+
+/** Whether Node was started with this file: `node src/cli/main.ts doctor`. */
+function isStartedDirectly(): boolean {
+	try {
+		return realpathSync(process.argv[1] ?? "") === fileURLToPath(import.meta.url);
+	} catch {
+		return false; // started without a file, as by `node --eval`
+	}
+}
+
+if (isStartedDirectly()) await runAtTerminal();

@@ -52,6 +52,15 @@ test("from a clone it runs the source", async () => {
 	});
 });
 
+test("the source of the command line can be started directly, too", async () => {
+	const source = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+	expect(await runOn(process.versions.node, source, "--version")).toEqual({
+		code: 0,
+		stdout: `${manifest.version}\n`,
+		stderr: "",
+	});
+});
+
 /** A package as published, with this in place of its command line. */
 function packageWith(main: string): string {
 	const folder = tempDir();
