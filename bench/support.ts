@@ -163,7 +163,9 @@ export function isMet(line: Line): boolean {
 /** A folder that is removed when the process ends. */
 export function tempFolder(): string {
 	const folder = realpathSync(mkdtempSync(join(tmpdir(), "strata-bench-")));
-	process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+	// A child process that is being stopped may still write: hence the retries.
+	const removal = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
+	process.once("exit", () => rmSync(folder, removal));
 	return folder;
 }
 
