@@ -391,13 +391,13 @@ describe("autoContext", () => {
 });
 
 test("a prompt that names only files outside of the index goes without a briefing, and without a word", async () => {
-	const told: string[] = [];
+	const notified: string[] = [];
 	const index = fakeIndex({
 		taskContext: async () => {
 			throw new CodeIndexError("unknown-file", "src/a.ts is not in the index.");
 		},
 	});
-	const notify = (message: string) => void told.push(message);
+	const notify = (message: string) => void notified.push(message);
 	const { pi } = await start(index, {
 		kota: { autoContext: "onPaths" },
 		uiContext: { notify },
@@ -405,7 +405,7 @@ test("a prompt that names only files outside of the index goes without a briefin
 	pi.write("src/a.ts", "");
 	await pi.run("fix src/a.ts", ["ok"]);
 	expect(index.calls).toContain("taskContext");
-	expect(told).toEqual([]);
+	expect(notified).toEqual([]);
 });
 
 describe("the engine", () => {
