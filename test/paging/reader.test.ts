@@ -433,6 +433,20 @@ describe("files", () => {
 		expect(await reader.read({ uri: "junk.pdf" })).toMatchObject({ kind: "pdf" });
 	});
 
+	test("a text in a Western charset that nothing declares is read, here and on the web", async () => {
+		const place = await open();
+		const reader = place.reader();
+		const bytes = Buffer.from("caf\xe9 \x93x\x94\n", "latin1");
+		writeFileSync(join(place.root, "menu.txt"), bytes);
+		place.web.serve("/menu", { headers: { "content-type": "text/plain" }, body: bytes });
+		const file = pathToFileURL(join(place.root, "menu.txt")).href;
+		for (const uri of ["menu.txt", file, place.web.url("/menu").href])
+			expect(await reader.read({ uri }), uri).toMatchObject({
+				kind: "text",
+				content: "café “x”\n",
+			});
+	});
+
 	test("a text over the limit is an error that says so", async () => {
 		const place = await open();
 		writeFileSync(join(place.root, "big.txt"), "x".repeat(2000));

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -148,7 +149,35 @@ describe("text", () => {
 		const words = Buffer.alloc(3000, Buffer.from("cff0e8e2e5f220", "hex"));
 		const meta = Buffer.from("<meta charset=windows-1251>");
 		expect(kindOf(Buffer.concat([meta, words]), "text/html")).toBe("html");
-		expect(kindOf(words, "text/html")).toBe("binary");
+		expect(kindOf(words, "text/html")).toBe("html");
+	});
+
+	const unmarked = CHARSET_SAMPLES.filter(({ charset }) => !charset.startsWith("utf-16"));
+
+	test.each(unmarked)("may be in $charset without a word about it", ({ bytes }) => {
+		for (const type of ["text/plain", "text/markdown", "application/json", ...OF_NO_TYPE])
+			expect(kindOf(bytes, type), type).toBe("text");
+		expect(kindOf(Buffer.alloc(300, 0x9d), undefined)).toBe("text");
+	});
+
+	test("in no declared charset is text up to a byte that browsers take for binary data", () => {
+		const words = Buffer.alloc(3000, "caf\xe9 ", "latin1");
+		for (let byte = 0; byte < 0x100; byte++) {
+			const isBinary = byte < 0x20 && !"\t\n\f\r\x1b".includes(String.fromCharCode(byte));
+			words[1444] = byte;
+			expect(kindOf(words, "text/plain"), `0x${byte.toString(16)}`).toBe(
+				isBinary ? "binary" : "text",
+			);
+		}
+		words[1444] = 0x20;
+		words[1445] = 0;
+		expect(kindOf(words, "text/plain")).toBe("text");
+	});
+
+	test.each(["efbbbf", "feff", "fffe"])("is what begins with the byte order mark %s", (mark) => {
+		const bytes = Buffer.concat([Buffer.from(mark, "hex"), Buffer.from([0xe9, 0, 0, 1])]);
+		expect(kindOf(bytes, "text/plain")).toBe("text");
+		expect(kindOf(bytes, undefined)).toBe("text");
 	});
 
 	test("stays text when a character is cut by the end of the sample", () => {
@@ -179,10 +208,58 @@ describe("binary content", () => {
 			expect(kindOf(PNG, type)).toBe("binary");
 			expect(kindOf(gzipSync("text ".repeat(100)), type)).toBe("binary");
 			expect(kindOf(Buffer.from("a\0b"), type)).toBe("binary");
-			expect(kindOf(Buffer.alloc(300, 0x9d), undefined)).toBe("binary");
 		},
 	);
 });
+
+describe("data that is no text", () => {
+	const types = fc.constantFrom(...OF_NO_TYPE, "text/plain", "text/html", "application/json");
+
+	test("is refused when it is compressed, whatever it was", () => {
+		const packed = fc
+			.tuple(fc.uint8Array(), fc.constantFrom(gzipSync, zipped))
+			.map(([bytes, pack]) => pack(bytes));
+		fc.assert(
+			fc.property(packed, types, (bytes, type) => {
+				expect(kindOf(bytes, type)).toBe("binary");
+			}),
+		);
+	});
+
+	test("is refused when it is random", () => {
+		for (let seed = 0; seed < 500; seed++) {
+			const bytes = Buffer.concat([0, 1].map((i) => hash("sha512", `${seed}:${i}`, "buffer")));
+			for (const type of [undefined, "text/plain", "text/html"])
+				expect(kindOf(bytes, type), `${seed}`).toBe("binary");
+		}
+	});
+
+	test.each([
+		["PNG", "89504e470d0a1a0a0000000d49484452"],
+		["JPEG", "ffd8ffe000104a46494600010100"],
+		["GIF", "474946383961100010008000"],
+		["WebP", "52494646241a000057454250565038"],
+		["an icon", "00000100010010100000"],
+		["MP3", "fffb90640000000000"],
+		["Ogg", "4f676753000200000000"],
+		["xz", "fd377a585a000004e6d6b446"],
+		["7-Zip", "377abcaf271c0004"],
+		["ELF", "7f454c4602010100"],
+		["WebAssembly", "0061736d01000000"],
+		["a class of Java", "cafebabe00000034"],
+		["SQLite", "53514c69746520666f726d6174203300"],
+		["WOFF2", "774f46320001000000"],
+	])("is refused when it is %s", (_, hex) => {
+		for (const type of [...OF_NO_TYPE, "text/plain", "text/html"])
+			expect(kindOf(Buffer.from(hex, "hex"), type), type).toBe("binary");
+	});
+});
+
+/** A zip archive's first entry, stored as it is. */
+function zipped(content: Uint8Array): Buffer {
+	const header = Buffer.from("504b0304140000000000", "hex");
+	return Buffer.concat([header, Buffer.alloc(20), Buffer.from("a"), content]);
+}
 
 test("no bytes and no type make it throw", () => {
 	fc.assert(
