@@ -17,12 +17,16 @@ export function isLeftOut(tokens: HtmlTokenizer, { wholePage, inQuote }: PlaceIn
 	if (!tokens.hasAttributes) return false;
 	if (GUTTERED.has(name) && GUTTER.test(tokens.attribute("class") ?? "")) return true;
 	if (!wholePage || ALWAYS_SEEN.has(name)) return false;
+	const role = tokens.attribute("role") ?? "";
+	return SURROUNDINGS.has(role) || (role !== "tabpanel" && isHidden(tokens));
+}
+
+function isHidden(tokens: HtmlTokenizer): boolean {
 	const hidden = tokens.attribute("hidden") ?? "until-found";
+	// React sends late parts of a page hidden.
+	if (hidden !== "until-found") return !tokens.attribute("id")?.startsWith("S:");
 	return (
-		hidden !== "until-found" ||
-		tokens.attribute("aria-hidden") === "true" ||
-		SURROUNDINGS.has(tokens.attribute("role") ?? "") ||
-		HIDING_STYLE.test(tokens.attribute("style") ?? "")
+		tokens.attribute("aria-hidden") === "true" || HIDING_STYLE.test(tokens.attribute("style") ?? "")
 	);
 }
 

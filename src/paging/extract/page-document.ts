@@ -1,6 +1,7 @@
 import { parseHTML } from "linkedom";
 import { codeLanguage } from "./code-language.ts";
 import { Formula } from "./formula.ts";
+import { showHiddenParts } from "./hidden-parts.ts";
 import type { PartKind } from "./main-part.ts";
 
 /** The little of a DOM document that is used here; Defuddle and Readability take it for a whole one. */
@@ -21,14 +22,18 @@ export interface PageNode {
 
 /** The little of a DOM element that is used here. */
 export interface PageElement extends PageNode {
+	readonly id: string;
+	readonly innerHTML: string;
 	readonly parentElement: PageElement | null;
 	readonly firstElementChild: PageElement | null;
 	getAttribute(name: string): string | null;
 	setAttribute(name: string, value: string): void;
+	removeAttribute(name: string): void;
 	querySelector(selector: string): PageElement | null;
 	querySelectorAll(selector: string): Iterable<PageElement>;
 	closest(selector: string): PageElement | null;
 	matches(selector: string): boolean;
+	contains(other: PageElement): boolean;
 	after(...siblings: PageElement[]): void;
 	append(...children: PageElement[]): void;
 	replaceChildren(...children: PageElement[]): void;
@@ -37,8 +42,9 @@ export interface PageElement extends PageNode {
 }
 
 /**
- * Parses a page for the readers that look for its main text, and writes down plainly what they would lose: the
- * language of code that only an element around it names, and formulae kept in scripts or without LaTeX.
+ * Parses a page for the readers that look for its main text, and writes down plainly what they would lose: parts
+ * that are hidden for now, the language of code that only an element around it names, and formulae kept in scripts
+ * or without LaTeX.
  */
 export function parsePage(html: string, baseUrl: string): PageDocument {
 	const { document } = parseHTML(isComplete(html) ? html : rewrapped(html)) as unknown as {
@@ -46,6 +52,7 @@ export function parsePage(html: string, baseUrl: string): PageDocument {
 	};
 	// linkedom has no style sheets, which Defuddle asks for, and does not know where the page comes from.
 	Object.assign(document, { styleSheets: [], URL: baseUrl });
+	showHiddenParts(document);
 	nameLanguages(document);
 	keepFormulae(document);
 	writeFormulae(document);

@@ -239,6 +239,37 @@ test("a page that marks no main part keeps its short lists", () => {
 	expect(markdown).toContain("- First install it\n- Then run it");
 });
 
+describe("parts that scripts would show", () => {
+	const code = (text: string) => `<pre><code class="language-js">${text}</code></pre>`;
+
+	test.each([
+		["hidden", "hidden"],
+		["hidden from screen readers", 'aria-hidden="true"'],
+		["hidden by a style", 'style="display:none"'],
+		["hidden by a class", 'class="tab md:hidden language-js"'],
+	])("the code of a tab that is %s is kept", (_, attribute) => {
+		const tabs = `<div role="tabpanel">${code("first()")}</div><div role="tabpanel" ${attribute}>${code("second()")}</div>`;
+		const { markdown } = htmlToMarkdown(page(tabs), baseUrl);
+		expect(markdown).toContain("```js\nfirst()\n```\n\n```js\nsecond()\n```");
+	});
+
+	test("what React streams late is read in its place", () => {
+		const html = page(
+			'<p>Before.</p><!--$?--><template id="B:1a"></template><!--/$--><p>After.</p>',
+		);
+		const late = `<div hidden id="S:1a"><p>Late words.</p>${code("late()")}</div><script>$RC("B:1a","S:1a")</script>`;
+		const { markdown } = htmlToMarkdown(html.replace("</body>", `${late}</body>`), baseUrl);
+		expect(markdown).toContain("Before.\n\nLate words.\n\n```js\nlate()\n```\n\nAfter.");
+	});
+
+	test("what React streams late is read where it is if it has no place or is around its own", () => {
+		for (const inner of ["", '<template id="B:0"></template>']) {
+			const html = `<html><body><div id=root></div><div hidden id="S:0">${inner}${paragraph.repeat(4)}</div></body></html>`;
+			expect(htmlToMarkdown(html, baseUrl).markdown.match(/Every sentence/g)).toHaveLength(20);
+		}
+	});
+});
+
 describe("the white space of code is as the page has it", () => {
 	const python = "import a\n\n\ndef f():\n    pass\n\n\n\nx = 1";
 	const lines = python.split("\n");
