@@ -64,7 +64,7 @@ const defaultChars = 8_000;
 /** Longest chunk there is. */
 export const maxChars = 20_000;
 /** Part of every cursor's binding: a change of how text is extracted must not be read with old positions. */
-const EXTRACTOR_VERSION = 1;
+const EXTRACTOR_VERSION = 2;
 
 export function createReader(options: ReaderOptions): Reader {
 	const library = createLibrary(options);

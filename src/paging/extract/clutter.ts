@@ -1,31 +1,36 @@
 import type { PageDocument, PageElement } from "./page-document.ts";
 
 /**
- * Removes from the main part of a page what is no part of its text: menus, dialogs, footers, hidden parts, bars
- * to share it, lists of other articles, forms to subscribe, line numbers of code.
+ * Removes from the main part of a page (or a document with nothing else in it) what is no part of its text: menus,
+ * dialogs, footers, hidden parts, bars to share it, lists of other articles, forms to subscribe, line numbers of code.
  *
  * A name alone does not decide, since a `share-config` may be what the page is about: beyond elements that say
  * what they are, only what consists of links goes, if its name or its heading says so too.
  */
-export function removeClutter(document: PageDocument): void {
-	removeAll(document, NEVER_TEXT, (element) => element.closest("blockquote") === null);
-	removeAll(document, LINE_NUMBERS, () => true);
-	removeAll(document, "aside, header", isMostlyLinks);
-	removeAll(document, "div, section, p, ul, ol, form", isNamedClutter);
-	removeAll(document, "section, div", (element) => {
+export function removeClutter(page: PageDocument | PageElement): void {
+	removeAll(page, NEVER_TEXT, (element) => element.closest("blockquote") === null);
+	removeLineNumbers(page);
+	removeAll(page, "aside, header", isMostlyLinks);
+	removeAll(page, "div, section, p, ul, ol, form", isNamedClutter);
+	removeAll(page, "section, div", (element) => {
 		const heading = element.firstElementChild;
 		const leadsAway = heading?.matches(HEADING) && LEADS_AWAY.test(heading.textContent);
 		return leadsAway === true && isMostlyLinks(element);
 	});
-	removeAll(document, "button", (button) => button.closest(SENTENCE) === null);
+	removeAll(page, "button", (button) => button.closest(SENTENCE) === null);
+}
+
+/** Removes the line numbers of code. */
+export function removeLineNumbers(page: PageDocument | PageElement): void {
+	removeAll(page, LINE_NUMBERS, () => true);
 }
 
 function removeAll(
-	document: PageDocument,
+	page: PageDocument | PageElement,
 	selector: string,
 	isClutter: (element: PageElement) => boolean,
 ): void {
-	for (const element of document.querySelectorAll(selector)) {
+	for (const element of page.querySelectorAll(selector)) {
 		if (isClutter(element)) element.remove();
 	}
 }

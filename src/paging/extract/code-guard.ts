@@ -1,3 +1,4 @@
+import { CODE_LINES } from "./element-names.ts";
 import { type PageDocument, type PageElement, type PageNode, TEXT_NODE } from "./page-document.ts";
 
 /**
@@ -31,6 +32,33 @@ export function releaseCode(html: string): string {
 	return html.replace(/<pre[\s>][\s\S]*?<\/pre>/g, (code) =>
 		code.replaceAll(BLANK, "").replaceAll(START, "").replaceAll(TAB, "\t"),
 	);
+}
+
+/**
+ * Makes one plain text of each block of code, for Readability: it takes the elements some highlighters make of lines
+ * for paragraphs and removes their indentation.
+ */
+export function flattenCode(document: PageDocument): void {
+	for (const pre of document.querySelectorAll("pre")) {
+		const text = codeText(pre);
+		const code = pre.querySelector("code");
+		if (code) pre.replaceChildren(code);
+		(code ?? pre).textContent = text;
+	}
+}
+
+/** The text of code; a line that is an element of its own begins a new one. */
+function codeText(pre: PageElement): string {
+	const pieces: string[] = [];
+	const add = (node: PageNode): void => {
+		const name = node.nodeName.toLowerCase();
+		const endsLine = CODE_LINES.has(name) && pieces.length > 0 && !pieces.at(-1)?.endsWith("\n");
+		if (name === "br" || endsLine) pieces.push("\n");
+		if (node.nodeType === TEXT_NODE && node.textContent !== "") pieces.push(node.textContent);
+		for (const child of node.childNodes) add(child);
+	};
+	for (const child of pre.childNodes) add(child);
+	return pieces.join("");
 }
 
 /** The texts and line breaks in an element, in order. */

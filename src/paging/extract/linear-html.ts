@@ -1,3 +1,4 @@
+import { ArticleSigns } from "./article-signs.ts";
 import { codeLanguage } from "./code-language.ts";
 import {
 	BLOCKS,
@@ -29,6 +30,8 @@ export interface LinearMarkdown {
 	title?: string;
 	/** What the markdown is of, if the page marks a main part and all the rest is left out. */
 	mainPart?: PartKind;
+	/** Whether the page is an article of a newspaper, magazine or blog, by its own word. */
+	isArticle: boolean;
 	/** How large the page is as a tree, which decides what readers that build one will cost. */
 	shape: PageShape;
 	/** Characters looked at and elements closed: proportional to the input, which tests hold it to. */
@@ -75,6 +78,7 @@ class Conversion {
 	#inPageLink = false;
 	#work = 0;
 	readonly #shape = new ShapeMeter();
+	readonly #signs = new ArticleSigns();
 
 	/** The place among the open elements of the one that is being left out. */
 	#skipped: number | undefined;
@@ -99,6 +103,7 @@ class Conversion {
 		for (let kind = tokens.next(); kind !== "end"; kind = tokens.next()) {
 			if (kind === "open") {
 				this.#shape.opened(tokens.name, tokens.rawText === undefined);
+				this.#signs.opened(tokens);
 				this.#openTag(tokens.name);
 			} else if (kind === "close") {
 				this.#shape.closed(tokens.name);
@@ -112,6 +117,7 @@ class Conversion {
 		return {
 			...(this.#wholePage ? this.#parts.choose(this.#blocks) : { markdown: this.#blocks.join() }),
 			...(this.#title ? { title: this.#title } : {}),
+			isArticle: this.#signs.isArticle,
 			shape: this.#shape.shape,
 			work: this.#work + tokens.work,
 			leftOut: this.#leftOut,

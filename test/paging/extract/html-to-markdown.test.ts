@@ -239,6 +239,84 @@ test("a page that marks no main part keeps its short lists", () => {
 	expect(markdown).toContain("- First install it\n- Then run it");
 });
 
+describe("a page that says it is an article", () => {
+	const openGraph = '<meta property="og:type" content="article">';
+	const schema = (type: string) =>
+		`<script type="application/ld+json">{"@context":"https://schema.org","@type":"${type}"}</script>`;
+	const news = (head: string, content: string) =>
+		`<!doctype html><html><head><title>News</title>${head}</head><body><nav><a href=/>Home</a></nav><main><article><h1>News</h1>${content}</article></main><footer>foot</footer></body></html>`;
+
+	test.each([
+		["Open Graph", openGraph],
+		["schema.org", schema("NewsArticle")],
+		["schema.org, for a blog", schema("BlogPosting")],
+	])("by %s is read by Readability", (_, head) => {
+		const { markdown, via } = htmlToMarkdown(news(head, paragraph.repeat(4)), baseUrl);
+		expect(via).toBe("readability");
+		expect(markdown.match(/Every sentence/g)).toHaveLength(20);
+	});
+
+	test.each([
+		["is documentation by schema.org", schema("TechArticle"), "", baseUrl],
+		[
+			"has several blocks of code",
+			openGraph,
+			"<pre>a = 1</pre><p>and</p><pre>b = 2</pre>",
+			baseUrl,
+		],
+		["is at an address of documentation", openGraph, "", "https://docs.example.com/start"],
+		["is in a folder of documentation", openGraph, "", "https://example.com/docs/start"],
+	])("but %s is read by Defuddle", (_, head, content, address) => {
+		const html = news(head, paragraph.repeat(4) + content);
+		expect(htmlToMarkdown(html, address).via).toBe("defuddle");
+	});
+
+	test("is read by Defuddle where Readability finds nothing", () => {
+		const unfolded = `<div style="display:none">${paragraph.repeat(4)}</div>`;
+		const html = `<html><head><title>News</title>${openGraph}</head><body>${unfolded}</body></html>`;
+		const { markdown, via } = htmlToMarkdown(html, baseUrl);
+		expect(via).toBe("defuddle");
+		expect(markdown.match(/Every sentence/g)).toHaveLength(20);
+	});
+
+	test("is not held against what surrounds it, however much that is", () => {
+		const teaser = `<div class="teaser"><h3><a href="/t">Another story</a></h3><p>${"A word on another story. ".repeat(20)}</p></div>`;
+		const html = `<!doctype html><html><head><title>News</title>${openGraph}</head><body><div class="story-body">${paragraph.repeat(2)}</div><div class="stream">${teaser.repeat(60)}</div></body></html>`;
+		const { markdown, via } = htmlToMarkdown(html, baseUrl);
+		expect(via).toBe("readability");
+		expect(markdown.match(/Every sentence/g)).toHaveLength(10);
+	});
+
+	test.each([
+		["a menu", '<div role="navigation"><a href=/a>GONE</a></div>'],
+		[
+			"a list of related articles",
+			'<div class="related"><h3>Related</h3><ul><li><a href=/c>GONE gamma rays</a></ul></div>',
+		],
+	])("%s is left out", (_, content) => {
+		const html = news(openGraph, `${paragraph}${paragraph}${content}${paragraph}`);
+		const { markdown, via } = htmlToMarkdown(html, baseUrl);
+		expect(via).toBe("readability");
+		expect(markdown).not.toContain("GONE");
+	});
+
+	test("keeps its lists, quotes, table, short paragraphs and code", () => {
+		const content = `<ul><li>First of all</li><li>Second of all</li></ul><blockquote><p>Quoted words.</p></blockquote>
+<table><tr><th>Name</th><th>Size</th></tr><tr><td>a</td><td>1</td></tr></table><p>Short.</p><pre><code class="language-js"><div class="cm-line">if (a) {</div><div class="cm-line">  b();</div><div class="cm-line"><br></div><div class="cm-line"><span class="lineno">4</span>}</div></code></pre>`;
+		const html = news(openGraph, `${paragraph}${paragraph}${content}${paragraph}`);
+		const { markdown, via } = htmlToMarkdown(html, baseUrl);
+		expect(via).toBe("readability");
+		for (const part of [
+			"- First of all\n- Second of all",
+			"> Quoted words.",
+			"| Name | Size |\n| --- | --- |\n| a | 1 |",
+			"\n\nShort.\n\n",
+			"```js\nif (a) {\n  b();\n\n}\n```",
+		])
+			expect(markdown).toContain(part);
+	});
+});
+
 describe("parts that scripts would show", () => {
 	const code = (text: string) => `<pre><code class="language-js">${text}</code></pre>`;
 
@@ -268,6 +346,36 @@ describe("parts that scripts would show", () => {
 			expect(htmlToMarkdown(html, baseUrl).markdown.match(/Every sentence/g)).toHaveLength(20);
 		}
 	});
+});
+
+test.each([
+	[
+		"a function's name in its signature",
+		'<h4>pub fn <a href="#method.map" class="fn">map</a>&lt;F&gt;(self)<a href="#method.map" class="anchor">§</a></h4>',
+		"#### pub fn map&lt;F>(self)\n",
+	],
+	[
+		"a title without the link to it",
+		'<h2>Install<a class="hash-link" href="#install" title="Direct link to Install">​</a></h2>',
+		"## Install\n",
+	],
+	["a title that links to itself", '<h2><a href="#usage">Usage</a></h2>', "## Usage\n"],
+	["a title without the word for a link", '<h2>Use <a href="#use">Permalink</a></h2>', "## Use\n"],
+])("a heading keeps %s", (_, heading, expected) => {
+	const html = page(`${heading}${paragraph}`);
+	expect(htmlToMarkdown(html, baseUrl).markdown).toContain(`\n\n${expected}`);
+});
+
+test("a short text is not buried under what surrounds it", () => {
+	const teasers = Array.from(
+		{ length: 150 },
+		(_, i) =>
+			`<div class="teaser"><a href="/t${i}">Story ${i} about something else altogether</a></div>`,
+	);
+	const html = `<html><body><div class="post-body"><h1>The news</h1>${paragraph}</div><div class="sidebar widget">${teasers.join("")}</div></body></html>`;
+	const { markdown } = htmlToMarkdown(html, baseUrl);
+	expect(markdown.match(/Every sentence/g)).toHaveLength(5);
+	expect(markdown).not.toContain("altogether");
 });
 
 describe("the white space of code is as the page has it", () => {

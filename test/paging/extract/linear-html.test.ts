@@ -352,3 +352,38 @@ describe("laws", () => {
 		expect(work(8000)).toBeLessThan(12 * 8000 * piece.length);
 	});
 });
+
+describe("an article by its own word", () => {
+	const og = (type: string) => `<meta property="og:type" content="${type}">`;
+	const data = (...types: string[]) =>
+		`<script type="application/ld+json">{"@graph":[${types.map((type) => `{ "@type": "${type}" }`).join(",")}]}</script>`;
+	const dated = '<meta property="article:published_time" content="2026-11-15">';
+	const isArticle = (html: string) => linearHtmlToMarkdown(html).isArticle;
+
+	test.each([
+		["an article to Open Graph", og("article")],
+		["one in capitals", '<META NAME="og:type" CONTENT="Article">'],
+		["news to schema.org", data("WebPage", "NewsArticle")],
+		["a post of a blog, whatever Open Graph says", og("website") + data("BlogPosting")],
+		["an article to schema.org alone", data("Article")],
+		["an article to both", og("article") + data("WebPage", "Article")],
+		["an article to Open Graph, with a date", og("article") + dated + data("WebPage")],
+		["news with a block of code", `${data("NewsArticle")}<pre>x</pre>`],
+	])("is %s", (_, html) => {
+		expect(isArticle(html)).toBe(true);
+	});
+
+	test.each([
+		["a page without metadata", "<article><h1>News</h1></article>"],
+		["a page of a site", og("website")],
+		["a page of a site with a general word for it", og("website") + data("Article")],
+		["a mere page that every page of the site is like", og("article") + data("WebPage")],
+		["a product", og("article") + data("Product")],
+		["documentation", og("article") + data("TechArticle")],
+		["a page of code", `${og("article")}${data("BlogPosting")}${"<pre>x</pre>".repeat(2)}`],
+		["a page of definitions", `${og("article")}<dl>${"<dt>a<dd>b".repeat(6)}</dl>`],
+		["data that is broken", '<script type="application/ld+json">{"@type": </script>'],
+	])("is not %s", (_, html) => {
+		expect(isArticle(html)).toBe(false);
+	});
+});
