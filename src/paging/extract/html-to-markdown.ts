@@ -83,13 +83,18 @@ function choose(whole: Reading, isArticle: boolean, readings: (() => Reading)[])
 function hasProse(markdown: string): boolean {
 	let length = 0;
 	for (const line of markdown.split("\n")) {
-		const unlinked = line.replace(/!?\[[^\]]*\]\([^)\s]*\)/g, "");
+		// Images first: they may be what a link is around.
+		const unlinked = line.replace(IMAGE, "").replace(LINK, "");
 		if (unlinked.length >= 40 && /[.!?。！？]/.test(unlinked)) length += unlinked.length;
 	}
 	return length >= 250;
 }
 
+// No label or address goes on past another's beginning: a line of brackets takes no longer than any other.
+const IMAGE = /!\[[^[\]]*\]\([^()\s]*\)/g;
+const LINK = /\[[^[\]]*\]\([^()\s]*\)/g;
+
 /** How much text there is for a reader: without addresses, marks and white space. */
 function textLength(markdown: string): number {
-	return markdown.replace(/\]\([^)\s]*\)/g, "").replace(/[\s|*#>`[\]!-]+/g, "").length;
+	return markdown.replace(/\]\([^()\s]*\)/g, "").replace(/[\s|*#>`[\]!-]+/g, "").length;
 }
