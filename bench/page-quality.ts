@@ -1,0 +1,157 @@
+/**
+ * How much of a page's main text is found and how little else, against texts that people wrote down; Readability
+ * alone, written by the same converter, is measured in the same run. `npm run bench -- page-quality <folder>`, or the
+ * folder in STRATA_PAGES: `truth.json` with `url` and `articleBody` of each page, the pages in `html/<id>.html.gz`,
+ * and in `kinds/`, if it is there, the same with `type` and `ground_truth.main_content`. Writes
+ * `bench/results/page-quality.json`. The pages belong to their publishers and are no part of this project.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { Readability } from "@mozilla/readability";
+import { htmlToMarkdown } from "../src/paging/extract/html-to-markdown.ts";
+import { linearHtmlToMarkdown } from "../src/paging/extract/linear-html.ts";
+import { parsePage } from "../src/paging/extract/page-document.ts";
+import { decodeText } from "../src/paging/fetch/charset.ts";
+import { scoreText, type TextScore } from "./paging/text-score.ts";
+import { type Line, printLines, rounded, saveLines, timed } from "./support.ts";
+
+const isQuick = process.argv.includes("--quick");
+const [folder = process.env.STRATA_PAGES] = process.argv
+	.slice(2)
+	.filter((word) => !/^-/.test(word));
+
+if (folder === undefined || !existsSync(join(folder, "truth.json"))) {
+	console.log("page-quality: skipped, there are no pages. Name their folder, or set STRATA_PAGES.");
+} else {
+	const lines = [...(await articleLines(folder)), ...(await kindLines(join(folder, "kinds")))];
+	printLines(lines);
+	if (!isQuick) saveLines("page-quality", lines);
+}
+
+/** A page, and what should be found in it. */
+interface GoldPage {
+	kind: string;
+	url: string;
+	html: string;
+	gold: string;
+}
+
+/** One page, read both ways. */
+interface Measured {
+	kind: string;
+	ours: TextScore;
+	readability: TextScore;
+	ms: number;
+	readabilityMs: number;
+}
+
+async function articleLines(path: string): Promise<Line[]> {
+	const pages = goldPages(path, ({ articleBody }) => ({ kind: "articles", gold: articleBody }));
+	const list = await measureAll(pages, 4);
+	const { f1, readabilityF1, from } = summary(list);
+	const ms = mean(list.map((page) => page.ms));
+	const readabilityMs = mean(list.map((page) => page.readabilityMs));
+	return [
+		{ case: "articles: F1 of runs of 4 words", unit: "F1", value: f1, atLeast: 0.93, from },
+		{ case: "articles: the same, Readability alone", unit: "F1", value: readabilityF1 },
+		{
+			case: "articles: time a page",
+			unit: "× Readability alone",
+			value: rounded(ms / readabilityMs, 2),
+			from: { "mean ms": rounded(ms), "Readability ms": rounded(readabilityMs) },
+		},
+	];
+}
+
+async function kindLines(path: string): Promise<Line[]> {
+	if (!existsSync(join(path, "truth.json"))) return [];
+	const pages = goldPages(path, ({ type, ground_truth }) => ({
+		kind: type,
+		gold: ground_truth?.main_content,
+	}));
+	const list = await measureAll(pages, 1);
+	const kinds = Object.entries(Object.groupBy(list, ({ kind }) => kind));
+	return [["all kinds", list] as const, ...kinds].map(([kind, some = []]) => {
+		const { f1, readabilityF1, from } = summary(some);
+		return {
+			case: `${kind}: F1 of words`,
+			unit: "F1",
+			value: f1,
+			from: { ...from, "Readability alone": readabilityF1 },
+		};
+	});
+}
+
+function summary(list: readonly Measured[]) {
+	const figure = (pick: (page: Measured) => number) => rounded(mean(list.map(pick)), 3);
+	return {
+		f1: figure(({ ours }) => ours.f1),
+		readabilityF1: figure(({ readability }) => readability.f1),
+		from: {
+			pages: list.length,
+			precision: figure(({ ours }) => ours.precision),
+			recall: figure(({ ours }) => ours.recall),
+			"pages below 0.7": list.filter(({ ours }) => ours.f1 < 0.7).length,
+		},
+	};
+}
+
+/** In alternating order, so that what else the machine does hits both alike. */
+async function measureAll(pages: Iterable<GoldPage>, run: number): Promise<Measured[]> {
+	const measured: Measured[] = [];
+	for (const { kind, url, html, gold } of pages) {
+		const texts = { ours: "", readability: "" };
+		const read = {
+			ours: () => htmlToMarkdown(html, url).markdown,
+			readability: () => readabilityAlone(html, url),
+		};
+		const times = { ours: 0, readability: 0 };
+		const order = ["ours", "readability"] as const;
+		for (const who of measured.length % 2 === 0 ? order : order.toReversed()) {
+			times[who] = await timed(async () => {
+				texts[who] = read[who]();
+			});
+		}
+		measured.push({
+			kind,
+			ours: scoreText(texts.ours, gold, run),
+			readability: scoreText(texts.readability, gold, run),
+			ms: times.ours,
+			readabilityMs: times.readability,
+		});
+	}
+	return measured;
+}
+
+function readabilityAlone(html: string, baseUrl: string): string {
+	const article = new Readability(parsePage(html, baseUrl), { keepClasses: true }).parse();
+	return linearHtmlToMarkdown(article?.content ?? "", { baseUrl, scope: "everything" }).markdown;
+}
+
+/** What the file of truths says about a page. */
+interface Truth {
+	url: string;
+	type: string;
+	articleBody: string;
+	ground_truth?: { main_content?: string };
+}
+
+function* goldPages(
+	path: string,
+	describe: (truth: Truth) => { kind: string; gold: string | undefined },
+): Generator<GoldPage> {
+	const truths: [string, Truth][] = Object.entries(
+		JSON.parse(readFileSync(join(path, "truth.json"), "utf8")),
+	);
+	for (const [id, truth] of isQuick ? truths.slice(0, 3) : truths) {
+		const bytes = gunzipSync(readFileSync(join(path, "html", `${id}.html.gz`)));
+		const html = decodeText(bytes, { contentType: "text/html", isHtml: true }).text;
+		const { kind, gold = "" } = describe(truth);
+		yield { kind, url: truth.url, html, gold };
+	}
+}
+
+function mean(values: readonly number[]): number {
+	return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

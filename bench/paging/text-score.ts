@@ -1,0 +1,54 @@
+/** How well an extracted text matches the one that people wrote down as a page's main text. */
+
+/** Precision, recall and their harmonic mean, from 0 to 1. */
+export interface TextScore {
+	precision: number;
+	recall: number;
+	f1: number;
+}
+
+/**
+ * Compares runs of words, as often as each occurs: four in a row tell an article from another text about the same,
+ * single words (`run` 1) forgive order.
+ */
+export function scoreText(markdown: string, gold: string, run: number): TextScore {
+	const found = runsOf(wordsOf(withoutMarks(markdown)), run);
+	const wanted = runsOf(wordsOf(gold), run);
+	let hits = 0;
+	for (const [words, count] of wanted) hits += Math.min(count, found.get(words) ?? 0);
+	const precision = found.size > 0 ? hits / total(found) : wanted.size > 0 ? 0 : 1;
+	const recall = wanted.size > 0 ? hits / total(wanted) : 1;
+	const f1 = hits > 0 ? (2 * precision * recall) / (precision + recall) : Number(precision === 1);
+	return { precision, recall, f1 };
+}
+
+function wordsOf(text: string): string[] {
+	return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+}
+
+/** Markdown without images, the addresses of links, and marks. */
+function withoutMarks(markdown: string): string {
+	return markdown
+		.replace(/```[a-z]*\n?/g, " ")
+		.replace(/!\[[^\]]*\]\((?:[^()]|\([^)]*\))*\)/g, " ")
+		.replace(/\[([^\]]*)\]\((?:[^()]|\([^)]*\))*\)/g, "$1")
+		.replace(/<[^>]+>/g, " ")
+		.replace(/[*_`#>|\\]/g, "");
+}
+
+/** How often each run of so many words occurs; a shorter text is one run. */
+function runsOf(words: readonly string[], length: number): Map<string, number> {
+	const counts = new Map<string, number>();
+	const last = words.length === 0 ? -1 : Math.max(0, words.length - length);
+	for (let at = 0; at <= last; at++) {
+		const run = words.slice(at, at + length).join(" ");
+		counts.set(run, (counts.get(run) ?? 0) + 1);
+	}
+	return counts;
+}
+
+function total(counts: ReadonlyMap<string, number>): number {
+	let sum = 0;
+	for (const count of counts.values()) sum += count;
+	return sum;
+}
