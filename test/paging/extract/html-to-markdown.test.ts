@@ -366,20 +366,22 @@ test.each([
 	expect(htmlToMarkdown(html, baseUrl).markdown).toContain(`\n\n${expected}`);
 });
 
-test("pictures that are links are no text: a page of them is kept whole", () => {
-	const picture = (i: number) =>
-		`<a href="https://shop.example.com/products/number-${i}"><img src="https://cdn.example.com/pictures/number-${i}.jpg" alt="Thing ${i}"></a>`;
-	const shop = `<div class="content">${Array.from({ length: 8 }, (_, i) => `<p>${picture(i)}</p>`).join("")}</div>`;
-	const rest = Array.from(
-		{ length: 60 },
-		(_, i) => `<li><a href="/c/${i}">Things of kind ${i}</a></li>`,
+test("pictures that are links are no sentences: a page of such and other links is kept whole", () => {
+	const pictures = Array.from(
+		{ length: 8 },
+		(_, i) =>
+			`<p><a href="https://shop.example.com/products/number-${i}"><img src="https://cdn.example.com/number-${i}.jpg" alt="Thing ${i}"></a></p>`,
+	);
+	const links = Array.from(
+		{ length: 150 },
+		(_, i) => `<div class="teaser"><a href="/c/${i}">Things of kind ${i} for the house</a></div>`,
 	);
 	const { markdown } = htmlToMarkdown(
-		`<html><body>${shop}<ul>${rest.join("")}</ul></body></html>`,
+		`<html><body><div class="content">${pictures.join("")}</div><div class="sidebar widget">${links.join("")}</div></body></html>`,
 		baseUrl,
 	);
-	expect(markdown).toContain("Thing 7");
-	expect(markdown).toContain("Things of kind 59");
+	expect(markdown).toContain("![Thing 7]");
+	expect(markdown).toContain("[Things of kind 149 for the house]");
 });
 
 test("a short text is not buried under what surrounds it", () => {
