@@ -1,33 +1,27 @@
 /**
  * How much of a page's main text is found and how little else, against texts that people wrote down; Readability
- * alone, written by the same converter, is measured in the same run. `npm run bench -- page-quality <folder>`, or the
- * folder in STRATA_PAGES: `truth.json` with `url` and `articleBody` of each page, the pages in `html/<id>.html.gz`,
- * and in `kinds/`, if it is there, the same with `type` and `ground_truth.main_content`. Writes
- * `bench/results/page-quality.json`. The pages belong to their publishers and are no part of this project.
+ * alone, written by the same converter, is measured in the same run. STRATA_PAGES names the folder: `truth.json` with
+ * `url` and `articleBody` of each page, the pages in `html/<id>.html.gz`, and in `kinds/`, if it is there, the same with
+ * `type` and `ground_truth.main_content`. The pages belong to their publishers and are no part of this project; a quick
+ * run has a page of its own.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { gunzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { Readability } from "@mozilla/readability";
 import { htmlToMarkdown } from "../src/paging/extract/html-to-markdown.ts";
 import { linearHtmlToMarkdown } from "../src/paging/extract/linear-html.ts";
 import { parsePage } from "../src/paging/extract/page-document.ts";
 import { decodeText } from "../src/paging/fetch/charset.ts";
 import { scoreText, type TextScore } from "./paging/text-score.ts";
-import { type Line, printLines, rounded, saveLines, timed } from "./support.ts";
+import { type Line, missing, options, report, rounded, tempFolder, timed } from "./support.ts";
 
-const isQuick = process.argv.includes("--quick");
-const [folder = process.env.STRATA_PAGES] = process.argv
-	.slice(2)
-	.filter((word) => !/^-/.test(word));
-
-if (folder === undefined || !existsSync(join(folder, "truth.json"))) {
-	console.log("page-quality: skipped, there are no pages. Name their folder, or set STRATA_PAGES.");
-} else {
-	const lines = [...(await articleLines(folder)), ...(await kindLines(join(folder, "kinds")))];
-	printLines(lines);
-	if (!isQuick) saveLines("page-quality", lines);
-}
+const folder = options.quick ? samplePages() : process.env.STRATA_PAGES;
+const isThere = folder !== undefined && existsSync(join(folder, "truth.json"));
+if (!isThere) missing("all", "STRATA_PAGES names no folder with a truth.json");
+report(
+	isThere ? [...(await articleLines(folder)), ...(await kindLines(join(folder, "kinds")))] : [],
+);
 
 /** A page, and what should be found in it. */
 interface GoldPage {
@@ -53,12 +47,26 @@ async function articleLines(path: string): Promise<Line[]> {
 	const ms = mean(list.map((page) => page.ms));
 	const readabilityMs = mean(list.map((page) => page.readabilityMs));
 	return [
-		{ case: "articles: F1 of runs of 4 words", unit: "F1", value: f1, atLeast: 0.93, from },
-		{ case: "articles: the same, Readability alone", unit: "F1", value: readabilityF1 },
+		{
+			case: "articles: F1 of runs of 4 words",
+			unit: "F1",
+			value: f1,
+			digits: 3,
+			atLeast: 0.93,
+			from,
+		},
+		{
+			case: "articles: the same, Readability alone",
+			unit: "F1",
+			value: readabilityF1,
+			digits: 3,
+			better: "higher",
+		},
 		{
 			case: "articles: time a page",
 			unit: "× Readability alone",
-			value: rounded(ms / readabilityMs, 2),
+			value: ms / readabilityMs,
+			digits: 2,
 			from: { "mean ms": rounded(ms), "Readability ms": rounded(readabilityMs) },
 		},
 	];
@@ -78,6 +86,8 @@ async function kindLines(path: string): Promise<Line[]> {
 			case: `${kind}: F1 of words`,
 			unit: "F1",
 			value: f1,
+			digits: 3,
+			better: "higher" as const,
 			from: { ...from, "Readability alone": readabilityF1 },
 		};
 	});
@@ -144,12 +154,23 @@ function* goldPages(
 	const truths: [string, Truth][] = Object.entries(
 		JSON.parse(readFileSync(join(path, "truth.json"), "utf8")),
 	);
-	for (const [id, truth] of isQuick ? truths.slice(0, 3) : truths) {
+	for (const [id, truth] of truths) {
 		const bytes = gunzipSync(readFileSync(join(path, "html", `${id}.html.gz`)));
 		const html = decodeText(bytes, { contentType: "text/html", isHtml: true }).text;
 		const { kind, gold = "" } = describe(truth);
 		yield { kind, url: truth.url, html, gold };
 	}
+}
+
+function samplePages(): string {
+	const path = tempFolder();
+	const articleBody = "A sentence of an article, as long as such sentences are. ".repeat(20);
+	const html = `<title>Sample</title><nav><a href="/">Home</a></nav><article><h1>Sample</h1><p>${articleBody}</p></article>`;
+	mkdirSync(join(path, "html"));
+	writeFileSync(join(path, "html", "sample.html.gz"), gzipSync(html));
+	const truth = { sample: { url: "https://example.org/sample", articleBody } };
+	writeFileSync(join(path, "truth.json"), JSON.stringify(truth));
+	return path;
 }
 
 function mean(values: readonly number[]): number {

@@ -91,7 +91,7 @@ function usage(names: readonly string[]): string {
                       (--traces, pdftotext, git), and for sources that are not committed
   --quick             the smallest sizes, to see that everything runs
   --traces <folder>   real sessions: one .jsonl file of pi in the folder itself, others anywhere in it;
-                      also from STRATA_TRACES
+                      also from STRATA_TRACES; pages for page-quality are named by STRATA_PAGES
   --against <commit>  compare with another commit, alternately; status 1 if a case is worse by more than 5 %
   --rounds <number>   how often --against runs each side (3)
 
