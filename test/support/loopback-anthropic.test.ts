@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
+	FREE_MODEL,
 	type LoopbackAnthropic,
 	type LoopbackReply,
 	modelsJson,
@@ -355,7 +356,8 @@ describe("requests the API refuses", () => {
 	});
 });
 
-test("models.json names the provider and model, with the fields a test overrides", () => {
+test("models.json names the provider and both models, with the fields a test overrides", () => {
+	const fields = { contextWindow: 9, maxTokens: 4096, reasoning: true };
 	expect(
 		JSON.parse(modelsJson("http://127.0.0.1:1", { contextWindow: 9, reasoning: true })),
 	).toEqual({
@@ -364,8 +366,71 @@ test("models.json names the provider and model, with the fields a test overrides
 				baseUrl: "http://127.0.0.1:1",
 				api: "anthropic-messages",
 				apiKey: "k",
-				models: [{ id: "claude-loop", contextWindow: 9, maxTokens: 4096, reasoning: true }],
+				models: [
+					{ id: "claude-loop", ...fields },
+					{ id: "claude-opus-4-5", ...fields },
+				],
 			},
 		},
 	});
 });
+
+describe("thinking that is bound to its prefix", () => {
+	const user = { role: "user", content: "hello" };
+	const answered = { role: "assistant", content: [] as unknown[] };
+	const more = { role: "user", content: "and on" };
+
+	/** Asks, and returns the answer's blocks as they go back. */
+	async function think(messages: unknown[]): Promise<unknown[]> {
+		loop.script([{ content: [THOUGHT, { type: "text", text: "ok" }] }]);
+		expect((await post({ ...hello, messages })).status).toBe(200);
+		return [THOUGHT, { type: "text", text: "ok" }];
+	}
+
+	const THOUGHT = { type: "thinking" as const, thinking: "hm", signature: "sig-1" };
+
+	test.each<[string, (messages: unknown[]) => object]>([
+		["a cache marker", ([, ...rest]) => ({ messages: [marked("hello"), ...rest] })],
+		["another parameter", (messages) => ({ messages, max_tokens: 7 })],
+	])("is valid with %s", async (_what, change) => {
+		const content = await think([user]);
+		loop.script(["fine"]);
+		const next = [user, { ...answered, content }, more];
+		expect((await post({ ...hello, ...change(next) })).status).toBe(200);
+	});
+
+	test.each<[string, (messages: unknown[]) => object]>([
+		[
+			"an earlier message",
+			([, ...rest]) => ({ messages: [{ ...user, content: "other" }, ...rest] }),
+		],
+		["a message more", ([first, ...rest]) => ({ messages: [first, more, ...rest] })],
+		["the system prompt", (messages) => ({ messages, system: "new rules" })],
+		["the tools", (messages) => ({ messages, tools: [{ name: "new", input_schema: {} }] })],
+	])(
+		"is refused after a change of %s, or dropped if the request asks for it",
+		async (_what, change) => {
+			const content = await think([user]);
+			const next = change([user, { ...answered, content }, more]);
+			const refused = await post({ ...hello, ...next });
+			expect(refused.status).toBe(400);
+			expect(await refused.text()).toContain("bound to a different conversation");
+			loop.script(["fine"]);
+			const thinking = { block_binding: { prefix_mismatch_behavior: "drop_block" } };
+			expect((await post({ ...hello, ...next, thinking })).status).toBe(200);
+			expect(loop.requests.at(-1)?.transformations).toMatchObject([{ type: "thinking_dropped" }]);
+		},
+	);
+
+	test("is not looked at on a model from before the check", async () => {
+		const content = await think([user]);
+		loop.script(["fine"]);
+		const messages = [{ ...user, content: "other" }, { ...answered, content }, more];
+		expect((await post({ ...hello, model: FREE_MODEL, messages })).status).toBe(200);
+	});
+});
+
+function marked(text: string): object {
+	const cache_control = { type: "ephemeral" };
+	return { role: "user", content: [{ type: "text", text, cache_control }] };
+}
