@@ -22,15 +22,18 @@ export function search(
 	readText: ReadText,
 ): Uncovered<SearchAnswer> {
 	const words = queryWords(query.query);
-	if (words.length === 0) return { hits: [], total: 0 };
 	const { scope = ["code", "symbols"], limit = 15 } = query;
 	const name = identifierIn(query.query);
 	const declared = name === undefined ? undefined : symbolsOfName(reader, name, query);
+	// The full text has no words of a name such as `$` or `_`.
+	const hasNoWords = words.length === 0;
+	if (hasNoWords && !declared) return { hits: [], total: 0 };
 	const symbols = declared ?? matchingSymbols(reader, words, query);
 	const textLimit = hasPathFilter(query) ? MAX_FILES_FILTERED : MAX_FILES;
-	const texts = scope.includes("code")
-		? matchingTexts(reader, words, { limit: textLimit, wholeOnly: declared !== undefined })
-		: [];
+	const texts =
+		scope.includes("code") && !hasNoWords
+			? matchingTexts(reader, words, { limit: textLimit, wholeOnly: declared !== undefined })
+			: [];
 	const places = placesOf(texts);
 	const listsSymbols = declared !== undefined || scope.includes("symbols");
 	const ids = new Set([...places.keys(), ...(listsSymbols ? symbols.keys() : [])]);
@@ -57,7 +60,7 @@ export function search(
 	return {
 		hits: files.slice(0, limit).map((one) => toHit(one, wanted, query, readText)),
 		total: files.length,
-		...((isCut || texts.length === textLimit) && { atLeast: true as const }),
+		...((isCut || hasNoWords || texts.length === textLimit) && { atLeast: true as const }),
 		...(having === "nothing" && files.length > 0 && { inexact: true as const }),
 	};
 }

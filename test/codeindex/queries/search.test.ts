@@ -178,6 +178,18 @@ describe("search", () => {
 		expect(gone).toMatchObject({ path: "a.ts", lines: [] });
 	});
 
+	test("a declared name without letters is found, though not what else has it", () => {
+		const one = indexProject({
+			"a.ts": "export const $ = 1, _ = 2;\n",
+			"b.ts": "export class Owner { $ = 1; }\n",
+		});
+		const ask = (query: string) => search(one, { query }, () => undefined);
+		const found = (query: string) => ask(query).hits.map(({ path }) => path);
+		expect(found("$")).toEqual(["a.ts", "b.ts"]);
+		expect(ask("_")).toMatchObject({ hits: [{ path: "a.ts" }], total: 1, atLeast: true });
+		expect(ask("$$")).toEqual({ hits: [], total: 0 });
+	});
+
 	test("a question without words finds nothing", () => {
 		expect(find({ query: " .*( " })).toEqual({ hits: [], total: 0 });
 	});
