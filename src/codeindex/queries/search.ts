@@ -50,12 +50,13 @@ export function search(
 		return [{ file, matches, score }];
 	});
 	found.sort(declared ? byDeclaration : byScore);
-	// Of a word of one part, what the full text finds begins with it.
 	const isOneWord = words.length === 1 && words[0]?.parts.length === 1;
 	const { files, having, isCut }: Checked =
-		name === undefined || (isOneWord && !declared)
+		name === undefined
 			? { files: found }
-			: havingName(found, name, { isDeclared: declared !== undefined, readText });
+			: isOneWord && !declared
+				? havingNameFirst(found, name, readText)
+				: havingName(found, name, { isDeclared: declared !== undefined, readText });
 	const wanted = { words, ...(having === "name" && { name }) };
 	return {
 		hits: files.slice(0, limit).map((one) => toHit(one, wanted, query, readText)),
@@ -114,6 +115,19 @@ function havingName(
 	if (part.length > 0) return { files: part, having: "part of another", isCut };
 	// What was not looked into may have it.
 	return isCut ? { files: found, isCut } : { files: found, having: "nothing" };
+}
+
+/**
+ * The candidates that have a name in them before the others. For a word of one part: what the full text finds of it begins
+ * with it, and it may be meant as a word.
+ */
+function havingNameFirst(found: readonly Candidate[], name: string, readText: ReadText): Checked {
+	const read = found.slice(0, MAX_FILES).map((one) => {
+		const text = readText(one.file.path);
+		return { ...one, text, isFirst: hasIdentifier(text ?? "", name) };
+	});
+	read.sort((a, b) => Number(b.isFirst) - Number(a.isFirst));
+	return { files: [...read, ...found.slice(MAX_FILES)], having: "name" };
 }
 
 /** Files that have the words as they are, then files that have their parts. */

@@ -100,6 +100,20 @@ describe("search", () => {
 			expect(ask("zzzQqq")).toEqual({ hits: [], total: 0 });
 		});
 
+		test("comes before what only begins with it, if it may be a word as well", () => {
+			const chalk = {
+				"board.ts": "export const chalkboard = 1, chalks = 2;\n",
+				"user.ts": "import chalk from 'chalk';\nexport const chalks = chalk.red;\n",
+			};
+			const { hits } = search(
+				indexProject(chalk),
+				{ query: "chalk", contextLines: 0 },
+				(path) => chalk[path as keyof typeof chalk],
+			);
+			expect(hits.map(({ path }) => path)).toEqual(["user.ts", "board.ts"]);
+			expect(hits.map(({ matchingLines }) => matchingLines)).toEqual([2, 1]);
+		});
+
 		test("may be that of a file", () => {
 			expect(found("d.ts")).toEqual(["d.ts"]);
 		});
