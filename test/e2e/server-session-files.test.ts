@@ -11,10 +11,13 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { markedSessions, markSession } from "../../src/core/session-marks.ts";
 import { say, withSession } from "../server/sessions/with-session.ts";
 import { startPiProcess } from "../support/pi-process.ts";
-import { tempDir } from "../support/temp.ts";
+import { atEnd, tempDir } from "../support/temp.ts";
+
+afterEach(() => void vi.unstubAllEnvs());
 
 describe("a session's tree", () => {
 	test("is read flat and nested, with its entries", async () => {
@@ -187,6 +190,32 @@ describe("a session file that a running pi has open", () => {
 			await server.event("extension_ui_request", ({ method }) => method === "notify"),
 		).toMatchObject({ message: expect.stringContaining("open in pi"), notifyType: "warning" });
 		expect(await server.run("get_last_assistant_text", {})).toEqual({ text: "answer 1" });
+	});
+
+	test.each([
+		["was refused", "() => ({ cancel: true })"],
+		["failed", "() => rmSync(process.env.STRATA_TEST_PROJECT, { recursive: true })"],
+	])("leaves no copy behind when moving into it %s", async (_, handler) => {
+		const project = tempDir("project");
+		vi.stubEnv("STRATA_TEST_PROJECT", project);
+		const server = await withSession(0, {
+			extension: `import { rmSync } from "node:fs";
+				export default (pi) => pi.on("session_before_switch", ${handler});`,
+		});
+		await server.run("create_session", { sessionId: "t", cwd: project });
+		server.script(say("an answer"));
+		await server.run("prompt", { sessionId: "t", message: "a question", waitFor: "settled" });
+		const { sessionFile = "" } = await server.run("get_state", { sessionId: "t" });
+		await server.run("delete_session", { sessionId: "t" });
+		const mark = markSession(server.agentDir, sessionFile);
+		atEnd(() => mark.remove());
+		await expect.poll(() => markedSessions(server.agentDir)).toHaveProperty("size", 1);
+		const moved = server.run("switch_session_file", { sessionPath: sessionFile });
+		await moved.then(
+			(result) => expect(result).toEqual({ cancelled: true }),
+			(error) => expect(error).toMatchObject({ code: "failed" }),
+		);
+		expect(readdirSync(dirname(sessionFile))).toEqual([basename(sessionFile)]);
 	});
 
 	test("is opened in place when that pi was killed", async () => {

@@ -45,10 +45,12 @@ export function createTreeHandlers(
 				pid === undefined ? undefined : forkSession({ file: file.path, pid, cwd, agentDir });
 			const path = fork?.file ?? file.path;
 			const enter = () => live.runtime.switchSession(path);
-			const result = await slot.moving(path, () => replace(live, "switch", enter, [sessionPath]));
-			if (!result.cancelled) return { ...result, ...fork?.about };
-			fork?.discard();
-			return result;
+			try {
+				const result = await slot.moving(path, () => replace(live, "switch", enter, [sessionPath]));
+				return result.cancelled ? result : { ...result, ...fork?.about };
+			} finally {
+				if (live.session.sessionFile !== path) fork?.discard();
+			}
 		},
 		async fork(live, { entryId }, { slot }) {
 			const entry = live.session.sessionManager.getEntry(entryId);
