@@ -3,6 +3,7 @@ import { findPackageJSON } from "node:module";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isTestedPi, PI_PACKAGE, piFault, SUPPORTED_PI, unusablePi } from "../core/pi-version.ts";
+import { property } from "../core/property.ts";
 
 /** How a pi for `strata serve` is installed: a clone has its own among what it is developed with. */
 const INSTALL_PI = import.meta.url.endsWith(".ts")
@@ -26,12 +27,16 @@ export interface InstalledPi {
 export function installedPi(from: string = import.meta.url): InstalledPi | undefined {
 	const file = packageFile(PI_PACKAGE, from);
 	if (file === undefined) return undefined;
-	const { version = UNKNOWN_VERSION, dependencies = {} } = JSON.parse(
-		readFileSync(file, "utf8"),
-	) as { version?: string; dependencies?: Record<string, string> };
-	const missing = missingPackages(Object.keys(dependencies), pathToFileURL(file).href);
+	const manifest = manifestIn(file);
+	const version = property(manifest, "version");
+	const names = Object.keys(property(manifest, "dependencies") ?? {});
+	const missing = missingPackages(names, pathToFileURL(file).href);
 	if (!missing.includes(PI_UI_PACKAGE)) missing.push(...missingPackages([PI_UI_PACKAGE], from));
-	return { version, folder: dirname(file), missing };
+	return {
+		version: typeof version === "string" ? version : UNKNOWN_VERSION,
+		folder: dirname(file),
+		missing,
+	};
 }
 
 /** Why `strata serve` cannot run on this pi, and what to do, in one sentence; `undefined` when it can. */
@@ -77,6 +82,15 @@ export function missingPackages(names: readonly string[], from: string): string[
 function someOf(names: readonly string[]): string {
 	const rest = names.length - 3;
 	return rest > 0 ? `${names.slice(0, 3).join(", ")} and ${rest} more` : names.join(", ");
+}
+
+/** `undefined` for one that cannot be read, as after an installation that was interrupted. */
+function manifestIn(file: string): unknown {
+	try {
+		return JSON.parse(readFileSync(file, "utf8"));
+	} catch {
+		return undefined;
+	}
 }
 
 function packageFile(name: string, from: string): string | undefined {

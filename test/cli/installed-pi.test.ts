@@ -37,6 +37,19 @@ test("a pi is found with its version, its folder and what it lacks", () => {
 	expect(installedPi()).toMatchObject({ version: "0.87.1", missing: [] });
 });
 
+test.each(["", "{", "null", '{"version":1}'])(
+	"a pi whose package.json is %j is of an unknown version",
+	(text) => {
+		const project = projectWith({});
+		writeFileSync(join(project.pi, "package.json"), text);
+		const found = installedPi(project.module);
+		expect(found).toMatchObject({ version: "of an unknown version", folder: project.pi });
+		expect(serveFault(found)).toMatch(
+			/^pi of an unknown version was found, which cannot be used; /,
+		);
+	},
+);
+
 test.each([
 	[
 		undefined,
