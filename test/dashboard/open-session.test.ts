@@ -238,7 +238,7 @@ describe("a session that is open on the page", () => {
 		await vi.waitFor(() => expect(session.conversation.value.items).toEqual([]));
 	});
 
-	test("asks whether a shell command of another client runs when it prints", async () => {
+	test("asks whether a shell command of another client runs when it prints, and when it failed", async () => {
 		const { server, session } = await opened();
 		for (const seq of [8, 9, 10]) {
 			say(server, seq, { type: "bash_execution_update", id: "b", delta: "x" });
@@ -247,6 +247,16 @@ describe("a session that is open on the page", () => {
 		expect(server.latest.sent.filter(({ type }) => type === "get_state")).toHaveLength(1);
 		answer(server, "get_state", { ...STATE, isBashRunning: true });
 		await vi.waitFor(() => expect(session.state.value?.isBashRunning).toBe(true));
+		const data = {
+			commandId: "b",
+			commandType: "bash",
+			sessionId: "s",
+			dependsOn: [],
+			success: false,
+		};
+		server.latest.say({ type: "command_finished", data });
+		await answerLoad(server, { entries: [] });
+		await vi.waitFor(() => expect(session.state.value?.isBashRunning).toBe(false), PATIENCE);
 	});
 
 	test("shows settings that another client changed", async () => {

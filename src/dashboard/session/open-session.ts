@@ -178,7 +178,8 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 	function onEvent(event: ServerEvent): void {
 		if (event.type !== "command_finished" || event.data.sessionId !== sessionId) return;
 		const { commandType, success } = event.data;
-		if (!success) return;
+		// A shell command that took too long has failed, and does not run any more.
+		if (!success && commandType !== "bash") return;
 		if (SETTING.test(commandType)) asking.again();
 		if (REWRITING.has(commandType)) void load();
 	}
