@@ -74,12 +74,18 @@ export function webSocketTransport(address: string, givenToken?: string): Transp
 	};
 }
 
+/** Servers refuse a request whose headers are longer than some kilobytes, and do not say why to a WebSocket. */
+const MAX_TOKEN_CHARS = 8192;
+
 /**
  * Why a token cannot be sent: the name of a subprotocol takes some ASCII characters only. `undefined` if it can be. The
  * words do not contain the token.
  */
 export function tokenFault(token: string): string | undefined {
 	if (token === "") return "the token is empty";
+	if (token.length > MAX_TOKEN_CHARS) {
+		return `the token cannot be sent: it has ${token.length} characters, at most ${MAX_TOKEN_CHARS} fit`;
+	}
 	const at = token.search(/[^!#$%&'*+\-.^_`|~0-9A-Za-z]/);
 	if (at === -1) return undefined;
 	const code = token.codePointAt(at) ?? 0;
