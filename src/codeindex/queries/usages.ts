@@ -75,13 +75,16 @@ function definitionsOf(
 	return { found: elsewhere ? [elsewhere] : [], omitted: 0 };
 }
 
-/** Whether a file can know the type of one of the things, or of what they override. */
+/** Whether a file can know the type of one of the things, of what they override, or of the JavaScript they describe. */
 function reachersOf(linker: Linker, found: readonly FoundSymbol[]): (file: FileId) => boolean {
 	const { reader } = linker;
 	const owners = found.flatMap(({ entity }) =>
 		entity.kind === "member" ? [entity, ...linker.overridden(entity)] : [],
 	);
-	const files = [...new Set(owners.map(({ file }) => file))].flatMap((id) => {
+	const described = owners.flatMap(({ file, binding }) => {
+		return linker.implementation({ kind: "declared", file, binding }) ?? [];
+	});
+	const files = [...new Set([...owners, ...described].map(({ file }) => file))].flatMap((id) => {
 		const file = reader.files.get(id);
 		return file ? [file] : [];
 	});

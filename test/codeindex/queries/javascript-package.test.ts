@@ -121,6 +121,17 @@ describe("a declaration file beside JavaScript stands for it", () => {
 		]);
 	});
 
+	test("a member that only the types have may be meant by what asks for the JavaScript itself", () => {
+		const more = {
+			...files,
+			"test/test-parse.js":
+				"new (require('../Reader.js'))('x').parse();\nvar R = require('../Reader');\nnew R('x').parse();\n",
+		};
+		const [parse] = usages(indexProject(more), { symbol: "Reader.parse" }).definitions;
+		expect(parse?.usages.map(({ path }) => path)).toEqual(["test/test-reader.js"]);
+		expect(parse?.possible?.files).toEqual(["test/test-parse.js"]);
+	});
+
 	test("members of a class and of its declaration are one", () => {
 		const classes = indexProject({
 			"page.mjs":
