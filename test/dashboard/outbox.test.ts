@@ -6,6 +6,7 @@ import {
 } from "../../src/dashboard/session/outbox.ts";
 import { createClient } from "../../src/protocol/client.ts";
 import { createFakeServer, type FakeServer } from "../protocol/fake-server.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { atEnd } from "../support/temp.ts";
 
 /** What a tab keeps when its page is loaded again. */
@@ -113,6 +114,19 @@ describe("what is sent", () => {
 		server.latest.answer("compact", { replayed: true });
 		await vi.waitFor(() => expect(second.outbox.pending.value).toEqual([]));
 		expect(first.store.texts).toEqual([]);
+	});
+
+	test("again by the next page is not given back by a busy server, which may have it", async () => {
+		const server = createFakeServer();
+		const first = await openPage(server);
+		first.outbox.send("hello");
+		const second = await openPage(server, first.store);
+		await vi.waitFor(() => expect(server.latest.sent).toHaveLength(1));
+		server.latest.answer("prompt", { success: false, code: "busy", error: "too much" });
+		await vi.waitFor(() => expect(server.latest.sent).toHaveLength(2), PATIENCE);
+		expect(second.failed).toEqual([]);
+		server.latest.answer("prompt", { replayed: true });
+		await vi.waitFor(() => expect(second.outbox.pending.value).toEqual([]));
 	});
 
 	test("and refused is given back", async () => {

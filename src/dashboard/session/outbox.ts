@@ -64,7 +64,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		const change = name === "open" ? { isSent: true } : { wasAway: true };
 		pending.value = pending.value.map((one) => ({ ...one, ...change }));
 	});
-	for (const stored of kept) add({ ...stored, isSent: isOpen(), wasAway: true });
+	for (const stored of kept) add({ ...stored, isSent: isOpen(), wasAway: true }, true);
 
 	return {
 		pending,
@@ -81,18 +81,22 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		},
 	};
 
-	function add(one: Outgoing): string | undefined {
+	function add(one: Outgoing, isRepeated = false): string | undefined {
 		const typed = readTyped(one.text, one.how);
 		if (typed.kind === "refused") return typed.why;
 		pending.value = [...pending.value, one];
-		void carryOut(one, typed.request);
+		void carryOut(one, typed.request, isRepeated);
 		return undefined;
 	}
 
-	async function carryOut({ id, text }: Outgoing, request: TypedRequest): Promise<void> {
+	async function carryOut(
+		{ id, text }: Outgoing,
+		request: TypedRequest,
+		isRepeated: boolean,
+	): Promise<void> {
 		const fields = { ...request.fields, sessionId } as never;
 		try {
-			const { data } = await client.request(request.type, fields, { id });
+			const { data } = await client.request(request.type, fields, { id, isRepeated });
 			batch(() => {
 				forget(id);
 				if (request.type !== "bash") return;

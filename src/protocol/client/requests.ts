@@ -16,6 +16,8 @@ export interface RequestOptions {
 	id?: string;
 	dependsOn?: string[];
 	ifSessionVersion?: number;
+	/** It may have been sent before under its id, as by the same page before it was loaded again. */
+	isRepeated?: boolean;
 	/** Give up after this long. The server may carry it out all the same. */
 	timeoutMs?: number;
 	/** Give up when it is aborted. The server may carry it out all the same. */
@@ -55,7 +57,7 @@ export interface RequestsOptions {
 
 interface Pending {
 	readonly text: string;
-	/** On how many connections it was sent. */
+	/** On how many connections it was sent, one before this client included. */
 	sent: number;
 	readonly once: boolean;
 	answer(response: Response): void;
@@ -72,7 +74,11 @@ export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsO
 	function start(
 		command: { type: string; id: string },
 		once: boolean,
-		{ timeoutMs, signal }: Pick<RequestOptions, "timeoutMs" | "signal"> = {},
+		{
+			timeoutMs,
+			signal,
+			isRepeated,
+		}: Pick<RequestOptions, "timeoutMs" | "signal" | "isRepeated"> = {},
 	): Promise<Response> {
 		const { id, type } = command;
 		const text = JSON.stringify(command);
@@ -98,7 +104,7 @@ export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsO
 							fail(new ClientError("no_answer", `No answer to ${type} within ${timeoutMs} ms.`));
 						}, timeoutMs);
 			signal?.addEventListener("abort", onAbort, { once: true });
-			const entry: Pending = { text, sent: 0, once, answer, fail };
+			const entry: Pending = { text, sent: isRepeated ? 1 : 0, once, answer, fail };
 			pending.set(id, entry);
 			if (isOpen()) sendOne(entry);
 
