@@ -283,6 +283,17 @@ export const PROJECTS: Readonly<Record<string, SampleProject>> = {
 			"index.ts": "export * from './one';",
 		},
 	},
+	"properties of all that CommonJS exports": {
+		files: {
+			"parts.js":
+				"exports = module.exports = create;\nfunction create() {}\nfunction part() {}\nexports.part = part;\nexports.made = 1;\n",
+			"user.js": [
+				"const create = require('./parts'); create(); create.part(); create.made;",
+				"const { part } = require('./parts'); part();",
+			].join("\n"),
+		},
+		disputed: 3,
+	},
 	"CommonJS under a condition": {
 		// Conditions on `define` and `window`, which no library declares.
 		mistakes: 3,

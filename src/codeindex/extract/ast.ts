@@ -52,7 +52,10 @@ export function textOf(node: Node | null | undefined): string | undefined {
 	return undefined;
 }
 
-/** The expression without what changes nothing about which thing it is: `!`, `as const`, `satisfies`, `await`. */
+/**
+ * The expression without what changes nothing about which thing it is: `!`, `as const`, `satisfies`, `await`, and what
+ * it is assigned to on the way.
+ */
 export function bare(node: Node): Node {
 	switch (node.type) {
 		case "ParenthesizedExpression":
@@ -66,6 +69,8 @@ export function bare(node: Node): Node {
 			return isConst(node.typeAnnotation) ? bare(node.expression) : node;
 		case "AwaitExpression":
 			return bare(node.argument);
+		case "AssignmentExpression":
+			return node.operator === "=" ? bare(node.right) : node;
 		default:
 			return node;
 	}

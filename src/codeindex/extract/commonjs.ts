@@ -14,6 +14,11 @@ export function exportCommonJs(draft: Draft, statement: Node, scope: Scope = dra
 		case "ExpressionStatement":
 			exportExpression({ draft, scope }, statement.expression);
 			return;
+		case "VariableDeclaration":
+			for (const { id, init } of statement.declarations) {
+				if (init?.type === "AssignmentExpression") exportAssigned({ draft, scope }, init, id);
+			}
+			return;
 		case "IfStatement":
 			exportCommonJs(draft, statement.consequent, scope);
 			if (statement.alternate) exportCommonJs(draft, statement.alternate, scope);
@@ -60,7 +65,8 @@ function exportExpression(place: Place, expression: Node): void {
 	}
 }
 
-function exportAssigned(place: Place, expression: Of<"AssignmentExpression">): void {
+/** `target` is what the value has as its name here, too: `const a = module.exports = value`. */
+function exportAssigned(place: Place, expression: Of<"AssignmentExpression">, target?: Node): void {
 	const { draft, scope } = place;
 	// `exports = module.exports = value` has several targets.
 	const targets: Target[] = [];
@@ -74,13 +80,24 @@ function exportAssigned(place: Place, expression: Of<"AssignmentExpression">): v
 	if (targets.length === 0) return;
 	draft.commonJs = true;
 	const whole = targets.find(({ key }) => !key);
-	if (whole) exportWhole(place, value, whole.node);
+	const exported = isOnlyNamed(place, value, target) ? target : value;
+	if (whole) exportWhole(place, exported, whole.node);
 	for (const { key, node } of targets) {
 		draft.done.add(node.left);
-		if (key && !whole) exportName(place, key, value, node);
+		if (key && !whole) exportName(place, key, exported, node);
 	}
 	const last = targets.at(-1)?.node;
 	if (last && value.type === "Identifier" && isNoted(draft, value)) draft.done.add(last);
+}
+
+/** Whether a value has no other name than the variable it is the initial value of. */
+function isOnlyNamed(
+	{ draft, scope }: Place,
+	value: Node,
+	target: Node | undefined,
+): target is Of<"Identifier"> {
+	if (target?.type !== "Identifier" || topBinding(scope, target.name) === undefined) return false;
+	return value.type !== "Identifier" && !moduleCall(draft, scope, value);
 }
 
 /** The name that `exports.a` or `module.exports.a` reads or writes; `whole` for the object itself. */

@@ -168,7 +168,7 @@ export function visitWays(
 		reach(importsOf(file, "*"), path);
 		for (const all of ["=", "default"]) {
 			const imports = importsOf(file, all);
-			if (imports.length > 0 && isAllOf(file, all)) reach(imports, path);
+			if (imports.length > 0 && (isAllOf(file, all) || isOnWhole(file, all))) reach(imports, path);
 		}
 	}
 
@@ -178,6 +178,12 @@ export function visitWays(
 		const whole = linker.exported(file, name);
 		if (whole?.kind !== "namespace") return false;
 		return whole.file === file || whole.file === pairs.other(file);
+	}
+
+	/** Whether the names of a CommonJS file are properties of the one thing it exports: `exports = module.exports = thing`. */
+	function isOnWhole(file: FileId, name: string): boolean {
+		const { byName } = linker.ownExports(file);
+		return byName.has("=") && (name === "=" || !byName.has("default"));
 	}
 
 	/** Whether `export *` brings the name along: an own one, or an earlier star, may stand before it. */

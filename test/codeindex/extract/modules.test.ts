@@ -159,6 +159,21 @@ describe("what a file exports", () => {
 		expect(placesOf(twice, "K")).toEqual(["1:7", "1:44", "1:59"]);
 	});
 
+	test("what CommonJS exports may be a variable as well", () => {
+		const facts = extractFacts(
+			"a.js",
+			`const a = exports.a = function () {}, b = exports.c = a, d = exports.d = require("./d");
+			let { e } = exports.f = { e: 1 }; a();`,
+		);
+		expect(exportsOf(facts)).toEqual(["a = a", "c = a", "d = = from ./d", "f = f"]);
+		expect(facts.isModule).toBe(true);
+		const whole = extractFacts("a.js", "var K = exports = module.exports = class { m() {} };");
+		expect(exportsOf(whole)).toEqual(["= = K"]);
+		expect(whole.bindings).toMatchObject([
+			{ name: "K", symbol: "class", members: [{ name: "m" }] },
+		]);
+	});
+
 	test.each([
 		["if (typeof module === 'object') { module.exports = a; }", ["= = a"]],
 		["if (typeof module === 'object') module.exports = a; else window.a = a;", ["= = a"]],

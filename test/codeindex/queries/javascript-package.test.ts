@@ -246,6 +246,19 @@ describe("exports under a condition", () => {
 	});
 });
 
+test("uses of what CommonJS exports are found if it is a variable as well", () => {
+	const memory = indexProject({
+		"app.js": "const App = module.exports = class { run() {} };\nApp.prototype;\n",
+		"user.js": "const App = require('./app');\nnew App().run();\n",
+	});
+	const places = (symbol: string) =>
+		usages(memory, { symbol }).definitions.map((one) =>
+			one.usages.map(({ path, line, kind }) => `${path}:${line} ${kind}`),
+		);
+	expect(places("App")).toEqual([["app.js:2 read", "user.js:1 import", "user.js:2 new"]]);
+	expect(places("App.run")).toEqual([["user.js:2 call"]]);
+});
+
 test("a search for a name gives only files that have it", () => {
 	const answer = search(
 		reader,
