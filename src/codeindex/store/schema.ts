@@ -8,6 +8,8 @@ export const migrations: Migration[] = [
 	(database) => database.exec(TABLES),
 	// CommonJS exports under a condition are known, and lines are counted without an empty one at the end.
 	(database) => database.exec(EMPTIED),
+	// CommonJS exports that are variables as well are known.
+	(database) => database.exec(EMPTIED),
 ];
 
 /**
