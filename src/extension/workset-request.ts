@@ -33,7 +33,7 @@ export function withMarkers(workset: OpenWorkset, payload: unknown): object | un
 }
 
 /**
- * A message is found by its id. Where several have it, they cannot be told apart, and their edits wait for the turn's
+ * A message is found by its id. Where several have it, none can be identified, and their edits wait for the turn's
  * end; unless by then thinking will be bound to them as they are.
  */
 function withPending<Message>(
