@@ -1,4 +1,4 @@
-import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI, ExtensionContext, TurnEndEvent } from "@earendil-works/pi-coding-agent";
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import { counted } from "../core/figures.ts";
 import { property } from "../core/property.ts";
@@ -58,18 +58,24 @@ export function createTiersSystem({
 	let enabled = true;
 	/** The run that starts has had its prompt. */
 	let prompted = false;
+	/** Between the start and the end of pi's loop, which takes in what is steered before its next request. */
+	let isLooping = false;
 	/** Whether this branch has or had a working set; `undefined` until somebody looks. */
 	let used: boolean | undefined;
 
-	pi.on("session_compact", async ({ willRetry }, ctx) => {
+	pi.on("session_compact", async (_event, ctx) => {
 		watch.noteCompaction();
-		// Before a prompt there is time, and files may change until then.
-		if (!ctx.isIdle() || willRetry) await appendBetweenTurns(ctx);
+		// Outside of the loop a prompt or another start of it comes before the next request.
+		if (isLooping) await appendBeforeRequest(ctx);
 	});
 	pi.on("agent_start", async (_event, ctx) => {
+		isLooping = true;
 		// A retry, which no prompt precedes: files may have changed while it waited.
-		if (!prompted) await appendBetweenTurns(ctx);
+		if (!prompted) await appendBeforeRequest(ctx);
 		prompted = false;
+	});
+	pi.on("agent_end", () => {
+		isLooping = false;
 	});
 	pi.on("session_tree", () => {
 		used = undefined;
@@ -162,7 +168,7 @@ export function createTiersSystem({
 					: "no working files yet: /workset add <path>",
 			};
 		},
-		async draftsAt({ toolResults }, ctx) {
+		async draftsAt(turnEnd, ctx) {
 			const workset = await inUse(ctx);
 			if (!workset) return [];
 			if (unsaved !== undefined) ctx.ui.notify(`pi-strata: ${unsaved}`, "warning");
@@ -170,7 +176,7 @@ export function createTiersSystem({
 			saving = workset.stateFile.save(workset.controller.toJSON()).then((why) => {
 				unsaved ??= why;
 			});
-			const isLast = toolResults.length === 0;
+			const isLast = isLastOfRun(turnEnd);
 			return await turnEndDrafts(workset, ctx, { isLast, isCold: () => isCold(workset, ctx) });
 		},
 		async start(session) {
@@ -186,11 +192,15 @@ export function createTiersSystem({
 		},
 	};
 
-	/** In the middle of a run, before the next request. */
-	async function appendBetweenTurns(ctx: ExtensionContext): Promise<void> {
+	/**
+	 * In the middle of a run, where no turn ends and no prompt comes in before the next request. Only for models that get
+	 * no tail. Pi takes in one steered message at a time: behind the user's, ours would wait, and then make pi ask again.
+	 */
+	async function appendBeforeRequest(ctx: ExtensionContext): Promise<void> {
 		const workset = await inUse(ctx);
-		if (!workset) return;
+		if (!workset || !rulesNow(workset, ctx).bindsThinking) return;
 		await refreshFiles(workset, ctx);
+		if (ctx.hasPendingMessages()) return;
 		const message = inOneMessage(planNow(workset, ctx, isCold(workset, ctx)));
 		if (message) pi.sendMessage(message, { deliverAs: "steer" });
 	}
@@ -224,6 +234,11 @@ export function createTiersSystem({
 			head: "",
 		};
 	}
+}
+
+/** Whether a prompt comes in before the next request, as far as can be known at the end of a turn. */
+function isLastOfRun({ toolResults, context, continue: goesOn }: TurnEndEvent): boolean {
+	return toolResults.length === 0 && context.pendingMessages.length === 0 && !goesOn;
 }
 
 function hasSystemPrompt({ sessionManager }: ExtensionContext): boolean {

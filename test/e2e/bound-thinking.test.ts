@@ -2,15 +2,21 @@
  * Models that bind thinking to the exact prefix, in real pi with every system on: the provider refuses or drops a
  * thinking block that does not stand behind what was sent when it was made.
  */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test, vi } from "vitest";
+import { WORKSET_ENTRY } from "../../src/core/entry-types.ts";
+import { selectionOf } from "../../src/tiers/index.ts";
 import {
 	FREE_MODEL,
 	type LoopbackAnthropic,
+	type LoopbackReply,
 	type LoopbackRequest,
-	type LoopbackScriptStep,
 } from "../support/loopback-anthropic.ts";
+import type { LoopbackBody } from "../support/loopback-cache.ts";
 import { someText } from "../support/pruning-session.ts";
+import { tempDir } from "../support/temp.ts";
 import { copiesIn, liveIn, startOnWire, type WireOptions } from "../support/workset-session.ts";
 
 /** Pi asks for blocks to be dropped instead of an error, as it does for the real models. */
@@ -21,7 +27,7 @@ const start = (options: WireOptions = {}) =>
 	startOnWire({ uiContext: { notify: () => {}, setStatus: () => {} }, ...options });
 
 let calls = 0;
-const call = (name: string, input: Record<string, unknown>): LoopbackScriptStep => ({
+const call = (name: string, input: Record<string, unknown>): LoopbackReply => ({
 	content: [{ type: "tool_use", id: `call_${++calls}`, name, input }],
 });
 const pause = (minutes: number) => vi.setSystemTime(Date.now() + minutes * 60_000);
@@ -158,6 +164,81 @@ describe("the working set", () => {
 		expect(liveIn(accepted[1]?.body.messages as never)).toEqual({ "a.ts": someText(999, 3000) });
 	});
 
+	test.each([
+		["binds", DROPS],
+		["does not bind", { id: FREE_MODEL }],
+	])(
+		"asks for no answer after a compaction at the end of a run, if the model %s",
+		async (_, model) => {
+			const { loop, session } = await start({
+				model: { ...model, contextWindow: 36_000 },
+				keepRecentTokens: 100,
+			});
+			session.setAutoCompactionEnabled(true);
+			await session.prompt("/workset add a.ts");
+			loop.script(["one", "two", "a summary", "three"]);
+			await session.prompt("first");
+			await session.prompt(someText(5, 80_000));
+			expect(loop.requests).toHaveLength(3);
+			await session.prompt("third");
+			expect(loop.requests).toHaveLength(4);
+			expect(copiesIn(loop.requests.at(-1)?.body.messages as never)).toHaveLength(1);
+		},
+	);
+
+	test("is shown once after a compaction for a prompt that was too long", async () => {
+		const { loop, session, write } = await start({ model: DROPS, keepRecentTokens: 100 });
+		session.setAutoCompactionEnabled(true);
+		await session.prompt("/workset add a.ts b.ts");
+		const tooLong = () => {
+			write("a.ts", someText(996, 3000));
+			return failure(400, "invalid_request_error", "prompt is too long");
+		};
+		loop.script(["one", tooLong, "a summary", "two"]);
+		await session.prompt("first");
+		await session.prompt("second");
+		expect(loop.requests).toHaveLength(4);
+		const copies = copiesIn(loop.requests.at(-1)?.body.messages as never);
+		expect(copies.map(({ path }) => path).sort()).toEqual(["a.ts", "b.ts"]);
+		expect(copies).toContainEqual({ path: "a.ts", text: someText(996, 3000) });
+	});
+
+	test("shows a file that changed before a follow-up message of the user", async () => {
+		const { loop, session, write } = await start();
+		await session.prompt("/workset add a.ts");
+		loop.script([
+			() => {
+				write("a.ts", someText(998, 3000));
+				void session.followUp("and then?");
+				return "one";
+			},
+			"two",
+		]);
+		await session.prompt("first");
+		expectWhole(loop.requests);
+		expect(liveIn(loop.requests.at(-1)?.body.messages as never)).toEqual({
+			"a.ts": someText(998, 3000),
+		});
+	});
+
+	test("asks for no answer of its own when the user steers a run that is retried", async () => {
+		const { loop, session, write } = await start();
+		await session.prompt("/workset add a.ts");
+		loop.script([
+			() => {
+				write("a.ts", someText(997, 3000));
+				void session.steer("wait");
+				return failure(529, "overloaded_error", "Overloaded");
+			},
+			"two",
+		]);
+		await session.prompt("first");
+		expect(loop.requests).toHaveLength(2);
+		expect(liveIn(loop.requests.at(-1)?.body.messages as never)).toEqual({
+			"a.ts": someText(997, 3000),
+		});
+	});
+
 	test("has the log in place of the literal layout, which changes the beginning", async () => {
 		const { loop, session, write } = await start({ tiers: { layout: "tiers" } });
 		await session.prompt("/workset add a.ts b.ts");
@@ -201,71 +282,119 @@ describe("random sessions with every system on", () => {
 async function playRandomSession(seed: number, prompts: number): Promise<void> {
 	const random = randomOf(seed);
 	const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+	const folder = tempDir();
 	const { loop, session, write } = await start({
-		model: { ...DROPS, contextWindow: pick([30_000, 200_000]) },
-		prune: { keepRecentTurns: pick([0, 2]) },
+		folder,
+		model: { ...DROPS, contextWindow: pick([36_000, 200_000]) },
+		prune: { enabled: random() < 0.9, keepRecentTurns: pick([0, 2]) },
+		tiers: { layout: pick(["log", "log", "tiers"]) },
 		keepRecentTokens: pick([100, 4000]),
 	});
 	for (let i = 0; i < 8; i++) write(`f${i}.txt`, someText(i, 6000));
 	const files = ["a.ts", "b.ts", "c.ts", "f0.txt", "f1.txt", "f2.txt", "f3.txt"];
 	const change = () => write(pick(files), someText(Math.floor(random() * 1e6), 3000));
-	/** How many requests there were when the session was last compacted. */
+	/** How many requests there were at each compaction. */
 	const compactions: number[] = [];
+	session.subscribe((event) => {
+		if (event.type === "compaction_end" && event.result) compactions.push(loop.requests.length);
+	});
+	session.setAutoCompactionEnabled(random() < 0.5);
 
-	const someStep = (): LoopbackScriptStep => {
-		const step = random() < 0.6 ? call("read", { path: pick(files) }) : someWrite();
-		if (random() < 0.7) return step;
-		return () => {
-			change(); // somebody else, while the request is in flight
-			return step as never;
-		};
+	/** What the model still does in this run, and messages of the user that wait for it. */
+	let steps: (() => LoopbackReply)[] = [];
+	let waiting = 0;
+	const someStep = (): LoopbackReply => {
+		if (random() < 0.3) change(); // somebody else, while the request is in flight
+		const dice = random();
+		if (dice < 0.04) {
+			setImmediate(() => void session.abort());
+			return { hang: true };
+		}
+		if (dice < 0.06) return failure(529, "overloaded_error", "Overloaded");
+		if (dice < 0.08) return failure(400, "invalid_request_error", "prompt is too long");
+		if (dice < 0.2) {
+			waiting++;
+			void (random() < 0.5 ? session.steer("wait") : session.followUp("and then"));
+		}
+		if (dice < 0.6) return call("read", { path: pick(files) });
+		return call("write", {
+			path: pick(files),
+			content: someText(Math.floor(random() * 1e6), 3000),
+		});
 	};
-	const someWrite = () =>
-		call("write", { path: pick(files), content: someText(Math.floor(random() * 1e6), 3000) });
+	const answer = (body: LoopbackBody): LoopbackReply => {
+		if (JSON.stringify(body.system).includes("context summarization")) return "a summary";
+		if (waiting === 0) {
+			for (const path of outdatedIn(body, session, folder)) {
+				faults.push(`request ${loop.requests.length - 1} shows ${path} as it was`);
+			}
+		}
+		const step = steps.shift();
+		if (step) return step();
+		if (waiting-- > 0) return "that, too";
+		faults.push(`request ${loop.requests.length - 1} has no reason`);
+		return "why?";
+	};
+	const faults: string[] = [];
 	const acts: (() => unknown)[] = [
 		change,
 		() => pause(6),
 		() => pause(120),
 		() => session.prompt(`/workset add ${pick(files)} ${pick(files)}`),
 		() => session.prompt(`/workset drop ${pick(files)}`),
+		() => session.prompt("/workset clear"),
 		() => use(session, FREE_MODEL),
 		() => use(session, "claude-loop"),
 		() => session.prompt("/kota pin"),
-		async () => {
-			// Pi refuses to compact what is too short.
-			const done = await compact(loop, session).then(
-				() => true,
-				() => false,
-			);
-			if (done) compactions.push(loop.requests.length);
-		},
-		async () => {
-			const target = pick(session.getUserMessagesForForking());
-			if (target) await session.navigateTree(target.entryId);
-		},
+		() => session.reload(),
+		// Pi refuses to compact what is too short.
+		() => compact(loop, session).catch(() => {}),
+		() => session.navigateTree(pick(session.sessionManager.getEntries()).id).catch(() => {}),
 	];
 
 	for (let turn = 0; turn < prompts; turn++) {
 		for (let times = Math.floor(random() * 3); times > 0; times--) await pick(acts)();
-		loop.script([...Array.from({ length: Math.floor(random() * 4) }, someStep), "done"]);
+		steps = [...Array.from({ length: Math.floor(random() * 4) }, () => someStep), () => "done"];
+		waiting = 0;
+		loop.script(Array.from({ length: 40 }, () => answer));
 		await session.prompt(`turn ${turn}`);
 		loop.clearScript();
+		session.clearQueue();
 	}
 
+	expect(faults).toEqual([]);
 	const madeBy = new Map(
 		loop.requests.flatMap(({ signatures = [] }, at) => signatures.map((one) => [one, at] as const)),
 	);
-	for (const [at, { usage, body, transformations = [] }] of loop.requests.entries()) {
-		expect(usage, `request ${at} was refused`).toBeDefined();
-		const [first] = transformations;
-		if (!first) continue;
-		const [, message = "", , block = ""] = first.path.split(".");
-		const content = body.messages[Number(message)]?.content ?? [];
-		const { signature } = content[Number(block)] as { signature: string };
-		const made = madeBy.get(signature) ?? -1;
-		const isCompacted = compactions.some((count) => made < count && count <= at);
-		expect(isCompacted, `request ${at} lost the thinking of request ${made}`).toBe(true);
+	for (const [at, { misplaced = [] }] of loop.requests.entries()) {
+		for (const signature of misplaced) {
+			const made = madeBy.get(signature) ?? -1;
+			const isCompacted = compactions.some((count) => made < count && count <= at);
+			expect(isCompacted, `request ${at} lost the thinking of request ${made}`).toBe(true);
+		}
 	}
+}
+
+function failure(status: number, type: string, message: string): LoopbackReply {
+	return { error: { status, type, message } };
+}
+
+/** The working files that a request to a model that binds does not show as they are. */
+function outdatedIn(
+	{ model, messages }: LoopbackBody,
+	{ sessionManager }: AgentSession,
+	folder: string,
+): string[] {
+	if (model === FREE_MODEL) return [];
+	const changes = sessionManager
+		.getBranch()
+		.flatMap((entry) =>
+			entry.type === "custom" && entry.customType === WORKSET_ENTRY ? [entry.data] : [],
+		);
+	const live = liveIn(messages);
+	return selectionOf(changes).paths.filter(
+		(path) => live[path] !== readFileSync(join(folder, path), "utf8"),
+	);
 }
 
 /** A compaction asks once or twice. */

@@ -31,8 +31,11 @@ export interface Misplaced {
 export interface ThinkingBinding {
 	/** A signature for thinking in the answer to this request: the given one, or one of its own. */
 	sign(prompt: BoundPrompt, signature?: string): string;
-	/** The first block that is not valid, if any: the vendor refuses the request or drops it and all later ones. */
-	misplacedIn(prompt: BoundPrompt): Misplaced | undefined;
+	/**
+	 * All blocks that are not valid, in order. The vendor refuses the request for the first, or drops that and all behind
+	 * it, valid or not.
+	 */
+	misplacedIn(prompt: BoundPrompt): Misplaced[];
 }
 
 export function createThinkingBinding(): ThinkingBinding {
@@ -46,20 +49,19 @@ export function createThinkingBinding(): ThinkingBinding {
 		misplacedIn(prompt) {
 			const hashes = hashesOf(prompt);
 			const before: string[] = [];
-			for (const [message, { signatures }] of prompt.messages.entries()) {
-				for (const signature of signatures) {
+			return prompt.messages.flatMap(({ signatures }, message) => {
+				const misplaced = signatures.flatMap((signature): Misplaced[] => {
 					const then = made.get(signature);
-					if (!then) continue; // not ours to judge
+					if (!then) return []; // not ours to judge
 					const changed = then.hashes.findIndex((hash, at) => hash !== hashes[at]);
+					if (changed >= 0) return [{ signature, message, changed: changed - 1 }];
 					const isMoved = then.hashes.length !== message + 1;
-					if (changed >= 0) return { signature, message, changed: changed - 1 };
-					if (isMoved || !isEndOf(then.before, before)) {
-						return { signature, message, changed: undefined };
-					}
-				}
+					if (!isMoved && isEndOf(then.before, before)) return [];
+					return [{ signature, message, changed: undefined }];
+				});
 				before.push(...signatures);
-			}
-			return undefined;
+				return misplaced;
+			});
 		},
 	};
 }

@@ -61,6 +61,8 @@ export type LoopbackRequest = {
 	usage?: LoopbackUsage;
 	/** Thinking that the provider left out. */
 	transformations?: readonly LoopbackTransformation[];
+	/** Signatures of the thinking among it that does not stand behind what it was made behind. */
+	misplaced?: readonly string[];
 	/** Signatures of the thinking in the answer. */
 	signatures?: readonly string[];
 };
@@ -103,7 +105,7 @@ export async function startLoopbackAnthropic(
 		const request: LoopbackRequest = { raw, body: body as LoopbackBody, headers, at: now() };
 		requests.push(request);
 		validateBody(body);
-		const { seen, transformations } = binding.accept(body);
+		const { seen, transformations, misplaced } = binding.accept(body);
 		const reply = nextReply(body);
 		if ("error" in reply) {
 			const { status, type, message } = reply.error;
@@ -113,6 +115,7 @@ export async function startLoopbackAnthropic(
 		const usage = { ...cache.bill(seen), output: loopbackTokens(JSON.stringify(content)) };
 		request.usage = usage;
 		request.transformations = transformations;
+		request.misplaced = misplaced;
 		request.signatures = content.flatMap((block) =>
 			"signature" in block ? [block.signature] : [],
 		);

@@ -20,7 +20,12 @@ export type LoopbackBinding = {
 	 * The body as the model sees it, and what was left out. Invalid thinking and all behind it is dropped where the request
 	 * asks for that, and refused where it does not.
 	 */
-	accept(body: LoopbackBody): { seen: LoopbackBody; transformations: LoopbackTransformation[] };
+	accept(body: LoopbackBody): {
+		seen: LoopbackBody;
+		transformations: LoopbackTransformation[];
+		/** Signatures of the thinking that is invalid by itself: what is dropped behind it may be valid. */
+		misplaced: string[];
+	};
 	/** A signature for thinking in the answer to this body. */
 	sign(body: LoopbackBody, signature?: string): string;
 };
@@ -32,16 +37,16 @@ export function createLoopbackBinding(): LoopbackBinding {
 	const binding = createThinkingBinding();
 	return {
 		accept(body) {
-			const misplaced = FREE_MODELS.test(body.model)
-				? undefined
-				: binding.misplacedIn(promptOf(body));
-			if (!misplaced) return { seen: body, transformations: [] };
+			const misplaced = FREE_MODELS.test(body.model) ? [] : binding.misplacedIn(promptOf(body));
+			const [first] = misplaced;
+			if (!first) return { seen: body, transformations: [], misplaced: [] };
 			if (!asksToDrop(body)) {
 				throw invalidRequest(
-					`messages.${misplaced.message}: The block is bound to a different conversation (${changeIn(misplaced)})`,
+					`messages.${first.message}: The block is bound to a different conversation (${changeIn(first)})`,
 				);
 			}
-			return dropFrom(body, misplaced.message);
+			const signatures = misplaced.map(({ signature }) => signature);
+			return { ...dropFrom(body, first.message), misplaced: signatures };
 		},
 		sign: (body, signature) => binding.sign(promptOf(body), signature),
 	};
@@ -57,7 +62,10 @@ function asksToDrop({ thinking }: LoopbackBody): boolean {
 	return asked?.block_binding?.prefix_mismatch_behavior === "drop_block";
 }
 
-function dropFrom(body: LoopbackBody, first: number): ReturnType<LoopbackBinding["accept"]> {
+function dropFrom(
+	body: LoopbackBody,
+	first: number,
+): { seen: LoopbackBody; transformations: LoopbackTransformation[] } {
 	const transformations: LoopbackTransformation[] = [];
 	const messages = body.messages.map((message, m) => {
 		if (m < first || typeof message.content === "string") return message;

@@ -94,14 +94,13 @@ export function createScriptedModel(options: ScriptedModelOptions): ScriptedMode
 	};
 
 	const checkBinding = (context: Message[]) => {
-		const misplaced = thinking === "bound" && binding.misplacedIn(promptOf(context));
-		if (!misplaced) return;
-		// Pi keeps answers behind a new summary as they are: their thinking is lost, with pi alone too.
-		const before = summaries.get(misplaced.signature) ?? [];
-		if (summariesIn(context.slice(0, misplaced.message)).every((one) => before.includes(one))) {
-			const where = misplaced.changed ?? "thinking in the middle";
+		if (thinking !== "bound") return;
+		for (const { signature, message, changed } of binding.misplacedIn(promptOf(context))) {
+			// Pi keeps answers behind a new summary as they are: their thinking is lost, with pi alone too.
+			const before = summaries.get(signature) ?? [];
+			if (summariesIn(context.slice(0, message)).some((one) => !before.includes(one))) continue;
 			throw new Error(
-				`The block in message ${misplaced.message} is bound to a different conversation: ${where} changed`,
+				`The block in message ${message} is bound to a different conversation: ${changed ?? "thinking in the middle"} changed`,
 			);
 		}
 	};
