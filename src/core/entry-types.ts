@@ -17,3 +17,6 @@ export const INVALIDATION_ENTRY = "pi-readcache";
 
 /** What a command answers: shown to people and never sent to the model. */
 export const REPORT_ENTRY = "strata-report";
+
+/** Edits that a request shows before the session has them. They stand before its answer, whose thinking is bound to them. */
+export const SHOWN_EDITS_ENTRY = "strata-shown-edits";

@@ -8,6 +8,7 @@ import type * as Economy from "../economy/index.ts";
 import type * as Pruning from "../pruning/index.ts";
 import { boundAnswer } from "./bound-thinking.ts";
 import type * as Surveying from "./prunable-session.ts";
+import { type ShownContent, shownEdits } from "./shown-edits.ts";
 
 /** What is known about the pruning of one session. */
 export interface OpenPruning {
@@ -68,6 +69,28 @@ export async function pruneCold(open: OpenPruning, ctx: ExtensionContext): Promi
 	const { candidates, plan } = pruner.preview(state);
 	await makeStubs(open, pruning.knownByCall(candidates, results), plan);
 	open.frontier = frontierIn(open, { ...state, results: withoutPending(open, results) });
+}
+
+/** Stubs that the answers of this branch have seen in their requests are pending, if the session does not have them. */
+export function keepShown(open: OpenPruning, ctx: ExtensionContext): void {
+	const shown = shownEdits(ctx);
+	if (shown.size === 0) return;
+	const { pending, pruning } = open;
+	const results = resultsNow(open, ctx);
+	const plan = { why: "cold", rewrittenTokens: 0, rewriteCost: 0 } as const;
+	for (const [entryId, content] of shown) {
+		const item = results.get(entryId);
+		const [stub, ...others] = content ?? [];
+		if (!item || !stub || others.length > 0 || pending.has(entryId)) continue;
+		const pruned = pruning.prunedAs(item, stub.text);
+		if (pruned) pending.add([pruned], plan);
+	}
+}
+
+/** What the next request shows and the session does not have, by entry. */
+export function shownNext(open: OpenPruning, ctx: ExtensionContext): Map<string, ShownContent> {
+	const waiting = open.pending.toPersist(resultsNow(open, ctx));
+	return new Map(waiting.map((one) => [one.entryId, open.pruning.contentOf(one)]));
 }
 
 /**

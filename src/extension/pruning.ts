@@ -6,6 +6,7 @@ import { createPerFolder } from "./per-folder.ts";
 import { pruningCommands } from "./pruning-commands.ts";
 import { pruningStatus } from "./pruning-report.ts";
 import {
+	keepShown,
 	keptOutNow,
 	noteAnswer,
 	type OpenPruning,
@@ -13,8 +14,10 @@ import {
 	pruneCold,
 	pruneWarm,
 	rulesOf,
+	shownNext,
 } from "./pruning-session.ts";
 import { watchSession } from "./session-watch.ts";
+import { recordShown } from "./shown-edits.ts";
 import type { ConfigFor, System } from "./system.ts";
 
 /** What pruning needs of the composition root. */
@@ -58,8 +61,10 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSystemOp
 		const open = await perFolder.get(ctx);
 		const since = watch.since(next, rulesOf(open, ctx), open.ttl);
 		watch.noteSent(next);
+		keepShown(open, ctx);
 		if (open.economy.isCold(since).cold) await pruneCold(open, ctx);
 		const messages = open.pending.applyTo(event.messages);
+		if (messages && rulesOf(open, ctx).bindsThinking) recordShown(pi, ctx, shownNext(open, ctx));
 		return messages && { messages: messages as typeof event.messages };
 	});
 

@@ -7,10 +7,11 @@ import { type ColdWatch, createColdWatch } from "./cold-watch.ts";
 import { createPerFolder } from "./per-folder.ts";
 import type { Report } from "./report.ts";
 import { watchSession } from "./session-watch.ts";
+import { recordShown } from "./shown-edits.ts";
 import type { ConfigFor, System } from "./system.ts";
 import { type TiersView, tiersView } from "./tiers-report.ts";
 import { registerWorksetCommands } from "./workset-commands.ts";
-import { inOneMessage, planNow, rulesNow, turnEndDrafts } from "./workset-plan.ts";
+import { holdBackShown, inOneMessage, planNow, rulesNow, turnEndDrafts } from "./workset-plan.ts";
 import { withMarkers, withWorkset } from "./workset-request.ts";
 import {
 	countRequest,
@@ -114,6 +115,10 @@ export function createTiersSystem({
 		await refreshFiles(workset, ctx);
 		countRequest(workset);
 		const messages = withWorkset(workset, event.messages, ctx);
+		if (messages && rulesNow(workset, ctx).bindsThinking) {
+			const edits = Array.from(workset.pending, ([id, { content }]) => [id, content] as const);
+			recordShown(pi, ctx, new Map(edits));
+		}
 		return messages && { messages };
 	});
 
@@ -209,7 +214,10 @@ export function createTiersSystem({
 	async function inUse(ctx: ExtensionContext): Promise<OpenWorkset | undefined> {
 		if (!enabled) return undefined;
 		used ??= isUsed(ctx);
-		return used ? await perFolder.get(ctx) : undefined;
+		if (!used) return undefined;
+		const workset = await perFolder.get(ctx);
+		holdBackShown(workset, ctx);
+		return workset;
 	}
 
 	function isUsed(ctx: ExtensionContext): boolean {

@@ -7,6 +7,7 @@ import { property } from "../core/property.ts";
 import type * as Economy from "../economy/index.ts";
 import type * as Tiers from "../tiers/index.ts";
 import { boundAnswer } from "./bound-thinking.ts";
+import { shownEdits } from "./shown-edits.ts";
 import type { Draft } from "./system.ts";
 import {
 	MAP_NAME,
@@ -121,6 +122,15 @@ function holdBack(
 	content: PendingEdit["content"],
 ): void {
 	pending.set(entryId, { messageId: messageIdOf(ctx, entryId), content });
+}
+
+/** Edits that the answers of this branch have seen in their requests are pending, if the session does not have them. */
+export function holdBackShown(workset: OpenWorkset, ctx: ExtensionContext): void {
+	for (const [entryId, content] of shownEdits(ctx)) {
+		const type = property(ctx.sessionManager.getEntry(entryId), "customType");
+		if (type !== WORKSET_ENTRY || workset.pending.has(entryId)) continue;
+		holdBack(workset, ctx, entryId, content);
+	}
 }
 
 /** What the message of an entry is known by in a request: the id in its details. */

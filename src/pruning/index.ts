@@ -10,7 +10,7 @@ export {
 export { contentOf, createPendingStubs, knownByCall, type PendingStubs } from "./pending-stubs.ts";
 export { lastMeaningful, type PinEntry, pinnedCalls } from "./pins.ts";
 export type { Plan } from "./plan.ts";
-export { keepAgain, type Pruned, prune } from "./prune.ts";
+export { keepAgain, type Pruned, prune, prunedAs } from "./prune.ts";
 export { createPruner, type Decision, type PrunableSession, type Pruner } from "./pruner.ts";
 export { pruningPolicy } from "./replay-policy.ts";
 export { withMarkerBeforeResult } from "./result-marker.ts";

@@ -1,3 +1,4 @@
+import type { ToolResultItem } from "../context/index.ts";
 import type { Blob, BlobStore } from "../core/blob-store.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type { Candidate } from "./candidates.ts";
@@ -62,13 +63,20 @@ async function inGroups<Item>(
 
 /** The stub, or in words why there is none. */
 async function pruneOne({ item }: Candidate, blobs: BlobStore): Promise<Pruned | string> {
-	const { text: original, entryId, toolCallId } = item;
+	const { text: original } = item;
 	if (original === undefined) return "the result holds more than text";
 	const kept = await keepProven(original, blobs);
 	if (typeof kept === "string") return kept;
 	const stub = stubFor(item, original, kept);
-	if (stub === undefined) return "the path of the blob folder is too long to be named in a stub";
-	const freedTokens = item.tokens - estimateTokens(stub.length);
+	const pruned = stub === undefined ? undefined : prunedAs(item, stub);
+	return pruned ?? "the path of the blob folder is too long to be named in a stub";
+}
+
+/** A result with a stub that it has or had already; `undefined` if it holds more than text. */
+export function prunedAs(item: ToolResultItem, stub: string): Pruned | undefined {
+	const { entryId, toolCallId, text: original, tokens } = item;
+	if (original === undefined) return undefined;
+	const freedTokens = tokens - estimateTokens(stub.length);
 	return { entryId, toolCallId, original, stub, freedTokens };
 }
 

@@ -87,6 +87,19 @@ describe("pruning", () => {
 		for (const request of loop.requests.slice(before)) expect(prunedIn(request)).toBe(pruned);
 	});
 
+	test("shows its stubs also to a session that goes on from the first answer behind them", async () => {
+		const { loop, session, write } = await start({ model: DROPS, prune: { keepRecentTurns: 0 } });
+		for (let i = 0; i < 16; i++) write(`f${i}.txt`, someText(i, 8000));
+		await readFiles(loop, session, 16);
+		await compact(loop, session);
+		loop.script(["after the compaction", "and on", "another way"]);
+		await session.prompt("go on");
+		const pruned = prunedIn(loop.requests.at(-1));
+		expect(pruned).toBeGreaterThan(0);
+		await goBackToAnswer(loop, session);
+		expect(prunedIn(loop.requests.at(-1))).toBe(pruned);
+	});
+
 	test("leaves results alone on another model, while the user may go back to the one that thought", async () => {
 		const { loop, session, write } = await start();
 		for (let i = 0; i < 12; i++) write(`f${i}.txt`, someText(i, 8000));
@@ -143,6 +156,21 @@ describe("the working set", () => {
 		const copies = copiesIn(loop.requests.at(-1)?.body.messages as never);
 		expect(copies.map(({ path }) => path).sort()).toEqual(["a.ts", "b.ts"]);
 		expect(copies.find(({ path }) => path === "a.ts")?.text).toBe(someText(502, 3000));
+	});
+
+	test("is gathered also for a session that goes on from the first answer behind it", async () => {
+		const { loop, session } = await start({ model: DROPS, keepRecentTokens: 6000 });
+		await session.prompt("/workset add a.ts b.ts");
+		for (let turn = 0; turn < 6; turn++) {
+			const content = someText(500 + turn, 3000);
+			loop.script([call("write", { path: "a.ts", content }), "written"]);
+			await session.prompt("go on");
+		}
+		await compact(loop, session);
+		loop.script(["after the compaction", "and on", "another way"]);
+		await session.prompt("go on");
+		await goBackToAnswer(loop, session);
+		expect(copiesIn(loop.requests.at(-1)?.body.messages as never)).toHaveLength(2);
 	});
 
 	test("shows a file that changed while a failed request waited for its retry", async () => {
@@ -336,6 +364,7 @@ async function playRandomSession(seed: number, prompts: number): Promise<void> {
 		return "why?";
 	};
 	const faults: string[] = [];
+	const goTo = (entry?: { id: string }) => entry && session.navigateTree(entry.id).catch(() => {});
 	const acts: (() => unknown)[] = [
 		change,
 		() => pause(6),
@@ -349,7 +378,8 @@ async function playRandomSession(seed: number, prompts: number): Promise<void> {
 		() => session.reload(),
 		// Pi refuses to compact what is too short.
 		() => compact(loop, session).catch(() => {}),
-		() => session.navigateTree(pick(session.sessionManager.getEntries()).id).catch(() => {}),
+		() => goTo(pick(session.sessionManager.getEntries())),
+		() => goTo(pick(answersIn(session))),
 	];
 
 	for (let turn = 0; turn < prompts; turn++) {
@@ -379,6 +409,12 @@ function failure(status: number, type: string, message: string): LoopbackReply {
 	return { error: { status, type, message } };
 }
 
+function answersIn({ sessionManager }: AgentSession) {
+	return sessionManager
+		.getBranch()
+		.filter((entry) => entry.type === "message" && entry.message.role === "assistant");
+}
+
 /** The working files that a request to a model that binds does not show as they are. */
 function outdatedIn(
 	{ model, messages }: LoopbackBody,
@@ -395,6 +431,18 @@ function outdatedIn(
 	return selectionOf(changes).paths.filter(
 		(path) => live[path] !== readFileSync(join(folder, path), "utf8"),
 	);
+}
+
+/** Goes on, and then from the last answer again, in a pi that was started again. That answer's thinking is still valid. */
+async function goBackToAnswer(loop: LoopbackAnthropic, session: AgentSession): Promise<void> {
+	const [thinking] = loop.requests.at(-1)?.signatures ?? [];
+	const answer = answersIn(session).at(-1);
+	await session.prompt("go on");
+	await session.navigateTree(answer?.id ?? "");
+	await session.reload();
+	await session.prompt("another question");
+	expect(loop.requests.at(-1)?.raw).toContain(thinking);
+	expect(loop.requests.at(-1)?.misplaced).not.toContain(thinking);
 }
 
 /** A compaction asks once or twice. */

@@ -108,7 +108,7 @@ function isThinking({ type }: LoopbackBlock): boolean {
 	return type === "thinking" || type === "redacted_thinking";
 }
 
-/** Without markers, and a result's only text as a string: both forms are one to the API. */
+/** Without markers, here and in a result's own blocks. */
 function bare({ cache_control: _marker, ...block }: LoopbackBlock): LoopbackBlock {
 	const { content } = block;
 	if (!Array.isArray(content)) return block;
