@@ -35,12 +35,12 @@ function createReplay(settings: PruneSettings) {
 	const items = new Map<number, ToolResultItem>();
 	const pruned = new Set<number>();
 	let before: { step: Step; tokens: number } | undefined;
-	/** Thinking up to this block lost its prefix to a compaction: nothing is bound to it any more. */
-	let compactedUpTo = -1;
+	/** Whether the thinking of a block is bound to what stands before it: by the model that thought. */
+	const binds = new Map<number, boolean>();
 
 	return {
 		requestOf(step: Step): Request {
-			if (step.changes.has("compaction")) compactedUpTo = lastIdOf(step.blocks);
+			noteThinking(step);
 			const now = step.blocks.map(withStub);
 			const state = stateOf(step, now);
 			const { candidates, plan } = pruner.decide(state);
@@ -70,7 +70,7 @@ function createReplay(settings: PruneSettings) {
 			messages: messagesOf(blocks),
 			results: new Map(whole.map((block) => [String(block.id), itemOf(block)])),
 			facts: { isPinned: () => false, isExcluded: () => false, ...touches },
-			editableFrom: step.model.rules.bindsThinking ? blocks.findLastIndex(isBound) + 1 : 0,
+			editableFrom: blocks.findLastIndex(({ id }) => binds.get(id) === true) + 1,
 			rules: step.model.rules,
 			cold: isColdNow(step),
 			contextTokens: tokensOf(blocks),
@@ -79,8 +79,14 @@ function createReplay(settings: PruneSettings) {
 		};
 	}
 
-	function isBound({ id, kind }: SessionBlock): boolean {
-		return kind === "thinking" && id > compactedUpTo;
+	/** New thinking is that of the request before. A compaction takes the prefix from all that it keeps. */
+	function noteThinking({ blocks, changes, model }: Step): void {
+		const { rules } = before?.step.model ?? model;
+		for (const { id, kind } of blocks) {
+			if (kind !== "thinking") continue;
+			if (changes.has("compaction")) binds.set(id, false);
+			else if (!binds.has(id)) binds.set(id, rules.bindsThinking);
+		}
 	}
 
 	function itemOf(block: SessionBlock): ToolResultItem {
@@ -121,10 +127,6 @@ function createReplay(settings: PruneSettings) {
 }
 
 const STUB_MARK = "~stub";
-
-function lastIdOf(blocks: readonly SessionBlock[]): number {
-	return blocks.reduce((last, { id }) => Math.max(last, id), -1);
-}
 
 function messagesOf(blocks: readonly SessionBlock[]): ContextMessage[] {
 	let turn = 0;

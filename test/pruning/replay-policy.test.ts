@@ -152,6 +152,24 @@ describe.each([pruning, strata])("$name", (policy) => {
 		expect(new Set(bound.slice(60))).toEqual(new Set([bound[60]]));
 	});
 
+	test("leaves alone what the thinking of another model is bound to", () => {
+		const session = withSteps(generateSession({ ...SLOW, readRatio: 0.05 }), (step) => ({
+			...step,
+			blocks: step.blocks.map((block) =>
+				block.kind === "text" ? { ...block, kind: "thinking" } : block,
+			),
+			model: {
+				...step.model,
+				rules: { ...step.model.rules, bindsThinking: step.index < 60 },
+			},
+		}));
+		const sent = [...policy.requests(session)].map(({ blocks }) => blocks);
+		const bound = [...session.steps()][60]?.blocks.length ?? 0;
+		expect(bound).toBeGreaterThan(60);
+		for (const blocks of sent) expect(blocks.slice(0, bound - 10).filter(isStub)).toEqual([]);
+		expect(sent.at(-1)?.filter(isStub).length).toBeGreaterThan(0);
+	});
+
 	test("prunes whatever it costs before the context window is full", () => {
 		const session = generateSession({
 			...PLAIN,
