@@ -36,6 +36,7 @@ export async function openLoopbackSession(options: LoopbackSessionOptions): Prom
 	const { keepRecentTokens } = options;
 	const settingsManager = sdk.SettingsManager.inMemory({
 		compaction: { enabled: false, ...(keepRecentTokens !== undefined && { keepRecentTokens }) },
+		retry: { baseDelayMs: 1 },
 	});
 	const resourceLoader = new sdk.DefaultResourceLoader({
 		cwd: folder,
