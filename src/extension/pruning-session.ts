@@ -71,20 +71,22 @@ export async function pruneCold(open: OpenPruning, ctx: ExtensionContext): Promi
 	open.frontier = frontierIn(open, { ...state, results: withoutPending(open, results) });
 }
 
-/** Stubs that the answers of this branch have seen in their requests are pending, if the session does not have them. */
-export function keepShown(open: OpenPruning, ctx: ExtensionContext): void {
-	const shown = shownEdits(ctx);
-	if (shown.size === 0) return;
-	const { pending, pruning } = open;
+/**
+ * Stubs that the answers of this branch have seen in their requests are pending, if the session does not have them and
+ * their originals are kept.
+ */
+export async function keepShown(open: OpenPruning, ctx: ExtensionContext): Promise<void> {
+	const { pending, pruning, blobs } = open;
+	const shown = [...shownEdits(ctx)].filter(([entryId]) => !pending.has(entryId));
+	if (shown.length === 0) return;
 	const results = resultsNow(open, ctx);
-	const plan = { why: "cold", rewrittenTokens: 0, rewriteCost: 0 } as const;
-	for (const [entryId, content] of shown) {
+	const stubs = shown.flatMap(([entryId, content]) => {
 		const item = results.get(entryId);
 		const [stub, ...others] = content ?? [];
-		if (!item || !stub || others.length > 0 || pending.has(entryId)) continue;
-		const pruned = pruning.prunedAs(item, stub.text);
-		if (pruned) pending.add([pruned], plan);
-	}
+		return (item && stub && others.length === 0 && pruning.prunedAs(item, stub.text)) || [];
+	});
+	const { pruned } = await pruning.keepAgain(stubs, blobs);
+	pending.add(pruned, { why: "cold", rewrittenTokens: 0, rewriteCost: 0 });
 }
 
 /** What the next request shows and the session does not have, by entry. */

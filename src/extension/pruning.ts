@@ -61,7 +61,7 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSystemOp
 		const open = await perFolder.get(ctx);
 		const since = watch.since(next, rulesOf(open, ctx), open.ttl);
 		watch.noteSent(next);
-		keepShown(open, ctx);
+		await keepShown(open, ctx);
 		if (open.economy.isCold(since).cold) await pruneCold(open, ctx);
 		const messages = open.pending.applyTo(event.messages);
 		if (messages && rulesOf(open, ctx).bindsThinking) recordShown(pi, ctx, shownNext(open, ctx));
