@@ -101,6 +101,8 @@ export function ownEntryWords(source: unknown): string | undefined {
 				: "Files of the working set went into the conversation";
 		case "pi-readcache":
 			return "The read cache forgot what was read: the next read is sent in full";
+		case "strata-shown-edits":
+			return "The next request shows older content shortened or moved";
 		default:
 			return undefined;
 	}
