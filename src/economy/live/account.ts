@@ -51,10 +51,13 @@ export function createAccount(): Account {
 	let missed = 0;
 	const misses: CostlyMiss[] = [];
 	let misplaced: MisplacedThinking = { dropped: 0, allowed: 0, latestBlocks: 0 };
+	/** Of the last request: a session rarely changes its model. */
+	let known: { model: ModelInfo; rules: CacheRules } | undefined;
 
 	return {
 		add(answered, model) {
-			const rules = rulesFor(model);
+			if (known?.model !== model) known = { model, rules: rulesFor(model) };
+			const { rules } = known;
 			const miss = before && diagnoseMiss(before, answered, rules);
 			before = answered;
 			requests++;
