@@ -16,12 +16,12 @@ export function lastBoundAnswer(
 	source: Pick<SessionSource, "getBranch">,
 	binds: (model: AnsweringModel) => boolean,
 ): string | undefined {
-	for (const entry of source.getBranch().toReversed()) {
-		if (entry.type === "compaction") return undefined;
+	const bound = source.getBranch().findLast((entry) => {
+		if (entry.type === "compaction") return true;
 		const model = thinkingModel(entry);
-		if (model && binds(model)) return entry.id;
-	}
-	return undefined;
+		return model !== undefined && binds(model);
+	});
+	return bound?.type === "compaction" ? undefined : bound?.id;
 }
 
 /** The model whose thinking an entry holds. Pi does not send answers that failed or were aborted. */

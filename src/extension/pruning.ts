@@ -48,10 +48,13 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSystemOp
 	let watch: ColdWatch = createColdWatch();
 	let sweptMs = now();
 	let enabled = true;
+	/** The stubs that the branch has on record are pending. */
+	let hasShown = false;
 
 	pi.on("session_compact", () => watch.noteCompaction());
 	pi.on("session_tree", () => {
 		perFolder.ready?.pending.clear(); // they belong to the branch that was left
+		hasShown = false;
 	});
 
 	pi.on("context_with_system", async (event, ctx) => {
@@ -61,7 +64,10 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSystemOp
 		const open = await perFolder.get(ctx);
 		const since = watch.since(next, rulesOf(open, ctx), open.ttl);
 		watch.noteSent(next);
-		await keepShown(open, ctx);
+		if (!hasShown) {
+			hasShown = true;
+			await keepShown(open, ctx);
+		}
 		if (open.economy.isCold(since).cold) await pruneCold(open, ctx);
 		const messages = open.pending.applyTo(event.messages);
 		if (messages && rulesOf(open, ctx).bindsThinking) recordShown(pi, ctx, shownNext(open, ctx));
@@ -111,6 +117,7 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSystemOp
 			enabled = configFor(session.ctx).config.prune.enabled;
 			sweptMs = now();
 			watch = watchSession(session);
+			hasShown = false;
 			await perFolder.clear();
 		},
 		stop: perFolder.clear,

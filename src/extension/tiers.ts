@@ -63,6 +63,8 @@ export function createTiersSystem({
 	let isLooping = false;
 	/** Whether this branch has or had a working set; `undefined` until somebody looks. */
 	let used: boolean | undefined;
+	/** The edits that the branch has on record are pending. */
+	let hasShown = false;
 
 	pi.on("session_compact", async (_event, ctx) => {
 		watch.noteCompaction();
@@ -80,6 +82,7 @@ export function createTiersSystem({
 	});
 	pi.on("session_tree", () => {
 		used = undefined;
+		hasShown = false;
 		const workset = perFolder.ready;
 		if (!workset) return;
 		// Both belong to the branch that was left.
@@ -188,6 +191,7 @@ export function createTiersSystem({
 			enabled = configFor(session.ctx).config.tiers.enabled;
 			used = enabled && isUsed(session.ctx);
 			unsaved = undefined;
+			hasShown = false;
 			watch = watchSession(session);
 			await perFolder.clear();
 		},
@@ -216,7 +220,8 @@ export function createTiersSystem({
 		used ??= isUsed(ctx);
 		if (!used) return undefined;
 		const workset = await perFolder.get(ctx);
-		holdBackShown(workset, ctx);
+		if (!hasShown) holdBackShown(workset, ctx);
+		hasShown = true;
 		return workset;
 	}
 
