@@ -48,7 +48,7 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSystemOp
 	let watch: ColdWatch = createColdWatch();
 	let sweptMs = now();
 	let enabled = true;
-	/** The stubs that the branch has on record are pending. */
+	/** The stubs that the branch has on record are pending; looked up for the first request to a model that binds. */
 	let hasShown = false;
 
 	pi.on("session_compact", () => watch.noteCompaction());
@@ -62,15 +62,16 @@ export function createPruningSystem({ pi, configFor, onPruned }: PruningSystemOp
 		const next = sentWith(event.messages, ctx);
 		if (!event.messages.some(({ role }) => role === "toolResult")) return watch.noteSent(next);
 		const open = await perFolder.get(ctx);
-		const since = watch.since(next, rulesOf(open, ctx), open.ttl);
+		const rules = rulesOf(open, ctx);
+		const since = watch.since(next, rules, open.ttl);
 		watch.noteSent(next);
-		if (!hasShown) {
+		if (rules.bindsThinking && !hasShown) {
 			hasShown = true;
 			await keepShown(open, ctx);
 		}
 		if (open.economy.isCold(since).cold) await pruneCold(open, ctx);
 		const messages = open.pending.applyTo(event.messages);
-		if (messages && rulesOf(open, ctx).bindsThinking) recordShown(pi, ctx, shownNext(open, ctx));
+		if (messages && rules.bindsThinking) recordShown(pi, ctx, shownNext(open, ctx));
 		return messages && { messages: messages as typeof event.messages };
 	});
 

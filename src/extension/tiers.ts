@@ -63,7 +63,7 @@ export function createTiersSystem({
 	let isLooping = false;
 	/** Whether this branch has or had a working set; `undefined` until somebody looks. */
 	let used: boolean | undefined;
-	/** The edits that the branch has on record are pending. */
+	/** The edits that the branch has on record are pending; looked up once the model in use binds. */
 	let hasShown = false;
 
 	pi.on("session_compact", async (_event, ctx) => {
@@ -220,8 +220,10 @@ export function createTiersSystem({
 		used ??= isUsed(ctx);
 		if (!used) return undefined;
 		const workset = await perFolder.get(ctx);
-		if (!hasShown) holdBackShown(workset, ctx);
-		hasShown = true;
+		if (!hasShown && rulesNow(workset, ctx).bindsThinking) {
+			hasShown = true;
+			holdBackShown(workset, ctx);
+		}
 		return workset;
 	}
 
