@@ -49,10 +49,10 @@ describe.skipIf(browserPath === undefined)("what is sent from the prompt box", (
 		const { page, faults } = await openStored("unknown");
 		await send(page, "/renmae it");
 		await toast(page, /no command "\/renmae"\. Did you mean "\/rename"/).waitFor();
-		expect(await promptBox(page).inputValue()).toBe("/renmae it");
+		await expect.poll(() => promptBox(page).inputValue(), { timeout: 30_000 }).toBe("/renmae it");
 		await send(page, "/tree");
 		await toast(page, /\/tree is not available here\. Use Tree/).waitFor();
-		expect(await promptBox(page).inputValue()).toBe("/tree");
+		await expect.poll(() => promptBox(page).inputValue(), { timeout: 30_000 }).toBe("/tree");
 		expect(await page.locator(".said").count()).toBe(1);
 		expect(faults).toEqual([]);
 	});
@@ -65,7 +65,7 @@ describe.skipIf(browserPath === undefined)("what is sent from the prompt box", (
 		await page.getByRole("heading", { name: "by a command" }).waitFor();
 		await send(page, "/compact");
 		await toast(page, /compact/i).waitFor(); // there is nothing to compact yet
-		expect(await promptBox(page).inputValue()).toBe("/compact");
+		await expect.poll(() => promptBox(page).inputValue(), { timeout: 30_000 }).toBe("/compact");
 		await send(page, " /compact is a word here");
 		await said(page, "/compact is a word here").waitFor();
 		await promptBox(page).fill("/comp");
@@ -83,7 +83,7 @@ describe.skipIf(browserPath === undefined)("what is sent from the prompt box", (
 		await send(page, "said while away");
 		await waiting(page).getByText("said while away").waitFor();
 		await waiting(page).getByText("Waiting for the server").waitFor();
-		expect(await promptBox(page).inputValue()).toBe("");
+		await expect.poll(() => promptBox(page).inputValue(), { timeout: 30_000 }).toBe("");
 		expect(await said(page, "said while away").count()).toBe(0);
 		await send(page, "!echo waited too");
 		await waiting(page).getByText("!echo waited too").waitFor();
@@ -92,6 +92,7 @@ describe.skipIf(browserPath === undefined)("what is sent from the prompt box", (
 		// Another view, and back.
 		await page.getByRole("link", { name: "Sessions", exact: true }).click();
 		await page.goBack();
+		await waiting(page).getByRole("listitem").nth(1).waitFor();
 		expect(await waiting(page).getByRole("listitem").count()).toBe(2);
 
 		await strata.server.start();
@@ -104,6 +105,7 @@ describe.skipIf(browserPath === undefined)("what is sent from the prompt box", (
 		await stop.waitFor({ state: "detached" });
 		await page.reload();
 		await said(page, "said while away").waitFor();
+		await page.getByRole("button", { name: "$ echo waited too" }).first().waitFor();
 		expect(await said(page, "said while away").count()).toBe(1);
 		expect(await page.getByRole("button", { name: "$ echo waited too" }).count()).toBe(1);
 	});
