@@ -74,10 +74,10 @@ function findPairs(reader: IndexReader): ModulePairs {
 	const implementations = new Map<FileId, FileId>();
 	const declarations = new Map<FileId, FileId>();
 	for (const { id, path } of reader.files.values()) {
-		const found = DECLARATION.exec(path);
-		if (!found) continue;
-		const stem = path.slice(0, found.index);
-		const { sources, plain } = BESIDE[found[1] as keyof typeof BESIDE];
+		const beside = BESIDE.find(({ declaration }) => path.endsWith(declaration));
+		if (!beside) continue;
+		const { declaration, sources, plain } = beside;
+		const stem = path.slice(0, -declaration.length);
 		// TypeScript beside it is what imports mean.
 		if (sources.some((ending) => reader.fileAt(stem + ending))) continue;
 		const implementation = plain.flatMap((ending) => reader.fileAt(stem + ending) ?? [])[0];
@@ -91,11 +91,12 @@ function findPairs(reader: IndexReader): ModulePairs {
 	};
 }
 
-const DECLARATION = /\.d\.([cm]?ts)$/;
-
-/** What may stand beside a declaration file, by its ending: TypeScript that hides it, JavaScript that it describes. */
-const BESIDE = {
-	ts: { sources: [".ts", ".tsx"], plain: [".js", ".jsx"] },
-	mts: { sources: [".mts"], plain: [".mjs"] },
-	cts: { sources: [".cts"], plain: [".cjs"] },
-} as const;
+/**
+ * What may stand beside a declaration file, by its ending: TypeScript that hides it, JavaScript that it describes. Plain
+ * endings, since every path of a project is held against them: a regular expression takes five times as long at first.
+ */
+const BESIDE = [
+	{ declaration: ".d.ts", sources: [".ts", ".tsx"], plain: [".js", ".jsx"] },
+	{ declaration: ".d.mts", sources: [".mts"], plain: [".mjs"] },
+	{ declaration: ".d.cts", sources: [".cts"], plain: [".cjs"] },
+] as const;
