@@ -2,7 +2,8 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { browserPath, expectAccessible } from "../support/browser.ts";
 import { sessionLines } from "./session-lines.ts";
-import { eventually, promptBox, useStrata } from "./strata-server.ts";
+import { eventually, hasFocus, promptBox, useStrata } from "./strata-server.ts";
+import { passFrames } from "./watch-frames.ts";
 
 const list = (page: Page) => page.getByRole("listbox", { name: "Commands" });
 const options = (page: Page) => list(page).getByRole("option");
@@ -25,30 +26,37 @@ describe.skipIf(browserPath === undefined)("commands in the prompt box", () => {
 		const { page, faults } = await open("keys");
 		const box = promptBox(page);
 		await box.focus();
+		// What the form shows besides has its room.
+		await page.getByLabel("Model").waitFor();
+		await page.getByText("one\ntwo").waitFor();
 		const before = await page.getByRole("form", { name: "Prompt" }).boundingBox();
 		await page.keyboard.type("/");
 		await list(page).waitFor();
-		expect(await page.getByRole("form", { name: "Prompt" }).boundingBox()).toEqual(before);
+		await eventually(() => page.getByRole("form", { name: "Prompt" }).boundingBox()).toEqual(
+			before,
+		);
 		await expectAccessible(page);
-		expect(await box.getAttribute("role")).toBe("combobox");
-		expect(await box.getAttribute("aria-expanded")).toBe("true");
-		expect(await box.getAttribute("aria-controls")).toBe(await list(page).getAttribute("id"));
+		await eventually(() => box.getAttribute("role")).toBe("combobox");
+		await eventually(() => box.getAttribute("aria-expanded")).toBe("true");
+		await eventually(() => box.getAttribute("aria-controls")).toBe(
+			await list(page).getAttribute("id"),
+		);
 
 		await page.keyboard.type("ren");
 		await eventually(() => options(page).allInnerTexts()).toHaveLength(2);
-		expect(await chosen(page)).toContain("/rename");
-		expect(await chosen(page)).toContain("names the session");
+		await eventually(() => chosen(page)).toContain("/rename");
+		await eventually(() => chosen(page)).toContain("names the session");
 		await page.keyboard.press("ArrowDown");
-		expect(await chosen(page)).toContain("/renew");
+		await eventually(() => chosen(page)).toContain("/renew");
 		await page.keyboard.press("ArrowDown");
-		expect(await chosen(page)).toContain("/rename");
+		await eventually(() => chosen(page)).toContain("/rename");
 		await page.keyboard.press("ArrowUp");
-		expect(await chosen(page)).toContain("/renew");
+		await eventually(() => chosen(page)).toContain("/renew");
 		await page.keyboard.press("ArrowUp");
 		await page.keyboard.press("Tab");
-		expect(await box.inputValue()).toBe("/rename ");
+		await eventually(() => box.inputValue()).toBe("/rename ");
 		await list(page).waitFor({ state: "detached" });
-		expect(await box.getAttribute("role")).toBeNull();
+		await eventually(() => box.getAttribute("role")).toBeNull();
 		await page.keyboard.type("by keys");
 		await page.keyboard.press("Enter");
 		await page.getByRole("heading", { name: "by keys" }).waitFor();
@@ -56,7 +64,7 @@ describe.skipIf(browserPath === undefined)("commands in the prompt box", () => {
 		await page.keyboard.type("/as");
 		await list(page).waitFor();
 		await page.keyboard.press("Enter");
-		expect(await box.inputValue()).toBe("/ask ");
+		await eventually(() => box.inputValue()).toBe("/ask ");
 		expect(faults).toEqual([]);
 	});
 
@@ -82,11 +90,11 @@ describe.skipIf(browserPath === undefined)("commands in the prompt box", () => {
 		await promptBox(page).press("Enter");
 		const report = messages.getByRole("region", { name: "strata" });
 		await report.waitFor();
-		const [place, room] = await Promise.all([report.boundingBox(), messages.boundingBox()]);
-		expect(place?.y).toBeGreaterThanOrEqual(room?.y ?? 0);
-		expect((place?.y ?? 0) + (place?.height ?? 0)).toBeLessThanOrEqual(
-			(room?.y ?? 0) + (room?.height ?? 0),
-		);
+		await eventually(async () => {
+			const [place, room] = await Promise.all([report.boundingBox(), messages.boundingBox()]);
+			if (!place || !room) return undefined;
+			return { above: room.y - place.y, below: place.y + place.height - room.y - room.height };
+		}).toSatisfy((over) => over !== undefined && over.above <= 0 && over.below <= 0);
 		const text = await report.innerText();
 		expect(text).toMatch(/^on {3}read cache {2}/m);
 		const looks = await report.locator("pre").evaluate((pre) => {
@@ -96,17 +104,17 @@ describe.skipIf(browserPath === undefined)("commands in the prompt box", () => {
 		expect(looks).toEqual({ isMono: true, whiteSpace: "pre" });
 		await expectAccessible(page);
 		// Said once is enough.
-		await page.waitForTimeout(300);
+		await passFrames(page);
 		expect(await page.locator(".toast").count()).toBe(0);
 
 		await page.reload();
 		await report.waitFor();
-		expect(await report.innerText()).toBe(text);
+		await eventually(() => report.innerText()).toBe(text);
 		await page.setViewportSize({ width: 360, height: 640 });
 		await report.waitFor();
-		expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(
-			360,
-		);
+		await eventually(() =>
+			page.evaluate(() => document.documentElement.scrollWidth),
+		).toBeLessThanOrEqual(360);
 		expect(faults).toEqual([]);
 	});
 
@@ -118,13 +126,14 @@ describe.skipIf(browserPath === undefined)("commands in the prompt box", () => {
 		await list(page).waitFor();
 		await page.keyboard.press("Escape");
 		await list(page).waitFor({ state: "detached" });
-		expect(await box.inputValue()).toBe("/a");
-		expect(await box.getAttribute("aria-expanded")).toBe("false");
+		await eventually(() => box.inputValue()).toBe("/a");
+		await eventually(() => box.getAttribute("aria-expanded")).toBe("false");
 		await page.keyboard.type("s");
-		await page.waitForTimeout(100);
+		await eventually(() => box.inputValue()).toBe("/as");
+		await passFrames(page);
 		expect(await list(page).count()).toBe(0);
 		await page.keyboard.press("ArrowDown");
-		expect(await chosen(page)).toContain("/ask");
+		await eventually(() => chosen(page)).toContain("/ask");
 		await page.getByLabel("Model").focus();
 		await list(page).waitFor({ state: "detached" });
 		await box.fill("");
@@ -147,8 +156,8 @@ describe.skipIf(browserPath === undefined)("commands in the prompt box", () => {
 		expect(place?.y).toBeGreaterThanOrEqual(0);
 		await expectAccessible(page);
 		await options(page).filter({ hasText: "/rename" }).click();
-		expect(await box.inputValue()).toBe("/rename ");
-		expect(await box.evaluate((element) => element === document.activeElement)).toBe(true);
+		await eventually(() => box.inputValue()).toBe("/rename ");
+		await eventually(() => hasFocus(box)).toBe(true);
 		expect(faults).toEqual([]);
 	});
 
@@ -170,14 +179,14 @@ describe.skipIf(browserPath === undefined)("commands in the prompt box", () => {
 		expect(asked).toHaveLength(0);
 		for (const text of ["/", "/t", "/", "", "/te"]) {
 			await box.fill(text);
-			await counted.waitForTimeout(50);
+			await passFrames(counted);
 		}
 		await list(counted).waitFor();
 		await counted.getByRole("link", { name: "Context", exact: true }).click();
 		await counted.getByRole("link", { name: "Conversation", exact: true }).click();
 		await box.fill("/a");
 		await list(counted).waitFor();
-		expect(asked).toHaveLength(1);
+		await eventually(() => asked.length).toBe(1);
 
 		await box.fill("/renew");
 		await box.press("Enter");
@@ -216,9 +225,10 @@ describe.skipIf(browserPath === undefined)("commands in the prompt box", () => {
 		await page.getByRole("heading", { name: "while it waits" }).waitFor();
 		await page.keyboard.type("/ren");
 		await eventually(() => answer !== undefined).toBe(true);
+		await passFrames(page);
 		expect(await list(page).count()).toBe(0);
 		answer?.();
 		await list(page).waitFor();
-		expect(await box.inputValue()).toBe("/ren");
+		await eventually(() => box.inputValue()).toBe("/ren");
 	});
 });

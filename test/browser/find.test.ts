@@ -2,14 +2,26 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { browserPath, expectAccessible } from "../support/browser.ts";
 import { sessionLines } from "./session-lines.ts";
-import { eventually, promptBox, useStrata } from "./strata-server.ts";
-import { watchFrames } from "./watch-frames.ts";
+import { eventually, hasFocus, promptBox, useStrata } from "./strata-server.ts";
+import { passFrames, watchFrames } from "./watch-frames.ts";
 
 const bar = (page: Page) => page.getByRole("search");
 const box = (page: Page) => bar(page).getByRole("textbox", { name: "Find in the conversation" });
 const count = (page: Page) => bar(page).getByRole("status").innerText();
-const hasFocus = (locator: ReturnType<Page["locator"]>) =>
-	locator.evaluate((element) => element === document.activeElement);
+/** Opens the bar by its key. */
+const openBar = async (page: Page) => {
+	await page.keyboard.press("Control+f");
+	await eventually(() => hasFocus(box(page))).toBe(true);
+};
+/** What has the focus after a key, before the page draws or hears of another. */
+const focusedAfter = (page: Page, key: { key: string; ctrlKey?: true }) =>
+	page.evaluate(async (pressed) => {
+		document.activeElement?.dispatchEvent(
+			new KeyboardEvent("keydown", { ...pressed, bubbles: true }),
+		);
+		for (let turns = 0; turns < 20; turns++) await undefined;
+		return document.activeElement?.getAttribute("aria-label");
+	}, key);
 /** The row that is marked, and whether its marked words are in view. */
 const marked = (page: Page) =>
 	page.evaluate(() => {
@@ -42,16 +54,12 @@ const turns = Array.from({ length: 1_250 }, (_, at) => [
 describe.skipIf(browserPath === undefined)("finding words in a conversation", () => {
 	const strata = useStrata({ kota: { confirmIndex: false } });
 
-	test("leads through all of five thousand entries, folded output included", {
-		timeout: 120_000,
-	}, async () => {
+	test("leads through all of five thousand entries, folded output included", async () => {
 		strata.writeSession("needles", sessionLines(turns.flat()));
 		const { page, faults } = await strata.openStored("Question 0");
 		await page.getByText("Answer 1249.").waitFor();
 		await promptBox(page).focus();
-		await page.keyboard.press("Control+f");
-		await box(page).waitFor();
-		expect(await hasFocus(box(page))).toBe(true);
+		await openBar(page);
 		await expectAccessible(page);
 
 		const watch = await watchFrames(page);
@@ -84,7 +92,7 @@ describe.skipIf(browserPath === undefined)("finding words in a conversation", ()
 		await bar(page).getByRole("button", { name: "Previous match" }).click();
 		await eventually(() => count(page)).toBe("4 of 5");
 		await eventually(async () => (await marked(page)).words).toHaveLength(1);
-		expect(await page.getByRole("button", { expanded: true }).count()).toBe(1);
+		await eventually(() => page.getByRole("button", { expanded: true }).count()).toBe(1);
 		await expectAccessible(page);
 
 		// Whoever scrolls on is not taken back.
@@ -92,13 +100,13 @@ describe.skipIf(browserPath === undefined)("finding words in a conversation", ()
 		await list.evaluate((element) => {
 			element.scrollTop -= 3_000;
 		});
-		await page.waitForTimeout(200);
+		await passFrames(page);
 		await list.evaluate((element) => {
 			element.scrollTop += 2_900;
 		});
-		await page.waitForTimeout(200);
+		await passFrames(page);
 		const place = await list.evaluate((element) => element.scrollTop);
-		await page.waitForTimeout(200);
+		await passFrames(page);
 		expect(await list.evaluate((element) => element.scrollTop)).toBe(place);
 
 		await box(page).focus();
@@ -106,36 +114,33 @@ describe.skipIf(browserPath === undefined)("finding words in a conversation", ()
 		await eventually(() => count(page)).toBe("5 of 5");
 		await page.keyboard.press("Escape");
 		await bar(page).waitFor({ state: "detached" });
-		expect(await hasFocus(promptBox(page))).toBe(true);
+		await eventually(() => hasFocus(promptBox(page))).toBe(true);
 		// What was found stays to be read.
 		await page.getByText("A Needle").waitFor();
-		expect((await marked(page)).words).toEqual([]);
+		await eventually(async () => (await marked(page)).words).toEqual([]);
 		expect(faults).toEqual([]);
 	});
 
-	test("says when there is nothing, and goes on when the conversation does", {
-		timeout: 60_000,
-	}, async () => {
+	test("says when there is nothing, and goes on when the conversation does", async () => {
 		const { page, faults } = await strata.openNew();
 		await page.getByRole("button", { name: "Find" }).click();
 		await box(page).fill("discount");
 		await eventually(() => count(page)).toBe("None");
 		await page.getByRole("button", { name: "Send the first prompt" }).click();
 		await eventually(() => count(page)).toMatch(/^1 of \d+$/);
+		await eventually(async () => (await marked(page)).row).toBeDefined();
 		const first = (await marked(page)).row;
 		const before = Number((await count(page)).split(" ").at(-1));
 		await eventually(async () => Number((await count(page)).split(" ").at(-1))).toBeGreaterThan(
 			before + 3,
 		);
 		// The reader stays at what was found, whatever comes below.
-		expect((await marked(page)).row).toBe(first);
-		expect((await marked(page)).words[0]?.isInView).toBe(true);
+		await eventually(async () => (await marked(page)).row).toBe(first);
+		await eventually(async () => (await marked(page)).words[0]?.isInView).toBe(true);
 		expect(faults).toEqual([]);
 	});
 
-	test("shows words in the middle of a long answer and at the end of a line of ten million letters", {
-		timeout: 90_000,
-	}, async () => {
+	test("shows words in the middle of a long answer and at the end of a line of ten million letters", async () => {
 		const long = `${"word ".repeat(2_000_000)}the very end`;
 		strata.writeSession(
 			"far",
@@ -148,7 +153,7 @@ describe.skipIf(browserPath === undefined)("finding words in a conversation", ()
 		);
 		const { page, faults } = await strata.openStored("far away");
 		await page.getByText("Bye.").waitFor();
-		await page.keyboard.press("Control+f");
+		await openBar(page);
 		await page.keyboard.type("an island here");
 		await eventually(() => count(page)).toBe("1 of 1");
 		await page.keyboard.press("Control+a");
@@ -161,7 +166,9 @@ describe.skipIf(browserPath === undefined)("finding words in a conversation", ()
 		await eventually(async () => (await marked(page)).words).toEqual([
 			{ text: "very end", isInView: true },
 		]);
-		expect(await page.evaluate(() => document.body.innerText.length)).toBeLessThan(200_000);
+		await eventually(() => page.evaluate(() => document.body.innerText.length)).toBeLessThan(
+			200_000,
+		);
 		// Whoever has scrolled away is led back to the words by another Enter, though they are the only ones.
 		await page.getByRole("region", { name: "Messages" }).evaluate((list) => {
 			list.scrollTop -= 450;
@@ -175,6 +182,17 @@ describe.skipIf(browserPath === undefined)("finding words in a conversation", ()
 		expect(faults).toEqual([]);
 	});
 
+	test("has the focus before the next key comes, and has given it back before the one after Escape", async () => {
+		strata.writeSession("keys", sessionLines([{ role: "user", text: "quick keys" }]));
+		const { page, faults } = await strata.openStored("quick keys");
+		await page.getByText("quick keys").waitFor();
+		await promptBox(page).focus();
+		const find = { key: "f", ctrlKey: true } as const;
+		expect(await focusedAfter(page, find)).toBe("Find in the conversation");
+		expect(await focusedAfter(page, { key: "Escape" })).toBe("Message");
+		expect(faults).toEqual([]);
+	});
+
 	test("fits on a phone, and Escape leads back to where one was", async () => {
 		strata.writeSession("phone", sessionLines([{ role: "user", text: "on a small phone" }]));
 		const { page, faults } = await strata.openStored("on a small phone", {
@@ -182,24 +200,26 @@ describe.skipIf(browserPath === undefined)("finding words in a conversation", ()
 		});
 		const button = page.getByRole("button", { name: "Find" });
 		const list = page.getByRole("region", { name: "Messages" });
+		// What the page shows besides has its room.
+		await page.getByLabel("Model").waitFor();
+		await page.getByText("one\ntwo").waitFor();
 		const before = await list.boundingBox();
 		await button.click();
 		await box(page).fill("PHONE");
 		await eventually(() => count(page)).toBe("1 of 1");
-		expect(await list.boundingBox()).toEqual(before);
+		await eventually(() => list.boundingBox()).toEqual(before);
 		const place = await bar(page).getByRole("form").boundingBox();
 		expect(place?.x).toBeGreaterThanOrEqual(0);
 		expect((place?.x ?? 0) + (place?.width ?? 0)).toBeLessThanOrEqual(360);
 		await expectAccessible(page);
 		await page.keyboard.press("Escape");
 		await bar(page).waitFor({ state: "detached" });
-		expect(await hasFocus(button)).toBe(true);
+		await eventually(() => hasFocus(button)).toBe(true);
 		// In another view there is nothing of it.
-		await page.keyboard.press("Control+f");
-		await box(page).waitFor();
+		await openBar(page);
 		await page.getByRole("link", { name: "Context", exact: true }).click();
 		await bar(page).waitFor({ state: "detached" });
-		expect(await button.count()).toBe(0);
+		await eventually(() => button.count()).toBe(0);
 		expect(faults).toEqual([]);
 	});
 });

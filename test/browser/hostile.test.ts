@@ -2,7 +2,8 @@ import type { CDPSession, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { browserPath, expectAccessible } from "../support/browser.ts";
 import { sessionLines } from "./session-lines.ts";
-import { useStrata } from "./strata-server.ts";
+import { eventually, useStrata } from "./strata-server.ts";
+import { passFrames } from "./watch-frames.ts";
 
 const HTML = '<img src=x onerror="window.pwned=1"><script>window.pwned=2</script><b>bold?</b>';
 const ANSI = "\u001b[31mred\u001b[0m \u001b]0;title\u0007\u001b[2J bell\u0007";
@@ -12,7 +13,7 @@ const LINK = "[https://good.example](https://evil.example/x) [run](javascript:wi
 describe.skipIf(browserPath === undefined)("a hostile session", () => {
 	const strata = useStrata();
 
-	test("shows as text, harmlessly and at once", { timeout: 90_000 }, async () => {
+	test("shows as text, harmlessly and at once", async () => {
 		const long = `${"x".repeat(10_000_000)}END`;
 		strata.writeSession("hostile", [
 			...sessionLines([
@@ -38,35 +39,37 @@ describe.skipIf(browserPath === undefined)("a hostile session", () => {
 		expect(await page.evaluate(() => (globalThis as { pwned?: number }).pwned)).toBeUndefined();
 		const made = page.locator("main").locator("img, script, iframe, object, embed, b");
 		expect(await made.count()).toBe(0);
-		const links = await page
-			.locator(".markdown a")
-			.evaluateAll((all) =>
-				all.map((link) => [
-					link.getAttribute("href"),
-					link.getAttribute("rel"),
-					link.nextSibling?.textContent,
-				]),
-			);
-		expect(links).toEqual([["https://evil.example/x", "noopener noreferrer", " (evil.example)"]]);
+		const links = () =>
+			page
+				.locator(".markdown a")
+				.evaluateAll((all) =>
+					all.map((link) => [
+						link.getAttribute("href"),
+						link.getAttribute("rel"),
+						link.nextSibling?.textContent,
+					]),
+				);
+		await eventually(links).toEqual([
+			["https://evil.example/x", "noopener noreferrer", " (evil.example)"],
+		]);
 
 		// A line of ten million letters is shown in part, with a way to more of it.
 		await page.getByRole("button", { name: /^Jump/ }).click();
 		await page.getByText("the last word").waitFor();
 		const more = page.getByRole("button", { name: /^Show more \(10M/ });
 		await more.first().waitFor();
-		const shown = await page.evaluate(() => document.body.innerText.length);
+		const letters = () => page.evaluate(() => document.body.innerText.length);
+		const shown = await letters();
 		expect(shown).toBeLessThan(200_000);
 		await more.first().click();
-		expect(await page.evaluate(() => document.body.innerText.length)).toBeLessThan(400_000);
-		expect(
-			await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
-		).toBeLessThanOrEqual(0);
+		await eventually(letters).toBeGreaterThan(shown);
+		expect(await letters()).toBeLessThan(400_000);
+		const wider = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+		await eventually(wider).toBeLessThanOrEqual(0);
 		expect(faults).toEqual([]);
 	});
 
-	test("a session of five thousand entries draws few rows and scrolls through all of them", {
-		timeout: 120_000,
-	}, async () => {
+	test("a session of five thousand entries draws few rows and scrolls through all of them", async () => {
 		const said = Array.from({ length: 1250 }, (_, at) => [
 			{ role: "user" as const, text: `Question ${at}: what about file ${at}?` },
 			{
@@ -84,8 +87,8 @@ describe.skipIf(browserPath === undefined)("a hostile session", () => {
 		const { page, faults } = await strata.openStored("Question 0");
 		await page.getByText("Answer 1249.").waitFor();
 		expect(await rowCount(page)).toBeLessThanOrEqual(150);
-		const count = await page.getByRole("article").last().getAttribute("aria-setsize");
-		expect(Number(count)).toBeGreaterThanOrEqual(5000);
+		const count = () => page.getByRole("article").last().getAttribute("aria-setsize");
+		await eventually(async () => Number(await count())).toBeGreaterThanOrEqual(5000);
 
 		const { frames, slow, workMs, most } = await scrollUp(page);
 		console.log(
@@ -99,10 +102,11 @@ describe.skipIf(browserPath === undefined)("a hostile session", () => {
 		await page.getByRole("region", { name: "Messages" }).evaluate((list) => {
 			list.scrollTop = list.scrollHeight / 2;
 		});
-		await page.waitForTimeout(300);
+		await passFrames(page);
 		const before = await firstInView(page);
 		await page.setViewportSize({ width: 900, height: 700 });
-		await page.waitForTimeout(300);
+		await eventually(() => page.evaluate(() => innerWidth)).toBe(900);
+		await passFrames(page);
 		expect(await firstInView(page)).toBe(before);
 		expect(faults).toEqual([]);
 	});

@@ -20,9 +20,7 @@ describe.skipIf(browserPath === undefined)("what is sent from the prompt box", (
 		await promptBox(page).press("Enter");
 	};
 
-	test("a shell command is stopped by a button or by Escape, and says so", {
-		timeout: 60_000,
-	}, async () => {
+	test("a shell command is stopped by a button or by Escape, and says so", async () => {
 		const { page, faults } = await openStored("shell");
 		await send(page, "!echo begun; sleep 300");
 		await page.getByText("running…").waitFor();
@@ -49,23 +47,21 @@ describe.skipIf(browserPath === undefined)("what is sent from the prompt box", (
 		const { page, faults } = await openStored("unknown");
 		await send(page, "/renmae it");
 		await toast(page, /no command "\/renmae"\. Did you mean "\/rename"/).waitFor();
-		await expect.poll(() => promptBox(page).inputValue(), { timeout: 30_000 }).toBe("/renmae it");
+		await eventually(() => promptBox(page).inputValue()).toBe("/renmae it");
 		await send(page, "/tree");
 		await toast(page, /\/tree is not available here\. Use Tree/).waitFor();
-		await expect.poll(() => promptBox(page).inputValue(), { timeout: 30_000 }).toBe("/tree");
+		await eventually(() => promptBox(page).inputValue()).toBe("/tree");
 		expect(await page.locator(".said").count()).toBe(1);
 		expect(faults).toEqual([]);
 	});
 
-	test("a command of the page is carried out, and is text behind a space", {
-		timeout: 60_000,
-	}, async () => {
+	test("a command of the page is carried out, and is text behind a space", async () => {
 		const { page, faults } = await strata.openNew();
 		await send(page, "/name by a command");
 		await page.getByRole("heading", { name: "by a command" }).waitFor();
 		await send(page, "/compact");
 		await toast(page, /compact/i).waitFor(); // there is nothing to compact yet
-		await expect.poll(() => promptBox(page).inputValue(), { timeout: 30_000 }).toBe("/compact");
+		await eventually(() => promptBox(page).inputValue()).toBe("/compact");
 		await send(page, " /compact is a word here");
 		await said(page, "/compact is a word here").waitFor();
 		await promptBox(page).fill("/comp");
@@ -73,9 +69,7 @@ describe.skipIf(browserPath === undefined)("what is sent from the prompt box", (
 		expect(faults).toEqual([]);
 	});
 
-	test("while the server is away waits in sight, and is said once when it is back", {
-		timeout: 120_000,
-	}, async () => {
+	test("while the server is away waits in sight, and is said once when it is back", async () => {
 		const { page } = await strata.openNew();
 		await page.getByText("Connected", { exact: true }).waitFor();
 		await strata.server.stop();
@@ -83,7 +77,7 @@ describe.skipIf(browserPath === undefined)("what is sent from the prompt box", (
 		await send(page, "said while away");
 		await waiting(page).getByText("said while away").waitFor();
 		await waiting(page).getByText("Waiting for the server").waitFor();
-		await expect.poll(() => promptBox(page).inputValue(), { timeout: 30_000 }).toBe("");
+		await eventually(() => promptBox(page).inputValue()).toBe("");
 		expect(await said(page, "said while away").count()).toBe(0);
 		await send(page, "!echo waited too");
 		await waiting(page).getByText("!echo waited too").waitFor();
@@ -93,11 +87,11 @@ describe.skipIf(browserPath === undefined)("what is sent from the prompt box", (
 		await page.getByRole("link", { name: "Sessions", exact: true }).click();
 		await page.goBack();
 		await waiting(page).getByRole("listitem").nth(1).waitFor();
-		expect(await waiting(page).getByRole("listitem").count()).toBe(2);
+		await eventually(() => waiting(page).getByRole("listitem").count()).toBe(2);
 
 		await strata.server.start();
-		await said(page, "said while away").waitFor({ timeout: 30_000 });
-		await page.getByRole("button", { name: "$ echo waited too" }).waitFor({ timeout: 30_000 });
+		await said(page, "said while away").waitFor();
+		await page.getByRole("button", { name: "$ echo waited too" }).waitFor();
 		await waiting(page).waitFor({ state: "detached" });
 		// Pi writes the shell command into the file when the run is over.
 		const stop = page.getByRole("button", { name: "Stop", exact: true });
@@ -106,13 +100,11 @@ describe.skipIf(browserPath === undefined)("what is sent from the prompt box", (
 		await page.reload();
 		await said(page, "said while away").waitFor();
 		await page.getByRole("button", { name: "$ echo waited too" }).first().waitFor();
-		expect(await said(page, "said while away").count()).toBe(1);
-		expect(await page.getByRole("button", { name: "$ echo waited too" }).count()).toBe(1);
+		await eventually(() => said(page, "said while away").count()).toBe(1);
+		await eventually(() => page.getByRole("button", { name: "$ echo waited too" }).count()).toBe(1);
 	});
 
-	test("while the server is away is sent by the page that is loaded when it is back", {
-		timeout: 120_000,
-	}, async () => {
+	test("while the server is away is sent by the page that is loaded when it is back", async () => {
 		const { page, context } = await strata.openNew();
 		await page.getByText("Connected", { exact: true }).waitFor();
 		const address = page.url();
@@ -135,6 +127,6 @@ describe.skipIf(browserPath === undefined)("what is sent from the prompt box", (
 		await next.goto(address);
 		await said(next, "said before the reload").waitFor();
 		await waiting(next).waitFor({ state: "detached" });
-		expect(await said(next, "said before the reload").count()).toBe(1);
+		await eventually(() => said(next, "said before the reload").count()).toBe(1);
 	});
 });

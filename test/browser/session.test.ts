@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { browserPath, expectAccessible } from "../support/browser.ts";
-import { promptBox, useStrata } from "./strata-server.ts";
+import { eventually, hasFocus, promptBox, useStrata } from "./strata-server.ts";
 
 describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 	const strata = useStrata({ kota: { confirmIndex: false } });
@@ -16,7 +17,7 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		await page.keyboard.type("second line");
 		await page.keyboard.press("Enter");
 		await page.getByText("first line\nsecond line").waitFor();
-		expect(await promptBox(page).inputValue()).toBe("");
+		await eventually(() => promptBox(page).inputValue()).toBe("");
 		await stop(page).click();
 		await stop(page).waitFor({ state: "detached" });
 		await page.getByRole("button", { name: "Send", exact: true }).waitFor();
@@ -34,14 +35,12 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		await queue.getByText("and one more thing").waitFor();
 		await page.getByRole("button", { name: "Take back" }).click();
 		await queue.waitFor({ state: "detached" });
-		expect(await promptBox(page).inputValue()).toBe("and one more thing");
+		await eventually(() => promptBox(page).inputValue()).toBe("and one more thing");
 		await stop(page).click();
 		expect(faults).toEqual([]);
 	});
 
-	test("two tabs on one session show the same, though one came in the middle of an answer", {
-		timeout: 60_000,
-	}, async () => {
+	test("two tabs on one session show the same, though one came in the middle of an answer", async () => {
 		const first = await strata.openNew();
 		await first.page.getByRole("button", { name: "Send the first prompt" }).click();
 		await first.page.getByText("I am a scripted").waitFor();
@@ -50,14 +49,13 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		await second.goto(first.page.url());
 		await second.getByText("I am a scripted demo, not an AI: my words are fixed").waitFor();
 		await Promise.all(
-			[first.page, second].map((page) =>
-				page.getByText("Done: orders of exactly").waitFor({ timeout: 45_000 }),
-			),
+			[first.page, second].map((page) => page.getByText("Done: orders of exactly").waitFor()),
 		);
 		await Promise.all(
 			[first.page, second].map((page) => stop(page).waitFor({ state: "detached" })),
 		);
-		expect(await rowsOf(second)).toEqual(await rowsOf(first.page));
+		const both = async () => [await rowsOf(first.page), await rowsOf(second)];
+		await eventually(both).toSatisfy(([one, other]) => isDeepStrictEqual(one, other));
 
 		// What one of them changes, the other shows.
 		await second.getByTitle("Rename this session").click();
@@ -77,7 +75,7 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		await page.close();
 		await second.reload();
 		await second.getByText("Connected", { exact: true }).waitFor();
-		expect(await second.evaluate(() => localStorage.getItem("strata.token"))).toBeNull();
+		await eventually(() => second.evaluate(() => localStorage.getItem("strata.token"))).toBeNull();
 		expect(faults).toEqual([]);
 	});
 
@@ -89,20 +87,20 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 			await page.reload();
 			const alert = page.getByRole("alert");
 			await alert.waitFor();
-			expect(await alert.innerText()).toContain("No connection: a valid token is needed.");
-			expect(await alert.innerText()).toContain("strata serve");
-			expect(await alert.count()).toBe(1);
-			expect(await page.getByText(/Asking|cannot be shown|Nothing was said|Loading/).count()).toBe(
-				0,
+			await eventually(() => alert.innerText()).toContain(
+				"No connection: a valid token is needed.",
 			);
+			await eventually(() => alert.innerText()).toContain("strata serve");
+			await eventually(() => alert.count()).toBe(1);
+			await eventually(() =>
+				page.getByText(/Asking|cannot be shown|Nothing was said|Loading/).count(),
+			).toBe(0);
 			await page.getByLabel("Token").waitFor();
 		}
 		await expectAccessible(page);
 	});
 
-	test("a restart of the server is survived: the page comes back by itself and goes on", {
-		timeout: 90_000,
-	}, async () => {
+	test("a restart of the server is survived: the page comes back by itself and goes on", async () => {
 		const { page, faults } = await strata.openNew();
 		await page.getByRole("button", { name: "Send the first prompt" }).click();
 		await page.getByText("I am a scripted").waitFor();
@@ -110,19 +108,17 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		await page.getByText(/Reconnecting/).waitFor();
 		// What is said now is sent when the server is back.
 		await strata.server.start();
-		await page.getByText("Connected").waitFor({ timeout: 30_000 });
+		await page.getByText("Connected").waitFor();
 		await stop(page).waitFor({ state: "detached" });
 		await page.getByText("Orders of exactly 50.00 should get the discount.").waitFor();
 		await promptBox(page).fill("Please go on.");
 		await page.keyboard.press("Enter");
-		await page.getByText("Logs next: a day at a time.").waitFor({ timeout: 30_000 });
+		await page.getByText("Logs next: a day at a time.").waitFor();
 		await stop(page).click();
 		expect(faults).toEqual([]);
 	});
 
-	test("questions of an extension are answered by keyboard, and close in every tab", {
-		timeout: 60_000,
-	}, async () => {
+	test("questions of an extension are answered by keyboard, and close in every tab", async () => {
 		const { page, context, faults } = await strata.openNew();
 		const other = await context.newPage();
 		await other.goto(strata.server.url);
@@ -139,14 +135,17 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		);
 
 		await say(page, "/ask input");
-		await page.getByRole("dialog", { name: "Name?" }).waitFor();
+		await eventually(() =>
+			hasFocus(page.getByRole("dialog", { name: "Name?" }).getByRole("textbox")),
+		).toBe(true);
 		await page.keyboard.type("Ada");
 		await page.keyboard.press("Enter");
 		await page.getByRole("dialog").waitFor({ state: "detached" });
 
 		await say(page, "/ask editor");
-		await page.getByRole("dialog", { name: "Text?" }).waitFor();
-		expect(await page.getByRole("textbox", { name: "Text" }).inputValue()).toBe("draft");
+		const text = page.getByRole("dialog", { name: "Text?" }).getByRole("textbox", { name: "Text" });
+		await eventually(() => text.inputValue()).toBe("draft");
+		await eventually(() => hasFocus(text)).toBe(true);
 		await page.keyboard.press("Escape");
 		await page.getByRole("dialog").waitFor({ state: "detached" });
 		await page.getByText("answer × 3").waitFor();
@@ -156,7 +155,7 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		await sure.getByText("Really sure?").waitFor();
 		// Enter alone says no: yes is a step away.
 		const no = sure.getByRole("button", { name: "No" });
-		expect(await no.evaluate((button) => button === document.activeElement)).toBe(true);
+		await eventually(() => hasFocus(no)).toBe(true);
 		await page.keyboard.press("Tab");
 		await page.keyboard.press("Enter");
 		await sure.waitFor({ state: "detached" });
@@ -164,7 +163,7 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 
 		await say(page, "/tell");
 		await page.getByRole("status").getByText("look").waitFor();
-		expect(await promptBox(page).inputValue()).toBe("typed");
+		await eventually(() => promptBox(page).inputValue()).toBe("typed");
 		expect(faults).toEqual([]);
 	});
 
@@ -183,12 +182,10 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		expect(faults).toEqual([]);
 	});
 
-	test("the tree leads back to an earlier message, whose words are there to be changed", {
-		timeout: 60_000,
-	}, async () => {
+	test("the tree leads back to an earlier message, whose words are there to be changed", async () => {
 		const { page, faults } = await strata.openNew();
 		await say(page, "Find the discount.");
-		await page.getByText("Done: orders of exactly").waitFor({ timeout: 45_000 });
+		await page.getByText("Done: orders of exactly").waitFor();
 		await stop(page).waitFor({ state: "detached" });
 		await page.getByRole("button", { name: "Tree" }).click();
 		const entry = page
@@ -201,16 +198,17 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		await entry.getByRole("button", { name: "Go here" }).click();
 		await page.getByRole("dialog").waitFor({ state: "detached" });
 		await page.getByText("Done: orders of exactly").waitFor({ state: "detached" });
-		expect(await promptBox(page).inputValue()).toBe("Find the discount.");
+		await eventually(() => promptBox(page).inputValue()).toBe("Find the discount.");
+		await eventually(() => hasFocus(promptBox(page))).toBe(true);
 
 		// A fork goes on in a file of its own, from before that message.
 		const session = page.url();
 		await page.getByRole("button", { name: "Tree" }).click();
 		await entry.getByRole("button", { name: "Fork" }).click();
 		await page.getByRole("dialog").waitFor({ state: "detached" });
-		expect(await promptBox(page).inputValue()).toBe("Find the discount.");
+		await eventually(() => promptBox(page).inputValue()).toBe("Find the discount.");
 		expect(page.url()).toBe(session);
-		expect(await page.getByRole("feed").getByText("Find the discount.").count()).toBe(0);
+		await eventually(() => page.getByRole("feed").getByText("Find the discount.").count()).toBe(0);
 		expect(faults).toEqual([]);
 	});
 

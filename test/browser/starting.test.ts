@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { StoredSession } from "../../src/protocol/index.ts";
 import { SESSION_ID, STATE } from "../dashboard/views/sample-answers.ts";
 import { browserPath, expectAccessible } from "../support/browser.ts";
+import { eventually, hasFocus } from "./strata-server.ts";
 import { useViews } from "./view-pages.ts";
 
 describe.skipIf(browserPath === undefined)("starting", () => {
@@ -17,10 +18,11 @@ describe.skipIf(browserPath === undefined)("starting", () => {
 		await page.getByRole("button", { name: "Start a session" }).click();
 		const dialog = page.getByRole("dialog");
 		const folder = dialog.getByLabel("Folder");
+		await eventually(() => hasFocus(folder)).toBe(true);
 		expect(await folder.inputValue()).toBe("");
 		await expectAccessible(page);
 		await dialog.getByRole("button", { name: "Start" }).click();
-		expect(await folder.evaluate((box) => box.matches(":invalid"))).toBe(true);
+		await eventually(() => folder.evaluate((box) => box.matches(":invalid"))).toBe(true);
 		const made = () => server.sent.filter(({ type }) => type === "create_session");
 		expect(made()).toEqual([]);
 		await folder.fill("/home/me/project");
@@ -28,6 +30,27 @@ describe.skipIf(browserPath === undefined)("starting", () => {
 		await page.getByRole("textbox", { name: "Message" }).waitFor();
 		expect(made()).toMatchObject([{ cwd: "/home/me/project" }]);
 		expect(faults).toEqual([]);
+	});
+
+	test("a session takes the focus to its dialog before the next key comes, and back", async () => {
+		const server = await start();
+		server.answers.list_sessions = { sessions: [] };
+		const { page } = await open("sessions", { server });
+		const button = page.getByRole("button", { name: "Start a session" });
+		/** What has the focus after a click, before the page draws or hears of anything else. */
+		const focusedAfter = (clicked: typeof button) =>
+			clicked.evaluate(async (element: HTMLElement) => {
+				element.focus();
+				element.click();
+				for (let turns = 0; turns < 20; turns++) await undefined;
+				const { activeElement: focused } = document;
+				return focused?.closest("label")?.textContent ?? focused?.textContent;
+			});
+		await button.waitFor();
+		expect(await focusedAfter(button)).toContain("Folder");
+		expect(await focusedAfter(page.getByRole("button", { name: "Cancel" }))).toBe(
+			"Start a session",
+		);
 	});
 
 	test("a session says in which folder it begins where the server has one", async () => {
@@ -55,7 +78,7 @@ describe.skipIf(browserPath === undefined)("starting", () => {
 		const { page } = await open("sessions", { server });
 		await page.getByRole("button", { name: "Open a stored one" }).click();
 		const row = page.getByRole("dialog").getByRole("button", { name: "busy in pi" });
-		expect(await row.innerText()).toContain("open in pi (process 4711)");
+		await eventually(() => row.innerText()).toContain("open in pi (process 4711)");
 		await row.click();
 		await page.locator(".toast").getByText(warning).waitFor();
 		await page.getByRole("textbox", { name: "Message" }).waitFor();

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { askingExtension } from "../server/sessions/asking-extension.ts";
 import {
@@ -111,11 +111,11 @@ export function useStrata(settings: object = {}): StrataPage {
 		if (browserPath === undefined) return;
 		const folder = await buildDashboard();
 		[server, browser] = await Promise.all([startStrata(folder, settings), launchBrowser()]);
-	}, 120_000);
+	});
 	afterAll(async () => {
 		await browser?.close();
 		await server?.stop();
-	}, 60_000);
+	});
 
 	const running = () => {
 		if (!server || !browser) throw new Error("there is no browser");
@@ -166,7 +166,15 @@ export function promptBox(page: Page) {
 	return page.getByLabel("Message", { exact: true });
 }
 
-/** Expects something of what `look` sees, sooner or later: a busy machine takes its time. */
-export function eventually<Seen>(look: () => Seen) {
-	return expect.poll(look, { timeout: 20_000 });
+/**
+ * Expects something of what `look` sees, sooner or later: a busy machine takes its time. `message` says what is looked at. What
+ * must never come is expected with `expect`, after something that comes later.
+ */
+export function eventually<Seen>(look: () => Seen, message = "") {
+	return expect.poll(look, { message });
+}
+
+/** Whether something has the focus of its page. */
+export function hasFocus(locator: Locator): Promise<boolean> {
+	return locator.evaluate((element) => element === document.activeElement);
 }

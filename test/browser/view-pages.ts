@@ -11,6 +11,7 @@ import {
 } from "../support/browser.ts";
 import { buildDashboard } from "../support/build-dashboard.ts";
 import { atEnd } from "../support/temp.ts";
+import { passFrames } from "./watch-frames.ts";
 
 /** Where each page of the dashboard is. */
 export const ADDRESSES = {
@@ -49,7 +50,7 @@ export function useViews(): ViewPages {
 	beforeAll(async () => {
 		if (browserPath === undefined) return;
 		[folder, browser] = await Promise.all([buildDashboard(), launchBrowser()]);
-	}, 60_000);
+	});
 	afterAll(() => browser?.close());
 
 	async function start(): Promise<ViewServer> {
@@ -106,7 +107,7 @@ export async function fill(page: Page, view: View): Promise<void> {
 		await page.getByRole("region", { name: "Policies" }).waitFor();
 	}
 	// Charts are drawn after the page.
-	await page.waitForTimeout(100);
+	await passFrames(page);
 }
 
 /** The figures at the top of a view by their names. */

@@ -23,3 +23,12 @@ export async function watchFrames(page: Page): Promise<{ longestMs(): Promise<nu
 			}),
 	};
 }
+
+/** Lets a page draw some frames, after which it has done what needs no answer of the server. */
+export async function passFrames(page: Page): Promise<void> {
+	await page.evaluate(async () => {
+		for (let frames = 0; frames < 12; frames++) {
+			await new Promise((resolve) => requestAnimationFrame(resolve));
+		}
+	});
+}

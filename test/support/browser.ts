@@ -8,6 +8,7 @@ import {
 	type Page,
 } from "playwright-core";
 import { expect } from "vitest";
+import { PATIENCE_MS } from "./patience.ts";
 import { atEnd } from "./temp.ts";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -45,8 +46,8 @@ export async function openTab(
 	{ context, ...options }: TabOptions = {},
 ): Promise<Tab> {
 	const used = context ?? (await browser.newContext({ colorScheme: "dark", ...options }));
+	used.setDefaultTimeout(PATIENCE_MS);
 	const page = await used.newPage();
-	page.setDefaultTimeout(15_000);
 	const faults: string[] = [];
 	page.on("console", (message) => {
 		if (message.type() !== "error" && message.type() !== "warning") return;

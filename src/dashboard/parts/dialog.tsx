@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 interface DialogProps {
 	title: ComponentChildren;
@@ -13,12 +13,11 @@ interface DialogProps {
 export function Dialog({ title, onCancel, children, wide = false }: DialogProps) {
 	const element = useRef<HTMLDialogElement>(null);
 	const titleId = useId();
-	useEffect(() => {
-		const before = document.activeElement;
-		element.current?.showModal();
-		return () => {
-			if (before instanceof HTMLElement) before.focus();
-		};
+	// Before the next key: one that is typed right away belongs to the dialog, or to what had the focus before.
+	useLayoutEffect(() => {
+		const dialog = element.current;
+		dialog?.showModal();
+		return () => dialog?.close();
 	}, []);
 	return (
 		<dialog

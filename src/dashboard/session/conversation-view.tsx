@@ -1,5 +1,5 @@
 import type { ReadonlySignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Empty } from "../parts/notices.tsx";
 import { PictureDialog } from "../parts/picture.tsx";
 import type { Picture } from "../parts/picture-facts.ts";
@@ -73,7 +73,7 @@ function useMatches(find: Find, list: { readonly current: ListHandle | null }) {
 	const keys = useMemo(() => new Set(found.value.keys), [found.value]);
 	/** The jump that has reached its words: whoever scrolls on is not taken back. */
 	const arrived = useRef(0);
-	useEffect(() => {
+	useLayoutEffect(() => {
 		if (isOpen.value) find.startFrom(list.current?.firstInView());
 	}, [isOpen.value]);
 	useLayoutEffect(() => {
@@ -99,7 +99,7 @@ function useMatches(find: Find, list: { readonly current: ListHandle | null }) {
 
 /** Ctrl+F or ⌘F looks in the conversation; from within the box, the second time, it is the browser's own. */
 function useFindKey(find: Find): void {
-	useEffect(() => {
+	useLayoutEffect(() => {
 		const onKeyDown = (event: KeyboardEvent) => {
 			const isHeld = IS_APPLE ? event.metaKey : event.ctrlKey;
 			const isFind = isHeld && event.key.toLowerCase() === "f";

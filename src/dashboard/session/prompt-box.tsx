@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { SlashCommand } from "../../protocol/index.ts";
 import { PlainText } from "../parts/text.tsx";
 import { completed, fitting, typedName } from "./completion.ts";
@@ -26,10 +26,10 @@ export function PromptBox({ session, draft, placeholder, onSend, onEscape }: Pro
 	const proposals = useProposals(session, text);
 	const { offered, chosen } = proposals;
 	const listId = useId();
-	useEffect(() => {
+	useLayoutEffect(() => {
 		if (placed.value > 0) box.current?.focus();
 	}, [placed.value]);
-	useEffect(() => {
+	useLayoutEffect(() => {
 		const element = box.current;
 		if (!element) return;
 		// As high as its text, within the bounds that the style sets.

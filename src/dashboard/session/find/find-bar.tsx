@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Find } from "./find.ts";
 
 interface FindBarProps {
@@ -13,20 +13,28 @@ export function FindBar(props: FindBarProps) {
 }
 
 function OpenBar({ find, focusList }: FindBarProps) {
+	const bar = useRef<HTMLFormElement>(null);
 	const box = useRef<HTMLInputElement>(null);
-	useEffect(() => {
+	// Before the next key: one that is typed right away belongs to the box, or to what had the focus before.
+	useLayoutEffect(() => {
 		const before = document.activeElement;
+		const form = bar.current;
 		return () => {
-			if (before instanceof HTMLElement && before !== document.body && before.isConnected)
-				before.focus();
+			const { activeElement: now, body } = document;
+			if (now !== body && !form?.contains(now)) return;
+			if (before instanceof HTMLElement && before !== body && before.isConnected) before.focus();
 			else focusList();
 		};
 	}, []);
-	useEffect(() => box.current?.select(), [find.openings.value]);
+	useLayoutEffect(() => {
+		box.current?.focus();
+		box.current?.select();
+	}, [find.openings.value]);
 	const hasMatches = find.found.value.keys.length > 0;
 	return (
 		<search class="find-place">
 			<form
+				ref={bar}
 				class="find"
 				aria-label="Find in the conversation"
 				onSubmit={(event) => {
