@@ -16,6 +16,7 @@ import { safeText } from "../safe-text.ts";
 import { createDialogs, type Dialogs } from "./dialogs.ts";
 import { createEventTranslator } from "./events.ts";
 import { ensureSessionFile, openSessionFile } from "./pi-session-file.ts";
+import { rememberName } from "./session-name.ts";
 import { createSessionSettings, type SessionModes } from "./session-settings.ts";
 import type { StoredSettings } from "./stored-settings.ts";
 
@@ -118,6 +119,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 
 	const createRuntime: CreateAgentSessionRuntimeFactory = async (target) => {
 		const { cwd, sessionManager, sessionStartEvent } = target;
+		rememberName(sessionManager);
 		const services = await createAgentSessionServices({
 			cwd,
 			agentDir,
