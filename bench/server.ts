@@ -4,9 +4,10 @@
  */
 import { createClient } from "../src/protocol/client.ts";
 import { startInspectedServer } from "../test/server/support/inspected-server.ts";
+import { writeLongSession } from "../test/support/long-session.ts";
 import { type Race, raceEcho } from "./server/against-echo.ts";
 import { fanOut } from "./server/fan-out.ts";
-import { createLoad } from "./server/load.ts";
+import { createLoad, type Load } from "./server/load.ts";
 import { createFolder, startEcho, startStrata } from "./server/processes.ts";
 import { startStreamingProvider } from "./server/streaming-provider.ts";
 import { type Line, median, quantile, report, rounded, sized } from "./support.ts";
@@ -33,30 +34,23 @@ const getState = (number: number) =>
 	`{"type":"get_state","id":"read-${number}","sessionId":"s${number % sessions}"}`;
 const servers = { echo, strata };
 
-for (const { name, lifecycle, atLeast } of [
-	{ name: "of its own commands", lifecycle: "own", atLeast: 0.3 },
-	{ name: "of none", lifecycle: "none", atLeast: undefined },
+const one = { who: "one client", clients: 1, depth: 32, each: "32 get_state under way" };
+const many = { who: "50 clients", clients: manyClients, depth: 1, each: "one get_state each" };
+for (const { who, clients, depth, each, name, lifecycle, atLeast } of [
+	{ ...one, name: "of its own commands", lifecycle: "own", atLeast: 0.4 },
+	{ ...one, name: "of none", lifecycle: "none", atLeast: 0.4 },
+	{ ...many, name: "of all commands", lifecycle: "all", atLeast: 0.2 },
+	{ ...many, name: "of their own commands", lifecycle: "own", atLeast: undefined },
 ] as const) {
-	const options = { clients: 1, depth: 32, lifecycle, command: getState, rounds, roundMs };
+	const options = { clients, depth, lifecycle, command: getState, rounds, roundMs };
 	const race = await raceEcho({ ...servers, ...options });
-	addRatio(`one client, 32 get_state under way, lifecycle ${name}`, race, atLeast);
-	echoPerSecond = race.perSecond.echo;
-	race.loads.echo.close();
-	race.loads.strata.close();
-}
-
-for (const { name, lifecycle, atLeast } of [
-	{ name: "of all commands", lifecycle: "all", atLeast: 0.15 },
-	{ name: "of their own commands", lifecycle: "own", atLeast: undefined },
-] as const) {
-	const options = { clients: manyClients, depth: 1, lifecycle, command: getState, rounds, roundMs };
-	const race = await raceEcho({ ...servers, ...options });
-	addRatio(`50 clients, one get_state each, lifecycle ${name}`, race, atLeast);
+	addRatio(`${who}, ${each}, lifecycle ${name}`, race, atLeast);
+	if (clients === 1) echoPerSecond = race.perSecond.echo;
 	const half = race.perSecond.strata / 2;
 	const ours = await race.loads.strata.pace(half, 5 * roundMs);
 	const echoed = await race.loads.echo.pace(half, 5 * roundMs);
 	add({
-		case: `50 clients at half of that load, lifecycle ${name}: 99 of 100 answers within`,
+		case: `${who} at half of that load, lifecycle ${name}: 99 of 100 answers within`,
 		unit: "ms",
 		value: quantile(ours, 0.99),
 		target: 25,
@@ -72,14 +66,7 @@ for (const { name, lifecycle, atLeast } of [
 }
 
 {
-	const load = await createLoad({
-		port: strata.port,
-		clients: 1,
-		depth: 64,
-		greeting: '{"type":"subscribe","lifecycle":"own"}',
-		command: (number) =>
-			`{"type":"set_auto_retry","id":"change-${number}","sessionId":"s${number % sessions}","enabled":${number % 2 === 0}}`,
-	});
+	const load = await loadOfChanges(["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"]);
 	await load.run(roundMs);
 	const before = (await client.request("get_metrics")).data.journal;
 	const rates: number[] = [];
@@ -101,6 +88,33 @@ for (const { name, lifecycle, atLeast } of [
 				(rates.reduce((sum, rate) => sum + rate, 0) * roundMs) / 1000 / commits,
 			),
 		},
+	});
+}
+
+{
+	const entries = sized(20_000, 200);
+	const place = { agentDir: `${folder}/agent`, cwd: folder };
+	const sessionPath = writeLongSession(place, entries);
+	await client.request("load_session", { sessionId: "long", sessionPath });
+	const loads = { fresh: await loadOfChanges(["s0"]), long: await loadOfChanges(["long"]) };
+	const rates = { fresh: [] as number[], long: [] as number[] };
+	for (let round = -1; round < rounds; round++) {
+		const sides = ["fresh", "long"] as const;
+		for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
+			const rate = await loads[side].run(roundMs);
+			if (round >= 0) rates[side].push(rate);
+		}
+	}
+	loads.fresh.close();
+	loads.long.close();
+	add({
+		case: "durable changes in a session of 20,000 entries, 64 in flight",
+		unit: "per second",
+		value: median(rates.long),
+		digits: 0,
+		atLeast: 5_000,
+		baseline: { name: "in a fresh session", value: median(rates.fresh) },
+		from: { rounds, entries },
 	});
 }
 
@@ -189,6 +203,20 @@ await echo.stop();
 
 provider.close();
 report(lines);
+
+/** One client that keeps 64 changes in flight, over these sessions in turn. */
+function loadOfChanges(sessionIds: readonly string[]): Promise<Load> {
+	return createLoad({
+		port: strata.port,
+		clients: 1,
+		depth: 64,
+		greeting: '{"type":"subscribe","lifecycle":"own"}',
+		command(number) {
+			const sessionId = sessionIds[number % sessionIds.length];
+			return `{"type":"set_auto_retry","id":"change-${number}","sessionId":"${sessionId}","enabled":${number % 2 === 0}}`;
+		},
+	});
+}
 
 function addRatio(name: string, race: Race, atLeast: number | undefined): void {
 	const { perSecond, processorUs, ratio } = race;
