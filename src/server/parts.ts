@@ -47,7 +47,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
 	// Pi is large: it loads while the journal is being read.
 	const loading = loadSessions();
 	loading.catch(() => {}); // awaited below
-	const journal = await openJournal({ dataDir });
+	const journal = await openJournal({ dataDir, warn });
 	let models: Models | undefined;
 	try {
 		const streams = createStreams({ journal, cutOff: journal.recovered.cutOff });

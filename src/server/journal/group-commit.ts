@@ -33,6 +33,8 @@ export interface GroupCommitOptions {
 	now(): number;
 	limits: Pick<JournalLimits, "pendingBytes" | "maxAgeMs" | "maxBytes" | "maxOwned" | "retryMs">;
 	onForgotten(marks: readonly ForgottenMark[]): void;
+	/** From now on records are refused, for this reason. */
+	onRefusal(refusal: Refusal): void;
 }
 
 /**
@@ -91,7 +93,7 @@ export class GroupCommit {
 		this.#wakeWhenDue();
 	}
 
-	/** Forgets what is too old or too much, soon and in small steps. */
+	/** Forgets what is too old or too much, soon and in small steps, then folds the log into the file. */
 	sweep(): void {
 		this.#sweepIsDue = true;
 		this.#wake();
@@ -100,6 +102,7 @@ export class GroupCommit {
 	/** From now on nothing is taken, until the disk proves to be well again. */
 	refuse(refusal: Refusal): void {
 		if (this.#refusal?.lasting) return;
+		if (this.#refusal?.why !== refusal.why) this.#options.onRefusal(refusal);
 		this.#refusal = refusal;
 		const queued = [...this.#queue, ...this.#lazyQueue];
 		this.#queue = [];

@@ -3,6 +3,8 @@ import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { openDatabase } from "../../core/sqlite.ts";
 import type { Recovered } from "./journal.ts";
+import { bootName, checkMark } from "./loss.ts";
+import { type Mark, MarkFile, markPath, NO_MARK } from "./mark.ts";
 import type { WriterReply, WriterRequest } from "./messages.ts";
 import { markClosed, readForgotten, readRecovered, settleRecovered } from "./recovery.ts";
 import {
@@ -29,6 +31,8 @@ export class JournalFile {
 	/** The file that is open, whatever has its name now, and whether it has a log beside it. */
 	#identity: string | undefined;
 	#hasLog = false;
+	#markFile: MarkFile | undefined;
+	#mark: Mark = NO_MARK;
 
 	/** Never rejects. */
 	async handle(request: WriterRequest): Promise<WriterReply> {
@@ -54,6 +58,8 @@ export class JournalFile {
 
 	async #open(request: WriterRequest & { kind: "open" }): Promise<WriterReply> {
 		this.#letGo();
+		const mark = await checkMark(request.path);
+		if ("why" in mark) return { kind: "refused", refusal: mark };
 		makePrivate(request.path);
 		const opened = await openDatabase(request.path, migrations);
 		if (opened.kind === "newer") return { kind: "refused", refusal: NEWER };
@@ -77,11 +83,15 @@ export class JournalFile {
 		}
 		const writer = new Writer(database);
 		this.#writer = writer;
+		this.#mark = { ...mark, boot: bootName() ?? "" };
 		const forgotten = readForgotten(database);
 		const reply = { kind: "opened", recovered, forgotten, size: writer.size() } as const;
-		if (request.recovery === "continue") return reply;
 		try {
-			writer.transaction(() => settleRecovered(database, recovered, request.nowMs));
+			const settles = request.recovery !== "continue";
+			writer.transaction(() => {
+				if (settles) settleRecovered(database, recovered, request.nowMs);
+			});
+			this.#confirm({ durable: false });
 			return reply;
 		} catch (error) {
 			this.#letGo();
@@ -99,6 +109,7 @@ export class JournalFile {
 		if (records.length === 0) writer.probe();
 		else writer.write(records, durable);
 		this.#hasLog = true;
+		this.#confirm({ durable });
 		return { kind: "written", size: writer.size(), ms: performance.now() - begin };
 	}
 
@@ -107,7 +118,30 @@ export class JournalFile {
 		const swept = sweepStep(this.#database as DatabaseSync, writer, request);
 		writer.removed(swept);
 		const { forgotten, more } = swept;
+		this.#confirm({ durable: false });
+		if (!more) this.#fold();
 		return { kind: "swept", size: writer.size(), forgotten, more };
+	}
+
+	/** The transactions so far are confirmed to others from now on: the next process must find them. */
+	#confirm({ durable }: { durable: boolean }): void {
+		const written = this.#opened().commits;
+		this.#mark = { ...this.#mark, written, ...(durable && { durable: written }) };
+		this.#markFile ??= new MarkFile(markPath(this.#path), this.#mark);
+		this.#markFile.write(this.#mark);
+	}
+
+	/**
+	 * Writes the log into the database's own file. SQLite does so when the log is large; this is for the one after a start
+	 * and for that of a quiet server, so that the log alone never holds much.
+	 */
+	#fold(): void {
+		const folded = this.#opened().commits;
+		const foldedBytes = this.#opened().size().fileBytes;
+		const row = this.#database?.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
+		if (row?.busy !== 0 || row.log !== row.checkpointed) return;
+		this.#mark = { ...this.#mark, durable: folded, folded, foldedBytes };
+		this.#markFile?.write(this.#mark);
 	}
 
 	/** Whether the next process will find what is written. */
@@ -118,7 +152,11 @@ export class JournalFile {
 
 	#close(): WriterReply {
 		try {
-			if (this.#database) markClosed(this.#database);
+			const database = this.#database;
+			if (database) {
+				this.#writer?.transaction(() => markClosed(database));
+				this.#confirm({ durable: false });
+			}
 		} catch {
 			// The next start then takes it for a crash, which is the safe reading.
 		}
@@ -135,6 +173,8 @@ export class JournalFile {
 		const database = this.#database;
 		this.#database = undefined;
 		this.#writer = undefined;
+		this.#markFile?.close();
+		this.#markFile = undefined;
 		try {
 			if (database?.isOpen) database.close();
 		} catch {

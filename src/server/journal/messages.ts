@@ -61,7 +61,7 @@ export type WriterRequest =
 	  }
 	/** One transaction; `durable` waits for the disk itself. Without records it finds out whether the disk takes any. */
 	| { kind: "write"; records: JournalRecord[]; durable: boolean }
-	/** One small step of forgetting. */
+	/** One small step of forgetting; the last one folds the log into the file. */
 	| { kind: "sweep"; olderThanMs: number; maxBytes: number; maxOwned: number }
 	| { kind: "close" };
 

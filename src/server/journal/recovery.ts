@@ -67,7 +67,7 @@ export function settleRecovered(database: DatabaseSync, recovered: Recovered, no
 export const WITHOUT_SESSION = `NOT EXISTS
 	(SELECT 1 FROM sessions WHERE sessions.principal = streams.principal AND sessions.id = streams.session)`;
 
-/** Notes that the journal was closed in good order. */
+/** Notes that the journal was closed in good order. Call it in a transaction. */
 export function markClosed(database: DatabaseSync): void {
 	database.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('open', 0)");
 }

@@ -20,7 +20,18 @@ export function refusalOfCode(code: number | undefined): Refusal | undefined {
 
 /** A journal that was damaged while it was closed can look empty, and ids in it must not run again: hence lasting. */
 export const DAMAGED: Refusal = {
-	why: "the journal's file is damaged; move it away or restore it, then start the server again",
+	why: "the journal's file is damaged; restore it, or move it and journal.mark away, then start the server again",
+	lasting: true,
+};
+
+/** SQLite would go on with what is left, and run ids again that were confirmed. */
+export const LOST: Refusal = {
+	why: "the journal lacks commands that were confirmed: its log or its file is damaged, cut, gone or an older one; restore it, or delete journal.mark to go on without them, then start the server again",
+	lasting: true,
+};
+
+export const MARK_DAMAGED: Refusal = {
+	why: "journal.mark is damaged, so it is not known whether the journal is whole; restore it, or delete it to go on with the journal as it is, then start the server again",
 	lasting: true,
 };
 

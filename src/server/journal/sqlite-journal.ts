@@ -34,6 +34,8 @@ export interface JournalOptions {
 	dataDir: string;
 	limits?: Partial<JournalLimits>;
 	now?: () => number;
+	/** Takes one line for people whenever the journal begins to refuse changes. */
+	warn?: (line: string) => void;
 	/** The thread that writes; a new one unless a test brings its own. */
 	thread?: WriterThread;
 }
@@ -61,8 +63,10 @@ export class SqliteJournal implements Journal {
 	#reader: Reader | undefined;
 	#openedAtMs = 0;
 	#sweepTimer: NodeJS.Timeout | undefined;
+	#firstSweepTimer: NodeJS.Timeout | undefined;
 
-	constructor({ dataDir, limits, now = Date.now, thread = new WriterThread() }: JournalOptions) {
+	constructor(options: JournalOptions) {
+		const { dataDir, limits, now = Date.now, thread = new WriterThread(), warn } = options;
 		this.#path = join(dataDir, "journal.db");
 		this.#limits = { ...defaultJournalLimits, ...limits };
 		this.#now = now;
@@ -80,12 +84,14 @@ export class SqliteJournal implements Journal {
 			onForgotten: (marks) => {
 				for (const { principal, before } of marks) this.#noteForgotten(principal, before);
 			},
+			onRefusal: ({ why }) => warn?.(`changes are refused: ${why}`),
 		});
 	}
 
 	async open(): Promise<void> {
 		this.#openedAtMs = this.#now();
 		await this.#commit.open();
+		this.#firstSweepTimer = setTimeout(() => this.sweep(), FIRST_SWEEP_MS).unref();
 		this.#sweepTimer = setInterval(() => this.sweep(), this.#limits.sweepMs).unref();
 	}
 
@@ -221,7 +227,10 @@ export class SqliteJournal implements Journal {
 		return { bytes: fileBytes, commands, events, sessions, ...this.#commit.counters };
 	}
 
-	/** Forgets what is too old or too much, in the background; it also happens by itself. */
+	/**
+	 * Forgets what is too old or too much and writes the log into the database's file, in the background; it also happens by
+	 * itself.
+	 */
 	sweep(): void {
 		this.#commit.sweep();
 	}
@@ -232,6 +241,7 @@ export class SqliteJournal implements Journal {
 	}
 
 	async close(): Promise<void> {
+		clearTimeout(this.#firstSweepTimer);
 		clearInterval(this.#sweepTimer);
 		this.#seen.close();
 		await this.#commit.settled();
@@ -306,8 +316,10 @@ export class SqliteJournal implements Journal {
 		if (opened.kind !== "open") return;
 		const reader = new Reader(opened.database);
 		this.#reader = reader;
-		// Where it cannot be read, the next question finds out.
-		this.#seen.takeIn((after, limit) => reader.ids(after, limit)).catch(() => {});
+		// This reads every row of the commands, and so finds out where one cannot be read.
+		this.#seen
+			.takeIn((after, limit) => reader.ids(after, limit))
+			.catch((error: unknown) => this.#commit.refuse(refusalOf(error) ?? DAMAGED));
 	}
 
 	#noteForgotten(principal: string, before: number): void {
@@ -356,6 +368,9 @@ export class SqliteJournal implements Journal {
 		}
 	}
 }
+
+/** The log of the first moments, which may have all there is, is folded into the file after this time. */
+const FIRST_SWEEP_MS = 1_000;
 
 /** About what a record takes besides its texts. */
 const RECORD_BYTES = 512;

@@ -3,6 +3,7 @@ import { describeError } from "../../core/errno.ts";
 import { sqliteErrorCode } from "../../core/sqlite.ts";
 import { toColumn } from "./columns.ts";
 import type { AdmittedCommand, StreamEvent, StreamName } from "./journal.ts";
+import { COMMITS } from "./loss.ts";
 import type { JournalRecord, JournalSize, OwnerChange, SessionColumns } from "./messages.ts";
 
 /** A record that no disk would take. Nothing of its batch was written. */
@@ -21,11 +22,17 @@ export class Writer {
 	readonly #sql: ReturnType<typeof prepare>;
 	readonly #counts: Counts;
 	#isFull: boolean | undefined;
+	#commits = 0;
 
 	constructor(database: DatabaseSync) {
 		this.#database = database;
 		this.#sql = prepare(database);
 		this.#counts = this.#sql.counts.get() as unknown as Counts;
+	}
+
+	/** The number of the last transaction, over all processes that wrote this journal. */
+	get commits(): number {
+		return this.#commits;
 	}
 
 	/**
@@ -57,16 +64,21 @@ export class Writer {
 	/** Writes something that needs room, and takes it away again. Throws when there is none. */
 	probe(): void {
 		this.#synchronise(true);
-		this.#sql.setMeta.run("probe", Buffer.alloc(PROBE_BYTES));
-		this.#sql.deleteMeta.run("probe");
+		this.transaction(() => this.#sql.setMeta.run("probe", Buffer.alloc(PROBE_BYTES)));
+		this.transaction(() => this.#sql.deleteMeta.run("probe"));
 	}
 
-	/** Runs `body` in one transaction. */
+	/**
+	 * Runs `body` in one transaction. Each has a number, so that a journal can be seen to lack the last ones; and each
+	 * writes the page with that number, so that no part of a log has an old page beside a new number.
+	 */
 	transaction(body: () => void): void {
 		this.#database.exec("BEGIN IMMEDIATE");
 		try {
 			body();
+			const commits = Number(this.#sql.count.get(COMMITS)?.value);
 			this.#database.exec("COMMIT");
+			this.#commits = commits;
 		} catch (error) {
 			// SQLite itself has rolled back where the disk is full or broken.
 			if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
@@ -309,6 +321,10 @@ function prepare(database: DatabaseSync) {
 		),
 		append: statement("INSERT OR IGNORE INTO events (stream, seq, at, body) VALUES (?, ?, ?, ?)"),
 		setMeta: statement("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)"),
+		count: statement(
+			`INSERT INTO meta (name, value) VALUES (?, 1)
+				ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value`,
+		),
 		deleteMeta: statement("DELETE FROM meta WHERE name = ?"),
 		counts: statement(
 			`SELECT (SELECT count(*) FROM commands) AS commands, (SELECT count(*) FROM events) AS events,
