@@ -24,6 +24,8 @@ export const ErrorCode = oneOf(
 	"timeout",
 	"interrupted",
 	"journal_unavailable",
+	"not_durable",
+	"answer_gone",
 	"not_found",
 	"forbidden",
 	"wrong_state",

@@ -66,8 +66,12 @@ export type ErrorCode =
 	| "timeout"
 	/** The server stopped or died while the command was under way; it may or may not have had an effect. */
 	| "interrupted"
-	/** The server cannot write its journal: only reads are answered. */
+	/** The server cannot write or trust its journal: the command had no effect, only reads are answered. */
 	| "journal_unavailable"
+	/** The command was carried out, but its outcome is not on disk: after a crash the server may not know of it. */
+	| "not_durable"
+	/** The read was answered before, and its answer is neither kept nor the same any more: ask again under a new id. */
+	| "answer_gone"
 	/** What the command names (a model, an entry, a file) is not there. */
 	| "not_found"
 	/** The server's configuration does not allow it. */

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import {
 	createOutbox,
+	goesBack,
 	type OutboxStore,
 	type StoredText,
 } from "../../src/dashboard/session/outbox.ts";
@@ -150,4 +151,15 @@ describe("what is sent", () => {
 		expect(store.texts).toMatchObject([{ text: "hello" }]);
 		expect(failed).toEqual([]);
 	});
+});
+
+test.each([
+	["prompt", "busy", true],
+	["prompt", "interrupted", true],
+	["bash", "journal_unavailable", true],
+	["bash", "interrupted", false],
+	["bash", "timeout", false],
+	["prompt", "not_durable", false],
+] as const)("a %s that failed with %s goes back to where it was typed: %s", (type, code, back) => {
+	expect(goesBack(type, code)).toBe(back);
 });

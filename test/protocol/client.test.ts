@@ -105,6 +105,21 @@ describe("a request", () => {
 		expect((await answer).replayed).toBe(true);
 	});
 
+	test("whose answer was lost with a connection and is gone on the server is asked again under a new id", async () => {
+		const answer = connect().request("list_sessions", {}, { id: "mine" });
+		await settle();
+		server.latest.end();
+		await reconnect();
+		server.latest.answer("list_sessions", { success: false, code: "answer_gone" });
+		await settle();
+		const [first, second] = server.latest.sent;
+		expect(first).toMatchObject({ type: "list_sessions", id: "mine" });
+		expect(second).toMatchObject({ type: "list_sessions" });
+		expect(second?.id).not.toBe("mine");
+		server.latest.answer("list_sessions", { data: { sessions: [] } });
+		expect((await answer).success).toBe(true);
+	});
+
 	test("gives up after its timeout, and a late answer is of no interest", async () => {
 		const answer = connect().request("list_sessions", {}, { timeoutMs: 100 });
 		const outcome = expect(answer).rejects.toMatchObject({ code: "no_answer" });

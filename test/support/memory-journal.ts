@@ -34,10 +34,16 @@ export interface MemoryJournal extends Journal {
 
 export type WrittenRecord =
 	| { kind: "admit"; command: AdmittedCommand }
-	| { kind: "finish" | "note"; command: FinishedCommand }
+	| FinishRecord
+	| { kind: "note"; command: FinishedCommand }
 	| { kind: "session"; session: SessionRecord }
 	| ({ kind: "owner"; owns: boolean } & Ownership)
 	| { kind: "event"; event: StreamEvent };
+
+interface FinishRecord {
+	kind: "finish";
+	command: FinishedCommand;
+}
 
 export interface MemoryJournalOptions {
 	mode?: "at-once" | "manual";
@@ -70,7 +76,10 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJ
 	let commits = 0;
 
 	function write(record: WrittenRecord): Promise<void> {
-		if (broken !== undefined) return Promise.reject(unavailable(broken));
+		if (broken !== undefined) {
+			if (record.kind === "finish") owe(record);
+			return Promise.reject(unavailable(broken));
+		}
 		written.push(structuredClone(record));
 		view.take(record);
 		if (journal.mode === "at-once") {
@@ -79,6 +88,16 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJ
 			return Promise.resolve();
 		}
 		return new Promise((resolve, reject) => pending.push({ resolve, reject }));
+	}
+
+	/** What has happened is written when that is possible again. */
+	function owe(record: FinishRecord): void {
+		if (!written.includes(record)) {
+			written.push(record);
+			view.take(record);
+		}
+		const stored = view.commands.get(record.command.principal)?.get(record.command.id);
+		if (stored) stored.owed = true;
 	}
 
 	function readable(): void {
@@ -97,10 +116,15 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJ
 		},
 		break(why) {
 			broken = why;
+			for (const record of written.slice(committed)) if (record.kind === "finish") owe(record);
 			for (const { reject } of pending.splice(0)) reject(unavailable(why));
 		},
 		mend() {
 			broken = undefined;
+			committed = written.length;
+			for (const byId of view.commands.values()) {
+				for (const command of byId.values()) delete command.owed;
+			}
 		},
 		reopen: () =>
 			createMemoryJournal({

@@ -1,7 +1,13 @@
 import { client } from "../connection/connection.ts";
 import { toast } from "../parts/toasts.tsx";
 import { createDraft, type Draft, draftStoreOf } from "./draft.ts";
-import { createOutbox, type Outbox, type OutboxStore, type StoredText } from "./outbox.ts";
+import {
+	createOutbox,
+	goesBack,
+	type Outbox,
+	type OutboxStore,
+	type StoredText,
+} from "./outbox.ts";
 
 /** What the user writes for a session. It outlives the view of the session. */
 export interface Desk {
@@ -27,8 +33,7 @@ export function deskOf(sessionId: string): Desk {
 		},
 		onFailed(text, { type }, error) {
 			toast(error.message, "error");
-			const mayHaveRun = error.code === "timeout" || error.code === "interrupted";
-			if (type !== "bash" || !mayHaveRun) draft.place(text);
+			if (goesBack(type, error.code)) draft.place(text);
 		},
 	});
 	const desk = { draft, outbox };

@@ -1,5 +1,5 @@
 import { batch, computed, type ReadonlySignal, signal } from "@preact/signals";
-import type { Client, ClientError } from "../../protocol/client.ts";
+import type { Client, ClientError, ClientErrorCode } from "../../protocol/client.ts";
 import type { BashResult } from "../../protocol/index.ts";
 import { type How, readTyped, type TypedRequest } from "./typed.ts";
 
@@ -119,6 +119,13 @@ export function createOutbox(options: OutboxOptions): Outbox {
 }
 
 const MAX_ENDED = 20;
+
+/** Whether a text that failed goes back to where it was typed: sent again, a shell command that may have run would run twice. */
+export function goesBack(type: string, code: ClientErrorCode): boolean {
+	if (code === "not_durable") return false; // it was carried out
+	const mayHaveRun = code === "timeout" || code === "interrupted";
+	return type !== "bash" || !mayHaveRun;
+}
 
 function shellCommand({ id, text, how }: Outgoing): ShellCommand | undefined {
 	const typed = readTyped(text, how);

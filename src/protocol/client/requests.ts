@@ -132,16 +132,25 @@ export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsO
 		send(entry.text);
 	}
 
-	return {
+	const requests: Requests = {
 		async request(type, fields, options = {}) {
-			const { id = newId(), dependsOn, ifSessionVersion } = options;
+			const { id: given, isRepeated: _, ...further } = options;
+			const { dependsOn, ifSessionVersion } = options;
+			const id = given ?? newId();
 			const envelope = {
 				id,
 				idempotencyKey: id,
 				...(dependsOn && { dependsOn }),
 				...(ifSessionVersion !== undefined && { ifSessionVersion }),
 			};
-			return (await start({ ...fields, type, ...envelope }, false, options)) as Answer<typeof type>;
+			try {
+				const response = await start({ ...fields, type, ...envelope }, false, options);
+				return response as Answer<typeof type>;
+			} catch (error) {
+				if (!(error instanceof ClientError) || error.code !== "answer_gone") throw error;
+				// It was answered on an earlier connection, and only a read can have lost its answer.
+				return requests.request(type, fields, further);
+			}
 		},
 		async requestOnce(type, fields) {
 			return (await start({ ...fields, type, id: newId() }, true)) as Answer<typeof type>;
@@ -171,6 +180,7 @@ export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsO
 			for (const entry of [...pending.values()]) entry.fail(error);
 		},
 	};
+	return requests;
 
 	function isUnderWay(entry: Pending, id: string | undefined): boolean {
 		return isOpen() && id !== undefined && pending.get(id) === entry;

@@ -12,7 +12,7 @@ import { createMessage } from "./message.ts";
 import { type Failure, failureResponse } from "./outcome.ts";
 import { createRateBucket } from "./rate.ts";
 import { Replies } from "./replies.ts";
-import { type Request, Run } from "./run.ts";
+import { type Repeated, type Request, Run } from "./run.ts";
 import type { Seat, Tenant } from "./tenant.ts";
 
 /** What a busy quarter of an hour needs; older repetitions are answered from the journal. */
@@ -144,13 +144,13 @@ export function createEngine(options: EngineOptions): Engine {
 		const earlier = request.fingerprint === "" ? undefined : identities.find(request);
 		if (earlier?.kind === "refused") {
 			replies.refuse(request, earlier.failure);
-		} else if (earlier?.command.kind === "past") {
+		} else if (earlier?.command.kind === "past" && earlier.command.digest === undefined) {
 			replies.replay(request, earlier.command, earlier.names);
 		} else if (isBusy(request)) {
 			replies.refuse(request, failures.busy);
 		} else if (earlier?.command.kind === "run") {
 			replies.join(request, earlier.command, earlier.names);
-		} else start(request);
+		} else start(request, earlier && { past: earlier.command, names: earlier.names });
 	}
 
 	function isBusy({ seat: { tenant }, bytes }: Request): boolean {
@@ -163,7 +163,7 @@ export function createEngine(options: EngineOptions): Engine {
 		);
 	}
 
-	function start(request: Request): void {
+	function start(request: Request, repeats: Repeated | undefined): void {
 		const { seat, row, command } = request;
 		const { rate } = seat.tenant;
 		const health = row.effect === "change" ? journal.health() : undefined;
@@ -177,7 +177,9 @@ export function createEngine(options: EngineOptions): Engine {
 			return;
 		}
 		const run = new Run(request, timeoutOf(command));
-		const failure = resolveDependencies(run, { identities, journal });
+		run.repeats = repeats;
+		// What a repetition depends on succeeded before its first time.
+		const failure = repeats ? undefined : resolveDependencies(run, { identities, journal });
 		identities.claim(request, run);
 		if (failure === undefined) execution.start(run);
 		else execution.fail(run, failure);

@@ -1,10 +1,10 @@
 import type { Journal } from "../journal/journal.ts";
 import { dropDependencies } from "./dependencies.ts";
-import { dependencyFailed, outcomeLost } from "./failures.ts";
+import { answerGone, dependencyFailed, notDurable } from "./failures.ts";
 import type { Identities, Past } from "./identities.ts";
-import { keepOutcome } from "./keeping.ts";
-import { tellNews, tellPhase } from "./lifecycle.ts";
-import { type Failure, failed, type Outcome } from "./outcome.ts";
+import { keepOutcome, safetyOfReading } from "./keeping.ts";
+import { tellNews, tellStarted } from "./lifecycle.ts";
+import { digestOf, type Failure, failed, isLong, type Outcome } from "./outcome.ts";
 import type { Replies } from "./replies.ts";
 import type { Run } from "./run.ts";
 import type { Applied } from "./versions.ts";
@@ -40,11 +40,15 @@ export class Ending {
 	/** The outcome stands from here on. The lane may go on, while this one is kept and told. */
 	decide(run: Run, outcome: Outcome, applied?: Applied): void {
 		const { journal, now, decided } = this.#options;
-		const { fingerprint } = run.request;
 		dropDependencies(run);
 		run.phase = "decided";
-		run.past = { kind: "past", fingerprint, outcome, finishedAtMs: now() };
-		const safety = run.remembered ? keepOutcome(journal, run, run.past, applied) : undefined;
+		run.past = pastOf(run, outcome, now());
+		run.remembered &&= run.repeats === undefined || run.past.digest !== undefined;
+		const safety = !run.remembered
+			? undefined
+			: run.repeats
+				? safetyOfReading(run)
+				: keepOutcome(journal, run, run.past, applied);
 		decided(run);
 		run.lane?.decided(run);
 		if (safety === undefined) this.#safe(run, true);
@@ -55,7 +59,9 @@ export class Ending {
 	#safe(run: Run, kept: boolean): void {
 		const { request, past } = run;
 		if (!kept && request.row.effect === "change" && past?.outcome.response.success) {
-			run.past = { ...past, outcome: failed(request.command.type, outcomeLost) };
+			run.past = { ...past, outcome: failed(request.command.type, notDurable) };
+			// The journal knows how it ended, and when that is on disk.
+			run.remembered = false;
 		}
 		run.safe = true;
 		if (!run.startHeld) this.#tell(run);
@@ -80,14 +86,15 @@ export class Ending {
 		const names = { id: true, key: !run.keyIsGone };
 		if (run.remembered) identities.remember(request, past, names);
 		else identities.forget(request, names);
-		replies.tell(request, past.outcome, false);
+		if (run.repeats) replies.repeated(run, past, run.repeats);
+		else replies.tell(request, past.outcome, false);
 		if (run.news !== undefined) tellNews(request.seat.tenant, run.news);
 		replies.answerJoiners(run, past);
 		replies.end(request);
 		const next = run.lane?.leave(run);
 		if (next?.startHeld) {
 			next.startHeld = false;
-			tellPhase("command_started", next.request);
+			tellStarted(next);
 			if (next.safe) this.#tell(next);
 		}
 		this.#tellDependents(run, past.outcome.response.success);
@@ -105,4 +112,14 @@ export class Ending {
 			this.#options.freed(dependent);
 		}
 	}
+}
+
+/** What stands for the command from now on. A repetition of a read ends like the first one, or has no answer. */
+function pastOf({ request, repeats }: Run, outcome: Outcome, finishedAtMs: number): Past {
+	const { command, fingerprint, row } = request;
+	const isKept = fingerprint !== "" && row.effect === "read" && outcome.response.success;
+	const digest = isKept && isLong(outcome) ? digestOf(outcome) : undefined;
+	if (repeats === undefined) return { kind: "past", fingerprint, outcome, finishedAtMs, digest };
+	if (digest === repeats.past.digest) return { ...repeats.past, outcome };
+	return { kind: "past", fingerprint, outcome: failed(command.type, answerGone), finishedAtMs };
 }

@@ -9,7 +9,7 @@ import * as failures from "./failures.ts";
 import type { Identities } from "./identities.ts";
 import { keepLate } from "./keeping.ts";
 import { Lane } from "./lane.ts";
-import { tellNews, tellPhase } from "./lifecycle.ts";
+import { tellNews, tellStarted } from "./lifecycle.ts";
 import { type Failure, failed, failureOf, type Outcome, outcomeOf } from "./outcome.ts";
 import { admittedRecord } from "./records.ts";
 import type { Replies } from "./replies.ts";
@@ -146,7 +146,7 @@ export class Execution {
 		}
 		run.phase = "running";
 		run.working = true;
-		if (run.lane === undefined || run.lane.isFirst(run)) tellPhase("command_started", request);
+		if (run.lane === undefined || run.lane.isFirst(run)) tellStarted(run);
 		else run.startHeld = true;
 		this.#clocks.works(run);
 		this.#call(run).then(

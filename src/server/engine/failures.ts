@@ -87,10 +87,17 @@ export function admissionRefused(thrown: unknown): Failure {
 }
 
 /** The journal refuses the outcome of a change. */
-export const outcomeLost: Failure = {
-	code: "journal_unavailable",
+export const notDurable: Failure = {
+	code: "not_durable",
 	error:
-		"The command was carried out, but that could not be made durable: look at the session before you go on.",
+		"The command was carried out and its effect is there, but the journal could not write that down: after a restart the server may not know of it. Look at the session, and do not send the command under a new id.",
+};
+
+/** For a repetition of a read whose answer was too long to keep, and is another one by now. */
+export const answerGone: Failure = {
+	code: "answer_gone",
+	error:
+		"This read was answered before. The answer was too long to keep, and reading again gives another one: ask under a new id.",
 };
 
 /** For a change whose names cannot be looked up. */

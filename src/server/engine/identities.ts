@@ -1,6 +1,19 @@
 import { type Journal, KEY_LIFE_MS, type StoredCommand } from "../journal/journal.ts";
-import { idConflict, journalUnreadable, keyConflict, outcomeNotKept } from "./failures.ts";
-import { type Failure, failed, type Outcome, outcomeOf, withoutData } from "./outcome.ts";
+import {
+	idConflict,
+	journalUnreadable,
+	keyConflict,
+	notDurable,
+	outcomeNotKept,
+} from "./failures.ts";
+import {
+	type Failure,
+	failed,
+	type Outcome,
+	outcomeOf,
+	shortened,
+	withoutData,
+} from "./outcome.ts";
 import type { NewNames, Request, Run } from "./run.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -46,6 +59,10 @@ export interface Past {
 	readonly fingerprint: string;
 	readonly outcome: Outcome;
 	readonly finishedAtMs: number;
+	/** Of a read whose answer is too long to keep: a repetition reads again, and compares. What is kept has no data. */
+	readonly digest?: string | undefined;
+	/** The journal has yet to write the outcome: no further name may stand for it. */
+	readonly owed?: true;
 }
 
 /** A name that stands for a command that is over, in a list from the oldest to the newest. */
@@ -115,7 +132,8 @@ export class Identities {
 	remember(request: Request, past: Past, names: NewNames): void {
 		const { tenant, id, key } = namesOf(request, names);
 		if (id === undefined && key === undefined) return;
-		const kept = { ...past, outcome: withoutData(past.outcome) };
+		const shorten = past.digest === undefined ? withoutData : shortened;
+		const kept = { ...past, outcome: shorten(past.outcome) };
 		if (id !== undefined) this.#keep(tenant.ids, id, kept);
 		if (key !== undefined) this.#keep(keyShelf(tenant, keyScope(request)), key, kept);
 		this.#shrink();
@@ -243,11 +261,18 @@ function namesOf({ seat, command }: Request, names: NewNames) {
 
 function pastOf(stored: StoredCommand | undefined): Past | undefined {
 	if (stored === undefined) return undefined;
-	const { fingerprint, response, type } = stored;
+	const { fingerprint, digest, owed } = stored;
 	return {
 		kind: "past",
 		fingerprint,
-		outcome: response === undefined ? failed(type, outcomeNotKept) : outcomeOf(response),
+		outcome: outcomeIn(stored),
 		finishedAtMs: stored.finishedAtMs ?? stored.atMs,
+		...(digest !== undefined && { digest }),
+		...(owed && { owed }),
 	};
+}
+
+function outcomeIn({ response, type, owed }: StoredCommand): Outcome {
+	if (response === undefined) return failed(type, outcomeNotKept);
+	return owed && response.success ? failed(type, notDurable) : outcomeOf(response);
 }

@@ -14,7 +14,7 @@ export type Safety = Promise<boolean> | undefined;
  */
 export function keepOutcome(journal: Journal, run: Run, past: Past, applied?: Applied): Safety {
 	const { request } = run;
-	const { command, row, seat, sessionId } = request;
+	const { command, row } = request;
 	if (row.effect === "change" || past.outcome.response.timedOut) {
 		const record = finishedRecord(request, past, applied?.effects);
 		return written(journal.finish(record), applied?.session);
@@ -22,6 +22,11 @@ export function keepOutcome(journal: Journal, run: Run, past: Past, applied?: Ap
 	if (command.id !== undefined || command.idempotencyKey !== undefined) {
 		journal.note(finishedRecord(request, past));
 	}
+	return safetyOfReading(run);
+}
+
+/** What has been seen of a session is as safe as its latest change. */
+export function safetyOfReading({ request: { seat, sessionId } }: Run): Safety {
 	return sessionId === undefined ? undefined : seat.tenant.sessions.get(sessionId)?.writing;
 }
 

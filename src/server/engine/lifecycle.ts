@@ -1,7 +1,7 @@
 import type { LifecycleData } from "../../protocol/index.ts";
 import { createMessage, type Message } from "./message.ts";
 import { type Outcome, replayMessage, responseMessage } from "./outcome.ts";
-import type { Request, SessionNews } from "./run.ts";
+import type { Request, Run, SessionNews } from "./run.ts";
 import type { Seat, Tenant } from "./tenant.ts";
 
 /** `command_accepted` or `command_started`, to all who want to know. */
@@ -15,6 +15,11 @@ export function tellPhase(type: "command_accepted" | "command_started", request:
 		);
 		seat.client.send(message);
 	}
+}
+
+/** `command_started`, unless the command only repeats an answer. */
+export function tellStarted({ repeats, request }: Run): void {
+	if (repeats === undefined) tellPhase("command_started", request);
 }
 
 /** `command_finished` to all who want to know, then the response to the client that asked. */

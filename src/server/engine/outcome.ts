@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { ErrorCode, Response } from "../../protocol/index.ts";
 import { safeText } from "../safe-text.ts";
 import { CommandError } from "./call.ts";
@@ -64,6 +65,24 @@ export function withoutData({ response, json }: Outcome): Outcome {
 	if (response.data === undefined) return { response, json };
 	const { data: _, ...rest } = response;
 	return { response: rest, json };
+}
+
+/** A longer answer to a read is not kept for repetitions, in characters. */
+const KEPT_ANSWER = 4_096;
+
+export function isLong({ json }: Outcome): boolean {
+	return json.length > KEPT_ANSWER;
+}
+
+/** What tells an outcome from every other one. */
+export function digestOf({ json }: Outcome): string {
+	return `${json.length}:${hash("sha256", json, "base64")}`;
+}
+
+/** What is kept of an outcome beside its digest. */
+export function shortened({ response }: Outcome): Outcome {
+	const { data: _, ...rest } = response;
+	return outcomeOf(rest);
 }
 
 /** The response to the client that asked first, with its id if it gave one. */

@@ -1,5 +1,6 @@
 import type { AdmittedCommand, FinishedCommand, SessionRecord } from "../journal/journal.ts";
 import { keyScope, type Past } from "./identities.ts";
+import { shortened } from "./outcome.ts";
 import type { NewNames, Request } from "./run.ts";
 
 /** What a command did to its session, for the journal. */
@@ -32,11 +33,19 @@ export function finishedRecord(request: Request, past: Past, effects?: Effects):
 	return {
 		...admittedRecord(request),
 		...(opened !== undefined && { sessionId: opened }),
-		response: past.outcome.response,
-		json: past.outcome.json,
-		finishedAtMs: past.finishedAtMs,
+		...keptOf(past),
 		...effects,
 	};
+}
+
+/** What the journal keeps of an outcome. */
+function keptOf({
+	outcome,
+	digest,
+	finishedAtMs,
+}: Past): Pick<FinishedCommand, "response" | "json" | "digest" | "finishedAtMs"> {
+	if (digest === undefined) return { response: outcome.response, json: outcome.json, finishedAtMs };
+	return { ...shortened(outcome), digest, finishedAtMs };
 }
 
 /** A record of further names of a command that has one already. A key that comes without a new id needs an id of its own. */
@@ -48,8 +57,8 @@ export function aliasRecord(
 	const { idempotencyKey, keySessionId, ...record } = admittedRecord(request);
 	return {
 		...record,
-		response: JSON.parse(past.outcome.json),
-		finishedAtMs: past.finishedAtMs,
+		...keptOf(past),
+		...(past.digest === undefined && { response: JSON.parse(past.outcome.json) }),
 		id: names.id ? record.id : anonymousId(),
 		...(names.key && idempotencyKey !== undefined && { idempotencyKey }),
 		...(names.key && keySessionId !== undefined && { keySessionId }),

@@ -4,7 +4,7 @@ import type { Identities, Past } from "./identities.ts";
 import { tellOutcome } from "./lifecycle.ts";
 import { type Failure, failed, type Outcome } from "./outcome.ts";
 import { aliasRecord } from "./records.ts";
-import type { NewNames, Request, Run } from "./run.ts";
+import type { NewNames, Repeated, Request, Run } from "./run.ts";
 
 export interface RepliesOptions {
 	journal: Journal;
@@ -89,13 +89,27 @@ export class Replies {
 
 	/** Answers with the outcome of a command that is over. */
 	replay(request: Request, past: Past, names: NewNames): void {
-		if (!isNamed(request, names)) {
+		if (past.owed || !isNamed(request, names)) {
 			this.tell(request, past.outcome, true);
 			return;
 		}
 		this.begin(request);
 		this.#options.identities.remember(request, past, names);
 		this.#replayUnderNewName(request, past, names);
+	}
+
+	/** Answers a read that was done again: with what it was answered before, or with why not. */
+	repeated(
+		{ request, remembered, keyIsGone }: Run,
+		past: Past,
+		{ past: first, names }: Repeated,
+	): void {
+		const { identities, journal, anonymousId } = this.#options;
+		this.tell(request, past.outcome, remembered);
+		if (remembered) {
+			if (!isNamed(request, names)) return;
+			journal.note(aliasRecord(request, past, { names, anonymousId }));
+		} else identities.remember(request, first, { id: !names.id, key: !names.key && !keyIsGone });
 	}
 
 	/** Will answer with the outcome of a command under way, once it has one. */

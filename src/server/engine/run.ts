@@ -76,6 +76,8 @@ export class Run {
 	past: Past | undefined;
 	/** The outcome is kept for repetitions. */
 	remembered = true;
+	/** It reads again what was read before, to repeat an answer that was not kept. */
+	repeats: Repeated | undefined;
 	/** Its session was removed between its outcome and the telling of it. */
 	keyIsGone = false;
 	/** What it opened or removed, to be announced with its outcome. */
@@ -105,6 +107,12 @@ export class Run {
 		this.#aborted = true;
 		this.#abort?.abort();
 	}
+}
+
+/** A read that was answered before, and which names of its repetition are new. */
+export interface Repeated {
+	readonly past: Past;
+	readonly names: NewNames;
 }
 
 /** A session that is new to the server or gone from it. */

@@ -14,7 +14,7 @@ export function fromColumn(value: string | Uint8Array): string {
 
 /** The columns of {@link CommandRow}, for a SELECT. */
 export const COMMAND_COLUMNS =
-	"principal, id, type, session, fingerprint, key, key_session, admitted_at, outcome, finished_at";
+	"principal, id, type, session, fingerprint, key, key_session, admitted_at, outcome, finished_at, digest";
 
 export interface CommandRow {
 	principal: string;
@@ -27,6 +27,7 @@ export interface CommandRow {
 	admitted_at: number;
 	outcome: string | null;
 	finished_at: number | null;
+	digest: string | null;
 }
 
 /** A row as a command, without its outcome. */
@@ -50,6 +51,7 @@ export function commandFromRow(row: CommandRow): StoredCommand {
 		...admittedFromRow(row),
 		response: JSON.parse(row.outcome),
 		finishedAtMs: row.finished_at,
+		...(row.digest === null ? {} : { digest: row.digest }),
 	};
 }
 

@@ -131,6 +131,8 @@ export interface FinishedCommand extends AdmittedCommand {
 	response: Response;
 	/** The response as JSON, where somebody has written it already. */
 	json?: string;
+	/** Of an answer that is not kept: what tells it from another. `response` has no data then. */
+	digest?: string;
 	finishedAtMs: number;
 	/** The session's version from now on; absent when it stays. */
 	version?: number;
@@ -144,6 +146,10 @@ export interface StoredCommand extends AdmittedCommand {
 	/** Absent while it is under way. */
 	response?: Response;
 	finishedAtMs?: number;
+	/** As it was given to {@link Journal.finish} or `note`. */
+	digest?: string;
+	/** The disk has refused its outcome, which is yet to be written: so far only this process knows of it. */
+	owed?: true;
 }
 
 /** A session's stream of events. */

@@ -12,6 +12,7 @@ export type JournalRecord =
 			finishedAtMs: number;
 			/** The response as JSON, and what the history shows of it. */
 			outcome: string;
+			digest: string | undefined;
 			success: boolean;
 			error: string | undefined;
 			code: ErrorCode | undefined;

@@ -5,7 +5,8 @@ import type { Migration } from "../../core/sqlite.ts";
  *
  * `commands` and `events` are in the order of arrival, so that the oldest are the first rows. `id` and `key` are ANY for
  * texts that UTF-8 cannot hold; see columns.ts. `success`, `error` and `version` repeat what is in `outcome`, so that
- * the history need not parse outcomes of a megabyte.
+ * the history need not parse outcomes of a megabyte. Of a long answer to a read there is a `digest`, and `outcome` lacks
+ * the data.
  *
  * `streams` stays when its events are forgotten, since `last` must never be given to another event. The stream of a
  * session that was deleted is `gone`: it no longer has a name, and its events are removed in small steps. Another row
@@ -103,4 +104,6 @@ export const migrations: Migration[] = [
 			ALTER TABLE streams ADD COLUMN ended_at INTEGER;
 			CREATE INDEX streams_ended ON streams (principal, ended_at) WHERE ended_at IS NOT NULL;
 		`),
+	// Until then long answers to reads were kept as they were.
+	(database) => database.exec("ALTER TABLE commands ADD COLUMN digest TEXT"),
 ];

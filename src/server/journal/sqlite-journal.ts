@@ -255,8 +255,13 @@ export class SqliteJournal implements Journal {
 		const { response, json } = keptOutcome(outcome, changing, this.#limits.outcomeBytes);
 		const command = identityOf(outcome);
 		this.#seen.add(command.principal, command.id);
-		const { finishedAtMs, version, session, removed } = outcome;
-		const stored: StoredCommand = { ...command, response, finishedAtMs };
+		const { finishedAtMs, version, session, removed, digest } = outcome;
+		const stored: StoredCommand = {
+			...command,
+			response,
+			finishedAtMs,
+			...(digest === undefined ? {} : { digest }),
+		};
 		if (!changing || !this.#isFinished(command)) this.#unwritten.finish(stored);
 		const stream = removed === undefined ? undefined : streamOf(outcome.principal, removed);
 		const last = stream ? this.#endOf(stream) : 0;
@@ -267,6 +272,7 @@ export class SqliteJournal implements Journal {
 			changing,
 			finishedAtMs,
 			outcome: json,
+			digest,
 			success: response.success,
 			error: response.error,
 			code: response.code,
@@ -283,7 +289,10 @@ export class SqliteJournal implements Journal {
 				this.#unwritten.streamEnded(stream);
 				this.#commit.sweep();
 			},
-			settle,
+			settle(error) {
+				if (error) stored.owed = true;
+				settle(error);
+			},
 		});
 	}
 

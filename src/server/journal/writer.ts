@@ -135,6 +135,7 @@ export class Writer {
 			record.error ?? null,
 			record.code ?? null,
 			record.sessionVersion ?? null,
+			record.digest ?? null,
 		];
 		// What was admitted has a row and what only reads has none: the likely statement first.
 		const isUpdated = changing && this.#finish(command, columns);
@@ -224,8 +225,9 @@ type OutcomeColumns = [
 	error: string | null,
 	code: string | null,
 	version: number | null,
+	digest: string | null,
 ];
-const NO_OUTCOME: OutcomeColumns = [null, null, null, null, null, null];
+const NO_OUTCOME: OutcomeColumns = [null, null, null, null, null, null, null];
 
 interface Counts {
 	commands: number;
@@ -283,11 +285,11 @@ function prepare(database: DatabaseSync) {
 	return {
 		insert: statement(
 			`INSERT OR IGNORE INTO commands (principal, id, type, session, fingerprint, key, key_session, admitted_at,
-				changing, outcome, finished_at, success, error, code, version)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				changing, outcome, finished_at, success, error, code, version, digest)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		),
 		finish: statement(
-			`UPDATE commands SET outcome = ?, finished_at = ?, success = ?, error = ?, code = ?, version = ?,
+			`UPDATE commands SET outcome = ?, finished_at = ?, success = ?, error = ?, code = ?, version = ?, digest = ?,
 				session = coalesce(?, session) WHERE principal = ? AND id = ? AND outcome IS NULL`,
 		),
 		// What is under way may be meant for the next session of that id.

@@ -84,7 +84,7 @@ describe("the journal", () => {
 		expect(harness.engine.counters()).toMatchObject({ pending: 0, lanes: 0 });
 	});
 
-	test("a disk that refuses the outcome of a change turns it into a failure that says so", async () => {
+	test("a disk that refuses the outcome of a change turns it into a failure that says so, until the outcome is on disk", async () => {
 		const journal = createMemoryJournal();
 		const { harness, client } = await withSession({ journal });
 		journal.mode = "manual";
@@ -93,8 +93,58 @@ describe("the journal", () => {
 		await settled();
 		journal.break("the disk is full");
 		await settled();
-		expect(response(client, "a")).toMatchObject({ success: false, code: "journal_unavailable" });
+		const lost = { success: false, code: "not_durable" };
+		expect(response(client, "a")).toMatchObject(lost);
 		expect(harness.engine.version("ann", "s")).toBe(1);
+		client.frames.length = 0;
+		await harness.send(client, name("a"), { ...name("b"), name: "a", idempotencyKey: "k" });
+		expect(response(client, "a")).toMatchObject({ ...lost, replayed: true });
+		expect(response(client, "b").code).toBe("journal_unavailable");
+		journal.mode = "at-once";
+		journal.mend();
+		client.frames.length = 0;
+		await harness.send(client, name("a"));
+		expect(response(client, "a")).toMatchObject({
+			success: true,
+			sessionVersion: 1,
+			replayed: true,
+		});
+		expect(harness.calls).toEqual(["set_session_name"]);
+	});
+
+	test("who joined a change, and who repeats it by its key, hears of the same failure", async () => {
+		const journal = createMemoryJournal();
+		const { harness, client } = await withSession({ journal });
+		journal.mode = "manual";
+		const keyed = (id: string) => ({ ...name(id), name: "x", idempotencyKey: "k" });
+		await harness.send(client, keyed("a"), keyed("b"));
+		journal.commit();
+		await settled();
+		journal.break("the disk is full");
+		await settled();
+		await harness.send(client, keyed("c"));
+		for (const id of ["a", "b", "c"]) expect(response(client, id).code).toBe("not_durable");
+		journal.mode = "at-once";
+		journal.mend();
+		await harness.send(client, keyed("d"));
+		expect(response(client, "d")).toMatchObject({ success: true, replayed: true });
+		expect(harness.calls).toEqual(["set_session_name"]);
+	});
+
+	test("a change whose outcome never reached the disk is interrupted for the next process", async () => {
+		const journal = createMemoryJournal();
+		const { harness, client } = await withSession({ journal });
+		journal.mode = "manual";
+		await harness.send(client, name("a"));
+		journal.commit();
+		await settled();
+		journal.break("the disk is full");
+		await settled();
+		const restarted = createHarness({ journal: journal.reopen() });
+		const again = restarted.client();
+		await restarted.send(again, name("a"));
+		expect(response(again, "a")).toMatchObject({ code: "interrupted", replayed: true });
+		expect(restarted.calls).toEqual([]);
 	});
 
 	test("where ids cannot be looked up, changes are refused and reads go on", async () => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { CommandError } from "../../../src/server/engine/call.ts";
 import { createMemoryJournal } from "../../support/memory-journal.ts";
 import {
 	createHarness,
@@ -295,5 +296,143 @@ describe("replay by key", () => {
 			expect(response(later, "z")).toMatchObject({ replayed: true });
 			expect(engine.version("ann", "s")).toBe(1);
 		}
+	});
+});
+
+describe("an answer to a read that is too long to keep", () => {
+	const messages = (more = {}) => ({ type: "get_messages", sessionId: "s", ...more });
+
+	/** A session whose messages are long, and change when they are told to. */
+	async function withMessages(options: Parameters<typeof withSession>[0] = {}) {
+		const started = await withSession(options);
+		const text = { now: "x".repeat(10_000) };
+		started.harness.on("get_messages", async () => ({ data: text.now }));
+		return { ...started, text };
+	}
+
+	test("is read again for a repetition, and is a replay where it is the same", async () => {
+		const { harness, client } = await withMessages();
+		await harness.send(client, messages({ id: "a", idempotencyKey: "k" }));
+		await harness.send(client, messages({ id: "a" }));
+		await harness.send(client, messages({ idempotencyKey: "k", id: "b" }));
+		const [first, ...others] = responses(client);
+		expect(first?.data).toHaveLength(10_000);
+		expect(others).toEqual([
+			{ ...first, replayed: true },
+			{ ...first, id: "b", replayed: true },
+		]);
+		expect(phases(client, "b")).toEqual(["accepted", "finished", "response"]);
+		expect(harness.engine.counters()).toMatchObject({ replayed: 2, pending: 0 });
+		const restarted = createHarness({ journal: harness.journal.reopen() });
+		restarted.on("get_messages", async () => ({ data: "x".repeat(10_000) }));
+		const again = restarted.client();
+		await restarted.send(again, messages({ id: "a" }), messages({ id: "b" }));
+		expect(responses(again)).toEqual([
+			{ ...first, replayed: true },
+			{ ...first, id: "b", replayed: true },
+		]);
+	});
+
+	test("is gone once the session gives another one, and never another one under the old id", async () => {
+		const { harness, client, text } = await withMessages();
+		await harness.send(client, messages({ id: "a", idempotencyKey: "k" }));
+		const [first] = responses(client);
+		text.now = "y".repeat(10_000);
+		client.frames.length = 0;
+		await harness.send(client, messages({ id: "a" }), messages({ id: "b", idempotencyKey: "k" }));
+		for (const id of ["a", "b"]) {
+			expect(phases(client, id)).toEqual(["accepted", "finished", "response"]);
+			expect(response(client, id)).toMatchObject({ success: false, code: "answer_gone" });
+			expect(response(client, id)).not.toHaveProperty("data");
+		}
+		text.now = "x".repeat(10_000);
+		client.frames.length = 0;
+		// The id stands for its first answer. The other one was never answered, and may be used again.
+		await harness.send(client, messages({ id: "a" }), messages({ id: "b", limit: 1 }));
+		expect(response(client, "a")).toEqual({ ...first, replayed: true });
+		expect(response(client, "b")).toMatchObject({ success: true });
+	});
+
+	test.each([
+		["fails", async () => Promise.reject(new Error("no"))],
+		["is short by now", async () => ({ data: "short" })],
+	])("is gone when reading again %s", async (_, handler) => {
+		const { harness, client } = await withMessages();
+		await harness.send(client, messages({ id: "a" }));
+		harness.on("get_messages", handler);
+		client.frames.length = 0;
+		await harness.send(client, messages({ id: "a" }));
+		expect(response(client, "a")).toMatchObject({ success: false, code: "answer_gone" });
+	});
+
+	test("is gone with its session, and with the version that it has", async () => {
+		const { harness, client } = await withMessages();
+		await harness.send(client, messages({ id: "a" }), messages({ id: "b" }));
+		await harness.send(client, { type: "set_session_name", sessionId: "s", name: "x" });
+		client.frames.length = 0;
+		await harness.send(client, messages({ id: "a" }));
+		expect(response(client, "a").code).toBe("answer_gone");
+		await harness.send(client, { type: "delete_session", sessionId: "s" });
+		await harness.send(client, messages({ id: "b" }));
+		expect(response(client, "b").code).toBe("answer_gone");
+	});
+
+	test("is the first one's answer for who asks while that is under way, and the second one's while it is read again", async () => {
+		const { harness, client } = await withMessages();
+		const other = harness.client();
+		harness.hold("get_messages");
+		const data = "x".repeat(10_000);
+		await harness.send(client, messages({ id: "a" }));
+		await harness.send(other, messages({ id: "a" }));
+		await harness.held[0]?.finish({ data });
+		expect(response(other, "a")).toMatchObject({ data, replayed: true });
+		for (const each of [client, other]) each.frames.length = 0;
+		await harness.send(client, messages({ id: "a" }));
+		await harness.send(other, messages({ id: "a" }));
+		expect(harness.calls).toHaveLength(2);
+		await harness.held[1]?.finish({ data });
+		for (const each of [client, other]) {
+			expect(response(each, "a")).toMatchObject({ data, replayed: true });
+		}
+	});
+
+	test("is not waited for by a repetition whose dependency is long forgotten, but other content is a conflict", async () => {
+		const { harness, client } = await withMessages();
+		await harness.send(client, list({ id: "first" }), messages({ id: "a", dependsOn: ["first"] }));
+		client.frames.length = 0;
+		const records = harness.journal.written.filter(
+			({ kind, ...record }) => kind === "note" && "command" in record && record.command.id === "a",
+		);
+		const created = harness.journal.written.slice(0, 2);
+		const restarted = createHarness({
+			journal: createMemoryJournal({ records: [...created, ...records] }),
+		});
+		restarted.on("get_messages", async () => ({ data: "x".repeat(10_000) }));
+		const again = restarted.client();
+		await restarted.send(again, messages({ id: "a", dependsOn: ["first"] }));
+		expect(response(again, "a")).toMatchObject({ success: true, replayed: true });
+		again.frames.length = 0;
+		await restarted.send(again, messages({ id: "a" }));
+		expect(response(again, "a").code).toBe("id_conflict");
+	});
+
+	test("takes hardly any room, in memory and in the journal; a failure is kept as it is", async () => {
+		const journal = createMemoryJournal();
+		const memory = { names: 1_000, characters: 2_000 };
+		const { harness, client } = await withMessages({ journal, memory });
+		const ids = ["a", "b", "c", "d"];
+		await harness.send(client, ...ids.map((id) => messages({ id })));
+		expect(JSON.stringify(journal.written).length).toBeLessThan(5_000);
+		client.frames.length = 0;
+		const byId = vi.spyOn(journal, "byId");
+		await harness.send(client, ...ids.map((id) => messages({ id })));
+		expect(byId).not.toHaveBeenCalled();
+		const error = "e".repeat(5_000);
+		harness.on("get_messages", async () => Promise.reject(new CommandError("failed", error)));
+		await harness.send(client, messages({ id: "e" }));
+		harness.on("get_messages", async () => ({}));
+		client.frames.length = 0;
+		await harness.send(client, messages({ id: "e" }));
+		expect(response(client, "e")).toMatchObject({ error, replayed: true });
 	});
 });

@@ -68,7 +68,8 @@ describe("a journal on a full disk", () => {
 		await refused(journal.admit(command("new")), /full/, dataDir);
 		expect(journal.byId("ann", "new")).toBeUndefined();
 		expect(journal.byId("ann", "create")?.response?.success).toBe(true);
-		expect(journal.byId("ann", "running")?.response).toEqual(response);
+		expect(journal.byId("ann", "running")).toMatchObject({ response, owed: true });
+		expect(journal.byId("ann", "create")).not.toHaveProperty("owed");
 		expect(journal.extent(stream)).toEqual({ first: 1, last: kept });
 
 		const other = new DatabaseSync(join(dataDir, "journal.db"));
@@ -76,6 +77,7 @@ describe("a journal on a full disk", () => {
 		other.close();
 		await vi.waitFor(() => expect(journal.health()).toEqual({ ok: true }), PATIENCE);
 		await journal.admit(command("new"));
+		expect(journal.byId("ann", "running")).not.toHaveProperty("owed");
 		await journal.close();
 		const { journal: next } = await startJournal({}, dataDir);
 		expect(next.byId("ann", "running")?.response).toEqual(response);
