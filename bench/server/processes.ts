@@ -26,14 +26,23 @@ export function startEcho(): Promise<ServerProcess> {
 /** Starts `strata serve` in `folder`. What counts is the server and not its guards, so those are set out of the way. */
 export function startStrata(
 	folder: string,
-	{ nodeOptions = [] }: { nodeOptions?: string[] } = {},
+	{ nodeOptions = [], tokens }: { nodeOptions?: string[]; tokens?: Record<string, string> } = {},
 ): Promise<ServerProcess> {
 	const limits = ["commandsPerMinute=1000000000", "maxPendingPerClient=100000", "maxSessions=1000"];
 	// In a clone the first start builds the dashboard, which takes longer than a quick run.
 	const page = sized([], ["--no-dashboard"]);
-	const words = ["serve", "--port", "0", "--auth", "none", "--json", ...page];
+	const auth = tokens ? ["--token-file", writeTokens(folder, tokens)] : ["--auth", "none"];
+	const words = ["serve", "--port", "0", ...auth, "--json", ...page];
 	const env = { PI_CODING_AGENT_DIR: join(folder, "agent"), PI_OFFLINE: "1" };
 	return start([...nodeOptions, MAIN, ...words, ...limits.flatMap((one) => ["--limit", one])], env);
+}
+
+/** Tokens by principal. */
+function writeTokens(folder: string, tokens: Record<string, string>): string {
+	const path = join(folder, "tokens");
+	const lines = Object.entries(tokens).map(([name, token]) => `${name}:${token}\n`);
+	writeFileSync(path, lines.join(""), { mode: 0o600 });
+	return path;
 }
 
 const folders: string[] = [];

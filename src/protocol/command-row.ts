@@ -14,6 +14,8 @@ export interface CommandRow<
 	 * held by something long: it waits for earlier short commands only, and holds up nothing.
 	 */
 	readonly path: "lane" | "control";
+	/** It decides what its connection gets from now on, so it never waits for other reads. */
+	readonly attaches?: true;
 	/** `short`: half a minute. `long`: minutes. `none`: it ends when it ends. See `timeoutOf`. */
 	readonly timeout: "short" | "long" | "none";
 	/** Whether it may carry `ifSessionVersion`. */

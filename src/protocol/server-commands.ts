@@ -16,7 +16,7 @@ import {
 const READ = { effect: "read", path: "lane", timeout: "short" } as const;
 const CHANGE = { effect: "change", path: "lane", timeout: "short" } as const;
 /** On the lane of the session it names, but never behind that session's run. */
-const ATTACH = { effect: "read", path: "control", timeout: "short" } as const;
+const ATTACH = { effect: "read", path: "control", timeout: "short", attaches: true } as const;
 
 /** How the server is doing must show above all when its lane is stuck. */
 const ABOUT = { effect: "read", path: "control", timeout: "short" } as const;

@@ -1,6 +1,7 @@
 import type { Command, CommandType, ErrorCode } from "../../protocol/index.ts";
 import type { SessionRecord } from "../journal/journal.ts";
 import type { Client } from "./client.ts";
+import type { WrittenData } from "./written-data.ts";
 
 /** One command on its way through its handler. */
 export interface Call<Type extends CommandType = CommandType> {
@@ -11,12 +12,19 @@ export interface Call<Type extends CommandType = CommandType> {
 	readonly client: Client;
 	/** Aborted when the command times out or the server stops. */
 	readonly signal: AbortSignal;
+	/**
+	 * A read that waited for something calls this before it goes on with work of its own. Resolves when it is its turn
+	 * among the reads: many may have waited for the same thing.
+	 */
+	turn?(): Promise<void>;
 }
 
 /** What a command did. */
 export interface Done {
 	/** The response's `data`: what JSON can hold. It is written down at once, so it may change later. */
 	data?: unknown;
+	/** The same as JSON, where it is at hand. */
+	written?: WrittenData;
 	/** A session that came to be, or whose record changed: journalled together with the outcome. */
 	session?: SessionRecord;
 	/** The session is new to the server and starts at version 0. */

@@ -9,8 +9,10 @@ export interface Client {
 	lifecycle: "all" | "own" | "none";
 	/** Queues a message behind all earlier ones. Never blocks, never throws, does nothing once the client is gone. */
 	send(message: Message): void;
-	/** So much waits for it that large answers had better wait, too. */
-	readonly crowded?: boolean;
+	/** Whether reads may be answered now; false while too much waits to be sent. Default: always. */
+	readonly hasRoom?: boolean;
+	/** Resolves when there may be room again, or the client is gone. */
+	whenRoom?(): Promise<void>;
 	/** Resolves when most of what was sent has left, or the client is gone. */
 	drained?(): Promise<void>;
 	/** Whether it has disconnected. */

@@ -56,11 +56,16 @@ export class Clocks {
 		this.hasDependencies(run);
 	}
 
+	/** The handler has ended in time; what is left is not its to be quick about. */
+	worked(run: Run): void {
+		const { work } = run.deadlines;
+		if (work !== undefined) (run.timeout === "short" ? this.#short : this.#long).remove(work);
+	}
+
 	/** The outcome stands. A handler that is still at work has a grace to end. */
 	decided(run: Run): void {
 		this.waitsNoMore(run);
-		const { work } = run.deadlines;
-		if (work !== undefined) (run.timeout === "short" ? this.#short : this.#long).remove(work);
+		this.worked(run);
 		if (run.working) run.deadlines.grace = this.#grace.add(run);
 	}
 

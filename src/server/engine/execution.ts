@@ -10,7 +10,15 @@ import type { Identities } from "./identities.ts";
 import { keepLate } from "./keeping.ts";
 import { Lane } from "./lane.ts";
 import { tellNews, tellStarted } from "./lifecycle.ts";
-import { type Failure, failed, failureOf, type Outcome, outcomeOf } from "./outcome.ts";
+import {
+	type Failure,
+	failed,
+	failureOf,
+	type Outcome,
+	outcomeOf,
+	writtenOutcome,
+} from "./outcome.ts";
+import { ReadQueue } from "./read-queue.ts";
 import { admittedRecord } from "./records.ts";
 import type { Replies } from "./replies.ts";
 import type { Run } from "./run.ts";
@@ -33,6 +41,7 @@ export class Execution {
 	readonly #options: ExecutionOptions;
 	readonly #clocks: Clocks;
 	readonly #ending: Ending;
+	readonly #reads: ReadQueue<Run>;
 	readonly #runs = new Set<Run>();
 	#stopped = false;
 
@@ -44,6 +53,15 @@ export class Execution {
 				this.#ending.failWaiting(run, failures.waitTimeout(forWhat, limits)),
 			workedTooLong: (run, ms) => this.#stop(run, failures.timeout(ms)),
 			graceOver: (run) => run.lane?.release(run),
+		});
+		this.#reads = new ReadQueue({
+			tenantOf: ({ request }) => request.seat.tenant,
+			lineOf: ({ lane, request }) => lane ?? request.seat,
+			// A client that does not read must not hold a lane.
+			hasRoom: ({ lane, request }) => lane !== undefined || request.seat.client.hasRoom !== false,
+			whenRoom: async ({ request }) => request.seat.client.whenRoom?.(),
+			work: (run) => this.#takeTurn(run),
+			clock,
 		});
 		this.#ending = new Ending({
 			...options,
@@ -134,7 +152,22 @@ export class Execution {
 
 	#beginIfReady(run: Run): void {
 		if (run.phase !== "waiting" || !run.hasTurn || !run.admitted) return;
-		if (run.dependencies === undefined && !this.#stopped) this.#begin(run);
+		if (run.dependencies !== undefined || this.#stopped) return;
+		if (takesTurns(run)) this.#reads.add(run);
+		else this.#begin(run);
+	}
+
+	/** It is the turn of a read: to begin, or to go on. */
+	#takeTurn(run: Run): void {
+		const { resume } = run;
+		run.resume = undefined;
+		if (resume !== undefined) resume();
+		else if (run.phase === "waiting" && !this.#stopped) this.#begin(run);
+	}
+
+	#resumeInTurn(run: Run, resume: () => void): void {
+		run.resume = resume;
+		this.#reads.add(run);
 	}
 
 	#begin(run: Run): void {
@@ -158,36 +191,43 @@ export class Execution {
 	#call(run: Run): Promise<Done> {
 		try {
 			const handler = this.#options.handlers[run.request.command.type] as Handler;
-			return Promise.resolve(handler(new RunCall(run)));
+			return Promise.resolve(handler(new RunCall(run, this.#turnOf)));
 		} catch (thrown) {
 			return Promise.reject(thrown);
 		}
 	}
+
+	readonly #turnOf = (run: Run): Promise<void> => {
+		if (!takesTurns(run) || this.#reads.isAtWork(run)) return Promise.resolve();
+		return new Promise((resolve) => this.#resumeInTurn(run, resolve));
+	};
 
 	#done(run: Run, done: Done): void {
 		const applied = applyDone(run.request, done);
 		if (done.removed !== undefined) {
 			this.#options.identities.forgetKeys(run.request.seat.tenant, done.removed);
 		}
-		if (run.phase === "running") {
-			run.news = applied.news;
-			const outcome = this.#outcomeOf(run, done, applied);
-			if (isTooMuchNow(run, outcome)) {
-				this.#doneWhenDrained(run, done);
-				return;
-			}
-			run.working = false;
-			this.#ending.decide(run, outcome, applied);
-		} else {
-			run.working = false;
+		run.working = false;
+		if (run.phase !== "running") {
 			this.#doneLate(run, applied);
 			this.#endedLate(run);
+			return;
 		}
+		run.news = applied.news;
+		if (!takesTurns(run) || this.#reads.isAtWork(run)) {
+			this.#finish(run, done, applied);
+			return;
+		}
+		// It waited for something, perhaps together with many others: writing the answer takes a turn, too.
+		this.#clocks.worked(run);
+		this.#resumeInTurn(run, () => this.#finish(run, done, applied));
 	}
 
-	/** Without what was written of it: a client may ask for a hundred large answers at once. */
-	#doneWhenDrained(run: Run, done: Done): void {
-		run.request.seat.client.drained?.().then(() => this.#done(run, done));
+	#finish(run: Run, done: Done, applied: Applied): void {
+		if (run.phase !== "running") return;
+		const outcome = this.#outcomeOf(run, done, applied);
+		if (takesTurns(run)) this.#reads.spend(outcome.json.length);
+		this.#ending.decide(run, outcome, applied);
 	}
 
 	#threw(run: Run, thrown: unknown): void {
@@ -196,14 +236,16 @@ export class Execution {
 		else this.#ending.decide(run, failed(run.request.command.type, failureOf(thrown)));
 	}
 
-	#outcomeOf(run: Run, { data }: Done, { session }: Applied): Outcome {
+	#outcomeOf(run: Run, { data, written }: Done, { session }: Applied): Outcome {
 		const { command, row } = run.request;
 		const { type } = command;
 		const { maxAnswerBytes } = this.#options.limits;
 		const version = session && { sessionVersion: session.version };
 		const done: Response = { type: "response", command: type, success: true, ...version };
 		try {
-			const outcome = outcomeOf(data === undefined ? done : { ...done, data });
+			const outcome = written
+				? writtenOutcome(done, written, data)
+				: outcomeOf(data === undefined ? done : { ...done, data });
 			if (outcome.json.length <= maxAnswerBytes) return outcome;
 			// That a change was made has to be told in any case.
 			if (row.effect === "change") return outcomeOf(done);
@@ -235,14 +277,9 @@ export class Execution {
 	}
 }
 
-/** From here on an answer is large, in characters. */
-const LARGE = 2 ** 20;
-
-/** Whether an answer had better wait until its client has read others. It holds up nothing on the control path. */
-function isTooMuchNow({ lane, request }: Run, { json }: Outcome): boolean {
-	if (json.length < LARGE || lane !== undefined || request.row.effect !== "read") return false;
-	const { client } = request.seat;
-	return client.crowded === true && client.drained !== undefined && !client.gone;
+/** Whether a command is one of those that could hold up all others by their number. */
+function takesTurns({ request: { row } }: Run): boolean {
+	return row.effect === "read" && row.attaches !== true;
 }
 
 /** A call whose signal is made when somebody asks for it. A class: an object with a getter of its own takes longer. */
@@ -251,13 +288,19 @@ class RunCall implements Call {
 	readonly principal: string;
 	readonly client: Call["client"];
 	readonly #run: Run;
+	readonly #turnOf: (run: Run) => Promise<void>;
 
-	constructor(run: Run) {
+	constructor(run: Run, turnOf: (run: Run) => Promise<void>) {
 		const { command, seat } = run.request;
 		this.command = command;
 		this.principal = seat.tenant.principal;
 		this.client = seat.client;
 		this.#run = run;
+		this.#turnOf = turnOf;
+	}
+
+	turn(): Promise<void> {
+		return this.#turnOf(this.#run);
 	}
 
 	get signal(): AbortSignal {

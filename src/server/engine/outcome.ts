@@ -2,7 +2,14 @@ import { hash } from "node:crypto";
 import type { ErrorCode, Response } from "../../protocol/index.ts";
 import { safeText } from "../safe-text.ts";
 import { CommandError } from "./call.ts";
-import { createMessage, createWrittenMessage, type Message } from "./message.ts";
+import {
+	createMessage,
+	createSharingMessage,
+	createWrittenMessage,
+	type Message,
+	type SharedEnd,
+} from "./message.ts";
+import type { WrittenData } from "./written-data.ts";
 
 /** How a command ended, without the identity of who asked: no `id`, no `replayed`. */
 export interface Outcome {
@@ -10,6 +17,8 @@ export interface Outcome {
 	readonly response: Response;
 	/** All of it, written once, so that every repetition is equal whatever became of the data since. */
 	readonly json: string;
+	/** The same, where others are sent the same data. */
+	readonly shared?: SharedEnd;
 }
 
 /** What goes into the response of a command that failed. */
@@ -23,6 +32,12 @@ export interface Failure {
 /** The outcome of a response. Throws where its data cannot be JSON. */
 export function outcomeOf(response: Response): Outcome {
 	return { response, json: JSON.stringify(response) };
+}
+
+/** The same with data that was written before. */
+export function writtenOutcome(response: Response, written: WrittenData, data: unknown): Outcome {
+	const shared = { head: `${JSON.stringify(response).slice(0, -1)},"data":`, written };
+	return { response: { ...response, data }, json: `${shared.head}${written.json}}`, shared };
 }
 
 export function failed(command: string, failure: Failure): Outcome {
@@ -86,9 +101,19 @@ export function shortened({ response }: Outcome): Outcome {
 }
 
 /** The response to the client that asked first, with its id if it gave one. */
-export function responseMessage({ response, json }: Outcome, id: string | undefined): Message {
-	if (id === undefined) return createMessage(response, json);
-	return createMessage({ ...response, id }, `{"id":${JSON.stringify(id)},${json.slice(1)}`);
+export function responseMessage(
+	{ response, json, shared }: Outcome,
+	id: string | undefined,
+): Message {
+	const value = id === undefined ? response : { ...response, id };
+	if (shared !== undefined) {
+		return createSharingMessage(value, { ...shared, head: withId(shared.head, id) });
+	}
+	return createMessage(value, withId(json, id));
+}
+
+function withId(json: string, id: string | undefined): string {
+	return id === undefined ? json : `{"id":${JSON.stringify(id)},${json.slice(1)}`;
 }
 
 /** The response to a repetition, with its own id if it gave one. */

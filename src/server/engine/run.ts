@@ -67,6 +67,8 @@ export class Run {
 
 	/** `command_started` is held back until the command before it in the lane has finished. */
 	startHeld = false;
+	/** For a read that waits for another turn: what to do in it. */
+	resume: (() => void) | undefined;
 	/** Its handler has not settled yet. */
 	working = false;
 	/** Its outcome is as safe as it has to be and may be told. */

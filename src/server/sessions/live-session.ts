@@ -55,6 +55,10 @@ export interface LiveSession {
 	wasAborted(): boolean;
 	/** What pi-strata's extension in it tells; `undefined` before it is loaded. */
 	inside(): StrataInside | undefined;
+	/** Another number whenever something may have changed in it. */
+	revision(): number;
+	/** Something is about to be changed, or has been. */
+	touch(): void;
 	/** Pi's session is gone and no other one in its place: not yet, or for good since that failed halfway. */
 	isBroken(): boolean;
 	/** Stops what runs and disposes of it; what does not stop within seconds is left behind. */
@@ -109,6 +113,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 	/** Shell commands of the user, also before pi has begun with them. */
 	const shell = new Set<AbortController>();
 	let aborted = false;
+	let revision = 0;
 	let unsubscribe: (() => void) | undefined;
 	let replacement: { reason: Replacement; over: Promise<void> } | undefined;
 	let isBroken = false;
@@ -245,6 +250,10 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 		},
 		wasAborted: () => aborted,
 		inside: () => inside,
+		revision: () => revision,
+		touch() {
+			revision++;
+		},
 		isBroken: () => isBroken,
 		async close() {
 			dialogs.cancelAll();
@@ -271,6 +280,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 		unsubscribe?.();
 		aborted = false;
 		unsubscribe = session.subscribe((event) => {
+			revision++;
 			if (event.type === "agent_start") aborted = false;
 			if (event.type === "agent_settled") keepFile(session);
 			translator.take(event);
@@ -317,6 +327,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 
 	function announce(reason: Replacement): void {
 		const { sessionFile } = runtime.session;
+		revision++;
 		emit({ type: "session_replaced", reason, ...(sessionFile && { sessionFile }) });
 		onChange();
 	}

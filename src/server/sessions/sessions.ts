@@ -9,9 +9,12 @@ import { createCodeHandlers } from "./code-handlers.ts";
 import { createFileOwners, type OwnersJournal } from "./file-owners.ts";
 import { createInsightHandlers } from "./insight-handlers.ts";
 import { createSessionInspect, type Inspect } from "./inspector.ts";
+import { createKeptAnswers, type KeptAnswers } from "./kept-answers.ts";
+import { basisOf, readName } from "./kept-commands.ts";
 import { createLifeHandlers } from "./life-handlers.ts";
 import type { SessionHandler, SessionHandlers } from "./session-handler.ts";
 import { settingsHandlers } from "./settings-handlers.ts";
+import type { Slot } from "./slot.ts";
 import { createSlots, type Slots } from "./slots.ts";
 import { createStateHandlers } from "./state-handlers.ts";
 import { createStoredFiles } from "./stored-files.ts";
@@ -100,7 +103,9 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 	const owners = createFileOwners(options.owners);
 	owners.ownAll(options.recovered);
 	const piProcesses = () => markedSessions(agentDir);
-	const slots = createSlots({ ...options, host, owners, piProcesses });
+	const kept = createKeptAnswers();
+	const onRemoved = (slot: Slot) => kept.forget(slot);
+	const slots = createSlots({ ...options, host, owners, piProcesses, onRemoved });
 	const places = { agentDir, cwd };
 	const files = createStoredFiles(places, slots, owners, piProcesses);
 	const code = createCodeHandlers();
@@ -123,7 +128,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 	});
 
 	return {
-		handlers: { ...openingFirst(inSession, slots), ...life },
+		handlers: { ...openingFirst(inSession, slots, kept), ...life },
 		has: (principal, sessionId) => slots.get(principal, sessionId) !== undefined,
 		count: () => slots.count(),
 		openDialogs: ({ principal, sessionId }) =>
@@ -142,6 +147,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 function openingFirst<Type extends CommandType>(
 	inSession: SessionHandlers<Type>,
 	slots: Slots,
+	kept: KeptAnswers,
 ): Pick<Handlers, Type> {
 	const entries = Object.entries<SessionHandler<CommandType>>(inSession as never);
 	const handlers = entries.map(([type, run]) => {
@@ -151,12 +157,21 @@ function openingFirst<Type extends CommandType>(
 			const slot = slots.find(call.principal, sessionId);
 			const before = slot.record;
 			try {
+				const isOpen = slot.current !== undefined;
 				const live = await slot.live();
-				const data = await run(live, call.command as never, { slot, call: call as never });
-				if (!isChange) return { data };
+				if (!isOpen) await call.turn?.();
+				const make = () => run(live, call.command as never, { slot, call: call as never });
+				const isThere = () => slots.get(slot.principal, slot.sessionId) === slot;
+				if (!isChange) {
+					const basis = isThere() ? basisOf(call.command, live) : undefined;
+					if (!basis) return { data: await make() };
+					return kept.answer(slot, readName(call.command), basis, make);
+				}
+				live.touch();
+				const data = await make();
+				live.touch();
 				slot.refresh();
-				const isThere = slots.get(slot.principal, slot.sessionId) === slot;
-				return { data, ...(isThere && slot.record !== before && { session: slot.record }) };
+				return { data, ...(isThere() && slot.record !== before && { session: slot.record }) };
 			} catch (error) {
 				throw asCommandError(error);
 			}

@@ -25,6 +25,8 @@ export interface SlotsOptions extends SlotOptions {
 	/** In all, and of one principal; by default that may have them all. */
 	maxSessions: number;
 	maxSessionsPerPrincipal?: number;
+	/** A session was removed. */
+	onRemoved?(slot: Slot): void;
 }
 
 export function createSlots(options: SlotsOptions): Slots {
@@ -88,6 +90,7 @@ export function createSlots(options: SlotsOptions): Slots {
 		async remove(slot) {
 			const owned = slot as OwnedSlot;
 			drop(owned);
+			options.onRemoved?.(owned);
 			closing.add(owned);
 			try {
 				await owned.close();

@@ -69,6 +69,13 @@ export interface ConnectionsOptions {
 	now?: () => number;
 }
 
+/** The connections of one principal. */
+interface Account {
+	readonly outboxes: Set<Outbox>;
+	readonly rate: RateBucket;
+	usedAtMs: number;
+}
+
 const CHECK_MS = 1_000;
 const MINUTE_MS = 60_000;
 
@@ -77,7 +84,9 @@ export function createConnections({ hub, limits, now }: ConnectionsOptions): Con
 	const pool = createOutboxPool();
 	const inboxes = createInboxPool(limits.maxUnfinishedBytesInAll);
 	const all = new Map<Connection, { outbox: Outbox; peer: Peer; left: Promise<void> }>();
-	const byPrincipal = new Map<string, { open: number; rate: RateBucket; usedAtMs: number }>();
+	const byPrincipal = new Map<string, Account>();
+	/** Those who wait until something is taken of what all connections hold. */
+	let waitingForAll: (() => void)[] = [];
 	let opened = 0;
 	let refused = 0;
 	let overloaded = 0;
@@ -95,16 +104,17 @@ export function createConnections({ hub, limits, now }: ConnectionsOptions): Con
 		return { ok: false, why };
 	}
 
-	function refusal(account: { open: number; rate: RateBucket }): string | undefined {
+	function refusal(account: Account): string | undefined {
 		if (isClosing) return "the server is shutting down";
 		if (all.size >= limits.maxConnections) return "the server has all the connections it takes";
-		if (account.open >= limits.maxConnectionsPerPrincipal) return "you have too many connections";
+		if (account.outboxes.size >= limits.maxConnectionsPerPrincipal)
+			return "you have too many connections";
 		return account.rate.take() ? undefined : "you connect too often; wait a moment";
 	}
 
-	function accountOf(principal: string) {
+	function accountOf(principal: string): Account {
 		const account = byPrincipal.get(principal) ?? {
-			open: 0,
+			outboxes: new Set(),
 			rate: createRateBucket(limits.connectionsPerMinute, clock),
 			usedAtMs: 0,
 		};
@@ -115,14 +125,33 @@ export function createConnections({ hub, limits, now }: ConnectionsOptions): Con
 
 	/** Who has no connection and a full bucket need not be remembered. */
 	function forgetQuiet(): void {
-		for (const [principal, { open, usedAtMs }] of byPrincipal) {
-			if (open === 0 && clock() - usedAtMs > MINUTE_MS) byPrincipal.delete(principal);
+		for (const [principal, { outboxes, usedAtMs }] of byPrincipal) {
+			if (outboxes.size === 0 && clock() - usedAtMs > MINUTE_MS) byPrincipal.delete(principal);
 		}
+	}
+
+	/**
+	 * Whether a principal holds less than is left for all. So one alone may hold half of it and two a third each, and however
+	 * many there are, there is always something left.
+	 */
+	function hasShare({ outboxes }: Account): boolean {
+		const left = limits.maxQueueBytesInAll - pool.queued;
+		if (pool.queued <= left) return true;
+		let held = 0;
+		for (const { pending } of outboxes) held += pending;
+		return held <= Math.max(0, left);
+	}
+
+	function taken(): void {
+		if (waitingForAll.length === 0) return;
+		const waiting = waitingForAll;
+		waitingForAll = [];
+		for (const resolve of waiting) resolve();
 	}
 
 	function open(principal: string, peer: Peer): Connection {
 		opened++;
-		accountOf(principal).open++;
+		const account = accountOf(principal);
 		let isGone = false;
 		const left = Promise.withResolvers<void>();
 		const outbox = createOutbox({
@@ -135,15 +164,21 @@ export function createConnections({ hub, limits, now }: ConnectionsOptions): Con
 				peer.close("overload", `${why}; connect again and resume`);
 			},
 			onPressure: (isHigh) => peer.pause(isHigh),
+			onTaken: taken,
 		});
+		account.outboxes.add(outbox);
 		const client: ConnectedClient = {
 			id: String(opened),
 			principal,
 			lifecycle: "all",
 			send: (message) => outbox.send(message),
 			drained: () => outbox.drained(),
-			get crowded() {
-				return outbox.pending > limits.hardQueueBytes;
+			get hasRoom() {
+				return isGone || (outbox.hasRoom && hasShare(account));
+			},
+			whenRoom() {
+				if (!outbox.hasRoom) return outbox.whenRoom();
+				return new Promise((resolve) => waitingForAll.push(resolve));
 			},
 			get gone() {
 				return isGone;
@@ -173,7 +208,8 @@ export function createConnections({ hub, limits, now }: ConnectionsOptions): Con
 				if (isGone) return;
 				isGone = true;
 				all.delete(connection);
-				accountOf(principal).open--;
+				account.outboxes.delete(outbox);
+				account.usedAtMs = clock();
 				outbox.close();
 				inboxes.hold(inbox, 0);
 				hub.disconnect(client);

@@ -2,6 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import type { Message } from "../engine/message.ts";
 import type { Connections } from "./connections.ts";
 import { createLineSplitter, type Line } from "./line-splitter.ts";
+import type { Encoded } from "./outbox-queue.ts";
 import { writeParts } from "./write-parts.ts";
 
 export interface LineConnectionOptions {
@@ -76,6 +77,10 @@ export function openLineConnection(options: LineConnectionOptions): void {
 	output.on("close", over);
 }
 
-function line(message: Message): Uint8Array {
-	return Buffer.from(`${message.json()}\n`);
+function line(message: Message): Encoded {
+	const { shared } = message;
+	if (shared === undefined) return Buffer.from(`${message.json()}\n`);
+	return [Buffer.from(shared.head), shared.written.bytes, END];
 }
+
+const END = Buffer.from("}\n");

@@ -5,12 +5,15 @@ import { joined, type Progress } from "./progress.ts";
 
 export interface OutboxQueueOptions {
 	/** A message as it is sent. */
-	wire: { encode(message: Message): Uint8Array };
+	wire: { encode(message: Message): Encoded };
 	/** Told of all bytes that come and go. */
 	pool: Pick<OutboxPool, "queued">;
 	/** Where this much waits, progress is only counted. */
 	hardBytes: number;
 }
+
+/** A message as bytes. Parts may be shared with other connections. */
+export type Encoded = Uint8Array | readonly Uint8Array[];
 
 /**
  * The messages that wait on one connection, first in, first out. Progress for a client that lags, the text deltas of a
@@ -75,7 +78,7 @@ export class OutboxQueue {
 			this.#count(size);
 			return;
 		}
-		const size = this.#wire.encode(message).length;
+		const size = sizeOf(this.#wire.encode(message));
 		const last = piece ? { frame, of: piece.of, texts: [piece.text] } : { frame, texts: [] };
 		this.#addPending({ size, sessionId, fromSeq, seq, last });
 	}
@@ -85,9 +88,10 @@ export class OutboxQueue {
 		const parts: Uint8Array[] = [];
 		let bytes = 0;
 		while (this.#head < this.#items.length && bytes < bytesWanted) {
-			const part = this.#encoded(this.#items[this.#head++] as Item);
-			parts.push(part);
-			bytes += part.length;
+			const encoded = this.#encoded(this.#items[this.#head++] as Item);
+			if (encoded instanceof Uint8Array) parts.push(encoded);
+			else parts.push(...encoded);
+			bytes += sizeOf(encoded);
 		}
 		this.#compact();
 		return { parts, bytes };
@@ -99,7 +103,7 @@ export class OutboxQueue {
 		const kept: Item[] = [];
 		const gaps = new Map<string, Pending>();
 		for (const item of this.#items.slice(this.#head)) {
-			if (item instanceof Uint8Array) {
+			if (isEncoded(item)) {
 				kept.push(item);
 				continue;
 			}
@@ -147,9 +151,9 @@ export class OutboxQueue {
 	}
 
 	/** The bytes of an item, which leaves the queue. */
-	#encoded(item: Item): Uint8Array {
+	#encoded(item: Item): Encoded {
 		this.#count(-sizeOf(item));
-		if (item instanceof Uint8Array) return item;
+		if (isEncoded(item)) return item;
 		if (this.#tails.get(item.sessionId) === item) this.#tails.delete(item.sessionId);
 		if (item.last) this.#sheddable -= item.size;
 		return this.#wire.encode(createMessage(frameOf(item)));
@@ -175,13 +179,18 @@ interface Pending {
 }
 
 /** Bytes that are ready to go, or progress that may still change. */
-type Item = Uint8Array | Pending;
+type Item = Encoded | Pending;
 
 /** About what a `gap` message takes. */
 const GAP_BYTES = 120;
 
 function sizeOf(item: Item): number {
-	return item instanceof Uint8Array ? item.length : item.size;
+	if (item instanceof Uint8Array) return item.length;
+	return isEncoded(item) ? item.reduce((sum, part) => sum + part.length, 0) : item.size;
+}
+
+function isEncoded(item: Item): item is Encoded {
+	return item instanceof Uint8Array || Array.isArray(item);
 }
 
 function frameOf({ sessionId, fromSeq, seq, last }: Pending): SessionEventFrame | GapFrame {

@@ -1,7 +1,7 @@
 import type { Message } from "../engine/message.ts";
 import type { OutboxLimits } from "../limits.ts";
 import type { OutboxPool, PoolMember } from "./outbox-pool.ts";
-import { OutboxQueue } from "./outbox-queue.ts";
+import { type Encoded, OutboxQueue } from "./outbox-queue.ts";
 import { progressOf } from "./progress.ts";
 
 /**
@@ -14,6 +14,10 @@ export interface Outbox {
 	send(message: Message): void;
 	/** Resolves when little enough waits that a long replay may go on, or when the connection is gone. */
 	drained(): Promise<void>;
+	/** Whether so little waits that answers to reads may be made. */
+	readonly hasRoom: boolean;
+	/** Resolves when half of that room is free, or when the connection is gone. */
+	whenRoom(): Promise<void>;
 	/** Resolves when nothing waits any more, or when the connection is gone. */
 	empty(): Promise<void>;
 	/** Bytes that the other side has not taken. */
@@ -32,13 +36,15 @@ export interface OutboxOptions {
 	giveUp(why: string): void;
 	/** More, or again less, than `hardQueueBytes` wait: stop, or go on, reading from the other side. */
 	onPressure(isHigh: boolean): void;
+	/** Something was taken, or dropped with the connection. */
+	onTaken?(): void;
 	now?: () => number;
 }
 
 /** The connection below. */
 export interface Wire {
-	/** A message as this transport sends it. */
-	encode(message: Message): Uint8Array;
+	/** A message as this transport sends it, in one part or in several. */
+	encode(message: Message): Encoded;
 	/** Sends all parts in order, with nothing in between. `done` is called when the system has taken them. */
 	write(parts: Uint8Array[], done: () => void): void;
 }
@@ -107,6 +113,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		takenAtMs = now();
 		if (!queue.isEmpty) schedule();
 		settle();
+		options.onTaken?.();
 	}
 
 	function settle(): void {
@@ -145,6 +152,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		pool.queued -= inFlight;
 		inFlight = 0;
 		settle();
+		options.onTaken?.();
 	}
 
 	const member: PoolMember = {
@@ -158,6 +166,10 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	return {
 		send,
 		drained: () => wait(limits.softQueueBytes / 2),
+		get hasRoom() {
+			return queue.bytes + inFlight <= limits.hardQueueBytes;
+		},
+		whenRoom: () => wait(limits.hardQueueBytes / 2),
 		empty: () => wait(0),
 		get pending() {
 			return queue.bytes + inFlight;

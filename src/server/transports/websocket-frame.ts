@@ -1,4 +1,5 @@
 import type { Message } from "../engine/message.ts";
+import type { Encoded } from "./outbox-queue.ts";
 
 /** FIN and the opcode of text. */
 const WHOLE_TEXT = 0x81;
@@ -7,15 +8,24 @@ const WHOLE_TEXT = 0x81;
  * A message as one unmasked WebSocket text frame (RFC 6455 §5.2), made once and kept with the message for the other
  * clients. `ws` would make it again for each of them.
  */
-export function textFrame(message: Message): Uint8Array {
+export function textFrame(message: Message): Encoded {
+	const { shared } = message;
+	if (shared !== undefined) {
+		const { bytes } = shared.written;
+		return [frame(shared.head, bytes.length + END.length), bytes, END];
+	}
 	message.framed ??= frame(message.json());
 	return message.framed;
 }
 
-function frame(text: string): Uint8Array {
-	const length = Buffer.byteLength(text);
+const END = Buffer.from("}");
+
+/** A frame up to the end of `text`; so many bytes `follow` it. */
+function frame(text: string, follow = 0): Uint8Array {
+	const own = Buffer.byteLength(text);
+	const length = own + follow;
 	const header = length < 126 ? 2 : length < 65_536 ? 4 : 10;
-	const bytes = Buffer.allocUnsafe(header + length);
+	const bytes = Buffer.allocUnsafe(header + own);
 	bytes[0] = WHOLE_TEXT;
 	if (header === 2) {
 		bytes[1] = length;

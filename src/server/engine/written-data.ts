@@ -1,0 +1,15 @@
+/** An answer's `data` that was written before: its JSON, and the same as bytes for all who are sent it. */
+export class WrittenData {
+	readonly json: string;
+	#bytes: Uint8Array | undefined;
+
+	constructor(json: string) {
+		this.json = json;
+	}
+
+	/** In UTF-8. Made when first asked for, then shared: not to be changed. */
+	get bytes(): Uint8Array {
+		this.#bytes ??= Buffer.from(this.json);
+		return this.#bytes;
+	}
+}
