@@ -214,18 +214,24 @@ export class Execution {
 			return;
 		}
 		run.news = applied.news;
+		// As it is now, also if the answer is written later: data may be newer than its version, never older.
+		const version = applied.session && { sessionVersion: applied.session.version };
 		if (!takesTurns(run) || this.#reads.isAtWork(run)) {
-			this.#finish(run, done, applied);
+			this.#finish(run, done, { applied, version });
 			return;
 		}
 		// It waited for something, perhaps together with many others: writing the answer takes a turn, too.
 		this.#clocks.worked(run);
-		this.#resumeInTurn(run, () => this.#finish(run, done, applied));
+		this.#resumeInTurn(run, () => this.#finish(run, done, { applied, version }));
 	}
 
-	#finish(run: Run, done: Done, applied: Applied): void {
+	#finish(
+		run: Run,
+		done: Done,
+		{ applied, version }: { applied: Applied; version: Version },
+	): void {
 		if (run.phase !== "running") return;
-		const outcome = this.#outcomeOf(run, done, applied);
+		const outcome = this.#outcomeOf(run, done, version);
 		if (takesTurns(run)) this.#reads.spend(outcome.json.length);
 		this.#ending.decide(run, outcome, applied);
 	}
@@ -236,11 +242,10 @@ export class Execution {
 		else this.#ending.decide(run, failed(run.request.command.type, failureOf(thrown)));
 	}
 
-	#outcomeOf(run: Run, { data, written }: Done, { session }: Applied): Outcome {
+	#outcomeOf(run: Run, { data, written }: Done, version: Version): Outcome {
 		const { command, row } = run.request;
 		const { type } = command;
 		const { maxAnswerBytes } = this.#options.limits;
-		const version = session && { sessionVersion: session.version };
 		const done: Response = { type: "response", command: type, success: true, ...version };
 		try {
 			const outcome = written
@@ -276,6 +281,9 @@ export class Execution {
 		this.#ending.decide(run, failed(run.request.command.type, failure));
 	}
 }
+
+/** The version of the session that a command was about, if there is one. */
+type Version = { sessionVersion: number } | undefined;
 
 /** Whether a command is one of those that could hold up all others by their number. */
 function takesTurns({ request: { row } }: Run): boolean {

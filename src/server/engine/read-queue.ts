@@ -99,8 +99,11 @@ export class ReadQueue<Item> {
 		if (item === undefined) return;
 		this.#atWork = item;
 		this.#begunMs = this.#options.clock();
-		this.#options.work(item);
-		this.#afterWork(this.#worked);
+		try {
+			this.#options.work(item);
+		} finally {
+			this.#afterWork(this.#worked);
+		}
 	}
 
 	readonly #worked = (): void => {
