@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import type { ErrorCode, Response } from "../../protocol/index.ts";
 import { safeText } from "../safe-text.ts";
 import { CommandError } from "./call.ts";
@@ -9,7 +8,7 @@ import {
 	type Message,
 	type SharedEnd,
 } from "./message.ts";
-import type { WrittenData } from "./written-data.ts";
+import { sha256, type WrittenData } from "./written-data.ts";
 
 /** How a command ended, without the identity of who asked: no `id`, no `replayed`. */
 export interface Outcome {
@@ -36,8 +35,13 @@ export function outcomeOf(response: Response): Outcome {
 
 /** The same with data that was written before. */
 export function writtenOutcome(response: Response, written: WrittenData, data: unknown): Outcome {
-	const shared = { head: `${JSON.stringify(response).slice(0, -1)},"data":`, written };
+	const shared = { head: headOf(response), written };
 	return { response: { ...response, data }, json: `${shared.head}${written.json}}`, shared };
+}
+
+/** The JSON of a response up to its data, which comes last. */
+function headOf({ data: _, ...rest }: Response): string {
+	return `${JSON.stringify(rest).slice(0, -1)},"data":`;
 }
 
 export function failed(command: string, failure: Failure): Outcome {
@@ -89,9 +93,11 @@ export function isLong({ json }: Outcome): boolean {
 	return json.length > KEPT_ANSWER;
 }
 
-/** What tells an outcome from every other one. */
-export function digestOf({ json }: Outcome): string {
-	return `${json.length}:${hash("sha256", json, "base64")}`;
+/** What tells an outcome with data from every other one, whether its data was written before or not. */
+export function digestOf({ response, json, shared }: Outcome): string {
+	const head = shared?.head ?? headOf(response);
+	const data = shared?.written.digest ?? sha256(json.slice(head.length, -1));
+	return `${json.length}:${sha256(head + data)}`;
 }
 
 /** What is kept of an outcome beside its digest. */
