@@ -148,7 +148,8 @@ export async function startSessions(
 		const key = (id: string) => JSON.stringify([principal, id]);
 		if (done.session) records.set(key(done.session.id), structuredClone(done.session));
 		if (done.removed) records.delete(key(done.removed));
-		const data = JSON.parse(JSON.stringify(done.data));
+		// What is sent is what was written, which may have been for an earlier read.
+		const data = JSON.parse(done.written?.json ?? JSON.stringify(done.data));
 		const [problem] = Value.Errors(responseData[type], data);
 		if (problem) throw new Error(`${type} answered out of protocol: ${JSON.stringify(problem)}`);
 		return { ...done, data };
