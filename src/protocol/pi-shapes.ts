@@ -80,6 +80,8 @@ export const SessionInfo = Type.Object({
 	sessionName: Type.Optional(Type.String()),
 	sessionFile: Type.Optional(Type.String()),
 	cwd: Type.String(),
+	/** The settings, extensions and skills that the folder brings itself are loaded. Absent: they are not. */
+	projectTrusted: Type.Optional(Type.Literal(true)),
 	model: Type.Optional(Model),
 	thinkingLevel: ThinkingLevel,
 	isStreaming: Type.Boolean(),

@@ -120,6 +120,8 @@ describe("a session", () => {
 		expect(await commandsOf(open, "s")).not.toContain("own");
 		await open.run("create_session", { sessionId: "t", trustProject: true } as never);
 		expect(await commandsOf(open, "t")).toContain("own");
+		expect(await open.run("get_state", { sessionId: "t" })).toMatchObject({ projectTrusted: true });
+		expect(await open.run("get_state", {})).not.toHaveProperty("projectTrusted");
 		await open.restart();
 		expect(await commandsOf(open, "t")).toContain("own");
 	});

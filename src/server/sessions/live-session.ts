@@ -73,6 +73,8 @@ export type ChosenSettings = SessionModes & Pick<StoredSettings, "tools" | "leaf
 export interface Host {
 	readonly agentDir: string;
 	readonly modelRuntime: ModelRuntime;
+	/** Whether a project's own settings and extensions may be loaded at all. Default: no. */
+	readonly allowProjectTrust?: boolean;
 	/** How long dialogs wait by themselves, in milliseconds. */
 	readonly dialogTimeoutMs?: number;
 	/** The models are a script that must not work on anything outside this folder. */
@@ -130,7 +132,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 			agentDir,
 			modelRuntime: host.modelRuntime,
 			settingsManager: createSessionSettings(
-				{ cwd, agentDir, projectTrusted: chosen.trustedCwd === cwd },
+				{ cwd, agentDir, projectTrusted: isTrusted(chosen, cwd, host) },
 				chosen,
 			),
 			resourceLoaderOptions: {
@@ -355,6 +357,15 @@ const CHANGING: ReadonlySet<string> = new Set([
 	"thinking_level_changed",
 	"compaction_end",
 ]);
+
+/** Whether a session loads what its folder brings itself: it runs code of the project, so the server must allow it. */
+export function isTrusted(
+	{ trustedCwd }: Pick<StoredSettings, "trustedCwd">,
+	cwd: string,
+	{ allowProjectTrust = false }: Pick<Host, "allowProjectTrust">,
+): boolean {
+	return allowProjectTrust && trustedCwd === cwd;
+}
 
 /** All that is stored except what pi's session tells itself: a setting that is added later is kept too. */
 function chosenIn(settings: StoredSettings): ChosenSettings {

@@ -73,7 +73,7 @@ export interface SessionsOptions {
 	/** In all, and of one principal; by default that may have them all. */
 	maxSessions: number;
 	maxSessionsPerPrincipal?: number;
-	/** Whether `create_session` may ask for a project's own settings and extensions. Default: no. */
+	/** Whether a project's own settings and extensions may be asked for, and sessions that did have them. Default: no. */
 	allowProjectTrust?: boolean;
 	/** How long a dialog of an extension waits that sets no time itself, in milliseconds. Default: a minute. */
 	dialogTimeoutMs?: number;
@@ -97,6 +97,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 	const host = {
 		agentDir,
 		modelRuntime,
+		allowProjectTrust: options.allowProjectTrust ?? false,
 		...(dialogTimeoutMs !== undefined && { dialogTimeoutMs }),
 		...(sampleProjects !== undefined && { sampleProjects }),
 	};

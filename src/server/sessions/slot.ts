@@ -5,7 +5,7 @@ import { CommandError } from "../engine/call.ts";
 import type { SessionRecord, StreamName } from "../journal/journal.ts";
 import { asCommandError } from "../safe-text.ts";
 import type { FileHeader, FileOwners } from "./file-owners.ts";
-import { type Host, type LiveSession, openLiveSession } from "./live-session.ts";
+import { type Host, isTrusted, type LiveSession, openLiveSession } from "./live-session.ts";
 import { modelView } from "./model-view.ts";
 import { forkSession, type PiProcesses, type SessionFork } from "./session-fork.ts";
 import { parseSettings, type StoredSettings } from "./stored-settings.ts";
@@ -53,6 +53,7 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 	const { host, emit, save, owners } = options;
 	const stream: StreamName = { principal: first.principal, sessionId: first.id };
 	let record = first;
+	if (!host.allowProjectTrust && "trustedCwd" in first.settings) withdrawTrust();
 	let opening: Promise<LiveSession> | undefined;
 	let current: LiveSession | undefined;
 	let closed = false;
@@ -180,11 +181,25 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 	function announce({ file, about }: SessionFork): void {
 		if (slot.refresh()) save(record);
 		emit(stream, { type: "session_replaced", reason: "fork", sessionFile: file });
+		notify(about.warning);
+	}
+
+	/** For good: a later server that allows it again must be asked again. */
+	function withdrawTrust(): void {
+		const { trustedCwd: _, ...settings } = record.settings;
+		record = { ...record, settings };
+		save(record);
+		notify(
+			"This server does not load settings, extensions and skills of projects. This session no longer trusts its project.",
+		);
+	}
+
+	function notify(message: string): void {
 		emit(stream, {
 			type: "extension_ui_request",
 			requestId: randomUUID(),
 			method: "notify",
-			message: about.warning,
+			message,
 			notifyType: "warning",
 		});
 	}
@@ -241,6 +256,7 @@ function infoOf(record: SessionRecord, live: LiveSession | undefined, host: Host
 		...(settings.name && { sessionName: settings.name }),
 		...(record.file && { sessionFile: record.file }),
 		cwd: record.cwd,
+		...(isTrusted(settings, record.cwd, host) && { projectTrusted: true }),
 		...(model && { model: modelView(model) }),
 		thinkingLevel: level as SessionInfo["thinkingLevel"],
 		isStreaming: live?.session.isStreaming ?? false,
