@@ -8,5 +8,11 @@ export type {
 } from "./code-index.ts";
 export { CodeIndexError } from "./code-index.ts";
 export type { EdgeKind, SymbolKind, UsageKind } from "./facts.ts";
-export { CODE_INDEX_STORE, codeIndexFolder, type OpenOptions, openCodeIndex } from "./open.ts";
+export {
+	CODE_INDEX_STORE,
+	codeIndexFolder,
+	deleteCodeIndex,
+	type OpenOptions,
+	openCodeIndex,
+} from "./open.ts";
 export { isTestPath } from "./scan/path-kinds.ts";

@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
-import { basename, join } from "node:path";
+import { rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { describeError } from "../core/errno.ts";
 import { hashBytes } from "../core/hash.ts";
 import { cacheFolder } from "../core/places.ts";
@@ -46,6 +47,11 @@ export function openCodeIndex({ root, folder = codeIndexFolder() }: OpenOptions)
 /** Where the indexes of all projects are kept. */
 export function codeIndexFolder(env: NodeJS.ProcessEnv = process.env): string {
 	return join(cacheFolder(env), "codeindex");
+}
+
+/** Deletes the index of a project that is gone, by its path without links. Nothing may have it open. */
+export async function deleteCodeIndex(root: string, folder = codeIndexFolder()): Promise<void> {
+	await rm(dirname(indexFile(folder, root)), { recursive: true, force: true });
 }
 
 /** Marks the folder as ours, so that `strata clean` may delete it; one that is somebody else's is left alone. */

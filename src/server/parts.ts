@@ -51,9 +51,13 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
 	let models: Models | undefined;
 	try {
 		const streams = createStreams({ journal, cutOff: journal.recovered.cutOff });
-		const { createSessions, openModels } = await loading;
-		models = await openModels(agentDir, { demo, demoFolder: join(dataDir, "demo"), warn });
+		const { createSessions, openModels, createSampleProjects } = await loading;
+		const projects = createSampleProjects(join(dataDir, "demo", "projects"), warn);
+		models = await openModels(agentDir, { demo, sampleProjects: projects, warn });
 		const { modelRuntime, sampleProjects } = models;
+		const { sessions: recovered } = journal.recovered;
+		// A journal that cannot be read does not say which projects are in use.
+		if (journal.health().ok) await projects.retire({ inUse: recovered.map(({ cwd }) => cwd) });
 		const sessions = await createSessions({
 			agentDir,
 			cwd,
@@ -63,8 +67,9 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
 				newFolder: sampleProjects.make,
 				sampleProjects: sampleProjects.folder,
 			}),
+			leaveFolders: (left, inUse) => projects.retire({ left, inUse }),
 			allowProjectTrust: options.allowProjectTrust,
-			recovered: journal.recovered.sessions,
+			recovered,
 			emit: (stream, event) => streams.emit(stream, event),
 			save(session) {
 				journal.saveSession(session).catch((error: unknown) => {
@@ -124,9 +129,10 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
 }
 
 async function loadSessions() {
-	const [{ createSessions }, { openModels }] = await Promise.all([
+	const [{ createSessions }, { openModels }, { createSampleProjects }] = await Promise.all([
 		import("./sessions/sessions.ts"),
 		import("./demo/open-demo.ts"),
+		import("./demo/sample-projects.ts"),
 	]);
-	return { createSessions, openModels };
+	return { createSessions, openModels, createSampleProjects };
 }

@@ -2,18 +2,9 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { tempDir } from "../support/temp.ts";
-import { startServe } from "./support/serve-process.ts";
+import { carryOut } from "./support/carry-out.ts";
 
 const ALLOWED = ["--allow-project-trust"];
-
-interface Message {
-	type: string;
-	success?: boolean;
-	error?: string;
-	code?: string;
-	data?: Record<string, unknown>;
-	event?: Record<string, unknown>;
-}
 
 test("trust that the server takes away loads nothing of a project, and does not come back by itself", async () => {
 	const project = createProject();
@@ -114,22 +105,6 @@ function createProject() {
 			rmSync(trace, { force: true });
 			return was;
 		},
-		/** Has a server of its own carry out commands one after the other, and ends it. */
-		async serve(words: string[], commands: object[]) {
-			const server = startServe(["--stdio", "--demo", "always", ...words], { agentDir });
-			for (const [index, command] of commands.entries()) {
-				const dependsOn = index === 0 ? {} : { dependsOn: [`${server.child.pid}-${index - 1}`] };
-				const id = `${server.child.pid}-${index}`;
-				server.child.stdin.write(`${JSON.stringify({ ...command, id, ...dependsOn })}\n`);
-			}
-			server.child.stdin.end();
-			expect((await server.exited).code).toBe(0);
-			const messages: Message[] = server
-				.out()
-				.trimEnd()
-				.split("\n")
-				.map((line) => JSON.parse(line));
-			return { messages, answers: messages.filter(({ type }) => type === "response") };
-		},
+		serve: (words: string[], commands: object[]) => carryOut(commands, { agentDir, words }),
 	};
 }

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ModelRuntime } from "@earendil-works/pi-coding-agent";
 import { describeError } from "../../core/errno.ts";
 import { hashBytes } from "../../core/hash.ts";
 import { property } from "../../core/property.ts";
@@ -18,6 +19,8 @@ import { type DemoAnswer, demoAnswer } from "./demo-script.ts";
 
 /** A provider on this machine with one model, which is a script. */
 export interface DemoProvider {
+	/** How pi's models know it. */
+	readonly config: Parameters<ModelRuntime["registerProvider"]>[1];
 	/** The content of a `models.json` that makes pi use it. */
 	readonly modelsJson: string;
 	close(): Promise<void>;
@@ -77,25 +80,25 @@ export async function startDemoProvider(
 	await once(server, "listening");
 	const { port } = server.address() as AddressInfo;
 	server.unref();
-	return {
-		modelsJson: JSON.stringify({
-			providers: {
-				[DEMO_MODEL.provider]: {
-					baseUrl: `http://127.0.0.1:${port}`,
-					api: "anthropic-messages",
-					apiKey: key,
-					models: [
-						{
-							id: DEMO_MODEL.id,
-							name: "Demo: a script, not an AI",
-							contextWindow: CONTEXT_WINDOW,
-							maxTokens: 4096,
-							cost: PRICES,
-						},
-					],
-				},
+	const config: DemoProvider["config"] = {
+		baseUrl: `http://127.0.0.1:${port}`,
+		api: "anthropic-messages",
+		apiKey: key,
+		models: [
+			{
+				id: DEMO_MODEL.id,
+				name: "Demo: a script, not an AI",
+				reasoning: false,
+				input: ["text"],
+				contextWindow: CONTEXT_WINDOW,
+				maxTokens: 4096,
+				cost: PRICES,
 			},
-		}),
+		],
+	};
+	return {
+		config,
+		modelsJson: JSON.stringify({ providers: { [DEMO_MODEL.provider]: config } }),
 		async close() {
 			server.close();
 			server.closeAllConnections();

@@ -1,11 +1,9 @@
-import { lstat, mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ModelRuntime } from "@earendil-works/pi-coding-agent";
-import { openCodeIndex } from "../../codeindex/index.ts";
-import { writeFileAtomic } from "../../core/atomic-file.ts";
 import { errnoOf } from "../../core/errno.ts";
-import { startDemoProvider } from "./demo-provider.ts";
-import { makeSampleProject } from "./sample-project.ts";
+import { DEMO_MODEL, startDemoProvider } from "./demo-provider.ts";
+import type { SampleProjects } from "./sample-projects.ts";
 
 /** The models that a server's sessions use, and where a session starts that names no folder. */
 export interface Models {
@@ -15,16 +13,15 @@ export interface Models {
 	close(): Promise<void>;
 }
 
-/** What the demo works on, and nothing else. */
-export interface SampleProjects {
-	/** Where they all are. */
-	readonly folder: string;
-	/** Makes one for a session. */
-	make(): Promise<string>;
-}
-
 /** When the scripted demo model takes the place of the user's own. */
 export type DemoMode = "auto" | "always" | "never";
+
+export interface OpenModelsOptions {
+	demo: DemoMode;
+	/** For the demo. */
+	sampleProjects: SampleProjects;
+	warn(line: string): void;
+}
 
 /**
  * The user's own models and keys; where there are none, or by choice, the demo's model. Never both: a script must not be
@@ -32,9 +29,9 @@ export type DemoMode = "auto" | "always" | "never";
  */
 export async function openModels(
 	agentDir: string,
-	{ demo, demoFolder, warn }: { demo: DemoMode; demoFolder: string; warn(line: string): void },
+	{ demo, sampleProjects, warn }: OpenModelsOptions,
 ): Promise<Models> {
-	if (demo === "always") return await openDemo(demoFolder);
+	if (demo === "always") return await openDemo(sampleProjects);
 	const authPath = join(agentDir, "auth.json");
 	const modelsPath = join(agentDir, "models.json");
 	const modelRuntime = await ModelRuntime.create({ authPath, modelsPath });
@@ -42,7 +39,7 @@ export async function openModels(
 	if (problem !== undefined) warn(`some of pi's models cannot be used: ${oneLine(problem)}`);
 	const isUsable =
 		demo === "never" || problem !== undefined || (await modelRuntime.getAvailable()).length > 0;
-	return isUsable ? { modelRuntime, close: async () => {} } : await openDemo(demoFolder);
+	return isUsable ? { modelRuntime, close: async () => {} } : await openDemo(sampleProjects);
 }
 
 /** What is wrong with a file of keys; pi takes a broken one for an empty one. */
@@ -60,56 +57,29 @@ function oneLine(text: string): string {
 	return text.replaceAll(/\s+/g, " ").trim();
 }
 
-/** Sample projects stay for a while after the server has stopped: their sessions may be taken up again. */
-const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
-
-async function openDemo(folder: string): Promise<Models> {
-	const projects = join(folder, "projects");
-	await sweep(projects);
+/** Nothing of it is written to disk, so a full one does not end the start. */
+async function openDemo(sampleProjects: SampleProjects): Promise<Models> {
 	const provider = await startDemoProvider();
 	try {
-		const modelsPath = join(folder, "models.json");
-		await writeFileAtomic(modelsPath, provider.modelsJson);
-		// A file of its own for keys too: none of the user's are to be seen.
 		const modelRuntime = await ModelRuntime.create({
-			authPath: join(folder, "auth.json"),
-			modelsPath,
+			credentials: NO_CREDENTIALS,
+			modelsPath: null,
 			refreshOnCreate: false,
 		});
-		return {
-			modelRuntime,
-			sampleProjects: {
-				folder: projects,
-				async make() {
-					const project = await makeSampleProject(projects);
-					await index(project);
-					return project;
-				},
-			},
-			close: () => provider.close(),
-		};
+		modelRuntime.registerProvider(DEMO_MODEL.provider, provider.config);
+		return { modelRuntime, sampleProjects, close: () => provider.close() };
 	} catch (error) {
 		await provider.close();
 		throw error;
 	}
 }
 
-/** The project is ours, so nobody has to be asked whether it may be indexed. */
-async function index(project: string): Promise<void> {
-	const code = await openCodeIndex({ root: project });
-	try {
-		await code.build();
-	} finally {
-		await code.close();
-	}
-}
-
-async function sweep(projects: string): Promise<void> {
-	await mkdir(projects, { recursive: true, mode: 0o700 });
-	for (const name of await readdir(projects)) {
-		const path = join(projects, name);
-		const stats = await lstat(path).catch(() => undefined);
-		if (!stats || Date.now() - stats.mtimeMs < KEPT_MS) continue;
-		await rm(path, { recursive: true, force: true });
-	}
-}
+/** None of the user's keys are to be seen. */
+const NO_CREDENTIALS: NonNullable<
+	NonNullable<Parameters<typeof ModelRuntime.create>[0]>["credentials"]
+> = {
+	read: async () => undefined,
+	list: async () => [],
+	modify: (_provider, change) => change(undefined),
+	delete: async () => {},
+};

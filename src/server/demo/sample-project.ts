@@ -1,16 +1,28 @@
-import { mkdir, mkdtemp, realpath, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { samplePdf } from "./sample-pdf.ts";
 
 /** Makes a small project to try things on, in a new folder below the given one, and returns it. */
 export async function makeSampleProject(parent: string): Promise<string> {
-	await mkdir(parent, { recursive: true });
-	const root = await realpath(await mkdtemp(join(parent, "shop-")));
-	for (const [path, content] of Object.entries(sampleFiles())) {
-		await mkdir(dirname(join(root, path)), { recursive: true });
-		await writeFile(join(root, path), content);
+	await mkdir(parent, { recursive: true, mode: 0o700 });
+	const root = await realpath(await mkdtemp(join(parent, PREFIX)));
+	try {
+		for (const [path, content] of Object.entries(sampleFiles())) {
+			await mkdir(dirname(join(root, path)), { recursive: true });
+			await writeFile(join(root, path), content);
+		}
+		return root;
+	} catch (error) {
+		await rm(root, { recursive: true, force: true }).catch(() => {}); // half a project is none
+		throw error;
 	}
-	return root;
+}
+
+const PREFIX = "shop-";
+
+/** Whether a folder of this name was made by {@link makeSampleProject}. */
+export function isSampleName(name: string): boolean {
+	return name.startsWith(PREFIX) && /^[A-Za-z0-9]{6}$/.test(name.slice(PREFIX.length));
 }
 
 /** The files by path. A shop: a cart, prices, orders; and logs that are long on purpose. */

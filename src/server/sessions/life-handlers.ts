@@ -18,6 +18,8 @@ export interface LifeOptions {
 	startFolder: string | undefined;
 	/** Makes a sample project for each such session instead. */
 	newFolder?(): Promise<string>;
+	/** Told which folders a session has left for good, and which are in use. */
+	leaveFolders?(left: readonly string[], inUse: readonly string[]): Promise<void>;
 	now(): number;
 }
 
@@ -51,6 +53,8 @@ export function createLifeHandlers(options: LifeOptions): Pick<Handlers, LifeCom
 		});
 	}
 
+	const leave = async (left: readonly string[]) => options.leaveFolders?.(left, slots.folders());
+
 	return {
 		async create_session({ command, principal }) {
 			const { trustProject } = command;
@@ -62,15 +66,19 @@ export function createLifeHandlers(options: LifeOptions): Pick<Handlers, LifeCom
 			}
 			const cwd = await (command.cwd === undefined ? ownFolder() : checkFolder(command.cwd));
 			const settings: StoredSettings = trustProject ? { trustedCwd: cwd } : {};
-			return opened(
-				await slots.add({
-					principal,
-					id: command.sessionId ?? randomUUID(),
-					cwd,
-					createdAtMs: now(),
-					settings: { ...settings },
-				}),
-			);
+			const record = {
+				principal,
+				id: command.sessionId ?? randomUUID(),
+				cwd,
+				createdAtMs: now(),
+				settings: { ...settings },
+			};
+			try {
+				return opened(await slots.add(record));
+			} catch (error) {
+				if (command.cwd === undefined) await leave([cwd]);
+				throw error;
+			}
 		},
 
 		async load_session({ command, principal }) {
@@ -121,7 +129,9 @@ export function createLifeHandlers(options: LifeOptions): Pick<Handlers, LifeCom
 
 		async delete_session({ command, principal }) {
 			const slot = slots.find(principal, command.sessionId);
+			const folders = slot.folders();
 			await slots.remove(slot);
+			await leave(folders);
 			const data: ResponseData["delete_session"] = { deleted: true };
 			return { data, removed: slot.sessionId };
 		},

@@ -61,6 +61,8 @@ export interface SessionsOptions {
 	startFolder?: string | undefined;
 	/** Makes a folder for each such session instead. */
 	newFolder?: () => Promise<string>;
+	/** Told which folders a session has left for good, and which are in use. */
+	leaveFolders?: (left: readonly string[], inUse: readonly string[]) => Promise<void>;
 	/** The models are the demo's, and to be used in this folder only. */
 	sampleProjects?: string;
 	/** Sessions of the process before; each is reopened when it is first used. */
@@ -122,6 +124,7 @@ export async function createSessions(options: SessionsOptions): Promise<Sessions
 		agentDir,
 		startFolder: "startFolder" in options ? options.startFolder : cwd,
 		...(options.newFolder && { newFolder: options.newFolder }),
+		...(options.leaveFolders && { leaveFolders: options.leaveFolders }),
 		slots,
 		files,
 		allowProjectTrust: options.allowProjectTrust ?? false,

@@ -24,6 +24,8 @@ export interface Slot extends StreamName {
 	moving<T>(file: string, move: () => Promise<T>): Promise<T>;
 	/** The files that nobody else may open now. */
 	files(): string[];
+	/** The folders it has worked in since it was opened. */
+	folders(): string[];
 	/** Brings the record up to date with the session. Returns whether it changed. */
 	refresh(): boolean;
 	info(): SessionInfo;
@@ -51,6 +53,7 @@ export interface SlotOptions {
 /** A place for a session that is not open yet. */
 export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlot {
 	const { host, emit, save, owners } = options;
+	const folders = new Set([first.cwd]);
 	const stream: StreamName = { principal: first.principal, sessionId: first.id };
 	let record = first;
 	if (!host.allowProjectTrust && "trustedCwd" in first.settings) withdrawTrust();
@@ -98,11 +101,13 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 			const files = [current?.session.sessionFile, record.file, movingTo];
 			return [...new Set(files)].flatMap((file) => realFile(file) ?? []);
 		},
+		folders: () => [...folders, ...(current ? [current.runtime.cwd] : [])],
 		refresh() {
 			if (!current || closed || current.isBroken()) return false;
 			const next = recordOf(current, record);
 			if (JSON.stringify(next) === JSON.stringify(record)) return false;
 			record = next;
+			folders.add(next.cwd);
 			return true;
 		},
 		info: () => infoOf(record, current, host),

@@ -11,6 +11,8 @@ export interface Slots {
 	count(): number;
 	/** The sessions by their files, whosever they are, also those that are just being closed. Paths are without links. */
 	openFiles(): ReadonlyMap<string, Slot>;
+	/** The folders that sessions work in, also those that are just being closed. */
+	folders(): string[];
 	/** Waits until no session is about to enter a file or to leave it: only then it is known whose the file is. */
 	settled(file: string): Promise<void>;
 	/** Opens a session that is new to the server. */
@@ -52,6 +54,7 @@ export function createSlots(options: SlotsOptions): Slots {
 		of: (principal) => [...(byPrincipal.get(principal)?.values() ?? [])],
 		count: () => total,
 		openFiles,
+		folders: () => present().flatMap((slot) => slot.folders()),
 		async settled(file) {
 			for (;;) {
 				const move = openFiles().get(file)?.current?.replacementUnderWay();
@@ -109,11 +112,14 @@ export function createSlots(options: SlotsOptions): Slots {
 
 	function openFiles(): Map<string, Slot> {
 		const open = new Map<string, Slot>();
-		const all = [...byPrincipal.values()].flatMap((slots) => [...slots.values()]);
-		for (const slot of [...closing, ...all]) {
+		for (const slot of present()) {
 			for (const file of slot.files()) open.set(file, slot);
 		}
 		return open;
+	}
+
+	function present(): OwnedSlot[] {
+		return [...closing, ...[...byPrincipal.values()].flatMap((slots) => [...slots.values()])];
 	}
 
 	function keep(slot: OwnedSlot): void {

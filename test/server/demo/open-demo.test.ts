@@ -2,6 +2,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openModels } from "../../../src/server/demo/open-demo.ts";
+import { createSampleProjects } from "../../../src/server/demo/sample-projects.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
 
 const KEY = JSON.stringify({ anthropic: { type: "api_key", key: "sk-not-a-key" } });
@@ -36,11 +37,9 @@ async function open(files: Record<string, string>) {
 	const demoFolder = tempDir();
 	for (const [name, text] of Object.entries(files)) writeFileSync(join(agentDir, name), text);
 	const warnings: string[] = [];
-	const models = await openModels(agentDir, {
-		demo: "auto",
-		demoFolder,
-		warn: (line) => warnings.push(line),
-	});
+	const warn = (line: string) => void warnings.push(line);
+	const sampleProjects = createSampleProjects(join(demoFolder, "projects"), warn);
+	const models = await openModels(agentDir, { demo: "auto", sampleProjects, warn });
 	atEnd(() => models.close());
 	return { models, warnings, demoFolder };
 }
