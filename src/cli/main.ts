@@ -38,6 +38,19 @@ export async function runAtTerminal(): Promise<void> {
 		process.exit(error.code === "EPIPE" ? 0 : 1),
 	);
 	process.exitCode = await main(process.argv.slice(2), atTerminal());
+	if (process.exitCode !== 0) endSoon();
+}
+
+/** How long what a failed command has left open may keep the process: a thread, a socket, a timer. */
+const LEFTOVERS_MS = 1_000;
+
+/** Ends the process after a failure, once its error is written. By itself this keeps nothing. */
+function endSoon(): void {
+	process.stdout.write("", () =>
+		process.stderr.write("", () => {
+			setTimeout(() => process.exit(), LEFTOVERS_MS).unref();
+		}),
+	);
 }
 
 function find(word: string, terminal: Terminal): Command | undefined {

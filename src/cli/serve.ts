@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { writeFileAtomic } from "../core/atomic-file.ts";
 import { describeError } from "../core/errno.ts";
+import { inTime } from "../core/in-time.ts";
 import { packageFolder } from "../core/package-info.ts";
 import { agentFolder, configuredFolder, userFolder } from "../core/places.ts";
 import { type Command, type OptionValues, type Terminal, UsageError } from "./command.ts";
@@ -18,6 +19,9 @@ const DEFAULT_PORT = 3141;
 const DEFAULT_HOST = "127.0.0.1";
 /** How long things that nobody stopped may go on after the server has. */
 const LEFTOVERS_MS = 500;
+
+/** How long a start that failed may take to close what it has opened. */
+const STOP_MS = 5_000;
 
 /** Where the server keeps its tokens, its journal and the projects of its demo, unless `--data-dir` names a folder. */
 export function serverFolder(env: NodeJS.ProcessEnv): string {
@@ -85,8 +89,8 @@ export const serve: Command = {
 		const stopAsked = Promise.withResolvers<string>();
 		if (options.stdio) options.onStdioEnd = () => stopAsked.resolve("standard input ended");
 		const running = await server.startServer(options);
-		watchSignals(stopAsked.resolve);
 		try {
+			watchSignals(stopAsked.resolve);
 			await Promise.race([running.ready, stopAsked.promise]);
 			await announce({ values, terminal, options, running });
 			const reason = await stopAsked.promise;
@@ -95,10 +99,10 @@ export const serve: Command = {
 			setTimeout(() => process.exit(), LEFTOVERS_MS).unref();
 			return 0;
 		} catch (error) {
-			await running.stop("the server could not start");
+			await inTime(running.stop("the server could not start"), STOP_MS).catch(() => {});
 			throw error;
 		} finally {
-			await rm(launchPage(options.dataDir), { force: true });
+			await rm(launchPage(options.dataDir), { force: true }).catch(() => {});
 		}
 	},
 };

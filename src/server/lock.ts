@@ -1,8 +1,9 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { writeFileAtomic } from "../core/atomic-file.ts";
-import { describeError, errnoOf } from "../core/errno.ts";
+import { describeError } from "../core/errno.ts";
 import { property } from "../core/property.ts";
+import { claimDataFolder, makePrivateFile } from "./data-folder.ts";
 
 /** Held by the one server of a data folder. */
 export interface Lock {
@@ -10,23 +11,22 @@ export interface Lock {
 }
 
 /**
- * Takes a data folder for this process, making the folder if need be. The lock is SQLite's own on `lock.db`, which the
+ * Takes a data folder for this process, as {@link claimDataFolder} makes or finds it. The lock is SQLite's own on `lock.db`, which the
  * system takes back when the process ends, however it ends. Throws one clear line when another server has it.
  */
 export async function lockDataFolder(folder: string): Promise<Lock> {
-	await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-		const why = errnoOf(error) === "EEXIST" ? "it is a file" : describeError(error);
-		throw new Error(`cannot use ${folder} as data folder: ${why}; choose another with --data-dir`, {
-			cause: error,
-		});
-	});
+	await claimDataFolder(folder);
 	const { DatabaseSync } = await import("node:sqlite");
 	const path = join(folder, "lock.db");
 	const owner = join(folder, "lock.json");
-	const database = open(() => new DatabaseSync(path), path);
+	const database = open(() => {
+		makePrivateFile(path); // SQLite would go by the umask
+		return new DatabaseSync(path);
+	}, path);
 	try {
-		// The transaction is never ended: as long as it is open nobody else can begin one.
-		database.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE");
+		// The transaction is never ended: as long as it is open no other process can begin one. It writes nothing, so that a
+		// full disk does not matter.
+		database.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
 	} catch (error) {
 		database.close();
 		if (!/locked|busy/i.test(describeError(error))) {

@@ -1,3 +1,4 @@
+import { describeError } from "../../core/errno.ts";
 import type { WriterReply, WriterRequest } from "./messages.ts";
 import type { Refusal } from "./refusal.ts";
 import { ThreadDied, type WriterThread } from "./writer-thread.ts";
@@ -77,8 +78,13 @@ export class FileKeeper {
 		});
 		if (reply.kind === "refused") return reply.refusal;
 		if (reply.kind !== "opened") throw new Error(`the journal's thread answered ${reply.kind}`);
-		if (!this.#wasRead) await onOpened(reply);
-		this.#wasRead = true;
+		try {
+			if (!this.#wasRead) await onOpened(reply);
+			this.#wasRead = true;
+		} catch (error) {
+			if (recovery === "settle") throw error; // the start fails
+			return { why: describeError(error), lasting: false };
+		}
 		if (reply.refusal) return reply.refusal;
 		this.#recovery = "continue";
 		this.#isOpen = true;

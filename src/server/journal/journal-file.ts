@@ -1,7 +1,8 @@
-import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { openDatabase } from "../../core/sqlite.ts";
+import { makePrivateFile } from "../data-folder.ts";
 import type { Recovered } from "./journal.ts";
 import { bootName, checkMark } from "./loss.ts";
 import { type Mark, MarkFile, markPath, NO_MARK } from "./mark.ts";
@@ -189,7 +190,7 @@ const NO_DATABASE = "the journal's database cannot be used on this host";
 /** Commands and prompts are nobody else's business. SQLite gives the files beside it the same permissions. */
 function makePrivate(path: string): void {
 	mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-	closeSync(openSync(path, "a", 0o600));
+	makePrivateFile(path);
 }
 
 function identityOf(path: string): string | undefined {

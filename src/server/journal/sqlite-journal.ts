@@ -1,4 +1,6 @@
 import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { describeError } from "../../core/errno.ts";
 import { openForReading } from "../../core/sqlite.ts";
 import { FileKeeper, type Reply } from "./file-keeper.ts";
 import { type Entry, GroupCommit } from "./group-commit.ts";
@@ -41,13 +43,18 @@ export interface JournalOptions {
 }
 
 /**
- * Opens the journal of a data folder. Always resolves: with a file that cannot be used, to a journal whose `health` says
- * why and that keeps nothing. Only one process may have a folder open; whoever calls this holds the lock.
+ * Opens the journal of a data folder. With a file that cannot be used it resolves to a journal whose `health` says why and
+ * that keeps nothing; it rejects where the file can be written but not read: known ids would be taken for new ones. Only one process may have a folder open; whoever calls this holds the lock.
  */
 export async function openJournal(options: JournalOptions): Promise<SqliteJournal> {
 	const journal = new SqliteJournal(options);
-	await journal.open();
-	return journal;
+	try {
+		await journal.open();
+		return journal;
+	} catch (error) {
+		await journal.close();
+		throw error;
+	}
 }
 
 /** The journal in a SQLite database: written by a thread in group commits, read here. */
@@ -322,13 +329,27 @@ export class SqliteJournal implements Journal {
 		this.#recovered = recovered;
 		for (const { principal, before } of forgotten) this.#noteForgotten(principal, before);
 		const opened = await openForReading(this.#path);
-		if (opened.kind !== "open") return;
-		const reader = new Reader(opened.database);
+		// Without its reader no id in it would be known.
+		if (opened.kind !== "open") throw this.#unreadable(opened.message);
+		const reader = this.#readerOf(opened.database);
 		this.#reader = reader;
 		// This reads every row of the commands, and so finds out where one cannot be read.
 		this.#seen
 			.takeIn((after, limit) => reader.ids(after, limit))
 			.catch((error: unknown) => this.#commit.refuse(refusalOf(error) ?? DAMAGED));
+	}
+
+	#readerOf(database: DatabaseSync): Reader {
+		try {
+			return new Reader(database);
+		} catch (error) {
+			database.close();
+			throw this.#unreadable(describeError(error));
+		}
+	}
+
+	#unreadable(why: string): Error {
+		return new Error(`cannot read the journal ${this.#path}: ${why}`);
 	}
 
 	#noteForgotten(principal: string, before: number): void {

@@ -14,9 +14,12 @@ export interface Message {
 /** Has a demo server of its own carry out commands one after the other over stdio, and waits for its orderly end. */
 export async function carryOut(
 	commands: readonly object[],
-	{ agentDir, words = [] }: { agentDir: string; words?: string[] },
+	{
+		words = [],
+		...given
+	}: { agentDir: string; words?: string[]; shell?: string; env?: NodeJS.ProcessEnv },
 ): Promise<{ messages: Message[]; answers: Message[]; err: string }> {
-	const server = startServe(["--stdio", "--demo", "always", ...words], { agentDir });
+	const server = startServe(["--stdio", "--demo", "always", ...words], given);
 	const idOf = (index: number) => `${server.child.pid}-${index}`;
 	for (const [index, command] of commands.entries()) {
 		const dependsOn = index > 0 && { dependsOn: [idOf(index - 1)] };

@@ -29,12 +29,22 @@ export interface ServeProcess {
 
 export function startServe(
 	words: string[],
-	given: { agentDir?: string; cwd?: string; env?: NodeJS.ProcessEnv; dashboard?: true } = {},
+	given: {
+		agentDir?: string;
+		cwd?: string;
+		env?: NodeJS.ProcessEnv;
+		dashboard?: true;
+		/** What the shell does before it becomes the server, such as `ulimit -n 64`. */
+		shell?: string;
+	} = {},
 ): ServeProcess {
 	const agentDir = given.agentDir ?? tempDir();
 	const dataDir = join(agentDir, "strata", "server");
 	const page = given.dashboard ? [] : ["--no-dashboard"];
-	const child = spawn(process.execPath, [MAIN, "serve", ...words, ...page], {
+	const line = [process.execPath, MAIN, "serve", ...words, ...page];
+	const shell = given.shell === undefined ? [] : ["sh", "-c", `${given.shell}; exec "$@"`, "sh"];
+	const [program = "", ...rest] = [...shell, ...line];
+	const child = spawn(program, rest, {
 		cwd: given.cwd ?? agentDir,
 		env: { ...process.env, PI_CODING_AGENT_DIR: agentDir, PI_OFFLINE: "1", ...given.env },
 	});

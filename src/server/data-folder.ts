@@ -1,0 +1,77 @@
+import { closeSync, fchmodSync, openSync, type Stats } from "node:fs";
+import { chmod, mkdir, realpath, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { describeError, errnoOf } from "../core/errno.ts";
+
+/** The server's own files in its data folder, beside the tokens, which are checked when they are read. */
+const OWN_FILES = [
+	"lock.db",
+	"lock.db-journal",
+	"lock.json",
+	"journal.db",
+	"journal.db-wal",
+	"journal.db-shm",
+	"journal.mark",
+];
+
+const hasModes = process.platform !== "win32";
+
+/**
+ * Makes a data folder that only its owner can open, whatever the umask, or proves that no other user can change an existing
+ * one: neither the folder, nor the server's files in it, nor a folder above it. Who can write there can put words into
+ * sessions, and give itself a token. Files that others can only read are closed to them. Throws one clear line.
+ */
+export async function claimDataFolder(folder: string): Promise<void> {
+	const made = await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+		const why = errnoOf(error) === "EEXIST" ? "it is a file" : describeError(error);
+		throw unusable(folder, why, error);
+	});
+	if (!hasModes) return;
+	if (made !== undefined) await chmod(folder, 0o700);
+	const real = await realpath(folder);
+	refuseForeign(await stat(real), folder, "data folder");
+	for (let path = dirname(real), above = real; path !== above; above = path, path = dirname(path)) {
+		const { mode } = await stat(path);
+		if ((mode & 0o1002) !== 0o002) continue; // in a sticky folder others can move only what is theirs
+		throw unusable(
+			folder,
+			`everyone can replace it, since ${path} is open to all; run: chmod o-w ${path}`,
+		);
+	}
+	for (const name of OWN_FILES) {
+		const path = join(folder, name);
+		const stats = await stat(path).catch(() => undefined);
+		if (!stats?.isFile()) continue; // whoever opens it says what is wrong
+		refuseForeign(stats, path, "file");
+		if ((stats.mode & 0o077) !== 0) await chmod(path, 0o600);
+	}
+}
+
+/** Makes a file if it is missing, and readable and writable for its owner only, whatever the umask. */
+export function makePrivateFile(path: string): void {
+	const file = openSync(path, "a", 0o600);
+	try {
+		if (hasModes) fchmodSync(file, 0o600);
+	} finally {
+		closeSync(file);
+	}
+}
+
+function refuseForeign({ uid, mode }: Stats, path: string, what: string): void {
+	if (uid !== process.getuid?.()) {
+		throw new Error(
+			`the ${what} ${path} belongs to another user; start the server as that user, or choose another folder with --data-dir`,
+		);
+	}
+	if ((mode & 0o022) !== 0) {
+		const octal = (mode & 0o777).toString(8).padStart(4, "0");
+		throw new Error(
+			`other users can write to the ${what} ${path} (mode ${octal}); run: chmod go-w ${path}`,
+		);
+	}
+}
+
+function unusable(folder: string, why: string, cause?: unknown): Error {
+	const message = `cannot use ${folder} as data folder: ${why}; choose another with --data-dir`;
+	return new Error(message, { cause });
+}
