@@ -128,10 +128,11 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 			if ((sessionPath === undefined) === (content === undefined)) {
 				throw new CommandError("invalid_command", "give either sessionPath or content");
 			}
+			const by = { principal, signal };
 			const report =
 				content === undefined
-					? await replay.ofFile(await sessions.readableFile(principal, sessionPath ?? ""), signal)
-					: await replay.ofContent(content, signal);
+					? await replay.ofFile(await sessions.readableFile(principal, sessionPath ?? ""), by)
+					: await replay.ofContent(content, by);
 			return { data: report };
 		},
 	};

@@ -7,13 +7,23 @@ import { workerEntry } from "../../core/worker-entry.ts";
 import type { ReplayReport } from "../../economy/index.ts";
 import type { PruneSettings } from "../../pruning/index.ts";
 import { CommandError } from "../engine/call.ts";
+import { createFairQueue, type FairQueueLimits } from "./fair-queue.ts";
 
-/** Replays session files, in a thread of its own each: it is seconds of pure computing. */
+/**
+ * Replays session files, in a thread of its own each: it is seconds of pure computing. Principals take turns, and an
+ * abort ends a replay, whether it runs or waits.
+ */
 export interface SessionReplay {
 	/** What a session file cost and would have cost. `file` must have been checked. */
-	ofFile(file: string, signal: AbortSignal): Promise<ReplayReport>;
+	ofFile(file: string, by: ReplayedFor): Promise<ReplayReport>;
 	/** The same for the text of one. */
-	ofContent(content: string, signal: AbortSignal): Promise<ReplayReport>;
+	ofContent(content: string, by: ReplayedFor): Promise<ReplayReport>;
+}
+
+/** Who asks for a replay, and until when. */
+export interface ReplayedFor {
+	readonly principal: string;
+	readonly signal: AbortSignal;
 }
 
 export interface SessionReplayOptions {
@@ -32,7 +42,8 @@ export interface ReplayOrder {
 }
 export type ReplayAnswer = { ok: true; report: ReplayReport } | { ok: false; why: string };
 
-const MAX_AT_ONCE = 2;
+/** One principal never has all threads. */
+const LIMITS: FairQueueLimits = { atOnce: 2, atOnceOfOne: 1, waiting: 64, waitingOfOne: 8 };
 const MAX_HEAP_MB = 1024;
 
 export function createSessionReplay({
@@ -40,7 +51,7 @@ export function createSessionReplay({
 	cwd,
 	tmpFolder,
 }: SessionReplayOptions): SessionReplay {
-	let running = 0;
+	const queue = createFairQueue(LIMITS);
 
 	async function replay(file: string, shownAs: string, signal: AbortSignal): Promise<ReplayReport> {
 		const { config } = loadConfig({ agentDir, cwd });
@@ -49,22 +60,11 @@ export function createSessionReplay({
 		throw new CommandError("failed", answer.why);
 	}
 
-	async function counted<Result>(work: () => Promise<Result>): Promise<Result> {
-		if (running >= MAX_AT_ONCE) {
-			throw new CommandError("busy", `${running} replays are running; try again when one is done`);
-		}
-		running++;
-		try {
-			return await work();
-		} finally {
-			running--;
-		}
-	}
-
 	return {
-		ofFile: (file, signal) => counted(() => replay(file, basename(file), signal)),
-		ofContent: (content, signal) =>
-			counted(async () => {
+		ofFile: (file, { principal, signal }) =>
+			queue.run(principal, signal, () => replay(file, basename(file), signal)),
+		ofContent: (content, { principal, signal }) =>
+			queue.run(principal, signal, async () => {
 				await mkdir(tmpFolder, { recursive: true, mode: 0o700 });
 				const file = join(tmpFolder, temporaryName());
 				try {

@@ -6,7 +6,7 @@ import { createSessionReplay } from "../../../src/server/replay/session-replay.t
 import { SessionWriter } from "../../economy/replay/session-writer.ts";
 import { tempDir } from "../../support/temp.ts";
 
-const never = new AbortController().signal;
+const never = { principal: "ann", signal: new AbortController().signal };
 
 test("replays a file, and the same as text sent along, under the policies of the command line", async () => {
 	const { replay, tmpFolder } = setUp();
@@ -36,20 +36,25 @@ test("what is no session fails in words without a path of the server", async () 
 	expect(String(failure)).not.toContain(tmpFolder);
 });
 
-test("runs two at a time, and refuses a third until one is done", async () => {
+test("lets a principal wait for its own replays, and refuses those beyond a bound", async () => {
 	const { replay } = setUp();
 	const file = aSession();
-	const running = [replay.ofFile(file, never), replay.ofFile(file, never)];
+	const asked = Array.from({ length: 9 }, () => replay.ofFile(file, never));
 	await expect(replay.ofFile(file, never)).rejects.toMatchObject({ code: "busy" });
-	await Promise.all(running);
-	expect(await replay.ofFile(file, never)).toMatchObject({ requests: 2 });
+	const others = { ...never, principal: "ben" };
+	expect(await replay.ofFile(file, others)).toMatchObject({ requests: 2 });
+	const reports = await Promise.all(asked);
+	expect(reports.map(({ requests }) => requests)).toEqual(asked.map(() => 2));
 });
 
 test("stops when it is told to", async () => {
 	const { replay, tmpFolder } = setUp();
 	const controller = new AbortController();
 	const content = readFileSync(aSession(), "utf8");
-	const running = replay.ofContent(content, controller.signal);
+	const running = replay.ofContent(content, {
+		principal: "ann",
+		signal: controller.signal,
+	});
 	controller.abort();
 	await expect(running).rejects.toMatchObject({
 		code: "failed",
