@@ -5,7 +5,7 @@ export default defineConfig({
 	test: {
 		include: ["test/**/*.long.ts"],
 		setupFiles: ["test/support/own-home.ts"],
-		testTimeout: 30 * 60_000,
+		testTimeout: 4 * 60 * 60_000,
 		maxWorkers: 2,
 	},
 });

@@ -5,17 +5,17 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { createClient, webSocketTransport } from "../../../src/protocol/client.ts";
-import { createRandom, type Random } from "../../readcache/law/random.ts";
+import { createRandom } from "../../readcache/law/random.ts";
 import {
 	type LoopbackAnthropic,
 	modelsJson,
 	startLoopbackAnthropic,
 } from "../../support/loopback-anthropic.ts";
-import { atEnd, tempDir } from "../../support/temp.ts";
+import { atEnd, removeDir, tempDir } from "../../support/temp.ts";
+import { createFate, type Moment } from "./fate.ts";
 import { receiveGuests } from "./guests.ts";
-import { type MortalServer, startMortalServer } from "./mortal-server.ts";
+import { startMortalServer } from "./mortal-server.ts";
 import { type Deed, play } from "./player.ts";
 import { verdict } from "./verdict.ts";
 import { type WatchedWire, watchWire } from "./watched-wire.ts";
@@ -29,6 +29,10 @@ export interface CrashOptions {
 	guests: number;
 	/** How often the server is killed while it works; once more follows at the end. */
 	kills: number;
+	/** A folder with what Node has compiled of the program: starts are quicker with it. */
+	compileCache?: string;
+	/** Called for every kill, with what the server was doing. */
+	onDeath?(moment: Moment): void;
 }
 
 export interface CrashReport {
@@ -45,7 +49,8 @@ export async function runCrashes(options: CrashOptions): Promise<CrashReport> {
 	const folder = tempDir("crash");
 	const provider = await startLoopbackAnthropic();
 	atEnd(() => provider.close());
-	const server = await startMortalServer(preparedAgentDir(folder, provider));
+	const agentDir = preparedAgentDir(folder, provider);
+	const server = await startMortalServer(agentDir, options.compileCache);
 	const { url } = server;
 	const patience = { firstRetryMs: 20, lastRetryMs: 80 };
 	const watched = watchWire(webSocketTransport(url));
@@ -60,7 +65,8 @@ export async function runCrashes(options: CrashOptions): Promise<CrashReport> {
 		watcher.subscribe(sessionId, () => {}, { after: 0 });
 	}
 	const answersPerLife = (sessions * commands) / (options.kills + 1);
-	const fate = createFate({ server, watched, random, kills: options.kills, answersPerLife });
+	const { kills, onDeath } = options;
+	const fate = createFate({ server, watched, random, kills, answersPerLife, onDeath });
 	const onAnswer = () => fate.answered();
 	const fileOf = (sessionId: string) => join(folder, `${sessionId}.txt`);
 	const players = names.map((sessionId, index) =>
@@ -91,56 +97,14 @@ export async function runCrashes(options: CrashOptions): Promise<CrashReport> {
 	}
 	if (server.complaints() !== "") faults.push(`it complained: ${server.complaints()}`);
 	if (faults.length > 0) throw new Error(`seed ${seed}:\n${faults.slice(0, 30).join("\n")}`);
-	return reportOf(deeds.flat(), server, watched, names);
-}
-
-interface FateOptions {
-	server: MortalServer;
-	watched: WatchedWire;
-	random: Random;
-	kills: number;
-	/** On average. */
-	answersPerLife: number;
-}
-
-/** Kills the server after random numbers of answers, and lets it live again. */
-function createFate({ server, watched, random, kills, answersPerLife }: FateOptions) {
-	let left = kills;
-	let dying: Promise<void> | undefined;
-	const span = () => Math.ceil(answersPerLife * (0.1 + random.below(100) / 60));
-	let answersLeft = span();
-
-	async function die(): Promise<void> {
-		await delay(random.between(0, 12));
-		await killOnce();
-		// Every now and then it dies again before it has quite come back.
-		if (left > 0 && random.chance(0.3)) {
-			await delay(random.between(0, 1_500));
-			await killOnce();
-		}
-		answersLeft = span();
-		dying = undefined;
-	}
-
-	async function killOnce(): Promise<void> {
-		left--;
-		await server.kill();
-		server.revive();
-	}
-
-	return {
-		answered() {
-			if (random.chance(0.01)) watched.hangUp();
-			if (--answersLeft <= 0 && left > 0) dying ??= die();
-		},
-		/** Once more, when everything has been acknowledged. */
-		async end() {
-			left = 0;
-			await dying;
-			await killOnce();
-			await server.ready();
-		},
-	};
+	// A long test has many runs: none leaves a process or files to the next.
+	client.close();
+	watcher.close();
+	const { deaths } = server;
+	await server.kill();
+	await provider.close();
+	removeDir(folder);
+	return { ...reportOf(deeds.flat(), watched, names), deaths };
 }
 
 function preparedAgentDir(folder: string, provider: LoopbackAnthropic): string {
@@ -159,16 +123,14 @@ function preparedAgentDir(folder: string, provider: LoopbackAnthropic): string {
 
 function reportOf(
 	deeds: readonly Deed[],
-	{ deaths }: MortalServer,
 	watched: WatchedWire,
 	names: readonly string[],
-): CrashReport {
+): Pick<CrashReport, "done" | "interrupted" | "events"> {
 	const count = (outcome: Deed["outcome"]) =>
 		deeds.filter((deed) => deed.outcome === outcome).length;
 	return {
 		done: count("done"),
 		interrupted: count("interrupted"),
-		deaths,
 		events: names.reduce((sum, name) => sum + watched.events(name).size, 0),
 	};
 }

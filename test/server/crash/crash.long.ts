@@ -1,22 +1,78 @@
 import { expect, test } from "vitest";
+import { tempDir } from "../../support/temp.ts";
+import { startServe } from "../support/serve-process.ts";
 import { type CrashReport, runCrashes } from "./crash-run.ts";
+import type { Moment } from "./fate.ts";
 
-const STEPS = Number(process.env.STRATA_LONG_STEPS ?? 6_000);
+const STEPS = Number(process.env.STRATA_LONG_STEPS ?? 40_000);
 const first = Number(process.env.STRATA_LONG_SEED ?? Date.now() % 1_000_000_000);
+const STEPS_PER_KILL = 40;
+const KILLS = Math.floor(STEPS / STEPS_PER_KILL);
 /** Commands under one seed, in a server of its own. */
 const STEPS_PER_SEED = 2_000;
-const SESSIONS = 8;
+const SESSIONS = 6;
+/** Servers at a time. A start takes a core. */
+const LANES = 2;
 
-test(`nothing acknowledged is lost or doubled over ${STEPS} commands and random kills`, async () => {
+test(`nothing acknowledged is lost or doubled over ${STEPS} commands and ${KILLS} kills`, async () => {
+	const compileCache = await filledCompileCache();
+	const from = performance.now();
 	const reports: CrashReport[] = [];
-	for (let done = 0, seed = first; done < STEPS; done += STEPS_PER_SEED, seed++) {
-		const commands = Math.ceil(Math.min(STEPS_PER_SEED, STEPS - done) / SESSIONS);
-		reports.push(await runCrashes({ seed, sessions: SESSIONS, commands, guests: 100, kills: 30 }));
-	}
+	const deaths = new Map<Moment, number>();
+	const seeds = Array.from({ length: Math.ceil(STEPS / STEPS_PER_SEED) }, (_, at) => first + at);
+	const left = seeds.entries();
+	await Promise.all(Array.from({ length: LANES }, runSeeds));
 	const sum = (key: keyof CrashReport) => reports.reduce((total, report) => total + report[key], 0);
 	console.log(
-		`seeds ${first} to ${first + reports.length - 1}: ${sum("done")} commands done and ` +
-			`${sum("interrupted")} interrupted by ${sum("deaths")} kills; ${sum("events")} events`,
+		`${progress()}: ${sum("done")} commands done and ${sum("interrupted")} interrupted ` +
+			`by ${sum("deaths")} kills; ${sum("events")} events`,
 	);
 	expect(sum("done")).toBeGreaterThan(sum("interrupted"));
+	expect(sum("deaths")).toBeGreaterThanOrEqual(KILLS);
+
+	async function runSeeds(): Promise<void> {
+		for (const [at, seed] of left) {
+			const steps = Math.min(STEPS_PER_SEED, STEPS - at * STEPS_PER_SEED);
+			reports.push(
+				await runCrashes({
+					seed,
+					sessions: SESSIONS,
+					commands: Math.ceil(steps / SESSIONS),
+					guests: Math.ceil(steps / 20),
+					kills: Math.ceil(steps / STEPS_PER_KILL),
+					compileCache,
+					onDeath,
+				}),
+			);
+		}
+	}
+
+	function onDeath(moment: Moment): void {
+		deaths.set(moment, (deaths.get(moment) ?? 0) + 1);
+		if (killed() % 25 === 0) console.log(progress());
+	}
+
+	function killed(): number {
+		return [...deaths.values()].reduce((total, count) => total + count, 0);
+	}
+
+	function progress(): string {
+		const minutes = ((performance.now() - from) / 60_000).toFixed(1);
+		const at = [...deaths].map(([moment, count]) => `${moment} ${count}`);
+		return (
+			`seeds ${first} to ${seeds.at(-1)}, ${reports.length} of ${seeds.length} judged in ${minutes} min, ` +
+			`${killed()} of ${KILLS} kills (${at.join(", ")})`
+		);
+	}
 });
+
+/** What Node compiles of the program is kept by a process that ends in order, which the others do not. */
+async function filledCompileCache(): Promise<string> {
+	const folder = tempDir("compile-cache");
+	const words = ["--port", "0", "--auth", "none", "--json"];
+	const server = startServe(words, { env: { NODE_COMPILE_CACHE: folder } });
+	await server.ready();
+	server.child.kill("SIGTERM");
+	await server.exited;
+	return folder;
+}

@@ -9,29 +9,50 @@ export interface MortalServer {
 	readonly agentDir: string;
 	/** How often it was killed. */
 	readonly deaths: number;
-	/** The signal that nothing can prepare for. Resolves when the process is gone. */
-	kill(): Promise<void>;
+	/** How long its last whole start took, in milliseconds. */
+	readonly startMs: number;
+	/** The signal that nothing can prepare for. Resolves when the process is gone: whether it was this that ended it. */
+	kill(): Promise<boolean>;
+	/** Asks the process of this moment to end in order. */
+	stop(): void;
+	/** Resolves when the process of this moment is gone. */
+	ended(): Promise<void>;
 	/** Starts the next process, without waiting until it answers. */
 	revive(): void;
 	/** Resolves when the process of this moment answers commands. */
 	ready(): Promise<void>;
-	/** Rejects when a process ends by itself. */
+	/** Rejects when a process ends by itself, or badly though it was asked to. */
 	readonly suicide: Promise<never>;
 	/** What all its processes have complained about. */
 	complaints(): string;
 }
 
-export async function startMortalServer(agentDir = tempDir("agent")): Promise<MortalServer> {
+/** `compileCache` is a folder with what Node has compiled of the program; a start is quicker with it. */
+export async function startMortalServer(
+	agentDir = tempDir("agent"),
+	compileCache?: string,
+): Promise<MortalServer> {
 	const port = await quietPort();
 	const lives: ServeProcess[] = [];
+	const env = compileCache === undefined ? {} : { NODE_COMPILE_CACHE: compileCache };
+	const asked = new Set<ServeProcess>();
 	const suicide = Promise.withResolvers<never>();
 	suicide.promise.catch(() => {}); // whoever waits for it hears of it
 	let deaths = 0;
+	let startMs = 0;
 	const begin = () => {
-		const life = startServe(["--port", String(port), "--auth", "none", "--json"], { agentDir });
+		const from = performance.now();
+		const words = ["--port", String(port), "--auth", "none", "--json"];
+		const life = startServe(words, { agentDir, env });
 		lives.push(life);
+		life.ready().then(
+			() => {
+				startMs = performance.now() - from;
+			},
+			() => {}, // `suicide` tells
+		);
 		void life.exited.then(({ code, signal }) => {
-			if (signal === "SIGKILL") return;
+			if (signal === "SIGKILL" || (asked.has(life) && code === 0)) return;
 			suicide.reject(new Error(`the server ended with ${code ?? signal}: ${life.err()}`));
 		});
 	};
@@ -44,9 +65,20 @@ export async function startMortalServer(agentDir = tempDir("agent")): Promise<Mo
 		get deaths() {
 			return deaths;
 		},
+		get startMs() {
+			return startMs;
+		},
 		async kill() {
-			deaths++;
 			last().child.kill("SIGKILL");
+			const { signal } = await last().exited;
+			if (signal === "SIGKILL") deaths++;
+			return signal === "SIGKILL";
+		},
+		stop() {
+			asked.add(last());
+			last().child.kill("SIGTERM");
+		},
+		async ended() {
 			await last().exited;
 		},
 		revive: begin,
