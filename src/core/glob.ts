@@ -13,15 +13,57 @@ export function matchesAny(
 	platform: NodeJS.Platform = process.platform,
 ): boolean {
 	const names = splitPath(path, platform);
-	return patterns.some((pattern) => matches(pattern, names, platform));
+	const name = names.at(-1) ?? "";
+	const { literal, others } = compiled(patterns, platform);
+	return literal.has(name) || others.some((matches) => matches(name, names));
 }
 
-function matches(pattern: string, names: readonly string[], platform: NodeJS.Platform): boolean {
-	if (pattern === "" || pattern.length > maxGlobLength) return false;
-	const isFolder = withSlashes(pattern, platform).endsWith("/");
-	const parts = splitPath(isFolder ? `${pattern}/**` : pattern, platform);
-	if (parts.length === 1) return matchesName(parts[0] ?? "", names.at(-1) ?? "");
-	return matchesSequence(["**", ...parts], names, "**", matchesName);
+/** A list of patterns, taken apart once. */
+interface Compiled {
+	/** Patterns without a wildcard or slash: names as they are. */
+	readonly literal: ReadonlySet<string>;
+	readonly others: readonly Matcher[];
+}
+
+type Matcher = (name: string, names: readonly string[]) => boolean;
+
+const compiledLists = new WeakMap<readonly string[], Map<NodeJS.Platform, Compiled>>();
+
+function compiled(patterns: readonly string[], platform: NodeJS.Platform): Compiled {
+	const known = compiledLists.get(patterns) ?? new Map<NodeJS.Platform, Compiled>();
+	compiledLists.set(patterns, known);
+	const before = known.get(platform);
+	if (before) return before;
+	const literal = new Set<string>();
+	const others: Matcher[] = [];
+	for (const pattern of patterns) {
+		if (pattern === "" || pattern.length > maxGlobLength) continue;
+		const isFolder = withSlashes(pattern, platform).endsWith("/");
+		const parts = splitPath(isFolder ? `${pattern}/**` : pattern, platform);
+		const [first = ""] = parts;
+		if (parts.length > 1) others.push(pathMatcher(parts));
+		else if (/[*?]/.test(first)) others.push(nameMatcher(first));
+		else literal.add(first);
+	}
+	const list = { literal, others };
+	known.set(platform, list);
+	return list;
+}
+
+/** Most patterns end with a literal name, which few paths do. */
+function pathMatcher(parts: readonly string[]): Matcher {
+	const last = nameMatcher(parts.at(-1) ?? "");
+	const whole = ["**", ...parts];
+	return (name, names) => last(name, names) && matchesSequence(whole, names, "**", matchesName);
+}
+
+/** `*` at one end and nothing else is by far the usual pattern. */
+function nameMatcher(pattern: string): Matcher {
+	if (!/[*?]/.test(pattern)) return (name) => name === pattern;
+	const [, before = "", after = ""] = /^([^*?]*)\*([^*?]*)$/.exec(pattern) ?? [];
+	if (before === "" && after === "") return (name) => matchesName(pattern, name);
+	const least = before.length + after.length;
+	return (name) => name.length >= least && name.startsWith(before) && name.endsWith(after);
 }
 
 /** The names along a path; the first is empty if the path begins at the root. */

@@ -37,9 +37,9 @@ export type StoreFault = {
 	/**
 	 * `newer`, `unusable`: the folder, see {@link StoreFolder}. `too-big`: over `maxObjectBytes`.
 	 * `corrupt`: the bytes were not the object's, which is now deleted. `not-a-file`: a link or folder
-	 * bears the object's name. `io`: the disk (full, read-only, not permitted).
+	 * bears the object's name. `io`: the disk (full, read-only, not permitted). `excluded`: the caller does not want it stored.
 	 */
-	readonly reason: "newer" | "unusable" | "too-big" | "corrupt" | "not-a-file" | "io";
+	readonly reason: "newer" | "unusable" | "too-big" | "corrupt" | "not-a-file" | "io" | "excluded";
 	readonly message: string;
 };
 

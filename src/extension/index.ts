@@ -2,6 +2,7 @@ import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-a
 import { getAgentDir } from "@earendil-works/pi-coding-agent";
 import { type LoadedConfig, loadConfig } from "../core/config.ts";
 import { createEconomySystem } from "./economy.ts";
+import { createValuesFor } from "./guarded-stores.ts";
 import { createKotaSystem } from "./kota.ts";
 import { createPagingSystem, pagingGuideline } from "./paging.ts";
 import { createPruningSystem } from "./pruning.ts";
@@ -49,9 +50,15 @@ function compose(pi: ExtensionAPI): StrataInside {
 	const report = createReport(pi);
 	let loaded: { cwd: string; config: LoadedConfig } | undefined;
 	let running = false;
+	const valuesFor = createValuesFor(configFor);
 
 	// Before the read cache and the economy: what these change in a request, both must see.
-	const pruning = createPruningSystem({ pi, configFor, onPruned: () => economy.notePruned() });
+	const pruning = createPruningSystem({
+		pi,
+		configFor,
+		valuesFor,
+		onPruned: () => economy.notePruned(),
+	});
 	const tiers = createTiersSystem({
 		pi,
 		report,
@@ -62,12 +69,13 @@ function compose(pi: ExtensionAPI): StrataInside {
 		pi,
 		report,
 		configFor,
+		valuesFor,
 		otherReadOwner,
 		shownElsewhere: tiers,
 	});
 	const paging = createPagingSystem(configFor);
 	const economy = createEconomySystem(pi, configFor);
-	const kota = createKotaSystem({ pi, report, configFor, more: pruning.commands });
+	const kota = createKotaSystem({ pi, report, configFor, valuesFor, more: pruning.commands });
 	registerReadTool(pi, [paging.read, readCache.read], [pagingGuideline]);
 	const systems: System[] = [readCache, paging, kota, pruning, tiers, economy];
 

@@ -4,6 +4,7 @@ import { type BlobStore, createBlobStore } from "../core/blob-store.ts";
 import type { Config } from "../core/config.ts";
 import { projectRoot } from "../core/places.ts";
 import type * as Kota from "../kota/index.ts";
+import { createValuesFor, guardBlobs } from "./guarded-stores.ts";
 import { createPerFolder } from "./per-folder.ts";
 import type { ConfigFor } from "./system.ts";
 
@@ -28,6 +29,7 @@ export interface KotaSession {
 export function createKotaSession(
 	configFor: ConfigFor,
 	openEngine?: typeof Kota.openEngine,
+	valuesFor = createValuesFor(configFor),
 ): KotaSession {
 	const perFolder = createPerFolder({ open: openFor, close: ({ project }) => project.close() });
 	return { open: perFolder.get, close: perFolder.clear };
@@ -55,7 +57,7 @@ export function createKotaSession(
 			kota,
 			project,
 			paths: kota.projectPaths(root, cwd),
-			blobs: createBlobStore(config.blobs),
+			blobs: guardBlobs(createBlobStore(config.blobs), valuesFor(ctx)),
 			settings: config.kota,
 		};
 	}

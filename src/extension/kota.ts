@@ -3,6 +3,7 @@ import type { SymbolMapAnswer, SymbolMapQuery } from "../codeindex/index.ts";
 import { createBlobStore } from "../core/blob-store.ts";
 import { isNestedCall } from "../core/nested-call.ts";
 import type * as Kota from "../kota/index.ts";
+import type { ValuesFor } from "./guarded-stores.ts";
 import { registerBriefings } from "./kota-briefing.ts";
 import { type KotaSubcommand, registerKotaCommand } from "./kota-command.ts";
 import { renderKotaCall, renderKotaResult } from "./kota-render.ts";
@@ -16,6 +17,8 @@ export interface KotaSystemOptions {
 	pi: ExtensionAPI;
 	report: Report;
 	configFor: ConfigFor;
+	/** What must not be stored. */
+	valuesFor?: ValuesFor;
 	/** Subcommands that other systems add to `/kota`. */
 	more?: ReadonlyMap<string, KotaSubcommand>;
 	/** Default: the engine that the settings name. */
@@ -33,13 +36,14 @@ export function createKotaSystem({
 	pi,
 	report,
 	configFor,
+	valuesFor,
 	more,
 	openEngine,
 }: KotaSystemOptions): System & {
 	/** A map of the project's symbols; asks for consent like any question, and rejects without it. */
 	symbolMap(ctx: ExtensionContext, query: SymbolMapQuery): Promise<SymbolMapAnswer>;
 } {
-	const session = createKotaSession(configFor, openEngine);
+	const session = createKotaSession(configFor, openEngine, valuesFor);
 	/** Whether the user may still be offered a whole answer in this session. */
 	let mayOffer = true;
 	let enabled = true;

@@ -9,7 +9,7 @@ import {
 import type { Config } from "../core/config.ts";
 import { matchesAny } from "../core/glob.ts";
 import { type FileTouch, followTouches, pinnedCalls, type ResultFacts } from "../pruning/index.ts";
-import { fileTouchOf, touchesExcluded } from "../readcache/index.ts";
+import { type ExcludedValues, fileTouchOf, touchesExcluded } from "../readcache/index.ts";
 
 /** What pruning sees of a session. */
 export interface Survey {
@@ -19,6 +19,8 @@ export interface Survey {
 	readonly facts: ResultFacts;
 	/** The calls whose results are pinned. */
 	readonly pinned: ReadonlySet<string>;
+	/** How many of the results hold a value of an excluded file. */
+	readonly holdingValues: number;
 }
 
 /** The settings that decide what may not be pruned. */
@@ -27,7 +29,16 @@ export type SurveySettings = Pick<Config, "prune" | "blobs" | "readcache">;
 /** Looks at a session for pruning. What a result is about comes from the read cache, which pruning does not know. */
 export function createSurveyor(
 	ledger: Ledger,
-	{ settings, cwd }: { settings: SurveySettings; cwd: string },
+	{
+		settings,
+		cwd,
+		values = { appearIn: () => false, revision: 0 },
+	}: {
+		settings: SurveySettings;
+		cwd: string;
+		/** Refreshed by the caller. Default: there are none. */
+		values?: Pick<ExcludedValues, "appearIn" | "revision">;
+	},
 ): (source: SessionSource) => Survey {
 	/** Worked out once for each result: neither its call nor its details change. */
 	const known = new WeakMap<ToolResultItem, { touch: Touch; isExcluded: boolean }>();
@@ -45,6 +56,17 @@ export function createSurveyor(
 		return { touch, isExcluded };
 	}
 
+	/** By result: whether it holds such a value, and the revision of the values that says so. */
+	const looked = new WeakMap<ToolResultItem, { revision: number; holds: boolean }>();
+
+	function holdsValue(item: ToolResultItem): boolean {
+		const before = looked.get(item);
+		if (before && (before.holds || before.revision === values.revision)) return before.holds;
+		const holds = values.appearIn(item.returned ?? "");
+		looked.set(item, { revision: values.revision, holds });
+		return holds;
+	}
+
 	return (source) => {
 		const { items } = ledger.log(source);
 		const results = resultsIn(items);
@@ -52,10 +74,11 @@ export function createSurveyor(
 		const touches = [...results.values()].flatMap((item) => touchNow(item, about(item).touch));
 		const facts: ResultFacts = {
 			isPinned: ({ toolCallId }) => pinned.has(toolCallId),
-			isExcluded: (item) => about(item).isExcluded,
+			isExcluded: (item) => about(item).isExcluded || holdsValue(item),
 			...followTouches(touches),
 		};
-		return { messages: sentMessages(source), results, facts, pinned };
+		const holding = [...results.values()].filter(holdsValue).length;
+		return { messages: sentMessages(source), results, facts, pinned, holdingValues: holding };
 	};
 }
 

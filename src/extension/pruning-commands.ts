@@ -49,6 +49,8 @@ export function pruningCommands({
 		if (!isEnabled()) return "pruning: off (prune.enabled is false)";
 		const open = await openFor(ctx);
 		const { pruner, history, pruning, trouble } = open;
+		await open.values.refresh();
+		const { pinned, holdingValues } = open.survey(ctx.sessionManager);
 		return pruningText({
 			settings,
 			usage: ctx.getContextUsage(),
@@ -56,7 +58,8 @@ export function pruningCommands({
 			summary: history.summary(),
 			decision: pruner.preview(prunableNow(open, ctx, false)),
 			callOf: ({ item }) => pruning.callOf(item),
-			pinned: open.survey(ctx.sessionManager).pinned.size,
+			pinned: pinned.size,
+			holdingValues,
 			trouble,
 			tokenPrice: (ctx.model?.cost?.input ?? 0) / 1_000_000,
 			nowMs: Date.now(),

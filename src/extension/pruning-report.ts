@@ -16,6 +16,8 @@ export interface PruningReport {
 	/** Of a candidate, its call in short. */
 	readonly callOf: (candidate: Candidate) => string;
 	readonly pinned: number;
+	/** Results that stay because they hold a value of an excluded file. */
+	readonly holdingValues: number;
 	readonly trouble: string | undefined;
 	/** Dollars for a plain input token; zero where nobody knows. */
 	readonly tokenPrice: number;
@@ -27,7 +29,7 @@ const SHOWN = 5;
 
 /** The text of `/kota pruning`. */
 export function pruningText(report: PruningReport): string {
-	const { settings, usage, keptOut, summary, trouble, pinned } = report;
+	const { settings, usage, keptOut, summary, trouble, pinned, holdingValues } = report;
 	const { keepRecentTurns, maxToolChars, adaptive, pinImpactSummaries } = settings.prune;
 	return [
 		`pruning: on (keepRecentTurns ${keepRecentTurns}, maxToolChars ${maxToolChars}, adaptive ${adaptive}, pinImpactSummaries ${pinImpactSummaries}, blobs.scope ${settings.blobs.scope})`,
@@ -40,6 +42,11 @@ export function pruningText(report: PruningReport): string {
 		...doneLines(report),
 		...nextLines(report),
 		`pinned: ${counted(pinned, "result")}`,
+		...(holdingValues > 0
+			? [
+					`neither pruned nor stored: ${counted(holdingValues, "result")} with a value of a file on readcache.exclude`,
+				]
+			: []),
 		...(summary.actions.length > 0 ? [moneyLine(report)] : []),
 	].join("\n");
 }

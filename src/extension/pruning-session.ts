@@ -6,7 +6,9 @@ import type { Config } from "../core/config.ts";
 import { property } from "../core/property.ts";
 import type * as Economy from "../economy/index.ts";
 import type * as Pruning from "../pruning/index.ts";
+import type { ExcludedValues } from "../readcache/index.ts";
 import { boundAnswer } from "./bound-thinking.ts";
+import { guardBlobs } from "./guarded-stores.ts";
 import type * as Surveying from "./prunable-session.ts";
 import { type ShownContent, shownEdits } from "./shown-edits.ts";
 
@@ -22,6 +24,8 @@ export interface OpenPruning {
 	readonly pending: Pruning.PendingStubs;
 	readonly history: Pruning.PruningHistory;
 	readonly now: () => number;
+	/** What excluded files hold. */
+	readonly values: ExcludedValues;
 	/** For how long the provider keeps what it caches, by its latest bill. */
 	ttl: Economy.Ttl;
 	/** Why something could not be pruned the last time, in words. */
@@ -33,7 +37,7 @@ export interface OpenPruning {
 /** Opens it; loads the code behind it, which most sessions are too short for. */
 export async function openPruning(
 	settings: Config,
-	{ cwd, now }: { cwd: string; now: () => number },
+	{ cwd, now, values }: { cwd: string; now: () => number; values: ExcludedValues },
 ): Promise<OpenPruning> {
 	const [pruning, economy, surveying] = await Promise.all([
 		import("../pruning/index.ts"),
@@ -43,11 +47,12 @@ export async function openPruning(
 	const ledger = createLedger();
 	return {
 		now,
+		values,
 		ledger,
-		blobs: createBlobStore(settings.blobs),
+		blobs: guardBlobs(createBlobStore(settings.blobs), values),
 		pruning,
 		economy,
-		survey: surveying.createSurveyor(ledger, { settings, cwd }),
+		survey: surveying.createSurveyor(ledger, { settings, cwd, values }),
 		resultsIn: surveying.resultsIn,
 		pruner: pruning.createPruner(settings.prune),
 		pending: pruning.createPendingStubs(),
@@ -63,6 +68,7 @@ type Results = Pruning.PrunableSession["results"];
 /** Everything is about to be sent anew: whatever may go gets a stub, for this very request. */
 export async function pruneCold(open: OpenPruning, ctx: ExtensionContext): Promise<void> {
 	const { pruner, pruning } = open;
+	await open.values.refresh();
 	const results = resultsNow(open, ctx);
 	noteSettled(open, results);
 	const state = prunableNow(open, ctx, true);
@@ -109,6 +115,7 @@ export async function pruneWarm(
 	isChange: boolean;
 }> {
 	const { pruner, pending } = open;
+	await open.values.refresh();
 	noteSettled(open, resultsNow(open, ctx));
 	await keepPendingAgain(open, ctx);
 	const state = prunableNow(open, ctx, false);

@@ -1,6 +1,7 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { property } from "../core/property.ts";
 import { type ColdWatch, createColdWatch, type SentWith } from "./cold-watch.ts";
+import { createValuesFor, type ValuesFor } from "./guarded-stores.ts";
 import type { KotaSubcommand } from "./kota-command.ts";
 import { createPerFolder } from "./per-folder.ts";
 import { pruningCommands } from "./pruning-commands.ts";
@@ -24,6 +25,8 @@ import type { ConfigFor, System } from "./system.ts";
 export interface PruningSystemOptions {
 	pi: ExtensionAPI;
 	configFor: ConfigFor;
+	/** What must be neither stored nor pruned. Default: what the project's excluded files hold. */
+	valuesFor?: ValuesFor;
 	/** Told when the next request has stubs that no request has had; of a request that is cold anyway, nobody is. */
 	onPruned?(): void;
 }
@@ -36,14 +39,20 @@ const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
  * provider's cache is cold that costs nothing; but no turn ends just before such a request, so the stubs are put into
  * the request itself and persisted at the end of its turn. It must see requests before the read cache's ledger does.
  */
-export function createPruningSystem({ pi, configFor, onPruned }: PruningSystemOptions): System & {
+export function createPruningSystem({
+	pi,
+	configFor,
+	valuesFor = createValuesFor(configFor),
+	onPruned,
+}: PruningSystemOptions): System & {
 	/** Subcommands of `/kota`. */
 	commands: ReadonlyMap<string, KotaSubcommand>;
 } {
 	const now = () => Date.now();
 	/** Most sessions are too short to be pruned. */
 	const perFolder = createPerFolder({
-		open: (ctx) => openPruning(configFor(ctx).config, { cwd: ctx.cwd, now }),
+		open: (ctx) =>
+			openPruning(configFor(ctx).config, { cwd: ctx.cwd, now, values: valuesFor(ctx) }),
 	});
 	let watch: ColdWatch = createColdWatch();
 	let sweptMs = now();

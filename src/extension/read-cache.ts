@@ -25,6 +25,7 @@ import {
 	type ShownElsewhere,
 	statusOf,
 } from "../readcache/index.ts";
+import { guardObjects, type ValuesFor } from "./guarded-stores.ts";
 import type { ReadAnswer, ReadLink } from "./read-tool.ts";
 import type { Report } from "./report.ts";
 import type { ConfigFor, System } from "./system.ts";
@@ -34,6 +35,8 @@ export interface ReadCacheSystemOptions {
 	pi: ExtensionAPI;
 	report: Report;
 	configFor: ConfigFor;
+	/** What must not be stored. */
+	valuesFor: ValuesFor;
 	/** Who owns `read`, when it is somebody else. */
 	otherReadOwner(): string | undefined;
 	/** What the working set shows of files. */
@@ -45,6 +48,7 @@ export function createReadCacheSystem({
 	pi,
 	report,
 	configFor,
+	valuesFor,
 	otherReadOwner,
 	shownElsewhere,
 }: ReadCacheSystemOptions): System & { read: ReadLink } {
@@ -150,7 +154,7 @@ export function createReadCacheSystem({
 	function openFor(ctx: ExtensionContext) {
 		if (open?.cwd !== ctx.cwd) {
 			const settings = configFor(ctx).config.readcache;
-			const store = createReadCacheStore(settings, ctx.cwd);
+			const store = guardObjects(createReadCacheStore(settings, ctx.cwd), valuesFor(ctx));
 			const limits = { maxLines: DEFAULT_MAX_LINES, maxBytes: DEFAULT_MAX_BYTES };
 			const cache = createReadCache({
 				settings,

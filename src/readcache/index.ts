@@ -3,6 +3,7 @@
  * doubt ends in pi's own answer.
  */
 export { INVALIDATION_ENTRY } from "../core/entry-types.ts";
+export { createExcludedValues, type ExcludedValues } from "./excluded-values.ts";
 export { fileTouchOf, touchesExcluded } from "./file-touch.ts";
 export {
 	returnedHash,

@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { Check } from "typebox/schema";
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test } from "vitest";
 import { type Config, describeConfig, loadConfig } from "../../src/core/config.ts";
+import { matchesAny } from "../../src/core/glob.ts";
 import { accepts, configJsonSchema, settings } from "../../src/core/settings.ts";
 
 let root: string;
@@ -108,6 +109,32 @@ describe("defaults", () => {
 		expect(load().config.readcache.exclude).toEqual(
 			expect.arrayContaining([".env*", "*.pem", "*.key", "*.p12"]),
 		);
+	});
+
+	test("files that usually hold secrets are excluded, sources that deal with them are not", () => {
+		const { exclude } = load().config.readcache;
+		const excluded = (paths: string[]) =>
+			paths.filter((path) => matchesAny(exclude, `/home/me/app/${path}`, "linux"));
+		const secret = [
+			...[".env", ".env.local", ".envrc", "prod.env", "prod.tfvars", "a.auto.tfvars.json"],
+			...["terraform.tfstate", "terraform.tfstate.backup", "service-account.json"],
+			...["service_account_prod.json", "my-serviceAccount-key.json", "token.txt", "tokens.txt"],
+			...["github-token.txt", "npm.token", "credentials.json", "credentials-prod.json"],
+			...["application_default_credentials.json", "client_secret_123.json", "secrets.yml"],
+			...["secrets.yaml", "secrets.json", "secrets.toml", ".netrc", "_netrc", ".pgpass"],
+			...[".htpasswd", ".npmrc", ".pypirc", ".dockercfg", ".docker/config.json", "kubeconfig"],
+			...[".kube/config", ".aws/credentials", ".git-credentials", "db.kdbx", "a.jks"],
+			...["a.keystore", "a.p12", "a.pfx", "a.ppk", "id_rsa", "id_ed25519", "key.gpg"],
+			...["private-key.asc", "vault.yml", "vault-prod.yaml", ".vault-token", "server.key"],
+		];
+		expect(excluded(secret)).toEqual(secret);
+		const sources = [
+			...["token.ts", "tokens.ts", "tokens.json", "credentials.ts", "secrets.ts", "secret.go"],
+			...["service-account.ts", "env.ts", "environment.ts", "vault.ts", "auth.ts", "keys.ts"],
+			...["package.json", "config.json", "tokenizer.json", "kubeconfig.go", "README.md"],
+			...["docs/tokens.md", "variables.tf", "signature.asc", "password.ts"],
+		];
+		expect(excluded(sources)).toEqual([]);
 	});
 
 	test.each(settings)("the default of $key satisfies its own rule", ({ setting }) => {

@@ -18,6 +18,7 @@ function textOf(more: Partial<PruningReport> = {}): string {
 		keptOut: { results: 12, tokens: 41_200 },
 		summary: { actions: [], results: 0, freedTokens: 0, saved: 0 },
 		callOf: ({ item }) => `${item.toolName}()`,
+		holdingValues: 0,
 		pinned: 1,
 		trouble: undefined,
 		tokenPrice: 0,

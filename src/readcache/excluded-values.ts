@@ -1,0 +1,189 @@
+import type { Dirent, Stats } from "node:fs";
+import { lstat, readdir, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { matchesAny } from "../core/glob.ts";
+import { readRegularFile } from "../core/regular-file.ts";
+import { createValueFinder, secretValuesOf, secretVariables } from "./secret-values.ts";
+
+/**
+ * What the excluded files of a project hold, so that it can be kept out of every store. The values are in memory only.
+ * What was in a file earlier in the session counts as well: output from then may still be around.
+ */
+export interface ExcludedValues {
+	/** Looks at the project again; to be awaited before the other two are asked. Never rejects. */
+	refresh(): Promise<void>;
+	/** Whether a text holds a value of an excluded file, or of a secret variable of the environment. */
+	appearIn(text: string): boolean;
+	/** Another one whenever there are more values: what was decided before has to be decided again. */
+	readonly revision: number;
+	/** How many files the values come from, and how many were too many, too large or unreadable. */
+	readonly files: { readonly read: number; readonly leftOut: number };
+}
+
+export interface ExcludedValuesOptions {
+	/** The project's folder. */
+	readonly root: string;
+	/** `readcache.exclude` */
+	readonly exclude: readonly string[];
+	readonly env?: NodeJS.ProcessEnv;
+}
+
+/** Bounds, so that no project can make a turn wait: folders from the root outwards, then files. */
+const maxFolders = 2_000;
+const maxFiles = 200;
+const maxFileBytes = 256 * 1024;
+const maxValues = 20_000;
+/** Calls within this time share one look. */
+const freshMs = 1_000;
+/** What was changed so recently may change again without a trace in its times. */
+const tickMs = 2_000;
+const sideBySide = 32;
+
+/** Makes it; nothing is read before the first refresh. */
+export function createExcludedValues({
+	root,
+	exclude,
+	env = process.env,
+}: ExcludedValuesOptions): ExcludedValues {
+	const values = secretVariables(env);
+	let find = createValueFinder(values);
+	let folders = new Map<string, Folder>();
+	let contents = new Map<string, Content>();
+	let revision = 0;
+	let leftOut = 0;
+	let looking: Promise<void> | undefined;
+	let lookedAt = Number.NEGATIVE_INFINITY;
+
+	return {
+		refresh() {
+			if (!looking && performance.now() - lookedAt < freshMs) return Promise.resolve();
+			looking ??= look().finally(() => {
+				looking = undefined;
+				lookedAt = performance.now();
+			});
+			return looking;
+		},
+		appearIn: (text) => find(text),
+		get revision() {
+			return revision;
+		},
+		get files() {
+			return { read: contents.size, leftOut };
+		},
+	};
+
+	async function look(): Promise<void> {
+		const paths = await excludedPaths();
+		const next = new Map<string, Content>();
+		const before = values.size;
+		leftOut = Math.max(0, paths.length - maxFiles);
+		await inGroups(paths.slice(0, maxFiles), async (path) => {
+			const content = await contentOf(path, contents.get(path));
+			if (content) next.set(path, content);
+			else leftOut++;
+		});
+		contents = next;
+		if (values.size === before) return;
+		find = createValueFinder(values);
+		revision++;
+	}
+
+	/** Reads a file again only if it may have changed. */
+	async function contentOf(
+		path: string,
+		before: Content | undefined,
+	): Promise<Content | undefined> {
+		try {
+			const takenMs = Date.now();
+			const state = await stat(path);
+			if (before && isSame(before, state)) return before;
+			const file = await readRegularFile(await realpath(path), maxFileBytes);
+			if (file.kind !== "read") return undefined;
+			const isText = !file.bytes.includes(0);
+			for (const value of isText ? secretValuesOf(path, file.bytes.toString()) : []) {
+				if (values.size < maxValues) values.add(value);
+			}
+			return { ...timesOf(state), takenMs };
+		} catch {
+			return undefined; // gone, or not to be read: then no command of the user reads it either
+		}
+	}
+
+	/** The excluded files, those near the root first. What git ignores is looked at too: secrets usually are ignored. */
+	async function excludedPaths(): Promise<string[]> {
+		const found: string[] = [];
+		const next = new Map<string, Folder>();
+		let level = [root];
+		while (level.length > 0) {
+			const deeper: string[] = [];
+			await inGroups(level, async (path) => {
+				const folder = await folderOf(path, folders.get(path));
+				if (!folder) return;
+				next.set(path, folder);
+				found.push(...folder.excluded);
+				deeper.push(...folder.inner);
+			});
+			level = deeper.sort().slice(0, maxFolders - next.size);
+		}
+		folders = next;
+		return found;
+	}
+
+	async function folderOf(path: string, before: Folder | undefined): Promise<Folder | undefined> {
+		try {
+			const takenMs = Date.now();
+			const state = await lstat(path);
+			if (before && isSame(before, state)) return before;
+			const entries = await readdir(path, { withFileTypes: true });
+			const inner = entries.filter(isFolderToEnter).map(({ name }) => join(path, name));
+			const excluded = entries
+				.filter((entry) => !entry.isDirectory())
+				.map(({ name }) => join(path, name))
+				.filter((file) => matchesAny(exclude, file));
+			return { ...timesOf(state), takenMs, inner, excluded };
+		} catch {
+			return undefined;
+		}
+	}
+}
+
+/** A file or folder as it was when it was looked at. */
+interface Content {
+	readonly size: number;
+	readonly mtimeMs: number;
+	readonly ctimeMs: number;
+	readonly ino: number;
+	readonly takenMs: number;
+}
+
+interface Folder extends Content {
+	readonly inner: readonly string[];
+	readonly excluded: readonly string[];
+}
+
+function timesOf({ size, mtimeMs, ctimeMs, ino }: Stats): Omit<Content, "takenMs"> {
+	return { size, mtimeMs, ctimeMs, ino };
+}
+
+function isSame(before: Content, { size, mtimeMs, ctimeMs, ino }: Stats): boolean {
+	return (
+		before.size === size &&
+		before.mtimeMs === mtimeMs &&
+		before.ctimeMs === ctimeMs &&
+		before.ino === ino &&
+		Math.max(mtimeMs, ctimeMs) < before.takenMs - tickMs
+	);
+}
+
+function isFolderToEnter(entry: Dirent): boolean {
+	return entry.isDirectory() && entry.name !== "node_modules" && entry.name !== ".git";
+}
+
+async function inGroups<Item>(
+	items: readonly Item[],
+	work: (item: Item) => Promise<void>,
+): Promise<void> {
+	for (let at = 0; at < items.length; at += sideBySide) {
+		await Promise.all(items.slice(at, at + sideBySide).map(work));
+	}
+}
