@@ -24,6 +24,8 @@ interface Question {
 interface Answered {
 	readonly value: unknown;
 	readonly text: () => string;
+	/** The exit status. Default: 0. */
+	readonly status?: number;
 }
 
 const ROOT = { root: { type: "string" }, json: { type: "boolean" } } as const;
@@ -46,7 +48,9 @@ const index = codeCommand({
 	options: ROOT,
 	async ask({ kota, project, asker }) {
 		const report = await project.build(asker, "given");
-		return { value: report, text: () => kota.buildText(report, kota.commandAdvice) };
+		const text = () => kota.buildText(report, kota.commandAdvice);
+		// What is in the memory of this process is gone with it.
+		return { value: report, text, status: report.coverage.notStored ? 1 : 0 };
 	},
 });
 
@@ -225,7 +229,7 @@ function codeCommand(
 				const answered = await ask({ kota, project, paths, asker, words, options });
 				terminal.progress?.("");
 				terminal.print(options.json ? JSON.stringify(answered.value, null, 2) : answered.text());
-				return 0;
+				return answered.status ?? 0;
 			} finally {
 				terminal.progress?.("");
 				await project.close();

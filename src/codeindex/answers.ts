@@ -18,6 +18,8 @@ export interface Coverage {
 		readonly count: number;
 		readonly first: readonly { readonly path: string; readonly reason: string }[];
 	};
+	/** The index is up to date in memory only: it could not be written where it belongs, and why. */
+	readonly notStored?: { readonly place: string; readonly reason: string };
 }
 
 export interface SearchQuery {

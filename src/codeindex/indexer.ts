@@ -42,7 +42,7 @@ const TIDY_AFTER = 200;
 export class Indexer {
 	readonly #root: string;
 	readonly #store: IndexStore;
-	readonly #lock: WriterLock;
+	readonly #lock: Pick<WriterLock, "take" | "release">;
 	readonly #imports: ImportResolution;
 	readonly #scanner: TreeScanner;
 	readonly #parser: Pick<Parser, "parse" | "close">;
@@ -50,7 +50,7 @@ export class Indexer {
 	constructor(
 		root: string,
 		store: IndexStore,
-		lock: WriterLock,
+		lock: Pick<WriterLock, "take" | "release">,
 		parser: Pick<Parser, "parse" | "close"> = new Parser(root),
 	) {
 		this.#root = root;

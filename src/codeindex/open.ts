@@ -8,6 +8,7 @@ import { openStoreFolder } from "../core/store-version.ts";
 import { type CodeIndex, CodeIndexError } from "./code-index.ts";
 import { IndexClient } from "./service/index-client.ts";
 import type { Method } from "./service/messages.ts";
+import { storeFailure } from "./store/failures.ts";
 
 export interface OpenOptions {
 	/** The project's folder. */
@@ -62,7 +63,12 @@ async function claimFolder(folder: string): Promise<void> {
 		version: 1,
 		owns: (entry) => /-[0-9a-f]{16}$/.test(entry),
 	});
-	if (opened.kind !== "ready") throw new CodeIndexError("unavailable", opened.message);
+	if (opened.kind === "ready") return;
+	const cause = opened.kind === "unusable" ? opened.cause : undefined;
+	const failure = cause === undefined ? "other" : storeFailure(cause);
+	// The index is then kept in memory.
+	if (failure === "full" || failure === "unwritable") return;
+	throw new CodeIndexError("unavailable", opened.message, { cause });
 }
 
 /** What the folder calls itself. */

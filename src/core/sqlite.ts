@@ -1,6 +1,8 @@
-import { closeSync, openSync, readSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
 
 /** One step of a database's history. Step `i` takes the schema from version `i` to `i + 1`. */
 export type Migration = (database: DatabaseSync) => void;
@@ -14,6 +16,8 @@ export type OpenedDatabase =
 			message: string;
 			/** SQLite's own code, where it was SQLite that refused; see {@link sqliteErrorCode}. */
 			errorCode?: number;
+			/** What SQLite threw. */
+			cause?: unknown;
 	  };
 
 /**
@@ -51,6 +55,72 @@ export async function openForReading(path: string): Promise<OpenedDatabase> {
 }
 
 /**
+ * Makes a database in memory, with the content of the one at `copyOf` if that can be read. Its file is not changed. For
+ * a disk that cannot be written to. It takes up to `maxBytes`, then it is full.
+ */
+export async function openInMemory(
+	migrations: Migration[],
+	{ copyOf, maxBytes }: { copyOf: string; maxBytes: number },
+): Promise<OpenedDatabase> {
+	const sqlite = await loadSqlite();
+	if (!sqlite) return { kind: "unavailable", message: NO_SQLITE };
+	// A name of its own, under which the copy finds it; it goes with its last connection.
+	const name = `file:/strata-${randomUUID()}?vfs=memdb`;
+	const database = new sqlite.DatabaseSync(name);
+	try {
+		const written = writtenVersion(copyOf);
+		if (written > migrations.length) {
+			database.close();
+			return { kind: "newer", message: newerMessage(copyOf, written, migrations.length) };
+		}
+		copyUnchanged(sqlite, { from: copyOf, to: name, maxBytes });
+		const pageSize = Number(database.prepare("PRAGMA page_size").get()?.page_size);
+		database.exec(`PRAGMA max_page_count = ${Math.floor(maxBytes / pageSize)}`);
+		migrate(database, migrations);
+		return { kind: "open", database };
+	} catch (error) {
+		if (database.isOpen) database.close();
+		return refused("a database in memory", error);
+	}
+}
+
+/**
+ * Copies a database of which no file can be written. Where SQLite cannot join those that have it open, the file alone is
+ * read: if it has no log, and does not change meanwhile, it is all there is. False if there is no such copy.
+ */
+function copyUnchanged(
+	sqlite: typeof import("node:sqlite"),
+	{ from, to, maxBytes }: { from: string; to: string; maxBytes: number },
+): boolean {
+	const state = () => {
+		const [main, log] = [from, `${from}-wal`].map((path) =>
+			statSync(path, { throwIfNoEntry: false }),
+		);
+		return { bytes: main?.size ?? 0, changedMs: main?.mtimeMs, hasLog: (log?.size ?? 0) > 0 };
+	};
+	const before = state();
+	if (before.bytes === 0 || before.bytes > maxBytes) return false;
+	const alone = pathToFileURL(from);
+	alone.searchParams.set("immutable", "1");
+	for (const path of before.hasLog ? [from] : [from, alone.href]) {
+		let source: DatabaseSync | undefined;
+		try {
+			source = new sqlite.DatabaseSync(path, { readOnly: true, timeout: BUSY_MS });
+			source.exec(`VACUUM INTO '${to}'`);
+			const after = state();
+			if (path === from || (after.changedMs === before.changedMs && !after.hasLog)) return true;
+			throw new Error(`${from} was changed while it was copied`);
+		} catch (error) {
+			// The next way may work; after the last one, there is no copy.
+			if (path !== from) throw error;
+		} finally {
+			source?.close();
+		}
+	}
+	return false;
+}
+
+/**
  * What SQLite said when it threw this: 5 busy, 8 read-only, 10 I/O error, 11 damaged, 13 full, 26 not a database …
  * (the primary code, without its details). `undefined` for any other error.
  */
@@ -65,6 +135,7 @@ function refused(path: string, error: unknown): OpenedDatabase {
 		kind: "unavailable",
 		message: `cannot open ${path}: ${(error as Error).message}`,
 		...(errorCode === undefined ? {} : { errorCode }),
+		cause: error,
 	};
 }
 

@@ -27,7 +27,8 @@ export type StoreFolderOptions = {
 export type StoreFolder =
 	| { readonly kind: "ready" }
 	| { readonly kind: "newer"; readonly found: number; readonly message: string }
-	| { readonly kind: "unusable"; readonly message: string };
+	/** `cause`: what the system refused, if it did. */
+	| { readonly kind: "unusable"; readonly message: string; readonly cause?: unknown };
 
 /**
  * Makes sure that a folder holds the store we think it does. A missing or empty folder is set up
@@ -38,7 +39,8 @@ export async function openStoreFolder(options: StoreFolderOptions): Promise<Stor
 	try {
 		return await open(options);
 	} catch (error) {
-		return unusable(options, describeError(error));
+		const message = `The ${options.name} store cannot use ${options.folder}: ${describeError(error)}.`;
+		return { kind: "unusable", message, cause: error };
 	}
 }
 

@@ -10,8 +10,8 @@ export function coverageLine(
 	nowMs: number,
 	{ index }: Advice = toolAdvice,
 ): string {
-	const { files, unparsed, unresolvedImports, checkedMs, refreshedFiles, complete, leftOut } =
-		coverage;
+	const { files, unparsed, unresolvedImports, checkedMs, refreshedFiles, complete } = coverage;
+	const { leftOut, notStored } = coverage;
 	const facts = [
 		...(complete
 			? []
@@ -21,6 +21,7 @@ export function coverageLine(
 		...(refreshedFiles > 0 ? [`${counted(refreshedFiles, "change")} taken in`] : []),
 		...(unparsed.count > 0 ? [unparsedFiles(unparsed)] : []),
 		...(leftOut ? [leftOutText(leftOut)] : []),
+		...(notStored ? [notStoredText(notStored)] : []),
 		...(unresolvedImports > 0 ? [counted(unresolvedImports, "unresolved import")] : []),
 	];
 	return `[${facts.join("; ")}]`;
@@ -55,6 +56,11 @@ export function leftOutText({ count: all, first }: NonNullable<Coverage["leftOut
 		return ` (${place}${clip(oneLine(reason), REASON_BYTES)}${all > 1 ? ", …" : ""})`;
 	});
 	return `${grouped(all)} left out${named.join("")}`;
+}
+
+/** Why the index has to be made again by the next process. */
+export function notStoredText({ place, reason }: NonNullable<Coverage["notStored"]>): string {
+	return `kept in memory only, ${clipMiddle(oneLine(place), PATH_BYTES)} cannot be written to (${clip(oneLine(reason), REASON_BYTES)})`;
 }
 
 function ago(ms: number): string {

@@ -3,7 +3,7 @@ import { clip, clipMiddle } from "../core/clip.ts";
 import { counted, grouped, megabytes } from "../core/figures.ts";
 import { oneLine } from "../core/one-line.ts";
 import { type Advice, toolAdvice } from "./advice.ts";
-import { leftOutText, whyNothingIndexed } from "./coverage-text.ts";
+import { leftOutText, notStoredText, whyNothingIndexed } from "./coverage-text.ts";
 
 /** What indexing did, on a line. */
 export function buildText(report: BuildReport, advice: Advice = toolAdvice): string {
@@ -17,7 +17,9 @@ export function buildText(report: BuildReport, advice: Advice = toolAdvice): str
 	];
 	const what = changes.length > 0 ? changes.join(", ") : "nothing had changed";
 	const left = coverage.leftOut ? ` ${leftOutText(coverage.leftOut)}.` : "";
-	return `The index is up to date: ${counted(coverage.files, "file")}, ${what} (${seconds.toFixed(1)} s).${left}`;
+	const { notStored } = coverage;
+	const unstored = notStored ? ` It is ${notStoredText(notStored)}.` : "";
+	return `The index is up to date: ${counted(coverage.files, "file")}, ${what} (${seconds.toFixed(1)} s).${left}${unstored}`;
 }
 
 /** How far indexing is, on a line. */

@@ -23,6 +23,8 @@ export const CodeCoverage = Type.Object({
 	refreshedFiles: Type.Number(),
 	/** False while the first indexing is not finished. */
 	complete: Type.Boolean(),
+	/** The index is up to date in the memory of the server only, and why. */
+	notStored: Type.Optional(Type.Object({ reason: Type.String() })),
 	leftOut: Type.Optional(
 		Type.Object({
 			count: Type.Number(),

@@ -1,4 +1,6 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { temporaryName } from "../../core/atomic-file.ts";
 import { describeError } from "../../core/errno.ts";
 import type { Coverage } from "../answers.ts";
 import {
@@ -23,18 +25,36 @@ export type Question<Answer> = (reader: IndexReader) => Answer;
 
 interface Opened {
 	readonly store: IndexStore;
-	readonly lock: WriterLock;
+	readonly lock: Pick<WriterLock, "take" | "release" | "close" | "remove">;
 	readonly indexer: Indexer;
+	/** Nothing was ever indexed when it was opened. */
+	readonly wasEmpty: boolean;
+	/** The index is in memory because it cannot be written to the disk. */
+	readonly inMemory?: InMemory;
+}
+
+interface InMemory {
+	/** Why, in the system's words. */
+	readonly reason: string;
+	/** There is an index on the disk, so the user has agreed to one. */
+	readonly isAgreed: boolean;
+	/** When to try the disk again (ms, monotonic). */
+	retryAt: number;
 }
 
 const REPLACE_WAIT_MS = 10_000;
+/** What an index may take in memory: about that of 700 MB of sources. */
+const MAX_MEMORY_BYTES = 512 * 1024 * 1024;
+/** A disk that cannot be written to is tried again after this time, with so many bytes. */
+const RETRY_MS = 60_000;
+const PROBE_BYTES = 256 * 1024;
 /** How many files that were not understood are named in an answer. */
 const UNPARSED_NAMED = 5;
 const LEFT_OUT_NAMED = 3;
 
 /**
  * The index of one project with all that can happen to it: opened when it is needed, refreshed before every
- * question, made anew when it turns out to be damaged. One call at a time.
+ * question, made anew when it turns out to be damaged, kept in memory while it cannot be written. One call at a time.
  */
 export class IndexService {
 	readonly #root: string;
@@ -49,7 +69,11 @@ export class IndexService {
 
 	async status(): Promise<IndexStatus> {
 		const bare = { root: this.#root, database: this.#path };
-		const note = () => (this.#note === undefined ? {} : { note: this.#note });
+		const note = () => {
+			const inMemory = this.#opened?.inMemory;
+			const text = inMemory ? this.#inMemoryNote(inMemory) : this.#note;
+			return text === undefined ? {} : { note: text };
+		};
 		if (!this.#opened && !existsSync(this.#path)) {
 			return { state: "absent", ...bare, bytes: 0, files: 0, symbols: 0, ...note() };
 		}
@@ -83,10 +107,11 @@ export class IndexService {
 		call: ServiceCall,
 	): Promise<Answer & { coverage: Coverage }> {
 		if (!this.#opened && !existsSync(this.#path)) throw this.#notIndexed();
-		return await this.#surviving(call, async ({ store, indexer }) => {
+		return await this.#surviving(call, async ({ store, indexer, inMemory }) => {
 			store.sync();
-			if (store.state().updatedMs === undefined) throw this.#notIndexed();
-			const done = await indexer.refresh({ ...call, mayBuild: false });
+			const isMissing = store.state().updatedMs === undefined;
+			if (isMissing && !inMemory?.isAgreed) throw this.#notIndexed();
+			const done = await indexer.refresh({ ...call, mayBuild: isMissing });
 			return store.read((reader) => ({
 				...question(reader),
 				coverage: this.#coverage(store, reader, done),
@@ -106,26 +131,47 @@ export class IndexService {
 		try {
 			return await this.#explaining(async () => work(await this.#openInPlace(call)));
 		} catch (error) {
+			if (this.#isUnwritable(error)) return await this.#inMemory(error, work);
 			if (storeFailure(error) !== "damaged") throw error;
-			return await this.#explaining(async () => {
-				await this.#replace(error, call);
-				return await work(await this.#open());
-			});
+			try {
+				return await this.#explaining(async () => {
+					await this.#replace(error, call);
+					return await work(await this.#open());
+				});
+			} catch (another) {
+				if (!this.#isUnwritable(another)) throw another;
+				return await this.#inMemory(another, work);
+			}
 		}
 	}
 
-	/** Failures in the words of those who ask; but for damage, which is mended. */
+	/** Whether an index on the disk failed because that cannot be written to, for want of room or otherwise. */
+	#isUnwritable(error: unknown): boolean {
+		const failure = storeFailure(error);
+		return !this.#opened?.inMemory && (failure === "full" || failure === "unwritable");
+	}
+
+	/** Does something with the index in memory, since the disk takes nothing. What a failed build wrote is removed. */
+	async #inMemory<T>(error: unknown, work: (opened: Opened) => Promise<T>): Promise<T> {
+		const before = this.#opened;
+		if (before?.wasEmpty) {
+			before.indexer.close();
+			before.store.close();
+			await removeUnfinished(this.#path, before.lock);
+		}
+		this.close();
+		return await this.#explaining(async () => work(await this.#openInMemory(error)));
+	}
+
+	/** Failures in the words of those who ask; but for damage, which is mended, and a disk that takes nothing. */
 	async #explaining<T>(work: () => Promise<T>): Promise<T> {
 		try {
 			return await work();
 		} catch (error) {
 			switch (storeFailure(error)) {
 				case "full":
-					throw new CodeIndexError(
-						"failed",
-						`There is no room on the disk for the index in ${this.#path}; it is as it was before. Make room and try again.`,
-						{ cause: error },
-					);
+					if (!this.#opened?.inMemory) throw error;
+					throw this.#noRoom(this.#opened.inMemory.reason, error);
 				case "busy":
 					throw new CodeIndexError(
 						"failed",
@@ -141,13 +187,16 @@ export class IndexService {
 	/** Opens the index; if its file has been deleted or replaced since, what is there now. */
 	async #openInPlace(call: ServiceCall): Promise<Opened> {
 		const opened = await this.#open();
-		if (opened.store.isInPlace()) return opened;
+		const { inMemory } = opened;
+		const isBack = inMemory !== undefined && this.#canWriteAgain(inMemory);
+		if (!isBack && opened.store.isInPlace()) return opened;
 		const hadContent = opened.store.files.indexed.size > 0;
 		this.close();
 		const current = await this.#open();
 		// Who has agreed to an index once has agreed to have it made again.
 		if (hadContent && current.store.state().updatedMs === undefined) {
-			this.#note = `The index was deleted while it was open, and was built anew ${timeOfDay()}.`;
+			if (!isBack)
+				this.#note = `The index was deleted while it was open, and was built anew ${timeOfDay()}.`;
 			await current.indexer.refresh({ ...call, mayBuild: true });
 		}
 		return current;
@@ -155,14 +204,65 @@ export class IndexService {
 
 	async #open(): Promise<Opened> {
 		if (this.#opened) return this.#opened;
-		const lock = await WriterLock.open(this.#path);
 		try {
-			const store = await IndexStore.open(this.#path);
-			this.#opened = { store, lock, indexer: new Indexer(this.#root, store, lock) };
-			return this.#opened;
+			this.#opened = await this.#openOnDisk();
 		} catch (error) {
-			lock.close();
+			if (!this.#isUnwritable(error)) throw error;
+			await this.#openInMemory(error);
+		}
+		return this.#opened as Opened;
+	}
+
+	async #openOnDisk(): Promise<Opened> {
+		const isNew = (statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) === 0;
+		let lock: WriterLock | undefined;
+		try {
+			lock = await WriterLock.open(this.#path);
+			const store = await IndexStore.open(this.#path);
+			const wasEmpty = store.state().updatedMs === undefined;
+			return { store, lock, indexer: new Indexer(this.#root, store, lock), wasEmpty };
+		} catch (error) {
+			if (isNew && this.#isUnwritable(error)) await removeUnfinished(this.#path, lock);
+			lock?.close();
 			throw error;
+		}
+	}
+
+	/** Opens a copy of what is on the disk, or nothing where that cannot be copied: then all files are parsed again. */
+	async #openInMemory(error: unknown): Promise<Opened> {
+		const reason = describeError(error);
+		const bytes = statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
+		if (bytes > MAX_MEMORY_BYTES) throw this.#noRoom(reason, error);
+		const store = await IndexStore.openInMemory(this.#path, MAX_MEMORY_BYTES).catch((trouble) => {
+			// One of a newer version is left alone, and so is what no engine can open.
+			if (trouble instanceof CodeIndexError && trouble.cause === undefined) throw trouble;
+			return IndexStore.openInMemory("", MAX_MEMORY_BYTES);
+		});
+		this.#opened = {
+			store,
+			lock: noLock,
+			indexer: new Indexer(this.#root, store, noLock),
+			wasEmpty: false,
+			inMemory: { reason, isAgreed: bytes > 0, retryAt: performance.now() + RETRY_MS },
+		};
+		return this.#opened;
+	}
+
+	/** Whether the disk takes something again; tried now and then. */
+	#canWriteAgain(inMemory: InMemory): boolean {
+		if (performance.now() < inMemory.retryAt) return false;
+		const folder = dirname(this.#path);
+		const probe = join(folder, temporaryName());
+		try {
+			mkdirSync(folder, { recursive: true, mode: 0o700 });
+			writeFileSync(probe, Buffer.alloc(PROBE_BYTES), { flag: "wx", mode: 0o600 });
+			return true;
+		} catch {
+			inMemory.retryAt = performance.now() + RETRY_MS;
+			return false;
+		} finally {
+			rmSync(probe, { force: true });
+			removeIfEmpty(folder);
 		}
 	}
 
@@ -197,7 +297,23 @@ export class IndexService {
 			refreshedFiles: done.added + done.changed + done.removed,
 			complete: store.state().isComplete,
 			...leftOut(done),
+			...this.#notStored(),
 		};
+	}
+
+	#notStored(): Pick<Coverage, "notStored"> {
+		const inMemory = this.#opened?.inMemory;
+		if (!inMemory) return {};
+		return { notStored: { place: dirname(this.#path), reason: inMemory.reason } };
+	}
+
+	#inMemoryNote({ reason }: InMemory): string {
+		return `The index is in memory only: ${dirname(this.#path)} cannot be written to (${reason}).`;
+	}
+
+	#noRoom(reason: string, cause: unknown): CodeIndexError {
+		const message = `The index cannot be written to ${dirname(this.#path)} (${reason}), and is too large to be kept in memory. What was there is as it was. Make room, or name another cache folder in XDG_CACHE_HOME, and try again.`;
+		return new CodeIndexError("failed", message, { cause });
 	}
 
 	#notIndexed(): CodeIndexError {
@@ -214,6 +330,36 @@ function leftOut({ trouble }: RefreshReport): Pick<Coverage, "leftOut"> {
 		.slice(0, LEFT_OUT_NAMED)
 		.map(({ path, message: reason }) => ({ path, reason }));
 	return { leftOut: { count: lost.length, first } };
+}
+
+/** In memory there is no other writer. */
+const noLock: Opened["lock"] = {
+	take: () => Promise.resolve(true),
+	release: () => {},
+	close: () => {},
+	remove: () => {},
+};
+
+/** Removes what a first indexing has written before it failed, with all that SQLite puts beside it. */
+async function removeUnfinished(path: string, lock: Opened["lock"] | undefined): Promise<void> {
+	try {
+		// Another process may have got further than this one.
+		if (lock && !(await lock.take(0))) return;
+		removeDatabase(path);
+		if (lock) lock.remove();
+		else removeDatabase(`${path}-lock`);
+	} catch {
+		return; // what cannot be removed stays, and the next build starts with it
+	}
+	removeIfEmpty(dirname(path));
+}
+
+function removeIfEmpty(folder: string): void {
+	try {
+		rmdirSync(folder);
+	} catch {
+		// It holds something, or is not there.
+	}
 }
 
 function bytesOf(path: string): number {

@@ -10,29 +10,38 @@ export class DamagedDatabase extends Error {
 }
 
 /** What a failure of the store means for the one who asked. */
-export type StoreFailure = "damaged" | "full" | "busy" | "other";
+export type StoreFailure = "damaged" | "full" | "unwritable" | "busy" | "other";
 
 /** SQLite's primary result codes. */
 const BUSY = 5;
+const READ_ONLY = 8;
 const IO_ERROR = 10;
 const CORRUPT = 11;
 const FULL = 13;
+const CANNOT_OPEN = 14;
 const NOT_A_DATABASE = 26;
 /** Further bits tell more: a read that ended early, and a database whose file was moved away. */
 const SHORT_READ = IO_ERROR | (2 << 8);
-const MOVED = 8 | (4 << 8);
+const MOVED = READ_ONLY | (4 << 8);
+/** Further bits of I/O errors: write, fsync (2), truncate, and the shared memory of a log (open, size, lock, map). */
+const WRITING = new Set([3, 4, 5, 6, 18, 19, 20, 21]);
 
 /** Tells what a failure of the store means; `other` for what is none of SQLite's or the disk's. */
 export function storeFailure(error: unknown): StoreFailure {
 	if (error instanceof DamagedDatabase || error instanceof MalformedBytes) return "damaged";
 	const code = property(error, "errcode");
-	if (typeof code !== "number") return property(error, "code") === "ENOSPC" ? "full" : "other";
+	if (typeof code !== "number") return failureOfDisk(error);
 	if (code === SHORT_READ || code === MOVED) return "damaged";
 	const primary = code & 0xff;
 	if (meansDamage(primary)) return "damaged";
 	switch (primary) {
 		case FULL:
 			return "full";
+		case READ_ONLY:
+		case CANNOT_OPEN:
+			return "unwritable";
+		case IO_ERROR:
+			return WRITING.has(code >> 8) ? "unwritable" : "other";
 		case BUSY:
 			return "busy";
 		default:
@@ -43,4 +52,22 @@ export function storeFailure(error: unknown): StoreFailure {
 /** Whether SQLite's primary code says that the file is no sound database. */
 export function meansDamage(code: number | undefined): boolean {
 	return code === CORRUPT || code === NOT_A_DATABASE;
+}
+
+/** What a failed system call means, or the one behind an error that explains it. */
+function failureOfDisk(error: unknown): StoreFailure {
+	switch (property(error, "code")) {
+		case "ENOSPC":
+		case "EDQUOT":
+		case "EFBIG":
+			return "full";
+		case "EROFS":
+		case "EACCES":
+		case "EPERM":
+			return "unwritable";
+		default: {
+			const cause = property(error, "cause");
+			return cause === undefined ? "other" : storeFailure(cause);
+		}
+	}
 }

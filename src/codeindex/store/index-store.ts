@@ -1,6 +1,6 @@
 import { rmSync, statSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { openDatabase } from "../../core/sqlite.ts";
+import { type OpenedDatabase, openDatabase, openInMemory } from "../../core/sqlite.ts";
 import { CodeIndexError } from "../code-index.ts";
 import type { Request } from "../facts.ts";
 import { noProjectState, type ProjectState } from "../project-state.ts";
@@ -76,7 +76,15 @@ export class IndexStore {
 	 */
 	static async open(path: string): Promise<IndexStore> {
 		makePrivateFile(path);
-		const opened = await openDatabase(path, migrations);
+		return IndexStore.#of(path, await openDatabase(path, migrations));
+	}
+
+	/** An index in memory, with what the one on disk holds as far as that can be read; takes up to `maxBytes`. */
+	static async openInMemory(copyOf: string, maxBytes: number): Promise<IndexStore> {
+		return IndexStore.#of("", await openInMemory(migrations, { copyOf, maxBytes }));
+	}
+
+	static #of(path: string, opened: OpenedDatabase): IndexStore {
 		if (opened.kind === "open") {
 			try {
 				opened.database.exec("PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY");
@@ -89,7 +97,8 @@ export class IndexStore {
 		if (opened.kind === "unavailable" && meansDamage(opened.errorCode)) {
 			throw new DamagedDatabase(opened.message);
 		}
-		throw new CodeIndexError("unavailable", opened.message);
+		const cause = opened.kind === "unavailable" ? opened.cause : undefined;
+		throw new CodeIndexError("unavailable", opened.message, { cause });
 	}
 
 	/** Whether the file is still the one that was opened: it may have been deleted or replaced. */

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { openDatabase } from "../../core/sqlite.ts";
 import { CodeIndexError } from "../code-index.ts";
 import { storeFailure } from "./failures.ts";
-import { removeDatabase } from "./index-store.ts";
+import { identityOf, removeDatabase } from "./index-store.ts";
 import { makePrivateFile } from "./private-file.ts";
 
 const POLL_MS = 40;
@@ -13,15 +13,23 @@ const POLL_MS = 40;
  * own: the system gives it back when the process ends, however that happens, so none is ever left behind.
  */
 export class WriterLock {
-	readonly #database: DatabaseSync;
+	readonly #path: string;
+	#database: DatabaseSync;
+	#identity: string;
 
-	private constructor(database: DatabaseSync) {
+	private constructor(path: string, database: DatabaseSync) {
+		this.#path = path;
 		this.#database = database;
+		this.#identity = identityOf(path);
 	}
 
 	/** The lock of the index at `path`. */
 	static async open(path: string): Promise<WriterLock> {
 		const file = `${path}-lock`;
+		return new WriterLock(file, await WriterLock.#open(file));
+	}
+
+	static async #open(file: string): Promise<DatabaseSync> {
 		makePrivateFile(file);
 		let opened = await openDatabase(file, []);
 		if (opened.kind !== "open" && /not a database|malformed/.test(opened.message)) {
@@ -30,10 +38,13 @@ export class WriterLock {
 			makePrivateFile(file);
 			opened = await openDatabase(file, []);
 		}
-		if (opened.kind !== "open") throw new CodeIndexError("unavailable", opened.message);
+		if (opened.kind !== "open") {
+			const cause = opened.kind === "unavailable" ? opened.cause : undefined;
+			throw new CodeIndexError("unavailable", opened.message, { cause });
+		}
 		// Waiting is done here, where it can be aborted.
 		opened.database.exec("PRAGMA busy_timeout = 0");
-		return new WriterLock(opened.database);
+		return opened.database;
 	}
 
 	/** Takes the lock; false if another process still has it after `waitMs`. */
@@ -45,7 +56,18 @@ export class WriterLock {
 			if (performance.now() >= end) return false;
 			await delay(POLL_MS);
 		}
-		return true;
+		if (identityOf(this.#path) === this.#identity) return true;
+		// The holder before has deleted it with the index: what others take now is another one.
+		this.close();
+		this.#database = await WriterLock.#open(this.#path);
+		this.#identity = identityOf(this.#path);
+		return await this.take(end - performance.now(), signal);
+	}
+
+	/** Deletes the lock, which must be held. */
+	remove(): void {
+		this.close();
+		removeDatabase(this.#path);
 	}
 
 	release(): void {

@@ -1,4 +1,9 @@
-import { type CodeIndex, CodeIndexError, openCodeIndex } from "../../codeindex/index.ts";
+import {
+	type CodeIndex,
+	CodeIndexError,
+	type Coverage,
+	openCodeIndex,
+} from "../../codeindex/index.ts";
 import type { ErrorCode, ResponseData } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
@@ -24,7 +29,7 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): Code
 					if (state !== "ready") return { state };
 					// Every answer says how far it can be trusted; that of one word is the cheapest.
 					const { coverage } = await index.search({ query: "index", limit: 1 }, { signal });
-					return { state, coverage } as ResponseData["code_status"];
+					return withoutFolders({ state, coverage }) as ResponseData["code_status"];
 				}),
 			code_search: ({ runtime }, { query, limit, contextLines, glob, includeTests }, { call }) =>
 				ask<"code_search">(runtime.cwd, call.signal, (index, signal) =>
@@ -74,12 +79,12 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): Code
 	async function ask<Type extends "code_search" | "code_deps" | "code_usages">(
 		cwd: string,
 		signal: AbortSignal,
-		question: (index: CodeIndex, signal: AbortSignal) => Promise<unknown>,
+		question: (index: CodeIndex, signal: AbortSignal) => Promise<{ readonly coverage: Coverage }>,
 	): Promise<ResponseData[Type]> {
 		return withIndex(cwd, async (index) => {
 			// Who asks wants an answer: the project is indexed first where it never was.
 			if ((await index.status()).state !== "ready") await index.build({ signal });
-			return (await question(index, signal)) as ResponseData[Type];
+			return withoutFolders(await question(index, signal)) as unknown as ResponseData[Type];
 		});
 	}
 
@@ -114,6 +119,13 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): Code
 		}, idleMs);
 		project.timer.unref();
 	}
+}
+
+/** Where the server keeps its indexes is its own business. */
+function withoutFolders<Answer extends { readonly coverage: Coverage }>(answer: Answer) {
+	const { notStored, ...coverage } = answer.coverage;
+	const reason = notStored && { notStored: { reason: safeText(notStored.reason) } };
+	return { ...answer, coverage: { ...coverage, ...reason } };
 }
 
 interface Project {

@@ -8,12 +8,18 @@ import { useNow } from "../use-now.ts";
 /** How far the answers can be trusted. */
 export function IndexHealth({ coverage }: { coverage: CodeCoverage }) {
 	const now = useNow();
-	const { files, unparsed, unresolvedImports, checkedMs, refreshedFiles, complete, leftOut } =
-		coverage;
+	const { files, unparsed, unresolvedImports, checkedMs, refreshedFiles, complete } = coverage;
+	const { leftOut, notStored } = coverage;
 	return (
 		<Section title="Index">
 			{!complete && (
 				<p class="notice">The first indexing is not finished: files may still be missing.</p>
+			)}
+			{notStored && (
+				<p class="notice">
+					The index is in memory only: it cannot be written (<PlainText text={notStored.reason} />
+					).
+				</p>
 			)}
 			<Figures>
 				<Figure
