@@ -6,6 +6,7 @@ import { createClient } from "../src/protocol/client.ts";
 import { startInspectedServer } from "../test/server/support/inspected-server.ts";
 import { writeLongSession } from "../test/support/long-session.ts";
 import { type Race, raceEcho } from "./server/against-echo.ts";
+import { FLOOD_SIZE, fairReads } from "./server/fair-reads.ts";
 import { fanOut } from "./server/fan-out.ts";
 import { createLoad, type Load } from "./server/load.ts";
 import { createFolder, startEcho, startStrata } from "./server/processes.ts";
@@ -142,6 +143,21 @@ for (const { who, clients, depth, each, name, lifecycle, atLeast } of [
 client.close();
 await strata.stop();
 await echo.stop();
+
+for (const command of ["get_messages", "get_tree"] as const) {
+	const { delays, ...flood } = await fairReads({ ...FLOOD_SIZE, command });
+	const from = {
+		reads: delays.length,
+		"flood's answers per second": rounded(flood.answersPerSecond, 0),
+		"flood's MB per second": rounded(flood.megabytesPerSecond, 0),
+		"connections closed": flood.cutOff,
+		"longest ms": rounded(Math.max(...delays)),
+	};
+	const name = `39 × 128 ${command} in flight: another's read`;
+	const value = (share: number) => quantile(delays, share);
+	add({ case: `${name}, median`, unit: "ms", value: value(0.5), target: 50, from });
+	add({ case: `${name}, 99 of 100 within`, unit: "ms", value: value(0.99), target: 250, from });
+}
 
 {
 	const starts: number[] = [];
