@@ -127,6 +127,15 @@ export function testJournal(
 			expect(next.extent(stream)).toEqual({ first: 1, last: 2 });
 		});
 
+		test("the digest of an answer that is not kept is, at once and in the next process", async () => {
+			const { process, journal } = await begin();
+			const read = { ...finished(command("read")), digest: "9:abc" };
+			journal.note(read);
+			expect(journal.byId("ann", "read")).toEqual(read);
+			const { journal: next } = await process.restart();
+			expect(next.byId("ann", "read")).toEqual(read);
+		});
+
 		test("a command under way in a crash ends in a stored failure, which is reported", async () => {
 			const { process, journal } = await begin();
 			await journal.admit(command("a", { idempotencyKey: "k" }));

@@ -12,6 +12,7 @@ import {
 	DAMAGED,
 	FOUND_LATE,
 	NEWER,
+	NO_DATABASE,
 	type Refusal,
 	refusalOf,
 	refusalOfCode,
@@ -65,8 +66,7 @@ export class JournalFile {
 		const opened = await openDatabase(request.path, migrations);
 		if (opened.kind === "newer") return { kind: "refused", refusal: NEWER };
 		if (opened.kind === "unavailable") {
-			const refusal = refusalOfCode(opened.errorCode) ?? { why: NO_DATABASE, lasting: false };
-			return { kind: "refused", refusal };
+			return { kind: "refused", refusal: refusalOfCode(opened.errorCode) ?? NO_DATABASE };
 		}
 		const database = opened.database;
 		this.#database = database;
@@ -174,9 +174,10 @@ export class JournalFile {
 		const database = this.#database;
 		this.#database = undefined;
 		this.#writer = undefined;
-		this.#markFile?.close();
+		const markFile = this.#markFile;
 		this.#markFile = undefined;
 		try {
+			markFile?.close();
 			if (database?.isOpen) database.close();
 		} catch {
 			// A full or broken disk; what was committed is in the log and found there.
@@ -185,7 +186,6 @@ export class JournalFile {
 }
 
 const LOG_BYTES = 16 * 2 ** 20;
-const NO_DATABASE = "the journal's database cannot be used on this host";
 
 /** Commands and prompts are nobody else's business. SQLite gives the files beside it the same permissions. */
 function makePrivate(path: string): void {

@@ -2,7 +2,14 @@ import { readFileSync, statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { openForReading } from "../../core/sqlite.ts";
 import { type Mark, markPath, NO_MARK, readMark } from "./mark.ts";
-import { DAMAGED, LOST, MARK_DAMAGED, type Refusal, refusalOf, refusalOfCode } from "./refusal.ts";
+import {
+	LOST,
+	MARK_DAMAGED,
+	NO_DATABASE,
+	type Refusal,
+	refusalOf,
+	refusalOfCode,
+} from "./refusal.ts";
 
 /** The name of the row of `meta` that counts transactions. */
 export const COMMITS = "commits";
@@ -43,7 +50,7 @@ async function commitsIn(path: string): Promise<number | Refusal> {
 	const opened = await openForReading(path);
 	if (opened.kind !== "open") {
 		const errorCode = opened.kind === "unavailable" ? opened.errorCode : undefined;
-		return refusalOfCode(errorCode) ?? DAMAGED;
+		return refusalOfCode(errorCode) ?? NO_DATABASE;
 	}
 	const { database } = opened;
 	try {

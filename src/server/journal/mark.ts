@@ -1,4 +1,12 @@
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import {
+	closeSync,
+	existsSync,
+	fsyncSync,
+	openSync,
+	readFileSync,
+	renameSync,
+	writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { crc32 } from "node:zlib";
 
@@ -47,15 +55,8 @@ export class MarkFile {
 
 	/** Opens the file, or makes it with this mark in it. */
 	constructor(path: string, mark: Mark) {
-		try {
-			this.#file = openSync(path, "r+");
-		} catch (error) {
-			if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-			this.#file = openSync(path, "wx+", 0o600);
-			for (const at of SLOTS) writeSync(this.#file, textOf(mark), at, "latin1");
-			// From here on its bytes are only overwritten, and a power cut does not leave it empty.
-			fsyncSync(this.#file);
-		}
+		if (!existsSync(path)) make(path, mark);
+		this.#file = openSync(path, "r+");
 	}
 
 	/**
@@ -74,6 +75,19 @@ export class MarkFile {
 /** In pages of their own, so that a write that breaks off leaves the other one. */
 const SLOTS = [0, 4_096] as const;
 const SLOT_BYTES = 256;
+
+/** Under its name there is either nothing or a whole mark: a disk that is full, or a power cut, must not look like damage. */
+function make(path: string, mark: Mark): void {
+	const unfinished = `${path}.new`;
+	const file = openSync(unfinished, "w", 0o600);
+	try {
+		for (const at of SLOTS) writeSync(file, textOf(mark), at, "latin1");
+		fsyncSync(file);
+	} finally {
+		closeSync(file);
+	}
+	renameSync(unfinished, path);
+}
 
 function textOf(mark: Mark): string {
 	const json = JSON.stringify(mark);

@@ -35,6 +35,11 @@ export const MARK_DAMAGED: Refusal = {
 	lasting: true,
 };
 
+export const NO_DATABASE: Refusal = {
+	why: "the journal's database cannot be used on this host",
+	lasting: false,
+};
+
 export const NEWER: Refusal = {
 	why: "the journal was written by a newer pi-strata; update pi-strata",
 	lasting: true,

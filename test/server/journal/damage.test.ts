@@ -5,8 +5,10 @@ import {
 	copyFileSync,
 	cpSync,
 	existsSync,
+	mkdirSync,
 	readFileSync,
 	renameSync,
+	rmdirSync,
 	rmSync,
 	statSync,
 	truncateSync,
@@ -263,6 +265,19 @@ describe("the mark of a journal", () => {
 		expect(readMark(path)).toBe("damaged");
 		truncateSync(path, 0);
 		expect(readMark(path)).toBe("damaged");
+	});
+
+	test("that cannot be made keeps the journal from taking records, until it can", async () => {
+		const dataDir = tempDir();
+		mkdirSync(join(dataDir, "journal.mark.new"));
+		const { journal } = await startJournal({ limits: { retryMs: 10 } }, dataDir);
+		expect(journal.health()).toMatchObject({ ok: false });
+		rmdirSync(join(dataDir, "journal.mark.new"));
+		await vi.waitFor(() => expect(journal.health()).toEqual({ ok: true }), PATIENCE);
+		await journal.admit(command("a"));
+		expect(readMark(join(dataDir, "journal.mark"))).toMatchObject({
+			durable: expect.any(Number),
+		});
 	});
 
 	test("that is damaged makes the journal refuse", async () => {
