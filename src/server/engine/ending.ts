@@ -97,7 +97,8 @@ export class Ending {
 			tellStarted(next);
 			if (next.safe) this.#tell(next);
 		}
-		this.#tellDependents(run, past.outcome.response.success);
+		// What is read again has succeeded before, and that is what others depend on.
+		this.#tellDependents(run, run.repeats !== undefined || past.outcome.response.success);
 	}
 
 	#tellDependents(run: Run, success: boolean): void {

@@ -53,10 +53,12 @@ export function readMark(path: string): Mark | "damaged" | undefined {
 export class MarkFile {
 	readonly #file: number;
 
-	/** Opens the file, or makes it with this mark in it. */
+	/** Opens the file, or makes it, with this mark in it. */
 	constructor(path: string, mark: Mark) {
 		if (!existsSync(path)) make(path, mark);
 		this.#file = openSync(path, "r+");
+		// Both: one from before a power cut may have a higher number than the journal has now.
+		writeAll(this.#file, mark);
 	}
 
 	/**
@@ -81,12 +83,16 @@ function make(path: string, mark: Mark): void {
 	const unfinished = `${path}.new`;
 	const file = openSync(unfinished, "w", 0o600);
 	try {
-		for (const at of SLOTS) writeSync(file, textOf(mark), at, "latin1");
+		writeAll(file, mark);
 		fsyncSync(file);
 	} finally {
 		closeSync(file);
 	}
 	renameSync(unfinished, path);
+}
+
+function writeAll(file: number, mark: Mark): void {
+	for (const at of SLOTS) writeSync(file, textOf(mark), at, "latin1");
 }
 
 function textOf(mark: Mark): string {

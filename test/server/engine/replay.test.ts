@@ -416,6 +416,17 @@ describe("an answer to a read that is too long to keep", () => {
 		expect(response(again, "a").code).toBe("id_conflict");
 	});
 
+	test("that is gone is still a success for those who depend on it", async () => {
+		const { harness, client } = await withMessages();
+		await harness.send(client, messages({ id: "a" }));
+		harness.hold("get_messages");
+		client.frames.length = 0;
+		await harness.send(client, messages({ id: "a" }), list({ id: "b", dependsOn: ["a"] }));
+		await harness.held[0]?.finish({ data: "another one" });
+		expect(response(client, "a").code).toBe("answer_gone");
+		expect(response(client, "b").success).toBe(true);
+	});
+
 	test("takes hardly any room, in memory and in the journal; a failure is kept as it is", async () => {
 		const journal = createMemoryJournal();
 		const memory = { names: 1_000, characters: 2_000 };

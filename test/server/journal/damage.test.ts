@@ -229,7 +229,7 @@ describe("the file of a journal", () => {
 		await vi.waitFor(() => expect(idsIn(alone)).toContain("a"), PATIENCE);
 	});
 
-	test("with a page of commands that cannot be read makes the journal refuse, before anybody asks", async () => {
+	test("with a page of commands that cannot be read makes the journal refuse at the start", async () => {
 		const { dataDir } = await used(true);
 		const path = join(dataDir, "journal.db");
 		const database = new DatabaseSync(path);
@@ -265,6 +265,17 @@ describe("the mark of a journal", () => {
 		expect(readMark(path)).toBe("damaged");
 		truncateSync(path, 0);
 		expect(readMark(path)).toBe("damaged");
+	});
+
+	test("of an earlier start is gone, also where a power cut left it a higher number", () => {
+		const path = join(tempDir(), "journal.mark");
+		const earlier = new MarkFile(path, mark);
+		earlier.write({ ...mark, written: 100 });
+		earlier.write({ ...mark, written: 101 });
+		earlier.close();
+		const next = { ...mark, written: 9, boot: "c" };
+		new MarkFile(path, next).close();
+		expect(readMark(path)).toEqual(next);
 	});
 
 	test("that cannot be made keeps the journal from taking records, until it can", async () => {
