@@ -4,12 +4,16 @@ import type { ReplayPolicy } from "../../src/economy/index.ts";
 import {
 	buildReport,
 	type ReplaySession,
+	readSessionFile,
+	rebuildRequests,
 	replayPolicies,
 	runPolicy,
 	strataPolicy,
 } from "../../src/economy/replay/index.ts";
 import { appendOnly } from "../../src/economy/replay/policies/append-only.ts";
 import { pruningPolicy } from "../../src/pruning/index.ts";
+import { randomSession } from "../../test/economy/replay/random-session.ts";
+import { testModel } from "../../test/economy/replay/session-writer.ts";
 import { generateSession } from "../../test/economy/replay/workload.ts";
 import { type Line, median, sized, timed } from "../support.ts";
 import { benchWorkloads, pruneSettings, READ_RATIOS, replayTrace } from "./trace.ts";
@@ -22,7 +26,31 @@ const strataAtOnce = strataPolicy(
 const policies = [...replayPolicies, strata];
 
 export async function replayLines(trace: string | undefined): Promise<Line[]> {
-	return [...(trace ? await traceLines(trace) : []), ...READ_RATIOS.flatMap(workloadLines)];
+	return [
+		...(trace ? await traceLines(trace) : []),
+		...READ_RATIOS.flatMap(workloadLines),
+		...(await sizeLines()),
+	];
+}
+
+/** On generated files of several sizes: all of a replay, for one entry of the session. */
+async function sizeLines(): Promise<Line[]> {
+	const lines: Line[] = [];
+	for (const entries of sized([1000, 2000, 4000, 8000, 16_000], [1000, 2000])) {
+		const file = randomSession(1, entries, { rearranged: 0, misbilled: 0 }).save();
+		let requests = 0;
+		const ms = await timed(async () => {
+			const session = rebuildRequests(await readSessionFile(file), testModel);
+			requests = buildReport(session, { policies }).requests;
+		});
+		lines.push({
+			case: `generated: read, rebuild, all policies, report on ${entries} entries`,
+			unit: "µs per entry",
+			value: (ms * 1000) / entries,
+			from: { requests },
+		});
+	}
+	return lines;
 }
 
 /** On the trace: the time of it all, how well the bill is reproduced, and each policy at each read price. */

@@ -27,6 +27,7 @@ export type {
 export { knownModel } from "./replay/known-model.ts";
 export { loadReplay } from "./replay/load.ts";
 export { requestOf } from "./replay/policies/append-only.ts";
+export { sharedStart } from "./replay/shared-start.ts";
 export type { Block, Breakpoint, PromptTokens, Request, Ttl } from "./request.ts";
 export { createRewriteCredit } from "./rewrite-credit.ts";
 export { bindsThinking, type CacheRules, type ModelInfo, rulesFor } from "./rules.ts";

@@ -1,4 +1,4 @@
-import type { Block, Breakpoint, Part, Ttl } from "./request.ts";
+import type { Block, Breakpoint, Ttl } from "./request.ts";
 import type { CacheRules } from "./rules.ts";
 
 /** A request that is to be marked. Indices are of blocks; one outside the request is left out. */
@@ -47,8 +47,14 @@ export function placeBreakpoints(placement: Placement): Breakpoint[] {
 		.map((after) => ({ after, ttl }));
 }
 
-function lastOf(part: Part, blocks: readonly Block[]): number {
-	return blocks.findLastIndex((block) => block.part === part);
+/** Parts stand in their order, and the messages, of which there are many, come last. */
+function lastOf(part: "tools" | "system", blocks: readonly Block[]): number {
+	let last = -1;
+	for (const [at, block] of blocks.entries()) {
+		if (block.part === part) last = at;
+		else if (block.part === "messages") break;
+	}
+	return last;
 }
 
 /** The first block up to which there are enough tokens for an entry. */

@@ -87,12 +87,16 @@ export function frontierOf({
 }
 
 /** Not an error, not a picture, not replaced already, long enough, and a text that a file can hold. */
-function isPrunable({ isError, text, returned }: ToolResultItem): boolean {
+export function isPrunable({ isError, text, returned }: ToolResultItem): boolean {
 	if (isError || text === undefined || text !== returned) return false;
 	return text.length > LEAST_CHARS && text.isWellFormed();
 }
 
-function goesByAge(item: ToolResultItem, { maxToolChars, anyTool }: CandidateSettings): boolean {
+/** Whether a result goes once it is no longer recent. */
+export function goesByAge(
+	item: ToolResultItem,
+	{ maxToolChars, anyTool }: CandidateSettings,
+): boolean {
 	if ((item.text?.length ?? 0) > maxToolChars) return true;
 	return anyTool || fetchesOnly(item);
 }

@@ -79,7 +79,7 @@ function livesOf<Item>(touches: readonly FileTouch<Item>[]): Life<Item>[] {
 }
 
 /** Whether text that is shown makes what was shown or meant before it superfluous. */
-function replaces(later: FileTouch<unknown>, earlier: FileTouch<unknown>): boolean {
+export function replaces(later: FileTouch<unknown>, earlier: FileTouch<unknown>): boolean {
 	if (!later.lines) return true;
 	if (!earlier.lines) return false;
 	return later.lines[0] <= earlier.lines[0] && earlier.lines[1] <= later.lines[1];

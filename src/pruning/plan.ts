@@ -1,4 +1,4 @@
-import type { ContextMessage } from "../context/index.ts";
+import type { ContextMessage, ToolResultItem } from "../context/index.ts";
 import {
 	type CacheRules,
 	type PruneDecision,
@@ -9,10 +9,23 @@ import {
 import type { Candidate } from "./candidates.ts";
 import { MAX_STUB_TOKENS } from "./stub.ts";
 
+/** What pruning all candidates frees, and where they stand. All in tokens. */
+export interface Survey {
+	readonly freedTokens: number;
+	/** Of the first candidate and all behind it. */
+	readonly tokensFromFirst: number;
+	/** Of all behind the last candidate. */
+	readonly tokensAfterLast: number;
+}
+
 /** The state of a session at the moment when it could be pruned. */
-export interface Moment {
+export interface Moment extends Price {
 	readonly messages: readonly ContextMessage[];
 	readonly candidates: readonly Candidate[];
+}
+
+/** What pruning costs and gains at a moment, whatever the candidates are. */
+export interface Price {
 	readonly rules: CacheRules;
 	/** The provider has to be sent everything anew in any case. */
 	readonly cold: boolean;
@@ -45,18 +58,35 @@ export interface Plan {
 
 /** Asks the economy whether replacing all candidates pays, and whether the session can afford it by now. */
 export function planOf(moment: Moment): Plan {
-	const { messages, candidates, rules, cold, contextTokens, contextWindow, ttl } = moment;
-	const freedTokens = freedBy(candidates);
+	return planFor(surveyOf(moment.messages, moment.candidates), moment);
+}
+
+/** What the candidates among messages come to. */
+export function surveyOf(
+	messages: readonly ContextMessage[],
+	candidates: readonly Candidate[],
+): Survey {
 	const first = candidates[0]?.at ?? messages.length;
 	const last = candidates.at(-1)?.at ?? messages.length;
-	const staying = Math.max(0, tokensFrom(messages, first) - freedTokens);
+	return {
+		freedTokens: freedBy(candidates),
+		tokensFromFirst: tokensFrom(messages, first),
+		tokensAfterLast: tokensFrom(messages, last + 1),
+	};
+}
+
+/** The same as {@link planOf} for candidates that were surveyed before. */
+export function planFor(survey: Survey, moment: Price): Plan {
+	const { freedTokens, tokensFromFirst, tokensAfterLast } = survey;
+	const { rules, cold, contextTokens, contextWindow, ttl } = moment;
+	const staying = Math.max(0, tokensFromFirst - freedTokens);
 	const rewrittenTokens = cold ? 0 : staying;
 	const premium = Math.max(0, writeRatioFor(ttl, rules) - rules.readRatio);
 	const rewriteCost = premium * rewrittenTokens;
 	const decision = shouldPrune({
 		prunableTokens: freedTokens,
 		tokensAfterFirst: staying,
-		tokensAfterLast: tokensFrom(messages, last + 1),
+		tokensAfterLast,
 		growthPerRequest: moment.growthPerRequest,
 		rules,
 		cold,
@@ -75,5 +105,10 @@ function tokensFrom(messages: readonly ContextMessage[], at: number): number {
 
 /** What replacing these results by stubs frees. */
 export function freedBy(candidates: readonly Candidate[]): number {
-	return candidates.reduce((sum, { item }) => sum + Math.max(0, item.tokens - MAX_STUB_TOKENS), 0);
+	return candidates.reduce((sum, { item }) => sum + freedFrom(item), 0);
+}
+
+/** What replacing one frees. */
+export function freedFrom({ tokens }: Pick<ToolResultItem, "tokens">): number {
+	return Math.max(0, tokens - MAX_STUB_TOKENS);
 }

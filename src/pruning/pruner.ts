@@ -1,12 +1,28 @@
 import type { ContextMessage, ToolResultItem } from "../context/index.ts";
 import { type CacheRules, createRewriteCredit, type Ttl } from "../economy/index.ts";
-import { type Candidate, candidatesOf, type ResultFacts } from "./candidates.ts";
+import {
+	type Candidate,
+	type CandidateSettings,
+	candidatesOf,
+	type ResultFacts,
+} from "./candidates.ts";
 import { createGrowth } from "./growth.ts";
-import { type Plan, planOf } from "./plan.ts";
+import { type Plan, planFor, type Survey, surveyOf } from "./plan.ts";
 import { isTight, type PruneSettings, strictness } from "./strictness.ts";
 
+/** A session at the moment when it could be pruned, without its conversation. */
+export interface PricedSession {
+	readonly rules: CacheRules;
+	/** The provider has to be sent everything anew in any case. */
+	readonly cold: boolean;
+	/** Tokens of the next request as far as known, tools and system prompt included. */
+	readonly contextTokens: number;
+	readonly contextWindow: number;
+	readonly ttl: Ttl;
+}
+
 /** A session at the moment when it could be pruned. */
-export interface PrunableSession {
+export interface PrunableSession extends PricedSession {
 	readonly messages: readonly ContextMessage[];
 	/** The tool results among them, by entry. */
 	readonly results: ReadonlyMap<string, ToolResultItem>;
@@ -16,13 +32,6 @@ export interface PrunableSession {
 	 * accepts only while they stay as they were sent.
 	 */
 	readonly editableFrom: number;
-	readonly rules: CacheRules;
-	/** The provider has to be sent everything anew in any case. */
-	readonly cold: boolean;
-	/** Tokens of the next request as far as known, tools and system prompt included. */
-	readonly contextTokens: number;
-	readonly contextWindow: number;
-	readonly ttl: Ttl;
 }
 
 /** What could go, and whether it goes now. */
@@ -39,6 +48,8 @@ export interface Decision {
 export interface Pruner {
 	/** To be asked once for every request: it learns from it how fast prunable output grows. */
 	decide(session: PrunableSession): Decision;
+	/** The same for a session whose candidates are found elsewhere: `survey` says what they come to. */
+	decideOn(session: PricedSession, survey: (settings: CandidateSettings) => Survey): Plan;
 	/** What it would decide, without learning from it. */
 	preview(session: PrunableSession): Decision;
 	/** Takes note of what a request cost, and what it would have cost without pruning; in plain input tokens. */
@@ -52,28 +63,65 @@ export function createPruner(settings: PruneSettings): Pruner {
 	let wasTight = false;
 
 	return {
-		preview: (session) => consider(session),
-		decide(session) {
-			const decision = consider(session);
-			wasTight = decision.tight;
-			growth.note(decision.plan.freedTokens);
-			// With what was learned just now: without it, the first batch would have nothing to go by.
-			return { ...decision, plan: planFor(session, decision.candidates) };
-		},
+		preview: (session) => decision(consider(session, (by) => found(session, by))),
+		decide: (session) => decision(learn(session, (by) => found(session, by))),
+		decideOn: (session, survey) => learn(session, survey).plan,
 		noteRequest: credit.add,
 	};
 
-	function consider(session: PrunableSession): Decision {
-		const tight = settings.adaptive && isTight(wasTight, session);
-		const { messages, results, facts, editableFrom } = session;
-		const all = candidatesOf(messages, results, strictness(settings, tight), facts);
-		const candidates = all.filter(({ at }) => at >= editableFrom);
-		const bound = all.length - candidates.length;
-		return { candidates, bound, tight, plan: planFor(session, candidates) };
+	function learn<Found extends Survey>(
+		session: PricedSession,
+		survey: (settings: CandidateSettings) => Found,
+	) {
+		const considered = consider(session, survey);
+		wasTight = considered.tight;
+		growth.note(considered.survey.freedTokens);
+		// With what was learned just now: without it, the first batch would have nothing to go by.
+		return { ...considered, plan: plan(considered.survey, session) };
 	}
 
-	function planFor(session: PrunableSession, candidates: readonly Candidate[]): Plan {
-		const growthPerRequest = growth.perRequest;
-		return planOf({ ...session, candidates, growthPerRequest, credit: credit.left() });
+	function consider<Found extends Survey>(
+		session: PricedSession,
+		survey: (settings: CandidateSettings) => Found,
+	) {
+		const tight = settings.adaptive && isTight(wasTight, session);
+		const surveyed = survey(strictness(settings, tight));
+		return { tight, survey: surveyed, plan: plan(surveyed, session) };
 	}
+
+	function plan(survey: Survey, session: PricedSession): Plan {
+		return planFor(survey, {
+			...session,
+			growthPerRequest: growth.perRequest,
+			credit: credit.left(),
+		});
+	}
+}
+
+interface Found extends Survey {
+	readonly candidates: readonly Candidate[];
+	readonly bound: number;
+}
+
+function found(session: PrunableSession, settings: CandidateSettings): Found {
+	const { messages, results, facts, editableFrom } = session;
+	const all = candidatesOf(messages, results, settings, facts);
+	const candidates = all.filter(({ at }) => at >= editableFrom);
+	return {
+		...surveyOf(messages, candidates),
+		candidates,
+		bound: all.length - candidates.length,
+	};
+}
+
+function decision({
+	survey,
+	plan,
+	tight,
+}: {
+	survey: Found;
+	plan: Plan;
+	tight: boolean;
+}): Decision {
+	return { candidates: survey.candidates, plan, bound: survey.bound, tight };
 }

@@ -1,4 +1,4 @@
-import type { ContextMessage, ToolResultItem } from "../context/index.ts";
+import type { ToolResultItem } from "../context/index.ts";
 import {
 	isCold,
 	type Request,
@@ -6,12 +6,14 @@ import {
 	requestOf,
 	type SessionBlock,
 	type Step,
+	sharedStart,
 	writeRatioFor,
 } from "../economy/index.ts";
-import { frontierOf } from "./candidates.ts";
-import { type FileTouch, followTouches } from "./file-touches.ts";
-import { createPruner, type PrunableSession } from "./pruner.ts";
-import type { PruneSettings } from "./strictness.ts";
+import type { CandidateSettings } from "./candidates.ts";
+import type { FileTouch } from "./file-touches.ts";
+import { createPruner } from "./pruner.ts";
+import { createGrowingSurvey, type GrowingSurvey, type SurveyedBlock } from "./replay-survey.ts";
+import { type PruneSettings, strictness } from "./strictness.ts";
 import { MAX_STUB_TOKENS } from "./stub.ts";
 
 /**
@@ -34,55 +36,91 @@ function createReplay(settings: PruneSettings) {
 	const pruner = createPruner(settings);
 	const items = new Map<number, ToolResultItem>();
 	const pruned = new Set<number>();
+	const stubs = new WeakMap<SessionBlock, SessionBlock>();
 	let before: { step: Step; tokens: number } | undefined;
+	/** The blocks of the last request, pruned. */
+	let shown: readonly SessionBlock[] = [];
+	/** Of `shown`; undefined when that did anything but grow. */
+	let survey: GrowingSurvey | undefined;
 	/** Whether the thinking of a block is bound to what stands before it: by the model that thought. */
 	const binds = new Map<number, boolean>();
 
 	return {
 		requestOf(step: Step): Request {
-			noteThinking(step);
-			const now = step.blocks.map(withStub);
-			const state = stateOf(step, now);
-			const { candidates, plan } = pruner.decide(state);
-			if (plan.prune) for (const { item } of candidates) pruned.add(Number(item.entryId));
-			const blocks = plan.prune ? now.map(withStub) : now;
-			noteCost(step, blocks, { cold: state.cold, rewriteCost: plan.prune ? plan.rewriteCost : 0 });
+			const known =
+				before && !isRearranged(step) ? sharedStart(before.step.blocks, step.blocks) : 0;
+			const grows = before !== undefined && known === before.step.blocks.length;
+			const from = grows ? known : 0;
+			noteThinking(step, from);
+			const fresh = step.blocks.slice(from).map(withStub);
+			const now = grows ? shown.concat(fresh) : fresh;
+			if (grows) for (const block of fresh) survey?.add(surveyed(block));
+			else survey = undefined;
+			const growing = surveyOf(now, survey?.settings ?? strictness(settings, false));
+			const cold = isColdNow(step);
+			const plan = pruner.decideOn(
+				{
+					rules: step.model.rules,
+					cold,
+					contextTokens: growing.tokens,
+					contextWindow: step.model.contextWindow ?? Number.MAX_SAFE_INTEGER,
+					ttl: step.ttl,
+				},
+				(by) => surveyOf(now, by).survey(),
+			);
 			// Where this pruning begins, not the next: that prefix is in the cache.
-			const first = frontierOf(state);
-			const at = first ? blocks.findIndex(({ id }) => String(id) === first.entryId) : -1;
-			return requestOf(step, blocks, at > 0 ? at - 1 : undefined);
+			const first = survey?.frontier();
+			shown = plan.prune ? prune(now) : now;
+			const sent = survey?.tokens ?? 0;
+			const whole = grows
+				? (before?.tokens ?? 0) + tokensOf(step.blocks.slice(from))
+				: tokensOf(step.blocks);
+			noteCost(step, { cold, rewriteCost: plan.prune ? plan.rewriteCost : 0, sent, whole });
+			return requestOf(step, shown, first !== undefined && first > 0 ? first - 1 : undefined);
 		},
 	};
 
+	/** Replaces all candidates. Nothing before the first of them changes, so it is not looked at again. */
+	function prune(blocks: readonly SessionBlock[]): readonly SessionBlock[] {
+		const candidates = survey?.candidates() ?? [];
+		if (!survey || candidates.length === 0) return blocks;
+		for (const { entryId } of candidates) pruned.add(Number(entryId));
+		const rest = survey.restart();
+		const changed = blocks.slice(rest.at).map(withStub);
+		survey = rest.survey;
+		for (const block of changed) survey.add(surveyed(block));
+		return blocks.slice(0, rest.at).concat(changed);
+	}
+
+	/** The survey of these blocks by these settings: the one there is, or a new one. */
+	function surveyOf(blocks: readonly SessionBlock[], by: CandidateSettings): GrowingSurvey {
+		if (survey && isSameStrictness(survey.settings, by)) return survey;
+		survey = createGrowingSurvey(by);
+		for (const block of blocks) survey.add(surveyed(block));
+		return survey;
+	}
+
+	function surveyed(block: SessionBlock): SurveyedBlock {
+		const item = block.result && !pruned.has(block.id) ? itemOf(block) : undefined;
+		const touch = item && touchOf(block, item);
+		return { block, item, touch, isBound: binds.get(block.id) === true };
+	}
+
 	function withStub(block: SessionBlock): SessionBlock {
 		if (!pruned.has(block.id) || block.hash.endsWith(STUB_MARK)) return block;
-		return {
+		const stub = stubs.get(block) ?? {
 			...block,
 			hash: `${block.hash}${STUB_MARK}`,
 			tokens: Math.min(block.tokens, MAX_STUB_TOKENS),
 		};
-	}
-
-	function stateOf(step: Step, blocks: readonly SessionBlock[]): PrunableSession {
-		const whole = blocks.filter(({ id, result }) => result && !pruned.has(id));
-		const touches = followTouches(whole.flatMap((block) => touchOf(block, itemOf(block))));
-		return {
-			messages: messagesOf(blocks),
-			results: new Map(whole.map((block) => [String(block.id), itemOf(block)])),
-			facts: { isPinned: () => false, isExcluded: () => false, ...touches },
-			editableFrom: blocks.findLastIndex(({ id }) => binds.get(id) === true) + 1,
-			rules: step.model.rules,
-			cold: isColdNow(step),
-			contextTokens: tokensOf(blocks),
-			contextWindow: step.model.contextWindow ?? Number.MAX_SAFE_INTEGER,
-			ttl: step.ttl,
-		};
+		stubs.set(block, stub);
+		return stub;
 	}
 
 	/** New thinking is that of the request before. A compaction takes the prefix from all that it keeps. */
-	function noteThinking({ blocks, changes, model }: Step): void {
+	function noteThinking({ blocks, changes, model }: Step, from: number): void {
 		const { rules } = before?.step.model ?? model;
-		for (const { id, kind } of blocks) {
+		for (const { id, kind } of from > 0 ? blocks.slice(from) : blocks) {
 			if (kind !== "thinking") continue;
 			if (changes.has("compaction")) binds.set(id, false);
 			else if (!binds.has(id)) binds.set(id, rules.bindsThinking);
@@ -110,39 +148,39 @@ function createReplay(settings: PruneSettings) {
 	}
 
 	/** What the request costs by the rules, and what it would cost whole. */
-	function noteCost(
-		step: Step,
-		blocks: readonly SessionBlock[],
-		{ cold, rewriteCost }: { cold: boolean; rewriteCost: number },
-	): void {
+	function noteCost(step: Step, { cold, rewriteCost, sent, whole }: RequestCost): void {
 		const { rules } = step.model;
 		const writeRatio = writeRatioFor(step.ttl, rules);
-		const whole = tokensOf(step.blocks);
 		const fresh = before && !cold ? Math.max(0, whole - before.tokens) : whole;
 		const costOf = (tokens: number) =>
 			Math.max(0, tokens - fresh) * rules.readRatio + Math.min(tokens, fresh) * writeRatio;
-		pruner.noteRequest(costOf(tokensOf(blocks)) + rewriteCost, costOf(whole));
+		pruner.noteRequest(costOf(sent) + rewriteCost, costOf(whole));
 		before = { step, tokens: whole };
 	}
 }
 
-const STUB_MARK = "~stub";
-
-function messagesOf(blocks: readonly SessionBlock[]): ContextMessage[] {
-	let turn = 0;
-	return blocks.map(({ id, kind, tokens }, at) => {
-		if (kind === "user" && blocks[at - 1]?.kind !== "user") turn++;
-		const toolTokens = kind === "call" || kind === "result" ? tokens : 0;
-		return { entryId: String(id), role: ROLES[kind] ?? kind, turn, tokens, toolTokens };
-	});
+interface RequestCost {
+	readonly cold: boolean;
+	readonly rewriteCost: number;
+	/** Tokens of the request, and of what it would be without pruning. */
+	readonly sent: number;
+	readonly whole: number;
 }
 
-const ROLES: Partial<Record<SessionBlock["kind"], string>> = {
-	text: "assistant",
-	call: "assistant",
-	thinking: "assistant",
-	result: "toolResult",
-};
+/** The conversation did something other than grow. */
+function isRearranged({ changes }: Step): boolean {
+	return changes.has("compaction") || changes.has("edit") || changes.has("branch");
+}
+
+function isSameStrictness(one: CandidateSettings, other: CandidateSettings): boolean {
+	return (
+		one.anyTool === other.anyTool &&
+		one.maxToolChars === other.maxToolChars &&
+		one.keepRecentTurns === other.keepRecentTurns
+	);
+}
+
+const STUB_MARK = "~stub";
 
 /** Nobody reads the text of a session's results here; only its length counts. */
 function resultItem({ id, tokens, result }: SessionBlock): ToolResultItem {
@@ -167,14 +205,14 @@ function resultItem({ id, tokens, result }: SessionBlock): ToolResultItem {
 /** Longer than any output that pi lets through; a damaged or hostile file may state anything. */
 const MOST_CHARS = 200_000;
 
-function touchOf(block: SessionBlock, item: ToolResultItem): FileTouch<ToolResultItem>[] {
+function touchOf(block: SessionBlock, item: ToolResultItem): FileTouch<ToolResultItem> | undefined {
 	const read = block.result?.isError ? undefined : block.result?.read;
-	if (!read) return [];
+	if (!read) return undefined;
 	const [start = "", limit = ""] = read.window.split("+");
 	const first = Number(start || 1);
 	const last = limit === "" ? first : first + Number(limit) - 1;
 	const kind = block.isReference ? "refers" : "shown";
-	return [{ item, file: read.path, kind, ...(!read.isWhole && { lines: [first, last] }) }];
+	return { item, file: read.path, kind, ...(!read.isWhole && { lines: [first, last] as const }) };
 }
 
 function tokensOf(blocks: readonly SessionBlock[]): number {

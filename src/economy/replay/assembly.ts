@@ -1,5 +1,5 @@
 import type { Block } from "../request.ts";
-import { roundedTogether, type Sizable } from "./calibrate.ts";
+import { createRounding, type Rounding, type Sizable } from "./calibrate.ts";
 import type { Conversation } from "./conversation.ts";
 import type { BlockKind, SourceBlock, ToolResult } from "./entry.ts";
 
@@ -20,14 +20,32 @@ export type Assembled = (HeadBlock | SourceBlock)[];
 export interface Assembly {
 	/** What a request holds, sizes as the file suggests them. */
 	sources(conversation: Conversation): Assembled;
-	/** The blocks of the request; `factor` makes their sizes add up to the bill. */
-	blocks(conversation: Conversation, factor: number): SessionBlock[];
+	/** A walk through the requests of the session in their order. Going on costs only what is new. */
+	walk(): AssemblyWalk;
 }
+
+/** The blocks of the next request; `factor` makes their sizes add up to the bill. */
+export type AssemblyWalk = (conversation: Conversation, factor: number) => SessionBlock[];
 
 interface HeadBlock extends Sizable {
 	readonly kind: "tools" | "system";
 	readonly hash: string;
 	readonly label: string;
+}
+
+/** What a walk remembers of the request before. */
+interface Walked {
+	readonly head: Conversation["head"];
+	/** The conversation's own list, and how much of it was taken. */
+	readonly blocks: readonly SourceBlock[];
+	readonly taken: number;
+	readonly factor: number;
+	readonly all: SessionBlock[];
+	readonly rounding: Rounding;
+}
+
+function scaled(block: SessionBlock, factor: number, rounding: Rounding): SessionBlock {
+	return { ...block, tokens: rounding(block.tokens * factor) };
 }
 
 /** Stands for a system prompt and tools that the session does not store. */
@@ -47,17 +65,26 @@ export function createAssembly(sizeOf: (id: number) => number): Assembly {
 	/** Blocks that nothing sets apart are made once and used in every request. */
 	const made = new Map<number, SessionBlock>();
 
-	return { sources, blocks };
+	return { sources, walk };
 
 	function sources(conversation: Conversation): Assembled {
 		return [...headBlocks(conversation), ...conversation.blocks];
 	}
 
-	function blocks(conversation: Conversation, factor: number): SessionBlock[] {
-		const all = sources(conversation).map((source) => made.get(source.id) ?? make(source));
-		if (factor === 1) return all;
-		const sizes = roundedTogether(all.map(({ tokens }) => tokens * factor));
-		return all.map((block, index) => ({ ...block, tokens: sizes[index] as number }));
+	function walk(): AssemblyWalk {
+		let before: Walked | undefined;
+		return (conversation, factor) => {
+			const { head, blocks } = conversation;
+			// The list of a conversation that only grows is the same one.
+			const grows = before?.blocks === blocks && before.head === head && before.factor === factor;
+			const added = before && grows ? blocks.slice(before.taken) : sources(conversation);
+			const fresh = (added as Assembled).map((source) => made.get(source.id) ?? make(source));
+			const rounding = before && grows ? before.rounding : createRounding();
+			const sized = factor === 1 ? fresh : fresh.map((block) => scaled(block, factor, rounding));
+			const all = before && grows ? before.all.concat(sized) : sized;
+			before = { head, blocks, factor, taken: blocks.length, all, rounding };
+			return all;
+		};
 	}
 
 	function headBlocks({ head }: Conversation): HeadBlock[] {

@@ -15,9 +15,10 @@ export interface Sizable {
 export interface Calibration {
 	/**
 	 * Takes the next request. Returns a factor by which all sizes are to be multiplied in this request so that they add
-	 * up to the prompt: 1, unless the prompt shrank or grew for reasons that the file does not show.
+	 * up to the prompt: 1, unless the prompt shrank or grew for reasons that the file does not show. `grows`: the blocks
+	 * are only those that the request has behind the ones of the request before.
 	 */
-	learn(blocks: readonly Sizable[], promptTokens: number): number;
+	learn(blocks: readonly Sizable[], promptTokens: number, grows?: boolean): number;
 	/** The size of a block that was in a request; without the factor. */
 	sizeOf(id: number): number;
 }
@@ -29,19 +30,21 @@ const LEAST_SHARE = 0.25;
 export function createCalibration(): Calibration {
 	const sizes = new Map<number, number>();
 	let factor = 1;
+	/** Of the request before. */
+	let total = 0;
 
 	return { learn, sizeOf: (id) => sizes.get(id) ?? 0 };
 
-	function learn(blocks: readonly Sizable[], promptTokens: number): number {
+	function learn(blocks: readonly Sizable[], promptTokens: number, grows = false): number {
 		const fresh = blocks.filter(({ id }) => !sizes.has(id));
-		let known = 0;
+		let known = grows ? total : 0;
 		for (const { id } of blocks) known += sizes.get(id) ?? 0;
 		const room = Math.round(promptTokens / factor - known);
 		const expected = fresh.reduce((sum, { estimate }) => sum + (estimate ?? 0), 0);
 		const fits = fresh.length > 0 && room >= Math.max(fresh.length, expected * LEAST_SHARE);
 		const shares = fits ? shareOut(fresh, room) : fresh.map(({ estimate }) => estimate ?? 1);
 		fresh.forEach(({ id }, index) => void sizes.set(id, shares[index] as number));
-		const total = known + shares.reduce((sum, share) => sum + share, 0);
+		total = known + shares.reduce((sum, share) => sum + share, 0);
 		if (Math.round(total * factor) !== promptTokens) factor = promptTokens / total;
 		return factor;
 	}
@@ -74,13 +77,20 @@ function shareOut(blocks: readonly Sizable[], room: number): number[] {
 }
 
 /** Rounds so that the sum stays what it was. */
-export function roundedTogether(values: readonly number[]): number[] {
+function roundedTogether(values: readonly number[]): number[] {
+	return values.map(createRounding());
+}
+
+/** Rounds numbers one after the other so that their sum stays what it was. */
+export type Rounding = (value: number) => number;
+
+export function createRounding(): Rounding {
 	let exact = 0;
 	let given = 0;
-	return values.map((value) => {
+	return (value) => {
 		exact += value;
 		const share = Math.round(exact) - given;
 		given += share;
 		return share;
-	});
+	};
 }

@@ -1,5 +1,7 @@
+import type { SessionBlock } from "./assembly.ts";
 import { createReadReplacer } from "./replaced-reads.ts";
 import type { ReplaySession } from "./requests.ts";
+import { sharedStart } from "./shared-start.ts";
 
 /** A file that was sent again although the model had it before it. */
 export interface DuplicateRead {
@@ -17,10 +19,19 @@ export function findDuplicateReads(session: ReplaySession): DuplicateRead[] {
 	const reads = createReadReplacer();
 	const seen = new Set<number>();
 	const files = new Map<string, { path: string; times: number; tokens: number; cost: number }>();
+	let before: readonly SessionBlock[] = [];
+	/** What of the request was sent in vain, in its order. */
+	let vain: { file: { cost: number }; saved: number }[] = [];
 	for (const { blocks, model } of session.steps()) {
+		const { writeRatio, readRatio } = model.rules;
 		const shortened = reads.replace(blocks);
-		for (const [at, block] of blocks.entries()) {
-			const saved = block.tokens - (shortened[at]?.tokens ?? 0);
+		const known = sharedStart(before, blocks);
+		if (known < before.length) vain = [];
+		const from = known < before.length ? 0 : known;
+		before = blocks;
+		for (const { file, saved } of vain) file.cost += saved * readRatio;
+		for (const [index, block] of blocks.slice(from).entries()) {
+			const saved = block.tokens - (shortened[from + index]?.tokens ?? 0);
 			const path = block.result?.read?.path;
 			if (saved <= 0 || path === undefined) continue;
 			const file = files.get(path) ?? { path, times: 0, tokens: 0, cost: 0 };
@@ -29,7 +40,8 @@ export function findDuplicateReads(session: ReplaySession): DuplicateRead[] {
 			seen.add(block.id);
 			file.times += isNew ? 1 : 0;
 			file.tokens += isNew ? saved : 0;
-			file.cost += saved * (isNew ? model.rules.writeRatio : model.rules.readRatio);
+			file.cost += saved * (isNew ? writeRatio : readRatio);
+			vain.push({ file, saved });
 		}
 	}
 	return [...files.values()].sort((a, b) => b.cost - a.cost);

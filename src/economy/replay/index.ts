@@ -12,4 +12,5 @@ export { type PolicyOutcome, type ReplayPolicy, type RequestPolicy, runPolicy } 
 export { buildReport, type ReplayReport } from "./report.ts";
 export { type ReplayModel, type ReplaySession, rebuildRequests, type Step } from "./requests.ts";
 export { readSessionFile } from "./session-file.ts";
+export { sharedStart } from "./shared-start.ts";
 export { folderText, reportText } from "./text.ts";

@@ -2,6 +2,7 @@ import { costOf } from "../cost.ts";
 import type { Block } from "../request.ts";
 import { promptOf } from "./billed.ts";
 import type { Change, ReplaySession, Step } from "./requests.ts";
+import { sharedStart } from "./shared-start.ts";
 
 /** A request for which the provider did not find what the request before had left in its cache. */
 export interface ReplayMiss {
@@ -95,8 +96,8 @@ function causeOf(before: Step, step: Step, changed: Block | undefined): ReplayMi
 
 /** The first block of the later request that stands where the earlier one had another. */
 function firstChange(before: readonly Block[], now: readonly Block[]): Block | undefined {
-	for (const [at, block] of before.entries()) {
-		if (now[at]?.hash !== block.hash) return now[at] ?? block;
+	for (let at = sharedStart(before, now); at < before.length; at++) {
+		if (now[at]?.hash !== before[at]?.hash) return now[at] ?? before[at];
 	}
 	return undefined;
 }

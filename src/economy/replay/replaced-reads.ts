@@ -1,6 +1,7 @@
 import type { SessionBlock } from "./assembly.ts";
 import type { FileRead } from "./entry.ts";
 import { countNewLines } from "./line-prints.ts";
+import { sharedStart } from "./shared-start.ts";
 
 /**
  * Finds results of `read` that repeat what the model has before it, and puts something shorter in their place: a marker
@@ -29,34 +30,54 @@ export function createReadReplacer(): ReadReplacer {
 	/** By the number of a result: what stands for it, or itself when it was served in full. */
 	const served = new Map<number, Served>();
 
-	return { replace };
+	const shortened = new WeakMap<SessionBlock, SessionBlock>();
+	let before: readonly SessionBlock[] = [];
+	let replaced: SessionBlock[] = [];
+	/** Of the request before: its results, and the last one of each part of a file. */
+	let present = new Set<number>();
+	let latest = new Map<string, Served>();
 
-	function replace(
-		blocks: readonly SessionBlock[],
-		isVisible: (result: SessionBlock) => boolean = () => true,
-	): SessionBlock[] {
-		const present = new Set<number>();
-		const latest = new Map<string, Served>();
-		return blocks.map((block) => {
-			const read = block.result?.read;
-			if (!read) return block;
-			present.add(block.id);
-			const known = served.get(block.id) ?? serve(block, read);
-			served.set(block.id, known);
-			latest.set(key(read.path, read.window), known);
-			if (read.isWhole) latest.set(key(read.path, "whole"), known);
-			return known.replaced ? { ...block, ...known.replaced } : block;
-		});
+	return {
+		replace(blocks, isVisible = () => true) {
+			const known = sharedStart(before, blocks);
+			const grows = known === before.length;
+			if (!grows) {
+				present = new Set();
+				latest = new Map();
+			}
+			const fresh = (grows ? blocks.slice(known) : blocks).map((block) => next(block, isVisible));
+			replaced = grows ? replaced.concat(fresh) : fresh;
+			before = blocks;
+			return replaced;
+		},
+	};
 
-		function serve(block: SessionBlock, read: FileRead): Served {
-			const base = latest.get(key(read.path, read.window)) ?? latest.get(key(read.path, "whole"));
-			const inFull: Served = { block, root: block };
-			if (!base || !present.has(base.root.id) || !isVisible(base.root)) return inFull;
-			const tokens = sizeAgainst(base.block, block);
-			if (tokens === undefined || tokens >= block.tokens * LARGEST_DIFF) return inFull;
-			const hash = `${block.hash}~read`;
-			return { block, root: base.root, replaced: { tokens, hash, isReference: true } };
-		}
+	function next(block: SessionBlock, isVisible: (result: SessionBlock) => boolean): SessionBlock {
+		const read = block.result?.read;
+		if (!read) return block;
+		present.add(block.id);
+		const known = served.get(block.id) ?? serve(block, read, isVisible);
+		served.set(block.id, known);
+		latest.set(key(read.path, read.window), known);
+		if (read.isWhole) latest.set(key(read.path, "whole"), known);
+		if (!known.replaced) return block;
+		const short = shortened.get(block) ?? { ...block, ...known.replaced };
+		shortened.set(block, short);
+		return short;
+	}
+
+	function serve(
+		block: SessionBlock,
+		read: FileRead,
+		isVisible: (result: SessionBlock) => boolean,
+	): Served {
+		const base = latest.get(key(read.path, read.window)) ?? latest.get(key(read.path, "whole"));
+		const inFull: Served = { block, root: block };
+		if (!base || !present.has(base.root.id) || !isVisible(base.root)) return inFull;
+		const tokens = sizeAgainst(base.block, block);
+		if (tokens === undefined || tokens >= block.tokens * LARGEST_DIFF) return inFull;
+		const hash = `${block.hash}~read`;
+		return { block, root: base.root, replaced: { tokens, hash, isReference: true } };
 	}
 }
 

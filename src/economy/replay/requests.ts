@@ -71,7 +71,10 @@ export interface ReplayModel {
 	readonly contextWindow: number | undefined;
 }
 
-/** Blocks and entries that one session may make us look at: a minute of work, and ten times what long sessions have. */
+/**
+ * Blocks and entries that one session may make us look at. A session that grows has as many as its file; one that is
+ * rearranged over and over has that many each time.
+ */
 const MAX_WORK = 12_000_000;
 
 /** Rebuilds the requests of a session. `modelFor` knows the rules of the models that the file names. */
@@ -86,6 +89,7 @@ export function rebuildRequests(
 	const walk = createConversationWalk(session.entries, heads);
 	const withoutWrites = modelsWithoutWrites(session.entries);
 	const plans: (Omit<BilledRequest, "model"> & Bill & { factor: number })[] = [];
+	let before: (Pick<Conversation, "head" | "blocks"> & { taken: number }) | undefined;
 	let work = 0;
 	let left = 0;
 	for (const request of billedRequests(session.entries)) {
@@ -94,8 +98,11 @@ export function rebuildRequests(
 			continue;
 		}
 		const conversation = walk.at(request.leaf);
-		const sources = assembly.sources(conversation);
-		work += sources.length + conversation.visited;
+		const { head, blocks } = conversation;
+		const grows = before?.blocks === blocks && before.head === head;
+		const sources = before && grows ? blocks.slice(before.taken) : assembly.sources(conversation);
+		before = { head, blocks, taken: blocks.length };
+		work += 1 + sources.length + conversation.visited;
 		const known = modelFor(request.model);
 		// The bill says nothing about a model that is asked about in place of the billed one.
 		const isItsBill = fullName(known.name) === fullName(request.model);
@@ -106,7 +113,7 @@ export function rebuildRequests(
 			index: plans.length,
 			model,
 			billed: billedBy(model.rules, request.billed),
-			factor: calibration.learn(sources, promptOf(request.billed)),
+			factor: calibration.learn(sources, promptOf(request.billed), grows),
 		});
 	}
 
@@ -118,6 +125,7 @@ export function rebuildRequests(
 		bills: plans,
 		*steps() {
 			const again = createConversationWalk(session.entries, heads);
+			const blocksOf = assembly.walk();
 			let before: State | undefined;
 			for (const { leaf, factor, ...plan } of plans) {
 				const conversation = again.at(leaf);
@@ -125,7 +133,7 @@ export function rebuildRequests(
 				const changes = new Set<Change>(conversation.changes);
 				for (const key of STATE) if (before && before[key] !== state[key]) changes.add(key);
 				const settings = { model: state.model, thinking: state.thinking };
-				yield { ...plan, settings, changes, blocks: assembly.blocks(conversation, factor) };
+				yield { ...plan, settings, changes, blocks: blocksOf(conversation, factor) };
 				before = state;
 			}
 		},

@@ -66,6 +66,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
 			if (!isFull) return signal.addEventListener("abort", stop, { once: true });
 			tenant.waiting.delete(begin);
 			waiting--;
+			forgetIfIdle(principal);
 			const why = `${tenant.waiting.size} replays of yours are waiting, ${waiting} in all`;
 			reject(new CommandError("busy", `${why}: try again when one is done`));
 		});

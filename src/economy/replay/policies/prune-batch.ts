@@ -16,29 +16,40 @@ export const pruneBatch: ReplayPolicy = {
 	description: "old tool results go whenever 20,000 tokens of them have come together",
 	*requests(session) {
 		const pruned = createPrunedResults();
+		/** No result before this block can be pruned any more, or ever. */
+		let from = 0;
 		for (const step of session.steps()) {
-			const candidates = prunableNow(pruned.apply(step.blocks));
+			if (pruned.follow(step.blocks) === 0) from = 0;
+			from = firstPrunable(pruned.blocks(), from);
+			const candidates = prunableNow(pruned.blocks(), from);
 			if (freedBy(candidates) >= BATCH_TOKENS) pruned.add(candidates);
-			yield requestOf(step, pruned.apply(step.blocks));
+			yield requestOf(step, [...pruned.blocks()]);
 		}
 	},
 };
 
 /** Results that may be pruned now, oldest first: all but the recent ones and those that the model has not answered yet. */
-function prunableNow(blocks: readonly SessionBlock[]): SessionBlock[] {
-	const answered = blocks.findLastIndex(({ kind }) => ANSWERS.has(kind));
+function prunableNow(blocks: readonly SessionBlock[], from: number): SessionBlock[] {
+	let isAnswered = false;
 	const found: SessionBlock[] = [];
 	let turns = 0;
 	let tokens = 0;
-	for (let at = blocks.length - 1; at >= 0; at--) {
+	for (let at = blocks.length - 1; at >= from; at--) {
 		const block = blocks[at] as SessionBlock;
+		if (ANSWERS.has(block.kind)) isAnswered = true;
 		if (block.kind === "user" && blocks[at - 1]?.kind !== "user") turns++;
 		if (block.kind !== "result") continue;
 		tokens += block.tokens;
 		const isRecent = turns < RECENT_TURNS && tokens <= RECENT_TOKENS;
-		if (at < answered && !isRecent && isPrunable(block)) found.push(block);
+		if (isAnswered && !isRecent && isPrunable(block)) found.push(block);
 	}
 	return found.reverse();
+}
+
+function firstPrunable(blocks: readonly SessionBlock[], from: number): number {
+	let at = from;
+	while (at < blocks.length && !isPrunable(blocks[at] as SessionBlock)) at++;
+	return at;
 }
 
 const ANSWERS: ReadonlySet<SessionBlock["kind"]> = new Set(["text", "call", "thinking"]);

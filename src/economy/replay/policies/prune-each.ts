@@ -1,3 +1,4 @@
+import type { SessionBlock } from "../assembly.ts";
 import type { ReplayPolicy } from "../policy.ts";
 import { createPrunedResults, isPrunable } from "../pruned-results.ts";
 import { requestOf } from "./append-only.ts";
@@ -11,10 +12,15 @@ export const pruneEach: ReplayPolicy = {
 	description: `every request keeps only the ${KEPT} newest tool results`,
 	*requests(session) {
 		const pruned = createPrunedResults();
+		/** The results that the window still holds. */
+		let kept: SessionBlock[] = [];
 		for (const step of session.steps()) {
-			const results = step.blocks.filter(({ kind }) => kind === "result");
+			const known = pruned.follow(step.blocks);
+			const fresh = step.blocks.slice(known).filter(({ kind }) => kind === "result");
+			const results = known === 0 ? fresh : kept.concat(fresh);
+			kept = results.slice(-KEPT);
 			pruned.add(results.slice(0, -KEPT).filter(isPrunable));
-			yield requestOf(step, pruned.apply(step.blocks));
+			yield requestOf(step, [...pruned.blocks()]);
 		}
 	},
 };

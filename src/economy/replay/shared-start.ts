@@ -1,0 +1,9 @@
+/**
+ * How many leading blocks of two requests are the same objects. Requests of a session start like the one before, so
+ * whoever goes through many of them looks at what comes behind these only.
+ */
+export function sharedStart(before: readonly unknown[], now: readonly unknown[]): number {
+	const most = Math.min(before.length, now.length);
+	for (let at = 0; at < most; at++) if (before[at] !== now[at]) return at;
+	return most;
+}
