@@ -1,7 +1,6 @@
 import {
 	type Command,
 	type CommandRow,
-	type LifecycleData,
 	parseCommand,
 	type Response,
 	rowOf,
@@ -56,29 +55,16 @@ export function createRequest(
 	{ command, row, fingerprint }: Extract<Read, { ok: true }>,
 	{ admittedAtMs, acceptedMs, bytes, anonymousId }: Admission,
 ): Request {
-	const commandId = command.id ?? anonymousId();
-	const sessionId = sessionOf(command);
-	const about: LifecycleData = {
-		commandId,
-		commandType: command.type,
-		...(sessionId !== undefined && { sessionId }),
-		dependsOn: command.dependsOn ?? [],
-		...(command.ifSessionVersion !== undefined && { ifSessionVersion: command.ifSessionVersion }),
-		...(command.idempotencyKey !== undefined && { idempotencyKey: command.idempotencyKey }),
-	};
-	const aboutJson = JSON.stringify(about);
 	return {
 		seat,
 		command,
 		row,
-		commandId,
-		sessionId,
+		commandId: command.id ?? anonymousId(),
+		sessionId: sessionOf(command),
 		fingerprint,
 		admittedAtMs,
 		acceptedMs,
 		bytes,
-		about,
-		aboutJson,
 	};
 }
 

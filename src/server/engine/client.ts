@@ -7,8 +7,11 @@ export interface Client {
 	readonly principal: string;
 	/** Which lifecycle events it gets: of all commands of its principal, of its own, or none. Default: all. */
 	lifecycle: "all" | "own" | "none";
-	/** Queues a message behind all earlier ones. Never blocks, never throws, does nothing once the client is gone. */
-	send(message: Message): void;
+	/**
+	 * Queues a message behind all earlier ones. Never blocks, never throws, does nothing once the client is gone. One that
+	 * can wait leaves with the next that cannot, or a few milliseconds later.
+	 */
+	send(message: Message, canWait?: boolean): void;
 	/** Whether reads may be answered now; false while too much waits to be sent. Default: always. */
 	readonly hasRoom?: boolean;
 	/** Resolves when there may be room again, or the client is gone. */

@@ -1,5 +1,5 @@
 import type { LifecycleData } from "../../protocol/index.ts";
-import { createMessage, type Message } from "./message.ts";
+import { createMessage, createWrittenMessage, type Message } from "./message.ts";
 import { type Outcome, replayMessage, responseMessage } from "./outcome.ts";
 import type { Request, Run, SessionNews } from "./run.ts";
 import type { Seat, Tenant } from "./tenant.ts";
@@ -9,11 +9,8 @@ export function tellPhase(type: "command_accepted" | "command_started", request:
 	let message: Message | undefined;
 	for (const seat of request.seat.tenant.seats) {
 		if (!wants(seat, request)) continue;
-		message ??= createMessage(
-			{ type, data: request.about },
-			`{"type":"${type}","data":${request.aboutJson}}`,
-		);
-		seat.client.send(message);
+		message ??= createWrittenMessage(`{"type":"${type}","data":${aboutJson(request)}}`);
+		seat.client.send(message, seat !== request.seat);
 	}
 }
 
@@ -34,7 +31,7 @@ function tellFinished(request: Request, outcome: Outcome, replayed: boolean): vo
 	for (const seat of request.seat.tenant.seats) {
 		if (!wants(seat, request)) continue;
 		message ??= finishedMessage(request, outcome, replayed);
-		seat.client.send(message);
+		seat.client.send(message, seat !== request.seat);
 	}
 }
 
@@ -55,18 +52,33 @@ function wants({ client }: Seat, request: Request): boolean {
 
 function finishedMessage(request: Request, outcome: Outcome, replayed: boolean): Message {
 	const { success, error, code, sessionVersion, timedOut } = outcome.response;
-	const ending = {
+	// What is undefined is not written.
+	const ending = JSON.stringify({
 		success,
-		...(error !== undefined && { error }),
-		...(code !== undefined && { code }),
-		...(sessionVersion !== undefined && { sessionVersion }),
-		...(replayed && { replayed: true as const }),
-		...(timedOut && { timedOut }),
-	};
-	const data: LifecycleData = { ...request.about, ...ending };
-	const json = `${request.aboutJson.slice(0, -1)},${JSON.stringify(ending).slice(1)}`;
-	return createMessage(
-		{ type: "command_finished", data },
-		`{"type":"command_finished","data":${json}}`,
-	);
+		error,
+		code,
+		sessionVersion,
+		replayed: replayed || undefined,
+		timedOut,
+	} satisfies Writable<LifecycleData>);
+	const data = `${aboutJson(request).slice(0, -1)},${ending.slice(1)}`;
+	return createWrittenMessage(`{"type":"command_finished","data":${data}}`);
 }
+
+/** What the lifecycle events of a command have in common. Written once, and not at all where no client wants them. */
+function aboutJson(request: Request): string {
+	if (request.aboutJson !== undefined) return request.aboutJson;
+	const { command, commandId, sessionId } = request;
+	request.aboutJson = JSON.stringify({
+		commandId,
+		commandType: command.type,
+		sessionId,
+		dependsOn: command.dependsOn ?? [],
+		ifSessionVersion: command.ifSessionVersion,
+		idempotencyKey: command.idempotencyKey,
+	} satisfies Writable<LifecycleData>);
+	return request.aboutJson;
+}
+
+/** Some of the fields of what becomes JSON, or `undefined` in their place. */
+type Writable<Fields> = { [Name in keyof Fields]?: Fields[Name] | undefined };

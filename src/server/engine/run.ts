@@ -1,4 +1,4 @@
-import type { Command, CommandRow, LifecycleData, SessionInfo } from "../../protocol/index.ts";
+import type { Command, CommandRow, SessionInfo } from "../../protocol/index.ts";
 import type { Deadline } from "./deadlines.ts";
 import type { Past } from "./identities.ts";
 import type { Lane } from "./lane.ts";
@@ -20,9 +20,8 @@ export interface Request {
 	readonly acceptedMs: number;
 	/** How large its frame is; of a text, in characters. */
 	readonly bytes: number;
-	/** What its lifecycle events have in common, and the JSON of that. */
-	readonly about: LifecycleData;
-	readonly aboutJson: string;
+	/** The JSON of what its lifecycle events have in common, once one of them was sent. */
+	aboutJson?: string;
 }
 
 /** A repetition of a command that is still under way: it waits for that one's outcome. */

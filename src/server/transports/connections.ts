@@ -171,7 +171,7 @@ export function createConnections({ hub, limits, now }: ConnectionsOptions): Con
 			id: String(opened),
 			principal,
 			lifecycle: "all",
-			send: (message) => outbox.send(message),
+			send: (message, canWait) => outbox.send(message, canWait),
 			drained: () => outbox.drained(),
 			get hasRoom() {
 				return isGone || (outbox.hasRoom && hasShare(account));

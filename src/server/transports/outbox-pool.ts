@@ -8,7 +8,12 @@ export interface OutboxPool {
 	shrink(bytes: number): void;
 	/** Calls `flush` at the end of this turn of the event loop, together with all others. */
 	schedule(flush: () => void): void;
+	/** The same within {@link LATER_MS}. */
+	scheduleLater(flush: () => void): void;
 }
+
+/** Long enough that one write takes what several turns have brought, too short to notice. */
+const LATER_MS = 10;
 
 /** An outbox as the others see it. */
 export interface PoolMember {
@@ -19,10 +24,17 @@ export interface PoolMember {
 export function createOutboxPool(): OutboxPool {
 	const members = new Set<PoolMember>();
 	let scheduled: (() => void)[] = [];
+	let later: (() => void)[] = [];
 
 	function run(): void {
 		const flushes = scheduled;
 		scheduled = [];
+		for (const flush of flushes) flush();
+	}
+
+	function runLater(): void {
+		const flushes = later;
+		later = [];
 		for (const flush of flushes) flush();
 	}
 
@@ -41,6 +53,9 @@ export function createOutboxPool(): OutboxPool {
 		schedule(flush) {
 			// After all that this turn has read: several commands, and several outcomes from the journal, make one write.
 			if (scheduled.push(flush) === 1) setImmediate(run);
+		},
+		scheduleLater(flush) {
+			if (later.push(flush) === 1) setTimeout(runLater, LATER_MS);
 		},
 	};
 	return pool;

@@ -11,7 +11,8 @@ import { progressOf } from "./progress.ts";
  * given up, and the client can come back and resume.
  */
 export interface Outbox {
-	send(message: Message): void;
+	/** One that can wait does so for a few milliseconds, unless another is sent meanwhile that cannot. */
+	send(message: Message, canWait?: boolean): void;
 	/** Resolves when little enough waits that a long replay may go on, or when the connection is gone. */
 	drained(): Promise<void>;
 	/** Whether so little waits that answers to reads may be made. */
@@ -49,6 +50,8 @@ export interface Wire {
 	write(parts: Uint8Array[], done: () => void): void;
 }
 
+/** So much does not wait any longer. */
+const PATIENT_BYTES = 64 * 1024;
 /** What is handed to the system before it has taken what came earlier. The rest stays where it can still be joined. */
 const WRITE_AHEAD_BYTES = 256 * 1024;
 const MEGABYTE = 2 ** 20;
@@ -62,17 +65,20 @@ export function createOutbox(options: OutboxOptions): Outbox {
 	let takenAtMs = 0;
 	let isClosed = false;
 	let isScheduled = false;
+	let isScheduledLater = false;
 	let isUnderPressure = false;
 	let waiters: { below: number; resolve: () => void }[] = [];
 
-	function send(message: Message): void {
+	function send(message: Message, canWait = false): void {
 		if (isClosed) return;
 		const isLagging = queue.bytes + inFlight > limits.softQueueBytes;
 		const progress = isLagging ? progressOf(message.value) : undefined;
 		if (progress) queue.addProgress(message, progress);
 		else queue.add(message);
 		if (queue.bytes > limits.hardQueueBytes) relieve();
-		if (!isClosed) schedule();
+		if (isClosed) return;
+		if (canWait && queue.bytes < PATIENT_BYTES) scheduleLater();
+		else schedule();
 	}
 
 	/** Too much waits: progress goes first, and if that is not enough, the connection. */
@@ -92,6 +98,16 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		if (isScheduled || inFlight >= WRITE_AHEAD_BYTES) return;
 		isScheduled = true;
 		pool.schedule(flush);
+	}
+
+	/** Every write is a call to the system, which costs more than all it takes to make a message. */
+	function scheduleLater(): void {
+		if (isScheduled || isScheduledLater) return;
+		isScheduledLater = true;
+		pool.scheduleLater(() => {
+			isScheduledLater = false;
+			schedule();
+		});
 	}
 
 	function flush(): void {

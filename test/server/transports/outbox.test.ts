@@ -24,6 +24,35 @@ describe("an outbox whose client reads", () => {
 		expect(outbox.pending).toBe(0);
 	});
 
+	test("sends what can wait with the next that cannot, in order and in one write", async () => {
+		const { outbox, wire } = setUp();
+		outbox.send(response(0), true);
+		await turn();
+		expect(wire.writes).toBe(0);
+		outbox.send(response(1), true);
+		outbox.send(response(2));
+		outbox.send(response(3), true);
+		await turn();
+		expect(wire.writes).toBe(1);
+		expect(wire.received).toEqual([0, 1, 2, 3].map((i) => response(i).value));
+	});
+
+	test("sends what can wait by itself, too, each time", async () => {
+		const { outbox, wire } = setUp();
+		for (let i = 0; i < 3; i++) {
+			outbox.send(response(i), true);
+			await outbox.empty();
+		}
+		expect(wire.received).toEqual([0, 1, 2].map((i) => response(i).value));
+	});
+
+	test("does not wait when much has come up", async () => {
+		const { outbox, wire } = setUp();
+		outbox.send(filler(100_000), true);
+		await turn();
+		expect(wire.received).toHaveLength(1);
+	});
+
 	test("joins nothing and leaves nothing out", async () => {
 		const { outbox, wire } = setUp();
 		for (let seq = 1; seq <= 500; seq++) {
