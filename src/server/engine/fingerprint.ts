@@ -6,7 +6,21 @@ import { hash } from "node:crypto";
  * how deep they nest. Opaque; the leading number changes when the same command would get another one.
  */
 export function fingerprintOf(command: Readonly<Record<string, unknown>>): string {
-	return `1:${hash("sha256", canonicalObject(command, true), "base64")}`;
+	const text = canonicalObject(command, true);
+	return recent.get(text) ?? computed(text);
+}
+
+/** Fingerprints of short commands: a client that asks again and again asks the same. */
+const recent = new Map<string, string>();
+const MAX_RECENT = 1_000;
+const MAX_RECENT_CHARACTERS = 500;
+
+function computed(text: string): string {
+	const fingerprint = `1:${hash("sha256", text, "base64")}`;
+	if (text.length > MAX_RECENT_CHARACTERS) return fingerprint;
+	if (recent.size === MAX_RECENT) recent.clear();
+	recent.set(text, fingerprint);
+	return fingerprint;
 }
 
 /** JSON in the one form of RFC 8785: keys in code-unit order, no spaces. */

@@ -251,7 +251,7 @@ function recordOf(
 }
 
 function infoOf(record: SessionRecord, live: LiveSession | undefined, host: Host): SessionInfo {
-	const settings = parseSettings(record.settings);
+	const { settings, createdAt } = factsOf(record);
 	const stored = settings.model;
 	const model =
 		live?.session.model ?? (stored && host.modelRuntime.getModel(stored.provider, stored.id));
@@ -266,6 +266,23 @@ function infoOf(record: SessionRecord, live: LiveSession | undefined, host: Host
 		thinkingLevel: level as SessionInfo["thinkingLevel"],
 		isStreaming: live?.session.isStreaming ?? false,
 		messageCount: live?.session.messages.length ?? settings.messageCount ?? 0,
-		createdAt: new Date(record.createdAtMs).toISOString(),
+		createdAt,
 	};
+}
+
+interface Facts {
+	readonly settings: StoredSettings;
+	readonly createdAt: string;
+}
+
+/** Worked out once for each record, which is replaced and never changed. */
+const facts = new WeakMap<SessionRecord, Facts>();
+
+function factsOf(record: SessionRecord): Facts {
+	const known = facts.get(record);
+	if (known) return known;
+	const settings = parseSettings(record.settings);
+	const found = { settings, createdAt: new Date(record.createdAtMs).toISOString() };
+	facts.set(record, found);
+	return found;
 }
