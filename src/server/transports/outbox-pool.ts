@@ -23,21 +23,6 @@ export interface PoolMember {
 
 export function createOutboxPool(): OutboxPool {
 	const members = new Set<PoolMember>();
-	let scheduled: (() => void)[] = [];
-	let later: (() => void)[] = [];
-
-	function run(): void {
-		const flushes = scheduled;
-		scheduled = [];
-		for (const flush of flushes) flush();
-	}
-
-	function runLater(): void {
-		const flushes = later;
-		later = [];
-		for (const flush of flushes) flush();
-	}
-
 	const pool: OutboxPool = {
 		queued: 0,
 		members,
@@ -50,13 +35,22 @@ export function createOutboxPool(): OutboxPool {
 				largest?.giveUp("the server is out of room");
 			}
 		},
-		schedule(flush) {
-			// After all that this turn has read: several commands, and several outcomes from the journal, make one write.
-			if (scheduled.push(flush) === 1) setImmediate(run);
-		},
-		scheduleLater(flush) {
-			if (later.push(flush) === 1) setTimeout(runLater, LATER_MS);
-		},
+		// After all that this turn has read: several commands, and several outcomes from the journal, make one write.
+		schedule: together((run) => void setImmediate(run)),
+		scheduleLater: together((run) => void setTimeout(run, LATER_MS)),
 	};
 	return pool;
+}
+
+/** Collects calls until what was started with the first of them runs them all. */
+function together(start: (run: () => void) => void): (call: () => void) => void {
+	let waiting: (() => void)[] = [];
+	const run = () => {
+		const calls = waiting;
+		waiting = [];
+		for (const call of calls) call();
+	};
+	return (call) => {
+		if (waiting.push(call) === 1) start(run);
+	};
 }

@@ -36,6 +36,7 @@ function frame(text: string, follow = 0): Uint8Array {
 		bytes[1] = 127;
 		bytes.writeBigUInt64BE(BigInt(length), 2);
 	}
-	bytes.write(text, header);
+	// A text of as many bytes as characters has only ASCII, which is copied faster than converted.
+	bytes.write(text, header, length === text.length ? "latin1" : "utf8");
 	return bytes;
 }

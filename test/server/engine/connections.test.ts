@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Latencies } from "../../../src/server/engine/latency.ts";
 import { createHarness, response } from "./harness.ts";
 
@@ -16,6 +16,19 @@ describe("a connection", () => {
 		expect(order).toEqual([]);
 		await harness.held[1]?.finish();
 		expect(order).toEqual(["other"]);
+	});
+
+	test("can wait for what others' commands do, and not for its own", async () => {
+		const harness = createHarness();
+		const [asking, other] = [harness.client(), harness.client()];
+		const sends = [asking, other].map((client) => vi.spyOn(client, "send"));
+		await harness.send(asking, { type: "get_metrics" });
+		const [own = [], others = []] = sends.map(({ mock }) =>
+			mock.calls.map(([message, canWait = false]) => [message.value.type, canWait]),
+		);
+		const lifecycle = ["command_accepted", "command_started", "command_finished"];
+		expect(own).toEqual([...lifecycle, "response"].map((type) => [type, false]));
+		expect(others).toEqual(lifecycle.map((type) => [type, true]));
 	});
 
 	test("that is gone waits for nothing", async () => {
