@@ -13,11 +13,18 @@ export interface Coverage {
 	readonly refreshedFiles: number;
 	/** False while the first indexing is not finished: the answer covers only what is there. */
 	readonly complete: boolean;
-	/** Folders that cannot be read, files that are too large and the like, the first few with the reason; if any. */
+	/**
+	 * Folders that cannot be read, names that are not UTF-8, files that are too large, rules that are not applied and the
+	 * like, the first few with the reason; if any.
+	 */
 	readonly leftOut?: {
 		readonly count: number;
+		/** How many of each kind, in words. */
+		readonly kinds: readonly { readonly what: string; readonly count: number }[];
 		readonly first: readonly { readonly path: string; readonly reason: string }[];
 	};
+	/** Links that are broken or lead out of the project, which are not followed; if any. */
+	readonly linksNotFollowed?: number;
 	/** The index is up to date in memory only: it could not be written where it belongs, and why. */
 	readonly notStored?: { readonly place: string; readonly reason: string };
 }

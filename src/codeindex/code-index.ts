@@ -49,6 +49,9 @@ export interface IndexStatus {
 	readonly symbols: number;
 	/** When it last changed (ms since 1970). */
 	readonly updatedMs?: number;
+	/** What of the project is not in it, if the tree was looked at since it was opened. */
+	readonly leftOut?: Coverage["leftOut"];
+	readonly linksNotFollowed?: number;
 	/** Something that happened to the index since it was opened, such as that it was damaged and made anew. */
 	readonly note?: string;
 }

@@ -50,12 +50,18 @@ function unparsedFiles({ count: files, paths }: Coverage["unparsed"]): string {
 }
 
 /** What of the project is not in the index, and why. */
-export function leftOutText({ count: all, first }: NonNullable<Coverage["leftOut"]>): string {
+export function leftOutText({
+	count: all,
+	kinds,
+	first,
+}: NonNullable<Coverage["leftOut"]>): string {
+	const parts = kinds.length > 1 ? kinds.map(({ what, count }) => `${grouped(count)} ${what}`) : [];
+	const sorts = parts.length > 0 ? `: ${parts.join(", ")}` : "";
 	const named = first.slice(0, 1).map(({ path, reason }) => {
 		const place = path === "" ? "" : `${clipMiddle(oneLine(path), PATH_BYTES)}: `;
 		return ` (${place}${clip(oneLine(reason), REASON_BYTES)}${all > 1 ? ", …" : ""})`;
 	});
-	return `${grouped(all)} left out${named.join("")}`;
+	return `${grouped(all)} left out${sorts}${named.join("")}`;
 }
 
 /** Why the index has to be made again by the next process. */

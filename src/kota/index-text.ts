@@ -16,10 +16,25 @@ export function buildText(report: BuildReport, advice: Advice = toolAdvice): str
 		...(removed > 0 ? [`${grouped(removed)} removed`] : []),
 	];
 	const what = changes.length > 0 ? changes.join(", ") : "nothing had changed";
-	const left = coverage.leftOut ? ` ${leftOutText(coverage.leftOut)}.` : "";
+	const left = leftOutTexts(coverage)
+		.map((text) => ` ${text}.`)
+		.join("");
 	const { notStored } = coverage;
 	const unstored = notStored ? ` It is ${notStoredText(notStored)}.` : "";
 	return `The index is up to date: ${counted(coverage.files, "file")}, ${what} (${seconds.toFixed(1)} s).${left}${unstored}`;
+}
+
+/** What of the project is not in the index, links included. */
+function leftOutTexts({
+	leftOut,
+	linksNotFollowed: links = 0,
+}: Pick<IndexStatus, "leftOut" | "linksNotFollowed">): string[] {
+	return [
+		...(leftOut ? [leftOutText(leftOut)] : []),
+		...(links > 0
+			? [`${counted(links, "link")} not followed (broken, or out of the project)`]
+			: []),
+	];
 }
 
 /** How far indexing is, on a line. */
@@ -48,6 +63,7 @@ export function statusText(status: IndexStatus, nowMs: number): string[] {
 	return [
 		...lines,
 		`contents: ${counted(files, "file")}, ${counted(symbols, "symbol")}${age}`,
+		...leftOutTexts(status).map((text) => `not in it: ${text}`),
 		`database: ${clipMiddle(oneLine(database), 300)} (${megabytes(bytes)})`,
 	];
 }

@@ -23,11 +23,14 @@ export const CodeCoverage = Type.Object({
 	refreshedFiles: Type.Number(),
 	/** False while the first indexing is not finished. */
 	complete: Type.Boolean(),
+	/** Links that are broken or lead out of the project. */
+	linksNotFollowed: Type.Optional(Type.Number()),
 	/** The index is up to date in the memory of the server only, and why. */
 	notStored: Type.Optional(Type.Object({ reason: Type.String() })),
 	leftOut: Type.Optional(
 		Type.Object({
 			count: Type.Number(),
+			kinds: Type.Array(Type.Object({ what: Type.String(), count: Type.Number() })),
 			first: Type.Array(Type.Object({ path: Type.String(), reason: Type.String() })),
 		}),
 	),

@@ -1,8 +1,9 @@
-import { truncateSync, writeFileSync } from "node:fs";
+import { symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openCodeIndex } from "../../src/codeindex/index.ts";
 import { coverageLine } from "../../src/kota/coverage-text.ts";
+import { buildText, statusText } from "../../src/kota/index-text.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 
 describe("sources made to end the process that parses them", () => {
@@ -62,6 +63,31 @@ test("what is left out is said, with the reason", async () => {
 	expect(line).toMatch(/; 1 left out \(data\.js: it has 9437184 bytes/);
 	const again = await index.search({ query: "a" });
 	expect(again.coverage.leftOut?.count).toBe(1);
+});
+
+test("what is left out is counted by its kind, in answers, builds and the status", async () => {
+	const root = tempDir();
+	writeFileSync(join(root, "a.ts"), "export const a = 1;\n");
+	for (const name of ["data.js", "more.js"]) {
+		writeFileSync(join(root, name), "");
+		truncateSync(join(root, name), 9 * 1024 * 1024);
+	}
+	writeFileSync(Buffer.from(`${root}/b\xff.ts`, "latin1"), "");
+	symlinkSync("nowhere.ts", join(root, "broken.ts"));
+	const index = openCodeIndex({ root, folder: tempDir() });
+	atEnd(() => index.close());
+	const report = await index.build();
+	const { coverage } = report;
+	expect(coverage).toMatchObject({ leftOut: { count: 3 }, linksNotFollowed: 1 });
+	const counts = "3 left out: 1 with names that are not UTF-8, 2 too large (";
+	expect(coverageLine(coverage, coverage.checkedMs)).toContain(counts);
+	expect(buildText(report)).toContain(counts);
+	expect(buildText(report)).toContain("1 link not followed (broken, or out of the project).");
+	const lines = statusText(await index.status(), Date.now());
+	expect(lines.filter((line) => line.startsWith("not in it: "))).toEqual([
+		expect.stringContaining(counts),
+		"not in it: 1 link not followed (broken, or out of the project)",
+	]);
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import { isRecord } from "../../core/property.ts";
-import { matchesPath, parsePathPattern } from "../scan/path-pattern.ts";
+import { matchesPath, type PathPattern, parsePathPattern } from "../scan/path-pattern.ts";
 import { type ConfigFiles, type ConfigObject, own, ownText, ownTexts } from "./config-files.ts";
 import { pnpmWorkspacePatterns } from "./pnpm-workspace.ts";
 import { folderOf, joinPath } from "./project-path.ts";
@@ -133,8 +133,8 @@ function namesOf(packages: Iterable<Package>): Map<string, Package> {
 
 interface WorkspacePatterns {
 	readonly folder: string;
-	readonly wanted: readonly (readonly string[])[];
-	readonly unwanted: readonly (readonly string[])[];
+	readonly wanted: readonly PathPattern[];
+	readonly unwanted: readonly PathPattern[];
 }
 
 function workspacePatterns(folder: string, listed: readonly string[]): WorkspacePatterns {
@@ -172,7 +172,7 @@ function isMember(folder: string, all: readonly WorkspacePatterns[]): boolean {
 	const names = folder === "" ? [] : folder.split("/");
 	return all.some(({ folder: root, wanted, unwanted }) => {
 		if (root === folder) return true;
-		const matches = (pattern: readonly string[]) => matchesPath(pattern, names);
+		const matches = (pattern: PathPattern) => matchesPath(pattern, names);
 		return wanted.some(matches) && !unwanted.some(matches);
 	});
 }

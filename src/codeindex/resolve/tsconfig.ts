@@ -234,7 +234,7 @@ function createIncludes(
 	const include = settings.include ?? (settings.files ? [] : [folder]);
 	const included = include.map(includePattern);
 	const exclude = settings.exclude ?? outputFolders.filter((out) => out !== folder);
-	const excluded = exclude.map((path) => [...parseLiterally(path), "**"]);
+	const excluded = exclude.map((path): PathPattern => [...parseLiterally(path), "**"]);
 	return (path) => {
 		if (files.has(path)) return true;
 		const names = path.split("/");
@@ -248,7 +248,8 @@ function createIncludes(
 /** A name without wildcard or extension at the end is a folder and stands for all below. */
 function includePattern(path: string): PathPattern {
 	const pattern = parseLiterally(path);
-	return /[*?.]/.test(pattern.at(-1) ?? "") ? pattern : [...pattern, "**"];
+	const last = path.split("/").findLast((name) => name !== "" && name !== ".") ?? "";
+	return /[*?.]/.test(last) ? pattern : [...pattern, "**"];
 }
 
 /** Brackets, as in `app/[id]`, are nothing special to TypeScript. */

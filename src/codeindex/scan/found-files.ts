@@ -51,9 +51,7 @@ export class FoundFiles {
 
 	/** Takes a file in, or notes why it is left out. */
 	add(path: string, kind: "source" | "config", stats: Stats): void {
-		if (path.includes("\uFFFD")) {
-			this.note({ kind: "bad-name", path, message: "its name is not valid UTF-8" });
-		} else if (kind === "source" && stats.size > maxSourceBytes) {
+		if (kind === "source" && stats.size > maxSourceBytes) {
 			const message = `it has ${stats.size} bytes; files over ${maxSourceBytes} are left out`;
 			this.note({ kind: "too-big", path, message });
 		} else {

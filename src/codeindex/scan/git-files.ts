@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { type ChildProcess, spawn } from "node:child_process";
 import { dirname } from "node:path";
 import { describeError, errnoOf } from "../../core/errno.ts";
@@ -11,7 +12,14 @@ export interface GitEntry {
 
 /** How listing ended. */
 export type GitOutcome =
-	| { readonly kind: "listed"; readonly unreadable: readonly string[] }
+	| {
+			readonly kind: "listed";
+			readonly unreadable: readonly string[];
+			/** Paths that are not UTF-8, as far as they can be written. */
+			readonly badNames: readonly string[];
+			/** Files that are not tracked are missing: git took too long to find them, or was not asked. */
+			readonly isPartial?: true;
+	  }
 	/** Not in a work tree, or git is not there: nothing wrong. */
 	| { readonly kind: "no-git" }
 	/** `message` is git's own first line. */
@@ -26,28 +34,53 @@ export type GitOutcome =
 export async function listGitFiles(
 	folder: string,
 	take: (entries: readonly GitEntry[]) => Promise<void>,
-	signal?: AbortSignal,
+	{ signal, othersMs = maxOthersMs }: { signal?: AbortSignal | undefined; othersMs?: number } = {},
 ): Promise<GitOutcome> {
 	const stop = new AbortController();
 	const signals = signal === undefined ? [stop.signal] : [stop.signal, signal];
 	const options = { folder, signal: AbortSignal.any(signals) };
 	const tracked = runGit(["ls-files", "-z", "--cached", "--stage"], options);
-	const others = runGit(
-		["ls-files", "-z", "--others", "--exclude-standard", "--exclude=node_modules/"],
-		options,
-	);
+	const late = AbortSignal.timeout(othersMs);
+	const others = othersMs === 0 ? undefined : listOthers(folder, [...signals, late]);
 	try {
 		const first = await tracked;
 		if (first.kind !== "done") return first;
-		await take(parseTracked(first.output));
+		const found = texts(first.output);
+		await take(parseTracked(found.valid));
+		const badNames = found.bad.map(pathIn);
 		const second = await others;
+		if (!second || (late.aborted && second.kind === "failed")) {
+			return { kind: "listed", unreadable: [], badNames, isPartial: true };
+		}
 		if (second.kind !== "done") return second;
-		await take(parseOthers(second.output));
-		return { kind: "listed", unreadable: unreadableFolders(second.errors) };
+		const more = texts(second.output);
+		await take(parseOthers(more.valid));
+		badNames.push(...more.bad);
+		return { kind: "listed", unreadable: unreadableFolders(second.errors), badNames };
 	} finally {
 		stop.abort();
-		await others.catch(() => undefined);
+		await others?.catch(() => undefined);
 	}
+}
+
+/** How long this takes is up to the patterns of the repository: git's matching has no bound. */
+function listOthers(folder: string, signals: AbortSignal[]): Promise<GitRun> {
+	const args = ["ls-files", "-z", "--others", "--exclude-standard", "--exclude=node_modules/"];
+	return runGit(args, { folder, signal: AbortSignal.any(signals) });
+}
+
+/** The texts in git's output that are UTF-8, and the others as far as they can be written. */
+function texts(output: Buffer): { valid: string[]; bad: string[] } {
+	if (isUtf8(output)) return { valid: output.toString().split("\0"), bad: [] };
+	const valid: string[] = [];
+	const bad: string[] = [];
+	for (let start = 0; start < output.length; ) {
+		const zero = output.indexOf(0, start);
+		const bytes = output.subarray(start, zero < 0 ? output.length : zero);
+		(isUtf8(bytes) ? valid : bad).push(bytes.toString());
+		start += bytes.length + 1;
+	}
+	return { valid, bad };
 }
 
 /** The files that git's settings for a folder come from, and those that they name as lists of what to ignore. */
@@ -58,19 +91,21 @@ export async function gitConfiguration(folder: string): Promise<string[]> {
 		runGit(["config", "-z", "--type=path", "--get-all", "core.excludesFile"], options),
 	]);
 	// Git fails where nothing is set, or there is no repository: then nothing is named either.
-	const origins = listed.kind === "done" ? listed.output.split("\0") : [];
+	const origins = listed.kind === "done" ? texts(listed.output).valid : [];
 	const files = origins.flatMap((part) => (part.startsWith("file:") ? [part.slice(5)] : []));
-	const named = excludes.kind === "done" ? excludes.output.split("\0") : [];
+	const named = excludes.kind === "done" ? texts(excludes.output).valid : [];
 	return [...new Set([...files, ...named])].filter((path) => path !== "");
 }
 
 type GitRun =
-	| { readonly kind: "done"; readonly output: string; readonly errors: string }
+	| { readonly kind: "done"; readonly output: Buffer; readonly errors: string }
 	| Exclude<GitOutcome, { kind: "listed" }>;
 
 const maxOutputBytes = 256 * 1024 * 1024;
 const maxErrorBytes = 64 * 1024;
 const maxMs = 60_000;
+/** A repository takes seconds for what it does not track only if its patterns are made for that, or it is huge. */
+const maxOthersMs = 10_000;
 
 /** `core.fsmonitor` names a program that git would start; hooks and the pager are programs too. */
 const safely = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-pager"];
@@ -113,7 +148,7 @@ function runGit(
 		});
 		child.on("close", (code) => {
 			if (code === 0) {
-				resolve({ kind: "done", output: Buffer.concat(output).toString("utf8"), errors });
+				resolve({ kind: "done", output: Buffer.concat(output), errors });
 			} else if (/not a git repository|must be run in a work tree/.test(errors)) {
 				resolve({ kind: "no-git" });
 			} else {
@@ -137,10 +172,10 @@ function gitEnvironment(): NodeJS.ProcessEnv {
 }
 
 /** Lines of `mode object stage<TAB>path`. */
-function parseTracked(output: string): GitEntry[] {
+function parseTracked(lines: readonly string[]): GitEntry[] {
 	const entries: GitEntry[] = [];
-	for (const line of output.split("\0")) {
-		const path = line.slice(line.indexOf("\t") + 1);
+	for (const line of lines) {
+		const path = pathIn(line);
 		if (path === "") continue;
 		const mode = line.slice(0, 6);
 		const kind = mode === "120000" ? "link" : mode === "160000" ? "repository" : "file";
@@ -149,9 +184,13 @@ function parseTracked(output: string): GitEntry[] {
 	return entries;
 }
 
-function parseOthers(output: string): GitEntry[] {
+function pathIn(line: string): string {
+	return line.slice(line.indexOf("\t") + 1);
+}
+
+function parseOthers(paths: readonly string[]): GitEntry[] {
 	const entries: GitEntry[] = [];
-	for (const path of output.split("\0")) {
+	for (const path of paths) {
 		if (path === "") continue;
 		if (path.endsWith("/")) entries.push({ path: path.slice(0, -1), kind: "repository" });
 		// Without an extension it may be a link to a folder; git does not say.

@@ -6,7 +6,7 @@ import { byPath, FoundFiles, isSameFile } from "./found-files.ts";
 import { type GitEntry, listGitFiles } from "./git-files.ts";
 import { type PathKind, pathKind } from "./path-kinds.ts";
 import { maxFiles, type ScannedFile, type ScannedTree, type ScanTrouble } from "./scanned-tree.ts";
-import { walkFolders } from "./walk-files.ts";
+import { badName, walkFolders } from "./walk-files.ts";
 
 export interface ScanOptions {
 	readonly signal?: AbortSignal;
@@ -19,6 +19,8 @@ export interface ScanOptions {
 	 * time of a scan; those that are gone are left out all the same.
 	 */
 	readonly expected?: Iterable<string>;
+	/** How long git may take for files that it does not track; 0: it is not asked. They are then found by a walk. */
+	readonly othersMs?: number;
 }
 
 /**
@@ -71,6 +73,8 @@ export async function scanListed(
 /** How many files are looked at before others, such as whoever wants to abort, get a turn. */
 const batchSize = 512;
 const maxNestedRepositories = 200;
+/** Trouble that is the same as long as no folder and no rule changes. */
+const lasting = new Set<ScanTrouble["kind"]>(["unreadable", "bad-name", "rules", "slow"]);
 
 class Scan {
 	readonly #options: ScanOptions;
@@ -103,7 +107,7 @@ class Scan {
 
 	listing(): Listing | undefined {
 		const trouble = this.#listingTrouble;
-		if (trouble.some(({ kind }) => kind !== "unreadable")) return undefined;
+		if (!trouble.every(({ kind }) => lasting.has(kind))) return undefined;
 		const entries = byPath(this.#listed);
 		for (const entry of entries) {
 			const file = this.#found.of(entry.kind).get(entry.path);
@@ -163,7 +167,11 @@ class Scan {
 				if (++this.#sinceTurn >= batchSize) await this.#letOthersRun();
 			}
 		};
-		const listing = listGitFiles(join(this.#found.root, folder), take, this.#options.signal);
+		const { signal, othersMs } = this.#options;
+		const listing = listGitFiles(join(this.#found.root, folder), take, {
+			signal,
+			...(othersMs !== undefined && { othersMs }),
+		});
 		const [outcome] = await Promise.all([listing, folder === "" ? this.#lookAhead() : undefined]);
 		this.#refuseIfAborted();
 		if (outcome.kind === "failed") {
@@ -175,6 +183,16 @@ class Scan {
 			const inRoot = folder === "" ? path : `${folder}/${path}`;
 			const message = "the folder cannot be read";
 			this.#noteListing({ kind: "unreadable", path: inRoot, message });
+		}
+		for (const path of outcome.badNames) {
+			const inRoot = folder === "" ? path : `${folder}/${path}`;
+			if (pathKind(path) !== "other")
+				this.#noteListing({ kind: "bad-name", path: inRoot, message: badName });
+		}
+		if (outcome.isPartial) {
+			const message = "git took too long to find the files that it does not track";
+			this.#noteListing({ kind: "slow", path: folder, message });
+			await this.#walk(folder);
 		}
 		for (const path of repositories) await this.#enterRepository(path);
 		return true;
@@ -206,9 +224,8 @@ class Scan {
 		for (const found of walkFolders(join(this.#found.root, folder))) {
 			const inRoot = (path: string) =>
 				folder === "" ? path : path === "" ? folder : `${folder}/${path}`;
-			if (found.problem !== undefined) {
-				const { problem: message } = found;
-				this.#noteListing({ kind: "unreadable", path: inRoot(found.path), message });
+			for (const trouble of found.trouble) {
+				this.#noteListing({ ...trouble, path: inRoot(trouble.path) });
 			}
 			this.#found.folderIsReal(inRoot(found.path));
 			for (const path of found.files) this.#lookAt(inRoot(path), "file");

@@ -16,8 +16,20 @@ export interface Symlink {
 
 /** Something that was left out, and why. */
 export interface ScanTrouble {
-	/** `git`: git failed and the tree was walked instead. `link`: it is broken or leads out of the project. */
-	readonly kind: "unreadable" | "link" | "too-big" | "too-many" | "bad-name" | "git";
+	/**
+	 * `git`: git failed and the tree was walked instead; `slow`: git took too long for files that are not tracked, which
+	 * were found by a walk. `rules`: of a `.gitignore`, something is not applied. `link`: it is broken or leads out of
+	 * the project.
+	 */
+	readonly kind:
+		| "unreadable"
+		| "link"
+		| "too-big"
+		| "too-many"
+		| "bad-name"
+		| "git"
+		| "slow"
+		| "rules";
 	readonly path: string;
 	readonly message: string;
 }

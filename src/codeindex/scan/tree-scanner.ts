@@ -26,6 +26,8 @@ export class TreeScanner {
 	readonly #now: () => number;
 	#memory: Memory | undefined;
 	#hasScanned = false;
+	/** Since when git is known to be slow with what it does not track (ms since 1970). */
+	#slowSinceMs = Number.NEGATIVE_INFINITY;
 
 	constructor(root: string, { now = Date.now }: { now?: () => number } = {}) {
 		this.#root = root;
@@ -38,9 +40,12 @@ export class TreeScanner {
 		if (!this.#hasScanned) {
 			const tree = await scanTree(this.#root, options);
 			this.#hasScanned = true;
+			this.#noteSlowness(tree);
 			return tree;
 		}
-		return (await this.#scanAsRemembered(options)) ?? (await this.#scanAnew(options));
+		const isSlow = Math.abs(this.#now() - this.#slowSinceMs) <= maxAgeMs;
+		const quick = isSlow ? { ...options, othersMs: 0 } : options;
+		return (await this.#scanAsRemembered(options)) ?? (await this.#scanAnew(quick));
 	}
 
 	async #scanAsRemembered(options: ScanOptions): Promise<ScannedTree | undefined> {
@@ -57,7 +62,13 @@ export class TreeScanner {
 		const watch = await this.#watch();
 		const { tree, listing } = await scanAndList(this.#root, options);
 		if (watch && listing) this.#memory = { ...watch, listing, listedMs };
+		if (options.othersMs !== 0) this.#noteSlowness(tree);
 		return tree;
+	}
+
+	/** One question that waits is enough. */
+	#noteSlowness({ trouble }: ScannedTree): void {
+		if (trouble.some(({ kind }) => kind === "slow")) this.#slowSinceMs = this.#now();
 	}
 
 	/** Before the files are listed: what changes meanwhile is then seen the next time. */

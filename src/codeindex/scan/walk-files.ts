@@ -1,31 +1,45 @@
+import { isUtf8 } from "node:buffer";
 import { type Dirent, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describeError } from "../../core/errno.ts";
-import { type IgnoreRules, parseIgnoreRules } from "./gitignore.ts";
+import { counted } from "../../core/figures.ts";
+import { type Effort, type IgnoreRules, parseIgnoreRules } from "./gitignore.ts";
+import { pathKind } from "./path-kinds.ts";
+import type { ScanTrouble } from "./scanned-tree.ts";
 
 /** What a walk finds in one folder. Paths are relative to the root of the walk, with forward slashes. */
 export interface WalkedFolder {
 	readonly path: string;
 	readonly files: readonly string[];
 	readonly links: readonly string[];
-	/** Why the folder could not be read; it then holds nothing. */
-	readonly problem?: string;
+	/** What could not be read, is left out, or is not applied. */
+	readonly trouble: readonly ScanTrouble[];
 }
 
 /**
  * Visits the folders below `root` where there is no git, as git would: what a `.gitignore` on the way ignores
- * is left out, and so are `node_modules` and `.git`. Links are named and not followed, so the walk ends.
+ * is left out, and so are `node_modules` and `.git`. Links are named and not followed, so the walk ends. Once `effort`
+ * is spent on matching, the patterns that cost it are not applied any more: rather too much is found than too little.
  */
-export function* walkFolders(root: string): Generator<WalkedFolder> {
+export function* walkFolders(
+	root: string,
+	effort: Effort = { left: maxEffort },
+): Generator<WalkedFolder> {
 	const open: Place[] = [{ names: [], rules: [] }];
+	const costly = new Set<PlacedRules>();
 	for (let place = open.pop(); place !== undefined; place = open.pop()) {
 		const { names } = place;
 		const path = names.join("/");
+		const inRoot = (name: string) => (path === "" ? name : `${path}/${name}`);
+		const trouble: ScanTrouble[] = [];
 		let entries: Dirent[];
 		try {
-			entries = readdirSync(join(root, path), { withFileTypes: true });
+			entries = entriesOf(join(root, path), (name) => {
+				trouble.push({ kind: "bad-name", path: inRoot(name), message: badName });
+			});
 		} catch (error) {
-			yield { path, files: [], links: [], problem: describeError(error) };
+			trouble.push({ kind: "unreadable", path, message: describeError(error) });
+			yield { path, files: [], links: [], trouble };
 			continue;
 		}
 		const rules = rulesFor(place, entries, join(root, path));
@@ -36,45 +50,103 @@ export function* walkFolders(root: string): Generator<WalkedFolder> {
 			const { name } = entry;
 			if (name === "node_modules" || name === ".git") continue;
 			const isFolder = entry.isDirectory();
-			if (isIgnored(rules, [...names, name], isFolder)) continue;
+			if (isIgnored(rules, { names: [...names, name], isFolder, effort })) continue;
 			if (isFolder) folders.push(name);
-			else if (entry.isSymbolicLink()) links.push(path === "" ? name : `${path}/${name}`);
-			else if (entry.isFile()) files.push(path === "" ? name : `${path}/${name}`);
+			else if (entry.isSymbolicLink()) links.push(inRoot(name));
+			else if (entry.isFile()) files.push(inRoot(name));
+		}
+		if (rules !== place.rules) trouble.push(...notRead(rules.at(-1)));
+		for (const one of effort.left > 0 ? [] : rules) {
+			if (one.rules.patterns === 0 || costly.has(one)) continue;
+			costly.add(one);
+			const message = `its ${counted(one.rules.patterns, "pattern")} cost too much to match: it is not applied any more`;
+			trouble.push({ kind: "rules", path: one.path, message });
 		}
 		if (names.length < maxDepth) {
 			for (const name of folders.reverse()) open.push({ names: [...names, name], rules });
+		} else {
+			for (const name of folders) {
+				const message = `it lies more than ${maxDepth} folders deep`;
+				trouble.push({ kind: "unreadable", path: inRoot(name), message });
+			}
 		}
-		yield { path, files, links };
+		yield { path, files, links, trouble };
 	}
 }
 
+/** Why a file or folder is left out. */
+export const badName = "its name is not valid UTF-8";
+
 interface Place {
 	readonly names: readonly string[];
-	/** From the root inwards, each with the depth of its folder. */
-	readonly rules: readonly { readonly depth: number; readonly rules: IgnoreRules }[];
+	/** From the root inwards. */
+	readonly rules: readonly PlacedRules[];
+}
+
+interface PlacedRules {
+	readonly path: string;
+	/** Of its folder. */
+	readonly depth: number;
+	readonly rules: IgnoreRules;
+	/** It is longer than what was read of it. */
+	readonly isCut: boolean;
 }
 
 /** No tree is deeper; a file system that shows a folder inside itself is. */
 const maxDepth = 100;
 const maxIgnoreBytes = 1024 * 1024;
+/** Enough for thousands of honest patterns and files; of hostile ones, about a second. */
+const maxEffort = 20_000_000;
+
+/** A name that is not UTF-8 cannot be told from its text, and nothing can be opened by that. */
+function entriesOf(folder: string, onBadName: (name: string) => void): Dirent[] {
+	const entries = readdirSync(folder, { withFileTypes: true });
+	if (!entries.some(({ name }) => name.includes("\uFFFD"))) return entries;
+	const names = new Set<string>();
+	for (const entry of readdirSync(folder, { encoding: "buffer", withFileTypes: true })) {
+		const name = entry.name.toString();
+		if (isUtf8(entry.name)) names.add(name);
+		else if (entry.isDirectory() || pathKind(name) !== "other") onBadName(name);
+	}
+	return entries.filter(({ name }, at) => {
+		const isTwice = entries.findIndex((other) => other.name === name) < at;
+		return names.has(name) && !isTwice;
+	});
+}
 
 function rulesFor(place: Place, entries: readonly Dirent[], folder: string): Place["rules"] {
 	const found = entries.some((entry) => entry.name === ".gitignore" && entry.isFile());
 	if (!found) return place.rules;
 	try {
-		const text = readFileSync(join(folder, ".gitignore"), "utf8").slice(0, maxIgnoreBytes);
-		return [...place.rules, { depth: place.names.length, rules: parseIgnoreRules(text) }];
+		const text = readFileSync(join(folder, ".gitignore"), "utf8");
+		const isCut = text.length > maxIgnoreBytes;
+		// Half a line is another pattern.
+		const end = isCut ? text.lastIndexOf("\n", maxIgnoreBytes) : text.length;
+		const rules = parseIgnoreRules(text.slice(0, Math.max(0, end)));
+		const path = [...place.names, ".gitignore"].join("/");
+		return [...place.rules, { path, depth: place.names.length, rules, isCut }];
 	} catch {
 		// Git goes on without a `.gitignore` that it cannot read; so do we, and index rather more.
 		return place.rules;
 	}
 }
 
+function notRead(placed: PlacedRules | undefined): ScanTrouble[] {
+	if (!placed || (placed.rules.longLines === 0 && !placed.isCut)) return [];
+	const { path, rules, isCut } = placed;
+	const long = `${counted(rules.longLines, "line")} of it too long to be applied`;
+	const message = isCut ? `only its first ${maxIgnoreBytes} characters are applied` : long;
+	return [{ kind: "rules", path, message }];
+}
+
 /** The innermost `.gitignore` that says something about the path decides. */
-function isIgnored(rules: Place["rules"], names: readonly string[], isFolder: boolean): boolean {
+function isIgnored(
+	rules: Place["rules"],
+	{ names, isFolder, effort }: { names: readonly string[]; isFolder: boolean; effort: Effort },
+): boolean {
 	for (let at = rules.length - 1; at >= 0; at--) {
-		const { depth, rules: inner } = rules[at] as Place["rules"][number];
-		const decided = inner.decide(depth === 0 ? names : names.slice(depth), isFolder);
+		const { depth, rules: inner } = rules[at] as PlacedRules;
+		const decided = inner.decide(depth === 0 ? names : names.slice(depth), isFolder, effort);
 		if (decided !== undefined) return decided;
 	}
 	return false;

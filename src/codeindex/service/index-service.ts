@@ -11,6 +11,7 @@ import {
 } from "../code-index.ts";
 import { Indexer, type RefreshReport } from "../indexer.ts";
 import type { IndexReader } from "../reader.ts";
+import type { ScanTrouble } from "../scan/scanned-tree.ts";
 import { storeFailure } from "../store/failures.ts";
 import { IndexStore, identityOf, removeDatabase } from "../store/index-store.ts";
 import { WriterLock } from "../store/writer-lock.ts";
@@ -61,6 +62,8 @@ export class IndexService {
 	readonly #path: string;
 	#opened: Opened | undefined;
 	#note: string | undefined;
+	/** What the last look at the tree left out. */
+	#leftOut: ReturnType<typeof leftOut> = {};
 
 	constructor(root: string, path: string) {
 		this.#root = root;
@@ -87,6 +90,7 @@ export class IndexService {
 			files: store.files.indexed.size,
 			symbols: store.files.symbols,
 			...(updatedMs === undefined ? {} : { updatedMs }),
+			...this.#leftOut,
 			...note(),
 		};
 	}
@@ -230,7 +234,8 @@ export class IndexService {
 
 	/** Opens a copy of what is on the disk, or nothing where that cannot be copied: then all files are parsed again. */
 	async #openInMemory(error: unknown): Promise<Opened> {
-		const reason = describeError(error);
+		const { cause = error } = error as { cause?: unknown };
+		const reason = describeError(cause);
 		const bytes = statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
 		if (bytes > MAX_MEMORY_BYTES) throw this.#noRoom(reason, error);
 		const store = await IndexStore.openInMemory(this.#path, MAX_MEMORY_BYTES).catch((trouble) => {
@@ -289,6 +294,7 @@ export class IndexService {
 	#coverage(store: IndexStore, reader: IndexReader, done: RefreshReport): Coverage {
 		const unparsed = [...reader.files.values()].filter(({ problem }) => problem !== undefined);
 		const paths = unparsed.map(({ path }) => path).sort();
+		this.#leftOut = leftOut(done);
 		return {
 			files: reader.files.size,
 			unparsed: { count: paths.length, paths: paths.slice(0, UNPARSED_NAMED) },
@@ -296,7 +302,7 @@ export class IndexService {
 			checkedMs: done.checkedMs,
 			refreshedFiles: done.added + done.changed + done.removed,
 			complete: store.state().isComplete,
-			...leftOut(done),
+			...this.#leftOut,
 			...this.#notStored(),
 		};
 	}
@@ -322,15 +328,32 @@ export class IndexService {
 	}
 }
 
-/** Links are not followed on purpose, and without git nothing is lost. */
-function leftOut({ trouble }: RefreshReport): Pick<Coverage, "leftOut"> {
-	const lost = trouble.filter(({ kind }) => kind !== "link" && kind !== "git");
-	if (lost.length === 0) return {};
+/** Links are not followed on purpose, so they are counted by themselves; without git nothing is lost. */
+function leftOut({ trouble }: RefreshReport): Pick<Coverage, "leftOut" | "linksNotFollowed"> {
+	const byKind = Object.groupBy(trouble, ({ kind }) => kind);
+	const links = byKind.link?.length ?? 0;
+	const lost = trouble.filter(({ kind }) => kind in LOST);
+	const kinds = Object.entries(LOST).flatMap(([kind, what]) => {
+		const count = byKind[kind as ScanTrouble["kind"]]?.length ?? 0;
+		return count > 0 ? [{ what, count }] : [];
+	});
 	const first = lost
 		.slice(0, LEFT_OUT_NAMED)
 		.map(({ path, message: reason }) => ({ path, reason }));
-	return { leftOut: { count: lost.length, first } };
+	return {
+		...(lost.length > 0 && { leftOut: { count: lost.length, kinds, first } }),
+		...(links > 0 && { linksNotFollowed: links }),
+	};
 }
+
+/** Trouble that costs files, or finds too many. */
+const LOST: Partial<Record<ScanTrouble["kind"], string>> = {
+	unreadable: "unreadable",
+	"bad-name": "with names that are not UTF-8",
+	"too-big": "too large",
+	"too-many": "beyond the bounds",
+	rules: "with rules that are not applied",
+};
 
 /** In memory there is no other writer. */
 const noLock: Opened["lock"] = {

@@ -29,7 +29,7 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): Code
 					if (state !== "ready") return { state };
 					// Every answer says how far it can be trusted; that of one word is the cheapest.
 					const { coverage } = await index.search({ query: "index", limit: 1 }, { signal });
-					return withoutFolders({ state, coverage }) as ResponseData["code_status"];
+					return withoutFolders({ state, coverage }) as unknown as ResponseData["code_status"];
 				}),
 			code_search: ({ runtime }, { query, limit, contextLines, glob, includeTests }, { call }) =>
 				ask<"code_search">(runtime.cwd, call.signal, (index, signal) =>

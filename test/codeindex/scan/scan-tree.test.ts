@@ -119,6 +119,27 @@ describe.each(["git", "walk"] as const)("a project listed by %s", (by) => {
 		expect(tree.trouble).toMatchObject([{ kind: "too-big", path: "big.js" }]);
 	});
 
+	test("says which names are not UTF-8, and finds one that looks like it", async () => {
+		const root = makeProject();
+		write(root, ["a.ts", "deep/b.ts", "c\uFFFD.ts"]);
+		const named = (name: string) =>
+			Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name, "latin1")]);
+		for (const name of ["c\xff.ts", "deep/d\xe9.js", "picture\xff.png"]) {
+			writeFileSync(named(name), "");
+		}
+		mkdirSync(named("folder\xff"));
+		writeFileSync(named("folder\xff/e.ts"), "");
+		const tree = await scanTree(root);
+		expect(pathsOf(tree)).toEqual(["a.ts", "c\uFFFD.ts", "deep/b.ts"]);
+		const noted = tree.trouble;
+		expect(noted.map(({ kind }) => kind)).toEqual(["bad-name", "bad-name", "bad-name"]);
+		expect(noted.map(({ path }) => path)).toEqual([
+			"c\uFFFD.ts",
+			"deep/d\uFFFD.js",
+			expect.stringMatching(/^folder\uFFFD/),
+		]);
+	});
+
 	test("can have any name that a file can have", async () => {
 		const root = makeProject();
 		const names = ["new\nline.ts", "tab\t.ts", "ünï ☃.ts", '"quoted".ts', " space.ts", "[id]/x.ts"];

@@ -1,5 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	mkdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
@@ -7,7 +15,7 @@ import { describe, expect, test, vi } from "vitest";
 import { isSurelySame } from "../../../src/codeindex/scan/folder-watch.ts";
 import { scanTree } from "../../../src/codeindex/scan/scan-tree.ts";
 import { TreeScanner } from "../../../src/codeindex/scan/tree-scanner.ts";
-import { tempDir } from "../../support/temp.ts";
+import { atEnd, tempDir } from "../../support/temp.ts";
 
 function write(root: string, path: string, text = ""): void {
 	mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -35,6 +43,29 @@ function makeClock() {
 		},
 	};
 }
+
+test("git is asked once for what it does not track, if that takes too long", async () => {
+	const root = tempDir();
+	git(root, "init", "-q");
+	for (const path of ["tracked.ts", "other.ts", "ignored.ts"]) write(root, path);
+	write(root, ".gitignore", "ignored.ts\n");
+	git(root, "add", "tracked.ts");
+	// A git that never comes to an end with such files.
+	const bin = tempDir();
+	const log = join(bin, "asked");
+	const real = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
+	const script = `#!/bin/sh\ncase "$*" in *--others*) echo asked >> "${log}"; exec sleep 600;; esac\nexec "${real}" "$@"\n`;
+	writeFileSync(join(bin, "git"), script, { mode: 0o755 });
+	vi.stubEnv("PATH", `${bin}:${process.env.PATH}`);
+	atEnd(() => vi.unstubAllEnvs());
+	const scanner = new TreeScanner(root);
+	for (let round = 0; round < 4; round++) {
+		const { files, trouble, listedBy } = await scanner.scan({ othersMs: 500 });
+		expect([files.map(({ path }) => path), listedBy]).toEqual([["other.ts", "tracked.ts"], "git"]);
+		expect(trouble).toMatchObject([{ kind: "slow", path: "" }]);
+	}
+	expect(readFileSync(log, "utf8")).toBe("asked\n");
+});
 
 const folderNames = ["a", "b", "a/c", "dist", "a/dist", "deep/er/est"];
 const fileNames = ["x.ts", "y.js", "package.json", "notes.md", "z.gen.ts", "LICENSE"];
