@@ -34,9 +34,9 @@ const MOMENTS = [
 	[3, "checkpoint"],
 	[3, "shutdown"],
 ] as const;
-/** A start that dies again before it is over. */
-const STILLBORN = 0.3;
-/** What keeps a moment waiting that is rare, in lives. */
+/** The share of starts that are cut off by the next kill. */
+const CUT_STARTS = 0.3;
+/** How long a moment that is rare is waited for, in lives. */
 const PATIENCE = 3;
 
 export function createFate(options: FateOptions): Fate {
@@ -54,7 +54,7 @@ export function createFate(options: FateOptions): Fate {
 
 	async function die(): Promise<void> {
 		await kill(await reach(random.weighted(MOMENTS)));
-		while (left > 0 && random.chance(STILLBORN)) await killInStart();
+		while (left > 0 && random.chance(CUT_STARTS)) await killInStart();
 		answersLeft = span();
 		dying = undefined;
 	}
@@ -71,12 +71,11 @@ export function createFate(options: FateOptions): Fate {
 			// The log goes elsewhere: the file itself changes only when the log is moved into it.
 			if (!(await nextChange([dataDir], /^journal\.db$/, signal))) return "answer";
 		} else {
-			server.stop();
-			const isToLast = random.chance(0.3);
-			// The journal is the last to be closed.
+			// The log is also moved when the journal is closed, which is among the last things.
 			const closes = nextChange([dataDir], /^journal\.db$/, signal);
-			const over = isToLast ? Promise.race([closes, server.ended()]) : undefined;
-			await (over ?? delay(random.between(0, random.pick([10, 100, 400]))));
+			server.stop();
+			if (random.chance(0.3)) await Promise.race([closes, server.ended()]);
+			else await delay(random.between(0, random.pick([10, 100, 400])));
 		}
 		if (random.chance(0.5)) await delay(random.between(0, 4));
 		return moment;
@@ -85,9 +84,10 @@ export function createFate(options: FateOptions): Fate {
 	/** Anywhere in the start, or when it has begun to open its files. */
 	async function killInStart(): Promise<void> {
 		waiting = new AbortController();
-		const opens = nextChange([dataDir], /./, waiting.signal);
-		if (random.chance(0.5)) await Promise.race([opens, delay(2 * server.startMs)]);
-		else await delay(Math.floor((server.startMs * random.below(110)) / 100));
+		if (random.chance(0.5)) {
+			const opens = nextChange([dataDir], random.pick([/^lock/, /^journal/]), waiting.signal);
+			await Promise.race([opens, delay(2 * server.startMs)]);
+		} else await delay((server.startMs * random.below(110)) / 100);
 		await delay(random.between(0, 30));
 		await kill("start");
 	}
