@@ -12,11 +12,10 @@ import {
 
 const Nothing = Type.Object({});
 const Cancelled = Type.Object({ cancelled: Type.Boolean() });
-/** A running pi has the file open, so that a copy of it was opened. */
 const Forked = {
-	/** The file that was asked for. */
+	/** The file that was asked for: a running pi has it open, so that a copy of it was opened. */
 	forkedFrom: Type.Optional(Type.String()),
-	/** The same in words for people. */
+	/** What there is to say about the file, for people: that this is a copy, or what is damaged in it. */
 	warning: Type.Optional(Type.String()),
 };
 const TextOrNull = Type.Union([Type.String(), Type.Null()]);
@@ -37,6 +36,8 @@ export const StoredSession = Type.Object({
 	firstMessage: Type.Optional(Type.String()),
 	/** An open session may have no file yet. */
 	fileExists: Type.Boolean(),
+	/** At least so many lines cannot be read; the notice when it is opened says which. */
+	damagedLines: Type.Optional(Type.Integer()),
 	/** The id of a process of pi that has it open: `load_session` opens a copy. */
 	piProcess: Type.Optional(Type.Integer()),
 });

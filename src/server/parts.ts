@@ -70,6 +70,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
 			leaveFolders: (left, inUse) => projects.retire({ left, inUse }),
 			allowProjectTrust: options.allowProjectTrust,
 			recovered,
+			wasCutOff: journal.recovered.crashed,
 			emit: (stream, event) => streams.emit(stream, event),
 			save(session) {
 				journal.saveSession(session).catch((error: unknown) => {

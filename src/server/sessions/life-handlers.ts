@@ -107,7 +107,12 @@ export function createLifeHandlers(options: LifeOptions): Pick<Handlers, LifeCom
 				createdAtMs: now(),
 				settings: {},
 			});
-			return { ...opened(slot), data: { ...answer(slot), ...slot.fork?.about } };
+			const { forkedFrom, warning: forked } = slot.fork?.about ?? {};
+			const warning = [forked, slot.current?.warning].filter(Boolean).join(" ");
+			return {
+				...opened(slot),
+				data: { ...answer(slot), ...(forkedFrom && { forkedFrom }), ...(warning && { warning }) },
+			};
 		},
 
 		async list_sessions({ principal }) {

@@ -15,6 +15,8 @@ import { CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
 import { createDialogs, type Dialogs } from "./dialogs.ts";
 import { createEventTranslator } from "./events.ts";
+import { createFileGuard } from "./file-guard.ts";
+import { notice } from "./notice.ts";
 import { ensureSessionFile, openSessionFile } from "./pi-session-file.ts";
 import { rememberName } from "./session-name.ts";
 import { createSessionSettings, type SessionModes } from "./session-settings.ts";
@@ -33,6 +35,12 @@ export interface LiveSession {
 	replacementUnderWay(): Promise<void> | undefined;
 	/** Writes pi's file of the session if there is none, or none that is whole: see {@link ensureSessionFile}. */
 	ensureFile(): void;
+	/** Throws a `CommandError` while the file lacks what the session holds: see `FileGuard`. */
+	checkFile(): void;
+	/** The same, reported to clients and never thrown. */
+	watchFile(): void;
+	/** What there was to say about the file when it was opened: what it has lost, and what others have added. */
+	readonly warning: string | undefined;
 	/** Throws where nothing may be asked of the models: outside the sample projects of the demo. */
 	checkModelUse(): void;
 	/** Takes settings, extensions, skills and prompts once more from disk. */
@@ -87,6 +95,8 @@ export interface LiveSessionOptions {
 	/** Pi's file to go on with; without one the session is made from `settings`. */
 	readonly file?: string;
 	readonly settings: StoredSettings;
+	/** The process before did not end by itself. */
+	readonly wasCutOff?: boolean;
 	emit(event: SessionEvent): void;
 	/** Something may have changed that the session's record holds. */
 	onChange(): void;
@@ -153,12 +163,21 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 		return { ...made, services, diagnostics: services.diagnostics };
 	};
 
-	const sessionManager = openSessionFile({ ...options, agentDir });
+	const opened = openSessionFile({ ...options, agentDir });
+	if (opened.leaf) chosen.leaf = opened.leaf;
 	const runtime = await createAgentSessionRuntime(createRuntime, {
 		cwd: options.cwd,
 		agentDir,
-		sessionManager,
+		sessionManager: opened.manager,
 	});
+	const guard = createFileGuard({
+		session: () => (isBroken ? undefined : runtime.session),
+		notify: (message, type) => emit(notice(message, type)),
+		moved: () => announce("fork"),
+		mended: onChange,
+	});
+	guard.watch();
+	const warning = [opened.warning, guard.damage()].filter(Boolean).join(" ") || undefined;
 	if (settings.name && !runtime.session.sessionName) runtime.session.setSessionName(settings.name);
 	runtime.setBeforeSessionInvalidate(() => {
 		isBroken = true;
@@ -171,10 +190,14 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 		await bind(session);
 		isBroken = false;
 		announce(replacement?.reason ?? "new");
+		guard.watch();
+		const damage = guard.damage();
+		if (damage) emit(notice(damage, "warning"));
 	});
 	try {
 		await bind(runtime.session);
 	} catch (error) {
+		guard.close();
 		runtime.session.dispose();
 		throw error;
 	}
@@ -197,7 +220,13 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 			}
 		},
 		replacementUnderWay: () => replacement?.over,
-		ensureFile: () => ensureSessionFile(runtime.session),
+		ensureFile() {
+			ensureSessionFile(runtime.session);
+			guard.check();
+		},
+		checkFile: () => guard.check(),
+		watchFile: () => guard.watch(),
+		warning,
 		checkModelUse() {
 			const { sampleProjects } = host;
 			if (sampleProjects === undefined || isWithin(sampleProjects, runtime.cwd)) return;
@@ -266,6 +295,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 			session.abortBranchSummary();
 			await Promise.race([session.abort(), sleep(CLOSE_MS, undefined, { ref: false })]);
 			await runtime.dispose();
+			guard.close();
 			unsubscribe?.();
 			translator.close();
 		},
@@ -285,6 +315,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 			revision++;
 			if (event.type === "agent_start") aborted = false;
 			if (event.type === "agent_settled") keepFile(session);
+			if (APPENDING.has(event.type)) guard.watch();
 			translator.take(event);
 			if (CHANGING.has(event.type)) onChange();
 		});
@@ -313,7 +344,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 		applyTools();
 	}
 
-	/** A file that is deleted in the middle of a run is missed at its end. */
+	/** A run that nothing has answered leaves a file, too. */
 	function keepFile(session: AgentSession): void {
 		try {
 			ensureSessionFile(session);
@@ -350,6 +381,17 @@ interface Untaken {
 	readonly over: Promise<void>;
 }
 
+/** Events around which pi has appended to its file. */
+const APPENDING: ReadonlySet<string> = new Set([
+	"message_start",
+	"message_end",
+	"turn_end",
+	"agent_end",
+	"agent_settled",
+	"entry_appended",
+	"compaction_end",
+]);
+
 /** Events after which the record of a session may have to be written again. */
 const CHANGING: ReadonlySet<string> = new Set([
 	"agent_settled",
@@ -369,7 +411,7 @@ export function isTrusted(
 
 /** All that is stored except what pi's session tells itself: a setting that is added later is kept too. */
 function chosenIn(settings: StoredSettings): ChosenSettings {
-	const { piSessionId, name, model, thinkingLevel, messageCount, ...chosen } = settings;
+	const { piSessionId, name, model, thinkingLevel, messageCount, lastEntry, ...chosen } = settings;
 	return chosen;
 }
 

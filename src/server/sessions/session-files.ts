@@ -33,6 +33,8 @@ export interface StoredSession extends SessionFile {
 	name?: string;
 	/** The first words of the user. */
 	firstMessage?: string;
+	/** Lines that cannot be entries, as far as the file was read; lines that look like one are not parsed. */
+	damagedLines: number;
 }
 
 /** The folder in which pi keeps the sessions of a project. */
@@ -99,7 +101,9 @@ export async function checkSessionFile(
 	}
 	const head = await readStored(real, HEAD_BYTES);
 	if (!head) {
-		throw new CommandError("not_found", `${field}: "${path}" is not a session of pi`);
+		const isEmpty = (await stat(real)).size === 0;
+		const why = isEmpty ? "is empty (0 bytes): what it held is lost" : "is not a session of pi";
+		throw new CommandError("not_found", `${field}: "${path}" ${why}`);
 	}
 	const { id, cwd, parentSession } = head;
 	return { path: real, id, cwd, ...(parentSession && { parentSession }) };
@@ -205,6 +209,7 @@ async function readStored(path: string, most: number): Promise<StoredSession | u
 		const parentSession = property(header, "parentSession");
 		const name = property(parsed(lines.findLast(isOf("session_info"))), "name");
 		const firstMessage = firstMessageIn(lines);
+		const whole = bytesRead === size ? lines : lines.slice(0, -1);
 		return {
 			path,
 			id,
@@ -213,6 +218,7 @@ async function readStored(path: string, most: number): Promise<StoredSession | u
 			modifiedMs: mtimeMs,
 			bytes: size,
 			messageCount: lines.filter(isOf("message")).length,
+			damagedLines: whole.filter(isDamaged).length,
 			...(typeof name === "string" && name && { name }),
 			...(typeof parentSession === "string" && { parentSession }),
 			...(firstMessage && { firstMessage }),
@@ -226,6 +232,11 @@ async function readStored(path: string, most: number): Promise<StoredSession | u
 function isOf(type: string): (line: string) => boolean {
 	const beginning = `{"type":"${type}",`;
 	return (line) => line.startsWith(beginning);
+}
+
+function isDamaged(line: string): boolean {
+	const text = line.trim();
+	return text !== "" && !(text.startsWith("{") && text.endsWith("}"));
 }
 
 function firstMessageIn(lines: readonly string[]): string | undefined {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { initTheme, ModelRuntime } from "@earendil-works/pi-coding-agent";
 import { markedSessions } from "../../core/session-marks.ts";
 import { type CommandType, rowOf, type SessionEvent } from "../../protocol/index.ts";
-import type { Call, Done, Handlers } from "../engine/call.ts";
+import { type Call, CommandError, type Done, type Handlers } from "../engine/call.ts";
 import type { Recovered, SessionRecord, StreamName } from "../journal/journal.ts";
 import { asCommandError } from "../safe-text.ts";
 import { createCodeHandlers } from "./code-handlers.ts";
@@ -12,6 +12,7 @@ import { createSessionInspect, type Inspect } from "./inspector.ts";
 import { createKeptAnswers, type KeptAnswers } from "./kept-answers.ts";
 import { basisOf, readName } from "./kept-commands.ts";
 import { createLifeHandlers } from "./life-handlers.ts";
+import type { LiveSession } from "./live-session.ts";
 import type { SessionHandler, SessionHandlers } from "./session-handler.ts";
 import { settingsHandlers } from "./settings-handlers.ts";
 import type { Slot } from "./slot.ts";
@@ -67,6 +68,8 @@ export interface SessionsOptions {
 	sampleProjects?: string;
 	/** Sessions of the process before; each is reopened when it is first used. */
 	recovered: Recovered["sessions"];
+	/** The process before did not end by itself. Default: it did. */
+	wasCutOff?: boolean;
 	emit(stream: StreamName, event: SessionEvent): void;
 	/** A session changed outside a command: keep its record. */
 	save(session: SessionRecord): void;
@@ -155,7 +158,10 @@ function openingFirst<Type extends CommandType>(
 ): Pick<Handlers, Type> {
 	const entries = Object.entries<SessionHandler<CommandType>>(inSession as never);
 	const handlers = entries.map(([type, run]) => {
-		const isChange = rowOf(type)?.effect === "change";
+		const { effect, path } = rowOf(type) ?? {};
+		const isChange = effect === "change";
+		// What reaches into a run must get through, whatever has become of the file.
+		const isGuarded = isChange && path === "lane";
 		const handler = async (call: Call): Promise<Done> => {
 			const { sessionId = "" } = call.command as { sessionId?: string };
 			const slot = slots.find(call.principal, sessionId);
@@ -172,15 +178,29 @@ function openingFirst<Type extends CommandType>(
 					return kept.answer(slot, readName(call.command), basis, make);
 				}
 				live.touch();
-				const data = await make();
-				live.touch();
+				if (isGuarded) live.checkFile();
+				const data = await Promise.resolve(make()).finally(() => live.touch());
+				if (isGuarded) checkAfter(live);
 				slot.refresh();
 				return { data, ...(isThere() && slot.record !== before && { session: slot.record }) };
 			} catch (error) {
+				if (isGuarded) slot.current?.watchFile(); // it may have failed because pi could not append
 				throw asCommandError(error);
 			}
 		};
 		return [type, handler];
 	});
 	return Object.fromEntries(handlers);
+}
+
+/** @throws CommandError if what was done is in memory only */
+function checkAfter(live: LiveSession): void {
+	try {
+		live.checkFile();
+	} catch (error) {
+		const { message } = asCommandError(error);
+		throw new CommandError("not_durable", `It was carried out and may be lost. ${message}`, {
+			cause: error,
+		});
+	}
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { existsSync, realpathSync } from "node:fs";
 import type { SessionEvent, SessionInfo } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
@@ -7,6 +6,8 @@ import { asCommandError } from "../safe-text.ts";
 import type { FileHeader, FileOwners } from "./file-owners.ts";
 import { type Host, isTrusted, type LiveSession, openLiveSession } from "./live-session.ts";
 import { modelView } from "./model-view.ts";
+import { notice } from "./notice.ts";
+import { lastEntryOf } from "./pi-session-file.ts";
 import { forkSession, type PiProcesses, type SessionFork } from "./session-fork.ts";
 import { parseSettings, type StoredSettings } from "./stored-settings.ts";
 
@@ -33,7 +34,10 @@ export interface Slot extends StreamName {
 
 /** A slot as those see it who keep it. */
 export interface OwnedSlot extends Slot {
+	/** Closes the session. */
 	close(): Promise<void>;
+	/** Writes down what extensions have added to the session while it was closed, for the next process. */
+	keep(): void;
 	/** The session is gone for good, and nothing runs in it any more. */
 	leave(): void;
 }
@@ -46,6 +50,8 @@ export interface SlotOptions {
 	/** Told of the files that sessions have, or will have. */
 	owners: Pick<FileOwners, "own" | "disown">;
 	piProcesses: PiProcesses;
+	/** The process before did not end by itself: files may hold more of its work than the records say. */
+	wasCutOff?: boolean;
 	/** Clients know the session already. Default: it is new. */
 	isKnown?: boolean;
 }
@@ -60,9 +66,11 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 	let opening: Promise<LiveSession> | undefined;
 	let current: LiveSession | undefined;
 	let closed = false;
+	let closedAs: SessionRecord | undefined;
 	let movingTo: string | undefined;
 	let fork: SessionFork | undefined;
 	let isKnown = options.isKnown ?? false;
+	let wasOpen = false;
 	/** The file that the session was last known to have, and whether it was ever seen. */
 	let own: { header: FileHeader; file: string | undefined; isWritten: boolean } | undefined;
 
@@ -112,12 +120,17 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 		},
 		info: () => infoOf(record, current, host),
 		async close() {
-			const live = await opening?.catch(() => undefined);
+			const opened = await opening?.catch(() => undefined);
+			const live = opened?.isBroken() ? undefined : opened;
 			// What stops now still tells its subscribers.
-			if (!live?.isBroken()) await live?.close();
+			await live?.close();
 			closed = true;
+			closedAs = live && recordOf(live, record);
 			current = undefined;
 			opening = undefined;
+		},
+		keep() {
+			if (closedAs && JSON.stringify(closedAs) !== JSON.stringify(record)) save(closedAs);
 		},
 		leave: leaveFile,
 	};
@@ -157,6 +170,8 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 				cwd,
 				settings,
 				...(path && { file: path }),
+				// A session that broke is like one of a process that did.
+				wasCutOff: (options.wasCutOff ?? false) || wasOpen,
 				emit: (event) => {
 					if (!closed) emit(stream, event);
 				},
@@ -166,8 +181,13 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 				},
 			});
 			ownFile(current);
-			if (fork && isKnown) announce(fork);
+			if (isKnown) {
+				if (fork) announce(fork);
+				if (current.warning) emit(stream, notice(current.warning, "warning"));
+				if (slot.refresh()) save(record); // pi may have added to the file
+			}
 			isKnown = true;
+			wasOpen = true;
 			return current;
 		} catch (error) {
 			fork?.discard();
@@ -200,13 +220,7 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 	}
 
 	function notify(message: string): void {
-		emit(stream, {
-			type: "extension_ui_request",
-			requestId: randomUUID(),
-			method: "notify",
-			message,
-			notifyType: "warning",
-		});
+		emit(stream, notice(message, "warning"));
 	}
 }
 
@@ -232,6 +246,7 @@ function recordOf(
 	const { session, chosen, runtime } = live;
 	const { sessionFile, model, sessionName } = session;
 	const isWritten = sessionFile !== undefined && (sessionFile === file || existsSync(sessionFile));
+	const lastEntry = lastEntryOf(session.sessionManager);
 	const settings: StoredSettings = {
 		...chosen,
 		piSessionId: session.sessionId,
@@ -239,6 +254,7 @@ function recordOf(
 		...(model && { model: { provider: model.provider, id: model.id } }),
 		thinkingLevel: session.thinkingLevel,
 		messageCount: session.messages.length,
+		...(isWritten && lastEntry && { lastEntry }),
 	};
 	return {
 		principal,

@@ -107,6 +107,7 @@ export function createSlots(options: SlotsOptions): Slots {
 			byPrincipal.clear();
 			total = 0;
 			await Promise.all(all.map((slot) => slot.close()));
+			for (const slot of all) slot.keep();
 		},
 	};
 

@@ -80,6 +80,7 @@ function storedView(stored: StoredSession, slot: Slot | undefined): StoredView {
 		modifiedAt: new Date(stored.modifiedMs).toISOString(),
 		messageCount: info?.messageCount ?? stored.messageCount,
 		...(stored.firstMessage && { firstMessage: stored.firstMessage }),
+		...(stored.damagedLines > 0 && { damagedLines: stored.damagedLines }),
 		fileExists: true,
 	};
 }

@@ -12,6 +12,8 @@ export interface StoredSettings extends SessionModes {
 	tools?: string[];
 	/** Where the session was moved to in its tree. Pi's files do not say: they go on from their last entry. */
 	leaf?: { id: string | null; afterEntry: string };
+	/** The last entry in the file as of the last change of the record: what is behind it later is not from this server. */
+	lastEntry?: string;
 	/** The folder whose own settings and extensions count. */
 	trustedCwd?: string;
 	/** As of the last change of the record, for lists. */
@@ -22,7 +24,7 @@ export interface StoredSettings extends SessionModes {
 export function parseSettings(stored: Record<string, unknown>): StoredSettings {
 	const { steeringMode, followUpMode, autoCompaction, autoRetry, messageCount } = stored;
 	const settings: StoredSettings = {};
-	for (const name of ["piSessionId", "name", "thinkingLevel", "trustedCwd"] as const) {
+	for (const name of ["piSessionId", "name", "thinkingLevel", "trustedCwd", "lastEntry"] as const) {
 		const value = stored[name];
 		if (typeof value === "string") settings[name] = value;
 	}

@@ -37,6 +37,8 @@ export interface ConformanceOptions {
 	tokens?: Readonly<Record<string, string>>;
 	/** More words of the command line. */
 	words?: readonly string[];
+	/** How many files and connections it may have open. */
+	maxFiles?: number;
 }
 
 /** A real server in a process of its own, on a WebSocket and on its standard streams at once, with a scripted model. */
@@ -48,8 +50,8 @@ export interface ConformanceServer {
 	stdioLines(): readonly string[];
 	/** A client: over a connection of its own, or over the only one that stdio has. */
 	client(transport: Transport, token?: string): Promise<WireClient>;
-	/** Kills the process as the kernel would, and starts another one in the same folders. */
-	restart(): Promise<void>;
+	/** Ends the process, by default as the kernel would, and starts another one in the same folders. */
+	restart(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
 	stop(): Promise<void>;
 }
 
@@ -84,7 +86,8 @@ export async function startConformanceServer(
 	];
 	const start = async () => {
 		const env = { NODE_COMPILE_CACHE: COMPILE_CACHE, ...options.env };
-		const process = startServe(words, { agentDir, env });
+		const { maxFiles } = options;
+		const process = startServe(words, { agentDir, env, ...(maxFiles && { shell: `ulimit -n ${maxFiles}` }) });
 		const stdio = createStdioWire(process.child);
 		const { port } = await process.ready();
 		return { process, stdio, url: `ws://127.0.0.1:${port}` };
@@ -101,8 +104,8 @@ export async function startConformanceServer(
 		stdioLines: () => now.stdio.lines,
 		client: async (transport, token) =>
 			transport === "stdio" ? now.stdio.client() : connectWire(now.url, token),
-		async restart() {
-			now.process.child.kill("SIGKILL");
+		async restart(signal = "SIGKILL") {
+			now.process.child.kill(signal);
 			await now.process.exited;
 			now = await start();
 		},

@@ -1,0 +1,270 @@
+import { readFileSync } from "node:fs";
+import { SessionManager } from "@earendil-works/pi-coding-agent";
+import { describe, expect, test, vi } from "vitest";
+import type { SessionEvent } from "../../../src/protocol/index.ts";
+import { PATIENCE } from "../../support/patience.ts";
+import { atEnd, tempDir } from "../../support/temp.ts";
+import {
+	type ConformanceOptions,
+	type ConformanceServer,
+	startConformanceServer,
+} from "../support/conformance-server.ts";
+import { createFailingDisk } from "../support/failing-disk.ts";
+import { startServe } from "../support/serve-process.ts";
+import { type Answer, connectWire, type WireClient } from "../support/wire-client.ts";
+import { connectClient } from "../support/ws-client.ts";
+
+async function startServer(options: ConformanceOptions = {}): Promise<ConformanceServer> {
+	const server = await startConformanceServer(options);
+	atEnd(() => server.stop());
+	return server;
+}
+
+/** A session with one exchange, followed by a client of its own. */
+async function open(server: ConformanceServer, sessionId: string): Promise<TestSession> {
+	const session = follow(await connectWire(server.url), sessionId);
+	const cwd = tempDir("project");
+	await session.ask({ type: "create_session", cwd });
+	await session.ask({ type: "subscribe" });
+	expect(await session.say("one")).toMatchObject({ success: true });
+	return session;
+}
+
+/** The same session after a restart. */
+async function reopen(server: ConformanceServer, { sessionId }: TestSession): Promise<TestSession> {
+	const session = follow(await connectWire(server.url), sessionId);
+	await session.ask({ type: "subscribe" });
+	return session;
+}
+
+type TestSession = ReturnType<typeof follow>;
+
+function follow(client: WireClient, sessionId: string) {
+	const ask = (command: { type: string; [field: string]: unknown }) =>
+		client.ask({ sessionId, ...command });
+	const events = (): SessionEvent[] =>
+		client.frames.flatMap((frame) => (frame.type === "event" ? frame.event : []));
+	return {
+		sessionId,
+		ask,
+		events,
+		say: (text: string): Promise<Answer> =>
+			ask({ type: "prompt", message: `say ${text}`, waitFor: "settled" }),
+		name: (name: string): Promise<Answer> => ask({ type: "set_session_name", name }),
+		notices: () =>
+			events().flatMap((event) =>
+				event.type === "extension_ui_request" && event.method === "notify" ? event.message : [],
+			),
+		/** What the user has said in the branch in view, and how many trees there are. */
+		async view() {
+			const { messages } = await data<{ messages: Message[] }>("get_messages");
+			const { nodes } = await data<{ nodes: Node[] }>("get_tree", { flat: true });
+			const ids = new Set(nodes.map(({ id }) => id));
+			return {
+				said: messages.filter(({ role }) => role === "user").map(textOf),
+				roots: nodes.filter(({ parentId }) => parentId === null || !ids.has(parentId)).length,
+			};
+		},
+		state: () => data<{ sessionFile: string; sessionName?: string }>("get_state"),
+	};
+
+	async function data<Data>(type: string, fields: object = {}): Promise<Data> {
+		const answer = await ask({ type, ...fields });
+		expect(answer).toMatchObject({ success: true });
+		return answer.data as never;
+	}
+}
+
+interface Message {
+	role: string;
+	content: string | { text: string }[];
+}
+
+interface Node {
+	id: string;
+	parentId: string | null;
+}
+
+function textOf({ content }: Message): string {
+	return typeof content === "string" ? content : content.map(({ text }) => text).join("");
+}
+
+/** Another server with the same agent folder. */
+async function startSecond(agentDir: string, dataDir: string) {
+	const words = ["--port", "0", "--auth", "none", "--json", "--data-dir", dataDir];
+	const { child, exited, ready } = startServe(words, { agentDir });
+	const { port } = await ready();
+	return {
+		client: await connectWire(`ws://127.0.0.1:${port}`),
+		async stop() {
+			child.kill("SIGKILL");
+			await exited;
+		},
+	};
+}
+
+/** The entries of a file in which every line is one. */
+function entriesIn(file: string): { id: string }[] {
+	const text = readFileSync(file, "utf8");
+	expect(text.endsWith("\n")).toBe(true);
+	return text
+		.trimEnd()
+		.split("\n")
+		.map((line) => JSON.parse(line));
+}
+
+async function seeing(session: TestSession, text: string): Promise<void> {
+	await vi.waitFor(() => expect(session.notices().join()).toContain(text), PATIENCE);
+}
+
+describe("a session whose file cannot be written for a while", () => {
+	test("keeps all that was acknowledged, wherever the disk stops", async () => {
+		const disk = createFailingDisk();
+		const server = await startServer({ env: disk.env });
+		const faults = [{}, { bytes: 40 }, { after: 1 }, { after: 1, bytes: 40 }];
+		const sessions: TestSession[] = [];
+		for (const [number, fault] of faults.entries()) {
+			const session = await open(server, `s${number}`);
+			sessions.push(session);
+			disk.fill({ errno: "ENOSPC", ...fault });
+			const full = await session.say("two");
+			expect(full).toMatchObject({ success: false, code: "failed" });
+			expect(full.error).toContain("may be lost");
+			expect(full.error).not.toContain("/");
+			const refused = await session.name("too early");
+			expect(refused).toMatchObject({ success: false, code: "wrong_state" });
+			expect((await session.view()).said).toContain("say one");
+			await seeing(session, "Changes are refused");
+
+			disk.mend();
+			expect(await session.say("three")).toMatchObject({ success: true });
+			expect(await session.name("in time")).toMatchObject({ success: true });
+			await seeing(session, "whole again");
+		}
+		await server.restart();
+		for (const session of sessions) {
+			const next = await reopen(server, session);
+			const said = ["say one", "say two", "say three"];
+			expect(await next.view()).toEqual({ said, roots: 1 });
+			const { sessionFile, sessionName } = await next.state();
+			expect(sessionName).toBe("in time");
+			entriesIn(sessionFile);
+		}
+	});
+
+	test("writes what is missing by itself when there is room again", async () => {
+		const disk = createFailingDisk();
+		const server = await startServer({ env: disk.env });
+		const session = await open(server, "s");
+		disk.fill({ errno: "ENOSPC", bytes: 20 });
+		expect(await session.name("a name")).toMatchObject({ success: false });
+		const fresh = follow(await connectWire(server.url), "fresh");
+		await fresh.ask({ type: "create_session", cwd: tempDir("project") });
+		expect(await fresh.say("nothing")).toMatchObject({ success: false });
+		disk.mend();
+		await seeing(session, "whole again");
+		expect(await fresh.say("something")).toMatchObject({ success: true });
+		await server.restart();
+		expect((await (await reopen(server, fresh)).view()).said).toEqual(["say something"]);
+		const next = await reopen(server, session);
+		expect(await next.state()).toMatchObject({ sessionName: "a name" });
+		expect(await next.view()).toEqual({ said: ["say one"], roots: 1 });
+	});
+
+	test("keeps all that was acknowledged while another client takes all file descriptors", async () => {
+		const server = await startServer({ maxFiles: 128 });
+		const session = await open(server, "s");
+		const taken = await Promise.all(
+			Array.from({ length: 500 }, () => connectClient(server.url).catch(() => undefined)),
+		);
+		const acknowledged = ["say one"];
+		for (const text of ["two", "three"]) {
+			if ((await session.say(text)).success) acknowledged.push(`say ${text}`);
+		}
+		expect(await session.name("without descriptors")).toMatchObject({ success: false });
+		for (const one of taken) one?.socket.terminate();
+		await vi.waitFor(async () => {
+			expect(await session.say("four")).toMatchObject({ success: true });
+		}, PATIENCE);
+		await server.restart("SIGTERM");
+		const { said, roots } = await (await reopen(server, session)).view();
+		expect(said).toEqual(expect.arrayContaining([...acknowledged, "say four"]));
+		expect(roots).toBe(1);
+	});
+});
+
+describe("a session file that another program writes to", () => {
+	/** Pi in another process, as far as the file can tell. */
+	function append(file: string, text: string, from?: string): string {
+		const manager = SessionManager.open(file);
+		if (from !== undefined) manager.branch(from);
+		return manager.appendMessage({ role: "user", content: text, timestamp: Date.now() });
+	}
+
+	test("is left to it: the session goes on in a copy, and stays there", async () => {
+		const server = await startServer();
+		const session = await open(server, "s");
+		const { sessionFile } = await session.state();
+		const foreign = append(sessionFile, "said in a terminal");
+		expect(await session.say("two")).toMatchObject({ success: true });
+		const { sessionFile: copy } = await session.state();
+		expect(copy).not.toBe(sessionFile);
+		expect(session.events()).toContainEqual(
+			expect.objectContaining({ type: "session_replaced", reason: "fork", sessionFile: copy }),
+		);
+		expect(session.notices().filter((text) => text.includes("Another program"))).toHaveLength(1);
+		expect(entriesIn(sessionFile).at(-1)?.id).toBe(foreign);
+		append(sessionFile, "and more");
+		expect(await session.say("three")).toMatchObject({ success: true });
+		await server.restart();
+		const next = await reopen(server, session);
+		const said = ["say one", "say two", "say three"];
+		expect(await next.view()).toEqual({ said, roots: 1 });
+		expect(await next.state()).toMatchObject({ sessionFile: copy });
+	});
+
+	test("does not take over the view after a restart, and is reported", async () => {
+		const server = await startServer();
+		const branched = await open(server, "branched");
+		const continued = await open(server, "continued");
+		expect(await branched.say("two")).toMatchObject({ success: true });
+		const { sessionFile } = await branched.state();
+		append(sessionFile, "in another branch", entriesIn(sessionFile)[1]?.id);
+		append((await continued.state()).sessionFile, "behind its end");
+		await server.restart("SIGTERM");
+
+		const next = await reopen(server, branched);
+		expect((await next.view()).said).toEqual(["say one", "say two"]);
+		await seeing(next, "in a branch of its own");
+		expect(await next.say("three")).toMatchObject({ success: true });
+		const other = await reopen(server, continued);
+		expect((await other.view()).said).toEqual(["say one", "behind its end"]);
+		await seeing(other, "goes on behind that");
+
+		await server.restart();
+		const last = await reopen(server, branched);
+		expect((await last.view()).said).toEqual(["say one", "say two", "say three"]);
+	});
+
+	test("may belong to a second server: each keeps its own branch", async () => {
+		const server = await startServer();
+		const first = await open(server, "s");
+		const { sessionFile: sessionPath } = await first.state();
+		const dataDir = tempDir("second");
+		const { agentDir } = server.process;
+		const running = await startSecond(agentDir, dataDir);
+		const second = follow(running.client, "s");
+		await second.ask({ type: "load_session", sessionPath });
+		for (const text of ["a", "b"]) {
+			expect(await first.say(`first ${text}`)).toMatchObject({ success: true });
+			expect(await second.say(`second ${text}`)).toMatchObject({ success: true });
+		}
+		await server.restart();
+		const { said } = await (await reopen(server, first)).view();
+		expect(said).toEqual(["say one", "say first a", "say first b"]);
+		await running.stop();
+		const { client } = await startSecond(agentDir, dataDir);
+		const { said: saidThere } = await follow(client, "s").view();
+		expect(saidThere).toEqual(["say one", "say second a", "say second b"]);
+	});
+});

@@ -1,0 +1,57 @@
+import type { SessionEntry } from "@earendil-works/pi-coding-agent";
+import { describe, expect, test } from "vitest";
+import { ownPlace } from "../../../src/server/sessions/own-place.ts";
+
+/** "b<a" is an entry b whose parent is a. */
+function tree(...links: string[]): SessionEntry[] {
+	return links.map((link) => {
+		const [id, parentId = null] = link.split("<");
+		return { type: "custom", id, parentId, timestamp: "", customType: "x" } as SessionEntry;
+	});
+}
+
+describe("the place of a session in its file", () => {
+	test("is behind the last entry if the server wrote it", () => {
+		expect(ownPlace(tree("a", "b<a"), { lastEntry: "b" }, false)).toEqual({});
+		expect(ownPlace([], {}, false)).toEqual({});
+	});
+
+	test("is where the session was moved to", () => {
+		const leaf = { id: "a", afterEntry: "b" };
+		expect(ownPlace(tree("a", "b<a"), { leaf, lastEntry: "b" }, false)).toEqual({ leaf: "a" });
+		expect(ownPlace(tree("a", "b<a"), { leaf }, false)).toEqual({ leaf: "a" });
+		const start = { id: null, afterEntry: "b" };
+		expect(ownPlace(tree("a", "b<a"), { leaf: start }, false)).toEqual({ leaf: null });
+		const stale = { id: "a", afterEntry: "a" };
+		expect(ownPlace(tree("a", "b<a"), { leaf: stale, lastEntry: "b" }, false)).toEqual({});
+	});
+
+	test("is behind what continues its own branch, which is reported unless a crash explains it", () => {
+		const grown = tree("a", "b<a", "c<b");
+		expect(ownPlace(grown, { lastEntry: "b" }, true)).toEqual({});
+		const { leaf, warning } = ownPlace(grown, { lastEntry: "b" }, false);
+		expect(leaf).toBeUndefined();
+		expect(warning).toMatch(/\(1 entry\)\. The session goes on/);
+	});
+
+	test.each([true, false])("stays in its own branch when another one was added", (wasCutOff) => {
+		const grown = tree("a", "b<a", "c<a", "d<c");
+		expect(ownPlace(grown, { lastEntry: "b" }, wasCutOff)).toMatchObject({
+			leaf: "b",
+			warning: expect.stringContaining("(2 entries), in a branch of its own"),
+		});
+		const moved = { leaf: { id: "a", afterEntry: "b" }, lastEntry: "b" };
+		expect(ownPlace(tree("a", "b<a", "c<b"), moved, true)).toMatchObject({ leaf: "a" });
+		expect(ownPlace(tree("a", "b<a", "c<a", "d<c"), moved, true)).toEqual({});
+		expect(ownPlace(tree("a", "b<a", "c"), moved, true)).toMatchObject({ leaf: "a" });
+		const atStart = { leaf: { id: null, afterEntry: "b" }, lastEntry: "b" };
+		expect(ownPlace(tree("a", "b<a", "c", "d<c"), atStart, true)).toEqual({});
+		expect(ownPlace(tree("a", "b<a", "c<b"), atStart, true)).toMatchObject({ leaf: null });
+	});
+
+	test("cannot be kept in a file that lost it, which is reported", () => {
+		const { leaf, warning } = ownPlace(tree("a"), { lastEntry: "b" }, true);
+		expect(leaf).toBeUndefined();
+		expect(warning).toContain("lacks the last entry");
+	});
+});
