@@ -9,6 +9,7 @@ import { createPruningSystem } from "./pruning.ts";
 import { createReadCacheSystem } from "./read-cache.ts";
 import { registerReadTool } from "./read-tool.ts";
 import { createReport } from "./report.ts";
+import { watchSessionFiles } from "./session-file.ts";
 import { markSessions } from "./session-mark.ts";
 import {
 	persistDrafts,
@@ -30,6 +31,7 @@ import type { SessionHolder } from "./workset-session.ts";
 export default function strata(pi: ExtensionAPI): void {
 	compose(pi);
 	markSessions(pi);
+	watchSessionFiles(pi);
 }
 
 /** What the host of a session can ask the extension in it. */
@@ -40,7 +42,7 @@ export interface StrataInside {
 
 /**
  * The extension for a host that looks inside: `onOpened` is called for each session, before it starts. Its sessions are
- * not marked as open, since the host knows its own.
+ * not marked as open and their files are not watched: the host does both itself.
  */
 export function createStrata(onOpened: (inside: StrataInside) => void): (pi: ExtensionAPI) => void {
 	return (pi) => onOpened(compose(pi));
