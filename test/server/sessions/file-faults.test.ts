@@ -128,7 +128,7 @@ describe("a session whose file cannot be written for a while", () => {
 			sessions.push(session);
 			disk.fill({ errno: "ENOSPC", ...fault });
 			const full = await session.say("two");
-			expect(full).toMatchObject({ success: false, code: "failed" });
+			expect(full).toMatchObject({ success: false, code: "not_durable" });
 			expect(full.error).toContain("may be lost");
 			expect(full.error).not.toContain("/");
 			const refused = await session.name("too early");

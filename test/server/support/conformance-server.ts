@@ -87,7 +87,11 @@ export async function startConformanceServer(
 	const start = async () => {
 		const env = { NODE_COMPILE_CACHE: COMPILE_CACHE, ...options.env };
 		const { maxFiles } = options;
-		const process = startServe(words, { agentDir, env, ...(maxFiles && { shell: `ulimit -n ${maxFiles}` }) });
+		const process = startServe(words, {
+			agentDir,
+			env,
+			...(maxFiles && { shell: `ulimit -n ${maxFiles}` }),
+		});
 		const stdio = createStdioWire(process.child);
 		const { port } = await process.ready();
 		return { process, stdio, url: `ws://127.0.0.1:${port}` };
