@@ -13,7 +13,7 @@ import { isTight, type PruneSettings, strictness } from "./strictness.ts";
 /** A session at the moment when it could be pruned, without its conversation. */
 export interface PricedSession {
 	readonly rules: CacheRules;
-	/** The provider has to be sent everything anew in any case. */
+	/** The provider has to be sent everything again in any case. */
 	readonly cold: boolean;
 	/** Tokens of the next request as far as known, tools and system prompt included. */
 	readonly contextTokens: number;

@@ -41,7 +41,7 @@ export async function claimDataFolder(folder: string): Promise<void> {
 	for (const name of OWN_FILES) {
 		const path = join(folder, name);
 		const stats = await stat(path).catch(() => undefined);
-		if (!stats?.isFile()) continue; // whoever opens it says what is wrong
+		if (!stats?.isFile()) continue; // opening it says what is wrong
 		refuseForeign(stats, path, "file");
 		if ((stats.mode & 0o077) !== 0) await chmod(path, 0o600);
 	}

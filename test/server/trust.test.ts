@@ -48,8 +48,8 @@ test("trust that the server takes away loads nothing of a project, and does not 
 	expect(project.wasLoaded()).toBe(false);
 
 	const asked = { ...create, sessionId: "v" };
-	const anew = await project.serve(ALLOWED, [asked, { ...enter, sessionId: "v" }]);
-	expect(anew.answers[0]?.data).toMatchObject({ sessionInfo: { projectTrusted: true } });
+	const asking = await project.serve(ALLOWED, [asked, { ...enter, sessionId: "v" }]);
+	expect(asking.answers[0]?.data).toMatchObject({ sessionInfo: { projectTrusted: true } });
 	expect(project.wasLoaded()).toBe(true);
 });
 

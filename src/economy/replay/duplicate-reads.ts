@@ -20,7 +20,7 @@ export function findDuplicateReads(session: ReplaySession): DuplicateRead[] {
 	const seen = new Set<number>();
 	const files = new Map<string, { path: string; times: number; tokens: number; cost: number }>();
 	let before: readonly SessionBlock[] = [];
-	/** What of the request was sent in vain, in its order. */
+	/** The reads of the request that said nothing new, in its order. */
 	let vain: { file: { cost: number }; saved: number }[] = [];
 	for (const { blocks, model } of session.steps()) {
 		const { writeRatio, readRatio } = model.rules;

@@ -1,6 +1,6 @@
 /**
  * How many leading blocks of two requests are the same objects. Requests of a session start like the one before, so
- * whoever goes through many of them looks at what comes behind these only.
+ * a walk through many of them has to look only at what comes behind these.
  */
 export function sharedStart(before: readonly unknown[], now: readonly unknown[]): number {
 	const most = Math.min(before.length, now.length);

@@ -44,7 +44,8 @@ export interface JournalOptions {
 
 /**
  * Opens the journal of a data folder. With a file that cannot be used it resolves to a journal whose `health` says why and
- * that keeps nothing; it rejects where the file can be written but not read: known ids would be taken for new ones. Only one process may have a folder open; whoever calls this holds the lock.
+ * that keeps nothing; it rejects where the file can be written but not read: known ids would be taken for new ones. Only
+ * one process may have a folder open; the caller holds the lock.
  */
 export async function openJournal(options: JournalOptions): Promise<SqliteJournal> {
 	const journal = new SqliteJournal(options);

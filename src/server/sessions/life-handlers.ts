@@ -18,7 +18,7 @@ export interface LifeOptions {
 	startFolder: string | undefined;
 	/** Makes a sample project for each such session instead. */
 	newFolder?(): Promise<string>;
-	/** Told which folders a session has left for good, and which are in use. */
+	/** Takes note of the folders that a session has left for good, and of those in use. */
 	leaveFolders?(left: readonly string[], inUse: readonly string[]): Promise<void>;
 	now(): number;
 }

@@ -62,7 +62,7 @@ export interface SessionsOptions {
 	startFolder?: string | undefined;
 	/** Makes a folder for each such session instead. */
 	newFolder?: () => Promise<string>;
-	/** Told which folders a session has left for good, and which are in use. */
+	/** Takes note of the folders that a session has left for good, and of those in use. */
 	leaveFolders?: (left: readonly string[], inUse: readonly string[]) => Promise<void>;
 	/** The models are the demo's, and to be used in this folder only. */
 	sampleProjects?: string;

@@ -72,7 +72,7 @@ function start(limits: Partial<typeof LIMITS> = {}) {
 				begun.push(name);
 				return new Promise<void>((resolve) => ends.set(name, resolve));
 			});
-			asked.catch(() => {}); // whoever expects it to fail says so
+			asked.catch(() => {}); // a test that expects a failure says so
 			return asked;
 		},
 		async end(name: string) {
