@@ -29,7 +29,7 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): Code
 					if (state !== "ready") return { state };
 					// Every answer says how far it can be trusted; that of one word is the cheapest.
 					const { coverage } = await index.search({ query: "index", limit: 1 }, { signal });
-					return withoutFolders({ state, coverage }) as unknown as ResponseData["code_status"];
+					return withoutFolders({ state, coverage }) as ResponseData["code_status"];
 				}),
 			code_search: ({ runtime }, { query, limit, contextLines, glob, includeTests }, { call }) =>
 				ask<"code_search">(runtime.cwd, call.signal, (index, signal) =>
@@ -84,7 +84,7 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): Code
 		return withIndex(cwd, async (index) => {
 			// Who asks wants an answer: the project is indexed first where it never was.
 			if ((await index.status()).state !== "ready") await index.build({ signal });
-			return withoutFolders(await question(index, signal)) as unknown as ResponseData[Type];
+			return withoutFolders(await question(index, signal)) as ResponseData[Type];
 		});
 	}
 
@@ -122,10 +122,11 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): Code
 }
 
 /** Where the server keeps its indexes is its own business. */
-function withoutFolders<Answer extends { readonly coverage: Coverage }>(answer: Answer) {
-	const { notStored, ...coverage } = answer.coverage;
-	const reason = notStored && { notStored: { reason: safeText(notStored.reason) } };
-	return { ...answer, coverage: { ...coverage, ...reason } };
+function withoutFolders<Answer extends { readonly coverage?: Coverage }>(answer: Answer): unknown {
+	const { coverage } = answer;
+	if (!coverage?.notStored) return answer;
+	const notStored = { reason: safeText(coverage.notStored.reason) };
+	return { ...answer, coverage: { ...coverage, notStored } };
 }
 
 interface Project {

@@ -55,4 +55,24 @@ describe("the code indexes of a server", () => {
 			await close();
 		},
 	);
+
+	test("a disk that cannot be written to is reported without the server's folders", async () => {
+		const notStored = { place: "/home/me/.cache/x", reason: "EROFS, open '/home/me/.cache/x/db'" };
+		const open = () =>
+			({
+				status: async () => ({ state: "ready" }),
+				search: async () => ({ hits: [], coverage: { files: 7, notStored } }),
+				close: async () => {},
+			}) as unknown as CodeIndex;
+		const { handlers, close } = createCodeHandlers(open, 10);
+		const call = { signal: new AbortController().signal };
+		const answer = await handlers.code_status(
+			{ runtime: { cwd: "/a" } } as never,
+			{} as never,
+			{ call } as never,
+		);
+		const reason = "EROFS, open 'db'";
+		expect(answer).toEqual({ state: "ready", coverage: { files: 7, notStored: { reason } } });
+		await close();
+	});
 });
