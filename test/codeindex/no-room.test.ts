@@ -15,6 +15,7 @@ import { describe, expect, test, vi } from "vitest";
 import { openCodeIndex } from "../../src/codeindex/open.ts";
 import { IndexService } from "../../src/codeindex/service/index-service.ts";
 import { IndexStore } from "../../src/codeindex/store/index-store.ts";
+import { IndexWriter } from "../../src/codeindex/store/index-writer.ts";
 import { migrations } from "../../src/codeindex/store/schema.ts";
 import { openInMemory } from "../../src/core/sqlite.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
@@ -186,6 +187,32 @@ describe("a copy in memory", () => {
 		writeFileSync(path, "no database ".repeat(1000));
 		expect(await copy(path)).toMatchObject({ kind: "unavailable", errorCode: 26 });
 	});
+});
+
+test("an index that was built by the same process survives a disk that is full later", async () => {
+	const { root, folder } = project();
+	const path = join(folder, "project-0123456789abcdef", "index.db");
+	const service = new IndexService(root, path);
+	atEnd(() => service.close());
+	const call = { signal: new AbortController().signal, onProgress: () => {} };
+	await service.build(call);
+	appendFileSync(join(root, "src/main.ts"), "export const more = 1;\n");
+	const full = Object.assign(new Error("database or disk is full"), { errcode: 13 });
+	vi.spyOn(IndexWriter.prototype, "put").mockImplementationOnce(() => {
+		throw full;
+	});
+	atEnd(() => vi.restoreAllMocks());
+	const { coverage } = await service.ask(() => ({}), call);
+	expect(coverage).toMatchObject({
+		files: 2,
+		refreshedFiles: 1,
+		notStored: { reason: full.message },
+	});
+	const stored = new DatabaseSync(path, { readOnly: true });
+	expect(stored.prepare("SELECT count(*) AS n FROM files WHERE hash IS NOT NULL").get()).toEqual({
+		n: 2,
+	});
+	stored.close();
 });
 
 test("an index in memory goes to the disk as soon as that can be written again", async () => {

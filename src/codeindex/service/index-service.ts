@@ -28,8 +28,8 @@ interface Opened {
 	readonly store: IndexStore;
 	readonly lock: Pick<WriterLock, "take" | "release" | "close" | "remove">;
 	readonly indexer: Indexer;
-	/** Nothing was ever indexed when it was opened. */
-	readonly wasEmpty: boolean;
+	/** Nothing was ever indexed when the call began: what it writes before it fails is of no use. */
+	wasEmpty: boolean;
 	/** The index is in memory because it cannot be written to the disk. */
 	readonly inMemory?: InMemory;
 }
@@ -133,7 +133,11 @@ export class IndexService {
 	/** Does something with the index. If that turns out to be damaged, it is made anew and the work done again. */
 	async #surviving<T>(call: ServiceCall, work: (opened: Opened) => Promise<T>): Promise<T> {
 		try {
-			return await this.#explaining(async () => work(await this.#openInPlace(call)));
+			return await this.#explaining(async () => {
+				const opened = await this.#openInPlace(call);
+				opened.wasEmpty &&= opened.store.state().updatedMs === undefined;
+				return await work(opened);
+			});
 		} catch (error) {
 			if (this.#isUnwritable(error)) return await this.#inMemory(error, work);
 			if (storeFailure(error) !== "damaged") throw error;

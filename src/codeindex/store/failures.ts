@@ -1,4 +1,5 @@
 import { property } from "../../core/property.ts";
+import { CodeIndexError } from "../code-index.ts";
 import { MalformedBytes } from "./bytes.ts";
 
 /** The database is not what was stored: damaged, deleted or another one. It has to be made again. */
@@ -6,6 +7,13 @@ export class DamagedDatabase extends Error {
 	constructor(message: string, options?: ErrorOptions) {
 		super(message, options);
 		this.name = "DamagedDatabase";
+	}
+}
+
+/** The files of an index cannot be opened or made; `cause` is what the system or SQLite said. */
+export class UnavailableStore extends CodeIndexError {
+	constructor(message: string, cause?: unknown) {
+		super("unavailable", message, cause === undefined ? {} : { cause });
 	}
 }
 
@@ -65,9 +73,9 @@ function failureOfDisk(error: unknown): StoreFailure {
 		case "EACCES":
 		case "EPERM":
 			return "unwritable";
-		default: {
-			const cause = property(error, "cause");
-			return cause === undefined ? "other" : storeFailure(cause);
-		}
+		default:
+			return error instanceof UnavailableStore && error.cause !== undefined
+				? storeFailure(error.cause)
+				: "other";
 	}
 }

@@ -1,14 +1,13 @@
 import { rmSync, statSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type OpenedDatabase, openDatabase, openInMemory } from "../../core/sqlite.ts";
-import { CodeIndexError } from "../code-index.ts";
 import type { Request } from "../facts.ts";
 import { noProjectState, type ProjectState } from "../project-state.ts";
 import type { FileId, IndexReader, Resolution } from "../reader.ts";
 import { ByteReader } from "./bytes.ts";
 import { DeclaredNames } from "./declared-names.ts";
 import { FactsCache } from "./facts-cache.ts";
-import { DamagedDatabase, meansDamage, storeFailure } from "./failures.ts";
+import { DamagedDatabase, meansDamage, storeFailure, UnavailableStore } from "./failures.ts";
 import { FileTable } from "./file-table.ts";
 import { IndexWriter } from "./index-writer.ts";
 import { NameIds } from "./name-ids.ts";
@@ -97,8 +96,10 @@ export class IndexStore {
 		if (opened.kind === "unavailable" && meansDamage(opened.errorCode)) {
 			throw new DamagedDatabase(opened.message);
 		}
-		const cause = opened.kind === "unavailable" ? opened.cause : undefined;
-		throw new CodeIndexError("unavailable", opened.message, { cause });
+		throw new UnavailableStore(
+			opened.message,
+			opened.kind === "unavailable" ? opened.cause : undefined,
+		);
 	}
 
 	/** Whether the file is still the one that was opened: it may have been deleted or replaced. */

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { describeError } from "../../core/errno.ts";
-import { CodeIndexError } from "../code-index.ts";
+import { UnavailableStore } from "./failures.ts";
 
 /**
  * Makes sure that there is a file which only its owner can read, in a folder of which the same is true. An empty
@@ -16,6 +16,6 @@ export function makePrivateFile(path: string): void {
 		chmodSync(path, 0o600);
 	} catch (error) {
 		const message = `The code index cannot be kept in ${folder}: ${describeError(error)}`;
-		throw new CodeIndexError("unavailable", message, { cause: error });
+		throw new UnavailableStore(message, error);
 	}
 }

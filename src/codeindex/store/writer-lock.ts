@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { openDatabase } from "../../core/sqlite.ts";
 import { CodeIndexError } from "../code-index.ts";
-import { storeFailure } from "./failures.ts";
+import { storeFailure, UnavailableStore } from "./failures.ts";
 import { identityOf, removeDatabase } from "./index-store.ts";
 import { makePrivateFile } from "./private-file.ts";
 
@@ -39,8 +39,10 @@ export class WriterLock {
 			opened = await openDatabase(file, []);
 		}
 		if (opened.kind !== "open") {
-			const cause = opened.kind === "unavailable" ? opened.cause : undefined;
-			throw new CodeIndexError("unavailable", opened.message, { cause });
+			throw new UnavailableStore(
+				opened.message,
+				opened.kind === "unavailable" ? opened.cause : undefined,
+			);
 		}
 		// Waiting is done here, where it can be aborted.
 		opened.database.exec("PRAGMA busy_timeout = 0");
