@@ -24,7 +24,7 @@ export function createValuesFor(configFor: ConfigFor): ValuesFor {
 	};
 }
 
-/** A store of texts that takes none with a value of an excluded file in it, whoever made the text. */
+/** A store of texts that takes none with a value of an excluded file in it. */
 export function guardBlobs(blobs: BlobStore, values: ExcludedValues): BlobStore {
 	return {
 		...blobs,

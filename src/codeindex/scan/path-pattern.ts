@@ -15,7 +15,7 @@ export function pathPatternOf(parts: readonly string[]): PathPattern {
 
 /**
  * Whether the names of a path match a pattern as a whole. The work is bounded by pattern times path, however hostile
- * they are: that is why it is not a regular expression. `onStep` is told how many steps each comparison of a name takes.
+ * they are: that is why it is not a regular expression. `onStep` gets the steps that each comparison of a name takes.
  */
 export function matchesPath(
 	pattern: PathPattern,

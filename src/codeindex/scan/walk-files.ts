@@ -98,7 +98,7 @@ const maxIgnoreBytes = 1024 * 1024;
 /** Enough for thousands of honest patterns and files; of hostile ones, about a second. */
 const maxEffort = 20_000_000;
 
-/** A name that is not UTF-8 cannot be told from its text, and nothing can be opened by that. */
+/** The text of a name that is not UTF-8 opens nothing, and may be that of another file. */
 function entriesOf(folder: string, onBadName: (name: string) => void): Dirent[] {
 	const entries = readdirSync(folder, { withFileTypes: true });
 	if (!entries.some(({ name }) => name.includes("\uFFFD"))) return entries;

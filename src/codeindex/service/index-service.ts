@@ -55,7 +55,7 @@ const LEFT_OUT_NAMED = 3;
 
 /**
  * The index of one project with all that can happen to it: opened when it is needed, refreshed before every
- * question, made anew when it turns out to be damaged, kept in memory while it cannot be written. One call at a time.
+ * question, made again when it turns out to be damaged, kept in memory while it cannot be written. One call at a time.
  */
 export class IndexService {
 	readonly #root: string;
@@ -204,7 +204,7 @@ export class IndexService {
 		// Who has agreed to an index once has agreed to have it made again.
 		if (hadContent && current.store.state().updatedMs === undefined) {
 			if (!isBack)
-				this.#note = `The index was deleted while it was open, and was built anew ${timeOfDay()}.`;
+				this.#note = `The index was deleted while it was open, and was built again ${timeOfDay()}.`;
 			await current.indexer.refresh({ ...call, mayBuild: true });
 		}
 		return current;
