@@ -1,10 +1,9 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createClient } from "../../src/protocol/client.ts";
-import { sessionLines } from "../../test/browser/session-lines.ts";
+import { FLOOD_TOKENS, writeFloodSession } from "../../test/server/support/flood-session.ts";
 import { sized } from "../support.ts";
 import { createFolder, startStrata } from "./processes.ts";
 
@@ -40,23 +39,27 @@ export type FloodTold =
 	| { kind: "ended"; answers: number; bytes: number; cutOff: number; ms: number };
 
 const FLOOD = fileURLToPath(new URL("./read-flood-process.ts", import.meta.url));
-const TOKENS = { flood: "flood-token-0123456789", other: "other-token-0123456789" };
-const MESSAGE_CHARACTERS = 2_000;
 
 /** Floods a server of its own from a process of its own, and reads beside it as another principal. */
 export async function fairReads(options: FairReadsOptions): Promise<FairReads> {
 	const folder = createFolder();
-	const sessionPath = writeSession(folder, options.characters);
-	const server = await startStrata(folder, { tokens: TOKENS });
+	const sessionPath = writeFloodSession(join(folder, "agent"), folder, options.characters);
+	const server = await startStrata(folder, { tokens: FLOOD_TOKENS });
 	const url = `ws://127.0.0.1:${server.port}`;
-	const owner = createClient({ url, token: TOKENS.flood });
+	const owner = createClient({ url, token: FLOOD_TOKENS.flood });
 	await owner.request("load_session", { sessionPath, sessionId: "s" });
-	const other = createClient({ url, token: TOKENS.other });
+	const other = createClient({ url, token: FLOOD_TOKENS.other });
 	await other.request("create_session", { sessionId: "mine", cwd: folder });
 
 	const flood = fork(FLOOD);
 	const { command, connections, depth } = options;
-	const task: FloodTask = { command, connections, depth, port: server.port, token: TOKENS.flood };
+	const task: FloodTask = {
+		command,
+		connections,
+		depth,
+		port: server.port,
+		token: FLOOD_TOKENS.flood,
+	};
 	flood.send(task);
 	await once(flood, "message"); // it has its first answers
 	const delays: number[] = [];
@@ -79,28 +82,6 @@ export async function fairReads(options: FairReadsOptions): Promise<FairReads> {
 		megabytesPerSecond: told.bytes / told.ms / 1000,
 		cutOff: told.cutOff,
 	};
-}
-
-function writeSession(folder: string, characters: number): string {
-	const sessions = join(folder, "agent", "sessions", "bench");
-	mkdirSync(sessions, { recursive: true });
-	const count = Math.max(2, Math.round(characters / MESSAGE_CHARACTERS));
-	const text = "What was said, and what came of it. ".repeat(MESSAGE_CHARACTERS / 36);
-	const said = Array.from({ length: count }, (_, at) => ({
-		role: at % 2 === 0 ? ("user" as const) : ("assistant" as const),
-		text: `${at}: ${text}`,
-	}));
-	const header = {
-		type: "session",
-		version: 3,
-		id: "bench-session",
-		timestamp: new Date(0).toISOString(),
-		cwd: folder,
-	};
-	const path = join(sessions, "bench.jsonl");
-	const lines = [header, ...sessionLines(said)].map((line) => `${JSON.stringify(line)}\n`);
-	writeFileSync(path, lines.join(""));
-	return path;
 }
 
 /** The sizes of the claim, or those of a quick run. */

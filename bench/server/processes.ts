@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { writeTokens } from "../../test/server/support/flood-session.ts";
 import { sized } from "../support.ts";
 
 /** A server in a process of its own. */
@@ -35,14 +36,6 @@ export function startStrata(
 	const words = ["serve", "--port", "0", ...auth, "--json", ...page];
 	const env = { PI_CODING_AGENT_DIR: join(folder, "agent"), PI_OFFLINE: "1" };
 	return start([...nodeOptions, MAIN, ...words, ...limits.flatMap((one) => ["--limit", one])], env);
-}
-
-/** Tokens by principal. */
-function writeTokens(folder: string, tokens: Record<string, string>): string {
-	const path = join(folder, "tokens");
-	const lines = Object.entries(tokens).map(([name, token]) => `${name}:${token}\n`);
-	writeFileSync(path, lines.join(""), { mode: 0o600 });
-	return path;
 }
 
 const folders: string[] = [];

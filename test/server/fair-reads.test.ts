@@ -1,14 +1,11 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ResponseData } from "../../src/protocol/index.ts";
-import { sessionLines } from "../browser/session-lines.ts";
 import { tempDir } from "../support/temp.ts";
+import { FLOOD_TOKENS, writeFloodSession, writeTokens } from "./support/flood-session.ts";
 import { type ReadFlood, type ReadFloodOptions, startReadFlood } from "./support/read-flood.ts";
 import { type ServeProcess, startServe } from "./support/serve-process.ts";
 import { connectWire, type WireClient } from "./support/wire-client.ts";
 
-const TOKENS = { flood: "flood-token-0123456789", other: "other-token-0123456789" };
 const CONNECTIONS = 39;
 const DEPTH = 128;
 const ALL = CONNECTIONS * DEPTH;
@@ -23,15 +20,13 @@ let last = 0;
 
 beforeAll(async () => {
 	const agentDir = tempDir("agent");
-	const tokenFile = join(agentDir, "tokens");
-	const entries = Object.entries(TOKENS).map(([name, token]) => `${name}:${token}\n`);
-	writeFileSync(tokenFile, entries.join(""), { mode: 0o600 });
-	const sessionPath = writeSession(agentDir);
+	const tokenFile = writeTokens(agentDir, FLOOD_TOKENS);
+	const sessionPath = writeFloodSession(agentDir, agentDir, CHARACTERS);
 	server = startServe(["--port", "0", "--token-file", tokenFile, "--json"], { agentDir });
 	({ port = 0 } = await server.ready());
 	const url = `ws://127.0.0.1:${port}`;
-	owner = await connectWire(url, TOKENS.flood);
-	other = await connectWire(url, TOKENS.other);
+	owner = await connectWire(url, FLOOD_TOKENS.flood);
+	other = await connectWire(url, FLOOD_TOKENS.other);
 	for (const client of [owner, other]) await client.ask({ type: "subscribe", lifecycle: "own" });
 	const loaded = await owner.ask({ type: "load_session", sessionPath, sessionId: "s" });
 	expect(loaded).toMatchObject({ success: true });
@@ -114,30 +109,10 @@ function start(type: string, more: Partial<ReadFloodOptions> = {}): Promise<Read
 	const number = ++last;
 	return startReadFlood({
 		port,
-		token: TOKENS.flood,
+		token: FLOOD_TOKENS.flood,
 		connections: CONNECTIONS,
 		depth: DEPTH,
 		read: (read) => `{"type":"${type}","id":"flood-${number}-${read}","sessionId":"s"}`,
 		...more,
 	});
-}
-
-function writeSession(agentDir: string): string {
-	const folder = join(agentDir, "sessions", "flood");
-	mkdirSync(folder, { recursive: true });
-	const text = "What was said, and what came of it. ".repeat(50);
-	const said = Array.from({ length: CHARACTERS / text.length }, (_, at) => ({
-		role: at % 2 === 0 ? ("user" as const) : ("assistant" as const),
-		text,
-	}));
-	const header = {
-		type: "session",
-		version: 3,
-		id: "flood",
-		timestamp: "2026-01-01T00:00:00.000Z",
-	};
-	const lines = [{ ...header, cwd: agentDir }, ...sessionLines(said)];
-	const path = join(folder, "flood.jsonl");
-	writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-	return path;
 }
