@@ -104,6 +104,7 @@ describe("a database", () => {
 		expect(await openDatabase(path, [failing])).toEqual({
 			kind: "unavailable",
 			message: `cannot open ${path}: disk full`,
+			cause: new Error("disk full"),
 		});
 	});
 
@@ -208,6 +209,7 @@ describe("what is no usable database", () => {
 		expect(await openDatabase(path, [createNotes])).toEqual({
 			kind: "unavailable",
 			message: `cannot open ${path}: file is not a database`,
+			cause: expect.objectContaining({ errcode: 26 }),
 			errorCode: 26,
 		});
 		expect(readFileSync(path, "utf8")).toBe(text);
