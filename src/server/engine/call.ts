@@ -31,6 +31,8 @@ export interface Done {
 	opened?: true;
 	/** The id of a session that is gone: its version, its events and its keys go too. */
 	removed?: string;
+	/** It was done and may be lost, for this reason: the answer is the failure `not_durable`. */
+	notDurable?: string;
 }
 
 /** Runs the commands of one type. Throws {@link CommandError} for a failure with a code of its own. */

@@ -242,9 +242,12 @@ export class Execution {
 		else this.#ending.decide(run, failed(run.request.command.type, failureOf(thrown)));
 	}
 
-	#outcomeOf(run: Run, { data, written }: Done, version: Version): Outcome {
+	#outcomeOf(run: Run, { data, written, notDurable }: Done, version: Version): Outcome {
 		const { command, row } = run.request;
 		const { type } = command;
+		if (notDurable !== undefined) {
+			return failed(type, { code: "not_durable", error: notDurable, ...version });
+		}
 		const { maxAnswerBytes } = this.#options.limits;
 		const done: Response = { type: "response", command: type, success: true, ...version };
 		try {

@@ -37,8 +37,6 @@ export interface LiveSession {
 	ensureFile(): void;
 	/** Throws a `CommandError` while the file lacks what the session holds: see `FileGuard`. */
 	checkFile(): void;
-	/** The same, reported to clients and never thrown. */
-	watchFile(): void;
 	/** What there was to say about the file when it was opened: what it has lost, and what others have added. */
 	readonly warning: string | undefined;
 	/** Throws where nothing may be asked of the models: outside the sample projects of the demo. */
@@ -225,7 +223,6 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 			guard.check();
 		},
 		checkFile: () => guard.check(),
-		watchFile: () => guard.watch(),
 		warning,
 		checkModelUse() {
 			const { sampleProjects } = host;

@@ -66,6 +66,10 @@ function openWhole(
 		if (statSync(file).size === 0) throw new Error("The file of the session is empty (0 bytes)");
 		return SessionManager.open(file, folder, cwd);
 	} catch (error) {
+		if (error instanceof Error && "syscall" in error) {
+			const now = `The session's file cannot be opened now (${safeText(error)}): try again later`;
+			throw new CommandError("wrong_state", now, { cause: error });
+		}
 		const { messageCount } = settings;
 		const lost = messageCount ? `Its ${messageCount} messages` : "What it held";
 		throw new CommandError(

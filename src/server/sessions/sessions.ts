@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { initTheme, ModelRuntime } from "@earendil-works/pi-coding-agent";
 import { markedSessions } from "../../core/session-marks.ts";
 import { type CommandType, rowOf, type SessionEvent } from "../../protocol/index.ts";
-import { type Call, CommandError, type Done, type Handlers } from "../engine/call.ts";
+import type { Call, Done, Handlers } from "../engine/call.ts";
 import type { Recovered, SessionRecord, StreamName } from "../journal/journal.ts";
-import { asCommandError } from "../safe-text.ts";
+import { asCommandError, safeText } from "../safe-text.ts";
 import { createCodeHandlers } from "./code-handlers.ts";
 import { createFileOwners, type OwnersJournal } from "./file-owners.ts";
 import { createInsightHandlers } from "./insight-handlers.ts";
@@ -13,6 +13,7 @@ import { createKeptAnswers, type KeptAnswers } from "./kept-answers.ts";
 import { basisOf, readName } from "./kept-commands.ts";
 import { createLifeHandlers } from "./life-handlers.ts";
 import type { LiveSession } from "./live-session.ts";
+import { lastEntryOf } from "./pi-session-file.ts";
 import type { SessionHandler, SessionHandlers } from "./session-handler.ts";
 import { settingsHandlers } from "./settings-handlers.ts";
 import type { Slot } from "./slot.ts";
@@ -178,13 +179,12 @@ function openingFirst<Type extends CommandType>(
 					return kept.answer(slot, readName(call.command), basis, make);
 				}
 				live.touch();
-				if (isGuarded) live.checkFile();
-				const data = await Promise.resolve(make()).finally(() => live.touch());
-				if (isGuarded) checkAfter(live);
+				const change = async () => ({ data: await make() });
+				const made = isGuarded ? guarded(live, change) : change();
+				const done = await made.finally(() => live.touch());
 				slot.refresh();
-				return { data, ...(isThere() && slot.record !== before && { session: slot.record }) };
+				return { ...done, ...(isThere() && slot.record !== before && { session: slot.record }) };
 			} catch (error) {
-				if (isGuarded) slot.current?.watchFile(); // it may have failed because pi could not append
 				throw asCommandError(error);
 			}
 		};
@@ -193,14 +193,34 @@ function openingFirst<Type extends CommandType>(
 	return Object.fromEntries(handlers);
 }
 
-/** @throws CommandError if what was done is in memory only */
-function checkAfter(live: LiveSession): void {
+/** Makes a change whose effect is to be in the session's file. Throws if it was not made. */
+async function guarded(live: LiveSession, change: () => Promise<Done>): Promise<Done> {
+	live.checkFile();
+	const { sessionManager } = live.session;
+	const last = lastEntryOf(sessionManager);
+	try {
+		const done = await change();
+		const notDurable = lossIn(live);
+		return { ...done, ...(notDurable && { notDurable }) };
+	} catch (error) {
+		const loss = lossIn(live);
+		// Pi goes on with an entry that it could not append.
+		if (lastEntryOf(sessionManager) === last || !isOfSystem(error)) throw error;
+		const mended = `It was carried out, but pi could not write to the session's file (${safeText(error)}). Nothing is missing in the file now.`;
+		return { notDurable: loss ?? mended };
+	}
+}
+
+/** What to say of a change that is in memory only. */
+function lossIn(live: LiveSession): string | undefined {
 	try {
 		live.checkFile();
+		return undefined;
 	} catch (error) {
-		const { message } = asCommandError(error);
-		throw new CommandError("not_durable", `It was carried out and may be lost. ${message}`, {
-			cause: error,
-		});
+		return `It was carried out and may be lost. ${asCommandError(error).message}`;
 	}
+}
+
+function isOfSystem(error: unknown): boolean {
+	return error instanceof Error && ("syscall" in error || isOfSystem(error.cause));
 }

@@ -152,6 +152,56 @@ describe("a session whose file cannot be written for a while", () => {
 		}
 	});
 
+	test("says of each change that pi has in memory that it was carried out", async () => {
+		const disk = createFailingDisk();
+		const server = await startServer({ env: disk.env });
+		const session = await open(server, "s");
+		const changes = [
+			{ type: "set_session_name", name: "kept" },
+			{ type: "bash", command: "echo done" },
+		];
+		let sessionVersion = 1;
+		for (const change of changes) {
+			for (const times of [1, 1_000]) {
+				disk.fill({ errno: "ENOSPC", times });
+				const answer = await session.ask(change);
+				sessionVersion++;
+				expect(answer).toMatchObject({ success: false, code: "not_durable", sessionVersion });
+				expect(answer.error).toContain("It was carried out");
+				disk.mend();
+			}
+			await vi.waitFor(async () => {
+				expect(await session.ask({ type: "set_auto_retry", enabled: true })).toMatchObject({
+					success: true,
+				});
+			}, PATIENCE);
+			sessionVersion++;
+		}
+		await server.restart();
+		const next = await reopen(server, session);
+		expect(await next.state()).toMatchObject({ sessionName: "kept" });
+		const { data } = await next.ask({ type: "get_entries" });
+		const { entries } = data as { entries: { message?: { role: string } }[] };
+		expect(entries.filter(({ message }) => message?.role === "bashExecution")).toHaveLength(2);
+	});
+
+	test("cannot be opened while the system has no room for that, and is not called damaged", async () => {
+		const disk = createFailingDisk();
+		const server = await startServer({ env: disk.env });
+		const session = await open(server, "s");
+		disk.fill({ errno: "ENOSPC", bytes: 20 });
+		expect(await session.say("two")).toMatchObject({ success: false, code: "not_durable" });
+		await server.restart();
+		const next = await reopen(server, session);
+		const refused = await next.ask({ type: "get_state" });
+		expect(refused).toMatchObject({ success: false, code: "wrong_state" });
+		expect(refused.error).toMatch(/cannot be opened now \(ENOSPC.*try again/);
+		expect(refused.error).not.toContain("delete");
+		disk.mend();
+		expect((await next.view()).said).toEqual(["say one"]);
+		await seeing(next, "cannot be read and is lost");
+	});
+
 	test("writes what is missing by itself when there is room again", async () => {
 		const disk = createFailingDisk();
 		const server = await startServer({ env: disk.env });

@@ -4,16 +4,21 @@ import { syncBuiltinESMExports } from "node:module";
 import type { Fault } from "./failing-disk.ts";
 
 const control = process.env.STRATA_TEST_FAULT ?? "";
-const { appendFileSync, existsSync, openSync, readFileSync, statSync, writeFileSync } = fs;
+const { appendFileSync, closeSync, existsSync, openSync, readFileSync, statSync } = fs;
+const { writeFileSync, writeSync } = fs;
 let armed = 0;
 let left = 0;
+let failures = 0;
 
 Object.assign(fs, {
 	appendFileSync(...args: Parameters<typeof appendFileSync>) {
 		const [path, data] = args;
 		const fault = faultFor(path);
 		if (fault?.bytes) {
-			appendFileSync(path, Buffer.from(data as Buffer).subarray(0, fault.bytes));
+			// Node's own `appendFileSync` calls the functions below.
+			const file = openSync(path as string, "a");
+			writeSync(file, Buffer.from(data as Buffer).subarray(0, fault.bytes));
+			closeSync(file);
 			writeFileSync(control, JSON.stringify({ errno: fault.errno })); // the disk had no more room than that
 		}
 		if (fault) fail(fault, "write");
@@ -39,8 +44,10 @@ function faultFor(path: unknown): Fault | undefined {
 	if (mtimeMs !== armed) {
 		armed = mtimeMs;
 		left = fault.after ?? 0;
+		failures = 0;
 	}
-	return left-- > 0 ? undefined : fault;
+	if (left-- > 0) return undefined;
+	return failures++ < (fault.times ?? Number.POSITIVE_INFINITY) ? fault : undefined;
 }
 
 function fail({ errno }: Fault, syscall: string): never {

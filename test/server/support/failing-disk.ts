@@ -17,6 +17,8 @@ export interface Fault {
 	after?: number;
 	/** So many bytes of the first one that fails get through. */
 	bytes?: number;
+	/** So many writes fail, then there is room again. */
+	times?: number;
 }
 
 const PRELOAD = fileURLToPath(new URL("failing-disk-preload.ts", import.meta.url));
