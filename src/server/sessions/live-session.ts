@@ -408,7 +408,8 @@ export function isTrusted(
 
 /** All that is stored except what pi's session tells itself: a setting that is added later is kept too. */
 function chosenIn(settings: StoredSettings): ChosenSettings {
-	const { piSessionId, name, model, thinkingLevel, messageCount, lastEntry, ...chosen } = settings;
+	const { piSessionId, name, model, thinkingLevel, messageCount, lastEntry, cutOff, ...chosen } =
+		settings;
 	return chosen;
 }
 

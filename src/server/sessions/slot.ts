@@ -36,7 +36,7 @@ export interface Slot extends StreamName {
 export interface OwnedSlot extends Slot {
 	/** Closes the session. */
 	close(): Promise<void>;
-	/** Writes down what extensions have added to the session while it was closed, for the next process. */
+	/** Writes down for the next process what extensions have added while the session was closed, or that it is not known. */
 	keep(): void;
 	/** The session is gone for good, and nothing runs in it any more. */
 	leave(): void;
@@ -130,7 +130,10 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 			opening = undefined;
 		},
 		keep() {
-			if (closedAs && JSON.stringify(closedAs) !== JSON.stringify(record)) save(closedAs);
+			const isUnknown = !closedAs && (options.wasCutOff || wasOpen);
+			const cutOff = isUnknown && { ...record, settings: { ...record.settings, cutOff: true } };
+			const last = closedAs ?? (cutOff || record);
+			if (JSON.stringify(last) !== JSON.stringify(record)) save(last);
 		},
 		leave: leaveFile,
 	};
@@ -171,7 +174,7 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 				settings,
 				...(path && { file: path }),
 				// A session that broke is like one of a process that did.
-				wasCutOff: (options.wasCutOff ?? false) || wasOpen,
+				wasCutOff: options.wasCutOff || wasOpen || settings.cutOff === true,
 				emit: (event) => {
 					if (!closed) emit(stream, event);
 				},

@@ -14,6 +14,8 @@ export interface StoredSettings extends SessionModes {
 	leaf?: { id: string | null; afterEntry: string };
 	/** The last entry in the file as of the last change of the record: what is behind it later is not from this server. */
 	lastEntry?: string;
+	/** A process was cut off and no later one has closed the session: the file may hold more of its work. */
+	cutOff?: true;
 	/** The folder whose own settings and extensions count. */
 	trustedCwd?: string;
 	/** As of the last change of the record, for lists. */
@@ -33,6 +35,7 @@ export function parseSettings(stored: Record<string, unknown>): StoredSettings {
 	if (typeof autoCompaction === "boolean") settings.autoCompaction = autoCompaction;
 	if (typeof autoRetry === "boolean") settings.autoRetry = autoRetry;
 	if (typeof messageCount === "number") settings.messageCount = messageCount;
+	if (stored.cutOff === true) settings.cutOff = true;
 	if (isNames(stored.tools)) settings.tools = stored.tools;
 	const provider = property(stored.model, "provider");
 	const id = property(stored.model, "id");

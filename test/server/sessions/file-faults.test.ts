@@ -296,6 +296,22 @@ describe("a session file that another program writes to", () => {
 		expect((await last.view()).said).toEqual(["say one", "say two", "say three"]);
 	});
 
+	test("is not suspected of what a crash had cut off, also when the session is opened only a start later", async () => {
+		const server = await startServer();
+		const session = await open(server, "s");
+		await session.ask({ type: "prompt", message: "ponder" });
+		const { sessionFile } = await session.state();
+		await vi.waitFor(() => expect(entriesIn(sessionFile)).toHaveLength(8), PATIENCE);
+		await server.restart("SIGKILL");
+		for (const _time of [1, 2]) await server.restart("SIGTERM");
+		const next = await reopen(server, session);
+		expect((await next.view()).said).toEqual(["say one", "ponder"]);
+		expect(await next.name("the next event")).toMatchObject({ success: true });
+		const named = expect.objectContaining({ type: "session_info_changed" });
+		await vi.waitFor(() => expect(next.events()).toContainEqual(named), PATIENCE);
+		expect(next.notices()).toEqual([]);
+	});
+
 	test("may belong to a second server: each keeps its own branch", async () => {
 		const server = await startServer();
 		const first = await open(server, "s");
