@@ -112,10 +112,10 @@ function judge(bytes: Buffer, entries: readonly FileEntry[]): FileState {
 		to = line.to + 1;
 	}
 	const missing = entries.slice(present);
+	if (missing.length === 0 && lines.length === present) return IN_STEP;
 	const expected = Buffer.from(linesOfEntries(missing));
 	const rest = bytes.subarray(to);
 	if (expected.subarray(0, rest.length).equals(rest)) {
-		if (missing.length === 0) return IN_STEP;
 		return { kind: "behind", missing: missing.length, rest: expected.subarray(rest.length) };
 	}
 	const own = new Set(entries.map(({ id }) => id));

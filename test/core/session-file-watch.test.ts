@@ -41,6 +41,16 @@ describe("a session file", () => {
 		expect(watch.look(entries)).toEqual({ kind: "in-step" });
 	});
 
+	test("is in step where nothing but blank lines follows", () => {
+		const { watch, file, entries, append } = start();
+		appendFileSync(file, "\n \n");
+		expect(watch.look(entries)).toEqual({ kind: "in-step" });
+		expect(watchSessionFile(file).look(entries)).toEqual({ kind: "in-step" });
+		entries.push(entry("c"));
+		append(entry("c"));
+		expect(watch.look(entries)).toEqual({ kind: "in-step" });
+	});
+
 	test("does not exist for a while", () => {
 		const file = join(tempDir(), "session.jsonl");
 		const watch = watchSessionFile(file);

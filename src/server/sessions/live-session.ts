@@ -176,7 +176,12 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 	});
 	guard.watch();
 	const warning = [opened.warning, guard.damage()].filter(Boolean).join(" ") || undefined;
-	if (settings.name && !runtime.session.sessionName) runtime.session.setSessionName(settings.name);
+	try {
+		const { session } = runtime;
+		if (settings.name && !session.sessionName) session.setSessionName(settings.name);
+	} catch {
+		guard.watch(); // pi has the name, and could not append it
+	}
 	runtime.setBeforeSessionInvalidate(() => {
 		isBroken = true;
 		const { model, thinkingLevel } = runtime.session;

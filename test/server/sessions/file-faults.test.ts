@@ -185,6 +185,25 @@ describe("a session whose file cannot be written for a while", () => {
 		expect(entries.filter(({ message }) => message?.role === "bashExecution")).toHaveLength(2);
 	});
 
+	test("is opened for reading on a full disk, with a name that only its record has", async () => {
+		const disk = createFailingDisk();
+		const server = await startServer({ env: disk.env });
+		const session = await open(server, "s");
+		disk.fill({ errno: "ENOSPC" });
+		expect(await session.name("in the record")).toMatchObject({ code: "not_durable" });
+		await server.restart();
+		const next = await reopen(server, session);
+		expect(await next.state()).toMatchObject({ sessionName: "in the record" });
+		expect((await next.view()).said).toEqual(["say one"]);
+		expect(await next.say("two")).toMatchObject({ success: false, code: "wrong_state" });
+		disk.mend();
+		await seeing(next, "whole again");
+		await server.restart();
+		expect(await (await reopen(server, session)).state()).toMatchObject({
+			sessionName: "in the record",
+		});
+	});
+
 	test("cannot be opened while the system has no room for that, and is not called damaged", async () => {
 		const disk = createFailingDisk();
 		const server = await startServer({ env: disk.env });
