@@ -127,6 +127,8 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 	let unsubscribe: (() => void) | undefined;
 	let replacement: { reason: Replacement; over: Promise<void> } | undefined;
 	let isBroken = false;
+	/** Pi's session is gone in good order: its file may still lack something. */
+	let isClosing = false;
 	let inside: StrataInside | undefined;
 	/** A session without messages starts with these; one that has some brings its own. */
 	let preferred: Preferred = { model: settings.model, thinkingLevel: settings.thinkingLevel };
@@ -169,7 +171,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 		sessionManager: opened.manager,
 	});
 	const guard = createFileGuard({
-		session: () => (isBroken ? undefined : runtime.session),
+		session: () => (isBroken && !isClosing ? undefined : runtime.session),
 		notify: (message, type) => emit(notice(message, type)),
 		moved: () => announce("fork"),
 		mended: onChange,
@@ -296,6 +298,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 			session.abortCompaction();
 			session.abortBranchSummary();
 			await Promise.race([session.abort(), sleep(CLOSE_MS, undefined, { ref: false })]);
+			isClosing = !isBroken;
 			await runtime.dispose();
 			guard.close();
 			unsubscribe?.();

@@ -185,6 +185,18 @@ describe("a session whose file cannot be written for a while", () => {
 		expect(entries.filter(({ message }) => message?.role === "bashExecution")).toHaveLength(2);
 	});
 
+	test("has what was missing when the server stops, if there is room by then", async () => {
+		const disk = createFailingDisk();
+		const server = await startServer({ env: disk.env });
+		const session = await open(server, "s");
+		disk.fill({ errno: "ENOSPC", bytes: 20 });
+		expect(await session.say("two")).toMatchObject({ code: "not_durable" });
+		disk.mend();
+		await server.restart("SIGTERM");
+		const next = await reopen(server, session);
+		expect(await next.view()).toEqual({ said: ["say one", "say two"], roots: 1 });
+	});
+
 	test("is opened for reading on a full disk, with a name that only its record has", async () => {
 		const disk = createFailingDisk();
 		const server = await startServer({ env: disk.env });
