@@ -319,8 +319,9 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 		unsubscribe = session.subscribe((event) => {
 			revision++;
 			if (event.type === "agent_start") aborted = false;
-			if (event.type === "agent_settled") keepFile(session);
+			// First the look: what another program has put there is not to be written over.
 			if (APPENDING.has(event.type)) guard.watch();
+			if (event.type === "agent_settled") keepFile(session);
 			translator.take(event);
 			if (CHANGING.has(event.type)) onChange();
 		});

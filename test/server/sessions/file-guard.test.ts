@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { TestSessions } from "./start-sessions.ts";
 import { say, withSession } from "./with-session.ts";
@@ -27,6 +27,23 @@ describe("the file of a session", () => {
 		expect(copy).not.toBe(file);
 		expect(readFileSync(copy, "utf8")).not.toContain(FOREIGN.id);
 		expect(readFileSync(file, "utf8")).toContain(FOREIGN.id);
+		await server.restart();
+		expect(await said(server)).toEqual(["question 1", "question 2"]);
+		expect(await server.run("get_last_assistant_text", {})).toEqual({ text: "answer 2" });
+	});
+
+	test("is left to another program that has put something else in its place", async () => {
+		const server = await withSession(1);
+		const file = await fileOf(server);
+		const theirs = "notes, and no session\n";
+		server.script(() => {
+			writeFileSync(file, theirs);
+			return say("answer 2");
+		});
+		await server.run("prompt", { message: "question 2", waitFor: "settled" });
+		// The answer of the run in flight ends up behind it.
+		expect(readFileSync(file, "utf8")).toContain(theirs);
+		expect(await fileOf(server)).not.toBe(file);
 		await server.restart();
 		expect(await said(server)).toEqual(["question 1", "question 2"]);
 		expect(await server.run("get_last_assistant_text", {})).toEqual({ text: "answer 2" });
