@@ -38,7 +38,7 @@ function hiddenBefore(
 	branch: readonly SessionEntry[],
 ): string | undefined {
 	const [first] = branch;
-	if (!first || first.parentId === null) return undefined;
+	if (!first?.parentId) return undefined; // a file of another program may leave it out
 	const at = entries.indexOf(first);
 	const before = entries.slice(0, at);
 	const messages = before.filter(({ type }) => type === "message").length;

@@ -122,7 +122,8 @@ export function writeSessionFile(
 ): void {
 	const { sessionManager } = session;
 	if (!header) throw new Error("the session has no header");
-	replaceFile(file, linesOfEntries([header, ...sessionManager.getEntries()]));
+	const before = statSync(sessionManager.getSessionFile() ?? file, { throwIfNoEntry: false });
+	replaceFile(file, linesOfEntries([header, ...sessionManager.getEntries()]), before?.mode);
 	reopen(session, file);
 }
 
@@ -153,11 +154,11 @@ export function moveToCopy(session: AgentSession): string {
 	return file;
 }
 
-function replaceFile(file: string, content: string): void {
+function replaceFile(file: string, content: string, mode = 0o666): void {
 	mkdirSync(dirname(file), { recursive: true });
 	const temporary = join(dirname(file), temporaryName());
 	try {
-		writeFileSync(temporary, content, { flag: "wx", flush: true });
+		writeFileSync(temporary, content, { flag: "wx", flush: true, mode: mode & 0o777 });
 		renameSync(temporary, file);
 	} catch (error) {
 		rmSync(temporary, { force: true });

@@ -181,8 +181,7 @@ describe("a session whose file cannot be written for a while", () => {
 		const next = await reopen(server, session);
 		expect(await next.state()).toMatchObject({ sessionName: "kept" });
 		const { data } = await next.ask({ type: "get_entries" });
-		const { entries } = data as { entries: { message?: { role: string } }[] };
-		expect(entries.filter(({ message }) => message?.role === "bashExecution")).toHaveLength(2);
+		expect(JSON.stringify(data).match(/"role":"bashExecution"/g)).toHaveLength(2);
 	});
 
 	test("has what was missing when the server stops, if there is room by then", async () => {

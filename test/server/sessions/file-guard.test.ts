@@ -1,4 +1,12 @@
-import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+	appendFileSync,
+	chmodSync,
+	existsSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { TestSessions } from "./start-sessions.ts";
 import { say, withSession } from "./with-session.ts";
@@ -74,6 +82,20 @@ describe("the file of a session", () => {
 		await expect(stranger).rejects.toMatchObject({ code: "not_found" });
 		const { sessionInfo } = await server.run("load_session", { sessionPath });
 		expect(sessionInfo).toMatchObject({ sessionName: "mine" });
+	});
+
+	test("is as private when it was written again, or copied, as it was", async () => {
+		const server = await withSession(1);
+		const file = await fileOf(server);
+		chmodSync(file, 0o600);
+		writeFileSync(file, readFileSync(file, "utf8").split("\n").toSpliced(2, 1).join("\n"));
+		await server.run("set_session_name", { name: "whole" });
+		expect(statSync(file).mode & 0o777).toBe(0o600);
+		appendFileSync(file, `${JSON.stringify(FOREIGN)}\n`);
+		await server.run("set_session_name", { name: "copied" });
+		const copy = await fileOf(server);
+		expect(copy).not.toBe(file);
+		expect(statSync(copy).mode & 0o777).toBe(0o600);
 	});
 
 	test("is written again before the next change if it was deleted", async () => {

@@ -52,6 +52,18 @@ describe("a damaged session file", () => {
 		expect(readFileSync(file, "utf8").startsWith(before)).toBe(true);
 	});
 
+	test("is not one whose first entry names no parent at all", async () => {
+		const { server, file } = await stored();
+		const text = readFileSync(file, "utf8");
+		expect(text).toContain('"parentId":null,');
+		writeFileSync(file, text.replace('"parentId":null,', ""));
+		server.forgetEvents();
+		await server.restart();
+		const { messages } = await server.run("get_messages", {});
+		expect(JSON.stringify(messages)).toContain("question 1");
+		expect(notices(server)).toEqual([]);
+	});
+
 	test("is reported in lists, in the answer to load_session, and by switch_session_file", async () => {
 		const { server, file } = await stored();
 		await server.run("delete_session", {});
