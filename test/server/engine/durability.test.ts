@@ -112,6 +112,26 @@ describe("the journal", () => {
 		expect(harness.calls).toEqual(["set_session_name"]);
 	});
 
+	test("a change whose own effect may be lost is not_durable for good, and raises the version", async () => {
+		const { harness, client } = await withSession();
+		harness.on("set_session_name", async () => ({ data: {}, notDurable: "it may be lost" }));
+		await harness.send(client, name("a"));
+		const lost = {
+			success: false,
+			code: "not_durable",
+			error: "it may be lost",
+			sessionVersion: 1,
+		};
+		expect(response(client, "a")).toMatchObject(lost);
+		expect(response(client, "a")).not.toHaveProperty("data");
+		const restarted = createHarness({ journal: harness.journal.reopen() });
+		expect(restarted.engine.version("ann", "s")).toBe(1);
+		const again = restarted.client();
+		await restarted.send(again, name("a"));
+		expect(response(again, "a")).toMatchObject({ ...lost, replayed: true });
+		expect(restarted.calls).toEqual([]);
+	});
+
 	test("who joined a change, and who repeats it by its key, hears of the same failure", async () => {
 		const journal = createMemoryJournal();
 		const { harness, client } = await withSession({ journal });
