@@ -39,6 +39,8 @@ export interface SessionFileWatch {
 	readonly file: string;
 	/** Whether the file was ever in step. Until then pi may still have to write it. */
 	readonly isSeen: boolean;
+	/** The id in its last line when it was last in step. */
+	readonly last: string | undefined;
 	/** The lines that were garbled already when the file was first in step. */
 	readonly garbled: readonly GarbledLine[];
 	/**
@@ -50,12 +52,15 @@ export interface SessionFileWatch {
 
 export function watchSessionFile(file: string): SessionFileWatch {
 	/** The file when it was last in step: so many entries in so many bytes. */
-	let known: { dev: number; ino: number; size: number; count: number } | undefined;
+	let known: { dev: number; ino: number; size: number; count: number; last?: string } | undefined;
 	let garbled: readonly GarbledLine[] = [];
 	return {
 		file,
 		get isSeen() {
 			return known !== undefined;
+		},
+		get last() {
+			return known?.last;
 		},
 		get garbled() {
 			return garbled;
@@ -83,7 +88,10 @@ export function watchSessionFile(file: string): SessionFileWatch {
 			if (state.kind === "lacking" && garbled.length > 0) {
 				return { ...state, kind: "foreign", entries: 0, garbled: garbled.length };
 			}
-			if (state.kind === "in-step") known = { dev, ino, size, count: entries.length };
+			const last = entries.at(-1)?.id;
+			if (state.kind === "in-step") {
+				known = { dev, ino, size, count: entries.length, ...(last !== undefined && { last }) };
+			}
 			return state;
 		},
 	};

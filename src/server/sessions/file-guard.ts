@@ -18,6 +18,8 @@ export interface FileGuard {
 	check(): void;
 	/** The same between the steps of a run: what it finds is reported, never thrown. */
 	watch(): void;
+	/** The last entry that was seen in the file. */
+	lastInFile(): string | undefined;
 	/** What the file had lost already when it was opened. */
 	damage(): string | undefined;
 	/** Tries a last time, if something is missing. From then on the file is left alone. */
@@ -79,6 +81,10 @@ export function createFileGuard(options: FileGuardOptions): FileGuard {
 	return {
 		check,
 		watch,
+		lastInFile() {
+			const file = session()?.sessionManager.getSessionFile();
+			return watched?.file === file ? watched?.last : undefined;
+		},
 		damage() {
 			const sessionManager = session()?.sessionManager;
 			if (!sessionManager) return undefined;

@@ -37,6 +37,8 @@ export interface LiveSession {
 	ensureFile(): void;
 	/** Throws a `CommandError` while the file lacks what the session holds: see `FileGuard`. */
 	checkFile(): void;
+	/** The last entry that was seen in the file. */
+	lastInFile(): string | undefined;
 	/** What there was to say about the file when it was opened: what it has lost, and what others have added. */
 	readonly warning: string | undefined;
 	/** Throws where nothing may be asked of the models: outside the sample projects of the demo. */
@@ -230,6 +232,7 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 			guard.check();
 		},
 		checkFile: () => guard.check(),
+		lastInFile: () => guard.lastInFile(),
 		warning,
 		checkModelUse() {
 			const { sampleProjects } = host;
@@ -417,8 +420,8 @@ export function isTrusted(
 
 /** All that is stored except what pi's session tells itself: a setting that is added later is kept too. */
 function chosenIn(settings: StoredSettings): ChosenSettings {
-	const { piSessionId, name, model, thinkingLevel, messageCount, lastEntry, cutOff, ...chosen } =
-		settings;
+	const { piSessionId, name, model, thinkingLevel, messageCount, ...rest } = settings;
+	const { lastEntry, lastInFile, cutOff, ...chosen } = rest;
 	return chosen;
 }
 

@@ -16,7 +16,7 @@ export interface OwnPlace {
  */
 export function ownPlace(
 	entries: readonly SessionEntry[],
-	{ leaf, lastEntry }: Pick<StoredSettings, "leaf" | "lastEntry">,
+	{ leaf, lastEntry, lastInFile }: Pick<StoredSettings, "leaf" | "lastEntry" | "lastInFile">,
 	wasCutOff: boolean,
 ): OwnPlace {
 	const last = entries.at(-1)?.id;
@@ -27,9 +27,10 @@ export function ownPlace(
 	if (last === recorded) return own === undefined ? {} : { leaf: own };
 	if (lastEntry === undefined) return {};
 	if (!ids.has(lastEntry)) {
-		return {
-			warning: `The session's file lacks the last entry that this server wrote to it (${lastEntry}). What was said last may be missing.`,
-		};
+		const lost = `The session's file lacks the last entry that this server wrote to it (${lastEntry}). What was said last may be missing.`;
+		if (lastInFile === undefined || !ids.has(lastInFile)) return { warning: lost };
+		const place = ownPlace(entries, { ...(leaf && { leaf }), lastEntry: lastInFile }, wasCutOff);
+		return { ...place, warning: [lost, place.warning].filter(Boolean).join(" ") };
 	}
 	const place = own === undefined ? lastEntry : own;
 	const added = entries.slice(entries.findIndex(({ id }) => id === lastEntry) + 1);

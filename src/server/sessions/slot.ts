@@ -250,6 +250,7 @@ function recordOf(
 	const { sessionFile, model, sessionName } = session;
 	const isWritten = sessionFile !== undefined && (sessionFile === file || existsSync(sessionFile));
 	const lastEntry = lastEntryOf(session.sessionManager);
+	const lastInFile = live.lastInFile();
 	const settings: StoredSettings = {
 		...chosen,
 		piSessionId: session.sessionId,
@@ -258,6 +259,7 @@ function recordOf(
 		thinkingLevel: session.thinkingLevel,
 		messageCount: session.messages.length,
 		...(isWritten && lastEntry && { lastEntry }),
+		...(isWritten && lastInFile && lastInFile !== lastEntry && { lastInFile }),
 	};
 	return {
 		principal,

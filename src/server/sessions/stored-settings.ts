@@ -14,6 +14,8 @@ export interface StoredSettings extends SessionModes {
 	leaf?: { id: string | null; afterEntry: string };
 	/** The last entry in the file as of the last change of the record: what is behind it later is not from this server. */
 	lastEntry?: string;
+	/** The last entry that was seen in the file, where that is another one: the file could not be written. */
+	lastInFile?: string;
 	/** A process was cut off and no later one has closed the session: the file may hold more of its work. */
 	cutOff?: true;
 	/** The folder whose own settings and extensions count. */
@@ -26,7 +28,7 @@ export interface StoredSettings extends SessionModes {
 export function parseSettings(stored: Record<string, unknown>): StoredSettings {
 	const { steeringMode, followUpMode, autoCompaction, autoRetry, messageCount } = stored;
 	const settings: StoredSettings = {};
-	for (const name of ["piSessionId", "name", "thinkingLevel", "trustedCwd", "lastEntry"] as const) {
+	for (const name of TEXTS) {
 		const value = stored[name];
 		if (typeof value === "string") settings[name] = value;
 	}
@@ -47,6 +49,15 @@ export function parseSettings(stored: Record<string, unknown>): StoredSettings {
 	}
 	return settings;
 }
+
+const TEXTS = [
+	"piSessionId",
+	"name",
+	"thinkingLevel",
+	"trustedCwd",
+	"lastEntry",
+	"lastInFile",
+] as const;
 
 function isQueueMode(value: unknown): value is "all" | "one-at-a-time" {
 	return value === "all" || value === "one-at-a-time";

@@ -342,6 +342,26 @@ describe("a session file that another program writes to", () => {
 		expect(next.notices()).toEqual([]);
 	});
 
+	test("does not take over the view after a crash, also where the session's own last entry is missing", async () => {
+		const disk = createFailingDisk();
+		const server = await startServer({ env: disk.env });
+		const session = await open(server, "s");
+		const { sessionFile } = await session.state();
+		disk.fill({ errno: "ENOSPC" });
+		expect(await session.say("two")).toMatchObject({ code: "not_durable" });
+		append(sessionFile, "in another branch", entriesIn(sessionFile)[1]?.id);
+		await server.restart("SIGKILL");
+		disk.mend();
+		const next = await reopen(server, session);
+		expect((await next.view()).said).toEqual(["say one"]);
+		await seeing(next, "lacks the last entry");
+		await seeing(next, "in a branch of its own");
+		expect(await next.say("three")).toMatchObject({ success: true });
+		await server.restart();
+		const { said } = await (await reopen(server, session)).view();
+		expect(said).toEqual(["say one", "say three"]);
+	});
+
 	test("may belong to a second server: each keeps its own branch", async () => {
 		const server = await startServer();
 		const first = await open(server, "s");

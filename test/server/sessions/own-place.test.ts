@@ -49,6 +49,20 @@ describe("the place of a session in its file", () => {
 		expect(ownPlace(tree("a", "b<a", "c<b"), atStart, true)).toMatchObject({ leaf: null });
 	});
 
+	test("is behind what the file is known to have had if it lacks the last entry, not in another's branch", () => {
+		const settings = { lastEntry: "x", lastInFile: "b" };
+		const lacks = expect.stringContaining("lacks the last entry");
+		expect(ownPlace(tree("a", "b<a"), settings, true)).toEqual({ warning: lacks });
+		const both = expect.stringMatching(/lacks the last entry.*in a branch of its own/);
+		const foreign = tree("a", "b<a", "c<a");
+		expect(ownPlace(foreign, settings, true)).toEqual({ leaf: "b", warning: both });
+		const leaf = { id: "a", afterEntry: "b" };
+		expect(ownPlace(tree("a", "b<a"), { ...settings, leaf }, true)).toEqual({
+			leaf: "a",
+			warning: lacks,
+		});
+	});
+
 	test("cannot be kept in a file that lost it, which is reported", () => {
 		const { leaf, warning } = ownPlace(tree("a"), { lastEntry: "b" }, true);
 		expect(leaf).toBeUndefined();
