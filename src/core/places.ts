@@ -57,11 +57,12 @@ export function userFolder(
 	return isOwn(folder) ? undefined : folder;
 }
 
-function realOrGiven(path: string): string {
+/** The path without links, or as it is if nothing is there. */
+export function realOrGiven(path: string): string {
 	try {
 		return realpathSync(path);
 	} catch {
-		return resolve(path); // what is not there is no clone either
+		return resolve(path);
 	}
 }
 

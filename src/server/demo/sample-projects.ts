@@ -2,7 +2,7 @@ import { lstat, readdir, realpath, rm } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { deleteCodeIndex, openCodeIndex } from "../../codeindex/index.ts";
 import { describeError, errnoOf } from "../../core/errno.ts";
-import { isWithin } from "../../core/places.ts";
+import { isWithin, realOrGiven } from "../../core/places.ts";
 import { CommandError } from "../engine/call.ts";
 import { isSampleName, makeSampleProject } from "./sample-project.ts";
 
@@ -59,9 +59,10 @@ async function ownFolder(folder: string): Promise<string | undefined> {
 	return stats?.isDirectory() ? realpath(folder) : undefined;
 }
 
-/** The names of the projects that folders are, or lie in. */
+/** The names of the projects that folders are, or lie in, also by way of links. */
 function projectsOf(folders: readonly string[], parent: string): string[] {
 	return folders
+		.map(realOrGiven)
 		.filter((path) => isWithin(parent, path))
 		.map((path) => relative(parent, path).split(sep)[0] as string);
 }

@@ -8,7 +8,7 @@ import {
 	createAgentSessionServices,
 	type ModelRuntime,
 } from "@earendil-works/pi-coding-agent";
-import { isWithin } from "../../core/places.ts";
+import { isWithin, realOrGiven } from "../../core/places.ts";
 import { createStrata, type StrataInside } from "../../extension/index.ts";
 import type { SessionEvent } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
@@ -236,7 +236,8 @@ export async function openLiveSession(options: LiveSessionOptions): Promise<Live
 		warning,
 		checkModelUse() {
 			const { sampleProjects } = host;
-			if (sampleProjects === undefined || isWithin(sampleProjects, runtime.cwd)) return;
+			if (sampleProjects === undefined) return;
+			if (isWithin(realOrGiven(sampleProjects), realOrGiven(runtime.cwd))) return;
 			throw new CommandError(
 				"wrong_state",
 				"The server runs its demo, a script that works on sample projects only: create a session without a folder (cwd), or set up a model with pi",

@@ -106,6 +106,37 @@ test("a demo server deletes the project of a session with the last session in it
 	expect(readdirSync(folder)).toHaveLength(2);
 });
 
+test("a demo server whose data folder is a link works on its projects, and deletes none in use", async () => {
+	const agentDir = tempDir("agent");
+	const data = tempDir("data");
+	const link = join(tempDir(), "link");
+	symlinkSync(data, link);
+	const folder = join(data, "demo", "projects");
+	const words = ["--data-dir", link];
+	const made = await carryOut(
+		[
+			{ type: "create_session", sessionId: "a" },
+			{ type: "prompt", sessionId: "a", message: "hello" },
+		],
+		{ agentDir, words },
+	);
+	expect(made.answers.map(({ error }) => error)).toEqual([undefined, undefined]);
+	const [project = ""] = readdirSync(folder);
+	const shared = await carryOut(
+		[
+			{ type: "create_session", sessionId: "b", cwd: join(link, "demo", "projects", project) },
+			{ type: "delete_session", sessionId: "a" },
+		],
+		{ agentDir, words },
+	);
+	expect(shared.answers.map(({ success }) => success)).toEqual([true, true]);
+	expect(readdirSync(folder)).toEqual([project]);
+	const [state] = (await carryOut([{ type: "get_state", sessionId: "b" }], { agentDir, words }))
+		.answers;
+	expect(state).toMatchObject({ success: true });
+	expect(readdirSync(folder)).toEqual([project]);
+});
+
 function start() {
 	const folder = join(tempDir(), "projects");
 	const warnings: string[] = [];
