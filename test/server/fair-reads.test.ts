@@ -62,6 +62,24 @@ describe("while one principal has all the reads in flight that it may", () => {
 		flood.close();
 	});
 
+	test("another's are answered between those of one id, and no connection is cut off", async () => {
+		const flood = await start("get_messages", {
+			read: () => '{"type":"get_messages","id":"the-same","sessionId":"s"}',
+		});
+		const before: number[] = [];
+		while (flood.answers() < ALL * 0.8 && flood.cutOff() === 0) {
+			before.push(flood.answers());
+			await other.ask({ type: "get_state", sessionId: "mine" });
+		}
+		await flood.over;
+		expect({ answers: flood.answers(), cutOff: flood.cutOff() }).toEqual({
+			answers: ALL,
+			cutOff: 0,
+		});
+		expect(new Set(before).size).toBeGreaterThan(5);
+		flood.close();
+	});
+
 	test("changes, aborts and its own small reads are answered too", async () => {
 		const flood = await start("get_messages");
 		while (flood.answers() === 0) await owner.ask({ type: "health_check" });

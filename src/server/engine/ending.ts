@@ -5,7 +5,7 @@ import type { Identities, Past } from "./identities.ts";
 import { keepOutcome, safetyOfReading } from "./keeping.ts";
 import { tellNews, tellStarted } from "./lifecycle.ts";
 import { digestOf, type Failure, failed, isLong, type Outcome } from "./outcome.ts";
-import type { Replies } from "./replies.ts";
+import type { InTurn, Replies } from "./replies.ts";
 import type { Run } from "./run.ts";
 import type { Applied } from "./versions.ts";
 
@@ -18,6 +18,8 @@ export interface EndingOptions {
 	decided: (run: Run) => void;
 	/** Told of commands that have nothing left to depend on. */
 	freed: (run: Run) => void;
+	/** When those are answered who joined a command. */
+	inTurn: InTurn;
 	/** Told of every command right before its outcome is. */
 	over: (run: Run) => void;
 }
@@ -79,7 +81,7 @@ export class Ending {
 	}
 
 	#tellOne(run: Run, past: Past): void {
-		const { identities, replies, over } = this.#options;
+		const { identities, replies, over, inTurn } = this.#options;
 		const { request } = run;
 		run.phase = "told";
 		over(run);
@@ -89,7 +91,7 @@ export class Ending {
 		if (run.repeats) replies.repeated(run, past, run.repeats);
 		else replies.tell(request, past.outcome, false);
 		if (run.news !== undefined) tellNews(request.seat.tenant, run.news);
-		replies.answerJoiners(run, past);
+		replies.answerJoiners(run, past, inTurn);
 		replies.end(request);
 		const next = run.lane?.leave(run);
 		if (next?.startHeld) {

@@ -14,6 +14,7 @@ import {
 	type Failure,
 	failed,
 	failureOf,
+	isLong,
 	type Outcome,
 	outcomeOf,
 	writtenOutcome,
@@ -21,7 +22,7 @@ import {
 import { ReadQueue } from "./read-queue.ts";
 import { admittedRecord } from "./records.ts";
 import type { Replies } from "./replies.ts";
-import type { Run } from "./run.ts";
+import { type Request, Run } from "./run.ts";
 import type { Tenant } from "./tenant.ts";
 import { type Applied, applyDone, sessionFailure } from "./versions.ts";
 
@@ -43,6 +44,8 @@ export class Execution {
 	readonly #ending: Ending;
 	readonly #reads: ReadQueue<Run>;
 	readonly #runs = new Set<Run>();
+	/** Repetitions of reads whose answer stands and waits for its turn. */
+	readonly #unanswered = new Set<Run>();
 	#stopped = false;
 
 	constructor(options: ExecutionOptions) {
@@ -70,6 +73,7 @@ export class Execution {
 				this.#clocks.hasDependencies(run);
 				this.#beginIfReady(run);
 			},
+			inTurn: (request, outcome, answer) => this.#answerInTurn(request, outcome, answer),
 			over: (run) => this.#runs.delete(run),
 		});
 	}
@@ -98,6 +102,7 @@ export class Execution {
 		for (const run of this.#runs) {
 			if (run.phase === "running") this.#stop(run, failures.interruptedRunning);
 		}
+		for (const run of this.#unanswered) this.#takeTurn(run);
 	}
 
 	close(): void {
@@ -168,6 +173,21 @@ export class Execution {
 	#resumeInTurn(run: Run, resume: () => void): void {
 		run.resume = resume;
 		this.#reads.add(run);
+	}
+
+	/** Thousands may have joined one read: its long answer goes to each of them as if that had read by itself. */
+	#answerInTurn(request: Request, outcome: Outcome, answer: () => void): void {
+		if (request.row.effect !== "read" || !isLong(outcome) || this.#stopped) {
+			answer();
+			return;
+		}
+		const waiting = new Run(request, "none");
+		this.#unanswered.add(waiting);
+		this.#resumeInTurn(waiting, () => {
+			this.#unanswered.delete(waiting);
+			this.#reads.spend(outcome.json.length);
+			answer();
+		});
 	}
 
 	#begin(run: Run): void {

@@ -123,7 +123,13 @@ function withId(json: string, id: string | undefined): string {
 }
 
 /** The response to a repetition, with its own id if it gave one. */
-export function replayMessage({ json }: Outcome, id: string | undefined): Message {
+export function replayMessage(
+	{ response, json, shared }: Outcome,
+	id: string | undefined,
+): Message {
 	const identity = id === undefined ? "" : `"id":${JSON.stringify(id)},`;
-	return createWrittenMessage(`{${identity}"replayed":true,${json.slice(1)}`);
+	const replayed = (text: string) => `{${identity}"replayed":true,${text.slice(1)}`;
+	if (shared === undefined) return createWrittenMessage(replayed(json));
+	const value = { ...(id !== undefined && { id }), replayed: true as const, ...response };
+	return createSharingMessage(value, { ...shared, head: replayed(shared.head) });
 }

@@ -18,6 +18,9 @@ export interface RepliesOptions {
 	ended: (request: Request) => void;
 }
 
+/** Calls `answer`, which sends the outcome, when it is the turn of the request. */
+export type InTurn = (request: Request, outcome: Outcome, answer: () => void) => void;
+
 /**
  * Answers admitted commands, exactly once each: with an outcome of their own, with that of an earlier command of the same
  * name, or with a refusal. Repetitions take no place in any lane and start nothing.
@@ -95,7 +98,7 @@ export class Replies {
 		}
 		this.begin(request);
 		this.#options.identities.remember(request, past, names);
-		this.#replayUnderNewName(request, past, names);
+		this.#replayUnderNewName(request, past, names, () => this.#finish(request, past));
 	}
 
 	/** Answers a read that was done again: with what it was answered before, or with why not. */
@@ -120,14 +123,16 @@ export class Replies {
 		run.joiners.push({ request, names });
 	}
 
-	/** Answers those who joined a command that is over now. */
-	answerJoiners({ joiners, remembered, keyIsGone }: Run, past: Past): void {
+	/** Answers those who joined a command that is over now, each when `inTurn` says so. */
+	answerJoiners({ joiners, remembered, keyIsGone }: Run, past: Past, inTurn: InTurn): void {
 		for (const { request, names: claimed } of joiners ?? []) {
 			const names = { id: claimed.id, key: claimed.key && !keyIsGone };
 			if (remembered) this.#options.identities.remember(request, past, names);
 			else this.#options.identities.forget(request, names);
-			if (remembered && isNamed(request, names)) this.#replayUnderNewName(request, past, names);
-			else this.#finish(request, past);
+			const finish = () => inTurn(request, past.outcome, () => this.#finish(request, past));
+			if (remembered && isNamed(request, names)) {
+				this.#replayUnderNewName(request, past, names, finish);
+			} else finish();
 		}
 	}
 
@@ -135,10 +140,9 @@ export class Replies {
 	 * A new name is kept as safely as the command's first one, or a repetition under it after a crash would be a new
 	 * command. A journal that fails is no reason to hold back an outcome that stands.
 	 */
-	#replayUnderNewName(request: Request, past: Past, names: NewNames): void {
+	#replayUnderNewName(request: Request, past: Past, names: NewNames, finish: () => void): void {
 		const { journal, anonymousId } = this.#options;
 		const record = aliasRecord(request, past, { names, anonymousId });
-		const finish = () => this.#finish(request, past);
 		if (request.row.effect === "change") journal.finish(record).then(finish, finish);
 		else {
 			journal.note(record);

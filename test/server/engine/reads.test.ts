@@ -192,6 +192,26 @@ describe("reads", () => {
 		expect(order).toHaveLength(20);
 	});
 
+	test("that others repeat meanwhile are answered to each in turn, and only while that client has room", async () => {
+		const { harness, client } = await withSession();
+		const [second, third] = [harness.client(), harness.client()];
+		const read = { type: "get_messages", id: "m", sessionId: "s" };
+		harness.hold("get_messages");
+		await harness.send(client, read);
+		for (const joining of [second, third]) await harness.send(joining, read, read, state("after"));
+		const [room] = [crowd(second), crowd(third)];
+		await harness.held[0]?.finish({ data: "x".repeat(5_000) });
+		const answersTo = ({ frames }: TestClient) => frames.filter(({ id }) => id === "m");
+		expect(answersTo(client)).toHaveLength(1);
+		expect([...answersTo(second), ...answersTo(third)]).toEqual([]);
+		await room?.release();
+		expect(answersTo(second)).toMatchObject([{ replayed: true }, { replayed: true }]);
+		expect(answersTo(third)).toEqual([]);
+		await harness.engine.shutdown("test", 5);
+		expect(answersTo(third)).toMatchObject([{ replayed: true }, { replayed: true }]);
+		expect(answersTo(third)[0]).toEqual(answersTo(second)[0]);
+	});
+
 	test("wait for earlier short commands of their session, and for what they depend on", async () => {
 		const { harness, client } = await withSession();
 		harness.hold("set_session_name");
