@@ -25,7 +25,8 @@ export interface KeptAnswers {
 	readonly bytes: number;
 }
 
-const DEFAULT_BYTES = 64 * 2 ** 20;
+/** Room for the largest answer that is sent by default: one that is made each time takes far longer, and more memory. */
+const DEFAULT_BYTES = 192 * 2 ** 20;
 /** Of one session. A client could make up names, such as those of `since`, without end. */
 const MAX_NAMES = 16;
 

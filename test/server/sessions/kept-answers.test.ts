@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { defaultLimits } from "../../../src/server/limits.ts";
 import { createKeptAnswers } from "../../../src/server/sessions/kept-answers.ts";
 
 const basis = (facts: unknown[] = [], list: unknown[] = []) => ({ facts, list });
@@ -59,6 +60,14 @@ describe("kept answers", () => {
 		expect(made).toBe(6);
 		kept.forget(session);
 		expect(kept.bytes).toBe(0);
+	});
+
+	test("may be as large as an answer may be", () => {
+		const kept = createKeptAnswers();
+		const session = {};
+		const data = "x".repeat(defaultLimits.maxAnswerBytes - 1_000);
+		const { written } = kept.answer(session, "a", basis(), () => data);
+		expect(kept.answer(session, "a", basis(), () => data).written).toBe(written);
 	});
 
 	test("are few for a session, whatever names are made up", () => {
