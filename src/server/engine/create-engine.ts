@@ -92,6 +92,7 @@ export function createEngine(options: EngineOptions): Engine {
 			seats.delete(client);
 			seat.tenant.seats.delete(seat);
 			for (const resolve of seat.onAnswered.splice(0)) resolve();
+			if (stopping) execution.interruptGone();
 		},
 
 		async answered(client) {
@@ -117,6 +118,7 @@ export function createEngine(options: EngineOptions): Engine {
 			const data = { reason, timeoutMs: graceMs };
 			const message = createMessage({ type: "server_shutdown", data });
 			for (const { client } of seats.values()) client.send(message);
+			execution.interruptGone();
 			const idle = replies.whenIdle();
 			const grace = setTimeout(() => execution.interrupt(), graceMs);
 			await idle;

@@ -105,6 +105,16 @@ export class Execution {
 		for (const run of this.#unanswered) this.#takeTurn(run);
 	}
 
+	/** Ends reads that wait, and that neither a client nor a command waits for: a server that stops does not carry them out. */
+	interruptGone(): void {
+		for (const run of this.#runs) {
+			const { joiners, dependents, request } = run;
+			const isAwaited =
+				!request.seat.client.gone || joiners !== undefined || dependents !== undefined;
+			if (takesTurns(run) && !isAwaited) this.#ending.failWaiting(run, failures.interruptedWaiting);
+		}
+	}
+
 	close(): void {
 		this.#clocks.close();
 	}

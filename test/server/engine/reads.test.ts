@@ -185,6 +185,26 @@ describe("reads", () => {
 		expect(harness.calls).toEqual([]);
 	});
 
+	test.each(["before", "while"])(
+		"of a client that went %s the server stops do not hold it up",
+		async (when) => {
+			const { harness, client, order } = await withSlowReads();
+			const second = harness.client();
+			for (let n = 0; n < 20; n++) harness.engine.receive(client, JSON.stringify(state(`a${n}`)));
+			harness.engine.receive(second, JSON.stringify(state("a19")));
+			const go = () => {
+				client.gone = true;
+				harness.engine.disconnect(client);
+			};
+			if (when === "before") go();
+			const stopped = harness.engine.shutdown("test", 60_000);
+			if (when === "while") go();
+			await stopped;
+			expect(order.length).toBeLessThan(5);
+			expect(response(second, "a19")).toMatchObject({ success: true, replayed: true });
+		},
+	);
+
 	test("of a server that stops are answered first, if there is time", async () => {
 		const { harness, client, order } = await withSlowReads();
 		for (let n = 0; n < 20; n++) harness.engine.receive(client, JSON.stringify(state(`a${n}`)));
