@@ -1,6 +1,7 @@
 import type { SessionEvent } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import type { Client } from "../engine/client.ts";
+import { ReadQueue } from "../engine/read-queue.ts";
 import type { Journal, StreamName } from "../journal/journal.ts";
 import { replay } from "./replay.ts";
 import { Stream } from "./stream.ts";
@@ -20,6 +21,15 @@ export function createStreams({ journal, cutOff = [], now = Date.now }: StreamsO
 	/** What each client is subscribed to, with what ends a replay that is under way. */
 	const subscriptions = new Map<Client, Map<Stream, AbortController>>();
 	const replays = new Set<Promise<void>>();
+	/** Pages of replays take turns like reads: thousands may be asked for at once. */
+	const pages = new ReadQueue<Page>({
+		tenantOf: ({ client }) => streams.get(client.principal) ?? client,
+		lineOf: ({ client }) => client,
+		hasRoom: () => true, // a replay waits for it before
+		whenRoom: async () => {},
+		work: ({ send }) => send(),
+		clock: () => performance.now(),
+	});
 
 	// The journal forgets that a stream was cut off with the transaction that keeps this event, so it comes once.
 	for (const name of cutOff) emit(name, { type: "agent_settled", interrupted: true });
@@ -45,7 +55,8 @@ export function createStreams({ journal, cutOff = [], now = Date.now }: StreamsO
 			}
 			end(client, stream);
 			const { signal } = begin(client, stream);
-			const replaying = replay({ journal, stream, client, after, signal });
+			const turn = () => new Promise<void>((send) => pages.add({ client, send }));
+			const replaying = replay({ journal, stream, client, after, signal, turn });
 			replays.add(replaying);
 			void replaying.finally(() => replays.delete(replaying));
 			return { seq };
@@ -134,6 +145,12 @@ export function createStreams({ journal, cutOff = [], now = Date.now }: StreamsO
 		if (subscribed?.size === 0) subscriptions.delete(client);
 		stream.leave(client);
 	}
+}
+
+/** A page of a replay that waits for its turn. */
+interface Page {
+	readonly client: Client;
+	send(): void;
 }
 
 /** Only the name: callers may pass more. */

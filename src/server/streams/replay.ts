@@ -1,4 +1,3 @@
-import { setImmediate as nextTick } from "node:timers/promises";
 import type { Client } from "../engine/client.ts";
 import type { Journal } from "../journal/journal.ts";
 import { gapMessage, storedMessage } from "./event-message.ts";
@@ -12,6 +11,8 @@ export interface ReplayOptions {
 	after: number;
 	/** The subscription is over: nothing more is sent. */
 	signal: AbortSignal;
+	/** Resolves when it is the client's turn to be sent a page. */
+	turn(): Promise<void>;
 }
 
 /**
@@ -24,18 +25,19 @@ export async function replay({
 	client,
 	after,
 	signal,
+	turn,
 }: ReplayOptions): Promise<void> {
 	const { sessionId } = stream.name;
 	let cursor = after;
 	for (;;) {
+		if (cursor > after || client.hasRoom === false) await client.drained?.();
+		await turn();
 		if (signal.aborted || client.gone) return;
 		cursor = sendPage(cursor);
 		if (cursor === stream.last) {
 			stream.join(client);
 			return;
 		}
-		await client.drained?.();
-		await nextTick();
 	}
 
 	/** Returns the number up to which the client now knows what there is. */

@@ -1,6 +1,7 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { SessionEvent } from "../../../src/protocol/index.ts";
+import { SLICE_MS } from "../../../src/server/engine/read-queue.ts";
 import { createStreams } from "../../../src/server/streams/create-streams.ts";
 import type { Streams } from "../../../src/server/streams/streams.ts";
 import { createEventStore, type EventStore } from "./event-store.ts";
@@ -166,6 +167,38 @@ describe("who subscribes", () => {
 		}
 		await streams.settled();
 		expect(client.seen()).toEqual(Array.from({ length: 1_000 }, (_, index) => index + 1));
+	});
+
+	test("many times at once after a number gets that part once", async () => {
+		await emit(3);
+		const client = recordingClient();
+		const all = Array.from({ length: 100 }, () => streams.subscribe(client, stream, 0));
+		expect(await Promise.all(all)).toEqual(all.map(() => ({ seq: 3 })));
+		await streams.settled();
+		expect(client.seen()).toEqual([1, 2, 3]);
+		expect(store.pages).toBe(1);
+	});
+
+	test("with many others after a number leaves the loop between pages, one principal after the other", async () => {
+		await emit(3);
+		const { events } = store;
+		const asked: string[] = [];
+		store.events = (...query) => {
+			asked.push(query[0].principal);
+			const begun = performance.now();
+			while (performance.now() - begun < SLICE_MS); // a disk that takes its time
+			return events(...query);
+		};
+		const clients = Array.from({ length: 50 }, (_, n) => recordingClient(`c${n}`));
+		for (const client of clients) void streams.subscribe(client, stream, 0);
+		const other = recordingClient("other", { principal: "bob" });
+		void streams.subscribe(other, { principal: "bob", sessionId: "s" }, 0);
+		for (let turn = 0; turn < 4; turn++) await nextTick();
+		expect(asked.length).toBeLessThan(10);
+		await streams.settled();
+		expect(asked).toHaveLength(51);
+		expect(asked.indexOf("bob")).toBeLessThan(3);
+		for (const client of clients) expect(client.seen()).toEqual([1, 2, 3]);
 	});
 
 	test("again after a number gets that part again, and everything live once", async () => {
