@@ -3,7 +3,12 @@ import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { matchesAny } from "../core/glob.ts";
 import { readRegularFile } from "../core/regular-file.ts";
-import { createValueFinder, secretValuesOf, secretVariables } from "./secret-values.ts";
+import {
+	createValueFinder,
+	isVariablesFile,
+	secretValuesOf,
+	secretVariables,
+} from "./secret-values.ts";
 
 /**
  * What the excluded files of a project hold, so that it can be kept out of every store. The values are in memory only.
@@ -32,6 +37,7 @@ export interface ExcludedValuesOptions {
 const maxFolders = 2_000;
 const maxFiles = 200;
 const maxFileBytes = 256 * 1024;
+/** Of variables twice as many: those of keys must not take their room. */
 const maxValues = 20_000;
 /** Calls within this time share one look. */
 const freshMs = 1_000;
@@ -77,10 +83,13 @@ export function createExcludedValues({
 		const next = new Map<string, Content>();
 		const before = values.size;
 		leftOut = Math.max(0, paths.length - maxFiles);
-		await inGroups(paths.slice(0, maxFiles), async (path) => {
+		// Variables first: many keys and certificates must not displace them.
+		const order = Object.groupBy(paths, (path) => (isVariablesFile(path) ? "first" : "then"));
+		const chosen = [...(order.first ?? []), ...(order.then ?? [])].slice(0, maxFiles);
+		await inGroups(chosen, async (path) => {
 			const content = await contentOf(path, contents.get(path));
 			if (content) next.set(path, content);
-			else leftOut++;
+			if (!content || content.isCut) leftOut++;
 		});
 		contents = next;
 		if (values.size === before) return;
@@ -99,11 +108,12 @@ export function createExcludedValues({
 			if (before && isSame(before, state)) return before;
 			const file = await readRegularFile(await realpath(path), maxFileBytes);
 			if (file.kind !== "read") return undefined;
-			const isText = !file.bytes.includes(0);
-			for (const value of isText ? secretValuesOf(path, file.bytes.toString()) : []) {
-				if (values.size < maxValues) values.add(value);
-			}
-			return { ...timesOf(state), takenMs };
+			const text = textOf(file.bytes);
+			const found = text === undefined ? [] : secretValuesOf(path, text);
+			const room = isVariablesFile(path) ? 2 * maxValues : maxValues;
+			for (const value of found) if (values.size < room) values.add(value);
+			const isCut = values.size >= room && [...found].some((value) => !values.has(value));
+			return { ...timesOf(state), takenMs, isCut };
 		} catch {
 			return undefined; // gone, or not to be read: then no command of the user reads it either
 		}
@@ -147,8 +157,18 @@ export function createExcludedValues({
 	}
 }
 
+/** Programs of Windows write UTF-16, with a mark at its start. Other files with zeros in them are no text. */
+function textOf(bytes: Buffer): string | undefined {
+	const start = bytes.toString("latin1", 0, 2);
+	const even = bytes.length & ~1;
+	if (start === "\xff\xfe") return bytes.toString("utf16le", 2, even);
+	if (start === "\xfe\xff")
+		return Buffer.from(bytes.subarray(2, even)).swap16().toString("utf16le");
+	return bytes.includes(0) ? undefined : bytes.toString();
+}
+
 /** A file or folder as it was when it was looked at. */
-interface Content {
+interface Look {
 	readonly size: number;
 	readonly mtimeMs: number;
 	readonly ctimeMs: number;
@@ -156,16 +176,21 @@ interface Content {
 	readonly takenMs: number;
 }
 
-interface Folder extends Content {
+interface Content extends Look {
+	/** There was no room for some of its values. */
+	readonly isCut: boolean;
+}
+
+interface Folder extends Look {
 	readonly inner: readonly string[];
 	readonly excluded: readonly string[];
 }
 
-function timesOf({ size, mtimeMs, ctimeMs, ino }: Stats): Omit<Content, "takenMs"> {
+function timesOf({ size, mtimeMs, ctimeMs, ino }: Stats): Omit<Look, "takenMs"> {
 	return { size, mtimeMs, ctimeMs, ino };
 }
 
-function isSame(before: Content, { size, mtimeMs, ctimeMs, ino }: Stats): boolean {
+function isSame(before: Look, { size, mtimeMs, ctimeMs, ino }: Stats): boolean {
 	return (
 		before.size === size &&
 		before.mtimeMs === mtimeMs &&

@@ -12,9 +12,9 @@ afterEach(() => {
 	vi.restoreAllMocks();
 });
 
-function project(files: Record<string, string>) {
+function project(files: Record<string, string | Buffer>) {
 	const root = tempDir();
-	const write = (path: string, text: string) => {
+	const write = (path: string, text: string | Buffer) => {
 		mkdirSync(dirname(join(root, path)), { recursive: true });
 		writeFileSync(join(root, path), text);
 	};
@@ -69,6 +69,31 @@ test("files that are too large, too many or no text are bounded and counted", as
 	await large.look();
 	expect(large.values.files).toEqual({ read: 1, leftOut: 1 });
 	expect(large.values.appearIn("binary-value-1")).toBe(false);
+});
+
+test("a file in UTF-16, as programs of Windows write it, has values", async () => {
+	const little = Buffer.from("\uFEFFA=first-value\r\n", "utf16le");
+	const big = Buffer.from("\uFEFFA=other-value\r\n", "utf16le").swap16();
+	const { values, look } = project({ ".env": little, "a/.env": big });
+	await look();
+	expect(["first-value", "other-value"].map(values.appearIn)).toEqual([true, true]);
+});
+
+test("many keys do not displace the variables of a project, and what does not fit is counted", async () => {
+	const lines = (from: number) =>
+		Array.from({ length: 12_000 }, (_, at) => `x${from + at}y`.padEnd(14, "z")).join("\n");
+	const { values, look, write } = project({
+		...Object.fromEntries(Array.from({ length: 250 }, (_, at) => [`.${at}/token.txt`, "a"])),
+		"token.txt": lines(0),
+		".0/token.txt": lines(12_000),
+		"z/y/x/.env": "A=first-value",
+	});
+	await look();
+	expect(values.appearIn("first-value")).toBe(true);
+	expect(values.files).toEqual({ read: 200, leftOut: 53 });
+	write("z/y/x/.env", "A=other-value");
+	await look();
+	expect(values.appearIn("other-value")).toBe(true);
 });
 
 test("a project that is not there has no values", async () => {

@@ -48,6 +48,43 @@ describe("values of a file of variables", () => {
 	});
 });
 
+test("settings in words, numbers and addresses are no secrets of a project, other values are", () => {
+	const env = [
+		"APP_NAME=my-shop",
+		"PORT=300000",
+		"DB_DATABASE=inventory",
+		"AWS_REGION=eu-central-1",
+		"API_URL=https://api.example.com/v1",
+		"TOKEN_FROM=$OTHER_TOKEN",
+		"DB_PASS=swordfish",
+		"APP_KEY=swordfishes",
+		"HOOK_URL=https://hooks.example.com/services/T0A1B2C3D/xyz",
+		"REDIS_HOST=x7Gq2pLm",
+		"OTHER=plain-words",
+	].join("\n");
+	const free = "my-shop 300000 inventory eu-central-1 https://api.example.com/v1 $OTHER_TOKEN";
+	expect(holds(".env", env, free)).toBe(false);
+	const secret = ["swordfish.", "swordfishes", "T0A1B2C3D/xyz", "x7Gq2pLm", "plain-words"];
+	const shown = (text: string) => holds(".env", env, `https://hooks.example.com/services/${text}`);
+	expect(secret.map(shown)).toEqual(secret.map(() => true));
+});
+
+test("a key on one line of variables is found where a program writes it out in lines", () => {
+	const env =
+		'KEY="-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0\\nAAAABBBB1234==\\n-----END PRIVATE KEY-----\\n"';
+	expect(holds(".env", env, "…\nMIIEvQIBADANBgkqhkiG9w0\n")).toBe(true);
+	expect(holds(".env", env, "AAAABBBB1234==")).toBe(true);
+	expect(holds(".env", env, "-----BEGIN PRIVATE KEY-----")).toBe(false);
+	const lines = 'KEY="-----BEGIN PRIVATE KEY-----\nAAAABBBB1234==\n-----END PRIVATE KEY-----"';
+	expect(holds(".env", lines, "AAAABBBB1234==")).toBe(true);
+	expect(holds(".env", 'A="two \\"quoted\\" words"', 'two "quoted" words')).toBe(true);
+});
+
+test("the one word that a file holds is found, however short", () => {
+	expect(holds("password.txt", "hunter2\n", "logged in with hunter2")).toBe(true);
+	expect(holds(".vault-token", "s.abc\n", "s.abc")).toBe(false);
+});
+
 describe("lines and tokens of other excluded files", () => {
 	const account = JSON.stringify(
 		{
@@ -90,6 +127,52 @@ describe("lines and tokens of other excluded files", () => {
 		expect(holds("/app/prod.tfvars", tfvars, "password is sunshine")).toBe(true);
 		expect(holds("/app/prod.tfvars", tfvars, "eu-1")).toBe(false);
 	});
+});
+
+test.each([
+	["secrets.json", '{"user":"shop","password":"hunter2","host":"db"}'],
+	["kubeconfig", "clusters: [{name: a, token: hunter2, port: 1}]"],
+	[".netrc", "machine example.com login me password hunter2"],
+	[".git-credentials", "https://me:hunter2@example.com"],
+])("of %s, a short password among other things on its line is found", (path, text) => {
+	expect(holds(path, text, "it is hunter2.")).toBe(true);
+});
+
+test("lines of settings in an excluded file are not found in other files", () => {
+	const state =
+		'{\n  "version": 4,\n  "type": "module",\n  "token_uri": "https://oauth2.example.com/token"\n}\n';
+	const other = '{\n  "version": 4,\n  "type": "module"\n}\nhttps://oauth2.example.com/token';
+	expect(holds("prod.tfstate", state, other)).toBe(false);
+	expect(holds("vault.yml", "kind: Secret\nmode: managed\n", "kind: Secret\nmode: managed")).toBe(
+		false,
+	);
+});
+
+test("lines that are made to cost much are read in one pass", () => {
+	const size = 128 * 1024;
+	const hostile = [
+		"a",
+		" ",
+		"://a:",
+		"key",
+		"key:",
+		",",
+		'"',
+		"'a",
+		"=",
+		"\\n",
+		"a ",
+		"password ",
+		"://",
+	];
+	for (const part of hostile) {
+		const long = part.repeat(size / part.length);
+		for (const path of [".env", "a.pem"])
+			for (const text of [long, `A=b${long}c`, `key: "${long}x`]) secretValuesOf(path, text);
+	}
+	const alike = Array.from({ length: 20_000 }, (_, at) => `AAAAAA${at.toString(36)}B`);
+	expect(createValueFinder(alike)("A".repeat(size))).toBe(false);
+	expect(createValueFinder(["A".repeat(size - 1)])(`${"A".repeat(50)}B`.repeat(9_999))).toBe(false);
 });
 
 test("of the environment, only variables that are called secret count", () => {
