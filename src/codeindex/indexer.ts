@@ -7,6 +7,7 @@ import { isTestPath } from "./scan/path-kinds.ts";
 import type { ScannedFile, ScanTrouble } from "./scan/scanned-tree.ts";
 import { TreeScanner } from "./scan/tree-scanner.ts";
 import { ByteReader } from "./store/bytes.ts";
+import { DamagedDatabase } from "./store/failures.ts";
 import type { IndexStore } from "./store/index-store.ts";
 import { unpackRequests } from "./store/pack-links.ts";
 import type { WriterLock } from "./store/writer-lock.ts";
@@ -98,6 +99,8 @@ export class Indexer {
 			throw new CodeIndexError("failed", message);
 		}
 		try {
+			// A process that found no room removes what it has begun: what is written then would be lost.
+			if (!this.#store.isInPlace()) throw new DamagedDatabase("its file was deleted");
 			return await work();
 		} finally {
 			this.#lock.release();

@@ -10,11 +10,14 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { describe, expect, test, vi } from "vitest";
 import { openCodeIndex } from "../../src/codeindex/open.ts";
+import { Parser } from "../../src/codeindex/parsing/parser.ts";
+import { TreeScanner } from "../../src/codeindex/scan/tree-scanner.ts";
 import { IndexService } from "../../src/codeindex/service/index-service.ts";
-import { IndexStore } from "../../src/codeindex/store/index-store.ts";
+import { IndexStore, removeDatabase } from "../../src/codeindex/store/index-store.ts";
 import { IndexWriter } from "../../src/codeindex/store/index-writer.ts";
 import { migrations } from "../../src/codeindex/store/schema.ts";
 import { openInMemory } from "../../src/core/sqlite.ts";
@@ -242,4 +245,96 @@ test("an index in memory goes to the disk as soon as that can be written again",
 	expect(await service.status()).toMatchObject({ state: "ready", bytes: expect.any(Number) });
 	expect((await service.status()).note).toBeUndefined();
 	expect(readdirSync(dirname(path)).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+});
+
+describe("a disk that is full while the index has to be made again", () => {
+	const call = { signal: new AbortController().signal, onProgress: () => {} };
+	const full = Object.assign(new Error("database or disk is full"), { errcode: 13 });
+
+	function service() {
+		const { root, folder } = project();
+		const path = join(folder, "project-0123456789abcdef", "index.db");
+		const made = new IndexService(root, path);
+		atEnd(() => made.close());
+		atEnd(() => vi.restoreAllMocks());
+		return { root, path, made };
+	}
+
+	const noRoomOnce = () =>
+		vi.spyOn(IndexWriter.prototype, "put").mockImplementationOnce(() => {
+			throw full;
+		});
+
+	test("a damaged index is answered from memory", async () => {
+		const { path, made } = service();
+		await made.build(call);
+		made.close();
+		writeFileSync(path, "no database ".repeat(1000));
+		noRoomOnce();
+		const { coverage } = await made.ask(() => ({}), call);
+		expect(coverage).toMatchObject({ files: 2, notStored: { reason: full.message } });
+	});
+
+	test("an index that was deleted is answered from memory", async () => {
+		const { path, made } = service();
+		await made.build(call);
+		removeDatabase(path);
+		noRoomOnce();
+		const { coverage } = await made.ask(() => ({}), call);
+		expect(coverage).toMatchObject({ files: 2, notStored: { reason: full.message } });
+	});
+
+	test("an index in memory that finds too little room on the disk goes on in memory", async () => {
+		const { path, made } = service();
+		noRoomOnce();
+		await made.build(call);
+		const later = performance.now() + 61_000;
+		vi.spyOn(performance, "now").mockImplementation(() => later);
+		noRoomOnce();
+		const { coverage } = await made.ask(() => ({}), call);
+		expect(coverage).toMatchObject({ files: 2, notStored: { reason: full.message } });
+		expect(existsSync(dirname(path))).toBe(false);
+	});
+
+	test("what another process has built meanwhile is not removed", async () => {
+		const { root, path, made } = service();
+		const other = new IndexService(root, path);
+		atEnd(() => other.close());
+		await expect(made.ask(() => ({}), call)).rejects.toThrow("not been indexed");
+		const scan = vi.spyOn(TreeScanner.prototype, "scan");
+		scan.mockImplementationOnce(async function (this: TreeScanner, options) {
+			await other.build(call);
+			writeTree(root, { "src/new.ts": "export {};\n" });
+			noRoomOnce();
+			return await this.scan(options);
+		});
+		const { coverage } = await made.build(call);
+		expect(coverage).toMatchObject({ files: 3, notStored: { reason: full.message } });
+		expect(existsSync(path)).toBe(true);
+		expect((await other.status()).files).toBe(2);
+	});
+
+	test("a build that waited for one which failed is on the disk", async () => {
+		const { root, path, made } = service();
+		const other = new IndexService(root, path);
+		atEnd(() => other.close());
+		let waiting: Promise<unknown> | undefined;
+		vi.spyOn(IndexWriter.prototype, "put").mockImplementationOnce(() => {
+			throw full;
+		});
+		vi.spyOn(Parser.prototype, "parse").mockImplementationOnce(async function (
+			this: Parser,
+			...given
+		) {
+			waiting = other.build(call);
+			await delay(300);
+			await this.parse(...given);
+		});
+		await made.build(call);
+		expect(await waiting).toMatchObject({ coverage: { files: 2 } });
+		expect((await other.status()).note).not.toContain("in memory");
+		const stored = new DatabaseSync(path, { readOnly: true });
+		expect(stored.prepare("SELECT count(*) AS n FROM files").get()).toEqual({ n: 2 });
+		stored.close();
+	});
 });

@@ -37,8 +37,6 @@ interface Opened {
 interface InMemory {
 	/** Why, in the system's words. */
 	readonly reason: string;
-	/** There is an index on the disk, so the user has agreed to one. */
-	readonly isAgreed: boolean;
 	/** When to try the disk again (ms, monotonic). */
 	retryAt: number;
 }
@@ -62,6 +60,8 @@ export class IndexService {
 	readonly #path: string;
 	#opened: Opened | undefined;
 	#note: string | undefined;
+	/** There was an index, so the user has agreed to one: what is missing of it may be built. */
+	#isAgreed = false;
 	/** What the last look at the tree left out. */
 	#leftOut: ReturnType<typeof leftOut> = {};
 
@@ -114,7 +114,7 @@ export class IndexService {
 		return await this.#surviving(call, async ({ store, indexer, inMemory }) => {
 			store.sync();
 			const isMissing = store.state().updatedMs === undefined;
-			if (isMissing && !inMemory?.isAgreed) throw this.#notIndexed();
+			if (isMissing && !(inMemory && this.#isAgreed)) throw this.#notIndexed();
 			const done = await indexer.refresh({ ...call, mayBuild: isMissing });
 			return store.read((reader) => ({
 				...question(reader),
@@ -162,11 +162,7 @@ export class IndexService {
 	/** Does something with the index in memory, since the disk takes nothing. What a failed build wrote is removed. */
 	async #inMemory<T>(error: unknown, work: (opened: Opened) => Promise<T>): Promise<T> {
 		const before = this.#opened;
-		if (before?.wasEmpty) {
-			before.indexer.close();
-			before.store.close();
-			await removeUnfinished(this.#path, before.lock);
-		}
+		if (before?.wasEmpty) await removeUnfinished(this.#path, before.lock, before);
 		this.close();
 		return await this.#explaining(async () => work(await this.#openInMemory(error)));
 	}
@@ -199,6 +195,7 @@ export class IndexService {
 		const isBack = inMemory !== undefined && this.#canWriteAgain(inMemory);
 		if (!isBack && opened.store.isInPlace()) return opened;
 		const hadContent = opened.store.files.indexed.size > 0;
+		this.#isAgreed ||= hadContent;
 		this.close();
 		const current = await this.#open();
 		// Who has agreed to an index once has agreed to have it made again.
@@ -241,6 +238,7 @@ export class IndexService {
 		const { cause = error } = error as { cause?: unknown };
 		const reason = describeError(cause);
 		const bytes = statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
+		this.#isAgreed ||= bytes > 0;
 		if (bytes > MAX_MEMORY_BYTES) throw this.#noRoom(reason, error);
 		const store = await IndexStore.openInMemory(this.#path, MAX_MEMORY_BYTES).catch((trouble) => {
 			// One of a newer version is left alone, and so is what no engine can open.
@@ -252,7 +250,7 @@ export class IndexService {
 			lock: noLock,
 			indexer: new Indexer(this.#root, store, noLock),
 			wasEmpty: false,
-			inMemory: { reason, isAgreed: bytes > 0, retryAt: performance.now() + RETRY_MS },
+			inMemory: { reason, retryAt: performance.now() + RETRY_MS },
 		};
 		return this.#opened;
 	}
@@ -278,6 +276,7 @@ export class IndexService {
 	/** Puts a new index in the place of a damaged one, unless another process has done so. */
 	async #replace(damage: unknown, call: ServiceCall): Promise<void> {
 		const damaged = this.#opened?.store.identity ?? identityOf(this.#path);
+		this.#isAgreed = true;
 		this.close();
 		const lock = await WriterLock.open(this.#path);
 		try {
@@ -368,10 +367,17 @@ const noLock: Opened["lock"] = {
 };
 
 /** Removes what a first indexing has written before it failed, with all that SQLite puts beside it. */
-async function removeUnfinished(path: string, lock: Opened["lock"] | undefined): Promise<void> {
+async function removeUnfinished(
+	path: string,
+	lock: Opened["lock"] | undefined,
+	opened?: Opened,
+): Promise<void> {
 	try {
-		// Another process may have got further than this one.
+		// Another process may have got further than this one, or have come to the end.
 		if (lock && !(await lock.take(0))) return;
+		if (opened && (!opened.store.isInPlace() || opened.store.state().isComplete)) return;
+		opened?.indexer.close();
+		opened?.store.close();
 		removeDatabase(path);
 		if (lock) lock.remove();
 		else removeDatabase(`${path}-lock`);
