@@ -86,15 +86,21 @@ function texts(output: Buffer): { valid: string[]; bad: string[] } {
 /** The files that git's settings for a folder come from, and those that they name as lists of what to ignore. */
 export async function gitConfiguration(folder: string): Promise<string[]> {
 	const options = { folder, signal: AbortSignal.timeout(maxMs) };
-	const [listed, excludes] = await Promise.all([
+	const [listed, named] = await Promise.all([
 		runGit(["config", "-z", "--list", "--show-origin", "--name-only"], options),
-		runGit(["config", "-z", "--type=path", "--get-all", "core.excludesFile"], options),
+		excludesFiles(folder),
 	]);
 	// Git fails where nothing is set, or there is no repository: then nothing is named either.
 	const origins = listed.kind === "done" ? texts(listed.output).valid : [];
 	const files = origins.flatMap((part) => (part.startsWith("file:") ? [part.slice(5)] : []));
-	const named = excludes.kind === "done" ? texts(excludes.output).valid : [];
 	return [...new Set([...files, ...named])].filter((path) => path !== "");
+}
+
+/** The files that git's settings for a folder name as lists of what to ignore. The last one counts. */
+export async function excludesFiles(folder: string): Promise<string[]> {
+	const args = ["config", "-z", "--type=path", "--get-all", "core.excludesFile"];
+	const run = await runGit(args, { folder, signal: AbortSignal.timeout(maxMs) });
+	return run.kind === "done" ? texts(run.output).valid.filter((path) => path !== "") : [];
 }
 
 type GitRun =

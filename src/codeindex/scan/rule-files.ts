@@ -1,8 +1,9 @@
-import { lstatSync, readFileSync, statSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { tickMs } from "./changed-files.ts";
-import { gitConfiguration } from "./git-files.ts";
+import { excludesFiles, gitConfiguration } from "./git-files.ts";
+import type { OuterRules } from "./walk-files.ts";
 
 /** Files outside the listed ones that decide what is listed, each with what the file system says of it. */
 export type RuleFiles = ReadonlyMap<string, RuleFile>;
@@ -45,6 +46,21 @@ export async function lookAtRules(
 	return new Map([...paths].map((path) => [path, { takenMs: now(), ...look(path) }]));
 }
 
+/** What git goes by in a folder of a repository besides the `.gitignore` files in it; what counts more comes later. */
+export async function rulesAround(folder: string): Promise<OuterRules[]> {
+	const top = [folder, ...ancestorsOf(folder)].find((path) => existsSync(join(path, ".git")));
+	if (top === undefined) return [];
+	const namesFrom = (path: string) => relative(path, folder).split(sep).filter(Boolean);
+	const names = namesFrom(top);
+	const excludes = (await excludesFiles(folder)).at(-1) ?? join(userFolder(), "ignore");
+	const inner = ancestorsOf(folder).slice(0, names.length).reverse();
+	return [
+		{ path: resolve(top, excludes), names },
+		{ path: join(commonFolder(join(top, ".git")) ?? top, "info/exclude"), names },
+		...inner.map((path) => ({ path: join(path, ".gitignore"), names: namesFrom(path) })),
+	];
+}
+
 /** Whether nothing has changed since; not if a file was changed so recently that a second change would not show. */
 export function rulesStillHold(rules: RuleFiles): boolean {
 	for (const [path, before] of rules) {
@@ -83,12 +99,18 @@ function ancestorsOf(root: string): string[] {
 function filesOfRepository(marker: string): string[] {
 	const folder = gitFolder(marker);
 	if (folder === undefined) return [marker];
-	const common = resolve(folder, textOf(join(folder, "commondir")) ?? ".");
+	const common = commonFolder(marker) ?? folder;
 	return [
 		marker,
 		...["index", "HEAD", "config.worktree"].map((name) => join(folder, name)),
 		...["config", "info/exclude"].map((name) => join(common, name)),
 	];
+}
+
+/** What the work trees of a repository share. */
+function commonFolder(marker: string): string | undefined {
+	const folder = gitFolder(marker);
+	return folder && resolve(folder, textOf(join(folder, "commondir")) ?? ".");
 }
 
 function gitFolder(marker: string): string | undefined {
@@ -103,15 +125,18 @@ function gitFolder(marker: string): string | undefined {
 
 /** The user's files, also where they might come into being, and those that they include. */
 async function configurationFiles(root: string): Promise<string[]> {
-	const home = homedir();
-	const folder = join(process.env.XDG_CONFIG_HOME || join(home, ".config"), "git");
-	const usual = [join(home, ".gitconfig"), join(folder, "config"), join(folder, "ignore")];
+	const folder = userFolder();
+	const usual = [join(homedir(), ".gitconfig"), join(folder, "config"), join(folder, "ignore")];
 	// Git names some by their path from the top of the repository, which is the root or around it.
 	const around = [root, ...ancestorsOf(root)];
 	const named = (await gitConfiguration(root)).flatMap((path) =>
 		isAbsolute(path) ? [path] : around.map((top) => join(top, path)),
 	);
 	return [...usual, ...named];
+}
+
+function userFolder(): string {
+	return join(process.env.XDG_CONFIG_HOME || join(homedir(), ".config"), "git");
 }
 
 /** Nothing but a small file is read: opening a pipe would wait for its writer. */

@@ -5,8 +5,9 @@ import { CodeIndexError } from "../code-index.ts";
 import { byPath, FoundFiles, isSameFile } from "./found-files.ts";
 import { type GitEntry, listGitFiles } from "./git-files.ts";
 import { type PathKind, pathKind } from "./path-kinds.ts";
+import { rulesAround } from "./rule-files.ts";
 import { maxFiles, type ScannedFile, type ScannedTree, type ScanTrouble } from "./scanned-tree.ts";
-import { badName, walkFolders } from "./walk-files.ts";
+import { badName, type OuterRules, walkFolders } from "./walk-files.ts";
 
 export interface ScanOptions {
 	readonly signal?: AbortSignal;
@@ -192,7 +193,7 @@ class Scan {
 		if (outcome.isPartial) {
 			const message = "git took too long to find the files that it does not track";
 			this.#noteListing({ kind: "slow", path: folder, message });
-			await this.#walk(folder);
+			await this.#walk(folder, await rulesAround(join(this.#found.root, folder)));
 		}
 		for (const path of repositories) await this.#enterRepository(path);
 		return true;
@@ -220,8 +221,8 @@ class Scan {
 		if (!isRepository || !(await this.#listRepository(path))) await this.#walk(path);
 	}
 
-	async #walk(folder: string): Promise<void> {
-		for (const found of walkFolders(join(this.#found.root, folder))) {
+	async #walk(folder: string, outer: readonly OuterRules[] = []): Promise<void> {
+		for (const found of walkFolders(join(this.#found.root, folder), undefined, outer)) {
 			const inRoot = (path: string) =>
 				folder === "" ? path : path === "" ? folder : `${folder}/${path}`;
 			for (const trouble of found.trouble) {

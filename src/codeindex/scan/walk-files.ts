@@ -1,5 +1,13 @@
 import { isUtf8 } from "node:buffer";
-import { type Dirent, readdirSync, readFileSync } from "node:fs";
+import {
+	closeSync,
+	constants,
+	type Dirent,
+	fstatSync,
+	openSync,
+	readdirSync,
+	readSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describeError } from "../../core/errno.ts";
 import { counted } from "../../core/figures.ts";
@@ -24,8 +32,10 @@ export interface WalkedFolder {
 export function* walkFolders(
 	root: string,
 	effort: Effort = { left: maxEffort },
+	outer: readonly OuterRules[] = [],
 ): Generator<WalkedFolder> {
-	const open: Place[] = [{ names: [], rules: [] }];
+	const above = outer.flatMap(({ path, names }) => rulesIn(path, { path, depth: 0, above: names }));
+	const open: Place[] = [{ names: [], rules: above }];
 	const costly = new Set<PlacedRules>();
 	for (let place = open.pop(); place !== undefined; place = open.pop()) {
 		const { names } = place;
@@ -55,7 +65,7 @@ export function* walkFolders(
 			else if (entry.isSymbolicLink()) links.push(inRoot(name));
 			else if (entry.isFile()) files.push(inRoot(name));
 		}
-		if (rules !== place.rules) trouble.push(...notRead(rules.at(-1)));
+		if (rules.length > place.rules.length) trouble.push(...notRead(rules.at(-1)));
 		for (const one of effort.left > 0 ? [] : rules) {
 			if (one.rules.patterns === 0 || costly.has(one)) continue;
 			costly.add(one);
@@ -74,6 +84,13 @@ export function* walkFolders(
 	}
 }
 
+/** A file of rules outside of the walk that holds for it, too. */
+export interface OuterRules {
+	readonly path: string;
+	/** The names from the folder that its rules are about to the root of the walk. */
+	readonly names: readonly string[];
+}
+
 /** Why a file or folder is left out. */
 export const badName = "its name is not valid UTF-8";
 
@@ -87,6 +104,8 @@ interface PlacedRules {
 	readonly path: string;
 	/** Of its folder. */
 	readonly depth: number;
+	/** The names from that folder to the root of the walk. */
+	readonly above: readonly string[];
 	readonly rules: IgnoreRules;
 	/** It is longer than what was read of it. */
 	readonly isCut: boolean;
@@ -117,17 +136,36 @@ function entriesOf(folder: string, onBadName: (name: string) => void): Dirent[] 
 function rulesFor(place: Place, entries: readonly Dirent[], folder: string): Place["rules"] {
 	const found = entries.some((entry) => entry.name === ".gitignore" && entry.isFile());
 	if (!found) return place.rules;
+	const path = [...place.names, ".gitignore"].join("/");
+	const given = { path, depth: place.names.length, above: [] };
+	return [...place.rules, ...rulesIn(join(folder, ".gitignore"), given)];
+}
+
+function rulesIn(
+	file: string,
+	given: Pick<PlacedRules, "path" | "depth" | "above">,
+): [PlacedRules] | [] {
 	try {
-		const text = readFileSync(join(folder, ".gitignore"), "utf8");
+		const text = beginningOf(file);
 		const isCut = text.length > maxIgnoreBytes;
 		// Half a line is another pattern.
 		const end = isCut ? text.lastIndexOf("\n", maxIgnoreBytes) : text.length;
-		const rules = parseIgnoreRules(text.slice(0, Math.max(0, end)));
-		const path = [...place.names, ".gitignore"].join("/");
-		return [...place.rules, { path, depth: place.names.length, rules, isCut }];
+		return [{ ...given, rules: parseIgnoreRules(text.slice(0, Math.max(0, end))), isCut }];
 	} catch {
 		// Git goes on without a `.gitignore` that it cannot read; so do we, and index rather more.
-		return place.rules;
+		return [];
+	}
+}
+
+/** As much of a file as can count, and a little more. Settings can name a pipe, whose writer would be waited for. */
+function beginningOf(path: string): string {
+	const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+	try {
+		const { size } = fstatSync(file);
+		const bytes = Buffer.alloc(Math.min(size, 4 * maxIgnoreBytes));
+		return bytes.toString("utf8", 0, readSync(file, bytes, 0, bytes.length, 0));
+	} finally {
+		closeSync(file);
 	}
 }
 
@@ -145,8 +183,10 @@ function isIgnored(
 	{ names, isFolder, effort }: { names: readonly string[]; isFolder: boolean; effort: Effort },
 ): boolean {
 	for (let at = rules.length - 1; at >= 0; at--) {
-		const { depth, rules: inner } = rules[at] as PlacedRules;
-		const decided = inner.decide(depth === 0 ? names : names.slice(depth), isFolder, effort);
+		const { depth, above, rules: inner } = rules[at] as PlacedRules;
+		const inFolder =
+			depth > 0 ? names.slice(depth) : above.length > 0 ? [...above, ...names] : names;
+		const decided = inner.decide(inFolder, isFolder, effort);
 		if (decided !== undefined) return decided;
 	}
 	return false;

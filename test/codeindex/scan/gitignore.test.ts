@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -135,6 +135,16 @@ describe("ignore rules", () => {
 		expect(folder?.files).toEqual([".gitignore", "b", "c", "d"]);
 		const message = "only its first 1048576 characters are applied";
 		expect(folder?.trouble).toEqual([{ kind: "rules", path: ".gitignore", message }]);
+	});
+
+	test("of a file that no memory holds are applied as far as it is read", () => {
+		const root = tempDir();
+		writeFileSync(join(root, ".gitignore"), "a\n");
+		truncateSync(join(root, ".gitignore"), 2 ** 32);
+		writeFileSync(join(root, "a"), "");
+		const [folder] = [...walkFolders(root)];
+		expect(folder?.files).toEqual([".gitignore"]);
+		expect(folder?.trouble).toMatchObject([{ kind: "rules", path: ".gitignore" }]);
 	});
 
 	test("are not applied once matching them has cost too much, and that is said", () => {

@@ -272,3 +272,25 @@ test("a root that is missing or a file is an error that names it", async () => {
 	await expect(scanTree(join(root, "missing"))).rejects.toThrow(/missing cannot be read/);
 	await expect(scanTree(join(root, "a.ts"))).rejects.toThrow(/a\.ts cannot be read.*folder/);
 });
+
+test("what git ignores by other files than those of the project stays out when git is too slow", async () => {
+	const top = tempDir();
+	git(top, "init", "-q");
+	write(top, ["own/a.ts", "app/own/a.ts", "app/b.ts", "app/c.ts", "app/d.ts", "app/e.ts", "d.ts"]);
+	writeFileSync(join(top, ".git/info/exclude"), "/app/b.ts\n/own/\n");
+	writeFileSync(join(top, ".gitignore"), "/app/c.ts\nd.ts\n");
+	writeFileSync(join(top, "app/.gitignore"), "!d.ts\n");
+	writeFileSync(join(top, "mine"), "app/e.ts\n");
+	git(top, "config", "core.excludesFile", join(top, "mine"));
+	for (const [folder, expected] of [
+		["", ["app/d.ts", "app/own/a.ts"]],
+		["app", ["d.ts", "own/a.ts"]],
+	] as const) {
+		for (const othersMs of [60_000, 0])
+			expect(pathsOf(await scanTree(join(top, folder), { othersMs }))).toEqual(expected);
+	}
+	// A repository can name anything.
+	execFileSync("mkfifo", [join(top, "pipe")]);
+	git(top, "config", "core.excludesFile", join(top, "pipe"));
+	expect(pathsOf(await scanTree(top, { othersMs: 0 }))).toContain("app/e.ts");
+});
