@@ -288,12 +288,19 @@ describe("a disk that is full while the index has to be made again", () => {
 		const { path, made } = service();
 		noRoomOnce();
 		await made.build(call);
-		const later = performance.now() + 61_000;
+		let later = performance.now() + 61_000;
 		vi.spyOn(performance, "now").mockImplementation(() => later);
-		noRoomOnce();
+		const put = noRoomOnce();
 		const { coverage } = await made.ask(() => ({}), call);
 		expect(coverage).toMatchObject({ files: 2, notStored: { reason: full.message } });
 		expect(existsSync(dirname(path))).toBe(false);
+		// A build for nothing is not repeated every minute.
+		later += 61_000;
+		put.mockClear();
+		expect((await made.ask(() => ({}), call)).coverage.notStored).toBeDefined();
+		expect(put).not.toHaveBeenCalled();
+		later += 60_000;
+		expect((await made.ask(() => ({}), call)).coverage.notStored).toBeUndefined();
 	});
 
 	test("what another process has built meanwhile is not removed", async () => {

@@ -46,6 +46,8 @@ const REPLACE_WAIT_MS = 10_000;
 const MAX_MEMORY_BYTES = 512 * 1024 * 1024;
 /** A disk that cannot be written to is tried again after this time, with so many bytes. */
 const RETRY_MS = 60_000;
+/** If it takes those but not the index, the time doubles, up to this: each time the index is built for nothing. */
+const MAX_RETRY_MS = 60 * 60_000;
 const PROBE_BYTES = 256 * 1024;
 /** How many files that were not understood are named in an answer. */
 const UNPARSED_NAMED = 5;
@@ -62,6 +64,7 @@ export class IndexService {
 	#note: string | undefined;
 	/** There was an index, so the user has agreed to one: what is missing of it may be built. */
 	#isAgreed = false;
+	#retryMs = RETRY_MS;
 	/** What the last look at the tree left out. */
 	#leftOut: ReturnType<typeof leftOut> = {};
 
@@ -204,6 +207,7 @@ export class IndexService {
 				this.#note = `The index was deleted while it was open, and was built again ${timeOfDay()}.`;
 			await current.indexer.refresh({ ...call, mayBuild: true });
 		}
+		if (!current.inMemory) this.#retryMs = RETRY_MS;
 		return current;
 	}
 
@@ -250,8 +254,9 @@ export class IndexService {
 			lock: noLock,
 			indexer: new Indexer(this.#root, store, noLock),
 			wasEmpty: false,
-			inMemory: { reason, retryAt: performance.now() + RETRY_MS },
+			inMemory: { reason, retryAt: performance.now() + this.#retryMs },
 		};
+		this.#retryMs = Math.min(2 * this.#retryMs, MAX_RETRY_MS);
 		return this.#opened;
 	}
 
