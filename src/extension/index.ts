@@ -53,6 +53,10 @@ function compose(pi: ExtensionAPI): StrataInside {
 	let loaded: { cwd: string; config: LoadedConfig } | undefined;
 	let running = false;
 	const valuesFor = createValuesFor(configFor);
+	// Any other tool may have written a file with a secret in it, and a copy of that.
+	pi.on("tool_result", ({ toolName }, ctx) => {
+		if (toolName !== "read") valuesFor(ctx).expire();
+	});
 
 	// Before the read cache and the economy: what these change in a request, both must see.
 	const pruning = createPruningSystem({

@@ -17,6 +17,8 @@ import {
 export interface ExcludedValues {
 	/** Looks at the project again; to be awaited before the other two are asked. Never rejects. */
 	refresh(): Promise<void>;
+	/** Files may just have been written: what was found before this is not enough for the next refresh. */
+	expire(): void;
 	/** Whether a text holds a value of an excluded file, or of a secret variable of the environment. */
 	appearIn(text: string): boolean;
 	/** Another one whenever there are more values: what was decided before has to be decided again. */
@@ -59,15 +61,25 @@ export function createExcludedValues({
 	let leftOut = 0;
 	let looking: Promise<void> | undefined;
 	let lookedAt = Number.NEGATIVE_INFINITY;
+	let isExpired = false;
+
+	async function refresh(): Promise<void> {
+		if (looking && isExpired) await looking;
+		if (!looking && !isExpired && performance.now() - lookedAt < freshMs) return;
+		if (!looking) {
+			isExpired = false;
+			lookedAt = performance.now();
+			looking = look().finally(() => {
+				looking = undefined;
+			});
+		}
+		await looking;
+	}
 
 	return {
-		refresh() {
-			if (!looking && performance.now() - lookedAt < freshMs) return Promise.resolve();
-			looking ??= look().finally(() => {
-				looking = undefined;
-				lookedAt = performance.now();
-			});
-			return looking;
+		refresh,
+		expire() {
+			isExpired = true;
 		},
 		appearIn: (text) => find(text),
 		get revision() {

@@ -1,6 +1,7 @@
 /** What excluded files hold is in no store of ours, whichever way it came into the session. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { beforeEach, expect, test, vi } from "vitest";
 import { someText, startPruning } from "../support/pruning-session.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
@@ -62,7 +63,8 @@ test("output that holds a value of an excluded file stays in the context, and re
 	const shown = ["cat", "glob", "script", "search", "printenv", "copy"];
 	for (const id of shown) expect(pi.seenTextOf(id), id).toBe(pi.textOf(id));
 	const output = shown.map((id) => pi.textOf(id)).join("\n");
-	expect(allIn(join(pi.cwd, ".pi"))).toContain("nothing secret");
+	// Versions are stored in the background.
+	await vi.waitFor(() => expect(allIn(join(pi.cwd, ".pi"))).toContain("nothing secret"));
 	for (const value of ["first-secret", "second-secret", "value-of-the-environment"]) {
 		expect(output).toContain(value);
 		expect(allIn(blobs)).not.toContain(value);
@@ -71,4 +73,23 @@ test("output that holds a value of an excluded file stays in the context, and re
 	expect(await ask("/kota pruning")).toMatch(
 		/neither pruned nor stored: 6 results with a value of a file on readcache\.exclude/,
 	);
+});
+
+test("a value that a command has just written reaches no store", async () => {
+	const { pi } = await startPruning();
+	pi.write("plain.txt", "nothing secret\n");
+	await pi.run("make one", [
+		{ tool: "read", args: { path: "plain.txt" }, id: "plain" },
+		{
+			tool: "bash",
+			args: { command: "echo A=made-just-now > .env; cp .env copy.txt" },
+			id: "make",
+		},
+		{ tool: "read", args: { path: "copy.txt" }, id: "copy" },
+		"done",
+	]);
+	await vi.waitFor(() => expect(allIn(join(pi.cwd, ".pi"))).toContain("nothing secret"));
+	await delay(500);
+	expect(pi.textOf("copy")).toContain("made-just-now");
+	expect(allIn(join(pi.cwd, ".pi"))).not.toContain("made-just-now");
 });

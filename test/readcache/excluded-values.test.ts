@@ -60,6 +60,23 @@ test("a value that was changed counts, and so does the one before", async () => 
 	expect(["first-value", "other-value"].map(values.appearIn)).toEqual([true, true]);
 });
 
+test("calls share a look, but for what was written since it began", async () => {
+	const { values, look, write } = project({ ".env": "A=first-value" });
+	await look();
+	write("a/.env", "A=other-value");
+	await values.refresh();
+	expect(values.appearIn("other-value")).toBe(false);
+	values.expire();
+	await values.refresh();
+	expect(values.appearIn("other-value")).toBe(true);
+	clock += 60_000;
+	const before = values.refresh();
+	write("b/.env", "A=third-value");
+	values.expire();
+	await Promise.all([values.refresh(), values.refresh(), before]);
+	expect(values.appearIn("third-value")).toBe(true);
+});
+
 test("files that are too large, too many or no text are bounded and counted", async () => {
 	const many = Array.from({ length: 203 }, (_, at) => [`d${at}/.env`, `A=value-${at}`] as const);
 	const { values, look } = project(Object.fromEntries(many));
