@@ -57,7 +57,7 @@ export function parseIgnoreRules(text: string): IgnoreRules {
 				if (effort.left <= 0) return undefined;
 				if (isFolderOnly && !isFolder) continue;
 				spend(lastName.steps);
-				if (!lastName.matches(name)) continue;
+				if (!lastName.matches(name, spend)) continue;
 				if (isAnywhere(pattern) || matchesPath(pattern, names, spend)) last = order;
 			}
 			return last < 0 ? undefined : !negated[last];

@@ -6,10 +6,14 @@ export interface NamePattern {
 	readonly ending?: string;
 	/** The characters that every matching name has, each as one of 32 bits. */
 	readonly needs: number;
-	/** How many parts of the pattern are looked for, at most: what a comparison can cost. */
+	/** How many parts of the pattern are looked for, at most: what a comparison costs at least. */
 	readonly steps: number;
-	matches(name: string): boolean;
+	/** `onStep` gets the further steps that long parts take, and those with wildcards. */
+	matches(name: string, onStep?: OnStep): boolean;
 }
+
+/** Told what a comparison costs, as it goes. */
+export type OnStep = (steps: number) => void;
 
 /**
  * Parses a pattern of `*`, `?`, `[a-z]`, `[!a-z]`, `[[:alpha:]]` and `\` before a character that is meant literally. It
@@ -32,30 +36,30 @@ export function parseNamePattern(pattern: string): NamePattern {
 	}
 	const ending = first.length === 0 && parts.length === 2 ? literalOf(others[0] ?? []) : undefined;
 	// Most patterns are never compared, since names lack what they need.
-	let match: ((name: string) => boolean) | undefined;
+	let match: NamePattern["matches"] | undefined;
 	return {
 		...(ending !== undefined && { ending }),
 		needs,
 		steps: parts.length,
-		matches(name) {
+		matches(name, onStep) {
 			if (name.length < least) return false;
 			match ??= matcherOf(parts);
-			return match(name);
+			return match(name, onStep);
 		},
 	};
 }
 
 /** For names that are long enough. */
-function matcherOf(parts: readonly Unit[][]): (name: string) => boolean {
+function matcherOf(parts: readonly Unit[][]): NamePattern["matches"] {
 	const [begins, ...inner] = parts.map(finderOf) as [Finder, ...Finder[]];
 	const ends = inner.pop();
-	if (!ends) return (name) => name.length === begins.length && begins.at(name, 0);
-	return (name) => {
+	if (!ends) return (name, onStep) => name.length === begins.length && begins.at(name, 0, onStep);
+	return (name, onStep) => {
 		const end = name.length - ends.length;
-		if (!begins.at(name, 0) || !ends.at(name, end)) return false;
+		if (!begins.at(name, 0, onStep) || !ends.at(name, end, onStep)) return false;
 		let at = begins.length;
 		for (const part of inner) {
-			at = part.find(name, at);
+			at = part.find(name, at, onStep);
 			if (at < 0 || at + part.length > end) return false;
 			at += part.length;
 		}
@@ -71,13 +75,23 @@ export function bitsOf(name: string): number {
 }
 
 /** One character of a name: this one, or one of some. */
-type Unit = number | ((code: number) => boolean);
+type Unit = number | CharacterClass;
+
+interface CharacterClass {
+	/** How many comparisons it can take. */
+	readonly size: number;
+	has(code: number): boolean;
+}
+
+const anyCharacter: CharacterClass = { size: 1, has: () => true };
+/** So many characters are compared by the engine in the time of a step. */
+const charactersPerStep = 64;
 
 interface Finder {
 	readonly length: number;
-	at(name: string, place: number): boolean;
+	at(name: string, place: number, onStep?: OnStep): boolean;
 	/** The first place from there on, or -1. */
-	find(name: string, from: number): number;
+	find(name: string, from: number, onStep?: OnStep): number;
 }
 
 function finderOf(units: readonly Unit[]): Finder {
@@ -87,20 +101,29 @@ function finderOf(units: readonly Unit[]): Finder {
 		return {
 			length,
 			at: (name, place) => name.startsWith(literal, place),
-			find: (name, from) => name.indexOf(literal, from),
+			find(name, from, onStep) {
+				onStep?.(Math.floor(((name.length - from) * length) / charactersPerStep));
+				return name.indexOf(literal, from);
+			},
 		};
 	}
-	const at = (name: string, place: number) =>
-		units.every((unit, index) => {
+	const at = (name: string, place: number, onStep?: OnStep) => {
+		let steps = 0;
+		const isThere = units.every((unit, index) => {
 			const code = name.charCodeAt(place + index);
-			return typeof unit === "number" ? unit === code : unit(code);
+			if (typeof unit === "number") return unit === code;
+			steps += unit.size;
+			return unit.has(code);
 		});
+		onStep?.(steps);
+		return isThere;
+	};
 	return {
 		length,
 		at,
-		find(name, from) {
+		find(name, from, onStep) {
 			for (let place = from; place + length <= name.length; place++)
-				if (at(name, place)) return place;
+				if (at(name, place, onStep)) return place;
 			return -1;
 		},
 	};
@@ -130,7 +153,7 @@ function partsOf(pattern: string): Unit[][] | undefined {
 			part.push(found.unit);
 			at = found.end;
 		} else if (character === "?") {
-			part.push(() => true);
+			part.push(anyCharacter);
 			at++;
 		} else {
 			if (character === "\\") at++;
@@ -174,7 +197,8 @@ export function parseClass(
 		// The first of a range counts by itself, even if the range is empty.
 		tests.push((code) => code === low || (low <= code && code <= high));
 	}
-	return { unit: (code) => tests.some((test) => test(code)) !== negated, end: at + 1 };
+	const has = (code: number) => tests.some((test) => test(code)) !== negated;
+	return { unit: { size: tests.length, has }, end: at + 1 };
 }
 
 const namedClasses: Readonly<Record<string, RegExp | undefined>> = {

@@ -1,4 +1,4 @@
-import { type NamePattern, parseNamePattern } from "./name-pattern.ts";
+import { type NamePattern, type OnStep, parseNamePattern } from "./name-pattern.ts";
 
 /** A pattern for paths, cut at its slashes. `**` stands for any number of names, `*` and `?` stay within one. */
 export type PathPattern = readonly ("**" | NamePattern)[];
@@ -20,7 +20,7 @@ export function pathPatternOf(parts: readonly string[]): PathPattern {
 export function matchesPath(
 	pattern: PathPattern,
 	names: readonly string[],
-	onStep?: (steps: number) => void,
+	onStep?: OnStep,
 ): boolean {
 	let wantedAt = 0;
 	let nameAt = 0;
@@ -33,7 +33,7 @@ export function matchesPath(
 		if (wanted === "**") {
 			starAt = wantedAt++;
 			takenUpTo = nameAt;
-		} else if (wanted?.matches(names[nameAt] ?? "")) {
+		} else if (wanted?.matches(names[nameAt] ?? "", onStep)) {
 			wantedAt++;
 			nameAt++;
 		} else if (starAt >= 0) {

@@ -127,6 +127,20 @@ describe("ignore rules", () => {
 		expect(steps(hostile)).toBeLessThanOrEqual(5_000 * 52);
 	});
 
+	test("count what parts take at every place of a name", () => {
+		const name = `z${"a".repeat(240)}`;
+		const steps = (part: string) => {
+			const effort = { left: 1_000_000 };
+			parseIgnoreRules(`*${part}z*`).decide([name], false, effort);
+			return 1_000_000 - effort.left;
+		};
+		expect(steps("?".repeat(120))).toBeGreaterThan(120 * 120);
+		expect(steps("[ab]".repeat(120))).toBeGreaterThan(120 * 120);
+		expect(steps(`[${"b".repeat(900)}]`)).toBeGreaterThan(200 * 900);
+		expect(steps("a".repeat(120))).toBeGreaterThan(400);
+		expect(steps("a")).toBeLessThan(12);
+	});
+
 	test("of a file that is too long are applied line by line, as far as it is read", () => {
 		const root = tempDir();
 		writeFileSync(join(root, ".gitignore"), `a\n${"#\n".repeat(524_286)}**b\nc`);
