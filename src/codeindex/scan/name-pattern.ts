@@ -12,7 +12,7 @@ export interface NamePattern {
 	matches(name: string, onStep?: OnStep): boolean;
 }
 
-/** Told what a comparison costs, as it goes. */
+/** Gets the steps of a comparison as they are taken. */
 export type OnStep = (steps: number) => void;
 
 /**
