@@ -92,7 +92,7 @@ export function createEngine(options: EngineOptions): Engine {
 			seats.delete(client);
 			seat.tenant.seats.delete(seat);
 			for (const resolve of seat.onAnswered.splice(0)) resolve();
-			if (stopping) execution.interruptGone();
+			if (stopping) execution.interruptReads(isGone);
 		},
 
 		async answered(client) {
@@ -118,10 +118,12 @@ export function createEngine(options: EngineOptions): Engine {
 			const data = { reason, timeoutMs: graceMs };
 			const message = createMessage({ type: "server_shutdown", data });
 			for (const { client } of seats.values()) client.send(message);
-			execution.interruptGone();
+			execution.interruptReads(isGone);
 			const idle = replies.whenIdle();
+			const stall = setTimeout(() => execution.interruptReads(isStalled), STALL_MS);
 			const grace = setTimeout(() => execution.interrupt(), graceMs);
 			await idle;
+			clearTimeout(stall);
 			clearTimeout(grace);
 			execution.close();
 		},
@@ -205,6 +207,17 @@ export function createEngine(options: EngineOptions): Engine {
 		}
 		return tenant;
 	}
+}
+
+/** A client that has no room for its reads this long after the server began to stop does not get them. */
+const STALL_MS = 2_000;
+
+function isGone({ gone }: Client): boolean {
+	return gone;
+}
+
+function isStalled({ gone, hasRoom }: Client): boolean {
+	return gone || hasRoom === false;
 }
 
 /** Where nothing is held, anything fits: a command that is refused now must be able to get in later. */

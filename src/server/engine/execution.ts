@@ -1,6 +1,7 @@
 import { laneOf, type Response } from "../../protocol/index.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Call, Done, Handler, Handlers } from "./call.ts";
+import type { Client } from "./client.ts";
 import { Clocks } from "./clocks.ts";
 import { waitsForSlow } from "./dependencies.ts";
 import { Ending } from "./ending.ts";
@@ -105,14 +106,18 @@ export class Execution {
 		for (const run of this.#unanswered) this.#takeTurn(run);
 	}
 
-	/** Ends reads that wait, and that neither a client nor a command waits for: a server that stops does not carry them out. */
-	interruptGone(): void {
+	/**
+	 * Ends reads that wait for clients that will not get them, unless another command waits for them too: a server that
+	 * stops does not carry them out.
+	 */
+	interruptReads(isLost: (client: Client) => boolean): void {
 		for (const run of this.#runs) {
 			const { joiners, dependents, request } = run;
 			const isAwaited =
-				!request.seat.client.gone || joiners !== undefined || dependents !== undefined;
+				!isLost(request.seat.client) || joiners !== undefined || dependents !== undefined;
 			if (takesTurns(run) && !isAwaited) this.#ending.failWaiting(run, failures.interruptedWaiting);
 		}
+		for (const run of this.#unanswered) if (isLost(run.request.seat.client)) this.#takeTurn(run);
 	}
 
 	close(): void {

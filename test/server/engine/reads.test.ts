@@ -205,6 +205,21 @@ describe("reads", () => {
 		},
 	);
 
+	test("of a client that does not read hold up a stop for a moment, not for its whole grace", async () => {
+		const { harness, client } = await withSession();
+		const second = harness.client();
+		crowd(client);
+		await harness.send(client, state("a"));
+		await harness.send(second, state("b"));
+		vi.useFakeTimers({ toFake: ["setTimeout"] });
+		onTestFinished(() => void vi.useRealTimers());
+		const stopped = harness.engine.shutdown("test", 60_000);
+		await vi.advanceTimersByTimeAsync(2_000);
+		await stopped;
+		expect(response(client, "a")).toMatchObject({ success: false, code: "interrupted" });
+		expect(response(second, "b")).toMatchObject({ success: true });
+	});
+
 	test("of a server that stops are answered first, if there is time", async () => {
 		const { harness, client, order } = await withSlowReads();
 		for (let n = 0; n < 20; n++) harness.engine.receive(client, JSON.stringify(state(`a${n}`)));
