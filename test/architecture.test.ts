@@ -6,21 +6,21 @@ import { describe, expect, test } from "vitest";
 /** Which folders of src/ a folder may import. The three composition roots may import every door. */
 const MAY_IMPORT: Record<string, string[] | "everything"> = {
 	core: [],
-	context: ["core"],
+	session: ["core"],
 	economy: ["core"],
-	readcache: ["core", "context", "economy"],
-	paging: ["core", "context", "economy"],
-	codeindex: ["core", "context", "economy"],
-	pruning: ["core", "context", "economy"],
-	tiers: ["core", "context", "economy"],
-	kota: ["core", "context", "economy", "codeindex"],
+	readcache: ["core", "session", "economy"],
+	paging: ["core", "session", "economy"],
+	codeindex: ["core", "session", "economy"],
+	pruning: ["core", "session", "economy"],
+	tiers: ["core", "session", "economy"],
+	code: ["core", "session", "economy", "codeindex"],
 	protocol: [],
 	dashboard: ["protocol"],
 	extension: "everything",
 	cli: "everything",
 	server: "everything",
 };
-const KNOWS_PI = new Set(["context", "extension", "cli", "server"]);
+const KNOWS_PI = new Set(["session", "extension", "cli", "server"]);
 const PI_PACKAGE = /^@(earendil-works|mariozechner)\//;
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -46,15 +46,15 @@ describe("the architecture", () => {
 
 describe("the checker itself", () => {
 	test.each([
-		["src/core/a.ts", 'import { x } from "../context/index.ts";', "core may not import context"],
-		["src/core/a.ts", 'export * from "../context/index.ts";', "core may not import context"],
-		["src/core/a.ts", 'import "../context/index.ts";', "core may not import context"],
+		["src/core/a.ts", 'import { x } from "../session/index.ts";', "core may not import session"],
+		["src/core/a.ts", 'export * from "../session/index.ts";', "core may not import session"],
+		["src/core/a.ts", 'import "../session/index.ts";', "core may not import session"],
 		[
 			"src/core/a.ts",
-			'const x = await import("../context/index.ts");',
-			"core may not import context",
+			'const x = await import("../session/index.ts");',
+			"core may not import session",
 		],
-		["src/core/a.ts", 'type X = import("../context/index.ts").X;', "core may not import context"],
+		["src/core/a.ts", 'type X = import("../session/index.ts").X;', "core may not import session"],
 		[
 			"src/paging/a.ts",
 			'import { x } from "../readcache/index.ts";',
@@ -91,8 +91,8 @@ describe("the checker itself", () => {
 			"src/extension/a.ts",
 			'import { x } from "../paging/index.ts"; import { y } from "@earendil-works/pi-ai";',
 		],
-		["src/context/a.ts", 'import type { X } from "@earendil-works/pi-coding-agent";'],
-		["src/core/a.ts", '// see "../context/index.ts"\nimport { x } from "node:fs";'],
+		["src/session/a.ts", 'import type { X } from "@earendil-works/pi-coding-agent";'],
+		["src/core/a.ts", '// see "../session/index.ts"\nimport { x } from "node:fs";'],
 	])("is content with %s: %s", (file, source) => {
 		expect(faultsOf(file, source)).toEqual([]);
 	});

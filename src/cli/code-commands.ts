@@ -1,10 +1,10 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import type * as Kota from "../code/index.ts";
 import { loadConfig } from "../core/config.ts";
 import { counted } from "../core/figures.ts";
 import { oneLine } from "../core/one-line.ts";
 import { agentFolder, projectRoot } from "../core/places.ts";
-import type * as Kota from "../kota/index.ts";
 import { type Command, type OptionValues, type Terminal, UsageError } from "./command.ts";
 
 type KotaDoor = typeof Kota;
@@ -212,7 +212,7 @@ function codeCommand(
 		...rest,
 		details: command.details ?? ABOUT_ROOT,
 		async run(options, words, terminal) {
-			const kota = await import("../kota/index.ts");
+			const kota = await import("../code/index.ts");
 			const root = projectRoot(
 				typeof options.root === "string" ? givenRoot(options.root, terminal.cwd) : terminal.cwd,
 			);

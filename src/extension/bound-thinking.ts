@@ -1,6 +1,6 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { lastBoundAnswer } from "../context/index.ts";
 import type { bindsThinking } from "../economy/index.ts";
+import { lastBoundAnswer } from "../session/index.ts";
 
 /**
  * The entry of the last answer whose thinking is bound to all before it, by whichever model gave it: the user may go back

@@ -1,10 +1,10 @@
 import { statSync } from "node:fs";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { Text } from "@earendil-works/pi-tui";
+import type { TurnMessage } from "../code/index.ts";
 import { BRIEFING_ENTRY } from "../core/entry-types.ts";
 import { inTime } from "../core/in-time.ts";
 import { property } from "../core/property.ts";
-import type { TurnMessage } from "../kota/index.ts";
 import { type KotaSession, kotaAsker } from "./kota-session.ts";
 import type { ConfigFor } from "./system.ts";
 

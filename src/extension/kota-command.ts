@@ -99,6 +99,6 @@ export function registerKotaCommand({
 }
 
 async function messageOf(error: unknown): Promise<string> {
-	const { toolError } = await import("../kota/index.ts");
+	const { toolError } = await import("../code/index.ts");
 	return toolError(error).message;
 }

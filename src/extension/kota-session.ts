@@ -1,9 +1,9 @@
 import { basename } from "node:path";
 import type { AgentToolUpdateCallback, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type * as Kota from "../code/index.ts";
 import { type BlobStore, createBlobStore } from "../core/blob-store.ts";
 import type { Config } from "../core/config.ts";
 import { projectRoot } from "../core/places.ts";
-import type * as Kota from "../kota/index.ts";
 import { createValuesFor, guardBlobs } from "./guarded-stores.ts";
 import { createPerFolder } from "./per-folder.ts";
 import type { ConfigFor } from "./system.ts";
@@ -38,7 +38,7 @@ export function createKotaSession(
 		const { cwd } = ctx;
 		const { config } = configFor(ctx);
 		const root = projectRoot(cwd);
-		const kota = await import("../kota/index.ts");
+		const kota = await import("../code/index.ts");
 		const project = kota.createKotaProject({
 			root,
 			confirmIndex: config.kota.confirmIndex,

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import type { ToolName } from "../kota/index.ts";
+import type { ToolName } from "../code/index.ts";
 
 /*
  * Every request carries these texts, so they are as short as a model can do with: what is obvious from a name is not

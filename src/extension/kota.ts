@@ -1,8 +1,8 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type * as Kota from "../code/index.ts";
 import type { SymbolMapAnswer, SymbolMapQuery } from "../codeindex/index.ts";
 import { createBlobStore } from "../core/blob-store.ts";
 import { isNestedCall } from "../core/nested-call.ts";
-import type * as Kota from "../kota/index.ts";
 import type { ValuesFor } from "./guarded-stores.ts";
 import { registerBriefings } from "./kota-briefing.ts";
 import { type KotaSubcommand, registerKotaCommand } from "./kota-command.ts";

@@ -1,3 +1,7 @@
+import type { Config } from "../core/config.ts";
+import { matchesAny } from "../core/glob.ts";
+import { type FileTouch, followTouches, pinnedCalls, type ResultFacts } from "../pruning/index.ts";
+import { type ExcludedValues, fileTouchOf, touchesExcluded } from "../readcache/index.ts";
 import {
 	type ContextItem,
 	type ContextMessage,
@@ -5,11 +9,7 @@ import {
 	type Ledger,
 	type SessionSource,
 	type ToolResultItem,
-} from "../context/index.ts";
-import type { Config } from "../core/config.ts";
-import { matchesAny } from "../core/glob.ts";
-import { type FileTouch, followTouches, pinnedCalls, type ResultFacts } from "../pruning/index.ts";
-import { type ExcludedValues, fileTouchOf, touchesExcluded } from "../readcache/index.ts";
+} from "../session/index.ts";
 
 /** What pruning sees of a session. */
 export interface Survey {

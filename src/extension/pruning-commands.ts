@@ -4,11 +4,11 @@ import type {
 	ExtensionCommandContext,
 	ExtensionContext,
 } from "@earendil-works/pi-coding-agent";
-import type { ToolResultItem } from "../context/index.ts";
 import { blobFolder, createBlobStore } from "../core/blob-store.ts";
 import { PIN_ENTRY } from "../core/entry-types.ts";
 import { counted, megabytes } from "../core/figures.ts";
 import type { PinEntry } from "../pruning/index.ts";
+import type { ToolResultItem } from "../session/index.ts";
 import type { KotaSubcommand } from "./kota-command.ts";
 import { pruningText, purgedText } from "./pruning-report.ts";
 import { keptOutNow, type OpenPruning, prunableNow } from "./pruning-session.ts";

@@ -1,5 +1,4 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { createLedger, type Ledger } from "../context/index.ts";
 import { promptTokens, ttlOf } from "../core/bill.ts";
 import { type BlobStore, createBlobStore } from "../core/blob-store.ts";
 import type { Config } from "../core/config.ts";
@@ -7,6 +6,7 @@ import { property } from "../core/property.ts";
 import type * as Economy from "../economy/index.ts";
 import type * as Pruning from "../pruning/index.ts";
 import type { ExcludedValues } from "../readcache/index.ts";
+import { createLedger, type Ledger } from "../session/index.ts";
 import { boundAnswer } from "./bound-thinking.ts";
 import { guardBlobs } from "./guarded-stores.ts";
 import type * as Surveying from "./prunable-session.ts";

@@ -5,7 +5,6 @@ import {
 	type ExtensionContext,
 } from "@earendil-works/pi-coding-agent";
 import { Type } from "typebox";
-import { createLedger } from "../context/index.ts";
 import type { Config } from "../core/config.ts";
 import { INVALIDATION_ENTRY } from "../core/entry-types.ts";
 import type { Hash } from "../core/hash.ts";
@@ -25,6 +24,7 @@ import {
 	type ShownElsewhere,
 	statusOf,
 } from "../readcache/index.ts";
+import { createLedger } from "../session/index.ts";
 import { guardObjects, type ValuesFor } from "./guarded-stores.ts";
 import type { ReadAnswer, ReadLink } from "./read-tool.ts";
 import type { Report } from "./report.ts";

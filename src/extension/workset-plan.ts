@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { contextMessages, customMessages } from "../context/index.ts";
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import { property } from "../core/property.ts";
 import type * as Economy from "../economy/index.ts";
+import { contextMessages, customMessages } from "../session/index.ts";
 import type * as Tiers from "../tiers/index.ts";
 import { boundAnswer } from "./bound-thinking.ts";
 import { shownEdits } from "./shown-edits.ts";

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import type { ExtensionContext, ToolResultEvent } from "@earendil-works/pi-coding-agent";
-import { customMessages } from "../context/index.ts";
 import { promptTokens, ttlOf } from "../core/bill.ts";
 import type { Config, LoadedConfig } from "../core/config.ts";
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
@@ -11,6 +10,7 @@ import { property } from "../core/property.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type * as Economy from "../economy/index.ts";
 import { isEditingTool, pathCandidates, type ShownFile } from "../readcache/index.ts";
+import { customMessages } from "../session/index.ts";
 import type * as Tiers from "../tiers/index.ts";
 import { projectPath, readWorkingFile } from "./workset-files.ts";
 

@@ -1,4 +1,4 @@
-import type { ContextMessage, ToolResultItem } from "../context/index.ts";
+import type { ContextMessage, ToolResultItem } from "../session/index.ts";
 import { MAX_STUB_BYTES } from "./stub.ts";
 
 /** The settings that choose what may go. */

@@ -1,5 +1,5 @@
-import { type ToolResultItem, textOf } from "../context/index.ts";
 import { property } from "../core/property.ts";
+import { type ToolResultItem, textOf } from "../session/index.ts";
 import type { Candidate } from "./candidates.ts";
 import type { Plan } from "./plan.ts";
 import type { Pruned } from "./prune.ts";

@@ -1,6 +1,6 @@
-import type { ContextItem, ToolResultItem } from "../context/index.ts";
 import { PIN_ENTRY } from "../core/entry-types.ts";
 import { property } from "../core/property.ts";
+import type { ContextItem, ToolResultItem } from "../session/index.ts";
 
 /** What an entry of the type {@link PIN_ENTRY} says: the result of this call is pinned from here on, or no longer. */
 export interface PinEntry {

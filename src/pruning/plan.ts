@@ -1,4 +1,3 @@
-import type { ContextMessage, ToolResultItem } from "../context/index.ts";
 import {
 	type CacheRules,
 	type PruneDecision,
@@ -6,6 +5,7 @@ import {
 	type Ttl,
 	writeRatioFor,
 } from "../economy/index.ts";
+import type { ContextMessage, ToolResultItem } from "../session/index.ts";
 import type { Candidate } from "./candidates.ts";
 import { MAX_STUB_TOKENS } from "./stub.ts";
 

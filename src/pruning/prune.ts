@@ -1,6 +1,6 @@
-import type { ToolResultItem } from "../context/index.ts";
 import type { Blob, BlobStore } from "../core/blob-store.ts";
 import { estimateTokens } from "../core/tokens.ts";
+import type { ToolResultItem } from "../session/index.ts";
 import type { Candidate } from "./candidates.ts";
 import { stubFor } from "./stub.ts";
 

@@ -1,5 +1,5 @@
-import type { ContextMessage, ToolResultItem } from "../context/index.ts";
 import { type CacheRules, createRewriteCredit, type Ttl } from "../economy/index.ts";
+import type { ContextMessage, ToolResultItem } from "../session/index.ts";
 import {
 	type Candidate,
 	type CandidateSettings,

@@ -1,4 +1,3 @@
-import type { ToolResultItem } from "../context/index.ts";
 import {
 	isCold,
 	type Request,
@@ -9,6 +8,7 @@ import {
 	sharedStart,
 	writeRatioFor,
 } from "../economy/index.ts";
+import type { ToolResultItem } from "../session/index.ts";
 import type { CandidateSettings } from "./candidates.ts";
 import type { FileTouch } from "./file-touches.ts";
 import { createPruner } from "./pruner.ts";

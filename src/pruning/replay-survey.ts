@@ -1,5 +1,5 @@
-import type { ToolResultItem } from "../context/index.ts";
 import type { SessionBlock } from "../economy/index.ts";
+import type { ToolResultItem } from "../session/index.ts";
 import {
 	type CandidateSettings,
 	goesByAge,

@@ -1,10 +1,10 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import type { ToolResultItem } from "../context/index.ts";
 import type { Blob } from "../core/blob-store.ts";
 import { bytesOf, clip } from "../core/clip.ts";
 import { grouped } from "../core/figures.ts";
 import { estimateTokens } from "../core/tokens.ts";
+import type { ToolResultItem } from "../session/index.ts";
 
 /** No stub is longer than this, in bytes. */
 export const MAX_STUB_BYTES = 300;

@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
-import type { ToolResultItem } from "../context/index.ts";
 import { property } from "../core/property.ts";
 import { decodePageToken, foldReadInput } from "../core/read-input.ts";
+import type { ToolResultItem } from "../session/index.ts";
 import {
 	isDerived,
 	type LineRange,

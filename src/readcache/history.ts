@@ -1,14 +1,14 @@
 import { join } from "node:path";
+import { type Hash, hashBytes } from "../core/hash.ts";
+import { property } from "../core/property.ts";
+import { decodePageToken, foldReadInput } from "../core/read-input.ts";
 import type {
 	ContextItem,
 	CustomMessageItem,
 	Ledger,
 	SessionSource,
 	ToolResultItem,
-} from "../context/index.ts";
-import { type Hash, hashBytes } from "../core/hash.ts";
-import { property } from "../core/property.ts";
-import { decodePageToken, foldReadInput } from "../core/read-input.ts";
+} from "../session/index.ts";
 import { parseInvalidation } from "./invalidation.ts";
 import type { FileEvent } from "./knowledge.ts";
 import { isMarker } from "./markers.ts";

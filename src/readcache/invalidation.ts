@@ -1,5 +1,5 @@
-import type { CustomItem } from "../context/index.ts";
 import { INVALIDATION_ENTRY } from "../core/entry-types.ts";
+import type { CustomItem } from "../session/index.ts";
 import { type LineRange, parseScopeKey } from "./metadata.ts";
 
 /** What a refresh leaves in the session: from here on, on this branch, these lines count as not seen. */

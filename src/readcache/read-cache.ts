@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
-import type { Ledger, SessionSource } from "../context/index.ts";
 import { ABORTED, AbortedError } from "../core/aborted.ts";
 import type { Config } from "../core/config.ts";
 import { type Hash, hashBytes } from "../core/hash.ts";
 import { type Lines, linesOf } from "../core/lines.ts";
 import { isNestedCall } from "../core/nested-call.ts";
 import type { ObjectStore } from "../core/object-store.ts";
+import type { Ledger, SessionSource } from "../session/index.ts";
 import { isInView } from "./audit.ts";
 import { type Decision, decide, type Request } from "./decide.ts";
 import { unifiedDiff } from "./diff/unified.ts";

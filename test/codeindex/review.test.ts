@@ -1,9 +1,9 @@
 import { symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { coverageLine } from "../../src/code/coverage-text.ts";
+import { buildText, statusText } from "../../src/code/index-text.ts";
 import { openCodeIndex } from "../../src/codeindex/index.ts";
-import { coverageLine } from "../../src/kota/coverage-text.ts";
-import { buildText, statusText } from "../../src/kota/index-text.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 
 describe("sources made to end the process that parses them", () => {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { CodeIndexError } from "../../src/codeindex/index.ts";
 import { kotaTools } from "../../src/extension/kota-tools.ts";
-import { coverage, type FakeIndex, fakeIndex, file, usage } from "../kota/fake-index.ts";
+import { coverage, type FakeIndex, fakeIndex, file, usage } from "../code/fake-index.ts";
 import { type KotaOptions, startKota } from "../support/kota-session.ts";
 import { sdk } from "../support/pi-sdk.ts";
 

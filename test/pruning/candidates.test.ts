@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ToolResultItem } from "../../src/context/index.ts";
 import {
 	candidatesOf,
 	frontierOf,
@@ -8,6 +7,7 @@ import {
 	PROTECTED_TOOL_TOKENS,
 	type ResultFacts,
 } from "../../src/pruning/candidates.ts";
+import type { ToolResultItem } from "../../src/session/index.ts";
 import { conversationOf, factsOf, type Line } from "./conversation.ts";
 
 const DEFAULTS = { keepRecentTurns: 2, maxToolChars: 1200, anyTool: false };

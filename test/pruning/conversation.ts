@@ -1,5 +1,5 @@
-import type { ContextMessage, ToolResultItem } from "../../src/context/index.ts";
 import type { ResultFacts } from "../../src/pruning/candidates.ts";
+import type { ContextMessage, ToolResultItem } from "../../src/session/index.ts";
 
 /** One message of a made-up conversation: `user`, `assistant`, or a tool's result. */
 export type Line =

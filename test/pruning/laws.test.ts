@@ -4,7 +4,6 @@ import { fauxAssistantMessage, type Message } from "@earendil-works/pi-ai";
 import type { SessionManager } from "@earendil-works/pi-coding-agent";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createLedger } from "../../src/context/index.ts";
 import { type BlobStore, createBlobStore } from "../../src/core/blob-store.ts";
 import { type Config, loadConfig } from "../../src/core/config.ts";
 import { PIN_ENTRY } from "../../src/core/entry-types.ts";
@@ -12,7 +11,8 @@ import { hashBytes } from "../../src/core/hash.ts";
 import { rulesFor } from "../../src/economy/index.ts";
 import { createSurveyor } from "../../src/extension/prunable-session.ts";
 import { contentOf, createPruner, prune } from "../../src/pruning/index.ts";
-import { appendCalls, appendResult, newSession, PICTURE } from "../context/sessions.ts";
+import { createLedger } from "../../src/session/index.ts";
+import { appendCalls, appendResult, newSession, PICTURE } from "../session/sessions.ts";
 import { checkPairs, someText } from "../support/pruning-session.ts";
 import { tempDir } from "../support/temp.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { ToolResultItem } from "../../src/context/index.ts";
 import { createPruningHistory } from "../../src/pruning/history.ts";
 import { createPendingStubs } from "../../src/pruning/pending-stubs.ts";
 import type { Pruned } from "../../src/pruning/prune.ts";
+import type { ToolResultItem } from "../../src/session/index.ts";
 
 const PLAN = { why: "pays", rewrittenTokens: 100, rewriteCost: 115 } as const;
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { ContextItem, ToolResultItem } from "../../src/context/index.ts";
 import { PIN_ENTRY } from "../../src/core/entry-types.ts";
 import { lastMeaningful, pinnedCalls } from "../../src/pruning/pins.ts";
+import type { ContextItem, ToolResultItem } from "../../src/session/index.ts";
 
 const pin = (toolCallId: string, pinned = true): ContextItem => ({
 	kind: "custom",

@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { JsonValue, ToolCall, ToolResultMessage } from "@earendil-works/pi-ai";
-import { createLedger } from "../../src/context/index.ts";
 import type { Config } from "../../src/core/config.ts";
 import {
 	createReadCache,
@@ -12,7 +11,8 @@ import {
 	returnedHash,
 } from "../../src/readcache/index.ts";
 import { type Metadata, parseMetadata } from "../../src/readcache/metadata.ts";
-import { appendCalls, appendResult, newSession } from "../context/sessions.ts";
+import { createLedger } from "../../src/session/index.ts";
+import { appendCalls, appendResult, newSession } from "../session/sessions.ts";
 import { sdk } from "../support/pi-sdk.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 

@@ -2,10 +2,10 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import type { ToolResultItem } from "../../src/context/index.ts";
 import { hashBytes } from "../../src/core/hash.ts";
 import { fileTouchOf, touchesExcluded } from "../../src/readcache/file-touch.ts";
 import type { Metadata } from "../../src/readcache/metadata.ts";
+import type { ToolResultItem } from "../../src/session/index.ts";
 import { tempDir } from "../support/temp.ts";
 
 const hash = hashBytes("text");

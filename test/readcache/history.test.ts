@@ -2,12 +2,12 @@ import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { ToolResultMessage } from "@earendil-works/pi-ai";
 import { describe, expect, test } from "vitest";
-import type { ToolResultItem } from "../../src/context/index.ts";
 import { hashBytes } from "../../src/core/hash.ts";
 import { createHistory } from "../../src/readcache/history.ts";
 import { INVALIDATION_ENTRY, invalidationFor, returnedHash } from "../../src/readcache/index.ts";
 import { type FileEvent, knowledgeOf } from "../../src/readcache/knowledge.ts";
-import { appendCalls, appendResult, newSession } from "../context/sessions.ts";
+import type { ToolResultItem } from "../../src/session/index.ts";
+import { appendCalls, appendResult, newSession } from "../session/sessions.ts";
 import { tempDir } from "../support/temp.ts";
 import { cachedSession, numbered, SETTINGS } from "./cached-session.ts";
 

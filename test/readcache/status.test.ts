@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatStatus, type Status, statusOf } from "../../src/readcache/index.ts";
-import { appendCalls, appendResult } from "../context/sessions.ts";
+import { appendCalls, appendResult } from "../session/sessions.ts";
 import { cachedSession, numbered, type Range, textOf } from "./cached-session.ts";
 
 type Scene = ReturnType<typeof cachedSession>;

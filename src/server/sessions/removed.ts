@@ -1,8 +1,8 @@
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
-import { textOf } from "../../context/index.ts";
 import { countIn, property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
 import { isStub } from "../../pruning/index.ts";
+import { textOf } from "../../session/index.ts";
 
 /** Tokens that one of our systems kept out of the context, or took out of it. */
 export interface Removed {

@@ -1,7 +1,7 @@
 import type { SessionEntry, SessionTreeNode } from "@earendil-works/pi-coding-agent";
-import { textOf } from "../../context/index.ts";
 import { property } from "../../core/property.ts";
 import type { FlatTreeNode, SessionEntry as SentEntry, TreeNode } from "../../protocol/index.ts";
+import { textOf } from "../../session/index.ts";
 
 /** No more nodes than this are sent; the latest are the ones that are left out. */
 export const MAX_NODES = 10_000;

@@ -1,9 +1,9 @@
 import { basename } from "node:path";
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
-import { textOf } from "../../context/index.ts";
 import { WORKSET_ENTRY } from "../../core/entry-types.ts";
 import { countIn, property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
+import { textOf } from "../../session/index.ts";
 import { selectionOf } from "../../tiers/index.ts";
 
 /** One time that a system was at work in a session. */

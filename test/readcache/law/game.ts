@@ -8,7 +8,6 @@ import {
 	type ToolResultMessage,
 } from "@earendil-works/pi-ai";
 import type { SessionManager } from "@earendil-works/pi-coding-agent";
-import { createLedger, type Ledger } from "../../../src/context/index.ts";
 import { type Config, loadConfig } from "../../../src/core/config.ts";
 import { PIN_ENTRY } from "../../../src/core/entry-types.ts";
 import { foldReadInput } from "../../../src/core/read-input.ts";
@@ -21,6 +20,7 @@ import {
 	type ReadCache,
 	returnedHash,
 } from "../../../src/readcache/index.ts";
+import { createLedger, type Ledger } from "../../../src/session/index.ts";
 import { sdk } from "../../support/pi-sdk.ts";
 import { type Call, createCaller, type Topic } from "./calls.ts";
 import { createMeddler, type Meddler, meddleWithResult, type Result } from "./meddlers.ts";

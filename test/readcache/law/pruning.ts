@@ -1,6 +1,5 @@
 /** Pruning as our own extension does it: by its policy, into the session or into a request first. */
 import type { SessionManager } from "@earendil-works/pi-coding-agent";
-import { createLedger, lastBoundAnswer } from "../../../src/context/index.ts";
 import { createBlobStore } from "../../../src/core/blob-store.ts";
 import type { Config } from "../../../src/core/config.ts";
 import { rulesFor } from "../../../src/economy/index.ts";
@@ -12,6 +11,7 @@ import {
 	knownByCall,
 	prune,
 } from "../../../src/pruning/index.ts";
+import { createLedger, lastBoundAnswer } from "../../../src/session/index.ts";
 import type { Slot } from "./oracle.ts";
 import type { Random } from "./random.ts";
 

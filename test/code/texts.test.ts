@@ -1,5 +1,22 @@
 /** How each tool's answer reads. */
 import { describe, expect, test } from "vitest";
+import { commandAdvice } from "../../src/code/advice.ts";
+import { fitText, type Outline, wholeText } from "../../src/code/budget.ts";
+import { coverageLine } from "../../src/code/coverage-text.ts";
+import { depsForms } from "../../src/code/deps-text.ts";
+import { impactForms } from "../../src/code/impact-text.ts";
+import { buildText, progressText, statusText } from "../../src/code/index-text.ts";
+import { projectPaths } from "../../src/code/project-paths.ts";
+import { searchForms } from "../../src/code/search-text.ts";
+import { taskContextForms } from "../../src/code/task-context-text.ts";
+import {
+	depsInput,
+	searchInput,
+	type ToolCalls,
+	taskContextInput,
+	usagesInput,
+} from "../../src/code/tools.ts";
+import { usagesForms } from "../../src/code/usages-text.ts";
 import type {
 	DependenciesAnswer,
 	ImpactAnswer,
@@ -7,23 +24,6 @@ import type {
 	TaskContextAnswer,
 	UsagesAnswer,
 } from "../../src/codeindex/index.ts";
-import { commandAdvice } from "../../src/kota/advice.ts";
-import { fitText, type Outline, wholeText } from "../../src/kota/budget.ts";
-import { coverageLine } from "../../src/kota/coverage-text.ts";
-import { depsForms } from "../../src/kota/deps-text.ts";
-import { impactForms } from "../../src/kota/impact-text.ts";
-import { buildText, progressText, statusText } from "../../src/kota/index-text.ts";
-import { projectPaths } from "../../src/kota/project-paths.ts";
-import { searchForms } from "../../src/kota/search-text.ts";
-import { taskContextForms } from "../../src/kota/task-context-text.ts";
-import {
-	depsInput,
-	searchInput,
-	type ToolCalls,
-	taskContextInput,
-	usagesInput,
-} from "../../src/kota/tools.ts";
-import { usagesForms } from "../../src/kota/usages-text.ts";
 import { coverage, file, NOW, symbol, usage } from "./fake-index.ts";
 
 const paths = projectPaths("/project", "/project", () => true);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { projectPaths } from "../../src/kota/project-paths.ts";
+import { projectPaths } from "../../src/code/project-paths.ts";
 import {
 	depsInput,
 	impactQuery,
@@ -7,7 +7,7 @@ import {
 	searchQuery,
 	taskContextInput,
 	usagesInput,
-} from "../../src/kota/tools.ts";
+} from "../../src/code/tools.ts";
 
 const find = (path: string) => path;
 

@@ -6,7 +6,7 @@ import {
 	type ToolResultMessage,
 } from "@earendil-works/pi-ai";
 import type { SessionManager } from "@earendil-works/pi-coding-agent";
-import type { ContextItem, ContextLog, ToolResultItem } from "../../src/context/index.ts";
+import type { ContextItem, ContextLog, ToolResultItem } from "../../src/session/index.ts";
 import { sdk } from "../support/pi-sdk.ts";
 
 /** A session of pi that is kept in memory only. */

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { type Delivery, type Draft, deliver, MOST_BYTES } from "../../src/code/answer.ts";
 import { createBlobStore } from "../../src/core/blob-store.ts";
 import { hashBytes } from "../../src/core/hash.ts";
-import { type Delivery, type Draft, deliver, MOST_BYTES } from "../../src/kota/answer.ts";
 import { tempDir } from "../support/temp.ts";
 
 const LAST_LINE = "[120 files indexed; checked just now]";

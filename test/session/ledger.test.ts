@@ -1,14 +1,14 @@
 import type { SessionManager, SessionProjection } from "@earendil-works/pi-coding-agent";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { hashBytes } from "../../src/core/hash.ts";
 import {
 	type ContextItem,
 	createLedger,
 	type Ledger,
 	type SessionSource,
-} from "../../src/context/index.ts";
-import { createObservation } from "../../src/context/observation.ts";
-import { hashBytes } from "../../src/core/hash.ts";
+} from "../../src/session/index.ts";
+import { createObservation } from "../../src/session/observation.ts";
 import { anyHistory, historyWithoutEdits, play } from "./random-session.ts";
 import {
 	appendCalls,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { contextMessages } from "../../src/context/index.ts";
+import { contextMessages } from "../../src/session/index.ts";
 import { appendCalls, appendResult, newSession, PICTURE } from "./sessions.ts";
 
 test("messages come in order, with their turn and size; what tools take is counted apart", () => {

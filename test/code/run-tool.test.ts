@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { dependencies, taskContext } from "../../src/codeindex/queries/index.ts";
 import {
 	createKotaProject,
 	projectPaths,
 	runTool,
 	type ToolCalls,
 	type ToolName,
-} from "../../src/kota/index.ts";
+} from "../../src/code/index.ts";
+import { dependencies, taskContext } from "../../src/codeindex/queries/index.ts";
 import { indexProject } from "../codeindex/memory-project.ts";
 import { coverage, fakeIndex, NOW } from "./fake-index.ts";
 

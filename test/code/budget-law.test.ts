@@ -1,14 +1,14 @@
 /** The law of the tools: no answer is larger than its budget, whatever the project holds. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { CodeIndex } from "../../src/codeindex/index.ts";
 import {
 	createKotaProject,
 	projectPaths,
 	runTool,
 	type ToolCalls,
 	type ToolName,
-} from "../../src/kota/index.ts";
+} from "../../src/code/index.ts";
+import type { CodeIndex } from "../../src/codeindex/index.ts";
 import {
 	depsAnswer,
 	impactAnswer,

@@ -2,15 +2,15 @@ import { describe, expect, test } from "vitest";
 import {
 	dependenciesAnswer,
 	dependenciesArguments,
-} from "../../../src/kota/external/dependencies-answer.ts";
-import { impactAnswer, impactArguments } from "../../../src/kota/external/impact-answer.ts";
-import { projectFiles } from "../../../src/kota/external/project-files.ts";
-import { searchAnswer, searchArguments } from "../../../src/kota/external/search-answer.ts";
+} from "../../../src/code/external/dependencies-answer.ts";
+import { impactAnswer, impactArguments } from "../../../src/code/external/impact-answer.ts";
+import { projectFiles } from "../../../src/code/external/project-files.ts";
+import { searchAnswer, searchArguments } from "../../../src/code/external/search-answer.ts";
 import {
 	taskContextAnswer,
 	taskContextArguments,
-} from "../../../src/kota/external/task-context-answer.ts";
-import { usagesAnswer, usagesArguments } from "../../../src/kota/external/usages-answer.ts";
+} from "../../../src/code/external/task-context-answer.ts";
+import { usagesAnswer, usagesArguments } from "../../../src/code/external/usages-answer.ts";
 
 const ROOT = "/projects/shop";
 const THERE = ["src/cart.ts", "src/price.ts", "src/main.ts", "src/latest.ts", "test/cart.test.ts"];

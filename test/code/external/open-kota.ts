@@ -5,7 +5,7 @@ import {
 	type ExternalKota,
 	type ExternalKotaOptions,
 	openExternalKota,
-} from "../../../src/kota/external/external-kota.ts";
+} from "../../../src/code/external/external-kota.ts";
 import {
 	type Behaviour,
 	type JournalEntry,

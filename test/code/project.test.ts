@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { createKotaProject, type KotaProject } from "../../src/code/project.ts";
 import { CodeIndexError, type IndexProgress } from "../../src/codeindex/index.ts";
-import { createKotaProject, type KotaProject } from "../../src/kota/project.ts";
 import { coverage, type FakeIndex, fakeIndex } from "./fake-index.ts";
 
 const hits = { hits: [], total: 0, coverage: coverage() };

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import type { TaskContextAnswer } from "../../src/codeindex/index.ts";
 import {
 	BRIEFING_BYTES,
 	briefing,
 	namedFiles,
 	workedOnFiles,
-} from "../../src/kota/auto-context.ts";
-import { projectPaths } from "../../src/kota/project-paths.ts";
+} from "../../src/code/auto-context.ts";
+import { projectPaths } from "../../src/code/project-paths.ts";
+import type { TaskContextAnswer } from "../../src/codeindex/index.ts";
 import { coverage, file } from "./fake-index.ts";
 
 const FILES = [

@@ -1,11 +1,11 @@
 import { delimiter, join, sep } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { childEnvironment, databaseOf } from "../../../src/kota/external/child-environment.ts";
-import { createLineSplitter } from "../../../src/kota/external/line-splitter.ts";
-import { createLogTail, LOG_LIMITS } from "../../../src/kota/external/log-tail.ts";
-import { projectFiles } from "../../../src/kota/external/project-files.ts";
-import { toolAnswer } from "../../../src/kota/external/tool-answer.ts";
+import { childEnvironment, databaseOf } from "../../../src/code/external/child-environment.ts";
+import { createLineSplitter } from "../../../src/code/external/line-splitter.ts";
+import { createLogTail, LOG_LIMITS } from "../../../src/code/external/log-tail.ts";
+import { projectFiles } from "../../../src/code/external/project-files.ts";
+import { toolAnswer } from "../../../src/code/external/tool-answer.ts";
 
 describe("the log", () => {
 	test("keeps the last lines, at most so many, and so many bytes", () => {
