@@ -80,7 +80,7 @@ describe("the checker itself", () => {
 			'import { x } from "../core/hash.ts";',
 			"dashboard may not import core",
 		],
-		["src/core/a.ts", 'import { x } from "../../test/support/temp.ts";', "leaves src"],
+		["src/core/a.ts", 'import { x } from "support/temp.ts";', "leaves src"],
 	])("finds the fault in %s: %s", (file, source, fault) => {
 		expect(faultsOf(file, source).join()).toContain(fault);
 	});

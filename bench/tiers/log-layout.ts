@@ -1,6 +1,7 @@
 /** The `log` layout as requests of a generated session: the very code that decides in pi, carried out on blocks. */
 import { isCold, placeBreakpoints } from "../../src/economy/index.ts";
-import { createController, createLogLayout } from "../../src/tiers/index.ts";
+import { createController } from "../../src/tiers/index.ts";
+import { createLogLayout } from "../../src/workset/log/layout.ts";
 import { createLogSession, tokensOf } from "./log-session.ts";
 import { fileBlock, HEAD, type Layout, messageBlock } from "./plain-layouts.ts";
 

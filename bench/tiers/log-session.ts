@@ -1,5 +1,5 @@
 import type { Block } from "../../src/economy/index.ts";
-import type { LogMoment, LogPlan } from "../../src/tiers/index.ts";
+import type { LogMoment, LogPlan } from "../../src/workset/log/layout.ts";
 import { fileBlock } from "./plain-layouts.ts";
 import type { ShownFile } from "./workload.ts";
 

@@ -1,6 +1,5 @@
 /** The economy: what requests cost by the providers' rules, why caches miss, and when changing a conversation pays. */
 export { costOf, dollarsOf, writeRatioFor } from "./cost.ts";
-export { isCold, type SinceLastRequest } from "./is-cold.ts";
 export { type Account, type CostlyMiss, createAccount } from "./live/account.ts";
 export { accountText, missText } from "./live/account-text.ts";
 export {
@@ -30,7 +29,14 @@ export { requestOf } from "./replay/policies/append-only.ts";
 export { sharedStart } from "./replay/shared-start.ts";
 export type { Block, Breakpoint, PromptTokens, Request, Ttl } from "./request.ts";
 export { createRewriteCredit } from "./rewrite-credit.ts";
-export { bindsThinking, type CacheRules, type ModelInfo, rulesFor } from "./rules.ts";
+export {
+	bindsThinking,
+	type CacheRules,
+	isCold,
+	type ModelInfo,
+	rulesFor,
+	type SinceLastRequest,
+} from "./rules.ts";
 export { type PruneDecision, shouldPrune } from "./should-prune.ts";
 export {
 	type ReorganiseDecision,

@@ -1,7 +1,9 @@
-import type { Settled } from "./pending-stubs.ts";
+import type { Plan } from "./plan.ts";
 
 /** A batch that was pruned, and when. */
-export interface Action extends Settled {
+export interface Action extends Pick<Plan, "why" | "rewrittenTokens" | "rewriteCost"> {
+	readonly results: number;
+	readonly freedTokens: number;
 	readonly atMs: number;
 }
 

@@ -91,3 +91,17 @@ async function keepProven(text: string, blobs: BlobStore): Promise<Blob | string
 		if (attempt === 2) return loaded.kind === "failed" ? loaded.why : "the copy is not as it was";
 	}
 }
+
+/** Candidates that can be replaced in a request: there results are known by their calls, and some ids are used twice. */
+export function knownByCall(
+	candidates: readonly Candidate[],
+	results: ReadonlyMap<string, ToolResultItem>,
+): Candidate[] {
+	const byCall = Map.groupBy(results.values(), ({ toolCallId }) => toolCallId);
+	return candidates.filter(({ item }) => byCall.get(item.toolCallId)?.length === 1);
+}
+
+/** What stands in the session for a pruned result. In a list, as tools return it: pi sends both forms alike. */
+export function contentOf({ stub }: Pruned): { type: "text"; text: string }[] {
+	return [{ type: "text", text: stub }];
+}

@@ -3,14 +3,19 @@ import { property } from "../core/property.ts";
 import { decodePageToken, foldReadInput } from "../core/read-input.ts";
 import type { ToolResultItem } from "../session/index.ts";
 import {
+	addressedPath,
+	isEditingTool,
+	parseShorthand,
+	pathCandidates,
+} from "../session/read-path.ts";
+import {
 	isDerived,
 	type LineRange,
 	parseMetadata,
 	parseUntracked,
 	shownRange,
 } from "./metadata.ts";
-import { isEditingTool, parseOwnEdit } from "./own-edit.ts";
-import { addressedPath, parseShorthand, pathCandidates } from "./read-path.ts";
+import { parseOwnEdit } from "./own-edit.ts";
 import { isExcluded } from "./text-file.ts";
 
 /** What a tool result has to do with one file. */

@@ -7,14 +7,22 @@ import type {
 	CustomMessageItem,
 	Ledger,
 	SessionSource,
+	SessionView,
+	ShownFile,
 	ToolResultItem,
 } from "../session/index.ts";
+import {
+	addressedPath,
+	canonicalPath,
+	isEditingTool,
+	parseShorthand,
+	pathCandidates,
+} from "../session/read-path.ts";
 import { parseInvalidation } from "./invalidation.ts";
 import type { FileEvent } from "./knowledge.ts";
 import { isMarker } from "./markers.ts";
 import { isDerived, type Metadata, parseMetadata, parseUntracked, shownRange } from "./metadata.ts";
-import { isEditingTool, parseOwnEdit } from "./own-edit.ts";
-import { addressedPath, canonicalPath, parseShorthand, pathCandidates } from "./read-path.ts";
+import { parseOwnEdit } from "./own-edit.ts";
 
 /** What happened to each file in the active context, in order. */
 export interface History {
@@ -34,24 +42,8 @@ export interface View {
 	text: string | undefined;
 }
 
-/** A file that a message shows as a whole. */
-export interface ShownFile {
-	/** As the message calls it, from the working folder. */
-	path: string;
-	/** `undefined` when the message speaks of the file without showing it. */
-	text: string | undefined;
-}
-
-/** The files that a message of an extension shows; `undefined` when that cannot be told. */
-export type ShownBy = (message: CustomMessageItem) => readonly ShownFile[] | undefined;
-
 /** What other systems show of files. */
-export interface ShownElsewhere {
-	/** In a message of an extension. Default: nothing. */
-	shownBy?: ShownBy;
-	/** In the last request only, and not in the session; the same list until the next request. Default: nothing. */
-	shownBeside?: () => readonly ShownFile[];
-}
+export type ShownElsewhere = Partial<SessionView["shown"]>;
 
 type Recorded =
 	| Exclude<FileEvent, { kind: "view" | "beside" }>

@@ -1,6 +1,6 @@
 import { type Hash, isHash } from "../core/hash.ts";
 import { property } from "../core/property.ts";
-import { pathCandidates } from "./read-path.ts";
+import { pathCandidates } from "../session/read-path.ts";
 import { type Eligibility, firstExisting, readTextFile } from "./text-file.ts";
 
 /**
@@ -16,11 +16,6 @@ export interface OwnEdit {
 	baseHash?: Hash;
 	/** Hash of the file's bytes right after the edit. */
 	servedHash: Hash;
-}
-
-/** The tools with which a model changes files. */
-export function isEditingTool(toolName: string): boolean {
-	return toolName === "edit" || toolName === "write";
 }
 
 /** Looks at the file after an edit; `undefined` for files the cache does not speak about. */

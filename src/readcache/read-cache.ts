@@ -5,7 +5,8 @@ import { type Hash, hashBytes } from "../core/hash.ts";
 import { type Lines, linesOf } from "../core/lines.ts";
 import { isNestedCall } from "../core/nested-call.ts";
 import type { ObjectStore } from "../core/object-store.ts";
-import type { Ledger, SessionSource } from "../session/index.ts";
+import type { Ledger, ReadCall, SessionSource } from "../session/index.ts";
+import { checkShorthand, parseShorthand, pathCandidates } from "../session/read-path.ts";
 import { isInView } from "./audit.ts";
 import { type Decision, decide, type Request } from "./decide.ts";
 import { unifiedDiff } from "./diff/unified.ts";
@@ -18,18 +19,8 @@ import {
 	unchangedRangeMarker,
 } from "./markers.ts";
 import { type Metadata, type Mode, scopeKeyOf, type Untracked } from "./metadata.ts";
-import { checkShorthand, parseShorthand, pathCandidates } from "./read-path.ts";
 import { firstExisting, readTextFile, type TextFile } from "./text-file.ts";
 import { continuationLine, type WindowLimits, windowOf } from "./window.ts";
-
-/** A call of the `read` tool. */
-export interface ReadCall {
-	toolCallId: string;
-	path: string;
-	offset?: number | undefined;
-	limit?: number | undefined;
-	signal?: AbortSignal | undefined;
-}
 
 /** The part of a tool result that the cache looks at; whatever else pi returns stays on it. */
 export interface ReadResult {

@@ -1,10 +1,20 @@
 /**
- * The ledger: which text is in the model's context now, where, and since when. It is derived from the session and
- * from the request last observed, never stored. A text it cannot prove visible counts as not visible.
+ * The spine of a pi session: one object listens to pi, holds one ledger (what the model can see), one cache clock and one
+ * list of pending edits, and asks the systems in a fixed order. The ledger is derived from the session and from the
+ * request last observed, never stored: a text it cannot prove visible counts as not visible.
  */
-export { type AnsweringModel, lastBoundAnswer } from "./bound-answer.ts";
-export { type ContextMessage, contextMessages } from "./context-messages.ts";
-export { type CustomMessage, customMessages } from "./custom-messages.ts";
+
+export { type ContextMessage, contextMessages, customMessages } from "./context-messages.ts";
+export type {
+	AnswerRead,
+	Draft,
+	Host,
+	HostContext,
+	PlainRead,
+	ReadAnswer,
+	ReadCall,
+	TurnEnd,
+} from "./host.ts";
 export {
 	type ContextItem,
 	type ContextLog,
@@ -12,9 +22,20 @@ export {
 	type CustomMessageItem,
 	createLedger,
 	type Ledger,
-	type LedgerOptions,
 	type ToolResultItem,
-	type Visibility,
 } from "./ledger.ts";
-export { textOf } from "./message-text.ts";
+export { messageId, textOf } from "./message-text.ts";
+export type { EditContent } from "./pending-edits.ts";
+export { createPerFolder } from "./per-folder.ts";
+export { createSession } from "./session.ts";
+export { createSessionFileWatch, createSessionMark } from "./session-file.ts";
 export type { SessionSource } from "./session-source.ts";
+export type {
+	ContextMessageDraft,
+	SessionHolder,
+	SessionView,
+	ShownFile,
+	Spine,
+	System,
+	ToolResult,
+} from "./system.ts";

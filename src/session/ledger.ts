@@ -58,7 +58,12 @@ export type ContextItem = ToolResultItem | CustomItem | CustomMessageItem;
 export interface ContextLog {
 	epoch: number;
 	items: readonly ContextItem[];
+	/** The items that requests hold, by entry. */
+	sent: ReadonlyMap<string, SentItem>;
 }
+
+/** What stands in requests under an id of its own. */
+export type SentItem = ToolResultItem | CustomMessageItem;
 
 /** Whether a result's text is before the model's eyes as it was returned, and if not, why not. */
 export type Visibility =
@@ -98,7 +103,7 @@ export interface Ledger {
 	 * About an item of the current log. Without an observed request the session alone decides. Of a message, an edit
 	 * does not count against it: its texts are those of the edit.
 	 */
-	visibility(item: ToolResultItem | CustomMessageItem): Visibility;
+	visibility(item: SentItem): Visibility;
 }
 
 export function createLedger({ returnedHash }: LedgerOptions = {}): Ledger {
@@ -154,8 +159,8 @@ interface State extends ContextLog {
 	inputs: Map<string, unknown>;
 	/** Call ids of the results, in the order of the log. */
 	callIds: string[];
-	resultsByEntry: Map<string, ToolResultItem>;
-	resultsByCall: Map<string, (ToolResultItem | CustomMessageItem)[]>;
+	sent: Map<string, SentItem>;
+	resultsByCall: Map<string, SentItem[]>;
 	/** Memo of the hash check; items are immutable but for their edits, which are checked before. */
 	asReturned: WeakMap<ToolResultItem, boolean>;
 }
@@ -168,7 +173,7 @@ function emptyState(sessionId: string, epoch: number): State {
 		items: [],
 		inputs: new Map(),
 		callIds: [],
-		resultsByEntry: new Map(),
+		sent: new Map(),
 		resultsByCall: new Map(),
 		asReturned: new WeakMap(),
 	};
@@ -281,7 +286,6 @@ function addResult(
 		order: state.items.length,
 		tokens: estimateTokens(text?.length ?? 0),
 	};
-	state.resultsByEntry.set(entry.id, item);
 	state.items.push(addSent(state, item));
 }
 
@@ -301,7 +305,8 @@ function messageItem(
 }
 
 /** Takes note of where in a request an item is to be found. */
-function addSent<Item extends ToolResultItem | CustomMessageItem>(state: State, item: Item): Item {
+function addSent<Item extends SentItem>(state: State, item: Item): Item {
+	state.sent.set(item.entryId, item);
 	state.callIds.push(item.toolCallId);
 	const siblings = state.resultsByCall.get(item.toolCallId);
 	if (siblings) siblings.push(item);
@@ -311,8 +316,8 @@ function addSent<Item extends ToolResultItem | CustomMessageItem>(state: State, 
 
 /** The newest edit of an entry wins. False for an edit of anything but a result that is held: it rebuilds the log. */
 function applyEdit(state: State, targetId: string, content: unknown): boolean {
-	const item = state.resultsByEntry.get(targetId);
-	if (!item) return false;
+	const item = state.sent.get(targetId);
+	if (item?.kind !== "toolResult") return false;
 	item.text = textOf(content);
 	item.tokens = estimateTokens(item.text?.length ?? 0);
 	return true;

@@ -66,7 +66,7 @@ function resultsIn(messages: readonly unknown[]): SentResults {
 }
 
 /** What a result or a message of an extension is known by. */
-function sentId(message: unknown): string | undefined {
+export function sentId(message: unknown): string | undefined {
 	const { toolCallId, role, details } = (message ?? {}) as Record<string, unknown>;
 	if (typeof toolCallId === "string") return toolCallId;
 	return role === "custom" ? messageId(details) : undefined;

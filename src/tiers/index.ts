@@ -11,7 +11,6 @@ export {
 } from "./controller.ts";
 export { type Item, symbolKey, type TrackedItem } from "./item.ts";
 export { readLitellmSettings } from "./litellm-config.ts";
-export { createLogLayout, type LogLayout, type LogMoment, type LogPlan } from "./log/layout.ts";
 export { logPolicy } from "./replay/log-policy.ts";
 export { tiersPolicy } from "./replay/tiers-policy.ts";
 export type { Referenced } from "./seed.ts";
@@ -33,10 +32,3 @@ export {
 	type TrackerOptions,
 	type TrackerUpdate,
 } from "./tracker.ts";
-export { type BlockName, withMarkerOnBlock } from "./workset/block-marker.ts";
-export { changesFor, type TextBlock } from "./workset/carry-out.ts";
-export type { FileText } from "./workset/copy-text.ts";
-export { type Selection, type SelectionChange, selectionOf } from "./workset/selection.ts";
-export { tailFor, withMarkerBeforeTail } from "./workset/tail.ts";
-export { type PrefixMessage, tierPrefix, withTierMarkers } from "./workset/tier-prefix.ts";
-export { filesIn, type View, viewOf } from "./workset/view.ts";

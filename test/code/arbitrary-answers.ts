@@ -9,7 +9,7 @@ import type {
 	SymbolBrief,
 	TaskContextAnswer,
 	UsagesAnswer,
-} from "../../src/codeindex/index.ts";
+} from "../../src/codeindex/answers.ts";
 import { NOW } from "./fake-index.ts";
 
 /** Words as repositories have them, and as they should not: other scripts, line feeds, escapes, half characters. */

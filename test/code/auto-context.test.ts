@@ -6,7 +6,7 @@ import {
 	workedOnFiles,
 } from "../../src/code/auto-context.ts";
 import { projectPaths } from "../../src/code/project-paths.ts";
-import type { TaskContextAnswer } from "../../src/codeindex/index.ts";
+import type { TaskContextAnswer } from "../../src/codeindex/answers.ts";
 import { coverage, file } from "./fake-index.ts";
 
 const FILES = [

@@ -1,12 +1,9 @@
+import type { Coverage, FileAtDepth, SymbolBrief, Usage } from "../../src/codeindex/answers.ts";
 import {
 	type CallOptions,
 	type CodeIndex,
 	CodeIndexError,
-	type Coverage,
-	type FileAtDepth,
 	type IndexStatus,
-	type SymbolBrief,
-	type Usage,
 } from "../../src/codeindex/index.ts";
 
 export const NOW = 1_700_000_000_000;

@@ -23,7 +23,7 @@ import type {
 	SearchAnswer,
 	TaskContextAnswer,
 	UsagesAnswer,
-} from "../../src/codeindex/index.ts";
+} from "../../src/codeindex/answers.ts";
 import { coverage, file, NOW, symbol, usage } from "./fake-index.ts";
 
 const paths = projectPaths("/project", "/project", () => true);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { kotaTools } from "../../src/extension/kota-tools.ts";
+import { kotaTools } from "../../src/code/tool-texts.ts";
 import { commandTypes } from "../../src/protocol/index.ts";
 import { documentAt, root } from "./documents.ts";
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test, vi } from "vitest";
 import { WORKSET_ENTRY } from "../../src/core/entry-types.ts";
-import { selectionOf } from "../../src/tiers/index.ts";
+import { selectionOf } from "../../src/workset/selection.ts";
 import {
 	FREE_MODEL,
 	type LoopbackAnthropic,

@@ -1,8 +1,8 @@
 /** The kota tools as guests of pi: consent, progress, budgets, commands and briefings, with an engine of the test's. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { kotaTools } from "../../src/code/tool-texts.ts";
 import { CodeIndexError } from "../../src/codeindex/index.ts";
-import { kotaTools } from "../../src/extension/kota-tools.ts";
 import { coverage, type FakeIndex, fakeIndex, file, usage } from "../code/fake-index.ts";
 import { type KotaOptions, startKota } from "../support/kota-session.ts";
 import { sdk } from "../support/pi-sdk.ts";

@@ -2,10 +2,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { loadConfig } from "../../src/core/config.ts";
 import strata from "../../src/extension/index.ts";
-import { createPruningSystem } from "../../src/extension/pruning.ts";
-import { persistDrafts } from "../../src/extension/system.ts";
+import { createPruningSystem } from "../../src/pruning/system.ts";
+import { fileTouchOf, touchesExcluded } from "../../src/readcache/index.ts";
+import type { SessionView } from "../../src/session/index.ts";
 import {
 	FREE_MODEL,
 	type LoopbackModel,
@@ -13,8 +13,8 @@ import {
 	startLoopbackAnthropic,
 } from "../support/loopback-anthropic.ts";
 import { openLoopbackSession } from "../support/loopback-session.ts";
+import { oneSystem } from "../support/one-system.ts";
 import type { NamedExtension } from "../support/pi-runtime.ts";
-import { sdk } from "../support/pi-sdk.ts";
 import { someText } from "../support/pruning-session.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 
@@ -23,18 +23,19 @@ const START_MS = 1_800_000_000_000;
 
 /** Pruning and nothing else. */
 function pruningWith(onPruned?: () => void): NamedExtension {
-	return {
-		name: "pruning",
-		factory: (api) => {
-			const system = createPruningSystem({
-				pi: api,
-				configFor: ({ cwd }) => loadConfig({ agentDir: sdk.getAgentDir(), cwd }),
-				...(onPruned && { onPruned }),
-			});
-			persistDrafts(api, [system]);
-			api.on("session_start", ({ reason }, ctx) => system.start?.({ ctx, reason }));
-		},
-	};
+	return oneSystem("pruning", (spine) => {
+		const system = createPruningSystem(spine, { fileTouchOf, touchesExcluded });
+		const watched = (session: SessionView): SessionView =>
+			onPruned
+				? Object.create(session, {
+						cache: { get: () => ({ ...session.cache, notePruned: onPruned }) },
+					})
+				: session;
+		return {
+			...system,
+			onTurnEnd: async (turn, session) => (await system.onTurnEnd?.(turn, watched(session))) ?? [],
+		};
+	});
 }
 const pruningAlone = pruningWith();
 

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test, vi } from "vitest";
-import { pagingGuideline } from "../../src/extension/paging.ts";
+import { createPagingSystem } from "../../src/paging/system.ts";
 import { unifiedDiff } from "../../src/readcache/diff/unified.ts";
 import { sdk } from "../support/pi-sdk.ts";
 import { type PiHarness, startPi } from "../support/pi-session.ts";
@@ -423,6 +423,7 @@ describe("compatibility", () => {
 		expect(prompt).toContain("Use read to examine files instead of cat or sed.");
 		const stable = (text = "") => text.replace(/"timestamp":\d+/, "");
 		// Paging adds one line about itself; the read cache nothing.
+		const pagingGuideline = createPagingSystem().readGuideline ?? "";
 		const added = JSON.stringify(`- ${pagingGuideline}\n`).slice(1, -1);
 		expect(prompt).toContain(added);
 		expect(stable(prompt?.replace(added, ""))).toBe(stable(own));

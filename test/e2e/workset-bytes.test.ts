@@ -1,29 +1,17 @@
 /** What of a request stays the same to the byte, and where its cache markers stand. */
 import { expect, test, vi } from "vitest";
-import { loadConfig } from "../../src/core/config.ts";
-import { persistDrafts } from "../../src/extension/system.ts";
-import { createTiersSystem } from "../../src/extension/tiers.ts";
+import { createWorksetSystem } from "../../src/workset/system.ts";
 import type { LoopbackRequest, LoopbackScriptStep } from "../support/loopback-anthropic.ts";
+import { oneSystem } from "../support/one-system.ts";
 import type { NamedExtension } from "../support/pi-runtime.ts";
-import { sdk } from "../support/pi-sdk.ts";
 import { someText } from "../support/pruning-session.ts";
 import { tempDir } from "../support/temp.ts";
 import { copiesIn, FREE, liveIn, startOnWire } from "../support/workset-session.ts";
 
 /** The working set and nothing else. */
-const tiersAlone: NamedExtension = {
-	name: "tiers",
-	factory: (pi) => {
-		const system = createTiersSystem({
-			pi,
-			report: () => undefined,
-			configFor: ({ cwd }) => loadConfig({ agentDir: sdk.getAgentDir(), cwd }),
-			symbolMap: () => Promise.reject(new Error("no index")),
-		});
-		persistDrafts(pi, [system]);
-		pi.on("session_start", ({ reason }, ctx) => system.start?.({ ctx, reason }));
-	},
-};
+const tiersAlone = oneSystem("tiers", (spine) =>
+	createWorksetSystem(spine, { symbolMap: () => Promise.reject(new Error("no index")) }),
+);
 
 interface Body {
 	system: unknown;

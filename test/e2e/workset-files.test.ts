@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, renameSync, rmSync, truncateSync } from "node:fs"
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import strata from "../../src/extension/index.ts";
-import { readWorkingFile } from "../../src/extension/workset-files.ts";
+import { readWorkingFile } from "../../src/workset/files.ts";
 import { type PiHarness, startPi } from "../support/pi-session.ts";
 import { liveIn } from "../support/workset-session.ts";
 

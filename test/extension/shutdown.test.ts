@@ -1,19 +1,12 @@
 /** The end of a session leaves nothing open behind, whatever is under way or goes wrong. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { expect, test, vi } from "vitest";
-import { loadConfig } from "../../src/core/config.ts";
-import { createKotaSession } from "../../src/extension/kota-session.ts";
-import { createPagingSystem } from "../../src/extension/paging.ts";
-import { stopAll } from "../../src/extension/system.ts";
+import { createKotaSession } from "../../src/code/open-project.ts";
+import { createPagingSystem } from "../../src/paging/system.ts";
+import { stopAll } from "../../src/session/session.ts";
+import { fakeSession } from "../support/fake-host.ts";
 import { tempDir } from "../support/temp.ts";
-
-function sessionIn(cwd: string) {
-	const ctx = { cwd, hasUI: false, ui: { setStatus: () => {} } } as unknown as ExtensionContext;
-	const loaded = loadConfig({ agentDir: tempDir(), cwd });
-	return { ctx, loaded };
-}
 
 test("a system that fails to stop does not keep the others from it", async () => {
 	const stopped: string[] = [];
@@ -41,29 +34,29 @@ test("a system that fails to stop does not keep the others from it", async () =>
 });
 
 test("a question after the end of its session does not open the code index again", async () => {
-	const { ctx, loaded } = sessionIn(tempDir());
+	const view = fakeSession().view();
 	const openEngine = vi.fn(async () => ({ status: async () => ({}), close: async () => {} }));
-	const session = createKotaSession(() => loaded, openEngine as never);
-	const { project } = await session.open(ctx);
+	const session = createKotaSession(openEngine as never);
+	const { project } = await session.open(view);
 	await project.status();
 	await session.close();
 	await expect(project.status()).rejects.toThrow("The session has ended");
 	expect(openEngine).toHaveBeenCalledTimes(1);
-	await (await session.open(ctx)).project.status();
+	await (await session.open(view)).project.status();
 	expect(openEngine).toHaveBeenCalledTimes(2);
 	await session.close();
 });
 
 test("a page that is asked for while its session ends is not read", async () => {
 	const cwd = tempDir();
-	const { ctx, loaded } = sessionIn(cwd);
+	const view = fakeSession({ cwd }).view();
 	writeFileSync(join(cwd, "notes.txt"), "some notes\n");
-	const system = createPagingSystem(() => loaded);
+	const system = createPagingSystem();
 	const call = { path: "page:;;;notes.txt", toolCallId: "1" };
-	const step = { call, ctx, plain: () => Promise.reject(new Error("not asked for")) };
-	const late = expect(system.read(step)).rejects.toThrow("Operation aborted");
+	const plain = () => Promise.reject(new Error("not asked for"));
+	const late = expect(system.read(call, view, plain)).rejects.toThrow("Operation aborted");
 	await system.stop?.();
 	await late;
-	expect((await system.read(step))?.content).toMatchObject([{ text: /some notes/ }]);
+	expect((await system.read(call, view, plain))?.content).toMatchObject([{ text: /some notes/ }]);
 	await system.stop?.();
 });

@@ -1,9 +1,7 @@
-import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { expect, test } from "vitest";
-import { loadConfig } from "../../src/core/config.ts";
-import { createKotaSession } from "../../src/extension/kota-session.ts";
-import { startAll } from "../../src/extension/system.ts";
-import { tempDir } from "../support/temp.ts";
+import { createKotaSession } from "../../src/code/open-project.ts";
+import { startAll } from "../../src/session/session.ts";
+import { fakeSession } from "../support/fake-host.ts";
 
 test("a system that fails to start does not keep the later ones off", async () => {
 	const started: string[] = [];
@@ -23,7 +21,8 @@ test("a system that fails to start does not keep the later ones off", async () =
 			}),
 			system("third", () => undefined),
 		],
-		{ ctx: {} as ExtensionContext, reason: "startup" },
+		fakeSession().view(),
+		"startup",
 	);
 	expect(failures).toEqual([
 		"first could not be started: no disk",
@@ -33,13 +32,18 @@ test("a system that fails to start does not keep the later ones off", async () =
 });
 
 test("code questions that could not be opened once are opened by the next question", async () => {
-	const ctx = { cwd: tempDir() } as ExtensionContext;
+	const session = fakeSession().view();
 	let calls = 0;
-	const session = createKotaSession(() => {
-		if (++calls === 1) throw new Error("no settings");
-		return loadConfig({ agentDir: tempDir(), cwd: ctx.cwd });
+	const failing = Object.create(session, {
+		config: {
+			get() {
+				if (++calls === 1) throw new Error("no settings");
+				return session.config;
+			},
+		},
 	});
-	await expect(session.open(ctx)).rejects.toThrow("no settings");
-	expect((await session.open(ctx)).project.state).toBe("stopped");
-	await session.close();
+	const kota = createKotaSession();
+	await expect(kota.open(failing)).rejects.toThrow("no settings");
+	expect((await kota.open(failing)).project.state).toBe("stopped");
+	await kota.close();
 });

@@ -1,10 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createPagingSystem } from "../../src/extension/paging.ts";
 import { decodeText } from "../../src/paging/fetch/charset.ts";
 import { readPdfChunk } from "../../src/paging/pdf-chunk.ts";
 import { createResourceCache } from "../../src/paging/resource-cache.ts";
+import { createPagingSystem } from "../../src/paging/system.ts";
+import { fakeSession } from "../support/fake-host.ts";
 import { tempDir } from "../support/temp.ts";
 
 function textCache(clock = { ms: 0 }) {
@@ -97,9 +98,8 @@ test("no chunk of a PDF is only the blank line below a page, however small", asy
 test.skipIf(process.platform === "win32")("a pipe named like a PDF is not waited for", async () => {
 	const cwd = tempDir();
 	execFileSync("mkfifo", [join(cwd, "pipe.pdf")]);
-	const system = createPagingSystem(
-		() => ({ config: { paging: { enabled: true }, blobs: { dir: "~/blobs" } } }) as never,
-	);
-	const step = { call: { path: "pipe.pdf", toolCallId: "1" }, ctx: { cwd } };
-	expect(await system.read(step as never)).toBeUndefined();
+	const call = { path: "pipe.pdf", toolCallId: "1" };
+	const session = fakeSession({ cwd }).view();
+	const plain = () => Promise.reject(new Error("not asked for"));
+	expect(await createPagingSystem().read(call, session, plain)).toBeUndefined();
 });

@@ -9,8 +9,10 @@ import { type Config, loadConfig } from "../../src/core/config.ts";
 import { PIN_ENTRY } from "../../src/core/entry-types.ts";
 import { hashBytes } from "../../src/core/hash.ts";
 import { rulesFor } from "../../src/economy/index.ts";
-import { createSurveyor } from "../../src/extension/prunable-session.ts";
-import { contentOf, createPruner, prune } from "../../src/pruning/index.ts";
+import { contentOf, prune } from "../../src/pruning/prune.ts";
+import { createPruner } from "../../src/pruning/pruner.ts";
+import { createSurveyor } from "../../src/pruning/survey.ts";
+import { fileTouchOf, touchesExcluded } from "../../src/readcache/index.ts";
 import { createLedger } from "../../src/session/index.ts";
 import { appendCalls, appendResult, newSession, PICTURE } from "../session/sessions.ts";
 import { checkPairs, someText } from "../support/pruning-session.ts";
@@ -87,7 +89,9 @@ test("in every session pruning keeps the context valid, touches nothing pinned o
 
 function createGame(settings: Config, blobs: BlobStore) {
 	const session: SessionManager = newSession();
-	const survey = createSurveyor(createLedger(), { settings, cwd: "/nowhere" });
+	const ledger = createLedger();
+	const touches = { fileTouchOf, touchesExcluded };
+	const survey = createSurveyor({ settings, cwd: "/nowhere", touches });
 	/** What the context was at each leaf, as a hash. */
 	const shown = new Map<string, string>();
 	let serial = 0;
@@ -185,7 +189,7 @@ function createGame(settings: Config, blobs: BlobStore) {
 
 	function decide() {
 		return createPruner(settings.prune).preview({
-			...survey(session),
+			...survey({ ledger, sessionManager: session }),
 			editableFrom: 0,
 			rules: rulesFor({ provider: "anthropic", id: "claude-opus-4-5" }),
 			cold: true,

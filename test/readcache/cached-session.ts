@@ -2,15 +2,15 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { JsonValue, ToolCall, ToolResultMessage } from "@earendil-works/pi-ai";
 import type { Config } from "../../src/core/config.ts";
+import { returnedHash } from "../../src/readcache/history.ts";
+import { type Metadata, parseMetadata } from "../../src/readcache/metadata.ts";
+import { noteOwnEdit } from "../../src/readcache/own-edit.ts";
 import {
 	createReadCache,
-	createReadCacheStore,
-	noteOwnEdit,
 	type PlainRead,
 	type ReadResult,
-	returnedHash,
-} from "../../src/readcache/index.ts";
-import { type Metadata, parseMetadata } from "../../src/readcache/metadata.ts";
+} from "../../src/readcache/read-cache.ts";
+import { createReadCacheStore } from "../../src/readcache/store.ts";
 import { createLedger } from "../../src/session/index.ts";
 import { appendCalls, appendResult, newSession } from "../session/sessions.ts";
 import { sdk } from "../support/pi-sdk.ts";

@@ -5,8 +5,8 @@ import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { hashBytes } from "../../src/core/hash.ts";
-import { isEditingTool, noteOwnEdit } from "../../src/readcache/index.ts";
-import { parseOwnEdit } from "../../src/readcache/own-edit.ts";
+import { noteOwnEdit, parseOwnEdit } from "../../src/readcache/own-edit.ts";
+import { isEditingTool } from "../../src/session/read-path.ts";
 import { sdk } from "../support/pi-sdk.ts";
 import { tempDir } from "../support/temp.ts";
 

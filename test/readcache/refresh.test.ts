@@ -1,13 +1,13 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { INVALIDATION_ENTRY } from "../../src/core/entry-types.ts";
 import {
-	INVALIDATION_ENTRY,
 	invalidationFor,
 	parseRefreshCall,
 	parseRefreshCommand,
 	type RefreshRequest,
-} from "../../src/readcache/index.ts";
+} from "../../src/readcache/refresh.ts";
 import { cachedSession, numbered, SETTINGS } from "./cached-session.ts";
 
 describe("the words after the command", () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { formatStatus, type Status, statusOf } from "../../src/readcache/index.ts";
+import { formatStatus, type Status, statusOf } from "../../src/readcache/status.ts";
 import { appendCalls, appendResult } from "../session/sessions.ts";
 import { cachedSession, numbered, type Range, textOf } from "./cached-session.ts";
 

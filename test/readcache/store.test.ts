@@ -3,7 +3,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { hashBytes } from "../../src/core/hash.ts";
-import { createReadCacheStore, readCacheFolder } from "../../src/readcache/index.ts";
+import { readCacheFolder } from "../../src/readcache/index.ts";
+import { createReadCacheStore } from "../../src/readcache/store.ts";
 import { tempDir } from "../support/temp.ts";
 import { SETTINGS } from "./cached-session.ts";
 

@@ -1,10 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { loadConfig } from "../../src/core/config.ts";
-import { createKotaSystem, type KotaSystemOptions } from "../../src/extension/kota.ts";
-import { createReport } from "../../src/extension/report.ts";
+import { type CodeSystemOptions, createCodeSystem } from "../../src/code/system.ts";
+import { oneSystem } from "./one-system.ts";
 import type { NamedExtension } from "./pi-runtime.ts";
-import { sdk } from "./pi-sdk.ts";
 import { type PiHarness, type PiOptions, startPi } from "./pi-session.ts";
 import { tempDir } from "./temp.ts";
 
@@ -15,7 +13,7 @@ export interface KotaOptions extends Omit<PiOptions, "extensions" | "agentDir"> 
 	/** Default: a store in a folder of its own. */
 	blobs?: Record<string, unknown>;
 	/** In place of an engine that the settings name. */
-	openEngine?: KotaSystemOptions["openEngine"];
+	openEngine?: CodeSystemOptions["openEngine"];
 	/** Other extensions, loaded afterwards. */
 	after?: readonly NamedExtension[];
 }
@@ -44,20 +42,13 @@ export async function startKota(options: KotaOptions = {}): Promise<KotaPi> {
 	const store = { dir: join(tempDir(), "blobs"), ...blobs };
 	writeFileSync(join(agentDir, "strata.json"), JSON.stringify({ kota, blobs: store }));
 	const statuses: string[] = [];
-	const factory: NamedExtension["factory"] = (api) => {
-		const system = createKotaSystem({
-			pi: api,
-			report: createReport(api),
-			configFor: (ctx) => loadConfig({ agentDir: sdk.getAgentDir(), cwd: ctx.cwd }),
-			...(openEngine && { openEngine }),
-		});
-		api.on("session_start", ({ reason }, ctx) => system.start?.({ ctx, reason }));
-		api.on("session_shutdown", () => system.stop?.());
-	};
+	const code = oneSystem("kota", (spine) =>
+		createCodeSystem(spine, { ...(openEngine && { openEngine }) }),
+	);
 	const pi = await startPi({
 		...rest,
 		agentDir,
-		extensions: [{ name: "kota", factory }, ...after],
+		extensions: [code, ...after],
 		...(uiContext && {
 			uiContext: {
 				setStatus: (key, text) => {

@@ -4,7 +4,7 @@ import { WORKSET_ENTRY } from "../../core/entry-types.ts";
 import { countIn, property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
 import { textOf } from "../../session/index.ts";
-import { selectionOf } from "../../tiers/index.ts";
+import { selectionOf } from "../../workset/index.ts";
 
 /** One time that a system was at work in a session. */
 export interface Use {

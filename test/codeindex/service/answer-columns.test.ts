@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { FileAtDepth, Usage } from "../../../src/codeindex/index.ts";
+import type { FileAtDepth, Usage } from "../../../src/codeindex/answers.ts";
 import { fromColumns, toColumns } from "../../../src/codeindex/service/answer-columns.ts";
 
 const anyPath = fc.constantFrom("a.ts", "b/c.tsx", "b/ü 漢.ts", "d/e/f.js");

@@ -1,7 +1,6 @@
-import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
-import type { Config, LoadedConfig } from "../../../src/core/config.ts";
-import { createEconomySystem } from "../../../src/extension/economy.ts";
+import { createEconomySystem } from "../../../src/economy/system.ts";
+import { fakeSession } from "../../support/fake-host.ts";
 
 const MODELS = [
 	{ provider: "anthropic", id: "claude-a", cost: prices(0.5) },
@@ -75,33 +74,25 @@ function prices(cacheRead: number) {
 	return { input: 5, output: 25, cacheRead, cacheWrite: 6.25 };
 }
 
-/** The system in a session that only exists as far as it looks. */
+/** The system in a session on a fake host. */
 function watch(entries: object[] = []) {
-	const handlers = new Map<string, (event: object, ctx: ExtensionContext) => unknown>();
-	let thinking = "off";
-	const pi = {
-		on: (name: string, handler: never) => void handlers.set(name, handler),
-		getThinkingLevel: () => thinking,
-	};
-	const ctx = {
-		model: MODELS[0],
+	const { run, emit, view, state } = fakeSession({
+		model: MODELS[0] as object,
 		modelRegistry: {
 			find: (provider: string, id: string) =>
 				MODELS.find((model) => model.provider === provider && model.id === id),
 		},
 		sessionManager: { getEntries: () => entries },
-	} as unknown as ExtensionContext;
-	const config = { economy: { missNotice: "off", missThreshold: 0 } } as Config;
-	const loaded = { config } as LoadedConfig;
-	const system = createEconomySystem(pi as unknown as ExtensionAPI, () => loaded);
-	const emit = async (name: string, event: object) => void (await handlers.get(name)?.(event, ctx));
-	system.start?.({ ctx } as never);
+	});
+	const system = createEconomySystem();
+	const started = run([system]);
 	return {
 		emit,
 		think(level: string) {
-			thinking = level;
+			state.thinking = level;
 		},
 		async answer(billed: object, fields: object = {}, meanwhile = () => {}) {
+			await started;
 			const payload = { system: "rules", messages: [{ role: "user", content: "hello" }] };
 			await emit("before_provider_request", { payload });
 			meanwhile();
@@ -110,6 +101,9 @@ function watch(entries: object[] = []) {
 			const message = { role: "assistant", ...model, usage, ...fields };
 			await emit("message_end", { message });
 		},
-		report: () => system.costReport(ctx),
+		async report() {
+			await started;
+			return await system.costReport(view());
+		},
 	};
 }

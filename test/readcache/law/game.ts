@@ -9,17 +9,13 @@ import {
 } from "@earendil-works/pi-ai";
 import type { SessionManager } from "@earendil-works/pi-coding-agent";
 import { type Config, loadConfig } from "../../../src/core/config.ts";
-import { PIN_ENTRY } from "../../../src/core/entry-types.ts";
+import { INVALIDATION_ENTRY, PIN_ENTRY } from "../../../src/core/entry-types.ts";
 import { foldReadInput } from "../../../src/core/read-input.ts";
-import {
-	createReadCache,
-	createReadCacheStore,
-	INVALIDATION_ENTRY,
-	invalidationFor,
-	noteOwnEdit,
-	type ReadCache,
-	returnedHash,
-} from "../../../src/readcache/index.ts";
+import { returnedHash } from "../../../src/readcache/history.ts";
+import { noteOwnEdit } from "../../../src/readcache/own-edit.ts";
+import { createReadCache, type ReadCache } from "../../../src/readcache/read-cache.ts";
+import { invalidationFor } from "../../../src/readcache/refresh.ts";
+import { createReadCacheStore } from "../../../src/readcache/store.ts";
 import { createLedger, type Ledger } from "../../../src/session/index.ts";
 import { sdk } from "../../support/pi-sdk.ts";
 import { type Call, createCaller, type Topic } from "./calls.ts";

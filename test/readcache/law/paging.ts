@@ -3,10 +3,10 @@ import { isUtf8 } from "node:buffer";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { Config, LoadedConfig } from "../../../src/core/config.ts";
+import type { Config } from "../../../src/core/config.ts";
 import { decodePageToken } from "../../../src/core/read-input.ts";
-import { createPagingSystem } from "../../../src/extension/paging.ts";
+import { createPagingSystem } from "../../../src/paging/system.ts";
+import type { SessionView } from "../../../src/session/index.ts";
 import type { Result } from "./meddlers.ts";
 import type { Deed } from "./oracle.ts";
 import { settled } from "./tools.ts";
@@ -35,16 +35,16 @@ export interface GamePagingOptions {
 
 export function createGamePaging({ world, settings, tokens }: GamePagingOptions): GamePaging {
 	const { cwd } = world;
-	const system = createPagingSystem(() => ({ config: settings }) as LoadedConfig);
-	// All that this link looks at.
-	const ctx = { cwd } as ExtensionContext;
+	const system = createPagingSystem();
+	// All that it looks at.
+	const session = { cwd, config: settings } as SessionView;
 	const plain = () => Promise.reject(new Error("paging never asks for pi's own answer"));
 
 	return {
 		async read(args) {
 			const found = world.look(fileNamed(args.path, cwd));
 			const call = { toolCallId: "paged", ...args, signal: undefined };
-			const answer = await settled(system.read({ call, ctx, plain }));
+			const answer = await settled(system.read(call, session, plain));
 			if (!answer) return undefined;
 			const { file, isLinked } = found;
 			if ("error" in answer) {

@@ -3,15 +3,13 @@ import type { SessionManager } from "@earendil-works/pi-coding-agent";
 import { createBlobStore } from "../../../src/core/blob-store.ts";
 import type { Config } from "../../../src/core/config.ts";
 import { rulesFor } from "../../../src/economy/index.ts";
-import { createSurveyor } from "../../../src/extension/prunable-session.ts";
-import {
-	contentOf,
-	createPendingStubs,
-	createPruner,
-	knownByCall,
-	prune,
-} from "../../../src/pruning/index.ts";
-import { createLedger, lastBoundAnswer } from "../../../src/session/index.ts";
+import { contentOf, knownByCall, prune } from "../../../src/pruning/prune.ts";
+import { createPruner } from "../../../src/pruning/pruner.ts";
+import { createSurveyor } from "../../../src/pruning/survey.ts";
+import { fileTouchOf, touchesExcluded } from "../../../src/readcache/index.ts";
+import { lastBoundAnswer } from "../../../src/session/bound-answer.ts";
+import { createLedger } from "../../../src/session/index.ts";
+import { createPendingEdits } from "../../../src/session/pending-edits.ts";
 import type { Slot } from "./oracle.ts";
 import type { Random } from "./random.ts";
 
@@ -35,11 +33,16 @@ export interface GamePruningOptions {
 	binds: boolean;
 }
 
+const OWNER = "pruning";
+
 export function createGamePruning(options: GamePruningOptions): GamePruning {
 	const { cwd, settings, random, binds } = options;
-	const pending = createPendingStubs();
+	const ledger = createLedger();
+	const pending = createPendingEdits(ledger, { appendEntry: () => {} });
 	const blobs = createBlobStore(settings.blobs);
-	const survey = createSurveyor(createLedger(), { settings, cwd });
+	const touches = { fileTouchOf, touchesExcluded };
+	const surveyor = createSurveyor({ settings, cwd, touches });
+	const survey = (sessionManager: SessionManager) => surveyor({ ledger, sessionManager });
 
 	return {
 		async begin(manager) {
@@ -47,7 +50,7 @@ export function createGamePruning(options: GamePruningOptions): GamePruning {
 			const bound = lastBoundAnswer(manager, () => binds);
 			// The sessions of the game are short: with the usual two turns hardly anything would be old.
 			const prunes = { ...settings.prune, keepRecentTurns: random.pick([0, 0, 1]) };
-			const { candidates, plan } = createPruner(prunes).preview({
+			const { candidates } = createPruner(prunes).preview({
 				...seen,
 				editableFrom: seen.messages.findLastIndex(({ entryId }) => entryId === bound) + 1,
 				rules: rulesFor({ provider: "anthropic", id: "claude-opus-4-5" }),
@@ -59,20 +62,23 @@ export function createGamePruning(options: GamePruningOptions): GamePruning {
 			const chosen = knownByCall(candidates, seen.results).filter(() => random.chance(0.7));
 			const batch = await prune(chosen, blobs);
 			if (batch.why !== undefined) throw new Error(`originals could not be kept: ${batch.why}`);
-			pending.add(batch.pruned, plan);
+			for (const pruned of batch.pruned) {
+				const { entryId, toolCallId: sentAs, original } = pruned;
+				pending.add({ owner: OWNER, entryId, sentAs, original, content: contentOf(pruned) });
+			}
 			return batch.pruned.length;
 		},
 		apply(request) {
-			const sent = pending.applyTo(request.map(({ message }) => message));
-			if (!sent) return request;
+			const messages = request.map(({ message }) => message);
+			const sent = pending.applyTo(messages, OWNER);
+			if (sent === messages) return request;
 			return request.map(({ entryId }, at) => ({ entryId, message: sent[at] as Slot["message"] }));
 		},
 		persist(manager) {
-			const { results } = survey(manager);
-			pending.settle(results);
-			const drafts = pending.toPersist(results);
-			for (const pruned of drafts) {
-				manager.appendContextEdit(pruned.entryId, { content: contentOf(pruned) });
+			pending.settle(OWNER, manager);
+			const drafts = pending.unsettled(OWNER, manager);
+			for (const { entryId, content } of drafts) {
+				manager.appendContextEdit(entryId, { content: content ?? [] });
 			}
 			return drafts.map(({ entryId }) => entryId);
 		},

@@ -1,5 +1,5 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { plainRead } from "../../../src/extension/plain-read.ts";
+import { plainRead } from "../../../src/extension/pi-host.ts";
 import { sdk } from "../../support/pi-sdk.ts";
 
 /** Pi's own tools in a folder. */

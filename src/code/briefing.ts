@@ -1,0 +1,99 @@
+import { statSync } from "node:fs";
+import { BRIEFING_ENTRY } from "../core/entry-types.ts";
+import { inTime } from "../core/in-time.ts";
+import { property } from "../core/property.ts";
+import type { SessionView, System } from "../session/index.ts";
+import type { TurnMessage } from "./index.ts";
+import { type KotaSession, kotaAsker } from "./open-project.ts";
+
+/** How long a prompt waits for its briefing. Indexing that takes longer goes on without it. */
+const BRIEFING_MS = 20_000;
+
+/**
+ * Adds a briefing to prompts that name one to three files, as `kota.autoContext` says. Whatever goes wrong, the prompt
+ * goes through without it, and the user is notified once a session.
+ */
+export function createBriefings(
+	kotaSession: KotaSession,
+): Required<Pick<System, "start" | "onPrompt">> {
+	let isFailureReported = false;
+
+	return {
+		start() {
+			isFailureReported = false;
+		},
+		async onPrompt(prompt, session) {
+			const { enabled, autoContext } = session.config.kota;
+			if (!enabled || autoContext === "off" || prompt === undefined) return undefined;
+			try {
+				const content = await inTime(briefingFor(prompt, autoContext, session), BRIEFING_MS);
+				if (!content || isInContext(content, session)) return undefined;
+				return { customType: BRIEFING_ENTRY, content, display: true, details: undefined };
+			} catch (error) {
+				if (!isFailureReported) {
+					session.ui.notify(`kota: no briefing: ${(error as Error).message}`, "info");
+				}
+				isFailureReported = true;
+				return undefined;
+			}
+		},
+	};
+
+	/** What the briefing for a prompt says; `undefined` if it names no file, or too many. */
+	async function briefingFor(
+		prompt: string,
+		mode: "onPaths" | "always",
+		session: SessionView,
+	): Promise<string | undefined> {
+		const { kota, project, paths } = await kotaSession.open(session);
+		const lookup = { paths, isFile };
+		const named = kota.namedFiles(prompt, lookup);
+		if (named.length > kota.BRIEFED_FILES) {
+			const advice = "too many for a briefing; ask for kota_task_context";
+			session.ui.notify(`kota: the prompt names ${named.length} files, ${advice}`, "info");
+			return undefined;
+		}
+		const files =
+			named.length > 0 || mode === "onPaths"
+				? named
+				: kota.workedOnFiles(messagesOf(session), lookup).slice(0, kota.BRIEFED_FILES);
+		if (files.length === 0) return undefined;
+		try {
+			const answer = await project.ask(
+				(index, options) => index.taskContext({ files, includeTests: true }, options),
+				kotaAsker(session, kota, session.signal),
+			);
+			return kota.briefing(answer, paths);
+		} catch (error) {
+			// A prompt may name files that git ignores.
+			if (property(error, "code") === "unknown-file") return undefined;
+			throw error;
+		}
+	}
+}
+
+function isFile(path: string): boolean {
+	try {
+		return statSync(path).isFile();
+	} catch {
+		return false; // missing, or not ours to look at: a prompt can name anything
+	}
+}
+
+function messagesOf(session: SessionView): TurnMessage[] {
+	return session.sessionManager
+		.getBranch()
+		.flatMap((entry) => (entry.type === "message" ? [entry.message as TurnMessage] : []));
+}
+
+/** The same briefing again would say nothing new. */
+function isInContext(content: string, session: SessionView): boolean {
+	return session.sessionManager
+		.buildContextEntries()
+		.some(
+			(entry) =>
+				entry.type === "custom_message" &&
+				entry.customType === BRIEFING_ENTRY &&
+				entry.content === content,
+		);
+}

@@ -1,0 +1,91 @@
+import { blobFolder } from "../core/blob-store.ts";
+import { megabytes } from "../core/figures.ts";
+import type { SessionView, Spine } from "../session/index.ts";
+import { type KotaSession, kotaAsker } from "./open-project.ts";
+
+/** A subcommand of `/kota`. */
+export interface Subcommand {
+	/** What it does, for `/kota help`. */
+	readonly usage: string;
+	/** Gets the words behind its name; returns what is reported. */
+	run(session: SessionView, words: string[]): Promise<string>;
+}
+
+/** Lines of an external engine's standard error that `/kota status` shows. */
+const STDERR_LINES = 10;
+
+/** Registers `/kota status | index | restart | help` and what others add; alone it is `status`. */
+export function registerKotaCommand(
+	{ host, at }: Spine,
+	kotaSession: KotaSession,
+	more: ReadonlyMap<string, Subcommand> = new Map(),
+): void {
+	const commands = new Map<string, Subcommand>([
+		["status", { usage: "the engine, the index and the settings", run: status }],
+		["index", { usage: "index the project, or take in what changed", run: index }],
+		["restart", { usage: "close the engine and open it anew", run: restart }],
+		...more,
+		["help", { usage: "this list", run: async () => help() }],
+	]);
+
+	host.registerCommand("kota", {
+		description: `Code intelligence and pruning: /kota ${[...commands.keys()].join(" | ")}`,
+		getArgumentCompletions(prefix) {
+			const names = [...commands.keys()].filter((name) => name.startsWith(prefix.trim()));
+			return names.length > 0 ? names.map((name) => ({ value: name, label: name })) : null;
+		},
+		async handler(args, ctx) {
+			const [name = "status", ...words] = args.split(/\s+/).filter((word) => word !== "");
+			const command = commands.get(name.toLowerCase());
+			if (!command)
+				return host.report(ctx, `/kota has no command "${name.slice(0, 60)}"\n${help()}`);
+			host.report(ctx, await command.run(at(ctx), words).catch(messageOf));
+		},
+	});
+
+	function help(): string {
+		const width = Math.max(...[...commands.keys()].map(({ length }) => length));
+		const lines = [...commands].map(([name, { usage }]) => `/kota ${name.padEnd(width)}  ${usage}`);
+		return lines.join("\n");
+	}
+
+	async function status(session: SessionView): Promise<string> {
+		const { kota, project, blobs, settings } = await kotaSession.open(session);
+		// Of an engine that does not come up, the rest is what one needs to see why.
+		const index = await project.status().then(
+			(status) => kota.statusText(status, Date.now()),
+			async (error: unknown) => [`project: ${project.root}`, await messageOf(error)],
+		);
+		const stderr = project.stderr().slice(-STDERR_LINES);
+		const { objects, bytes, fault } = await blobs.stats();
+		const { config, files } = session.loaded;
+		const kept = fault?.message ?? `${objects}, ${megabytes(bytes)} in ${blobFolder(config.blobs)}`;
+		const sources = files.filter(({ used }) => used).map(({ label }) => label);
+		return [
+			`kota: ${project.state} (${settings.engine} engine)`,
+			...index,
+			`whole answers kept: ${kept}`,
+			`settings: autoContext ${settings.autoContext}, confirmIndex ${settings.confirmIndex}, maxAnswerBytes ${settings.maxAnswerBytes}; from ${sources.join(", ") || "defaults"}`,
+			...(stderr.length > 0 ? ["it wrote:", ...stderr.map((line) => `  ${line}`)] : []),
+		].join("\n");
+	}
+
+	/** Where there are dialogs the first indexing is confirmed here too; without them the command is the consent. */
+	async function index(session: SessionView): Promise<string> {
+		const { kota, project } = await kotaSession.open(session);
+		const consent = session.hasUI ? "needed" : "given";
+		return kota.buildText(await project.build(kotaAsker(session, kota, session.signal), consent));
+	}
+
+	async function restart(session: SessionView): Promise<string> {
+		const { project } = await kotaSession.open(session);
+		await project.close();
+		await project.status();
+		return `kota: ${project.state}`;
+	}
+}
+
+async function messageOf(error: unknown): Promise<string> {
+	const { toolError } = await import("./index.ts");
+	return toolError(error).message;
+}

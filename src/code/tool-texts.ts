@@ -1,0 +1,145 @@
+import { Type } from "typebox";
+import type { ToolName } from "./run-tool.ts";
+
+/*
+ * Every request carries these texts, so they are as short as a model can do with: what is obvious from a name is not
+ * said, and what is left out is a default.
+ */
+
+/** What the model is told of a tool. */
+export interface KotaToolText {
+	readonly name: ToolName;
+	readonly description: string;
+	/** Its line in the system prompt. */
+	readonly promptSnippet: string;
+	readonly promptGuidelines?: string[];
+	readonly parameters: ReturnType<typeof Type.Object>;
+}
+
+/** A string out of a few, as plain JSON Schema. */
+function oneOf<const Values extends readonly string[]>(values: Values) {
+	return Type.Unsafe<Values[number]>({ type: "string", enum: [...values] });
+}
+
+const optional = {
+	strings: () => Type.Optional(Type.Array(Type.String())),
+	whole: (description: string) => Type.Optional(Type.Integer({ description })),
+	flag: () => Type.Optional(Type.Boolean()),
+	text: (description?: string) => Type.Optional(Type.String(description ? { description } : {})),
+};
+
+/** The six tools, in the order they are listed. */
+export const kotaTools: readonly KotaToolText[] = [
+	{
+		name: "kota_search",
+		description: "Ranked search of TypeScript/JavaScript code; definitions first, tests last.",
+		promptSnippet: "Find code by words or names",
+		parameters: Type.Object({
+			query: Type.String(),
+			scope: Type.Optional(Type.Array(oneOf(["code", "symbols"]))),
+			output: Type.Optional(oneOf(["paths", "compact", "snippet"])),
+			limit: optional.whole("default 15, max 50"),
+			context_lines: optional.whole("of snippets; default 1, max 5"),
+			filters: Type.Optional(
+				Type.Object({
+					glob: optional.text(),
+					exclude: optional.strings(),
+					language: Type.Optional(oneOf(["typescript", "javascript"])),
+					symbol_kind: Type.Optional(
+						Type.Array(
+							oneOf([
+								"function",
+								"class",
+								"interface",
+								"type",
+								"enum",
+								"variable",
+								"namespace",
+								"method",
+								"property",
+							]),
+						),
+					),
+					exported_only: optional.flag(),
+					include_tests: optional.flag(),
+				}),
+			),
+		}),
+	},
+	{
+		name: "kota_deps",
+		description: "Files that import a file and files it imports, with cycles.",
+		promptSnippet: "Show who imports a file and what it imports",
+		parameters: Type.Object({
+			file_path: Type.String(),
+			direction: Type.Optional(oneOf(["dependents", "dependencies", "both"])),
+			depth: optional.whole("default 1, max 3"),
+			include_tests: optional.flag(),
+		}),
+	},
+	{
+		name: "kota_usages",
+		description: "Every use of a symbol, through re-exports and aliases, by definition.",
+		promptSnippet: "Find every use of a function, class, type or member",
+		promptGuidelines: [
+			"In TypeScript or JavaScript, ask kota_usages, kota_deps or kota_impact, not grep, who uses something and what a change breaks",
+		],
+		parameters: Type.Object({
+			symbol: Type.String({ description: "name or Owner.member" }),
+			file: optional.text("of the definition"),
+			include_tests: optional.flag(),
+		}),
+	},
+	{
+		name: "kota_impact",
+		description: "What a change reaches: risk, tests to run, files and exports affected.",
+		promptSnippet: "Tell what a change would break and which tests to run",
+		parameters: Type.Object({
+			change_type: Type.Optional(oneOf(["feature", "refactor", "fix", "chore"])),
+			description: optional.text(),
+			files_to_modify: optional.strings(),
+			files_to_create: optional.strings(),
+			files_to_delete: optional.strings(),
+			symbols: Type.Optional(
+				Type.Array(Type.String(), { description: "only these exports change" }),
+			),
+		}),
+	},
+	{
+		name: "kota_task_context",
+		description: "Briefing on files before working on them: imports, dependents, tests.",
+		promptSnippet: "Brief on files before changing them",
+		parameters: Type.Object({
+			files: Type.Array(Type.String()),
+			include_tests: optional.flag(),
+			include_symbols: optional.flag(),
+			max_impacted_files: optional.whole("default 20"),
+		}),
+	},
+	{
+		name: "kota_index",
+		description:
+			"Index the project for the other kota tools; later changes are taken in by themselves.",
+		promptSnippet: "Index the project for the kota tools",
+		parameters: Type.Object({ path: optional.text() }),
+	},
+];
+
+/** Names of parameters that are lists: a model that gives a single string means a list of one. */
+const LISTS = [
+	"scope",
+	"files",
+	"files_to_modify",
+	"files_to_create",
+	"files_to_delete",
+	"symbols",
+];
+
+/** Turns single strings into lists where lists are wanted; everything else is left to pi's check. */
+export function prepareKotaInput(input: unknown): unknown {
+	if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+	const listed = Object.entries(input).map(([name, value]) =>
+		LISTS.includes(name) && typeof value === "string" ? [name, [value]] : [name, value],
+	);
+	return Object.fromEntries(listed);
+}

@@ -1,0 +1,254 @@
+import type { Dirent, Stats } from "node:fs";
+import { lstat, readdir, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { BlobStore } from "./blob-store.ts";
+import { matchesAny } from "./glob.ts";
+import { hashBytes } from "./hash.ts";
+import type { ObjectStore } from "./object-store.ts";
+import { readRegularFile } from "./regular-file.ts";
+import {
+	createValueFinder,
+	isVariablesFile,
+	secretValuesOf,
+	secretVariables,
+} from "./secret-values.ts";
+
+/**
+ * What the excluded files of a project hold, so that it can be kept out of every store. The values are in memory only.
+ * What was in a file earlier in the session counts as well: output from then may still be around.
+ */
+export interface ExcludedValues {
+	/** Looks at the project again; to be awaited before the other two are asked. Never rejects. */
+	refresh(): Promise<void>;
+	/** Files may just have been written: what was found before this is not enough for the next refresh. */
+	expire(): void;
+	/** Whether a text holds a value of an excluded file, or of a secret variable of the environment. */
+	appearIn(text: string): boolean;
+	/** Another one whenever there are more values: what was decided before has to be decided again. */
+	readonly revision: number;
+	/** How many files the values come from, and how many were too many, too large or unreadable. */
+	readonly files: { readonly read: number; readonly leftOut: number };
+}
+
+export interface ExcludedValuesOptions {
+	/** The project's folder. */
+	readonly root: string;
+	/** `readcache.exclude` */
+	readonly exclude: readonly string[];
+	readonly env?: NodeJS.ProcessEnv;
+}
+
+/** Bounds, so that no project can make a turn wait: folders from the root outwards, then files. */
+const maxFolders = 2_000;
+const maxFiles = 200;
+const maxFileBytes = 256 * 1024;
+/** Of variables twice as many: those of keys must not take their room. */
+const maxValues = 20_000;
+/** Calls within this time share one look. */
+const freshMs = 1_000;
+/** What was changed so recently may change again without a trace in its times. */
+const tickMs = 2_000;
+const sideBySide = 32;
+
+/** Makes it; nothing is read before the first refresh. */
+export function createExcludedValues({
+	root,
+	exclude,
+	env = process.env,
+}: ExcludedValuesOptions): ExcludedValues {
+	const values = secretVariables(env);
+	let find = createValueFinder(values);
+	let folders = new Map<string, Folder>();
+	let contents = new Map<string, Content>();
+	let revision = 0;
+	let leftOut = 0;
+	let looking: Promise<void> | undefined;
+	let lookedAt = Number.NEGATIVE_INFINITY;
+	let isExpired = false;
+
+	async function refresh(): Promise<void> {
+		if (looking && isExpired) await looking;
+		if (!looking && !isExpired && performance.now() - lookedAt < freshMs) return;
+		if (!looking) {
+			isExpired = false;
+			lookedAt = performance.now();
+			looking = look().finally(() => {
+				looking = undefined;
+			});
+		}
+		await looking;
+	}
+
+	return {
+		refresh,
+		expire() {
+			isExpired = true;
+		},
+		appearIn: (text) => find(text),
+		get revision() {
+			return revision;
+		},
+		get files() {
+			return { read: contents.size, leftOut };
+		},
+	};
+
+	async function look(): Promise<void> {
+		const paths = await excludedPaths();
+		const next = new Map<string, Content>();
+		const before = values.size;
+		leftOut = Math.max(0, paths.length - maxFiles);
+		// Variables first: many keys and certificates must not displace them.
+		const order = Object.groupBy(paths, (path) => (isVariablesFile(path) ? "first" : "then"));
+		const chosen = [...(order.first ?? []), ...(order.then ?? [])].slice(0, maxFiles);
+		await inGroups(chosen, async (path) => {
+			const content = await contentOf(path, contents.get(path));
+			if (content) next.set(path, content);
+			if (!content || content.isCut) leftOut++;
+		});
+		contents = next;
+		if (values.size === before) return;
+		find = createValueFinder(values);
+		revision++;
+	}
+
+	/** Reads a file again only if it may have changed. */
+	async function contentOf(
+		path: string,
+		before: Content | undefined,
+	): Promise<Content | undefined> {
+		try {
+			const takenMs = Date.now();
+			const state = await stat(path);
+			if (before && isSame(before, state)) return before;
+			const file = await readRegularFile(await realpath(path), maxFileBytes);
+			if (file.kind !== "read") return undefined;
+			const text = textOf(file.bytes);
+			const found = text === undefined ? [] : secretValuesOf(path, text);
+			const room = isVariablesFile(path) ? 2 * maxValues : maxValues;
+			for (const value of found) if (values.size < room) values.add(value);
+			const isCut = values.size >= room && [...found].some((value) => !values.has(value));
+			return { ...timesOf(state), takenMs, isCut };
+		} catch {
+			return undefined; // gone, or not to be read: then no command of the user reads it either
+		}
+	}
+
+	/** The excluded files, those near the root first. What git ignores is looked at too: secrets usually are ignored. */
+	async function excludedPaths(): Promise<string[]> {
+		const found: string[] = [];
+		const next = new Map<string, Folder>();
+		let level = [root];
+		while (level.length > 0) {
+			const deeper: string[] = [];
+			await inGroups(level, async (path) => {
+				const folder = await folderOf(path, folders.get(path));
+				if (!folder) return;
+				next.set(path, folder);
+				found.push(...folder.excluded);
+				deeper.push(...folder.inner);
+			});
+			level = deeper.sort().slice(0, maxFolders - next.size);
+		}
+		folders = next;
+		return found;
+	}
+
+	async function folderOf(path: string, before: Folder | undefined): Promise<Folder | undefined> {
+		try {
+			const takenMs = Date.now();
+			const state = await lstat(path);
+			if (before && isSame(before, state)) return before;
+			const entries = await readdir(path, { withFileTypes: true });
+			const inner = entries.filter(isFolderToEnter).map(({ name }) => join(path, name));
+			const excluded = entries
+				.filter((entry) => !entry.isDirectory())
+				.map(({ name }) => join(path, name))
+				.filter((file) => matchesAny(exclude, file));
+			return { ...timesOf(state), takenMs, inner, excluded };
+		} catch {
+			return undefined;
+		}
+	}
+}
+
+/** Programs of Windows write UTF-16, with a mark at its start. Other files with zeros in them are no text. */
+function textOf(bytes: Buffer): string | undefined {
+	const start = bytes.toString("latin1", 0, 2);
+	const even = bytes.length & ~1;
+	if (start === "\xff\xfe") return bytes.toString("utf16le", 2, even);
+	if (start === "\xfe\xff")
+		return Buffer.from(bytes.subarray(2, even)).swap16().toString("utf16le");
+	return bytes.includes(0) ? undefined : bytes.toString();
+}
+
+/** A file or folder as it was when it was looked at. */
+interface Look {
+	readonly size: number;
+	readonly mtimeMs: number;
+	readonly ctimeMs: number;
+	readonly ino: number;
+	readonly takenMs: number;
+}
+
+interface Content extends Look {
+	/** There was no room for some of its values. */
+	readonly isCut: boolean;
+}
+
+interface Folder extends Look {
+	readonly inner: readonly string[];
+	readonly excluded: readonly string[];
+}
+
+function timesOf({ size, mtimeMs, ctimeMs, ino }: Stats): Omit<Look, "takenMs"> {
+	return { size, mtimeMs, ctimeMs, ino };
+}
+
+function isSame(before: Look, { size, mtimeMs, ctimeMs, ino }: Stats): boolean {
+	return (
+		before.size === size &&
+		before.mtimeMs === mtimeMs &&
+		before.ctimeMs === ctimeMs &&
+		before.ino === ino &&
+		Math.max(mtimeMs, ctimeMs) < before.takenMs - tickMs
+	);
+}
+
+function isFolderToEnter(entry: Dirent): boolean {
+	return entry.isDirectory() && entry.name !== "node_modules" && entry.name !== ".git";
+}
+
+async function inGroups<Item>(
+	items: readonly Item[],
+	work: (item: Item) => Promise<void>,
+): Promise<void> {
+	for (let at = 0; at < items.length; at += sideBySide) {
+		await Promise.all(items.slice(at, at + sideBySide).map(work));
+	}
+}
+
+const WHY = "it holds a value of a file on readcache.exclude";
+
+/** A store of texts that takes none with a value of an excluded file in it. */
+export function guardBlobs(blobs: BlobStore, values: ExcludedValues): BlobStore {
+	return {
+		...blobs,
+		async keep(text) {
+			await values.refresh();
+			return values.appearIn(text) ? { kind: "not-kept", why: WHY } : await blobs.keep(text);
+		},
+	};
+}
+
+/** The same for file versions: a copy of an excluded file may have any name. */
+export function guardObjects(store: ObjectStore, values: ExcludedValues): ObjectStore {
+	return {
+		...store,
+		async put(bytes, hash) {
+			await values.refresh();
+			if (!values.appearIn(Buffer.from(bytes).toString())) return await store.put(bytes, hash);
+			return { kind: "failed", reason: "excluded", message: WHY, hash: hash ?? hashBytes(bytes) };
+		},
+	};
+}

@@ -1,0 +1,96 @@
+import { type Bill, billOf } from "../core/bill.ts";
+import type { SessionView, System } from "../session/index.ts";
+import type { Account, Answered, ModelInfo } from "./index.ts";
+
+/**
+ * Follows what every request of a session costs, and why a cached prefix was missed. Nothing is changed on the way.
+ * Requests are counted when an answer with a bill has come: retries and pings leave without one.
+ */
+export function createEconomySystem(): System & {
+	costReport(session: SessionView): Promise<string>;
+} {
+	let earlier: EarlierBill[] = [];
+	let account: Account | undefined;
+	let told = false;
+
+	return {
+		name: "economy",
+		status: () => ({
+			on: true,
+			why: "/strata cost shows what requests cost and why caches missed",
+		}),
+		start(session) {
+			account = undefined;
+			told = false;
+			earlier = earlierBills(session);
+		},
+		async onAnswer({ billed }, session) {
+			if (!billed) return;
+			const { bill, request } = billed;
+			const answered = { ...answeredBy(bill), ...request };
+			const miss = (await accountOf(session)).add(answered, knownModel(bill, session));
+			const { missNotice, missThreshold } = session.config.economy;
+			if (!miss || miss.tokens < missThreshold || missNotice === "off") return;
+			if (miss.cause === "pruning") return; // it was decided, and paid for with open eyes
+			if (missNotice === "once" && told) return;
+			told = true;
+			const { missText } = await import("./index.ts");
+			session.ui.notify(`pi-strata: ${missText(miss)}. See /strata cost.`, "info");
+		},
+		async costReport(session) {
+			const { accountText } = await import("./index.ts");
+			return accountText((await accountOf(session)).summary());
+		},
+	};
+
+	/** Begins with what a resumed session has cost before; why it missed then was not observed. */
+	async function accountOf(session: SessionView): Promise<Account> {
+		const { createAccount } = await import("./index.ts");
+		if (account) return account;
+		account = createAccount();
+		for (const { bill, answered } of earlier) account.add(answered, knownModel(bill, session));
+		return account;
+	}
+}
+
+interface EarlierBill {
+	bill: Bill;
+	answered: Answered;
+}
+
+/** The bills in a session's entries, whichever branch they are on. */
+function earlierBills({ sessionManager }: SessionView): EarlierBill[] {
+	const bills: EarlierBill[] = [];
+	let lastMs: number | undefined;
+	let compacted = false;
+	for (const entry of sessionManager.getEntries()) {
+		if (entry.type === "compaction") compacted = true;
+		if (entry.type === "usage") lastMs = Date.parse(entry.timestamp) || lastMs; // a ping
+		const bill = entry.type === "message" ? billOf(entry.message) : undefined;
+		if (!bill) continue;
+		const { atMs } = bill;
+		const gapMs = Math.max(0, atMs - (lastMs ?? atMs));
+		bills.push({ bill, answered: { ...answeredBy(bill), atMs, gapMs, compacted } });
+		lastMs = atMs;
+		compacted = false;
+	}
+	return bills;
+}
+
+function answeredBy({
+	provider,
+	model,
+	tokens,
+	thinking,
+}: Bill): Pick<Answered, "model" | "tokens" | "misplaced"> {
+	return { model: `${provider}/${model}`, tokens, ...(thinking && { misplaced: thinking }) };
+}
+
+/** The model of a bill, with its prices where pi knows them. */
+function knownModel(
+	{ provider, model: id }: Bill,
+	{ model: current, modelRegistry }: SessionView,
+): ModelInfo {
+	if (current?.provider === provider && current.id === id) return current;
+	return modelRegistry.find(provider, id) ?? { provider, id };
+}

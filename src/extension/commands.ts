@@ -1,0 +1,89 @@
+import { writeSync } from "node:fs";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { REPORT_ENTRY } from "../core/entry-types.ts";
+import { oneLine } from "../core/one-line.ts";
+import type { Host, SessionView, Spine, System } from "../session/index.ts";
+
+/**
+ * The one way our commands print. Terminal, RPC and JSON mode get a session entry with a renderer; print mode gets
+ * standard output, which pi keeps for itself, hence the bare descriptor. Reports quote untrusted text: characters that
+ * would steer the terminal are written as escapes.
+ */
+export function createReport(pi: Pick<ExtensionAPI, "appendEntry">): Host["report"] {
+	return (ctx, report) => {
+		const text = report.split("\n").map(oneLine).join("\n");
+		if (ctx.mode === "print") {
+			writeSync(1, `${text}\n`);
+			return;
+		}
+		pi.appendEntry(REPORT_ENTRY, { text });
+		// Clients that draw only UI requests would miss the entry: they get its first line.
+		if (ctx.mode === "rpc") ctx.ui.notify(text.split("\n")[0] ?? "", "info");
+	};
+}
+
+/** What `/strata` needs besides the systems. */
+export interface StrataCommandOptions {
+	systems: readonly System[];
+	costReport(session: SessionView): Promise<string>;
+}
+
+/** Registers `/strata`. */
+export function registerStrataCommand(
+	{ host, at }: Spine,
+	{ systems, costReport }: StrataCommandOptions,
+): void {
+	host.registerCommand("strata", {
+		description: "Show which systems of pi-strata are on, and why; `cost` shows what requests cost",
+		handler: async (args, ctx) => {
+			const [word = ""] = args.trim().split(/\s+/);
+			const session = at(ctx);
+			if (word === "") host.report(ctx, systemsTable(systems, session));
+			else if (word === "cost") host.report(ctx, await costReport(session));
+			else host.report(ctx, `/strata knows no "${word.slice(0, 60)}": use /strata or /strata cost`);
+		},
+	});
+}
+
+/** Says at the start of a session what is on, and the first of what went wrong. */
+export function showStart(
+	systems: readonly System[],
+	session: SessionView,
+	failures: readonly string[],
+): void {
+	session.ui.setStatus("strata", statusLine(systems, session));
+	const [first, ...more] = [...failures, ...session.loaded.warnings];
+	if (first === undefined) return;
+	const rest = more.length > 0 ? ` (and ${more.length} more: see /strata)` : "";
+	session.ui.notify(`pi-strata: ${first}${rest}`, "warning");
+}
+
+/** The order in which users know the systems; others follow. */
+const SHOWN = ["read cache", "paging", "kota", "pruning", "tiers", "economy"];
+
+function statusOf(systems: readonly System[], session: SessionView) {
+	const rank = (name: string) => (SHOWN.indexOf(name) + SHOWN.length + 1) % (SHOWN.length + 1);
+	return systems
+		.flatMap(({ name, ...system }) => {
+			const status = system.status?.(session);
+			return status ? [{ name, ...status }] : [];
+		})
+		.sort((a, b) => rank(a.name) - rank(b.name));
+}
+
+/** The table that `/strata` prints. */
+function systemsTable(systems: readonly System[], session: SessionView): string {
+	const listed = statusOf(systems, session);
+	const width = Math.max(0, ...listed.map(({ name }) => name.length));
+	const rows = listed.map(
+		({ name, on, why }) => `${on ? "on " : "off"}  ${name.padEnd(width)}  ${why}`,
+	);
+	const notes = session.loaded.warnings.map((warning) => `warning: ${warning}`);
+	return ["pi-strata", ...rows, ...notes].join("\n");
+}
+
+/** The one line pi shows at the bottom of its screen. */
+function statusLine(systems: readonly System[], session: SessionView): string {
+	const on = statusOf(systems, session).filter((status) => status.on);
+	return on.length > 0 ? `strata: ${on.map(({ name }) => name).join(", ")}` : "strata: nothing on";
+}

@@ -1,0 +1,109 @@
+import {
+	type AgentToolUpdateCallback,
+	createReadToolDefinition,
+	DEFAULT_MAX_BYTES,
+	DEFAULT_MAX_LINES,
+	type ExtensionAPI,
+	type ExtensionContext,
+	getAgentDir,
+	type ReadToolDetails,
+	SettingsManager,
+} from "@earendil-works/pi-coding-agent";
+import { property } from "../core/property.ts";
+import { foldReadInput } from "../core/read-input.ts";
+import type { AnswerRead, Host, PlainRead } from "../session/index.ts";
+import { createReport } from "./commands.ts";
+import { registerRenderers, renderersOf } from "./render.ts";
+
+/** Pi itself as the host of a session. */
+export function createPiHost(pi: ExtensionAPI): Host {
+	registerRenderers(pi);
+	return {
+		agentDir: getAgentDir(),
+		readLimits: { maxLines: DEFAULT_MAX_LINES, maxBytes: DEFAULT_MAX_BYTES },
+		registerTool: (tool) => pi.registerTool({ ...tool, ...renderersOf(tool.name) }),
+		registerCommand: (name, options) => pi.registerCommand(name, options),
+		appendEntry: (type, data) => pi.appendEntry(type, data),
+		sendMessage: (message, options) => pi.sendMessage(message, options),
+		getThinkingLevel: () => pi.getThinkingLevel(),
+		getActiveTools: () => pi.getActiveTools(),
+		setActiveTools: (names) => pi.setActiveTools(names),
+		report: createReport(pi),
+		ownRead: (answer, guidelines) => ownRead(pi, answer, guidelines),
+		// Of several extensions that register `read`, pi takes the first loaded. Ours is found by its `/strata` command.
+		otherReadOwner() {
+			const owner = pi.getAllTools().find((tool) => tool.name === "read")?.sourceInfo;
+			const own = pi.getCommands().find((command) => command.name === "strata")?.sourceInfo;
+			return owner && own && owner.path !== own.path ? owner.path : undefined;
+		},
+	};
+}
+
+/** Registers `read`, which pi lets one extension own. Schema, description, prompt texts and renderers stay pi's. */
+function ownRead(pi: ExtensionAPI, answer: AnswerRead, guidelines: readonly string[]): void {
+	const definition = createReadToolDefinition(process.cwd());
+	pi.registerTool({
+		...definition,
+		promptGuidelines: [...(definition.promptGuidelines ?? []), ...guidelines],
+		prepareArguments: prepareReadInput as NonNullable<typeof definition.prepareArguments>,
+		async execute(toolCallId, params, signal, onUpdate, ctx) {
+			const answered = await answer(
+				{ ...params, toolCallId, signal },
+				ctx,
+				plainRead(ctx, onUpdate),
+			);
+			return answered as Awaited<ReturnType<typeof definition.execute>>;
+		},
+	});
+}
+
+/** Takes the paging form too (`uri`, `cursor`, `max_chars`), and says what is wrong with it while it still can. */
+function prepareReadInput(input: unknown): unknown {
+	const size = property(input, "max_chars");
+	if (
+		size !== undefined &&
+		size !== null &&
+		!(Number.isSafeInteger(size) && (size as number) > 0)
+	) {
+		throw new Error(`max_chars must be a whole number of at least 64, got ${JSON.stringify(size)}`);
+	}
+	return foldReadInput(input);
+}
+
+/** Pi's own `read` for one call. Bytes that were read already are shown as they are, so that a file is read once. */
+export function plainRead(
+	ctx: ExtensionContext,
+	onUpdate: AgentToolUpdateCallback<ReadToolDetails | undefined> | undefined,
+): PlainRead {
+	return ({ toolCallId, path, offset, limit, signal }, bytes) => {
+		const definition = createReadToolDefinition(
+			ctx.cwd,
+			bytes ? { operations: operationsOn(bytes) } : { autoResizeImages: resizesImages(ctx) },
+		);
+		const input = {
+			path,
+			...(offset !== undefined && { offset }),
+			...(limit !== undefined && { limit }),
+		};
+		return definition.execute(toolCallId, input, signal, onUpdate, ctx);
+	};
+}
+
+/** Only for text: the cache has looked at the bytes and knows that pi would not take them for an image. */
+function operationsOn(bytes: Buffer) {
+	return {
+		readFile: async () => bytes,
+		access: async () => {}, // it has been read, so it is readable
+		detectImageMimeType: async () => undefined,
+	};
+}
+
+/** The user's setting for images, which pi gives to its own `read` but not to extensions. */
+function resizesImages(ctx: ExtensionContext): boolean {
+	try {
+		const projectTrusted = ctx.isProjectTrusted();
+		return SettingsManager.create(ctx.cwd, getAgentDir(), { projectTrusted }).getImageAutoResize();
+	} catch {
+		return true; // pi's default; its own start has reported unreadable settings
+	}
+}

@@ -1,0 +1,94 @@
+import {
+	type AgentToolResult,
+	type ExtensionAPI,
+	keyHint,
+	type Theme,
+	type ToolDefinition,
+	type ToolRenderResultOptions,
+} from "@earendil-works/pi-coding-agent";
+import { Text } from "@earendil-works/pi-tui";
+import { BRIEFING_ENTRY, REPORT_ENTRY } from "../core/entry-types.ts";
+import { property } from "../core/property.ts";
+
+/** How a tool of ours looks in pi's terminal; pi's own way where nothing is said. */
+export function renderersOf(name: string): Pick<ToolDefinition, "renderCall" | "renderResult"> {
+	if (!name.startsWith("kota_")) return {};
+	return {
+		renderCall: (args, theme) => renderKotaCall(name, args, theme),
+		renderResult: renderKotaResult,
+	};
+}
+
+/** How our entries and messages look in pi's terminal. */
+export function registerRenderers(pi: ExtensionAPI): void {
+	pi.registerEntryRenderer<{ text?: string }>(
+		REPORT_ENTRY,
+		(entry) => new Text(entry.data?.text ?? "", 1, 0),
+	);
+	pi.registerMessageRenderer(BRIEFING_ENTRY, ({ content }, { expanded }, theme) => {
+		if (typeof content !== "string") return undefined;
+		const lines = content.replace(/[^\P{Cc}\n]/gu, "").split("\n");
+		return new Text(
+			theme.fg("muted", `kota: ${(expanded ? lines : lines.slice(0, 1)).join("\n")}`),
+			1,
+			0,
+		);
+	});
+}
+
+/** Lines of an answer that are shown before somebody unfolds it. */
+const FOLDED_LINES = 4;
+const ARGUMENT_CHARS = 120;
+
+/** The line of a call in pi's terminal: the tool and what it is asked about. */
+function renderKotaCall(name: string, args: unknown, theme: Theme): Text {
+	const title = theme.fg("toolTitle", theme.bold(name));
+	const what = subject(args);
+	return new Text(what ? `${title} ${theme.fg("accent", what)}` : title, 0, 0);
+}
+
+/** The answer in pi's terminal: its first lines, or all of it once unfolded. */
+function renderKotaResult(
+	result: AgentToolResult<unknown>,
+	{ expanded, isPartial }: ToolRenderResultOptions,
+	theme: Theme,
+): Text {
+	const lines = result.content
+		.flatMap((block) => (block.type === "text" ? block.text.split("\n") : []))
+		.map(visible);
+	if (isPartial) return new Text(theme.fg("muted", lines.join("\n")), 0, 0);
+	const shown = expanded ? lines : lines.slice(0, FOLDED_LINES);
+	const hidden = lines.length - shown.length;
+	const notes = [
+		...(hidden > 0 ? [`${hidden} more lines, ${keyHint("app.tools.expand", "to expand")}`] : []),
+		...(property(result.details, "truncated") === true ? [shortened(result.details)] : []),
+	];
+	const text = [
+		...shown.map((line) => theme.fg("toolOutput", line)),
+		...(notes.length > 0 ? [theme.fg("muted", `… ${notes.join("; ")}`)] : []),
+	];
+	return new Text(text.join("\n"), 0, 0);
+}
+
+/** Arguments come from the model while it still writes them: any of them may be missing or of another type. */
+function subject(args: unknown): string {
+	const named = ["query", "symbol", "file_path", "path"].map((name) => property(args, name));
+	const lists = ["files", "files_to_modify", "files_to_create", "files_to_delete"].flatMap((name) =>
+		[property(args, name) ?? []].flat(),
+	);
+	const words = [...named, ...lists].filter((word) => typeof word === "string" && word !== "");
+	const text = visible(words.join(", "));
+	return text.length > ARGUMENT_CHARS ? `${text.slice(0, ARGUMENT_CHARS).toWellFormed()}…` : text;
+}
+
+function shortened(details: unknown): string {
+	const path = property(details, "blobPath");
+	const bytes = Number(property(details, "originalBytes"));
+	const size = `shortened from ${(bytes / 1000).toFixed(1)} KB`;
+	return typeof path === "string" ? `${size}, whole answer: ${visible(path)}` : size;
+}
+
+/** Without what could steer the terminal. */
+function visible(text: string): string {
+	return text.replaceAll("\t", "    ").replace(/\p{Cc}/gu, "�");
+}

@@ -1,0 +1,224 @@
+import { promptTokens } from "../core/bill.ts";
+import { type BlobStore, createBlobStore } from "../core/blob-store.ts";
+import { guardBlobs } from "../core/excluded-values.ts";
+import { property } from "../core/property.ts";
+import { costOf } from "../economy/index.ts";
+import type { SessionView, ToolResultItem } from "../session/index.ts";
+import { type Candidate, frontierOf } from "./candidates.ts";
+import { createPruningHistory, type PruningHistory } from "./history.ts";
+import { lastMeaningful } from "./pins.ts";
+import type { Plan } from "./plan.ts";
+import { contentOf, keepAgain, knownByCall, type Pruned, prune, prunedAs } from "./prune.ts";
+import { createPruner, type PrunableSession, type Pruner } from "./pruner.ts";
+import { withMarkerBeforeResult } from "./result-marker.ts";
+import { callOf, type KeptOut, keptOut } from "./stub.ts";
+import { createSurveyor, resultsIn, type Survey, type Touches } from "./survey.ts";
+
+/** The name under which stubs are pending. */
+const OWNER = "pruning";
+
+/** Pruning of one session: what is pending, what was done, and what would be done next. */
+export interface LivePruning {
+	readonly pruner: Pruner;
+	readonly history: PruningHistory;
+	readonly blobs: BlobStore;
+	/** Why something could not be pruned the last time, in words. */
+	readonly trouble: string | undefined;
+	survey(session: SessionView): Survey;
+	/** What the pruner decides on: all but what has a stub already. */
+	prunable(session: SessionView, cold: boolean): PrunableSession;
+	/** What stubs keep out of the context as it is now. */
+	keptOut(session: SessionView): KeptOut;
+	/** The whole conversation is about to be sent: whatever may go gets a stub, for this very request. */
+	pruneCold(session: SessionView): Promise<void>;
+	/**
+	 * The end of a turn: a batch gets stubs if it pays. At the end of a run too: it costs nothing before the next
+	 * request, and pi may be about to compact. Returns what has to be persisted, with stubs that requests had already, and
+	 * whether the next request has stubs that no request has had.
+	 */
+	pruneWarm(session: SessionView): Promise<{ toPersist: Pruned[]; isChange: boolean }>;
+	/** Stubs that answers of this branch have seen are pending again, if their originals are kept. */
+	restore(session: SessionView): Promise<void>;
+	/** Takes note of what a request cost, and what it would have cost with the full texts in it. */
+	noteAnswer(message: unknown, session: SessionView): void;
+	/** A request's messages with the stubs that are pending. */
+	applyTo<Message>(messages: readonly Message[], session: SessionView): readonly Message[];
+	/** A payload with a cache marker before the first result that may be pruned next; `undefined` for the same. */
+	withMarker(payload: unknown): unknown;
+	readonly callOf: typeof callOf;
+	readonly lastMeaningful: typeof lastMeaningful;
+}
+
+type Results = ReadonlyMap<string, ToolResultItem>;
+type BatchPlan = Pick<Plan, "why" | "rewrittenTokens" | "rewriteCost">;
+
+/** Opens it for a session. `touches` says what results are about. */
+export function openPruning(
+	{ config, cwd, values }: SessionView,
+	touches: Touches,
+	now: () => number,
+): LivePruning {
+	const blobs = guardBlobs(createBlobStore(config.blobs), values);
+	const survey = createSurveyor({ settings: config, cwd, values, touches });
+	const pruner = createPruner(config.prune);
+	const history = createPruningHistory();
+	/** The stubs that are pending, with the batch that each is of. */
+	const made = new Map<string, { pruned: Pruned; plan: BatchPlan }>();
+	let trouble: string | undefined;
+	/** The call before whose result a cache marker stands. */
+	let frontier: string | undefined;
+
+	return {
+		pruner,
+		history,
+		blobs,
+		get trouble() {
+			return trouble;
+		},
+		survey,
+		prunable,
+		keptOut: keptOutNow,
+		callOf,
+		lastMeaningful,
+
+		async pruneCold(session) {
+			await values.refresh();
+			noteSettled(session);
+			const state = prunable(session, true);
+			const { candidates, plan } = pruner.preview(state);
+			const results = resultsNow(session);
+			await makeStubs(session, knownByCall(candidates, results), plan);
+			frontier = frontierIn({ ...state, results: withoutPending(session, results) });
+		},
+
+		async pruneWarm(session) {
+			await values.refresh();
+			noteSettled(session);
+			await keepPendingAgain(session);
+			const state = prunable(session, false);
+			const { candidates, plan } = pruner.decide(state);
+			// As it is before this batch: what the provider has cached ends here, and is read once more.
+			frontier = frontierIn(state);
+			const count = plan.prune ? await makeStubs(session, candidates, plan) : 0;
+			return { toPersist: waiting(session), isChange: count > 0 };
+		},
+
+		async restore(session) {
+			const recorded = session.edits.recorded(OWNER, session.sessionManager);
+			if (recorded.size === 0) return;
+			const results = resultsNow(session);
+			const stubs = [...recorded].flatMap(([entryId, content]) => {
+				const item = results.get(entryId);
+				const [stub, ...others] = content ?? [];
+				return (item && stub && others.length === 0 && prunedAs(item, stub.text)) || [];
+			});
+			const { pruned } = await keepAgain(stubs, blobs);
+			hold(session, pruned, { why: "cold", rewrittenTokens: 0, rewriteCost: 0 });
+		},
+
+		noteAnswer(message, session) {
+			const tokens = promptTokens(property(message, "usage"));
+			const { rules } = session.cache;
+			const rewriteCost = noteSettled(session);
+			const saved = keptOutNow(session).tokens * rules.readRatio;
+			history.noteSaved(saved);
+			const cost = costOf(tokens, rules);
+			pruner.noteRequest(cost, cost + saved - rewriteCost);
+		},
+
+		applyTo: (messages, { edits }) => edits.applyTo(messages, OWNER),
+
+		withMarker: (payload) =>
+			frontier === undefined ? undefined : withMarkerBeforeResult(payload, frontier),
+	};
+
+	function prunable(session: SessionView, cold: boolean): PrunableSession {
+		const { messages, results, facts } = survey(session);
+		const { cache, window } = session;
+		const bound = cache.boundAnswer;
+		const estimated = messages.reduce((sum, { tokens }) => sum + tokens, 0);
+		return {
+			messages,
+			results: withoutPending(session, results),
+			facts,
+			editableFrom: messages.findLastIndex(({ entryId }) => entryId === bound) + 1,
+			cold,
+			rules: cache.rules,
+			contextTokens: window.tokens ?? estimated,
+			contextWindow: window.size,
+			ttl: cache.ttl,
+		};
+	}
+
+	function keptOutNow(session: SessionView): KeptOut {
+		return keptOut(resultsNow(session).values());
+	}
+
+	/** Returns how many it made: of what cannot be kept as a blob there is none. */
+	async function makeStubs(
+		session: SessionView,
+		candidates: readonly Candidate[],
+		plan: BatchPlan,
+	): Promise<number> {
+		if (candidates.length === 0) return 0;
+		const { pruned, why } = await prune(candidates, blobs);
+		trouble = why;
+		hold(session, pruned, plan);
+		return pruned.length;
+	}
+
+	function hold({ edits }: SessionView, batch: readonly Pruned[], plan: BatchPlan): void {
+		for (const pruned of batch) {
+			const { entryId, toolCallId: sentAs, original } = pruned;
+			made.set(entryId, { pruned, plan });
+			edits.add({ owner: OWNER, entryId, sentAs, original, content: contentOf(pruned) });
+		}
+	}
+
+	function waiting({ edits, sessionManager }: SessionView): Pruned[] {
+		return edits
+			.unsettled(OWNER, sessionManager)
+			.flatMap(({ entryId }) => made.get(entryId)?.pruned ?? []);
+	}
+
+	/** Stubs that a request had before the session: their originals may have been deleted since. */
+	async function keepPendingAgain(session: SessionView): Promise<void> {
+		const stubs = waiting(session);
+		const { pruned: kept, why } = await keepAgain(stubs, blobs);
+		trouble = why ?? trouble;
+		const lost = stubs.filter((one) => !kept.includes(one));
+		for (const { entryId } of lost) session.edits.drop(entryId);
+	}
+
+	/** A batch counts once the session shows it. Returns what rewriting has cost. */
+	function noteSettled({ edits, sessionManager }: SessionView): number {
+		const settled = new Map<BatchPlan, { results: number; freedTokens: number }>();
+		for (const { entryId } of edits.settle(OWNER, sessionManager)) {
+			const { pruned, plan } = made.get(entryId) ?? {};
+			if (!pruned || !plan) continue;
+			const sum = settled.get(plan) ?? { results: 0, freedTokens: 0 };
+			sum.results++;
+			sum.freedTokens += pruned.freedTokens;
+			settled.set(plan, sum);
+		}
+		for (const entryId of made.keys()) if (!edits.get(entryId)) made.delete(entryId);
+		let cost = 0;
+		for (const [{ why, rewrittenTokens, rewriteCost }, sum] of settled) {
+			history.noteAction({ why, rewrittenTokens, rewriteCost, ...sum, atMs: now() });
+			cost += rewriteCost;
+		}
+		return cost;
+	}
+
+	function withoutPending({ edits }: SessionView, results: Results): Results {
+		return new Map([...results].filter(([entryId]) => !edits.get(entryId)));
+	}
+
+	function frontierIn(state: PrunableSession): string | undefined {
+		return frontierOf(state)?.toolCallId;
+	}
+
+	function resultsNow({ ledger, sessionManager }: SessionView): Results {
+		return resultsIn(ledger.log(sessionManager).items);
+	}
+}

@@ -1,0 +1,86 @@
+import { property } from "../core/property.ts";
+import { createPerFolder, type Spine, type System } from "../session/index.ts";
+import { pruningCommands, type Subcommand } from "./commands.ts";
+import type { LivePruning } from "./live.ts";
+import { pruningStatus } from "./report.ts";
+import type { Touches } from "./survey.ts";
+
+/** How often the blob folder is cleaned in a long session. */
+const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
+
+/**
+ * Pruning in a session. Old results become stubs by context edits at the end of a turn, in batches. While the
+ * provider's cache is cold that costs nothing; but no turn ends just before such a request, so the stubs are put into
+ * the request itself and persisted at the end of its turn. `touches` says what results are about.
+ */
+export function createPruningSystem(
+	spine: Spine,
+	touches: Touches,
+): System & {
+	/** Subcommands of `/kota`. */
+	commands: ReadonlyMap<string, Subcommand>;
+} {
+	const now = () => Date.now();
+	/** Most sessions are too short to be pruned: the code behind it is loaded on first use. */
+	const perFolder = createPerFolder<LivePruning>({
+		open: async (session) => (await import("./live.ts")).openPruning(session, touches, now),
+	});
+	let sweptMs = now();
+
+	return {
+		name: "pruning",
+		commands: pruningCommands(spine, perFolder.get),
+		status: ({ config }) =>
+			config.prune.enabled
+				? { on: true, why: "old tool output becomes a stub when that pays; see /kota pruning" }
+				: { on: false, why: "prune.enabled is false" },
+		async start() {
+			sweptMs = now();
+			await perFolder.clear();
+		},
+		stop: perFolder.clear,
+		async onRequest(messages, session) {
+			const { config, cache } = session;
+			if (!config.prune.enabled || !messages.some(({ role }) => role === "toolResult")) {
+				return messages;
+			}
+			const pruning = await perFolder.get(session);
+			if (cache.rules.bindsThinking) await pruning.restore(session);
+			if (cache.coldness.cold) await pruning.pruneCold(session);
+			return pruning.applyTo(messages, session);
+		},
+		onPayload(payload, { config, model }) {
+			if (!config.prune.enabled || model?.api !== "anthropic-messages") return undefined;
+			return perFolder.ready?.withMarker(payload);
+		},
+		async onAnswer({ message, failed }, session) {
+			// Requests that failed are not billed.
+			if (failed || !session.config.prune.enabled || !perFolder.ready) return;
+			(await perFolder.get(session)).noteAnswer(message, session);
+		},
+		async onTurnEnd({ toolResults, entries }, session) {
+			const isIdle = !perFolder.ready && toolResults.length === 0;
+			if (!session.config.prune.enabled || isIdle) return [];
+			const pruning = await perFolder.get(session);
+			const { toPersist, isChange } = await pruning.pruneWarm(session);
+			const taken = new Set(entries.map((entry) => property(entry, "targetId")));
+			sweepNowAndThen(pruning);
+			const status = pruningStatus(session.getContextUsage(), pruning.keptOut(session).tokens);
+			session.ui.setStatus("pruning", status);
+			if (isChange) session.cache.notePruned();
+			return toPersist
+				.filter(({ entryId }) => !taken.has(entryId))
+				.map(({ entryId, stub }) => ({
+					type: "context_edit" as const,
+					targetId: entryId,
+					replacement: { content: [{ type: "text" as const, text: stub }] },
+				}));
+		},
+	};
+
+	function sweepNowAndThen({ blobs }: LivePruning): void {
+		if (now() - sweptMs < SWEEP_INTERVAL_MS) return;
+		sweptMs = now();
+		void blobs.sweep(); // in the background: failures come back as results
+	}
+}

@@ -1,0 +1,211 @@
+import { type Bill, billOf, promptTokens, type Ttl, ttlOf } from "../core/bill.ts";
+import { property } from "../core/property.ts";
+import {
+	bindsThinking,
+	type CacheRules,
+	type Coldness,
+	isCold,
+	rulesFor,
+} from "../economy/rules.ts";
+import { lastBoundAnswer } from "./bound-answer.ts";
+import type { HostContext, StartReason } from "./host.ts";
+
+/** The provider's prompt cache as seen from one moment of a session. */
+export interface CacheClock {
+	/** How the provider of the model in use caches. */
+	readonly rules: CacheRules;
+	/** How long the provider keeps what it caches, by the latest bill that states it. */
+	readonly ttl: Ttl;
+	/** Whether the request in flight, or else the next one, finds the cache cold, and why. */
+	readonly coldness: Coldness;
+	/**
+	 * The entry of the last answer whose thinking is bound to all before it, by any model: the user may return to that
+	 * model. `undefined` where every edit is harmless.
+	 */
+	readonly boundAnswer: string | undefined;
+	/** The latest bill of this session; `undefined` until a request was billed since the session was opened. */
+	readonly lastBill: Bill | undefined;
+	/** Reports that the next request lacks old tool output on purpose: the miss that follows has that cause. */
+	notePruned(): void;
+}
+
+/** What a request is sent with, besides the conversation. */
+export interface SentWith {
+	readonly model: string;
+	readonly thinking: string;
+	/** Identifies the system prompt as the request holds it; `undefined` before the request is built. */
+	readonly head?: string;
+	/** Identifies the tools; `undefined` where changing them does not touch the cached prefix. */
+	readonly tools: string | undefined;
+}
+
+/** A request as it left, with all that a diagnosis of its bill needs. */
+export interface SentRequest {
+	/** What was sent to the provider; `undefined` if the request was not seen. */
+	readonly payload: unknown;
+	readonly atMs: number;
+	/** Time since the cache was last used before it, which a ping also does. */
+	readonly gapMs: number;
+	readonly thinking?: string;
+	readonly compacted: boolean;
+	readonly pruned: boolean;
+	readonly branched: boolean;
+}
+
+/** Follows one session: the loop feeds it with every event that touches the provider's cache. */
+export interface CacheTimer {
+	/** A session was opened. Its last use of the cache comes from its entries, on whichever branch. */
+	open(ctx: Pick<HostContext, "sessionManager">, reason: StartReason): void;
+	noteCompaction(): void;
+	/** The user went to another branch. */
+	noteBranch(): void;
+	/** A request is being built: from now until {@link noteBuilt} the clock speaks of it. */
+	noteRequest(next: SentWith, rules: CacheRules): void;
+	noteBuilt(): void;
+	/** A request left: a new one, a retry, or a ping that keeps the cache warm. */
+	notePayload(payload: unknown, thinking: string): void;
+	/** An answer came. Returns the request that it was for, if it was billed. */
+	noteAnswer(message: unknown): { bill: Bill; request: SentRequest } | undefined;
+	/** The clock as read now. `next` is what the next request would be sent with. */
+	at(
+		ctx: Pick<HostContext, "model" | "modelRegistry" | "sessionManager">,
+		next: () => SentWith,
+	): CacheClock;
+}
+
+/** Makes the timer of a session. `now` is the time in milliseconds since 1970. */
+export function createCacheTimer(now: () => number = Date.now): CacheTimer {
+	/** The last request, without its conversation. */
+	let last: SentWith | undefined;
+	/** When the cache was last used, as far as the session knows. */
+	let usedMs: number | undefined;
+	/** When it may have been used last. Later than `usedMs` where the session cannot know. */
+	let mayBeUsedMs: number | undefined;
+	let ttl: Ttl = "5m";
+	let inFlight: Coldness | undefined;
+	let compactedSinceRequest = false;
+	let lastBill: Bill | undefined;
+	/** What happened since the last bill. */
+	let unbilled = nothingYet();
+
+	return {
+		open(ctx, reason) {
+			const before = lastUse(ctx.sessionManager.getEntries());
+			last = undefined;
+			usedMs = before.atMs;
+			// A fork's parent may have been in use a moment ago, which the fork's entries do not tell.
+			mayBeUsedMs = reason === "fork" ? now() : before.atMs;
+			ttl = before.ttl ?? "5m";
+			inFlight = undefined;
+			compactedSinceRequest = false;
+			lastBill = undefined;
+			unbilled = nothingYet();
+		},
+		noteCompaction() {
+			compactedSinceRequest = true;
+			unbilled.compacted = true;
+		},
+		noteBranch() {
+			unbilled.branched = true;
+		},
+		noteRequest(next, rules) {
+			inFlight = coldnessFor(next, rules);
+			last = next;
+			compactedSinceRequest = false;
+			noteUse();
+		},
+		noteBuilt() {
+			inFlight = undefined;
+		},
+		notePayload(payload, thinking) {
+			// A ping before any request leaves nothing of this session in the cache.
+			if (last !== undefined || usedMs !== undefined) noteUse();
+			unbilled.sent = { payload, atMs: now(), gapMs: unbilled.gapMs, thinking };
+		},
+		noteAnswer(message) {
+			const bill = billOf(message);
+			if (!bill) return undefined;
+			lastBill = bill;
+			ttl = ttlOf(bill.tokens) ?? ttl;
+			const { sent, compacted, pruned, branched } = unbilled;
+			unbilled = nothingYet();
+			const request = sent ?? { payload: undefined, atMs: now(), gapMs: 0 };
+			return { bill, request: { ...request, compacted, pruned, branched } };
+		},
+		at: (ctx, next) => ({
+			get rules() {
+				return rulesOf(ctx);
+			},
+			get ttl() {
+				return ttl;
+			},
+			get coldness() {
+				return inFlight ?? coldnessFor(next(), rulesOf(ctx));
+			},
+			get boundAnswer() {
+				return lastBoundAnswer(ctx.sessionManager, (model) =>
+					bindsThinking(ctx.modelRegistry.find(model.provider, model.id) ?? model),
+				);
+			},
+			get lastBill() {
+				return lastBill;
+			},
+			notePruned() {
+				unbilled.pruned = true;
+			},
+		}),
+	};
+
+	function noteUse(): void {
+		const atMs = now();
+		unbilled.gapMs = Math.max(unbilled.gapMs, atMs - (usedMs ?? atMs));
+		usedMs = mayBeUsedMs = atMs;
+	}
+
+	function coldnessFor(next: SentWith, { ttlMs, invalidates }: CacheRules): Coldness {
+		const isOther = (part: keyof SentWith) =>
+			last?.[part] !== undefined && next[part] !== undefined && last[part] !== next[part];
+		return isCold({
+			compacted: compactedSinceRequest,
+			gapMs: mayBeUsedMs === undefined ? Number.POSITIVE_INFINITY : now() - mayBeUsedMs,
+			ttlMs: ttlMs[ttl],
+			modelChanged: isOther("model"),
+			toolsChanged: isOther("head") || isOther("tools"),
+			thinkingChanged: invalidates.thinking !== undefined && isOther("thinking"),
+		});
+	}
+}
+
+interface Unbilled {
+	sent?: Pick<SentRequest, "payload" | "atMs" | "gapMs" | "thinking">;
+	/** The longest time between two uses of the cache. */
+	gapMs: number;
+	compacted: boolean;
+	pruned: boolean;
+	branched: boolean;
+}
+
+function nothingYet(): Unbilled {
+	return { gapMs: 0, compacted: false, pruned: false, branched: false };
+}
+
+/** How the provider of a model caches; of no model, by what is documented of none. */
+export function rulesOf({ model }: Pick<HostContext, "model">): CacheRules {
+	return rulesFor(model ?? { provider: "unknown", id: "unknown" });
+}
+
+/** When a session's cache was last used, on whichever branch, and what its last answer paid for. */
+function lastUse(entries: ReturnType<HostContext["sessionManager"]["getEntries"]>): {
+	atMs: number | undefined;
+	ttl: Ttl | undefined;
+} {
+	const isAnswer = (entry: (typeof entries)[number]) =>
+		entry.type === "message" && entry.message.role === "assistant";
+	// A ping leaves a usage entry.
+	const used = entries.findLast((entry) => isAnswer(entry) || entry.type === "usage");
+	const answer = entries.findLast(isAnswer);
+	return {
+		atMs: used && (Date.parse(used.timestamp) || undefined),
+		ttl: ttlOf(promptTokens(property(property(answer, "message"), "usage"))),
+	};
+}

@@ -1,0 +1,103 @@
+import { readlinkSync, realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const UNICODE_SPACES = /[\u00A0\u2000-\u200A\u202F\u205F\u3000]/g;
+
+/**
+ * The paths that pi's `read` would try for what the model wrote, in its order: the path itself, then the spellings
+ * under which macOS stores screenshots (narrow space before AM/PM, decomposed accents, curly quotes).
+ */
+export function pathCandidates(written: string, cwd: string): string[] {
+	const path = absolutePath(written, cwd);
+	const decomposed = path.normalize("NFD");
+	return [
+		...new Set([
+			path,
+			path.replace(/ (AM|PM)\./gi, "\u202F$1."),
+			decomposed,
+			path.replace(/'/g, "\u2019"),
+			decomposed.replace(/'/g, "\u2019"),
+		]),
+	];
+}
+
+/** The path pi would look at first: unicode spaces plain, one leading `@` dropped, `~` and `file:` expanded. */
+export function absolutePath(written: string, cwd: string): string {
+	const spaced = written.replace(UNICODE_SPACES, " ");
+	const plain = expand(spaced.startsWith("@") ? spaced.slice(1) : spaced);
+	return isAbsolute(plain) ? resolve(plain) : resolve(cwd, plain);
+}
+
+function expand(path: string): string {
+	if (path === "~") return homedir();
+	if (path.startsWith("~/") || (process.platform === "win32" && path.startsWith("~\\"))) {
+		return join(homedir(), path.slice(2));
+	}
+	return path.startsWith("file://") ? fileURLToPath(path) : path;
+}
+
+/**
+ * The file behind any `file:` address, relative or in capitals too. Pi itself knows only `file://`; paging knows all.
+ * `undefined` for what is none, or names no file.
+ */
+export function addressedPath(written: string, cwd: string): string | undefined {
+	if (!/^file:/i.test(written)) return undefined;
+	try {
+		return fileURLToPath(new URL(written, `${pathToFileURL(cwd).href}/`));
+	} catch {
+		return undefined; // whoever was asked to read it could not
+	}
+}
+
+/** The path behind all links. Of a file that is not there (any more), the folder's, as far as it exists. */
+export function canonicalPath(path: string): string {
+	try {
+		return realpathSync.native(path);
+	} catch {
+		const parent = dirname(path);
+		if (parent === path) return path;
+		const place = join(canonicalPath(parent), basename(path));
+		return targetOf(place) ?? place;
+	}
+}
+
+/** Where a link that leads nowhere (any more) leads; `undefined` for what is no link, or one of a circle. */
+function targetOf(link: string): string | undefined {
+	let path = link;
+	try {
+		for (let links = 0; links < 40; links++) path = resolve(dirname(path), readlinkSync(path));
+		return undefined;
+	} catch {
+		return path === link ? undefined : path;
+	}
+}
+
+/** A path with a range behind it, as models like to write it: `src/a.ts:10-20`, `src/a.ts:10`. */
+export interface RangeShorthand {
+	path: string;
+	start: number;
+	end: number;
+}
+
+/** Takes `path:start-end` or `path:line` apart; `undefined` when there is no such ending. */
+export function parseShorthand(written: string): RangeShorthand | undefined {
+	const match = /^(.+):(\d+)(?:-(\d+))?$/s.exec(written);
+	if (!match) return undefined;
+	const [, path = "", first = "", last = first] = match;
+	return { path, start: Number(first), end: Number(last) };
+}
+
+/** Throws for a range that names no lines. */
+export function checkShorthand({ start, end }: RangeShorthand, written: string): void {
+	const rule = "line numbers start at 1 and the end must not be before the start";
+	if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 1 || end < start) {
+		throw new Error(`Invalid line range in "${written}": ${rule} (for example "file.ts:5-20")`);
+	}
+}
+
+/** The tools with which a model changes files. */
+export function isEditingTool(toolName: string): boolean {
+	return toolName === "edit" || toolName === "write";
+}

@@ -1,0 +1,104 @@
+import {
+	type FileState,
+	type SessionFileWatch,
+	watchSessionFile,
+} from "../core/session-file-watch.ts";
+import { markSession, type SessionMark } from "../core/session-marks.ts";
+import type { SessionView, System } from "./system.ts";
+
+/**
+ * Warns at once when pi could not write to its session file, or when another program writes to it. Pi goes on as if
+ * nothing had happened, and what was said is missing when the session is opened again.
+ */
+export function createSessionFileWatch(): System {
+	let watched: SessionFileWatch | undefined;
+	/** The state that the user was warned of. */
+	let warned: string | undefined;
+
+	const look = ({ sessionManager, ui }: SessionView) => {
+		const file = sessionManager.getSessionFile();
+		if (file === undefined) return;
+		if (watched?.file !== file) {
+			watched = watchSessionFile(file);
+			warned = undefined;
+		}
+		if (warned === "foreign") return; // that does not pass, and all since then would be read again each time
+		const header = sessionManager.getHeader();
+		const entries = sessionManager.getEntries();
+		try {
+			const state = watched.look(header ? [header, ...entries] : entries);
+			const hasAnswer = entries.some(
+				(entry) => entry.type === "message" && entry.message.role === "assistant",
+			);
+			const warning = warningOf(state, hasAnswer);
+			if (warning !== undefined && warning.about !== warned) {
+				ui.notify(`pi-strata: ${warning.text}`, "warning");
+			}
+			warned = warning?.about;
+		} catch {
+			// Without a look at the file there is nothing to say about it.
+		}
+	};
+
+	return {
+		name: "session file",
+		start: look,
+		onMessage: look,
+		async onTurnEnd(_turn, session) {
+			look(session);
+			return [];
+		},
+		onRunEnd: look,
+	};
+}
+
+/** Marks each session file as open while pi has it open: the server then works on a copy of it. */
+export function createSessionMark(agentDir: string): System {
+	let mark: SessionMark | undefined;
+	return {
+		name: "session mark",
+		start({ sessionManager }) {
+			void mark?.remove();
+			const file = sessionManager.getSessionFile();
+			mark = file === undefined ? undefined : markSession(agentDir, file);
+		},
+		async stop() {
+			await mark?.remove();
+			mark = undefined;
+		},
+	};
+}
+
+const KEEP_IT =
+	"/export <name>.jsonl on a disk with room keeps the conversation, and /import brings it back.";
+
+/** `hasAnswer`: pi writes its file with the first answer at the latest. */
+function warningOf(
+	state: FileState,
+	hasAnswer: boolean,
+): { about: string; text: string } | undefined {
+	switch (state.kind) {
+		case "in-step":
+			return undefined;
+		case "unwritten":
+			if (!hasAnswer) return undefined;
+			return { about: "missing", text: `This session has no file: writing it failed. ${KEEP_IT}` };
+		case "behind":
+		case "lacking":
+			return {
+				about: "missing",
+				text: `This session's file lacks ${state.missing} of its entries: writing it failed. Opened again, the session would lack what was said before them, too. ${KEEP_IT}`,
+			};
+		case "foreign":
+			if (state.entries === 0) {
+				return {
+					about: "missing",
+					text: `This session's file holds a line that cannot be read: an entry was not written whole. ${KEEP_IT}`,
+				};
+			}
+			return {
+				about: "foreign",
+				text: "Another program writes to this session's file. Opened again, the session goes on from whatever was written last; /tree shows the rest.",
+			};
+	}
+}

@@ -1,0 +1,298 @@
+import { type LoadedConfig, loadConfig } from "../core/config.ts";
+import { describeError } from "../core/errno.ts";
+import { createExcludedValues, type ExcludedValues } from "../core/excluded-values.ts";
+import { projectRoot } from "../core/places.ts";
+import { property } from "../core/property.ts";
+import { createCacheTimer, rulesOf, type SentWith } from "./cache-clock.ts";
+import type { Host, HostContext, HostEvents, StartReason } from "./host.ts";
+import { createLedger } from "./ledger.ts";
+import { createPendingEdits } from "./pending-edits.ts";
+import type { SessionView, Spine, System } from "./system.ts";
+
+/** One session of pi: what all systems share, and the loop that asks them. */
+export interface Session extends Spine {
+	/**
+	 * Subscribes to pi's events, once. Systems are asked in the order of the list. Handlers towards other extensions are
+	 * those of one extension: pi calls all of ours for an event before it goes on to the next extension's.
+	 */
+	run(
+		systems: readonly System[],
+		onStarted: (session: SessionView, failures: string[]) => void,
+	): void;
+}
+
+/** Makes the session of a host. Nothing is read or started before pi's first event or call. */
+export function createSession(host: Host, events: HostEvents): Session {
+	let systems: readonly System[] = [];
+	let running = false;
+	let loaded: { cwd: string; config: LoadedConfig } | undefined;
+	let excluded: { cwd: string; exclude: readonly string[]; values: ExcludedValues } | undefined;
+	const timer = createCacheTimer();
+	const ledger = createLedger({
+		returnedHash: (item) => firstOf(systems, (system) => system.returnedHash?.(item)),
+	});
+	const edits = createPendingEdits(ledger, host);
+	const shown: SessionView["shown"] = {
+		shownBy(message) {
+			for (const system of systems) {
+				const files = system.shownBy?.(message);
+				if (system.shownBy && (!files || files.length > 0)) return files;
+			}
+			return [];
+		},
+		shownBeside: () => firstOf(systems, (system) => system.shownBeside?.()) ?? NONE,
+	};
+
+	return { host, ledger, edits, at, run };
+
+	function at(ctx: HostContext): SessionView {
+		return {
+			get cwd() {
+				return ctx.cwd;
+			},
+			get sessionManager() {
+				return ctx.sessionManager;
+			},
+			get modelRegistry() {
+				return ctx.modelRegistry;
+			},
+			get model() {
+				return ctx.model;
+			},
+			get ui() {
+				return ctx.ui;
+			},
+			get mode() {
+				return ctx.mode;
+			},
+			get hasUI() {
+				return ctx.hasUI;
+			},
+			get signal() {
+				return ctx.signal;
+			},
+			getContextUsage: () => ctx.getContextUsage(),
+			hasPendingMessages: () => ctx.hasPendingMessages(),
+			ledger,
+			edits,
+			shown,
+			get cache() {
+				return timer.at(ctx, () => sentWith(ctx));
+			},
+			get window() {
+				const usage = ctx.getContextUsage();
+				return {
+					tokens: usage?.tokens ?? undefined,
+					size: usage?.contextWindow || Number.MAX_SAFE_INTEGER,
+				};
+			},
+			get loaded() {
+				return configFor(ctx.cwd);
+			},
+			get config() {
+				return configFor(ctx.cwd).config;
+			},
+			get values() {
+				return valuesFor(ctx.cwd);
+			},
+		};
+	}
+
+	function run(list: readonly System[], onStarted: Parameters<Session["run"]>[1]): void {
+		systems = list;
+		const on = events.on.bind(events) as HostEvents["on"];
+		/** One handler for each system that has the method: pi shows what one throws, and goes on with the next. */
+		const each = <Name extends keyof System>(
+			name: Name,
+			subscribe: (ask: NonNullable<System[Name]>) => void,
+		) => {
+			for (const system of systems) {
+				const method = system[name];
+				if (method) subscribe((method as () => void).bind(system) as never);
+			}
+		};
+
+		on("session_start", async ({ reason }, ctx) => {
+			const failures = await stop();
+			running = true;
+			loaded = undefined;
+			edits.clear();
+			const session = at(ctx);
+			timer.open(ctx, reason);
+			failures.push(...(await startAll(systems, session, reason)));
+			onStarted(session, failures);
+		});
+		on("session_shutdown", async () => {
+			const failures = await stop();
+			// Pi shows what a handler throws.
+			if (failures.length > 0) throw new Error(failures.join("; "));
+		});
+
+		on("session_compact", () => timer.noteCompaction());
+		each("onCompaction", (ask) => on("session_compact", (_event, ctx) => ask(at(ctx))));
+		on("session_tree", () => {
+			timer.noteBranch();
+			edits.clear();
+		});
+		each("onBranch", (ask) => on("session_tree", (_event, ctx) => ask(at(ctx))));
+
+		each("onPrompt", (ask) =>
+			on("before_agent_start", async ({ prompt }, ctx) => {
+				const message = await ask(typeof prompt === "string" ? prompt : undefined, at(ctx));
+				return message && { message };
+			}),
+		);
+		each("onRunStart", (ask) => on("agent_start", (_event, ctx) => ask(at(ctx))));
+		each("onRunEnd", (ask) => on("agent_end", (_event, ctx) => ask(at(ctx))));
+
+		on("context_with_system", ({ messages }, ctx) => {
+			timer.noteRequest(sentWith(ctx, messages), rulesOf(ctx));
+		});
+		each("onRequest", (ask) =>
+			on("context_with_system", async (event, ctx) => {
+				const messages = await ask(event.messages, at(ctx));
+				if (messages === event.messages) return undefined;
+				return { messages: [...messages] as typeof event.messages };
+			}),
+		);
+		on("context_with_system", ({ messages }, ctx) => {
+			timer.noteBuilt();
+			ledger.observe(ctx.sessionManager, messages);
+			edits.noteSent(ctx.sessionManager, rulesOf(ctx).bindsThinking);
+		});
+
+		each("onPayload", (ask) =>
+			on("before_provider_request", ({ payload }, ctx) => ask(payload, at(ctx))),
+		);
+		on("before_provider_request", ({ payload }) =>
+			timer.notePayload(payload, host.getThinkingLevel()),
+		);
+
+		each("onMessage", (ask) => on("message_start", (_event, ctx) => ask(at(ctx))));
+		// While the answer streams in: by then all other extensions are through with the request.
+		on("message_start", ({ message }, ctx) => {
+			if (message.role === "assistant") ledger.prepare(ctx.sessionManager);
+		});
+
+		each("onToolCall", (ask) => on("tool_call", async (event, ctx) => await ask(event, at(ctx))));
+		// Any other tool may have written a file with a secret in it, and a copy of that.
+		on("tool_result", ({ toolName }, ctx) => {
+			if (toolName !== "read") valuesFor(ctx.cwd).expire();
+		});
+		each("onToolResult", (ask) => on("tool_result", (event, ctx) => ask(event, at(ctx))));
+
+		let billed: ReturnType<typeof timer.noteAnswer>;
+		on("message_end", ({ message }) => {
+			billed = timer.noteAnswer(message);
+		});
+		each("onAnswer", (ask) =>
+			on("message_end", async ({ message }, ctx) => {
+				if (message.role !== "assistant") return;
+				const failed = message.stopReason === "error" || message.stopReason === "aborted";
+				await ask({ message, failed, billed }, at(ctx));
+			}),
+		);
+
+		// One handler for all: pi takes the list of the last one, and works the whole session out again for each.
+		on("turn_end", async (event, ctx) => {
+			let { entries } = event;
+			for (const system of systems) {
+				const drafts = await system.onTurnEnd?.({ ...event, entries }, at(ctx));
+				if (drafts && drafts.length > 0) entries = [...entries, ...drafts];
+			}
+			return entries === event.entries ? undefined : { entries };
+		});
+
+		if (!systems.some(({ read }) => read)) return;
+		const guidelines = systems.flatMap(({ readGuideline }) => readGuideline ?? []);
+		host.ownRead(async (call, ctx, plain) => {
+			for (const system of systems) {
+				const answer = await system.read?.(call, at(ctx), plain);
+				if (answer) return answer;
+			}
+			return await plain(call);
+		}, guidelines);
+	}
+
+	/** What a request is sent with now; `messages` are those of a request that is being built. */
+	function sentWith(ctx: HostContext, messages?: readonly unknown[]): SentWith {
+		const { model } = ctx;
+		// Where a model takes changes of the system prompt in mid-conversation, what stands before them stays cached.
+		const takesChanges = property(model?.compat, "supportsMidConvoSystemMessages") === true;
+		const systemMessages = messages?.filter((message) => property(message, "role") === "system");
+		return {
+			model: `${model?.provider}/${model?.id}`,
+			thinking: host.getThinkingLevel(),
+			tools: takesChanges ? undefined : JSON.stringify(host.getActiveTools()),
+			...(systemMessages && {
+				head: JSON.stringify(takesChanges ? systemMessages.slice(0, 1) : systemMessages),
+			}),
+		};
+	}
+
+	function configFor(cwd: string): LoadedConfig {
+		if (loaded?.cwd !== cwd) {
+			loaded = { cwd, config: loadConfig({ agentDir: host.agentDir, cwd }) };
+		}
+		return loaded.config;
+	}
+
+	function valuesFor(cwd: string): ExcludedValues {
+		const { exclude } = configFor(cwd).config.readcache;
+		if (excluded?.cwd !== cwd || excluded.exclude !== exclude) {
+			const values = createExcludedValues({ root: projectRoot(cwd), exclude });
+			excluded = { cwd, exclude, values };
+		}
+		return excluded.values;
+	}
+
+	/** Safe to call when nothing runs, and twice. Returns what went wrong. */
+	async function stop(): Promise<string[]> {
+		if (!running) return [];
+		running = false;
+		return await stopAll(systems);
+	}
+}
+
+const NONE: readonly [] = [];
+
+/** Starts all systems in order: one that fails does not keep the others off. Returns what went wrong, a line each. */
+export async function startAll(
+	systems: readonly System[],
+	session: SessionView,
+	reason: StartReason,
+): Promise<string[]> {
+	const failures: string[] = [];
+	for (const system of systems) {
+		try {
+			await system.start?.(session, reason);
+		} catch (error) {
+			failures.push(`${system.name} could not be started: ${describeError(error)}`);
+		}
+	}
+	return failures;
+}
+
+/** Stops all systems, the last first: one that fails does not keep the others open. Returns what went wrong, a line each. */
+export async function stopAll(systems: readonly System[]): Promise<string[]> {
+	const failures: string[] = [];
+	for (const system of systems.toReversed()) {
+		try {
+			await system.stop?.();
+		} catch (error) {
+			failures.push(`${system.name} could not be stopped: ${describeError(error)}`);
+		}
+	}
+	return failures;
+}
+
+function firstOf<Value>(
+	systems: readonly System[],
+	ask: (system: System) => Value | undefined,
+): Value | undefined {
+	for (const system of systems) {
+		const answer = ask(system);
+		if (answer !== undefined) return answer;
+	}
+	return undefined;
+}

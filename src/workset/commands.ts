@@ -1,0 +1,243 @@
+import { existsSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { WORKSET_ENTRY } from "../core/entry-types.ts";
+import { counted } from "../core/figures.ts";
+import type { Host, SessionView } from "../session/index.ts";
+import {
+	filesMatching,
+	isPattern,
+	MAX_ENTRIES,
+	matchesPattern,
+	projectPath,
+	readWorkingFile,
+} from "./files.ts";
+import { tiersReport, worksetReport } from "./report.ts";
+import type { SelectionChange } from "./selection.ts";
+import { MAP_NAME, type OpenWorkset, refreshFiles, selectionNow, wantsMap } from "./workset.ts";
+
+const USAGE = [
+	"/workset add <paths or patterns>   keep files in every request, always as they are now",
+	"/workset drop <paths or patterns>  no longer keep them",
+	"/workset list                      what is kept, and what it weighs",
+	"/workset clear                     keep nothing",
+	"/workset map on|off                a map of the symbols of all other files",
+	"/tiers                             how stable each file is, and where it stands in the request",
+].join("\n");
+
+/** Files that a report names one by one. */
+const MAX_NAMED = 20;
+
+/** What `/tiers` answers. */
+export async function runTiers(workset: OpenWorkset, session: SessionView): Promise<string> {
+	await refreshFiles(workset, session);
+	return printable(tiersReport(workset, session, Date.now()));
+}
+
+/** A call of `/workset`, with what it needs. */
+export interface WorksetCall {
+	readonly args: string;
+	readonly workset: OpenWorkset;
+	readonly session: SessionView;
+	readonly host: Pick<Host, "appendEntry">;
+	/** Called when the selection has changed. */
+	onSelected(): void;
+}
+
+/** What `/workset` answers. */
+export async function runWorkset(call: WorksetCall): Promise<string> {
+	const { workset, session, host, onSelected } = call;
+	const subcommands = { add, drop, list, clear, map };
+	const [name = "list", ...words] = wordsOf(call.args).filter((word) => word !== "");
+	const run = Object.hasOwn(subcommands, name)
+		? subcommands[name as keyof typeof subcommands]
+		: undefined;
+	if (!run) return printable(`/workset has no command "${name.slice(0, 60)}"\n${USAGE}`);
+	return printable(await run(words));
+
+	async function add(words: string[]): Promise<string> {
+		if (words.length === 0) return `Which files? For example: /workset add src/index.ts\n${USAGE}`;
+		const { settings, cwd } = workset;
+		const { maxFiles, maxTokens, maxFileBytes } = settings.tiers;
+		const limits = { maxFileBytes, exclude: settings.readcache.exclude };
+		await refreshFiles(workset, session);
+		const selected = new Set(selectionNow(session).paths);
+		let tokens = workset.files.reduce((sum, file) => sum + file.tokens, 0);
+		const added: string[] = [];
+		const kept: string[] = [];
+		const refused: string[] = [];
+		/** Files that are not even read: there is no room for them, or hardly any. */
+		const unread: string[] = [];
+		let tooLarge = 0;
+		for (const path of await pathsOf(words, cwd, refused)) {
+			if (selected.has(path)) {
+				kept.push(path);
+				continue;
+			}
+			if (path === MAP_NAME) {
+				refused.push(`${path} has the name of the symbol map, and cannot stand beside it`);
+				continue;
+			}
+			if (selected.size >= maxFiles || tooLarge >= MAX_NAMED) {
+				unread.push(path);
+				continue;
+			}
+			const file = await readWorkingFile(cwd, path, limits);
+			if ("why" in file) refused.push(`${path} ${file.why}`);
+			else if (tokens + file.tokens > maxTokens) {
+				tooLarge += 1;
+				refused.push(
+					`${path} (${file.tokens} tokens) has no room: ${tokens} of ${maxTokens} are taken (tiers.maxTokens)`,
+				);
+			} else {
+				tokens += file.tokens;
+				selected.add(path);
+				added.push(path);
+			}
+		}
+		const taken = `${selected.size} of ${maxFiles} files (tiers.maxFiles) and ${tokens} of ${maxTokens} tokens (tiers.maxTokens) are taken`;
+		// The first reason stands in the first line: some clients show no other.
+		const [why = "", ...others] = [
+			...shortened(refused),
+			...(unread.length > 0 ? [`no room for ${named(unread)}: ${taken}`] : []),
+			...(kept.length > 0 ? [`${named(kept)} ${kept.length > 1 ? "are" : "is"} kept already`] : []),
+		];
+		if (added.length === 0) return [`Nothing was added: ${why}`, ...others].join("\n");
+		change({ op: "add", paths: added });
+		const head = `Added ${named(added)}. The working set has ${counted(selected.size, "file")}, ${tokens} tokens.`;
+		return [why === "" ? head : `${head} Not added: ${why}`, ...others].join("\n");
+	}
+
+	async function drop(words: string[]): Promise<string> {
+		if (words.length === 0) return `Which files?\n${USAGE}`;
+		const { paths } = selectionNow(session);
+		const isNamed = (path: string, word: string) =>
+			spellingsOf(word).some((name) => {
+				if (isPattern(name)) return matchesPattern(name, path);
+				return projectPath(workset.cwd, name) === path;
+			});
+		const dropped = paths.filter((path) => words.some((word) => isNamed(path, word)));
+		const unknown = words.filter((word) => !paths.some((path) => isNamed(path, word)));
+		const none = unknown.length > 0 && `None of the working files is named ${named(unknown)}.`;
+		if (dropped.length > 0) change({ op: "drop", paths: dropped });
+		const left = counted(paths.length - dropped.length, "file");
+		const done = dropped.length > 0 && `Dropped ${named(dropped)}. Left: ${left}.`;
+		return [done, none].filter(Boolean).join(" ");
+	}
+
+	async function list(): Promise<string> {
+		await refreshFiles(workset, session);
+		const isMapWanted = wantsMap(workset, session);
+		return workset.files.length > 0 || isMapWanted
+			? worksetReport(workset, isMapWanted)
+			: `The working set is empty.\n${USAGE}`;
+	}
+
+	async function clear(words: string[]): Promise<string> {
+		if (words.length > 0) {
+			return `/workset clear drops all files and takes no names: to drop some, /workset drop ${words.join(" ")}`;
+		}
+		const { length } = selectionNow(session).paths;
+		if (length > 0) change({ op: "clear" });
+		return length > 0
+			? `Dropped ${counted(length, "file")}, the whole working set.`
+			: "The working set is empty already.";
+	}
+
+	async function map([word]: string[]): Promise<string> {
+		if (word !== "on" && word !== "off") return "Say /workset map on or /workset map off.";
+		change({ op: "map", on: word === "on" });
+		return word === "on"
+			? "From the next prompt on, a map of the project's symbols stands beside the working files."
+			: "The symbol map is no longer kept.";
+	}
+
+	function change(selection: SelectionChange): void {
+		host.appendEntry(WORKSET_ENTRY, selection);
+		onSelected();
+	}
+}
+
+/**
+ * The files that words name: paths as they are, patterns by what they match. What names nothing is refused, and so is
+ * what a search of `maxEntries` did not get to.
+ */
+export async function pathsOf(
+	words: readonly string[],
+	root: string,
+	refused: string[],
+	maxEntries = MAX_ENTRIES,
+): Promise<string[]> {
+	const paths = new Set<string>();
+	for (const word of words) {
+		const found = [];
+		for (const name of spellingsOf(word)) found.push(await filesNamed(name, root, maxEntries));
+		const folder = spellingsOf(word).flatMap((name) => folderNamed(name, root) ?? [])[0];
+		const named = found.find(({ files }) => files.length > 0) ?? found.find(({ cut }) => cut);
+		for (const path of named?.files ?? []) paths.add(path);
+		if (named?.cut) {
+			refused.push(
+				`${word} was looked for among ${maxEntries} entries of the project only: name a folder, such as src/*.ts`,
+			);
+		} else if (named) continue;
+		else if (folder !== undefined) {
+			const [start, all] = folder === "" ? ["", "./**"] : [`${folder}/`, `${folder}/**`];
+			refused.push(
+				`${word} is a folder: name files in it, such as ${start}*.ts, or ${all} for all`,
+			);
+		} else if (isPattern(word)) refused.push(`${word} matches no file`);
+		else if (projectPath(root, word) === undefined)
+			refused.push(`${word} is outside of the project`);
+		else refused.push(`${word} does not exist`);
+	}
+	return [...paths];
+}
+
+/** In pi one names a file with an `@` before it; but names may begin with one. */
+function spellingsOf(word: string): string[] {
+	return word.startsWith("@") ? [word, word.slice(1)] : [word];
+}
+
+async function filesNamed(
+	name: string,
+	root: string,
+	maxEntries: number,
+): Promise<{ files: string[]; cut: boolean }> {
+	if (isPattern(name)) return await filesMatching(root, name, maxEntries);
+	const path = projectPath(root, name);
+	const isThere = path !== undefined && existsSync(join(root, path));
+	return { files: isThere && folderNamed(name, root) === undefined ? [path] : [], cut: false };
+}
+
+/** The folder that a word names, from the project's root, which is the empty one. */
+function folderNamed(name: string, root: string): string | undefined {
+	const path = resolve(root, name) === resolve(root) ? "" : projectPath(root, name);
+	if (path === undefined) return undefined;
+	try {
+		return statSync(join(root, path)).isDirectory() ? path : undefined;
+	} catch {
+		return undefined; // not there, or nothing that can be looked at
+	}
+}
+
+/** Words of a command line; quotes hold one with spaces together. */
+function wordsOf(args: string): string[] {
+	return [...args.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+		([, double, single, plain]) => double ?? single ?? plain ?? "",
+	);
+}
+
+/** Names of files come from strangers, and a terminal obeys some of their characters. */
+function printable(text: string): string {
+	return text.replace(/[^\P{Cc}\n]/gu, "\ufffd");
+}
+
+function named(paths: readonly string[]): string {
+	const more = paths.length - MAX_NAMED;
+	const first = paths.slice(0, MAX_NAMED).join(", ");
+	return more > 0 ? `${first} and ${more} more` : first;
+}
+
+function shortened(lines: readonly string[]): string[] {
+	const more = lines.length - MAX_NAMED;
+	return more > 0 ? [...lines.slice(0, MAX_NAMED), `… and ${more} more`] : [...lines];
+}

@@ -1,0 +1,15 @@
+/** The working set of a session that has one. It is loaded on first use: most sessions have none. */
+export { runTiers, runWorkset } from "./commands.ts";
+export { holdBackShown, inOneMessage, planNow, turnEndDrafts } from "./plan.ts";
+export { tiersView } from "./report.ts";
+export { withMarkers, withWorkset } from "./request.ts";
+export { filesIn } from "./view.ts";
+export {
+	countRequest,
+	noteAnswered,
+	noteEdit,
+	openWorkset,
+	refreshFiles,
+	refreshMap,
+	wantsMap,
+} from "./workset.ts";

@@ -1,0 +1,167 @@
+import { randomUUID } from "node:crypto";
+import { WORKSET_ENTRY } from "../core/entry-types.ts";
+import { property } from "../core/property.ts";
+import {
+	type ContextMessageDraft,
+	contextMessages,
+	customMessages,
+	type Draft,
+	type EditContent,
+	messageId,
+	type SessionHolder,
+	type SessionView,
+} from "../session/index.ts";
+import { changesFor, type TextBlock } from "./carry-out.ts";
+import type { LogMoment, LogPlan } from "./log/layout.ts";
+import { filesIn, type View } from "./view.ts";
+import { MAP_NAME, type OpenWorkset, OWNER, refreshFiles, textsNow, viewNow } from "./workset.ts";
+
+/**
+ * Decides what is to be done to the session before the next request; to be asked once for each. Returns the messages to
+ * append; the edits are pending from now on.
+ */
+export function planNow(
+	workset: OpenWorkset,
+	session: SessionView,
+	cold: boolean,
+): WorksetMessage[] {
+	const { layout } = workset;
+	const view = viewNow(session);
+	const files = textsNow(workset);
+	if (isLiteral(workset, session)) {
+		// Copies from before the layout was chosen: they are no longer kept up to date.
+		for (const { entryId } of view.copies) holdBack(session, entryId, null);
+		return [];
+	}
+	if (files.length === 0 && view.copies.length === 0) return [];
+	const plan = layout.decide(momentNow(workset, session, view, cold));
+	workset.lastPlan = plan;
+	workset.frontier = plan.frontier && frontierIn(session, plan.frontier);
+	const { append, edits } = changesFor(plan, { files, view });
+	for (const [entryId, content] of edits) holdBack(session, entryId, content);
+	return append.map((content) => ({
+		customType: WORKSET_ENTRY,
+		content,
+		display: false,
+		details: { v: 1, id: randomUUID() },
+	}));
+}
+
+/**
+ * Whether requests have the literal layout. It changes what stands before the conversation, so it gives way to the log
+ * where thinking is or will be bound to that.
+ */
+export function isLiteral({ settings }: OpenWorkset, { cache }: SessionView): boolean {
+	if (settings.tiers.layout !== "tiers" || cache.rules.bindsThinking) return false;
+	return cache.boundAnswer === undefined;
+}
+
+/** All that is to be appended in one message, for moments at which pi takes in no more than one before the request. */
+export function inOneMessage([first, ...others]: readonly WorksetMessage[]):
+	| WorksetMessage
+	| undefined {
+	return first && { ...first, content: [first, ...others].flatMap(({ content }) => content) };
+}
+
+/** A message that holds working files. Requests know it by the id in its details. */
+export interface WorksetMessage extends ContextMessageDraft {
+	customType: typeof WORKSET_ENTRY;
+	content: TextBlock[];
+	display: false;
+	details: { v: 1; id: string };
+}
+
+/**
+ * What is to enter the session at the end of a turn: the edits that are pending, and files that have changed. After the
+ * last turn of a run (`isLast`) a prompt comes in before the next request, and until then files may change again.
+ */
+export async function turnEndDrafts(
+	workset: OpenWorkset,
+	session: SessionView,
+	isLast: boolean,
+): Promise<Draft[]> {
+	if (!isLast) await refreshFiles(workset, session);
+	const append = isLast ? [] : planNow(workset, session, session.cache.coldness.cold);
+	session.edits.settle(OWNER, session.sessionManager);
+	return [
+		...session.edits.unsettled(OWNER, session.sessionManager).map(({ entryId, content }) => ({
+			type: "context_edit" as const,
+			targetId: entryId,
+			replacement: content && { content },
+		})),
+		...append.map((message) => ({ type: "custom_message" as const, ...message })),
+	];
+}
+
+function frontierIn(
+	{ sessionManager }: SessionView,
+	{ entryId, path }: NonNullable<LogPlan["frontier"]>,
+): OpenWorkset["frontier"] {
+	const messages = customMessages(sessionManager, WORKSET_ENTRY);
+	const texts = messages.find((message) => message.entryId === entryId)?.texts ?? [];
+	const shows = (text: string) => filesIn([text])?.[0]?.path === path;
+	const block = path === undefined ? 0 : texts.findIndex(shows);
+	return block < 0 ? undefined : { messageId: sentAs(sessionManager, entryId), block };
+}
+
+function holdBack(
+	{ edits, sessionManager }: SessionView,
+	entryId: string,
+	content: EditContent,
+): void {
+	edits.add({ owner: OWNER, entryId, sentAs: sentAs(sessionManager, entryId), content });
+}
+
+/** Edits that the answers of this branch have seen in their requests are pending, if the session does not have them. */
+export function holdBackShown(session: SessionView): void {
+	const { edits, sessionManager } = session;
+	for (const [entryId, content] of edits.recorded(OWNER, sessionManager)) {
+		const type = property(sessionManager.getEntry(entryId), "customType");
+		if (type === WORKSET_ENTRY) holdBack(session, entryId, content);
+	}
+}
+
+/** What the message of an entry is known by in a request. */
+function sentAs(sessionManager: SessionView["sessionManager"], entryId: string): string {
+	const entry = sessionManager.getEntry(entryId);
+	return messageId(property(entry, "details")) ?? `entry:${entryId}`;
+}
+
+function momentNow(
+	workset: OpenWorkset,
+	session: SessionView,
+	{ copies }: View,
+	cold: boolean,
+): LogMoment {
+	const { cache, window } = session;
+	const tracked = workset.controller.items();
+	return {
+		files: textsNow(workset).map(({ path, hash, tokens }) => {
+			// The map stays as it is by our own decision, so nothing is more stable.
+			const top = path === MAP_NAME ? ({ tier: "L0", n: tracked.size + 12 } as const) : undefined;
+			const { tier = "active", n = 0 } = top ?? tracked.get(path) ?? {};
+			return { path, hash, tokens, tier, n };
+		}),
+		copies,
+		rules: cache.rules,
+		isBound: isBound(session, copies[0]?.entryId),
+		cold,
+		contextTokens: window.tokens ?? conversationTokens(session),
+		contextWindow: window.size,
+		ttl: cache.ttl,
+	};
+}
+
+/** Whether thinking behind an entry is bound to it. */
+function isBound({ cache, sessionManager }: SessionView, entryId: string | undefined): boolean {
+	const bound = cache.boundAnswer;
+	if (bound === undefined || entryId === undefined) return false;
+	const branch = sessionManager.getBranch();
+	const placeOf = (id: string) => branch.findIndex((entry) => entry.id === id);
+	return placeOf(entryId) < placeOf(bound);
+}
+
+/** A rough size of the conversation. */
+export function conversationTokens({ sessionManager }: SessionHolder): number {
+	return contextMessages(sessionManager).reduce((sum, { tokens }) => sum + tokens, 0);
+}

@@ -1,0 +1,183 @@
+import { counted } from "../core/figures.ts";
+import type { SessionHolder, SessionView } from "../session/index.ts";
+import { symbolKey, TIERS, type Tier } from "../tiers/index.ts";
+import { conversationTokens } from "./plan.ts";
+import { leftOutText, MAP_NAME, type OpenWorkset, viewNow, type WorkingText } from "./workset.ts";
+
+/** The session, with what only its requests show. */
+type Shown = SessionHolder & Pick<SessionView, "edits">;
+
+/** What `/workset list` shows. */
+export function worksetReport(workset: OpenWorkset, wantsMap: boolean): string {
+	const { files, settings, leftOut, map, noMap } = workset;
+	const total = files.reduce((sum, { tokens }) => sum + tokens, 0);
+	const rows = files.map((file) => [file.path, file.gone ? file.text : `${file.tokens} tokens`]);
+	return [
+		`${counted(files.length, "working file")}, ${total} of ${settings.tiers.maxTokens} tokens`,
+		...table(rows),
+		...(leftOut > 0 ? [leftOutText(workset)] : []),
+		...(wantsMap && map ? [`The symbol map has ${counted(map.tokens, "token")}.`] : []),
+		...(wantsMap && !map ? [`No symbol map: ${noMap ?? "it comes with the next prompt"}`] : []),
+	].join("\n");
+}
+
+/** One working file as `/tiers` and the server show it. */
+export interface WorkingFileView {
+	readonly path: string;
+	readonly tier: Tier;
+	readonly n: number;
+	readonly tokens: number;
+	/** When its text last changed, as far as this process saw it; ms since 1970, 0 if it did not. */
+	readonly changedMs: number;
+	/** Requests since then that had it from the provider's cache. */
+	readonly hits: number;
+	/** Where its current text stands in the next request. */
+	readonly place: "slot" | "snapshot" | "tail" | "prefix";
+}
+
+/** Where every working file and the symbol map stand, the most stable first. */
+function fileViews(workset: OpenWorkset, session: Shown): WorkingFileView[] {
+	const { map, files, settings, fileHistory } = workset;
+	const tracked = workset.controller.items();
+	const places = placesNow(session);
+	const isLiteral = settings.tiers.layout === "tiers";
+	const rowOf = (
+		{ path, hash, tokens }: WorkingText,
+		{ tier, n }: Pick<WorkingFileView, "tier" | "n">,
+	): WorkingFileView => {
+		const { changedMs, hits } = fileHistory.get(path) ?? { changedMs: 0, hits: 0 };
+		const place = isLiteral ? "prefix" : places(path, hash);
+		return { path, tier, n, tokens, changedMs, hits, place };
+	};
+	const rows = files.map((file) => rowOf(file, tracked.get(file.path) ?? { tier: "active", n: 0 }));
+	// As it is planned: nothing is more stable than what we leave as it is.
+	if (map && !isLiteral) rows.push(rowOf(map, { tier: "L0", n: TIERS.L0.entryN }));
+	if (isLiteral) rows.push(...mapByTier(workset, tracked));
+	return rows.sort((a, b) => (a.tier < b.tier ? -1 : a.tier > b.tier ? 1 : b.n - a.n));
+}
+
+/** The symbol map as the literal layout sends it: by tiers, without the files that are there in full. */
+function mapByTier(
+	{ map, files, fileHistory }: OpenWorkset,
+	tracked: ReadonlyMap<string, Pick<WorkingFileView, "tier" | "n">>,
+): WorkingFileView[] {
+	const inFull = new Set(files.map(({ path }) => path));
+	const entries = (map?.entries ?? [])
+		.filter(({ path }) => !inFull.has(path))
+		.map(({ path, tokens }) => {
+			const { tier, n } = tracked.get(symbolKey(path)) ?? { tier: "active", n: 0 };
+			return { tier, n, tokens };
+		});
+	const { changedMs } = fileHistory.get(MAP_NAME) ?? { changedMs: 0 };
+	return Array.from(
+		Map.groupBy(entries, ({ tier }) => tier),
+		([tier, group]): WorkingFileView => ({
+			path: `(symbol map: ${tier})`,
+			tier,
+			n: Math.min(...group.map(({ n }) => n)),
+			tokens: group.reduce((sum, { tokens }) => sum + tokens, 0),
+			changedMs,
+			hits: 0,
+			place: "prefix",
+		}),
+	);
+}
+
+/** The working set as a host of the session shows it. */
+export interface TiersView {
+	readonly layout: "log" | "tiers";
+	readonly files: readonly WorkingFileView[];
+	/** See {@link layoutPicture}. */
+	readonly picture: string;
+}
+
+export function tiersView(workset: OpenWorkset, session: Shown): TiersView {
+	const files = fileViews(workset, session);
+	return {
+		layout: workset.settings.tiers.layout,
+		files,
+		picture: layoutPicture(workset, session, files),
+	};
+}
+
+/** What `/tiers` shows: a table, and a picture of the layout. */
+export function tiersReport(workset: OpenWorkset, session: Shown, nowMs: number): string {
+	const files = fileViews(workset, session);
+	if (files.length === 0) return "The working set is empty: /workset add <path>";
+	const rows = files.map(({ path, tier, n, tokens, changedMs, hits, place }) => [
+		tier,
+		path,
+		String(tokens),
+		`N=${n}`,
+		changedMs > 0 ? `${age(nowMs - changedMs)} ago` : "-",
+		// Of the literal layout nobody counts them.
+		place === "prefix" ? "-" : `${hits} hits`,
+		place,
+	]);
+	return [
+		...table([["tier", "item", "tokens", "N", "last change", "hits", "place"], ...rows]),
+		"",
+		layoutPicture(workset, session, files),
+	].join("\n");
+}
+
+/** The request from its beginning to its end, in one line for each part. */
+function layoutPicture(
+	workset: OpenWorkset,
+	session: Shown,
+	files: readonly WorkingFileView[],
+): string {
+	const sum = (place: WorkingFileView["place"]) =>
+		files.filter((file) => file.place === place).reduce((total, { tokens }) => total + tokens, 0);
+	const names = (place: WorkingFileView["place"]) =>
+		files.flatMap((file) => (file.place === place ? [file.path] : [])).join(", ");
+	const all = conversationTokens(session);
+	const part = (name: string, tokens: number, what: string) =>
+		tokens > 0 ? [`| ${name.padEnd(13)} ${String(tokens).padStart(8)}  ${what}`] : [];
+	const dead = workset.lastPlan?.deadTokens ?? 0;
+	return [
+		"tools, system prompt",
+		...part("tiers", sum("prefix"), names("prefix")),
+		...part("slot", sum("slot"), names("slot")),
+		...part("conversation", Math.max(0, all - sum("slot") - sum("snapshot") - dead), ""),
+		...part("snapshots", sum("snapshot"), names("snapshot")),
+		...part("dead copies", dead, whyNot(workset)),
+		...part("tail", sum("tail"), `${names("tail")} (not cached)`),
+	].join("\n");
+}
+
+function whyNot({ lastPlan }: OpenWorkset): string {
+	if (!lastPlan) return "";
+	if (lastPlan.why === "bound") {
+		return "kept until a compaction: the model's thinking is bound to what was sent";
+	}
+	return `dropped from ${Math.ceil(lastPlan.threshold)} tokens on, or when the cache is cold`;
+}
+
+/** Where the current text of a file stands. */
+function placesNow(session: Shown) {
+	const { copies } = viewNow(session);
+	return (path: string, hash: WorkingText["hash"]): WorkingFileView["place"] => {
+		const holder = copies.findLast((copy) => copy.files.some((file) => file.path === path));
+		const current = holder?.files.findLast((file) => file.path === path)?.hash === hash;
+		return holder && current ? holder.kind : "tail";
+	};
+}
+
+function table(rows: readonly (readonly string[])[]): string[] {
+	const widths = (rows[0] ?? []).map((_, column) =>
+		Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+	);
+	return rows.map((row) =>
+		row
+			.map((cell, column) => cell.padEnd(widths[column] ?? 0))
+			.join("  ")
+			.trimEnd(),
+	);
+}
+
+function age(ms: number): string {
+	const minutes = Math.floor(ms / 60_000);
+	if (minutes < 1) return `${Math.floor(ms / 1000)} s`;
+	return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h`;
+}

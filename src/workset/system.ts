@@ -1,0 +1,239 @@
+import { WORKSET_ENTRY } from "../core/entry-types.ts";
+import { counted } from "../core/figures.ts";
+import { property } from "../core/property.ts";
+import {
+	createPerFolder,
+	type SessionHolder,
+	type SessionView,
+	type Spine,
+	type System,
+	type TurnEnd,
+} from "../session/index.ts";
+import type * as Live from "./live.ts";
+import type { TiersView } from "./report.ts";
+import type { MapAnswer, MapQuery, OpenWorkset } from "./workset.ts";
+
+export type { TiersView } from "./report.ts";
+
+/** What the working set needs of other systems. */
+export interface WorksetSystemOptions {
+	/** A map of the project's symbols; rejects when there is no index, and none may be made. */
+	symbolMap(session: SessionView, query: MapQuery): Promise<MapAnswer>;
+}
+
+interface Opened {
+	readonly live: typeof Live;
+	readonly workset: OpenWorkset;
+}
+
+/** The words that `/workset` takes first. */
+const SUBCOMMANDS = ["add", "drop", "list", "clear", "map"];
+
+/**
+ * The working set in a session. Between two requests pi lets an extension change the session at the end of a turn, and
+ * when a prompt comes in: there files that changed are appended. What cannot be done there, or changed since, stands in
+ * the request itself, at its end. Without a working set, requests are pi's own to the last byte.
+ */
+export function createWorksetSystem(
+	{ host, at, edits }: Spine,
+	{ symbolMap }: WorksetSystemOptions,
+): System & {
+	/** The working set of a session, if it has one. */
+	view(session: SessionHolder): TiersView | undefined;
+} {
+	const perFolder = createPerFolder<Opened>({
+		async open(session) {
+			const live = await import("./live.ts");
+			return { live, workset: await live.openWorkset(session) };
+		},
+	});
+	let saving: Promise<unknown> = Promise.resolve();
+	/** Why the state could not be saved. Reported with the next turn: a session may be gone when its saving ends. */
+	let unsaved: string | undefined;
+	/** The run that starts has had its prompt. */
+	let prompted = false;
+	/** Between the start and the end of pi's loop, which takes in what is steered before its next request. */
+	let isLooping = false;
+	/** Whether this branch has or had a working set; `undefined` until it is looked up. */
+	let used: boolean | undefined;
+
+	host.registerCommand("workset", {
+		description:
+			"Files that are in every request, always up to date: /workset add | drop | list | clear | map",
+		getArgumentCompletions(prefix) {
+			const names = SUBCOMMANDS.filter((name) => name.startsWith(prefix.trim()));
+			return names.length > 0 ? names.map((name) => ({ value: name, label: name })) : null;
+		},
+		handler: (args, ctx) =>
+			answer(at(ctx), ({ live, workset }, session) =>
+				live.runWorkset({ args, workset, session, host, onSelected: () => (used = true) }),
+			),
+	});
+	host.registerCommand("tiers", {
+		description: "Show how stable the working files are, and where they stand in the request",
+		handler: (_args, ctx) =>
+			answer(at(ctx), ({ live, workset }, session) => live.runTiers(workset, session)),
+	});
+
+	return {
+		name: "tiers",
+		view(session) {
+			const { live, workset } = perFolder.ready ?? {};
+			if (!live || !workset || workset.files.length === 0) return undefined;
+			return live.tiersView(workset, { sessionManager: session.sessionManager, edits });
+		},
+		shownBy({ customType, texts }) {
+			if (customType !== WORKSET_ENTRY) return [];
+			// Before the code is loaded it cannot be told: then all files count as possibly shown.
+			return perFolder.ready?.live.filesIn(texts);
+		},
+		shownBeside: () => perFolder.ready?.workset.beside,
+		status({ config }) {
+			if (!config.tiers.enabled) return { on: false, why: "tiers.enabled is false" };
+			const files = perFolder.ready?.workset.files.length ?? 0;
+			if (files > 0) return { on: true, why: counted(files, "working file") };
+			const isUnread = used === true && !perFolder.ready;
+			return {
+				on: true,
+				why: isUnread
+					? "what was kept from before is read with the next prompt"
+					: "no working files yet: /workset add <path>",
+			};
+		},
+		async start(session) {
+			used = session.config.tiers.enabled && isUsed(session);
+			unsaved = undefined;
+			await perFolder.clear();
+		},
+		async stop() {
+			await saving;
+			await perFolder.clear();
+		},
+		async onCompaction(session) {
+			// Outside of the loop a prompt or another start of it comes before the next request.
+			if (isLooping) await appendBeforeRequest(session);
+		},
+		async onRunStart(session) {
+			isLooping = true;
+			// A retry, which no prompt precedes: files may have changed while it waited.
+			if (!prompted) await appendBeforeRequest(session);
+			prompted = false;
+		},
+		onRunEnd() {
+			isLooping = false;
+		},
+		onBranch() {
+			used = undefined;
+			if (perFolder.ready) perFolder.ready.workset.beside = []; // it belongs to the branch that was left
+		},
+		async onPrompt(_prompt, session) {
+			prompted = true;
+			const opened = await inUse(session);
+			if (!opened) return undefined;
+			const { live, workset } = opened;
+			await live.refreshFiles(workset, session);
+			const { cold } = session.cache.coldness;
+			if (live.wantsMap(workset, session)) {
+				if (cold || !workset.map) {
+					await live.refreshMap(workset, session, (query) => symbolMap(session, query));
+				}
+			} else {
+				workset.map = undefined;
+				workset.noMap = undefined;
+			}
+			const messages = live.planNow(workset, session, cold);
+			// Before the first prompt the system prompt is not in the session yet, and must stay its beginning.
+			if (!hasSystemPrompt(session)) return live.inOneMessage(messages);
+			for (const message of messages) host.sendMessage(message, { triggerTurn: false });
+			return undefined;
+		},
+		async onRequest(messages, session) {
+			const opened = await inUse(session);
+			if (!opened) return messages;
+			const { live, workset } = opened;
+			await live.refreshFiles(workset, session);
+			live.countRequest(workset);
+			return live.withWorkset(workset, messages, session);
+		},
+		onPayload(payload, { config, model }) {
+			const { live, workset } = perFolder.ready ?? {};
+			if (!live || !workset || !config.tiers.enabled) return undefined;
+			if (model?.api !== "anthropic-messages") return undefined;
+			return live.withMarkers(workset, payload);
+		},
+		onToolResult(result, { config }) {
+			const { live, workset } = perFolder.ready ?? {};
+			if (config.tiers.enabled && workset) live?.noteEdit(workset, result);
+			return undefined;
+		},
+		async onAnswer({ message, failed }, session) {
+			if (failed) return; // requests that failed were not seen
+			const opened = await inUse(session);
+			opened?.live.noteAnswered(opened.workset, message, session);
+		},
+		async onTurnEnd(turn, session) {
+			const opened = await inUse(session);
+			if (!opened) return [];
+			const { live, workset } = opened;
+			if (unsaved !== undefined) session.ui.notify(`pi-strata: ${unsaved}`, "warning");
+			unsaved = undefined;
+			saving = workset.stateFile.save(workset.controller.toJSON()).then((why) => {
+				unsaved ??= why;
+			});
+			return await live.turnEndDrafts(workset, session, isLastOfRun(turn));
+		},
+	};
+
+	async function answer(
+		session: SessionView,
+		run: (opened: Opened, session: SessionView) => Promise<string>,
+	): Promise<void> {
+		const text = session.config.tiers.enabled
+			? await run(await perFolder.get(session), session)
+			: "The working set is off: tiers.enabled is false.";
+		host.report(session, text);
+	}
+
+	/**
+	 * In the middle of a run, where no turn ends and no prompt comes in before the next request. Only for models that get
+	 * no tail. Pi takes in one steered message at a time: behind the user's, ours would wait, and then make pi ask again.
+	 */
+	async function appendBeforeRequest(session: SessionView): Promise<void> {
+		const opened = await inUse(session);
+		if (!opened || !session.cache.rules.bindsThinking) return;
+		const { live, workset } = opened;
+		await live.refreshFiles(workset, session);
+		if (session.hasPendingMessages()) return;
+		const plan = live.planNow(workset, session, session.cache.coldness.cold);
+		const message = live.inOneMessage(plan);
+		if (message) host.sendMessage(message, { deliverAs: "steer" });
+	}
+
+	/** The working set, if this branch has or had one; otherwise nothing is loaded and nothing looked at. */
+	async function inUse(session: SessionView): Promise<Opened | undefined> {
+		if (!session.config.tiers.enabled) return undefined;
+		used ??= isUsed(session);
+		if (!used) return undefined;
+		const opened = await perFolder.get(session);
+		if (session.cache.rules.bindsThinking) opened.live.holdBackShown(session);
+		return opened;
+	}
+}
+
+function isUsed({ sessionManager, config }: SessionView): boolean {
+	return (
+		config.tiers.map ||
+		sessionManager.getBranch().some((entry) => property(entry, "customType") === WORKSET_ENTRY)
+	);
+}
+
+/** Whether a prompt comes in before the next request, as far as can be known at the end of a turn. */
+function isLastOfRun({ toolResults, context, continue: goesOn }: TurnEnd): boolean {
+	return toolResults.length === 0 && context.pendingMessages.length === 0 && !goesOn;
+}
+
+function hasSystemPrompt({ sessionManager }: SessionView): boolean {
+	return sessionManager
+		.getBranch()
+		.some((entry) => entry.type === "message" && (entry.message.role as string) === "system");
+}

@@ -1,0 +1,90 @@
+import { property } from "../core/property.ts";
+import { canCarryMarker } from "../economy/index.ts";
+import { blockOf, type TextBlock } from "./carry-out.ts";
+import { copyText, type FileText, TAIL_INTRO } from "./copy-text.ts";
+import { viewOf } from "./view.ts";
+
+/** A request's last message, which is in no other request and in no session. */
+export interface TailMessage {
+	role: "user";
+	content: TextBlock[];
+	timestamp: 0;
+}
+
+/**
+ * The files that a request would not show as they are now, as a message for its end; `undefined` when it shows all.
+ * `messages` are the texts of the working set in the request, in its order.
+ */
+export function tailFor(
+	messages: readonly (readonly string[])[],
+	files: readonly FileText[],
+	tag: string,
+): TailMessage | undefined {
+	const inRequest = messages.map((texts) => ({ entryId: "", texts, tokensBehind: 0 }));
+	const { newest } = viewOf(inRequest);
+	const missing = files.filter(({ path, hash }) => newest.get(path) !== hash);
+	if (missing.length === 0) return undefined;
+	const copies = missing.map((file) => copyText(file, newest.get(file.path)));
+	return { role: "user", content: [tag + TAIL_INTRO, ...copies].map(blockOf), timestamp: 0 };
+}
+
+/**
+ * Moves the rolling cache marker of an Anthropic request from behind the tail to the block before it: the tail is
+ * different the next time, and a marker on it would never be hit. `tag` is what the tail's first block begins with, and
+ * nothing else does. Returns a changed copy; `undefined` where the request is not as expected and stays as it is.
+ */
+export function withMarkerBeforeTail(payload: unknown, tag: string): object | undefined {
+	const messages = property(payload, "messages");
+	if (!Array.isArray(messages)) return undefined;
+	const at = messages.findLastIndex((message) => isTail(message, tag));
+	const carrier = lastCarrier(messages.slice(0, Math.max(0, at)));
+	if (!carrier) return undefined;
+	const marker = messages
+		.slice(at)
+		.map(markerIn)
+		.find((one) => one !== undefined);
+	if (marker === undefined) return undefined;
+	const bare = messages.map((message, index) => (index < at ? message : withoutMarkers(message)));
+	const { message, block } = carrier;
+	const content = bare[message].content as object[];
+	const marked = content.with(block, { ...content[block], cache_control: marker });
+	return {
+		...(payload as object),
+		messages: bare.with(message, { ...bare[message], content: marked }),
+	};
+}
+
+function isTail(message: unknown, tag: string): boolean {
+	const content = property(message, "content");
+	const first = Array.isArray(content) ? property(content[0], "text") : content;
+	return property(message, "role") === "user" && String(first).startsWith(tag);
+}
+
+/** The last block that may carry a marker. */
+function lastCarrier(messages: readonly unknown[]): { message: number; block: number } | undefined {
+	for (let message = messages.length - 1; message >= 0; message--) {
+		const content = property(messages[message], "content");
+		if (!Array.isArray(content)) continue;
+		const block = content.findLastIndex(canCarryMarker);
+		if (block >= 0) return { message, block };
+	}
+	return undefined;
+}
+
+function markerIn(message: unknown): unknown {
+	const content = property(message, "content");
+	if (!Array.isArray(content)) return undefined;
+	return content.map((block) => property(block, "cache_control")).find(Boolean);
+}
+
+function withoutMarkers(message: unknown): object {
+	const content = property(message, "content");
+	if (!Array.isArray(content)) return message as object;
+	return {
+		...(message as object),
+		content: content.map((block) => {
+			const { cache_control: _moved, ...bare } = block as { cache_control?: unknown };
+			return bare;
+		}),
+	};
+}

@@ -1,0 +1,94 @@
+import { property } from "../core/property.ts";
+import { MAX_MARKERS, markersIn } from "../economy/index.ts";
+import type { PromptItem } from "../tiers/index.ts";
+import { assemble, placeByTier, symbolKey, type TrackedItem } from "../tiers/index.ts";
+import type { FileText } from "./copy-text.ts";
+
+/** One message of the literal layout's prefix. */
+export interface PrefixMessage {
+	readonly role: "user" | "assistant";
+	readonly text: string;
+	/** A cache marker is wanted behind it. */
+	readonly breakpoint: boolean;
+}
+
+/** What the prefix is made from. */
+export interface PrefixContent {
+	readonly files: readonly FileText[];
+	readonly symbols: readonly { readonly path: string; readonly text: string }[];
+	/** Where each of them stands, by the controller. */
+	readonly items: ReadonlyMap<string, TrackedItem>;
+	readonly minimumTokens: number;
+}
+
+/** Markers that tiers may take: system prompt and conversation need the others. */
+const MAX_TIER_MARKERS = 2;
+
+/**
+ * The working set as the specification lays it out, for a conversation that stays as it is: a pair of messages for each
+ * tier that holds something, then one for the active files. The system prompt is the host's, so L0 is a pair of its own,
+ * and only the last tiers are marked.
+ */
+export function tierPrefix({
+	files,
+	symbols,
+	items,
+	minimumTokens,
+}: PrefixContent): PrefixMessage[] {
+	const contents: PromptItem[] = [
+		...symbols.map(({ path, text }) => ({ key: symbolKey(path), kind: "symbol" as const, text })),
+		...files.map(({ path, text, gone }) => {
+			return { key: path, kind: "file" as const, text, ...(gone && { gone }) };
+		}),
+	];
+	const messages = assemble({
+		...placeByTier(items, contents),
+		system: "",
+		prompt: "",
+		minimumTokens,
+	});
+	// The last is the prompt, which the conversation brings.
+	const pairs = messages.slice(0, -1).flatMap(({ role, text, breakpoint }): PrefixMessage[] => {
+		if (role !== "system") return [{ role, text, breakpoint }];
+		return [
+			{ role: "user", text, breakpoint: false },
+			{ role: "assistant", text: "Ok.", breakpoint },
+		];
+	});
+	const marked = pairs.flatMap(({ breakpoint }, index) => (breakpoint ? [index] : []));
+	const kept = new Set(marked.slice(-MAX_TIER_MARKERS));
+	return pairs.map((message, index) => ({ ...message, breakpoint: kept.has(index) }));
+}
+
+/**
+ * Marks the tiers of the prefix in an Anthropic request, as far as the limit leaves markers. Returns a changed copy;
+ * `undefined` where the prefix does not stand at the beginning as it was made, and the request stays as it is.
+ */
+export function withTierMarkers(
+	payload: unknown,
+	prefix: readonly PrefixMessage[],
+): object | undefined {
+	const messages = property(payload, "messages");
+	if (!Array.isArray(messages) || prefix.length > messages.length) return undefined;
+	const markers = markersIn(payload);
+	// On the conversation's end: whatever lifetime it asks for, so may we.
+	const last = markers.at(-1);
+	if (last === undefined || !prefix.every(({ text }, index) => saidBy(messages[index]) === text)) {
+		return undefined;
+	}
+	let left = MAX_MARKERS - markers.length;
+	const marked = messages.map((message, index) => {
+		if (!prefix[index]?.breakpoint || left <= 0) return message;
+		left -= 1;
+		const block = { type: "text", text: prefix[index].text, cache_control: last };
+		return { ...message, content: [block] };
+	});
+	return { ...(payload as object), messages: marked };
+}
+
+/** The text of a message that says one thing. */
+function saidBy(message: unknown): unknown {
+	const content = property(message, "content");
+	if (!Array.isArray(content)) return content;
+	return content.length === 1 ? property(content[0], "text") : undefined;
+}
