@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { loadConfig } from "../core/config.ts";
-import { nearest } from "../core/nearest.ts";
 import { agentFolder } from "../core/places.ts";
+import { nearest } from "../text/nearest.ts";
 import { type Command, UsageError } from "./command.ts";
 import { serverFolder } from "./serve.ts";
 import { knownStores, type MeasuredStore, measureStore } from "./stores.ts";

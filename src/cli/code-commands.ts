@@ -2,9 +2,9 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type * as Kota from "../code/index.ts";
 import { loadConfig } from "../core/config.ts";
-import { counted } from "../core/figures.ts";
-import { oneLine } from "../core/one-line.ts";
 import { agentFolder, projectRoot } from "../core/places.ts";
+import { counted } from "../text/figures.ts";
+import { oneLine } from "../text/one-line.ts";
 import { type Command, type OptionValues, type Terminal, UsageError } from "./command.ts";
 
 type KotaDoor = typeof Kota;

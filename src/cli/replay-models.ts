@@ -1,5 +1,5 @@
-import { nearest } from "../core/nearest.ts";
 import { findModel, knownModel, knownModels, type ReplayModel } from "../economy/index.ts";
+import { nearest } from "../text/nearest.ts";
 import { UsageError } from "./command.ts";
 
 /** How replay gets the rules of models: by the name in the session file, or the same for all when one was asked for. */

@@ -3,7 +3,6 @@ import { relative, resolve } from "node:path";
 import { writeFileAtomic } from "../core/atomic-file.ts";
 import { loadConfig } from "../core/config.ts";
 import { describeError, errnoOf } from "../core/errno.ts";
-import { nearest } from "../core/nearest.ts";
 import { agentFolder } from "../core/places.ts";
 import {
 	type FolderReport,
@@ -12,6 +11,7 @@ import {
 	type ReplayReport,
 } from "../economy/index.ts";
 import { pruningPolicy } from "../pruning/index.ts";
+import { nearest } from "../text/nearest.ts";
 import { type Command, type Terminal, UsageError } from "./command.ts";
 import { modelsByName } from "./replay-models.ts";
 import { sessionFilesIn } from "./session-files.ts";

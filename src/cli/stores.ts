@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { CODE_INDEX_STORE, codeIndexFolder } from "../codeindex/index.ts";
 import { BLOB_STORE, blobFolder } from "../core/blob-store.ts";
 import type { Config } from "../core/config.ts";
-import { counted, megabytes } from "../core/figures.ts";
 import { readRegularFile } from "../core/regular-file.ts";
 import { readCacheFolder } from "../readcache/index.ts";
+import { counted, megabytes } from "../text/figures.ts";
 import { TIER_STORE, tierStateFolder } from "../tiers/index.ts";
 
 /** A folder pi-strata writes to and can do without: everything in it is made again when needed. */

@@ -1,8 +1,8 @@
 import type { Coverage } from "../codeindex/index.ts";
 import type { BlobStore } from "../core/blob-store.ts";
-import { bytesOf, clip } from "../core/clip.ts";
-import { grouped } from "../core/figures.ts";
-import { oneLine } from "../core/one-line.ts";
+import { bytesOf, clip } from "../text/clip.ts";
+import { grouped } from "../text/figures.ts";
+import { oneLine } from "../text/one-line.ts";
 import { commandAdvice } from "./advice.ts";
 import { fitText, type Outline, wholeText } from "./budget.ts";
 import { coverageLine } from "./coverage-text.ts";

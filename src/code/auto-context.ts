@@ -1,9 +1,9 @@
 import { isAbsolute, resolve } from "node:path";
 import type { TaskContextAnswer } from "../codeindex/index.ts";
-import { clipMiddle } from "../core/clip.ts";
-import { grouped } from "../core/figures.ts";
-import { oneLine } from "../core/one-line.ts";
 import { expandHome, isWithin } from "../core/places.ts";
+import { clipMiddle } from "../text/clip.ts";
+import { grouped } from "../text/figures.ts";
+import { oneLine } from "../text/one-line.ts";
 import { fitText, type Part } from "./budget.ts";
 import type { ProjectPaths } from "./project-paths.ts";
 

@@ -1,5 +1,5 @@
-import { bytesOf, clip, clipMiddle } from "../core/clip.ts";
-import { grouped } from "../core/figures.ts";
+import { bytesOf, clip, clipMiddle } from "../text/clip.ts";
+import { grouped } from "../text/figures.ts";
 
 /**
  * An answer as an outline: parts with a head and items. What does not fit a budget is left out item by item, and

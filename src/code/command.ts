@@ -1,5 +1,5 @@
 import { blobFolder } from "../core/blob-store.ts";
-import { megabytes } from "../core/figures.ts";
+import { megabytes } from "../text/figures.ts";
 import type { SessionView, Spine } from "../session/index.ts";
 import { type KotaSession, kotaAsker } from "./open-project.ts";
 

@@ -1,7 +1,7 @@
 import type { Coverage } from "../codeindex/index.ts";
-import { clip, clipMiddle } from "../core/clip.ts";
-import { counted, grouped } from "../core/figures.ts";
-import { oneLine } from "../core/one-line.ts";
+import { clip, clipMiddle } from "../text/clip.ts";
+import { counted, grouped } from "../text/figures.ts";
+import { oneLine } from "../text/one-line.ts";
 import { type Advice, toolAdvice } from "./advice.ts";
 
 /** The last line of every answer: what it covers, how fresh it is, and what the index could not understand. */

@@ -1,7 +1,7 @@
 import type { DependenciesAnswer, FileAtDepth } from "../codeindex/index.ts";
-import { clip } from "../core/clip.ts";
-import { counted, grouped } from "../core/figures.ts";
-import { oneLine } from "../core/one-line.ts";
+import { clip } from "../text/clip.ts";
+import { counted, grouped } from "../text/figures.ts";
+import { oneLine } from "../text/one-line.ts";
 import { type Advice, type Reader, toolAdvice } from "./advice.ts";
 import { type Outline, type Part, section } from "./budget.ts";
 import { byFolder, chunks, folderTotals } from "./path-groups.ts";

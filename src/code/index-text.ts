@@ -1,7 +1,7 @@
 import type { BuildReport, IndexProgress, IndexStatus } from "../codeindex/index.ts";
-import { clip, clipMiddle } from "../core/clip.ts";
-import { counted, grouped, megabytes } from "../core/figures.ts";
-import { oneLine } from "../core/one-line.ts";
+import { clip, clipMiddle } from "../text/clip.ts";
+import { counted, grouped, megabytes } from "../text/figures.ts";
+import { oneLine } from "../text/one-line.ts";
 import { type Advice, toolAdvice } from "./advice.ts";
 import { leftOutText, notStoredText, whyNothingIndexed } from "./coverage-text.ts";
 

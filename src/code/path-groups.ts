@@ -1,5 +1,5 @@
-import { counted } from "../core/figures.ts";
-import { oneLine } from "../core/one-line.ts";
+import { counted } from "../text/figures.ts";
+import { oneLine } from "../text/one-line.ts";
 
 /** Something at a path, and how much of it. */
 export interface Weighed {

@@ -1,9 +1,9 @@
 import type { CallOptions, CodeIndex, Coverage } from "../codeindex/index.ts";
 import { AbortedError } from "../core/aborted.ts";
-import { clip } from "../core/clip.ts";
 import { describeError } from "../core/errno.ts";
-import { oneLine } from "../core/one-line.ts";
 import { property } from "../core/property.ts";
+import { clip } from "../text/clip.ts";
+import { oneLine } from "../text/one-line.ts";
 import { type Delivered, type Delivery, type Draft, deliver } from "./answer.ts";
 import { coverageLine } from "./coverage-text.ts";
 import { depsForms } from "./deps-text.ts";

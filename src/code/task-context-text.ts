@@ -1,6 +1,6 @@
 import type { TaskContextAnswer } from "../codeindex/index.ts";
-import { counted, grouped } from "../core/figures.ts";
-import { oneLine } from "../core/one-line.ts";
+import { counted, grouped } from "../text/figures.ts";
+import { oneLine } from "../text/one-line.ts";
 import { type Reader, toolAdvice } from "./advice.ts";
 import { type Outline, type Part, section } from "./budget.ts";
 import { whyNothingIndexed } from "./coverage-text.ts";

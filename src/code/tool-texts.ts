@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { symbolKinds } from "../text/kinds.ts";
 import type { ToolName } from "./run-tool.ts";
 
 /*
@@ -45,21 +46,7 @@ export const kotaTools: readonly KotaToolText[] = [
 					glob: optional.text(),
 					exclude: optional.strings(),
 					language: Type.Optional(oneOf(["typescript", "javascript"])),
-					symbol_kind: Type.Optional(
-						Type.Array(
-							oneOf([
-								"function",
-								"class",
-								"interface",
-								"type",
-								"enum",
-								"variable",
-								"namespace",
-								"method",
-								"property",
-							]),
-						),
-					),
+					symbol_kind: Type.Optional(Type.Array(oneOf(symbolKinds))),
 					exported_only: optional.flag(),
 					include_tests: optional.flag(),
 				}),

@@ -1,3 +1,7 @@
+import type { EdgeKind, SymbolKind, UsageKind } from "../text/kinds.ts";
+
+export type { EdgeKind, SymbolKind, UsageKind };
+
 /**
  * What one source file says by itself, before any other file is looked at: the seam between parsing (`extract/`),
  * storing (`store/`) and linking (`link/`). Facts are plain data, so that they cross threads and can be compared.
@@ -26,9 +30,6 @@ export interface FileFacts {
 /** A place in a file: line and column from 1, columns in UTF-16 units. */
 export type Position = readonly [line: number, column: number];
 
-/** How a module is asked for. One specifier can be asked for in several ways. */
-export type EdgeKind = "value" | "type" | "re-export" | "dynamic" | "require" | "side-effect";
-
 /** A module specifier as written. */
 export interface Request {
 	readonly specifier: string;
@@ -36,18 +37,6 @@ export interface Request {
 	/** Where it is named first. */
 	readonly at: Position;
 }
-
-/** What a declared name stands for. */
-export type SymbolKind =
-	| "function"
-	| "class"
-	| "interface"
-	| "type"
-	| "enum"
-	| "variable"
-	| "namespace"
-	| "method"
-	| "property";
 
 /** A name of the file's top level. */
 export type Binding = Declared | Imported;
@@ -162,20 +151,6 @@ export type Export =
 	  }
 	/** `export * from` */
 	| { readonly kind: "star"; readonly request: number; readonly typeOnly: boolean };
-
-/** How a name is used. */
-export type UsageKind =
-	| "call"
-	| "new"
-	| "extends"
-	| "implements"
-	| "jsx"
-	| "type"
-	| "read"
-	| "write"
-	| "import"
-	| "re-export"
-	| "declaration";
 
 /**
  * A use of a binding, or of something reached through it. `fmt.bold(x)` is a use of `fmt` with the step `bold`;

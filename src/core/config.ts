@@ -1,8 +1,8 @@
 import { closeSync, constants, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { nearest } from "../text/nearest.ts";
+import { escaped } from "../text/one-line.ts";
 import { errnoOf } from "./errno.ts";
-import { nearest } from "./nearest.ts";
-import { escaped } from "./one-line.ts";
 import { isRecord } from "./property.ts";
 import {
 	accepts,

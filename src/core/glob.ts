@@ -1,3 +1,5 @@
+import { matchesAll, type Wildcard } from "../text/wildcard.ts";
+
 /** Longer patterns never match. Whoever reads patterns from a file should refuse them with a message. */
 export const maxGlobLength = 512;
 
@@ -53,17 +55,25 @@ function compiled(patterns: readonly string[], platform: NodeJS.Platform): Compi
 /** Most patterns end with a literal name, which few paths do. */
 function pathMatcher(parts: readonly string[]): Matcher {
 	const last = nameMatcher(parts.at(-1) ?? "");
-	const whole = ["**", ...parts];
-	return (name, names) => last(name, names) && matchesSequence(whole, names, "**", matchesName);
+	const whole = ["**", ...parts].map((part): Wildcard<string> => {
+		return part === "**" ? part : { matches: nameMatcher(part) };
+	});
+	return (name, names) => last(name) && matchesAll(whole, names);
 }
 
 /** `*` at one end and nothing else is by far the usual pattern. */
-function nameMatcher(pattern: string): Matcher {
+function nameMatcher(pattern: string): (name: string) => boolean {
 	if (!/[*?]/.test(pattern)) return (name) => name === pattern;
 	const [, before = "", after = ""] = /^([^*?]*)\*([^*?]*)$/.exec(pattern) ?? [];
-	if (before === "" && after === "") return (name) => matchesName(pattern, name);
-	const least = before.length + after.length;
-	return (name) => name.length >= least && name.startsWith(before) && name.endsWith(after);
+	if (before !== "" || after !== "") {
+		const least = before.length + after.length;
+		return (name) => name.length >= least && name.startsWith(before) && name.endsWith(after);
+	}
+	const characters = [...pattern].map((wanted): Wildcard<string> => {
+		if (wanted === "*") return "**";
+		return { matches: (character) => wanted === "?" || wanted === character };
+	});
+	return (name) => matchesAll(characters, [...name]);
 }
 
 /** The names along a path; the first is empty if the path begins at the root. */
@@ -77,42 +87,4 @@ function splitPath(path: string, platform: NodeJS.Platform): string[] {
 
 function withSlashes(path: string, platform: NodeJS.Platform): string {
 	return platform === "win32" ? path.replaceAll("\\", "/") : path;
-}
-
-function matchesName(pattern: string, name: string): boolean {
-	return matchesSequence([...pattern], [...name], "*", (wanted, character) => {
-		return wanted === "?" || wanted === character;
-	});
-}
-
-/**
- * Wildcard matching that goes back to the last star only. That is enough, since an earlier star could
- * take nothing the last one cannot, and it bounds the work by pattern times text however hostile they are.
- */
-function matchesSequence(
-	pattern: readonly string[],
-	items: readonly string[],
-	star: string,
-	matchesOne: (wanted: string, item: string) => boolean,
-): boolean {
-	let wantedAt = 0;
-	let itemAt = 0;
-	let lastStar: { at: number; takenUpTo: number } | undefined;
-	while (itemAt < items.length) {
-		const wanted = pattern[wantedAt];
-		if (wanted === star) {
-			lastStar = { at: wantedAt, takenUpTo: itemAt };
-			wantedAt++;
-		} else if (wanted !== undefined && matchesOne(wanted, items[itemAt] ?? "")) {
-			wantedAt++;
-			itemAt++;
-		} else if (lastStar !== undefined) {
-			lastStar.takenUpTo++;
-			wantedAt = lastStar.at + 1;
-			itemAt = lastStar.takenUpTo;
-		} else {
-			return false;
-		}
-	}
-	return pattern.slice(wantedAt).every((rest) => rest === star);
 }

@@ -1,7 +1,7 @@
 import { writeSync } from "node:fs";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { REPORT_ENTRY } from "../core/entry-types.ts";
-import { oneLine } from "../core/one-line.ts";
+import { oneLine } from "../text/one-line.ts";
 import type { Host, SessionView, Spine, System } from "../session/index.ts";
 
 /**

@@ -1,17 +1,8 @@
 import Type from "typebox";
+import { edgeKinds, symbolKinds } from "../text/kinds.ts";
 import { oneOf } from "./field-schemas.ts";
 
-const SymbolKind = oneOf(
-	"function",
-	"class",
-	"interface",
-	"type",
-	"enum",
-	"variable",
-	"namespace",
-	"method",
-	"property",
-);
+const SymbolKind = oneOf(...symbolKinds);
 
 /** How far an answer about code can be trusted. */
 export const CodeCoverage = Type.Object({
@@ -86,7 +77,7 @@ export type CodeSearchAnswer = Type.Static<typeof CodeSearchAnswer>;
 export const CodeFileAtDepth = Type.Object({
 	path: Type.String(),
 	depth: Type.Number(),
-	kinds: Type.Array(oneOf("value", "type", "re-export", "dynamic", "require", "side-effect")),
+	kinds: Type.Array(oneOf(...edgeKinds)),
 	isTest: Type.Boolean(),
 	via: Type.Optional(Type.String()),
 });

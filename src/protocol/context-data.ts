@@ -1,17 +1,8 @@
 import Type from "typebox";
+import { contextKinds } from "../text/kinds.ts";
 import { oneOf } from "./field-schemas.ts";
 
-/** What a piece of the model's window is. `stub`: a few words in place of something longer that was taken out. */
-export const ContextKind = oneOf(
-	"system",
-	"tools",
-	"map",
-	"file",
-	"read",
-	"tool",
-	"conversation",
-	"stub",
-);
+export const ContextKind = oneOf(...contextKinds);
 export type ContextKind = Type.Static<typeof ContextKind>;
 
 /** One piece of what the model sees, in the order in which it sees them. */

@@ -1,10 +1,10 @@
 import Type from "typebox";
+import { nearest } from "../text/nearest.ts";
 import type { CommandRow } from "./command-row.ts";
-import { type Command, rowOf } from "./command-table.ts";
+import { type Command, commandTypes, rowOf } from "./command-table.ts";
 import type { ErrorCode, Response } from "./envelope.ts";
 import { CommandId, Count, IdempotencyKey, KnownCommandId, SessionId } from "./field-schemas.ts";
 import { type Fault, findFault } from "./find-fault.ts";
-import { nearestCommand } from "./nearest-command.ts";
 
 /** A command that can be run, or the response that says why it cannot. */
 export type Parsed = { ok: true; command: Command } | { ok: false; response: Response };
@@ -94,7 +94,9 @@ function textOf({ path, allowed, found }: Fault): string {
 }
 
 function unknownText(type: string): string {
-	const meant = nearestCommand(type);
+	// At least half of the word must stay.
+	const maxEdits = Math.min(3, Math.floor(type.length / 2));
+	const meant = nearest(type, commandTypes, { maxEdits, swaps: true });
 	return `There is no command ${shown(type)}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`;
 }
 

@@ -1,5 +1,5 @@
 import type { Config } from "../core/config.ts";
-import { counted, megabytes } from "../core/figures.ts";
+import { counted, megabytes, short } from "../text/figures.ts";
 import type { SweepResult } from "../core/object-store.ts";
 import type { SessionView } from "../session/index.ts";
 import type { Candidate } from "./candidates.ts";
@@ -143,11 +143,4 @@ function moneyLine({ summary, tokenPrice }: PruningReport): string {
 	return summary.saved >= 0
 		? `money: saved ${amount} so far`
 		: `money: has cost ${amount} more than it saved so far; each request from here on saves`;
-}
-
-/** 940, 12.3k, 1.2M. The bounds are where rounding would lead to 1000 of the smaller unit. */
-function short(tokens: number): string {
-	if (tokens < 999.5) return String(Math.round(tokens));
-	if (tokens < 999_500) return `${Number((tokens / 1000).toFixed(tokens < 100_000 ? 1 : 0))}k`;
-	return `${Number((tokens / 1_000_000).toFixed(1))}M`;
 }

@@ -1,10 +1,11 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Blob } from "../core/blob-store.ts";
-import { bytesOf, clip } from "../core/clip.ts";
-import { grouped } from "../core/figures.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type { ToolResultItem } from "../session/index.ts";
+import { bytesOf, clip } from "../text/clip.ts";
+import { grouped } from "../text/figures.ts";
+import { collapsed } from "../text/one-line.ts";
 
 /** No stub is longer than this, in bytes. */
 export const MAX_STUB_BYTES = 300;
@@ -68,7 +69,7 @@ export function callOf({ toolName, input }: Pick<ToolResultItem, "toolName" | "i
 
 /** Part of a call as it may be shown: names are the model's own words, too. */
 function shortened(part: string): string {
-	return clip(oneLine(part.toWellFormed()), MAX_PART_BYTES);
+	return clip(printable(part.toWellFormed()), MAX_PART_BYTES);
 }
 
 const MAX_PART_BYTES = 80;
@@ -77,12 +78,12 @@ const MAX_PART_BYTES = 80;
 function gistOf(text: string): string {
 	const beginning = text.slice(0, 2000).replace(/[\ud800-\udbff]$/, "");
 	const lines = beginning.split("\n");
-	const gist = oneLine(lines.find((line) => /[\p{L}\p{N}]{2}/u.test(line)) ?? "");
+	const gist = printable(lines.find((line) => /[\p{L}\p{N}]{2}/u.test(line)) ?? "");
 	return gist.replaceAll('"', "'");
 }
 
-function oneLine(text: string): string {
-	return text.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
+function printable(text: string): string {
+	return collapsed(text.replace(/[\p{Cc}\p{Cf}]/gu, " "));
 }
 
 /** As a person would write it; `read` takes this form too. */

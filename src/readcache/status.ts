@@ -1,6 +1,6 @@
-import { grouped } from "../core/figures.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type { ContextLog, SessionSource } from "../session/index.ts";
+import { grouped } from "../text/figures.ts";
 import { knowledgeOf, type Segment, within } from "./knowledge.ts";
 import { isDerived, type Mode, parseMetadata } from "./metadata.ts";
 import type { ReadCache } from "./read-cache.ts";

@@ -1,4 +1,4 @@
-import { nearest } from "../core/nearest.ts";
+import { nearest } from "../text/nearest.ts";
 import type { EngineLimits } from "./engine/engine.ts";
 
 /** Every bound of the server, by one name each. */

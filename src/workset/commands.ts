@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
-import { counted } from "../core/figures.ts";
+import { counted } from "../text/figures.ts";
 import type { Host, SessionView } from "../session/index.ts";
 import {
 	filesMatching,

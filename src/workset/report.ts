@@ -1,4 +1,4 @@
-import { counted } from "../core/figures.ts";
+import { counted } from "../text/figures.ts";
 import type { SessionHolder, SessionView } from "../session/index.ts";
 import { symbolKey, TIERS, type Tier } from "../tiers/index.ts";
 import { conversationTokens } from "./plan.ts";

@@ -1,5 +1,5 @@
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
-import { counted } from "../core/figures.ts";
+import { counted } from "../text/figures.ts";
 import { property } from "../core/property.ts";
 import {
 	createPerFolder,

@@ -3,7 +3,7 @@ import { promptTokens } from "../core/bill.ts";
 import type { Config } from "../core/config.ts";
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import { describeError } from "../core/errno.ts";
-import { counted } from "../core/figures.ts";
+import { counted } from "../text/figures.ts";
 import { hashBytes } from "../core/hash.ts";
 import { property } from "../core/property.ts";
 import { estimateTokens } from "../core/tokens.ts";

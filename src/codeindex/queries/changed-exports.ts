@@ -1,4 +1,4 @@
-import { counted } from "../../core/figures.ts";
+import { counted } from "../../text/figures.ts";
 import { linkerOf } from "../link/index.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
 import { exportsNamed, type UsedExport, writtenName } from "./exports-used.ts";

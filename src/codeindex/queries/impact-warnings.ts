@@ -1,4 +1,4 @@
-import { counted } from "../../core/figures.ts";
+import { counted } from "../../text/figures.ts";
 import type { ImpactQuery } from "../answers.ts";
 import { dependentsOf, pairsOf } from "../link/index.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";

@@ -1,4 +1,4 @@
-import { counted } from "../../core/figures.ts";
+import { counted } from "../../text/figures.ts";
 import type { ImpactAnswer } from "../answers.ts";
 import type { IndexedFile } from "../reader.ts";
 import type { UsedExport } from "./exports-used.ts";

@@ -1,5 +1,5 @@
 import { compareText } from "../../core/compare-text.ts";
-import { nearest } from "../../core/nearest.ts";
+import { nearest } from "../../text/nearest.ts";
 import type { Definition, Usage, UsagesAnswer, UsagesQuery } from "../answers.ts";
 import { CodeIndexError } from "../code-index.ts";
 import type { SymbolKind } from "../facts.ts";

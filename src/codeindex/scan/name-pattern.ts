@@ -1,3 +1,5 @@
+import type { OnStep } from "../../text/wildcard.ts";
+
 /** A pattern for one name, taken apart once. */
 export interface NamePattern {
 	/** The name, if it is the only one that matches. */
@@ -11,9 +13,6 @@ export interface NamePattern {
 	/** `onStep` gets the further steps that long parts take, and those with wildcards. */
 	matches(name: string, onStep?: OnStep): boolean;
 }
-
-/** Gets the steps of a comparison as they are taken. */
-export type OnStep = (steps: number) => void;
 
 /**
  * Parses a pattern of `*`, `?`, `[a-z]`, `[!a-z]`, `[[:alpha:]]` and `\` before a character that is meant literally. It

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describeError } from "../../core/errno.ts";
-import { counted } from "../../core/figures.ts";
+import { counted } from "../../text/figures.ts";
 import { type Effort, type IgnoreRules, parseIgnoreRules } from "./gitignore.ts";
 import { pathKind } from "./path-kinds.ts";
 import type { ScanTrouble } from "./scanned-tree.ts";

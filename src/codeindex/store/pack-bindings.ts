@@ -1,3 +1,4 @@
+import { symbolKinds } from "../../text/kinds.ts";
 import type { Binding, Declared, Imported, Member, Position, Step, TypeName } from "../facts.ts";
 import { type ByteReader, type ByteWriter, MalformedBytes } from "./bytes.ts";
 
@@ -16,19 +17,6 @@ export function unpackBindings(reader: ByteReader): Binding[] {
 		return flags & IMPORTED ? unpackImported(reader, flags) : unpackDeclared(reader, flags);
 	});
 }
-
-/** Symbols in the order of their numbers on disk: append only. */
-const SYMBOLS = [
-	"function",
-	"class",
-	"interface",
-	"type",
-	"enum",
-	"variable",
-	"namespace",
-	"method",
-	"property",
-] as const;
 
 const IMPORTED = 1;
 const TYPE_ONLY = 2;
@@ -134,7 +122,7 @@ function sharedFlags(thing: Declared | Member): number {
 
 function packShared(writer: ByteWriter, thing: Shared): void {
 	writer.string(thing.name);
-	writer.number(SYMBOLS.indexOf(thing.symbol));
+	writer.number(symbolKinds.indexOf(thing.symbol));
 	packPosition(writer, thing.at);
 	writer.signed(thing.endLine - thing.at[0]);
 	packSignature(writer, thing);
@@ -143,7 +131,7 @@ function packShared(writer: ByteWriter, thing: Shared): void {
 
 function unpackShared(reader: ByteReader, flags: number): Shared {
 	const name = reader.string();
-	const symbol = SYMBOLS[reader.number()];
+	const symbol = symbolKinds[reader.number()];
 	if (!symbol) throw new MalformedBytes("an unknown kind of symbol");
 	const at = unpackPosition(reader);
 	const endLine = at[0] + reader.signed();

@@ -1,21 +1,12 @@
+import { edgeKinds } from "../../text/kinds.ts";
 import type { EdgeKind, Export, Request } from "../facts.ts";
 import type { FileId, Resolution } from "../reader.ts";
 import { type ByteReader, type ByteWriter, MalformedBytes } from "./bytes.ts";
 import { list, packList, packPosition, unpackPosition } from "./pack-bindings.ts";
 
-/** Edge kinds in the order of their bits on disk: append only. */
-const EDGE_KINDS: readonly EdgeKind[] = [
-	"value",
-	"type",
-	"re-export",
-	"dynamic",
-	"require",
-	"side-effect",
-];
-
 /** The kinds as bits of one number. */
 export function kindBits(kinds: readonly EdgeKind[]): number {
-	return kinds.reduce((bits, kind) => bits | (1 << EDGE_KINDS.indexOf(kind)), 0);
+	return kinds.reduce((bits, kind) => bits | (1 << edgeKinds.indexOf(kind)), 0);
 }
 
 /** The kinds of a number's bits, in a fixed order; equal numbers give the same list. */
@@ -23,8 +14,8 @@ export function kindsOf(bits: number): readonly EdgeKind[] {
 	return KINDS_OF[bits] ?? [];
 }
 
-const KINDS_OF = Array.from({ length: 1 << EDGE_KINDS.length }, (_, bits) =>
-	EDGE_KINDS.filter((_, place) => bits & (1 << place)),
+const KINDS_OF = Array.from({ length: 1 << edgeKinds.length }, (_, bits) =>
+	edgeKinds.filter((_, place) => bits & (1 << place)),
 );
 
 /** The modules that a file asks for. The kinds of each come back in a fixed order. */

@@ -1,4 +1,5 @@
-import type { Position, Reference, Step, UsageKind } from "../facts.ts";
+import { usageKinds } from "../../text/kinds.ts";
+import type { Position, Reference, Step } from "../facts.ts";
 import { ByteReader, ByteWriter, MalformedBytes } from "./bytes.ts";
 
 /**
@@ -37,20 +38,6 @@ export function unpackReferences(bytes: Uint8Array, binding: number): Reference[
 	return unpackSection(new ByteReader(bytes, start), start + section.length, binding);
 }
 
-/** Usages in the order of their numbers on disk: append only, at most 16. */
-const USAGES: readonly UsageKind[] = [
-	"call",
-	"new",
-	"extends",
-	"implements",
-	"jsx",
-	"type",
-	"read",
-	"write",
-	"import",
-	"re-export",
-	"declaration",
-];
 const USAGE_BITS = 15;
 const AT = 16;
 const STEPS = 32;
@@ -68,7 +55,7 @@ function packSection(writer: ByteWriter, references: readonly Reference[]): void
 	};
 	for (const { at, usage, side, steps } of references) {
 		writer.number(
-			USAGES.indexOf(usage) |
+			usageKinds.indexOf(usage) |
 				(at ? AT : 0) |
 				(steps ? STEPS : 0) |
 				(side ? SIDE : 0) |
@@ -113,7 +100,7 @@ function unpackSection(reader: ByteReader, end: number, binding: number): Refere
 	};
 	while (reader.at < end) {
 		const flags = reader.number();
-		const usage = USAGES[flags & USAGE_BITS];
+		const usage = usageKinds[flags & USAGE_BITS];
 		if (!usage) throw new MalformedBytes("an unknown kind of usage");
 		const reference: Writable<Reference> = { binding, usage };
 		if (flags & AT) reference.at = position();

@@ -1,3 +1,7 @@
+import { short } from "../../text/figures.ts";
+
+export { short };
+
 /** Dollars as people read them: `$0.0123`, `$0.50`, `$1.25`; nothing at all is `$0`. */
 export function dollars(amount: number): string {
 	if (amount === 0) return "$0";
@@ -6,15 +10,6 @@ export function dollars(amount: number): string {
 	// Cents stay, whatever zeros end them.
 	const text = size.toFixed(digits).replace(/(\.\d\d\d*?)0+$/, "$1");
 	return `${amount < 0 ? "−" : ""}$${text}`;
-}
-
-/** A number of tokens or characters in few letters: `950`, `12.3k`, `1.2M`. */
-export function short(count: number): string {
-	const size = Math.abs(count);
-	if (size < 1000) return String(Math.round(count));
-	if (size < 999_500) return `${scaled(count / 1000)}k`;
-	if (size < 999_500_000) return `${scaled(count / 1e6)}M`;
-	return `${scaled(count / 1e9)}G`;
 }
 
 /** Bytes in few letters: `950 B`, `12.3 kB`. */
@@ -48,8 +43,4 @@ export function baseName(path: string): string {
 export function shortPath(path: string): string {
 	const names = path.split(/[\\/]/).filter(Boolean);
 	return names.length <= 2 ? path : `…/${names.slice(-2).join("/")}`;
-}
-
-function scaled(value: number): string {
-	return Math.abs(value) < 99.95 ? value.toFixed(1).replace(/\.0$/, "") : value.toFixed(0);
 }

@@ -1,3 +1,5 @@
+import { collapsed } from "../../text/one-line.ts";
+
 import type { ToolCall } from "./items.ts";
 
 /** Arguments that say most about a call, the best first. */
@@ -16,12 +18,12 @@ const MOST = 160;
 
 /** What a call is about, in one line: its path, its command, or else its arguments. */
 export function callSummary({ args, argsText }: Pick<ToolCall, "args" | "argsText">): string {
-	if (typeof args !== "object" || args === null) return oneLine(argsText);
+	if (typeof args !== "object" || args === null) return summary(argsText);
 	const given = args as Record<string, unknown>;
 	const name = TELLING.find((key) => typeof given[key] === "string" && given[key] !== "");
-	if (name !== undefined) return oneLine(String(given[name]));
+	if (name !== undefined) return summary(String(given[name]));
 	const text = JSON.stringify(args);
-	return text === "{}" ? "" : oneLine(text);
+	return text === "{}" ? "" : summary(text);
 }
 
 /** An edit as pi's `edit` tool takes them. */
@@ -39,10 +41,7 @@ export function editsOf(args: unknown): Edit[] {
 	);
 }
 
-function oneLine(text: string): string {
-	const line = text
-		.slice(0, MOST * 2)
-		.replaceAll(/\s+/g, " ")
-		.trim();
+function summary(text: string): string {
+	const line = collapsed(text.slice(0, MOST * 2));
 	return line.length > MOST ? `${line.slice(0, MOST)}…` : line;
 }

@@ -1,18 +1,11 @@
+import { grouped } from "../../text/figures.ts";
 import { dollars, duration, short } from "../parts/figures.ts";
+
+export { counted as formatNumberOf, grouped as formatCount } from "../../text/figures.ts";
 
 /** A price in dollars where they are known, else in plain input tokens. */
 export function formatPrice(price: { tokens: number; dollars?: number | undefined }): string {
 	return price.dollars === undefined ? `${short(price.tokens)} tokens` : dollars(price.dollars);
-}
-
-/** A count with its thousands apart: `12,345`. */
-export function formatCount(count: number): string {
-	return Math.round(count).toLocaleString("en-US");
-}
-
-/** A number for "of one" and for "of many": `1 miss`, `3 misses`. */
-export function formatNumberOf(count: number, one: string, many = `${one}s`): string {
-	return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
 /** A part of a whole, between 0 and 1 or above; something is never shown as nothing: `0 %`, `<1 %`, `42 %`. */
@@ -26,7 +19,7 @@ export function formatDifference(cost: number, other: number): string {
 	const change = other > 0 ? cost / other - 1 : 0;
 	if (Math.abs(change) < 0.0005) return "the same";
 	const percent = Math.abs(change) * 100;
-	const size = percent < 9.95 ? percent.toFixed(1) : formatCount(percent);
+	const size = percent < 9.95 ? percent.toFixed(1) : grouped(percent);
 	return `${size} % ${change < 0 ? "less" : "more"}`;
 }
 

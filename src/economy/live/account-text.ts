@@ -1,4 +1,4 @@
-import { counted, grouped } from "../../core/figures.ts";
+import { counted, grouped } from "../../text/figures.ts";
 import { MISS_CAUSES } from "../miss-causes.ts";
 import type { AccountSummary, CostlyMiss } from "./account.ts";
 

@@ -1,5 +1,5 @@
-import { short } from "../../core/figures.ts";
 import type { PromptTokens } from "../request.ts";
+import { short } from "./figures.ts";
 import { type Html, html } from "./html-text.ts";
 
 const WIDTH = 480;

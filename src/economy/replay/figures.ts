@@ -18,3 +18,13 @@ export function clock(ms: number): string {
 	const date = new Date(ms);
 	return Number.isNaN(date.getTime()) ? "?" : date.toISOString().slice(0, 19).replace("T", " ");
 }
+
+/** A count in few digits: `1.23 M`, `45.6 k`, `789`. */
+export function short(count: number): string {
+	if (count < 999.5) return String(Math.round(count));
+	const power = UNITS.findIndex((_, at) => count < 999.5 * 1000 ** at);
+	const at = power === -1 ? UNITS.length - 1 : power;
+	return `${(count / 1000 ** at).toPrecision(3)}${UNITS[at]}`;
+}
+
+const UNITS = ["", " k", " M", " G", " T"];

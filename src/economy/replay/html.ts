@@ -1,8 +1,8 @@
-import { counted, short } from "../../core/figures.ts";
+import { counted } from "../../text/figures.ts";
 import { MISS_CAUSES } from "../miss-causes.ts";
 import { promptOf } from "./billed.ts";
 import { barChart, requestChart } from "./chart.ts";
-import { clock, money, percent, times } from "./figures.ts";
+import { clock, money, percent, short, times } from "./figures.ts";
 import type { FolderReport } from "./folder-report.ts";
 import { type Html, html } from "./html-text.ts";
 import { savedAlreadyNotes, skippedNotes, summaryOf } from "./notes.ts";

@@ -1,5 +1,5 @@
-import { counted, short } from "../../core/figures.ts";
-import { times } from "./figures.ts";
+import { counted } from "../../text/figures.ts";
+import { short, times } from "./figures.ts";
 import type { ReplayReport } from "./report.ts";
 
 /** The gist of a report in a line; none where it compares too little to have one. */

@@ -1,9 +1,10 @@
+import { collapsed } from "../../text/one-line.ts";
 /**
  * Text out of a session file, harmless on a terminal: without control characters (colours, cursor movements, bells),
  * without marks that turn the direction of text, on one line and no longer than `maxLength`.
  */
 export function plainText(text: string, maxLength = 120): string {
-	const plain = text.replace(UNSAFE, "").replace(/\s+/g, " ").trim();
+	const plain = collapsed(text.replace(UNSAFE, ""));
 	return plain.length <= maxLength ? plain : `${plain.slice(0, maxLength - 1)}…`;
 }
 

@@ -1,6 +1,6 @@
-import { counted, short } from "../../core/figures.ts";
+import { counted } from "../../text/figures.ts";
 import { MISS_CAUSES } from "../miss-causes.ts";
-import { clock, money, percent, times } from "./figures.ts";
+import { clock, money, percent, short, times } from "./figures.ts";
 import type { FolderReport } from "./folder-report.ts";
 import { savedAlreadyNotes, skippedNotes, summaryOf } from "./notes.ts";
 import { plainText } from "./plain-text.ts";

@@ -2,7 +2,7 @@
  * A unified diff that is either exact or not given: the text is applied to the base and compared with the
  * current version before it is returned, and nothing larger than the caller can use is ever built.
  */
-import { escaped } from "../../core/one-line.ts";
+import { escaped } from "../../text/one-line.ts";
 import { applySteps } from "./apply-unified.ts";
 import { fewEdits } from "./few-edits.ts";
 import { internLines, leastChangedLength } from "./interned-lines.ts";

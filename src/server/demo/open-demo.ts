@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ModelRuntime } from "@earendil-works/pi-coding-agent";
 import { errnoOf } from "../../core/errno.ts";
+import { collapsed } from "../../text/one-line.ts";
 import { DEMO_MODEL, startDemoProvider } from "./demo-provider.ts";
 import type { SampleProjects } from "./sample-projects.ts";
 
@@ -36,7 +37,7 @@ export async function openModels(
 	const modelsPath = join(agentDir, "models.json");
 	const modelRuntime = await ModelRuntime.create({ authPath, modelsPath });
 	const problem = (await faultIn(authPath)) ?? modelRuntime.getError();
-	if (problem !== undefined) warn(`some of pi's models cannot be used: ${oneLine(problem)}`);
+	if (problem !== undefined) warn(`some of pi's models cannot be used: ${collapsed(problem)}`);
 	const isUsable =
 		demo === "never" || problem !== undefined || (await modelRuntime.getAvailable()).length > 0;
 	return isUsable ? { modelRuntime, close: async () => {} } : await openDemo(sampleProjects);
@@ -51,10 +52,6 @@ async function faultIn(path: string): Promise<string | undefined> {
 		// The parser's own words would show what is in the file.
 		return errnoOf(error) === "ENOENT" ? undefined : `${path} cannot be read as JSON`;
 	}
-}
-
-function oneLine(text: string): string {
-	return text.replaceAll(/\s+/g, " ").trim();
 }
 
 /** Nothing of it is written to disk, so a full one does not end the start. */

@@ -6,6 +6,7 @@ import { foldReadInput } from "../../core/read-input.ts";
 import { estimateTokens } from "../../core/tokens.ts";
 import type { ContextPiece, ContextPieceText, ContextView } from "../../protocol/index.ts";
 import { callOf, isStub } from "../../pruning/index.ts";
+import { collapsed } from "../../text/one-line.ts";
 import { contextHistory } from "./context-history.ts";
 import { messageText } from "./message-text.ts";
 
@@ -190,10 +191,7 @@ function shownPath(input: unknown, cwd: string): string | undefined {
 }
 
 function labelOf(message: unknown, otherwise: string): string {
-	const words = messageText(message)
-		.slice(0, 4 * MAX_LABEL)
-		.replaceAll(/\s+/g, " ")
-		.trim();
+	const words = collapsed(messageText(message).slice(0, 4 * MAX_LABEL));
 	return words.slice(0, MAX_LABEL) || otherwise;
 }
 

@@ -4,6 +4,7 @@ import { CONFIG_DIR_NAME } from "@earendil-works/pi-coding-agent";
 import { errnoOf } from "../../core/errno.ts";
 import { isWithin } from "../../core/places.ts";
 import { property } from "../../core/property.ts";
+import { collapsed } from "../../text/one-line.ts";
 import { CommandError } from "../engine/call.ts";
 
 /** Where session files may lie. */
@@ -248,7 +249,7 @@ function firstMessageIn(lines: readonly string[]): string | undefined {
 			? content.map((part) => property(part, "text"))
 			: [content];
 		const text = parts.filter((part) => typeof part === "string").join(" ");
-		return text.replaceAll(/\s+/g, " ").trim().slice(0, MAX_FIRST_MESSAGE);
+		return collapsed(text).slice(0, MAX_FIRST_MESSAGE);
 	}
 	return undefined;
 }

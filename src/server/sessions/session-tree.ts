@@ -2,6 +2,7 @@ import type { SessionEntry, SessionTreeNode } from "@earendil-works/pi-coding-ag
 import { property } from "../../core/property.ts";
 import type { FlatTreeNode, SessionEntry as SentEntry, TreeNode } from "../../protocol/index.ts";
 import { textOf } from "../../session/index.ts";
+import { collapsed } from "../../text/one-line.ts";
 
 /** No more nodes than this are sent; the latest are the ones that are left out. */
 export const MAX_NODES = 10_000;
@@ -65,12 +66,7 @@ export function nestedTree(roots: readonly SessionTreeNode[]): {
 
 /** The beginning of what an entry says. */
 export function previewOf(entry: SessionEntry): string {
-	const text = wordsOf(entry);
-	return text
-		.slice(0, MAX_PREVIEW * 4)
-		.replaceAll(/\s+/g, " ")
-		.trim()
-		.slice(0, MAX_PREVIEW);
+	return collapsed(wordsOf(entry).slice(0, MAX_PREVIEW * 4)).slice(0, MAX_PREVIEW);
 }
 
 function wordsOf(entry: SessionEntry): string {

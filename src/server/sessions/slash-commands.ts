@@ -1,6 +1,6 @@
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
-import { nearest } from "../../core/nearest.ts";
 import type { CommandType, SlashCommand } from "../../protocol/index.ts";
+import { nearest } from "../../text/nearest.ts";
 import { CommandError } from "../engine/call.ts";
 
 /** What a session knows commands from. */

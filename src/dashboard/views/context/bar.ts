@@ -4,18 +4,10 @@ import type {
 	ContextPiece,
 	ContextView,
 } from "../../../protocol/index.ts";
+import { contextKinds } from "../../../text/kinds.ts";
 
 /** The kinds in the order in which they are stacked: what stands first in a prompt comes first. */
-export const KINDS = [
-	"system",
-	"tools",
-	"map",
-	"file",
-	"read",
-	"tool",
-	"conversation",
-	"stub",
-] as const satisfies readonly ContextKind[];
+export const KINDS = contextKinds;
 
 /** What people call a kind. */
 export const KIND_NAMES: Readonly<Record<ContextKind, string>> = {

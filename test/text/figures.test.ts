@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { counted, grouped, megabytes, short } from "../../src/core/figures.ts";
+import { short as threeDigits } from "../../src/economy/replay/figures.ts";
+import { counted, grouped, megabytes } from "../../src/text/figures.ts";
 
 test("numbers are written for people", () => {
 	expect([0, 999, 1000, 12_345, 1_234_567, -12_345, 1234.5678].map(grouped)).toEqual([
@@ -22,7 +23,9 @@ test("one thing is one, and none are many", () => {
 });
 
 test("counts are shown in three digits, however large", () => {
-	const shown = [0, 999, 999.6, 1000, 999_499, 999_500, 1.4e6, 56.4e6, 3e9, 1.5e13].map(short);
+	const shown = [0, 999, 999.6, 1000, 999_499, 999_500, 1.4e6, 56.4e6, 3e9, 1.5e13].map(
+		threeDigits,
+	);
 	expect(shown.join(", ")).toBe(
 		"0, 999, 1.00 k, 1.00 k, 999 k, 1.00 M, 1.40 M, 56.4 M, 3.00 G, 15.0 T",
 	);

@@ -16,3 +16,8 @@ export function escaped(text: string, characters: RegExp): string {
 			.join(""),
 	);
 }
+
+/** The text with every run of white space as one space, and none at its ends. */
+export function collapsed(text: string): string {
+	return text.replaceAll(/\s+/g, " ").trim();
+}

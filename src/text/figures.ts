@@ -10,12 +10,13 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 	return `${grouped(count)} ${count === 1 ? one : many}`;
 }
 
-/** A count in few digits: `1.23 M`, `45.6 k`, `789`. */
+/** A number of tokens or characters in few letters: `950`, `12.3k`, `1.2M`. */
 export function short(count: number): string {
-	if (count < 999.5) return String(Math.round(count));
-	const power = UNITS.findIndex((_, at) => count < 999.5 * 1000 ** at);
-	const at = power === -1 ? UNITS.length - 1 : power;
-	return `${(count / 1000 ** at).toPrecision(3)}${UNITS[at]}`;
+	const size = Math.abs(count);
+	if (size < 999.5) return String(Math.round(count));
+	if (size < 999_500) return `${scaled(count / 1000)}k`;
+	if (size < 999_500_000) return `${scaled(count / 1e6)}M`;
+	return `${scaled(count / 1e9)}G`;
 }
 
 /** Bytes as `3.5 MB`, of 1024 × 1024 each. */
@@ -23,4 +24,6 @@ export function megabytes(bytes: number): string {
 	return `${(bytes / 1024 ** 2).toFixed(1)} MB`;
 }
 
-const UNITS = ["", " k", " M", " G", " T"];
+function scaled(value: number): string {
+	return Math.abs(value) < 99.95 ? value.toFixed(1).replace(/\.0$/, "") : value.toFixed(0);
+}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nearest } from "../../src/core/nearest.ts";
+import { nearest } from "../../src/text/nearest.ts";
 
 test("a word with one slip finds the candidate it was meant to be", () => {
 	expect(nearest("prun", ["kota", "prune", "blobs"])).toBe("prune");
@@ -35,4 +35,10 @@ test("a megabyte-long word costs nothing", () => {
 	const word = "x".repeat(1024 * 1024);
 	// Compared letter by letter, the last one would take hours.
 	expect(nearest(word, ["prune", "kota", word.slice(3)])).toBeUndefined();
+});
+
+test("a caller may count two swapped neighbours as one edit, and allow more or fewer", () => {
+	expect(nearest("idnex", ["index"], { maxEdits: 1 })).toBeUndefined();
+	expect(nearest("idnex", ["index"], { maxEdits: 1, swaps: true })).toBe("index");
+	expect(nearest("get_sate", ["get_state"], { maxEdits: 0 })).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bytesOf, clip, clipMiddle } from "../../src/core/clip.ts";
+import { bytesOf, clip, clipMiddle } from "../../src/text/clip.ts";
 
 const text = fc.oneof(
 	fc.string({ unit: "grapheme", maxLength: 60 }),
@@ -32,4 +32,15 @@ describe("clipping", () => {
 		expect(clip("packages/web/src/button.ts", 12)).toBe("packages/…");
 		expect(clipMiddle("packages/web/src/button.ts", 20)).toBe("packag…c/button.ts");
 	});
+});
+
+test("bytes are counted as UTF-8 has them, lone halves of characters included", () => {
+	fc.assert(
+		fc.property(fc.string({ unit: "binary" }), fc.nat(20), (given, from) => {
+			const cut = given.slice(from);
+			expect(bytesOf(cut)).toBe(Buffer.byteLength(cut));
+		}),
+	);
+	expect(bytesOf("\ud83d")).toBe(3);
+	expect(bytesOf("\ude00\ud83d a")).toBe(8);
 });

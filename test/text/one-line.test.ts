@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { escaped, oneLine } from "../../src/core/one-line.ts";
+import { collapsed, escaped, oneLine } from "../../src/text/one-line.ts";
 
 const text = fc.oneof(
 	fc.string({ unit: "grapheme", maxLength: 60 }),
@@ -20,4 +20,9 @@ test("one line has no character that ends a line or steers a terminal, and keeps
 });
 test("a character of two units is escaped as JSON would", () => {
 	expect(escaped("a\u{e0001}b", /\p{Cf}/gu)).toBe("a\\udb40\\udc01b");
+});
+
+test("white space collapses to single spaces, with none at the ends", () => {
+	expect(collapsed("  a\t\nb \u2028 c ")).toBe("a b c");
+	expect(collapsed(" \n ")).toBe("");
 });
