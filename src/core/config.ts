@@ -8,9 +8,7 @@ import {
 	accepts,
 	type Config,
 	type NamedSetting,
-	requirement,
 	type Setting,
-	type SettingGroup,
 	type SettingKey,
 	type SettingValue,
 	settingGroups,
@@ -53,28 +51,28 @@ export interface ConfigFolders {
  * and `strata.json`, then the project's. Never throws: a missing file is silent, an unusable file or value is a
  * warning and leaves what the files before it said.
  */
-export function loadConfig({ agentDir, cwd }: ConfigFolders): LoadedConfig {
+export function loadConfig(folders: ConfigFolders): LoadedConfig {
 	const entries: Entries = new Map(
 		settings.map(({ key, setting }) => [key, { value: setting.default, origin: "default" }]),
 	);
 	const warnings: string[] = [];
-	const files = sources({ agentDir, cwd }).map((source): ConfigFile => {
-		const report = createReport(printable(source.path));
-		const content = readObject(source.path);
-		if (content.kind === "unusable") report.add(() => `${content.why}; the file is ignored`);
-		if (content.kind === "object") mergeFile(entries, source, content.object, report);
+	const files = sources(folders).map((source): ConfigFile => {
+		const { path, label } = source;
+		const report = createReport(printable(path));
+		const content = readObject(path);
+		const used = typeof content === "object";
+		if (used) mergeFile(entries, source, content, report.warn);
+		else if (content) report.warn(() => `${content}; the file is ignored`);
 		warnings.push(...report.lines());
-		return {
-			path: source.path,
-			label: source.label,
-			found: content.kind !== "missing",
-			used: content.kind === "object",
-		};
+		return { path, label, found: content !== undefined, used };
 	});
-	const origins = new Map(Array.from(entries, ([key, { origin }]) => [key, origin]));
+	const groups = Array.from(ROWS, ([group, rows]) => {
+		const members = rows.map(({ key, name }) => [name, frozenCopy(entries.get(key)?.value)]);
+		return [group, Object.freeze(Object.fromEntries(members))];
+	});
 	return {
-		config: buildConfig(entries),
-		origin: (key) => origins.get(key) ?? "default",
+		config: Object.freeze(Object.fromEntries(groups)),
+		origin: (key) => entries.get(key)?.origin ?? "default",
 		warnings,
 		files,
 	};
@@ -104,63 +102,61 @@ interface Source {
 	groups: string[];
 }
 
-const GROUPS = Object.keys(settingGroups);
-const KOTA_GROUPS = Object.entries<SettingGroup>(settingGroups)
-	.filter(([, group]) => group.inKotaFile)
-	.map(([name]) => name);
+const ROWS = Map.groupBy(settings, ({ group }) => group);
+const GROUPS = [...ROWS.keys()];
+const KOTA_GROUPS = GROUPS.filter((name) => settingGroups[name as keyof Config].inKotaFile);
 
 function sources({ agentDir, cwd }: ConfigFolders): Source[] {
-	const project = join(cwd, ".pi");
-	return [
-		{ folder: agentDir, name: "pi-kota.json", isProject: false, groups: KOTA_GROUPS },
-		{ folder: agentDir, name: "strata.json", isProject: false, groups: GROUPS },
-		{ folder: project, name: "pi-kota.json", isProject: true, groups: KOTA_GROUPS },
-		{ folder: project, name: "strata.json", isProject: true, groups: GROUPS },
-	].map(({ folder, name, isProject, groups }) => ({
-		label: isProject ? `project ${name}` : name,
-		path: join(folder, name),
-		isProject,
-		groups,
-	}));
+	return [false, true].flatMap((isProject) =>
+		["pi-kota.json", "strata.json"].map((name) => ({
+			label: isProject ? `project ${name}` : name,
+			path: isProject ? join(cwd, ".pi", name) : join(agentDir, name),
+			isProject,
+			groups: name === "pi-kota.json" ? KOTA_GROUPS : GROUPS,
+		})),
+	);
 }
 
 const MAX_WARNINGS = 20;
 
+type Warn = (text: () => string) => void;
+
 /** Collects the warnings about one file. Texts are made only for those shown: a file can hold 100 000 slips. */
-function createReport(file: string) {
+function createReport(file: string): { warn: Warn; lines(): string[] } {
 	const shown: string[] = [];
 	let more = 0;
 	return {
-		add(text: () => string): void {
+		warn(text) {
 			if (shown.length < MAX_WARNINGS) shown.push(`${file}: ${text()}`);
 			else more++;
 		},
-		lines: (): string[] => (more > 0 ? [...shown, `${file}: … and ${more} more`] : shown),
+		lines: () => (more > 0 ? [...shown, `${file}: … and ${more} more`] : shown),
 	};
 }
 
-type Report = ReturnType<typeof createReport>;
-
-type Content =
-	| { kind: "missing" }
-	| { kind: "unusable"; why: string }
-	| { kind: "object"; object: Record<string, unknown> };
-
 const MAX_FILE_BYTES = 1024 * 1024;
 
-function readObject(path: string): Content {
+/** The object in a file; `undefined` if there is no file, a text if it cannot be used and why. */
+function readObject(path: string): Record<string, unknown> | string | undefined {
 	let bytes: Uint8Array;
 	try {
 		// Before opening: to open a device can already have an effect.
-		if (!statSync(path).isFile()) return unusable("is not a regular file");
+		if (!statSync(path).isFile()) return "is not a regular file";
 		bytes = readStart(path, MAX_FILE_BYTES + 1);
 	} catch (error) {
 		const code = errnoOf(error) ?? "unknown error";
-		if (code === "ENOENT" || code === "ENOTDIR") return { kind: "missing" };
-		return unusable(`cannot be read (${code})`);
+		return code === "ENOENT" || code === "ENOTDIR" ? undefined : `cannot be read (${code})`;
 	}
-	if (bytes.length > MAX_FILE_BYTES) return unusable("is larger than 1 MiB");
-	return parseObject(bytes);
+	if (bytes.length > MAX_FILE_BYTES) return "is larger than 1 MiB";
+	try {
+		// The decoder drops a BOM and, being fatal, throws on anything that is not UTF-8.
+		const value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+		return isRecord(value) ? value : `must be a JSON object, got ${kindOf(value)}`;
+	} catch (error) {
+		// Only the position is taken from the parser's message: the rest quotes the file, which may be a link to a secret.
+		const found = /\(line (\d+) column (\d+)\)$/.exec((error as Error).message);
+		return `is not valid JSON${found ? ` (line ${found[1]}, column ${found[2]})` : ""}`;
+	}
 }
 
 function readStart(path: string, limit: number): Uint8Array {
@@ -177,93 +173,52 @@ function readStart(path: string, limit: number): Uint8Array {
 	}
 }
 
-function parseObject(bytes: Uint8Array): Content {
-	let value: unknown;
-	try {
-		// The decoder drops a BOM and, being fatal, throws on anything that is not UTF-8.
-		value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-	} catch (error) {
-		return unusable(`is not valid JSON${position(error as Error)}`);
-	}
-	if (!isRecord(value)) return unusable(`must be a JSON object, got ${kindOf(value)}`);
-	return { kind: "object", object: value };
-}
-
-/** Only the position is taken from the parser's message: the rest quotes the file, which may be a link to a secret. */
-function position({ message }: Error): string {
-	const found = /\(line (\d+) column (\d+)\)$/.exec(message);
-	return found ? ` (line ${found[1]}, column ${found[2]})` : "";
-}
-
-function unusable(why: string): Content {
-	return { kind: "unusable", why };
-}
-
 function mergeFile(
 	entries: Entries,
-	source: Source,
+	{ isProject, label, groups }: Source,
 	object: Record<string, unknown>,
-	report: Report,
+	warn: Warn,
 ): void {
 	for (const [group, members] of Object.entries(object)) {
 		if (group === "$schema") continue;
-		if (!source.groups.includes(group)) report.add(() => unknownGroup(group, source));
-		else if (!isRecord(members))
-			report.add(() => `${group} must be an object, got ${kindOf(members)}`);
-		else mergeGroup(entries, source, { group, members }, report);
+		if (!groups.includes(group)) warn(() => unknownGroup(group, groups));
+		else if (!isRecord(members)) warn(() => `${group} must be an object, got ${kindOf(members)}`);
+		else for (const [name, value] of Object.entries(members)) mergeValue(group, name, value);
+	}
+
+	function mergeValue(group: string, name: string, value: unknown): void {
+		const rows = ROWS.get(group) ?? [];
+		const row = rows.find((one) => one.name === name);
+		if (!row) {
+			warn(() => unknownKey(group, name, rows));
+			return;
+		}
+		const { key, setting } = row;
+		const before = entries.get(key);
+		if (setting.userOnly && isProject)
+			warn(() => `${key} can only be set in the user's own files; ignored`);
+		else if (!accepts(setting, value))
+			warn(() => `${key} must be ${setting.requirement}, got ${shownValue(setting, value)}`);
+		else if (before && isProject && setting.projectMerge === "append") {
+			const joined = new Set([...(before.value as string[]), ...(value as string[])]);
+			entries.set(key, { value: [...joined], origin: `${before.origin} + ${label}` });
+		} else entries.set(key, { value, origin: label });
 	}
 }
 
-function mergeGroup(
-	entries: Entries,
-	source: Source,
-	{ group, members }: { group: string; members: Record<string, unknown> },
-	report: Report,
-): void {
-	const known = new Map(
-		settings.filter((row) => row.group === group).map((row) => [row.name, row]),
-	);
-	for (const [name, value] of Object.entries(members)) {
-		const row = known.get(name);
-		if (!row) report.add(() => unknownKey(group, name, known.keys()));
-		else if (row.setting.userOnly && source.isProject)
-			report.add(() => `${row.key} can only be set in the user's own files; ignored`);
-		else if (!accepts(row.setting, value)) report.add(() => wrongValue(row, value));
-		else mergeValue(entries, source, row, value);
-	}
-}
-
-function mergeValue(
-	entries: Entries,
-	{ isProject, label }: Source,
-	{ key, setting }: NamedSetting,
-	value: SettingValue,
-): void {
-	const before = entries.get(key);
-	if (before && isProject && setting.kind === "list" && setting.projectMerge === "append") {
-		const joined = new Set([...(before.value as string[]), ...(value as string[])]);
-		entries.set(key, { value: [...joined], origin: `${before.origin} + ${label}` });
-		return;
-	}
-	entries.set(key, { value, origin: label });
-}
-
-function unknownGroup(group: string, { groups }: Source): string {
+function unknownGroup(group: string, groups: readonly string[]): string {
 	if (GROUPS.includes(group)) return `${group} belongs in strata.json; ignored`;
 	return `unknown group ${quoteKey(group)}${hint(nearest(group, groups))}`;
 }
 
-function unknownKey(group: string, name: string, known: Iterable<string>): string {
+function unknownKey(group: string, name: string, rows: readonly NamedSetting[]): string {
+	const known = rows.map((row) => row.name);
 	const meant = nearest(name, known);
 	return `unknown key ${quoteKey(`${group}.${name}`)}${hint(meant && `${group}.${meant}`)}`;
 }
 
 function hint(meant: string | undefined): string {
 	return meant ? `, did you mean ${meant}?` : "";
-}
-
-function wrongValue({ key, setting }: NamedSetting, value: unknown): string {
-	return `${key} must be ${requirement(setting)}, got ${shownValue(setting, value)}`;
 }
 
 const MAX_QUOTED = 60;
@@ -297,16 +252,6 @@ function kindOf(value: unknown): string {
 	if (value === null) return "null";
 	if (Array.isArray(value)) return "a list";
 	return typeof value === "object" ? "an object" : `a ${typeof value}`;
-}
-
-function buildConfig(entries: Entries): Config {
-	const groups = GROUPS.map((group) => {
-		const members = settings
-			.filter((row) => row.group === group)
-			.map(({ key, name }) => [name, frozenCopy(entries.get(key)?.value)]);
-		return [group, Object.freeze(Object.fromEntries(members))];
-	});
-	return Object.freeze(Object.fromEntries(groups));
 }
 
 function frozenCopy(value: SettingValue | undefined): SettingValue | undefined {

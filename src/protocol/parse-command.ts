@@ -1,10 +1,10 @@
 import Type from "typebox";
+import { type Fault, findFault } from "../text/find-fault.ts";
 import { nearest } from "../text/nearest.ts";
 import type { CommandRow } from "./command-row.ts";
 import { type Command, commandTypes, rowOf } from "./command-table.ts";
 import type { ErrorCode, Response } from "./envelope.ts";
 import { CommandId, Count, IdempotencyKey, KnownCommandId, SessionId } from "./field-schemas.ts";
-import { type Fault, findFault } from "./find-fault.ts";
 
 /** A command that can be run, or the response that says why it cannot. */
 export type Parsed = { ok: true; command: Command } | { ok: false; response: Response };

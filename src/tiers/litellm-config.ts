@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { property } from "../core/property.ts";
-import { accepts, requirement, settingGroups } from "../core/settings.ts";
+import { accepts, settingGroups } from "../core/settings.ts";
 import { readJsonObject } from "./json-file.ts";
 
 /** What a project's `litellm.json` says about tiers; keys it does not set are absent. */
@@ -28,7 +28,7 @@ export async function readLitellmSettings(
 		const setting = settingGroups.tiers.settings[key];
 		if (value === undefined) continue;
 		if (accepts(setting, value)) found[key] = value as number;
-		else warnings.push(`${NAME}: ${key} must be ${requirement(setting)}; the value is ignored`);
+		else warnings.push(`${NAME}: ${key} must be ${setting.requirement}; the value is ignored`);
 	}
 	return { settings: found, warnings };
 }

@@ -1,6 +1,6 @@
 import type { TSchema } from "typebox";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { findFault } from "../../../src/protocol/find-fault.ts";
+import { findFault } from "../../../src/text/find-fault.ts";
 import { type CommandRow, commandTable, commandTypes } from "../../../src/protocol/index.ts";
 import { EnvelopeFields } from "../../../src/protocol/parse-command.ts";
 import { connectClient } from "../support/ws-client.ts";

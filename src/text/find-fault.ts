@@ -1,5 +1,3 @@
-import type { TSchema } from "typebox";
-
 /** The first thing in a value that its schema does not allow. */
 export interface Fault {
 	/** Where, such as `images[0].mimeType`; empty for the value itself. */
@@ -11,12 +9,12 @@ export interface Fault {
 }
 
 /**
- * Checks a value against the schemas that commands are made of. Strings are measured in UTF-16 units, not in what a
+ * Checks a value against the part of JSON Schema that commands and settings are made of. Strings are measured in UTF-16 units, not in what a
  * reader would call characters: those can be of any size, and these bounds keep memory bounded. Fields that the schema
  * does not have are not looked at.
  */
-export function findFault(schema: TSchema, value: unknown): Fault | undefined {
-	const node = schema as Node;
+export function findFault(schema: object, value: unknown): Fault | undefined {
+	const node: Node = schema;
 	if (node.anyOf) {
 		const fits = node.anyOf.some((option) => !findFault(option, value));
 		return fits ? undefined : faultOf(node, value);
@@ -26,14 +24,14 @@ export function findFault(schema: TSchema, value: unknown): Fault | undefined {
 	return isAllowed(node, value) ? undefined : faultOf(node, value);
 }
 
-/** The part of JSON Schema that commands use. */
+/** The keywords that are checked. */
 interface Node {
 	readonly type?: string;
 	readonly description?: string;
-	readonly anyOf?: readonly TSchema[];
-	readonly properties?: Readonly<Record<string, TSchema>>;
+	readonly anyOf?: readonly object[];
+	readonly properties?: Readonly<Record<string, object>>;
 	readonly required?: readonly string[];
-	readonly items?: TSchema;
+	readonly items?: object;
 	readonly maxItems?: number;
 	readonly enum?: readonly unknown[];
 	readonly const?: unknown;
@@ -64,7 +62,7 @@ function faultInArray(node: Node, value: unknown): Fault | undefined {
 		return faultOf(node, value);
 	}
 	for (const [index, item] of value.entries()) {
-		const fault = findFault(node.items as TSchema, item);
+		const fault = findFault(node.items as object, item);
 		if (fault) return inside(`[${index}]`, fault);
 	}
 	return undefined;
@@ -78,7 +76,7 @@ function inside(where: string, { path, ...fault }: Fault): Fault {
 
 interface Field {
 	readonly name: string;
-	readonly schema: TSchema;
+	readonly schema: object;
 	readonly isRequired: boolean;
 }
 
@@ -102,9 +100,11 @@ function isAllowed(node: Node, value: unknown): boolean {
 	if ("const" in node) return value === node.const;
 	if (node.type === "string") return typeof value === "string" && isAllowedText(node, value);
 	if (node.type === "boolean") return typeof value === "boolean";
-	if (node.type === "integer")
-		return Number.isSafeInteger(value) && isWithin(node, value as number);
-	throw new Error(`A command has a field of a kind that is not checked: ${JSON.stringify(node)}`);
+	if (node.type === "integer" || node.type === "number") {
+		const isKind = node.type === "number" ? typeof value === "number" : Number.isSafeInteger(value);
+		return isKind && isWithin(node, value as number);
+	}
+	throw new Error(`A schema of a kind that is not checked: ${JSON.stringify(node)}`);
 }
 
 function isAllowedText(node: Node, value: string): boolean {
@@ -131,8 +131,7 @@ function faultOf(node: Node, value: unknown): Fault {
 	return { path: "", allowed: allowedBy(node), found: { value } };
 }
 
-function allowedBy(schema: TSchema | Node): string {
-	const node = schema as Node;
+function allowedBy(node: Node): string {
 	if (node.description !== undefined) return node.description;
 	if ("const" in node) return JSON.stringify(node.const);
 	if (node.items) {

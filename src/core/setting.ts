@@ -1,0 +1,120 @@
+import { findFault } from "../text/find-fault.ts";
+
+/** One setting: what values it takes, its default, and who may set it. */
+export interface Setting<Value extends SettingValue = SettingValue> extends Sources {
+	readonly default: Value;
+	/** One sentence for people, shown by editors through the JSON Schema. */
+	readonly description: string;
+	/** Completes "must be …". */
+	readonly requirement: string;
+	/** The values as JSON Schema. Plain objects: loading typebox takes longer than all the rest of a start. */
+	readonly schema: Readonly<Record<string, unknown>>;
+}
+
+/** A value that some setting can have. */
+export type SettingValue = boolean | number | string | readonly string[];
+
+interface Sources {
+	/** Set on what a repository must not decide for its user: commands, folders and their limits, questions asked. */
+	readonly userOnly?: true;
+	/** A project's list is added to the user's instead of replacing it. */
+	readonly projectMerge?: "append";
+}
+
+interface Bounds extends Sources {
+	/** 0 if absent. */
+	readonly min?: number;
+	readonly max?: number;
+}
+
+/** Settings that stand under one key of the file. */
+export interface SettingGroup<Settings = Readonly<Record<string, Setting>>> {
+	readonly description: string;
+	/** The group is part of `pi-kota.json` too; every group is part of `strata.json`. */
+	readonly inKotaFile: boolean;
+	readonly settings: Settings;
+}
+
+export function group<Settings>(description: string, settings: Settings): SettingGroup<Settings> {
+	return { description, inKotaFile: false, settings };
+}
+
+export function kotaGroup<Settings>(
+	description: string,
+	settings: Settings,
+): SettingGroup<Settings> {
+	return { description, inKotaFile: true, settings };
+}
+
+/** A list from a repository is gone through on every read: it must stay short. */
+const MAX_LIST_ITEMS = 200;
+const MAX_ITEM_LENGTH = 512;
+
+export function flag(value: boolean, description: string, sources?: Sources): Setting<boolean> {
+	const schema = { type: "boolean" };
+	return { default: value, description, requirement: "true or false", schema, ...sources };
+}
+
+/** An integer; without `max`, up to the largest that JavaScript counts exactly. */
+export function whole(
+	value: number,
+	description: string,
+	{ min = 0, max, ...sources }: Bounds = {},
+): Setting<number> {
+	const requirement = `a whole number ${max === undefined ? `≥ ${min}` : `from ${min} to ${max}`}`;
+	const schema = { type: "integer", minimum: min, maximum: max ?? Number.MAX_SAFE_INTEGER };
+	return { default: value, description, requirement, schema, ...sources };
+}
+
+export function number(
+	value: number,
+	description: string,
+	{ min = 0, max, ...sources }: Bounds & { max: number },
+): Setting<number> {
+	const schema = { type: "number", minimum: min, maximum: max };
+	const requirement = `a number from ${min} to ${max}`;
+	return { default: value, description, requirement, schema, ...sources };
+}
+
+export function text(value: string, description: string, sources?: Sources): Setting<string> {
+	const schema = { type: "string" };
+	return { default: value, description, requirement: "a string", schema, ...sources };
+}
+
+export function choice<const Choice extends string>(
+	choices: readonly Choice[],
+	value: NoInfer<Choice>,
+	description: string,
+	sources?: Sources,
+): Setting<Choice> {
+	const schema = { type: "string", enum: choices };
+	const requirement = `one of ${choices.map((one) => `"${one}"`).join(", ")}`;
+	return { default: value, description, requirement, schema, ...sources };
+}
+
+export function list(
+	value: readonly string[],
+	description: string,
+	sources?: Sources,
+): Setting<readonly string[]> {
+	const items = { type: "string", maxLength: MAX_ITEM_LENGTH };
+	const schema = { type: "array", maxItems: MAX_LIST_ITEMS, items };
+	const requirement = `a list of at most ${MAX_LIST_ITEMS} strings, each of at most ${MAX_ITEM_LENGTH} characters`;
+	return { default: value, description, requirement, schema, ...sources };
+}
+
+/** Whether a value from a file is one that the setting can have. */
+export function accepts({ schema }: Setting, value: unknown): value is SettingValue {
+	return findFault(schema, value) === undefined;
+}
+
+/** The JSON Schema of one setting. */
+export function settingSchema(setting: Setting): Record<string, unknown> {
+	const { description, schema, userOnly, projectMerge, default: value } = setting;
+	const note = userOnly
+		? " Only the user's own files can set it."
+		: projectMerge
+			? " A project's list is added to the user's."
+			: "";
+	return { description: description + note, ...schema, default: value };
+}
