@@ -1,0 +1,202 @@
+import { Lexer, type Token, Tokenizer, type Tokens } from "marked";
+import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
+import { ClippedText } from "./clipped-text.tsx";
+import { stretchesOf } from "./text.tsx";
+import { clipped, visibleString } from "./visible-text.ts";
+
+const FIRST = { most: 40_000, lines: 800 };
+
+/** What a model says: Markdown, as elements and never as HTML. */
+export function MarkdownText({ text }: { text: string }) {
+	return (
+		<div class="markdown" dir="auto">
+			<ClippedText text={text} first={FIRST} more={FIRST}>
+				{(shown) => <Blocks text={shown} />}
+			</ClippedText>
+		</div>
+	);
+}
+
+function Blocks({ text }: { text: string }) {
+	return useMemo(() => <>{markdown(text)}</>, [text]);
+}
+
+/** Lists and quotes nested deeper than this stay text: the lexer recurses into each level. */
+const MAX_DEPTH = 12;
+/** Text within a block is read in pieces: the lexer takes quadratic time in a piece's letters and marks. */
+const MAX_PIECE = 2_000;
+const MAX_MARKS = 100;
+
+/**
+ * Reads GitHub's Markdown. Time is linear in the length of the text, whatever it contains. No letter is dropped: HTML,
+ * entities and definitions of links stay as they are written.
+ */
+export function markdown(source: string): ComponentChildren[] {
+	return new BoundedLexer({ gfm: true, tokenizer: new BoundedTokenizer() })
+		.lex(source)
+		.map(element);
+}
+
+/** A token as an element. Types that are not listed are shown as they are written. */
+function element(token: Token, key: number): ComponentChildren {
+	switch (token.type) {
+		case "space":
+			return null;
+		case "code":
+			return <Code key={key} token={token as Tokens.Code} />;
+		case "heading": {
+			// The page has two levels of its own.
+			const Level = `h${Math.min(6, token.depth + 2)}` as "h3";
+			return <Level key={key}>{inside(token)}</Level>;
+		}
+		case "blockquote":
+			return <blockquote key={key}>{inside(token)}</blockquote>;
+		case "list":
+			return <List key={key} token={token as Tokens.List} />;
+		case "checkbox":
+			return token.checked ? "☑ " : "☐ ";
+		case "table":
+			return <Table key={key} token={token as Tokens.Table} />;
+		case "hr":
+			return <hr key={key} />;
+		case "paragraph":
+			return <p key={key}>{inside(token)}</p>;
+		case "text":
+			return inside(token);
+		case "escape":
+			return stretchesOf(token.text);
+		case "br":
+			return <br key={key} />;
+		case "codespan":
+			return <code key={key}>{stretchesOf(token.text)}</code>;
+		case "strong":
+			return <strong key={key}>{inside(token)}</strong>;
+		case "em":
+			return <em key={key}>{inside(token)}</em>;
+		case "del":
+			return <del key={key}>{inside(token)}</del>;
+		case "link":
+		case "image":
+			return <Link key={key} token={token as Tokens.Link} />;
+		case "html":
+			return token.block ? <p key={key}>{stretchesOf(token.raw)}</p> : stretchesOf(token.raw);
+		default:
+			return stretchesOf(token.raw);
+	}
+}
+
+function inside(token: Token): ComponentChildren {
+	return "tokens" in token && token.tokens ? token.tokens.map(element) : stretchesOf(token.raw);
+}
+
+function Code({ token }: { token: Tokens.Code }) {
+	return (
+		<div class="code-block">
+			{token.lang && <span class="code-language">{visibleString(token.lang)}</span>}
+			<pre>{stretchesOf(token.text)}</pre>
+		</div>
+	);
+}
+
+function List({ token }: { token: Tokens.List }) {
+	const items = token.items.map((item, at) => <li key={at}>{inside(item)}</li>);
+	return token.ordered ? <ol start={Number(token.start)}>{items}</ol> : <ul>{items}</ul>;
+}
+
+function Table({ token }: { token: Tokens.Table }) {
+	const cells = (row: readonly Tokens.TableCell[], Cell: "th" | "td") => (
+		<tr>
+			{row.map((cell, at) => (
+				<Cell key={at} style={cell.align ? { textAlign: cell.align } : {}}>
+					{cell.tokens.map(element)}
+				</Cell>
+			))}
+		</tr>
+	);
+	return (
+		// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+		<section class="markdown-table" aria-label="Table" tabIndex={0}>
+			<table>
+				<thead>{cells(token.header, "th")}</thead>
+				<tbody>{token.rows.map((row) => cells(row, "td"))}</tbody>
+			</table>
+		</section>
+	);
+}
+
+/** A link says where it leads: its words may say otherwise. Pictures are links too, so that showing one asks no other site. */
+function Link({ token }: { token: Tokens.Link }) {
+	const address = /^https?:/i.test(token.href) && URL.parse(token.href);
+	if (!address) return <>{stretchesOf(token.raw)}</>;
+	return (
+		<>
+			<a href={address.href} target="_blank" rel="noopener noreferrer">
+				{token.text === "" ? visibleString(token.href) : inside(token)}
+			</a>
+			{token.text !== token.href && <span class="soft"> ({visibleString(address.host)})</span>}
+		</>
+	);
+}
+
+class BoundedLexer extends Lexer {
+	override inlineTokens(source: string, tokens: Token[] = []): Token[] {
+		let rest = source;
+		for (let end = endOfPiece(rest); end < rest.length; end = endOfPiece(rest)) {
+			super.inlineTokens(rest.slice(0, end), tokens);
+			rest = rest.slice(end);
+		}
+		return super.inlineTokens(rest, tokens);
+	}
+}
+
+/** Where the first piece of a text ends: at a space if it has one. */
+function endOfPiece(text: string): number {
+	let most = MAX_PIECE;
+	let marks = 0;
+	for (const { index } of text.slice(0, MAX_PIECE).matchAll(/[*_~`[\\<]+/g)) {
+		if (++marks > MAX_MARKS) {
+			most = index;
+			break;
+		}
+	}
+	if (text.length <= most) return text.length;
+	return (
+		text.lastIndexOf(" ", most) + 1 ||
+		clipped(text, { most, lines: Number.POSITIVE_INFINITY }).text.length
+	);
+}
+
+class BoundedTokenizer extends Tokenizer {
+	private depth = 0;
+
+	override blockquote(source: string): Tokens.Blockquote | undefined {
+		return this.nested(() => super.blockquote(source));
+	}
+
+	override list(source: string): Tokens.List | undefined {
+		return this.nested(() => super.list(source));
+	}
+
+	override def(): undefined {}
+
+	/** `2*3*4` is no emphasis. */
+	override emStrong(
+		source: string,
+		masked: string,
+		before = "",
+	): Tokens.Em | Tokens.Strong | undefined {
+		const isInWord = /\w$/.test(before) && /^\*(?!\*)/.test(source);
+		return isInWord ? undefined : super.emStrong(source, masked, before);
+	}
+
+	private nested<Read>(read: () => Read): Read | undefined {
+		if (this.depth === MAX_DEPTH) return undefined;
+		this.depth++;
+		try {
+			return read();
+		} finally {
+			this.depth--;
+		}
+	}
+}
