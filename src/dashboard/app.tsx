@@ -1,7 +1,7 @@
 import { connectionCount, connectionState } from "./connection/connection.ts";
 import { ConnectionBadge, ConnectionProblem } from "./connection/connection-badge.tsx";
-import { Guarded } from "./parts/guarded.tsx";
 import { Lazy } from "./parts/lazy.tsx";
+import { Guarded } from "./parts/notices.tsx";
 import { Toasts } from "./parts/toasts.tsx";
 import { hrefOf, type Route, route } from "./route.ts";
 import { SessionPage } from "./session/session-page.tsx";

@@ -9,13 +9,15 @@ import "./styles/find.css";
 import { effect } from "@preact/signals";
 import { render } from "preact";
 import { App } from "./app.tsx";
-import { connectionCount } from "./connection/connection.ts";
+import { client, connectionCount } from "./connection/connection.ts";
 import { holdDraggedFiles } from "./parts/dragged-files.ts";
 import { startRouting } from "./route.ts";
 import { restoreDesks } from "./session/desk.ts";
 import { applyTheme } from "./theme.ts";
 import { loadViews } from "./views.ts";
 
+// Before routing: the token must not stay in the address.
+client();
 applyTheme();
 startRouting();
 holdDraggedFiles();

@@ -1,12 +1,5 @@
-import type { ReadonlySignal } from "@preact/signals";
 import type { ComponentType } from "preact";
-
-/** What a view of a session is given. */
-export interface SessionViewProps {
-	sessionId: string;
-	/** Grows when something happened that may change figures of the session: pass it to `useAnswer`. */
-	changes: ReadonlySignal<number>;
-}
+import type { SessionViewProps } from "./session/open-session.ts";
 
 /** A view of a session: a tab beside the conversation. */
 export interface SessionView {

@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { short } from "../../src/dashboard/parts/figures.ts";
+import { formatDifference, formatPrice, short } from "../../src/dashboard/parts/figures.ts";
 import { visibleString } from "../../src/dashboard/parts/visible-text.ts";
-import { formatDifference, formatPrice } from "../../src/dashboard/views/format.ts";
 import { type Client, createClient } from "../../src/protocol/client.ts";
 import type { ContextView, Cost, Savings } from "../../src/protocol/index.ts";
 import { LONG_TEXT, REPORT, SESSION_ID } from "../dashboard/views/sample-answers.ts";

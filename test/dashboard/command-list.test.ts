@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createCommandList } from "../../src/dashboard/session/command-list.ts";
+import { createCommandList } from "../../src/dashboard/session/commands.ts";
 import type { SlashCommand } from "../../src/protocol/index.ts";
 
 const command = (name: string): SlashCommand => ({ name, source: "extension" });

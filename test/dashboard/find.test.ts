@@ -1,8 +1,7 @@
 import { signal } from "@preact/signals";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { loaded } from "../../src/dashboard/session/conversation.ts";
-import { createFind } from "../../src/dashboard/session/find/find.ts";
-import { createFinder } from "../../src/dashboard/session/find/finder.ts";
+import { createFind, createFinder } from "../../src/dashboard/session/find.ts";
 import { type Row, rowsOf } from "../../src/dashboard/session/rows.ts";
 import { atEnd } from "../support/temp.ts";
 import { assistant, call, entriesOf, toolResult, user, words } from "./events.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { MOST_ROWS, offsetsOf, rowAt, windowOf } from "../../src/dashboard/parts/list-window.ts";
+import { MOST_ROWS, offsetsOf, rowAt, windowOf } from "../../src/dashboard/parts/virtual-list.tsx";
 
 const heights = fc.array(fc.integer({ min: 1, max: 900 }), { minLength: 1, maxLength: 300 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pageTitle } from "../../src/dashboard/page-title.ts";
+import { pageTitle } from "../../src/dashboard/route.ts";
 
 test("the title begins with the session, and with a sign while it runs", () => {
 	expect(pageTitle()).toBe("strata");

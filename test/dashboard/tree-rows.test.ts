@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { treeRows } from "../../src/dashboard/session/tree-rows.ts";
+import { treeRows } from "../../src/dashboard/session/tree-dialog.tsx";
 import type { FlatTreeNode } from "../../src/protocol/index.ts";
 
 const node = (id: string, parentId: string | null, role = "user"): FlatTreeNode => ({

@@ -7,8 +7,7 @@ import {
 	webSocketTransport,
 } from "../../protocol/client.ts";
 import type { ServerEvent } from "../../protocol/index.ts";
-import { askForToken, lendToken, TOKEN_CHANNEL } from "./shared-token.ts";
-import { keepToken, takeToken } from "./token.ts";
+import { askForToken, keepToken, lendToken, TOKEN_CHANNEL, takeToken } from "./token.ts";
 
 /** How the connection is doing; `waiting` has the moment of the next attempt. */
 export type ConnectionState = ClientState & { retryAtMs?: number };
@@ -20,10 +19,11 @@ export const connectionState = signal<ConnectionState>({ name: "connecting", att
 export const connectionCount = signal(0);
 
 const eventListeners = new Set<(event: ServerEvent) => void>();
-const current = connect();
+let current: Client | undefined;
 
-/** The page's one client of the server. It outlives its connections. */
+/** The page's one client of the server, connected by the first call. It outlives its connections. */
 export function client(): Client {
+	current ??= connect();
 	return current;
 }
 

@@ -1,8 +1,7 @@
 import { Lexer, type Token, Tokenizer, type Tokens } from "marked";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import { ClippedText } from "./clipped-text.tsx";
-import { stretchesOf } from "./text.tsx";
+import { ClippedText, stretchesOf } from "./text.tsx";
 import { clipped, visibleString } from "./visible-text.ts";
 
 const FIRST = { most: 40_000, lines: 800 };

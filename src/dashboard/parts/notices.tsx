@@ -1,4 +1,6 @@
 import type { ComponentChildren } from "preact";
+import { useErrorBoundary } from "preact/hooks";
+import { textOf } from "../error-text.ts";
 import { PlainText } from "./text.tsx";
 
 /** What is shown where there is nothing to show. */
@@ -25,4 +27,12 @@ export function Problem({ text, onRetry, retryWords = "Try again" }: ProblemProp
 			)}
 		</p>
 	);
+}
+
+/** Shows what is in it. What cannot be drawn says so in its own place, and the rest of the page goes on. */
+export function Guarded({ children }: { children: ComponentChildren }) {
+	const [error, retry] = useErrorBoundary();
+	if (error !== undefined)
+		return <Problem text={`This cannot be shown: ${textOf(error)}`} onRetry={retry} />;
+	return <>{children}</>;
 }

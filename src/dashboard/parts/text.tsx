@@ -1,3 +1,6 @@
+import { type ComponentChildren, createContext } from "preact";
+import { useContext, useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { short } from "./figures.ts";
 import { clipped, visibleText } from "./visible-text.ts";
 
 /** A short text of others, shown harmlessly: nothing in it is markup, hides itself or turns the line around. */
@@ -22,4 +25,104 @@ export function stretchesOf(text: string) {
 			stretch.text
 		),
 	);
+}
+
+const FIRST = { most: 4_000, lines: 24 };
+const MORE = { most: 64_000, lines: 1_000 };
+
+/** A long text of others in its own lines: its beginning, and more of it when asked for. */
+export function LongText({ text, lines = FIRST.lines }: { text: string; lines?: number }) {
+	return (
+		<ClippedText text={text} first={{ ...FIRST, lines }} more={MORE}>
+			{(shown) => (
+				<pre class="long-text" dir="auto">
+					{stretchesOf(shown)}
+				</pre>
+			)}
+		</ClippedText>
+	);
+}
+
+interface ClippedTextProps {
+	text: string;
+	/** How much is shown at first, and by how much more at a time. */
+	first: Bounds;
+	more: Bounds;
+	/** Draws what is shown. */
+	children(shown: string): ComponentChildren;
+}
+
+/** The beginning of a long text, up to what the reader looks for in it, and more of it when asked for. */
+export function ClippedText({ text, first, more, children }: ClippedTextProps) {
+	const [chosen, setBounds] = useState(first);
+	const sought = useContext(Sought);
+	const place = useMemo(() => placeIn(text, sought), [text, sought]);
+	const bounds = reaching(text, place, chosen);
+	useLayoutEffect(() => {
+		// What was shown for a search stays when the search ends.
+		if (bounds !== chosen) setBounds(bounds);
+	});
+	const { text: shown, rest } = clipped(text, bounds);
+	const far = excerpt(text, place);
+	return (
+		<>
+			{children(shown)}
+			{far !== undefined && (
+				<p class="excerpt">
+					… <PlainText text={far} /> …
+				</p>
+			)}
+			{rest > 0 && (
+				<button
+					type="button"
+					class="quiet small"
+					onClick={() =>
+						setBounds({ most: bounds.most + more.most, lines: bounds.lines + more.lines })
+					}
+				>
+					Show more ({short(rest)} characters left)
+				</button>
+			)}
+		</>
+	);
+}
+
+/** What the reader looks for in the row that is drawn, in lower case: long texts show up to there. Mostly empty. */
+export const Sought = createContext("");
+
+/** How much of a text is shown. */
+interface Bounds {
+	most: number;
+	lines: number;
+}
+
+/** Further into a text than this nobody is led: all before it would have to be drawn. */
+const FAR = 200_000;
+/** What is shown beyond the words. */
+const MARGIN: Bounds = { most: 1_000, lines: 12 };
+/** What is shown around words that are too far into a text. */
+const AROUND = 120;
+
+/** Where the words are in a text, whatever their case; -1 where they are not. */
+export function placeIn(text: string, sought: string): number {
+	return sought === "" ? -1 : text.toLowerCase().indexOf(sought);
+}
+
+/** Bounds within which the place shows. The same ones if it does already, or if it is too far away. */
+export function reaching(text: string, place: number, bounds: Bounds): Bounds {
+	if (place === -1 || place > FAR) return bounds;
+	let lines = 1;
+	for (let at = text.indexOf("\n"); at !== -1 && at < place; at = text.indexOf("\n", at + 1))
+		lines++;
+	if (place + MARGIN.most <= bounds.most && lines + MARGIN.lines <= bounds.lines) return bounds;
+	return {
+		most: Math.max(bounds.most, place + MARGIN.most),
+		lines: Math.max(bounds.lines, lines + MARGIN.lines),
+	};
+}
+
+/** The words with what is around them, if they are too far into a text to show it up to there. */
+export function excerpt(text: string, place: number): string | undefined {
+	if (place <= FAR) return undefined;
+	return text.slice(place - AROUND, place + AROUND * 2);
 }

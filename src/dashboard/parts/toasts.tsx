@@ -1,10 +1,11 @@
 import { signal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect } from "preact/hooks";
+import { textOf } from "../error-text.ts";
 import { PlainText } from "./text.tsx";
 
 /** How bad it is. */
-export type ToastKind = "info" | "warning" | "error";
+type ToastKind = "info" | "warning" | "error";
 
 interface Toast {
 	id: number;
@@ -63,4 +64,14 @@ export function Toasts() {
 			))}
 		</div>
 	);
+}
+
+/** Waits for something, and tells the user when it fails. Resolves to undefined then. */
+export async function reporting<Result>(work: Promise<Result>): Promise<Result | undefined> {
+	try {
+		return await work;
+	} catch (error) {
+		toast(textOf(error), "error");
+		return undefined;
+	}
 }

@@ -1,9 +1,7 @@
 import { useRef } from "preact/hooks";
 import { client, connectionState } from "../connection/connection.ts";
-import { LongText } from "../parts/long-text.tsx";
-import { reporting } from "../parts/reporting.ts";
-import { PlainText } from "../parts/text.tsx";
-import { toast, useToastsAbove } from "../parts/toasts.tsx";
+import { LongText, PlainText } from "../parts/text.tsx";
+import { reporting, toast, useToastsAbove } from "../parts/toasts.tsx";
 import type { Desk } from "./desk.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { Outbox, Outgoing } from "./outbox.ts";

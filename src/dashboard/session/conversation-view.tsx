@@ -3,19 +3,16 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Empty } from "../parts/notices.tsx";
 import { PictureDialog } from "../parts/picture.tsx";
 import type { Picture } from "../parts/picture-facts.ts";
-import { Sought } from "../parts/sought.ts";
-import { PlainText } from "../parts/text.tsx";
+import { PlainText, Sought } from "../parts/text.tsx";
 import { type ListHandle, VirtualList } from "../parts/virtual-list.tsx";
 import { Composer } from "./composer.tsx";
 import { DemoBanner } from "./demo-banner.tsx";
 import type { Desk } from "./desk.ts";
-import type { Find } from "./find/find.ts";
-import { FindBar } from "./find/find-bar.tsx";
-import { FoundMark } from "./find/found-mark.tsx";
+import type { Find } from "./find.ts";
+import { FindBar, FoundMark } from "./find-bar.tsx";
 import type { OpenSession } from "./open-session.ts";
 import { type RowActions, RowView } from "./row-view.tsx";
 import { estimatedHeight, type Row } from "./rows.ts";
-import { useUnfolded } from "./use-unfolded.ts";
 
 interface ConversationViewProps extends Desk {
 	session: OpenSession;
@@ -136,4 +133,36 @@ function Activity({ session }: { session: OpenSession }) {
 			<PlainText text={words} most={300} />
 		</p>
 	);
+}
+
+/**
+ * Which rows are unfolded. What is found is unfolded while it is looked at, and stays so for who stops looking there; what
+ * the search has only passed is folded again.
+ */
+function useUnfolded({ isOpen, current }: Find) {
+	const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
+	/** What the search has unfolded, not the reader. */
+	const lent = useRef<string>(undefined);
+	const found = current.value?.key;
+	useLayoutEffect(() => {
+		const passed = isOpen.value ? lent.current : undefined;
+		lent.current = found !== undefined && !unfolded.has(found) ? found : undefined;
+		setUnfolded(changed(unfolded, { without: passed, by: found }));
+	}, [found, isOpen.value]);
+	return {
+		isUnfolded: (key: string) => unfolded.has(key),
+		toggle(key: string, isUnfolded: boolean) {
+			setUnfolded(changed(unfolded, isUnfolded ? { by: key } : { without: key }));
+		},
+	};
+}
+
+function changed(
+	keys: ReadonlySet<string>,
+	{ without, by }: { without?: string | undefined; by?: string | undefined },
+): ReadonlySet<string> {
+	const next = new Set(keys);
+	if (without !== undefined) next.delete(without);
+	if (by !== undefined) next.add(by);
+	return next;
 }

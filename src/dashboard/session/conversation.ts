@@ -1,4 +1,5 @@
 import type { AgentMessage, BashResult, SessionEntry, SessionEvent } from "../../protocol/index.ts";
+import { updateCall, writtenOn } from "./blocks.ts";
 import { endsCutOff, goingOn, keepingNotices, withCutOff } from "./cut-off.ts";
 import type { AssistantItem, BashItem, Item, ToolCall } from "./items.ts";
 import { addItem, branchOf, entryItem, giveResult, itemsOf } from "./loaded-items.ts";
@@ -11,8 +12,6 @@ import {
 	keyOf,
 	withResult,
 } from "./message-items.ts";
-import { writtenOn } from "./streamed-blocks.ts";
-import { updateCall } from "./update-call.ts";
 
 /** All that is shown of a conversation. A value: each event makes another one. */
 export interface Conversation {

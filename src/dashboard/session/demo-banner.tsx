@@ -1,4 +1,4 @@
-import { isDemo } from "../demo.ts";
+import type { SessionInfo } from "../../protocol/index.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { Outbox } from "./outbox.ts";
 
@@ -52,4 +52,12 @@ export function DemoBanner({ session, outbox, onSend }: DemoBannerProps) {
 			)}
 		</div>
 	);
+}
+
+/** The provider of the model that is a script. */
+const DEMO_PROVIDER = "strata-demo";
+
+/** Whether a session's model is the demo's. Then the server has no other: it never offers both. */
+export function isDemo({ model }: Pick<SessionInfo, "model">): boolean {
+	return model?.provider === DEMO_PROVIDER;
 }

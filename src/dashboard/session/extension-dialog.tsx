@@ -2,9 +2,8 @@ import { useState } from "preact/hooks";
 import type { CommandFields } from "../../protocol/index.ts";
 import { client } from "../connection/connection.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { LongText } from "../parts/long-text.tsx";
-import { reporting } from "../parts/reporting.ts";
-import { PlainText } from "../parts/text.tsx";
+import { LongText, PlainText } from "../parts/text.tsx";
+import { reporting } from "../parts/toasts.tsx";
 import type { Question } from "./extension-ui.ts";
 import type { OpenSession } from "./open-session.ts";
 

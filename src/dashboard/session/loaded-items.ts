@@ -1,4 +1,5 @@
 import type { AgentMessage, SessionEntry } from "../../protocol/index.ts";
+import { updateCall } from "./blocks.ts";
 import type { Item } from "./items.ts";
 import {
 	customItem,
@@ -10,7 +11,6 @@ import {
 	textField,
 	withResult,
 } from "./message-items.ts";
-import { updateCall } from "./update-call.ts";
 
 /** The entries from the root to the leaf: what the model's conversation is made of, and what lies beside it is not. */
 export function branchOf(

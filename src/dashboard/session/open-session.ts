@@ -3,7 +3,7 @@ import type { Client, StreamFrame, Subscription } from "../../protocol/client.ts
 import type { ServerEvent, SessionEvent, SessionState } from "../../protocol/index.ts";
 import { createAsking } from "../asking.ts";
 import { textOf } from "../error-text.ts";
-import { type CommandList, createCommandList } from "./command-list.ts";
+import { type CommandList, createCommandList } from "./commands.ts";
 import {
 	afterEvent,
 	bashEnded,
@@ -33,6 +33,9 @@ export interface OpenSession {
 	reload(): void;
 	close(): void;
 }
+
+/** What a view of a session is given. */
+export type SessionViewProps = Pick<OpenSession, "sessionId" | "changes">;
 
 /** How far the page is with a session. */
 export type OpenStatus =

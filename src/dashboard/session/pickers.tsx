@@ -1,6 +1,6 @@
 import { useAnswer } from "../answer.ts";
 import { client } from "../connection/connection.ts";
-import { reporting } from "../parts/reporting.ts";
+import { reporting } from "../parts/toasts.tsx";
 import { visibleString } from "../parts/visible-text.ts";
 import type { OpenSession } from "./open-session.ts";
 

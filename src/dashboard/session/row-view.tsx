@@ -1,10 +1,9 @@
 import { dollars, short } from "../parts/figures.ts";
 import { Fold } from "../parts/fold.tsx";
-import { LongText } from "../parts/long-text.tsx";
 import { MarkdownText } from "../parts/markdown.tsx";
 import { PictureView } from "../parts/picture.tsx";
 import type { Picture } from "../parts/picture-facts.ts";
-import { PlainText } from "../parts/text.tsx";
+import { LongText, PlainText } from "../parts/text.tsx";
 import type {
 	AssistantItem,
 	BashItem,

@@ -1,15 +1,16 @@
 import { useEffect, useState } from "preact/hooks";
 import { useAnswer } from "../answer.ts";
-import { pageTitle } from "../page-title.ts";
+import { client } from "../connection/connection.ts";
+import { Dialog } from "../parts/dialog.tsx";
 import { baseName, dollars, short } from "../parts/figures.ts";
 import { PlainText } from "../parts/text.tsx";
+import { reporting } from "../parts/toasts.tsx";
 import { visibleString } from "../parts/visible-text.ts";
-import { FIRST_VIEW, hrefOf } from "../route.ts";
+import { FIRST_VIEW, hrefOf, pageTitle } from "../route.ts";
 import { sessionViews } from "../views.ts";
 import type { Draft } from "./draft.ts";
-import type { Find } from "./find/find.ts";
+import type { Find } from "./find.ts";
 import type { OpenSession } from "./open-session.ts";
-import { SessionNameDialog } from "./session-name-dialog.tsx";
 import { TreeDialog } from "./tree-dialog.tsx";
 
 interface SessionHeadProps {
@@ -114,5 +115,35 @@ function Tab({ sessionId, name, title, view }: TabProps) {
 		<a href={href} aria-current={view === name ? "page" : undefined}>
 			{title}
 		</a>
+	);
+}
+
+/** Asks for another name of a session. */
+function SessionNameDialog(props: { sessionId: string; name: string; onClose(): void }) {
+	const { sessionId, name, onClose } = props;
+	return (
+		<Dialog title="Name of this session" onCancel={onClose}>
+			<form
+				class="stack"
+				onSubmit={(event) => {
+					event.preventDefault();
+					const given = String(new FormData(event.currentTarget).get("name")).trim();
+					onClose();
+					if (given && given !== name) {
+						void reporting(client().request("set_session_name", { sessionId, name: given }));
+					}
+				}}
+			>
+				<input name="name" aria-label="Name" defaultValue={name} maxLength={200} autofocus />
+				<div class="dialog-actions">
+					<button type="button" onClick={onClose}>
+						Cancel
+					</button>
+					<button type="submit" class="primary">
+						Rename
+					</button>
+				</div>
+			</form>
+		</Dialog>
 	);
 }

@@ -1,21 +1,21 @@
 import { computed, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
+import type { SessionEvent } from "../../protocol/index.ts";
 import { client, onServerEvent } from "../connection/connection.ts";
-import { Guarded } from "../parts/guarded.tsx";
 import { Lazy } from "../parts/lazy.tsx";
-import { Empty, Problem } from "../parts/notices.tsx";
+import { Empty, Guarded, Problem } from "../parts/notices.tsx";
 import { PlainText } from "../parts/text.tsx";
+import { toast } from "../parts/toasts.tsx";
 import { FIRST_VIEW, hrefOf } from "../route.ts";
 import { sessionViews } from "../views.ts";
 import { ConversationView } from "./conversation-view.tsx";
 import { type Desk, deskOf } from "./desk.ts";
+import type { Draft } from "./draft.ts";
 import { ExtensionDialog } from "./extension-dialog.tsx";
-import { createFind, type Find } from "./find/find.ts";
+import { createFind, type Find } from "./find.ts";
 import { type OpenSession, openSession } from "./open-session.ts";
 import { type Row, rowsOf } from "./rows.ts";
 import { SessionHead } from "./session-head.tsx";
-import { showMoment } from "./show-moment.ts";
-import { soon } from "./soon.ts";
 
 /** What a page keeps of a session as long as it is on it, whichever view is shown. */
 interface Opened extends Desk {
@@ -83,4 +83,29 @@ function View({ opened, view }: { opened: Opened; view: string }) {
 			<Lazy load={found.load} props={{ sessionId, changes }} />
 		</section>
 	);
+}
+
+/** Shows what an extension tells once: a notice, or text for the prompt box. */
+function showMoment(event: SessionEvent, draft: Draft): void {
+	if (event.type !== "extension_ui_request") return;
+	if (event.method === "notify") toast(event.message, event.notifyType ?? "info");
+	if (event.method === "set_editor_text") draft.place(event.text);
+}
+
+/** A tab in the background draws nothing: then this is how long it takes. */
+const HIDDEN_MS = 250;
+
+/** Calls back before the next picture is drawn, or a little later where none is. Returns how to prevent it. */
+function soon(work: () => void): () => void {
+	const cancel = () => {
+		cancelAnimationFrame(frame);
+		clearTimeout(timer);
+	};
+	const run = () => {
+		cancel();
+		work();
+	};
+	const frame = requestAnimationFrame(run);
+	const timer = setTimeout(run, HIDDEN_MS);
+	return cancel;
 }

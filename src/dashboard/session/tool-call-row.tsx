@@ -1,7 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { Fold } from "../parts/fold.tsx";
-import { LongText } from "../parts/long-text.tsx";
-import { PlainText } from "../parts/text.tsx";
+import { LongText, PlainText } from "../parts/text.tsx";
 import { callSummary, type Edit, editsOf } from "./call-summary.ts";
 import type { ToolCall } from "./items.ts";
 

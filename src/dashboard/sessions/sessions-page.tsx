@@ -1,16 +1,15 @@
 import { useEffect, useState } from "preact/hooks";
 import type { SessionInfo } from "../../protocol/index.ts";
 import { client, onServerEvent } from "../connection/connection.ts";
-import { isDemo } from "../demo.ts";
+import { ago, baseName, dollars, formatCount } from "../parts/figures.ts";
 import { Empty, Problem } from "../parts/notices.tsx";
-import { reporting } from "../parts/reporting.ts";
 import { PlainText } from "../parts/text.tsx";
-import { FIRST_VIEW, go } from "../route.ts";
-import { DeleteDialog } from "./delete-dialog.tsx";
-import { NewSessionDialog } from "./new-session-dialog.tsx";
-import { SessionTable } from "./session-table.tsx";
+import { reporting } from "../parts/toasts.tsx";
+import { visibleString } from "../parts/visible-text.ts";
+import { FIRST_VIEW, go, hrefOf } from "../route.ts";
+import { isDemo } from "../session/demo-banner.tsx";
+import { DeleteDialog, NewSessionDialog, StoredDialog } from "./session-dialogs.tsx";
 import { followSessions, type SessionList, type StartsIn } from "./sessions.ts";
-import { StoredDialog } from "./stored-dialog.tsx";
 
 /** The sessions of the server, and ways to more of them. */
 export function SessionsPage() {
@@ -140,5 +139,106 @@ function WhereItStarts({ startsIn }: { startsIn: StartsIn }) {
 			</code>{" "}
 			with the model that is set up in pi.
 		</>
+	);
+}
+
+interface SessionTableProps {
+	sessions: readonly SessionInfo[];
+	costs: ReadonlyMap<string, number>;
+	/** How each session without a name began. */
+	beginnings: ReadonlyMap<string, string>;
+	onDelete(session: SessionInfo): void;
+}
+
+/** The open sessions: what they are doing, with which model, for how much. */
+function SessionTable({ sessions, costs, beginnings, onDelete }: SessionTableProps) {
+	return (
+		<table class="sessions">
+			<thead>
+				<tr>
+					<th scope="col">Session</th>
+					<th scope="col">State</th>
+					<th scope="col">Model</th>
+					<th scope="col" class="right">
+						Messages
+					</th>
+					<th scope="col" class="right">
+						Cost
+					</th>
+					<th scope="col">Made</th>
+					<th scope="col">
+						<span class="hidden-text">Actions</span>
+					</th>
+				</tr>
+			</thead>
+			<tbody>
+				{sessions.map((session) => (
+					<SessionLine
+						key={session.sessionId}
+						session={session}
+						cost={costs.get(session.sessionId)}
+						beginning={session.sessionName ? undefined : beginnings.get(session.sessionId)}
+						onDelete={() => onDelete(session)}
+					/>
+				))}
+			</tbody>
+		</table>
+	);
+}
+
+interface SessionLineProps {
+	session: SessionInfo;
+	cost: number | undefined;
+	beginning: string | undefined;
+	onDelete(): void;
+}
+
+function SessionLine({ session, cost, beginning, onDelete }: SessionLineProps) {
+	const { sessionId, sessionName, cwd, model, isStreaming, messageCount, createdAt } = session;
+	const name = sessionName ?? baseName(cwd);
+	return (
+		<tr>
+			<td class="session-cell">
+				<a href={hrefOf({ page: "session", sessionId, view: FIRST_VIEW })}>
+					<PlainText text={name} most={120} />
+				</a>
+				{beginning !== undefined && (
+					<span class="small soft">
+						“<PlainText text={beginning} most={100} />”
+					</span>
+				)}
+				<span class="small soft" title={visibleString(cwd)}>
+					<PlainText text={cwd} most={200} />
+				</span>
+			</td>
+			<td data-label="State">
+				<span class="row state">
+					<span class={isStreaming ? "dot is-running pulse" : "dot"} aria-hidden="true" />
+					{isStreaming ? "Working" : "Idle"}
+				</span>
+			</td>
+			<td data-label="Model">
+				{model ? <PlainText text={`${model.provider}/${model.id}`} most={80} /> : "none"}
+			</td>
+			<td data-label="Messages" class="right number">
+				{formatCount(messageCount)}
+			</td>
+			<td data-label="Cost" class="right number">
+				{cost === undefined ? "–" : dollars(cost)}
+			</td>
+			<td data-label="Made" class="soft">
+				{ago(Date.parse(createdAt), Date.now())}
+			</td>
+			<td class="right">
+				<button
+					type="button"
+					class="quiet small"
+					aria-label={`Delete ${visibleString(name)}`}
+					onClick={onDelete}
+				>
+					Delete
+				</button>
+			</td>
+		</tr>
 	);
 }

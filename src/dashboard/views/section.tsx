@@ -1,6 +1,6 @@
 import "./views.css";
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
+import { useEffect, useId, useState } from "preact/hooks";
 
 interface SectionProps {
 	title: string;
@@ -74,4 +74,14 @@ export function Choice<Value extends string | number>(props: ChoiceProps<Value>)
 			))}
 		</fieldset>
 	);
+}
+
+/** The time, every so often: for ages that are shown. */
+export function useNow(everyMs = 10_000): number {
+	const [now, setNow] = useState(Date.now);
+	useEffect(() => {
+		const timer = setInterval(() => setNow(Date.now()), everyMs);
+		return () => clearInterval(timer);
+	}, [everyMs]);
+	return now;
 }

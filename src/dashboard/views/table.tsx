@@ -1,6 +1,7 @@
 import "./views.css";
 import type { ComponentChildren } from "preact";
-import { formatCount } from "./format.ts";
+import { formatCount } from "../parts/figures.ts";
+import { PlainText } from "../parts/text.tsx";
 
 /** A column of a {@link Table}. */
 export interface Column<Row> {
@@ -86,3 +87,11 @@ function Cells<Row>({ columns, row }: { columns: readonly Column<Row>[]; row: Ro
 function classesOf({ align, class: own }: Pick<Column<never>, "align" | "class">) {
 	return [align, own].filter(Boolean).join(" ") || undefined;
 }
+
+/** The column of a table whose rows are files. */
+export const FILE_COLUMN: Column<{ path: string }> = {
+	title: "File",
+	cell: ({ path }) => <PlainText text={path} most={300} />,
+	isRowHeader: true,
+	class: "wide plain",
+};

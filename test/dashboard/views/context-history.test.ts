@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { courseOf, thinned } from "../../../src/dashboard/views/context/history.ts";
+import { courseOf, thinned } from "../../../src/dashboard/views/context/context-view.tsx";
 
 const moments = (sizes: readonly number[]) =>
 	sizes.map((read, at) => ({ request: at + 1, atMs: at, byKind: { system: 10, read } }));

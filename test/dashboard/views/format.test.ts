@@ -5,7 +5,7 @@ import {
 	formatNumberOf,
 	formatPrice,
 	formatShare,
-} from "../../../src/dashboard/views/format.ts";
+} from "../../../src/dashboard/parts/figures.ts";
 
 test("a price without dollars is told in tokens", () => {
 	expect(formatPrice({ tokens: 12_000 })).toBe("12k tokens");

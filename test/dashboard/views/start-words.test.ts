@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startWords } from "../../../src/dashboard/views/server/start-words.ts";
+import { startWords } from "../../../src/dashboard/views/server/server-view.tsx";
 
 test("a first start tells of no process before it", () => {
 	expect(startWords({ crashed: false, sessions: 0 })).toBe("It began without sessions.");

@@ -1,13 +1,14 @@
 import "./code.css";
 import { useState } from "preact/hooks";
+import type { CodeCoverage, CodeStatus } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
+import { ago, formatCount, formatNumberOf } from "../../parts/figures.ts";
 import { Empty, Problem } from "../../parts/notices.tsx";
-import type { SessionViewProps } from "../../views.ts";
+import { PlainText } from "../../parts/text.tsx";
+import type { SessionViewProps } from "../../session/open-session.ts";
+import { Figure, Figures, Section, useNow } from "../section.tsx";
 import { DepsPanel } from "./deps-panel.tsx";
-import { IndexHealth, NoIndex } from "./index-health.tsx";
-import { SearchForm } from "./search-form.tsx";
-import { SearchResults } from "./search-results.tsx";
-import { UsagesPanel } from "./usages-panel.tsx";
+import { SearchResults, UsagesPanel } from "./search-results.tsx";
 
 const MOST_HITS = 40;
 
@@ -85,4 +86,119 @@ function inWords(error: string): string {
 	return /not (yet )?indexed|indexing/i.test(error)
 		? `${error} The first question about a project indexes it; ask again in a moment.`
 		: error;
+}
+
+interface SearchFormProps {
+	isAsking: boolean;
+	/** Something has been answered, so the project is indexed. */
+	hasAnswer: boolean;
+	onSearch(search: { query: string; includeTests: boolean }): void;
+	onFile(path: string): void;
+}
+
+/** One box for words and names; what is the path of a file may also be looked at directly. */
+function SearchForm({ isAsking, hasAnswer, onSearch, onFile }: SearchFormProps) {
+	const [text, setText] = useState("");
+	const [includeTests, setIncludeTests] = useState(true);
+	const query = text.trim();
+	return (
+		<form
+			class="card search-form"
+			onSubmit={(event) => {
+				event.preventDefault();
+				if (query) onSearch({ query, includeTests });
+			}}
+		>
+			<input
+				type="search"
+				aria-label="Search the code"
+				placeholder="A name, words, or the path of a file"
+				maxLength={1000}
+				value={text}
+				onInput={(event) => setText(event.currentTarget.value)}
+			/>
+			<button type="submit" class="primary" disabled={!query}>
+				Search
+			</button>
+			<button type="button" disabled={!/\.\w+$/.test(query)} onClick={() => onFile(query)}>
+				Show file
+			</button>
+			<label class="check">
+				<input
+					type="checkbox"
+					checked={includeTests}
+					onChange={(event) => setIncludeTests(event.currentTarget.checked)}
+				/>
+				with tests
+			</label>
+			<p class="soft small search-state" role="status">
+				{isAsking && "Asking…"}
+				{isAsking &&
+					!hasAnswer &&
+					" The first question about a project indexes it: that takes a while."}
+			</p>
+		</form>
+	);
+}
+
+/** How far the answers can be trusted. */
+function IndexHealth({ coverage }: { coverage: CodeCoverage }) {
+	const now = useNow();
+	const { files, unparsed, unresolvedImports, checkedMs, refreshedFiles, complete } = coverage;
+	const { leftOut, notStored } = coverage;
+	return (
+		<Section title="Index">
+			{!complete && (
+				<p class="notice">The first indexing is not finished: files may still be missing.</p>
+			)}
+			{notStored && (
+				<p class="notice">
+					The index is in memory only: it cannot be written (<PlainText text={notStored.reason} />
+					).
+				</p>
+			)}
+			<Figures>
+				<Figure
+					name="Files"
+					value={formatCount(files)}
+					note={complete ? "all indexed" : "so far"}
+				/>
+				<Figure
+					name="Not wholly understood"
+					value={formatCount(unparsed.count)}
+					note={<Paths paths={unparsed.paths} />}
+				/>
+				<Figure name="Imports without a target" value={formatCount(unresolvedImports)} />
+				<Figure
+					name="Checked for changes"
+					value={ago(checkedMs, now)}
+					note={`${formatNumberOf(refreshedFiles, "file")} taken in again`}
+				/>
+				{leftOut && (
+					<Figure
+						name="Left out"
+						value={formatCount(leftOut.count)}
+						note={<Paths paths={leftOut.first.map(({ path, reason }) => `${path} (${reason})`)} />}
+					/>
+				)}
+			</Figures>
+		</Section>
+	);
+}
+
+/** What is said of a project without an index. */
+function NoIndex({ state }: Pick<CodeStatus, "state">) {
+	return (
+		<Section title="Index">
+			<p class="notice">
+				{state === "partial"
+					? "The first indexing was interrupted. The next question goes on with it, which takes a while."
+					: "This project is not indexed yet. The first question indexes it, which takes a while; the index stays on the server's machine."}
+			</p>
+		</Section>
+	);
+}
+
+function Paths({ paths }: { paths: readonly string[] }) {
+	return <PlainText text={paths.slice(0, 3).join(", ")} most={200} />;
 }

@@ -1,11 +1,18 @@
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { CodeDepsAnswer, CodeFileAtDepth } from "../../../protocol/index.ts";
+import { formatCount, formatNumberOf } from "../../parts/figures.ts";
 import { Fold } from "../../parts/fold.tsx";
 import { PlainText } from "../../parts/text.tsx";
-import { formatCount, formatNumberOf } from "../format.ts";
+import { visibleString } from "../../parts/visible-text.ts";
 import { Choice, Section } from "../section.tsx";
-import { layoutGraph } from "./graph.ts";
-import { GraphPicture } from "./graph-picture.tsx";
+import {
+	boxText,
+	firstScroll,
+	type Graph,
+	type GraphEdge,
+	type GraphNode,
+	layoutGraph,
+} from "./graph.ts";
 
 interface DepsPanelProps {
 	answer: CodeDepsAnswer;
@@ -109,5 +116,124 @@ function FileList({ title, files, onFile }: FileListProps) {
 				<p class="soft">And {formatCount(files.length - MOST_LISTED)} more.</p>
 			)}
 		</div>
+	);
+}
+
+/** Files as boxes with arrows to what they import; a click or Enter puts a file into the middle. */
+function GraphPicture({ graph, onFile }: { graph: Graph; onFile(path: string): void }) {
+	const frame = useRef<HTMLElement>(null);
+	const { width, height, nodes, edges } = graph;
+	useEffect(() => {
+		const element = frame.current;
+		if (!element) return;
+		element.scrollLeft = firstScroll(graph, element.clientWidth);
+	}, [nodes]);
+	return (
+		// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+		<section class="graph" ref={frame} aria-label="Files around it" tabIndex={0}>
+			<svg width={width} height={height} viewBox={`0 0 ${width} ${height}`}>
+				<title>What the file needs is to its left, what needs it to its right</title>
+				<defs>
+					<marker
+						id="arrow"
+						viewBox="0 0 8 8"
+						refX="7"
+						refY="4"
+						markerWidth="7"
+						markerHeight="7"
+						orient="auto"
+					>
+						<path class="arrow-head" d="M0 0L8 4L0 8z" />
+					</marker>
+				</defs>
+				{edges.map((edge) => (
+					<Arrow key={`${edge.from.id} ${edge.to.id}`} edge={edge} boxWidth={graph.boxWidth} />
+				))}
+				{nodes.map((node) => (
+					<Box key={node.id} node={node} graph={graph} onFile={onFile} />
+				))}
+			</svg>
+		</section>
+	);
+}
+
+function Arrow({ edge, boxWidth }: { edge: GraphEdge; boxWidth: number }) {
+	const x1 = edge.from.x - boxWidth / 2;
+	const x2 = edge.to.x + boxWidth / 2;
+	const bend = (x1 - x2) / 2;
+	const { y: y1 } = edge.from;
+	const { y: y2 } = edge.to;
+	return (
+		<path
+			class={edge.isTypeOnly ? "arrow is-type" : "arrow"}
+			d={`M${x1} ${y1}C${x1 - bend} ${y1} ${x2 + bend} ${y2} ${x2 + 1} ${y2}`}
+			marker-end="url(#arrow)"
+		/>
+	);
+}
+
+interface BoxProps {
+	node: GraphNode;
+	graph: Graph;
+	onFile(path: string): void;
+}
+
+function Box({ node, graph, onFile }: BoxProps) {
+	const { boxWidth: width, boxHeight: height } = graph;
+	const { path, more, x, y, column } = node;
+	const place = `translate(${x - width / 2} ${y - height / 2})`;
+	if (path === undefined) {
+		return (
+			<text class="more" x={x} y={y + 4} text-anchor="middle">
+				and {formatNumberOf(more, "more", "more")}
+			</text>
+		);
+	}
+	const { name, folder } = boxText(visibleString(path));
+	const classes = [
+		"box",
+		column === 0 ? "is-middle" : "is-file",
+		node.isTest && "is-test",
+		node.isInCycle && "is-in-cycle",
+	];
+	const inside = (
+		<>
+			{/* Its name, too: the words in the box are short for it. */}
+			<title>{visibleString(path)}</title>
+			<rect width={width} height={height} rx="5" />
+			<text x="9" y={folder ? 15 : 21}>
+				{name}
+			</text>
+			{folder && (
+				<text class="folder" x="9" y="28">
+					{folder}
+				</text>
+			)}
+		</>
+	);
+	if (column === 0) {
+		return (
+			<g class={classes.filter(Boolean).join(" ")} transform={place}>
+				{inside}
+			</g>
+		);
+	}
+	return (
+		// biome-ignore lint/a11y/useSemanticElements: SVG has no button
+		<g
+			class={classes.filter(Boolean).join(" ")}
+			transform={place}
+			role="button"
+			// The attributes of SVG keep their case.
+			tabindex={0}
+			onClick={() => onFile(path)}
+			onKeyDown={(event) => {
+				if (event.key !== "Enter" && event.key !== " ") return;
+				event.preventDefault();
+				onFile(path);
+			}}
+		>
+			{inside}
+		</g>
 	);
 }

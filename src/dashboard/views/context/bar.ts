@@ -40,7 +40,7 @@ export interface Bar {
 }
 
 /** The beginning of a prompt, as far as it was found in the cache: so many tokens, but no more than these pieces. */
-export interface CachedStretch {
+interface CachedStretch {
 	readonly tokens: number;
 	readonly pieces: number;
 }
@@ -126,7 +126,7 @@ const STEPS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** A rectangle of the picture; all numbers are shares of the bar. */
-export interface Rectangle {
+interface Rectangle {
 	readonly kind: ContextKind;
 	readonly start: number;
 	readonly width: number;
@@ -198,4 +198,29 @@ export function kindsOf(pieces: readonly ContextPiece[]): KindRow[] {
 
 function sizeOf({ tokens }: ContextPiece): number {
 	return Number.isFinite(tokens) && tokens > 0 ? tokens : 0;
+}
+
+/** The CSS variable of a kind's colour. */
+export function kindColour(kind: ContextKind): string {
+	return `--series-${KIND_SERIES[kind]}`;
+}
+
+/** Kinds that often lie side by side get colours that are easily told apart. */
+const KIND_SERIES: Readonly<Record<ContextKind, number>> = {
+	system: 7,
+	tools: 2,
+	map: 3,
+	file: 6,
+	read: 1,
+	tool: 4,
+	conversation: 5,
+	stub: 8,
+};
+
+/** The server cuts labels here, without a sign that it did. */
+const CUT_AT = 120;
+
+/** What a piece is called; a label that may go on says so, and ends with a whole character. */
+export function labelOf({ label }: Pick<ContextPiece, "label">): string {
+	return label.length === CUT_AT ? `${label.replace(/[\ud800-\udbff]$/, "")}…` : label;
 }

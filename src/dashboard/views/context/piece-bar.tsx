@@ -3,10 +3,17 @@ import type { ContextPiece } from "../../../protocol/index.ts";
 import { ago, short } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
 import { visibleString } from "../../parts/visible-text.ts";
-import { useNow } from "../use-now.ts";
-import { type Bar, KIND_NAMES, nextIndex, rectanglesOf, type Segment, segmentAt } from "./bar.ts";
-import { kindColour } from "./kind-colour.ts";
-import { labelOf } from "./piece-label.ts";
+import { useNow } from "../section.tsx";
+import {
+	type Bar,
+	KIND_NAMES,
+	kindColour,
+	labelOf,
+	nextIndex,
+	rectanglesOf,
+	type Segment,
+	segmentAt,
+} from "./bar.ts";
 
 /**
  * The pieces side by side, as wide as they are large; below them a line as far as they were cached. The pointer, or the

@@ -1,16 +1,13 @@
 import { useEffect, useState } from "preact/hooks";
-import type { ContextPiece } from "../../../protocol/index.ts";
+import type { ContextPiece, ContextPieceText } from "../../../protocol/index.ts";
 import { client } from "../../connection/connection.ts";
 import { textOf } from "../../error-text.ts";
 import { Dialog } from "../../parts/dialog.tsx";
-import { ago, short } from "../../parts/figures.ts";
+import { ago, formatCount, short } from "../../parts/figures.ts";
 import { Problem } from "../../parts/notices.tsx";
 import { PlainText, stretchesOf } from "../../parts/text.tsx";
-import { formatCount } from "../format.ts";
-import { useNow } from "../use-now.ts";
-import { KIND_NAMES } from "./bar.ts";
-import { labelOf } from "./piece-label.ts";
-import { addStretch, type ReadText } from "./read-text.ts";
+import { useNow } from "../section.tsx";
+import { KIND_NAMES, labelOf } from "./bar.ts";
 
 interface PieceDialogProps {
 	sessionId: string;
@@ -89,4 +86,24 @@ function usePieceText(sessionId: string, pieceId: string) {
 		return () => stop.abort();
 	}, [sessionId, pieceId, wanted]);
 	return { read, problem, isAsking, ask: () => setWanted({ offset: read?.nextOffset ?? 0 }) };
+}
+
+/** What has been read of a piece's text so far. */
+export interface ReadText {
+	readonly stretches: readonly { readonly offset: number; readonly text: string }[];
+	readonly totalChars: number;
+	/** Where the next stretch begins; absent at the end. */
+	readonly nextOffset?: number;
+}
+
+/** Adds a stretch. If the text has become another one meanwhile, what was read of the old one is dropped. */
+export function addStretch(before: ReadText | undefined, next: ContextPieceText): ReadText {
+	const { offset, text, totalChars, nextOffset } = next;
+	const fits = before?.nextOffset === offset && before.totalChars === totalChars;
+	return {
+		stretches: [...(fits ? before.stretches : []), { offset, text }],
+		totalChars,
+		// A stretch that leads nowhere must not be asked for again and again.
+		...(nextOffset !== undefined && nextOffset > offset && { nextOffset }),
+	};
 }

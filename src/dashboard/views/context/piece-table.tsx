@@ -1,13 +1,10 @@
 import { useMemo, useState } from "preact/hooks";
 import type { ContextPiece } from "../../../protocol/index.ts";
-import { ago, short } from "../../parts/figures.ts";
+import { ago, formatCount, short } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
-import { formatCount } from "../format.ts";
-import { Choice, Section } from "../section.tsx";
+import { Choice, Section, useNow } from "../section.tsx";
 import { Table } from "../table.tsx";
-import { useNow } from "../use-now.ts";
-import { KIND_NAMES } from "./bar.ts";
-import { labelOf } from "./piece-label.ts";
+import { KIND_NAMES, labelOf } from "./bar.ts";
 import { KindName } from "./window-now.tsx";
 
 const FIRST = 50;

@@ -1,12 +1,17 @@
 import { useMemo, useState } from "preact/hooks";
 import type { ContextPiece, ContextView } from "../../../protocol/index.ts";
-import { short } from "../../parts/figures.ts";
+import { formatCount, formatNumberOf, formatShare, short } from "../../parts/figures.ts";
 import { Empty } from "../../parts/notices.tsx";
-import { formatCount, formatNumberOf, formatShare } from "../format.ts";
 import { Choice, Figure, Figures, Section } from "../section.tsx";
 import { Table } from "../table.tsx";
-import { cachedStretch, type KindRow, kindsOf, layoutBar, type PieceOrder } from "./bar.ts";
-import { kindColour } from "./kind-colour.ts";
+import {
+	cachedStretch,
+	type KindRow,
+	kindColour,
+	kindsOf,
+	layoutBar,
+	type PieceOrder,
+} from "./bar.ts";
 import { PieceBar } from "./piece-bar.tsx";
 
 /** What is in the window now: how full it is, what fills it, and what of it was cached. */

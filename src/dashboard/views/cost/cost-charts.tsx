@@ -1,13 +1,12 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Cost, CostRequest } from "../../../protocol/index.ts";
 import { Chart } from "../../chart/chart.tsx";
-import { dollars, short } from "../../parts/figures.ts";
+import { dollars, formatPrice, short } from "../../parts/figures.ts";
 import { Fold } from "../../parts/fold.tsx";
 import { PlainText } from "../../parts/text.tsx";
-import { formatPrice } from "../format.ts";
 import { Section } from "../section.tsx";
 import { type Column, Table } from "../table.tsx";
-import { causeName } from "./causes.ts";
+import { causeName } from "./cause.tsx";
 import { billSeries, promptSeries } from "./series.ts";
 
 /** What each request sent, and how the bill grew beside what it would have been. */

@@ -1,14 +1,17 @@
 import { useMemo } from "preact/hooks";
 import type { ReplayReport } from "../../../protocol/index.ts";
-import { Chart } from "../../chart/chart.tsx";
-import { SERIES } from "../../chart/colours.ts";
-import { short } from "../../parts/figures.ts";
+import { Chart, SERIES } from "../../chart/chart.tsx";
+import {
+	formatCount,
+	formatNumberOf,
+	formatPrice,
+	formatShare,
+	short,
+} from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
 import { Cause, FirstDifference } from "../cost/cause.tsx";
-import { FILE_COLUMN } from "../file-column.tsx";
-import { formatCount, formatNumberOf, formatPrice, formatShare } from "../format.ts";
 import { Section } from "../section.tsx";
-import { type Column, Table } from "../table.tsx";
+import { type Column, FILE_COLUMN, Table } from "../table.tsx";
 import {
 	type PolicyLine,
 	policyLines,

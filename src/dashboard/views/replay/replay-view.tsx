@@ -1,10 +1,17 @@
 import "./replay.css";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import type { ReplayReport, StoredSession } from "../../../protocol/index.ts";
+import { useAnswer } from "../../answer.ts";
+import { client } from "../../connection/connection.ts";
+import { textOf } from "../../error-text.ts";
+import { useDraggedFiles } from "../../parts/dragged-files.ts";
+import { ago, formatCount, shortPath } from "../../parts/figures.ts";
 import { Problem } from "../../parts/notices.tsx";
 import { PlainText } from "../../parts/text.tsx";
-import { FileDrop } from "./file-drop.tsx";
+import { Section, useNow } from "../section.tsx";
+import { Table } from "../table.tsx";
 import { ReplayReportView } from "./replay-report.tsx";
-import { StoredSessions } from "./stored-sessions.tsx";
-import { useReplay } from "./use-replay.ts";
+import { MOST_CHARACTERS, replayProblem, sizeProblem } from "./report.ts";
 
 /** What a session of pi cost, and would have cost otherwise: of a file that is dropped here, or of a stored one. */
 export function ReplayView() {
@@ -33,4 +40,161 @@ export function ReplayView() {
 			<StoredSessions isBusy={isBusy} onPick={replayStored} />
 		</div>
 	);
+}
+
+interface FileDropProps {
+	isBusy: boolean;
+	onFile(file: File): void;
+}
+
+/** A place to drop a file on, or to choose one. A file may miss it: the whole page takes it. */
+function FileDrop({ isBusy, onFile }: FileDropProps) {
+	const id = useId();
+	const [isOver, setIsOver] = useState(false);
+	useDraggedFiles({ onOver: setIsOver, onDrop: (file) => !isBusy && onFile(file) });
+	return (
+		<section class={isOver ? "file-drop is-over" : "file-drop"} aria-label="Session file">
+			<p>
+				<label for={id}>Drop a session file here, or choose one</label>
+			</p>
+			<input
+				id={id}
+				type="file"
+				accept=".jsonl"
+				disabled={isBusy}
+				onChange={(event) => {
+					const file = event.currentTarget.files?.[0];
+					// So that the same file can be chosen again.
+					event.currentTarget.value = "";
+					if (file) onFile(file);
+				}}
+			/>
+			<p class="soft small">.jsonl, at most {MOST_CHARACTERS / 1e6} MB</p>
+		</section>
+	);
+}
+
+const FIRST = 20;
+
+interface StoredSessionsProps {
+	isBusy: boolean;
+	onPick(session: StoredSession): void;
+}
+
+/** The sessions of the server's folder, the latest first; each can be replayed. */
+function StoredSessions({ isBusy, onPick }: StoredSessionsProps) {
+	const { data, error, refresh } = useAnswer("list_stored_sessions", {});
+	const [most, setMost] = useState(FIRST);
+	const now = useNow();
+	const sessions = data?.sessions.filter(({ fileExists }) => fileExists) ?? [];
+	return (
+		<Section title="From the sessions folder">
+			{error !== undefined && <Problem text={error} onRetry={refresh} />}
+			{data && sessions.length === 0 && <p class="soft">The sessions folder is empty.</p>}
+			{sessions.length > 0 && (
+				<Table
+					label="Stored sessions"
+					rows={sessions.slice(0, most)}
+					keyOf={({ sessionPath }) => sessionPath}
+					columns={[
+						{
+							title: "Session",
+							cell: (session) => (
+								<button
+									type="button"
+									class="link"
+									disabled={isBusy}
+									onClick={() => onPick(session)}
+								>
+									<PlainText text={nameOf(session)} most={120} />
+								</button>
+							),
+							class: "wide",
+						},
+						{
+							title: "Folder",
+							cell: ({ cwd }) => <PlainText text={shortPath(cwd)} most={80} />,
+							class: "soft",
+						},
+						{
+							title: "Messages",
+							cell: ({ messageCount }) => formatCount(messageCount),
+							align: "right",
+							class: "roomy",
+						},
+						{
+							title: "Last used",
+							cell: ({ modifiedAt }) => ago(Date.parse(modifiedAt) || 0, now),
+							align: "right",
+							class: "soft",
+						},
+					]}
+				/>
+			)}
+			{sessions.length > most && (
+				<button type="button" class="small" onClick={() => setMost(most + 100)}>
+					Show more ({formatCount(sessions.length - most)} left)
+				</button>
+			)}
+			{data?.truncated && <p class="soft small">There are more; these are the latest.</p>}
+		</Section>
+	);
+}
+
+function nameOf({ sessionName, firstMessage, sessionPath }: StoredSession): string {
+	return sessionName || firstMessage || sessionPath;
+}
+
+/** Where a replay is. `file` is how people call it. */
+type ReplayState =
+	| { name: "idle" }
+	| { name: "running"; file: string }
+	| { name: "failed"; why: string }
+	| { name: "done"; file: string; report: ReplayReport };
+
+/** One replay at a time: another one takes the place of the one before. */
+function useReplay() {
+	const [state, setState] = useState<ReplayState>({ name: "idle" });
+	const running = useRef<AbortController>(undefined);
+	useEffect(() => () => running.current?.abort(), []);
+
+	async function run(
+		file: string,
+		fieldsOf: () => Promise<{ content: string } | { sessionPath: string }>,
+	): Promise<void> {
+		running.current?.abort();
+		const own = new AbortController();
+		running.current = own;
+		setState({ name: "running", file });
+		let next: ReplayState;
+		try {
+			const fields = await fieldsOf();
+			const { data } = await client().request("replay_session", fields, { signal: own.signal });
+			next = { name: "done", file, report: data };
+		} catch (error) {
+			next = { name: "failed", why: replayProblem(textOf(error), file) };
+		}
+		if (!own.signal.aborted) setState(next);
+	}
+
+	return {
+		state,
+		replayFile: (file: File) => run(file.name, async () => ({ content: await contentOf(file) })),
+		replayStored: ({ sessionPath, sessionName, firstMessage }: StoredSession) =>
+			run(sessionName ?? firstMessage ?? sessionPath, async () => ({ sessionPath })),
+		stop() {
+			running.current?.abort();
+			setState({ name: "idle" });
+		},
+	};
+}
+
+async function contentOf(file: File): Promise<string> {
+	const known = { name: file.name, bytes: file.size };
+	const early = sizeProblem(known);
+	if (early !== undefined) throw new Error(early);
+	const content = await file.text();
+	const late = sizeProblem({ ...known, characters: content.length });
+	if (late !== undefined) throw new Error(late);
+	return content;
 }

@@ -1,13 +1,11 @@
 import { useState } from "preact/hooks";
 import type { CommandHistoryEntry } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
-import { ago } from "../../parts/figures.ts";
+import { ago, formatLatency } from "../../parts/figures.ts";
 import { Problem } from "../../parts/notices.tsx";
 import { PlainText } from "../../parts/text.tsx";
-import { formatLatency } from "../format.ts";
-import { Section } from "../section.tsx";
+import { Section, useNow } from "../section.tsx";
 import { Table } from "../table.tsx";
-import { useNow } from "../use-now.ts";
 
 const FIRST = 25;
 const MOST = 500;

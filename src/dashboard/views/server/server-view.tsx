@@ -1,15 +1,19 @@
 import "./server.css";
-import type { ServerMetrics } from "../../../protocol/index.ts";
+import type { ServerMetrics, StartupRecovery } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
-import { bytes, duration } from "../../parts/figures.ts";
+import {
+	ago,
+	bytes,
+	duration,
+	formatCount,
+	formatLatency,
+	formatNumberOf,
+} from "../../parts/figures.ts";
 import { Empty, Problem } from "../../parts/notices.tsx";
-import { formatCount, formatLatency, formatNumberOf } from "../format.ts";
-import { Section } from "../section.tsx";
+import { PlainText } from "../../parts/text.tsx";
+import { Section, useNow } from "../section.tsx";
 import { CommandHistory } from "./command-history.tsx";
-import { Recovery } from "./recovery.tsx";
-import { commitMs, ratesOf, type Sample } from "./samples.ts";
-import { Tile } from "./tile.tsx";
-import { useSamples } from "./use-samples.ts";
+import { commitMs, ratesOf, type Sample, sparkPoints, useSamples } from "./samples.ts";
 
 /** How the server is doing, what it found when it started, and what it was asked. */
 export function ServerView() {
@@ -114,4 +118,92 @@ function Counts({ commands }: Pick<ServerMetrics, "commands">) {
 			</dl>
 		</Section>
 	);
+}
+
+interface TileProps {
+	name: string;
+	value: string;
+	note: string;
+	/** The latest last. */
+	values: readonly number[];
+}
+
+const SIZE = { width: 200, height: 36 };
+
+/** A figure with the line of its last minutes. */
+function Tile({ name, value, note, values }: TileProps) {
+	const points = sparkPoints(values, SIZE);
+	return (
+		<div class="tile">
+			<p class="tile-name">{name}</p>
+			<p class="tile-value">{value}</p>
+			<svg
+				class="spark"
+				viewBox={`0 -2 ${SIZE.width} ${SIZE.height + 4}`}
+				preserveAspectRatio="none"
+				aria-hidden="true"
+			>
+				{values.length > 1 && (
+					<>
+						<polygon points={`0,${SIZE.height} ${points} ${SIZE.width},${SIZE.height}`} />
+						<polyline points={points} />
+					</>
+				)}
+			</svg>
+			<p class="tile-note">{note}</p>
+		</div>
+	);
+}
+
+const MOST_LISTED = 20;
+
+/** What the server made of what the process before it had left. */
+function Recovery() {
+	const { data, error, refresh } = useAnswer("get_startup_recovery", {});
+	const now = useNow();
+	return (
+		<Section title="Last start">
+			{error !== undefined && <Problem text={error} onRetry={refresh} />}
+			{data && (
+				<>
+					<p>
+						Started {ago(data.startedAtMs, now)}. {startWords(data)}
+					</p>
+					{data.interrupted.length > 0 && (
+						<>
+							<p class="notice">
+								{formatNumberOf(data.interrupted.length, "command was", "commands were")} under way
+								and may or may not have had an effect:
+							</p>
+							<ul class="usages">
+								{data.interrupted
+									.slice(0, MOST_LISTED)
+									.map(({ commandId, commandType, sessionId }) => (
+										<li key={commandId}>
+											<code>{commandType}</code>
+											{sessionId !== undefined && (
+												<span class="soft">
+													<PlainText text={sessionId} most={100} />
+												</span>
+											)}
+										</li>
+									))}
+							</ul>
+						</>
+					)}
+				</>
+			)}
+		</Section>
+	);
+}
+
+/** What a server found when it started. Of one that found nothing it is not known whether there was another before it. */
+export function startWords({
+	crashed,
+	sessions,
+}: Pick<StartupRecovery, "crashed" | "sessions">): string {
+	if (!crashed && sessions === 0) return "It began without sessions.";
+	const ended = crashed ? "did not shut down in order" : "had shut down in order";
+	const left = formatNumberOf(sessions, "session was", "sessions were");
+	return `The process before it ${ended}; ${left} there.`;
 }

@@ -1,6 +1,7 @@
 import { effect, type ReadonlySignal, signal } from "@preact/signals";
-import type { Row } from "../rows.ts";
-import { createFinder, type Finder, type Found } from "./finder.ts";
+import { callSummary, editsOf } from "./call-summary.ts";
+import type { ToolCall } from "./items.ts";
+import type { Row } from "./rows.ts";
 
 /** Somebody looks for words in a conversation. The list draws few of its rows, so the browser's own search misses most. */
 export interface Find {
@@ -23,14 +24,14 @@ export interface Find {
 }
 
 /** The match that is looked at. */
-export interface Match {
+interface Match {
 	/** Of its row. */
 	key: string;
 	/** Which jump led to it: another one to the same row is to be shown again. */
 	jump: number;
 }
 
-export interface FindOptions {
+interface FindOptions {
 	/** Calls back before the next picture is drawn; returns how to prevent it. */
 	soon(work: () => void): () => void;
 	/** Milliseconds. */
@@ -163,4 +164,106 @@ function isSame(a: Found, b: Found): boolean {
 		a.keys.length === b.keys.length &&
 		a.keys.every((key, at) => key === b.keys[at])
 	);
+}
+
+/** Looks for words in the rows of a conversation, again and again while it grows. */
+interface Finder {
+	/**
+	 * The keys of the rows that have the words, whatever their case, in order. Stops when `isTimeUp` says so; the next call
+	 * goes on from there, because nothing is looked at twice.
+	 */
+	look(rows: readonly Row[], words: string, isTimeUp: () => boolean): Found;
+}
+
+interface Found {
+	keys: readonly string[];
+	/** All rows were looked at. */
+	isDone: boolean;
+}
+
+/** Asking for the time costs more than looking at a short row. */
+const ROWS_A_LOOK = 64;
+/** A row of so many characters is worth a look at the clock by itself. */
+const LONG = 50_000;
+
+/** Keeps the texts that it has prepared: drop it when nobody looks for anything any more. */
+export function createFinder(): Finder {
+	/** In lower case. */
+	const texts = new WeakMap<object, string>();
+	let sought = "";
+	let answers = new WeakMap<object, boolean>();
+
+	function textOf(row: Row): string {
+		const source = rowSource(row);
+		let text = texts.get(source);
+		if (text === undefined) {
+			text = rowText(row).toLowerCase();
+			texts.set(source, text);
+		}
+		return text;
+	}
+
+	return {
+		look(rows, words, isTimeUp) {
+			if (words !== sought) {
+				sought = words;
+				answers = new WeakMap();
+			}
+			const keys: string[] = [];
+			let sinceClock = 0;
+			for (const row of rows) {
+				const source = rowSource(row);
+				let isFound = answers.get(source);
+				if (isFound === undefined) {
+					if (sinceClock >= ROWS_A_LOOK) {
+						if (isTimeUp()) return { keys, isDone: false };
+						sinceClock = 0;
+					}
+					const text = textOf(row);
+					isFound = text.includes(words);
+					answers.set(source, isFound);
+					sinceClock += text.length > LONG ? ROWS_A_LOOK : 1;
+				}
+				if (isFound) keys.push(row.key);
+			}
+			return { keys, isDone: true };
+		},
+	};
+}
+
+/** All words of a row, those included that show only when it is unfolded. */
+function rowText(row: Row): string {
+	if (row.kind === "outcome") return row.item.error ?? "";
+	if (row.kind === "block") {
+		const { block } = row;
+		if (block.kind === "call") return callText(block.call);
+		return block.kind === "text" ? markdownText(block.text) : block.text;
+	}
+	const { item } = row;
+	switch (item.kind) {
+		case "bash":
+			return `${item.command ?? ""}\n${item.output}`;
+		case "custom":
+			return `${item.label}\n${item.text}`;
+		default:
+			return item.text;
+	}
+}
+
+/** What stays the same as long as the row's words do, and may serve as a key for what was made of them. */
+function rowSource(row: Row): object {
+	return row.kind === "block" ? row.block : row.item;
+}
+
+/** As it is written, and as it reads once its marks have become bold words and code. */
+function markdownText(source: string): string {
+	const read = source.replaceAll(/[*_`]+/g, "");
+	return read.length === source.length ? source : `${source}\n${read}`;
+}
+
+function callText(call: ToolCall): string {
+	const edits = editsOf(call.args).flatMap(({ oldText, newText }) => [oldText, newText]);
+	const args = call.args === undefined ? call.argsText : (JSON.stringify(call.args) ?? "");
+	// Paths and commands read as they are in the summary, edits as they are shown; JSON writes some letters otherwise.
+	return [call.name, callSummary(call), args, ...edits, call.output].join("\n");
 }

@@ -1,0 +1,217 @@
+import { useId, useMemo, useState } from "preact/hooks";
+import type { SessionInfo, StoredSession } from "../../protocol/index.ts";
+import { useAnswer } from "../answer.ts";
+import { client } from "../connection/connection.ts";
+import { textOf } from "../error-text.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { ago, baseName, formatNumberOf, shortPath } from "../parts/figures.ts";
+import { Empty, Problem } from "../parts/notices.tsx";
+import { PlainText } from "../parts/text.tsx";
+import { reporting, toast } from "../parts/toasts.tsx";
+import { VirtualList } from "../parts/virtual-list.tsx";
+import { visibleString } from "../parts/visible-text.ts";
+import { FIRST_VIEW, go } from "../route.ts";
+import type { StartsIn } from "./sessions.ts";
+
+interface NewSessionDialogProps {
+	startsIn: StartsIn;
+	/** Folders to choose from. */
+	folders: readonly string[];
+	onClose(): void;
+}
+
+/** Asks where a new session works, and makes it. */
+export function NewSessionDialog({ startsIn, folders, onClose }: NewSessionDialogProps) {
+	const [error, setError] = useState<string>();
+	const [isMaking, setMaking] = useState(false);
+	async function make(cwd: string): Promise<void> {
+		setMaking(true);
+		setError(undefined);
+		try {
+			const { data } = await client().request("create_session", cwd ? { cwd } : {});
+			go({ page: "session", sessionId: data.sessionId, view: FIRST_VIEW });
+		} catch (problem) {
+			setError(textOf(problem));
+			setMaking(false);
+		}
+	}
+	return (
+		<Dialog title="New session" onCancel={onClose}>
+			<form
+				class="stack"
+				onSubmit={(event) => {
+					event.preventDefault();
+					const cwd = new FormData(event.currentTarget).get("cwd");
+					void make(String(cwd ?? "").trim());
+				}}
+			>
+				{startsIn && "sample" in startsIn ? (
+					<SampleProject />
+				) : (
+					<Folder start={startsIn?.folder} folders={folders} />
+				)}
+				{error !== undefined && <Problem text={error} />}
+				<div class="dialog-actions">
+					<button type="button" onClick={onClose}>
+						Cancel
+					</button>
+					<button type="submit" class="primary" disabled={isMaking}>
+						{isMaking ? "Starting…" : "Start"}
+					</button>
+				</div>
+			</form>
+		</Dialog>
+	);
+}
+
+interface FolderProps {
+	/** Where it works if none is named; without one, one must be. */
+	start: string | undefined;
+	folders: readonly string[];
+}
+
+function Folder({ start, folders }: FolderProps) {
+	const listId = useId();
+	return (
+		<>
+			<label class="stack">
+				Folder
+				<input
+					name="cwd"
+					class="mono"
+					placeholder={start === undefined ? "/home/me/project" : visibleString(start)}
+					required={start === undefined}
+					list={listId}
+					autocomplete="off"
+					spellcheck={false}
+					autofocus
+				/>
+			</label>
+			<datalist id={listId}>
+				{folders.map((folder) => (
+					<option key={folder} value={folder} />
+				))}
+			</datalist>
+			<p class="small soft">
+				A folder on the server's machine. The agent reads and changes files there.{" "}
+				{start === undefined
+					? "Write its whole path."
+					: "Left empty, it is the folder the server was started in."}
+			</p>
+		</>
+	);
+}
+
+function SampleProject() {
+	return (
+		<p>
+			The demo makes a new sample project for it. To work in a folder of your own, set up a model
+			with pi and start the server again.
+		</p>
+	);
+}
+
+/** The sessions that pi has files of: opens one of them. */
+export function StoredDialog({ onClose }: { onClose(): void }) {
+	const { data, error, refresh } = useAnswer("list_stored_sessions", {});
+	const [filter, setFilter] = useState("");
+	const rows = useMemo(() => rowsOf(data?.sessions ?? [], filter), [data, filter]);
+	async function open({ sessionPath, sessionId }: StoredSession): Promise<void> {
+		const loaded =
+			sessionId === undefined
+				? (await reporting(client().request("load_session", { sessionPath })))?.data
+				: { sessionId };
+		if (!loaded) return;
+		if ("warning" in loaded && loaded.warning) toast(loaded.warning, "warning");
+		go({ page: "session", sessionId: loaded.sessionId, view: FIRST_VIEW });
+	}
+	return (
+		<Dialog title="Stored sessions" onCancel={onClose} wide>
+			<input
+				type="search"
+				aria-label="Filter"
+				placeholder="Filter by name, folder or first message"
+				value={filter}
+				autofocus
+				onInput={(event) => setFilter(event.currentTarget.value)}
+			/>
+			{error !== undefined && <Problem text={error} onRetry={refresh} />}
+			{!data && error === undefined && <Empty>Looking for sessions…</Empty>}
+			{data && rows.length === 0 && (
+				<Empty>{filter ? "None matches." : "There are no stored sessions."}</Empty>
+			)}
+			{rows.length > 0 && (
+				<div class="tree">
+					<VirtualList
+						rows={rows}
+						label="Stored sessions"
+						startsAtTop
+						estimate={() => 54}
+						render={({ stored }) => <Stored stored={stored} onOpen={() => void open(stored)} />}
+					/>
+				</div>
+			)}
+			{data?.truncated && <p class="small soft">There are more; the latest are shown.</p>}
+			<div class="dialog-actions">
+				<button type="button" onClick={onClose}>
+					Close
+				</button>
+			</div>
+		</Dialog>
+	);
+}
+
+function Stored({ stored, onOpen }: { stored: StoredSession; onOpen(): void }) {
+	const { sessionName, firstMessage, cwd, modifiedAt, messageCount, sessionId, piProcess } = stored;
+	return (
+		<button type="button" class="stored quiet" onClick={onOpen}>
+			<span class="stored-name">
+				<PlainText text={sessionName ?? firstMessage ?? "(nothing was said)"} most={160} />
+			</span>
+			<span class="small soft">
+				<PlainText text={shortPath(cwd)} /> · {formatNumberOf(messageCount, "message")} ·{" "}
+				{ago(Date.parse(modifiedAt), Date.now())}
+				{sessionId !== undefined && " · open"}
+				{piProcess !== undefined && ` · open in pi (process ${piProcess})`}
+			</span>
+		</button>
+	);
+}
+
+function rowsOf(sessions: readonly StoredSession[], filter: string) {
+	const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+	return sessions
+		.filter(({ sessionName = "", firstMessage = "", cwd }) => {
+			const text = `${sessionName} ${firstMessage} ${cwd}`.toLowerCase();
+			return words.every((word) => text.includes(word));
+		})
+		.map((stored) => ({ key: stored.sessionPath, stored }));
+}
+
+/** Asks before a session is closed. */
+export function DeleteDialog({ session, onClose }: { session: SessionInfo; onClose(): void }) {
+	const { sessionId, sessionName, cwd, isStreaming } = session;
+	async function remove(): Promise<void> {
+		await reporting(client().request("delete_session", { sessionId }));
+		onClose();
+	}
+	return (
+		<Dialog title="Delete this session?" onCancel={onClose}>
+			<p>
+				<strong>
+					<PlainText text={sessionName ?? baseName(cwd)} most={120} />
+				</strong>{" "}
+				is removed from the server{isStreaming && " and what it is doing is stopped"}. Pi's file of
+				it stays: it can be opened again from the stored sessions.
+			</p>
+			<div class="dialog-actions">
+				<button type="button" autofocus onClick={onClose}>
+					Cancel
+				</button>
+				<button type="button" class="danger" onClick={() => void remove()}>
+					Delete
+				</button>
+			</div>
+		</Dialog>
+	);
+}
