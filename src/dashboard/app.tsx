@@ -1,5 +1,6 @@
 import { connectionCount, connectionState } from "./connection/connection.ts";
 import { ConnectionBadge, ConnectionProblem } from "./connection/connection-badge.tsx";
+import { Button } from "./parts/button.tsx";
 import { Lazy } from "./parts/lazy.tsx";
 import { Guarded } from "./parts/notices.tsx";
 import { Toasts } from "./parts/toasts.tsx";
@@ -13,9 +14,11 @@ import { pages } from "./views.ts";
 export function App() {
 	return (
 		<>
-			<button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
-				Skip to content
-			</button>
+			<Button
+				class="skip"
+				onClick={() => document.getElementById("main")?.focus()}
+				words="Skip to content"
+			/>
 			<TopBar />
 			<ConnectionProblem />
 			<main id="main" tabIndex={-1}>

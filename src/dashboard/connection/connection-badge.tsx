@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { tokenFault } from "../../protocol/client.ts";
+import { Button } from "../parts/button.tsx";
 import { PlainText } from "../parts/text.tsx";
 import { connectionState, enterToken } from "./connection.ts";
 
@@ -56,9 +57,7 @@ export function ConnectionProblem() {
 				<label>
 					Token <input name="token" type="password" autocomplete="off" required />
 				</label>
-				<button type="submit" class="primary">
-					Connect
-				</button>
+				<Button type="submit" class="primary" words="Connect" />
 			</form>
 			{fault !== undefined && <p>Not entered: {fault}.</p>}
 		</div>

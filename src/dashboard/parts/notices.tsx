@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useErrorBoundary } from "preact/hooks";
 import { textOf } from "../error-text.ts";
+import { Button } from "./button.tsx";
 import { PlainText } from "./text.tsx";
 
 /** What is shown where there is nothing to show. */
@@ -20,11 +21,7 @@ export function Problem({ text, onRetry, retryWords = "Try again" }: ProblemProp
 	return (
 		<p class="problem" role="alert">
 			<PlainText text={text} />{" "}
-			{onRetry && (
-				<button type="button" class="small" onClick={onRetry}>
-					{retryWords}
-				</button>
-			)}
+			{onRetry && <Button class="small" onClick={onRetry} words={retryWords} />}
 		</p>
 	);
 }

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
 import { bytesOf, type Picture, type PictureSize, pictureFacts } from "./picture-facts.ts";
 import { PlainText } from "./text.tsx";
@@ -34,15 +35,9 @@ export function PictureView({ picture, onOpen, onLoad }: PictureViewProps) {
 		<p class="picture-words small soft">
 			<PlainText text={facts.words} most={200} />{" "}
 			{facts.kind === "drawable" && (
-				<button type="button" class="small" onClick={() => setWanted(true)}>
-					Show
-				</button>
+				<Button class="small" onClick={() => setWanted(true)} words="Show" />
 			)}
-			{facts.kind === "unsent" && (
-				<button type="button" class="small" onClick={onLoad}>
-					Load
-				</button>
-			)}
+			{facts.kind === "unsent" && <Button class="small" onClick={onLoad} words="Load" />}
 		</p>
 	);
 }
@@ -58,9 +53,7 @@ export function PictureDialog({ picture, onClose }: { picture: Picture; onClose(
 				<PictureCanvas picture={picture} words={words} size={size} width={large(size)} />
 			</div>
 			<div class="dialog-actions">
-				<button type="button" onClick={onClose}>
-					Close
-				</button>
+				<Button onClick={onClose} words="Close" />
 			</div>
 		</Dialog>
 	);

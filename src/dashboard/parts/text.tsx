@@ -3,14 +3,21 @@ import { useContext, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { short } from "./figures.ts";
 import { clipped, visibleText } from "./visible-text.ts";
 
-/** A short text of others, shown harmlessly: nothing in it is markup, hides itself or turns the line around. */
-export function PlainText({ text, most = 2_000 }: { text: string; most?: number }) {
-	const { text: shown, rest } = clipped(text, { most, lines: Number.POSITIVE_INFINITY });
+interface PlainTextProps {
+	text: string;
+	most?: number;
+	as?: "bdi" | "b" | "code" | "strong";
+	class?: string;
+}
+
+/** A short untrusted text, shown harmlessly: nothing in it is markup, hides itself or turns the line around. */
+export function PlainText({ text, most = 2_000, as: Tag = "bdi", ...rest }: PlainTextProps) {
+	const { text: shown, rest: left } = clipped(text, { most, lines: Number.POSITIVE_INFINITY });
 	return (
-		<bdi>
+		<Tag dir="auto" {...rest}>
 			{stretchesOf(shown)}
-			{rest > 0 && "…"}
-		</bdi>
+			{left > 0 && "…"}
+		</Tag>
 	);
 }
 

@@ -2,6 +2,7 @@ import { signal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect } from "preact/hooks";
 import { textOf } from "../error-text.ts";
+import { Button } from "./button.tsx";
 import { PlainText } from "./text.tsx";
 
 /** How bad it is. */
@@ -54,12 +55,8 @@ export function Toasts() {
 		<div class="toasts" role="status" aria-live="polite">
 			{toasts.value.map(({ id, kind, text }) => (
 				<div key={id} class={`toast is-${kind}`}>
-					<span class="toast-text">
-						<PlainText text={text} most={600} />
-					</span>
-					<button type="button" class="quiet" aria-label="Dismiss" onClick={() => dismiss(id)}>
-						✕
-					</button>
+					<PlainText class="toast-text" text={text} most={600} />
+					<Button class="quiet" aria-label="Dismiss" onClick={() => dismiss(id)} words="✕" />
 				</div>
 			))}
 		</div>

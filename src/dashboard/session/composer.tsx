@@ -1,5 +1,6 @@
 import { useRef } from "preact/hooks";
 import { client, connectionState } from "../connection/connection.ts";
+import { Button } from "../parts/button.tsx";
 import { LongText, PlainText } from "../parts/text.tsx";
 import { reporting, toast, useToastsAbove } from "../parts/toasts.tsx";
 import type { Desk } from "./desk.ts";
@@ -62,43 +63,35 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 				<Pickers session={session} />
 				<span class="composer-buttons">
 					{isCompacting && (
-						<button
-							type="button"
+						<Button
 							onClick={() => void reporting(client().request("abort_compaction", { sessionId }))}
-						>
-							Stop compacting
-						</button>
+							words="Stop compacting"
+						/>
 					)}
 					{hasShell && (
-						<button
-							type="button"
+						<Button
 							class="danger"
 							title="Stop the shell command (Escape)"
 							onClick={stopShell}
-						>
-							Stop command
-						</button>
+							words="Stop command"
+						/>
 					)}
 					{isRunning && (
-						<button
-							type="button"
+						<Button
 							class="danger"
 							onClick={() => void reporting(client().request("abort", { sessionId }))}
-						>
-							Stop
-						</button>
+							words="Stop"
+						/>
 					)}
 					{isRunning && (
-						<button
-							type="button"
+						<Button
 							disabled={isBlank}
 							title="Say it when the run is over (Alt+Enter)"
 							onClick={() => send("followUp")}
-						>
-							Follow up
-						</button>
+							words="Follow up"
+						/>
 					)}
-					<button
+					<Button
 						type="submit"
 						class="primary"
 						disabled={isBlank}
@@ -107,9 +100,8 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 								? "Say it now, between two steps (Enter)"
 								: "Enter sends, Shift+Enter is a new line"
 						}
-					>
-						{isRunning ? "Steer" : "Send"}
-					</button>
+						words={isRunning ? "Steer" : "Send"}
+					/>
 				</span>
 			</div>
 			<Widgets session={session} isBelow={true} />
@@ -159,9 +151,7 @@ function Queue({ session, draft }: Pick<ComposerProps, "session" | "draft">) {
 					</li>
 				))}
 			</ul>
-			<button type="button" class="small" onClick={() => void takeBack()}>
-				Take back
-			</button>
+			<Button class="small" onClick={() => void takeBack()} words="Take back" />
 		</div>
 	);
 }

@@ -1,4 +1,5 @@
 import type { SessionInfo } from "../../protocol/index.ts";
+import { Button } from "../parts/button.tsx";
 import type { OpenSession } from "./open-session.ts";
 import type { Outbox } from "./outbox.ts";
 
@@ -38,17 +39,15 @@ export function DemoBanner({ session, outbox, onSend }: DemoBannerProps) {
 				{isOnSample && " It works on a sample project that was made for this session."}
 			</p>
 			{isOnSample && next && (
-				<button
-					type="button"
+				<Button
 					class="primary"
 					disabled={isRunning || outbox.pending.value.length > 0}
 					onClick={() => {
 						onSend();
 						outbox.send(next.message);
 					}}
-				>
-					{next.button}
-				</button>
+					words={next.button}
+				/>
 			)}
 		</div>
 	);

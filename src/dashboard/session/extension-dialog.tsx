@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { CommandFields } from "../../protocol/index.ts";
 import { client } from "../connection/connection.ts";
+import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { LongText, PlainText } from "../parts/text.tsx";
 import { reporting } from "../parts/toasts.tsx";
@@ -57,12 +58,8 @@ function Ask({ question, answer }: { question: Question; answer(response: Respon
 				<>
 					<LongText text={question.message} />
 					<div class="dialog-actions">
-						<button type="button" autofocus onClick={() => answer({ confirmed: false })}>
-							No
-						</button>
-						<button type="button" class="primary" onClick={() => answer({ confirmed: true })}>
-							Yes
-						</button>
+						<Button autofocus onClick={() => answer({ confirmed: false })} words="No" />
+						<Button class="primary" onClick={() => answer({ confirmed: true })} words="Yes" />
 					</div>
 				</>
 			);
@@ -110,18 +107,12 @@ function Write({ first, placeholder = "", isLong = false, answer }: WriteProps) 
 			)}
 			<div class="dialog-actions">
 				<Cancel answer={answer} />
-				<button type="submit" class="primary">
-					OK
-				</button>
+				<Button type="submit" class="primary" words="OK" />
 			</div>
 		</form>
 	);
 }
 
 function Cancel({ answer }: { answer(response: Response): void }) {
-	return (
-		<button type="button" onClick={() => answer({ cancelled: true })}>
-			Cancel
-		</button>
-	);
+	return <Button onClick={() => answer({ cancelled: true })} words="Cancel" />;
 }

@@ -179,15 +179,13 @@ function Proposal({ id, command, isChosen, onPoint, onTake }: ProposalProps) {
 			onMouseDown={(event) => event.preventDefault()}
 			onClick={onTake}
 		>
-			<code class="proposal-name">
-				<PlainText text={`/${name}`} most={80} />
-			</code>
-			<span class="proposal-words soft">
-				<PlainText text={description.split("\n", 1)[0] ?? ""} most={200} />
-			</span>
-			<span class="small soft">
-				<PlainText text={source} most={20} />
-			</span>
+			<PlainText as="code" class="proposal-name" text={`/${name}`} most={80} />
+			<PlainText
+				class="proposal-words soft"
+				text={description.split("\n", 1)[0] ?? ""}
+				most={200}
+			/>
+			<PlainText class="small soft" text={source} most={20} />
 		</div>
 	);
 }

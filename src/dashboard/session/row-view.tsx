@@ -149,9 +149,7 @@ function BashRow({ item, ...fold }: { item: BashItem } & FoldState) {
 			summary={
 				<>
 					<span class="call-name">$</span>{" "}
-					<code>
-						<PlainText text={item.command ?? "a command of another client"} most={200} />
-					</code>{" "}
+					<PlainText as="code" text={item.command ?? "a command of another client"} most={200} />{" "}
 					<span class="small">{outcome}</span>
 				</>
 			}

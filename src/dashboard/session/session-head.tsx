@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { useAnswer } from "../answer.ts";
 import { client } from "../connection/connection.ts";
+import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { baseName, dollars, short } from "../parts/figures.ts";
 import { PlainText } from "../parts/text.tsx";
@@ -74,19 +75,15 @@ export function SessionHead({ session, draft, find, view }: SessionHeadProps) {
 					<Tab key={tab} sessionId={sessionId} name={tab} title={words} view={view} />
 				))}
 				{view === FIRST_VIEW && (
-					<button
-						type="button"
+					<Button
 						class="quiet"
 						title="Find in the conversation (Ctrl+F, ⌘F)"
 						aria-keyshortcuts="Control+F Meta+F"
 						onClick={find.open}
-					>
-						Find
-					</button>
+						words="Find"
+					/>
 				)}
-				<button type="button" class="quiet tree-button" onClick={() => setShown("tree")}>
-					Tree
-				</button>
+				<Button class="quiet tree-button" onClick={() => setShown("tree")} words="Tree" />
 			</nav>
 			{shown === "tree" && (
 				<TreeDialog session={session} draft={draft} onClose={() => setShown(undefined)} />
@@ -136,12 +133,8 @@ function SessionNameDialog(props: { sessionId: string; name: string; onClose(): 
 			>
 				<input name="name" aria-label="Name" defaultValue={name} maxLength={200} autofocus />
 				<div class="dialog-actions">
-					<button type="button" onClick={onClose}>
-						Cancel
-					</button>
-					<button type="submit" class="primary">
-						Rename
-					</button>
+					<Button onClick={onClose} words="Cancel" />
+					<Button type="submit" class="primary" words="Rename" />
 				</div>
 			</form>
 		</Dialog>

@@ -25,12 +25,8 @@ export function ToolCallRow({ call, pictures, isOpen, onToggle }: ToolCallRowPro
 	const isSilent = call.state === "done" && call.output === "" && call.pictures.length === 0;
 	const summary = (
 		<>
-			<span class="call-name">
-				<PlainText text={call.name || "tool"} most={80} />
-			</span>{" "}
-			<code>
-				<PlainText text={callSummary(call)} />
-			</code>{" "}
+			<PlainText class="call-name" text={call.name || "tool"} most={80} />{" "}
+			<PlainText as="code" text={callSummary(call)} />{" "}
 			<span class="small call-state">{WORDS[call.state]}</span>
 		</>
 	);

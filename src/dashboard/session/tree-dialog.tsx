@@ -2,6 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { FlatTreeNode } from "../../protocol/index.ts";
 import { useAnswer } from "../answer.ts";
 import { client } from "../connection/connection.ts";
+import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Empty, Problem } from "../parts/notices.tsx";
 import { PlainText } from "../parts/text.tsx";
@@ -77,9 +78,7 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 					/>
 					All entries
 				</label>
-				<button type="button" onClick={onClose}>
-					Close
-				</button>
+				<Button onClick={onClose} words="Close" />
 			</div>
 		</Dialog>
 	);
@@ -108,14 +107,10 @@ function TreeEntry({ row, isBusy, onGo, onFork }: TreeEntryProps) {
 			{row.isLeaf ? (
 				<span class="tree-here small soft">you are here</span>
 			) : (
-				<button type="button" class="small quiet" disabled={isBusy} onClick={() => void onGo()}>
-					Go here
-				</button>
+				<Button class="small quiet" disabled={isBusy} onClick={() => void onGo()} words="Go here" />
 			)}
 			{row.canFork && (
-				<button type="button" class="small quiet" disabled={isBusy} onClick={() => void onFork()}>
-					Fork
-				</button>
+				<Button class="small quiet" disabled={isBusy} onClick={() => void onFork()} words="Fork" />
 			)}
 		</div>
 	);

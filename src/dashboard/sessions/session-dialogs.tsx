@@ -3,6 +3,7 @@ import type { SessionInfo, StoredSession } from "../../protocol/index.ts";
 import { useAnswer } from "../answer.ts";
 import { client } from "../connection/connection.ts";
 import { textOf } from "../error-text.ts";
+import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { ago, baseName, formatNumberOf, shortPath } from "../parts/figures.ts";
 import { Empty, Problem } from "../parts/notices.tsx";
@@ -52,12 +53,13 @@ export function NewSessionDialog({ startsIn, folders, onClose }: NewSessionDialo
 				)}
 				{error !== undefined && <Problem text={error} />}
 				<div class="dialog-actions">
-					<button type="button" onClick={onClose}>
-						Cancel
-					</button>
-					<button type="submit" class="primary" disabled={isMaking}>
-						{isMaking ? "Starting…" : "Start"}
-					</button>
+					<Button onClick={onClose} words="Cancel" />
+					<Button
+						type="submit"
+						class="primary"
+						disabled={isMaking}
+						words={isMaking ? "Starting…" : "Start"}
+					/>
 				</div>
 			</form>
 		</Dialog>
@@ -153,9 +155,7 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 			)}
 			{data?.truncated && <p class="small soft">There are more; the latest are shown.</p>}
 			<div class="dialog-actions">
-				<button type="button" onClick={onClose}>
-					Close
-				</button>
+				<Button onClick={onClose} words="Close" />
 			</div>
 		</Dialog>
 	);
@@ -165,9 +165,11 @@ function Stored({ stored, onOpen }: { stored: StoredSession; onOpen(): void }) {
 	const { sessionName, firstMessage, cwd, modifiedAt, messageCount, sessionId, piProcess } = stored;
 	return (
 		<button type="button" class="stored quiet" onClick={onOpen}>
-			<span class="stored-name">
-				<PlainText text={sessionName ?? firstMessage ?? "(nothing was said)"} most={160} />
-			</span>
+			<PlainText
+				class="stored-name"
+				text={sessionName ?? firstMessage ?? "(nothing was said)"}
+				most={160}
+			/>
 			<span class="small soft">
 				<PlainText text={shortPath(cwd)} /> · {formatNumberOf(messageCount, "message")} ·{" "}
 				{ago(Date.parse(modifiedAt), Date.now())}
@@ -198,19 +200,13 @@ export function DeleteDialog({ session, onClose }: { session: SessionInfo; onClo
 	return (
 		<Dialog title="Delete this session?" onCancel={onClose}>
 			<p>
-				<strong>
-					<PlainText text={sessionName ?? baseName(cwd)} most={120} />
-				</strong>{" "}
-				is removed from the server{isStreaming && " and what it is doing is stopped"}. Pi's file of
-				it stays: it can be opened again from the stored sessions.
+				<PlainText as="strong" text={sessionName ?? baseName(cwd)} most={120} /> is removed from the
+				server{isStreaming && " and what it is doing is stopped"}. Pi's file of it stays: it can be
+				opened again from the stored sessions.
 			</p>
 			<div class="dialog-actions">
-				<button type="button" autofocus onClick={onClose}>
-					Cancel
-				</button>
-				<button type="button" class="danger" onClick={() => void remove()}>
-					Delete
-				</button>
+				<Button autofocus onClick={onClose} words="Cancel" />
+				<Button class="danger" onClick={() => void remove()} words="Delete" />
 			</div>
 		</Dialog>
 	);

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { SessionInfo } from "../../protocol/index.ts";
 import { client, onServerEvent } from "../connection/connection.ts";
+import { Button } from "../parts/button.tsx";
 import { ago, baseName, dollars, formatCount } from "../parts/figures.ts";
 import { Empty, Problem } from "../parts/notices.tsx";
 import { PlainText } from "../parts/text.tsx";
@@ -30,12 +31,8 @@ export function SessionsPage() {
 				<h1>Sessions</h1>
 				{sessions && sessions.length > 0 && (
 					<span class="row">
-						<button type="button" onClick={() => setShown("stored")}>
-							Open a stored one
-						</button>
-						<button type="button" class="primary" onClick={() => setShown("new")}>
-							New session
-						</button>
+						<Button onClick={() => setShown("stored")} words="Open a stored one" />
+						<Button class="primary" onClick={() => setShown("new")} words="New session" />
 					</span>
 				)}
 			</div>
@@ -105,17 +102,13 @@ function FirstRun({ startsIn, onNew, onStored }: FirstRunProps) {
 				<WhereItStarts startsIn={startsIn} />
 			</p>
 			<span class="row">
-				<button
-					type="button"
+				<Button
 					class="primary"
 					disabled={isStarting}
 					onClick={startsIn ? () => void start() : onNew}
-				>
-					{isStarting ? "Starting…" : "Start a session"}
-				</button>
-				<button type="button" class="quiet" onClick={onStored}>
-					or open a stored one
-				</button>
+					words={isStarting ? "Starting…" : "Start a session"}
+				/>
+				<Button class="quiet" onClick={onStored} words="or open a stored one" />
 			</span>
 		</div>
 	);
@@ -133,11 +126,8 @@ function WhereItStarts({ startsIn }: { startsIn: StartsIn }) {
 	}
 	return (
 		<>
-			It starts in{" "}
-			<code>
-				<PlainText text={startsIn.folder} most={200} />
-			</code>{" "}
-			with the model that is set up in pi.
+			It starts in <PlainText as="code" text={startsIn.folder} most={200} /> with the model that is
+			set up in pi.
 		</>
 	);
 }
@@ -230,14 +220,12 @@ function SessionLine({ session, cost, beginning, onDelete }: SessionLineProps) {
 				{ago(Date.parse(createdAt), Date.now())}
 			</td>
 			<td class="right">
-				<button
-					type="button"
+				<Button
 					class="quiet small"
 					aria-label={`Delete ${visibleString(name)}`}
 					onClick={onDelete}
-				>
-					Delete
-				</button>
+					words="Delete"
+				/>
 			</td>
 		</tr>
 	);

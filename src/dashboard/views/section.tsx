@@ -1,3 +1,4 @@
+import { Button } from "../parts/button.tsx";
 import "./views.css";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
@@ -62,15 +63,13 @@ export function Choice<Value extends string | number>(props: ChoiceProps<Value>)
 		<fieldset class="choice">
 			<legend class="hidden-text">{label}</legend>
 			{values.map(([value, name]) => (
-				<button
+				<Button
 					key={value}
-					type="button"
 					class="small"
 					aria-pressed={value === chosen}
 					onClick={() => onChoose(value)}
-				>
-					{name}
-				</button>
+					words={name}
+				/>
 			))}
 		</fieldset>
 	);

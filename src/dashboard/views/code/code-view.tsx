@@ -1,3 +1,4 @@
+import { Button } from "../../parts/button.tsx";
 import "./code.css";
 import { useState } from "preact/hooks";
 import type { CodeCoverage, CodeStatus } from "../../../protocol/index.ts";
@@ -117,12 +118,8 @@ function SearchForm({ isAsking, hasAnswer, onSearch, onFile }: SearchFormProps) 
 				value={text}
 				onInput={(event) => setText(event.currentTarget.value)}
 			/>
-			<button type="submit" class="primary" disabled={!query}>
-				Search
-			</button>
-			<button type="button" disabled={!/\.\w+$/.test(query)} onClick={() => onFile(query)}>
-				Show file
-			</button>
+			<Button type="submit" class="primary" disabled={!query} words="Search" />
+			<Button disabled={!/\.\w+$/.test(query)} onClick={() => onFile(query)} words="Show file" />
 			<label class="check">
 				<input
 					type="checkbox"

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { CodeDepsAnswer, CodeFileAtDepth } from "../../../protocol/index.ts";
+import { Button } from "../../parts/button.tsx";
 import { formatCount, formatNumberOf } from "../../parts/figures.ts";
 import { Fold } from "../../parts/fold.tsx";
 import { PlainText } from "../../parts/text.tsx";
@@ -47,16 +48,12 @@ export function DepsPanel({ answer, depth, onDepth, onFile, onClose }: DepsPanel
 						chosen={depth}
 						onChoose={onDepth}
 					/>
-					<button type="button" class="small" onClick={onClose}>
-						Close
-					</button>
+					<Button class="small" onClick={onClose} words="Close" />
 				</div>
 			}
 		>
 			<p>
-				<b class="mono">
-					<PlainText text={answer.file} most={400} />
-				</b>{" "}
+				<PlainText as="b" class="mono" text={answer.file} most={400} />{" "}
 				<span class="soft">
 					needs {formatNumberOf(dependencies.length, "file")}, needed by{" "}
 					{formatCount(dependents.length)}

@@ -1,4 +1,5 @@
 import type { CodeSearchAnswer, CodeUsagesAnswer } from "../../../protocol/index.ts";
+import { Button } from "../../parts/button.tsx";
 import { formatCount, formatNumberOf } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
 import { Section } from "../section.tsx";
@@ -91,9 +92,7 @@ function Lines({ hit }: { hit: Hit }) {
 			{lines.map(({ number, words, isMatch }) => (
 				<li key={number} class={isMatch ? "is-match" : ""}>
 					<span class="line-number">{number}</span>
-					<code>
-						<PlainText text={words} most={300} />
-					</code>
+					<PlainText as="code" text={words} most={300} />
 				</li>
 			))}
 		</ol>
@@ -113,20 +112,10 @@ type Definition = CodeUsagesAnswer["definitions"][number];
 export function UsagesPanel({ answer, onFile, onName, onClose }: UsagesPanelProps) {
 	const { symbol, definitions, omittedDefinitions = 0, suggestions = [] } = answer;
 	return (
-		<Section
-			title="Usages"
-			aside={
-				<button type="button" class="small" onClick={onClose}>
-					Close
-				</button>
-			}
-		>
+		<Section title="Usages" aside={<Button class="small" onClick={onClose} words="Close" />}>
 			{definitions.length === 0 && (
 				<p>
-					<code>
-						<PlainText text={symbol} most={200} />
-					</code>{" "}
-					is not defined in this project.
+					<PlainText as="code" text={symbol} most={200} /> is not defined in this project.
 				</p>
 			)}
 			{suggestions.length > 0 && (

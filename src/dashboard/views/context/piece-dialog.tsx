@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { ContextPiece, ContextPieceText } from "../../../protocol/index.ts";
 import { client } from "../../connection/connection.ts";
 import { textOf } from "../../error-text.ts";
+import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { ago, formatCount, short } from "../../parts/figures.ts";
 import { Problem } from "../../parts/notices.tsx";
@@ -50,9 +51,7 @@ export function PieceDialog({ sessionId, piece, onClose }: PieceDialogProps) {
 						Show more ({short(read.totalChars - read.nextOffset)} characters left)
 					</button>
 				)}
-				<button type="button" class="primary" onClick={onClose}>
-					Close
-				</button>
+				<Button class="primary" onClick={onClose} words="Close" />
 			</div>
 		</Dialog>
 	);

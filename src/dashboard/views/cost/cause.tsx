@@ -5,9 +5,7 @@ export function Cause({ cause }: { cause: string }) {
 	const words = causeInWords(cause);
 	return (
 		<>
-			<span class="cause">
-				<PlainText text={causeName(cause)} most={80} />
-			</span>{" "}
+			<PlainText class="cause" text={causeName(cause)} most={80} />{" "}
 			{words !== cause && <span class="soft">{words}</span>}
 		</>
 	);

@@ -1,5 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Savings, SystemSavings } from "../../../protocol/index.ts";
+import { Button } from "../../parts/button.tsx";
 import { dollars, formatCount, short } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
 import { Section } from "../section.tsx";
@@ -95,9 +96,7 @@ function SystemName({ row, isOpen, onToggle }: SystemNameProps) {
 	return (
 		<>
 			{details.length > 0 ? (
-				<button type="button" class="link" aria-expanded={isOpen} onClick={onToggle}>
-					{name}
-				</button>
+				<Button class="link" aria-expanded={isOpen} onClick={onToggle} words={name} />
 			) : (
 				name
 			)}{" "}

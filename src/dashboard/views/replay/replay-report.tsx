@@ -28,9 +28,7 @@ export function ReplayReportView({ report, file }: { report: ReplayReport; file:
 		<>
 			<Section title="What it cost, and would have cost">
 				<p>
-					<b>
-						<PlainText text={file} most={200} />
-					</b>{" "}
+					<PlainText as="b" text={file} most={200} />{" "}
 					<span class="soft">{formatNumberOf(report.requests, "request")}</span>
 				</p>
 				{savedAlready !== undefined && <p class="notice">{savedAlready}</p>}
@@ -111,9 +109,7 @@ function PolicyName({ line }: { line: PolicyLine }) {
 			<PlainText text={name} most={80} />
 			{isBest && <span class="tag is-good">cheapest</span>}
 			{isBill && <span class="tag">what was paid</span>}
-			<span class="soft small plain">
-				<PlainText text={description} most={300} />
-			</span>
+			<PlainText class="soft small plain" text={description} most={300} />
 		</>
 	);
 }

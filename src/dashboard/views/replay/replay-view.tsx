@@ -1,3 +1,4 @@
+import { Button } from "../../parts/button.tsx";
 import "./replay.css";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { ReplayReport, StoredSession } from "../../../protocol/index.ts";
@@ -29,9 +30,7 @@ export function ReplayView() {
 				{isBusy && (
 					<p class="notice replay-state">
 						Replaying <PlainText text={state.file} most={200} />… long sessions take some seconds.{" "}
-						<button type="button" class="small" onClick={stop}>
-							Stop
-						</button>
+						<Button class="small" onClick={stop} words="Stop" />
 					</p>
 				)}
 			</div>

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { CommandHistoryEntry } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
+import { Button } from "../../parts/button.tsx";
 import { ago, formatLatency } from "../../parts/figures.ts";
 import { Problem } from "../../parts/notices.tsx";
 import { PlainText } from "../../parts/text.tsx";
@@ -18,11 +19,7 @@ export function CommandHistory() {
 	return (
 		<Section
 			title="Commands"
-			aside={
-				<button type="button" class="small" disabled={isAsking} onClick={refresh}>
-					Refresh
-				</button>
-			}
+			aside={<Button class="small" disabled={isAsking} onClick={refresh} words="Refresh" />}
 		>
 			{error !== undefined && <Problem text={error} onRetry={refresh} />}
 			{data?.entries.length === 0 && <p class="soft">The journal holds no command yet.</p>}
@@ -34,11 +31,7 @@ export function CommandHistory() {
 					columns={[
 						{
 							title: "Command",
-							cell: ({ commandType }) => (
-								<span class="mono">
-									<PlainText text={commandType} most={80} />
-								</span>
-							),
+							cell: ({ commandType }) => <PlainText class="mono" text={commandType} most={80} />,
 							isRowHeader: true,
 							class: "plain",
 						},
@@ -60,14 +53,12 @@ export function CommandHistory() {
 				/>
 			)}
 			{data?.truncated && limit < MOST && (
-				<button
-					type="button"
+				<Button
 					class="small"
 					disabled={isAsking}
 					onClick={() => setLimit(Math.min(MOST, limit * 4))}
-				>
-					Show more
-				</button>
+					words="Show more"
+				/>
 			)}
 		</Section>
 	);

@@ -182,9 +182,7 @@ function Recovery() {
 										<li key={commandId}>
 											<code>{commandType}</code>
 											{sessionId !== undefined && (
-												<span class="soft">
-													<PlainText text={sessionId} most={100} />
-												</span>
+												<PlainText class="soft" text={sessionId} most={100} />
 											)}
 										</li>
 									))}
