@@ -69,21 +69,28 @@ function Readout({ of, content, pointed, marksName }: ReadoutProps) {
 			</span>
 			{rows.map(({ name, values, colour }) => (
 				<span class="chart-name" key={name}>
-					<svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
-						<rect width="10" height="10" rx="2" fill={`var(${colour})`} />
-					</svg>
+					<Swatch colour={colour} />
 					{name} <b class="number">{format(values[at] ?? 0)}</b>
 				</span>
 			))}
 			{marks && marksName && (
 				<span class="chart-name">
-					<svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
-						<circle cx="5" cy="5" r="4" fill="var(--bad)" />
-					</svg>
+					<Swatch colour="--bad" isRound />
 					{marksName}
 				</span>
 			)}
 		</figcaption>
+	);
+}
+
+/** A spot in the colour of a CSS variable. */
+export function Swatch({ colour, isRound = false }: { colour: string; isRound?: boolean }) {
+	const side = isRound ? 8 : 10;
+	const at = (10 - side) / 2;
+	return (
+		<svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
+			<rect x={at} y={at} width={side} height={side} rx={isRound ? 4 : 2} fill={`var(${colour})`} />
+		</svg>
 	);
 }
 

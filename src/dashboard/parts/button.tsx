@@ -1,4 +1,5 @@
 import type { ComponentChildren, ComponentProps } from "preact";
+import { PlainText } from "./text.tsx";
 
 interface ButtonProps extends Omit<ComponentProps<"button">, "children"> {
 	words: ComponentChildren;
@@ -11,4 +12,14 @@ export function Button({ words, type = "button", ...attributes }: ButtonProps) {
 			{words}
 		</button>
 	);
+}
+
+interface TextButtonProps extends Omit<ButtonProps, "words"> {
+	text: string;
+	most?: number;
+}
+
+/** A button of untrusted text; it looks like a link unless another class is given. */
+export function TextButton({ text, most = 400, ...attributes }: TextButtonProps) {
+	return <Button class="link" {...attributes} words={<PlainText text={text} most={most} />} />;
 }

@@ -12,7 +12,6 @@ export function Empty({ children }: { children: ComponentChildren }) {
 interface ProblemProps {
 	text: string;
 	onRetry?: () => void;
-	/** What the button says that calls `onRetry`. */
 	retryWords?: string;
 }
 
@@ -26,10 +25,28 @@ export function Problem({ text, onRetry, retryWords = "Try again" }: ProblemProp
 	);
 }
 
-/** Shows what is in it. What cannot be drawn says so in its own place, and the rest of the page goes on. */
+interface AnsweredProps<Data> {
+	asked: { data: Data | undefined; error: string | undefined; refresh(): void };
+	/** Shown until the first answer. */
+	waiting?: string;
+	children(data: Data): ComponentChildren;
+}
+
+/** The answer to a question, beside the error of a newer one. */
+export function Answered<Data>({ asked, waiting, children }: AnsweredProps<Data>) {
+	const { data, error, refresh } = asked;
+	return (
+		<>
+			{error !== undefined && <Problem text={error} onRetry={refresh} />}
+			{waiting && !data && error === undefined && <Empty>{waiting}</Empty>}
+			{data && children(data)}
+		</>
+	);
+}
+
+/** An error boundary: what cannot be drawn reports that in its own place, and the rest of the page stays. */
 export function Guarded({ children }: { children: ComponentChildren }) {
 	const [error, retry] = useErrorBoundary();
-	if (error !== undefined)
-		return <Problem text={`This cannot be shown: ${textOf(error)}`} onRetry={retry} />;
-	return <>{children}</>;
+	if (error === undefined) return <>{children}</>;
+	return <Problem text={`This cannot be shown: ${textOf(error)}`} onRetry={retry} />;
 }

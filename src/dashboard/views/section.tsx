@@ -1,7 +1,7 @@
-import { Button } from "../parts/button.tsx";
 import "./views.css";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
+import { Button } from "../parts/button.tsx";
 
 interface SectionProps {
 	title: string;
@@ -24,63 +24,68 @@ export function Section({ title, aside, children }: SectionProps) {
 	);
 }
 
-interface FigureProps {
-	name: string;
-	value: ComponentChildren;
-	note?: ComponentChildren;
-	tone?: "good" | "bad" | undefined;
-}
+/** A figure: its name, its value, a note below it, and whether it is good or bad. */
+export type Figure = readonly [
+	name: string,
+	value: ComponentChildren,
+	note?: ComponentChildren,
+	tone?: "good" | "bad" | undefined,
+];
 
 /** Figures that matter most, side by side. */
-export function Figures({ children }: { children: ComponentChildren }) {
-	return <dl class="figures">{children}</dl>;
-}
-
-/** One of them. */
-export function Figure({ name, value, note, tone }: FigureProps) {
+export function Figures({ of }: { of: readonly (Figure | undefined)[] }) {
 	return (
-		<div class={tone ? `figure is-${tone}` : "figure"}>
-			<dt>{name}</dt>
-			<dd>
-				<span class="figure-value">{value}</span>
-				{note !== undefined && <span class="figure-note">{note}</span>}
-			</dd>
-		</div>
+		<dl class="figures">
+			{of.map((figure) => {
+				if (!figure) return null;
+				const [name, value, note, tone] = figure;
+				return (
+					<div key={name} class={tone ? `figure is-${tone}` : "figure"}>
+						<dt>{name}</dt>
+						<dd>
+							<span class="figure-value">{value}</span>
+							{note !== undefined && <span class="figure-note">{note}</span>}
+						</dd>
+					</div>
+				);
+			})}
+		</dl>
 	);
 }
 
-interface ChoiceProps<Value extends string | number> {
+interface ChoiceProps<Value extends string> {
 	label: string;
-	values: readonly (readonly [NoInfer<Value>, string])[];
-	chosen: Value;
+	/** The words of each button. */
+	values: Readonly<Record<Value, string>>;
+	chosen: NoInfer<Value>;
 	onChoose(value: NoInfer<Value>): void;
 }
 
 /** A few buttons of which one is pressed. */
-export function Choice<Value extends string | number>(props: ChoiceProps<Value>) {
+export function Choice<Value extends string>(props: ChoiceProps<Value>) {
 	const { label, values, chosen, onChoose } = props;
 	return (
 		<fieldset class="choice">
 			<legend class="hidden-text">{label}</legend>
-			{values.map(([value, name]) => (
+			{(Object.keys(values) as Value[]).map((value) => (
 				<Button
 					key={value}
 					class="small"
 					aria-pressed={value === chosen}
 					onClick={() => onChoose(value)}
-					words={name}
+					words={values[value]}
 				/>
 			))}
 		</fieldset>
 	);
 }
 
-/** The time, every so often: for ages that are shown. */
-export function useNow(everyMs = 10_000): number {
+/** The time, every 10 s: for ages that are shown. */
+export function useNow(): number {
 	const [now, setNow] = useState(Date.now);
 	useEffect(() => {
-		const timer = setInterval(() => setNow(Date.now()), everyMs);
+		const timer = setInterval(() => setNow(Date.now()), 10_000);
 		return () => clearInterval(timer);
-	}, [everyMs]);
+	}, []);
 	return now;
 }

@@ -7,32 +7,56 @@ import { PlainText } from "../parts/text.tsx";
 export interface Column<Row> {
 	title: string;
 	cell(row: Row): ComponentChildren;
-	/** Numbers and times stand on the right. */
 	align?: "right";
 	/** Its cells name their rows. */
 	isRowHeader?: boolean;
-	/** The title is for those only who cannot see what the cells show. */
+	/** The title is for screen readers only. */
 	hidesTitle?: boolean;
 	/** `roomy`: not on a phone. `wide`: breaks long words. `soft`, `plain`: how its cells look. */
 	class?: string;
 }
 
+/** A column of numbers or times: they stand on the right. */
+type Amounts<Row> = readonly [title: string, cell: (row: Row) => ComponentChildren, own?: string];
+
+/** Columns of a table, those of numbers in short. */
+export type Columns<Row> = readonly (Column<Row> | Amounts<Row>)[];
+
+/** The column of a table whose rows are files. */
+export const FILE_COLUMN: Column<{ path: string }> = {
+	title: "File",
+	cell: ({ path }) => <PlainText text={path} most={300} />,
+	isRowHeader: true,
+	class: "wide plain",
+};
+
 interface TableProps<Row> {
-	/** What the table is about, for those who cannot see where it stands. */
+	/** For screen readers. */
 	label: string;
-	columns: readonly Column<NoInfer<Row>>[];
+	columns: Columns<NoInfer<Row>>;
 	rows: readonly Row[];
 	keyOf(row: Row): string | number;
 	classOf?(row: Row): string;
 	/** A last row that sums up the others. */
 	foot?: Row;
-	/** So many rows are shown, and how many there are beyond. Default: all. */
+	/** The rows beyond these are counted only. Default: all are shown. */
 	most?: number;
 }
 
 /** A table that scrolls by itself where the screen is narrow. */
 export function Table<Row>(props: TableProps<Row>) {
-	const { label, columns, rows, keyOf, classOf, foot, most = rows.length } = props;
+	const { label, rows, keyOf, classOf, foot, most = rows.length } = props;
+	const columns = props.columns.map(whole);
+	const cells = (row: Row) =>
+		columns.map((column) => {
+			const { title, isRowHeader, cell } = column;
+			const own = { key: title, class: classesOf(column) };
+			return isRowHeader ? (
+				<th {...own} scope="row" children={cell(row)} />
+			) : (
+				<td {...own} children={cell(row)} />
+			);
+		});
 	return (
 		<>
 			{/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
@@ -52,46 +76,33 @@ export function Table<Row>(props: TableProps<Row>) {
 					<tbody>
 						{rows.slice(0, most).map((row) => (
 							<tr key={keyOf(row)} class={classOf?.(row)}>
-								<Cells columns={columns} row={row} />
+								{cells(row)}
 							</tr>
 						))}
 					</tbody>
 					{foot !== undefined && (
 						<tfoot>
-							<tr>
-								<Cells columns={columns} row={foot} />
-							</tr>
+							<tr>{cells(foot)}</tr>
 						</tfoot>
 					)}
 				</table>
 			</section>
-			{rows.length > most && <p class="soft">And {formatCount(rows.length - most)} more.</p>}
+			<Rest count={rows.length - most} />
 		</>
 	);
 }
 
-function Cells<Row>({ columns, row }: { columns: readonly Column<Row>[]; row: Row }) {
-	return columns.map((column) =>
-		column.isRowHeader ? (
-			<th key={column.title} scope="row" class={classesOf(column)}>
-				{column.cell(row)}
-			</th>
-		) : (
-			<td key={column.title} class={classesOf(column)}>
-				{column.cell(row)}
-			</td>
-		),
-	);
+/** How many rows are not shown. */
+export function Rest({ count }: { count: number }) {
+	return count > 0 ? <p class="soft">And {formatCount(count)} more.</p> : null;
+}
+
+function whole<Row>(column: Columns<Row>[number]): Column<Row> {
+	if ("title" in column) return column;
+	const [title, cell, own = ""] = column;
+	return { title, cell, align: "right", class: own };
 }
 
 function classesOf({ align, class: own }: Pick<Column<never>, "align" | "class">) {
 	return [align, own].filter(Boolean).join(" ") || undefined;
 }
-
-/** The column of a table whose rows are files. */
-export const FILE_COLUMN: Column<{ path: string }> = {
-	title: "File",
-	cell: ({ path }) => <PlainText text={path} most={300} />,
-	isRowHeader: true,
-	class: "wide plain",
-};

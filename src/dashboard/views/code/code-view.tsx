@@ -1,13 +1,13 @@
-import { Button } from "../../parts/button.tsx";
 import "./code.css";
 import { useState } from "preact/hooks";
 import type { CodeCoverage, CodeStatus } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
+import { Button } from "../../parts/button.tsx";
 import { ago, formatCount, formatNumberOf } from "../../parts/figures.ts";
 import { Empty, Problem } from "../../parts/notices.tsx";
 import { PlainText } from "../../parts/text.tsx";
 import type { SessionViewProps } from "../../session/open-session.ts";
-import { Figure, Figures, Section, useNow } from "../section.tsx";
+import { Figures, Section, useNow } from "../section.tsx";
 import { DepsPanel } from "./deps-panel.tsx";
 import { SearchResults, UsagesPanel } from "./search-results.tsx";
 
@@ -82,7 +82,7 @@ export function CodeView({ sessionId }: SessionViewProps) {
 	);
 }
 
-/** Errors of the index say what is wrong; some need a word on what to do. */
+/** Adds to some errors of the index what to do. */
 function inWords(error: string): string {
 	return /not (yet )?indexed|indexing/i.test(error)
 		? `${error} The first question about a project indexes it; ask again in a moment.`
@@ -91,20 +91,20 @@ function inWords(error: string): string {
 
 interface SearchFormProps {
 	isAsking: boolean;
-	/** Something has been answered, so the project is indexed. */
 	hasAnswer: boolean;
 	onSearch(search: { query: string; includeTests: boolean }): void;
 	onFile(path: string): void;
 }
 
-/** One box for words and names; what is the path of a file may also be looked at directly. */
+/** One box for words, names and paths of files. */
 function SearchForm({ isAsking, hasAnswer, onSearch, onFile }: SearchFormProps) {
 	const [text, setText] = useState("");
 	const [includeTests, setIncludeTests] = useState(true);
 	const query = text.trim();
+	const isFile = /\.\w+$/.test(query);
 	return (
 		<form
-			class="card search-form"
+			class="card row search-form"
 			onSubmit={(event) => {
 				event.preventDefault();
 				if (query) onSearch({ query, includeTests });
@@ -119,7 +119,7 @@ function SearchForm({ isAsking, hasAnswer, onSearch, onFile }: SearchFormProps) 
 				onInput={(event) => setText(event.currentTarget.value)}
 			/>
 			<Button type="submit" class="primary" disabled={!query} words="Search" />
-			<Button disabled={!/\.\w+$/.test(query)} onClick={() => onFile(query)} words="Show file" />
+			<Button disabled={!isFile} onClick={() => onFile(query)} words="Show file" />
 			<label class="check">
 				<input
 					type="checkbox"
@@ -154,36 +154,31 @@ function IndexHealth({ coverage }: { coverage: CodeCoverage }) {
 					).
 				</p>
 			)}
-			<Figures>
-				<Figure
-					name="Files"
-					value={formatCount(files)}
-					note={complete ? "all indexed" : "so far"}
-				/>
-				<Figure
-					name="Not wholly understood"
-					value={formatCount(unparsed.count)}
-					note={<Paths paths={unparsed.paths} />}
-				/>
-				<Figure name="Imports without a target" value={formatCount(unresolvedImports)} />
-				<Figure
-					name="Checked for changes"
-					value={ago(checkedMs, now)}
-					note={`${formatNumberOf(refreshedFiles, "file")} taken in again`}
-				/>
-				{leftOut && (
-					<Figure
-						name="Left out"
-						value={formatCount(leftOut.count)}
-						note={<Paths paths={leftOut.first.map(({ path, reason }) => `${path} (${reason})`)} />}
-					/>
-				)}
-			</Figures>
+			<Figures
+				of={[
+					["Files", formatCount(files), complete ? "all indexed" : "so far"],
+					["Not wholly understood", formatCount(unparsed.count), listed(unparsed.paths)],
+					["Imports without a target", formatCount(unresolvedImports)],
+					[
+						"Checked for changes",
+						ago(checkedMs, now),
+						`${formatNumberOf(refreshedFiles, "file")} taken in again`,
+					],
+					leftOut && [
+						"Left out",
+						formatCount(leftOut.count),
+						listed(leftOut.first.map(({ path, reason }) => `${path} (${reason})`)),
+					],
+				]}
+			/>
 		</Section>
 	);
 }
 
-/** What is said of a project without an index. */
+function listed(paths: readonly string[]) {
+	return <PlainText text={paths.slice(0, 3).join(", ")} most={200} />;
+}
+
 function NoIndex({ state }: Pick<CodeStatus, "state">) {
 	return (
 		<Section title="Index">
@@ -194,8 +189,4 @@ function NoIndex({ state }: Pick<CodeStatus, "state">) {
 			</p>
 		</Section>
 	);
-}
-
-function Paths({ paths }: { paths: readonly string[] }) {
-	return <PlainText text={paths.slice(0, 3).join(", ")} most={200} />;
 }

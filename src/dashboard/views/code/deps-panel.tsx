@@ -1,11 +1,12 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { CodeDepsAnswer, CodeFileAtDepth } from "../../../protocol/index.ts";
-import { Button } from "../../parts/button.tsx";
+import { Button, TextButton } from "../../parts/button.tsx";
 import { formatCount, formatNumberOf } from "../../parts/figures.ts";
 import { Fold } from "../../parts/fold.tsx";
 import { PlainText } from "../../parts/text.tsx";
 import { visibleString } from "../../parts/visible-text.ts";
 import { Choice, Section } from "../section.tsx";
+import { Rest } from "../table.tsx";
 import {
 	boxText,
 	firstScroll,
@@ -41,12 +42,9 @@ export function DepsPanel({ answer, depth, onDepth, onFile, onClose }: DepsPanel
 				<div class="row">
 					<Choice
 						label="Steps"
-						values={[
-							[1, "1 step"],
-							[2, "2 steps"],
-						]}
-						chosen={depth}
-						onChoose={onDepth}
+						values={{ 1: "1 step", 2: "2 steps" }}
+						chosen={depth === 1 ? "1" : "2"}
+						onChoose={(steps) => onDepth(Number(steps))}
 					/>
 					<Button class="small" onClick={onClose} words="Close" />
 				</div>
@@ -101,17 +99,13 @@ function FileList({ title, files, onFile }: FileListProps) {
 			<ul class="usages">
 				{files.slice(0, MOST_LISTED).map(({ path, depth, isTest }) => (
 					<li key={path}>
-						<button type="button" class="link mono" onClick={() => onFile(path)}>
-							<PlainText text={path} most={300} />
-						</button>
+						<TextButton class="link mono" onClick={() => onFile(path)} text={path} most={300} />
 						{depth > 1 && <span class="soft small">{depth} steps</span>}
 						{isTest && <span class="tag">test</span>}
 					</li>
 				))}
 			</ul>
-			{files.length > MOST_LISTED && (
-				<p class="soft">And {formatCount(files.length - MOST_LISTED)} more.</p>
-			)}
+			<Rest count={files.length - MOST_LISTED} />
 		</div>
 	);
 }
@@ -131,15 +125,7 @@ function GraphPicture({ graph, onFile }: { graph: Graph; onFile(path: string): v
 			<svg width={width} height={height} viewBox={`0 0 ${width} ${height}`}>
 				<title>What the file needs is to its left, what needs it to its right</title>
 				<defs>
-					<marker
-						id="arrow"
-						viewBox="0 0 8 8"
-						refX="7"
-						refY="4"
-						markerWidth="7"
-						markerHeight="7"
-						orient="auto"
-					>
+					<marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" orient="auto" {...ARROW_SIZE}>
 						<path class="arrow-head" d="M0 0L8 4L0 8z" />
 					</marker>
 				</defs>
@@ -153,6 +139,8 @@ function GraphPicture({ graph, onFile }: { graph: Graph; onFile(path: string): v
 		</section>
 	);
 }
+
+const ARROW_SIZE = { markerWidth: 7, markerHeight: 7 };
 
 function Arrow({ edge, boxWidth }: { edge: GraphEdge; boxWidth: number }) {
 	const x1 = edge.from.x - boxWidth / 2;
@@ -193,9 +181,20 @@ function Box({ node, graph, onFile }: BoxProps) {
 		node.isTest && "is-test",
 		node.isInCycle && "is-in-cycle",
 	];
-	const inside = (
-		<>
-			{/* Its name, too: the words in the box are short for it. */}
+	const actions = column !== 0 && {
+		role: "button" as const,
+		// The attributes of SVG keep their case.
+		tabindex: 0,
+		onClick: () => onFile(path),
+		onKeyDown(event: KeyboardEvent) {
+			if (event.key !== "Enter" && event.key !== " ") return;
+			event.preventDefault();
+			onFile(path);
+		},
+	};
+	return (
+		<g class={classes.filter(Boolean).join(" ")} transform={place} {...actions}>
+			{/* The words in the box are short for it. */}
 			<title>{visibleString(path)}</title>
 			<rect width={width} height={height} rx="5" />
 			<text x="9" y={folder ? 15 : 21}>
@@ -206,31 +205,6 @@ function Box({ node, graph, onFile }: BoxProps) {
 					{folder}
 				</text>
 			)}
-		</>
-	);
-	if (column === 0) {
-		return (
-			<g class={classes.filter(Boolean).join(" ")} transform={place}>
-				{inside}
-			</g>
-		);
-	}
-	return (
-		// biome-ignore lint/a11y/useSemanticElements: SVG has no button
-		<g
-			class={classes.filter(Boolean).join(" ")}
-			transform={place}
-			role="button"
-			// The attributes of SVG keep their case.
-			tabindex={0}
-			onClick={() => onFile(path)}
-			onKeyDown={(event) => {
-				if (event.key !== "Enter" && event.key !== " ") return;
-				event.preventDefault();
-				onFile(path);
-			}}
-		>
-			{inside}
 		</g>
 	);
 }

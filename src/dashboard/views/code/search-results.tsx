@@ -1,16 +1,23 @@
 import type { CodeSearchAnswer, CodeUsagesAnswer } from "../../../protocol/index.ts";
-import { Button } from "../../parts/button.tsx";
+import { Button, TextButton } from "../../parts/button.tsx";
 import { formatCount, formatNumberOf } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
 import { Section } from "../section.tsx";
+import { Rest } from "../table.tsx";
+
+type OnFile = (path: string) => void;
 
 interface SearchResultsProps {
 	answer: CodeSearchAnswer;
-	onFile(path: string): void;
+	onFile: OnFile;
 	onName(symbol: string, path: string): void;
 }
 
 type Hit = CodeSearchAnswer["hits"][number];
+
+const MOST_NAMES = 8;
+const MOST_LINES = 12;
+const MOST_USAGES = 100;
 
 /** Files that match, with the names and lines that do. */
 export function SearchResults({ answer, onFile, onName }: SearchResultsProps) {
@@ -24,11 +31,19 @@ export function SearchResults({ answer, onFile, onName }: SearchResultsProps) {
 		<Section title={`Found: ${shown}`}>
 			{hits.length === 0 && <p class="soft">Nothing matches.</p>}
 			<ul class="hits">
-				{hits.map((hit) => (
-					<li key={hit.path}>
-						<HitHead hit={hit} onFile={onFile} />
-						<Names hit={hit} onName={onName} />
-						<Lines hit={hit} />
+				{hits.map(({ path, isTest, matchingLines, symbols, lines }) => (
+					<li key={path}>
+						<p class="hit-head">
+							<TextButton class="link mono" onClick={() => onFile(path)} text={path} />
+							{isTest && <span class="tag">test</span>}
+							{matchingLines !== undefined && (
+								<span class="soft small">{formatNumberOf(matchingLines, "matching line")}</span>
+							)}
+						</p>
+						{symbols.slice(0, MOST_NAMES).map((symbol) => (
+							<Name key={keyOf(symbol)} symbol={symbol} onName={(name) => onName(name, path)} />
+						))}
+						<Lines lines={lines} />
 					</li>
 				))}
 			</ul>
@@ -36,60 +51,47 @@ export function SearchResults({ answer, onFile, onName }: SearchResultsProps) {
 	);
 }
 
-function HitHead({ hit, onFile }: { hit: Hit; onFile(path: string): void }) {
+interface NameProps {
+	symbol: Hit["symbols"][number];
+	onName(name: string): void;
+}
+
+function Name({ symbol, onName }: NameProps) {
+	const { kind, line, exported } = symbol;
+	const name = nameOf(symbol);
 	return (
-		<p class="hit-head">
-			<button type="button" class="link mono" onClick={() => onFile(hit.path)}>
-				<PlainText text={hit.path} most={400} />
-			</button>
-			{hit.isTest && <span class="tag">test</span>}
-			{hit.matchingLines !== undefined && (
-				<span class="soft small">{formatNumberOf(hit.matchingLines, "matching line")}</span>
-			)}
+		<p class="hit-name">
+			<span class="tag">{kind}</span>
+			<TextButton class="link mono" onClick={() => onName(name)} text={name} most={200} />
+			<span class="soft small">
+				line {line}
+				{exported && ", exported"}
+			</span>
 		</p>
 	);
 }
 
-const MOST_NAMES = 8;
-
-function Names({ hit, onName }: { hit: Hit; onName(symbol: string, path: string): void }) {
-	return (
-		<>
-			{hit.symbols.slice(0, MOST_NAMES).map(({ name, owner, kind, line, exported }) => {
-				const whole = owner === undefined ? name : `${owner}.${name}`;
-				return (
-					<p class="hit-name" key={`${whole}:${line}`}>
-						<span class="tag">{kind}</span>
-						<button type="button" class="link mono" onClick={() => onName(whole, hit.path)}>
-							<PlainText text={whole} most={200} />
-						</button>
-						<span class="soft small">
-							line {line}
-							{exported && ", exported"}
-						</span>
-					</p>
-				);
-			})}
-		</>
-	);
+function nameOf({ owner, name }: NameProps["symbol"]): string {
+	return owner === undefined ? name : `${owner}.${name}`;
 }
 
-const MOST_LINES = 12;
+function keyOf(symbol: NameProps["symbol"]): string {
+	return `${nameOf(symbol)}:${symbol.line}`;
+}
 
-function Lines({ hit }: { hit: Hit }) {
-	const lines = hit.lines
+function Lines({ lines }: Pick<Hit, "lines">) {
+	const shown = lines
 		.flatMap(({ first, text, matches }) =>
-			text.map((words, at) => ({
-				number: first + at,
-				words,
-				isMatch: matches.includes(first + at),
-			})),
+			text.map((words, at) => {
+				const number = first + at;
+				return { number, words, isMatch: matches.includes(number) };
+			}),
 		)
 		.slice(0, MOST_LINES);
-	if (lines.length === 0) return null;
+	if (shown.length === 0) return null;
 	return (
 		<ol class="code-lines mono">
-			{lines.map(({ number, words, isMatch }) => (
+			{shown.map(({ number, words, isMatch }) => (
 				<li key={number} class={isMatch ? "is-match" : ""}>
 					<span class="line-number">{number}</span>
 					<PlainText as="code" text={words} most={300} />
@@ -101,12 +103,10 @@ function Lines({ hit }: { hit: Hit }) {
 
 interface UsagesPanelProps {
 	answer: CodeUsagesAnswer;
-	onFile(path: string): void;
+	onFile: OnFile;
 	onName(symbol: string): void;
 	onClose(): void;
 }
-
-type Definition = CodeUsagesAnswer["definitions"][number];
 
 /** Where a name is defined and used. */
 export function UsagesPanel({ answer, onFile, onName, onClose }: UsagesPanelProps) {
@@ -122,18 +122,18 @@ export function UsagesPanel({ answer, onFile, onName, onClose }: UsagesPanelProp
 				<p class="row">
 					Did you mean
 					{suggestions.slice(0, 8).map((name) => (
-						<button type="button" class="small" key={name} onClick={() => onName(name)}>
-							<PlainText text={name} most={100} />
-						</button>
+						<TextButton
+							key={name}
+							class="small"
+							onClick={() => onName(name)}
+							text={name}
+							most={100}
+						/>
 					))}
 				</p>
 			)}
 			{definitions.map((definition) => (
-				<DefinitionBox
-					key={`${definition.path}:${definition.line}:${definition.column}`}
-					definition={definition}
-					onFile={onFile}
-				/>
+				<DefinitionBox key={placeOf(definition)} definition={definition} onFile={onFile} />
 			))}
 			{omittedDefinitions > 0 && (
 				<p class="soft">And {formatNumberOf(omittedDefinitions, "more definition")}.</p>
@@ -142,21 +142,18 @@ export function UsagesPanel({ answer, onFile, onName, onClose }: UsagesPanelProp
 	);
 }
 
-const MOST_USAGES = 100;
+interface DefinitionBoxProps {
+	definition: CodeUsagesAnswer["definitions"][number];
+	onFile: OnFile;
+}
 
-function DefinitionBox({
-	definition,
-	onFile,
-}: {
-	definition: Definition;
-	onFile(path: string): void;
-}) {
+function DefinitionBox({ definition, onFile }: DefinitionBoxProps) {
 	const { path, line, kind, signature, usages, possible } = definition;
 	return (
 		<div class="definition">
 			<p class="hit-head">
 				<span class="tag">{kind}</span>
-				<Place path={path} line={line} onFile={onFile} />
+				<TextButton class="link mono" onClick={() => onFile(path)} text={`${path}:${line}`} />
 			</p>
 			<p class="mono signature">
 				<PlainText text={signature} most={400} />
@@ -169,30 +166,22 @@ function DefinitionBox({
 			</p>
 			<ul class="usages">
 				{usages.slice(0, MOST_USAGES).map((usage) => (
-					<li key={`${usage.path}:${usage.line}:${usage.column}`}>
-						<Place path={usage.path} line={usage.line} onFile={onFile} />
+					<li key={placeOf(usage)}>
+						<TextButton
+							class="link mono"
+							onClick={() => onFile(usage.path)}
+							text={`${usage.path}:${usage.line}`}
+						/>
 						<span class="tag">{usage.kind}</span>
 						{usage.isTest && <span class="tag">test</span>}
 					</li>
 				))}
 			</ul>
-			{usages.length > MOST_USAGES && (
-				<p class="soft">And {formatCount(usages.length - MOST_USAGES)} more.</p>
-			)}
+			<Rest count={usages.length - MOST_USAGES} />
 		</div>
 	);
 }
 
-interface PlaceProps {
-	path: string;
-	line: number;
-	onFile(path: string): void;
-}
-
-function Place({ path, line, onFile }: PlaceProps) {
-	return (
-		<button type="button" class="link mono" onClick={() => onFile(path)}>
-			<PlainText text={`${path}:${line}`} most={400} />
-		</button>
-	);
+function placeOf({ path, line, column }: { path: string; line: number; column: number }): string {
+	return `${path}:${line}:${column}`;
 }

@@ -5,10 +5,10 @@ import { useAnswer } from "../../answer.ts";
 import { Chart } from "../../chart/chart.tsx";
 import { formatCount, short } from "../../parts/figures.ts";
 import { Fold } from "../../parts/fold.tsx";
-import { Empty, Problem } from "../../parts/notices.tsx";
+import { Answered } from "../../parts/notices.tsx";
 import type { SessionViewProps } from "../../session/open-session.ts";
 import { Section } from "../section.tsx";
-import { type Column, Table } from "../table.tsx";
+import { type Columns, Table } from "../table.tsx";
 import { KIND_NAMES, KINDS, kindColour, totalOf } from "./bar.ts";
 import { PieceDialog } from "./piece-dialog.tsx";
 import { PieceTable } from "./piece-table.tsx";
@@ -16,20 +16,19 @@ import { WindowNow } from "./window-now.tsx";
 
 /** What the model sees now, piece by piece, and how that came to be. */
 export function ContextView({ sessionId, changes }: SessionViewProps) {
-	const { data, error, refresh } = useAnswer("get_context_view", { sessionId }, changes.value);
+	const asked = useAnswer("get_context_view", { sessionId }, changes.value);
 	const [shown, setShown] = useState<ContextPiece>();
-	const history = useMemo(() => data?.history ?? [], [data]);
 	return (
 		<div class="view">
-			{error !== undefined && <Problem text={error} onRetry={refresh} />}
-			{!data && error === undefined && <Empty>Looking into the window…</Empty>}
-			{data && (
-				<>
-					<WindowNow context={data} onShow={setShown} />
-					<ContextHistory history={history} />
-					<PieceTable pieces={data.pieces} onShow={setShown} />
-				</>
-			)}
+			<Answered asked={asked} waiting="Looking into the window…">
+				{(data) => (
+					<>
+						<WindowNow context={data} onShow={setShown} />
+						<ContextHistory history={data.history} />
+						<PieceTable pieces={data.pieces} onShow={setShown} />
+					</>
+				)}
+			</Answered>
 			{shown && (
 				<PieceDialog
 					key={shown.id}
@@ -46,26 +45,27 @@ export function ContextView({ sessionId, changes }: SessionViewProps) {
 function ContextHistory({ history }: { history: readonly ContextMoment[] }) {
 	const [isOpen, setIsOpen] = useState(false);
 	const course = useMemo(() => courseOf(history), [history]);
+	const { kinds, requests, byKind } = course;
 	const rows = useMemo(
 		() =>
-			course.kinds.map((kind, at) => ({
+			kinds.map((kind, at) => ({
 				name: KIND_NAMES[kind],
-				values: course.byKind[at] ?? [],
+				values: byKind[at] ?? [],
 				colour: kindColour(kind),
 			})),
 		[course],
 	);
 	return (
 		<Section title="Over time">
-			{course.requests.length === 0 ? (
+			{requests.length === 0 ? (
 				<p class="soft">The first request has not been answered yet.</p>
 			) : (
 				<>
 					<Chart
 						label="Tokens of each kind in every request, stacked"
 						of="Request"
-						shape={course.requests.length === 1 ? "columns" : "areas"}
-						numbers={course.requests}
+						shape={requests.length === 1 ? "columns" : "areas"}
+						numbers={requests}
 						rows={rows}
 						format={short}
 						height={220}
@@ -92,13 +92,9 @@ function CourseTable({ course }: { course: ContextCourse }) {
 			columns={[
 				{ title: "Request", cell: (at) => formatCount(requests[at] ?? 0), isRowHeader: true },
 				{ title: "Time", cell: (at) => new Date(atMs[at] ?? 0).toLocaleTimeString() },
-				...kinds.map(
-					(kind, row): Column<number> => ({
-						title: KIND_NAMES[kind],
-						cell: (at) => short(byKind[row]?.[at] ?? 0),
-						align: "right",
-					}),
-				),
+				...kinds.map((kind, row): Columns<number>[number] => {
+					return [KIND_NAMES[kind], (at) => short(byKind[row]?.[at] ?? 0)];
+				}),
 			]}
 		/>
 	);
@@ -125,14 +121,9 @@ export function courseOf(history: readonly ContextMoment[], most = 200): Context
 	};
 }
 
-/**
- * At most so many moments: of each stretch of neighbours the fullest stays, since that is what filled the window. The
- * first and the last always stay.
- */
+/** At most so many moments: the first, the last, and of each stretch of neighbours the fullest. */
 export function thinned(history: readonly ContextMoment[], most: number): readonly ContextMoment[] {
 	if (history.length <= most) return history;
-	const first = history[0] as ContextMoment;
-	const last = history.at(-1) as ContextMoment;
 	const between = history.slice(1, -1);
 	const stretches = Math.max(0, most - 2);
 	// Bounds by multiplying: adding up a fraction would leave the last moments out.
@@ -140,7 +131,7 @@ export function thinned(history: readonly ContextMoment[], most: number): readon
 	const kept = Array.from({ length: stretches }, (_, index) =>
 		between.slice(bound(index), bound(index + 1)).reduce(fuller),
 	);
-	return [first, ...kept, last];
+	return [...history.slice(0, 1), ...kept, ...history.slice(-1)];
 }
 
 function fuller(one: ContextMoment, other: ContextMoment): ContextMoment {

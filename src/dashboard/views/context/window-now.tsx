@@ -1,11 +1,13 @@
 import { useMemo, useState } from "preact/hooks";
-import type { ContextPiece, ContextView } from "../../../protocol/index.ts";
+import type { ContextKind, ContextPiece, ContextView } from "../../../protocol/index.ts";
+import { Swatch } from "../../chart/chart.tsx";
 import { formatCount, formatNumberOf, formatShare, short } from "../../parts/figures.ts";
 import { Empty } from "../../parts/notices.tsx";
-import { Choice, Figure, Figures, Section } from "../section.tsx";
+import { Choice, Figures, Section } from "../section.tsx";
 import { Table } from "../table.tsx";
 import {
 	cachedStretch,
+	KIND_NAMES,
 	type KindRow,
 	kindColour,
 	kindsOf,
@@ -14,14 +16,13 @@ import {
 } from "./bar.ts";
 import { PieceBar } from "./piece-bar.tsx";
 
-/** What is in the window now: how full it is, what fills it, and what of it was cached. */
-export function WindowNow({
-	context,
-	onShow,
-}: {
+interface WindowNowProps {
 	context: ContextView;
 	onShow(piece: ContextPiece): void;
-}) {
+}
+
+/** What is in the window now: how full it is, what fills it, and what of it was cached. */
+export function WindowNow({ context, onShow }: WindowNowProps) {
 	const { pieces, tokens, window: size, cachedTokens } = context;
 	const [order, setOrder] = useState<PieceOrder>("sent");
 	const bar = useMemo(
@@ -30,51 +31,49 @@ export function WindowNow({
 	);
 	const kinds = useMemo(() => kindsOf(pieces), [pieces]);
 	if (pieces.length === 0) return <Empty>Nothing has been sent to the model yet.</Empty>;
+	// The head of the page shows pi's own count, which differs a little.
+	const share = `${formatShare(tokens / size)} of ${short(size)} tokens, by length; the share above goes by the last bill`;
+	const cached = "Last request, from the cache";
 	return (
 		<Section
 			title="In the window now"
 			aside={
 				<Choice
 					label="Order of the pieces"
-					values={[
-						["sent", "As sent"],
-						["kind", "By kind"],
-					]}
+					values={{ sent: "As sent", kind: "By kind" }}
 					chosen={order}
 					onChoose={setOrder}
 				/>
 			}
 		>
-			<Figures>
-				<Figure
-					name="In use, estimated"
-					value={`≈ ${short(tokens)}`}
-					// The head of the page shows pi's own count, which differs a little.
-					note={
-						size > 0
-							? `${formatShare(tokens / size)} of ${short(size)} tokens, by length; the share above goes by the last bill`
-							: "tokens"
-					}
-				/>
-				<Figure
-					name="Last request, from the cache"
-					value={cachedTokens === undefined ? "–" : short(cachedTokens)}
-					note={
-						cachedTokens === undefined
-							? "no request yet"
-							: "tokens, counted by the provider, not estimated"
-					}
-					tone={cachedTokens ? "good" : undefined}
-				/>
-				<Figure
-					name="Pieces"
-					value={formatCount(pieces.length)}
-					note={formatNumberOf(kinds.length, "kind")}
-				/>
-			</Figures>
+			<Figures
+				of={[
+					["In use, estimated", `≈ ${short(tokens)}`, size > 0 ? share : "tokens"],
+					cachedTokens === undefined
+						? [cached, "–", "no request yet"]
+						: [
+								cached,
+								short(cachedTokens),
+								"tokens, counted by the provider, not estimated",
+								cachedTokens ? "good" : undefined,
+							],
+					["Pieces", formatCount(pieces.length), formatNumberOf(kinds.length, "kind")],
+				]}
+			/>
 			{size > 0 && <WindowBar kinds={kinds} tokens={tokens} size={size} />}
 			<PieceBar bar={bar} onShow={onShow} />
-			<KindTable kinds={kinds} size={size} />
+			<Table
+				label="What is in the window, by kind"
+				rows={kinds}
+				keyOf={({ kind }) => kind}
+				columns={[
+					{ title: "Kind", cell: ({ kind }) => <KindName kind={kind} />, isRowHeader: true },
+					["Tokens", (row) => short(row.tokens)],
+					["Of what is in use", (row) => formatShare(row.share), "roomy"],
+					["Of the window", (row) => (size > 0 ? formatShare(row.tokens / size) : "–")],
+					["Pieces", (row) => formatCount(row.pieces), "roomy"],
+				]}
+			/>
 		</Section>
 	);
 }
@@ -94,60 +93,22 @@ function WindowBar({ kinds, tokens, size }: { kinds: KindRow[]; tokens: number; 
 			<rect class="window-free" width="1000" height="10" />
 			{kinds.map(({ kind, tokens: own }) => {
 				const x = at;
-				at += own * scale;
+				const width = own * scale;
+				at += width;
 				return (
-					<rect
-						key={kind}
-						x={x}
-						width={own * scale}
-						height="10"
-						fill={`var(${kindColour(kind)})`}
-					/>
+					<rect key={kind} x={x} width={width} height="10" fill={`var(${kindColour(kind)})`} />
 				);
 			})}
 		</svg>
 	);
 }
 
-function KindTable({ kinds, size }: { kinds: KindRow[]; size: number }) {
-	return (
-		<Table
-			label="What is in the window, by kind"
-			rows={kinds}
-			keyOf={({ kind }) => kind}
-			columns={[
-				{ title: "Kind", cell: (row) => <KindName {...row} />, isRowHeader: true },
-				{ title: "Tokens", cell: ({ tokens }) => short(tokens), align: "right" },
-				{
-					title: "Of what is in use",
-					cell: ({ share }) => formatShare(share),
-					align: "right",
-					class: "roomy",
-				},
-				{
-					title: "Of the window",
-					cell: ({ tokens }) => (size > 0 ? formatShare(tokens / size) : "–"),
-					align: "right",
-				},
-				{
-					title: "Pieces",
-					cell: ({ pieces }) => formatCount(pieces),
-					align: "right",
-					class: "roomy",
-				},
-			]}
-		/>
-	);
-}
-
 /** A kind in its colour. */
-export function KindName({ kind, name }: Pick<KindRow, "kind" | "name">) {
+export function KindName({ kind }: { kind: ContextKind }) {
 	return (
 		<span class="kind-name">
-			<svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
-				<rect width="10" height="10" rx="2" fill={`var(${kindColour(kind)})`} />
-			</svg>
-			<span class="kind-word">{name}</span>
+			<Swatch colour={kindColour(kind)} />
+			<span class="kind-word">{KIND_NAMES[kind] ?? kind}</span>
 		</span>
 	);
 }

@@ -1,22 +1,29 @@
 import { PlainText } from "../../parts/text.tsx";
+import type { Column } from "../table.tsx";
 
 /** Why the cache was missed: the cause, and what to make of it. */
-export function Cause({ cause }: { cause: string }) {
-	const words = causeInWords(cause);
-	return (
-		<>
-			<PlainText class="cause" text={causeName(cause)} most={80} />{" "}
-			{words !== cause && <span class="soft">{words}</span>}
-		</>
-	);
-}
+export const CAUSE_COLUMN: Column<{ cause: string }> = {
+	title: "Cause",
+	cell: ({ cause }) => {
+		const words = causeInWords(cause);
+		return (
+			<>
+				<PlainText class="cause" text={causeName(cause)} most={80} />{" "}
+				{words !== cause && <span class="soft">{words}</span>}
+			</>
+		);
+	},
+	class: "wide",
+};
 
-/** What was the first to differ from the request before, where that is known. */
-export function FirstDifference({ changed }: { changed?: string | undefined }) {
-	return changed === undefined ? null : <PlainText text={changed} most={200} />;
-}
+/** The first difference from the request before, where it is known. */
+export const DIFFERENCE_COLUMN: Column<{ changed?: string | undefined }> = {
+	title: "First difference",
+	cell: ({ changed }) => changed !== undefined && <PlainText text={changed} most={200} />,
+	class: "wide",
+};
 
-/** Causes of misses, as the protocol calls them, in the words that pi and `strata replay` have for them. */
+/** Causes of misses, as the protocol names them, in the words of pi and of `strata replay`. */
 const WORDS: ReadonlyMap<string, string> = new Map([
 	["compaction", "the conversation was compacted"],
 	["pruning", "older content was replaced on purpose"],
@@ -32,12 +39,12 @@ const WORDS: ReadonlyMap<string, string> = new Map([
 	["unknown", "not known: the request was not watched"],
 ]);
 
-/** The short name of a cause. A replay says of content that was replaced only that it was edited. */
+/** The short name of a cause. A replay calls pruning an edit. */
 export function causeName(cause: string): string {
 	return cause === "edit" ? "pruning" : cause;
 }
 
-/** A cause in a few words; one that this page does not know speaks for itself. */
+/** A cause in a few words; an unknown one is returned as it is. */
 export function causeInWords(cause: string): string {
 	return WORDS.get(causeName(cause)) ?? cause;
 }

@@ -5,30 +5,30 @@ import { dollars, formatPrice, short } from "../../parts/figures.ts";
 import { Fold } from "../../parts/fold.tsx";
 import { PlainText } from "../../parts/text.tsx";
 import { Section } from "../section.tsx";
-import { type Column, Table } from "../table.tsx";
+import { type Columns, Table } from "../table.tsx";
 import { causeName } from "./cause.tsx";
 import { billSeries, promptSeries } from "./series.ts";
 
 /** What each request sent, and how the bill grew beside what it would have been. */
 export function CostCharts({ cost }: { cost: Cost }) {
-	const prompts = useMemo(() => promptSeries(cost), [cost]);
-	const bill = useMemo(() => billSeries(cost), [cost]);
-	const promptRows = useMemo(
-		() => [
-			{ name: "Read", values: prompts.read, colour: "--series-3" },
-			{ name: "Written", values: prompts.write, colour: "--series-4" },
-			{ name: "Uncached", values: prompts.input, colour: "--series-2" },
-		],
-		[prompts],
-	);
-	const billRows = useMemo(
-		() => [
-			{ name: "No cache", values: bill.noCache, colour: "--series-7" },
-			{ name: "Pi alone", values: bill.appendOnly, colour: "--series-4" },
-			{ name: "Paid", values: bill.cost, colour: "--series-1" },
-		],
-		[bill],
-	);
+	const [prompts, promptRows] = useMemo(() => {
+		const series = promptSeries(cost);
+		const rows = [
+			{ name: "Read", values: series.read, colour: "--series-3" },
+			{ name: "Written", values: series.write, colour: "--series-4" },
+			{ name: "Uncached", values: series.input, colour: "--series-2" },
+		];
+		return [series, rows] as const;
+	}, [cost]);
+	const [bill, billRows] = useMemo(() => {
+		const series = billSeries(cost);
+		const rows = [
+			{ name: "No cache", values: series.noCache, colour: "--series-7" },
+			{ name: "Pi alone", values: series.appendOnly, colour: "--series-4" },
+			{ name: "Paid", values: series.cost, colour: "--series-1" },
+		];
+		return [series, rows] as const;
+	}, [cost]);
 	return (
 		<div class="two-columns">
 			<Section title="Prompt of each request">
@@ -63,33 +63,25 @@ const MOST_LINES = 50;
 /** 1 is the first request of the session. */
 type NumberedRequest = readonly [number: number, request: CostRequest];
 
-const REQUEST_COLUMNS: readonly Column<NumberedRequest>[] = [
+const REQUEST_COLUMNS: Columns<NumberedRequest> = [
 	{ title: "#", cell: ([number]) => number, align: "right", isRowHeader: true },
 	{ title: "Model", cell: ([, { model }]) => <PlainText text={model} most={80} /> },
-	{ title: "Read", cell: ([, { read }]) => short(read), align: "right" },
-	{ title: "Written", cell: ([, { write }]) => short(write), align: "right" },
-	{ title: "Uncached", cell: ([, { input }]) => short(input), align: "right" },
-	{ title: "Answer", cell: ([, { output }]) => short(output), align: "right" },
-	{ title: "Cost", cell: ([, { cost }]) => formatPrice(cost), align: "right" },
-	{
-		title: "Pi alone",
-		cell: ([, request]) => formatPrice(request.appendOnlyCost),
-		align: "right",
-	},
-	{ title: "No cache", cell: ([, request]) => formatPrice(request.noCacheCost), align: "right" },
-	{
-		title: "Thinking",
-		cell: ([, { thinkingDropped }]) => thinkingDropped && `${thinkingDropped} dropped`,
-	},
+	["Read", ([, { read }]) => short(read)],
+	["Written", ([, { write }]) => short(write)],
+	["Uncached", ([, { input }]) => short(input)],
+	["Answer", ([, { output }]) => short(output)],
+	["Cost", ([, { cost }]) => formatPrice(cost)],
+	["Pi alone", ([, { appendOnlyCost }]) => formatPrice(appendOnlyCost)],
+	["No cache", ([, { noCacheCost }]) => formatPrice(noCacheCost)],
+	{ title: "Thinking", cell: ([, { thinkingDropped: n }]) => n && `${n} dropped` },
 	{
 		title: "Miss",
 		cell: ([, { miss }]) => miss && <PlainText text={causeName(miss.cause)} most={80} />,
 	},
 ];
 
-function RequestTable({ cost }: { cost: Cost }) {
+function RequestTable({ cost: { requests, totals } }: { cost: Cost }) {
 	const [isOpen, setIsOpen] = useState(false);
-	const { requests, totals } = cost;
 	const latest = requests
 		.slice(-MOST_LINES)
 		.reverse()

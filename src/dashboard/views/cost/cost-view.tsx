@@ -12,12 +12,12 @@ import {
 	formatShare,
 	short,
 } from "../../parts/figures.ts";
-import { Empty, Problem } from "../../parts/notices.tsx";
+import { Answered, Empty } from "../../parts/notices.tsx";
 import { stretchesOf } from "../../parts/text.tsx";
 import type { SessionViewProps } from "../../session/open-session.ts";
-import { Figure, Figures, Section, useNow } from "../section.tsx";
+import { type Figure, Figures, Section, useNow } from "../section.tsx";
 import { FILE_COLUMN, Table } from "../table.tsx";
-import { Cause, FirstDifference } from "./cause.tsx";
+import { CAUSE_COLUMN, DIFFERENCE_COLUMN } from "./cause.tsx";
 import { CostCharts } from "./cost-charts.tsx";
 import { SavingsTable } from "./savings-table.tsx";
 import { missRows } from "./series.ts";
@@ -25,27 +25,25 @@ import { missRows } from "./series.ts";
 /** What the session has cost, why, and what our systems saved. */
 export function CostView({ sessionId, changes }: SessionViewProps) {
 	const version = changes.value;
-	const cost = useAnswer("get_cost", { sessionId }, version);
 	const savings = useAnswer("get_savings", { sessionId }, version);
 	const tiers = useAnswer("get_tiers", { sessionId }, version);
 	return (
 		<div class="view">
-			{cost.error !== undefined && <Problem text={cost.error} onRetry={cost.refresh} />}
-			{!cost.data && cost.error === undefined && <Empty>Adding up…</Empty>}
-			{cost.data?.totals.requests === 0 && (
-				<Empty>No request has been answered yet: there is nothing to pay.</Empty>
-			)}
-			{cost.data && cost.data.totals.requests > 0 && (
-				<>
-					<CostTotals totals={cost.data.totals} />
-					<CostCharts cost={cost.data} />
-					<MissTable cost={cost.data} />
-				</>
-			)}
-			{savings.error !== undefined && <Problem text={savings.error} onRetry={savings.refresh} />}
-			{savings.data && <SavingsTable savings={savings.data} />}
-			{tiers.error !== undefined && <Problem text={tiers.error} onRetry={tiers.refresh} />}
-			{tiers.data && <WorkingSet tiers={tiers.data} />}
+			<Answered asked={useAnswer("get_cost", { sessionId }, version)} waiting="Adding up…">
+				{(cost) =>
+					cost.totals.requests === 0 ? (
+						<Empty>No request has been answered yet: there is nothing to pay.</Empty>
+					) : (
+						<>
+							<CostTotals totals={cost.totals} />
+							<CostCharts cost={cost} />
+							<MissTable cost={cost} />
+						</>
+					)
+				}
+			</Answered>
+			<Answered asked={savings}>{(data) => <SavingsTable savings={data} />}</Answered>
+			<Answered asked={tiers}>{(data) => <WorkingSet tiers={data} />}</Answered>
 		</div>
 	);
 }
@@ -54,58 +52,39 @@ export function CostView({ sessionId, changes }: SessionViewProps) {
 function CostTotals({ totals }: { totals: Cost["totals"] }) {
 	const { read, write, input, output, cost, outputDollars, misses, missedTokens } = totals;
 	const prompt = read + write + input;
+	const again = `${short(missedTokens)} tokens again, ${formatPrice(totals.missCost)}`;
 	return (
 		<Section title="So far">
-			<Figures>
-				<Figure
-					name="Prompts"
-					value={formatPrice(cost)}
-					note={formatNumberOf(totals.requests, "request")}
-				/>
-				<Compared name="Against pi alone" cost={cost} other={totals.appendOnlyCost} />
-				<Compared name="Against no cache" cost={cost} other={totals.noCacheCost} />
-				<Figure
-					name="Read from the cache"
-					value={formatShare(prompt > 0 ? read / prompt : 0)}
-					note={`${short(read)} of ${short(prompt)} tokens`}
-				/>
-				<Figure
-					name="Misses"
-					value={misses}
-					note={
-						misses === 0
-							? "none"
-							: `${short(missedTokens)} tokens again, ${formatPrice(totals.missCost)}`
-					}
-					tone={misses > 0 ? "bad" : undefined}
-				/>
-				<Figure
-					name="Answers"
-					value={outputDollars === undefined ? short(output) : dollars(outputDollars)}
-					note={outputDollars === undefined ? "tokens" : `${short(output)} tokens`}
-				/>
-			</Figures>
+			<Figures
+				of={[
+					["Prompts", formatPrice(cost), formatNumberOf(totals.requests, "request")],
+					compared("Against pi alone", cost, totals.appendOnlyCost),
+					compared("Against no cache", cost, totals.noCacheCost),
+					[
+						"Read from the cache",
+						formatShare(prompt > 0 ? read / prompt : 0),
+						`${short(read)} of ${short(prompt)} tokens`,
+					],
+					["Misses", misses, misses === 0 ? "none" : again, misses > 0 ? "bad" : undefined],
+					outputDollars === undefined
+						? ["Answers", short(output), "tokens"]
+						: ["Answers", dollars(outputDollars), `${short(output)} tokens`],
+				]}
+			/>
 			<p class="soft small">{piAloneNote(totals)}</p>
 		</Section>
 	);
 }
 
-function Compared({ name, cost, other }: { name: string; cost: Price; other: Price }) {
+function compared(name: string, cost: Price, other: Price): Figure {
 	const unit = cost.dollars !== undefined && other.dollars !== undefined ? "dollars" : "tokens";
 	const ours = cost[unit] ?? 0;
 	const theirs = other[unit] ?? 0;
 	const tone = ours < theirs * 0.9995 ? "good" : ours > theirs * 1.0005 ? "bad" : undefined;
-	return (
-		<Figure
-			name={name}
-			value={formatDifference(ours, theirs)}
-			note={`instead of ${formatPrice(other)}`}
-			tone={tone}
-		/>
-	);
+	return [name, formatDifference(ours, theirs), `instead of ${formatPrice(other)}`, tone];
 }
 
-/** What the bill of pi alone stands for, in words; it is imagined, so it says where it goes too far. */
+/** What the bill of pi alone means. It is imagined, so the note says where it goes too far. */
 export function piAloneNote(
 	totals: Pick<Cost["totals"], "requests" | "appendOnlyOverLimit">,
 ): string {
@@ -118,12 +97,16 @@ export function piAloneNote(
 
 /** Where cached tokens had to be paid for again, and why. */
 function MissTable({ cost }: { cost: Cost }) {
+	const { requests, totals } = cost;
 	const rows = useMemo(() => missRows(cost), [cost]);
 	const now = useNow();
+	// Totals cover more than the list when a session is long.
+	const listed =
+		requests.length < totals.requests ? ` in the latest ${requests.length} requests` : "";
 	return (
 		<Section title="Misses and their causes">
 			{rows.length === 0 ? (
-				<p class="soft">The cache was never missed{listed(cost)}.</p>
+				<p class="soft">The cache was never missed{listed}.</p>
 			) : (
 				<Table
 					label="Misses"
@@ -131,26 +114,17 @@ function MissTable({ cost }: { cost: Cost }) {
 					most={50}
 					keyOf={({ number }) => number}
 					columns={[
-						{ title: "Request", cell: (row) => row.number, align: "right", isRowHeader: true },
-						{ title: "Cause", cell: (row) => <Cause cause={row.cause} />, class: "wide" },
-						{ title: "Tokens", cell: (row) => short(row.tokens), align: "right" },
-						{ title: "Cost", cell: (row) => formatPrice(row.cost), align: "right" },
-						{
-							title: "First difference",
-							cell: ({ changed }) => <FirstDifference changed={changed} />,
-							class: "wide",
-						},
-						{ title: "When", cell: (row) => ago(row.atMs, now), align: "right", class: "soft" },
+						{ title: "Request", cell: ({ number }) => number, align: "right", isRowHeader: true },
+						CAUSE_COLUMN,
+						["Tokens", ({ tokens }) => short(tokens)],
+						["Cost", (row) => formatPrice(row.cost)],
+						DIFFERENCE_COLUMN,
+						["When", ({ atMs }) => ago(atMs, now), "soft"],
 					]}
 				/>
 			)}
 		</Section>
 	);
-}
-
-/** Totals cover more than the list when a session is long. */
-function listed({ requests, totals }: Cost): string {
-	return requests.length < totals.requests ? ` in the latest ${requests.length} requests` : "";
 }
 
 const LAYOUTS: Readonly<Record<Tiers["layout"], string>> = {
@@ -159,7 +133,7 @@ const LAYOUTS: Readonly<Record<Tiers["layout"], string>> = {
 	off: "The working set is empty or switched off.",
 };
 
-/** The files that are kept before the model's eyes, and where they lie in the prompt. */
+/** The files that every request shows, and where they lie in the prompt. */
 function WorkingSet({ tiers }: { tiers: Tiers }) {
 	const now = useNow();
 	const { layout, files, picture } = tiers;
@@ -174,29 +148,11 @@ function WorkingSet({ tiers }: { tiers: Tiers }) {
 					keyOf={({ path }) => path}
 					columns={[
 						FILE_COLUMN,
-						{
-							title: "Tier",
-							cell: ({ tier }) => <span class={`tier is-${tier}`}>{tier}</span>,
-						},
-						{
-							title: "Answers unchanged",
-							cell: ({ n }) => formatCount(n),
-							align: "right",
-							class: "roomy",
-						},
-						{ title: "Tokens", cell: ({ tokens }) => short(tokens), align: "right" },
-						{
-							title: "Cache hits",
-							cell: ({ hits }) => formatCount(hits),
-							align: "right",
-							class: "roomy",
-						},
-						{
-							title: "Changed",
-							cell: ({ lastChangeMs }) => (lastChangeMs > 0 ? ago(lastChangeMs, now) : "–"),
-							align: "right",
-							class: "soft",
-						},
+						{ title: "Tier", cell: ({ tier }) => <span class={`tier is-${tier}`}>{tier}</span> },
+						["Answers unchanged", ({ n }) => formatCount(n), "roomy"],
+						["Tokens", ({ tokens }) => short(tokens)],
+						["Cache hits", ({ hits }) => formatCount(hits), "roomy"],
+						["Changed", ({ lastChangeMs: at }) => (at > 0 ? ago(at, now) : "–"), "soft"],
 					]}
 				/>
 			)}

@@ -4,7 +4,7 @@ import { Button } from "../../parts/button.tsx";
 import { dollars, formatCount, short } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
 import { Section } from "../section.tsx";
-import { type Column, Table } from "../table.tsx";
+import { type Columns, Table } from "../table.tsx";
 
 /** A line of the table: a system, one of its details, or all of them together. */
 interface Line {
@@ -23,7 +23,7 @@ interface Line {
 export function SavingsTable({ savings }: { savings: Savings }) {
 	const rows = useMemo(() => savingsRows(savings), [savings]);
 	const [open, setOpen] = useState<string>();
-	const columns: Column<Line>[] = [
+	const columns: Columns<Line>[number][] = [
 		{
 			title: "System",
 			cell: ({ row, detail }) => {
@@ -35,23 +35,12 @@ export function SavingsTable({ savings }: { savings: Savings }) {
 			},
 			isRowHeader: true,
 		},
-		{
-			title: "Times",
-			cell: ({ times }) => times !== undefined && formatCount(times),
-			align: "right",
-			class: "roomy",
-		},
-		{ title: "Tokens", cell: savedTokens, align: "right" },
+		["Times", ({ times }) => times !== undefined && formatCount(times), "roomy"],
+		["Tokens", savedTokens],
 	];
 	if (rows.some((row) => row.dollars !== undefined)) {
-		columns.push({
-			title: "Dollars",
-			cell: (line) => {
-				if (line.detail !== undefined) return "";
-				return line.dollars === undefined ? "–" : dollars(line.dollars);
-			},
-			align: "right",
-		});
+		const inDollars = (line: Line) => (line.dollars === undefined ? "–" : dollars(line.dollars));
+		columns.push(["Dollars", (line) => (line.detail === undefined ? inDollars(line) : "")]);
 	}
 	return (
 		<Section title="Savings by system">
@@ -127,13 +116,8 @@ export function savingsRows(savings: Savings): SavingsRow[] {
 }
 
 /** The tokens of a line; a dash where there was something to save that nobody can measure. */
-export function savedTokens({
-	tokens,
-	unmeasured = 0,
-}: {
-	tokens: number;
-	unmeasured?: number;
-}): string {
+export function savedTokens(line: { tokens: number; unmeasured?: number }): string {
+	const { tokens, unmeasured = 0 } = line;
 	return tokens === 0 && unmeasured > 0 ? UNMEASURED : short(tokens);
 }
 

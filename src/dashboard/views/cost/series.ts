@@ -1,45 +1,26 @@
 import type { CacheMiss, Cost, CostRequest, Price } from "../../../protocol/index.ts";
 
-/** The prompts of the listed requests, ready to be stacked, and the number of the first one in the session. */
-export interface PromptSeries {
-	/** 1 is the first request of the session. */
-	readonly numbers: readonly number[];
-	readonly read: readonly number[];
-	readonly write: readonly number[];
-	readonly input: readonly number[];
-	/** The height of the column where the cache was missed, `null` elsewhere. */
-	readonly missed: readonly (number | null)[];
-}
-
-/** What each listed request sent. The list may begin late: totals count all requests of the session. */
-export function promptSeries({ requests, totals }: Cost): PromptSeries {
-	const first = firstNumber(requests.length, totals.requests);
+/** The prompts of the listed requests, ready to be stacked. `missed` is the height of a column where the cache was missed. */
+export function promptSeries(cost: Cost) {
+	const { requests } = cost;
 	return {
-		numbers: requests.map((_, at) => first + at),
+		numbers: numbersOf(cost),
 		read: requests.map(({ read }) => read),
 		write: requests.map(({ write }) => write),
 		input: requests.map(({ input }) => input),
-		missed: requests.map((request) => (request.miss ? promptOf(request) : null)),
+		missed: requests.map(({ miss, read, write, input }) => (miss ? read + write + input : null)),
 	};
 }
 
-/** The bill as it grows, beside the two it is compared with. */
-export interface BillSeries {
-	readonly unit: "dollars" | "tokens";
-	readonly numbers: readonly number[];
-	readonly cost: readonly number[];
-	readonly appendOnly: readonly number[];
-	readonly noCache: readonly number[];
-}
-
-/** What the prompts of the listed requests cost together up to each of them; in dollars if all prices are known. */
-export function billSeries({ requests, totals }: Cost): BillSeries {
-	const all = requests.flatMap(({ cost, appendOnlyCost, noCacheCost }) => [
-		cost,
-		appendOnlyCost,
-		noCacheCost,
-	]);
-	const unit = all.every(({ dollars }) => dollars !== undefined) ? "dollars" : "tokens";
+/** The bill as it grows, beside the two it is compared with; in dollars if all prices are known. */
+export function billSeries(cost: Cost) {
+	const { requests } = cost;
+	const isPriced = requests.every((request) =>
+		[request.cost, request.appendOnlyCost, request.noCacheCost].every(
+			({ dollars }) => dollars !== undefined,
+		),
+	);
+	const unit = isPriced ? "dollars" : "tokens";
 	const grown = (pick: (request: CostRequest) => Price) => {
 		let sum = 0;
 		return requests.map((request) => {
@@ -47,11 +28,10 @@ export function billSeries({ requests, totals }: Cost): BillSeries {
 			return sum;
 		});
 	};
-	const first = firstNumber(requests.length, totals.requests);
 	return {
 		unit,
-		numbers: requests.map((_, at) => first + at),
-		cost: grown(({ cost }) => cost),
+		numbers: numbersOf(cost),
+		cost: grown((request) => request.cost),
 		appendOnly: grown(({ appendOnlyCost }) => appendOnlyCost),
 		noCache: grown(({ noCacheCost }) => noCacheCost),
 	};
@@ -64,17 +44,15 @@ export interface MissRow extends CacheMiss {
 }
 
 /** The misses of the listed requests, the latest first. */
-export function missRows({ requests, totals }: Cost): MissRow[] {
-	const first = firstNumber(requests.length, totals.requests);
-	return requests
-		.flatMap(({ miss, atMs }, at) => (miss ? [{ ...miss, number: first + at, atMs }] : []))
+export function missRows(cost: Cost): MissRow[] {
+	const numbers = numbersOf(cost);
+	return cost.requests
+		.flatMap(({ miss, atMs }, at) => (miss ? [{ ...miss, number: numbers[at] ?? 0, atMs }] : []))
 		.reverse();
 }
 
-function promptOf({ read, write, input }: CostRequest): number {
-	return read + write + input;
-}
-
-function firstNumber(listed: number, all: number): number {
-	return Math.max(0, all - listed) + 1;
+/** The numbers of the listed requests; 1 is the first of the session. The list may begin late. */
+function numbersOf({ requests, totals }: Cost): number[] {
+	const first = Math.max(0, totals.requests - requests.length) + 1;
+	return requests.map((_, at) => first + at);
 }

@@ -9,9 +9,9 @@ import {
 	short,
 } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
-import { Cause, FirstDifference } from "../cost/cause.tsx";
+import { CAUSE_COLUMN, DIFFERENCE_COLUMN } from "../cost/cause.tsx";
 import { Section } from "../section.tsx";
-import { type Column, FILE_COLUMN, Table } from "../table.tsx";
+import { type Columns, FILE_COLUMN, Table } from "../table.tsx";
 import {
 	type PolicyLine,
 	policyLines,
@@ -23,7 +23,9 @@ import {
 /** The report of a replay. */
 export function ReplayReportView({ report, file }: { report: ReplayReport; file: string }) {
 	const notes = useMemo(() => reportNotes(report), [report]);
+	const lines = useMemo(() => policyLines(report), [report]);
 	const savedAlready = savedAlreadyNote(report);
+	const { misses, duplicateReads } = report;
 	return (
 		<>
 			<Section title="What it cost, and would have cost">
@@ -32,7 +34,13 @@ export function ReplayReportView({ report, file }: { report: ReplayReport; file:
 					<span class="soft">{formatNumberOf(report.requests, "request")}</span>
 				</p>
 				{savedAlready !== undefined && <p class="notice">{savedAlready}</p>}
-				<PolicyTable report={report} />
+				<Table
+					label="Policies"
+					rows={lines}
+					keyOf={({ name }) => name}
+					classOf={({ isBest }) => (isBest ? "is-best" : "")}
+					columns={POLICY_COLUMNS}
+				/>
 				<PromptChart report={report} />
 				<ul class="notes soft small">
 					{notes.map((note) => (
@@ -42,37 +50,63 @@ export function ReplayReportView({ report, file }: { report: ReplayReport; file:
 					))}
 				</ul>
 			</Section>
-			<Misses report={report} />
-			<DuplicateReads report={report} />
+			{misses.length > 0 && (
+				<Section title={`Cache missed: ${formatNumberOf(misses.length, "time")}`}>
+					<Table
+						label="Misses of the replayed session"
+						rows={misses}
+						most={100}
+						keyOf={({ request }) => request}
+						columns={[
+							{
+								title: "Request",
+								cell: ({ request }) => request,
+								align: "right",
+								isRowHeader: true,
+							},
+							CAUSE_COLUMN,
+							["Tokens", ({ tokens }) => short(tokens)],
+							["Cost in tokens", ({ cost }) => short(cost), "roomy"],
+							DIFFERENCE_COLUMN,
+						]}
+					/>
+				</Section>
+			)}
+			{duplicateReads.length > 0 && (
+				<Section title="Files that were read again">
+					<Table
+						label="Repeated reads"
+						rows={duplicateReads}
+						most={20}
+						keyOf={({ path }) => path}
+						columns={[
+							FILE_COLUMN,
+							["Times", ({ times }) => formatCount(times)],
+							["Tokens", ({ tokens }) => short(tokens)],
+							["Cost in tokens", ({ cost }) => short(cost)],
+						]}
+					/>
+				</Section>
+			)}
 		</>
 	);
 }
 
-function PolicyTable({ report }: { report: ReplayReport }) {
-	const lines = useMemo(() => policyLines(report), [report]);
-	return (
-		<Table
-			label="Policies"
-			rows={lines}
-			keyOf={({ name }) => name}
-			classOf={({ isBest }) => (isBest ? "is-best" : "")}
-			columns={POLICY_COLUMNS}
-		/>
-	);
-}
-
-const POLICY_COLUMNS: readonly Column<PolicyLine>[] = [
+const POLICY_COLUMNS: Columns<PolicyLine> = [
 	{
 		title: "Policy",
-		cell: (line) => <PolicyName line={line} />,
+		cell: ({ name, description, isBill, isBest }) => (
+			<>
+				<PlainText text={name} most={80} />
+				{isBest && <span class="tag is-good">cheapest</span>}
+				{isBill && <span class="tag">what was paid</span>}
+				<PlainText class="soft small plain" text={description} most={300} />
+			</>
+		),
 		isRowHeader: true,
 		class: "policy-name",
 	},
-	{
-		title: "To append-only",
-		cell: ({ ratio }) => (ratio === undefined ? "–" : `${(ratio * 100).toFixed(1)} %`),
-		align: "right",
-	},
+	["To append-only", ({ ratio }) => (ratio === undefined ? "–" : `${(ratio * 100).toFixed(1)} %`)],
 	{
 		title: "As a bar",
 		hidesTitle: true,
@@ -83,44 +117,18 @@ const POLICY_COLUMNS: readonly Column<PolicyLine>[] = [
 		),
 		class: "policy-bar roomy",
 	},
-	{
-		title: "Cost",
-		cell: (line) => formatPrice({ tokens: line.cost, dollars: line.dollars }),
-		align: "right",
-	},
-	{
-		title: "From the cache",
-		cell: ({ readShare }) => formatShare(readShare),
-		align: "right",
-		class: "roomy",
-	},
-	{
-		title: "Largest prompt",
-		cell: ({ maxContext }) => short(maxContext),
-		align: "right",
-		class: "roomy",
-	},
+	["Cost", ({ cost, dollars }) => formatPrice({ tokens: cost, dollars })],
+	["From the cache", ({ readShare }) => formatShare(readShare), "roomy"],
+	["Largest prompt", ({ maxContext }) => short(maxContext), "roomy"],
 ];
-
-function PolicyName({ line }: { line: PolicyLine }) {
-	const { name, description, isBill, isBest } = line;
-	return (
-		<>
-			<PlainText text={name} most={80} />
-			{isBest && <span class="tag is-good">cheapest</span>}
-			{isBill && <span class="tag">what was paid</span>}
-			<PlainText class="soft small plain" text={description} most={300} />
-		</>
-	);
-}
 
 /** How large the prompts were under the policies that people compare. */
 function PromptChart({ report }: { report: ReplayReport }) {
-	const { numbers, rows } = useMemo(() => promptCourse(report), [report]);
-	const coloured = useMemo(
-		() => rows.map((row, at) => ({ ...row, colour: SERIES[at] ?? "--series-8" })),
-		[rows],
-	);
+	const { numbers, rows } = useMemo(() => {
+		const course = promptCourse(report);
+		const colour = (at: number) => SERIES[at] ?? "--series-8";
+		return { ...course, rows: course.rows.map((row, at) => ({ ...row, colour: colour(at) })) };
+	}, [report]);
 	if (numbers.length < 2) return null;
 	return (
 		<Chart
@@ -128,60 +136,8 @@ function PromptChart({ report }: { report: ReplayReport }) {
 			of="Prompt of request"
 			shape="lines"
 			numbers={numbers}
-			rows={coloured}
+			rows={rows}
 			format={short}
 		/>
-	);
-}
-
-function Misses({ report }: { report: ReplayReport }) {
-	const { misses } = report;
-	if (misses.length === 0) return null;
-	return (
-		<Section title={`Cache missed: ${formatNumberOf(misses.length, "time")}`}>
-			<Table
-				label="Misses of the replayed session"
-				rows={misses}
-				most={100}
-				keyOf={({ request }) => request}
-				columns={[
-					{ title: "Request", cell: (miss) => miss.request, align: "right", isRowHeader: true },
-					{ title: "Cause", cell: ({ cause }) => <Cause cause={cause} />, class: "wide" },
-					{ title: "Tokens", cell: ({ tokens }) => short(tokens), align: "right" },
-					{
-						title: "Cost in tokens",
-						cell: ({ cost }) => short(cost),
-						align: "right",
-						class: "roomy",
-					},
-					{
-						title: "First difference",
-						cell: ({ changed }) => <FirstDifference changed={changed} />,
-						class: "wide",
-					},
-				]}
-			/>
-		</Section>
-	);
-}
-
-function DuplicateReads({ report }: { report: ReplayReport }) {
-	const { duplicateReads } = report;
-	if (duplicateReads.length === 0) return null;
-	return (
-		<Section title="Files that were read again">
-			<Table
-				label="Repeated reads"
-				rows={duplicateReads}
-				most={20}
-				keyOf={({ path }) => path}
-				columns={[
-					FILE_COLUMN,
-					{ title: "Times", cell: ({ times }) => formatCount(times), align: "right" },
-					{ title: "Tokens", cell: ({ tokens }) => short(tokens), align: "right" },
-					{ title: "Cost in tokens", cell: ({ cost }) => short(cost), align: "right" },
-				]}
-			/>
-		</Section>
 	);
 }

@@ -1,13 +1,13 @@
-import { Button } from "../../parts/button.tsx";
 import "./replay.css";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { ReplayReport, StoredSession } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
 import { client } from "../../connection/connection.ts";
 import { textOf } from "../../error-text.ts";
+import { Button } from "../../parts/button.tsx";
 import { useDraggedFiles } from "../../parts/dragged-files.ts";
 import { ago, formatCount, shortPath } from "../../parts/figures.ts";
-import { Problem } from "../../parts/notices.tsx";
+import { Answered, Problem } from "../../parts/notices.tsx";
 import { PlainText } from "../../parts/text.tsx";
 import { Section, useNow } from "../section.tsx";
 import { Table } from "../table.tsx";
@@ -41,13 +41,8 @@ export function ReplayView() {
 	);
 }
 
-interface FileDropProps {
-	isBusy: boolean;
-	onFile(file: File): void;
-}
-
-/** A place to drop a file on, or to choose one. A file may miss it: the whole page takes it. */
-function FileDrop({ isBusy, onFile }: FileDropProps) {
+/** Takes a file that is chosen, or dropped anywhere on the page. */
+function FileDrop({ isBusy, onFile }: { isBusy: boolean; onFile(file: File): void }) {
 	const id = useId();
 	const [isOver, setIsOver] = useState(false);
 	useDraggedFiles({ onOver: setIsOver, onDrop: (file) => !isBusy && onFile(file) });
@@ -73,8 +68,6 @@ function FileDrop({ isBusy, onFile }: FileDropProps) {
 	);
 }
 
-const FIRST = 20;
-
 interface StoredSessionsProps {
 	isBusy: boolean;
 	onPick(session: StoredSession): void;
@@ -82,14 +75,16 @@ interface StoredSessionsProps {
 
 /** The sessions of the server's folder, the latest first; each can be replayed. */
 function StoredSessions({ isBusy, onPick }: StoredSessionsProps) {
-	const { data, error, refresh } = useAnswer("list_stored_sessions", {});
-	const [most, setMost] = useState(FIRST);
+	const asked = useAnswer("list_stored_sessions", {});
+	const [most, setMost] = useState(20);
 	const now = useNow();
-	const sessions = data?.sessions.filter(({ fileExists }) => fileExists) ?? [];
+	const sessions = asked.data?.sessions.filter(({ fileExists }) => fileExists) ?? [];
+	const rest = sessions.length - most;
 	return (
 		<Section title="From the sessions folder">
-			{error !== undefined && <Problem text={error} onRetry={refresh} />}
-			{data && sessions.length === 0 && <p class="soft">The sessions folder is empty.</p>}
+			<Answered asked={asked}>
+				{() => sessions.length === 0 && <p class="soft">The sessions folder is empty.</p>}
+			</Answered>
 			{sessions.length > 0 && (
 				<Table
 					label="Stored sessions"
@@ -115,27 +110,19 @@ function StoredSessions({ isBusy, onPick }: StoredSessionsProps) {
 							cell: ({ cwd }) => <PlainText text={shortPath(cwd)} most={80} />,
 							class: "soft",
 						},
-						{
-							title: "Messages",
-							cell: ({ messageCount }) => formatCount(messageCount),
-							align: "right",
-							class: "roomy",
-						},
-						{
-							title: "Last used",
-							cell: ({ modifiedAt }) => ago(Date.parse(modifiedAt) || 0, now),
-							align: "right",
-							class: "soft",
-						},
+						["Messages", ({ messageCount }) => formatCount(messageCount), "roomy"],
+						["Last used", (row) => ago(Date.parse(row.modifiedAt) || 0, now), "soft"],
 					]}
 				/>
 			)}
-			{sessions.length > most && (
-				<button type="button" class="small" onClick={() => setMost(most + 100)}>
-					Show more ({formatCount(sessions.length - most)} left)
-				</button>
+			{rest > 0 && (
+				<Button
+					class="small"
+					onClick={() => setMost(most + 100)}
+					words={`Show more (${formatCount(rest)} left)`}
+				/>
 			)}
-			{data?.truncated && <p class="soft small">There are more; these are the latest.</p>}
+			{asked.data?.truncated && <p class="soft small">There are more; these are the latest.</p>}
 		</Section>
 	);
 }
@@ -144,7 +131,7 @@ function nameOf({ sessionName, firstMessage, sessionPath }: StoredSession): stri
 	return sessionName || firstMessage || sessionPath;
 }
 
-/** Where a replay is. `file` is how people call it. */
+/** `file` is the name that people know it by. */
 type ReplayState =
 	| { name: "idle" }
 	| { name: "running"; file: string }

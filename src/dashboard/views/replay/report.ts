@@ -3,10 +3,10 @@ import type { ReplayReport } from "../../../protocol/index.ts";
 /** The most characters of a session file that the server takes in one piece. */
 export const MOST_CHARACTERS = 8_000_000;
 
-/** Files above this are not even read: a character takes up to four bytes, and the page must not choke. */
+/** Larger files are not read at all: a character takes up to four bytes. */
 const MOST_BYTES = 4 * MOST_CHARACTERS;
 
-/** Why a file cannot be sent, in words; `undefined` if it can. Ask before reading it, and again with its length. */
+/** Why a file cannot be sent, if so. Ask before reading it, and again with its length. */
 export function sizeProblem(file: {
 	name: string;
 	bytes: number;
@@ -19,58 +19,40 @@ export function sizeProblem(file: {
 	return `${name} has ${size} MB; the server takes ${MOST_CHARACTERS / 1e6} MB. Put it into the sessions folder and pick it from the list, or run: strata replay <file>`;
 }
 
-/** Why a replay failed, in words. The server does not know the name of a file whose text it was sent. */
+/** Why a replay failed. The server does not know the name of a file whose text it was sent. */
 export function replayProblem(why: string, file: string): string {
 	return why.replace(/^content(?= )/, () => file);
 }
 
 /** A policy as a line of the comparison. */
-export interface PolicyLine {
-	readonly name: string;
-	readonly description: string;
-	readonly cost: number;
-	readonly dollars?: number;
-	/** To append-only; `undefined` where that cost nothing. */
-	readonly ratio: number | undefined;
-	/** Of the dearest line, for a bar from 0 to 1. */
-	readonly bar: number;
-	/** Of its prompt tokens, those that came from the cache. */
-	readonly readShare: number;
-	readonly maxContext: number;
-	/** What was really paid. */
-	readonly isBill: boolean;
-	/** The cheapest line, if it is cheaper than append-only; never the bill. */
-	readonly isBest: boolean;
-}
+export type PolicyLine = ReturnType<typeof policyLines>[number];
 
 /** The policies in the order of the report. */
-export function policyLines({ policies }: Pick<ReplayReport, "policies">): PolicyLine[] {
+export function policyLines({ policies }: Pick<ReplayReport, "policies">) {
 	const dearest = Math.max(...policies.map(({ cost }) => cost), 0);
-	const best = bestOf(policies);
+	// The bill is no policy, and one that costs as much as append-only is no gain.
+	const best = policies
+		.filter(({ name, ratio }) => name !== BILL && ratio < 0.9995)
+		.sort((one, other) => one.cost - other.cost)[0];
 	return policies.map(
 		({ name, description, cost, dollars, ratio, read, write, input, maxContext }) => ({
 			name,
 			description,
 			cost,
 			...(dollars !== undefined && { dollars }),
-			// A division by nothing arrives as null.
+			/** To append-only. A division by nothing arrives as null. */
 			ratio: Number.isFinite(ratio) ? ratio : undefined,
+			/** Of the dearest line, from 0 to 1. */
 			bar: dearest > 0 ? cost / dearest : 0,
 			readShare: read + write + input > 0 ? read / (read + write + input) : 0,
 			maxContext,
 			isBill: name === BILL,
-			isBest: name === best,
+			isBest: name === best?.name,
 		}),
 	);
 }
 
 const BILL = "billed";
-
-/** The name of the cheapest policy. The bill is none, and what costs as much as append-only is no gain. */
-function bestOf(policies: ReplayReport["policies"]): string | undefined {
-	const better = policies.filter(({ name, ratio }) => name !== BILL && ratio < 0.9995);
-	return better.sort((one, other) => one.cost - other.cost)[0]?.name;
-}
 
 /** The size of each prompt under the policies of {@link COMPARED}, with the number of its request. */
 export function promptCourse({ chart, requests }: Pick<ReplayReport, "chart" | "requests">): {
@@ -90,10 +72,10 @@ export function promptCourse({ chart, requests }: Pick<ReplayReport, "chart" | "
 	};
 }
 
-/** Without a cache prompts are as large as with one: only what changes them is worth a line. */
+/** The policies that change the size of prompts. */
 const COMPARED = ["append-only", "read-cache", "strata"];
 
-/** Says so where part of the savings is in every figure already; nothing for a session of plain pi. */
+/** A note where part of the savings is in every figure already; none for a session of plain pi. */
 export function savedAlreadyNote({
 	savedAlready: { shortReads, edits },
 }: Pick<ReplayReport, "savedAlready">): string | undefined {
@@ -104,8 +86,7 @@ export function savedAlreadyNote({
 }
 
 /** What a reader should know before trusting the numbers. */
-export function reportNotes(report: ReplayReport): string[] {
-	const { check, skipped, models, requests } = report;
+export function reportNotes({ check, skipped, models, requests }: ReplayReport): string[] {
 	const notes: string[] = [];
 	if (requests === 0)
 		notes.push("The file holds no answered request, so there is nothing to compare.");

@@ -9,10 +9,11 @@ export interface Sample {
 	readonly metrics: ServerMetrics;
 }
 
-/** How many samples are kept: five minutes of one every two seconds. */
+const EVERY_MS = 2_000;
+/** Five minutes. */
 export const MOST_SAMPLES = 150;
 
-/** Adds a sample. A server that has started anew counts from zero, so what it said before is dropped. */
+/** Adds a sample. A server that has restarted counts from zero, so older samples are dropped. */
 export function withSample(samples: readonly Sample[], sample: Sample): Sample[] {
 	const last = samples.at(-1);
 	const isAnother = last !== undefined && sample.metrics.uptimeMs < last.metrics.uptimeMs;
@@ -44,6 +45,7 @@ export function sparkPoints(
 ): string {
 	const top = Math.max(...values, 0);
 	const step = values.length > 1 ? width / (values.length - 1) : 0;
+	const round = (value: number) => Math.round(value * 100) / 100;
 	return values
 		.map((value, at) => {
 			const y = top === 0 ? height : height - (Math.max(0, value) / top) * height;
@@ -52,15 +54,9 @@ export function sparkPoints(
 		.join(" ");
 }
 
-function round(value: number): number {
-	return Math.round(value * 100) / 100;
-}
-
-const EVERY_MS = 2_000;
-
 /**
- * The server's figures every two seconds while somebody looks. The next question waits for the answer to the one before, so
- * a slow server is not asked faster than it answers.
+ * The server's figures every two seconds while the page is visible. The next question waits for the answer to the one
+ * before: a slow server is not asked faster than it answers.
  */
 export function useSamples(): { samples: readonly Sample[]; error: string | undefined } {
 	const [samples, setSamples] = useState<readonly Sample[]>([]);

@@ -9,7 +9,7 @@ import {
 	formatLatency,
 	formatNumberOf,
 } from "../../parts/figures.ts";
-import { Empty, Problem } from "../../parts/notices.tsx";
+import { Answered, Empty, Problem } from "../../parts/notices.tsx";
 import { PlainText } from "../../parts/text.tsx";
 import { Section, useNow } from "../section.tsx";
 import { CommandHistory } from "./command-history.tsx";
@@ -18,16 +18,14 @@ import { commitMs, ratesOf, type Sample, sparkPoints, useSamples } from "./sampl
 /** How the server is doing, what it found when it started, and what it was asked. */
 export function ServerView() {
 	const { samples, error } = useSamples();
-	const health = useAnswer("health_check", {});
 	const latest = samples.at(-1)?.metrics;
 	return (
 		<div class="sheet view">
 			<h1>Server</h1>
 			{error !== undefined && <Problem text={error} />}
-			{health.error !== undefined && <Problem text={health.error} onRetry={health.refresh} />}
-			{health.data?.problems.map((problem) => (
-				<Problem key={problem} text={problem} />
-			))}
+			<Answered asked={useAnswer("health_check", {})}>
+				{({ problems }) => problems.map((problem) => <Problem key={problem} text={problem} />)}
+			</Answered>
 			{!latest && error === undefined && <Empty>Asking the server…</Empty>}
 			{latest && <Now samples={samples} latest={latest} />}
 			{latest && <Counts commands={latest.commands} />}
@@ -95,6 +93,38 @@ function Now({ samples, latest }: { samples: readonly Sample[]; latest: ServerMe
 	);
 }
 
+interface TileProps {
+	name: string;
+	value: string;
+	note: string;
+	/** The latest last. */
+	values: readonly number[];
+}
+
+const SIZE = { width: 200, height: 36 };
+
+/** A figure with the line of its last minutes. */
+function Tile({ name, value, note, values }: TileProps) {
+	const { width, height } = SIZE;
+	const points = sparkPoints(values, SIZE);
+	const box = `0 -2 ${width} ${height + 4}`;
+	return (
+		<div class="tile">
+			<p class="tile-name">{name}</p>
+			<p class="tile-value">{value}</p>
+			<svg class="spark" viewBox={box} preserveAspectRatio="none" aria-hidden="true">
+				{values.length > 1 && (
+					<>
+						<polygon points={`0,${height} ${points} ${width},${height}`} />
+						<polyline points={points} />
+					</>
+				)}
+			</svg>
+			<p class="tile-note">{note}</p>
+		</div>
+	);
+}
+
 const COUNTS = [
 	["accepted", "accepted"],
 	["finished", "finished"],
@@ -120,82 +150,46 @@ function Counts({ commands }: Pick<ServerMetrics, "commands">) {
 	);
 }
 
-interface TileProps {
-	name: string;
-	value: string;
-	note: string;
-	/** The latest last. */
-	values: readonly number[];
-}
-
-const SIZE = { width: 200, height: 36 };
-
-/** A figure with the line of its last minutes. */
-function Tile({ name, value, note, values }: TileProps) {
-	const points = sparkPoints(values, SIZE);
-	return (
-		<div class="tile">
-			<p class="tile-name">{name}</p>
-			<p class="tile-value">{value}</p>
-			<svg
-				class="spark"
-				viewBox={`0 -2 ${SIZE.width} ${SIZE.height + 4}`}
-				preserveAspectRatio="none"
-				aria-hidden="true"
-			>
-				{values.length > 1 && (
-					<>
-						<polygon points={`0,${SIZE.height} ${points} ${SIZE.width},${SIZE.height}`} />
-						<polyline points={points} />
-					</>
-				)}
-			</svg>
-			<p class="tile-note">{note}</p>
-		</div>
-	);
-}
-
 const MOST_LISTED = 20;
 
-/** What the server made of what the process before it had left. */
+/** What the server recovered of the process before it. */
 function Recovery() {
-	const { data, error, refresh } = useAnswer("get_startup_recovery", {});
+	const asked = useAnswer("get_startup_recovery", {});
 	const now = useNow();
 	return (
 		<Section title="Last start">
-			{error !== undefined && <Problem text={error} onRetry={refresh} />}
-			{data && (
-				<>
-					<p>
-						Started {ago(data.startedAtMs, now)}. {startWords(data)}
-					</p>
-					{data.interrupted.length > 0 && (
-						<>
-							<p class="notice">
-								{formatNumberOf(data.interrupted.length, "command was", "commands were")} under way
-								and may or may not have had an effect:
-							</p>
-							<ul class="usages">
-								{data.interrupted
-									.slice(0, MOST_LISTED)
-									.map(({ commandId, commandType, sessionId }) => (
-										<li key={commandId}>
-											<code>{commandType}</code>
-											{sessionId !== undefined && (
-												<PlainText class="soft" text={sessionId} most={100} />
+			<Answered asked={asked}>
+				{(data) => (
+					<>
+						<p>
+							Started {ago(data.startedAtMs, now)}. {startWords(data)}
+						</p>
+						{data.interrupted.length > 0 && (
+							<>
+								<p class="notice">
+									{formatNumberOf(data.interrupted.length, "command was", "commands were")} under
+									way and may or may not have had an effect:
+								</p>
+								<ul class="usages">
+									{data.interrupted.slice(0, MOST_LISTED).map((command) => (
+										<li key={command.commandId}>
+											<code>{command.commandType}</code>
+											{command.sessionId !== undefined && (
+												<PlainText class="soft" text={command.sessionId} most={100} />
 											)}
 										</li>
 									))}
-							</ul>
-						</>
-					)}
-				</>
-			)}
+								</ul>
+							</>
+						)}
+					</>
+				)}
+			</Answered>
 		</Section>
 	);
 }
 
-/** What a server found when it started. Of one that found nothing it is not known whether there was another before it. */
+/** What a server found when it started. One that found nothing does not know whether there was another before it. */
 export function startWords({
 	crashed,
 	sessions,
