@@ -11,6 +11,7 @@ import {
 } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { recordRequest } from "./golden.ts";
 import { createLoopbackBinding, type LoopbackTransformation } from "./loopback-binding.ts";
 import {
 	createLoopbackCache,
@@ -104,6 +105,7 @@ export async function startLoopbackAnthropic(
 		const body = parse(raw);
 		const request: LoopbackRequest = { raw, body: body as LoopbackBody, headers, at: now() };
 		requests.push(request);
+		recordRequest(raw);
 		validateBody(body);
 		const { seen, transformations, misplaced } = binding.accept(body);
 		const reply = nextReply(body);

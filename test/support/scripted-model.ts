@@ -11,6 +11,7 @@ import {
 	type Provider,
 } from "@earendil-works/pi-ai";
 import { type BoundPrompt, createThinkingBinding } from "./bound-thinking.ts";
+import { recordProvider } from "./golden.ts";
 
 /** A tool call the scripted model makes. Without an `id` it is `call-1`, `call-2`, … */
 export type ScriptedCall = { tool: string; args: Record<string, unknown>; id?: string };
@@ -60,6 +61,7 @@ export interface ScriptedModelOptions {
 export function createScriptedModel(options: ScriptedModelOptions): ScriptedModel {
 	const { contextWindow, isSummarising, thinking } = options;
 	const faux = fauxProvider({ provider: "faux", models: [{ id: "faux-1", contextWindow }] });
+	recordProvider(faux.provider);
 	// What pi says of models that bind thinking, under whatever name.
 	if (thinking === "bound") {
 		Object.assign(faux.getModel(), { compat: { supportsMidConvoEffort: true } });

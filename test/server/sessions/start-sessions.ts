@@ -19,6 +19,7 @@ import {
 	type SessionsOptions,
 } from "../../../src/server/sessions/sessions.ts";
 import { enterAgentDir, leaveAgentDir } from "../../support/agent-dir.ts";
+import { recordProvider } from "../../support/golden.ts";
 import { createMemoryJournal, type MemoryJournal } from "../../support/memory-journal.ts";
 import { sdk } from "../../support/pi-sdk.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
@@ -92,6 +93,7 @@ export async function startSessions(
 		],
 		...(tokensPerSecond && { tokensPerSecond }),
 	});
+	recordProvider(faux.provider);
 	const modelRuntime = await sdk.ModelRuntime.create({
 		authPath: join(agentDir, "auth.json"),
 		modelsPath: null,
