@@ -1,3 +1,6 @@
+import { parentPort, type Transferable } from "node:worker_threads";
+import { describeError, errnoOf } from "./errno.ts";
+
 /**
  * The URL of a worker's entry file beside the module that starts it: TypeScript in a clone, compiled
  * JavaScript in the published package, where Node refuses to strip types.
@@ -7,4 +10,120 @@
  */
 export function workerEntry(name: string, moduleUrl: string): URL {
 	return new URL(`${name}${moduleUrl.endsWith(".ts") ? ".ts" : ".js"}`, moduleUrl);
+}
+
+/** From the supervisor to a worker. `id` is the job's. */
+export type ToWorker =
+	| { kind: "job"; id: number; value: unknown }
+	| { kind: "message"; id: number; value: unknown }
+	| { kind: "abort"; id: number }
+	| { kind: "close" };
+
+/** From a worker to its supervisor. */
+export type FromWorker =
+	/** Sent once, when jobs can be handled. */
+	| { kind: "ready" }
+	| { kind: "note"; id: number; value: unknown }
+	| { kind: "answer"; id: number; value: unknown }
+	| { kind: "failure"; id: number; message: string; code: string | undefined };
+
+/** A job as its handler sees it. */
+export interface JobContext<Note, Message> {
+	/** Aborts when the caller does or the supervisor closes; only if the supervisor aborts by signal. */
+	readonly signal: AbortSignal;
+	/** Sends something before the answer. */
+	notify(note: Note, transfer?: readonly Transferable[]): void;
+	/** The next message the caller has sent with `send`. Rejects when the job is aborted. */
+	receive(): Promise<Message>;
+}
+
+/**
+ * The worker's side of a `WorkerSupervisor`, in a thread or a child process: handles one job after the other. What the
+ * handler throws rejects the job; a string `code` of the error arrives with it.
+ */
+export function serveJobs<Job, Answer, Note = never, Message = never>(
+	handle: (job: Job, context: JobContext<Note, Message>) => Answer | Promise<Answer>,
+	onClose?: () => void,
+): void {
+	const jobs = new Map<number, JobInbox<Message>>();
+	let last: Promise<void> = Promise.resolve();
+	const reply = (message: FromWorker, transfer?: readonly Transferable[]) => {
+		if (parentPort) parentPort.postMessage(message, transfer);
+		else process.send?.(message);
+	};
+
+	const run = async (id: number, value: Job, inbox: JobInbox<Message>) => {
+		const notify = (note: Note, transfer?: readonly Transferable[]) =>
+			reply({ kind: "note", id, value: note }, transfer);
+		try {
+			const { signal } = inbox.controller;
+			const answer = await handle(value, { signal, notify, receive: () => inbox.next() });
+			reply({ kind: "answer", id, value: answer });
+		} catch (error) {
+			reply({ kind: "failure", id, message: describeError(error), code: errnoOf(error) });
+		} finally {
+			jobs.delete(id);
+		}
+	};
+
+	const onMessage = (message: ToWorker) => {
+		switch (message.kind) {
+			case "job": {
+				const inbox = new JobInbox<Message>();
+				jobs.set(message.id, inbox);
+				last = last.then(() => run(message.id, message.value as Job, inbox));
+				return;
+			}
+			case "message":
+				return jobs.get(message.id)?.add(message.value as Message);
+			case "abort":
+				return jobs.get(message.id)?.controller.abort();
+			case "close":
+				for (const { controller } of jobs.values()) controller.abort();
+				void last.then(() => {
+					onClose?.();
+					if (parentPort) parentPort.close();
+					else process.exit();
+				});
+		}
+	};
+
+	if (parentPort) {
+		dropOutput(process.stdout);
+		dropOutput(process.stderr);
+		parentPort.on("message", onMessage);
+	} else process.on("message", onMessage).on("disconnect", () => process.exit());
+	reply({ kind: "ready" });
+}
+
+/** Unread output would pile up in memory; a reader on the other side would keep that process alive. */
+function dropOutput(stream: NodeJS.WriteStream): void {
+	stream.write = (...given: unknown[]) => {
+		const done = given.at(-1);
+		if (typeof done === "function") process.nextTick(done);
+		return true;
+	};
+}
+
+/** Messages for a job that it has not received yet. */
+class JobInbox<Message> {
+	readonly controller = new AbortController();
+	readonly #messages: Message[] = [];
+	#waiting: PromiseWithResolvers<Message> | undefined;
+
+	add(message: Message): void {
+		if (this.#waiting) this.#waiting.resolve(message);
+		else this.#messages.push(message);
+		this.#waiting = undefined;
+	}
+
+	async next(): Promise<Message> {
+		const { signal } = this.controller;
+		signal.throwIfAborted();
+		if (this.#messages.length > 0) return this.#messages.shift() as Message;
+		const waiting = Promise.withResolvers<Message>();
+		this.#waiting = waiting;
+		signal.addEventListener("abort", () => waiting.reject(signal.reason), { once: true });
+		return await waiting.promise;
+	}
 }

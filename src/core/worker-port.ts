@@ -1,0 +1,73 @@
+import { fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { type Transferable, Worker, type WorkerOptions } from "node:worker_threads";
+import type { FromWorker, ToWorker } from "./worker-entry.ts";
+
+/** A started worker; {@link thread} and {@link childProcess} make one. */
+export interface WorkerPort {
+	/** The thread's or process's id. */
+	readonly id: number;
+	post(message: ToWorker, transfer?: readonly Transferable[]): void;
+	/** Whether the worker keeps our process alive. */
+	keepAlive(isNeeded: boolean): void;
+	end(): void;
+	/** `onExit` is called once, `onMessage` not after it. */
+	listen(onMessage: (message: FromWorker) => void, onExit: (error: unknown) => void): void;
+}
+
+/** Starts a thread. Its output never reaches the terminal, or a protocol on standard output; `serveJobs` drops it. */
+export function thread(
+	entry: URL,
+	options: Pick<WorkerOptions, "workerData" | "resourceLimits" | "env"> = {},
+): WorkerPort {
+	const worker = new Worker(entry, { ...options, execArgv: [], stdout: true, stderr: true });
+	worker.unref();
+	return {
+		id: worker.threadId,
+		post: (message, transfer) => worker.postMessage(message, transfer),
+		keepAlive: (isNeeded) => (isNeeded ? worker.ref() : worker.unref()),
+		end: () => void worker.terminate(),
+		listen(onMessage, onExit) {
+			let failure: unknown;
+			worker.on("message", onMessage);
+			worker.on("error", (error) => {
+				failure = error;
+			});
+			worker.on("exit", (status) => onExit(failure ?? `exit status ${status}`));
+		},
+	};
+}
+
+/**
+ * Starts a process without our environment, for native code that untrusted data can end or hang. It is killed, not
+ * asked: it has nothing to lose.
+ */
+export function childProcess(
+	entry: URL,
+	{ args, maxHeapMb }: { args: readonly string[]; maxHeapMb: number },
+): WorkerPort {
+	const child = fork(fileURLToPath(entry), args, {
+		serialization: "advanced",
+		execArgv: [`--max-old-space-size=${maxHeapMb}`],
+		env: process.platform === "win32" ? { SystemRoot: process.env.SystemRoot } : {},
+		stdio: ["ignore", "ignore", "ignore", "ipc"],
+	});
+	const keepAlive = (isNeeded: boolean) => {
+		for (const held of [child, child.channel]) isNeeded ? held?.ref() : held?.unref();
+	};
+	keepAlive(false);
+	return {
+		id: child.pid ?? -1,
+		// A process that has just died reports its exit.
+		post: (message) => void child.send(message, () => {}),
+		keepAlive,
+		end: () => void child.kill("SIGKILL"),
+		listen(onMessage, onExit) {
+			child.on("message", onMessage);
+			child.on("exit", (status, signal) => onExit(`exit status ${status ?? signal}`));
+			child.on("error", (error) => {
+				if (child.pid === undefined) onExit(error);
+			});
+		},
+	};
+}

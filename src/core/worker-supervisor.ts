@@ -1,0 +1,333 @@
+import type { Transferable } from "node:worker_threads";
+import { describeError } from "./errno.ts";
+import type { FromWorker } from "./worker-entry.ts";
+import type { WorkerPort } from "./worker-port.ts";
+
+/**
+ * Why a job has no answer. `start`: its worker was not ready in time or at all. `crash`, `memory`: the worker ended during
+ * the job, at its heap limit. `busy`: too many jobs are pending. `unsendable`: it cannot be cloned. `failed`: its handler threw.
+ */
+export type WorkerFault =
+	| ("start" | "crash" | "memory" | "deadline" | "failed")
+	| ("aborted" | "closed" | "busy" | "unsendable");
+
+/** What {@link WorkerSupervisor.run} rejects with. */
+export class WorkerError extends Error {
+	readonly fault: WorkerFault;
+	/** Jobs the worker had answered before. */
+	readonly served: number;
+	/** The `code` of what the handler threw. */
+	readonly code: string | undefined;
+
+	constructor(fault: WorkerFault, cause: unknown, served = 0, code?: string) {
+		super(describeError(cause), { cause });
+		this.fault = fault;
+		this.served = served;
+		this.code = code;
+	}
+}
+
+export interface SupervisorOptions {
+	start(): WorkerPort;
+	/** Most workers at a time; another starts when a job would have to wait. Default: 1. */
+	size?: number;
+	/** Jobs sent to one worker at a time; it handles them in order. Default: 1. */
+	ahead?: number;
+	/** Bound of jobs queued and in flight. Default: 1,000. */
+	maxPending?: number;
+	/** Longest time for a job, from when a ready worker begins with it. Default: no limit. */
+	deadlineMs?: number;
+	/** A worker without jobs ends after this time. Default: it stays. */
+	idleMs?: number;
+	/** `close` gives a worker this time to end by itself. Default: none. */
+	closeMs?: number;
+	/** Aborting a job in flight ends its worker, or only signals the handler. Default: "kill". */
+	onAbort?: "kill" | "signal";
+	/** A worker whose handler threw is ended. Default: it goes on. */
+	endOnFailure?: boolean;
+}
+
+export interface JobOptions<Note> {
+	signal?: AbortSignal | undefined;
+	/** Instead of the supervisor's. */
+	deadlineMs?: number;
+	/** Prefers an idle worker by its id. */
+	prefer?(worker: number): boolean;
+	/** Called for each note of the handler until the job is settled. */
+	onNote?(note: Note, job: RunningJob): void;
+}
+
+export interface RunningJob {
+	/** For the handler's `receive`. */
+	send(message: unknown, transfer?: readonly Transferable[]): void;
+	/** Starts a new deadline from now. */
+	extend(deadlineMs: number): void;
+}
+
+interface Task {
+	readonly id: number;
+	readonly job: unknown;
+	readonly options: JobOptions<never>;
+	deadlineMs: number | undefined;
+	slot: Slot | undefined;
+	isSettled: boolean;
+	/** Does nothing the second time. */
+	settle(error: WorkerError | undefined, answer?: unknown): void;
+}
+
+interface Slot {
+	readonly port: WorkerPort;
+	/** In flight, in the order they were sent. The worker is busy with the first. */
+	readonly tasks: Task[];
+	readonly exited: PromiseWithResolvers<void>;
+	/** Limit of the start, of the first task, or of idling. */
+	timer?: NodeJS.Timeout;
+	isReady: boolean;
+	isEnding: boolean;
+	served: number;
+}
+
+const START_MS = 30_000;
+/** Back-off after failed starts in a row: doubles from the first to the second, half of it is jitter. */
+const BACKOFF_MS = 100;
+const MAX_BACKOFF_MS = 5_000;
+
+/**
+ * Runs jobs in workers that call `serveJobs`. A worker starts when a job needs it, is replaced when it dies, and keeps
+ * our process alive only while a job of it is pending. A death rejects the job the worker was busy with; jobs sent behind
+ * it are sent again to another worker. Jobs start in the order of their calls.
+ */
+export class WorkerSupervisor<Job, Answer, Note = never> {
+	/** Workers started so far. */
+	started = 0;
+	readonly #options: SupervisorOptions;
+	readonly #queue: Task[] = [];
+	/** A worker that is ending keeps its place until it has ended. */
+	readonly #slots = new Set<Slot>();
+	#ids = 0;
+	#pending = 0;
+	#failedStarts = 0;
+	#backoff: NodeJS.Timeout | undefined;
+	#closing: Promise<unknown> | undefined;
+
+	constructor(options: SupervisorOptions) {
+		this.#options = options;
+	}
+
+	/** Ids of the workers that can take jobs. */
+	get workers(): number[] {
+		return [...this.#slots].flatMap(({ isEnding, port }) => (isEnding ? [] : [port.id]));
+	}
+
+	/** Rejects with a {@link WorkerError}. */
+	async run(job: Job, options: JobOptions<Note> = {}): Promise<Answer> {
+		const { signal, deadlineMs = this.#options.deadlineMs } = options;
+		if (this.#closing) throw new WorkerError("closed", "it was closed");
+		if (signal?.aborted) throw new WorkerError("aborted", signal.reason);
+		if (this.#pending >= (this.#options.maxPending ?? 1_000)) {
+			throw new WorkerError("busy", `${this.#pending} jobs are pending`);
+		}
+		const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+		const onAbort = () => this.#abort(task, new WorkerError("aborted", signal?.reason));
+		const task: Task = {
+			...{ id: ++this.#ids, job, options, deadlineMs, slot: undefined, isSettled: false },
+			settle: (error, answer) => {
+				if (task.isSettled) return;
+				task.isSettled = true;
+				this.#pending--;
+				signal?.removeEventListener("abort", onAbort);
+				if (error) reject(error);
+				else resolve(answer as Answer);
+			},
+		};
+		signal?.addEventListener("abort", onAbort);
+		this.#pending++;
+		this.#queue.push(task);
+		this.#assign();
+		return promise;
+	}
+
+	/** Rejects all jobs and ends the workers. */
+	async close(): Promise<void> {
+		this.#closing ??= Promise.all([...this.#slots].map(({ exited }) => exited.promise));
+		clearTimeout(this.#backoff);
+		const error = new WorkerError("closed", "it was closed");
+		for (const slot of this.#slots) {
+			for (const task of slot.tasks) task.settle(error);
+			if (!slot.isEnding) this.#end(slot, error, this.#options.closeMs);
+		}
+		for (const task of this.#queue.splice(0)) task.settle(error);
+		await this.#closing;
+	}
+
+	#assign(): void {
+		for (let task = this.#queue[0]; task && !this.#closing; task = this.#queue[0]) {
+			const slot = this.#slotFor(task);
+			if (!slot) return;
+			this.#queue.shift();
+			this.#send(slot, task);
+		}
+	}
+
+	#slotFor({ options: { prefer } }: Task): Slot | undefined {
+		const { size = 1, ahead = 1 } = this.#options;
+		let best: Slot | undefined;
+		for (const slot of this.#slots) {
+			const load = slot.tasks.length;
+			if (slot.isEnding || load >= ahead) continue;
+			if (load === 0 && prefer?.(slot.port.id)) return slot;
+			if (!best || load < best.tasks.length) best = slot;
+		}
+		const canStart = this.#slots.size < size && !this.#backoff;
+		return canStart && best?.tasks.length !== 0 ? this.#start() : best;
+	}
+
+	#start(): Slot | undefined {
+		let port: WorkerPort;
+		try {
+			port = this.#options.start();
+		} catch (error) {
+			// The system has no thread left, for instance.
+			this.#queue.shift()?.settle(new WorkerError("start", error));
+			this.#backOff();
+			return undefined;
+		}
+		this.started++;
+		const exited = Promise.withResolvers<void>();
+		const slot: Slot = { port, tasks: [], exited, isReady: false, isEnding: false, served: 0 };
+		this.#slots.add(slot);
+		this.#limit(slot, "start", START_MS);
+		port.listen(
+			(message) => this.#onMessage(slot, message),
+			(error) => this.#onExit(slot, error),
+		);
+		return slot;
+	}
+
+	#backOff(): void {
+		const ms = Math.min(MAX_BACKOFF_MS, BACKOFF_MS * 2 ** this.#failedStarts++);
+		const retry = () => {
+			this.#backoff = undefined;
+			this.#assign();
+		};
+		this.#backoff = setTimeout(retry, ms * (0.5 + Math.random() / 2));
+	}
+
+	#send(slot: Slot, task: Task): void {
+		try {
+			slot.port.post({ kind: "job", id: task.id, value: task.job });
+		} catch (error) {
+			task.settle(new WorkerError("unsendable", error));
+			return;
+		}
+		task.slot = slot;
+		slot.tasks.push(task);
+		slot.port.keepAlive(true);
+		if (slot.tasks.length === 1) this.#watch(slot);
+	}
+
+	/** Limits what a ready worker does now. */
+	#watch(slot: Slot): void {
+		if (!slot.isReady) return;
+		const [task] = slot.tasks;
+		this.#limit(slot, "deadline", task ? task.deadlineMs : this.#options.idleMs);
+		if (!task || task.isSettled) slot.timer?.unref();
+	}
+
+	#limit(slot: Slot, fault: "start" | "deadline", ms: number | undefined): void {
+		clearTimeout(slot.timer);
+		if (ms === undefined) return;
+		const end = () => this.#end(slot, new WorkerError(fault, `over ${ms} ms`, slot.served));
+		slot.timer = setTimeout(end, ms);
+	}
+
+	#onMessage(slot: Slot, message: FromWorker): void {
+		if (slot.isEnding) return;
+		if (message.kind === "ready") {
+			slot.isReady = true;
+			this.#failedStarts = 0;
+			this.#watch(slot);
+			return;
+		}
+		const at = slot.tasks.findIndex(({ id }) => id === message.id);
+		const task = slot.tasks[at];
+		if (!task) return;
+		if (message.kind === "note") {
+			if (!task.isSettled) task.options.onNote?.(message.value as never, this.#running(slot, task));
+			return;
+		}
+		if (message.kind === "answer") {
+			slot.served++;
+			task.settle(undefined, message.value);
+		} else {
+			task.settle(new WorkerError("failed", message.message, slot.served, message.code));
+			if (this.#options.endOnFailure) this.#end(slot);
+		}
+		if (slot.isEnding) return;
+		slot.tasks.splice(at, 1);
+		if (at === 0) this.#watch(slot);
+		this.#letRest(slot);
+		this.#assign();
+	}
+
+	#running(slot: Slot, task: Task): RunningJob {
+		return {
+			send: (value, transfer) => slot.port.post({ kind: "message", id: task.id, value }, transfer),
+			extend: (deadlineMs) => {
+				task.deadlineMs = deadlineMs;
+				if (slot.tasks[0] === task) this.#watch(slot);
+			},
+		};
+	}
+
+	#abort(task: Task, error: WorkerError): void {
+		task.settle(error);
+		const { slot } = task;
+		if (!slot) {
+			this.#queue.splice(this.#queue.indexOf(task), 1);
+		} else if (this.#options.onAbort === "signal") {
+			slot.port.post({ kind: "abort", id: task.id });
+			this.#letRest(slot);
+		} else if (slot.tasks[0] === task) this.#end(slot);
+	}
+
+	#letRest(slot: Slot): void {
+		if (slot.tasks.some(({ isSettled }) => !isSettled)) return;
+		slot.port.keepAlive(false);
+		slot.timer?.unref();
+	}
+
+	/** Ends a worker, which may do so by itself within `graceMs`. `error` is for the job it is busy with. */
+	#end(slot: Slot, error?: WorkerError, graceMs = 0): void {
+		this.#release(slot, error);
+		slot.port.keepAlive(graceMs > 0);
+		if (graceMs === 0) slot.port.end();
+		else {
+			slot.port.post({ kind: "close" });
+			slot.timer = setTimeout(() => slot.port.end(), graceMs);
+		}
+	}
+
+	/** Takes its jobs from a worker that is ending. */
+	#release(slot: Slot, error?: WorkerError): void {
+		slot.isEnding = true;
+		clearTimeout(slot.timer);
+		const [busyWith, ...behind] = slot.tasks.splice(0);
+		for (const task of behind) task.slot = undefined;
+		this.#queue.unshift(...behind.filter(({ isSettled }) => !isSettled));
+		if (error) busyWith?.settle(error);
+		if (error?.fault === "start") this.#backOff();
+	}
+
+	#onExit(slot: Slot, cause: unknown): void {
+		clearTimeout(slot.timer);
+		this.#slots.delete(slot);
+		if (!slot.isEnding) {
+			const isMemory = (cause as { code?: unknown }).code === "ERR_WORKER_OUT_OF_MEMORY";
+			const fault = slot.isReady ? "crash" : "start";
+			this.#release(slot, new WorkerError(isMemory ? "memory" : fault, cause, slot.served));
+		}
+		slot.exited.resolve();
+		this.#assign();
+	}
+}
