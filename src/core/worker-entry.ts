@@ -57,6 +57,7 @@ export function serveJobs<Job, Answer, Note = never, Message = never>(
 			reply({ kind: "note", id, value: note }, transfer);
 		try {
 			const { signal } = inbox.controller;
+			signal.throwIfAborted();
 			const answer = await handle(value, { signal, notify, receive: () => inbox.next() });
 			reply({ kind: "answer", id, value: answer });
 		} catch (error) {
