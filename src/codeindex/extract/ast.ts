@@ -1,6 +1,6 @@
 import type { Node as AnyNode } from "oxc-parser";
 
-/** Any node of the syntax tree, as ESTree with TypeScript has it. */
+/** Any node of the syntax tree: ESTree with TypeScript. */
 export type Node = AnyNode;
 
 /** The nodes with this `type`. */
@@ -18,13 +18,13 @@ export interface Identifier {
 export type FunctionNode = Of<"FunctionDeclaration"> | Of<"ArrowFunctionExpression">;
 export type ClassNode = Of<"ClassDeclaration">;
 
-/** A property's name and where it begins, quotes not counted; undefined if it is computed at run time. */
+/** A property's name and where it begins, quotes not counted. */
 export interface Key {
 	readonly name: string;
 	readonly start: number;
 }
 
-/** The name of a property, method, enum member or accessed element. */
+/** The name of a property, method, enum member or accessed element; undefined if it is computed at run time. */
 export function keyOf(key: Node, computed: boolean): Key | undefined {
 	if (key.type === "PrivateIdentifier") return { name: `#${key.name}`, start: key.start };
 	if (key.type === "Identifier") {
@@ -43,7 +43,18 @@ export function isIndex({ name }: Key): boolean {
 	return /^\d+$/.test(name);
 }
 
-/** What a string literal, or a template without holes, says. */
+/** A name in an import or export list, which may be a string. */
+export function moduleName(node: Node): Key {
+	return keyOf(node, false) ?? { name: "", start: node.start };
+}
+
+/** `A`, `B` and `C` of `A.B.C`; nothing of what is no dotted name. */
+export function dotted(node: Node | null): Identifier[] {
+	if (node?.type === "TSQualifiedName") return [...dotted(node.left), node.right];
+	return node?.type === "Identifier" ? [node] : [];
+}
+
+/** The text of a string literal, or of a template without holes. */
 export function textOf(node: Node | null | undefined): string | undefined {
 	if (node?.type === "Literal") return typeof node.value === "string" ? node.value : undefined;
 	if (node?.type === "TemplateLiteral" && node.expressions.length === 0) {
@@ -52,9 +63,20 @@ export function textOf(node: Node | null | undefined): string | undefined {
 	return undefined;
 }
 
+/** The nodes in some fields of a node, in order. */
+export function nodesIn(node: Node, fields: readonly string[]): Node[] {
+	const parts = node as unknown as Record<string, Node | (Node | null)[] | null | undefined>;
+	return fields.flatMap((field) => parts[field] ?? []).filter((part) => part !== null);
+}
+
+/** The type written for a name or a pattern. */
+export function annotationOf(node: Node): Of<"TSTypeAnnotation"> | null | undefined {
+	return "typeAnnotation" in node ? (node.typeAnnotation as Of<"TSTypeAnnotation">) : undefined;
+}
+
 /**
- * The expression without what changes nothing about which thing it is: `!`, `as const`, `satisfies`, `await`, and what
- * it is assigned to on the way.
+ * The expression without what keeps its identity: `!`, `as const`, `satisfies`, `await`, and what it is assigned to on
+ * the way.
  */
 export function bare(node: Node): Node {
 	switch (node.type) {
@@ -88,4 +110,15 @@ export function isConst(type: Node): boolean {
 /** Whether it is a function expression of either kind. */
 export function isFunction(node: Node | null | undefined): node is FunctionNode {
 	return node?.type === "ArrowFunctionExpression" || node?.type === "FunctionExpression";
+}
+
+/** Whether it declares a function, with or without a body. */
+export function isFunctionDeclaration(node: Node): node is Of<"FunctionDeclaration"> {
+	return node.type === "FunctionDeclaration" || node.type === "TSDeclareFunction";
+}
+
+/** What a name counts as that holds this value. */
+export function symbolOfValue(value: Node | undefined): "function" | "class" | "variable" {
+	if (isFunction(value)) return "function";
+	return value?.type === "ClassExpression" ? "class" : "variable";
 }

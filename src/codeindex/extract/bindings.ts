@@ -1,8 +1,16 @@
 import type { Binding, Declared, Member, SymbolKind, TypeName } from "../facts.ts";
-import { bare, type FunctionNode, isFunction, type Node } from "./ast.ts";
-import type { Declaration, Draft, Pending } from "./draft.ts";
-import { heritageOf, membersOf } from "./members.ts";
-import { member, resultOf, typeOfAnnotation, typeOfExpression } from "./receivers.ts";
+import { annotationOf, bare, type FunctionNode, type Node, symbolOfValue } from "./ast.ts";
+import type { Declaration, Draft, Pending, Place } from "./draft.ts";
+import { generic, membersOf, partsOf } from "./members.ts";
+import {
+	given,
+	member,
+	resultOf,
+	typeOfAnnotation,
+	typeOfEntity,
+	typeOfExpression,
+} from "./receivers.ts";
+import { TYPE } from "./scope.ts";
 import { docBefore, headEnd, headOf } from "./signature.ts";
 
 /** Describes everything that the top level declares, now that all of its names are known. */
@@ -22,6 +30,7 @@ const RANK: readonly SymbolKind[] = ["class", "function", "enum", "variable", "i
 
 function describe(draft: Draft, { name, declarations }: Pending, index: number): Declared {
 	const { positions, source } = draft;
+	const top = { draft, scope: draft.top };
 	const kinds = declarations.map((one) => symbolOf(one));
 	const symbol = RANK.find((kind) => kinds.includes(kind)) ?? kinds[0] ?? "variable";
 	const main = declarations[kinds.indexOf(symbol)] as Declaration;
@@ -36,11 +45,9 @@ function describe(draft: Draft, { name, declarations }: Pending, index: number):
 			draft.owners.set(value, owner);
 		}
 	}
-	const members = merged(
-		declarations.flatMap((one) => membersOf(draft, draft.top, one.node, owner)),
-	);
-	const heritage = declarations.flatMap((one) => heritageOf(draft, draft.top, one.node));
-	const type = typeOf(draft, main, symbol);
+	const members = merged(declarations.flatMap((one) => membersOf(top, one.node, owner)));
+	const heritage = declarations.flatMap((one) => heritageOf(top, one.node));
+	const type = typeOf(top, main, symbol);
 	return {
 		kind: "declared",
 		name,
@@ -58,35 +65,57 @@ function describe(draft: Draft, { name, declarations }: Pending, index: number):
 
 /** `const f = () => …` is a function, `const C = class …` a class. */
 function symbolOf({ symbol, node, path }: Declaration): SymbolKind {
-	const value = path ? undefined : initialOf(node);
-	if (isFunction(value)) return "function";
-	return value?.type === "ClassExpression" ? "class" : symbol;
+	const value = symbolOfValue(path ? undefined : initialOf(node));
+	return value === "variable" ? symbol : value;
 }
 
 function initialOf(node: Node): Node | undefined {
-	if (node.type === "VariableDeclarator") return node.init ? bare(node.init) : undefined;
-	return undefined;
+	return node.type === "VariableDeclarator" && node.init ? bare(node.init) : undefined;
 }
 
-function typeOf(draft: Draft, declaration: Declaration, symbol: SymbolKind): TypeName | undefined {
-	const { node, path = [] } = declaration;
-	if (symbol === "function") {
-		const made = (initialOf(node) ?? node) as FunctionNode;
-		return resultOf(draft, draft.top, made);
+/** The names that a class or interface extends or implements, or that a type alias is made of. */
+function heritageOf(place: Place, node: Node): TypeName[] {
+	switch (node.type) {
+		case "VariableDeclarator":
+			return node.init ? heritageOf(place, bare(node.init)) : [];
+		case "ClassDeclaration":
+		case "ClassExpression": {
+			const inner = generic(place, node);
+			const base = node.superClass && given(typeOfExpression(inner, node.superClass));
+			const types = node.implements?.map((one) => typeOfEntity(inner, one.expression, TYPE)) ?? [];
+			return known([base, ...types]);
+		}
+		case "TSInterfaceDeclaration": {
+			const inner = generic(place, node);
+			return known(node.extends.map((one) => typeOfEntity(inner, one.expression, TYPE)));
+		}
+		case "TSTypeAliasDeclaration": {
+			const inner = generic(place, node);
+			return known(partsOf(node.typeAnnotation).map((part) => typeOfAnnotation(inner, part)));
+		}
+		default:
+			return [];
 	}
+}
+
+function known(types: readonly (TypeName | null | undefined)[]): TypeName[] {
+	return types.filter((type) => type !== undefined && type !== null);
+}
+
+function typeOf(top: Place, declaration: Declaration, symbol: SymbolKind): TypeName | undefined {
+	const { node, path = [] } = declaration;
+	if (symbol === "function") return resultOf(top, (initialOf(node) ?? node) as FunctionNode);
 	if (symbol !== "variable") return undefined;
 	if (node.type === "TSImportEqualsDeclaration") {
-		return typeOfAnnotation(draft, draft.top, {
-			type: "TSTypeQuery",
-			exprName: node.moduleReference,
-		} as Node);
+		const query = { type: "TSTypeQuery", exprName: node.moduleReference } as Node;
+		return typeOfAnnotation(top, query);
 	}
-	if (node.type !== "VariableDeclarator") return typeOfExpression(draft, draft.top, node);
-	const annotation = "typeAnnotation" in node.id ? node.id.typeAnnotation : undefined;
+	if (node.type !== "VariableDeclarator") return typeOfExpression(top, node);
+	const annotation = annotationOf(node.id);
 	const whole = annotation
-		? typeOfAnnotation(draft, draft.top, annotation)
+		? typeOfAnnotation(top, annotation)
 		: node.init
-			? typeOfExpression(draft, draft.top, node.init)
+			? typeOfExpression(top, node.init)
 			: undefined;
 	return path.reduce(member, whole);
 }

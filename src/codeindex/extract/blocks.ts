@@ -1,13 +1,29 @@
-import type { Node, Of } from "./ast.ts";
+import {
+	annotationOf,
+	type ClassNode,
+	type FunctionNode,
+	keyOf,
+	type Node,
+	type Of,
+} from "./ast.ts";
 import { declareStatements } from "./declare.ts";
-import { assign } from "./expressions.ts";
-import { expect } from "./objects.ts";
-import { eachName, visitPattern } from "./patterns.ts";
-import { typeOfAnnotation } from "./receivers.ts";
-import { declareLocal, inside, type LocalValue, VALUE } from "./scope.ts";
+import { expect } from "./expressions.ts";
+import { assign, visitPattern } from "./patterns.ts";
+import { given, typeOfAnnotation, typeOfExpression, typeOfOwner } from "./receivers.ts";
+import {
+	declareLocal,
+	declarePattern,
+	declareTypeParameters,
+	eachName,
+	inside,
+	type LocalValue,
+	type Scope,
+	TYPE,
+	VALUE,
+} from "./scope.ts";
 import type { Visits, Walk } from "./walk.ts";
 
-/** Blocks, loops, and the statements that declare variables in them. */
+/** Code with names of its own: blocks and loops, functions, classes and enums. */
 export const blockVisits: Visits = {
 	BlockStatement: (walk, node: Of<"BlockStatement">) => block(walk, node.body),
 	StaticBlock: (walk, node: Of<"StaticBlock">) => block(walk, node.body, true),
@@ -23,7 +39,7 @@ export const blockVisits: Visits = {
 	ForOfStatement: loop,
 	CatchClause(walk, node: Of<"CatchClause">) {
 		const scope = inside(walk.scope);
-		if (node.param) eachName(node.param, {}, (id, value) => declareLocal(scope, id, VALUE, value));
+		if (node.param) declarePattern(scope, node.param, {});
 		walk.within(scope, () => {
 			if (node.param) visitPattern(walk, node.param);
 			walk.visit(node.body);
@@ -33,9 +49,8 @@ export const blockVisits: Visits = {
 		for (const declarator of node.declarations) {
 			if (walk.draft.done.has(declarator)) continue;
 			const { id, init } = declarator;
-			if ("typeAnnotation" in id && id.typeAnnotation) {
-				expect(walk.draft, init, typeOfAnnotation(walk.draft, walk.scope, id.typeAnnotation));
-			}
+			const annotation = annotationOf(id);
+			if (annotation) expect(walk.draft, init, typeOfAnnotation(walk, annotation));
 			visitPattern(walk, id, { init: init ?? undefined });
 			walk.visit(init);
 		}
@@ -44,10 +59,39 @@ export const blockVisits: Visits = {
 		expect(walk.draft, node.argument, walk.result);
 		walk.visit(node.argument);
 	},
+
+	FunctionDeclaration: functionLike,
+	FunctionExpression: functionLike,
+	ArrowFunctionExpression: functionLike,
+	TSDeclareFunction: functionLike,
+	TSEmptyBodyFunctionExpression: functionLike,
+
+	ClassDeclaration: classLike,
+	ClassExpression: classLike,
+	MethodDefinition: classMember,
+	TSAbstractMethodDefinition: classMember,
+	PropertyDefinition: classMember,
+	TSAbstractPropertyDefinition: classMember,
+	AccessorProperty: classMember,
+	TSAbstractAccessorProperty: classMember,
+	TSEnumDeclaration(walk, node: Of<"TSEnumDeclaration">) {
+		const owner = typeOfOwner(walk, node.id.name, VALUE);
+		const scope = inside(walk.scope);
+		for (const { id } of node.body.members) {
+			const key = keyOf(id, false);
+			if (!key) continue;
+			const { name } = key;
+			if (owner) scope.names.set(name, { kind: "member", meaning: VALUE, owner, name });
+			else declareLocal(scope, { ...key, end: key.start }, VALUE);
+		}
+		walk.within(scope, () => {
+			for (const one of node.body.members) walk.visit(one.initializer);
+		});
+	},
 };
 
 /** Visits statements in a scope of their own. */
-export function block(walk: Walk, statements: readonly Node[], isFunction = false): void {
+function block(walk: Walk, statements: readonly Node[], isFunction = false): void {
 	inBlock(walk, statements, () => walk.visitAll(statements), isFunction);
 }
 
@@ -57,26 +101,22 @@ function inBlock(
 	visit: () => void,
 	isFunction = false,
 ): void {
-	if (!isFunction && !statements.some(mayDeclare)) {
+	// Most blocks declare nothing, and a scope would be most of their cost.
+	if (!isFunction && statements.every(({ type }) => type.endsWith("Statement"))) {
 		visit();
 		return;
 	}
 	const scope = inside(walk.scope, { isFunction });
-	declareStatements(walk.draft, scope, statements);
+	declareStatements({ draft: walk.draft, scope }, statements);
 	if (scope.names.size > 0) walk.within(scope, visit);
 	else visit();
-}
-
-/** Most blocks declare nothing, and a scope of their own would be the most of what they cost. */
-function mayDeclare({ type }: Node): boolean {
-	return !type.endsWith("Statement");
 }
 
 function loop(walk: Walk, node: Of<"ForOfStatement"> | Of<"ForInStatement">): void {
 	walk.visit(node.right);
 	const { left } = node;
 	if (left.type !== "VariableDeclaration") {
-		assign(walk, left, "write");
+		assign(walk, left);
 		walk.visit(node.body);
 		return;
 	}
@@ -84,11 +124,105 @@ function loop(walk: Walk, node: Of<"ForOfStatement"> | Of<"ForInStatement">): vo
 	const id = left.declarations[0]?.id;
 	const value: LocalValue =
 		node.type === "ForOfStatement" ? { init: node.right, element: true } : {};
-	if (left.kind !== "var" && id) {
-		eachName(id, value, (name, local) => declareLocal(scope, name, VALUE, local));
-	}
+	if (left.kind !== "var" && id) declarePattern(scope, id, value);
 	walk.within(scope, () => {
 		if (id) visitPattern(walk, id, value);
 		walk.visit(node.body);
 	});
+}
+
+/** Visits a signature without a body. */
+export function signature(
+	walk: Walk,
+	node: Of<"TSMethodSignature"> | Of<"TSFunctionType"> | Of<"TSConstructorType">,
+): void {
+	const scope = inside(declareTypeParameters(walk.scope, node.typeParameters));
+	for (const parameter of node.params) declareParameter(walk, scope, parameter);
+	walk.within(scope, () => {
+		walk.visit(node.typeParameters);
+		for (const parameter of node.params) visitPattern(walk, parameter);
+		walk.visit(node.returnType);
+	});
+}
+
+function functionLike(walk: Walk, node: FunctionNode): void {
+	const { draft } = walk;
+	const isArrow = node.type === "ArrowFunctionExpression";
+	const outer = declareTypeParameters(walk.scope, node.typeParameters);
+	const self = node.params.find((one) => one.type === "Identifier" && one.name === "this");
+	const selfType = self && annotationOf(self);
+	const scope = inside(outer, {
+		isFunction: true,
+		...(selfType
+			? { self: typeOfAnnotation({ draft, scope: outer }, selfType) ?? null }
+			: !isArrow && !draft.methods.has(node) && { self: null, base: null }),
+	});
+	if (node.type === "FunctionExpression" && node.id) declareLocal(scope, node.id, VALUE);
+	const first = draft.given.get(node);
+	const known = (index: number): LocalValue => (index === 0 && first ? { given: first } : {});
+	node.params.forEach((parameter, index) => {
+		declareParameter(walk, scope, parameter, known(index));
+	});
+	const outerResult = walk.result;
+	walk.within(scope, () => {
+		walk.visit(node.typeParameters);
+		node.params.forEach((parameter, index) => {
+			visitPattern(walk, parameter, known(index));
+		});
+		walk.visit(node.returnType);
+		walk.result = node.returnType ? typeOfAnnotation(walk, node.returnType) : undefined;
+		if (isArrow) expect(draft, node.body, walk.result);
+		if (node.body?.type === "BlockStatement") block(walk, node.body.body, true);
+		else walk.visit(node.body);
+	});
+	walk.result = outerResult;
+}
+
+function declareParameter(walk: Walk, scope: Scope, parameter: Node, value: LocalValue = {}): void {
+	const { self } = walk.scope;
+	if (parameter.type !== "TSParameterProperty" || !self) {
+		declarePattern(scope, parameter, value);
+		return;
+	}
+	// Inside the constructor the name is the property's as well.
+	eachName(parameter, value, ({ name }) => {
+		scope.names.set(name, { kind: "member", meaning: VALUE, owner: self, name });
+	});
+}
+
+function classLike(walk: Walk, node: ClassNode): void {
+	const { draft } = walk;
+	const ownId = node.type === "ClassExpression" && node.id;
+	const outer = ownId ? inside(walk.scope) : walk.scope;
+	if (ownId) declareLocal(outer, ownId, VALUE | TYPE);
+	const own =
+		draft.owners.get(node) ?? (node.id ? typeOfOwner(walk, node.id.name, VALUE) : undefined);
+	walk.visitAll(node.decorators);
+	const scope = declareTypeParameters(outer, node.typeParameters);
+	walk.within(scope, () => {
+		walk.visit(node.typeParameters);
+		walk.use(node.superClass, "extends");
+		walk.visit(node.superTypeArguments);
+		walk.visitAll(node.implements);
+		const base = node.superClass ? typeOfExpression(walk, node.superClass) : undefined;
+		const instance = inside(scope, { self: given(own) ?? null, base: given(base) ?? null });
+		const statics = inside(scope, { self: own ?? null, base: base ?? null });
+		for (const one of node.body.body) {
+			const isStatic = one.type === "StaticBlock" || ("static" in one && one.static);
+			walk.within(isStatic ? statics : instance, () => walk.visit(one));
+		}
+	});
+}
+
+function classMember(walk: Walk, node: Of<"MethodDefinition"> | Of<"PropertyDefinition">): void {
+	const annotation = annotationOf(node);
+	walk.visitAll(node.decorators);
+	if (node.computed) walk.visit(node.key);
+	walk.visit(annotation);
+	const { value } = node;
+	if (!value) return;
+	if (node.type === "PropertyDefinition") {
+		if (annotation) expect(walk.draft, value, typeOfAnnotation(walk, annotation));
+	} else walk.draft.methods.add(value);
+	walk.visit(value);
 }

@@ -5,8 +5,8 @@ import { MAX_STEPS, typeOfName } from "./receivers.ts";
 import { type LocalName, lookup, type Name, TYPE } from "./scope.ts";
 
 /**
- * A use that is being read from left to right: a name, then what is reached from it. It becomes a reference when
- * nothing follows. Without a place of its own it came from a type, and counts only once a written step follows.
+ * A use that is read from left to right: a name, then what is reached from it. It becomes a reference when nothing
+ * follows. Without a place of its own it came from a type, and counts only if a written step follows.
  */
 export interface Chain {
 	readonly binding: number;
@@ -23,13 +23,12 @@ interface Link {
 	readonly called?: true;
 }
 
-/** Something that the file tells to be none of its bindings, such as a literal or an object of the runtime. */
+/** Something that is none of the file's bindings, such as a literal or an object of the runtime. */
 export const OTHER = "other";
 
-/** One for all, since most chains have none. */
 const NO_STEPS: readonly Link[] = [];
 
-/** Undefined: it cannot be told what it is. */
+/** Undefined: unknown. */
 export type Reached = Chain | typeof OTHER | undefined;
 
 /** Begins a chain with a name. */
@@ -51,11 +50,10 @@ function isOfRuntime({ value, scope }: LocalName): boolean {
 	return type.typeName.type === "Identifier" && !lookup(scope, type.typeName.name, TYPE);
 }
 
-const RUNTIME_TYPES = new Set(
-	"TSStringKeyword TSNumberKeyword TSBooleanKeyword TSArrayType TSTupleType TSTypeOperator".split(
-		" ",
-	),
-);
+const RUNTIME_TYPES = new Set([
+	...["TSStringKeyword", "TSNumberKeyword", "TSBooleanKeyword"],
+	...["TSArrayType", "TSTupleType", "TSTypeOperator"],
+]);
 
 /** Begins a chain with something of a known type. */
 export function fromType(type: TypeName | undefined): Chain | undefined {
@@ -67,7 +65,7 @@ export function access(draft: Draft, chain: Reached, key: Key): Reached {
 	if (chain === OTHER) return OTHER;
 	if (!chain || chain.steps.length >= MAX_STEPS) {
 		if (chain) close(draft, chain, "read");
-		countLoose(draft, key.name);
+		draft.looseAccesses.set(key.name, (draft.looseAccesses.get(key.name) ?? 0) + 1);
 		return undefined;
 	}
 	// A bare call was noted by itself; what follows is looked up on its result.
@@ -107,11 +105,6 @@ export function close(draft: Draft, chain: Reached, usage: UsageKind): void {
 	}
 	if (!at && steps.every((step) => step.start === undefined)) return;
 	references.push({ ...use, side, steps: steps.map((step) => placed(draft, step)) });
-}
-
-/** Counts an access that nothing is known about. */
-export function countLoose({ looseAccesses }: Draft, name: string): void {
-	looseAccesses.set(name, (looseAccesses.get(name) ?? 0) + 1);
 }
 
 /** The chain that goes on from a call's result. */

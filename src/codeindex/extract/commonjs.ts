@@ -1,67 +1,72 @@
-import { bare, isFunction, type Key, keyOf, type Node, type Of } from "./ast.ts";
-import { localNames } from "./declare.ts";
-import { type Draft, declareHidden, request } from "./draft.ts";
-import { exportValue, topBinding } from "./exports.ts";
-import { moduleCall } from "./modules.ts";
-import { declareLocal, inside, lookup, type Scope, VALUE } from "./scope.ts";
+import {
+	bare,
+	isFunction,
+	type Key,
+	keyOf,
+	type Node,
+	nodesIn,
+	type Of,
+	symbolOfValue,
+} from "./ast.ts";
+import { type Draft, declareHidden, type Place, request } from "./draft.ts";
+import { exportValue } from "./exports.ts";
+import { moduleCall } from "./imports.ts";
+import {
+	bindingOf,
+	declareLocal,
+	declarePattern,
+	inside,
+	lookup,
+	type Scope,
+	VALUE,
+} from "./scope.ts";
 
 /**
  * Notes what a statement of the top level exports in the way of CommonJS, also under a condition:
  * `if (typeof module === "object") { module.exports = a; }`. Functions are left out.
  */
-export function exportCommonJs(draft: Draft, statement: Node, scope: Scope = draft.top): void {
-	switch (statement.type) {
-		case "ExpressionStatement":
-			exportExpression({ draft, scope }, statement.expression);
-			return;
+export function exportCommonJs(place: Place, node: Node): void {
+	switch (node.type) {
 		case "VariableDeclaration":
-			for (const { id, init } of statement.declarations) {
-				if (init?.type === "AssignmentExpression") exportAssigned({ draft, scope }, init, id);
+			for (const { id, init } of node.declarations) {
+				if (init?.type === "AssignmentExpression") exportAssigned(place, init, id);
 			}
 			return;
-		case "IfStatement":
-			exportCommonJs(draft, statement.consequent, scope);
-			if (statement.alternate) exportCommonJs(draft, statement.alternate, scope);
-			return;
-		case "TryStatement":
-			exportCommonJs(draft, statement.block, scope);
-			if (statement.handler) exportCommonJs(draft, statement.handler.body, scope);
-			if (statement.finalizer) exportCommonJs(draft, statement.finalizer, scope);
-			return;
 		case "BlockStatement": {
-			const inner = inside(scope);
-			for (const id of localNames(statement.body)) declareLocal(inner, id, VALUE);
-			for (const one of statement.body) exportCommonJs(draft, one, inner);
+			const scope = inside(place.scope);
+			for (const one of node.body) declareNames(scope, one);
+			for (const one of node.body) exportCommonJs({ draft: place.draft, scope }, one);
+			return;
 		}
+		case "CallExpression":
+			exportCall(place, node);
+			return;
+		case "AssignmentExpression":
+			exportAssigned(place, node);
+			return;
+		default:
+			for (const part of nodesIn(node, PARTS[node.type] ?? [])) exportCommonJs(place, part);
 	}
 }
 
-/** Where an assignment stands. */
-interface Place {
-	readonly draft: Draft;
-	readonly scope: Scope;
-}
+/** Where an export may be inside a statement or expression. */
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+	IfStatement: ["consequent", "alternate"],
+	TryStatement: ["block", "handler", "finalizer"],
+	CatchClause: ["body"],
+	ExpressionStatement: ["expression"],
+	ParenthesizedExpression: ["expression"],
+	LogicalExpression: ["right"],
+	ConditionalExpression: ["consequent", "alternate"],
+	SequenceExpression: ["expressions"],
+};
 
-function exportExpression(place: Place, expression: Node): void {
-	switch (expression.type) {
-		case "CallExpression":
-			exportCall(place, expression);
-			return;
-		case "AssignmentExpression":
-			exportAssigned(place, expression);
-			return;
-		case "ParenthesizedExpression":
-			exportExpression(place, expression.expression);
-			return;
-		case "LogicalExpression":
-			exportExpression(place, expression.right);
-			return;
-		case "ConditionalExpression":
-			exportExpression(place, expression.consequent);
-			exportExpression(place, expression.alternate);
-			return;
-		case "SequenceExpression":
-			for (const one of expression.expressions) exportExpression(place, one);
+/** The names that a block of JavaScript has for itself: all that its statements declare but `var`s. */
+function declareNames(scope: Scope, node: Node): void {
+	if (node.type === "VariableDeclaration") {
+		if (node.kind !== "var") for (const { id } of node.declarations) declarePattern(scope, id, {});
+	} else if (node.type === "FunctionDeclaration" || node.type === "ClassDeclaration") {
+		if (node.id) declareLocal(scope, node.id, VALUE);
 	}
 }
 
@@ -72,7 +77,7 @@ function exportAssigned(place: Place, expression: Of<"AssignmentExpression">, ta
 	const targets: Target[] = [];
 	let value: Node = expression;
 	while (value.type === "AssignmentExpression" && value.operator === "=") {
-		const target = targetOf(scope, value.left);
+		const target = exportsAccess(scope, value.left);
 		if (!target) break;
 		targets.push({ ...target, node: value });
 		value = value.right;
@@ -92,17 +97,14 @@ function exportAssigned(place: Place, expression: Of<"AssignmentExpression">, ta
 
 /** Whether a value has no other name than the variable it is the initial value of. */
 function isOnlyNamed(
-	{ draft, scope }: Place,
+	place: Place,
 	value: Node,
 	target: Node | undefined,
 ): target is Of<"Identifier"> {
-	if (target?.type !== "Identifier" || topBinding(scope, target.name) === undefined) return false;
-	return value.type !== "Identifier" && !moduleCall(draft, scope, value);
-}
-
-/** The name that `exports.a` or `module.exports.a` reads or writes; `whole` for the object itself. */
-export function exportsAccess(scope: Scope, node: Node): { key?: Key } | undefined {
-	return targetOf(scope, node);
+	const isBound =
+		target?.type === "Identifier" && bindingOf(place.scope, target.name) !== undefined;
+	if (!isBound) return false;
+	return value.type !== "Identifier" && !moduleCall(place, value);
 }
 
 interface Target {
@@ -111,7 +113,8 @@ interface Target {
 	readonly node: Of<"AssignmentExpression">;
 }
 
-function targetOf(scope: Scope, node: Node): { key?: Key } | undefined {
+/** The name that `exports.a` or `module.exports.a` reads or writes; none for the object itself. */
+export function exportsAccess(scope: Scope, node: Node): { key?: Key } | undefined {
 	if (isExports(scope, node)) return {};
 	if (node.type !== "MemberExpression" || !isExports(scope, node.object)) return undefined;
 	const key = keyOf(node.property, node.computed);
@@ -144,9 +147,9 @@ function exportProperty(
 	place: Place,
 	property: Of<"ObjectExpression">["properties"][number],
 ): void {
-	const { draft, scope } = place;
+	const { draft } = place;
 	if (property.type === "SpreadElement") {
-		const call = moduleCall(draft, scope, property.argument);
+		const call = moduleCall(place, property.argument);
 		if (call) draft.exports.push({ kind: "star", request: call.request, typeOnly: false });
 		return;
 	}
@@ -163,18 +166,14 @@ function exportName(place: Place, key: Key, value: Node, outer: Node): void {
 	const { positions, exports } = draft;
 	const isKnown = exports.some((one) => one.kind !== "star" && one.name === key.name);
 	if (isKnown || isVoid(value) || exportModule(place, key.name, value)) return;
-	const named = value.type === "Identifier" ? topBinding(scope, value.name) : undefined;
+	const named = value.type === "Identifier" ? bindingOf(scope, value.name) : undefined;
 	if (named !== undefined) {
 		const at = [positions.at(value.start)];
 		exports.push({ kind: "local", name: key.name, binding: named, at, typeOnly: false });
 		return;
 	}
 	const made = bare(value);
-	const symbol = isFunction(made)
-		? "function"
-		: made.type === "ClassExpression"
-			? "class"
-			: "variable";
+	const symbol = symbolOfValue(made);
 	const id = { name: key.name, start: key.start, end: key.start + key.name.length };
 	const binding = declareHidden(draft, { symbol, id, node: made, from: outer.start });
 	if (symbol === "class") draft.owners.set(made, { binding, side: "value" });
@@ -183,15 +182,16 @@ function exportName(place: Place, key: Key, value: Node, outer: Node): void {
 }
 
 /** Passes on a module, or a name of one: `exports.a = require("x").b`. */
-function exportModule({ draft, scope }: Place, name: string, value: Node): boolean {
-	const whole = moduleCall(draft, scope, value);
+function exportModule(place: Place, name: string, value: Node): boolean {
+	const whole = moduleCall(place, value);
 	const part = value.type === "MemberExpression" ? value : undefined;
-	const call = whole ?? (part && moduleCall(draft, scope, part.object));
+	const call = whole ?? (part && moduleCall(place, part.object));
 	const key = part && keyOf(part.property, part.computed);
 	if (!call || (!whole && !key)) return false;
 	const imported = whole ? call.imported : (key?.name ?? "");
-	const at = key && !whole ? [draft.positions.at(key.start)] : [];
-	draft.exports.push({ kind: "from", name, request: call.request, imported, at, typeOnly: false });
+	const { positions, exports } = place.draft;
+	const at = key && !whole ? [positions.at(key.start)] : [];
+	exports.push({ kind: "from", name, request: call.request, imported, at, typeOnly: false });
 	return true;
 }
 
@@ -210,7 +210,8 @@ function isNoted(draft: Draft, value: Node): boolean {
 }
 
 /** What compilers make of `export * from` and of `export { a } from`. */
-function exportCall({ draft, scope }: Place, node: Of<"CallExpression">): void {
+function exportCall(place: Place, node: Of<"CallExpression">): void {
+	const { draft, scope } = place;
 	const { callee } = node;
 	const [first, second, third] = node.arguments;
 	const name =
@@ -220,7 +221,7 @@ function exportCall({ draft, scope }: Place, node: Of<"CallExpression">): void {
 				? callee.name
 				: undefined;
 	if (name === "__exportStar" && first && second && isExports(scope, second)) {
-		const call = moduleCall(draft, scope, first);
+		const call = moduleCall(place, first);
 		if (call) draft.exports.push({ kind: "star", request: call.request, typeOnly: false });
 		return;
 	}
@@ -250,9 +251,9 @@ function importedBy(
 ): { request: number; imported: string } | undefined {
 	if (value?.type !== "MemberExpression" || value.object.type !== "Identifier") return undefined;
 	const key = keyOf(value.property, value.computed);
-	const binding = draft.bindings[topBinding(draft.top, value.object.name) ?? -1];
+	const binding = draft.bindings[bindingOf(draft.top, value.object.name) ?? -1];
 	if (!key || binding?.kind !== "imported") return undefined;
-	const kind = "re-export";
-	request(draft, draft.requests[binding.request]?.specifier ?? "", kind, value.start);
+	const specifier = draft.requests[binding.request]?.specifier ?? "";
+	request(draft, specifier, "re-export", value.start);
 	return { request: binding.request, imported: key.name };
 }

@@ -1,5 +1,5 @@
 import { access, type Chain, close, type Reached } from "./chains.ts";
-import { type Draft, namelessImport, request } from "./draft.ts";
+import { type Draft, typeImport } from "./draft.ts";
 import { ANY, lookup, SPACE, TYPE } from "./scope.ts";
 
 /**
@@ -77,8 +77,7 @@ function walkType(draft: Draft, text: string, offset: number, from: number): voi
 		const after = found.index + token.length;
 		if (specifier !== undefined) {
 			const at = offset + found.index + token.indexOf(specifier) - 1;
-			const index = request(draft, specifier, "type", at);
-			const binding = namelessImport(draft, index, "*", at);
+			const binding = typeImport(draft, specifier, at);
 			if (token.endsWith(".")) {
 				const module: Chain = { binding, side: "value", steps: [] };
 				TOKEN.lastIndex = refer(draft, text, offset, after, module);

@@ -1,8 +1,8 @@
 import type { Position } from "../facts.ts";
-import { type Identifier, isFunction, type Node, type Of } from "./ast.ts";
+import { dotted, type Identifier, moduleName, type Node, type Of, symbolOfValue } from "./ast.ts";
+import { SYMBOLS } from "./declare.ts";
 import { type Draft, declareHidden, request } from "./draft.ts";
-import { moduleName } from "./imports.ts";
-import { ANY, lookup, type Scope } from "./scope.ts";
+import { bindingOf, eachName, type Scope } from "./scope.ts";
 
 /** Notes what a statement of the top level exports. All names of the top level must be declared. */
 export function exportStatement(draft: Draft, node: Node): void {
@@ -40,7 +40,7 @@ export function exportValue(
 	scope: Scope = draft.top,
 ): void {
 	if (value.type === "Identifier") {
-		const binding = topBinding(scope, value.name);
+		const binding = bindingOf(scope, value.name);
 		if (binding !== undefined) {
 			const at = [draft.positions.at(value.start)];
 			draft.exports.push({ kind: "local", name, binding, at, typeOnly: false });
@@ -48,11 +48,7 @@ export function exportValue(
 		return;
 	}
 	const id = defaultName(draft, outer);
-	const symbol = isFunction(value)
-		? "function"
-		: value.type === "ClassExpression"
-			? "class"
-			: "variable";
+	const symbol = symbolOfValue(value);
 	const own = "id" in value && value.id?.type === "Identifier" ? value.id : undefined;
 	const declaration = { symbol, id: own ?? id, node: value, from: outer.start } as const;
 	const binding = declareHidden(draft, declaration);
@@ -60,15 +56,9 @@ export function exportValue(
 	draft.exports.push({ kind: "local", name, binding, typeOnly: false });
 }
 
-/** The binding of a name of the top level, as a scope sees it. */
-export function topBinding(scope: Scope, name: string): number | undefined {
-	const found = lookup(scope, name, ANY);
-	return found?.kind === "binding" ? found.binding : undefined;
-}
-
 function exportNames(draft: Draft, names: readonly string[]): void {
 	for (const name of names) {
-		const binding = topBinding(draft.top, name);
+		const binding = bindingOf(draft.top, name);
 		const isKnown = draft.exports.some((one) => one.kind === "local" && one.name === name);
 		if (binding === undefined || isKnown) continue;
 		draft.exports.push({ kind: "local", name, binding, typeOnly: false });
@@ -77,26 +67,13 @@ function exportNames(draft: Draft, names: readonly string[]): void {
 
 /** The names that a declaration declares. */
 function namesOf(node: Node): string[] {
-	switch (node.type) {
-		case "VariableDeclaration":
-			return node.declarations.flatMap(({ id }) => namesOf(id));
-		case "Identifier":
-			return [node.name];
-		case "ObjectPattern":
-			return node.properties.flatMap((one) => namesOf(one.type === "Property" ? one.value : one));
-		case "ArrayPattern":
-			return node.elements.flatMap((one) => (one ? namesOf(one) : []));
-		case "AssignmentPattern":
-			return namesOf(node.left);
-		case "RestElement":
-			return namesOf(node.argument);
-		case "TSModuleDeclaration":
-			return node.id.type === "TSQualifiedName" ? namesOf(node.id) : namesOf(node.id);
-		case "TSQualifiedName":
-			return namesOf(node.left);
-		default:
-			return "id" in node && node.id ? namesOf(node.id as Node) : [];
+	const names: string[] = [];
+	const [first] = "id" in node ? dotted(node.id as Node | null) : [];
+	if (first) names.push(first.name);
+	for (const { id } of node.type === "VariableDeclaration" ? node.declarations : []) {
+		eachName(id, {}, ({ name }) => names.push(name));
 	}
+	return names;
 }
 
 function exportFrom(draft: Draft, node: Of<"ExportNamedDeclaration">): void {
@@ -117,7 +94,7 @@ function exportFrom(draft: Draft, node: Of<"ExportNamedDeclaration">): void {
 function exportList(draft: Draft, node: Of<"ExportNamedDeclaration">): void {
 	for (const specifier of node.specifiers) {
 		const { name } = moduleName(specifier.exported);
-		const binding = topBinding(draft.top, moduleName(specifier.local).name);
+		const binding = bindingOf(draft.top, moduleName(specifier.local).name);
 		if (binding === undefined) continue;
 		const typeOnly = node.exportKind === "type" || specifier.exportKind === "type";
 		const at = places(draft, specifier);
@@ -143,13 +120,8 @@ function exportDefault(draft: Draft, node: Of<"ExportDefaultDeclaration">): void
 		case "TSDeclareFunction":
 		case "ClassDeclaration":
 		case "TSInterfaceDeclaration": {
-			const symbol =
-				declaration.type === "ClassDeclaration"
-					? "class"
-					: declaration.type === "TSInterfaceDeclaration"
-						? "interface"
-						: "function";
-			const named = declaration.id ? topBinding(draft.top, declaration.id.name) : undefined;
+			const symbol = SYMBOLS[declaration.type] ?? "function";
+			const named = declaration.id ? bindingOf(draft.top, declaration.id.name) : undefined;
 			const known = draft.exports.some((one) => one.kind === "local" && one.name === "default");
 			if (known && named !== undefined) return;
 			const id = defaultName(draft, node);

@@ -1,26 +1,31 @@
-import type { UsageKind } from "../facts.ts";
-import { isConst, isFunction, isIndex, keyOf, type Node, type Of } from "./ast.ts";
+import type { TypeName } from "../facts.ts";
+import { bare, isConst, isFunction, isIndex, keyOf, type Node, type Of } from "./ast.ts";
 import { access, call, close, fromName, fromType, OTHER, type Reached } from "./chains.ts";
 import { exportsAccess } from "./commonjs.ts";
-import { destructure } from "./destructure.ts";
-import { elementGiven, elementOf, elementPassed } from "./elements.ts";
-import { bindingOfModule, moduleCall } from "./modules.ts";
-import { expectCast, visitObject } from "./objects.ts";
-import { typeOfAnnotation, typeOfExpression } from "./receivers.ts";
-import { enclosing, lookup, VALUE } from "./scope.ts";
+import type { Draft } from "./draft.ts";
+import { assign, destructure } from "./patterns.ts";
+import {
+	elementBy,
+	elementOf,
+	member,
+	ONE_ELEMENT,
+	typeOfAnnotation,
+	typeOfExpression,
+	typeOfModule,
+	WITH_CALLBACK,
+} from "./receivers.ts";
+import { enclosing, inside, lookup, VALUE } from "./scope.ts";
 import type { Visits, Walk } from "./walk.ts";
 
 /**
- * Visits an expression and says what it is, so that the code around can go on from there or note how it is used.
+ * Visits an expression and returns what it is, so that the code around can go on from there or note how it is used.
  * Everything inside that is used by itself (arguments, computed keys) is noted on the way.
  */
 export function reach(walk: Walk, node: Node): Reached {
 	const { draft, scope } = walk;
 	switch (node.type) {
-		case "Identifier": {
-			const name = lookup(scope, node.name, VALUE);
-			return name ? fromName(draft, name, node) : OTHER;
-		}
+		case "Identifier":
+			return reachName(walk, node);
 		case "ThisExpression":
 			return fromType(enclosing(scope, "self"));
 		case "Super":
@@ -28,7 +33,7 @@ export function reach(walk: Walk, node: Node): Reached {
 		case "MemberExpression":
 			return reachMember(walk, node);
 		case "CallExpression":
-			return reachCall(walk, node);
+			return fromType(typeOfModule(walk, node)) ?? reachCall(walk, node);
 		case "NewExpression": {
 			const made = walk.reach(node.callee);
 			walk.visit(node.typeArguments);
@@ -36,7 +41,7 @@ export function reach(walk: Walk, node: Node): Reached {
 			return call(draft, made, "new");
 		}
 		case "ImportExpression":
-			return reachModule(walk, node) ?? plain(walk, node);
+			return fromType(typeOfModule(walk, node)) ?? plain(walk, node);
 		case "ParenthesizedExpression":
 		case "ChainExpression":
 		case "TSNonNullExpression":
@@ -56,7 +61,7 @@ export function reach(walk: Walk, node: Node): Reached {
 		case "ConditionalExpression":
 		case "AssignmentExpression":
 			walk.visit(node);
-			return fromType(typeOfExpression(draft, scope, node));
+			return fromType(typeOfExpression(walk, node));
 		case "Literal":
 		case "TemplateLiteral":
 		case "ArrayExpression":
@@ -75,6 +80,11 @@ function plain(walk: Walk, node: Node): Reached {
 	return OTHER;
 }
 
+function reachName({ draft, scope }: Walk, id: Of<"Identifier"> | Of<"JSXIdentifier">): Reached {
+	const name = lookup(scope, id.name, VALUE);
+	return name ? fromName(draft, name, id) : OTHER;
+}
+
 function reachMember(walk: Walk, node: Of<"MemberExpression">): Reached {
 	const { draft, scope } = walk;
 	if (draft.commonJsNames.size > 0) {
@@ -89,39 +99,34 @@ function reachMember(walk: Walk, node: Of<"MemberExpression">): Reached {
 	if (key && !isIndex(key)) return access(draft, object, key);
 	close(draft, object, "read");
 	if (!key) walk.visit(node.property);
-	return fromType(elementOf(draft, scope, node.object));
+	return fromType(elementOf(walk, node.object));
 }
 
 function reachCall(walk: Walk, node: Of<"CallExpression">): Reached {
 	const { draft, scope } = walk;
-	const module = reachModule(walk, node);
-	if (module) return module;
 	const { callee } = node;
+	const [callback] = node.arguments;
 	if (isThen(callee)) {
 		// What a promise is of, its callback is given; types leave promises out.
-		const promised = typeOfExpression(draft, scope, callee.object);
+		const promised = typeOfExpression(walk, callee.object);
 		close(draft, walk.reach(callee.object), "read");
-		const [first, ...others] = node.arguments;
-		if (first && promised && isFunction(first)) walk.draft.given.set(first, promised);
-		walk.visit(first);
-		walk.visitAll(others);
+		if (promised && isFunction(callback)) draft.given.set(callback, promised);
+		walk.visitAll(node.arguments);
 		return undefined;
 	}
-	const element = elementPassed(draft, scope, node);
-	const [callback] = node.arguments;
-	if (element && callback && isFunction(callback)) draft.given.set(callback, element);
+	const element = elementBy(WITH_CALLBACK, walk, node);
+	if (element && isFunction(callback)) draft.given.set(callback, element);
 	const called = walk.reach(callee);
 	walk.visit(node.typeArguments);
 	walk.visitAll(node.arguments);
-	const given = elementGiven(draft, scope, node);
+	const given = elementBy(ONE_ELEMENT, walk, node);
 	if (given) {
 		close(draft, called, "call");
 		return fromType(given);
 	}
 	const isLocal =
 		callee.type === "Identifier" && lookup(scope, callee.name, VALUE)?.kind === "local";
-	if (isLocal) return fromType(typeOfExpression(draft, scope, node));
-	return call(draft, called, "call");
+	return isLocal ? fromType(typeOfExpression(walk, node)) : call(draft, called, "call");
 }
 
 function isThen(callee: Node): callee is Of<"MemberExpression"> & { object: Node } {
@@ -130,26 +135,68 @@ function isThen(callee: Node): callee is Of<"MemberExpression"> & { object: Node
 	);
 }
 
-function reachModule(walk: Walk, node: Node): Reached {
-	const found = moduleCall(walk.draft, walk.scope, node);
-	return found && { binding: bindingOfModule(walk.draft, found), side: "value", steps: [] };
-}
-
 function reachCast(
 	walk: Walk,
 	node: Of<"TSAsExpression"> | Of<"TSTypeAssertion"> | Of<"TSSatisfiesExpression">,
 ): Reached {
-	const { draft, scope } = walk;
-	expectCast(walk, node.expression, node.typeAnnotation);
-	if (isConst(node.typeAnnotation)) return walk.reach(node.expression);
-	const inner = walk.reach(node.expression);
-	walk.visit(node.typeAnnotation);
+	const { expression, typeAnnotation } = node;
+	if (isConst(typeAnnotation)) return walk.reach(expression);
+	expect(walk.draft, expression, typeOfAnnotation(walk, typeAnnotation));
+	const inner = walk.reach(expression);
+	walk.visit(typeAnnotation);
 	if (node.type === "TSSatisfiesExpression") return inner;
-	close(draft, inner, "read");
-	return fromType(typeOfAnnotation(draft, scope, node.typeAnnotation));
+	close(walk.draft, inner, "read");
+	return fromType(typeOfAnnotation(walk, typeAnnotation));
+}
+
+/** Notes that an object literal must be of a type, so that its keys are uses of the type's members. */
+export function expect(
+	draft: Draft,
+	node: Node | null | undefined,
+	type: TypeName | undefined,
+): void {
+	if (!type || !node) return;
+	const value = node.type === "AwaitExpression" ? node : bare(node);
+	if (value.type === "ObjectExpression") draft.expected.set(value, type);
+	else if (value.type === "ConditionalExpression") {
+		expect(draft, value.consequent, type);
+		expect(draft, value.alternate, type);
+	}
+}
+
+/** Visits an object literal. In its methods `this` is the object, if that has a name. */
+function visitObject(walk: Walk, node: Of<"ObjectExpression">): void {
+	const { draft } = walk;
+	const owner = draft.owners.get(node);
+	const expected = draft.expected.get(node);
+	const self = owner ?? expected;
+	if (!self) {
+		walk.visitAll(node.properties);
+		return;
+	}
+	for (const property of node.properties) {
+		const key = property.type === "Property" && keyOf(property.key, property.computed);
+		if (!key) {
+			walk.visit(property);
+			continue;
+		}
+		if (expected) close(draft, access(draft, fromType(expected), key), "write");
+		const { value } = property;
+		const inner = bare(value);
+		if (inner.type === "ObjectExpression") {
+			const part = member(self, key.name);
+			if (part) (owner ? draft.owners : draft.expected).set(inner, part);
+		}
+		// Only methods have the object as `this`; elsewhere it is that of the code around.
+		if (value.type === "FunctionExpression") {
+			draft.methods.add(value);
+			walk.within(inside(walk.scope, { self }), () => walk.visit(property));
+		} else walk.visit(property);
+	}
 }
 
 const read = (walk: Walk, node: Node): void => walk.use(node, "read");
+const nothing = (): void => undefined;
 
 /** Expressions, patterns that are assigned to, and JSX. */
 export const expressionVisits: Visits = {
@@ -180,10 +227,10 @@ export const expressionVisits: Visits = {
 		const mayBeCommonJs = draft.isJavaScript && !draft.isModule && !draft.commonJs;
 		if (mayBeCommonJs && exportsAccess(walk.scope, node.left)) draft.commonJs = true;
 		if (node.left.type === "ObjectPattern") destructure(walk, node.left, { init: node.right });
-		if (!draft.done.has(node.left)) assign(walk, node.left, "write");
+		if (!draft.done.has(node.left)) assign(walk, node.left);
 		walk.visit(node.right);
 	},
-	UpdateExpression: (walk, node: Of<"UpdateExpression">) => assign(walk, node.argument, "write"),
+	UpdateExpression: (walk, node: Of<"UpdateExpression">) => assign(walk, node.argument),
 	TaggedTemplateExpression(walk, node: Of<"TaggedTemplateExpression">) {
 		walk.use(node.tag, "call");
 		walk.visit(node.typeArguments);
@@ -212,35 +259,6 @@ export const expressionVisits: Visits = {
 	JSXAttribute: (walk, node: Of<"JSXAttribute">) => walk.visit(node.value),
 };
 
-function nothing(): void {}
-
-/** Notes what is written to. Patterns are taken apart; their defaults and computed keys are read. */
-export function assign(walk: Walk, target: Node, usage: UsageKind): void {
-	switch (target.type) {
-		case "ObjectPattern":
-			for (const property of target.properties) {
-				if (property.type === "RestElement") assign(walk, property.argument, usage);
-				else {
-					if (property.computed) walk.visit(property.key);
-					assign(walk, property.value, usage);
-				}
-			}
-			return;
-		case "ArrayPattern":
-			for (const element of target.elements) if (element) assign(walk, element, usage);
-			return;
-		case "AssignmentPattern":
-			assign(walk, target.left, usage);
-			walk.visit(target.right);
-			return;
-		case "RestElement":
-			assign(walk, target.argument, usage);
-			return;
-		default:
-			walk.use(target, usage);
-	}
-}
-
 /** The name of a JSX element. Lower-case names without a dot are elements of the page, not of the program. */
 function element(walk: Walk, name: Node): void {
 	if (name.type === "JSXIdentifier" && /^[a-z]|-/.test(name.name)) return;
@@ -248,13 +266,10 @@ function element(walk: Walk, name: Node): void {
 }
 
 function reachElement(walk: Walk, name: Node): Reached {
-	const { draft, scope } = walk;
 	if (name.type === "JSXMemberExpression") {
 		const { start, name: key } = name.property;
-		return access(draft, reachElement(walk, name.object), { start, name: key });
+		return access(walk.draft, reachElement(walk, name.object), { start, name: key });
 	}
 	if (name.type !== "JSXIdentifier") return OTHER;
-	if (name.name === "this") return fromType(enclosing(scope, "self"));
-	const found = lookup(scope, name.name, VALUE);
-	return found ? fromName(draft, found, name) : OTHER;
+	return name.name === "this" ? fromType(enclosing(walk.scope, "self")) : reachName(walk, name);
 }

@@ -1,25 +1,28 @@
 import type { FileFacts } from "../facts.ts";
 import { describeBindings, describedBindings } from "./bindings.ts";
+import { blockVisits } from "./blocks.ts";
 import { exportCommonJs } from "./commonjs.ts";
 import { declareStatements } from "./declare.ts";
 import { walkDocs } from "./docs.ts";
-import { type Draft, newDraft } from "./draft.ts";
+import { type Draft, newDraft, positionsOf } from "./draft.ts";
 import { exportStatement } from "./exports.ts";
-import { letGo, type Parsed, parse } from "./parse.ts";
-import { positionsOf } from "./positions.ts";
-import { recoverModule } from "./recover.ts";
+import { expressionVisits, reach } from "./expressions.ts";
+import { recoverModule } from "./imports.ts";
+import { namespaceVisits } from "./namespaces.ts";
+import { languageOf, type Parsed, parse, release } from "./parse.ts";
+import { typeVisits } from "./types.ts";
 import { walkProgram } from "./walk.ts";
 
 /**
- * What a source says by itself. The language follows from the path's ending. It is pure and never throws: of a source
- * that cannot be understood it gives what can, with the status `broken`.
+ * The facts of a source, in the language of the path's ending. Pure; never throws: of a source that cannot be
+ * understood it returns what can, with the status `broken`.
  */
 export function extractFacts(path: string, source: string): FileFacts {
 	const positions = positionsOf(source);
 	const parsed = parse(path, source, positions);
-	const draft = newDraft(path, source, positions);
+	const draft = newDraft(source, positions, languageOf(path));
 	const problem = fill(draft, parsed) ?? parsed.problem;
-	letGo(parsed);
+	release(parsed);
 	return {
 		status: problem === undefined ? "parsed" : "broken",
 		...(problem !== undefined && { problem }),
@@ -33,20 +36,21 @@ export function extractFacts(path: string, source: string): FileFacts {
 	};
 }
 
-/** Gathers the facts; gives the problem that stopped it. What was gathered before stays. */
+/** Collects the facts; returns the problem that stopped it. What was collected before stays. */
 function fill(draft: Draft, { program, module, problem }: Parsed): string | undefined {
 	draft.isModule = module?.hasModuleSyntax ?? false;
 	if (module && problem !== undefined && !program?.body.length) recoverModule(draft, module);
 	if (!program) return undefined;
 	try {
-		draft.isModule ||= program.body.some((node) => MODULE_STATEMENTS.has(node.type));
-		declareStatements(draft, draft.top, program.body);
+		draft.isModule ||= program.body.some((node) => node.type === "TSExportAssignment");
+		const top = { draft, scope: draft.top };
+		declareStatements(top, program.body);
 		for (const statement of program.body) {
 			if (draft.isModule) exportStatement(draft, statement);
-			else exportCommonJs(draft, statement);
+			else exportCommonJs(top, statement);
 		}
 		describeBindings(draft);
-		walkProgram(draft, program);
+		walkProgram(draft, program, VISITS, reach);
 		walkDocs(draft);
 		return undefined;
 	} catch (error) {
@@ -56,7 +60,7 @@ function fill(draft: Draft, { program, module, problem }: Parsed): string | unde
 	}
 }
 
-const MODULE_STATEMENTS = new Set(["TSExportAssignment"]);
+const VISITS = { ...expressionVisits, ...typeVisits, ...blockVisits, ...namespaceVisits };
 
 /** Files with these endings are modules whatever they contain. */
 function isModuleFile(path: string): boolean {

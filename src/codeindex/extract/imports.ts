@@ -1,10 +1,11 @@
-import { bare, type Identifier, keyOf, type Node, type Of } from "./ast.ts";
-import { addImport, type Draft, request } from "./draft.ts";
-import { type ModuleCall, moduleCall } from "./modules.ts";
-import { lookup, type Scope, SPACE } from "./scope.ts";
+import type { EcmaScriptModule } from "oxc-parser";
+import type { Position } from "../facts.ts";
+import { bare, type Identifier, keyOf, moduleName, type Node, type Of, textOf } from "./ast.ts";
+import { addImport, type Draft, type Place, request } from "./draft.ts";
+import { lookup, SPACE, VALUE } from "./scope.ts";
 
 /** Declares what an `import` statement brings in. */
-export function declareImports(draft: Draft, scope: Scope, node: Of<"ImportDeclaration">): void {
+export function declareImports({ draft, scope }: Place, node: Of<"ImportDeclaration">): void {
 	const { specifiers, source } = node;
 	const allTypes =
 		node.importKind === "type" ||
@@ -28,17 +29,11 @@ export function declareImports(draft: Draft, scope: Scope, node: Of<"ImportDecla
 	}
 }
 
-/** A name in an import or export list, which may be a string. */
-export function moduleName(node: Node): { readonly name: string; readonly start: number } {
-	return keyOf(node, false) ?? { name: "", start: node.start };
-}
-
 /**
  * Makes an import of `import a = require("x")`, and of `import A = ns.A` if `ns` is one. False: it is close to a constant.
  */
 export function importsEquals(
-	draft: Draft,
-	scope: Scope,
+	{ draft, scope }: Place,
 	node: Of<"TSImportEqualsDeclaration">,
 ): boolean {
 	const { id, moduleReference: target } = node;
@@ -56,41 +51,40 @@ export function importsEquals(
 	const space = name?.kind === "binding" ? draft.bindings[name.binding] : undefined;
 	if (space?.kind !== "imported" || space.imported !== "*") return false;
 	const importedAt = draft.positions.at(target.right.start);
-	const imported = target.right.name;
-	addImport(draft, { ...own, request: space.request, imported, importedAt });
+	addImport(draft, { ...own, request: space.request, imported: target.right.name, importedAt });
 	return true;
 }
 
 /** Makes imports of `const a = require("x")` and its like. False: it is a variable like any other. */
-export function importsModule(draft: Draft, scope: Scope, node: Of<"VariableDeclarator">): boolean {
+export function importsModule(place: Place, node: Of<"VariableDeclarator">): boolean {
+	const { draft } = place;
 	const { id, init } = node;
 	if (!init || id.type === "ArrayPattern") return false;
 	const value = bare(init);
+	const at = (start: number) => ({ importedAt: draft.positions.at(start) });
 	if (value.type === "MemberExpression" && !value.computed && id.type === "Identifier") {
-		const call = moduleCall(draft, scope, value.object);
+		const call = moduleCall(place, value.object);
 		const { property } = value;
 		if (call?.imported !== "=" || property.type !== "Identifier") return false;
-		const apart = property.name !== id.name && { importedAt: draft.positions.at(property.start) };
-		importAs(draft, scope, call, id, property.name, apart || {});
-		draft.done.add(node);
-		return true;
-	}
-	const call = moduleCall(draft, scope, value);
-	if (!call) return false;
-	if (id.type === "Identifier") {
-		// Without `await` it is a promise, which only `then` leads out of.
-		if (value.type === "ImportExpression" && !isAwaited(init)) return false;
-		importAs(draft, scope, call, id, call.imported);
-		draft.done.add(node);
-		return true;
-	}
-	// TypeScript takes destructured `require` for imports, and destructured `import()` for variables.
-	if (id.type !== "ObjectPattern" || call.imported === "*" || !isFlat(id)) return false;
-	for (const property of id.properties) {
-		if (property.type === "RestElement" || property.value.type !== "Identifier") continue;
-		const key = keyOf(property.key, property.computed);
-		const apart = !property.shorthand && { importedAt: draft.positions.at(key?.start ?? 0) };
-		importAs(draft, scope, call, property.value, key?.name ?? "", apart || {});
+		const apart = property.name === id.name ? {} : at(property.start);
+		importAs(place, call, id, property.name, apart);
+	} else {
+		const call = moduleCall(place, value);
+		if (!call) return false;
+		if (id.type === "Identifier") {
+			// Without `await` it is a promise, which only `then` leads out of.
+			if (value.type === "ImportExpression" && !isAwaited(init)) return false;
+			importAs(place, call, id, call.imported);
+		} else {
+			// TypeScript takes destructured `require` for imports, and destructured `import()` for variables.
+			if (id.type !== "ObjectPattern" || call.imported === "*" || !isFlat(id)) return false;
+			for (const property of id.properties) {
+				if (property.type === "RestElement" || property.value.type !== "Identifier") continue;
+				const key = keyOf(property.key, property.computed);
+				const apart = property.shorthand ? {} : at(key?.start ?? 0);
+				importAs(place, call, property.value, key?.name ?? "", apart);
+			}
+		}
 	}
 	draft.done.add(node);
 	return true;
@@ -115,13 +109,80 @@ function isFlat(pattern: Of<"ObjectPattern">): boolean {
 }
 
 function importAs(
-	draft: Draft,
-	scope: Scope,
+	{ draft, scope }: Place,
 	call: ModuleCall,
-	id: Identifier,
+	{ name, start: at }: Identifier,
 	imported: string,
-	apart: { importedAt?: readonly [number, number] } = {},
+	apart: { importedAt?: Position } = {},
 ): void {
-	const { name, start: at } = id;
 	addImport(draft, { name, request: call.request, imported, typeOnly: false, at, scope, ...apart });
+}
+
+/** A module asked for in an expression. */
+interface ModuleCall {
+	readonly request: number;
+	/** `import()` gives the module's names, `require()` what it exports as a whole. */
+	readonly imported: "*" | "=";
+	/** Where the specifier stands. */
+	readonly start: number;
+}
+
+/** `import("x")` or `require("x")` with a literal, awaited or not. Adds the request. */
+export function moduleCall({ draft, scope }: Place, expression: Node): ModuleCall | undefined {
+	const node = bare(expression);
+	if (node.type === "ImportExpression") {
+		const specifier = textOf(node.source);
+		if (specifier === undefined) return undefined;
+		const { start } = node.source;
+		return { request: request(draft, specifier, "dynamic", start), imported: "*", start };
+	}
+	// A `require` that the file declares is another function; one made by `createRequire` is never declared.
+	const isRequire =
+		node.type === "CallExpression" &&
+		node.callee.type === "Identifier" &&
+		node.callee.name === "require" &&
+		!lookup(scope, "require", VALUE);
+	const [argument, more] = isRequire ? node.arguments : [];
+	const specifier = textOf(argument);
+	if (!argument || more || specifier === undefined) return undefined;
+	draft.commonJs = true;
+	const { start } = argument;
+	return { request: request(draft, specifier, "require", start), imported: "=", start };
+}
+
+/** Takes imports and exports from what the parser saw before it gave up. No declarations are known then. */
+export function recoverModule(draft: Draft, module: EcmaScriptModule): void {
+	for (const { moduleRequest, entries } of module.staticImports) {
+		const allTypes = entries.length > 0 && entries.every(({ isType }) => isType);
+		const kind = entries.length === 0 ? "side-effect" : allTypes ? "type" : "value";
+		const index = request(draft, moduleRequest.value, kind, moduleRequest.start);
+		for (const { importName, localName, isType: typeOnly } of entries) {
+			const special = { NamespaceObject: "*", Default: "default", Name: undefined };
+			const imported = special[importName.kind] ?? importName.name ?? "";
+			const { value: name, start: at } = localName;
+			const { start } = importName;
+			const apart = start !== null && start !== at && { importedAt: draft.positions.at(start) };
+			const { top: scope } = draft;
+			addImport(draft, { name, request: index, imported, typeOnly, at, scope, ...apart });
+		}
+	}
+	for (const entry of module.staticExports.flatMap(({ entries }) => entries)) {
+		const { moduleRequest, importName, exportName, isType: typeOnly } = entry;
+		if (!moduleRequest) continue;
+		const index = request(draft, moduleRequest.value, "re-export", moduleRequest.start);
+		if (exportName.kind === "None") {
+			draft.exports.push({ kind: "star", request: index, typeOnly });
+			continue;
+		}
+		const name = exportName.kind === "Default" ? "default" : (exportName.name ?? "");
+		const imported = importName.kind === "All" ? "*" : (importName.name ?? "default");
+		const starts = new Set([importName.start, exportName.start]);
+		const at = [...starts].flatMap((one) => (one === null ? [] : [draft.positions.at(one)]));
+		draft.exports.push({ kind: "from", name, request: index, imported, at, typeOnly });
+	}
+	for (const { moduleRequest } of module.dynamicImports) {
+		const text = draft.source.slice(moduleRequest.start, moduleRequest.end);
+		const literal = /^(["'`])([^"'`$\\]*)\1$/.exec(text)?.[2];
+		if (literal !== undefined) request(draft, literal, "dynamic", moduleRequest.start);
+	}
 }

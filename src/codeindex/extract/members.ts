@@ -2,100 +2,94 @@ import type { Member, SymbolKind, TypeName } from "../facts.ts";
 import {
 	bare,
 	type ClassNode,
+	dotted,
 	type FunctionNode,
 	isFunction,
+	isFunctionDeclaration,
 	type Key,
 	keyOf,
+	moduleName,
 	type Node,
 	type Of,
 } from "./ast.ts";
-import type { Draft } from "./draft.ts";
+import { SYMBOLS } from "./declare.ts";
+import type { Place } from "./draft.ts";
+import { enterSpace, innerOwner, isAmbient } from "./namespaces.ts";
 import {
 	given,
+	member,
 	resultOf,
 	typeOfAnnotation,
 	typeOfExpression,
-	typeOfHeritage,
+	typeOfName,
 } from "./receivers.ts";
-import { declareTypeParameters, inside, type Scope } from "./scope.ts";
+import { ANY, declareTypeParameters, eachName, inside, lookup } from "./scope.ts";
 import { headEnd, headOf } from "./signature.ts";
-import { spaceMembers } from "./spaces.ts";
 
 /** Objects inside objects are described this deep. */
 const MAX_DEPTH = 3;
 
 /** What is reached with a dot from the thing that a node declares. */
-export function membersOf(draft: Draft, scope: Scope, node: Node, owner: TypeName): Member[] {
+export function membersOf(place: Place, node: Node, owner: TypeName): Member[] {
 	switch (node.type) {
 		case "ClassDeclaration":
 		case "ClassExpression":
-			return classMembers(draft, scope, node, owner);
-		case "TSInterfaceDeclaration": {
-			const inner = declareTypeParameters(scope, node.typeParameters);
-			return typeMembers(draft, inside(inner, { self: given(owner) ?? null }), node.body.body);
-		}
+			return classMembers(place, node, owner);
+		case "TSInterfaceDeclaration":
+			return typeMembers(ownPlace(generic(place, node), given(owner)), node.body.body);
 		case "TSTypeAliasDeclaration": {
-			const inner = declareTypeParameters(scope, node.typeParameters);
+			const inner = generic(place, node);
 			return partsOf(node.typeAnnotation).flatMap((part) =>
-				part.type === "TSTypeLiteral" ? typeMembers(draft, inner, part.members) : [],
+				part.type === "TSTypeLiteral" ? typeMembers(inner, part.members) : [],
 			);
 		}
 		case "TSEnumDeclaration":
 			return node.body.members.flatMap((one) => {
 				const key = keyOf(one.id, false);
-				return key ? [describe(draft, { key, node: one, symbol: "enum", static: true })] : [];
+				return key ? [describe(place, { key, node: one, symbol: "enum", static: true })] : [];
 			});
 		case "TSModuleDeclaration":
-			return spaceMembers(draft, scope, node, owner);
+			return spaceMembers(place, node, owner);
 		case "VariableDeclarator": {
 			if (node.id.type !== "Identifier") return [];
 			const type = node.id.typeAnnotation?.typeAnnotation;
-			if (type?.type === "TSTypeLiteral") return literalMembers(draft, scope, type);
+			if (type?.type === "TSTypeLiteral") return literalMembers(place, type);
 			if (type || !node.init) return [];
-			return membersOf(draft, scope, bare(node.init), owner);
+			return membersOf(place, bare(node.init), owner);
 		}
 		case "ObjectExpression":
-			return objectMembers(draft, scope, node, 1);
+			return objectMembers(place, node, 1);
 		case "CallExpression": {
 			const [first] = isFreeze(node) ? node.arguments : [];
-			return first?.type === "ObjectExpression" ? objectMembers(draft, scope, first, 1) : [];
+			return first?.type === "ObjectExpression" ? objectMembers(place, first, 1) : [];
 		}
 		default:
 			return [];
 	}
 }
 
-/** The names that a class or interface extends or implements, or that a type alias is made of. */
-export function heritageOf(draft: Draft, scope: Scope, node: Node): TypeName[] {
-	switch (node.type) {
-		case "VariableDeclarator":
-			return node.init ? heritageOf(draft, scope, bare(node.init)) : [];
-		case "ClassDeclaration":
-		case "ClassExpression": {
-			const inner = declareTypeParameters(scope, node.typeParameters);
-			const base = node.superClass && given(typeOfExpression(draft, inner, node.superClass));
-			const implemented = node.implements?.map((one) =>
-				typeOfHeritage(draft, inner, one.expression),
-			);
-			return known([base, ...(implemented ?? [])]);
-		}
-		case "TSInterfaceDeclaration": {
-			const inner = declareTypeParameters(scope, node.typeParameters);
-			return known(node.extends.map((one) => typeOfHeritage(draft, inner, one.expression)));
-		}
-		case "TSTypeAliasDeclaration": {
-			const inner = declareTypeParameters(scope, node.typeParameters);
-			const parts = partsOf(node.typeAnnotation);
-			return known(parts.map((part) => typeOfAnnotation(draft, inner, part)));
-		}
-		default:
-			return [];
-	}
+/** The parts of a union or intersection; another type is its only part. */
+export function partsOf(type: Node): Node[] {
+	if (type.type !== "TSUnionType" && type.type !== "TSIntersectionType") return [type];
+	return type.types.flatMap(partsOf);
+}
+
+/** The place inside the type parameters of something. */
+export function generic(
+	{ draft, scope }: Place,
+	node: { readonly typeParameters?: Of<"TSTypeParameterDeclaration"> | null },
+): Place {
+	return { draft, scope: declareTypeParameters(scope, node.typeParameters) };
+}
+
+/** The place where `this` is something. */
+function ownPlace({ draft, scope }: Place, self: TypeName | undefined): Place {
+	return { draft, scope: inside(scope, { self: self ?? null }) };
 }
 
 /** One member, from its declaration. */
-export function describe(
-	draft: Draft,
+function describe(
+	{ draft }: Place,
 	what: {
 		readonly key: Key;
 		readonly node: Node;
@@ -118,16 +112,6 @@ export function describe(
 	};
 }
 
-function known(types: readonly (TypeName | null | undefined)[]): TypeName[] {
-	return types.filter((type) => type !== undefined && type !== null);
-}
-
-/** The parts of a union or intersection; another type is its only part. */
-function partsOf(type: Node): Node[] {
-	if (type.type !== "TSUnionType" && type.type !== "TSIntersectionType") return [type];
-	return type.types.flatMap(partsOf);
-}
-
 function isFreeze({ callee }: Of<"CallExpression">): boolean {
 	return (
 		callee.type === "MemberExpression" &&
@@ -137,51 +121,45 @@ function isFreeze({ callee }: Of<"CallExpression">): boolean {
 	);
 }
 
-function classMembers(draft: Draft, outer: Scope, node: ClassNode, owner: TypeName): Member[] {
-	const scope = declareTypeParameters(outer, node.typeParameters);
-	const instance = inside(scope, { self: given(owner) ?? null });
-	const statics = inside(scope, { self: owner });
+function classMembers(outer: Place, node: ClassNode, owner: TypeName): Member[] {
+	const place = generic(outer, node);
+	const instance = ownPlace(place, given(owner));
+	const statics = ownPlace(place, owner);
 	return node.body.body.flatMap((one): Member[] => {
 		if (one.type === "StaticBlock" || one.type === "TSIndexSignature") return [];
 		if (one.type === "MethodDefinition" && one.kind === "constructor") {
-			return constructorMembers(draft, instance, one.value);
+			return constructorMembers(instance, one.value);
 		}
 		const key = keyOf(one.key, one.computed);
 		if (!key) return [];
-		const isStatic = one.static;
-		const inner = isStatic ? statics : instance;
+		const common = { key, node: one, static: one.static };
+		const inner = one.static ? statics : instance;
 		if (one.type === "MethodDefinition" || one.type === "TSAbstractMethodDefinition") {
 			const symbol = one.kind === "method" ? "method" : "property";
-			const type = one.kind === "set" ? undefined : resultOfMethod(draft, inner, one.value);
-			return [describe(draft, { key, node: one, symbol, static: isStatic, type })];
+			const type = one.kind === "set" ? undefined : resultOfMethod(inner, one.value);
+			return [describe(place, { ...common, symbol, type })];
 		}
-		const value = one.value ? bare(one.value) : undefined;
-		return [
-			describe(draft, {
-				key,
-				node: one,
-				static: isStatic,
-				...("typeAnnotation" in one && one.typeAnnotation
-					? annotated(draft, inner, one.typeAnnotation.typeAnnotation)
-					: valued(draft, inner, value, 1)),
-			}),
-		];
+		const annotation = "typeAnnotation" in one ? one.typeAnnotation : undefined;
+		const kind = annotation
+			? annotated(inner, annotation.typeAnnotation)
+			: valued(inner, one.value ? bare(one.value) : undefined, 1);
+		return [describe(place, { ...common, ...kind })];
 	});
 }
 
 /** What a constructor declares: parameter properties, and in JavaScript what it assigns to `this`. */
-function constructorMembers(draft: Draft, scope: Scope, node: FunctionNode): Member[] {
+function constructorMembers(place: Place, node: FunctionNode): Member[] {
 	const parameters = node.params.flatMap((one): Member[] => {
 		if (one.type !== "TSParameterProperty") return [];
 		const id = one.parameter.type === "AssignmentPattern" ? one.parameter.left : one.parameter;
 		if (id.type !== "Identifier") return [];
-		const type = typeOfAnnotation(draft, scope, id.typeAnnotation);
-		return [describe(draft, { key: id, node: one, symbol: "property", static: false, type })];
+		const type = typeOfAnnotation(place, id.typeAnnotation);
+		return [describe(place, { key: id, node: one, symbol: "property", static: false, type })];
 	});
-	return draft.isJavaScript ? [...parameters, ...assignedMembers(draft, scope, node)] : parameters;
+	return place.draft.isJavaScript ? [...parameters, ...assignedMembers(place, node)] : parameters;
 }
 
-function assignedMembers(draft: Draft, scope: Scope, { body }: FunctionNode): Member[] {
+function assignedMembers(place: Place, { body }: FunctionNode): Member[] {
 	if (body?.type !== "BlockStatement") return [];
 	return body.body.flatMap((statement): Member[] => {
 		const { expression } = statement.type === "ExpressionStatement" ? statement : {};
@@ -191,42 +169,36 @@ function assignedMembers(draft: Draft, scope: Scope, { body }: FunctionNode): Me
 		const key = keyOf(left.property, left.computed);
 		// A private name is declared by itself.
 		if (!key || key.name.startsWith("#")) return [];
-		draft.done.add(left);
+		place.draft.done.add(left);
 		const made = bare(right);
-		const type = made.type === "NewExpression" ? typeOfExpression(draft, scope, made) : undefined;
+		const type = made.type === "NewExpression" ? typeOfExpression(place, made) : undefined;
 		const symbol = isFunction(made) ? "method" : "property";
-		return [describe(draft, { key, node: expression, symbol, static: false, type })];
+		return [describe(place, { key, node: expression, symbol, static: false, type })];
 	});
 }
 
-function typeMembers(draft: Draft, scope: Scope, signatures: readonly Node[]): Member[] {
+function typeMembers(place: Place, signatures: readonly Node[]): Member[] {
 	return signatures.flatMap((one): Member[] => {
 		if (one.type !== "TSPropertySignature" && one.type !== "TSMethodSignature") return [];
 		const key = keyOf(one.key, one.computed);
 		if (!key) return [];
+		const common = { key, node: one, static: false };
 		if (one.type === "TSPropertySignature") {
 			const type = one.typeAnnotation?.typeAnnotation;
-			return [describe(draft, { key, node: one, static: false, ...annotated(draft, scope, type) })];
+			return [describe(place, { ...common, ...annotated(place, type) })];
 		}
-		const inner = declareTypeParameters(scope, one.typeParameters);
-		const type = typeOfAnnotation(draft, inner, one.returnType);
+		const type = typeOfAnnotation(generic(place, one), one.returnType);
 		const symbol = one.kind === "method" ? "method" : "property";
-		return [describe(draft, { key, node: one, symbol, static: false, type })];
+		return [describe(place, { ...common, symbol, type })];
 	});
 }
 
-function objectMembers(
-	draft: Draft,
-	outer: Scope,
-	node: Of<"ObjectExpression">,
-	depth: number,
-): Member[] {
+function objectMembers(place: Place, node: Of<"ObjectExpression">, depth: number): Member[] {
 	return node.properties.flatMap((one): Member[] => {
-		if (one.type !== "Property") return [];
-		const key = keyOf(one.key, one.computed);
+		const key = one.type === "Property" && keyOf(one.key, one.computed);
 		if (!key) return [];
-		const value = valued(draft, outer, bare(one.value), depth + 1);
-		return [describe(draft, { key, node: one, static: true, ...value })];
+		const value = valued(place, bare(one.value), depth + 1);
+		return [describe(place, { key, node: one, static: true, ...value })];
 	});
 }
 
@@ -237,31 +209,89 @@ interface Kind {
 }
 
 /** What an annotation says of a property. */
-function annotated(draft: Draft, scope: Scope, type: Node | undefined): Kind {
+function annotated(place: Place, type: Node | undefined): Kind {
 	if (type?.type === "TSFunctionType") {
-		const inner = declareTypeParameters(scope, type.typeParameters);
-		return { symbol: "method", type: typeOfAnnotation(draft, inner, type.returnType) };
+		return { symbol: "method", type: typeOfAnnotation(generic(place, type), type.returnType) };
 	}
-	const members = type?.type === "TSTypeLiteral" ? literalMembers(draft, scope, type) : [];
-	return { symbol: "property", type: typeOfAnnotation(draft, scope, type), members };
+	const members = type?.type === "TSTypeLiteral" ? literalMembers(place, type) : [];
+	return { symbol: "property", type: typeOfAnnotation(place, type), members };
 }
 
 /** The members of something that has this type written out, and so is itself what has them. */
-function literalMembers(draft: Draft, scope: Scope, type: Of<"TSTypeLiteral">): Member[] {
-	return typeMembers(draft, scope, type.members).map((one) => ({ ...one, static: true }));
+function literalMembers(place: Place, type: Of<"TSTypeLiteral">): Member[] {
+	return typeMembers(place, type.members).map((one) => ({ ...one, static: true }));
 }
 
 /** What its value says of a property. */
-function valued(draft: Draft, scope: Scope, value: Node | undefined, depth: number): Kind {
+function valued(place: Place, value: Node | undefined, depth: number): Kind {
 	if (!value) return { symbol: "property" };
-	if (isFunction(value)) return { symbol: "method", type: resultOfMethod(draft, scope, value) };
-	const members =
-		value.type === "ObjectExpression" && depth <= MAX_DEPTH
-			? objectMembers(draft, scope, value, depth)
-			: [];
-	return { symbol: "property", type: typeOfExpression(draft, scope, value), members };
+	if (isFunction(value)) return { symbol: "method", type: resultOfMethod(place, value) };
+	const isObject = value.type === "ObjectExpression" && depth <= MAX_DEPTH;
+	const members = isObject ? objectMembers(place, value, depth) : [];
+	return { symbol: "property", type: typeOfExpression(place, value), members };
 }
 
-function resultOfMethod(draft: Draft, scope: Scope, node: FunctionNode): TypeName | undefined {
-	return resultOf(draft, declareTypeParameters(scope, node.typeParameters), node);
+function resultOfMethod(place: Place, node: FunctionNode): TypeName | undefined {
+	return resultOf(generic(place, node), node);
+}
+
+/** The members that a namespace exports. */
+function spaceMembers(place: Place, node: Of<"TSModuleDeclaration">, owner: TypeName): Member[] {
+	const { body, id } = node;
+	if (!body || id.type === "Literal") return [];
+	const inner = innerOwner(id, owner);
+	const ambient = isAmbient(place, node);
+	const own: Member[] = [];
+	if (inner) {
+		const within = { draft: place.draft, scope: enterSpace(place, body, inner, ambient) };
+		for (const statement of body.body) {
+			if (statement.type !== "ExportNamedDeclaration") {
+				if (ambient) own.push(...declaredMembers(within, statement, inner));
+			} else if (statement.declaration) {
+				own.push(...declaredMembers(within, statement.declaration, inner));
+			} else own.push(...statement.specifiers.map((one) => passedOn(within, one)));
+		}
+	}
+	// `namespace A.B.C` is three: each is the only member of the one before, as written here.
+	const [, ...names] = dotted(id);
+	return names.reduceRight(
+		(members, key) => [describe(place, { key, node, symbol: "namespace", static: true, members })],
+		own,
+	);
+}
+
+/** A name of an export list stands for what it names. */
+function passedOn(place: Place, node: Of<"ExportSpecifier">): Member {
+	const found = lookup(place.scope, moduleName(node.local).name, ANY);
+	const type = found && typeOfName(place.draft, found);
+	const key = moduleName(node.exported);
+	return describe(place, { key, node, symbol: "variable", static: true, type });
+}
+
+function declaredMembers(place: Place, node: Node, owner: TypeName): Member[] {
+	if (node.type === "VariableDeclaration") {
+		return node.declarations.flatMap((declarator) => variables(place, declarator, owner));
+	}
+	const symbol = SYMBOLS[node.type];
+	const [key] = "id" in node ? dotted(node.id as Node | null) : [];
+	if (!symbol || !key) return [];
+	const own = member(owner, key.name);
+	const members = own ? membersOf(place, node, own) : [];
+	const type = isFunctionDeclaration(node) ? resultOf(place, node) : undefined;
+	return [describe(place, { key, node, symbol, static: true, members, type })];
+}
+
+function variables(place: Place, node: Of<"VariableDeclarator">, owner: TypeName): Member[] {
+	const found: Member[] = [];
+	eachName(node.id, { init: node.init ?? undefined }, (key, { annotation, init, path }) => {
+		const own = member(owner, key.name);
+		const type = annotation
+			? typeOfAnnotation(place, annotation)
+			: init && !path
+				? typeOfExpression(place, init)
+				: undefined;
+		const members = own && !path ? membersOf(place, node, own) : [];
+		found.push(describe(place, { key, node, symbol: "variable", static: true, members, type }));
+	});
+	return found;
 }

@@ -6,8 +6,7 @@ import {
 } from "oxc-parser";
 import { describeError } from "../../core/errno.ts";
 import type { Of } from "./ast.ts";
-import { isTooDeep } from "./depth.ts";
-import type { Positions } from "./positions.ts";
+import type { Positions } from "./draft.ts";
 
 /** What the parser made of a source. */
 export interface Parsed {
@@ -32,25 +31,20 @@ export function parse(path: string, source: string, positions: Positions): Parse
 }
 
 /**
- * Empties what the parser made, which is done with. Its result has getters, and V8 keeps those of every such object
- * where only a full collection looks: with all that they lead to, each tree would be copied twice and stay until then.
- * That took a tenth of the time of parsing files, and 80 MB.
+ * Empties the parser's result. It has getters, and V8 keeps the getters of every such object until a full collection,
+ * with all that they lead to: that took a tenth of the time of parsing files, and 80 MB.
  */
-export function letGo({ program, module }: Parsed): void {
+export function release({ program, module }: Parsed): void {
 	if (program) program.body.length = 0;
 	if (!module) return;
 	module.staticImports.length = 0;
 	module.staticExports.length = 0;
 }
 
-/** Whether a file's ending says that it is JavaScript. */
-export function isJavaScript(path: string): boolean {
-	return languageOf(path) === "jsx";
-}
-
 type Language = "ts" | "tsx" | "dts" | "jsx";
 
-function languageOf(path: string): Language {
+/** The language that a file's ending says; `jsx` is all JavaScript. */
+export function languageOf(path: string): Language {
 	if (/\.d\.[cm]?ts$/i.test(path)) return "dts";
 	if (/\.tsx$/i.test(path)) return "tsx";
 	return /\.[cm]?ts$/i.test(path) ? "ts" : "jsx";
@@ -78,8 +72,8 @@ function attempt(
 	}
 }
 
-// Handing the tree over as memory instead of text saves half of the parsing time. Its buffer reserves 6 GiB of
-// addresses, which some systems refuse: those get the tree as text.
+// Passing the tree as memory instead of text halves the parsing time. Its buffer reserves 6 GiB of addresses, which
+// some systems refuse: those get the tree as text.
 let raw = rawTransferSupported();
 
 function parseWith(source: string, options: Options) {
@@ -96,12 +90,167 @@ function parseWith(source: string, options: Options) {
 }
 
 /**
- * The parser's own code passes all statements of a body as arguments of one call, which more than some 100,000
- * overflow. Handed over as text they are fine. What is too deep must not be tried as text: writing that overflows the
- * native stack.
+ * The parser passes all statements of a body as arguments of one call, which overflows at some 100,000. As text they are
+ * fine. What is too deep must not be tried as text: writing that overflows the native stack.
  */
 function isOfTooManyStatements({ stack = "" }: Error, source: string): boolean {
 	const [, place = ""] = stack.split("\n");
 	if (!/deserialize(?:Program|FunctionBody|TSModuleBlock)/.test(place)) return false;
 	return (source.match(/[;}\n]/g)?.length ?? 0) > 50_000;
 }
+
+/** Brackets inside brackets: a native parser's stack ends at about 2,500 in a worker thread. */
+const MAX_BRACKETS = 1_000;
+/** Operators and keywords that each hold all that follows (`a ? b : c ? d : …`): the stack ends at about 5,000. */
+const MAX_RUN = 2_000;
+
+/**
+ * Whether a source nests so deeply that parsing it could overflow the native stack, which ends the process and cannot
+ * be caught. It looks at characters, not at syntax: what passes is far below the limit, and what does not (a thousand
+ * open brackets, even in a string) is not written by people. A source made to pass it costs only the process that
+ * parses (`parsing/parser.ts`).
+ */
+function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
+	// Nothing so short can nest that deeply.
+	if (source.length < MAX_BRACKETS) return false;
+	const runs = new Uint32Array(MAX_BRACKETS + 1);
+	const runsOn = () => ++(runs[depth] as number) > MAX_RUN;
+	let depth = 0;
+	let tags = 0;
+	// A keyword takes three characters with what follows it. Counting words is far quicker than looking at each.
+	const mayRunOnWords = source.length > 3 * MAX_RUN && wordsIn(source) > MAX_RUN;
+	for (let at = 0; at < source.length; at++) {
+		const char = source.charCodeAt(at);
+		if (char > TILDE || (PLAIN[char] && !mayRunOnWords)) continue;
+		switch (char) {
+			case OPEN_PAREN:
+			case OPEN_SQUARE:
+			case OPEN_CURLY:
+				if (++depth > MAX_BRACKETS) return true;
+				runs[depth] = 0;
+				break;
+			case CLOSE_PAREN:
+			case CLOSE_SQUARE:
+			case CLOSE_CURLY:
+				if (depth > 0) depth--;
+				break;
+			case SEMICOLON:
+				if (!elseFollows(source, at + 1)) runs[depth] = 0;
+				tags = 0;
+				break;
+			case COMMA:
+				runs[depth] = 0;
+				break;
+			case NEWLINE:
+				if (runs[depth] && beginsOperand(source, at + 1) && endsOperand(before(source, at))) {
+					runs[depth] = 0;
+				}
+				break;
+			case LESS: {
+				const next = source.charCodeAt(at + 1);
+				if (next === SLASH) tags--;
+				else if (mayHaveJsx && isWord(next) && ++tags > MAX_RUN) return true;
+				break;
+			}
+			case GREATER:
+				if (source.charCodeAt(at - 1) === SLASH) tags--;
+				break;
+			case PLUS:
+			case MINUS:
+				// Between operands they nest to the left, which takes no stack.
+				if (!endsOperand(before(source, at)) && runsOn()) return true;
+				break;
+			case EQUALS:
+				// Attributes of elements are many; what they hold is in brackets or ends at once.
+				if (!isHeld(source.charCodeAt(at + 1)) && runsOn()) return true;
+				break;
+			case QUESTION:
+			case COLON:
+			case BANG:
+			case TILDE:
+				if (runsOn()) return true;
+				break;
+			default:
+				if (isWord(char) && !isWord(source.charCodeAt(at - 1)) && isPrefix(source, at)) {
+					if (runsOn()) return true;
+				}
+		}
+	}
+	return false;
+}
+
+const PREFIX =
+	/(?:if|else|for|while|do|with|new|typeof|await|void|delete|keyof|yield|infer|extends|asserts|readonly|unique)\b/y;
+const ELSE = /\s*else\b/y;
+
+function wordsIn(source: string): number {
+	let words = 0;
+	let wasWord = 0;
+	for (let at = 0; at < source.length; at++) {
+		const char = source.charCodeAt(at);
+		const isWord = char > TILDE ? 1 : (WORD[char] as number);
+		words += isWord & ~wasWord;
+		wasWord = isWord;
+	}
+	return words;
+}
+
+function isPrefix(source: string, at: number): boolean {
+	PREFIX.lastIndex = at;
+	return PREFIX.test(source);
+}
+
+function elseFollows(source: string, at: number): boolean {
+	let next = at;
+	while (source.charCodeAt(next) <= SPACE) next++;
+	const char = source.charCodeAt(next);
+	// Seen without a regular expression: statements end all the time.
+	if (char <= TILDE && char !== SMALL_E) return false;
+	ELSE.lastIndex = at;
+	return ELSE.test(source);
+}
+
+/** The last character before a place that is no space. */
+function before(source: string, at: number): number {
+	let last = at - 1;
+	while (last > 0 && source.charCodeAt(last) <= SPACE) last--;
+	return source.charCodeAt(last);
+}
+
+function isHeld(char: number): boolean {
+	return char === OPEN_CURLY || QUOTES.has(char);
+}
+
+/** A word, a string or a closed bracket; not a parenthesis, after which a nested statement may follow. */
+function endsOperand(char: number): boolean {
+	return isWord(char) || char === CLOSE_SQUARE || char === CLOSE_CURLY || QUOTES.has(char);
+}
+
+function beginsOperand(source: string, at: number): boolean {
+	let next = at;
+	while (source.charCodeAt(next) === SPACE || source.charCodeAt(next) === TAB) next++;
+	return isWord(source.charCodeAt(next)) && !elseFollows(source, next);
+}
+
+function isWord(char: number): boolean {
+	return (
+		(char >= 97 && char <= 122) ||
+		(char >= 65 && char <= 90) ||
+		(char >= 48 && char <= 57) ||
+		char === 95 ||
+		char === 36 ||
+		char > 127
+	);
+}
+
+const [TAB, NEWLINE, SPACE] = [9, 10, 32];
+const [BANG, PLUS, COMMA, MINUS, SLASH] = [33, 43, 44, 45, 47];
+const [COLON, SEMICOLON, LESS, EQUALS, GREATER, QUESTION] = [58, 59, 60, 61, 62, 63];
+const [OPEN_PAREN, CLOSE_PAREN, OPEN_SQUARE, CLOSE_SQUARE] = [40, 41, 91, 93];
+const [SMALL_E, OPEN_CURLY, CLOSE_CURLY, TILDE] = [101, 123, 125, 126];
+const QUOTES = new Set([34, 39, 96]);
+// Letters, digits and spaces say nothing by themselves.
+const PLAIN = Uint8Array.from({ length: 127 }, (_, char) =>
+	/[\w$ \t\r]/.test(String.fromCharCode(char)) ? 1 : 0,
+);
+const WORD = Uint8Array.from({ length: 127 }, (_, char) => (isWord(char) ? 1 : 0));

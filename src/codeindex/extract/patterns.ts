@@ -1,57 +1,9 @@
-import { type Identifier, keyOf, type Node, type Of } from "./ast.ts";
-import { destructure } from "./destructure.ts";
+import type { TypeName } from "../facts.ts";
+import { annotationOf, keyOf, type Node, type Of } from "./ast.ts";
+import { access, close, fromType } from "./chains.ts";
+import { member, typeOfAnnotation, typeOfValue } from "./receivers.ts";
 import type { LocalValue } from "./scope.ts";
 import type { Walk } from "./walk.ts";
-
-/** Calls back for every name of a pattern, with what tells its type. */
-export function eachName(
-	pattern: Node,
-	value: LocalValue,
-	take: (id: Identifier, value: LocalValue) => void,
-): void {
-	switch (pattern.type) {
-		case "Identifier":
-			take(pattern, annotated(pattern, value));
-			return;
-		case "AssignmentPattern":
-			eachName(
-				pattern.left,
-				pattern.left.type === "Identifier" ? orElse(value, pattern.right) : value,
-				take,
-			);
-			return;
-		case "TSParameterProperty":
-			eachName(pattern.parameter, value, take);
-			return;
-		case "RestElement":
-			eachName(pattern.argument, {}, take);
-			return;
-		case "ArrayPattern":
-			for (const element of pattern.elements) if (element) eachName(element, {}, take);
-			return;
-		case "ObjectPattern": {
-			const whole = annotated(pattern, value);
-			for (const property of pattern.properties) {
-				if (property.type === "RestElement") eachName(property, {}, take);
-				else {
-					const key = keyOf(property.key, property.computed);
-					const path = key && [...(whole.path ?? []), key.name];
-					eachName(property.value, path ? { ...whole, path } : {}, take);
-				}
-			}
-		}
-	}
-}
-
-/** A default tells the type where nothing else does. */
-function orElse(value: LocalValue, init: Node): LocalValue {
-	return value.annotation || value.init || value.given || value.path ? value : { init };
-}
-
-function annotated(pattern: Of<"Identifier"> | Of<"ObjectPattern">, value: LocalValue): LocalValue {
-	const annotation = "typeAnnotation" in pattern ? pattern.typeAnnotation : undefined;
-	return annotation ? { annotation: annotation.typeAnnotation } : value;
-}
 
 /** Visits what a declared pattern uses: types, defaults, computed keys, and the properties it takes. */
 export function visitPattern(walk: Walk, node: Node, value: LocalValue = {}): void {
@@ -60,11 +12,30 @@ export function visitPattern(walk: Walk, node: Node, value: LocalValue = {}): vo
 	patternParts(walk, node);
 }
 
+/** Notes the properties that `const { a, b: { c } } = value` takes from something known. */
+export function destructure(walk: Walk, node: Of<"ObjectPattern">, value: LocalValue): void {
+	const annotation = annotationOf(node);
+	take(walk, node, annotation ? typeOfAnnotation(walk, annotation) : typeOfValue(walk, value));
+}
+
+function take(walk: Walk, node: Of<"ObjectPattern">, type: TypeName | undefined): void {
+	const { draft } = walk;
+	for (const property of node.properties) {
+		if (property.type === "RestElement") continue;
+		const key = keyOf(property.key, property.computed);
+		if (!key) continue;
+		close(draft, access(draft, fromType(type), key), "read");
+		const { value } = property;
+		const inner: Node = value.type === "AssignmentPattern" ? value.left : value;
+		if (inner.type === "ObjectPattern") take(walk, inner, member(type, key.name));
+	}
+}
+
 function patternParts(walk: Walk, node: Node): void {
 	switch (node.type) {
 		case "Identifier":
 			walk.visitAll(node.decorators);
-			walk.visit("typeAnnotation" in node ? node.typeAnnotation : null);
+			walk.visit(annotationOf(node));
 			return;
 		case "AssignmentPattern":
 			walk.visitAll(node.decorators);
@@ -73,7 +44,7 @@ function patternParts(walk: Walk, node: Node): void {
 			return;
 		case "RestElement":
 			patternParts(walk, node.argument);
-			walk.visit("typeAnnotation" in node ? node.typeAnnotation : null);
+			walk.visit(annotationOf(node));
 			return;
 		case "TSParameterProperty":
 			walk.visitAll(node.decorators);
@@ -81,7 +52,7 @@ function patternParts(walk: Walk, node: Node): void {
 			return;
 		case "ArrayPattern":
 			for (const element of node.elements) if (element) patternParts(walk, element);
-			walk.visit("typeAnnotation" in node ? node.typeAnnotation : null);
+			walk.visit(annotationOf(node));
 			return;
 		case "ObjectPattern":
 			walk.visitAll(node.decorators);
@@ -92,6 +63,33 @@ function patternParts(walk: Walk, node: Node): void {
 					patternParts(walk, property.value);
 				}
 			}
-			walk.visit("typeAnnotation" in node ? node.typeAnnotation : null);
+			walk.visit(annotationOf(node));
+	}
+}
+
+/** Notes what is written to. Patterns are taken apart; their defaults and computed keys are read. */
+export function assign(walk: Walk, target: Node): void {
+	switch (target.type) {
+		case "ObjectPattern":
+			for (const property of target.properties) {
+				if (property.type === "RestElement") assign(walk, property.argument);
+				else {
+					if (property.computed) walk.visit(property.key);
+					assign(walk, property.value);
+				}
+			}
+			return;
+		case "ArrayPattern":
+			for (const element of target.elements) if (element) assign(walk, element);
+			return;
+		case "AssignmentPattern":
+			assign(walk, target.left);
+			walk.visit(target.right);
+			return;
+		case "RestElement":
+			assign(walk, target.argument);
+			return;
+		default:
+			walk.use(target, "write");
 	}
 }

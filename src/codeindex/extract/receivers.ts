@@ -1,68 +1,64 @@
 import type { Step, TypeName } from "../facts.ts";
-import { bare, type FunctionNode, isFunction, isIndex, keyOf, type Node, type Of } from "./ast.ts";
-import { type Draft, namelessImport, request } from "./draft.ts";
-import { elementGiven, elementOf } from "./elements.ts";
-import { bindingOfModule, moduleCall } from "./modules.ts";
+import {
+	bare,
+	dotted,
+	type FunctionNode,
+	isFunction,
+	isIndex,
+	keyOf,
+	type Node,
+	type Of,
+} from "./ast.ts";
+import { type Draft, namelessImport, type Place, typeImport } from "./draft.ts";
+import { moduleCall } from "./imports.ts";
 import {
 	enclosing,
 	type LocalName,
 	type LocalValue,
 	lookup,
 	type Name,
-	type Scope,
 	SPACE,
 	TYPE,
 	VALUE,
 } from "./scope.ts";
 
-/** More names than this are not followed. */
+/** Longer paths of names are not followed. */
 export const MAX_STEPS = 4;
 
 /** What an expression's value is, as far as names of this file tell. */
-export function typeOfExpression(
-	draft: Draft,
-	scope: Scope,
-	expression: Node,
-): TypeName | undefined {
+export function typeOfExpression(place: Place, expression: Node): TypeName | undefined {
 	const node = bare(expression);
 	switch (node.type) {
 		case "Identifier": {
-			const name = lookup(scope, node.name, VALUE);
-			return name && typeOfName(draft, name);
+			const name = lookup(place.scope, node.name, VALUE);
+			return name && typeOfName(place.draft, name);
 		}
 		case "ThisExpression":
-			return enclosing(scope, "self");
+			return enclosing(place.scope, "self");
 		case "Super":
-			return enclosing(scope, "base");
+			return enclosing(place.scope, "base");
 		case "MemberExpression": {
 			const key = keyOf(node.property, node.computed);
-			if (!key || isIndex(key)) return elementOf(draft, scope, node.object);
-			return member(typeOfExpression(draft, scope, node.object), key.name);
+			if (!key || isIndex(key)) return elementOf(place, node.object);
+			return member(typeOfExpression(place, node.object), key.name);
 		}
 		case "NewExpression":
-			return given(typeOfExpression(draft, scope, node.callee));
+			return given(typeOfExpression(place, node.callee));
 		case "CallExpression":
 			return (
-				typeOfModule(draft, scope, node) ??
-				elementGiven(draft, scope, node) ??
-				typeOfCall(draft, scope, node)
+				typeOfModule(place, node) ?? elementBy(ONE_ELEMENT, place, node) ?? typeOfCall(place, node)
 			);
 		case "ImportExpression":
-			return typeOfModule(draft, scope, node);
+			return typeOfModule(place, node);
 		case "TSAsExpression":
 		case "TSTypeAssertion":
-			return typeOfAnnotation(draft, scope, node.typeAnnotation);
+			return typeOfAnnotation(place, node.typeAnnotation);
 		case "AssignmentExpression":
-			return typeOfExpression(draft, scope, node.right);
+			return typeOfExpression(place, node.right);
 		case "LogicalExpression":
-			return (
-				typeOfExpression(draft, scope, node.left) ?? typeOfExpression(draft, scope, node.right)
-			);
+			return typeOfExpression(place, node.left) ?? typeOfExpression(place, node.right);
 		case "ConditionalExpression":
-			return (
-				typeOfExpression(draft, scope, node.consequent) ??
-				typeOfExpression(draft, scope, node.alternate)
-			);
+			return typeOfExpression(place, node.consequent) ?? typeOfExpression(place, node.alternate);
 		default:
 			return undefined;
 	}
@@ -70,34 +66,32 @@ export function typeOfExpression(
 
 /** What a value of the written type is: `Foo`, `ns.Foo`, `typeof foo`, promises of them, `| undefined`. */
 export function typeOfAnnotation(
-	draft: Draft,
-	scope: Scope,
+	place: Place,
 	type: Node | null | undefined,
 ): TypeName | undefined {
 	switch (type?.type) {
 		case "TSTypeAnnotation":
-			return typeOfAnnotation(draft, scope, type.typeAnnotation);
+		case "TSParenthesizedType":
+		case "TSTypeOperator":
+			return typeOfAnnotation(place, type.typeAnnotation);
 		case "TSTypeReference":
-			return typeOfReference(draft, scope, type);
+			return typeOfReference(place, type);
 		case "TSUnionType": {
 			const others = type.types.filter((part) => !NOTHING.has(part.type));
-			return others.length === 1 ? typeOfAnnotation(draft, scope, others[0]) : undefined;
+			return others.length === 1 ? typeOfAnnotation(place, others[0]) : undefined;
 		}
 		case "TSTypeQuery":
 			return type.exprName.type === "TSImportType"
-				? typeOfImportType(draft, type.exprName, false)
-				: typeOfEntity(draft, scope, type.exprName, VALUE);
+				? typeOfImportType(place, type.exprName, false)
+				: typeOfEntity(place, type.exprName, VALUE);
 		case "TSImportType":
-			return typeOfImportType(draft, type, true);
+			return typeOfImportType(place, type, true);
 		case "TSThisType":
-			return enclosing(scope, "self");
-		case "TSParenthesizedType":
-		case "TSTypeOperator":
-			return typeOfAnnotation(draft, scope, type.typeAnnotation);
+			return enclosing(place.scope, "self");
 		case "TSIndexedAccessType": {
 			const { indexType, objectType } = type;
 			const key = indexType.type === "TSLiteralType" ? keyOf(indexType.literal, true) : undefined;
-			return key && member(typeOfAnnotation(draft, scope, objectType), key.name);
+			return key && member(typeOfAnnotation(place, objectType), key.name);
 		}
 		default:
 			return undefined;
@@ -107,8 +101,8 @@ export function typeOfAnnotation(
 const NOTHING = new Set(["TSUndefinedKeyword", "TSNullKeyword", "TSVoidKeyword"]);
 
 /** What calling a function gives, by its return type or else by what it returns at its end. */
-export function resultOf(draft: Draft, scope: Scope, node: FunctionNode): TypeName | undefined {
-	if (node.returnType) return typeOfAnnotation(draft, scope, node.returnType);
+export function resultOf(place: Place, node: FunctionNode): TypeName | undefined {
+	if (node.returnType) return typeOfAnnotation(place, node.returnType);
 	const { body } = node;
 	if (!body || (node.type !== "ArrowFunctionExpression" && node.generator)) return undefined;
 	// Names inside the body are not known out here, so only what needs none of them counts.
@@ -118,7 +112,7 @@ export function resultOf(draft: Draft, scope: Scope, node: FunctionNode): TypeNa
 	if (!value) return undefined;
 	const made = bare(value);
 	const isMade = made.type === "NewExpression" || made.type === "TSAsExpression";
-	return isMade ? typeOfExpression(draft, scope, made) : undefined;
+	return isMade ? typeOfExpression(place, made) : undefined;
 }
 
 /** What a name stands for. */
@@ -131,6 +125,13 @@ export function typeOfName(draft: Draft, name: Name): TypeName | undefined {
 		name.type = typeOfLocal(draft, name) ?? null;
 	}
 	return name.type ?? undefined;
+}
+
+/** What a name is to the code inside it, if it is a binding or a member of one. */
+export function typeOfOwner({ scope }: Place, name: string, meaning: number): TypeName | undefined {
+	const found = lookup(scope, name, meaning);
+	if (found?.kind === "binding") return { binding: found.binding, side: "value" };
+	return found?.kind === "member" ? member(found.owner, found.name) : undefined;
 }
 
 /** The type of a member of something. */
@@ -149,137 +150,151 @@ export function given(of: TypeName | undefined): TypeName | undefined {
 }
 
 function typeOfLocal(draft: Draft, { value, scope, bound }: LocalName): TypeName | undefined {
-	if (bound) return typeOfAnnotation(draft, scope, bound);
-	if (!value) return undefined;
-	return through(typeOfValue(draft, scope, value), value.path);
+	const place = { draft, scope };
+	if (bound) return typeOfAnnotation(place, bound);
+	return value && (value.path ?? []).reduce(member, typeOfValue(place, value));
 }
 
 /** The type of what a local name, or the pattern it stands in, is initialised with. */
-export function typeOfValue(draft: Draft, scope: Scope, value: LocalValue): TypeName | undefined {
-	if (value.annotation) return typeOfAnnotation(draft, scope, value.annotation);
+export function typeOfValue(place: Place, value: LocalValue): TypeName | undefined {
+	if (value.annotation) return typeOfAnnotation(place, value.annotation);
 	if (value.given) return value.given;
 	if (!value.init) return undefined;
-	return value.element
-		? elementOf(draft, scope, value.init)
-		: typeOfExpression(draft, scope, value.init);
+	return value.element ? elementOf(place, value.init) : typeOfExpression(place, value.init);
 }
 
-function through(from: TypeName | undefined, path: readonly string[] = []): TypeName | undefined {
-	return path.reduce(member, from);
+/** The module that `import("x")` or `require("x")` asks for. */
+export function typeOfModule(place: Place, node: Node): TypeName | undefined {
+	const call = moduleCall(place, node);
+	if (!call) return undefined;
+	const binding = namelessImport(place.draft, call.request, call.imported, call.start);
+	return { binding, side: "value" };
 }
 
-function typeOfModule(draft: Draft, scope: Scope, node: Node): TypeName | undefined {
-	const call = moduleCall(draft, scope, node);
-	return call && { binding: bindingOfModule(draft, call), side: "value" };
-}
-
-function typeOfCall(draft: Draft, scope: Scope, node: Of<"CallExpression">): TypeName | undefined {
+function typeOfCall(place: Place, node: Of<"CallExpression">): TypeName | undefined {
 	const callee = bare(node.callee);
 	if (callee.type === "Identifier") {
-		const name = lookup(scope, callee.name, VALUE);
-		if (name?.kind === "local") return resultOfLocal(draft, name);
+		const name = lookup(place.scope, callee.name, VALUE);
+		if (name?.kind === "local") return resultOfLocal(place.draft, name);
 	}
-	return given(typeOfExpression(draft, scope, callee));
+	return given(typeOfExpression(place, callee));
 }
 
 /** What calling a function gives that is declared inside another. */
-export function resultOfLocal(draft: Draft, name: LocalName): TypeName | undefined {
+function resultOfLocal(draft: Draft, name: LocalName): TypeName | undefined {
 	const { value, scope } = name;
 	const inner = value?.function ?? value?.init;
 	if (value?.function || (isFunction(inner) && !value?.path)) {
-		return resultOf(draft, scope, inner as FunctionNode);
+		return resultOf({ draft, scope }, inner as FunctionNode);
 	}
 	return given(typeOfName(draft, name));
 }
 
 // What these give has the members of their first argument.
-const TRANSPARENT = new Set([
-	"Promise",
-	"PromiseLike",
-	"Awaited",
-	"Readonly",
-	"Partial",
-	"Required",
-	"Pick",
-	"Omit",
-	"NonNullable",
-]);
+const TRANSPARENT = new Set(
+	"Promise PromiseLike Awaited Readonly Partial Required Pick Omit NonNullable".split(" "),
+);
 
-function typeOfReference(
-	draft: Draft,
-	scope: Scope,
-	type: Of<"TSTypeReference">,
-): TypeName | undefined {
+function typeOfReference(place: Place, type: Of<"TSTypeReference">): TypeName | undefined {
 	const { typeName } = type;
-	if (typeName.type === "Identifier" && !lookup(scope, typeName.name, TYPE)) {
-		const [first] = type.typeArguments?.params ?? [];
-		if (!first) return undefined;
-		const inner = () => typeOfAnnotation(draft, scope, first);
-		if (TRANSPARENT.has(typeName.name)) return inner();
-		const isMade = typeName.name === "InstanceType" || typeName.name === "ReturnType";
-		return isMade ? given(inner()) : undefined;
+	if (typeName.type !== "Identifier" || lookup(place.scope, typeName.name, TYPE)) {
+		return typeOfEntity(place, typeName, TYPE);
 	}
-	return typeOfEntity(draft, scope, typeName, TYPE);
+	const [first] = type.typeArguments?.params ?? [];
+	if (!first) return undefined;
+	if (TRANSPARENT.has(typeName.name)) return typeOfAnnotation(place, first);
+	const isMade = typeName.name === "InstanceType" || typeName.name === "ReturnType";
+	return isMade ? given(typeOfAnnotation(place, first)) : undefined;
 }
 
-/** A name after `extends` or `implements`. */
-export function typeOfHeritage(draft: Draft, scope: Scope, node: Node): TypeName | undefined {
-	return typeOfEntity(draft, scope, node, TYPE);
-}
-
-/** A dotted name. In a type it means a value of the type named, after `typeof` the thing itself. */
-function typeOfEntity(
-	draft: Draft,
-	scope: Scope,
+/** A dotted name. As a type it means a value of the type named, as a value (after `typeof`) the thing itself. */
+export function typeOfEntity(
+	place: Place,
 	node: Node,
 	meaning: typeof TYPE | typeof VALUE,
 ): TypeName | undefined {
-	const whole = typeOfPlainEntity(draft, scope, node, meaning);
+	const whole = typeOfPlainEntity(place, node, meaning);
 	if (meaning === VALUE || !whole) return whole;
 	// A type parameter already stands for a value of what it extends.
 	const isParameter =
-		node.type === "Identifier" && lookup(scope, node.name, TYPE)?.kind === "local";
+		node.type === "Identifier" && lookup(place.scope, node.name, TYPE)?.kind === "local";
 	return isParameter ? whole : given(whole);
 }
 
-function typeOfPlainEntity(
-	draft: Draft,
-	scope: Scope,
-	node: Node,
-	meaning: number,
-): TypeName | undefined {
+function typeOfPlainEntity(place: Place, node: Node, meaning: number): TypeName | undefined {
 	if (node.type === "Identifier") {
-		const name = lookup(scope, node.name, meaning);
-		return name && typeOfName(draft, name);
+		const name = lookup(place.scope, node.name, meaning);
+		return name && typeOfName(place.draft, name);
 	}
-	if (node.type === "ThisExpression") return enclosing(scope, "self");
+	if (node.type === "ThisExpression") return enclosing(place.scope, "self");
 	const left = meaning === VALUE ? VALUE : SPACE;
 	if (node.type === "MemberExpression") {
 		const key = keyOf(node.property, node.computed);
-		return key && member(typeOfPlainEntity(draft, scope, node.object, left), key.name);
+		return key && member(typeOfPlainEntity(place, node.object, left), key.name);
 	}
 	if (node.type === "TSQualifiedName") {
-		return member(typeOfPlainEntity(draft, scope, node.left, left), node.right.name);
+		return member(typeOfPlainEntity(place, node.left, left), node.right.name);
 	}
 	return undefined;
 }
 
 /** `import("x").T`, or `typeof import("x").t`. */
-export function typeOfImportType(
-	draft: Draft,
-	type: Of<"TSImportType">,
+function typeOfImportType(
+	{ draft }: Place,
+	{ source, qualifier }: Of<"TSImportType">,
 	isType: boolean,
 ): TypeName | undefined {
-	const { source, qualifier } = type;
-	const index = request(draft, source.value, "type", source.start);
-	const binding = namelessImport(draft, index, "*", source.start);
-	const whole = through({ binding, side: "value" }, qualifier ? namesOf(qualifier) : []);
+	const module: TypeName = {
+		binding: typeImport(draft, source.value, source.start),
+		side: "value",
+	};
+	const whole = dotted(qualifier).reduce<TypeName | undefined>(
+		(of, { name }) => member(of, name),
+		module,
+	);
 	return isType && qualifier ? given(whole) : whole;
 }
 
-function namesOf(qualifier: Node): string[] {
-	if (qualifier.type === "TSQualifiedName") {
-		return [...namesOf(qualifier.left), qualifier.right.name];
+/** What the elements of a list are, if the list is a local name whose type is written as `Foo[]` or its like. */
+export function elementOf(place: Place, list: Node): TypeName | undefined {
+	const node = bare(list);
+	if (node.type === "Identifier") {
+		const name = lookup(place.scope, node.name, VALUE);
+		if (name?.kind !== "local" || !name.value || name.value.path) return undefined;
+		const { annotation, init } = name.value;
+		const outer = { draft: place.draft, scope: name.scope };
+		if (annotation) return typeOfElement(outer, annotation);
+		// A list is made from others, never from itself: its initialiser stands further out or before.
+		return init && init.end < node.start ? elementOf(outer, init) : undefined;
 	}
-	return qualifier.type === "Identifier" ? [qualifier.name] : [];
+	if (node.type === "TSAsExpression") return typeOfElement(place, node.typeAnnotation);
+	return elementBy(SAME_ELEMENTS, place, node);
+}
+
+/** The element type of a list, if `call` calls one of these methods of it. */
+export function elementBy(
+	methods: ReadonlySet<string>,
+	place: Place,
+	call: Node,
+): TypeName | undefined {
+	if (call.type !== "CallExpression" || call.callee.type !== "MemberExpression") return undefined;
+	const key = keyOf(call.callee.property, call.callee.computed);
+	return key && methods.has(key.name) ? elementOf(place, call.callee.object) : undefined;
+}
+
+const SAME_ELEMENTS = new Set(["filter", "slice", "reverse", "sort", "toSorted", "toReversed"]);
+/** Methods that return one of the elements. */
+export const ONE_ELEMENT = new Set(["at", "find", "findLast", "pop", "shift"]);
+/** Methods that pass an element to their callback first. */
+export const WITH_CALLBACK = new Set(
+	"map flatMap filter find findLast findIndex findLastIndex forEach some every".split(" "),
+);
+const LISTS = new Set("Array ReadonlyArray Set ReadonlySet Iterable AsyncIterable".split(" "));
+
+function typeOfElement(place: Place, type: Node): TypeName | undefined {
+	if (type.type === "TSArrayType") return typeOfAnnotation(place, type.elementType);
+	if (type.type === "TSTypeOperator") return typeOfElement(place, type.typeAnnotation);
+	if (type.type !== "TSTypeReference" || type.typeName.type !== "Identifier") return undefined;
+	const isList = LISTS.has(type.typeName.name);
+	return isList ? typeOfAnnotation(place, type.typeArguments?.params[0]) : undefined;
 }

@@ -1,5 +1,12 @@
 import type { TypeName } from "../facts.ts";
-import type { FunctionNode, Identifier, Node, Of } from "./ast.ts";
+import {
+	annotationOf,
+	type FunctionNode,
+	type Identifier,
+	keyOf,
+	type Node,
+	type Of,
+} from "./ast.ts";
 
 /** What a name can stand for. One name can have several meanings, from one declaration or more. */
 export const VALUE = 1;
@@ -8,14 +15,11 @@ export const TYPE = 2;
 export const SPACE = 4;
 export const ANY = 7;
 
-/**
- * A stretch of code with names of its own. All names of a scope are declared when it is entered, so that looking up
- * is right at once, hoisted names included.
- */
+/** A stretch of code with names of its own. All are declared when it is entered, hoisted ones included. */
 export interface Scope {
 	readonly parent: Scope | undefined;
 	readonly names: Map<string, Name>;
-	/** `var` ends its way up here. */
+	/** Takes the `var`s inside it. */
 	readonly isFunction: boolean;
 	/** What `this` is. Undefined: as outside. Null: not known. */
 	readonly self?: TypeName | null | undefined;
@@ -23,25 +27,24 @@ export interface Scope {
 	readonly base?: TypeName | null | undefined;
 }
 
-/** A declared name. */
 export type Name = BindingName | MemberName | LocalName;
 
 /** A name of {@link FileFacts.bindings}. */
-export interface BindingName {
+interface BindingName {
 	readonly kind: "binding";
 	meaning: number;
 	readonly binding: number;
 }
 
 /** A name that stands for a member: inside a namespace or enum, or of a constructor's parameter property. */
-export interface MemberName {
+interface MemberName {
 	readonly kind: "member";
 	meaning: number;
 	readonly owner: TypeName;
 	readonly name: string;
 }
 
-/** A name that only the inside of a function or block knows. */
+/** A name of a function or block. */
 export interface LocalName {
 	readonly kind: "local";
 	meaning: number;
@@ -49,7 +52,7 @@ export interface LocalName {
 	value?: LocalValue;
 	/** Of a type parameter: what it extends. */
 	readonly bound?: Node | undefined;
-	/** Filled when first asked for; null: not known, or being found out. */
+	/** Computed on first use; null: not known, or being computed. */
 	type?: TypeName | null | undefined;
 }
 
@@ -62,7 +65,7 @@ export interface LocalValue {
 	readonly given?: TypeName | undefined;
 	/** Properties to go through from there: of `{ a: { b } }`, `a` and `b`. */
 	readonly path?: readonly string[];
-	/** Not the value is meant but what iterating over it gives. */
+	/** The name is an element of the value, as in `for (const name of value)`. */
 	readonly element?: true;
 }
 
@@ -84,7 +87,13 @@ export function lookup(from: Scope, name: string, meaning: number): Name | undef
 	return undefined;
 }
 
-/** Declares a name that only this scope knows; several declarations of one name become one. */
+/** The binding that a name means in a scope. */
+export function bindingOf(scope: Scope, name: string): number | undefined {
+	const found = lookup(scope, name, ANY);
+	return found?.kind === "binding" ? found.binding : undefined;
+}
+
+/** Declares a name of this scope; several declarations of one name become one. */
 export function declareLocal(
 	scope: Scope,
 	id: Identifier,
@@ -100,6 +109,11 @@ export function declareLocal(
 	}
 	known.meaning |= meaning;
 	if (known.kind === "local" && value && !known.value) known.value = value;
+}
+
+/** Declares the names of a pattern in a scope. */
+export function declarePattern(scope: Scope, pattern: Node, value: LocalValue): void {
+	eachName(pattern, value, (id, local) => declareLocal(scope, id, VALUE, local));
 }
 
 /** A scope for the type parameters of something, or the same scope if it has none. */
@@ -122,4 +136,49 @@ export function enclosing(from: Scope, which: "self" | "base"): TypeName | undef
 		if (found !== undefined) return found ?? undefined;
 	}
 	return undefined;
+}
+
+/** Calls back for every name of a pattern, with what tells its type. */
+export function eachName(
+	pattern: Node,
+	value: LocalValue,
+	take: (id: Identifier, value: LocalValue) => void,
+): void {
+	switch (pattern.type) {
+		case "Identifier":
+			take(pattern, annotated(pattern, value));
+			return;
+		case "AssignmentPattern": {
+			// A default tells the type where nothing else does.
+			const isKnown = value.annotation || value.init || value.given || value.path;
+			const isNamed = pattern.left.type === "Identifier";
+			eachName(pattern.left, isNamed && !isKnown ? { init: pattern.right } : value, take);
+			return;
+		}
+		case "TSParameterProperty":
+			eachName(pattern.parameter, value, take);
+			return;
+		case "RestElement":
+			eachName(pattern.argument, {}, take);
+			return;
+		case "ArrayPattern":
+			for (const element of pattern.elements) if (element) eachName(element, {}, take);
+			return;
+		case "ObjectPattern": {
+			const whole = annotated(pattern, value);
+			for (const property of pattern.properties) {
+				if (property.type === "RestElement") eachName(property, {}, take);
+				else {
+					const key = keyOf(property.key, property.computed);
+					const path = key && [...(whole.path ?? []), key.name];
+					eachName(property.value, path ? { ...whole, path } : {}, take);
+				}
+			}
+		}
+	}
+}
+
+function annotated(pattern: Node, value: LocalValue): LocalValue {
+	const annotation = annotationOf(pattern);
+	return annotation ? { annotation: annotation.typeAnnotation } : value;
 }

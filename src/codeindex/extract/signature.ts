@@ -26,7 +26,7 @@ export function headEnd(node: Node): number {
 		case "ArrowFunctionExpression":
 		case "TSDeclareFunction":
 		case "TSEmptyBodyFunctionExpression":
-			return node.body ? beforeBody(node.body) : node.end;
+			return node.body ? node.body.start : node.end;
 		case "ClassDeclaration":
 		case "ClassExpression":
 		case "TSInterfaceDeclaration":
@@ -77,24 +77,15 @@ function cut(text: string): string {
 	return `${text.slice(0, splitsPair ? end - 1 : end)}…`;
 }
 
-// `=>` stands before the body of an arrow function, and is no part of its head.
-function beforeBody(body: Node): number {
-	return body.start;
-}
-
 /** A short value is part of the head, a function's head too; of anything else only its name and type. */
 function valueEnd(value: Node): number {
-	const isShort = value.end - value.start <= 60;
 	switch (value.type) {
 		case "ArrowFunctionExpression":
 		case "FunctionExpression":
 		case "ClassExpression":
 			return headEnd(value);
-		case "ObjectExpression":
-		case "ArrayExpression":
-			return isShort ? value.end : value.start;
 		default:
-			return isShort ? value.end : value.start;
+			return value.end - value.start <= 60 ? value.end : value.start;
 	}
 }
 

@@ -1,8 +1,8 @@
 import type { UsageKind } from "../facts.ts";
-import { type Identifier, type Key, keyOf, type Node, type Of } from "./ast.ts";
+import { dotted, type Key, keyOf, type Node, type Of } from "./ast.ts";
+import { signature } from "./blocks.ts";
 import { access, close, fromName, fromType, OTHER, type Reached } from "./chains.ts";
-import { namelessImport, request } from "./draft.ts";
-import { signature } from "./functions.ts";
+import { typeImport } from "./draft.ts";
 import { typeOfAnnotation } from "./receivers.ts";
 import { declareTypeParameters, enclosing, inside, lookup, SPACE, TYPE, VALUE } from "./scope.ts";
 import type { Visits, Walk } from "./walk.ts";
@@ -28,10 +28,11 @@ export const typeVisits: Visits = {
 	},
 	TSImportType(walk, node: Of<"TSImportType">) {
 		const { draft } = walk;
-		const index = request(draft, node.source.value, "type", node.source.start);
-		const binding = namelessImport(draft, index, "*", node.source.start);
+		const binding = typeImport(draft, node.source.value, node.source.start);
 		let reached: Reached = { binding, side: "value", steps: [] };
-		for (const key of keysOf(node.qualifier)) reached = access(draft, reached, key);
+		for (const { name, start } of dotted(node.qualifier)) {
+			reached = access(draft, reached, { name, start });
+		}
 		close(draft, reached, "type");
 		walk.visit(node.typeArguments);
 	},
@@ -41,7 +42,7 @@ export const typeVisits: Visits = {
 		const key = indexType.type === "TSLiteralType" ? keyOf(indexType.literal, true) : undefined;
 		if (!key) walk.visit(indexType);
 		else {
-			const owner = fromType(typeOfAnnotation(walk.draft, walk.scope, objectType));
+			const owner = fromType(typeOfAnnotation(walk, objectType));
 			if (owner) close(walk.draft, access(walk.draft, owner, key), "type");
 		}
 	},
@@ -108,7 +109,7 @@ export const typeVisits: Visits = {
 };
 
 /** Notes the use of a dotted name: `A`, `ns.A`, or after `typeof`, `a.b`. */
-export function entity(walk: Walk, node: Node, meaning: number, usage: UsageKind): void {
+function entity(walk: Walk, node: Node, meaning: number, usage: UsageKind): void {
 	close(walk.draft, reachEntity(walk, node, meaning), usage);
 }
 
@@ -123,7 +124,7 @@ function reachEntity(walk: Walk, node: Node, meaning: number): Reached {
 		case "ThisExpression":
 			return fromType(enclosing(scope, "self"));
 		case "TSQualifiedName":
-			return access(draft, reachEntity(walk, node.left, left), keyed(node.right));
+			return access(draft, reachEntity(walk, node.left, left), keyOf(node.right, false) as Key);
 		case "MemberExpression": {
 			const key = keyOf(node.property, node.computed);
 			return key ? access(draft, reachEntity(walk, node.object, left), key) : OTHER;
@@ -131,15 +132,4 @@ function reachEntity(walk: Walk, node: Node, meaning: number): Reached {
 		default:
 			return OTHER;
 	}
-}
-
-function keyed({ name, start }: Identifier): Key {
-	return { name, start };
-}
-
-function keysOf(qualifier: Node | null): Key[] {
-	if (qualifier?.type === "TSQualifiedName") {
-		return [...keysOf(qualifier.left), keyed(qualifier.right)];
-	}
-	return qualifier?.type === "Identifier" ? [keyed(qualifier)] : [];
 }

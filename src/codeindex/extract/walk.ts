@@ -1,15 +1,9 @@
 import { visitorKeys } from "oxc-parser";
 import type { TypeName, UsageKind } from "../facts.ts";
 import type { Node } from "./ast.ts";
-import { blockVisits } from "./blocks.ts";
 import { close, type Reached } from "./chains.ts";
-import { classVisits } from "./classes.ts";
 import type { Draft } from "./draft.ts";
-import { expressionVisits, reach } from "./expressions.ts";
-import { functionVisits } from "./functions.ts";
-import { moduleVisits } from "./module-statements.ts";
 import type { Scope } from "./scope.ts";
-import { typeVisits } from "./types.ts";
 
 /** A walk through the tree that notes what is used. The scope is that of the place it is at. */
 export interface Walk {
@@ -24,7 +18,7 @@ export interface Walk {
 	visitParts(node: Node): void;
 	/** Visits an expression that is used in some way. */
 	use(node: Node | null | undefined, usage: UsageKind): void;
-	/** Visits an expression and says what it is, leaving its use to the caller. */
+	/** Visits an expression and returns what it is, leaving its use to the caller. */
 	reach(node: Node): Reached;
 	/** Visits inside another scope. */
 	within(scope: Scope, visit: () => void): void;
@@ -34,14 +28,19 @@ export interface Walk {
 export type Visits = Readonly<Record<string, ((walk: Walk, node: never) => void) | undefined>>;
 
 /** Notes all references of a program whose top level is declared. */
-export function walkProgram(draft: Draft, program: Node): void {
+export function walkProgram(
+	draft: Draft,
+	program: Node,
+	visits: Visits,
+	reach: (walk: Walk, node: Node) => Reached,
+): void {
 	const walk: Walk = {
 		draft,
 		scope: draft.top,
 		result: undefined,
 		visit(node) {
 			if (!node) return;
-			const visit = VISITS[node.type] as ((walk: Walk, node: Node) => void) | undefined;
+			const visit = visits[node.type] as ((walk: Walk, node: Node) => void) | undefined;
 			if (visit) visit(walk, node);
 			else walk.visitParts(node);
 		},
@@ -69,12 +68,3 @@ export function walkProgram(draft: Draft, program: Node): void {
 	};
 	walk.visitParts(program);
 }
-
-const VISITS: Visits = {
-	...expressionVisits,
-	...typeVisits,
-	...functionVisits,
-	...blockVisits,
-	...classVisits,
-	...moduleVisits,
-};
