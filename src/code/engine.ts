@@ -10,7 +10,7 @@ export interface Engine extends CodeIndex {
 /** Opens the engine that the settings name. Its code is loaded here, when the first question comes. */
 export async function openEngine(settings: Config["kota"], root: string): Promise<Engine> {
 	if (settings.engine === "external") {
-		const { openExternalKota } = await import("./external/external-kota.ts");
+		const { openExternalKota } = await import("./external/index.ts");
 		const { command, args, timeoutSeconds } = settings;
 		return openExternalKota({ command, args, root, timeoutMs: timeoutSeconds * 1000 });
 	}

@@ -5,8 +5,8 @@ import { describeError, errnoOf } from "../../core/errno.ts";
 import { printable } from "./log-tail.ts";
 
 /**
- * What can go wrong with an external KotaDB, in words for whoever has to mend it. The code is `failed` as long as the
- * next question may fare better, so that callers keep the connection, which knows of past crashes.
+ * What can go wrong with an external KotaDB. The code is `failed` as long as the next question may succeed, so that
+ * callers keep the connection, which knows of past crashes.
  */
 export const faults = {
 	aborted: () => new CodeIndexError("aborted", ABORTED),

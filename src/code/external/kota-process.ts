@@ -1,9 +1,8 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { describeError } from "../../core/errno.ts";
 import { inTime } from "../../core/in-time.ts";
-import { createLineSplitter } from "./line-splitter.ts";
 import type { LogTail } from "./log-tail.ts";
 
 export interface KotaProcessOptions {
@@ -13,184 +12,185 @@ export interface KotaProcessOptions {
 	/** All of its environment. */
 	readonly env: Readonly<Record<string, string>>;
 	readonly log: LogTail;
-	/** Told once, before anyone who waits for an answer hears that there will be none. */
-	onEnd(ending: Ending): void;
 }
 
-/** Why a process is no more: by itself, because we ended it, because we had to as it said too much; or never was. */
+/** Why a process ended: by itself, because we stopped it, because it said too much; or it never started. */
 export interface Ending {
 	readonly why: "crashed" | "stopped" | "too-big" | "not-started";
 	/** `exit status 3`, `signal SIGSEGV`, or why it could not be started. */
 	readonly how: string;
 }
 
-/**
- * One run of an external KotaDB, and the way MCP messages go to and from it. The SDK's own stdio transport is not used
- * as its child keeps our process alive, outlives it, and may leave processes of its own behind: `bun x` starts another.
- * This one never keeps our process alive; whoever waits for an answer holds a timer that does.
- */
-export interface KotaProcess {
-	/** For the SDK's client, which starts the process through it. */
-	readonly transport: Transport;
-	/** Set when it has ended. */
-	readonly ending: Ending | undefined;
-	/** Ends it and all it started: asks first, then forces. Resolves when it is gone. */
-	stop(why?: "stopped" | "too-big"): Promise<void>;
-}
-
 /** An MCP message, and so an answer, has at most this many bytes. */
 export const MAX_MESSAGE_BYTES = 20 * 1024 * 1024;
-
-/** How long a process may take to end when asked to, before it is made to. */
+/** How long a process may take to end after SIGTERM. */
 const GRACE_MS = 2000;
-
 /** How long output may still arrive after the process is gone. */
 const DRAIN_MS = 500;
 
-/** Prepares a run; `transport.start` begins it, and rejects with the system's error if the program cannot be run. */
-export function createKotaProcess(options: KotaProcessOptions): KotaProcess {
-	const { command, args, cwd, env, log, onEnd } = options;
-	const gone = Promise.withResolvers<void>();
-	let child: ReturnType<typeof spawnChild> | undefined;
-	let exit: string | undefined;
-	let stopReason: "stopped" | "too-big" | undefined;
-	let stopping: Promise<void> | undefined;
-	let ending: Ending | undefined;
+/**
+ * One run of an external KotaDB, as a transport for the SDK's client. The SDK's stdio transport is not used: its child
+ * keeps our process alive, outlives it, leaves processes of its own behind (`bun x` starts another), inherits
+ * variables, and its exit status is lost. This one never keeps our process alive; a pending call holds a timer that does.
+ */
+export class KotaProcess implements Transport {
+	readonly #options: KotaProcessOptions;
+	readonly #onEnd: (ending: Ending) => void;
+	readonly #gone = Promise.withResolvers<true>();
+	#child: ChildProcessWithoutNullStreams | undefined;
+	#exit: string | undefined;
+	#stopReason: "stopped" | "too-big" | undefined;
+	#stopping: Promise<void> | undefined;
+	/** Set when it has ended. */
+	ending: Ending | undefined;
+	onmessage?: NonNullable<Transport["onmessage"]>;
+	onclose?: () => void;
 
-	const transport: Transport = { start, send, close: () => stop() };
-	return {
-		transport,
-		get ending() {
-			return ending;
-		},
-		stop,
-	};
+	/** `onEnd` is called once, before pending requests are rejected. */
+	constructor(options: KotaProcessOptions, onEnd: (ending: Ending) => void) {
+		this.#options = options;
+		this.#onEnd = onEnd;
+	}
 
-	function start(): Promise<void> {
+	/** Rejects with the system's error if the program cannot be run. */
+	start(): Promise<void> {
 		return new Promise((resolve, reject) => {
-			if (stopReason) throw new Error("it was stopped before it had started");
-			const started = spawnChild({ command, args, cwd, env });
-			child = started;
-			started.once("spawn", () => {
-				process.once("exit", killAtExit);
+			if (this.#stopReason) throw new Error("it was stopped before it had started");
+			const { command, args, cwd, env, log } = this.#options;
+			const child = spawn(command, args, {
+				cwd,
+				env: { ...env },
+				// A group of its own, so that it can be ended together with what it started.
+				detached: process.platform !== "win32",
+				windowsHide: true,
+			});
+			child.unref();
+			this.#child = child;
+			child.once("spawn", () => {
+				process.once("exit", this.#killAtExit);
 				resolve();
 			});
-			started.once("error", (error) => {
+			child.once("error", (error) => {
 				reject(error);
-				if (started.pid === undefined) end({ why: "not-started", how: describeError(error) });
+				if (child.pid === undefined) this.#end({ why: "not-started", how: describeError(error) });
 			});
-			started.once("exit", (code, signal) => {
-				// First of all, while its number cannot be another's yet: nothing it started stays behind.
-				signalAll("SIGKILL");
-				exit = code === null ? `signal ${signal}` : `exit status ${code}`;
-				process.off("exit", killAtExit);
-				gone.resolve();
-				setTimeout(endAsExited, DRAIN_MS).unref();
+			child.once("exit", (code, signal) => {
+				// At once, while its group's number cannot be another's yet.
+				this.#signalAll("SIGKILL");
+				this.#exit = code === null ? `signal ${signal}` : `exit status ${code}`;
+				process.off("exit", this.#killAtExit);
+				this.#gone.resolve(true);
+				setTimeout(() => this.#endAsExited(), DRAIN_MS).unref();
 			});
-			started.once("close", endAsExited);
-			connect(started);
+			child.once("close", () => this.#endAsExited());
+			const receive = (line: string) => this.#receive(line);
+			const tooLong = () => void this.stop("too-big");
+			child.stdout.on("data", splitLines(MAX_MESSAGE_BYTES, receive, tooLong));
+			child.stderr.on("data", (chunk: Buffer) => log.write(chunk));
+			for (const stream of [child.stdin, child.stdout, child.stderr]) {
+				stream.on("error", (error: Error) => log.note(`[pipe: ${error.message}]`));
+				(stream as Socket).unref();
+			}
 		});
 	}
 
-	function connect({ stdin, stdout, stderr }: NonNullable<typeof child>): void {
-		const splitter = createLineSplitter({
-			maxBytes: MAX_MESSAGE_BYTES,
-			onLine: receive,
-			onTooLong: () => void stop("too-big"),
+	send(message: unknown): Promise<void> {
+		return new Promise((resolve, reject) => {
+			if (!this.#child || this.#exit !== undefined) throw new Error("KotaDB is not running");
+			this.#child.stdin.write(`${JSON.stringify(message)}\n`, (error) =>
+				error ? reject(error) : resolve(),
+			);
 		});
-		stdout.on("data", (chunk: Buffer) => splitter.write(chunk));
-		stderr.on("data", (chunk: Buffer) => log.write(chunk));
-		for (const stream of [stdin, stdout, stderr]) {
-			stream.on("error", (error: Error) => log.note(`[pipe: ${error.message}]`));
-			(stream as Socket).unref();
+	}
+
+	close(): Promise<void> {
+		return this.stop();
+	}
+
+	/** Ends it and all it started: SIGTERM, then SIGKILL. Resolves when it is gone. */
+	stop(why: "stopped" | "too-big" = "stopped"): Promise<void> {
+		this.#stopReason ??= why;
+		this.#stopping ??= this.#stop();
+		return this.#stopping;
+	}
+
+	async #stop(): Promise<void> {
+		if (this.#child?.pid === undefined || this.#exit !== undefined) return;
+		this.#child.stdin.end();
+		for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+			this.#signalAll(signal);
+			if (await inTime(this.#gone.promise, GRACE_MS)) return;
 		}
 	}
 
-	function receive(line: string): void {
+	#receive(line: string): void {
 		if (line.trim() === "") return;
 		let message: unknown;
 		try {
 			message = JSON.parse(line);
 		} catch {
 			// Programs that start others like to greet on standard output.
-			log.note(`[stdout] ${line.slice(0, 500)}`);
+			this.#options.log.note(`[stdout] ${line.slice(0, 500)}`);
 			return;
 		}
-		transport.onmessage?.(message as Parameters<NonNullable<Transport["onmessage"]>>[0]);
+		this.onmessage?.(message as Parameters<NonNullable<Transport["onmessage"]>>[0]);
 	}
 
-	function send(message: unknown): Promise<void> {
-		return new Promise((resolve, reject) => {
-			if (!child || exit !== undefined) throw new Error("KotaDB is not running");
-			child.stdin.write(`${JSON.stringify(message)}\n`, (error) =>
-				error ? reject(error) : resolve(),
-			);
-		});
+	#endAsExited(): void {
+		this.#end({ why: this.#stopReason ?? "crashed", how: this.#exit ?? "unknown" });
 	}
 
-	function endAsExited(): void {
-		end({ why: stopReason ?? "crashed", how: exit ?? "unknown" });
-	}
-
-	function end(as: Ending): void {
-		if (ending) return;
-		ending = as;
-		gone.resolve();
-		onEnd(ending);
-		transport.onclose?.();
-	}
-
-	function stop(why: "stopped" | "too-big" = "stopped"): Promise<void> {
-		stopReason ??= why;
-		stopping ??= stopChild();
-		return stopping;
-	}
-
-	async function stopChild(): Promise<void> {
-		if (child?.pid === undefined || exit !== undefined) return;
-		child.stdin.end();
-		signalAll("SIGTERM");
-		if (
-			await inTime(
-				gone.promise.then(() => true),
-				GRACE_MS,
-			)
-		)
-			return;
-		signalAll("SIGKILL");
-		await inTime(gone.promise, GRACE_MS);
+	#end(ending: Ending): void {
+		if (this.ending) return;
+		this.ending = ending;
+		this.#gone.resolve(true);
+		this.#onEnd(ending);
+		this.onclose?.();
 	}
 
 	/** To the process and all it started, which share its group; on Windows, which has no groups, to it alone. */
-	function signalAll(signal: "SIGTERM" | "SIGKILL"): void {
-		if (child?.pid === undefined || exit !== undefined) return;
+	#signalAll(signal: "SIGTERM" | "SIGKILL"): void {
+		const child = this.#child;
+		if (child?.pid === undefined || this.#exit !== undefined) return;
 		try {
 			if (process.platform === "win32") child.kill(signal);
 			else process.kill(-child.pid, signal);
 		} catch {
-			// Nobody is left to be signalled, which is what was wanted.
+			// It is gone already.
 		}
 	}
 
-	function killAtExit(): void {
-		signalAll("SIGKILL");
-	}
+	readonly #killAtExit = () => this.#signalAll("SIGKILL");
 }
 
-function spawnChild({
-	command,
-	args,
-	cwd,
-	env,
-}: Pick<KotaProcessOptions, "command" | "args" | "cwd" | "env">) {
-	const child = spawn(command, [...args], {
-		cwd,
-		env: { ...env },
-		stdio: ["pipe", "pipe", "pipe"],
-		// A group of its own, so that it can be ended together with what it started.
-		detached: process.platform !== "win32",
-		windowsHide: true,
-	});
-	child.unref();
-	return child;
+/**
+ * Takes the chunks of a stream and passes on its lines. A line of more than `maxBytes` is reported once; all after it is
+ * dropped. Each byte is looked at once, also in lines of many megabytes that come in small pieces.
+ */
+export function splitLines(
+	maxBytes: number,
+	onLine: (line: string) => void,
+	onTooLong: () => void,
+): (chunk: Buffer) => void {
+	let parts: Buffer[] = [];
+	let bytes = 0;
+	return (chunk) => {
+		for (let from = 0; bytes <= maxBytes; ) {
+			const end = chunk.indexOf("\n", from);
+			const part = chunk.subarray(from, end < 0 ? chunk.length : end);
+			bytes += part.length;
+			if (bytes > maxBytes) {
+				parts = [];
+				onTooLong();
+				return;
+			}
+			parts.push(part);
+			if (end < 0) return;
+			const line = Buffer.concat(parts).toString("utf8");
+			parts = [];
+			bytes = 0;
+			onLine(line);
+			from = end + 1;
+		}
+	};
 }

@@ -1,16 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-	dependenciesAnswer,
-	dependenciesArguments,
-} from "../../../src/code/external/dependencies-answer.ts";
-import { impactAnswer, impactArguments } from "../../../src/code/external/impact-answer.ts";
 import { projectFiles } from "../../../src/code/external/project-files.ts";
-import { searchAnswer, searchArguments } from "../../../src/code/external/search-answer.ts";
-import {
-	taskContextAnswer,
-	taskContextArguments,
-} from "../../../src/code/external/task-context-answer.ts";
-import { usagesAnswer, usagesArguments } from "../../../src/code/external/usages-answer.ts";
+import { QUESTIONS } from "../../../src/code/external/questions.ts";
 
 const ROOT = "/projects/shop";
 const THERE = ["src/cart.ts", "src/price.ts", "src/main.ts", "src/latest.ts", "test/cart.test.ts"];
@@ -18,7 +8,7 @@ const files = projectFiles(ROOT, (path) => THERE.includes(path.slice(ROOT.length
 
 describe("search", () => {
 	test("asks for lines only where they are wanted, and passes filters on in KotaDB's words", () => {
-		expect(searchArguments({ query: "cart" })).toEqual({
+		expect(QUESTIONS.search.args({ query: "cart" }, files)).toEqual({
 			query: "cart",
 			scope: ["code", "symbols"],
 			limit: 15,
@@ -26,18 +16,21 @@ describe("search", () => {
 			filters: {},
 		});
 		expect(
-			searchArguments({
-				query: "cart",
-				scope: ["symbols"],
-				contextLines: 40,
-				limit: 50,
-				includeTests: false,
-				glob: "src/**",
-				exclude: ["dist/**"],
-				language: "typescript",
-				symbolKinds: ["variable", "class"],
-				exportedOnly: true,
-			}),
+			QUESTIONS.search.args(
+				{
+					query: "cart",
+					scope: ["symbols"],
+					contextLines: 40,
+					limit: 50,
+					includeTests: false,
+					glob: "src/**",
+					exclude: ["dist/**"],
+					language: "typescript",
+					symbolKinds: ["variable", "class"],
+					exportedOnly: true,
+				},
+				files,
+			),
 		).toEqual({
 			query: "cart",
 			scope: ["symbols"],
@@ -55,7 +48,7 @@ describe("search", () => {
 	});
 
 	test("joins symbols and code by file, declarations first, tests last, deleted files never", () => {
-		const answer = searchAnswer(
+		const answer = QUESTIONS.search.read(
 			{
 				query: "cart",
 				results: {
@@ -116,7 +109,7 @@ describe("search", () => {
 			context_before: before,
 			context_after: after,
 		});
-		const { hits } = searchAnswer(
+		const { hits } = QUESTIONS.search.read(
 			{
 				results: {
 					code: [
@@ -146,7 +139,7 @@ describe("search", () => {
 	});
 
 	test("says that there may be more where KotaDB stopped at the limit", () => {
-		const answer = searchAnswer(
+		const answer = QUESTIONS.search.read(
 			{ results: { code: THERE } },
 			{ query: "cart", limit: 5, includeTests: true },
 			files,
@@ -165,7 +158,7 @@ describe("dependencies", () => {
 
 	test("asks with tests, which are sorted out here, since KotaDB takes latest.ts for one", () => {
 		expect(
-			dependenciesArguments(
+			QUESTIONS.dependencies.args(
 				{ path: "src/cart.ts", depth: 9, kinds: ["type", "re-export"], includeTests: false },
 				files,
 			),
@@ -176,7 +169,7 @@ describe("dependencies", () => {
 			include_tests: true,
 			reference_types: ["import", "re_export", "export_all"],
 		});
-		const { dependents } = dependenciesAnswer(
+		const { dependents } = QUESTIONS.dependencies.read(
 			{
 				dependents: side(["src/latest.ts", "test/cart.test.ts"]),
 				dependencies: side([]),
@@ -188,7 +181,7 @@ describe("dependencies", () => {
 	});
 
 	test("gives each file once, at its least depth, and each cycle once", () => {
-		const answer = dependenciesAnswer(
+		const answer = QUESTIONS.dependencies.read(
 			{
 				file_path: "src/cart.ts",
 				dependents: side(
@@ -217,7 +210,7 @@ describe("dependencies", () => {
 	});
 
 	test("a direction that was not asked for need not be answered", () => {
-		const answer = dependenciesAnswer(
+		const answer = QUESTIONS.dependencies.read(
 			{ dependents: side(["src/main.ts"]) },
 			{ path: "src/cart.ts", direction: "dependents" },
 			files,
@@ -228,7 +221,7 @@ describe("dependencies", () => {
 
 	test("a file that KotaDB does not know is an error, not an empty answer", () => {
 		const message = "File not found: src/cart.ts";
-		expect(() => dependenciesAnswer({ message }, { path: "src/cart.ts" }, files)).toThrow(
+		expect(() => QUESTIONS.dependencies.read({ message }, { path: "src/cart.ts" }, files)).toThrow(
 			expect.objectContaining({ code: "unknown-file" }),
 		);
 	});
@@ -239,12 +232,14 @@ describe("dependencies", () => {
 		["", "outside-project"],
 		["src/none.ts", "unknown-file"],
 	])("a question about %j is refused with the code %s", (path, code) => {
-		expect(() => dependenciesArguments({ path }, files)).toThrow(expect.objectContaining({ code }));
+		expect(() => QUESTIONS.dependencies.args({ path }, files)).toThrow(
+			expect.objectContaining({ code }),
+		);
 	});
 
 	test("kinds of edges that KotaDB does not see are refused", () => {
 		const query = { path: "src/cart.ts", kinds: ["require" as const] };
-		expect(() => dependenciesArguments(query, files)).toThrow(/no edges of the kind require/);
+		expect(() => QUESTIONS.dependencies.args(query, files)).toThrow(/no edges of the kind require/);
 	});
 });
 
@@ -258,7 +253,7 @@ describe("usages", () => {
 	});
 
 	test("are sorted, with the definition where KotaDB saw it", () => {
-		const answer = usagesAnswer(
+		const answer = QUESTIONS.usages.read(
 			{
 				symbol: "add",
 				defined_in: "src/cart.ts:12",
@@ -289,8 +284,8 @@ describe("usages", () => {
 
 	test("of a member are only possible ones, as KotaDB goes by the name alone", () => {
 		const query = { symbol: "Cart.add", includeTests: false };
-		expect(usagesArguments(query, files)).toMatchObject({ symbol: "add" });
-		const { definitions } = usagesAnswer(
+		expect(QUESTIONS.usages.args(query, files)).toMatchObject({ symbol: "add" });
+		const { definitions } = QUESTIONS.usages.read(
 			{
 				defined_in: "src/cart.ts:4",
 				kind: "method",
@@ -307,12 +302,12 @@ describe("usages", () => {
 	test("without a definition are told from those with one; nothing at all has no definition", () => {
 		const query = { symbol: "fetch" };
 		const without = { defined_in: null, usages: [usage("src/main.ts", 7)] };
-		expect(usagesAnswer(without, query, files).definitions[0]).toMatchObject({
+		expect(QUESTIONS.usages.read(without, query, files).definitions[0]).toMatchObject({
 			path: "src/main.ts",
 			line: 7,
 			signature: expect.stringContaining("does not say where it is declared"),
 		});
-		expect(usagesAnswer({ usages: [] }, query, files).definitions).toEqual([]);
+		expect(QUESTIONS.usages.read({ usages: [] }, query, files).definitions).toEqual([]);
 	});
 });
 
@@ -336,7 +331,7 @@ describe("impact", () => {
 
 	test("leaves out the changed files themselves and tests that nobody wrote", () => {
 		const query = { modify: ["src/cart.ts", "src/none.ts"] };
-		const impact = impactAnswer(answer, query, files);
+		const impact = QUESTIONS.impact.read(answer, query, files);
 		expect(impact.risk).toBe("high");
 		expect(impact.affected.map(({ path, depth }) => [path, depth])).toEqual([
 			["src/main.ts", 1],
@@ -352,7 +347,10 @@ describe("impact", () => {
 
 	test("fills in what KotaDB requires, and lets no path out of the project", () => {
 		expect(
-			impactArguments({ modify: ["src/cart.ts"], create: ["src/new.ts"], symbols: ["add"] }, files),
+			QUESTIONS.impact.args(
+				{ modify: ["src/cart.ts"], create: ["src/new.ts"], symbols: ["add"] },
+				files,
+			),
 		).toEqual({
 			change_type: "refactor",
 			description: "Change of add in src/cart.ts, src/new.ts",
@@ -360,20 +358,22 @@ describe("impact", () => {
 			files_to_create: ["src/new.ts"],
 			files_to_delete: [],
 		});
-		expect(() => impactArguments({ delete: ["../x"] }, files)).toThrow("is not in the project");
+		expect(() => QUESTIONS.impact.args({ delete: ["../x"] }, files)).toThrow(
+			"is not in the project",
+		);
 	});
 });
 
 describe("task context", () => {
 	test("asks for the files that are there and names the others", () => {
 		const query = { files: ["src/cart.ts", "src/none.ts"], includeSymbols: true };
-		expect(taskContextArguments(query, files)).toEqual({
+		expect(QUESTIONS.taskContext.args(query, files)).toEqual({
 			files: ["src/cart.ts"],
 			include_tests: true,
 			include_symbols: true,
 			max_impacted_files: 20,
 		});
-		const answer = taskContextAnswer(
+		const answer = QUESTIONS.taskContext.read(
 			{
 				targetFiles: [
 					{
@@ -401,7 +401,7 @@ describe("task context", () => {
 	});
 
 	test("without a file that is there is refused", () => {
-		expect(() => taskContextArguments({ files: ["src/none.ts"] }, files)).toThrow(
+		expect(() => QUESTIONS.taskContext.args({ files: ["src/none.ts"] }, files)).toThrow(
 			expect.objectContaining({ code: "unknown-file" }),
 		);
 	});
@@ -409,11 +409,12 @@ describe("task context", () => {
 
 describe("answers of another shape", () => {
 	const search = (data: unknown) => () =>
-		searchAnswer(data, { query: "x", contextLines: 1 }, files);
-	const usages = (data: unknown) => () => usagesAnswer(data, { symbol: "x" }, files);
-	const deps = (data: unknown) => () => dependenciesAnswer(data, { path: "src/cart.ts" }, files);
-	const impact = (data: unknown) => () => impactAnswer(data, { modify: [] }, files);
-	const context = (data: unknown) => () => taskContextAnswer(data, { files: [] }, files);
+		QUESTIONS.search.read(data, { query: "x", contextLines: 1 }, files);
+	const usages = (data: unknown) => () => QUESTIONS.usages.read(data, { symbol: "x" }, files);
+	const deps = (data: unknown) => () =>
+		QUESTIONS.dependencies.read(data, { path: "src/cart.ts" }, files);
+	const impact = (data: unknown) => () => QUESTIONS.impact.read(data, { modify: [] }, files);
+	const context = (data: unknown) => () => QUESTIONS.taskContext.read(data, { files: [] }, files);
 	const scope = { test_files: [] };
 
 	test.each([

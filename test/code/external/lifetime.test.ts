@@ -9,7 +9,7 @@ import { PATIENCE, PATIENCE_MS } from "../../support/patience.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
 import { isAlive, STATISTICS } from "./open-kota.ts";
 
-const MODULE = new URL("../../../src/code/external/external-kota.ts", import.meta.url);
+const MODULE = new URL("../../../src/code/external/index.ts", import.meta.url);
 
 test("a program that forgets to close the index still ends, and takes KotaDB with it", async () => {
 	const { status, output, started } = await runProgram("console.log((await kota.status()).state);");

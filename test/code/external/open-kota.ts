@@ -5,7 +5,7 @@ import {
 	type ExternalKota,
 	type ExternalKotaOptions,
 	openExternalKota,
-} from "../../../src/code/external/external-kota.ts";
+} from "../../../src/code/external/index.ts";
 import {
 	type Behaviour,
 	type JournalEntry,

@@ -1,11 +1,11 @@
 import { delimiter, join, sep } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { childEnvironment, databaseOf } from "../../../src/code/external/child-environment.ts";
-import { createLineSplitter } from "../../../src/code/external/line-splitter.ts";
+import { toolAnswer } from "../../../src/code/external/answer-part.ts";
+import { childEnvironment, databaseOf } from "../../../src/code/external/external-kota.ts";
+import { splitLines } from "../../../src/code/external/kota-process.ts";
 import { createLogTail, LOG_LIMITS } from "../../../src/code/external/log-tail.ts";
 import { projectFiles } from "../../../src/code/external/project-files.ts";
-import { toolAnswer } from "../../../src/code/external/tool-answer.ts";
 
 describe("the log", () => {
 	test("keeps the last lines, at most so many, and so many bytes", () => {
@@ -58,17 +58,14 @@ describe("lines of a stream", () => {
 				const lines = texts.map((text) => text.replaceAll("\n", "⏎").toWellFormed());
 				const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(""));
 				const got: string[] = [];
-				const splitter = createLineSplitter({
-					maxBytes: 10_000,
-					onLine: (line) => got.push(line),
-					onTooLong: () => expect.unreachable(),
-				});
+				const tooLong = () => expect.unreachable();
+				const write = splitLines(10_000, (line) => got.push(line), tooLong);
 				let from = 0;
 				for (const cut of cuts) {
-					splitter.write(bytes.subarray(from, from + cut));
+					write(bytes.subarray(from, from + cut));
 					from = Math.min(bytes.length, from + cut);
 				}
-				splitter.write(bytes.subarray(from));
+				write(bytes.subarray(from));
 				expect(got).toEqual(lines);
 			}),
 		);
@@ -77,13 +74,10 @@ describe("lines of a stream", () => {
 	test("longer than allowed are reported once, and nothing comes after", () => {
 		const got: string[] = [];
 		let reports = 0;
-		const splitter = createLineSplitter({
-			maxBytes: 5,
-			onLine: (line) => got.push(line),
-			onTooLong: () => reports++,
-		});
+		const onTooLong = () => reports++;
+		const write = splitLines(5, (line) => got.push(line), onTooLong);
 		for (const text of ["12345\n", "123", "456", "\nmore\n", "x".repeat(100)]) {
-			splitter.write(Buffer.from(text));
+			write(Buffer.from(text));
 		}
 		expect(got).toEqual(["12345"]);
 		expect(reports).toBe(1);

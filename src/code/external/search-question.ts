@@ -6,12 +6,10 @@ import {
 	type SearchQuery,
 	type SymbolBrief,
 } from "../../codeindex/index.ts";
-import { symbolBrief, type Uncovered } from "./answer-parts.ts";
+import { type Part, symbolWords } from "./answer-part.ts";
 import type { ProjectFiles } from "./project-files.ts";
-import { listOrNone, type Shape, shapeOf } from "./shape.ts";
-import { symbolWords } from "./vocabulary.ts";
 
-/** The arguments of KotaDB's `search` for a question of ours. */
+/** The arguments of KotaDB's `search`. */
 export function searchArguments(query: SearchQuery): Record<string, unknown> {
 	const { glob, exclude, language, symbolKinds, exportedOnly, contextLines } = query;
 	return {
@@ -32,28 +30,28 @@ export function searchArguments(query: SearchQuery): Record<string, unknown> {
 }
 
 /** What `search` answered, by file: those that declare what was looked for first, tests last. */
-export function searchAnswer(
-	data: unknown,
+export function readSearch(
+	answer: Part,
 	query: SearchQuery,
 	files: ProjectFiles,
-): Uncovered<SearchAnswer> {
-	const shape = shapeOf("search");
-	const results = shape.object(shape.object(data, "the answer").results, "results");
-	const symbols = listOrNone(shape, results.symbols, "results.symbols");
-	const code = listOrNone(shape, results.code, "results.code");
+): Omit<SearchAnswer, "coverage"> {
+	const results = answer.field("results");
+	const symbols = results.field("symbols").itemsOrNone();
+	const code = results.field("code").itemsOrNone();
 	const found = new Map<string, Draft>();
 
-	for (const [index, item] of symbols.entries()) {
-		const { path, symbol } = readSymbol(shape, item, `results.symbols[${index}]`);
+	for (const item of symbols) {
+		// Where only paths were asked for there is nothing but a path.
+		const symbol = item.isText ? undefined : item.symbol();
+		const path = (symbol ?? item).path();
+		const brief = symbol?.brief();
 		const hit = hitAt(path);
-		if (symbol) hit?.symbols.push(symbol);
+		if (brief) hit?.symbols.push(brief);
 	}
-	for (const [index, item] of code.entries()) {
-		const place = `results.code[${index}]`;
-		const hit = hitAt(shape.path(item, place));
-		if (!hit || query.contextLines === undefined || typeof item === "string") continue;
-		const { matches } = shape.object(item, place);
-		readMatches(shape, matches, `${place}.matches`, hit.lines);
+	for (const item of code) {
+		const hit = hitAt(item.path());
+		if (!hit || query.contextLines === undefined || item.isText) continue;
+		for (const match of item.field("matches").items()) readMatch(match, hit.lines);
 	}
 
 	const hits = [...found]
@@ -91,36 +89,14 @@ interface Draft {
 	readonly lines: Map<number, { text: string; matches: boolean }>;
 }
 
-/**
- * A symbol and its file. Its place is in `location` or, in shorter forms, beside its
- * name; where only paths were asked for there is nothing but a path.
- */
-function readSymbol(
-	shape: Shape,
-	item: unknown,
-	place: string,
-): { path: string; symbol?: SymbolBrief } {
-	if (typeof item === "string") return { path: item };
-	const fields = shape.object(item, place);
-	const at = fields.location === undefined ? fields : shape.object(fields.location, place);
-	return {
-		path: shape.path(at, at === fields ? place : `${place}.location`),
-		symbol: symbolBrief(shape, item, place),
-	};
-}
-
-function readMatches(shape: Shape, value: unknown, place: string, lines: Draft["lines"]): void {
-	for (const [index, item] of shape.list(value, place).entries()) {
-		const at = `${place}[${index}]`;
-		const match = shape.object(item, at);
-		const line = Math.max(1, shape.count(match.line, `${at}.line`));
-		const before = listOrNone(shape, match.context_before, `${at}.context_before`);
-		const after = listOrNone(shape, match.context_after, `${at}.context_after`);
-		for (const [offset, text] of [...before, match.content, ...after].entries()) {
-			const number = line - before.length + offset;
-			const matches = number === line || lines.get(number)?.matches === true;
-			if (number >= 1) lines.set(number, { text: shape.text(text, at), matches });
-		}
+function readMatch(match: Part, lines: Draft["lines"]): void {
+	const line = Math.max(1, match.field("line").count());
+	const before = match.field("context_before").itemsOrNone();
+	const after = match.field("context_after").itemsOrNone();
+	for (const [offset, { value }] of [...before, match.field("content"), ...after].entries()) {
+		const number = line - before.length + offset;
+		const matches = number === line || lines.get(number)?.matches === true;
+		if (number >= 1) lines.set(number, { text: match.holding(value).text(), matches });
 	}
 }
 

@@ -1,0 +1,187 @@
+import type { EdgeKind, SymbolBrief, SymbolKind, UsageKind } from "../../codeindex/index.ts";
+import { property } from "../../core/property.ts";
+import { faults } from "./faults.ts";
+import type { ProjectFiles } from "./project-files.ts";
+
+const WHOLE = "the answer";
+
+/**
+ * A part of an answer of KotaDB. A value of another form than asked for is an error that names its place; unknown
+ * fields are ignored.
+ */
+export class Part {
+	readonly tool: string;
+	readonly value: unknown;
+	readonly #place: string;
+
+	constructor(tool: string, value: unknown, place = WHOLE) {
+		this.tool = tool;
+		this.value = value;
+		this.#place = place;
+	}
+
+	get isText(): boolean {
+		return typeof this.value === "string";
+	}
+
+	/** A field of an object: the first of these names that has a value. Errors name the first. */
+	field(name: string, ...others: string[]): Part {
+		if (typeof this.value !== "object" || this.value === null || Array.isArray(this.value)) {
+			throw this.#wrong("an object");
+		}
+		const fields = this.value as Readonly<Record<string, unknown>>;
+		const value = others.reduce((found, other) => found ?? fields[other], fields[name]);
+		return new Part(this.tool, value, this.#place === WHOLE ? name : `${this.#place}.${name}`);
+	}
+
+	/** The fields of an object by name; none if it is missing. */
+	entries(): [string, Part][] {
+		if (this.value === undefined) return [];
+		this.field("");
+		return Object.keys(this.value as object).map((name) => [name, this.field(name)]);
+	}
+
+	items(): Part[] {
+		if (!Array.isArray(this.value)) throw this.#wrong("a list");
+		return this.value.map((item, at) => new Part(this.tool, item, `${this.#place}[${at}]`));
+	}
+
+	/** The items of a list that need not be there, or can be null. */
+	itemsOrNone(): Part[] {
+		return this.value === undefined || this.value === null ? [] : this.items();
+	}
+
+	/** Another value that counts as being at this place. */
+	holding(value: unknown): Part {
+		return new Part(this.tool, value, this.#place);
+	}
+
+	text(): string {
+		if (typeof this.value === "string") return this.value;
+		throw this.#wrong("text");
+	}
+
+	textOr<Fallback>(fallback: Fallback): string | Fallback {
+		return typeof this.value === "string" && this.value !== "" ? this.value : fallback;
+	}
+
+	/** A whole number, not below zero. */
+	count(): number {
+		const { value } = this;
+		if (typeof value === "number" && value >= 0 && Number.isFinite(value)) return Math.floor(value);
+		throw this.#wrong("a number");
+	}
+
+	/** A line or column, from 1; an unknown one counts as the first. */
+	position(): number {
+		return positionOf(this.value);
+	}
+
+	/** A path: some tools give it as text, others in an object. */
+	path(): string {
+		return this.isText ? this.text() : this.field("path", "file", "file_path").text();
+	}
+
+	/** The paths of a list that are files of the project. */
+	paths(files: ProjectFiles): string[] {
+		return files.findAll(this.items().map((item) => item.path()));
+	}
+
+	/** A symbol. Its place is in `location` or, in shorter forms, beside its name. */
+	symbol(): { path(): string; brief(): SymbolBrief } {
+		const location = this.field("location");
+		const at = location.value === undefined ? this : location;
+		// Named as the symbol itself.
+		if (at !== this) this.holding(location.value).field("");
+		return {
+			path: () => at.path(),
+			brief: () => {
+				const name = this.field("name").text();
+				const line = at.field("line_start", "line").position();
+				const doc = this.field("documentation").textOr(undefined);
+				return {
+					name,
+					kind: symbolKind(this.field("kind").value),
+					line,
+					endLine: Math.max(line, at.field("line_end").position()),
+					exported: this.field("is_exported", "exported").value === true,
+					signature: this.field("signature").textOr(name),
+					...(doc !== undefined && { doc }),
+				};
+			},
+		};
+	}
+
+	#wrong(expected: string): Error {
+		const { value } = this;
+		const type = typeof value === "object" ? "an object" : typeof value;
+		const kind = value === undefined ? "missing" : Array.isArray(value) ? "a list" : type;
+		return faults.misshapen(
+			this.tool,
+			`${this.#place} should be ${expected} and is ${value === null ? "null" : kind}`,
+		);
+	}
+}
+
+/** A line or column as in {@link Part.position}. */
+export function positionOf(value: unknown): number {
+	return typeof value === "number" && value >= 1 && Number.isFinite(value) ? Math.floor(value) : 1;
+}
+
+/**
+ * What a tool answered: the JSON in the text of an MCP result. A result that is marked as an error is one, and nothing
+ * but whole JSON is an answer.
+ */
+export function toolAnswer(tool: string, result: unknown): unknown {
+	const content = property(result, "content");
+	const texts = (Array.isArray(content) ? content : [])
+		.map((block) => property(block, "text"))
+		.filter((text) => typeof text === "string");
+	const text = texts.join("\n");
+	if (property(result, "isError") === true) throw faults.refused(tool, text.slice(0, 4000));
+	if (texts.length === 0) throw faults.misshapen(tool, "it holds no text");
+	try {
+		return JSON.parse(text);
+	} catch {
+		throw faults.misshapen(tool, `it is not JSON but begins with "${text.slice(0, 80)}"`);
+	}
+}
+
+/** KotaDB's word for what a symbol is, in ours. One that we have none for counts as a variable. */
+export function symbolKind(word: unknown): SymbolKind {
+	return SYMBOL_KINDS.get(word) ?? "variable";
+}
+
+/** The words of KotaDB that mean one of our kinds. */
+export function symbolWords(kinds: readonly SymbolKind[]): string[] {
+	return [...SYMBOL_KINDS].filter(([, kind]) => kinds.includes(kind)).map(([word]) => String(word));
+}
+
+/** KotaDB's word for how a name is used, in ours. */
+export function usageKind(word: unknown): UsageKind {
+	return USAGE_KINDS.get(word) ?? "read";
+}
+
+/** `word=kind` where the two differ. */
+function kindsOf<Kind>(words: string): ReadonlyMap<unknown, Kind> {
+	const pairs = words.split(" ").map((pair) => pair.split("="));
+	return new Map(pairs.map(([word, kind = word]) => [word, kind as Kind]));
+}
+
+const SYMBOL_KINDS = kindsOf<SymbolKind>(
+	"function class interface type type_alias=type enum variable constant=variable namespace module=namespace method property enum_member=property",
+);
+
+const USAGE_KINDS = kindsOf<UsageKind>(
+	"call new extends implements jsx type type_reference=type import dynamic_import=import re_export=re-export export_all=re-export assignment=write definition=declaration",
+);
+
+/** KotaDB's words for edges. An import may be of a value, of a type or of neither; `require` it does not see. */
+export const EDGE_WORDS: Record<EdgeKind, readonly string[]> = {
+	value: ["import"],
+	type: ["import"],
+	"side-effect": ["import"],
+	"re-export": ["re_export", "export_all"],
+	dynamic: ["dynamic_import"],
+	require: [],
+};
