@@ -1,7 +1,6 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import type { FileKeeper, Reply } from "./file-keeper.ts";
-import { JournalUnavailable } from "./journal.ts";
-import type { JournalLimits } from "./limits.ts";
+import { type JournalLimits, JournalUnavailable } from "./journal.ts";
 import type { ForgottenMark, JournalRecord, JournalSize } from "./messages.ts";
 import type { Refusal } from "./refusal.ts";
 

@@ -4,8 +4,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { openDatabase } from "../../core/sqlite.ts";
 import { makePrivateFile } from "../data-folder.ts";
 import type { Recovered } from "./journal.ts";
-import { bootName, checkMark } from "./loss.ts";
-import { type Mark, MarkFile, markPath, NO_MARK } from "./mark.ts";
+import { bootName, checkMark, type Mark, MarkFile, markPath, NO_MARK } from "./mark.ts";
 import type { WriterReply, WriterRequest } from "./messages.ts";
 import { markClosed, readForgotten, readRecovered, settleRecovered } from "./recovery.ts";
 import {

@@ -1,59 +1,51 @@
-import type { ErrorCode, Response } from "../../protocol/index.ts";
+import type { CommandHistoryEntry, Response } from "../../protocol/index.ts";
 
 /** What survives the death of the process. One per data folder. */
 export interface Journal {
 	/** What the journal held when it was opened. */
 	readonly recovered: Recovered;
-	/** Whether changing commands can be made durable; `why` is for the error they get otherwise, without server paths. */
+	/** Whether changing commands can be made durable; `why` is for clients, without server paths. */
 	health(): { ok: true } | { ok: false; why: string };
 	/**
-	 * A changing command is about to run. Resolves when that is on disk: a command without a record here never had an
-	 * effect, and one with a record but no outcome was interrupted. Rejects with {@link JournalUnavailable}, and the
-	 * command must not run.
+	 * A changing command is about to run. Resolves when that is on disk: a command without a record never had an effect,
+	 * one with a record but no outcome was interrupted. Rejects with {@link JournalUnavailable}: the command must not run.
 	 */
 	admit(command: AdmittedCommand): Promise<void>;
 	/**
 	 * A command's outcome, with what it did to its session, in one transaction. Resolves when it is on disk. The first
-	 * outcome of an id stays; a second one only changes the session. Rejects with {@link JournalUnavailable}; the outcome
-	 * is remembered then, and written once the disk takes it.
+	 * outcome of an id stays; a second one only changes the session. After a rejection with {@link JournalUnavailable}
+	 * the outcome stays in memory and is written when the disk recovers.
 	 */
 	finish(outcome: FinishedCommand): Promise<void>;
-	/** Like `finish`, for reads: written with the next batch, and nobody waits. */
+	/** Like `finish`, for reads: written with the next batch, in the background. */
 	note(outcome: FinishedCommand): void;
-	/** A change of a session outside any command (it was named by its model, changed its file …). Resolves when on disk. */
+	/** A change of a session outside any command. Resolves when it is on disk. */
 	saveSession(session: SessionRecord): Promise<void>;
 	/**
-	 * A conversation (what pi keeps in one session file, known by a text of its own) is the principal's from now on, unless
-	 * it is somebody's. Counts at once; resolves when on disk. Of those of one principal, only the newest are remembered.
+	 * A conversation (the content of one pi session file, known by a hash) belongs to the principal, unless it has an
+	 * owner. Counts at once; resolves when on disk. Only the newest of each principal are kept.
 	 */
 	own(owner: Ownership): Promise<void>;
-	/** The principal no longer owns the conversation. */
 	disown(owner: Ownership): Promise<void>;
-	/** The principals that own these conversations; absent are those of nobody. Throws {@link JournalUnavailable}. */
+	/** The owners of these conversations; those without one are absent. Throws {@link JournalUnavailable}. */
 	owners(conversations: readonly string[]): ReadonlyMap<string, string>;
-	/** The command of that id, finished or interrupted or under way; also one that is not on disk yet. */
+	/** The command of that id, finished, interrupted or in flight; also one that is not on disk yet. */
 	byId(principal: string, id: string): StoredCommand | undefined;
-	/**
-	 * Commands of the principal that came before this time may have been forgotten to keep the journal in its bounds;
-	 * 0 when none was. For the error about an id that is not known.
-	 */
+	/** Commands of the principal from before this time may have been evicted; 0 when none was. */
 	forgottenBefore(principal: string): number;
 	/**
-	 * The command under that key, if it has finished less than {@link KEY_LIFE_MS} ago. Whoever answers another command with
-	 * its outcome stores that one without the key, or the key would live longer.
+	 * The command under that key, if it has finished less than {@link KEY_LIFE_MS} ago. An alias that repeats its outcome
+	 * is stored without the key, or the key would live longer.
 	 */
 	byKey(scope: KeyScope, key: string): StoredCommand | undefined;
-	/**
-	 * Keeps an event of a session's stream. Resolves when the death of the process can no longer lose it. Rejects with
-	 * {@link JournalUnavailable}, and the event is not kept.
-	 */
+	/** Keeps an event. Resolves when the death of the process cannot lose it; after a rejection it is not kept. */
 	append(event: StreamEvent): Promise<void>;
 	/** Events with a sequence number above `after`, in order: at most `limit`, and fewer where they are large. */
 	events(stream: StreamName, after: number, limit: number): StreamEvent[];
 	/**
-	 * The first and last sequence number still there; both 0 for a stream that never had events. Where all of them have
-	 * been forgotten, `last` stays and `first` is the number after it. So it is when the session was removed, except that
-	 * `last` is one higher then: whoever knows the old stream is behind the first event of the next one.
+	 * The first and last sequence number still there; both 0 for a stream that never had events. Where all were evicted,
+	 * `last` stays and `first` is the number after it. Removing the session adds one to `last`, so that a client of the
+	 * old stream is behind the first event of the next one.
 	 */
 	extent(stream: StreamName): { first: number; last: number };
 	/** Commands, newest first. */
@@ -76,9 +68,9 @@ export class JournalUnavailable extends Error {
 
 export interface Recovered {
 	readonly sessions: readonly (SessionRecord & { version: number })[];
-	/** Commands that were under way when the last process died; each now has a stored failure. */
+	/** Commands in flight when the last process died; each now has a stored failure. */
 	readonly interrupted: readonly StoredCommand[];
-	/** Streams whose last event left something under way. They stay so until an event is appended that does not. */
+	/** Streams whose last event left a run open. */
 	readonly cutOff: readonly StreamName[];
 	/** The last process did not close the journal. */
 	readonly crashed: boolean;
@@ -92,17 +84,16 @@ export interface SessionRecord {
 	/** Pi's session file, once there is one. */
 	file?: string;
 	createdAtMs: number;
-	/** Name, model, thinking level and the like, as the sessions folder reads and writes them. */
+	/** Name, model, thinking level and the like: see `StoredSettings` of the sessions. */
 	settings: Record<string, unknown>;
 }
 
-/** Whose a conversation is. */
 export interface Ownership {
 	principal: string;
 	conversation: string;
 }
 
-/** How long after its completion a command is found by its idempotency key, in the journal as in memory. */
+/** How long after its completion a command is found by its idempotency key. */
 export const KEY_LIFE_MS = 600_000;
 
 /** The scope of an idempotency key: a session, or the server's own commands. */
@@ -129,7 +120,7 @@ export interface AdmittedCommand {
 export interface FinishedCommand extends AdmittedCommand {
 	/** Without the identity of the request: no `id`, no `replayed`. */
 	response: Response;
-	/** The response as JSON, where somebody has written it already. */
+	/** The response as JSON, if it was serialised before. */
 	json?: string;
 	/** Of an answer that is not kept: what tells it from another. `response` has no data then. */
 	digest?: string;
@@ -138,17 +129,17 @@ export interface FinishedCommand extends AdmittedCommand {
 	version?: number;
 	/** A session's record from now on; a new session starts at version 0. */
 	session?: SessionRecord;
-	/** A session that is gone, with its version, its events and the keys of its commands, except those under way. */
+	/** A session that is gone, with its version, its events and the keys of its finished commands. */
 	removed?: string;
 }
 
 export interface StoredCommand extends AdmittedCommand {
-	/** Absent while it is under way. */
+	/** Absent while it is in flight. */
 	response?: Response;
 	finishedAtMs?: number;
 	/** As it was given to {@link Journal.finish} or `note`. */
 	digest?: string;
-	/** The disk has refused its outcome, which is yet to be written: so far only this process knows of it. */
+	/** The disk has refused its outcome: so far only this process knows of it. */
 	owed?: true;
 }
 
@@ -164,7 +155,7 @@ export interface StreamEvent extends StreamName {
 	atMs: number;
 	/** The event as JSON. */
 	body: string;
-	/** Something has begun in the session that a later event will end. For {@link Recovered.cutOff}: it is not read back. */
+	/** A later event will end what has begun. For {@link Recovered.cutOff}: it is not read back. */
 	underWay?: true;
 }
 
@@ -177,16 +168,36 @@ export interface HistoryQuery {
 	limit: number;
 }
 
-export interface HistoryEntry {
-	commandId: string;
-	commandType: string;
-	sessionId?: string;
-	atMs: number;
-	finishedAtMs?: number;
-	success?: boolean;
-	error?: string;
-	code?: ErrorCode;
-	sessionVersion?: number;
+export type HistoryEntry = CommandHistoryEntry;
+
+/** A command as the history shows it. */
+export function historyEntry(command: StoredCommand): HistoryEntry {
+	const { id, type, sessionId, atMs, finishedAtMs, response } = command;
+	const { success, error, code, sessionVersion } = response ?? {};
+	return {
+		commandId: id,
+		commandType: type,
+		...(sessionId !== undefined && { sessionId }),
+		atMs,
+		...(finishedAtMs !== undefined && { finishedAtMs }),
+		...(success !== undefined && { success }),
+		...(error !== undefined && { error }),
+		...(code !== undefined && { code }),
+		...(sessionVersion !== undefined && { sessionVersion }),
+	};
+}
+
+/** A command without an outcome that no living process works on. */
+export function interrupted(command: AdmittedCommand, finishedAtMs: number): StoredCommand {
+	const response: Response = {
+		type: "response",
+		command: command.type,
+		success: false,
+		code: "interrupted",
+		error:
+			"the server stopped while this command was under way; it may or may not have had an effect: look at the session, then use a new id",
+	};
+	return { ...command, response, finishedAtMs };
 }
 
 export interface JournalStats {
@@ -200,3 +211,35 @@ export interface JournalStats {
 	/** Records that wait for the next transaction. */
 	pending: number;
 }
+
+/** Bounds of a journal. */
+export interface JournalLimits {
+	/** Older commands and events are evicted. */
+	maxAgeMs: number;
+	/** Above this, the oldest are evicted. */
+	maxBytes: number;
+	/** Hard limit of the file: where eviction does not keep up, the journal refuses as on a full disk. */
+	maxFileBytes: number;
+	/** Records that wait for the disk. */
+	pendingBytes: number;
+	/** A larger outcome is not kept. */
+	outcomeBytes: number;
+	/** Conversations of one principal whose owner is known. */
+	maxOwned: number;
+	/** How often a journal that refuses tries again. */
+	retryMs: number;
+	sweepMs: number;
+}
+
+const MEGABYTE = 2 ** 20;
+
+export const defaultJournalLimits: Readonly<JournalLimits> = {
+	maxAgeMs: 14 * 24 * 60 * 60_000,
+	maxBytes: 512 * MEGABYTE,
+	maxFileBytes: 1_024 * MEGABYTE,
+	pendingBytes: 64 * MEGABYTE,
+	outcomeBytes: MEGABYTE,
+	maxOwned: 50_000,
+	retryMs: 1_000,
+	sweepMs: 60_000,
+};

@@ -1,18 +1,24 @@
 import type { ErrorCode } from "../../protocol/index.ts";
-import type { AdmittedCommand, Ownership, Recovered, StreamEvent } from "./journal.ts";
+import type {
+	AdmittedCommand,
+	FinishedCommand,
+	Ownership,
+	Recovered,
+	SessionRecord,
+	StreamEvent,
+} from "./journal.ts";
 import type { Refusal } from "./refusal.ts";
+import type { KeepUntil } from "./retention.ts";
 
-/** One thing to write. Plain texts and numbers only, so that any of it can be sent to a thread. */
+/** One thing to write, for a message to the thread. */
 export type JournalRecord =
 	| { kind: "admit"; command: AdmittedCommand }
 	| {
 			kind: "outcome";
-			command: AdmittedCommand;
+			command: AdmittedCommand & Pick<FinishedCommand, "finishedAtMs" | "digest">;
 			changing: boolean;
-			finishedAtMs: number;
 			/** The response as JSON, and what the history shows of it. */
 			outcome: string;
-			digest: string | undefined;
 			success: boolean;
 			error: string | undefined;
 			code: ErrorCode | undefined;
@@ -20,34 +26,22 @@ export type JournalRecord =
 			/** What became of the session. */
 			version: number | undefined;
 			session: SessionColumns | undefined;
-			removed: RemovedColumns | undefined;
+			/** The next session of this id continues after `last`. */
+			removed: { sessionId: string; last: number } | undefined;
 	  }
 	| { kind: "session"; session: SessionColumns }
 	| ({ kind: "owner" } & OwnerChange)
 	| { kind: "event"; event: StreamEvent };
 
-/** A principal takes a conversation that is nobody's, or gives up its own. */
+/** A principal takes a conversation without an owner, or releases its own. */
 export interface OwnerChange extends Ownership {
 	owns: boolean;
 }
 
-/** A session that is gone, and the number that its stream ends with; the next session of this id goes on from there. */
-export interface RemovedColumns {
-	sessionId: string;
-	last: number;
-}
-
 /** A session's record with its settings as JSON. */
-export interface SessionColumns {
-	principal: string;
-	id: string;
-	cwd: string;
-	file: string | undefined;
-	createdAtMs: number;
-	settings: string;
-}
+export type SessionColumns = Omit<SessionRecord, "settings"> & { settings: string };
 
-/** To the thread, which answers one request after the other with one reply each. */
+/** To the thread: one reply each, in order. */
 export type WriterRequest =
 	| {
 			kind: "open";
@@ -55,15 +49,15 @@ export type WriterRequest =
 			nowMs: number;
 			maxFileBytes: number;
 			/**
-			 * `settle`: the first of this process: commands under way become interrupted. `only-empty`: the same, later, and
-			 * refused when there is anything in it. `continue`: the journal was open before in this process.
+			 * `settle`: the first of this process: commands in flight become interrupted. `only-empty`: the same, later, and
+			 * refused when it holds anything. `continue`: the journal was open before in this process.
 			 */
 			recovery: "settle" | "only-empty" | "continue";
 	  }
-	/** One transaction; `durable` waits for the disk itself. Without records it finds out whether the disk takes any. */
+	/** One transaction; `durable` waits for the disk itself. Without records it probes the disk. */
 	| { kind: "write"; records: JournalRecord[]; durable: boolean }
-	/** One small step of forgetting; the last one folds the log into the file. */
-	| { kind: "sweep"; olderThanMs: number; maxBytes: number; maxOwned: number }
+	/** One small step of eviction; the last one checkpoints the log. */
+	| ({ kind: "sweep" } & KeepUntil)
 	| { kind: "close" };
 
 export type WriterReply =
@@ -82,16 +76,15 @@ export type WriterReply =
 	/** The record at this place cannot be written, whatever the disk; nothing of the batch was. */
 	| { kind: "bad-record"; index: number; why: string };
 
-/** Commands of the principal up to this time may be forgotten. */
+/** Commands of the principal up to this time may have been evicted. */
 export interface ForgottenMark {
 	principal: string;
 	before: number;
 }
 
-/** How large the journal is. */
 export interface JournalSize {
-	/** The file, and the part of it that is in use. */
 	fileBytes: number;
+	/** The part of the file that is in use. */
 	usedBytes: number;
 	commands: number;
 	events: number;

@@ -1,12 +1,4 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { ErrorCode } from "../../protocol/index.ts";
-import {
-	COMMAND_COLUMNS,
-	type CommandRow,
-	commandFromRow,
-	fromColumn,
-	toColumn,
-} from "./columns.ts";
 import type {
 	HistoryEntry,
 	HistoryQuery,
@@ -16,12 +8,13 @@ import type {
 	StreamEvent,
 	StreamName,
 } from "./journal.ts";
-import type { IdRow } from "./seen-ids.ts";
+import { COMMAND_COLUMNS, commandOf, fieldsOf, fromColumn, toColumn } from "./schema.ts";
+import type { IdRow } from "./unwritten.ts";
 
 /** A page of events ends with the one that makes it this large. */
 const PAGE_CHARACTERS = 2 ** 20;
 
-/** Answers lookups from the journal's file, beside the thread that writes it. Throws what SQLite throws. */
+/** Answers lookups from the journal's file while the thread writes it. Throws what SQLite throws. */
 export class Reader {
 	readonly #database: DatabaseSync;
 	readonly #sql: ReturnType<typeof prepare>;
@@ -33,19 +26,19 @@ export class Reader {
 
 	byId(principal: string, id: string): StoredCommand | undefined {
 		const row = this.#sql.byId.get(principal, toColumn(id));
-		return row && commandFromRow(row as unknown as CommandRow);
+		return row && commandOf(row);
 	}
 
 	/** The names of commands, in the order of their rows. */
 	ids(after: number, limit: number): IdRow[] {
-		const rows = this.#sql.ids.all(after, limit) as unknown as (IdRow & { id: Uint8Array })[];
+		const rows = this.#sql.ids.all(after, limit) as unknown as IdRow[];
 		return rows.map(({ position, principal, id }) => ({ position, principal, id: fromColumn(id) }));
 	}
 
 	/** The first command under the key that finished after `sinceMs` or, it seems, not at all. */
 	byKey({ principal, sessionId }: KeyScope, key: string, sinceMs: number) {
 		const row = this.#sql.byKey.get(principal, toColumn(key), sessionId ?? null, sinceMs);
-		return row && commandFromRow(row as unknown as CommandRow);
+		return row && commandOf(row);
 	}
 
 	events({ principal, sessionId }: StreamName, after: number, limit: number): StreamEvent[] {
@@ -86,42 +79,21 @@ export class Reader {
 		where("admitted_at <= ?", query.toMs);
 		const rows = this.#database
 			.prepare(
-				`SELECT id, type, session, admitted_at, finished_at, success, error, code, version FROM commands
+				`SELECT id AS commandId, type AS commandType, session AS sessionId, admitted_at AS atMs,
+					finished_at AS finishedAtMs, success, error, code, version AS sessionVersion FROM commands
 					WHERE ${conditions.join(" AND ")} ORDER BY admitted_at DESC, position DESC LIMIT ?`,
 			)
 			.all(...parameters, query.limit);
-		return (rows as unknown as HistoryRow[]).map(entryFromRow);
+		return rows.map((row) => ({
+			...fieldsOf<HistoryEntry>(row),
+			commandId: fromColumn(row.commandId),
+			...(row.success !== null && { success: row.success === 1 }),
+		}));
 	}
 
 	close(): void {
 		if (this.#database.isOpen) this.#database.close();
 	}
-}
-
-interface HistoryRow {
-	id: string | Uint8Array;
-	type: string;
-	session: string | null;
-	admitted_at: number;
-	finished_at: number | null;
-	success: number | null;
-	error: string | null;
-	code: ErrorCode | null;
-	version: number | null;
-}
-
-function entryFromRow(row: HistoryRow): HistoryEntry {
-	return {
-		commandId: fromColumn(row.id),
-		commandType: row.type,
-		...(row.session === null ? {} : { sessionId: row.session }),
-		atMs: row.admitted_at,
-		...(row.finished_at === null ? {} : { finishedAtMs: row.finished_at }),
-		...(row.success === null ? {} : { success: row.success === 1 }),
-		...(row.error === null ? {} : { error: row.error }),
-		...(row.code === null ? {} : { code: row.code }),
-		...(row.version === null ? {} : { sessionVersion: row.version }),
-	};
 }
 
 function prepare(database: DatabaseSync) {

@@ -1,43 +1,38 @@
 import type { DatabaseSync } from "node:sqlite";
-import {
-	admittedFromRow,
-	COMMAND_COLUMNS,
-	type CommandRow,
-	type SessionRow,
-	sessionFromRow,
-	toColumn,
-} from "./columns.ts";
-import type { Recovered } from "./journal.ts";
+import { interrupted, type Recovered } from "./journal.ts";
 import type { ForgottenMark } from "./messages.ts";
-import { interrupted } from "./outcome.ts";
+import { COMMAND_COLUMNS, commandOf, fieldsOf, toColumn } from "./schema.ts";
 
 /** What the journal holds for a process that begins with it. Only reads. */
 export function readRecovered(database: DatabaseSync, nowMs: number): Recovered {
-	const sessions = database.prepare("SELECT * FROM sessions ORDER BY created_at, id").all();
-	const unfinished = database
-		.prepare(`SELECT ${COMMAND_COLUMNS} FROM commands WHERE outcome IS NULL ORDER BY position`)
-		.all();
-	const cutOff = database
-		.prepare(
-			`SELECT streams.principal, streams.session FROM streams JOIN sessions
-				ON sessions.principal = streams.principal AND sessions.id = streams.session
-				WHERE under_way = 1 AND gone = 0`,
-		)
-		.all() as unknown as { principal: string; session: string }[];
+	const all = (sql: string) => database.prepare(sql).all();
+	const sessions = all(
+		`SELECT principal, id, cwd, file, created_at AS createdAtMs, settings, version FROM sessions
+			ORDER BY created_at, id`,
+	);
+	const unfinished = all(
+		`SELECT ${COMMAND_COLUMNS} FROM commands WHERE outcome IS NULL ORDER BY position`,
+	);
+	const cutOff = all(
+		`SELECT streams.principal, streams.session AS sessionId FROM streams JOIN sessions
+			ON sessions.principal = streams.principal AND sessions.id = streams.session
+			WHERE under_way = 1 AND gone = 0`,
+	);
 	const open = database.prepare("SELECT value FROM meta WHERE name = 'open'").get();
 	return {
-		sessions: (sessions as unknown as SessionRow[]).map(sessionFromRow),
-		interrupted: (unfinished as unknown as CommandRow[]).map((row) =>
-			interrupted(admittedFromRow(row), nowMs),
-		),
-		cutOff: cutOff.map(({ principal, session }) => ({ principal, sessionId: session })),
+		sessions: sessions.map((row) => ({
+			...fieldsOf<Recovered["sessions"][number]>(row),
+			settings: JSON.parse(String(row.settings)),
+		})),
+		interrupted: unfinished.map((row) => interrupted(commandOf(row), nowMs)),
+		cutOff: cutOff.map(fieldsOf<Recovered["cutOff"][number]>),
 		crashed: open?.value === 1,
 	};
 }
 
 /**
- * Stores the failure of the commands that were interrupted, abandons the events of sessions that never came to be, and
- * notes that the journal is in use. Call it in a transaction.
+ * Stores the failure of interrupted commands, abandons the events of sessions that were never created, and marks the
+ * journal as in use. Call it in a transaction.
  */
 export function settleRecovered(database: DatabaseSync, recovered: Recovered, nowMs: number): void {
 	const finish = database.prepare(
@@ -54,7 +49,7 @@ export function settleRecovered(database: DatabaseSync, recovered: Recovered, no
 				RETURNING principal, session, last`,
 		)
 		.all() as unknown as { principal: string; session: string; last: number }[];
-	// Somebody may have seen them: their numbers are not given again.
+	// Clients may have seen them: their numbers are not reused.
 	const end = database.prepare(
 		"INSERT INTO streams (principal, session, last, ended_at) VALUES (?, ?, ?, ?)",
 	);
@@ -63,17 +58,16 @@ export function settleRecovered(database: DatabaseSync, recovered: Recovered, no
 	database.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('open', 1)");
 }
 
-/** Of a stream: there is no session of its name. */
+/** A condition on `streams`: no session has its name. */
 export const WITHOUT_SESSION = `NOT EXISTS
 	(SELECT 1 FROM sessions WHERE sessions.principal = streams.principal AND sessions.id = streams.session)`;
 
-/** Notes that the journal was closed in good order. Call it in a transaction. */
+/** Marks a clean shutdown. Call it in a transaction. */
 export function markClosed(database: DatabaseSync): void {
 	database.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('open', 0)");
 }
 
 export function readForgotten(database: DatabaseSync): ForgottenMark[] {
 	const rows = database.prepare("SELECT principal, before FROM forgotten").all();
-	// A row of SQLite has no prototype, which a message to another thread does not need either way.
 	return rows as unknown as ForgottenMark[];
 }

@@ -1,16 +1,16 @@
 import type { Migration } from "../../core/sqlite.ts";
+import type { AdmittedCommand, StoredCommand } from "./journal.ts";
 
 /**
  * The journal's history of schemas.
  *
- * `commands` and `events` are in the order of arrival, so that the oldest are the first rows. `id` and `key` are ANY for
- * texts that UTF-8 cannot hold; see columns.ts. `success`, `error` and `version` repeat what is in `outcome`, so that
- * the history need not parse outcomes of a megabyte. Of a long answer to a read there is a `digest`, and `outcome` lacks
- * the data.
+ * `commands` and `events` are in the order of arrival. `id` and `key` are ANY for texts that UTF-8 cannot hold: see
+ * {@link toColumn}. `success`, `error` and `version` repeat what is in `outcome`, so that the history need not parse
+ * outcomes of a megabyte. Of a long answer to a read there is a `digest`, and `outcome` lacks the data.
  *
- * `streams` stays when its events are forgotten, since `last` must never be given to another event. The stream of a
- * session that was deleted is `gone`: it no longer has a name, and its events are removed in small steps. Another row
- * takes its name and goes on with its numbers; as long as no session uses that one, it has `ended_at`.
+ * `streams` stays when its events are evicted: `last` is never reused. The stream of a deleted session is `gone`: it has
+ * no name, and its events are removed in small steps. Another row takes its name and continues its numbers; until a
+ * session uses that one, it has `ended_at`.
  */
 export const migrations: Migration[] = [
 	(database) =>
@@ -82,13 +82,13 @@ export const migrations: Migration[] = [
 			DROP INDEX commands_by_key;
 			CREATE INDEX commands_by_key ON commands (principal, key, key_session) WHERE key IS NOT NULL;
 		`),
-	// What a stream's last event left open, so that nobody has to read the events to know.
+	// What a stream's last event left open.
 	(database) =>
 		database.exec(`
 			ALTER TABLE streams ADD COLUMN under_way INTEGER NOT NULL DEFAULT 0;
 			CREATE INDEX streams_under_way ON streams (id) WHERE under_way = 1;
 		`),
-	// Until then a session's file was everybody's as soon as no session had it open.
+	// Until then a closed session file was open to every principal.
 	(database) =>
 		database.exec(`
 			CREATE TABLE owners (
@@ -98,7 +98,7 @@ export const migrations: Migration[] = [
 			) STRICT;
 			CREATE INDEX owners_by_principal ON owners (principal, position);
 		`),
-	// Until then the numbers of a session began anew when it was deleted and made again.
+	// Until then numbers restarted when a session was deleted and created again.
 	(database) =>
 		database.exec(`
 			ALTER TABLE streams ADD COLUMN ended_at INTEGER;
@@ -107,3 +107,39 @@ export const migrations: Migration[] = [
 	// Until then long answers to reads were kept as they were.
 	(database) => database.exec("ALTER TABLE commands ADD COLUMN digest TEXT"),
 ];
+
+/**
+ * A client's own text as a column. SQLite keeps UTF-8, which maps all lone surrogates to one character; such texts are
+ * stored as bytes, which are equal to no text.
+ */
+export function toColumn(text: string): string | Uint8Array {
+	return text.isWellFormed() ? text : Buffer.from(text, "utf16le");
+}
+
+export function fromColumn(value: unknown): string {
+	return typeof value === "string" ? value : Buffer.from(value as Uint8Array).toString("utf16le");
+}
+
+/** The columns of a command, for {@link commandOf}. */
+export const COMMAND_COLUMNS = `principal, id, type, session AS sessionId, fingerprint, key AS idempotencyKey,
+	key_session AS keySessionId, admitted_at AS atMs, outcome, finished_at AS finishedAtMs, digest`;
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** A row as a command, with its outcome if it has one. */
+export function commandOf(row: Row): StoredCommand {
+	const { outcome, idempotencyKey, ...fields } = fieldsOf<
+		AdmittedCommand & { outcome?: string; finishedAtMs?: number; digest?: string }
+	>(row);
+	return {
+		...fields,
+		id: fromColumn(fields.id),
+		...(idempotencyKey !== undefined && { idempotencyKey: fromColumn(idempotencyKey) }),
+		...(outcome !== undefined && { response: JSON.parse(outcome) }),
+	};
+}
+
+/** The columns of a row as fields; NULL is an absent one. */
+export function fieldsOf<Fields>(row: Row): Fields {
+	return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as Fields;
+}

@@ -2,15 +2,18 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { describeError } from "../../core/errno.ts";
 import { openForReading } from "../../core/sqlite.ts";
+import type { Response } from "../../protocol/index.ts";
 import { FileKeeper, type Reply } from "./file-keeper.ts";
-import { type Entry, GroupCommit } from "./group-commit.ts";
-import { withUnwritten } from "./history.ts";
+import { GroupCommit, type Weight } from "./group-commit.ts";
 import {
 	type AdmittedCommand,
+	defaultJournalLimits,
 	type FinishedCommand,
 	type HistoryEntry,
 	type HistoryQuery,
+	interrupted,
 	type Journal,
+	type JournalLimits,
 	type JournalStats,
 	JournalUnavailable,
 	KEY_LIFE_MS,
@@ -22,13 +25,10 @@ import {
 	type StreamEvent,
 	type StreamName,
 } from "./journal.ts";
-import { defaultJournalLimits, type JournalLimits } from "./limits.ts";
 import type { JournalRecord, SessionColumns } from "./messages.ts";
-import { interrupted, keptOutcome } from "./outcome.ts";
 import { Reader } from "./reader.ts";
 import { DAMAGED, refusalOf } from "./refusal.ts";
-import { SeenIds } from "./seen-ids.ts";
-import { Unwritten } from "./unwritten.ts";
+import { SeenIds, Unwritten } from "./unwritten.ts";
 import { WriterThread } from "./writer-thread.ts";
 
 export interface JournalOptions {
@@ -36,16 +36,16 @@ export interface JournalOptions {
 	dataDir: string;
 	limits?: Partial<JournalLimits>;
 	now?: () => number;
-	/** Takes one line for people whenever the journal begins to refuse changes. */
+	/** Called when the journal begins to refuse changes. */
 	warn?: (line: string) => void;
-	/** The thread that writes; a new one unless a test brings its own. */
+	/** For tests. */
 	thread?: WriterThread;
 }
 
 /**
- * Opens the journal of a data folder. With a file that cannot be used it resolves to a journal whose `health` says why and
- * that keeps nothing; it rejects where the file can be written but not read: known ids would be taken for new ones. Only
- * one process may have a folder open; the caller holds the lock.
+ * Opens the journal of a data folder. With an unusable file it resolves to a journal that keeps nothing and whose `health`
+ * says why. It rejects where the file can be written but not read: known ids would run again. The caller holds the lock
+ * of the folder.
  */
 export async function openJournal(options: JournalOptions): Promise<SqliteJournal> {
 	const journal = new SqliteJournal(options);
@@ -113,41 +113,26 @@ export class SqliteJournal implements Journal {
 	}
 
 	admit(command: AdmittedCommand): Promise<void> {
-		return new Promise((resolve, reject) => {
-			const identity = identityOf(command);
-			this.#seen.add(identity.principal, identity.id);
-			this.#unwritten.admit(identity);
-			this.#add({ kind: "admit", command: identity }, RECORD_BYTES, {
-				weight: "intent",
-				release() {},
-				settle: (error) => {
-					if (!error) return resolve();
-					this.#unwritten.dismiss(identity);
-					reject(error);
-				},
-			});
+		this.#seen.add(command.principal, command.id);
+		this.#unwritten.admit(command);
+		return this.#write({ kind: "admit", command }, "intent", 0, {
+			settle: (error) => {
+				if (error) this.#unwritten.dismiss(command);
+			},
 		});
 	}
 
 	finish(outcome: FinishedCommand): Promise<void> {
-		return new Promise((resolve, reject) => {
-			this.#finish(outcome, true, (error) => (error ? reject(error) : resolve()));
-		});
+		return this.#finish(outcome, true);
 	}
 
 	note(outcome: FinishedCommand): void {
-		this.#finish(outcome, false, () => {});
+		this.#finish(outcome, false).catch(() => {});
 	}
 
-	saveSession(session: SessionRecord): Promise<void> {
-		return new Promise((resolve, reject) => {
-			const columns = columnsOf(session);
-			this.#add({ kind: "session", session: columns }, RECORD_BYTES + columns.settings.length, {
-				weight: "fact",
-				release() {},
-				settle: (error) => (error ? reject(error) : resolve()),
-			});
-		});
+	saveSession(record: SessionRecord): Promise<void> {
+		const session = columnsOf(record);
+		return this.#write({ kind: "session", session }, "fact", session.settings.length);
 	}
 
 	own(owner: Ownership): Promise<void> {
@@ -160,7 +145,7 @@ export class SqliteJournal implements Journal {
 
 	owners(conversations: readonly string[]): ReadonlyMap<string, string> {
 		const onDisk = this.#read((reader) => reader.owners(conversations));
-		// What is not known to be nobody's may be somebody's.
+		// An unreadable journal may hold an owner.
 		if (!onDisk) throw new JournalUnavailable("journal_unavailable", UNREADABLE);
 		const owners = new Map<string, string>();
 		for (const conversation of conversations) {
@@ -171,13 +156,9 @@ export class SqliteJournal implements Journal {
 	}
 
 	append(event: StreamEvent): Promise<void> {
-		return new Promise((resolve, reject) => {
-			this.#unwritten.append(event);
-			this.#add({ kind: "event", event }, RECORD_BYTES + event.body.length, {
-				weight: "event",
-				release: () => this.#unwritten.forgetEvent(event),
-				settle: (error) => (error ? reject(error) : resolve()),
-			});
+		this.#unwritten.append(event);
+		return this.#write({ kind: "event", event }, "event", event.body.length, {
+			release: () => this.#unwritten.forgetEvent(event),
 		});
 	}
 
@@ -185,7 +166,9 @@ export class SqliteJournal implements Journal {
 		const unwritten = this.#unwritten.command(principal, id);
 		if (unwritten) return unwritten;
 		if (!this.#seen.mayHave(principal, id)) return undefined;
-		return this.#finished(this.#read((reader) => reader.byId(principal, id)));
+		const found = this.#read((reader) => reader.byId(principal, id));
+		// Without an outcome and not in flight here: interrupted, also where that could not be stored.
+		return found && !found.response ? interrupted(found, this.#openedAtMs) : found;
 	}
 
 	forgottenBefore(principal: string): number {
@@ -196,7 +179,7 @@ export class SqliteJournal implements Journal {
 		const since = this.#now() - KEY_LIFE_MS;
 		const unwritten = this.#unwritten.byKey(scope, key);
 		const found = unwritten ?? this.#keyOnDisk(scope, key, since);
-		// The disk may have the admission of a command of which the memory knows the rest.
+		// The disk may have the admission, and the memory the rest.
 		const known = found && this.byId(found.principal, found.id);
 		return known?.finishedAtMs !== undefined && known.finishedAtMs > since ? known : undefined;
 	}
@@ -227,7 +210,7 @@ export class SqliteJournal implements Journal {
 
 	history(query: HistoryQuery): HistoryEntry[] {
 		const stored = this.#read((reader) => reader.history(query)) ?? [];
-		return withUnwritten(stored, this.#unwritten.commandsOf(query.principal), query);
+		return this.#unwritten.history(stored, query);
 	}
 
 	stats(): JournalStats {
@@ -235,15 +218,12 @@ export class SqliteJournal implements Journal {
 		return { bytes: fileBytes, commands, events, sessions, ...this.#commit.counters };
 	}
 
-	/**
-	 * Forgets what is too old or too much and writes the log into the database's file, in the background; it also happens by
-	 * itself.
-	 */
+	/** Evicts what is too old or too much and checkpoints the log, in the background; a timer calls it too. */
 	sweep(): void {
 		this.#commit.sweep();
 	}
 
-	/** Resolves when nothing waits to be written or forgotten, except what the disk refuses. */
+	/** Resolves when nothing waits to be written or evicted, except what the disk refuses. */
 	settled(): Promise<void> {
 		return this.#commit.settled();
 	}
@@ -253,66 +233,56 @@ export class SqliteJournal implements Journal {
 		clearInterval(this.#sweepTimer);
 		this.#seen.close();
 		await this.#commit.settled();
-		// Before the thread's: the last to close folds the log into the database, which a reader cannot.
+		// Before the thread's: the last connection to close checkpoints the log, which a reader cannot.
 		this.#reader?.close();
 		this.#reader = undefined;
 		await this.#commit.close();
 	}
 
-	#finish(outcome: FinishedCommand, changing: boolean, settle: (error?: Error) => void): void {
+	#finish(outcome: FinishedCommand, changing: boolean): Promise<void> {
+		const { response: _response, json: _json, version, session, removed, ...command } = outcome;
+		const { principal, id } = command;
 		const { response, json } = keptOutcome(outcome, changing, this.#limits.outcomeBytes);
-		const command = identityOf(outcome);
-		this.#seen.add(command.principal, command.id);
-		const { finishedAtMs, version, session, removed, digest } = outcome;
-		const stored: StoredCommand = {
-			...command,
-			response,
-			finishedAtMs,
-			...(digest === undefined ? {} : { digest }),
-		};
+		const { success, error, code, sessionVersion } = response;
+		this.#seen.add(principal, id);
+		const stored: StoredCommand = { ...command, response };
 		if (!changing || !this.#isFinished(command)) this.#unwritten.finish(stored);
-		const stream = removed === undefined ? undefined : streamOf(outcome.principal, removed);
+		const stream = removed === undefined ? undefined : { principal, sessionId: removed };
 		const last = stream ? this.#endOf(stream) : 0;
 		if (stream) this.#unwritten.endStream(stream, last);
+		const columns = session && columnsOf(session);
 		const record: JournalRecord = {
 			kind: "outcome",
 			command,
 			changing,
-			finishedAtMs,
 			outcome: json,
-			digest,
-			success: response.success,
-			error: response.error,
-			code: response.code,
-			sessionVersion: response.sessionVersion,
+			success,
+			error,
+			code,
+			sessionVersion,
 			version,
-			session: session && columnsOf(session),
+			session: columns,
 			removed: stream && { sessionId: stream.sessionId, last },
 		};
-		this.#add(record, RECORD_BYTES + json.length + (record.session?.settings.length ?? 0), {
-			weight: changing ? "fact" : "note",
+		const bytes = json.length + (columns?.settings.length ?? 0);
+		return this.#write(record, changing ? "fact" : "note", bytes, {
 			release: () => {
 				this.#unwritten.forget(stored);
 				if (!stream) return;
 				this.#unwritten.streamEnded(stream);
 				this.#commit.sweep();
 			},
-			settle(error) {
-				if (error) stored.owed = true;
-				settle(error);
+			settle(refused) {
+				if (refused) stored.owed = true;
 			},
 		});
 	}
 
 	#changeOwner({ principal, conversation }: Ownership, owns: boolean): Promise<void> {
-		return new Promise((resolve, reject) => {
-			const change = { principal, conversation, owns };
-			this.#unwritten.changeOwner(change);
-			this.#add({ kind: "owner", ...change }, RECORD_BYTES, {
-				weight: "fact",
-				release: () => this.#unwritten.forgetOwner(change),
-				settle: (error) => (error ? reject(error) : resolve()),
-			});
+		const change = { principal, conversation, owns };
+		this.#unwritten.changeOwner(change);
+		return this.#write({ kind: "owner", ...change }, "fact", 0, {
+			release: () => this.#unwritten.forgetOwner(change),
 		});
 	}
 
@@ -322,19 +292,37 @@ export class SqliteJournal implements Journal {
 		return this.byId(principal, id)?.response !== undefined;
 	}
 
-	#add(record: JournalRecord, bytes: number, entry: Omit<Entry, "record" | "bytes">): void {
-		this.#commit.add({ record, bytes, ...entry });
+	/** Resolves when the record is on disk. `bytes` is what its texts take. */
+	#write(
+		record: JournalRecord,
+		weight: Weight,
+		bytes: number,
+		{ release = () => {}, settle }: { release?(): void; settle?(error?: Error): void } = {},
+	): Promise<void> {
+		return new Promise((resolve, reject) => {
+			this.#commit.add({
+				record,
+				bytes: RECORD_BYTES + bytes,
+				weight,
+				release,
+				settle(error) {
+					settle?.(error);
+					if (error) reject(error);
+					else resolve();
+				},
+			});
+		});
 	}
 
 	async #onOpened({ recovered, forgotten }: Reply<"opened">): Promise<void> {
 		this.#recovered = recovered;
 		for (const { principal, before } of forgotten) this.#noteForgotten(principal, before);
 		const opened = await openForReading(this.#path);
-		// Without its reader no id in it would be known.
+		// Without a reader no id would be known.
 		if (opened.kind !== "open") throw this.#unreadable(opened.message);
 		const reader = this.#readerOf(opened.database);
 		this.#reader = reader;
-		// This reads every row of the commands, and so finds out where one cannot be read.
+		// Reads every row of the commands, so it finds damage.
 		this.#seen
 			.takeIn((after, limit) => reader.ids(after, limit))
 			.catch((error: unknown) => this.#commit.refuse(refusalOf(error) ?? DAMAGED));
@@ -357,25 +345,17 @@ export class SqliteJournal implements Journal {
 		this.#forgotten.set(principal, Math.max(this.forgottenBefore(principal), before));
 	}
 
-	/** A command without an outcome that is not under way here was interrupted, also where that could not be stored. */
-	#finished(command: StoredCommand | undefined): StoredCommand | undefined {
-		if (!command || command.response) return command;
-		return interrupted(command, this.#openedAtMs);
-	}
-
 	#keyOnDisk(scope: KeyScope, key: string, since: number): StoredCommand | undefined {
 		const { principal, sessionId } = scope;
 		const ask = (reader: Reader) => reader.byKey(scope, key, since);
-		return sessionId === undefined
-			? this.#read(ask)
-			: this.#onDisk(streamOf(principal, sessionId), ask);
+		return sessionId === undefined ? this.#read(ask) : this.#onDisk({ principal, sessionId }, ask);
 	}
 
 	#onDisk<T>(stream: StreamName, ask: (reader: Reader) => T): T | undefined {
 		return this.#unwritten.ending(stream) === undefined ? this.#read(ask) : undefined;
 	}
 
-	/** One number is nobody's, so that who has the last event finds a gap before those of the next session of this id. */
+	/** One number stays unused: a client with the last event finds a gap before those of the next session of this id. */
 	#endOf(stream: StreamName): number {
 		const { last } = this.extent(stream);
 		return last === 0 ? 0 : last + 1;
@@ -385,10 +365,7 @@ export class SqliteJournal implements Journal {
 		return this.#onDisk(stream, (reader) => reader.extent(stream))?.last ?? 0;
 	}
 
-	/**
-	 * Asks the file. One that cannot be read any more could have any id in it, so from then on nothing that changes
-	 * something may run.
-	 */
+	/** Asks the file. An unreadable one may hold any id: from then on changes are refused. */
 	#read<T>(ask: (reader: Reader) => T): T | undefined {
 		if (!this.#reader) return undefined;
 		try {
@@ -400,7 +377,7 @@ export class SqliteJournal implements Journal {
 	}
 }
 
-/** The log of the first moments, which may have all there is, is folded into the file after this time. */
+/** A checkpoint soon after the start: until then the log may hold all there is. */
 const FIRST_SWEEP_MS = 1_000;
 
 /** About what a record takes besides its texts. */
@@ -408,32 +385,35 @@ const RECORD_BYTES = 512;
 
 const UNREADABLE = "the server cannot read its journal, which knows whose session files are";
 
-/** Only what the contract names: callers may pass more. */
-function identityOf(command: AdmittedCommand): AdmittedCommand {
-	const { principal, id, type, sessionId, fingerprint, atMs } = command;
-	const { idempotencyKey, keySessionId } = command;
-	return {
-		principal,
-		id,
-		type,
-		fingerprint,
-		atMs,
-		...(sessionId === undefined ? {} : { sessionId }),
-		...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-		...(keySessionId === undefined ? {} : { keySessionId }),
-	};
+/**
+ * What to keep of a response. One that is too large is not kept: asking for it again by id says so. That a change was
+ * made is kept even then, or a client would repeat it.
+ */
+function keptOutcome(
+	{ response, json = JSON.stringify(response) }: FinishedCommand,
+	changing: boolean,
+	maxBytes: number,
+): { response: Response; json: string } {
+	// UTF-16 units are at most bytes, and counting bytes would read each outcome again.
+	if (json.length <= maxBytes) return { response, json };
+	const { data: _data, ...rest } = response;
+	const short: Response = changing
+		? { ...rest, ...(rest.error && { error: rest.error.slice(0, 1_000) }) }
+		: {
+				type: "response",
+				command: response.command,
+				success: false,
+				code: "failed",
+				error: `the outcome of this ${response.command} was too large to keep: send it again with a new id`,
+			};
+	return { response: short, json: JSON.stringify(short) };
 }
 
 function columnsOf(session: SessionRecord): SessionColumns {
-	const { principal, id, cwd, file, createdAtMs, settings } = session;
-	return { principal, id, cwd, file, createdAtMs, settings: JSON.stringify(settings) };
+	return { ...session, settings: JSON.stringify(session.settings) };
 }
 
 /** Of a stream that has no events any more. */
 function emptyExtent(last: number): { first: number; last: number } {
 	return { first: last === 0 ? 0 : last + 1, last };
-}
-
-function streamOf(principal: string, sessionId: string): StreamName {
-	return { principal, sessionId };
 }

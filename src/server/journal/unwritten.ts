@@ -1,85 +1,95 @@
-import type {
-	AdmittedCommand,
-	KeyScope,
-	StoredCommand,
-	StreamEvent,
-	StreamName,
+import { setImmediate as nextTick } from "node:timers/promises";
+import {
+	type AdmittedCommand,
+	type HistoryEntry,
+	type HistoryQuery,
+	historyEntry,
+	type KeyScope,
+	type StoredCommand,
+	type StreamEvent,
+	type StreamName,
 } from "./journal.ts";
 import type { OwnerChange } from "./messages.ts";
 
-/**
- * What lookups must see though the disk does not have it yet: commands under way, outcomes, owners and events on their
- * way, and streams whose end is.
- */
+/** Uncommitted state that lookups must see: commands in flight, outcomes, owners, events, and ends of streams. */
 export class Unwritten {
-	/** By principal and id. */
 	readonly #commands = new Map<string, Map<string, StoredCommand>>();
 	readonly #byKey = new Map<string, StoredCommand>();
-	/** By conversation. */
 	readonly #owners = new Map<string, OwnerChange>();
-	/** By stream and number, in order. */
 	readonly #events = new Map<string, Map<number, StreamEvent>>();
-	/** Streams of which removals are on their way, how many, and the number that the last of them ends with. */
+	/** Pending removals of streams: how many, and the number that the last of them ends with. */
 	readonly #ending = new Map<string, { count: number; last: number }>();
 
-	/** A command is under way until {@link finish}. */
-	admit(command: AdmittedCommand): void {
-		this.#put(command);
+	/** The command is in flight. */
+	admit(command: StoredCommand): void {
+		const commands = this.#commands.get(command.principal);
+		if (commands) commands.set(command.id, command);
+		else this.#commands.set(command.principal, new Map([[command.id, command]]));
 	}
 
 	/** The admission was refused: there is no such command. */
-	dismiss(command: AdmittedCommand): void {
-		this.#take(command.principal, command.id);
+	dismiss({ principal, id }: AdmittedCommand): void {
+		const commands = this.#commands.get(principal);
+		commands?.delete(id);
+		if (commands?.size === 0) this.#commands.delete(principal);
 	}
 
-	/** The first outcome stays. Returns whether this is it. */
-	finish(command: StoredCommand): boolean {
-		if (this.command(command.principal, command.id)?.response) return false;
-		this.#put(command);
-		const key = command.idempotencyKey;
-		if (key === undefined) return true;
-		const name = keyName(keyScope(command), key);
-		if (!this.#byKey.has(name)) this.#byKey.set(name, command);
-		return true;
+	/** The first outcome stays. */
+	finish(command: StoredCommand): void {
+		if (this.command(command.principal, command.id)?.response) return;
+		this.admit(command);
+		const name = keyOf(command);
+		if (name !== undefined && !this.#byKey.has(name)) this.#byKey.set(name, command);
 	}
 
-	/** The outcome is on disk, or given up. */
+	/** The outcome is on disk, or dropped. */
 	forget(command: StoredCommand): void {
 		if (this.command(command.principal, command.id) !== command) return;
-		this.#take(command.principal, command.id);
-		const key = command.idempotencyKey;
-		if (key === undefined) return;
-		const name = keyName(keyScope(command), key);
-		if (this.#byKey.get(name) === command) this.#byKey.delete(name);
+		this.dismiss(command);
+		const name = keyOf(command);
+		if (name !== undefined && this.#byKey.get(name) === command) this.#byKey.delete(name);
 	}
 
 	command(principal: string, id: string): StoredCommand | undefined {
 		return this.#commands.get(principal)?.get(id);
 	}
 
-	byKey(scope: KeyScope, key: string): StoredCommand | undefined {
-		return this.#byKey.get(keyName(scope, key));
+	byKey({ principal, sessionId }: KeyScope, key: string): StoredCommand | undefined {
+		return this.#byKey.get(keyName(principal, sessionId, key));
 	}
 
-	/** The principal's commands, in no order. */
-	commandsOf(principal: string): StoredCommand[] {
-		return [...(this.#commands.get(principal)?.values() ?? [])];
+	/** The history from the disk, with the commands of which the memory knows more. Newest first. */
+	history(stored: readonly HistoryEntry[], query: HistoryQuery): HistoryEntry[] {
+		const { sessionId, commandId, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, limit } = query;
+		const recent = [...(this.#commands.get(query.principal)?.values() ?? [])]
+			.filter(
+				(command) =>
+					(sessionId === undefined || command.sessionId === sessionId) &&
+					(commandId === undefined || command.id === commandId) &&
+					command.atMs >= fromMs &&
+					command.atMs <= toMs,
+			)
+			.map(historyEntry);
+		const ids = new Set(recent.map((entry) => entry.commandId));
+		return [...recent.reverse(), ...stored.filter((entry) => !ids.has(entry.commandId))]
+			.sort((a, b) => b.atMs - a.atMs)
+			.slice(0, limit);
 	}
 
-	/** A conversation is taken or given up. Who takes it first has it. */
+	/** A conversation is taken or released. The first owner keeps it. */
 	changeOwner(change: OwnerChange): void {
 		const known = this.#owners.get(change.conversation);
 		if (known?.owns && known.principal !== change.principal) return;
 		this.#owners.set(change.conversation, change);
 	}
 
-	/** The change is on disk, or given up. */
+	/** The change is on disk, or dropped. */
 	forgetOwner(change: OwnerChange): void {
 		if (this.#owners.get(change.conversation) !== change) return;
 		this.#owners.delete(change.conversation);
 	}
 
-	/** Whose a conversation is that the disk says is `onDisk`'s. */
+	/** The owner of a conversation whose owner on disk is `onDisk`. */
 	owner(conversation: string, onDisk: string | undefined): string | undefined {
 		const change = this.#owners.get(conversation);
 		if (change?.owns) return onDisk ?? change.principal;
@@ -93,11 +103,11 @@ export class Unwritten {
 		else this.#events.set(name, new Map([[event.seq, event]]));
 	}
 
-	/** The event is on disk, or given up. */
+	/** The event is on disk, or dropped. */
 	forgetEvent(event: StreamEvent): void {
 		const name = streamName(event);
 		const events = this.#events.get(name);
-		// Of a stream that has ended meanwhile, another event may have this number.
+		// After the end of the stream another event may have this number.
 		if (events?.get(event.seq) === event) events.delete(event.seq);
 		if (events?.size === 0) this.#events.delete(name);
 	}
@@ -106,10 +116,7 @@ export class Unwritten {
 		return [...(this.#events.get(streamName(stream))?.values() ?? [])];
 	}
 
-	/**
-	 * The session is gone with its events and the keys of commands that are over; what the disk has of them counts no more,
-	 * and the next number is above `last`.
-	 */
+	/** The session is gone with its events and the keys of finished commands, on disk too; the next number is above `last`. */
 	endStream(stream: StreamName, last: number): void {
 		const name = streamName(stream);
 		this.#events.delete(name);
@@ -120,7 +127,7 @@ export class Unwritten {
 		this.#ending.set(name, { count: (this.#ending.get(name)?.count ?? 0) + 1, last });
 	}
 
-	/** The end of the stream is on disk, or given up. */
+	/** The end of the stream is on disk, or dropped. */
 	streamEnded(stream: StreamName): void {
 		const name = streamName(stream);
 		const ending = this.#ending.get(name);
@@ -128,32 +135,102 @@ export class Unwritten {
 		else this.#ending.delete(name);
 	}
 
-	/** The number that a stream ends with whose end is on its way. */
+	/** The number that a stream ends with whose end is pending. */
 	ending(stream: StreamName): number | undefined {
 		return this.#ending.get(streamName(stream))?.last;
 	}
-
-	#put(command: StoredCommand): void {
-		const commands = this.#commands.get(command.principal);
-		if (commands) commands.set(command.id, command);
-		else this.#commands.set(command.principal, new Map([[command.id, command]]));
-	}
-
-	#take(principal: string, id: string): void {
-		const commands = this.#commands.get(principal);
-		commands?.delete(id);
-		if (commands?.size === 0) this.#commands.delete(principal);
-	}
 }
 
-function keyScope({ principal, keySessionId }: AdmittedCommand): KeyScope {
-	return keySessionId === undefined ? { principal } : { principal, sessionId: keySessionId };
+function keyOf({ principal, keySessionId, idempotencyKey }: AdmittedCommand): string | undefined {
+	if (idempotencyKey === undefined) return undefined;
+	return keyName(principal, keySessionId, idempotencyKey);
 }
 
-function keyName({ principal, sessionId }: KeyScope, key: string): string {
+function keyName(principal: string, sessionId: string | undefined, key: string): string {
 	return JSON.stringify([principal, sessionId ?? null, key]);
 }
 
 function streamName({ principal, sessionId }: StreamName): string {
 	return JSON.stringify([principal, sessionId]);
+}
+
+/** One step blocks the thread for a few milliseconds. */
+const ROWS_AT_ONCE = 2_000;
+/** False-positive rate: 2 % at one million ids. */
+const BITS = 2 ** 23;
+const BITS_PER_ID = 4;
+
+/** Rows of the journal's commands behind a position, in order. */
+export type ReadIds = (after: number, limit: number) => readonly IdRow[];
+
+export interface IdRow {
+	readonly position: number;
+	readonly principal: string;
+	readonly id: string;
+}
+
+/**
+ * A Bloom filter over the ids of the journal, so that a new command need not ask the disk. The file's ids are loaded in
+ * steps; until then any id may be there.
+ */
+export class SeenIds {
+	readonly #bits = new Uint32Array(BITS / 32);
+	#isWhole = false;
+	/** Another file, or the end, cancels a load. */
+	#reading = 0;
+
+	add(principal: string, id: string): void {
+		let [bit, step] = hashes(principal, id);
+		for (let i = 0; i < BITS_PER_ID; i++, bit = (bit + step) >>> 0) {
+			const at = bit % BITS;
+			this.#bits[at >>> 5] = (this.#bits[at >>> 5] as number) | (1 << (at & 31));
+		}
+	}
+
+	/** `false` only for what was never added and is not in the file. */
+	mayHave(principal: string, id: string): boolean {
+		if (!this.#isWhole) return true;
+		let [bit, step] = hashes(principal, id);
+		for (let i = 0; i < BITS_PER_ID; i++, bit = (bit + step) >>> 0) {
+			const at = bit % BITS;
+			if (((this.#bits[at >>> 5] as number) & (1 << (at & 31))) === 0) return false;
+		}
+		return true;
+	}
+
+	/** Loads a file's ids, in the background. After a failure any id may be there for good. */
+	async takeIn(read: ReadIds): Promise<void> {
+		this.#isWhole = false;
+		const reading = ++this.#reading;
+		for (let after = 0; ; ) {
+			await nextTick();
+			if (reading !== this.#reading) return;
+			const rows = read(after, ROWS_AT_ONCE);
+			for (const { principal, id } of rows) this.add(principal, id);
+			const last = rows.at(-1);
+			if (rows.length < ROWS_AT_ONCE || !last) break;
+			after = last.position;
+		}
+		this.#isWhole = true;
+	}
+
+	close(): void {
+		this.#reading++;
+		this.#isWhole = false;
+	}
+}
+
+/** First bit and step: two FNV-1a hashes of the name. An odd step reaches all bits. */
+function hashes(principal: string, id: string): [number, number] {
+	const first = hash(hash(0x811c9dc5, principal), id);
+	return [first, hash(first ^ 0x5bd1e995, id) | 1];
+}
+
+function hash(start: number, text: string): number {
+	// The length keeps `ab` + `c` and `a` + `bc` apart.
+	let value = Math.imul(start ^ text.length, 0x01000193);
+	for (let at = 0; at < text.length; at++) {
+		value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
+	}
+	return value >>> 0;
 }

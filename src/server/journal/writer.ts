@@ -1,10 +1,10 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { describeError } from "../../core/errno.ts";
 import { sqliteErrorCode } from "../../core/sqlite.ts";
-import { toColumn } from "./columns.ts";
 import type { AdmittedCommand, StreamEvent, StreamName } from "./journal.ts";
-import { COMMITS } from "./loss.ts";
-import type { JournalRecord, JournalSize, OwnerChange, SessionColumns } from "./messages.ts";
+import { COMMITS } from "./mark.ts";
+import type { JournalRecord, JournalSize, SessionColumns } from "./messages.ts";
+import { toColumn } from "./schema.ts";
 
 /** A record that no disk would take. Nothing of its batch was written. */
 export class BadRecord extends Error {
@@ -16,7 +16,7 @@ export class BadRecord extends Error {
 	}
 }
 
-/** Writes records into the journal's database, a batch a transaction. Lives in the journal's thread. */
+/** Writes records into the journal's database, a batch a transaction, in the journal's thread. */
 export class Writer {
 	readonly #database: DatabaseSync;
 	readonly #sql: ReturnType<typeof prepare>;
@@ -30,14 +30,14 @@ export class Writer {
 		this.#counts = this.#sql.counts.get() as unknown as Counts;
 	}
 
-	/** The number of the last transaction, over all processes that wrote this journal. */
+	/** The number of the last transaction, over all processes. */
 	get commits(): number {
 		return this.#commits;
 	}
 
 	/**
-	 * Writes all of the records or none. `durable` survives a power cut; without it, the records survive the death of
-	 * the process. Throws {@link BadRecord}, or what SQLite throws when the file does not take them.
+	 * Writes all of the records or none. `durable` survives a power cut; otherwise they survive the death of the process.
+	 * Throws {@link BadRecord}, or what SQLite throws when the file does not take them.
 	 */
 	write(records: readonly JournalRecord[], durable: boolean): void {
 		this.#synchronise(durable);
@@ -45,11 +45,11 @@ export class Writer {
 		let index = 0;
 		try {
 			this.transaction(() => {
-				const lasts = new StreamLasts();
+				const lasts: StreamLasts = new Map();
 				for (; index < records.length; index++) {
 					this.#apply(records[index] as JournalRecord, lasts);
 				}
-				for (const { stream, last, underWay } of lasts.all()) {
+				for (const { stream, last, underWay } of lasts.values()) {
 					this.#sql.setLast.run(last, underWay ? 1 : 0, stream);
 				}
 			});
@@ -61,7 +61,7 @@ export class Writer {
 		}
 	}
 
-	/** Writes something that needs room, and takes it away again. Throws when there is none. */
+	/** Writes and deletes something large. Throws when the disk has no room. */
 	probe(): void {
 		this.#synchronise(true);
 		this.transaction(() => this.#sql.setMeta.run("probe", Buffer.alloc(PROBE_BYTES)));
@@ -69,8 +69,8 @@ export class Writer {
 	}
 
 	/**
-	 * Runs `body` in one transaction. Each has a number, so that a journal can be seen to lack the last ones; and each
-	 * writes the page with that number, so that no part of a log has an old page beside a new number.
+	 * Runs `body` in one transaction. Each has a number, so that missing ones can be detected; and each writes the page
+	 * with that number, so that no part of a log has an old page beside a new number.
 	 */
 	transaction(body: () => void): void {
 		this.#database.exec("BEGIN IMMEDIATE");
@@ -95,7 +95,6 @@ export class Writer {
 		};
 	}
 
-	/** Rows that the sweep has removed. */
 	removed({ commands, events }: { commands: number; events: number }): void {
 		this.#counts.commands -= commands;
 		this.#counts.events -= events;
@@ -118,9 +117,11 @@ export class Writer {
 			case "session":
 				this.#saveSession(record.session, undefined);
 				return;
-			case "owner":
-				this.#applyOwner(record);
+			case "owner": {
+				const statement = record.owns ? this.#sql.own : this.#sql.disown;
+				statement.run(record.conversation, record.principal);
 				return;
+			}
 			case "event":
 				this.#applyEvent(record.event, lasts);
 		}
@@ -130,12 +131,12 @@ export class Writer {
 		const { command, changing, session, version, removed } = record;
 		const columns: OutcomeColumns = [
 			record.outcome,
-			record.finishedAtMs,
+			command.finishedAtMs,
 			record.success ? 1 : 0,
 			record.error ?? null,
 			record.code ?? null,
 			record.sessionVersion ?? null,
-			record.digest ?? null,
+			command.digest ?? null,
 		];
 		// What was admitted has a row and what only reads has none: the likely statement first.
 		const isUpdated = changing && this.#finish(command, columns);
@@ -150,8 +151,8 @@ export class Writer {
 		if (removed !== undefined) {
 			const { changes } = this.#sql.deleteSession.run(command.principal, removed.sessionId);
 			this.#counts.sessions -= Number(changes);
-			this.#endStream({ principal: command.principal, ...removed }, record.finishedAtMs);
-			lasts.forget({ principal: command.principal, sessionId: removed.sessionId });
+			this.#endStream({ principal: command.principal, ...removed }, command.finishedAtMs);
+			lasts.delete(nameOf({ principal: command.principal, sessionId: removed.sessionId }));
 			this.#sql.forgetKeys.run(command.principal, removed.sessionId, removed.sessionId);
 		}
 	}
@@ -189,20 +190,17 @@ export class Writer {
 		this.#counts.sessions++;
 	}
 
-	#applyOwner({ principal, conversation, owns }: OwnerChange): void {
-		const statement = owns ? this.#sql.own : this.#sql.disown;
-		statement.run(conversation, principal);
-	}
-
 	#applyEvent(event: StreamEvent, lasts: StreamLasts): void {
-		const stream = lasts.idOf(event) ?? this.#streamId(event);
+		const { seq, atMs, body, underWay = false } = event;
+		const name = nameOf(event);
+		const known = lasts.get(name);
+		const stream = known?.stream ?? this.#streamId(event);
 		// A batch is sent again when its thread died: what it had already written is there.
-		const { changes } = this.#sql.append.run(stream, event.seq, event.atMs, event.body);
-		this.#counts.events += Number(changes);
-		lasts.note(event, stream);
+		this.#counts.events += Number(this.#sql.append.run(stream, seq, atMs, body).changes);
+		lasts.set(name, { stream, last: Math.max(known?.last ?? 0, seq), underWay });
 	}
 
-	/** The events are to go, and whoever takes the name next goes on behind them. */
+	/** The events are to go, and the next stream of this name continues after them. */
 	#endStream({ principal, sessionId, last }: StreamName & { last: number }, atMs: number): void {
 		// Where a batch is sent again, its streams have ended already, and what follows them is to stay.
 		this.#sql.abandonStream.run(principal, sessionId, last);
@@ -229,11 +227,7 @@ type OutcomeColumns = [
 ];
 const NO_OUTCOME: OutcomeColumns = [null, null, null, null, null, null, null];
 
-interface Counts {
-	commands: number;
-	events: number;
-	sessions: number;
-}
+type Counts = Pick<JournalSize, "commands" | "events" | "sessions">;
 
 interface Pages {
 	page_count: number;
@@ -241,37 +235,12 @@ interface Pages {
 	freelist_count: number;
 }
 
-/** The streams that a batch has added to, so that each is looked up and marked once. */
-class StreamLasts {
-	readonly #byPrincipal = new Map<string, Map<string, StreamLast>>();
+/** The streams that a batch has added to, by {@link nameOf}, so that each is looked up and marked once. */
+type StreamLasts = Map<string, { stream: number; last: number; underWay: boolean }>;
 
-	idOf({ principal, sessionId }: StreamName): number | undefined {
-		return this.#byPrincipal.get(principal)?.get(sessionId)?.stream;
-	}
-
-	note({ principal, sessionId, seq, underWay }: StreamEvent, stream: number): void {
-		const sessions = this.#byPrincipal.get(principal) ?? new Map<string, StreamLast>();
-		const last = Math.max(sessions.get(sessionId)?.last ?? 0, seq);
-		this.#byPrincipal.set(
-			principal,
-			sessions.set(sessionId, { stream, last, underWay: underWay === true }),
-		);
-	}
-
-	forget({ principal, sessionId }: StreamName): void {
-		this.#byPrincipal.get(principal)?.delete(sessionId);
-	}
-
-	*all(): Iterable<StreamLast> {
-		for (const sessions of this.#byPrincipal.values()) yield* sessions.values();
-	}
-}
-
-/** What a stream's last event says of the stream. */
-interface StreamLast {
-	stream: number;
-	last: number;
-	underWay: boolean;
+/** The length keeps `ab` + `c` and `a` + `bc` apart. */
+function nameOf({ principal, sessionId }: StreamName): string {
+	return `${principal.length}:${principal}${sessionId}`;
 }
 
 /** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE, and values that cannot be bound at all. */

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type IdRow, SeenIds } from "../../../src/server/journal/seen-ids.ts";
+import { type IdRow, SeenIds } from "../../../src/server/journal/unwritten.ts";
 
 const rowsOf = (names: readonly (readonly [string, string])[]): IdRow[] =>
 	names.map(([principal, id], at) => ({ position: 3 * at + 1, principal, id }));
@@ -43,7 +43,7 @@ describe("ids that were seen", () => {
 	});
 
 	test("a file is taken in although nothing else happens in the process", async () => {
-		const door = new URL("../../../src/server/journal/seen-ids.ts", import.meta.url);
+		const door = new URL("../../../src/server/journal/unwritten.ts", import.meta.url);
 		const program = `
 			import { SeenIds } from ${JSON.stringify(door.href)};
 			const seen = new SeenIds();
