@@ -14,10 +14,7 @@ export interface FileKeeperOptions {
 
 export type Reply<Kind extends WriterReply["kind"]> = WriterReply & { kind: Kind };
 
-/**
- * Has the thread do things with the journal's file, and opens the file before that where it must: at the beginning, after
- * a refusal, and in a new thread after one that died.
- */
+/** Sends requests to the thread. Opens the file first where needed: at the start, after a refusal, in a new thread. */
 export class FileKeeper {
 	readonly #options: FileKeeperOptions;
 	#recovery: (WriterRequest & { kind: "open" })["recovery"] = "settle";
@@ -29,10 +26,10 @@ export class FileKeeper {
 		this.#options = options;
 	}
 
-	/** Opens the file for the first time. Says why not, if that fails; then anything else here tries again. */
+	/** Opens the file for the first time. Returns why that failed; later requests then try again. */
 	async open(): Promise<Refusal | undefined> {
 		const refusal = await this.#withThread(() => this.#ensureOpen());
-		// What this process does not know of must not become part of it later: see FOUND_LATE.
+		// Content that appears later is unknown to this process: see FOUND_LATE.
 		if (!this.#wasRead) this.#recovery = "only-empty";
 		return refusal;
 	}
@@ -50,7 +47,7 @@ export class FileKeeper {
 		try {
 			if (this.#isOpen) await this.#options.thread.request({ kind: "close" });
 		} catch {
-			// The thread is gone already, and what was committed is on disk.
+			// The thread died, and what was committed is on disk.
 		}
 		await this.#options.thread.end();
 	}
@@ -69,13 +66,8 @@ export class FileKeeper {
 		if (this.#isOpen) return undefined;
 		const { thread, path, now, maxFileBytes, onOpened } = this.#options;
 		const recovery = this.#recovery;
-		const reply = await thread.request({
-			kind: "open",
-			path,
-			nowMs: now(),
-			maxFileBytes,
-			recovery,
-		});
+		const request = { kind: "open", path, nowMs: now(), maxFileBytes, recovery } as const;
+		const reply = await thread.request(request);
 		if (reply.kind === "refused") return reply.refusal;
 		if (reply.kind !== "opened") throw new Error(`the journal's thread answered ${reply.kind}`);
 		try {
@@ -91,7 +83,7 @@ export class FileKeeper {
 		return undefined;
 	}
 
-	/** A thread that died is started again at once and asked again, but not over and over. */
+	/** A dead thread is restarted at once, but not twice within {@link RESTART_MS}. */
 	async #withThread<T>(body: () => Promise<T>): Promise<T | Refusal> {
 		for (;;) {
 			try {
@@ -107,7 +99,6 @@ export class FileKeeper {
 	}
 }
 
-/** A thread that dies twice within this time is not started again at once. */
 const RESTART_MS = 5_000;
 
 const THREAD_DIED: Refusal = { why: "the journal's writer stopped", lasting: false };

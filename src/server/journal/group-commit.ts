@@ -1,44 +1,55 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import type { FileKeeper, Reply } from "./file-keeper.ts";
-import { type JournalLimits, JournalUnavailable } from "./journal.ts";
+import { type JournalLimits, type JournalStats, JournalUnavailable } from "./journal.ts";
 import type { ForgottenMark, JournalRecord, JournalSize } from "./messages.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** A record on its way to the disk. */
+/** A pending record. */
 export interface Entry {
 	readonly record: JournalRecord;
 	/** About what it takes, in memory and on disk. */
 	readonly bytes: number;
 	readonly weight: Weight;
-	/** Written, or refused. Called once, at the first of these. */
+	/** Written, or refused. Called once. */
 	settle(error?: Error): void;
-	/** Written, or given up: the memory may forget it. Called once, before `settle` where both are due. */
+	/** Written, or dropped: lookups no longer need it. Called once, before `settle` where both are due. */
 	release(): void;
 }
 
-/** How much depends on a record. */
-export type Weight =
-	/** What is about to be done: where it cannot be written, it is not done. */
-	| "intent"
+interface Treatment {
+	/** Survives a power cut. */
+	readonly durable: boolean;
+	/** Kept for later when the disk refuses it. */
+	readonly owed: boolean;
+	/** Others go first. */
+	readonly lazy: boolean;
+}
+
+const TREATMENT = {
+	/** What is about to be done: if it cannot be written, it is not done. */
+	intent: { durable: true, owed: false, lazy: false },
 	/** What has been done, and cannot be undone. */
-	| "fact"
+	fact: { durable: true, owed: true, lazy: false },
 	/** What a client was shown, and may ask for again. */
-	| "event"
-	/** What is good to know, and nobody waits for. */
-	| "note";
+	event: { durable: false, owed: false, lazy: false },
+	/** Background: no caller waits. */
+	note: { durable: false, owed: false, lazy: true },
+} as const satisfies Record<string, Treatment>;
+
+/** How much depends on a record. */
+export type Weight = keyof typeof TREATMENT;
 
 export interface GroupCommitOptions {
 	file: FileKeeper;
 	now(): number;
-	limits: Pick<JournalLimits, "pendingBytes" | "maxAgeMs" | "maxBytes" | "maxOwned" | "retryMs">;
+	limits: JournalLimits;
 	onForgotten(marks: readonly ForgottenMark[]): void;
-	/** From now on records are refused, for this reason. */
 	onRefusal(refusal: Refusal): void;
 }
 
 /**
- * Collects records while a transaction is under way and writes them with the next, so that one wait for the disk serves
- * all of them. What the disk refuses is refused to everyone at once; a timer tries again until it takes records.
+ * Collects records while a transaction is in flight and writes them with the next: one fsync serves all of them. What the
+ * disk refuses is refused to all callers at once; a timer retries until the disk takes records.
  */
 export class GroupCommit {
 	readonly #options: GroupCommitOptions;
@@ -68,8 +79,7 @@ export class GroupCommit {
 		return this.#size;
 	}
 
-	/** Transactions so far and the milliseconds they took, and the records that wait. */
-	get counters(): { commits: number; commitMsTotal: number; pending: number } {
+	get counters(): Pick<JournalStats, "commits" | "commitMsTotal" | "pending"> {
 		const pending = this.#queue.length + this.#lazyQueue.length;
 		return { commits: this.#commits, commitMsTotal: this.#commitMs, pending };
 	}
@@ -84,21 +94,20 @@ export class GroupCommit {
 	/** Takes a record, or refuses it at once. */
 	add(entry: Entry): void {
 		const unavailable = this.#unavailable(entry);
-		if (unavailable) {
-			this.#reject(entry, unavailable);
-			return;
+		if (unavailable) this.#reject(entry, unavailable);
+		else {
+			this.#hold(entry);
+			this.#wakeWhenDue();
 		}
-		this.#hold(entry);
-		this.#wakeWhenDue();
 	}
 
-	/** Forgets what is too old or too much, soon and in small steps, then folds the log into the file. */
+	/** Evicts what is too old or too much, in small steps, then checkpoints the log. */
 	sweep(): void {
 		this.#sweepIsDue = true;
 		this.#wake();
 	}
 
-	/** From now on nothing is taken, until the disk proves to be well again. */
+	/** Refuses all records until the disk recovers. */
 	refuse(refusal: Refusal): void {
 		if (this.#refusal?.lasting) return;
 		if (this.#refusal?.why !== refusal.why) this.#options.onRefusal(refusal);
@@ -112,7 +121,7 @@ export class GroupCommit {
 		this.#retryLater();
 	}
 
-	/** Resolves when nothing waits to be written or forgotten, except what the disk refuses. */
+	/** Resolves when nothing waits to be written or evicted, except what the disk refuses. */
 	async settled(): Promise<void> {
 		for (;;) {
 			if (this.#lazyQueue.length > 0) this.#wake();
@@ -121,7 +130,7 @@ export class GroupCommit {
 		}
 	}
 
-	/** Writes what waits, also what is owed if the disk takes it now, and closes the file. */
+	/** Flushes, also what is owed if the disk takes it now, and closes the file. */
 	async close(): Promise<void> {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
@@ -147,7 +156,7 @@ export class GroupCommit {
 	#reject(entry: Entry, error: JournalUnavailable): void {
 		const hasRoom = this.#queuedBytes + entry.bytes <= this.#options.limits.pendingBytes;
 		if (TREATMENT[entry.weight].owed && hasRoom && !this.#isClosed) {
-			this.#hold(entry.settle === told ? entry : asTold(entry));
+			this.#hold({ ...entry, settle() {} }); // its sender knows
 		} else entry.release();
 		entry.settle(error);
 	}
@@ -163,21 +172,20 @@ export class GroupCommit {
 		this.#idle = this.#run();
 	}
 
-	/** A transaction costs as much for one record as for many, so those that nobody waits for wait for each other. */
+	/** A transaction costs as much for one record as for many, so lazy records wait for each other. */
 	#wakeWhenDue(): void {
-		if (this.#queue.length > 0 || this.#lazyQueue.length >= BATCH_LAZY_RECORDS) {
-			this.#wake();
-			return;
-		}
-		this.#lazyTimer ??= setTimeout(() => {
-			this.#lazyTimer = undefined;
-			this.#wake();
-		}, LAZY_MS).unref();
+		const isDue = this.#queue.length > 0 || this.#lazyQueue.length >= BATCH_LAZY_RECORDS;
+		if (isDue) this.#wake();
+		else
+			this.#lazyTimer ??= setTimeout(() => {
+				this.#lazyTimer = undefined;
+				this.#wake();
+			}, LAZY_MS).unref();
 	}
 
 	async #run(): Promise<void> {
 		do {
-			// What the last transaction has released, and what arrives in this tick, goes into the next.
+			// What arrives in this tick goes into the next transaction.
 			await nextTick();
 			const batch = this.#nextBatch();
 			if (batch.length > 0) await this.#commit(batch);
@@ -196,7 +204,7 @@ export class GroupCommit {
 		return batch;
 	}
 
-	/** Writes a batch; what the disk refuses goes back to its senders, or waits on if it is owed. */
+	/** Writes a batch; what the disk refuses is rejected, or waits if it is owed. */
 	async #commit(batch: Entry[]): Promise<void> {
 		while (batch.length > 0) {
 			const reply = await this.#options.file.write({
@@ -212,8 +220,7 @@ export class GroupCommit {
 			}
 			if (reply.kind === "refused") {
 				this.#queue.unshift(...batch);
-				this.refuse(reply.refusal);
-				return;
+				return this.refuse(reply.refusal);
 			}
 			const [bad] = batch.splice(reply.index, 1);
 			bad?.release();
@@ -231,12 +238,9 @@ export class GroupCommit {
 	async #sweepStep(): Promise<void> {
 		const { maxAgeMs, maxBytes, maxOwned } = this.#options.limits;
 		const olderThanMs = this.#options.now() - maxAgeMs;
-		const keep = { olderThanMs, maxBytes, maxOwned };
-		const reply = await this.#options.file.sweep({ kind: "sweep", ...keep });
-		if (reply.kind === "refused") {
-			this.refuse(reply.refusal);
-			return;
-		}
+		const request = { kind: "sweep", olderThanMs, maxBytes, maxOwned } as const;
+		const reply = await this.#options.file.sweep(request);
+		if (reply.kind === "refused") return this.refuse(reply.refusal);
 		this.#size = reply.size;
 		this.#options.onForgotten(reply.forgotten);
 		this.#sweepIsDue = reply.more;
@@ -249,40 +253,21 @@ export class GroupCommit {
 		this.#retryTimer = setTimeout(() => void this.#retry(), retryMs).unref();
 	}
 
-	/** Finds out whether the disk takes records again; if so, what is owed is written. */
+	/** Probes the disk; if it takes records again, what is owed is written. */
 	async #retry(): Promise<void> {
 		await this.settled();
 		const reply = await this.#options.file.write({ kind: "write", records: [], durable: true });
 		if (this.#refusal?.lasting) return;
-		if (reply.kind === "refused") {
-			this.refuse(reply.refusal);
-			return;
-		}
+		if (reply.kind === "refused") return this.refuse(reply.refusal);
 		this.#refusal = undefined;
 		this.#wake();
 	}
 }
 
-interface Treatment {
-	/** A power cut must not lose it, either. */
-	readonly durable: boolean;
-	/** It is kept for later when the disk refuses it now. */
-	readonly owed: boolean;
-	/** It lets the others go first. */
-	readonly lazy: boolean;
-}
-
-const TREATMENT: Readonly<Record<Weight, Treatment>> = {
-	intent: { durable: true, owed: false, lazy: false },
-	fact: { durable: true, owed: true, lazy: false },
-	event: { durable: false, owed: false, lazy: false },
-	note: { durable: false, owed: false, lazy: true },
-};
-
-/** A transaction of this size takes some tens of milliseconds, which others wait for. */
+/** A transaction of this size takes some tens of milliseconds. */
 const BATCH_RECORDS = 2_048;
 const BATCH_LAZY_RECORDS = 512;
-/** How long what nobody waits for may be in memory only. */
+/** How long lazy records may be in memory only. */
 const LAZY_MS = 25;
 const BATCH_BYTES = 2 * 2 ** 20;
 
@@ -296,7 +281,6 @@ function unavailableBecause({ why }: Refusal): JournalUnavailable {
 	);
 }
 
-/** Takes entries off the front of a queue, at least one if there is any. */
 function takeFirst(queue: Entry[], most: number): Entry[] {
 	let bytes = 0;
 	let count = 0;
@@ -305,11 +289,4 @@ function takeFirst(queue: Entry[], most: number): Entry[] {
 		count++;
 	}
 	return queue.splice(0, count);
-}
-
-function told(): void {}
-
-/** An entry whose sender knows already that it was refused. */
-function asTold(entry: Entry): Entry {
-	return { ...entry, settle: told, release: () => entry.release() };
 }

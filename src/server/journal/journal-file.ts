@@ -9,6 +9,7 @@ import type { WriterReply, WriterRequest } from "./messages.ts";
 import { markClosed, readForgotten, readRecovered, settleRecovered } from "./recovery.ts";
 import {
 	DAMAGED,
+	DISK_FULL,
 	FOUND_LATE,
 	NEWER,
 	NO_DATABASE,
@@ -22,14 +23,14 @@ import { migrations } from "./schema.ts";
 import { BadRecord, Writer } from "./writer.ts";
 
 /**
- * The journal's file as its thread sees it: carries out one request after the other. After a failure the file is closed,
- * and the next request must be to open it again. Nothing is ever deleted to get out of trouble.
+ * The journal's file in its thread: one request at a time. After a failure the file is closed, and the next request must
+ * open it again. Recovery never deletes anything.
  */
 export class JournalFile {
 	#database: DatabaseSync | undefined;
 	#writer: Writer | undefined;
 	#path = "";
-	/** The file that is open, whatever has its name now, and whether it has a log beside it. */
+	/** The file that was opened, and whether it has a log beside it. */
 	#identity: string | undefined;
 	#hasLog = false;
 	#markFile: MarkFile | undefined;
@@ -61,19 +62,20 @@ export class JournalFile {
 		this.#letGo();
 		const mark = await checkMark(request.path);
 		if ("why" in mark) return { kind: "refused", refusal: mark };
-		makePrivate(request.path);
+		mkdirSync(dirname(request.path), { recursive: true, mode: 0o700 });
+		makePrivateFile(request.path); // SQLite gives the files beside it the same permissions
 		const opened = await openDatabase(request.path, migrations);
 		if (opened.kind === "newer") return { kind: "refused", refusal: NEWER };
 		if (opened.kind === "unavailable") {
 			return { kind: "refused", refusal: refusalOfCode(opened.errorCode) ?? NO_DATABASE };
 		}
-		const database = opened.database;
+		const { database } = opened;
 		this.#database = database;
 		this.#path = request.path;
 		this.#identity = identityOf(request.path);
 		this.#hasLog = false;
 		const pageBytes = Number(database.prepare("PRAGMA page_size").get()?.page_size);
-		// The log is written from its start again after each checkpoint; a large transaction must not leave it large.
+		// A large transaction must not leave the log large.
 		database.exec(`PRAGMA max_page_count = ${Math.ceil(request.maxFileBytes / pageBytes)};
 			PRAGMA journal_size_limit = ${LOG_BYTES}`);
 		const recovered = readRecovered(database, request.nowMs);
@@ -123,7 +125,7 @@ export class JournalFile {
 		return { kind: "swept", size: writer.size(), forgotten, more };
 	}
 
-	/** The transactions so far are confirmed to others from now on: the next process must find them. */
+	/** Marks the transactions so far as confirmed: the next process must find them. */
 	#confirm({ durable }: { durable: boolean }): void {
 		const written = this.#opened().commits;
 		this.#mark = { ...this.#mark, written, ...(durable && { durable: written }) };
@@ -131,10 +133,7 @@ export class JournalFile {
 		this.#markFile.write(this.#mark);
 	}
 
-	/**
-	 * Writes the log into the database's own file. SQLite does so when the log is large; this is for the one after a start
-	 * and for that of a quiet server, so that the log alone never holds much.
-	 */
+	/** Checkpoints the log. SQLite does so when it is large; this keeps it small after a start and on a quiet server. */
 	#fold(): void {
 		const folded = this.#opened().commits;
 		const foldedBytes = this.#opened().size().fileBytes;
@@ -144,7 +143,7 @@ export class JournalFile {
 		this.#markFile?.write(this.#mark);
 	}
 
-	/** Whether the next process will find what is written. */
+	/** Whether the next process will find this file. */
 	#isInPlace(): boolean {
 		if (identityOf(this.#path) !== this.#identity) return false;
 		return !this.#hasLog || existsSync(`${this.#path}-wal`);
@@ -158,7 +157,7 @@ export class JournalFile {
 				this.#confirm({ durable: false });
 			}
 		} catch {
-			// The next start then takes it for a crash, which is the safe reading.
+			// The next start then assumes a crash, which is safe.
 		}
 		this.#letGo();
 		return { kind: "closed" };
@@ -179,18 +178,12 @@ export class JournalFile {
 			markFile?.close();
 			if (database?.isOpen) database.close();
 		} catch {
-			// A full or broken disk; what was committed is in the log and found there.
+			// A full or broken disk; what was committed is in the log.
 		}
 	}
 }
 
 const LOG_BYTES = 16 * 2 ** 20;
-
-/** Commands and prompts are nobody else's business. SQLite gives the files beside it the same permissions. */
-function makePrivate(path: string): void {
-	mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-	makePrivateFile(path);
-}
 
 function identityOf(path: string): string | undefined {
 	const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -203,14 +196,11 @@ function isEmpty(recovered: Recovered, database: DatabaseSync): boolean {
 }
 
 function refusalFor(error: unknown): Refusal {
-	const known = refusalOf(error) ?? systemRefusal(error);
-	// Rows that cannot be parsed, a table that is missing: not what we wrote.
-	return known ?? DAMAGED;
-}
-
-function systemRefusal(error: unknown): Refusal | undefined {
+	const known = refusalOf(error);
+	if (known) return known;
 	const { code, syscall } = error as NodeJS.ErrnoException;
-	if (code === undefined || syscall === undefined) return undefined;
-	if (code === "ENOSPC" || code === "EDQUOT") return refusalOfCode(13);
+	// Rows that cannot be parsed, a missing table: not what we wrote.
+	if (code === undefined || syscall === undefined) return DAMAGED;
+	if (code === "ENOSPC" || code === "EDQUOT") return DISK_FULL;
 	return { why: `the journal's file cannot be opened (${code})`, lasting: false };
 }

@@ -2,9 +2,9 @@ import { sqliteErrorCode } from "../../core/sqlite.ts";
 
 /** Why the journal does not take records. */
 export interface Refusal {
-	/** For clients and people: no paths, nothing of what was to be written. */
+	/** For clients and people: no paths, no content. */
 	why: string;
-	/** Trying again cannot help, or would do harm: someone must look at the file and start the server again. */
+	/** A retry cannot help, or would do harm: a person must look at the file and restart the server. */
 	lasting: boolean;
 }
 
@@ -14,17 +14,16 @@ export function refusalOf(error: unknown): Refusal | undefined {
 }
 
 export function refusalOfCode(code: number | undefined): Refusal | undefined {
-	const known = REASONS.get(code ?? -1);
-	return known && { why: known.why, lasting: known.lasting ?? false };
+	return REASONS.get(code ?? -1);
 }
 
-/** A journal that was damaged while it was closed can look empty, and ids in it must not run again: hence lasting. */
+/** Lasting: a damaged journal can look empty, and its ids must not run again. */
 export const DAMAGED: Refusal = {
 	why: "the journal's file is damaged; restore it, or move it and journal.mark away, then start the server again",
 	lasting: true,
 };
 
-/** SQLite would go on with what is left, and run ids again that were confirmed. */
+/** SQLite would continue with the rest, and confirmed ids would run again. */
 export const LOST: Refusal = {
 	why: "the journal lacks commands that were confirmed: its log or its file is damaged, cut, gone or an older one; restore it, or delete journal.mark to go on without them, then start the server again",
 	lasting: true,
@@ -35,39 +34,44 @@ export const MARK_DAMAGED: Refusal = {
 	lasting: true,
 };
 
-export const NO_DATABASE: Refusal = {
-	why: "the journal's database cannot be used on this host",
-	lasting: false,
-};
+export const NO_DATABASE = passing("the journal's database cannot be used on this host");
 
 export const NEWER: Refusal = {
 	why: "the journal was written by a newer pi-strata; update pi-strata",
 	lasting: true,
 };
 
-/** The journal could not be read when the server started, and what it holds is unknown to this process. */
+/** What the journal holds is unknown to this process. */
 export const FOUND_LATE: Refusal = {
 	why: "the journal could not be read when the server started, but can be now; start the server again",
 	lasting: true,
 };
 
-/** SQLite goes on writing to a file that has no name any more, and nobody would ever find it again. */
+/** SQLite keeps writing to an unlinked file, which is lost at the end. */
 export const TAKEN_AWAY: Refusal = {
 	why: "the journal's file was removed or replaced while the server ran; bring it back, then start the server again",
 	lasting: true,
 };
 
+export const DISK_FULL: Refusal = passing("the disk of the journal is full");
+
+const HELD = passing("another process holds the journal");
+
 /** By SQLite's primary error code. */
-const REASONS = new Map<number, { why: string; lasting?: boolean }>([
-	[3, { why: "the journal's file may not be accessed" }],
-	[5, { why: "another process holds the journal" }],
-	[6, { why: "another process holds the journal" }],
-	[7, { why: "there is not enough memory to write the journal" }],
-	[8, { why: "the journal's file cannot be written" }],
-	[10, { why: "the disk of the journal reports an error" }],
+const REASONS: ReadonlyMap<number, Refusal> = new Map([
+	[3, passing("the journal's file may not be accessed")],
+	[5, HELD],
+	[6, HELD],
+	[7, passing("there is not enough memory to write the journal")],
+	[8, passing("the journal's file cannot be written")],
+	[10, passing("the disk of the journal reports an error")],
 	[11, DAMAGED],
-	[13, { why: "the disk of the journal is full" }],
-	[14, { why: "the journal's file cannot be opened" }],
-	[15, { why: "another process holds the journal" }],
+	[13, DISK_FULL],
+	[14, passing("the journal's file cannot be opened")],
+	[15, HELD],
 	[26, DAMAGED],
 ]);
+
+function passing(why: string): Refusal {
+	return { why, lasting: false };
+}

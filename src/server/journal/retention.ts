@@ -1,17 +1,11 @@
 import type { DatabaseSync } from "node:sqlite";
+import type { JournalLimits } from "./journal.ts";
 import type { ForgottenMark } from "./messages.ts";
 import { WITHOUT_SESSION } from "./recovery.ts";
 import type { Writer } from "./writer.ts";
 
 /** What the journal may keep. */
-export interface KeepUntil {
-	/** Commands and events from before this time go. */
-	olderThanMs: number;
-	/** While more than this is in use, the oldest go. */
-	maxBytes: number;
-	/** Of one principal's conversations beyond this number, the owner of the oldest goes. */
-	maxOwned: number;
-}
+export type KeepUntil = Pick<JournalLimits, "maxBytes" | "maxOwned"> & { olderThanMs: number };
 
 /** What one step has removed. */
 export interface Swept {
@@ -24,10 +18,9 @@ export interface Swept {
 }
 
 /**
- * Forgets a little of what is no longer to be kept, in one transaction: events of deleted sessions, then what is too
- * old, then what is too much. Of that, a principal with too many conversations or deleted sessions loses its own; then outcomes of reads go
- * first, since nothing happens when a read runs again; then events, for which there is a gap marker; outcomes of changes
- * last. Commands under way stay.
+ * Evicts one step in one transaction: events of deleted sessions, then what is too old, then what is too much. Of that, a
+ * principal with too many conversations or deleted sessions loses its own; then outcomes of reads go, since a read may run
+ * again; then events, for which there is a gap marker; outcomes of changes last. Commands in flight stay.
  */
 export function sweepStep(database: DatabaseSync, writer: Writer, keep: KeepUntil): Swept {
 	let swept = NOTHING;
@@ -52,10 +45,10 @@ const NOTHING: Swept = { commands: 0, events: 0, forgotten: [], more: false };
 /** Deleted sessions of one principal whose last number is known. */
 const MAX_ENDED = 10_000;
 
-/** Few enough rows that commands which wait for the disk meanwhile do not notice. */
+/** Few enough rows that waiting commands do not notice. */
 const STEP_ROWS = 500;
 
-// Rows are in the order of their time, so only the first are looked at: a search for more would read the whole table.
+// Rows are in the order of their time: only the first are read, not the whole table.
 const OLDEST_COMMANDS = `SELECT position FROM commands ORDER BY position LIMIT ${STEP_ROWS}`;
 const OLDEST_READS = `SELECT position FROM commands WHERE changing = 0 ORDER BY position LIMIT ${STEP_ROWS}`;
 const OLDEST_EVENTS = `SELECT position FROM events ORDER BY position LIMIT ${STEP_ROWS}`;
@@ -111,33 +104,35 @@ function removeEvents(database: DatabaseSync, olderThanMs: number): Swept | unde
 }
 
 function removeOwners(database: DatabaseSync, most: number): Swept | undefined {
-	const crowded = database
-		.prepare(
-			"SELECT principal, count(*) AS count FROM owners GROUP BY principal HAVING count(*) > ?",
-		)
-		.get(most);
+	const crowded = crowdedBy(database, "FROM owners", most);
 	if (crowded === undefined) return undefined;
-	const excess = Math.min(STEP_ROWS, Number(crowded.count) - most);
 	const oldest = "SELECT position FROM owners WHERE principal = ? ORDER BY position LIMIT ?";
 	const remove = database.prepare(`DELETE FROM owners WHERE position IN (${oldest})`);
-	remove.run(String(crowded.principal), excess);
+	remove.run(crowded.principal, crowded.excess);
 	return { ...NOTHING, more: true };
 }
 
-/** The last numbers of sessions that are gone. Another session of such an id begins with 1 again. */
+/** A principal with more than `most` of these rows, and how many of them one step removes. */
+function crowdedBy(database: DatabaseSync, from: string, most: number) {
+	const row = database
+		.prepare(
+			`SELECT principal, count(*) AS count ${from} GROUP BY principal HAVING count(*) > ${most}`,
+		)
+		.get();
+	if (row === undefined) return undefined;
+	const excess = Math.min(STEP_ROWS, Number(row.count) - most);
+	return { principal: String(row.principal), excess };
+}
+
+/** The last numbers of deleted sessions. Another session of such an id begins with 1 again. */
 function removeEnded(database: DatabaseSync, olderThanMs: number): Swept | undefined {
 	const ended = `FROM streams WHERE ended_at IS NOT NULL AND ${WITHOUT_SESSION}`;
 	const remove = (which: string) =>
 		database.prepare(`DELETE FROM streams WHERE id IN (SELECT id ${ended} AND ${which})`);
 	const old = remove(`ended_at < ? LIMIT ${STEP_ROWS}`).run(olderThanMs).changes;
 	if (old > 0) return { ...NOTHING, more: true };
-	const crowded = database
-		.prepare(
-			`SELECT principal, count(*) AS count ${ended} GROUP BY principal HAVING count(*) > ${MAX_ENDED}`,
-		)
-		.get();
+	const crowded = crowdedBy(database, ended, MAX_ENDED);
 	if (crowded === undefined) return undefined;
-	const excess = Math.min(STEP_ROWS, Number(crowded.count) - MAX_ENDED);
-	remove("principal = ? ORDER BY ended_at LIMIT ?").run(String(crowded.principal), excess);
+	remove("principal = ? ORDER BY ended_at LIMIT ?").run(crowded.principal, crowded.excess);
 	return { ...NOTHING, more: true };
 }

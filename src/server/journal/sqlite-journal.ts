@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
 import { describeError } from "../../core/errno.ts";
 import { openForReading } from "../../core/sqlite.ts";
 import type { Response } from "../../protocol/index.ts";
@@ -25,7 +24,7 @@ import {
 	type StreamEvent,
 	type StreamName,
 } from "./journal.ts";
-import type { JournalRecord, SessionColumns } from "./messages.ts";
+import type { ForgottenMark, JournalRecord, SessionColumns } from "./messages.ts";
 import { Reader } from "./reader.ts";
 import { DAMAGED, refusalOf } from "./refusal.ts";
 import { SeenIds, Unwritten } from "./unwritten.ts";
@@ -67,7 +66,7 @@ export class SqliteJournal implements Journal {
 	readonly #seen = new SeenIds();
 	readonly #commit: GroupCommit;
 	readonly #forgotten = new Map<string, number>();
-	#recovered: Recovered = { sessions: [], interrupted: [], cutOff: [], crashed: false };
+	recovered: Recovered = { sessions: [], interrupted: [], cutOff: [], crashed: false };
 	#reader: Reader | undefined;
 	#openedAtMs = 0;
 	#sweepTimer: NodeJS.Timeout | undefined;
@@ -89,9 +88,7 @@ export class SqliteJournal implements Journal {
 			file,
 			now,
 			limits: this.#limits,
-			onForgotten: (marks) => {
-				for (const { principal, before } of marks) this.#noteForgotten(principal, before);
-			},
+			onForgotten: (marks) => this.#noteForgotten(marks),
 			onRefusal: ({ why }) => warn?.(`changes are refused: ${why}`),
 		});
 	}
@@ -101,10 +98,6 @@ export class SqliteJournal implements Journal {
 		await this.#commit.open();
 		this.#firstSweepTimer = setTimeout(() => this.sweep(), FIRST_SWEEP_MS).unref();
 		this.#sweepTimer = setInterval(() => this.sweep(), this.#limits.sweepMs).unref();
-	}
-
-	get recovered(): Recovered {
-		return this.#recovered;
 	}
 
 	health(): { ok: true } | { ok: false; why: string } {
@@ -135,13 +128,8 @@ export class SqliteJournal implements Journal {
 		return this.#write({ kind: "session", session }, "fact", session.settings.length);
 	}
 
-	own(owner: Ownership): Promise<void> {
-		return this.#changeOwner(owner, true);
-	}
-
-	disown(owner: Ownership): Promise<void> {
-		return this.#changeOwner(owner, false);
-	}
+	own = (owner: Ownership): Promise<void> => this.#changeOwner(owner, true);
+	disown = (owner: Ownership): Promise<void> => this.#changeOwner(owner, false);
 
 	owners(conversations: readonly string[]): ReadonlyMap<string, string> {
 		const onDisk = this.#read((reader) => reader.owners(conversations));
@@ -190,7 +178,8 @@ export class SqliteJournal implements Journal {
 		if (unwritten.length === 0 || events.length >= limit) return events;
 		const last = events.at(-1)?.seq ?? after;
 		// A page may end early because it is large: the next event need not be an unwritten one.
-		if (last < this.#lastOnDisk(stream)) return events;
+		const lastOnDisk = this.#onDisk(stream, (reader) => reader.extent(stream))?.last ?? 0;
+		if (last < lastOnDisk) return events;
 		for (const event of unwritten) {
 			if (event.seq > last && events.length < limit) events.push(event);
 		}
@@ -199,7 +188,8 @@ export class SqliteJournal implements Journal {
 
 	extent(stream: StreamName): { first: number; last: number } {
 		const onDisk = this.#onDisk(stream, (reader) => reader.extent(stream));
-		const { first, last } = onDisk ?? emptyExtent(this.#unwritten.ending(stream) ?? 0);
+		const ending = this.#unwritten.ending(stream) ?? 0;
+		const { first, last } = onDisk ?? { first: ending && ending + 1, last: ending };
 		const unwritten = this.#unwritten.events(stream);
 		const oldest = unwritten[0]?.seq;
 		const newest = unwritten.at(-1)?.seq;
@@ -248,7 +238,9 @@ export class SqliteJournal implements Journal {
 		const stored: StoredCommand = { ...command, response };
 		if (!changing || !this.#isFinished(command)) this.#unwritten.finish(stored);
 		const stream = removed === undefined ? undefined : { principal, sessionId: removed };
-		const last = stream ? this.#endOf(stream) : 0;
+		// One number stays unused: a client with the last event finds a gap before those of the next session of this id.
+		const end = stream ? this.extent(stream).last : 0;
+		const last = end === 0 ? 0 : end + 1;
 		if (stream) this.#unwritten.endStream(stream, last);
 		const columns = session && columnsOf(session);
 		const record: JournalRecord = {
@@ -288,8 +280,8 @@ export class SqliteJournal implements Journal {
 
 	/** Whether the disk has an outcome, which stays: this one comes late. */
 	#isFinished({ principal, id }: AdmittedCommand): boolean {
-		if (this.#unwritten.command(principal, id)) return false;
-		return this.byId(principal, id)?.response !== undefined;
+		const isPending = this.#unwritten.command(principal, id) !== undefined;
+		return !isPending && this.byId(principal, id)?.response !== undefined;
 	}
 
 	/** Resolves when the record is on disk. `bytes` is what its texts take. */
@@ -315,34 +307,33 @@ export class SqliteJournal implements Journal {
 	}
 
 	async #onOpened({ recovered, forgotten }: Reply<"opened">): Promise<void> {
-		this.#recovered = recovered;
-		for (const { principal, before } of forgotten) this.#noteForgotten(principal, before);
+		this.recovered = recovered;
+		this.#noteForgotten(forgotten);
 		const opened = await openForReading(this.#path);
 		// Without a reader no id would be known.
 		if (opened.kind !== "open") throw this.#unreadable(opened.message);
-		const reader = this.#readerOf(opened.database);
-		this.#reader = reader;
+		const { database } = opened;
+		try {
+			this.#reader = new Reader(database);
+		} catch (error) {
+			database.close();
+			throw this.#unreadable(describeError(error));
+		}
+		const reader = this.#reader;
 		// Reads every row of the commands, so it finds damage.
 		this.#seen
 			.takeIn((after, limit) => reader.ids(after, limit))
 			.catch((error: unknown) => this.#commit.refuse(refusalOf(error) ?? DAMAGED));
 	}
 
-	#readerOf(database: DatabaseSync): Reader {
-		try {
-			return new Reader(database);
-		} catch (error) {
-			database.close();
-			throw this.#unreadable(describeError(error));
-		}
-	}
-
 	#unreadable(why: string): Error {
 		return new Error(`cannot read the journal ${this.#path}: ${why}`);
 	}
 
-	#noteForgotten(principal: string, before: number): void {
-		this.#forgotten.set(principal, Math.max(this.forgottenBefore(principal), before));
+	#noteForgotten(marks: readonly ForgottenMark[]): void {
+		for (const { principal, before } of marks) {
+			this.#forgotten.set(principal, Math.max(this.forgottenBefore(principal), before));
+		}
 	}
 
 	#keyOnDisk(scope: KeyScope, key: string, since: number): StoredCommand | undefined {
@@ -353,16 +344,6 @@ export class SqliteJournal implements Journal {
 
 	#onDisk<T>(stream: StreamName, ask: (reader: Reader) => T): T | undefined {
 		return this.#unwritten.ending(stream) === undefined ? this.#read(ask) : undefined;
-	}
-
-	/** One number stays unused: a client with the last event finds a gap before those of the next session of this id. */
-	#endOf(stream: StreamName): number {
-		const { last } = this.extent(stream);
-		return last === 0 ? 0 : last + 1;
-	}
-
-	#lastOnDisk(stream: StreamName): number {
-		return this.#onDisk(stream, (reader) => reader.extent(stream))?.last ?? 0;
 	}
 
 	/** Asks the file. An unreadable one may hold any id: from then on changes are refused. */
@@ -411,9 +392,4 @@ function keptOutcome(
 
 function columnsOf(session: SessionRecord): SessionColumns {
 	return { ...session, settings: JSON.stringify(session.settings) };
-}
-
-/** Of a stream that has no events any more. */
-function emptyExtent(last: number): { first: number; last: number } {
-	return { first: last === 0 ? 0 : last + 1, last };
 }
