@@ -1,5 +1,4 @@
 import { nearest } from "../text/nearest.ts";
-import type { EngineLimits } from "./engine/engine.ts";
 
 /** Every bound of the server, by one name each. */
 export interface ServerLimits extends EngineLimits, OutboxLimits {
@@ -8,13 +7,37 @@ export interface ServerLimits extends EngineLimits, OutboxLimits {
 	maxConnectionsPerPrincipal: number;
 	/** New connections a minute of one principal, with bursts up to the same number. */
 	connectionsPerMinute: number;
-	/** Frames of which the rest has not come yet, over all connections; see `inbox-pool.ts`. */
+	/** Unfinished frames, over all connections. */
 	maxUnfinishedBytesInAll: number;
 	/** Sessions in all, and of one principal. */
 	maxSessions: number;
 	maxSessionsPerPrincipal: number;
 	/** How long running commands may go on after the server was asked to stop. */
 	drainMs: number;
+}
+
+/** Bounds of what clients can make the engine hold or do. */
+export interface EngineLimits {
+	maxFrameBytes: number;
+	/** Commands in flight on one connection; more are refused before acceptance. */
+	maxPendingPerClient: number;
+	/** Commands in flight in all, and of one principal. */
+	maxPending: number;
+	maxPendingPerPrincipal: number;
+	/** Their frames, in characters, in all and of one principal; a command alone may have as many as a frame may. */
+	maxPendingBytes: number;
+	maxPendingBytesPerPrincipal: number;
+	/** One answer as JSON, in characters; a read whose answer is larger fails. */
+	maxAnswerBytes: number;
+	/** Commands a minute of one principal, with bursts up to the same number. */
+	commandsPerMinute: number;
+	/** Milliseconds by timeout class; a queued command that waits longer than `queueMs` never starts. */
+	shortMs: number;
+	longMs: number;
+	queueMs: number;
+	dependencyMs: number;
+	/** How long a lane waits for the handler of a timed-out command before the next may start. */
+	graceMs: number;
 }
 
 /** What one connection may leave unread before something is done about it. */
@@ -33,10 +56,7 @@ export interface OutboxLimits {
 
 const MEGABYTE = 2 ** 20;
 
-/**
- * The defaults. The rates are there to stop a runaway program, not a busy one: what protects the machine are the bounds
- * of what is under way and of what is kept.
- */
+/** The rates stop a runaway program, not a busy one: the other bounds protect the machine. */
 export const defaultLimits: Readonly<ServerLimits> = {
 	maxFrameBytes: 10 * MEGABYTE,
 	maxPendingPerClient: 128,
@@ -88,4 +108,38 @@ export function limitsFrom(assignments: readonly string[]): ServerLimits {
 
 function isLimit(name: string): name is keyof ServerLimits {
 	return Object.hasOwn(defaultLimits, name);
+}
+
+/** Lets so many through a minute, with bursts up to the same number. Constant time and space. */
+export interface RateBucket {
+	/** Takes one; false when there is none left. */
+	take(): boolean;
+	/** Milliseconds until there is one again; 0 when there is one now. */
+	waitMs(): number;
+}
+
+/** A full bucket. `clock` is monotonic, in milliseconds. */
+export function createRateBucket(perMinute: number, clock: () => number): RateBucket {
+	const perMs = perMinute / 60_000;
+	let left = perMinute;
+	let filledAt = clock();
+
+	function fill(): void {
+		const now = clock();
+		left = Math.min(perMinute, left + (now - filledAt) * perMs);
+		filledAt = now;
+	}
+
+	return {
+		take() {
+			fill();
+			if (left < 1) return false;
+			left -= 1;
+			return true;
+		},
+		waitMs() {
+			fill();
+			return left >= 1 ? 0 : Math.ceil((1 - left) / perMs);
+		},
+	};
 }

@@ -1,6 +1,6 @@
 import type { ResponseData } from "../protocol/index.ts";
 import type { EngineCounters } from "./engine/engine.ts";
-import type { Latency } from "./engine/latency.ts";
+import type { Latency } from "./engine/replies.ts";
 import type { JournalStats } from "./journal/journal.ts";
 import type { ProcessFigures } from "./process-gauge.ts";
 import type { ConnectionCounters } from "./transports/connections.ts";

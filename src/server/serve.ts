@@ -1,6 +1,6 @@
 import { inTime } from "../core/in-time.ts";
 import { loadTokens, type Tokens } from "./auth/token-file.ts";
-import type { Client } from "./engine/client.ts";
+import type { Client } from "./engine/message.ts";
 import { type Listeners, openListeners } from "./listeners.ts";
 import { lockDataFolder } from "./lock.ts";
 import { prometheusText } from "./metrics.ts";

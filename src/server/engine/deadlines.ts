@@ -1,58 +1,47 @@
-/** Something that ends at a certain time unless it is taken out before. */
-export interface Deadline<Item> {
-	readonly item: Item;
-	readonly atMs: number;
-	earlier: Deadline<Item> | undefined;
-	later: Deadline<Item> | undefined;
-	/** False once it has expired or was removed. */
-	armed: boolean;
+/** A timeout that expires unless it is cancelled. */
+export interface Deadline {
+	/** Does nothing for one that has expired or was cancelled. */
+	cancel(): void;
 }
 
-/** Node takes a longer delay for none at all. */
+/** Node fires timers with a longer delay at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Deadlines that are all the same time away from their start, so they expire in the order in which they were added: a
- * list and one timer for its head do, and adding and removing cost next to nothing however many there are.
+ * Deadlines with one duration: they expire in the order of their start. So a linked list and one timer for its head
+ * suffice, and adding and cancelling are O(1).
  */
 export class Deadlines<Item> {
 	readonly #afterMs: number;
-	readonly #expired: (item: Item) => void;
 	readonly #clock: () => number;
-	#first: Deadline<Item> | undefined;
-	#last: Deadline<Item> | undefined;
+	readonly #expired: (item: Item) => void;
+	#first: Node<Item> | undefined;
+	#last: Node<Item> | undefined;
 	#timer: NodeJS.Timeout | undefined;
 
-	/** `clock` gives milliseconds and never goes back. */
+	/** `clock` is monotonic, in milliseconds. */
 	constructor(afterMs: number, clock: () => number, expired: (item: Item) => void) {
 		this.#afterMs = Math.min(afterMs, LONGEST_TIMER_MS);
 		this.#clock = clock;
 		this.#expired = expired;
 	}
 
-	add(item: Item): Deadline<Item> {
-		const deadline: Deadline<Item> = {
-			item,
-			atMs: this.#clock() + this.#afterMs,
-			earlier: this.#last,
-			later: undefined,
-			armed: true,
-		};
-		if (this.#last === undefined) this.#first = deadline;
-		else this.#last.later = deadline;
-		this.#last = deadline;
+	add(item: Item): Deadline {
+		const node = new Node(item, this.#clock() + this.#afterMs, this);
+		node.earlier = this.#last;
+		if (this.#last === undefined) this.#first = node;
+		else this.#last.later = node;
+		this.#last = node;
 		this.#timer ??= this.#wakeIn(this.#afterMs);
-		return deadline;
+		return node;
 	}
 
-	/** Does nothing for one that has expired or was removed before. */
-	remove(deadline: Deadline<Item>): void {
-		if (!deadline.armed) return;
-		deadline.armed = false;
-		if (deadline.earlier === undefined) this.#first = deadline.later;
-		else deadline.earlier.later = deadline.later;
-		if (deadline.later === undefined) this.#last = deadline.earlier;
-		else deadline.later.earlier = deadline.earlier;
+	/** Called by {@link Deadline.cancel}. */
+	unlink({ earlier, later }: Node<Item>): void {
+		if (earlier === undefined) this.#first = later;
+		else earlier.later = later;
+		if (later === undefined) this.#last = earlier;
+		else later.earlier = earlier;
 	}
 
 	/** Nothing expires any more. */
@@ -63,19 +52,38 @@ export class Deadlines<Item> {
 		this.#last = undefined;
 	}
 
-	/** The timer is left alone when its deadline is removed: it then finds nothing due and sleeps until the next. */
+	/** The timer outlives a cancelled deadline: it then finds nothing due and sleeps until the next. */
 	#wakeIn(ms: number): NodeJS.Timeout {
 		return setTimeout(() => this.#wake(), Math.max(1, Math.ceil(ms))).unref();
 	}
 
 	#wake(): void {
 		const now = this.#clock();
-		// The spent timer stays in its place meanwhile, so that one added now does not set a timer past those before it.
+		// The spent timer keeps its place meanwhile: a deadline added now must not set a timer past those before it.
 		while (this.#first !== undefined && this.#first.atMs <= now) {
 			const { item } = this.#first;
-			this.remove(this.#first);
+			this.#first.cancel();
 			this.#expired(item);
 		}
 		this.#timer = this.#first && this.#wakeIn(this.#first.atMs - now);
+	}
+}
+
+class Node<Item> implements Deadline {
+	readonly item: Item;
+	readonly atMs: number;
+	earlier: Node<Item> | undefined;
+	later: Node<Item> | undefined;
+	#list: Deadlines<Item> | undefined;
+
+	constructor(item: Item, atMs: number, list: Deadlines<Item>) {
+		this.item = item;
+		this.atMs = atMs;
+		this.#list = list;
+	}
+
+	cancel(): void {
+		this.#list?.unlink(this);
+		this.#list = undefined;
 	}
 }

@@ -1,123 +1,179 @@
+import type { SessionInfo } from "../../protocol/index.ts";
 import type { Journal } from "../journal/journal.ts";
-import { dropDependencies } from "./dependencies.ts";
+import type { Done } from "./call.ts";
 import { answerGone, dependencyFailed, notDurable } from "./failures.ts";
-import type { Identities, Past } from "./identities.ts";
-import { keepOutcome, safetyOfReading } from "./keeping.ts";
-import { tellNews, tellStarted } from "./lifecycle.ts";
-import { digestOf, type Failure, failed, isLong, type Outcome } from "./outcome.ts";
-import type { InTurn, Replies } from "./replies.ts";
-import type { Run } from "./run.ts";
-import type { Applied } from "./versions.ts";
+import { type Effects, finishRecord, type Identities, startRecord } from "./identities.ts";
+import { digestOf, type Failure, failed, isLong, type Outcome, type Past } from "./outcome.ts";
+import { type InTurn, type Replies, sendNews, sendStarted } from "./replies.ts";
+import type { Request, Run, SessionNews, SessionState } from "./run.ts";
+
+/** What a command did to the sessions of its principal. */
+export interface Applied {
+	effects: Effects;
+	news: SessionNews | undefined;
+	/** The session the command was about or opened, if it exists now. */
+	session: SessionState | undefined;
+}
 
 export interface EndingOptions {
 	journal: Journal;
 	identities: Identities;
 	replies: Replies;
 	now: () => number;
-	/** Told of every command whose outcome stands now. */
-	decided: (run: Run) => void;
-	/** Told of commands that have nothing left to depend on. */
+	/** Called for commands whose last dependency has succeeded. */
 	freed: (run: Run) => void;
-	/** When those are answered who joined a command. */
+	/** When the joiners of a command are answered. */
 	inTurn: InTurn;
-	/** Told of every command right before its outcome is. */
+	/** Called for every command right before its outcome is sent. */
 	over: (run: Run) => void;
 }
 
-/** The end of a command: its outcome is decided, then kept, then told, each once. */
+/** The end of a command: finished, then durable, then sent. */
 export class Ending {
 	readonly #options: EndingOptions;
-	readonly #toTell: Run[] = [];
-	#telling = false;
+	readonly #toSend: Run[] = [];
+	#isSending = false;
 
 	constructor(options: EndingOptions) {
 		this.#options = options;
 	}
 
-	/** Ends a command that has not begun; one that has is left alone. */
-	failWaiting(run: Run, failure: Failure): void {
-		if (run.phase === "waiting") this.decide(run, failed(run.request.command.type, failure));
+	/** Fails a command whose handler was not called; does nothing for others. */
+	failWaiting(run: Run, failure: Failure, isKept = true): void {
+		if (run.isWaiting) this.finish(run, failed(run.request.command.type, failure), { isKept });
 	}
 
-	/** The outcome stands from here on. The lane may go on, while this one is kept and told. */
-	decide(run: Run, outcome: Outcome, applied?: Applied): void {
-		const { journal, now, decided } = this.#options;
-		dropDependencies(run);
-		run.phase = "decided";
-		run.past = pastOf(run, outcome, now());
-		run.remembered &&= run.repeats === undefined || run.past.digest !== undefined;
-		const safety = !run.remembered
-			? undefined
-			: run.repeats
-				? safetyOfReading(run)
-				: keepOutcome(journal, run, run.past, applied);
-		decided(run);
-		run.lane?.decided(run);
-		if (safety === undefined) this.#safe(run, true);
-		else safety.then((kept) => this.#safe(run, kept));
+	/** The outcome is known. The lane may go on while it is made durable and sent. */
+	finish(
+		run: Run,
+		outcome: Outcome,
+		{ applied, isKept = true }: { applied?: Applied; isKept?: boolean } = {},
+	): void {
+		const running = run.in("running");
+		const past = pastOf(run, outcome, this.#options.now());
+		const keeps = isKept && (run.repeats === undefined || past.digest !== undefined);
+		run.enter({
+			name: "finished",
+			past,
+			isKept: keeps,
+			isKeyGone: false,
+			isStartHeld: running?.isStartHeld === true,
+			news: applied?.news,
+		});
+		const durable = keeps ? this.#keep(run, past, applied) : undefined;
+		run.place?.lane.finished(run.place, running?.isWorking === true);
+		if (durable === undefined) this.#durable(run, true);
+		else durable.then((isDurable) => this.#durable(run, isDurable));
 	}
 
-	/** The outcome may be told, as soon as it is the lane's turn to speak of it. */
-	#safe(run: Run, kept: boolean): void {
-		const { request, past } = run;
-		if (!kept && request.row.effect === "change" && past?.outcome.response.success) {
-			run.past = { ...past, outcome: failed(request.command.type, notDurable) };
-			// The journal knows how it ended, and when that is on disk.
-			run.remembered = false;
-		}
-		run.safe = true;
-		if (!run.startHeld) this.#tell(run);
+	/** Records the effects of a command whose outcome was known before; that outcome stays. */
+	keepLate({ request }: Run, { effects, session, news }: Applied): void {
+		const { journal, now } = this.#options;
+		const { version } = effects;
+		const sessionVersion = version !== undefined && { sessionVersion: version };
+		const { type: command } = request.command;
+		const record = {
+			...startRecord(request),
+			response: { type: "response" as const, command, success: true, ...sessionVersion },
+			finishedAtMs: now(),
+			...effects,
+		};
+		written(journal.finish(record), session).then(() => sendNews(request.sender.tenant, news));
 	}
 
-	/** A loop, not a recursion: telling one outcome can decide a thousand others that depended on it. */
-	#tell(told: Run): void {
-		this.#toTell.push(told);
-		if (this.#telling) return;
-		this.#telling = true;
-		for (let run = this.#toTell.shift(); run !== undefined; run = this.#toTell.shift()) {
-			this.#tellOne(run, run.past as Past);
-		}
-		this.#telling = false;
-	}
-
-	#tellOne(run: Run, past: Past): void {
-		const { identities, replies, over, inTurn } = this.#options;
+	/**
+	 * Gives an outcome to the journal. Returns what must be waited for before it may be sent. Changes and timeouts must be on
+	 * disk; so must what a command has read, since a crash may not take back a version or a name that was seen.
+	 */
+	#keep(run: Run, past: Past, applied?: Applied): Promise<boolean> | undefined {
+		const { journal } = this.#options;
 		const { request } = run;
-		run.phase = "told";
+		const { command, row, sender, sessionId } = request;
+		if (run.repeats === undefined) {
+			if (row.effect === "change" || past.outcome.response.timedOut) {
+				const record = finishRecord(request, past, applied?.effects);
+				return written(journal.finish(record), applied?.session);
+			}
+			if (command.id !== undefined || command.idempotencyKey !== undefined) {
+				journal.note(finishRecord(request, past));
+			}
+		}
+		return sessionId === undefined ? undefined : sender.tenant.sessions.get(sessionId)?.writing;
+	}
+
+	#durable(run: Run, isDurable: boolean): void {
+		const finished = run.in("finished");
+		if (finished === undefined) return;
+		const { request } = run;
+		const { success } = finished.past.outcome.response;
+		if (isDurable || request.row.effect !== "change" || !success) {
+			run.enter({ ...finished, name: "durable" });
+		} else {
+			const past = { ...finished.past, outcome: failed(request.command.type, notDurable) };
+			// The journal knows how it ended, and when that is on disk.
+			run.enter({ ...finished, name: "durable", past, isKept: false });
+		}
+		this.#sendIfFirst(run);
+	}
+
+	/** A loop, not a recursion: sending one outcome can finish a thousand others that depended on it. */
+	#sendIfFirst(first: Run): void {
+		if (first.in("durable")?.isStartHeld !== false) return;
+		this.#toSend.push(first);
+		if (this.#isSending) return;
+		this.#isSending = true;
+		for (let run = this.#toSend.shift(); run !== undefined; run = this.#toSend.shift()) {
+			this.#send(run);
+		}
+		this.#isSending = false;
+	}
+
+	#send(run: Run): void {
+		const { identities, replies, over, inTurn } = this.#options;
+		const durable = run.in("durable");
+		if (durable === undefined) return;
+		const { request, place } = run;
+		const { past, isKept, isKeyGone, news } = durable;
 		over(run);
-		const names = { id: true, key: !run.keyIsGone };
-		if (run.remembered) identities.remember(request, past, names);
+		const names = { id: true, key: !isKeyGone };
+		if (isKept) identities.remember(request, past, names);
 		else identities.forget(request, names);
-		if (run.repeats) replies.repeated(run, past, run.repeats);
-		else replies.tell(request, past.outcome, false);
-		if (run.news !== undefined) tellNews(request.seat.tenant, run.news);
+		if (run.repeats) replies.repeat(run, past, run.repeats);
+		else replies.send(request, past.outcome, false);
+		sendNews(request.sender.tenant, news);
 		replies.answerJoiners(run, past, inTurn);
 		replies.end(request);
-		const next = run.lane?.leave(run);
-		if (next?.startHeld) {
-			next.startHeld = false;
-			tellStarted(next);
-			if (next.safe) this.#tell(next);
+		run.enter({ name: "sent" });
+		const next = place?.lane.leave(place);
+		if (next?.releaseStart()) {
+			sendStarted(next);
+			this.#sendIfFirst(next);
 		}
-		// What is read again has succeeded before, and that is what others depend on.
-		this.#tellDependents(run, run.repeats !== undefined || past.outcome.response.success);
-	}
-
-	#tellDependents(run: Run, success: boolean): void {
+		// A repeated read has succeeded before, and that is what others depend on.
+		const success = run.repeats !== undefined || past.outcome.response.success;
 		for (const dependent of run.dependents ?? []) {
-			if (!success) {
-				this.failWaiting(dependent, dependencyFailed(run.request.commandId));
-				continue;
-			}
-			dependent.dependencies?.delete(run);
-			if (dependent.dependencies?.size !== 0) continue;
-			dependent.dependencies = undefined;
-			this.#options.freed(dependent);
+			if (!success) this.failWaiting(dependent, dependencyFailed(request.commandId));
+			else if (dependent.fulfil(run)) this.#options.freed(dependent);
 		}
 	}
 }
 
-/** What stands for the command from now on. A repetition of a read ends like the first one, or has no answer. */
+/** Resolves with whether the write succeeded. Reads of the session wait for it meanwhile. */
+function written(writing: Promise<void>, session: SessionState | undefined): Promise<boolean> {
+	const safe = writing.then(
+		() => true,
+		() => false,
+	);
+	if (session === undefined) return safe;
+	const done = safe.then((ok) => {
+		if (session.writing === done) session.writing = undefined;
+		return ok;
+	});
+	session.writing = done;
+	return done;
+}
+
+/** What stands for the command from now on. A repeated read ends like the first one, or has no answer. */
 function pastOf({ request, repeats }: Run, outcome: Outcome, finishedAtMs: number): Past {
 	const { command, fingerprint, row } = request;
 	const isKept = fingerprint !== "" && row.effect === "read" && outcome.response.success;
@@ -125,4 +181,35 @@ function pastOf({ request, repeats }: Run, outcome: Outcome, finishedAtMs: numbe
 	if (repeats === undefined) return { kind: "past", fingerprint, outcome, finishedAtMs, digest };
 	if (digest === repeats.past.digest) return { ...repeats.past, outcome };
 	return { kind: "past", fingerprint, outcome: failed(command.type, answerGone), finishedAtMs };
+}
+
+/** Applies what a command has done: a session it opened is at version 0, every other change raises the version by one. */
+export function applyDone({ row, sender, sessionId }: Request, done: Done): Applied {
+	const { sessions } = sender.tenant;
+	const effects: Effects = done.session === undefined ? {} : { session: done.session };
+	let news: SessionNews | undefined;
+	if (done.removed !== undefined) {
+		sessions.delete(done.removed);
+		effects.removed = done.removed;
+		news = { kind: "removed", sessionId: done.removed };
+	}
+	if (done.opened && done.session !== undefined) {
+		const session: SessionState = { version: 0, writing: undefined };
+		sessions.set(done.session.id, session);
+		effects.version = 0;
+		news = { kind: "opened", sessionId: done.session.id, info: infoOf(done.data) };
+		return { effects, news, session };
+	}
+	const id = done.session?.id ?? sessionId;
+	const session = id === undefined ? undefined : sessions.get(id);
+	if (session !== undefined && row.target === "session" && row.effect === "change") {
+		session.version += 1;
+		effects.version = session.version;
+	}
+	return { effects, news, session };
+}
+
+function infoOf(data: unknown): { sessionInfo?: SessionInfo } {
+	if (typeof data !== "object" || data === null || !("sessionInfo" in data)) return {};
+	return { sessionInfo: data.sessionInfo as SessionInfo };
 }

@@ -1,19 +1,32 @@
+import {
+	type Command,
+	PROTOCOL_VERSION,
+	type Response,
+	sessionOf,
+	timeoutOf,
+} from "../../protocol/index.ts";
 import type { Journal } from "../journal/journal.ts";
+import { createRateBucket, type EngineLimits } from "../limits.ts";
 import type { Call, Handlers } from "./call.ts";
-import type { Client } from "./client.ts";
-import type { MemoryBounds } from "./identities.ts";
-import type { Latency } from "./latency.ts";
+import { Execution } from "./execution.ts";
+import * as failures from "./failures.ts";
+import { type Frame, readFrame } from "./frame.ts";
+import { Identities, type MemoryBounds } from "./identities.ts";
+import { type Client, createMessage } from "./message.ts";
+import { type Failure, failureResponse } from "./outcome.ts";
+import { type CommandCounters, type Latency, Replies, sendAccepted } from "./replies.ts";
+import { type Repeated, type Request, Run, type Sender, type Tenant } from "./run.ts";
 
 /**
- * Takes commands from clients and answers them: admission, lifecycle events, lanes, replay by id and key, dependencies,
- * versions, timeouts and limits. It knows neither pi nor sockets: handlers do the work, clients carry the words.
+ * Takes commands from clients and answers them: validation, lifecycle events, lanes, replay by id and key, dependencies,
+ * versions, timeouts and limits. It knows neither pi nor sockets: handlers do the work, clients carry the messages.
  */
 export interface Engine {
-	/** A client is there. It gets `server_ready` first. */
+	/** The client gets `server_ready` first. */
 	connect(client: Client): void;
 	/** A frame of a client: text, or bytes that should be UTF-8. Never throws. */
 	receive(client: Client, frame: string | Uint8Array): void;
-	/** The client is gone; what it started goes on. */
+	/** The client is gone; its commands go on. */
 	disconnect(client: Client): void;
 	/** The version of a session; `undefined` when there is no such session. */
 	version(principal: string, sessionId: string): number | undefined;
@@ -22,18 +35,20 @@ export interface Engine {
 	counters(): EngineCounters;
 	/** Of the latest commands; `undefined` before the first. */
 	latencyMs(): Latency | undefined;
-	/**
-	 * Refuses new commands, tells everybody, waits for running commands up to `graceMs`, aborts the rest and stores
-	 * their failure.
-	 */
+	/** Refuses new commands, waits for running ones up to `graceMs`, aborts the rest and stores their failure. */
 	shutdown(reason: string, graceMs: number): Promise<void>;
+}
+
+export interface EngineCounters extends CommandCounters {
+	clients: number;
+	lanes: number;
 }
 
 export interface EngineOptions {
 	journal: Journal;
 	handlers: Handlers;
 	limits: EngineLimits;
-	/** Told in `server_ready`. */
+	/** Sent in `server_ready`. */
 	serverVersion: string;
 	transports: readonly string[];
 	/** Outcomes kept in memory beside the journal. Default: 10,000 names, 16 million characters. */
@@ -43,45 +58,240 @@ export interface EngineOptions {
 	 * for its connection has not been done for this one.
 	 */
 	replayed?(call: Omit<Call, "signal">, data: () => unknown): void;
-	/** Milliseconds since 1970. */
+	/** Wall clock, in milliseconds. */
 	now?: () => number;
-	/** Milliseconds that never go back. */
+	/** Monotonic, in milliseconds. */
 	clock?: () => number;
 }
 
-/** Bounds of what clients can make the server hold or do. */
-export interface EngineLimits {
-	maxFrameBytes: number;
-	/** Commands under way on one connection; more are refused before admission. */
-	maxPendingPerClient: number;
-	/** Commands under way in all, and of one principal. */
-	maxPending: number;
-	maxPendingPerPrincipal: number;
-	/** Their frames, in characters, in all and of one principal; a command alone may have as many as a frame may. */
-	maxPendingBytes: number;
-	maxPendingBytesPerPrincipal: number;
-	/** One answer as JSON, in characters; a read whose answer is larger fails. */
-	maxAnswerBytes: number;
-	/** Commands a minute of one principal, with bursts up to the same number. */
-	commandsPerMinute: number;
-	/** Milliseconds by timeout class; a queued command that waits longer than `queueMs` never starts. */
-	shortMs: number;
-	longMs: number;
-	queueMs: number;
-	dependencyMs: number;
-	/** How long a lane waits for a timed-out command to really end before the next may start. */
-	graceMs: number;
+/** Enough for a busy quarter of an hour; older repetitions are answered from the journal. */
+const DEFAULT_MEMORY: MemoryBounds = { names: 10_000, characters: 16_000_000 };
+
+/** A client that has no room for its reads this long after the server began to stop does not get them. */
+const STALL_MS = 2_000;
+
+/** Makes the engine of a server, with the sessions the journal recovered. */
+export function createEngine(options: EngineOptions): Engine {
+	const { journal, limits, memory = DEFAULT_MEMORY, now = Date.now } = options;
+	const clock = options.clock ?? (() => performance.now());
+	const startMs = now();
+	let anonymous = 0;
+	const anonymousId = () => `anon:${startMs}:${++anonymous}`;
+	const tenants = new Map<string, Tenant>();
+	const senders = new Map<Client, Sender>();
+	const identities = new Identities(journal, memory, now);
+	const replies = new Replies({
+		journal,
+		identities,
+		clock,
+		anonymousId,
+		replayed: ({ sender, command }, data) =>
+			options.replayed?.(
+				{ command, principal: sender.tenant.principal, client: sender.client },
+				data,
+			),
+	});
+	const { counters } = replies;
+	const execution = new Execution({ ...options, identities, replies, now, clock });
+	let isStopping = false;
+	for (const { principal, id, version } of journal.recovered.sessions) {
+		tenantOf(principal).sessions.set(id, { version, writing: undefined });
+	}
+
+	return {
+		connect(client) {
+			const tenant = tenantOf(client.principal);
+			const sender: Sender = { client, tenant, pending: 0, onAnswered: [] };
+			senders.set(client, sender);
+			tenant.senders.add(sender);
+			const { serverVersion, transports } = options;
+			const data = {
+				serverVersion,
+				protocolVersion: PROTOCOL_VERSION,
+				transports: [...transports],
+			};
+			client.send(createMessage({ type: "server_ready", data }));
+		},
+
+		receive(client, bytes) {
+			const sender = senders.get(client);
+			if (sender === undefined) return;
+			const frame = readFrame(bytes, limits.maxFrameBytes);
+			const refusal = frame.ok ? refusalOf(sender, frame.command) : frame.response;
+			if (refusal !== undefined) {
+				counters.rejected += 1;
+				client.send(createMessage(refusal));
+			} else if (frame.ok) accept(requestOf(sender, frame, bytes.length));
+		},
+
+		disconnect(client) {
+			const sender = senders.get(client);
+			if (sender === undefined) return;
+			senders.delete(client);
+			sender.tenant.senders.delete(sender);
+			for (const resolve of sender.onAnswered.splice(0)) resolve();
+			if (isStopping) execution.interruptReads(isGone);
+		},
+
+		async answered(client) {
+			const sender = senders.get(client);
+			if (sender === undefined || sender.pending === 0) return;
+			await new Promise<void>((resolve) => sender.onAnswered.push(resolve));
+		},
+
+		version(principal, sessionId) {
+			return tenants.get(principal)?.sessions.get(sessionId)?.version;
+		},
+
+		counters() {
+			let lanes = 0;
+			for (const tenant of tenants.values()) lanes += tenant.lanes.size;
+			return { ...counters, clients: senders.size, lanes };
+		},
+
+		latencyMs: () => replies.latencies.percentiles(),
+
+		async shutdown(reason, graceMs) {
+			isStopping = true;
+			const data = { reason, timeoutMs: graceMs };
+			const message = createMessage({ type: "server_shutdown", data });
+			for (const client of senders.keys()) client.send(message);
+			execution.interruptReads(isGone);
+			const stall = setTimeout(() => execution.interruptReads(isStalled), STALL_MS);
+			const grace = setTimeout(() => execution.interrupt(), graceMs);
+			await replies.whenIdle();
+			clearTimeout(stall);
+			clearTimeout(grace);
+			execution.close();
+		},
+	};
+
+	/** The response to a valid command that is not accepted. */
+	function refusalOf(sender: Sender, { id, type }: Command): Response | undefined {
+		const { maxPendingPerClient } = limits;
+		const isFull = sender.pending >= maxPendingPerClient;
+		if (!isStopping && !isFull) return undefined;
+		const failure = isStopping
+			? failures.shuttingDown
+			: failures.tooManyPending(maxPendingPerClient);
+		return { ...failureResponse(type, failure), ...(id !== undefined && { id }) };
+	}
+
+	function requestOf(
+		sender: Sender,
+		{ command, row, fingerprint }: Extract<Frame, { ok: true }>,
+		bytes: number,
+	): Request {
+		return {
+			sender,
+			command,
+			row,
+			commandId: command.id ?? anonymousId(),
+			sessionId: sessionOf(command),
+			fingerprint,
+			acceptedAtMs: now(),
+			acceptedMs: clock(),
+			bytes,
+		};
+	}
+
+	/** From here on the command has a lifecycle and exactly one response. */
+	function accept(request: Request): void {
+		counters.accepted += 1;
+		sendAccepted(request);
+		const earlier = request.fingerprint === "" ? undefined : identities.find(request);
+		if (earlier?.kind === "refused") {
+			replies.refuse(request, earlier.failure);
+		} else if (earlier?.command.kind === "past" && earlier.command.digest === undefined) {
+			replies.replay(request, earlier.command, earlier.names);
+		} else if (isBusy(request)) {
+			replies.refuse(request, failures.busy);
+		} else if (earlier?.command.kind === "run") {
+			replies.join(request, earlier.command, earlier.names);
+		} else start(request, earlier && { past: earlier.command, names: earlier.names });
+	}
+
+	function isBusy({ sender: { tenant }, bytes }: Request): boolean {
+		const { maxPending, maxPendingPerPrincipal } = limits;
+		return (
+			counters.pending >= maxPending ||
+			tenant.pending >= maxPendingPerPrincipal ||
+			isTooMuch(replies.pendingBytes, bytes, limits.maxPendingBytes) ||
+			isTooMuch(tenant.pendingBytes, bytes, limits.maxPendingBytesPerPrincipal)
+		);
+	}
+
+	function start(request: Request, repeats: Repeated | undefined): void {
+		const { sender, row, command } = request;
+		const { rate } = sender.tenant;
+		const health = row.effect === "change" ? journal.health() : undefined;
+		if (health?.ok === false) {
+			replies.refuse(request, failures.journalUnavailable(health.why));
+			return;
+		}
+		if (!rate.take()) {
+			counters.rateLimited += 1;
+			replies.refuse(request, failures.rateLimited(limits.commandsPerMinute, rate.waitMs()));
+			return;
+		}
+		const run = new Run(request, timeoutOf(command), repeats);
+		// The dependencies of a repetition succeeded before its first time.
+		const found = repeats ? {} : dependenciesOf(request);
+		identities.claim(request, run);
+		if (found.failure === undefined) execution.start(run, found.dependencies);
+		else execution.fail(run, found.failure);
+	}
+
+	/**
+	 * The commands in flight that a new command depends on, or why it fails at once. A dependency must be known, so it came
+	 * earlier; lanes wait for earlier commands, too. Hence there is no cycle but a command that names itself.
+	 */
+	function dependenciesOf({ command, sender }: Request): {
+		failure?: Failure;
+		dependencies?: Set<Run>;
+	} {
+		if (command.dependsOn === undefined) return {};
+		const { principal } = sender.tenant;
+		const dependencies = new Set<Run>();
+		for (const id of new Set(command.dependsOn)) {
+			if (id === command.id) return { failure: failures.dependsOnItself(id) };
+			const known = identities.byId(principal, id);
+			if (known === undefined) {
+				return { failure: failures.dependencyUnknown(id, journal.forgottenBefore(principal)) };
+			}
+			if (known.kind === "run") dependencies.add(known);
+			else if (!known.outcome.response.success) return { failure: failures.dependencyFailed(id) };
+		}
+		return dependencies.size > 0 ? { dependencies } : {};
+	}
+
+	function tenantOf(principal: string): Tenant {
+		let tenant = tenants.get(principal);
+		if (tenant === undefined) {
+			tenant = {
+				principal,
+				rate: createRateBucket(limits.commandsPerMinute, clock),
+				senders: new Set(),
+				pending: 0,
+				pendingBytes: 0,
+				sessions: new Map(),
+				lanes: new Map(),
+			};
+			tenants.set(principal, tenant);
+		}
+		return tenant;
+	}
 }
 
-export interface EngineCounters {
-	clients: number;
-	pending: number;
-	lanes: number;
-	accepted: number;
-	finished: number;
-	failed: number;
-	replayed: number;
-	timedOut: number;
-	rateLimited: number;
-	rejected: number;
+function isGone({ gone }: Client): boolean {
+	return gone;
+}
+
+function isStalled({ gone, hasRoom }: Client): boolean {
+	return gone || hasRoom === false;
+}
+
+/** Where nothing is held, anything fits: a command that is refused now must be able to get in later. */
+function isTooMuch(held: number, more: number, most: number): boolean {
+	return held > 0 && held + more > most;
 }

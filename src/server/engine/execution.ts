@@ -1,16 +1,13 @@
 import { laneOf, type Response } from "../../protocol/index.ts";
 import type { Journal } from "../journal/journal.ts";
+import type { EngineLimits } from "../limits.ts";
 import type { Call, Done, Handler, Handlers } from "./call.ts";
-import type { Client } from "./client.ts";
-import { Clocks } from "./clocks.ts";
-import { waitsForSlow } from "./dependencies.ts";
-import { Ending } from "./ending.ts";
-import type { EngineLimits } from "./engine.ts";
+import { type Deadline, Deadlines } from "./deadlines.ts";
+import { type Applied, applyDone, Ending } from "./ending.ts";
 import * as failures from "./failures.ts";
-import type { Identities } from "./identities.ts";
-import { keepLate } from "./keeping.ts";
+import { type Identities, startRecord } from "./identities.ts";
 import { Lane } from "./lane.ts";
-import { tellNews, tellStarted } from "./lifecycle.ts";
+import type { Client } from "./message.ts";
 import {
 	type Failure,
 	failed,
@@ -21,11 +18,8 @@ import {
 	writtenOutcome,
 } from "./outcome.ts";
 import { ReadQueue } from "./read-queue.ts";
-import { admittedRecord } from "./records.ts";
-import type { Replies } from "./replies.ts";
-import { type Request, Run } from "./run.ts";
-import type { Tenant } from "./tenant.ts";
-import { type Applied, applyDone, sessionFailure } from "./versions.ts";
+import { type Replies, sendStarted } from "./replies.ts";
+import type { Request, Run, Tenant } from "./run.ts";
 
 export interface ExecutionOptions {
 	journal: Journal;
@@ -34,119 +28,124 @@ export interface ExecutionOptions {
 	identities: Identities;
 	replies: Replies;
 	now: () => number;
-	/** Milliseconds that never go back. */
+	/** Monotonic, in milliseconds. */
 	clock: () => number;
 }
 
 /** Takes new commands from their place in line through their handler to their {@link Ending}. */
 export class Execution {
 	readonly #options: ExecutionOptions;
-	readonly #clocks: Clocks;
+	readonly #deadlines: Record<"turn" | "dependency" | "short" | "long" | "grace", Deadlines<Run>>;
 	readonly #ending: Ending;
-	readonly #reads: ReadQueue<Run>;
+	readonly #reads: ReadQueue<Turn>;
 	readonly #runs = new Set<Run>();
-	/** Repetitions of reads whose answer stands and waits for its turn. */
-	readonly #unanswered = new Set<Run>();
-	#stopped = false;
+	/** Turns in which joiners are sent a long answer. */
+	readonly #unanswered = new Set<Turn>();
+	#isStopped = false;
 
 	constructor(options: ExecutionOptions) {
 		const { limits, clock } = options;
+		const { queueMs, dependencyMs, shortMs, longMs, graceMs } = limits;
+		const after = (ms: number, expired: (run: Run) => void) => new Deadlines(ms, clock, expired);
 		this.#options = options;
-		this.#clocks = new Clocks(limits, clock, {
-			waitedTooLong: (run, forWhat) =>
-				this.#ending.failWaiting(run, failures.waitTimeout(forWhat, limits)),
-			workedTooLong: (run, ms) => this.#stop(run, failures.timeout(ms)),
-			graceOver: (run) => run.lane?.release(run),
-		});
+		this.#deadlines = {
+			turn: after(queueMs, (run) => this.#ending.failWaiting(run, failures.turnTimeout(limits))),
+			dependency: after(dependencyMs, (run) =>
+				this.#ending.failWaiting(run, failures.dependencyTimeout(limits)),
+			),
+			short: after(shortMs, (run) => this.#stop(run, failures.timeout(shortMs))),
+			long: after(longMs, (run) => this.#stop(run, failures.timeout(longMs))),
+			grace: after(graceMs, ({ place }) => place?.lane.release(place)),
+		};
 		this.#reads = new ReadQueue({
-			tenantOf: ({ request }) => request.seat.tenant,
-			lineOf: ({ lane, request }) => lane ?? request.seat,
+			tenantOf: ({ request }) => request.sender.tenant,
+			lineOf: ({ lane, request }) => lane ?? request.sender,
 			// A client that does not read must not hold a lane.
-			hasRoom: ({ lane, request }) => lane !== undefined || request.seat.client.hasRoom !== false,
-			whenRoom: async ({ request }) => request.seat.client.whenRoom?.(),
-			work: (run) => this.#takeTurn(run),
+			hasRoom: ({ lane, request }) => lane !== undefined || request.sender.client.hasRoom !== false,
+			whenRoom: async ({ request }) => request.sender.client.whenRoom?.(),
+			work: (turn) => turn.take(),
 			clock,
 		});
 		this.#ending = new Ending({
 			...options,
-			decided: (run) => this.#clocks.decided(run),
-			freed: (run) => {
-				this.#clocks.hasDependencies(run);
-				this.#beginIfReady(run);
-			},
+			freed: (run) => this.#beginIfReady(run),
 			inTurn: (request, outcome, answer) => this.#answerInTurn(request, outcome, answer),
 			over: (run) => this.#runs.delete(run),
 		});
 	}
 
-	/** Puts a command in line, where it may run at once. What it depends on is noted in it. */
-	start(run: Run): void {
-		this.#enter(run);
-		const { command, row, seat } = run.request;
-		run.slow = run.timeout !== "short" || waitsForSlow(run);
-		if (row.effect === "change") this.#admit(run);
-		if (row.path === "lane") this.#lane(seat.tenant, laneOf(command)).join(run);
-		else this.#startControl(run);
-		if (run.phase === "waiting") this.#clocks.waitsForTurn(run);
+	/** Puts a command in line, where it may run at once. */
+	start(run: Run, dependencies: Set<Run> | undefined): void {
+		this.#add(run);
+		const { command, row, sender } = run.request;
+		const isChange = row.effect === "change";
+		for (const dependency of dependencies ?? []) {
+			dependency.dependents ??= new Set();
+			dependency.dependents.add(run);
+		}
+		run.isSlow = run.timeout !== "short" || isBehindSlow(dependencies);
+		run.enter({ name: "queued", hasTurn: false, isRecorded: !isChange, dependencies });
+		if (isChange) this.#record(run);
+		if (row.path === "lane") {
+			this.#lane(sender.tenant, laneOf(command)).join(run, run.isSlow, (place) => {
+				run.place = place;
+			});
+		} else this.#startControl(run);
+		if (run.in("queued")) run.note("queued", { turnDeadline: this.#deadlines.turn.add(run) });
 	}
 
 	/** Ends a command that was never in line, with an outcome that is kept. */
 	fail(run: Run, failure: Failure): void {
-		this.#enter(run);
+		this.#add(run);
 		this.#ending.failWaiting(run, failure);
 	}
 
-	/** Ends all that is under way with a stored failure. Nothing begins any more. */
+	/** Ends everything in flight with a stored failure. Nothing begins any more. */
 	interrupt(): void {
-		this.#stopped = true;
+		this.#isStopped = true;
 		for (const run of this.#runs) this.#ending.failWaiting(run, failures.interruptedWaiting);
 		for (const run of this.#runs) {
-			if (run.phase === "running") this.#stop(run, failures.interruptedRunning);
+			if (run.in("running")) this.#stop(run, failures.interruptedRunning);
 		}
-		for (const run of this.#unanswered) this.#takeTurn(run);
+		for (const turn of this.#unanswered) turn.take();
 	}
 
-	/**
-	 * Ends reads that wait for clients that will not get them, unless another command waits for them too: a server that
-	 * stops does not carry them out.
-	 */
+	/** Ends reads of lost clients that no other command waits for: a server that stops does not carry them out. */
 	interruptReads(isLost: (client: Client) => boolean): void {
 		for (const run of this.#runs) {
 			const { joiners, dependents, request } = run;
 			const isAwaited =
-				!isLost(request.seat.client) || joiners !== undefined || dependents !== undefined;
+				!isLost(request.sender.client) || joiners !== undefined || dependents !== undefined;
 			if (takesTurns(run) && !isAwaited) this.#ending.failWaiting(run, failures.interruptedWaiting);
 		}
-		for (const run of this.#unanswered) if (isLost(run.request.seat.client)) this.#takeTurn(run);
+		for (const turn of this.#unanswered) if (isLost(turn.request.sender.client)) turn.take();
 	}
 
+	/** Leaves no timer behind, except for the grace of handlers that were told to stop and have not. */
 	close(): void {
-		this.#clocks.close();
+		const { grace: _, ...others } = this.#deadlines;
+		for (const deadlines of Object.values(others)) deadlines.close();
 	}
 
-	#enter(run: Run): void {
+	#add(run: Run): void {
 		this.#runs.add(run);
 		this.#options.replies.begin(run.request);
 	}
 
-	#admit(run: Run): void {
-		run.admitted = false;
-		this.#options.journal.admit(admittedRecord(run.request)).then(
+	/** A change runs when the journal has the record of it. */
+	#record(run: Run): void {
+		this.#options.journal.admit(startRecord(run.request)).then(
 			() => {
-				run.admitted = true;
-				this.#beginIfReady(run);
+				if (run.note("queued", { isRecorded: true })) this.#beginIfReady(run);
 			},
-			(thrown) => {
-				run.remembered = run.phase !== "waiting";
-				this.#ending.failWaiting(run, failures.admissionRefused(thrown));
-			},
+			(thrown) => this.#ending.failWaiting(run, failures.notRecorded(thrown), false),
 		);
 	}
 
-	#lane(tenant: Tenant, name: string): Lane {
+	#lane(tenant: Tenant, name: string): Lane<Run> {
 		let lane = tenant.lanes.get(name);
 		if (lane === undefined) {
-			lane = new Lane({
+			lane = new Lane<Run>({
 				giveTurn: (run) => this.#giveTurn(run),
 				emptied: () => tenant.lanes.delete(name),
 			});
@@ -156,71 +155,71 @@ export class Execution {
 	}
 
 	#startControl(run: Run): void {
-		const { lanes } = run.request.seat.tenant;
+		const { lanes } = run.request.sender.tenant;
 		const lane = lanes.size === 0 ? undefined : lanes.get(laneOf(run.request.command));
 		if (lane === undefined) this.#giveTurn(run);
 		else lane.joinControl(run);
 	}
 
 	#giveTurn(run: Run): void {
-		if (run.phase !== "waiting") return;
-		run.hasTurn = true;
+		if (!run.note("queued", { hasTurn: true })) return;
 		// Waiting for a dependency counts from here: before, the command would have had to wait anyway.
-		if (run.dependencies !== undefined) this.#clocks.waitsForDependency(run);
+		if (run.in("queued")?.dependencies !== undefined) {
+			run.note("queued", { dependencyDeadline: this.#deadlines.dependency.add(run) });
+		}
 		this.#beginIfReady(run);
 	}
 
 	#beginIfReady(run: Run): void {
-		if (run.phase !== "waiting" || !run.hasTurn || !run.admitted) return;
-		if (run.dependencies !== undefined || this.#stopped) return;
-		if (takesTurns(run)) this.#reads.add(run);
+		const queued = run.in("queued");
+		if (!queued?.hasTurn || !queued.isRecorded || queued.dependencies || this.#isStopped) return;
+		if (takesTurns(run)) this.#takeTurn(run, () => this.#begin(run));
 		else this.#begin(run);
 	}
 
-	/** It is the turn of a read: to begin, or to go on. */
-	#takeTurn(run: Run): void {
-		const { resume } = run;
-		run.resume = undefined;
-		if (resume !== undefined) resume();
-		else if (run.phase === "waiting" && !this.#stopped) this.#begin(run);
+	#takeTurn(run: Run, work: () => void): void {
+		this.#reads.add(new Turn(run.request, work, run));
 	}
 
-	#resumeInTurn(run: Run, resume: () => void): void {
-		run.resume = resume;
-		this.#reads.add(run);
+	#isAtWork(run: Run): boolean {
+		return this.#reads.atWork?.run === run;
 	}
 
 	/** Thousands may have joined one read: its long answer goes to each of them as if that had read by itself. */
 	#answerInTurn(request: Request, outcome: Outcome, answer: () => void): void {
-		if (request.row.effect !== "read" || !isLong(outcome) || this.#stopped) {
+		if (request.row.effect !== "read" || !isLong(outcome) || this.#isStopped) {
 			answer();
 			return;
 		}
-		const waiting = new Run(request, "none");
-		this.#unanswered.add(waiting);
-		this.#resumeInTurn(waiting, () => {
-			this.#unanswered.delete(waiting);
+		const turn: Turn = new Turn(request, () => {
+			this.#unanswered.delete(turn);
 			this.#reads.spend(outcome.json.length);
 			answer();
 		});
+		this.#unanswered.add(turn);
+		this.#reads.add(turn);
 	}
 
 	#begin(run: Run): void {
-		const { request } = run;
+		if (!run.in("queued") || this.#isStopped) return;
+		const { request, place } = run;
 		const failure = sessionFailure(request);
 		if (failure !== undefined) {
 			this.#ending.failWaiting(run, failure);
 			return;
 		}
-		run.phase = "running";
-		run.working = true;
-		if (run.lane === undefined || run.lane.isFirst(run)) tellStarted(run);
-		else run.startHeld = true;
-		this.#clocks.works(run);
+		const isStartHeld = place !== undefined && !place.lane.isFirst(place);
+		const deadline = this.#workDeadline(run);
+		run.enter({ name: "running", isWorking: true, isStartHeld, deadline });
+		if (!isStartHeld) sendStarted(run);
 		this.#call(run).then(
 			(done) => this.#done(run, done ?? {}),
 			(thrown) => this.#threw(run, thrown),
 		);
+	}
+
+	#workDeadline(run: Run): Deadline | undefined {
+		return run.timeout === "none" ? undefined : this.#deadlines[run.timeout].add(run);
 	}
 
 	#call(run: Run): Promise<Done> {
@@ -233,31 +232,31 @@ export class Execution {
 	}
 
 	readonly #turnOf = (run: Run): Promise<void> => {
-		if (!takesTurns(run) || this.#reads.isAtWork(run)) return Promise.resolve();
-		return new Promise((resolve) => this.#resumeInTurn(run, resolve));
+		if (!takesTurns(run) || this.#isAtWork(run)) return Promise.resolve();
+		return new Promise((resolve) => this.#takeTurn(run, resolve));
 	};
 
 	#done(run: Run, done: Done): void {
-		const applied = applyDone(run.request, done);
+		const { request } = run;
+		const applied = applyDone(request, done);
 		if (done.removed !== undefined) {
-			this.#options.identities.forgetKeys(run.request.seat.tenant, done.removed);
+			this.#options.identities.forgetKeys(request.sender.tenant.principal, done.removed);
 		}
-		run.working = false;
-		if (run.phase !== "running") {
-			this.#doneLate(run, applied);
-			this.#endedLate(run);
+		if (!run.note("running", { isWorking: false })) {
+			// What a command did after its outcome was known has happened all the same.
+			if (request.row.effect === "change") this.#ending.keepLate(run, applied);
+			if (run.place) run.place.lane.release(run.place);
 			return;
 		}
-		run.news = applied.news;
-		// As it is now, also if the answer is written later: data may be newer than its version, never older.
+		// Read now, also if the answer is written later: data may be newer than its version, never older.
 		const version = applied.session && { sessionVersion: applied.session.version };
-		if (!takesTurns(run) || this.#reads.isAtWork(run)) {
+		if (!takesTurns(run) || this.#isAtWork(run)) {
 			this.#finish(run, done, { applied, version });
 			return;
 		}
 		// It waited for something, perhaps together with many others: writing the answer takes a turn, too.
-		this.#clocks.worked(run);
-		this.#resumeInTurn(run, () => this.#finish(run, done, { applied, version }));
+		run.in("running")?.deadline?.cancel();
+		this.#takeTurn(run, () => this.#finish(run, done, { applied, version }));
 	}
 
 	#finish(
@@ -265,20 +264,23 @@ export class Execution {
 		done: Done,
 		{ applied, version }: { applied: Applied; version: Version },
 	): void {
-		if (run.phase !== "running") return;
-		const outcome = this.#outcomeOf(run, done, version);
+		if (!run.in("running")) return;
+		const outcome = this.#outcomeOf(run, done, { applied, version });
 		if (takesTurns(run)) this.#reads.spend(outcome.json.length);
-		this.#ending.decide(run, outcome, applied);
+		this.#ending.finish(run, outcome, { applied });
 	}
 
 	#threw(run: Run, thrown: unknown): void {
-		run.working = false;
-		if (run.phase !== "running") this.#endedLate(run);
-		else this.#ending.decide(run, failed(run.request.command.type, failureOf(thrown)));
+		if (run.note("running", { isWorking: false })) {
+			this.#ending.finish(run, failed(run.request.command.type, failureOf(thrown)));
+		} else if (run.place) run.place.lane.release(run.place);
 	}
 
-	#outcomeOf(run: Run, { data, written, notDurable }: Done, version: Version): Outcome {
-		const { command, row } = run.request;
+	#outcomeOf(
+		{ request: { command, row } }: Run,
+		{ data, written, notDurable }: Done,
+		{ applied, version }: { applied: Applied; version: Version },
+	): Outcome {
 		const { type } = command;
 		if (notDurable !== undefined) {
 			return failed(type, { code: "not_durable", error: notDurable, ...version });
@@ -290,33 +292,20 @@ export class Execution {
 				? writtenOutcome(done, written, data)
 				: outcomeOf(data === undefined ? done : { ...done, data });
 			if (outcome.json.length <= maxAnswerBytes) return outcome;
-			// That a change was made has to be told in any case.
+			// That a change was made must be reported in any case.
 			if (row.effect === "change") return outcomeOf(done);
 			return failed(type, failures.answerTooLarge(outcome.json.length, maxAnswerBytes));
 		} catch {
-			if (run.news?.kind === "opened") run.news = { ...run.news, info: {} };
+			if (applied.news?.kind === "opened") applied.news.info = {};
 			return failed(type, { ...failures.notJson, ...version });
 		}
 	}
 
-	/** What a command did after its outcome stood has happened all the same; only the outcome stays what it is. */
-	#doneLate(run: Run, applied: Applied): void {
-		const { journal, now } = this.#options;
-		if (run.request.row.effect !== "change") return;
-		keepLate(journal, run, applied, now()).then(() => {
-			if (applied.news !== undefined) tellNews(run.request.seat.tenant, applied.news);
-		});
-	}
-
-	#endedLate(run: Run): void {
-		this.#clocks.ended(run);
-		run.lane?.release(run);
-	}
-
-	/** Decides a command whose handler is at work, and tells that to stop. */
+	/** Finishes a command whose handler is at work, and aborts that. The lane waits for it up to `graceMs`. */
 	#stop(run: Run, failure: Failure): void {
 		run.abort();
-		this.#ending.decide(run, failed(run.request.command.type, failure));
+		if (run.in("running")?.isWorking) this.#deadlines.grace.add(run);
+		this.#ending.finish(run, failed(run.request.command.type, failure));
 	}
 }
 
@@ -328,7 +317,38 @@ function takesTurns({ request: { row } }: Run): boolean {
 	return row.effect === "read" && row.attaches !== true;
 }
 
-/** A call whose signal is made when somebody asks for it. A class: an object with a getter of its own takes longer. */
+/** Whether one of these commands is not waited for by controls. */
+function isBehindSlow(runs: Iterable<Run> = []): boolean {
+	for (const { isSlow, place } of runs) if (isSlow || place?.lane.isBehindSlow(place)) return true;
+	return false;
+}
+
+/** A read's turn among the reads: to begin, to go on, or to be answered. */
+class Turn {
+	readonly request: Request;
+	/** Absent for the answer to a joiner. */
+	readonly run: Run | undefined;
+	#work: (() => void) | undefined;
+
+	constructor(request: Request, work: () => void, run?: Run) {
+		this.request = request;
+		this.#work = work;
+		this.run = run;
+	}
+
+	get lane(): Lane<Run> | undefined {
+		return this.run?.place?.lane;
+	}
+
+	/** Works once, however often it is called. */
+	take(): void {
+		const work = this.#work;
+		this.#work = undefined;
+		work?.();
+	}
+}
+
+/** A class: an object literal with a getter is slower. */
 class RunCall implements Call {
 	readonly command: Call["command"];
 	readonly principal: string;
@@ -337,10 +357,10 @@ class RunCall implements Call {
 	readonly #turnOf: (run: Run) => Promise<void>;
 
 	constructor(run: Run, turnOf: (run: Run) => Promise<void>) {
-		const { command, seat } = run.request;
+		const { command, sender } = run.request;
 		this.command = command;
-		this.principal = seat.tenant.principal;
-		this.client = seat.client;
+		this.principal = sender.tenant.principal;
+		this.client = sender.client;
 		this.#run = run;
 		this.#turnOf = turnOf;
 	}
@@ -352,4 +372,16 @@ class RunCall implements Call {
 	get signal(): AbortSignal {
 		return this.#run.signal;
 	}
+}
+
+/** Why a command cannot run on its session as that is now. */
+function sessionFailure({ command, row, sender, sessionId }: Request): Failure | undefined {
+	const expected = command.ifSessionVersion;
+	if (sessionId === undefined || (row.target !== "session" && expected === undefined)) {
+		return undefined;
+	}
+	const session = sender.tenant.sessions.get(sessionId);
+	if (session === undefined) return failures.unknownSession(sessionId);
+	if (expected === undefined || expected === session.version) return undefined;
+	return failures.versionMismatch(sessionId, session.version, expected);
 }

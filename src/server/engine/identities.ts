@@ -1,4 +1,10 @@
-import { type Journal, KEY_LIFE_MS, type StoredCommand } from "../journal/journal.ts";
+import {
+	type AdmittedCommand,
+	type FinishedCommand,
+	type Journal,
+	KEY_LIFE_MS,
+	type StoredCommand,
+} from "../journal/journal.ts";
 import {
 	idConflict,
 	journalUnreadable,
@@ -11,13 +17,13 @@ import {
 	failed,
 	type Outcome,
 	outcomeOf,
+	type Past,
 	shortened,
 	withoutData,
 } from "./outcome.ts";
 import type { NewNames, Request, Run } from "./run.ts";
-import type { Tenant } from "./tenant.ts";
 
-/** What is kept in memory of commands that are over. The journal has them all; this saves asking it. */
+/** Bounds of what memory keeps of commands that are over. The journal has them all. */
 export interface MemoryBounds {
 	/** Names of commands: a command with id and key has two. */
 	names: number;
@@ -25,71 +31,54 @@ export interface MemoryBounds {
 	characters: number;
 }
 
-/** Names of one kind and scope, and what they stand for. */
-export class Shelf {
-	readonly #known = new Map<string, Run | Remembered>();
-	readonly #emptied: (() => void) | undefined;
-
-	/** `emptied` is told when the last name is gone. */
-	constructor(emptied?: () => void) {
-		this.#emptied = emptied;
-	}
-
-	get(name: string): Run | Remembered | undefined {
-		return this.#known.get(name);
-	}
-
-	set(name: string, command: Run | Remembered): void {
-		this.#known.set(name, command);
-	}
-
-	all(): Iterable<[name: string, Run | Remembered]> {
-		return this.#known;
-	}
-
-	delete(name: string): void {
-		this.#known.delete(name);
-		if (this.#known.size === 0) this.#emptied?.();
-	}
-}
-
-/** A command that is over. */
-export interface Past {
-	readonly kind: "past";
-	readonly fingerprint: string;
-	readonly outcome: Outcome;
-	readonly finishedAtMs: number;
-	/** Of a read whose answer is too long to keep: a repetition reads again, and compares. What is kept has no data. */
-	readonly digest?: string | undefined;
-	/** The journal has yet to write the outcome: no further name may stand for it. */
-	readonly owed?: true;
-}
-
-/** A name that stands for a command that is over, in a list from the oldest to the newest. */
-interface Remembered {
-	readonly kind: "remembered";
-	readonly past: Past;
-	readonly shelf: Shelf;
-	readonly name: string;
-	older: Remembered | undefined;
-	newer: Remembered | undefined;
-}
-
 /** What a request's names stand for already. A conflict wins over everything else, an id over a key. */
 export type Earlier =
 	| { kind: "refused"; failure: Failure }
 	| { kind: "known"; command: Run | Past; names: NewNames };
 
+/** The names of one scope. */
+class Names extends Map<string, Run | Remembered> {
+	readonly #emptied: (() => void) | undefined;
+
+	constructor(emptied?: () => void) {
+		super();
+		this.#emptied = emptied;
+	}
+
+	override delete(name: string): boolean {
+		const isDeleted = super.delete(name);
+		if (this.size === 0) this.#emptied?.();
+		return isDeleted;
+	}
+}
+
+/** The names of one principal: ids, and keys by session, under `undefined` those of server commands. */
+interface Known {
+	readonly ids: Names;
+	readonly keys: Map<string | undefined, Names>;
+}
+
+/** A name of a command that is over, in a list from the oldest to the newest. */
+interface Remembered {
+	readonly kind: "remembered";
+	readonly past: Past;
+	readonly names: Names;
+	readonly name: string;
+	older: Remembered | undefined;
+	newer: Remembered | undefined;
+}
+
 const ALL: NewNames = { id: true, key: true };
 
 /**
- * Knows which commands were named before, by id and by key: those under way, those that are over as far as memory goes,
- * and the rest through the journal. Names are never forgotten while their command is under way.
+ * The commands by id and key: those in flight, those in memory, and the rest through the journal. A name is never evicted
+ * while its command is in flight.
  */
 export class Identities {
 	readonly #journal: Pick<Journal, "byId" | "byKey">;
 	readonly #bounds: MemoryBounds;
 	readonly #now: () => number;
+	readonly #known = new Map<string, Known>();
 	#oldest: Remembered | undefined;
 	#newest: Remembered | undefined;
 	#count = 0;
@@ -106,63 +95,63 @@ export class Identities {
 		try {
 			return this.#find(request);
 		} catch {
-			// Reading once more does no harm. Whether a change was made before must be known.
+			// A second read does no harm. A change must not run twice.
 			if (request.row.effect === "read") return undefined;
 			return { kind: "refused", failure: journalUnreadable };
 		}
 	}
 
-	/** The command of that id; one that cannot be looked up is not known. */
-	byId(tenant: Tenant, id: string): Run | Past | undefined {
+	/** An id that cannot be looked up is not known. */
+	byId(principal: string, id: string): Run | Past | undefined {
 		try {
-			return this.#byId(tenant, id);
+			return this.#byId(principal, id);
 		} catch {
 			return undefined;
 		}
 	}
 
-	/** From now on these names of the request stand for a command under way. */
+	/** From now on these names of the request stand for a command in flight. */
 	claim(request: Request, run: Run, names = ALL): void {
-		const { tenant, id, key } = namesOf(request, names);
-		if (id !== undefined) tenant.ids.set(id, run);
-		if (key !== undefined) keyShelf(tenant, keyScope(request)).set(key, run);
+		const { id, key } = namesOf(request, names);
+		if (id !== undefined) this.#ids(request).set(id, run);
+		if (key !== undefined) this.#keys(request).set(key, run);
 	}
 
 	/** From now on these names of the request stand for a command that is over. */
 	remember(request: Request, past: Past, names: NewNames): void {
-		const { tenant, id, key } = namesOf(request, names);
+		const { id, key } = namesOf(request, names);
 		if (id === undefined && key === undefined) return;
 		const shorten = past.digest === undefined ? withoutData : shortened;
 		const kept = { ...past, outcome: shorten(past.outcome) };
-		if (id !== undefined) this.#keep(tenant.ids, id, kept);
-		if (key !== undefined) this.#keep(keyShelf(tenant, keyScope(request)), key, kept);
-		this.#shrink();
+		if (id !== undefined) this.#keep(this.#ids(request), id, kept);
+		if (key !== undefined) this.#keep(this.#keys(request), key, kept);
+		const { names: maxNames, characters } = this.#bounds;
+		while (this.#oldest && (this.#count > maxNames || this.#characters > characters)) {
+			this.#evict(this.#oldest);
+		}
 	}
 
-	/** These names of the request, which stood for a command under way, are free again. */
+	/** These names, which stood for a command in flight, are free again. */
 	forget(request: Request, names: NewNames): void {
-		const { tenant, id, key } = namesOf(request, names);
-		if (id !== undefined) tenant.ids.delete(id);
-		if (key !== undefined) keyShelf(tenant, keyScope(request)).delete(key);
+		const { id, key } = namesOf(request, names);
+		if (id !== undefined) this.#ids(request).delete(id);
+		if (key !== undefined) this.#keys(request).delete(key);
 	}
 
-	/** The session is gone: its keys do not answer for another one of its id. Those under way may be meant for that. */
-	forgetKeys(tenant: Tenant, sessionId: string): void {
-		const shelf = tenant.keys.get(sessionId);
-		for (const [key, known] of shelf?.all() ?? []) {
-			if (known.kind === "remembered") this.#drop(known);
-			else if (known.past !== undefined) {
-				known.keyIsGone = true;
-				shelf?.delete(key);
-			}
+	/** The session is gone: its keys must not answer for another one of its id. Those in flight may be meant for that. */
+	forgetKeys(principal: string, sessionId: string): void {
+		const keys = this.#knownOf(principal).keys.get(sessionId);
+		for (const [key, known] of keys ?? []) {
+			if (known.kind === "remembered") this.#evict(known);
+			else if (known.dropKey()) keys?.delete(key);
 		}
 	}
 
 	#find(request: Request): Earlier | undefined {
-		const { tenant } = request.seat;
+		const { principal } = request.sender.tenant;
 		const { id, idempotencyKey: key } = request.command;
-		const byId = id === undefined ? undefined : this.#byId(tenant, id);
-		const byKey = key === undefined ? undefined : this.#byKey(tenant, keyScope(request), key);
+		const byId = id === undefined ? undefined : this.#byId(principal, id);
+		const byKey = key === undefined ? undefined : this.#byKey(principal, keyScope(request), key);
 		const command = byId ?? byKey;
 		if (command === undefined) return undefined;
 		if (byId !== undefined && !isSame(byId, request)) {
@@ -174,61 +163,63 @@ export class Identities {
 		return { kind: "known", command, names: { id: byId === undefined, key: byKey === undefined } };
 	}
 
-	/** Throws when the journal cannot be read. */
-	#byId(tenant: Tenant, id: string): Run | Past | undefined {
-		const known = tenant.ids.get(id);
+	#byId(principal: string, id: string): Run | Past | undefined {
+		const known = this.#knownOf(principal).ids.get(id);
 		if (known?.kind === "run") return known;
-		return known?.past ?? pastOf(this.#journal.byId(tenant.principal, id));
+		return known?.past ?? pastOf(this.#journal.byId(principal, id));
 	}
 
-	#byKey(tenant: Tenant, sessionId: string | undefined, key: string): Run | Past | undefined {
-		const known = tenant.keys.get(sessionId)?.get(key);
+	#byKey(principal: string, sessionId: string | undefined, key: string): Run | Past | undefined {
+		const known = this.#knownOf(principal).keys.get(sessionId)?.get(key);
 		if (known?.kind === "run") return known;
 		if (known !== undefined) {
 			if (this.#now() - known.past.finishedAtMs < KEY_LIFE_MS) return known.past;
-			this.#drop(known);
+			this.#evict(known);
 			return undefined;
 		}
-		const { principal } = tenant;
 		const scope = sessionId === undefined ? { principal } : { principal, sessionId };
 		return pastOf(this.#journal.byKey(scope, key));
 	}
 
-	#keep(shelf: Shelf, name: string, past: Past): void {
+	#knownOf(principal: string): Known {
+		const known = this.#known.get(principal) ?? { ids: new Names(), keys: new Map() };
+		this.#known.set(principal, known);
+		return known;
+	}
+
+	#ids({ sender }: Request): Names {
+		return this.#knownOf(sender.tenant.principal).ids;
+	}
+
+	#keys(request: Request): Names {
+		const { keys } = this.#knownOf(request.sender.tenant.principal);
+		const scope = keyScope(request);
+		const names = keys.get(scope) ?? new Names(() => keys.delete(scope));
+		keys.set(scope, names);
+		return names;
+	}
+
+	#keep(names: Names, name: string, past: Past): void {
 		const older = this.#newest;
-		const remembered: Remembered = {
-			kind: "remembered",
-			past,
-			shelf,
-			name,
-			older,
-			newer: undefined,
-		};
-		if (older === undefined) this.#oldest = remembered;
-		else older.newer = remembered;
-		this.#newest = remembered;
+		const kept: Remembered = { kind: "remembered", past, names, name, older, newer: undefined };
+		if (older === undefined) this.#oldest = kept;
+		else older.newer = kept;
+		this.#newest = kept;
 		this.#count += 1;
 		this.#characters += past.outcome.json.length;
-		shelf.set(name, remembered);
+		names.set(name, kept);
 	}
 
-	#shrink(): void {
-		const { names, characters } = this.#bounds;
-		while (this.#oldest && (this.#count > names || this.#characters > characters)) {
-			this.#drop(this.#oldest);
-		}
-	}
-
-	#drop(remembered: Remembered): void {
-		const { shelf, name, past, older, newer } = remembered;
+	#evict(remembered: Remembered): void {
+		const { names, name, past, older, newer } = remembered;
 		if (older === undefined) this.#oldest = newer;
 		else older.newer = newer;
 		if (newer === undefined) this.#newest = older;
 		else newer.older = older;
 		this.#count -= 1;
 		this.#characters -= past.outcome.json.length;
-		// By now the name may stand for a newer command: a key that had expired, used again.
-		if (shelf.get(name) === remembered) shelf.delete(name);
+		// The name may stand for a newer command: a key that had expired, used again.
+		if (names.get(name) === remembered) names.delete(name);
 	}
 }
 
@@ -238,22 +229,12 @@ function isSame(earlier: Run | Past, request: Request): boolean {
 }
 
 /** Session commands scope their key by session, server commands do not, even if they name one. */
-export function keyScope({ row, sessionId }: Request): string | undefined {
+function keyScope({ row, sessionId }: Request): string | undefined {
 	return row.target === "session" ? sessionId : undefined;
 }
 
-function keyShelf(tenant: Tenant, sessionId: string | undefined): Shelf {
-	let shelf = tenant.keys.get(sessionId);
-	if (shelf === undefined) {
-		shelf = new Shelf(() => tenant.keys.delete(sessionId));
-		tenant.keys.set(sessionId, shelf);
-	}
-	return shelf;
-}
-
-function namesOf({ seat, command }: Request, names: NewNames) {
+function namesOf({ command }: Request, names: NewNames) {
 	return {
-		tenant: seat.tenant,
 		id: names.id ? command.id : undefined,
 		key: names.key ? command.idempotencyKey : undefined,
 	};
@@ -275,4 +256,57 @@ function pastOf(stored: StoredCommand | undefined): Past | undefined {
 function outcomeIn({ response, type, owed }: StoredCommand): Outcome {
 	if (response === undefined) return failed(type, outcomeNotKept);
 	return owed && response.success ? failed(type, notDurable) : outcomeOf(response);
+}
+
+/** What a command did to its session, for the journal. */
+export type Effects = Pick<FinishedCommand, "version" | "session" | "removed">;
+
+/** The journal's record of a command that is about to run. */
+export function startRecord(request: Request): AdmittedCommand {
+	const { command, sender, sessionId } = request;
+	const { idempotencyKey } = command;
+	const keySessionId = idempotencyKey === undefined ? undefined : keyScope(request);
+	return {
+		principal: sender.tenant.principal,
+		id: request.commandId,
+		type: command.type,
+		...(sessionId !== undefined && { sessionId }),
+		fingerprint: request.fingerprint,
+		...(idempotencyKey !== undefined && { idempotencyKey }),
+		...(keySessionId !== undefined && { keySessionId }),
+		atMs: request.acceptedAtMs,
+	};
+}
+
+/** The same with its outcome. */
+export function finishRecord(request: Request, past: Past, effects?: Effects): FinishedCommand {
+	const opened = effects?.session?.id;
+	return {
+		...startRecord(request),
+		...(opened !== undefined && { sessionId: opened }),
+		...storedOutcome(past),
+		...effects,
+	};
+}
+
+function storedOutcome({ outcome, digest, finishedAtMs }: Past) {
+	if (digest === undefined) return { response: outcome.response, json: outcome.json, finishedAtMs };
+	return { ...shortened(outcome), digest, finishedAtMs };
+}
+
+/** A record of further names of a recorded command. A key without a new id gets the id of `anonymousId`. */
+export function aliasRecord(
+	request: Request,
+	past: Past,
+	{ names, anonymousId }: { names: NewNames; anonymousId: () => string },
+): FinishedCommand {
+	const { idempotencyKey, keySessionId, ...record } = startRecord(request);
+	return {
+		...record,
+		...storedOutcome(past),
+		...(past.digest === undefined && { response: JSON.parse(past.outcome.json) }),
+		id: names.id ? record.id : anonymousId(),
+		...(names.key && idempotencyKey !== undefined && { idempotencyKey }),
+		...(names.key && keySessionId !== undefined && { keySessionId }),
+	};
 }

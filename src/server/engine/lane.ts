@@ -1,147 +1,156 @@
-import type { Run } from "./run.ts";
+/** An item's place in a lane. */
+export interface Place<Item> {
+	readonly item: Item;
+	readonly lane: Lane<Item>;
+	/** Places are numbered in order. */
+	readonly number: number;
+	/** Controls do not wait for it. */
+	readonly isSlow: boolean;
+	/** Set by {@link Lane.finished}. */
+	isFinished: boolean;
+	before: Place<Item> | undefined;
+	after: Place<Item> | undefined;
+}
 
 /**
- * The commands of one session, or of the server, in the order in which they came. One at a time has the turn; a command
- * stays in the line until its outcome has been told, which may be after the next has begun.
+ * The commands of one session, or of the server, in order. One at a time has the turn. A command stays in line until its
+ * outcome is sent, which may be after the next has begun.
  */
-export class Lane {
-	readonly #giveTurn: (run: Run) => void;
+export class Lane<Item> {
+	readonly #giveTurn: (item: Item) => void;
 	readonly #emptied: () => void;
-	/** The line. */
-	#first: Run | undefined;
-	#last: Run | undefined;
-	/** Who has the turn, and the first in line who has not had it. */
-	#holder: Run | undefined;
-	#upcoming: Run | undefined;
-	#givingTurns = false;
-	#ended = false;
-	/** The first in line that is too slow for the control path to wait for. */
-	#firstSlow: Run | undefined;
-	/** The last place given away, and the last of those that are decided without a gap. */
-	#lastPlace = 0;
-	#decidedPlace = 0;
-	/** Commands of the control path that wait for a place to be decided, nearest first. */
-	#firstControl: Run | undefined;
-	#lastControl: Run | undefined;
+	#first: Place<Item> | undefined;
+	#last: Place<Item> | undefined;
+	/** The place that has the turn, and the first that has not had it. */
+	#holder: Place<Item> | undefined;
+	#upcoming: Place<Item> | undefined;
+	#isGivingTurns = false;
+	#isEnded = false;
+	#firstSlow: Place<Item> | undefined;
+	#lastNumber = 0;
+	/** All places up to this number are finished. */
+	#finishedNumber = 0;
+	/** Controls that wait, each for the place of its number. */
+	#controls: Pick<Place<Item>, "item" | "number">[] = [];
 
-	/** `giveTurn` tells a command that it is its turn; `emptied` says that nobody is left and the lane is not used again. */
-	constructor(options: { giveTurn: (run: Run) => void; emptied: () => void }) {
+	/** `giveTurn` may be called within `join`. A lane that has emptied is not used again. */
+	constructor(options: { giveTurn: (item: Item) => void; emptied: () => void }) {
 		this.#giveTurn = options.giveTurn;
 		this.#emptied = options.emptied;
 	}
 
-	/** A command gets in line; its turn may come at once. */
-	join(run: Run): void {
-		run.lane = this;
-		run.place = ++this.#lastPlace;
-		run.before = this.#last;
-		if (this.#last === undefined) this.#first = run;
-		else this.#last.after = run;
-		this.#last = run;
-		this.#upcoming ??= run;
-		if (run.slow) this.#firstSlow ??= run;
+	/** Takes the next place. `placed` gets it before the turn may come. */
+	join(item: Item, isSlow: boolean, placed: (place: Place<Item>) => void): void {
+		const place: Place<Item> = {
+			item,
+			lane: this,
+			number: ++this.#lastNumber,
+			isSlow,
+			isFinished: false,
+			before: this.#last,
+			after: undefined,
+		};
+		if (this.#last === undefined) this.#first = place;
+		else this.#last.after = place;
+		this.#last = place;
+		this.#upcoming ??= place;
+		if (isSlow) this.#firstSlow ??= place;
+		placed(place);
 		this.#advance();
 	}
 
 	/**
-	 * A command of the control path gets its turn when the short commands before it are decided, except those behind a
-	 * slow one: a run must be open to `abort` however much queues behind it.
+	 * A control gets its turn when the short commands before it are finished, except those behind a slow one: `abort` must
+	 * reach a run however long the line behind it is.
 	 */
-	joinControl(run: Run): void {
-		run.place = this.#firstSlow === undefined ? this.#lastPlace : this.#firstSlow.place - 1;
-		if (run.place <= this.#decidedPlace) {
-			this.#giveTurn(run);
-			return;
-		}
-		// Places to wait for never decrease: they grow with the line, or when the slow one at its head is decided.
-		if (this.#lastControl === undefined) this.#firstControl = run;
-		else this.#lastControl.after = run;
-		this.#lastControl = run;
+	joinControl(item: Item): void {
+		const number = this.#firstSlow === undefined ? this.#lastNumber : this.#firstSlow.number - 1;
+		// Numbers of controls never decrease: they grow with the line, or when the slow one at its head finishes.
+		if (number <= this.#finishedNumber) this.#giveTurn(item);
+		else this.#controls.push({ item, number });
 	}
 
-	/** Whether a command waits behind a slow one. */
-	isBehindSlow(run: Run): boolean {
-		return this.#firstSlow !== undefined && this.#firstSlow.place < run.place;
+	isBehindSlow(place: Place<Item>): boolean {
+		return this.#firstSlow !== undefined && this.#firstSlow.number < place.number;
 	}
 
-	/** The command's outcome stands. Its turn is over, unless its handler is still at work. */
-	decided(run: Run): void {
-		if (this.#firstSlow === run) this.#firstSlow = nextSlow(run.after);
-		if (this.#holder !== run) return;
-		if (run.working) {
-			this.#decidedPlace = run.place;
-			this.#letControlsGo();
-		} else this.release(run);
+	/** The outcome is known. A handler that `isWorking` keeps the turn until {@link release}. */
+	finished(place: Place<Item>, isWorking: boolean): void {
+		place.isFinished = true;
+		if (this.#firstSlow === place) this.#firstSlow = nextSlow(place.after);
+		if (this.#holder !== place) return;
+		if (isWorking) {
+			this.#finishedNumber = place.number;
+			this.#releaseControls();
+		} else this.release(place);
 	}
 
-	/** The command no longer needs the turn, if it had it. */
-	release(run: Run): void {
-		if (this.#holder !== run) return;
+	/** Passes the turn on, if this place has it. */
+	release(place: Place<Item>): void {
+		if (this.#holder !== place) return;
 		this.#holder = undefined;
 		this.#advance();
 	}
 
-	/** Whether all before it have been told. */
-	isFirst(run: Run): boolean {
-		return this.#first === run;
+	/** Whether the outcomes of all before it are sent. */
+	isFirst(place: Place<Item>): boolean {
+		return this.#first === place;
 	}
 
-	/** The command's outcome has been told. Returns who is first in line now, if that changed. */
-	leave(run: Run): Run | undefined {
-		if (this.#upcoming === run) this.#upcoming = run.after;
-		if (run.after === undefined) this.#last = run.before;
-		else run.after.before = run.before;
-		if (run.before !== undefined) {
-			run.before.after = run.after;
+	/** The outcome is sent. Returns the new first of the line, if that changed. */
+	leave(place: Place<Item>): Item | undefined {
+		const { before, after } = place;
+		if (this.#upcoming === place) this.#upcoming = after;
+		if (after === undefined) this.#last = before;
+		else after.before = before;
+		if (before !== undefined) {
+			before.after = after;
 			return undefined;
 		}
-		this.#first = run.after;
+		this.#first = after;
 		this.#endIfEmpty();
-		return this.#first;
+		return after?.item;
 	}
 
-	/** A loop, not a recursion, since a thousand commands in line may fail on the spot. */
+	/** A loop, not a recursion: a thousand commands in line may fail at once. */
 	#advance(): void {
-		if (this.#givingTurns) return;
-		this.#givingTurns = true;
+		if (this.#isGivingTurns) return;
+		this.#isGivingTurns = true;
 		while (this.#holder === undefined && this.#upcoming !== undefined) {
-			const run = this.#upcoming;
-			this.#upcoming = run.after;
-			if (run.phase !== "waiting") continue;
-			this.#holder = run;
-			this.#decidedPlace = run.place - 1;
-			this.#letControlsGo();
-			this.#giveTurn(run);
+			const place = this.#upcoming;
+			this.#upcoming = place.after;
+			if (place.isFinished) continue;
+			this.#holder = place;
+			this.#finishedNumber = place.number - 1;
+			this.#releaseControls();
+			this.#giveTurn(place.item);
 		}
-		this.#givingTurns = false;
-		if (this.#holder === undefined) {
-			this.#decidedPlace = this.#lastPlace;
-			this.#letControlsGo();
-			this.#endIfEmpty();
-		}
+		this.#isGivingTurns = false;
+		if (this.#holder !== undefined) return;
+		this.#finishedNumber = this.#lastNumber;
+		this.#releaseControls();
+		this.#endIfEmpty();
 	}
 
-	/** Controls are no reason to stay: without anybody in line they wait for nothing. */
+	/** Controls do not keep a lane: without anybody in line they wait for nothing. */
 	#endIfEmpty(): void {
-		if (this.#first !== undefined || this.#holder !== undefined || this.#ended) return;
-		this.#ended = true;
+		if (this.#first !== undefined || this.#holder !== undefined || this.#isEnded) return;
+		this.#isEnded = true;
 		this.#emptied();
 	}
 
-	#letControlsGo(): void {
-		while (this.#firstControl !== undefined && this.#firstControl.place <= this.#decidedPlace) {
-			const run = this.#firstControl;
-			this.#firstControl = run.after;
-			if (this.#firstControl === undefined) this.#lastControl = undefined;
-			run.after = undefined;
-			if (run.phase === "waiting") this.#giveTurn(run);
+	#releaseControls(): void {
+		for (let next = this.#controls[0]; next !== undefined; next = this.#controls[0]) {
+			if (next.number > this.#finishedNumber) return;
+			this.#controls.shift();
+			this.#giveTurn(next.item);
 		}
 	}
 }
 
-/** Each command is passed once in its life, so this is cheap on average. */
-function nextSlow(from: Run | undefined): Run | undefined {
-	let run = from;
-	while (run !== undefined && !(run.slow && run.phase !== "decided")) run = run.after;
-	return run;
+/** Amortized O(1): each place is passed once. */
+function nextSlow<Item>(from: Place<Item> | undefined): Place<Item> | undefined {
+	let place = from;
+	while (place !== undefined && !(place.isSlow && !place.isFinished)) place = place.after;
+	return place;
 }

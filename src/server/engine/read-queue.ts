@@ -1,16 +1,16 @@
 /** What a {@link ReadQueue} needs to know of its items, and of the event loop. */
 export interface ReadQueueOptions<Item> {
-	/** Whose turn an item takes: principals take turns. */
+	/** Principals take turns. */
 	tenantOf(item: Item): object;
-	/** The line an item waits in: the lines of a principal take turns, and each is first in, first out. */
+	/** The lines of a principal take turns; each is first in, first out. */
 	lineOf(item: Item): object;
-	/** Whether there is room for what the item will produce. While there is none, its line is passed over. */
+	/** Whether there is room for the item's output. A line without room is passed over. */
 	hasRoom(item: Item): boolean;
 	/** Resolves when there may be room again. */
 	whenRoom(item: Item): Promise<void>;
 	/** Does an item's work. It may go on in microtasks. */
 	work(item: Item): void;
-	/** Milliseconds that never go back. */
+	/** Monotonic, in milliseconds. */
 	clock(): number;
 	/** Calls back in the same turn of the event loop, when all microtasks have run. */
 	afterWork?(next: () => void): void;
@@ -22,26 +22,35 @@ export interface ReadQueueOptions<Item> {
 export const SLICE_MS = 4;
 export const SLICE_BYTES = 4 * 2 ** 20;
 
+interface Line<Item> {
+	readonly key: object;
+	readonly tenant: object;
+	readonly items: Item[];
+	/** Among the ready lines of its principal. */
+	isReady: boolean;
+	/** Waits for room. */
+	isBlocked: boolean;
+}
+
 /**
- * The reads that are ready to run. Each turn of the event loop does a slice of them, one principal after the other and of
- * each one connection after the other, so that a thousand reads of one client delay the read of another by one slice.
- * What comes while the slice of this turn is unused runs at once.
+ * The reads that are ready to run. Each turn of the event loop does a slice of them, round-robin over principals and over
+ * the connections of each: a thousand reads of one client delay the read of another by one slice. An item that comes
+ * while the slice of this turn is unused runs at once.
  */
 export class ReadQueue<Item> {
 	readonly #options: ReadQueueOptions<Item>;
 	readonly #afterWork: (next: () => void) => void;
 	readonly #nextTurn: (next: () => void) => void;
-	/** Lines with something in them, by what `lineOf` calls them; also those that wait for room. */
+	/** Lines that are not empty, by `lineOf`. */
 	readonly #lines = new Map<object, Line<Item>>();
-	/** Principals with a line that is ready, the next first; and the same by principal. */
-	readonly #ready: Ring<Item>[] = [];
-	readonly #rings = new Map<object, Ring<Item>>();
+	/** Ready lines by principal, the next first in both. */
+	readonly #ready = new Map<object, Line<Item>[]>();
 	#atWork: Item | undefined;
 	#begunMs = 0;
 	/** What is used of the slice of this turn. */
 	#usedMs = 0;
 	#usedBytes = 0;
-	#turnIsDue = false;
+	#isTurnDue = false;
 
 	constructor(options: ReadQueueOptions<Item>) {
 		this.#options = options;
@@ -51,48 +60,38 @@ export class ReadQueue<Item> {
 
 	/** Puts an item at the end of its line. It may run before this returns. */
 	add(item: Item): void {
-		const line = this.#lineOf(item);
-		line.items.push(item);
-		if (!line.isListed && !line.isWaiting) this.#list(line);
-		this.#go();
-	}
-
-	/** The work of this turn has produced so many bytes, which will have to be sent. */
-	spend(bytes: number): void {
-		this.#usedBytes += bytes;
-	}
-
-	/** Whether the item is the one that is being worked on, so that what it does now is part of its turn. */
-	isAtWork(item: Item): boolean {
-		return this.#atWork === item;
-	}
-
-	#lineOf(item: Item): Line<Item> {
 		const key = this.#options.lineOf(item);
 		let line = this.#lines.get(key);
 		if (line === undefined) {
 			const tenant = this.#options.tenantOf(item);
-			line = { key, tenant, items: [], head: 0, isListed: false, isWaiting: false };
+			line = { key, tenant, items: [], isReady: false, isBlocked: false };
 			this.#lines.set(key, line);
 		}
-		return line;
+		line.items.push(item);
+		if (!line.isReady && !line.isBlocked) this.#makeReady(line);
+		this.#go();
 	}
 
-	#list(line: Line<Item>): void {
-		line.isListed = true;
-		const ring = this.#rings.get(line.tenant);
-		if (ring !== undefined) {
-			ring.lines.push(line);
-			return;
-		}
-		const started = { tenant: line.tenant, lines: [line] };
-		this.#rings.set(line.tenant, started);
-		this.#ready.push(started);
+	/** The work of this turn has produced so many bytes of output. */
+	spend(bytes: number): void {
+		this.#usedBytes += bytes;
 	}
 
-	/** Begins the next item, unless one is being worked on or the slice is used up. */
+	/** The item whose turn it is, until its microtasks have run. */
+	get atWork(): Item | undefined {
+		return this.#atWork;
+	}
+
+	#makeReady(line: Line<Item>): void {
+		line.isReady = true;
+		const lines = this.#ready.get(line.tenant);
+		if (lines === undefined) this.#ready.set(line.tenant, [line]);
+		else lines.push(line);
+	}
+
+	/** Begins the next item, unless one is at work or the slice is used up. */
 	#go(): void {
-		if (this.#atWork !== undefined || this.#ready.length === 0) return;
+		if (this.#atWork !== undefined || this.#ready.size === 0) return;
 		this.#scheduleTurn();
 		if (this.#usedMs >= SLICE_MS || this.#usedBytes >= SLICE_BYTES) return;
 		const item = this.#next();
@@ -113,79 +112,54 @@ export class ReadQueue<Item> {
 	};
 
 	#scheduleTurn(): void {
-		if (this.#turnIsDue) return;
-		this.#turnIsDue = true;
+		if (this.#isTurnDue) return;
+		this.#isTurnDue = true;
 		this.#nextTurn(this.#startTurn);
 	}
 
 	readonly #startTurn = (): void => {
-		this.#turnIsDue = false;
+		this.#isTurnDue = false;
 		this.#usedMs = 0;
 		this.#usedBytes = 0;
 		this.#go();
 	};
 
 	#next(): Item | undefined {
-		for (let ring = this.#ready.shift(); ring !== undefined; ring = this.#ready.shift()) {
-			const item = this.#nextOf(ring);
-			if (ring.lines.length > 0) this.#ready.push(ring);
-			else this.#rings.delete(ring.tenant);
+		for (const [tenant, lines] of this.#ready) {
+			const item = this.#nextOf(lines);
+			// Deleted and set again, the principal is the last of the map.
+			this.#ready.delete(tenant);
+			if (lines.length > 0) this.#ready.set(tenant, lines);
 			if (item !== undefined) return item;
 		}
 		return undefined;
 	}
 
-	#nextOf({ lines }: Ring<Item>): Item | undefined {
+	#nextOf(lines: Line<Item>[]): Item | undefined {
 		for (let line = lines.shift(); line !== undefined; line = lines.shift()) {
-			const item = line.items[line.head] as Item;
+			const item = line.items[0] as Item;
 			if (!this.#options.hasRoom(item)) {
-				this.#await(line, item);
+				this.#block(line, item);
 				continue;
 			}
-			line.head += 1;
-			if (line.head < line.items.length) {
-				compact(line);
-				lines.push(line);
-			} else this.#lines.delete(line.key);
+			line.items.shift();
+			if (line.items.length > 0) lines.push(line);
+			else this.#lines.delete(line.key);
 			return item;
 		}
 		return undefined;
 	}
 
-	#await(line: Line<Item>, item: Item): void {
-		line.isListed = false;
-		line.isWaiting = true;
+	#block(line: Line<Item>, item: Item): void {
+		line.isReady = false;
+		line.isBlocked = true;
 		this.#options.whenRoom(item).then(() => {
-			line.isWaiting = false;
-			this.#list(line);
+			line.isBlocked = false;
+			this.#makeReady(line);
 			// Not at once: where room is found and lost again at once, everything else still gets its turn.
 			this.#scheduleTurn();
 		});
 	}
-}
-
-interface Line<Item> {
-	readonly key: object;
-	readonly tenant: object;
-	items: Item[];
-	/** The first item that has not had its turn. */
-	head: number;
-	/** It is in the ring of its principal. */
-	isListed: boolean;
-	/** It waits for room. */
-	isWaiting: boolean;
-}
-
-/** The lines of a principal that are ready, the next first. */
-interface Ring<Item> {
-	readonly tenant: object;
-	readonly lines: Line<Item>[];
-}
-
-function compact(line: Line<unknown>): void {
-	if (line.head < 64 || line.head < line.items.length / 2) return;
-	line.items = line.items.slice(line.head);
-	line.head = 0;
 }
 
 /** Ticks run when no microtask is left; one that is asked for in a tick would run before them. */

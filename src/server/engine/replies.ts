@@ -1,121 +1,146 @@
+import type { LifecycleData } from "../../protocol/index.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { EngineCounters } from "./engine.ts";
-import type { Identities, Past } from "./identities.ts";
-import { tellOutcome } from "./lifecycle.ts";
-import { type Failure, failed, type Outcome } from "./outcome.ts";
-import { aliasRecord } from "./records.ts";
-import type { NewNames, Repeated, Request, Run } from "./run.ts";
+import { aliasRecord, type Identities } from "./identities.ts";
+import { createMessage, createWrittenMessage, type Message } from "./message.ts";
+import {
+	type Failure,
+	failed,
+	type Outcome,
+	type Past,
+	replayMessage,
+	responseMessage,
+} from "./outcome.ts";
+import type { NewNames, Repeated, Request, Run, SessionNews, Tenant } from "./run.ts";
+
+/** What the engine counts of commands. */
+export interface CommandCounters {
+	pending: number;
+	accepted: number;
+	finished: number;
+	failed: number;
+	replayed: number;
+	timedOut: number;
+	rateLimited: number;
+	rejected: number;
+}
 
 export interface RepliesOptions {
 	journal: Journal;
 	identities: Identities;
-	/** Counted here. */
-	counters: EngineCounters;
+	/** Monotonic, in milliseconds. */
+	clock: () => number;
 	anonymousId: () => string;
-	/** Told of repetitions that are answered with a success, and how to get at the data of that. */
+	/** Called for repetitions that are answered with a success; `data` parses that answer's. */
 	replayed: (request: Request, data: () => unknown) => void;
-	/** Told of commands that were begun and have their answer now. */
-	ended: (request: Request) => void;
 }
 
 /** Calls `answer`, which sends the outcome, when it is the turn of the request. */
 export type InTurn = (request: Request, outcome: Outcome, answer: () => void) => void;
 
 /**
- * Answers admitted commands, exactly once each: with an outcome of their own, with that of an earlier command of the same
- * name, or with a refusal. Repetitions take no place in any lane and start nothing.
+ * Answers accepted commands, exactly once each: with their own outcome, with that of an earlier command of the same name,
+ * or with a refusal. Repetitions take no place in any lane and start nothing.
  */
 export class Replies {
+	readonly counters: CommandCounters = {
+		pending: 0,
+		accepted: 0,
+		finished: 0,
+		failed: 0,
+		replayed: 0,
+		timedOut: 0,
+		rateLimited: 0,
+		rejected: 0,
+	};
+	readonly latencies = new Latencies();
 	readonly #options: RepliesOptions;
-	#idle: (() => void)[] = [];
+	#onIdle: (() => void)[] = [];
 	#pendingBytes = 0;
 
 	constructor(options: RepliesOptions) {
 		this.#options = options;
 	}
 
-	/** How large the frames of all commands are that were begun and have no answer yet. */
+	/** Size of the frames of all commands that were begun and have no answer yet. */
 	get pendingBytes(): number {
 		return this.#pendingBytes;
 	}
 
-	/** The command's answer will take a while. */
-	begin({ seat, bytes }: Request): void {
-		seat.pending += 1;
-		seat.tenant.pending += 1;
-		seat.tenant.pendingBytes += bytes;
-		this.#pendingBytes += bytes;
-		this.#options.counters.pending += 1;
+	/** The command is in flight. */
+	begin({ sender, bytes }: Request): void {
+		this.#count(sender, 1, bytes);
 	}
 
 	/** The command that was begun has its answer. */
-	end(request: Request): void {
-		const { counters, ended } = this.#options;
-		const { seat, bytes } = request;
-		ended(request);
-		seat.pending -= 1;
-		seat.tenant.pending -= 1;
-		seat.tenant.pendingBytes -= bytes;
-		this.#pendingBytes -= bytes;
-		counters.pending -= 1;
-		if (seat.pending === 0 && seat.onAnswered.length > 0) {
-			for (const resolve of seat.onAnswered.splice(0)) resolve();
-		}
-		if (counters.pending > 0) return;
-		for (const resolve of this.#idle.splice(0)) resolve();
+	end({ sender, bytes, acceptedMs }: Request): void {
+		this.latencies.note(this.#options.clock() - acceptedMs);
+		this.#count(sender, -1, -bytes);
+		if (sender.pending === 0) for (const resolve of sender.onAnswered.splice(0)) resolve();
+		if (this.counters.pending === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
+	}
+
+	#count(sender: Request["sender"], commands: number, bytes: number): void {
+		const { tenant } = sender;
+		sender.pending += commands;
+		tenant.pending += commands;
+		tenant.pendingBytes += bytes;
+		this.#pendingBytes += bytes;
+		this.counters.pending += commands;
 	}
 
 	/** Resolves when every command that was begun has its answer. */
 	async whenIdle(): Promise<void> {
-		if (this.#options.counters.pending === 0) return;
-		const { promise, resolve } = Promise.withResolvers<void>();
-		this.#idle.push(resolve);
-		await promise;
+		if (this.counters.pending === 0) return;
+		await new Promise<void>((resolve) => this.#onIdle.push(resolve));
 	}
 
-	tell(request: Request, outcome: Outcome, replayed: boolean): void {
-		const { counters } = this.#options;
+	/** `command_finished` to all who want it, then the response to the sender. */
+	send(request: Request, outcome: Outcome, isReplayed: boolean): void {
+		const { counters } = this;
+		const { success, timedOut } = outcome.response;
 		counters.finished += 1;
-		if (!outcome.response.success) counters.failed += 1;
-		if (outcome.response.timedOut && !replayed) counters.timedOut += 1;
-		if (replayed) counters.replayed += 1;
-		tellOutcome(request, outcome, replayed);
-		if (replayed && outcome.response.success) {
+		if (!success) counters.failed += 1;
+		if (timedOut && !isReplayed) counters.timedOut += 1;
+		if (isReplayed) counters.replayed += 1;
+		broadcast(request, () => finishedJson(request, outcome, isReplayed));
+		const message = isReplayed ? replayMessage : responseMessage;
+		request.sender.client.send(message(outcome, request.command.id));
+		if (isReplayed && success) {
 			this.#options.replayed(request, () => JSON.parse(outcome.json).data);
 		}
 	}
 
 	/** Answers with a failure that is not kept: the same command may be sent again. */
 	refuse(request: Request, failure: Failure): void {
-		this.tell(request, failed(request.command.type, failure), false);
+		this.send(request, failed(request.command.type, failure), false);
 	}
 
 	/** Answers with the outcome of a command that is over. */
 	replay(request: Request, past: Past, names: NewNames): void {
 		if (past.owed || !isNamed(request, names)) {
-			this.tell(request, past.outcome, true);
+			this.send(request, past.outcome, true);
 			return;
 		}
 		this.begin(request);
 		this.#options.identities.remember(request, past, names);
-		this.#replayUnderNewName(request, past, names, () => this.#finish(request, past));
+		this.#recordAlias(request, past, names, () => this.#finish(request, past));
 	}
 
-	/** Answers a read that was done again: with what it was answered before, or with why not. */
-	repeated(
-		{ request, remembered, keyIsGone }: Run,
-		past: Past,
-		{ past: first, names }: Repeated,
-	): void {
+	/** Answers a read that was done again: with its first answer, or with why not. */
+	repeat(run: Run, past: Past, { past: first, names }: Repeated): void {
 		const { identities, journal, anonymousId } = this.#options;
-		this.tell(request, past.outcome, remembered);
-		if (remembered) {
-			if (!isNamed(request, names)) return;
+		const { request, ended } = run;
+		const isKept = ended?.isKept === true;
+		this.send(request, past.outcome, isKept);
+		if (!isKept) {
+			const hasKey = !names.key && !ended?.isKeyGone;
+			identities.remember(request, first, { id: !names.id, key: hasKey });
+		} else if (isNamed(request, names)) {
 			journal.note(aliasRecord(request, past, { names, anonymousId }));
-		} else identities.remember(request, first, { id: !names.id, key: !names.key && !keyIsGone });
+		}
 	}
 
-	/** Will answer with the outcome of a command under way, once it has one. */
+	/** Will answer with the outcome of a command in flight. */
 	join(request: Request, run: Run, names: NewNames): void {
 		this.begin(request);
 		this.#options.identities.claim(request, run, names);
@@ -123,24 +148,24 @@ export class Replies {
 		run.joiners.push({ request, names });
 	}
 
-	/** Answers those who joined a command that is over now, each when `inTurn` says so. */
-	answerJoiners({ joiners, remembered, keyIsGone }: Run, past: Past, inTurn: InTurn): void {
+	/** Answers the joiners of a command that is over, each when `inTurn` says so. */
+	answerJoiners({ joiners, ended }: Run, past: Past, inTurn: InTurn): void {
+		const { identities } = this.#options;
 		for (const { request, names: claimed } of joiners ?? []) {
-			const names = { id: claimed.id, key: claimed.key && !keyIsGone };
-			if (remembered) this.#options.identities.remember(request, past, names);
-			else this.#options.identities.forget(request, names);
+			const names = { id: claimed.id, key: claimed.key && !ended?.isKeyGone };
+			if (ended?.isKept) identities.remember(request, past, names);
+			else identities.forget(request, names);
 			const finish = () => inTurn(request, past.outcome, () => this.#finish(request, past));
-			if (remembered && isNamed(request, names)) {
-				this.#replayUnderNewName(request, past, names, finish);
-			} else finish();
+			if (ended?.isKept && isNamed(request, names)) this.#recordAlias(request, past, names, finish);
+			else finish();
 		}
 	}
 
 	/**
-	 * A new name is kept as safely as the command's first one, or a repetition under it after a crash would be a new
-	 * command. A journal that fails is no reason to hold back an outcome that stands.
+	 * A new name is as durable as the first one: after a crash a repetition under it must not be a new command. A journal that
+	 * fails does not hold back the outcome.
 	 */
-	#replayUnderNewName(request: Request, past: Past, names: NewNames, finish: () => void): void {
+	#recordAlias(request: Request, past: Past, names: NewNames, finish: () => void): void {
 		const { journal, anonymousId } = this.#options;
 		const record = aliasRecord(request, past, { names, anonymousId });
 		if (request.row.effect === "change") journal.finish(record).then(finish, finish);
@@ -151,14 +176,104 @@ export class Replies {
 	}
 
 	#finish(request: Request, past: Past): void {
-		this.tell(request, past.outcome, true);
+		this.send(request, past.outcome, true);
 		this.end(request);
 	}
 }
 
-/** Whether the request has a name of these kinds at all. */
+/** Whether the request has one of these names at all. */
 function isNamed({ command }: Request, names: NewNames): boolean {
 	return (
 		(names.id && command.id !== undefined) || (names.key && command.idempotencyKey !== undefined)
 	);
+}
+
+export function sendAccepted(request: Request): void {
+	broadcast(request, () => `{"type":"command_accepted","data":${aboutJson(request)}}`);
+}
+
+/** A repeated read does not start. */
+export function sendStarted({ repeats, request }: Run): void {
+	if (repeats !== undefined) return;
+	broadcast(request, () => `{"type":"command_started","data":${aboutJson(request)}}`);
+}
+
+/** `session_created` or `session_deleted`, to all clients of the principal. */
+export function sendNews(tenant: Tenant, news: SessionNews | undefined): void {
+	if (news === undefined) return;
+	const { kind, sessionId } = news;
+	const message =
+		kind === "removed"
+			? createMessage({ type: "session_deleted", data: { sessionId } })
+			: createMessage({ type: "session_created", data: { sessionId, ...news.info } });
+	for (const { client } of tenant.senders) client.send(message);
+}
+
+/** Sends a lifecycle event to all clients of the principal that want it. Serialized on first use. */
+function broadcast({ sender }: Request, json: () => string): void {
+	let message: Message | undefined;
+	for (const other of sender.tenant.senders) {
+		const { lifecycle } = other.client;
+		if (lifecycle !== "all" && !(lifecycle === "own" && other.client === sender.client)) continue;
+		message ??= createWrittenMessage(json());
+		other.client.send(message, other !== sender);
+	}
+}
+
+function finishedJson(request: Request, { response }: Outcome, isReplayed: boolean): string {
+	const { success, error, code, sessionVersion, timedOut } = response;
+	// Undefined fields are not written.
+	const ending = JSON.stringify({
+		success,
+		error,
+		code,
+		sessionVersion,
+		replayed: isReplayed || undefined,
+		timedOut,
+	} satisfies Writable<LifecycleData>);
+	const data = `${aboutJson(request).slice(0, -1)},${ending.slice(1)}`;
+	return `{"type":"command_finished","data":${data}}`;
+}
+
+function aboutJson(request: Request): string {
+	if (request.aboutJson !== undefined) return request.aboutJson;
+	const { command, commandId, sessionId } = request;
+	request.aboutJson = JSON.stringify({
+		commandId,
+		commandType: command.type,
+		sessionId,
+		dependsOn: command.dependsOn ?? [],
+		ifSessionVersion: command.ifSessionVersion,
+		idempotencyKey: command.idempotencyKey,
+	} satisfies Writable<LifecycleData>);
+	return request.aboutJson;
+}
+
+type Writable<Fields> = { [Name in keyof Fields]?: Fields[Name] | undefined };
+
+/** From acceptance to response. */
+export interface Latency {
+	p50: number;
+	p90: number;
+	p99: number;
+}
+
+/** So many of the latest commands count. */
+const LATENCIES = 1_024;
+
+export class Latencies {
+	readonly #ms = new Float64Array(LATENCIES);
+	#count = 0;
+
+	note(ms: number): void {
+		this.#ms[this.#count++ % LATENCIES] = ms;
+	}
+
+	/** In milliseconds; `undefined` before the first command. */
+	percentiles(): Latency | undefined {
+		const sorted = this.#ms.slice(0, Math.min(this.#count, LATENCIES)).sort();
+		if (sorted.length === 0) return undefined;
+		const at = (share: number) => sorted[Math.ceil(sorted.length * share) - 1] as number;
+		return { p50: at(0.5), p90: at(0.9), p99: at(0.99) };
+	}
 }

@@ -1,126 +1,240 @@
 import type { Command, CommandRow, SessionInfo } from "../../protocol/index.ts";
+import type { RateBucket } from "../limits.ts";
 import type { Deadline } from "./deadlines.ts";
-import type { Past } from "./identities.ts";
-import type { Lane } from "./lane.ts";
-import type { Seat } from "./tenant.ts";
+import type { Lane, Place } from "./lane.ts";
+import type { Client } from "./message.ts";
+import type { Past } from "./outcome.ts";
 
-/** An admitted command as its sender knows it. */
+/** Everything of one principal. All lookups go through it, so no principal reaches another's sessions. */
+export interface Tenant {
+	readonly principal: string;
+	readonly rate: RateBucket;
+	readonly senders: Set<Sender>;
+	/** Its commands in flight, and the size of their frames. */
+	pending: number;
+	pendingBytes: number;
+	readonly sessions: Map<string, SessionState>;
+	/** Lanes that are not empty, by `laneOf`. */
+	readonly lanes: Map<string, Lane<Run>>;
+}
+
+/** A connected client. */
+export interface Sender {
+	readonly client: Client;
+	readonly tenant: Tenant;
+	/** Its commands in flight, and the callers that wait until there are none. */
+	pending: number;
+	onAnswered: (() => void)[];
+}
+
+export interface SessionState {
+	version: number;
+	/** The latest change that is not on disk yet. A read has seen it, so its answer waits for it. */
+	writing: Promise<boolean> | undefined;
+}
+
+/** An accepted command. */
 export interface Request {
-	readonly seat: Seat;
+	readonly sender: Sender;
 	readonly command: Command;
 	readonly row: CommandRow;
-	/** Its id, or the one made up for it. */
+	/** Its id, or a generated one. */
 	readonly commandId: string;
 	/** The session it is about, also for server commands that name one. */
 	readonly sessionId: string | undefined;
-	/** Empty for a command without id and key, which nothing is ever compared with. */
+	/** Empty for a command without id and key, which is never compared. */
 	readonly fingerprint: string;
-	readonly admittedAtMs: number;
-	/** The same by a clock that never goes back. */
+	/** Wall clock. */
+	readonly acceptedAtMs: number;
+	/** Monotonic clock. */
 	readonly acceptedMs: number;
-	/** How large its frame is; of a text, in characters. */
+	/** Size of its frame; of a text, in characters. */
 	readonly bytes: number;
-	/** The JSON of what its lifecycle events have in common, once one of them was sent. */
+	/** JSON that its lifecycle events share, made on first use. */
 	aboutJson?: string;
 }
 
-/** A repetition of a command that is still under way: it waits for that one's outcome. */
-export interface Joiner {
-	readonly request: Request;
-	/** Names that were new, and stand for the same outcome from now on. */
-	readonly names: NewNames;
-}
-
-/** Which of a request's names nobody had used before. */
+/** Which names of a request were not in use before. */
 export interface NewNames {
 	readonly id: boolean;
 	readonly key: boolean;
 }
 
-/**
- * A command on its way from admission to its response. `waiting`: for its turn, its dependencies or the disk. `running`:
- * in its handler. `decided`: its outcome stands, but may not have been told yet. `told`: over.
- */
-export class Run {
-	readonly kind = "run";
+/** A repetition of a command in flight: it waits for the same outcome. */
+export interface Joiner {
 	readonly request: Request;
-	readonly timeout: CommandRow["timeout"];
-	phase: "waiting" | "running" | "decided" | "told" = "waiting";
-
-	/** Absent on the control path. */
-	lane: Lane | undefined;
-	/** Neighbours in the lane; on the control path `after` is the next that waits for the same lane. */
-	before: Run | undefined;
-	after: Run | undefined;
-	/** Its place in the lane; on the control path, the place of the last command it waits for. */
-	place = 0;
-	/** Too slow for the control path to wait for. */
-	slow = false;
-	hasTurn = false;
-
-	/** Commands it waits for, and those that wait for it. */
-	dependencies: Set<Run> | undefined;
-	dependents: Set<Run> | undefined;
-	/** The journal knows that it is about to run, if it has to. */
-	admitted = true;
-
-	/** `command_started` is held back until the command before it in the lane has finished. */
-	startHeld = false;
-	/** For a read that waits for another turn: what to do in it. */
-	resume: (() => void) | undefined;
-	/** Its handler has not settled yet. */
-	working = false;
-	/** Its outcome is as safe as it has to be and may be told. */
-	safe = false;
-
-	/** Its outcome, once that stands. */
-	past: Past | undefined;
-	/** The outcome is kept for repetitions. */
-	remembered = true;
-	/** It reads again what was read before, to repeat an answer that was not kept. */
-	repeats: Repeated | undefined;
-	/** Its session was removed between its outcome and the telling of it. */
-	keyIsGone = false;
-	/** What it opened or removed, to be announced with its outcome. */
-	news: SessionNews | undefined;
-	joiners: Joiner[] | undefined;
-
-	/** Kept by the clocks. */
-	readonly deadlines: Partial<Record<"turn" | "dependency" | "work" | "grace", Deadline<Run>>> = {};
-	#abort: AbortController | undefined;
-	#aborted = false;
-
-	constructor(request: Request, timeout: CommandRow["timeout"]) {
-		this.request = request;
-		this.timeout = timeout;
-	}
-
-	/** Made when first asked for: most handlers never look. */
-	get signal(): AbortSignal {
-		if (this.#abort === undefined) {
-			this.#abort = new AbortController();
-			if (this.#aborted) this.#abort.abort();
-		}
-		return this.#abort.signal;
-	}
-
-	abort(): void {
-		this.#aborted = true;
-		this.#abort?.abort();
-	}
+	readonly names: NewNames;
 }
 
-/** A read that was answered before, and which names of its repetition are new. */
+/** The first outcome of a read that is repeated because its answer was too long to keep. */
 export interface Repeated {
 	readonly past: Past;
 	readonly names: NewNames;
 }
 
-/** A session that is new to the server or gone from it. */
+/** A session that was opened or removed. */
 export type SessionNews =
-	| {
-			readonly kind: "opened";
-			readonly sessionId: string;
-			readonly info: { sessionInfo?: SessionInfo };
-	  }
-	| { readonly kind: "removed"; readonly sessionId: string };
+	| { kind: "opened"; sessionId: string; info: { sessionInfo?: SessionInfo } }
+	| { kind: "removed"; sessionId: string };
+
+interface Accepted {
+	readonly name: "accepted";
+}
+
+/** In line: for its turn, its dependencies, and for the journal's record of a change. */
+interface Queued {
+	readonly name: "queued";
+	hasTurn: boolean;
+	/** The journal knows that it is about to run, or need not know. */
+	isRecorded: boolean;
+	/** Commands in flight that must succeed first. */
+	dependencies: Set<Run> | undefined;
+	turnDeadline?: Deadline;
+	dependencyDeadline?: Deadline;
+}
+
+interface Running {
+	readonly name: "running";
+	/** Its handler has not settled. */
+	isWorking: boolean;
+	/** `command_started` waits until the outcome of the command before it in the lane is sent. */
+	isStartHeld: boolean;
+	deadline: Deadline | undefined;
+}
+
+/** The outcome is known and not yet durable. */
+interface Finished {
+	readonly name: "finished";
+	readonly past: Past;
+	/** The outcome is kept for repetitions. */
+	readonly isKept: boolean;
+	/** Its session was removed since: the key is free again. */
+	isKeyGone: boolean;
+	isStartHeld: boolean;
+	readonly news: SessionNews | undefined;
+}
+
+/** The outcome is as safe as it must be, and waits for its place in the lane to be sent. */
+interface Durable extends Omit<Finished, "name"> {
+	readonly name: "durable";
+}
+
+/** Response and lifecycle are out. */
+interface Sent {
+	readonly name: "sent";
+}
+
+export type Phase = Accepted | Queued | Running | Finished | Durable | Sent;
+export type PhaseName = Phase["name"];
+type PhaseOf<Name extends PhaseName> = Extract<Phase, { name: Name }>;
+
+/** The phases that may follow each phase. */
+export const TRANSITIONS: Readonly<Record<PhaseName, readonly PhaseName[]>> = {
+	accepted: ["queued", "finished"],
+	queued: ["running", "finished"],
+	running: ["finished"],
+	finished: ["durable"],
+	durable: ["sent"],
+	sent: [],
+};
+
+/** A command from acceptance until its response is sent. */
+export class Run {
+	readonly kind = "run";
+	readonly request: Request;
+	readonly timeout: CommandRow["timeout"];
+	readonly repeats: Repeated | undefined;
+	/** Absent on the control path. */
+	place: Place<Run> | undefined;
+	/** Controls do not wait for it. */
+	isSlow = false;
+	dependents: Set<Run> | undefined;
+	joiners: Joiner[] | undefined;
+	#phase: Phase = { name: "accepted" };
+	#abort: AbortController | undefined;
+	#isAborted = false;
+
+	constructor(request: Request, timeout: CommandRow["timeout"], repeats?: Repeated) {
+		this.request = request;
+		this.timeout = timeout;
+		this.repeats = repeats;
+	}
+
+	get phase(): Readonly<Phase> {
+		return this.#phase;
+	}
+
+	/** The phase of this name, while the command is in it. */
+	in<Name extends PhaseName>(name: Name): Readonly<PhaseOf<Name>> | undefined {
+		return this.#phase.name === name ? (this.#phase as PhaseOf<Name>) : undefined;
+	}
+
+	/** Its outcome is not known, and its handler was not called. */
+	get isWaiting(): boolean {
+		return this.#phase.name === "accepted" || this.#phase.name === "queued";
+	}
+
+	/** The outcome, while it is known and not sent. */
+	get ended(): Readonly<Finished | Durable> | undefined {
+		return this.in("finished") ?? this.in("durable");
+	}
+
+	/** Moves on to the next phase. Throws if {@link TRANSITIONS} forbids it. */
+	enter(next: Phase): void {
+		const phase = this.#phase;
+		if (!TRANSITIONS[phase.name].includes(next.name)) {
+			throw new Error(`a command that is ${phase.name} cannot become ${next.name}`);
+		}
+		if (phase.name === "queued") {
+			phase.turnDeadline?.cancel();
+			phase.dependencyDeadline?.cancel();
+			for (const dependency of phase.dependencies ?? []) dependency.dependents?.delete(this);
+		} else if (phase.name === "running") phase.deadline?.cancel();
+		this.#phase = next;
+	}
+
+	/** Changes fields of a phase. Returns false if the command is in another one. */
+	note<Name extends "queued" | "running">(name: Name, fields: Partial<PhaseOf<Name>>): boolean {
+		if (this.#phase.name !== name) return false;
+		Object.assign(this.#phase, fields);
+		return true;
+	}
+
+	/** A dependency has succeeded. Returns whether it was the last one. */
+	fulfil(dependency: Run): boolean {
+		const queued = this.#phase.name === "queued" ? this.#phase : undefined;
+		queued?.dependencies?.delete(dependency);
+		if (queued?.dependencies?.size !== 0) return false;
+		queued.dependencies = undefined;
+		queued.dependencyDeadline?.cancel();
+		return true;
+	}
+
+	/** Everything before it in the lane is sent. Returns whether `command_started` was held back. */
+	releaseStart(): boolean {
+		const phase = this.#phase;
+		if (!("isStartHeld" in phase) || !phase.isStartHeld) return false;
+		phase.isStartHeld = false;
+		return true;
+	}
+
+	/** The session of its key was removed. Returns false while the outcome is not known: then the key stays. */
+	dropKey(): boolean {
+		const phase = this.#phase;
+		if (phase.name !== "finished" && phase.name !== "durable") return false;
+		phase.isKeyGone = true;
+		return true;
+	}
+
+	/** Created on first use: most handlers never ask. */
+	get signal(): AbortSignal {
+		this.#abort ??= new AbortController();
+		if (this.#isAborted) this.#abort.abort();
+		return this.#abort.signal;
+	}
+
+	abort(): void {
+		this.#isAborted = true;
+		this.#abort?.abort();
+	}
+}

@@ -1,4 +1,4 @@
-import { WrittenData } from "../engine/written-data.ts";
+import { WrittenData } from "../engine/message.ts";
 
 /**
  * All that an answer was made of. Another answer may take its place only if each of these is the very same: objects are

@@ -1,6 +1,6 @@
 import type { SessionEvent } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
-import type { Client } from "../engine/client.ts";
+import type { Client } from "../engine/message.ts";
 import { ReadQueue } from "../engine/read-queue.ts";
 import type { Journal, StreamName } from "../journal/journal.ts";
 import { replay } from "./replay.ts";

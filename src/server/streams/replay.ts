@@ -1,4 +1,4 @@
-import type { Client } from "../engine/client.ts";
+import type { Client } from "../engine/message.ts";
 import type { Journal } from "../journal/journal.ts";
 import { gapMessage, storedMessage } from "./event-message.ts";
 import type { Stream } from "./stream.ts";

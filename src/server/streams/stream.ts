@@ -1,6 +1,5 @@
 import type { SessionEvent } from "../../protocol/index.ts";
-import type { Client } from "../engine/client.ts";
-import type { Message } from "../engine/message.ts";
+import type { Client, Message } from "../engine/message.ts";
 import type { StreamEvent, StreamName } from "../journal/journal.ts";
 import { gapMessage, liveMessage, unkeptMessage } from "./event-message.ts";
 import { UnderWay } from "./under-way.ts";

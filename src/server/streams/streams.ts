@@ -1,5 +1,5 @@
 import type { SessionEvent } from "../../protocol/index.ts";
-import type { Client } from "../engine/client.ts";
+import type { Client } from "../engine/message.ts";
 import type { StreamName } from "../journal/journal.ts";
 
 /**

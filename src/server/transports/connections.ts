@@ -1,9 +1,9 @@
 import { inTime } from "../../core/in-time.ts";
-import type { Client } from "../engine/client.ts";
 import type { Engine } from "../engine/engine.ts";
+import type { Client } from "../engine/message.ts";
 import { createMessage, type Message } from "../engine/message.ts";
-import { createRateBucket, type RateBucket } from "../engine/rate.ts";
 import type { ServerLimits } from "../limits.ts";
+import { createRateBucket, type RateBucket } from "../limits.ts";
 import { createInboxPool, type InboxMember } from "./inbox-pool.ts";
 import { createOutbox, type Outbox, type Wire } from "./outbox.ts";
 import { createOutboxPool } from "./outbox-pool.ts";

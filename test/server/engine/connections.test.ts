@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { Latencies } from "../../../src/server/engine/latency.ts";
+import { Latencies } from "../../../src/server/engine/replies.ts";
 import { createHarness, response } from "./harness.ts";
 
 describe("a connection", () => {

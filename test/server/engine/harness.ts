@@ -1,10 +1,11 @@
 import { expect } from "vitest";
 import { commandTypes, type ServerMessage } from "../../../src/protocol/index.ts";
 import type { Call, Done, Handler, Handlers } from "../../../src/server/engine/call.ts";
-import type { Client } from "../../../src/server/engine/client.ts";
-import { createEngine } from "../../../src/server/engine/create-engine.ts";
-import type { Engine, EngineLimits, EngineOptions } from "../../../src/server/engine/engine.ts";
+import type { Engine, EngineOptions } from "../../../src/server/engine/engine.ts";
+import { createEngine } from "../../../src/server/engine/engine.ts";
+import type { Client } from "../../../src/server/engine/message.ts";
 import type { SessionRecord } from "../../../src/server/journal/journal.ts";
+import type { EngineLimits } from "../../../src/server/limits.ts";
 import { createMemoryJournal, type MemoryJournal } from "../../support/memory-journal.ts";
 
 export const LIMITS: EngineLimits = {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { WrittenData } from "../../../src/server/engine/message.ts";
 import { digestOf, outcomeOf, writtenOutcome } from "../../../src/server/engine/outcome.ts";
-import { WrittenData } from "../../../src/server/engine/written-data.ts";
 
 const DONE = { type: "response", command: "get_tree", success: true, sessionVersion: 3 } as const;
 

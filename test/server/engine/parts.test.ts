@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Deadlines } from "../../../src/server/engine/deadlines.ts";
-import { fingerprintOf } from "../../../src/server/engine/fingerprint.ts";
-import { createRateBucket } from "../../../src/server/engine/rate.ts";
+import { fingerprintOf } from "../../../src/server/engine/frame.ts";
+import { createRateBucket } from "../../../src/server/limits.ts";
 
 describe("fingerprints", () => {
 	test("do not depend on the order of keys, at any depth", () => {
@@ -70,7 +70,7 @@ describe("deadlines", () => {
 					else if (added.length > 0) {
 						const index = step.which % added.length;
 						if (!expired.includes(index)) removed.add(index);
-						deadlines.remove(added[index]?.deadline as (typeof added)[0]["deadline"]);
+						added[index]?.deadline.cancel();
 					}
 				}
 				const due = added.flatMap(({ atMs }, index) =>

@@ -206,9 +206,9 @@ describe("reads in a queue", () => {
 			first ??= read;
 		});
 		loop.add("a1", 1);
-		expect(loop.queue.isAtWork(first as Read)).toBe(true);
+		expect(loop.queue.atWork).toBe(first);
 		loop.finishTurn();
-		expect(loop.queue.isAtWork(first as Read)).toBe(false);
+		expect(loop.queue.atWork).not.toBe(first);
 	});
 
 	test("all run once, in order within their connection, whatever happens in between", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Call } from "../../../src/server/engine/call.ts";
+import { WrittenData } from "../../../src/server/engine/message.ts";
 import { SLICE_MS } from "../../../src/server/engine/read-queue.ts";
-import { WrittenData } from "../../../src/server/engine/written-data.ts";
 import { nameSession, phases, response, settled, type TestClient, withSession } from "./harness.ts";
 
 const state = (id: string, more = {}) => ({ type: "get_state", id, sessionId: "s", ...more });

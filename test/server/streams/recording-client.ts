@@ -1,6 +1,5 @@
 import type { ServerMessage } from "../../../src/protocol/index.ts";
-import type { Client } from "../../../src/server/engine/client.ts";
-import type { Message } from "../../../src/server/engine/message.ts";
+import type { Client, Message } from "../../../src/server/engine/message.ts";
 
 /** A client that remembers what it was sent. */
 export interface RecordingClient extends Client {

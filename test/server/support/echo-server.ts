@@ -1,6 +1,6 @@
 import type { ServerMessage } from "../../../src/protocol/index.ts";
 import { createAccess } from "../../../src/server/auth/access.ts";
-import type { Client } from "../../../src/server/engine/client.ts";
+import type { Client } from "../../../src/server/engine/message.ts";
 import { createMessage } from "../../../src/server/engine/message.ts";
 import { defaultLimits, type ServerLimits } from "../../../src/server/limits.ts";
 import { createConnections } from "../../../src/server/transports/connections.ts";

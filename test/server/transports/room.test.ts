@@ -1,9 +1,8 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Response } from "../../../src/protocol/index.ts";
-import { createMessage, type Message } from "../../../src/server/engine/message.ts";
+import { createMessage, type Message, WrittenData } from "../../../src/server/engine/message.ts";
 import { responseMessage, writtenOutcome } from "../../../src/server/engine/outcome.ts";
-import { WrittenData } from "../../../src/server/engine/written-data.ts";
 import { defaultLimits } from "../../../src/server/limits.ts";
 import { createConnections } from "../../../src/server/transports/connections.ts";
 import { openLineConnection } from "../../../src/server/transports/line-connection.ts";
