@@ -13,8 +13,8 @@ import type { ServerOptions } from "./options.ts";
 import { createProcessGauge } from "./process-gauge.ts";
 import { createSessionReplay } from "./replay/session-replay.ts";
 import { createServerHandlers } from "./server-handlers.ts";
-import { createStreams } from "./streams/create-streams.ts";
 import type { Streams } from "./streams/streams.ts";
+import { createStreams } from "./streams/streams.ts";
 
 /** What answers commands, without the transports that bring them. */
 export interface Parts {

@@ -262,7 +262,6 @@ function setUp({ gone = false } = {}) {
 		unsubscribe() {},
 		drop() {},
 		remove: ({ sessionId }) => void calls.push(`remove ${sessionId}`),
-		subscribers: () => 0,
 		async settled() {},
 	};
 	const attachments = createAttachments(sessions, streams);

@@ -1,34 +1,36 @@
 import type { SessionEvent } from "../../protocol/index.ts";
-import type { Client, Message } from "../engine/message.ts";
-import type { StreamEvent, StreamName } from "../journal/journal.ts";
-import { gapMessage, liveMessage, unkeptMessage } from "./event-message.ts";
-import { UnderWay } from "./under-way.ts";
+import {
+	type Client,
+	createMessage,
+	createWrittenMessage,
+	type Message,
+} from "../engine/message.ts";
+import type { Journal, StreamEvent, StreamName } from "../journal/journal.ts";
 
 /**
- * One session's events: gives them their numbers and hands them to live subscribers in that order, each when the journal
- * has it. Between events it is a small record.
+ * One session's events: numbers them and sends them to live subscribers in order, each when the journal has it.
  *
- * An event that the journal refuses is handed out all the same, but without its number, which then is nobody's: a client
- * only ever knows numbers that the journal has, so that after a crash the others can be given again. The next event that
- * is kept comes behind a `gap` with the numbers in between, as it will for whoever reads it later.
+ * An event that the journal refuses is sent without its number, which is not used again: a client only knows numbers that
+ * the journal has, so that after a crash the others can be given again. The next journalled event comes behind a `gap`.
  */
 export class Stream {
 	readonly name: StreamName;
 	/** The number before the first event of this process. */
 	readonly begin: number;
-	/** The highest number that subscribers know: that of the last event which is kept and handed out. */
+	/** The highest number that subscribers know. */
 	last: number;
-	/** The number of the last event there is. */
+	/** The number of the latest event, journalled or not. */
 	#given: number;
-	/** A stream of the process before has been told that nothing is any more. */
-	readonly #underWay = new UnderWay();
-	/** The numbers of what extensions have shown lately, by the id of their request. */
-	readonly #shown = new Map<string, number>();
+	readonly #inProgress = new InProgress();
+	/** Numbers of recent requests of extensions, by request id. */
+	readonly #requests = new Map<string, number>();
 	#queue: Queued[] = [];
-	/** How many of the queue have been handed out. */
+	/** How many of the queue have been sent. */
 	#head = 0;
-	/** Replaced and never changed, so that delivery can go through it while clients come and go. */
-	#live: readonly Client[] = NOBODY;
+	/** Each with what ends its replay. */
+	readonly #subscribers = new Map<Client, AbortController>();
+	/** Subscribers behind their replay. Replaced and never changed: delivery iterates while clients come and go. */
+	#live: readonly Client[] = [];
 	#onDrained: (() => void)[] = [];
 
 	constructor(name: StreamName, last: number) {
@@ -45,16 +47,17 @@ export class Stream {
 		const seq = ++this.#given;
 		const queued: Queued = { seq, message: undefined, isKept: false };
 		this.#queue.push(queued);
-		if (event.type === "extension_ui_request") this.#noteShown(event.requestId, seq);
-		const underWay = this.#underWay.take(event);
+		if (event.type === "extension_ui_request") this.#noteRequest(event.requestId, seq);
+		const underWay = this.#inProgress.take(event);
 		append({ seq, body, ...(underWay && { underWay }) }).then(
 			() => {
-				queued.message = liveMessage({ sessionId, seq }, event, body);
+				const value = { type: "event", sessionId, seq, event } as const;
+				queued.message = createMessage(value, eventJson(sessionId, seq, body));
 				queued.isKept = true;
 				this.#deliver();
 			},
 			() => {
-				queued.message = unkeptMessage(sessionId, event);
+				queued.message = createMessage({ type: "event", sessionId, event });
 				this.#deliver();
 			},
 		);
@@ -62,39 +65,89 @@ export class Stream {
 
 	/** The number of a request of an extension, unless it was long ago. */
 	numberOf(requestId: string): number | undefined {
-		return this.#shown.get(requestId);
+		return this.#requests.get(requestId);
 	}
 
-	/** The client gets what is handed out from now on. */
+	/** The client gets what is sent from now on. */
 	join(client: Client): void {
-		if (!this.isLive(client)) this.#live = [...this.#live, client];
+		if (this.isSubscribed(client)) return;
+		this.#subscribers.set(client, new AbortController());
+		this.#goLive(client);
+	}
+
+	/** Sends the events above `after`, then the live ones. Resolves when the client is live or has left. */
+	replay(client: Client, after: number, options: ReplayOptions): Promise<void> {
+		this.leave(client);
+		const controller = new AbortController();
+		this.#subscribers.set(client, controller);
+		return this.#replay(client, after, { ...options, signal: controller.signal });
 	}
 
 	leave(client: Client): void {
-		if (this.isLive(client)) this.#live = this.#live.filter((other) => other !== client);
+		this.#subscribers.get(client)?.abort();
+		if (this.#subscribers.delete(client)) {
+			this.#live = this.#live.filter((other) => other !== client);
+		}
 	}
 
-	isLive(client: Client): boolean {
-		return this.#live.includes(client);
+	isSubscribed(client: Client): boolean {
+		return this.#subscribers.has(client);
 	}
 
-	/** Those who have joined. */
-	get live(): readonly Client[] {
-		return this.#live;
+	endReplays(): void {
+		for (const controller of this.#subscribers.values()) controller.abort();
 	}
 
-	/** Resolves when all events so far have been handed out. */
+	/** Resolves when all events so far have been sent. */
 	drained(): Promise<void> {
 		if (this.#queue.length === 0) return Promise.resolve();
 		return new Promise((resolve) => this.#onDrained.push(resolve));
 	}
 
-	#noteShown(requestId: string, seq: number): void {
-		this.#shown.set(requestId, seq);
-		if (this.#shown.size > MAX_SHOWN) this.#shown.delete(this.#shown.keys().next().value as string);
+	/** A page at a time. Sending the last page and going live are one step, so nothing comes in between. */
+	async #replay(
+		client: Client,
+		after: number,
+		{ journal, turn, signal }: ReplayOptions & { signal: AbortSignal },
+	): Promise<void> {
+		let cursor = after;
+		do {
+			if (cursor > after || client.hasRoom === false) await client.drained?.();
+			await turn();
+			if (signal.aborted || client.gone) return;
+			cursor = this.#sendPage(client, cursor, journal);
+		} while (cursor !== this.last);
+		this.#goLive(client);
 	}
 
-	/** Hands out what is known to be kept or not, up to the first event of which it is not. */
+	/** Returns the number up to which the client now knows what there is. */
+	#sendPage(client: Client, from: number, journal: ReplayOptions["journal"]): number {
+		const { sessionId } = this.name;
+		// The journal also has unflushed events, which no client may see.
+		const to = this.last;
+		let sent = from;
+		for (const { seq, body } of journal.events(this.name, from, PAGE_EVENTS)) {
+			if (seq > to) break;
+			if (seq > sent + 1) client.send(gapMessage(sessionId, sent + 1, seq - 1));
+			client.send(createWrittenMessage(eventJson(sessionId, seq, body)));
+			sent = seq;
+		}
+		if (sent > from || sent === to) return sent;
+		client.send(gapMessage(sessionId, from + 1, to));
+		return to;
+	}
+
+	#goLive(client: Client): void {
+		this.#live = [...this.#live, client];
+	}
+
+	#noteRequest(requestId: string, seq: number): void {
+		this.#requests.set(requestId, seq);
+		if (this.#requests.size <= MAX_REQUESTS) return;
+		this.#requests.delete(this.#requests.keys().next().value as string);
+	}
+
+	/** Sends what the journal has taken or refused, up to the first event that it has not decided on. */
 	#deliver(): void {
 		for (; this.#head < this.#queue.length; this.#head++) {
 			const { seq, message, isKept } = this.#queue[this.#head] as Queued;
@@ -123,20 +176,68 @@ export class Stream {
 	}
 }
 
-/** What the journal keeps of an event. */
+export interface ReplayOptions {
+	journal: Pick<Journal, "events">;
+	/** Resolves when it is the client's turn to be sent a page. */
+	turn(): Promise<void>;
+}
+
 type KeptEvent = Pick<StreamEvent, "seq" | "body" | "underWay">;
 
 interface Queued {
 	seq: number;
-	/** Absent until the journal has said what becomes of it. */
+	/** Absent until the journal has taken or refused the event. */
 	message: Message | undefined;
 	isKept: boolean;
 }
 
-/** Handed-out events are dropped from the queue in lots of this size, or when it is empty. */
+const PAGE_EVENTS = 256;
+/** Sent events are dropped from the queue in lots of this size, or when it is empty. */
 const COMPACT = 1_024;
+/** Enough for all that are open at a time. */
+const MAX_REQUESTS = 256;
 
-/** Enough for what stands at a time; the rest is replaced by now. */
-const MAX_SHOWN = 256;
+/** `body`: the event as JSON. */
+function eventJson(sessionId: string, seq: number, body: string): string {
+	return `{"type":"event","sessionId":${JSON.stringify(sessionId)},"seq":${seq},"event":${body}}`;
+}
 
-const NOBODY: readonly Client[] = [];
+/** Events that cannot be had any more, both numbers included. */
+function gapMessage(sessionId: string, fromSeq: number, toSeq: number): Message {
+	return createMessage({ type: "gap", sessionId, fromSeq, toSeq });
+}
+
+/** What has begun in a session and not ended, judged by its events alone. */
+export class InProgress {
+	readonly #begun = new Set<string>();
+
+	/** Takes the next event. Returns whether something is in progress after it. */
+	take(event: SessionEvent): boolean {
+		switch (event.type) {
+			// A run includes messages, tool calls and retries.
+			case "agent_start":
+				this.#begun.add("run");
+				break;
+			case "agent_settled":
+				this.#begun.delete("run");
+				break;
+			case "compaction_start":
+				this.#begun.add("compaction");
+				break;
+			case "compaction_end":
+				this.#begun.delete("compaction");
+				break;
+			case "extension_ui_request":
+				if (isQuestion(event.method)) this.#begun.add(`dialog ${event.requestId}`);
+				break;
+			case "extension_ui_closed":
+				this.#begun.delete(`dialog ${event.requestId}`);
+		}
+		return this.#begun.size > 0;
+	}
+}
+
+/** Whether a request of an extension waits for an answer; the rest is only shown. */
+export function isQuestion(method: string): boolean {
+	return ["select", "confirm", "input", "editor"].includes(method);
+}

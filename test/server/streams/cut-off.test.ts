@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { SessionEvent } from "../../../src/protocol/index.ts";
-import { createStreams } from "../../../src/server/streams/create-streams.ts";
-import { UnderWay } from "../../../src/server/streams/under-way.ts";
+import { InProgress } from "../../../src/server/streams/stream.ts";
+import { createStreams } from "../../../src/server/streams/streams.ts";
 import { command, finished, session } from "../../contracts/journal.ts";
 import { type StartedJournal, startJournal } from "../journal/start-journal.ts";
 import { recordingClient } from "./recording-client.ts";
@@ -80,8 +80,8 @@ test.each<[string, "an end" | "no end", SessionEvent[]]>([
 		[{ type: "extension_ui_request", requestId: "n", method: "notify", message: "hello" }],
 	],
 ])("after %s a crash needs %s", (_name, needed, events) => {
-	const underWay = new UnderWay();
-	const is = events.map((event) => underWay.take(event)).at(-1);
+	const inProgress = new InProgress();
+	const is = events.map((event) => inProgress.take(event)).at(-1);
 	expect(is).toBe(needed === "an end");
 });
 

@@ -2,8 +2,8 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { SessionEvent } from "../../../src/protocol/index.ts";
 import { SLICE_MS } from "../../../src/server/engine/read-queue.ts";
-import { createStreams } from "../../../src/server/streams/create-streams.ts";
 import type { Streams } from "../../../src/server/streams/streams.ts";
+import { createStreams } from "../../../src/server/streams/streams.ts";
 import { createEventStore, type EventStore } from "./event-store.ts";
 import { recordingClient } from "./recording-client.ts";
 
@@ -58,7 +58,8 @@ describe("an event", () => {
 		await emit(1);
 		expect(clients[0]?.messages[0]).toBe(clients[1]?.messages[0]);
 		expect(stranger.seen()).toEqual([]);
-		expect(streams.subscribers(stream)).toBe(2);
+		expect(clients.map((client) => streams.isSubscribed(client, stream))).toEqual([true, true]);
+		expect(streams.isSubscribed(stranger, stream)).toBe(false);
 	});
 
 	test("that the journal refuses comes without a number, and the next one behind a gap", async () => {
@@ -145,7 +146,7 @@ describe("who subscribes", () => {
 			code: "not_found",
 			message: expect.stringMatching(/"after" is 4.*"s" is 3/),
 		});
-		expect(streams.subscribers(stream)).toBe(0);
+		expect(streams.isSubscribed(client, stream)).toBe(false);
 	});
 
 	test("and takes its time is sent a page when it has room, and no more", async () => {
@@ -208,7 +209,7 @@ describe("who subscribes", () => {
 		await streams.subscribe(client, stream, 1);
 		await emit(1);
 		expect(client.seen()).toEqual([1, 2, 3, 2, 3, 4]);
-		expect(streams.subscribers(stream)).toBe(1);
+		expect(streams.isSubscribed(client, stream)).toBe(true);
 	});
 });
 
@@ -224,7 +225,7 @@ describe("a subscription ends", () => {
 		await emit(1);
 		streams.emit(stream, happened("the last"));
 		streams.remove(stream);
-		expect(streams.subscribers(stream)).toBe(0);
+		for (const client of clients) expect(streams.isSubscribed(client, stream)).toBe(false);
 		store.settle(1, true);
 		await nextTick();
 		await emit(1);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createStreams } from "../../../src/server/streams/create-streams.ts";
+import { createStreams } from "../../../src/server/streams/streams.ts";
 import { command, finished, session } from "../../contracts/journal.ts";
 import { startJournal } from "../journal/start-journal.ts";
 import { recordingClient } from "./recording-client.ts";
