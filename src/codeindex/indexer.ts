@@ -9,7 +9,7 @@ import { TreeScanner } from "./scan/tree-scanner.ts";
 import { ByteReader } from "./store/bytes.ts";
 import { DamagedDatabase } from "./store/failures.ts";
 import type { IndexStore } from "./store/index-store.ts";
-import { unpackRequests } from "./store/pack-links.ts";
+import { requests as requestsOf } from "./store/records.ts";
 import type { WriterLock } from "./store/writer-lock.ts";
 
 export interface RefreshOptions {
@@ -175,7 +175,7 @@ export class Indexer {
 	#put(outcome: FileOutcome, plan: RefreshPlan, scanned: ScannedFile | undefined): void {
 		if (outcome.kind === "gone" || !scanned) return;
 		const { path, packed, hash } = outcome;
-		const requests = unpackRequests(new ByteReader(packed.requests));
+		const requests = requestsOf(new ByteReader(packed.requests));
 		const id = this.#store.writer.put({
 			scanned,
 			storedMs: plan.scan.scannedMs,

@@ -1,4 +1,4 @@
-/** Bytes that do not say what they should: the database is damaged. */
+/** The stored bytes do not decode: the database is damaged. */
 export class MalformedBytes extends Error {
 	constructor(message: string) {
 		super(`stored bytes are damaged: ${message}`);
@@ -6,11 +6,28 @@ export class MalformedBytes extends Error {
 	}
 }
 
+/**
+ * One end of a codec. A {@link ByteWriter} writes the value it is given, a {@link ByteReader} ignores it and reads the
+ * next one; both return the value, so that one description of a record serves both directions.
+ */
+export interface Bytes {
+	/** A whole number from 0. Small ones take one byte. */
+	number(value?: number): number;
+	/** A whole number of either sign. */
+	signed(value?: number): number;
+	string(text?: string): string;
+	/** How many items follow, of at least one byte each. */
+	count(value?: number): number;
+	/** Nothing is left to read. */
+	readonly isAtEnd: boolean;
+}
+
 /** The length of so short a text, doubled, takes one byte. */
 const SHORT = 0x3f;
 
 /** Builds compact bytes: numbers of seven bits a byte, strings with their length. */
-export class ByteWriter {
+export class ByteWriter implements Bytes {
+	readonly isAtEnd = true;
 	#bytes = Buffer.allocUnsafe(256);
 	#length = 0;
 
@@ -18,8 +35,7 @@ export class ByteWriter {
 		return this.#length;
 	}
 
-	/** A whole number from 0. Small ones take one byte. */
-	number(value: number): void {
+	number(value = 0): number {
 		this.#reserve(8);
 		let rest = value;
 		// Arithmetic instead of shifts: these would cut a number to 32 bits.
@@ -28,15 +44,20 @@ export class ByteWriter {
 			rest = Math.floor(rest / 0x80);
 		}
 		this.#bytes[this.#length++] = rest;
+		return value;
 	}
 
-	/** A whole number of either sign. */
-	signed(value: number): void {
+	count(value = 0): number {
+		return this.number(value);
+	}
+
+	signed(value = 0): number {
 		this.number(value < 0 ? -2 * value - 1 : 2 * value);
+		return value;
 	}
 
-	string(text: string): void {
-		if (text.length <= SHORT && this.#ascii(text)) return;
+	string(text = ""): string {
+		if (text.length <= SHORT && this.#ascii(text)) return text;
 		// Lone surrogates have no bytes in UTF-8, so such a text is written by its units.
 		const isWellFormed = text.isWellFormed();
 		const length = isWellFormed ? Buffer.byteLength(text) : text.length * 2;
@@ -44,6 +65,7 @@ export class ByteWriter {
 		this.#reserve(length);
 		this.#bytes.write(text, this.#length, isWellFormed ? "utf8" : "utf16le");
 		this.#length += length;
+		return text;
 	}
 
 	/** Most texts are short names, which take less time to write than to hand over to native code. */
@@ -67,7 +89,7 @@ export class ByteWriter {
 		this.#length += bytes.length;
 	}
 
-	/** All that another writer holds, which is empty afterwards. */
+	/** Moves all that another writer holds. */
 	append(other: ByteWriter): void {
 		this.#reserve(other.#length);
 		other.#bytes.copy(this.#bytes, this.#length, 0, other.#length);
@@ -75,7 +97,7 @@ export class ByteWriter {
 		other.#length = 0;
 	}
 
-	/** What was written, as bytes of its own; the writer is empty again. */
+	/** Returns a copy of what was written, and empties the writer. */
 	take(): Uint8Array<ArrayBuffer> {
 		const bytes = new Uint8Array(this.#bytes.subarray(0, this.#length));
 		this.#length = 0;
@@ -91,7 +113,7 @@ export class ByteWriter {
 }
 
 /** Reads what a {@link ByteWriter} wrote, in the same order. Throws {@link MalformedBytes}. */
-export class ByteReader {
+export class ByteReader implements Bytes {
 	readonly #bytes: Buffer;
 	at: number;
 
@@ -118,7 +140,6 @@ export class ByteReader {
 		return value;
 	}
 
-	/** A number that counts things of at least one byte each, so it cannot exceed the bytes that are left. */
 	count(): number {
 		const count = this.number();
 		if (count > this.#bytes.length - this.at) throw new MalformedBytes(`${count} things promised`);

@@ -1,7 +1,7 @@
 import type { Binding, Export, Reference, Request } from "../facts.ts";
 import type { BindingRef, FileId, Resolution } from "../reader.ts";
 import { ImportLists } from "./import-lists.ts";
-import { unpackReferences } from "./pack-references.ts";
+import { unpackReferences } from "./references.ts";
 
 /** What is decoded together of a file. */
 export interface LinkFacts {

@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Edge, FileId, IndexedFile } from "../reader.ts";
 import type { KnownFile } from "../scan/changed-files.ts";
 import { ByteReader, ByteWriter } from "./bytes.ts";
-import { kindsOf } from "./pack-links.ts";
+import { kindsOf } from "./records.ts";
 
 /** A row of the table of files. */
 export interface FileRow {

@@ -11,8 +11,8 @@ import { DamagedDatabase, meansDamage, storeFailure, UnavailableStore } from "./
 import { FileTable } from "./file-table.ts";
 import { IndexWriter } from "./index-writer.ts";
 import { NameIds } from "./name-ids.ts";
-import { unpackRequests, unpackResolutions } from "./pack-links.ts";
 import { makePrivateFile } from "./private-file.ts";
+import { requests, resolutions } from "./records.ts";
 import { migrations } from "./schema.ts";
 import { prepareReader, StoredReader } from "./stored-reader.ts";
 
@@ -156,8 +156,8 @@ export class IndexStore {
 		for (const row of this.#allImports.all()) {
 			yield {
 				file: row.id as FileId,
-				requests: unpackRequests(new ByteReader(row.requests as Uint8Array)),
-				resolutions: unpackResolutions(new ByteReader(row.resolutions as Uint8Array)),
+				requests: requests(new ByteReader(row.requests as Uint8Array)),
+				resolutions: resolutions(new ByteReader(row.resolutions as Uint8Array)),
 			};
 		}
 	}

@@ -5,16 +5,8 @@ import type { ScannedFile } from "../scan/scanned-tree.ts";
 import { ByteReader, ByteWriter } from "./bytes.ts";
 import { type FileTable, toColumns } from "./file-table.ts";
 import type { NameIds } from "./name-ids.ts";
-import { unpackImportedOnly } from "./pack-bindings.ts";
-import { type ImportEntry, packImports } from "./pack-imports.ts";
-import {
-	kindBits,
-	packResolutions,
-	unpackExports,
-	unpackRequests,
-	unpackResolutions,
-} from "./pack-links.ts";
-import { type PackedFile, unpackNames, unpackSqueezed } from "./packed-file.ts";
+import { type PackedFile, unpackNames } from "./packed-file.ts";
+import * as records from "./records.ts";
 
 /** The content of a file, read and parsed. */
 export interface ParsedFile {
@@ -61,15 +53,15 @@ export class IndexWriter {
 		const id = this.announce(scanned);
 		if (this.#files.row(scanned.path)?.content) this.#removeContent(id);
 
-		const requests = unpackRequests(new ByteReader(packed.requests));
+		const requests = records.requests(new ByteReader(packed.requests));
 		this.#sql.setLinks.run(id, packed.exports, packed.requests, this.#resolutions(resolutions));
 		this.#sql.setBindings.run(id, packed.bindings);
 		this.#sql.setRefs.run(id, packed.references);
 		this.#addNames(id, packed.names);
 		const { path, symbols, text } = packed.text;
 		this.#sql.addText.run(id, path, symbols, text);
-		const imported = unpackImportedOnly(new ByteReader(packed.imported));
-		const exports = unpackExports(new ByteReader(packed.exports));
+		const imported = new Map(records.importedOnly(new ByteReader(packed.imported)));
+		const exports = records.exports(new ByteReader(packed.exports));
 		this.#addLinkRows(id, linkRows(imported, exports, resolutions));
 
 		const file: IndexedFile = {
@@ -99,11 +91,11 @@ export class IndexWriter {
 		if (!links || !row?.content) return;
 		this.#sql.setResolutions.run(this.#resolutions(resolutions), id);
 		const imported = this.#importedOf(id);
-		const exports = unpackExports(new ByteReader(links.exports as Uint8Array));
-		const before = unpackResolutions(new ByteReader(links.resolutions as Uint8Array));
+		const exports = records.exports(new ByteReader(links.exports as Uint8Array));
+		const before = records.resolutions(new ByteReader(links.resolutions as Uint8Array));
 		this.#removeLinkRows(id, linkRows(imported, exports, before));
 		this.#addLinkRows(id, linkRows(imported, exports, resolutions));
-		const requests = unpackRequests(new ByteReader(links.requests as Uint8Array));
+		const requests = records.requests(new ByteReader(links.requests as Uint8Array));
 		const changed = {
 			...row,
 			content: { ...row.content, ...linkFigures(requests, resolutions) },
@@ -138,8 +130,8 @@ export class IndexWriter {
 	#removeContent(id: FileId): void {
 		const links = this.#sql.getLinks.get(id);
 		if (!links) return;
-		const exports = unpackExports(new ByteReader(links.exports as Uint8Array));
-		const resolutions = unpackResolutions(new ByteReader(links.resolutions as Uint8Array));
+		const exports = records.exports(new ByteReader(links.exports as Uint8Array));
+		const resolutions = records.resolutions(new ByteReader(links.resolutions as Uint8Array));
 		this.#removeLinkRows(id, linkRows(this.#importedOf(id), exports, resolutions));
 		const owned = new ByteReader(this.#sql.getOwned.get(id)?.names as Uint8Array);
 		for (let name = 0; !owned.isAtEnd; ) {
@@ -169,7 +161,7 @@ export class IndexWriter {
 	#addLinkRows(id: FileId, { imports, passes }: LinkRows): void {
 		for (const [target, byName] of imports) {
 			for (const [name, entries] of byName) {
-				packImports(this.#bytes, entries);
+				records.importEntries(this.#bytes, name, entries);
 				const nameId = this.#names.give(name, false);
 				this.#sql.addImport.run(target, nameId, id, this.#bytes.take());
 			}
@@ -191,14 +183,16 @@ export class IndexWriter {
 
 	#importedOf(id: FileId): Map<number, Imported> {
 		const imported = new Map<number, Imported>();
-		unpackSqueezed(this.#sql.getBindings.get(id)?.data as Uint8Array).forEach((binding, index) => {
-			if (binding.kind === "imported") imported.set(index, binding);
-		});
+		records
+			.unpackBindings(this.#sql.getBindings.get(id)?.data as Uint8Array)
+			.forEach((binding, index) => {
+				if (binding.kind === "imported") imported.set(index, binding);
+			});
 		return imported;
 	}
 
 	#resolutions(resolutions: readonly Resolution[]): Uint8Array {
-		packResolutions(this.#bytes, resolutions);
+		records.resolutions(this.#bytes, resolutions);
 		return this.#bytes.take();
 	}
 }
@@ -206,7 +200,7 @@ export class IndexWriter {
 /** What is stored of a file under the files it asks. */
 interface LinkRows {
 	/** By the file asked and the name asked for. */
-	readonly imports: ReadonlyMap<FileId, ReadonlyMap<string, readonly ImportEntry[]>>;
+	readonly imports: ReadonlyMap<FileId, ReadonlyMap<string, readonly records.ImportEntry[]>>;
 	/** Exports that pass on what another file exports: their indexes by that file. */
 	readonly passes: ReadonlyMap<FileId, readonly number[]>;
 }
@@ -216,7 +210,7 @@ function linkRows(
 	exports: readonly Export[],
 	resolutions: readonly Resolution[],
 ): LinkRows {
-	const imports = new Map<FileId, Map<string, ImportEntry[]>>();
+	const imports = new Map<FileId, Map<string, records.ImportEntry[]>>();
 	const passes = new Map<FileId, number[]>();
 	const exported = new Set<number>();
 	exports.forEach((item, index) => {
@@ -233,7 +227,7 @@ function linkRows(
 	imported.forEach((as, binding) => {
 		const target = resolutions[as.request];
 		if (target?.kind !== "file") return;
-		const byName = imports.get(target.file) ?? new Map<string, ImportEntry[]>();
+		const byName = imports.get(target.file) ?? new Map<string, records.ImportEntry[]>();
 		imports.set(target.file, byName);
 		const entry = { binding, as, isExported: exported.has(binding) };
 		const entries = byName.get(as.imported);
@@ -249,7 +243,7 @@ function linkFigures(requests: readonly Request[], resolutions: readonly Resolut
 	resolutions.forEach((resolution, index) => {
 		if (resolution.kind === "unresolved") unresolved++;
 		if (resolution.kind !== "file") return;
-		const kinds = kindBits(requests[index]?.kinds ?? []);
+		const kinds = records.kindBits(requests[index]?.kinds ?? []);
 		edges.set(resolution.file, (edges.get(resolution.file) ?? 0) | kinds);
 	});
 	return { edges, unresolved };

@@ -15,10 +15,16 @@ import type { DeclaredNames } from "./declared-names.ts";
 import type { FactsCache, LinkFacts } from "./facts-cache.ts";
 import type { FileTable } from "./file-table.ts";
 import type { NameIds } from "./name-ids.ts";
-import { unpackImports } from "./pack-imports.ts";
-import { unpackExports, unpackRequests, unpackResolutions } from "./pack-links.ts";
-import { unpackReferences } from "./pack-references.ts";
-import { unpackDeclarations, unpackMentions, unpackSqueezed } from "./packed-file.ts";
+import {
+	exports,
+	importEntries,
+	requests,
+	resolutions,
+	unpackBindings,
+	unpackDeclarations,
+	unpackMentions,
+} from "./records.ts";
+import { unpackReferences } from "./references.ts";
 import { textQueries } from "./text-query.ts";
 
 /** What a reader reads from; all of it belongs to the store. */
@@ -79,7 +85,7 @@ export class StoredReader implements IndexReader {
 		const { facts, statements } = this.#from;
 		return facts.bindings(file, () => {
 			const data = statements.bindings.get(file)?.data as Uint8Array | undefined;
-			return data ? unpackSqueezed(data) : [];
+			return data ? unpackBindings(data) : [];
 		});
 	}
 
@@ -214,9 +220,9 @@ export class StoredReader implements IndexReader {
 			const row = statements.links.get(file);
 			if (!row) return { exports: [], requests: [], resolutions: [] };
 			return {
-				exports: unpackExports(new ByteReader(row.exports as Uint8Array)),
-				requests: unpackRequests(new ByteReader(row.requests as Uint8Array)),
-				resolutions: unpackResolutions(new ByteReader(row.resolutions as Uint8Array)),
+				exports: exports(new ByteReader(row.exports as Uint8Array)),
+				requests: requests(new ByteReader(row.requests as Uint8Array)),
+				resolutions: resolutions(new ByteReader(row.resolutions as Uint8Array)),
 			};
 		});
 	}
@@ -238,7 +244,10 @@ export class StoredReader implements IndexReader {
 function unpackRows(rows: readonly Record<string, unknown>[], imported: string): ImportOf[] {
 	const found: ImportOf[] = [];
 	for (const { file, data } of rows) {
-		for (const { binding, as, isExported } of unpackImports(data as Uint8Array, imported)) {
+		for (const { binding, as, isExported } of importEntries(
+			new ByteReader(data as Uint8Array),
+			imported,
+		)) {
 			found.push({ file: file as FileId, binding, as, isExported });
 		}
 	}

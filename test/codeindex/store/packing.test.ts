@@ -1,14 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ByteReader, ByteWriter, MalformedBytes } from "../../../src/codeindex/store/bytes.ts";
-import { packBindings, unpackBindings } from "../../../src/codeindex/store/pack-bindings.ts";
 import {
-	packExports,
-	packRequests,
-	unpackExports,
-	unpackRequests,
-} from "../../../src/codeindex/store/pack-links.ts";
-import { packReferences, unpackReferences } from "../../../src/codeindex/store/pack-references.ts";
+	ByteReader,
+	type Bytes,
+	ByteWriter,
+	MalformedBytes,
+} from "../../../src/codeindex/store/bytes.ts";
+import { bindings, exports, requests } from "../../../src/codeindex/store/records.ts";
+import { packReferences, unpackReferences } from "../../../src/codeindex/store/references.ts";
 import { arbitraryFacts } from "./arbitrary-facts.ts";
 
 function packed(write: (writer: ByteWriter) => void): Uint8Array {
@@ -44,16 +43,13 @@ test("numbers and texts of every kind come back as they were", () => {
 
 test("facts come back as they were packed", () => {
 	fc.assert(
-		fc.property(arbitraryFacts, ({ bindings, exports, requests, references }) => {
-			const back = <T>(write: (writer: ByteWriter) => void, read: (reader: ByteReader) => T) =>
-				read(new ByteReader(packed(write)));
-			expect(back((writer) => packBindings(writer, bindings), unpackBindings)).toStrictEqual(
-				bindings,
-			);
-			expect(back((writer) => packExports(writer, exports), unpackExports)).toStrictEqual(exports);
-			expect(back((writer) => packRequests(writer, requests), unpackRequests)).toStrictEqual(
-				requests,
-			);
+		fc.property(arbitraryFacts, (facts) => {
+			const { references } = facts;
+			const back = <T>(layout: (io: Bytes, value?: T) => T, value: T) =>
+				layout(new ByteReader(packed((writer) => layout(writer, value))));
+			expect(back(bindings, facts.bindings)).toStrictEqual(facts.bindings);
+			expect(back(exports, facts.exports)).toStrictEqual(facts.exports);
+			expect(back(requests, facts.requests)).toStrictEqual(facts.requests);
 			const bytes = packed((writer) => packReferences(writer, references));
 			for (let binding = 0; binding < 7; binding++) {
 				expect(unpackReferences(bytes, binding)).toStrictEqual(
@@ -67,7 +63,7 @@ test("facts come back as they were packed", () => {
 test("damaged bytes are told apart or give something else, but never hang or crash", () => {
 	fc.assert(
 		fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
-			for (const unpack of [unpackBindings, unpackExports, unpackRequests]) {
+			for (const unpack of [bindings, exports, requests]) {
 				try {
 					unpack(new ByteReader(bytes));
 				} catch (error) {

@@ -1,0 +1,372 @@
+/**
+ * How facts lie in bytes. Each record is described once, as a function that hands its fields to a {@link Bytes} in
+ * their order: a writer takes the fields of `value`, a reader, which gets no `value`, fills them in.
+ */
+import { deflateRawSync, inflateRawSync } from "node:zlib";
+import type {
+	Binding,
+	Declared,
+	EdgeKind,
+	Export,
+	Imported,
+	Member,
+	Position,
+	Request,
+	Step,
+	SymbolKind,
+	TypeName,
+} from "../facts.ts";
+import type { FileId, Resolution } from "../reader.ts";
+import { ByteReader, type Bytes, ByteWriter, MalformedBytes } from "./bytes.ts";
+
+type Layout<T> = (io: Bytes, value?: T) => T;
+export type Writable<T> = { -readonly [K in keyof T]: T[K] };
+type Fields<T> = Partial<Omit<T, "kind">>;
+
+function listOf<T>(item: Layout<T>): Layout<readonly T[]> {
+	return (io, values) => {
+		const items: T[] = [];
+		const count = io.count(values?.length);
+		if (values) for (const value of values) item(io, value);
+		else for (let left = count; left > 0; left--) items.push(item(io));
+		return values ?? items;
+	};
+}
+
+/** One of a fixed list, by its place there. The lists are part of the format: append only. */
+function oneOf<T>(io: Bytes, all: readonly T[], what: string, value: T | undefined): T {
+	const found = all[io.number(value === undefined ? 0 : all.indexOf(value))];
+	if (found === undefined) throw new MalformedBytes(`an unknown kind of ${what}`);
+	return found;
+}
+
+export function bit(isSet: unknown, bit: number): number {
+	return isSet ? bit : 0;
+}
+
+const position: Layout<Position> = (io, at) => [io.number(at?.[0]), io.number(at?.[1])];
+const positions = listOf(position);
+
+const CALLED = 1;
+const AT = 2;
+
+const steps = listOf<Step>((io, { name, at, called }: Fields<Step> = {}) => {
+	const flags = io.number(bit(called, CALLED) | bit(at, AT));
+	const step: Writable<Step> = { name: io.string(name) };
+	if (flags & AT) step.at = position(io, at);
+	if (flags & CALLED) step.called = true;
+	return step;
+});
+
+const INSTANCE = 1;
+const PATH = 2;
+
+const typeName: Layout<TypeName> = (io, from: Fields<TypeName> = {}) => {
+	const flags = io.number(bit(from.side === "instance", INSTANCE) | bit(from.path, PATH));
+	const binding = io.number(from.binding);
+	const side = flags & INSTANCE ? "instance" : "value";
+	return flags & PATH ? { binding, side, path: steps(io, from.path) } : { binding, side };
+};
+const typeNames = listOf(typeName);
+
+/** Of imports; bit 1 has another meaning in each of their two records. */
+const TYPE_ONLY = 2;
+const IMPORTED_AT = 4;
+const SAME_NAME = 8;
+
+function importFlags({ name, imported, typeOnly, importedAt }: Fields<Imported>): number {
+	return (
+		bit(typeOnly, TYPE_ONLY) | bit(importedAt, IMPORTED_AT) | bit(name === imported, SAME_NAME)
+	);
+}
+
+/** What the two records of an import end with. */
+function importOf(
+	io: Bytes,
+	flags: number,
+	named: Pick<Imported, "name" | "request" | "imported">,
+	from: Fields<Imported>,
+): Imported {
+	const { name, request, imported } = named;
+	const typeOnly = (flags & TYPE_ONLY) !== 0;
+	const at = position(io, from.at);
+	if (!(flags & IMPORTED_AT)) return { kind: "imported", name, request, imported, typeOnly, at };
+	const importedAt = position(io, from.importedAt);
+	return { kind: "imported", name, request, imported, typeOnly, at, importedAt };
+}
+
+function importedBinding(io: Bytes, flags: number, from: Fields<Imported>): Imported {
+	const name = io.string(from.name);
+	const imported = flags & SAME_NAME ? name : io.string(from.imported);
+	const request = io.number(from.request);
+	return importOf(io, flags, { name, imported, request }, from);
+}
+
+const SYMBOLS: readonly SymbolKind[] = [
+	"function",
+	"class",
+	"interface",
+	"type",
+	"enum",
+	"variable",
+	"namespace",
+	"method",
+	"property",
+];
+
+/** Of bindings and members. */
+const IMPORTED = 1;
+const ALSO_AT = 2;
+const DOC = 4;
+const HERITAGE = 8;
+const TYPE = 16;
+const MEMBERS = 32;
+const STATIC = 64;
+
+/** What things declared and their members have in common. */
+type Shared = Pick<Declared, "name" | "symbol" | "at" | "alsoAt" | "endLine" | "signature">;
+
+function sharedFlags({ alsoAt, type, members }: Fields<Declared | Member>): number {
+	return bit(alsoAt, ALSO_AT) | bit(type, TYPE) | bit(members, MEMBERS);
+}
+
+function shared(io: Bytes, flags: number, from: Partial<Shared>): Shared {
+	const name = io.string(from.name);
+	const symbol = oneOf(io, SYMBOLS, "symbol", from.symbol);
+	const at = position(io, from.at);
+	const endLine = at[0] + io.signed((from.endLine ?? 0) - at[0]);
+	const signature = signatureOf(io, name, from.signature);
+	if (!(flags & ALSO_AT)) return { name, symbol, at, endLine, signature };
+	return { name, symbol, at, alsoAt: positions(io, from.alsoAt), endLine, signature };
+}
+
+/** Nearly every signature holds the name, and short ones little else: what stands around it is written. */
+function signatureOf(io: Bytes, name: string, signature = ""): string {
+	const found = name === "" ? -1 : signature.indexOf(name);
+	const place = io.number(found + 1) - 1;
+	const rest = io.string(
+		found < 0 ? signature : signature.slice(0, found) + signature.slice(found + name.length),
+	);
+	return place < 0 ? rest : rest.slice(0, place) + name + rest.slice(place);
+}
+
+const member: Layout<Member> = (io, from: Fields<Member> = {}) => {
+	const flags = io.number(sharedFlags(from) | bit(from.static, STATIC));
+	const { name, symbol, at, endLine, signature, alsoAt } = shared(io, flags, from);
+	const isStatic = (flags & STATIC) !== 0;
+	const found: Writable<Member> = { name, symbol, static: isStatic, at, endLine, signature };
+	if (alsoAt) found.alsoAt = alsoAt;
+	if (flags & TYPE) found.type = typeName(io, from.type);
+	if (flags & MEMBERS) found.members = members(io, from.members);
+	return found;
+};
+const members = listOf(member);
+
+function declaredBinding(io: Bytes, flags: number, from: Fields<Declared>): Declared {
+	const { name, symbol, at, endLine, signature, alsoAt } = shared(io, flags, from);
+	const found: Writable<Declared> = { kind: "declared", name, symbol, at, endLine, signature };
+	if (alsoAt) found.alsoAt = alsoAt;
+	if (flags & DOC) found.doc = io.string(from.doc);
+	if (flags & HERITAGE) found.heritage = typeNames(io, from.heritage);
+	if (flags & TYPE) found.type = typeName(io, from.type);
+	if (flags & MEMBERS) found.members = members(io, from.members);
+	return found;
+}
+
+export const bindings = listOf<Binding>((io, value) => {
+	const from: Fields<Imported> & Fields<Declared> = value ?? {};
+	const flags = io.number(
+		value?.kind === "imported"
+			? IMPORTED | importFlags(value)
+			: sharedFlags(from) | bit(from.doc !== undefined, DOC) | bit(from.heritage, HERITAGE),
+	);
+	return flags & IMPORTED ? importedBinding(io, flags, from) : declaredBinding(io, flags, from);
+});
+
+/** The bindings of a file, compressed, with their plain length before them. */
+export function packBindings(values: readonly Binding[]): Uint8Array {
+	const writer = new ByteWriter();
+	bindings(writer, values);
+	const plain = writer.take();
+	writer.number(plain.length);
+	writer.bytes(squeeze(plain));
+	return writer.take();
+}
+
+export function unpackBindings(bytes: Uint8Array): readonly Binding[] {
+	const reader = new ByteReader(bytes);
+	const length = reader.number();
+	return bindings(new ByteReader(unsqueeze(bytes.subarray(reader.at), length)));
+}
+
+/**
+ * Compresses: signatures and comments are the largest part of an index. Inflating takes some 20 µs, so this is not for
+ * what is read in thousands of files at once.
+ */
+function squeeze(bytes: Uint8Array): Uint8Array {
+	if (bytes.length < WORTHWHILE) return bytes;
+	return deflateRawSync(bytes, { dictionary: DICTIONARY, windowBits, level: 3, memLevel: 6 });
+}
+
+function unsqueeze(bytes: Uint8Array, length: number): Uint8Array {
+	if (length < WORTHWHILE) return bytes;
+	try {
+		return inflateRawSync(bytes, { dictionary: DICTIONARY, windowBits, maxOutputLength: length });
+	} catch (error) {
+		throw new MalformedBytes((error as Error).message);
+	}
+}
+
+const WORTHWHILE = 64;
+/** Little memory to set up: most bytes are few. */
+const windowBits = 13;
+
+/** What signatures are made of, the most frequent last. Part of the format: to change it is a new schema. */
+const DICTIONARY = Buffer.from(
+	"extends Omit<Pick<Record<string, unknown>ReadonlyMap<ReadonlySet<Partial<Uint8Array " +
+		"abstract protected private override declare enum namespace get set constructor( " +
+		"Whether a file is set. The value of the number of the default is the same as if this returns undefined " +
+		"import type implements Iterable<AsyncIterable<IterableIterator<Generator<Error unknown): void " +
+		"options?: boolean = false, = true, = {}): Promise<void> => Promise<string>(callback: (error " +
+		"export default export const export class export interface export type export async function export function " +
+		"readonly name: string; readonly path: string; static async (options: string | undefined | null " +
+		"(value: number): boolean, (key: string): string[], number, string, ",
+);
+
+/** A binding that is an import, with its index: all that linking needs of them. */
+export const importedOnly = listOf<readonly [index: number, as: Imported]>((io, value) => {
+	const [index, from = {}]: readonly [number?, Fields<Imported>?] = value ?? [];
+	const at = io.number(index);
+	return [at, importedBinding(io, io.number(IMPORTED | importFlags(from)), from)];
+});
+
+/** An import binding as it is stored under the file and the name it asks for. */
+export interface ImportEntry {
+	readonly binding: number;
+	readonly as: Imported;
+	readonly isExported: boolean;
+}
+
+const EXPORTED = 1;
+
+/** Imports of one file that ask for the same name of the same file; the name itself is the row's key. */
+export function importEntries(
+	io: Bytes,
+	imported: string,
+	values: readonly ImportEntry[] = [],
+): ImportEntry[] {
+	const entries: ImportEntry[] = [];
+	for (let at = 0; at < values.length || !io.isAtEnd; at++) {
+		const value = values[at];
+		const from: Fields<Imported> = value?.as ?? {};
+		const flags = io.number(bit(value?.isExported, EXPORTED) | importFlags(from));
+		const binding = io.number(value?.binding);
+		const request = io.number(from.request);
+		const name = flags & SAME_NAME ? imported : io.string(from.name);
+		const as = importOf(io, flags, { name, request, imported }, from);
+		entries.push({ binding, as, isExported: (flags & EXPORTED) !== 0 });
+	}
+	return entries;
+}
+
+/** Edge kinds in the order of their bits on disk: append only. */
+const EDGE_KINDS: readonly EdgeKind[] = [
+	"value",
+	"type",
+	"re-export",
+	"dynamic",
+	"require",
+	"side-effect",
+];
+
+/** The kinds as bits of one number. */
+export function kindBits(kinds: readonly EdgeKind[]): number {
+	return kinds.reduce((bits, kind) => bits | (1 << EDGE_KINDS.indexOf(kind)), 0);
+}
+
+/** The kinds of a number's bits, in a fixed order; equal numbers give the same list. */
+export function kindsOf(bits: number): readonly EdgeKind[] {
+	return KINDS_OF[bits] ?? [];
+}
+
+const KINDS_OF = Array.from({ length: 1 << EDGE_KINDS.length }, (_, bits) =>
+	EDGE_KINDS.filter((_, place) => bits & (1 << place)),
+);
+
+/** The modules that a file asks for. The kinds of each come back in a fixed order. */
+export const requests = listOf<Request>((io, value) => {
+	const kinds = kindsOf(io.number(kindBits(value?.kinds ?? [])));
+	return { specifier: io.string(value?.specifier), kinds, at: position(io, value?.at) };
+});
+
+const TO_FILE = 0;
+const EXTERNAL = 1;
+const UNRESOLVED = 2;
+
+/** Where the requests lead, in their order. */
+export const resolutions = listOf<Resolution>((io, value) => {
+	const { file = 0, name, reason }: ResolutionFields = value ?? {};
+	const kind = name !== undefined ? EXTERNAL : reason !== undefined ? UNRESOLVED : TO_FILE;
+	const head = io.number(file * 4 + kind);
+	if (head % 4 === TO_FILE) return { kind: "file", file: Math.floor(head / 4) as FileId };
+	if (head === EXTERNAL) return { kind: "external", name: io.string(name) };
+	if (head === UNRESOLVED) return { kind: "unresolved", reason: io.string(reason) };
+	throw new MalformedBytes("an unknown kind of resolution");
+});
+
+type ResolutionFields = { file?: number; name?: string; reason?: string };
+
+const EXPORTS = ["local", "from", "star"] as const;
+const EXPORT_TYPE_ONLY = 4;
+const POSITIONS = 8;
+
+export const exports = listOf<Export>((io, value) => {
+	const from: ExportFields = value ?? {};
+	const flags = io.number(
+		(value ? EXPORTS.indexOf(value.kind) : 0) |
+			bit(from.typeOnly, EXPORT_TYPE_ONLY) |
+			bit(from.at, POSITIONS),
+	);
+	const typeOnly = (flags & EXPORT_TYPE_ONLY) !== 0;
+	const at = () => (flags & POSITIONS ? positions(io, from.at) : []);
+	const kind = EXPORTS[flags & 3];
+	if (kind === undefined) throw new MalformedBytes("an unknown kind of export");
+	if (kind === "star") return { kind, request: io.number(from.request), typeOnly };
+	const name = io.string(from.name);
+	if (kind === "local") {
+		const binding = io.number(from.binding);
+		if (!(flags & POSITIONS)) return { kind, name, binding, typeOnly };
+		return { kind, name, binding, at: at(), typeOnly };
+	}
+	const request = io.number(from.request);
+	return { kind, name, request, imported: io.string(from.imported), at: at(), typeOnly };
+});
+
+interface ExportFields {
+	readonly name?: string;
+	readonly binding?: number;
+	readonly request?: number;
+	readonly imported?: string;
+	readonly at?: readonly Position[];
+	readonly typeOnly?: boolean;
+}
+
+/** Where in a file a name is declared. */
+export function unpackDeclarations(bytes: Uint8Array): { binding: number; isMember: boolean }[] {
+	return sums(new ByteReader(bytes)).map((entry) => ({
+		binding: entry >> 1,
+		isMember: (entry & 1) === 1,
+	}));
+}
+
+/** How often a file accesses a name on something unknown, and through which of its bindings otherwise. */
+export function unpackMentions(bytes: Uint8Array): { loose: number; bindings: number[] } {
+	const reader = new ByteReader(bytes);
+	return { loose: reader.number(), bindings: sums(reader) };
+}
+
+function sums(reader: ByteReader): number[] {
+	const values: number[] = [];
+	for (let value = 0; !reader.isAtEnd; values.push(value)) value += reader.number();
+	return values;
+}
