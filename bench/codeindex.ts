@@ -5,8 +5,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { promisify } from "node:util";
+import type { QueryOf, QuestionName } from "../src/codeindex/answers.ts";
+import type { Asked } from "../src/codeindex/code-index.ts";
 import { type CodeIndex, openCodeIndex } from "../src/codeindex/index.ts";
-import { type QuestionMethod, questionOf } from "../src/codeindex/service/questions.ts";
+import { queries } from "../src/codeindex/queries/table.ts";
+import type { IndexReader } from "../src/codeindex/reader.ts";
 import { IndexStore } from "../src/codeindex/store/index-store.ts";
 import { writeMonorepo } from "./codeindex/monorepo.ts";
 import {
@@ -95,8 +98,25 @@ async function building(code: CodeIndex, what: string, sourceBytes: number): Pro
 	];
 }
 
+interface Question<Name extends QuestionName> {
+	method: Name;
+	query: QueryOf<Name>;
+}
+type AnyQuestion = { [Name in QuestionName]: Question<Name> }[QuestionName];
+
+/** The query function of a question, as the thread with the index calls it. */
+async function queryFor<Name extends QuestionName>({ method, query }: Question<Name>) {
+	const answer = await queries[method]();
+	const readText = (path: string) => readFileSync(join(root, path), "utf8");
+	return (reader: IndexReader): object => answer(reader, query, readText);
+}
+
+function put<Name extends QuestionName>(code: Asked, { method, query }: Question<Name>) {
+	return code[method](query);
+}
+
 /** What is asked, by a name for people. */
-function questions(): Record<string, { method: QuestionMethod; query: object }> {
+function questions(): Record<string, AnyQuestion> {
 	const { hub, hubSymbol, sample } = monorepo;
 	return {
 		search: { method: "search", query: { query: "handle part service", contextLines: 1 } },
@@ -129,8 +149,8 @@ async function residentMemory(): Promise<number> {
 /** Questions among all files right after an edit, freshness check and the way between threads included. */
 async function asking(code: CodeIndex): Promise<Line[]> {
 	const lines: Line[] = [];
-	for (const [name, { method, query }] of Object.entries(questions())) {
-		const ask = () => code[method](query as never);
+	for (const [name, question] of Object.entries(questions())) {
+		const ask = () => put(code, question);
 		// The second time the list of files is remembered.
 		for (let warmup = 0; warmup < sized(3, 1); warmup++) await ask();
 		const edited: number[] = [];
@@ -160,10 +180,11 @@ async function asking(code: CodeIndex): Promise<Line[]> {
 async function answering(database: string): Promise<Line[]> {
 	const store = await IndexStore.open(database);
 	const lines: Line[] = [];
-	for (const [name, { method, query }] of Object.entries(questions())) {
+	for (const [name, question] of Object.entries(questions())) {
+		const query = await queryFor(question);
 		const times: number[] = [];
 		for (let round = 0; round < sized(110, 12); round++) {
-			times.push(await timed(async () => store.read(questionOf(root, method, query))));
+			times.push(await timed(async () => store.read(query)));
 		}
 		const [first = Number.NaN] = times;
 		const warm = times.slice(10);
@@ -188,7 +209,7 @@ async function answeringAnything(store: IndexStore): Promise<Line> {
 	for (let round = 0; round < sized(1100, 112); round++) {
 		const path = paths[(round * 7919) % paths.length] as string;
 		const name = `handleFeature${(round * 31) % 90}Part${(round * 17) % 70}`;
-		const asked: { method: QuestionMethod; query: object }[] = [
+		const asked: AnyQuestion[] = [
 			{ method: "dependencies", query: { path, depth: 1 + (round % 3) } },
 			{ method: "usages", query: { symbol: name } },
 			{ method: "search", query: { query: `handle part ${round % 70}`, contextLines: 1 } },
@@ -196,8 +217,8 @@ async function answeringAnything(store: IndexStore): Promise<Line> {
 			{ method: "impact", query: { modify: [path] } },
 			{ method: "dependencies", query: { path: monorepo.hub, direction: "dependents", depth: 3 } },
 		];
-		const { method, query } = asked[round % asked.length] as (typeof asked)[number];
-		times.push(await timed(async () => store.read(questionOf(root, method, query))));
+		const query = await queryFor(asked[round % asked.length] as AnyQuestion);
+		times.push(await timed(async () => store.read(query)));
 	}
 	const warm = times.slice(100);
 	return {

@@ -29,6 +29,27 @@ export interface Coverage {
 	readonly notStored?: { readonly place: string; readonly reason: string };
 }
 
+export interface Covered {
+	readonly coverage: Coverage;
+}
+
+/** An answer as the queries give it; the service adds the coverage. */
+export type Uncovered<Answer extends Covered> = Omit<Answer, "coverage">;
+
+/** Every question that the index answers. Worker, engines, tools and commands derive from this table. */
+export interface Questions {
+	search: { query: SearchQuery; answer: SearchAnswer };
+	dependencies: { query: DependenciesQuery; answer: DependenciesAnswer };
+	usages: { query: UsagesQuery; answer: UsagesAnswer };
+	impact: { query: ImpactQuery; answer: ImpactAnswer };
+	taskContext: { query: TaskContextQuery; answer: TaskContextAnswer };
+	symbolMap: { query: SymbolMapQuery; answer: SymbolMapAnswer };
+}
+
+export type QuestionName = keyof Questions;
+export type QueryOf<Name extends QuestionName> = Questions[Name]["query"];
+export type AnswerOf<Name extends QuestionName> = Questions[Name]["answer"];
+
 export interface SearchQuery {
 	readonly query: string;
 	/** Default: both. */
@@ -47,14 +68,13 @@ export interface SearchQuery {
 	readonly includeTests?: boolean;
 }
 
-export interface SearchAnswer {
+export interface SearchAnswer extends Covered {
 	readonly hits: readonly SearchHit[];
 	/** How many files match, shown or not; `atLeast` where counting stopped. */
 	readonly total: number;
 	readonly atLeast?: true;
 	/** One name was asked for and no file has it: these have parts of it. */
 	readonly inexact?: true;
-	readonly coverage: Coverage;
 }
 
 export interface SearchHit {
@@ -100,7 +120,7 @@ export interface DependenciesQuery {
 	readonly includeTests?: boolean;
 }
 
-export interface DependenciesAnswer {
+export interface DependenciesAnswer extends Covered {
 	readonly file: string;
 	readonly dependents: readonly FileAtDepth[];
 	readonly dependencies: readonly FileAtDepth[];
@@ -111,7 +131,6 @@ export interface DependenciesAnswer {
 	readonly external: readonly string[];
 	/** Its top level is global: other files can use it without importing it, and that is not followed. */
 	readonly global?: true;
-	readonly coverage: Coverage;
 }
 
 export interface FileAtDepth {
@@ -133,7 +152,7 @@ export interface UsagesQuery {
 	readonly includeTests?: boolean;
 }
 
-export interface UsagesAnswer {
+export interface UsagesAnswer extends Covered {
 	readonly symbol: string;
 	/** One for each thing of that name; empty if there is none. */
 	readonly definitions: readonly Definition[];
@@ -141,7 +160,6 @@ export interface UsagesAnswer {
 	readonly omittedDefinitions?: number;
 	/** Names close to the one asked for, where nothing was found. */
 	readonly suggestions?: readonly string[];
-	readonly coverage: Coverage;
 }
 
 export interface Definition {
@@ -176,7 +194,7 @@ export interface ImpactQuery {
 	readonly symbols?: readonly string[];
 }
 
-export interface ImpactAnswer {
+export interface ImpactAnswer extends Covered {
 	readonly risk: "low" | "medium" | "high";
 	/** One or two sentences: what is reached, and why the risk is what it is. */
 	readonly summary: string;
@@ -200,7 +218,6 @@ export interface ImpactAnswer {
 	}[];
 	/** Paths that were named and are not in the index, names that are not exported, global names, imports that will break, cycles. */
 	readonly warnings: readonly string[];
-	readonly coverage: Coverage;
 }
 
 export interface TaskContextQuery {
@@ -211,7 +228,7 @@ export interface TaskContextQuery {
 	readonly maxImpactedFiles?: number;
 }
 
-export interface TaskContextAnswer {
+export interface TaskContextAnswer extends Covered {
 	readonly targets: readonly {
 		readonly path: string;
 		readonly dependencies: readonly string[];
@@ -224,7 +241,6 @@ export interface TaskContextAnswer {
 	readonly tests: readonly string[];
 	/** Paths that were named and are not in the index. */
 	readonly unknown: readonly string[];
-	readonly coverage: Coverage;
 }
 
 export interface SymbolMapQuery {
@@ -233,7 +249,7 @@ export interface SymbolMapQuery {
 	readonly exclude?: readonly string[];
 }
 
-export interface SymbolMapAnswer {
+export interface SymbolMapAnswer extends Covered {
 	/** By path. Equal content gives equal text. */
 	readonly blocks: readonly {
 		readonly path: string;
@@ -244,5 +260,4 @@ export interface SymbolMapAnswer {
 	}[];
 	/** Those that did not fit; which of them export something is not looked up once the budget is used up. */
 	readonly omittedFiles: number;
-	readonly coverage: Coverage;
 }

@@ -1,23 +1,9 @@
-import type {
-	Coverage,
-	DependenciesAnswer,
-	DependenciesQuery,
-	ImpactAnswer,
-	ImpactQuery,
-	SearchAnswer,
-	SearchQuery,
-	SymbolMapAnswer,
-	SymbolMapQuery,
-	TaskContextAnswer,
-	TaskContextQuery,
-	UsagesAnswer,
-	UsagesQuery,
-} from "./answers.ts";
+import type { AnswerOf, Coverage, Covered, QueryOf, QuestionName } from "./answers.ts";
 
 /** What a caller may give along with any question. */
 export interface CallOptions {
 	readonly signal?: AbortSignal;
-	/** Told now and then while files are taken in. */
+	/** Called now and then while files are indexed. */
 	readonly onProgress?: (progress: IndexProgress) => void;
 }
 
@@ -29,8 +15,7 @@ export interface IndexProgress {
 }
 
 /** What `build` did. */
-export interface BuildReport {
-	readonly coverage: Coverage;
+export interface BuildReport extends Covered {
 	readonly added: number;
 	readonly changed: number;
 	readonly removed: number;
@@ -52,27 +37,26 @@ export interface IndexStatus {
 	/** What of the project is not in it, if the tree was looked at since it was opened. */
 	readonly leftOut?: Coverage["leftOut"];
 	readonly linksNotFollowed?: number;
-	/** Something that happened to the index since it was opened, such as that it was damaged and made anew. */
+	/** Something that happened to the index since it was opened, such as that it was damaged and built again. */
 	readonly note?: string;
 }
+
+/** One method for each question. */
+export type Asked = {
+	[Name in QuestionName]: (query: QueryOf<Name>, options?: CallOptions) => Promise<AnswerOf<Name>>;
+};
 
 /**
  * The code index of one project, living in a worker thread. Every question first compares the tree with the
  * index and takes in what changed. All but `status` and `build` reject with the code `not-indexed` until the project
  * was indexed once: whether that may happen is for the caller to ask.
  */
-export interface CodeIndex {
+export interface CodeIndex extends Asked {
 	readonly root: string;
 	status(): Promise<IndexStatus>;
 	/** Indexes for the first time, goes on with an interrupted one, or only takes in what changed. */
 	build(options?: CallOptions): Promise<BuildReport>;
-	search(query: SearchQuery, options?: CallOptions): Promise<SearchAnswer>;
-	dependencies(query: DependenciesQuery, options?: CallOptions): Promise<DependenciesAnswer>;
-	usages(query: UsagesQuery, options?: CallOptions): Promise<UsagesAnswer>;
-	impact(query: ImpactQuery, options?: CallOptions): Promise<ImpactAnswer>;
-	taskContext(query: TaskContextQuery, options?: CallOptions): Promise<TaskContextAnswer>;
-	symbolMap(query: SymbolMapQuery, options?: CallOptions): Promise<SymbolMapAnswer>;
-	/** Ends the worker. Questions under way are rejected. */
+	/** Ends the worker. Questions in flight are rejected. */
 	close(): Promise<void>;
 }
 

@@ -1,13 +1,14 @@
+import { hash } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { describeError } from "../core/errno.ts";
-import { hashBytes } from "../core/hash.ts";
 import { cacheFolder } from "../core/places.ts";
 import { openStoreFolder } from "../core/store-version.ts";
-import { type CodeIndex, CodeIndexError } from "./code-index.ts";
+import type { QuestionName } from "./answers.ts";
+import { type CallOptions, type CodeIndex, CodeIndexError } from "./code-index.ts";
 import { IndexClient } from "./service/index-client.ts";
-import type { Method } from "./service/messages.ts";
+import type { Calls } from "./service/messages.ts";
 import { storeFailure } from "./store/failures.ts";
 
 export interface OpenOptions {
@@ -24,23 +25,23 @@ export interface OpenOptions {
 export function openCodeIndex({ root, folder = codeIndexFolder() }: OpenOptions): CodeIndex {
 	const real = realRoot(root);
 	const client = new IndexClient({ root: real, database: indexFile(folder, real) });
-	const method =
-		<M extends Exclude<Method, "status" | "build">>(name: M): CodeIndex[M] =>
-		(query: unknown, options: Parameters<CodeIndex[M]>[1]) =>
-			client.call(name, query, options) as never;
+	const asked =
+		<Name extends QuestionName>(name: Name) =>
+		(query: Calls[Name]["query"], options?: CallOptions) =>
+			client.call(name, query, options);
 	return {
 		root: real,
-		status: () => client.call("status", undefined) as never,
+		status: () => client.call("status", undefined),
 		async build(options) {
 			await claimFolder(folder);
-			return client.call("build", undefined, options) as never;
+			return client.call("build", undefined, options);
 		},
-		search: method("search"),
-		dependencies: method("dependencies"),
-		usages: method("usages"),
-		impact: method("impact"),
-		taskContext: method("taskContext"),
-		symbolMap: method("symbolMap"),
+		search: asked("search"),
+		dependencies: asked("dependencies"),
+		usages: asked("usages"),
+		impact: asked("impact"),
+		taskContext: asked("taskContext"),
+		symbolMap: asked("symbolMap"),
 		close: () => client.close(),
 	};
 }
@@ -80,7 +81,7 @@ function indexFile(folder: string, root: string): string {
 		basename(root)
 			.replaceAll(/[^\w.-]+/g, "_")
 			.slice(0, 40) || "root";
-	return join(folder, `${name}-${hashBytes(root).slice(0, 16)}`, "index.db");
+	return join(folder, `${name}-${hash("sha256", root, "hex").slice(0, 16)}`, "index.db");
 }
 
 function realRoot(root: string): string {

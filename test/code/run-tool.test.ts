@@ -6,7 +6,8 @@ import {
 	type ToolCalls,
 	type ToolName,
 } from "../../src/code/index.ts";
-import { dependencies, taskContext } from "../../src/codeindex/queries/index.ts";
+import { dependencies } from "../../src/codeindex/queries/dependencies.ts";
+import { taskContext } from "../../src/codeindex/queries/task-context.ts";
 import { indexProject } from "../codeindex/memory-project.ts";
 import { coverage, fakeIndex, NOW } from "./fake-index.ts";
 

@@ -205,7 +205,7 @@ test("an index that was built by the same process survives a disk that is full l
 		throw full;
 	});
 	atEnd(() => vi.restoreAllMocks());
-	const { coverage } = await service.ask(() => ({}), call);
+	const { coverage } = await service.ask("usages", { symbol: "a" }, call);
 	expect(coverage).toMatchObject({
 		files: 2,
 		refreshedFiles: 1,
@@ -228,7 +228,7 @@ test("an index in memory goes to the disk as soon as that can be written again",
 	vi.spyOn(IndexStore, "open").mockRejectedValueOnce(refused);
 	const clock = vi.spyOn(performance, "now");
 	atEnd(() => vi.restoreAllMocks());
-	const ask = async () => (await service.ask(() => ({}), call)).coverage;
+	const ask = async () => (await service.ask("usages", { symbol: "a" }, call)).coverage;
 
 	expect((await service.build(call)).coverage.notStored).toEqual({
 		place: dirname(path),
@@ -271,7 +271,7 @@ describe("a disk that is full while the index has to be made again", () => {
 		made.close();
 		writeFileSync(path, "no database ".repeat(1000));
 		noRoomOnce();
-		const { coverage } = await made.ask(() => ({}), call);
+		const { coverage } = await made.ask("usages", { symbol: "a" }, call);
 		expect(coverage).toMatchObject({ files: 2, notStored: { reason: full.message } });
 	});
 
@@ -280,7 +280,7 @@ describe("a disk that is full while the index has to be made again", () => {
 		await made.build(call);
 		removeDatabase(path);
 		noRoomOnce();
-		const { coverage } = await made.ask(() => ({}), call);
+		const { coverage } = await made.ask("usages", { symbol: "a" }, call);
 		expect(coverage).toMatchObject({ files: 2, notStored: { reason: full.message } });
 	});
 
@@ -291,23 +291,23 @@ describe("a disk that is full while the index has to be made again", () => {
 		let later = performance.now() + 61_000;
 		vi.spyOn(performance, "now").mockImplementation(() => later);
 		const put = noRoomOnce();
-		const { coverage } = await made.ask(() => ({}), call);
+		const { coverage } = await made.ask("usages", { symbol: "a" }, call);
 		expect(coverage).toMatchObject({ files: 2, notStored: { reason: full.message } });
 		expect(existsSync(dirname(path))).toBe(false);
 		// A build for nothing is not repeated every minute.
 		later += 61_000;
 		put.mockClear();
-		expect((await made.ask(() => ({}), call)).coverage.notStored).toBeDefined();
+		expect((await made.ask("usages", { symbol: "a" }, call)).coverage.notStored).toBeDefined();
 		expect(put).not.toHaveBeenCalled();
 		later += 60_000;
-		expect((await made.ask(() => ({}), call)).coverage.notStored).toBeUndefined();
+		expect((await made.ask("usages", { symbol: "a" }, call)).coverage.notStored).toBeUndefined();
 	});
 
 	test("what another process has built meanwhile is not removed", async () => {
 		const { root, path, made } = service();
 		const other = new IndexService(root, path);
 		atEnd(() => other.close());
-		await expect(made.ask(() => ({}), call)).rejects.toThrow("not been indexed");
+		await expect(made.ask("usages", { symbol: "a" }, call)).rejects.toThrow("not been indexed");
 		const scan = vi.spyOn(TreeScanner.prototype, "scan");
 		scan.mockImplementationOnce(async function (this: TreeScanner, options) {
 			await other.build(call);

@@ -36,5 +36,5 @@ function recorded<Stream extends Provider["stream"] | Provider["streamSimple"]>(
 		recordRequest(JSON.stringify({ model: model.id, ...context }));
 		return (stream as (...args: unknown[]) => unknown)(model, context, options);
 	};
-	return recording as Stream;
+	return recording as unknown as Stream;
 }

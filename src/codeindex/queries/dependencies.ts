@@ -1,10 +1,9 @@
-import type { DependenciesAnswer, DependenciesQuery } from "../answers.ts";
+import type { DependenciesAnswer, DependenciesQuery, Uncovered } from "../answers.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
 import { cyclesOf } from "./cycles.ts";
 import { isGlobalFile } from "./global-file.ts";
 import { knownFile } from "./known-file.ts";
 import { type Reached, reach, toFileAtDepth } from "./reach.ts";
-import type { Uncovered } from "./uncovered.ts";
 
 /** What a file asks for and what asks for it, step by step, with the cycles among them. */
 export function dependencies(

@@ -1,5 +1,5 @@
 import { compareText } from "../../core/compare-text.ts";
-import type { ImpactAnswer, ImpactQuery } from "../answers.ts";
+import type { ImpactAnswer, ImpactQuery, Uncovered } from "../answers.ts";
 import { dependenciesOf } from "../link/index.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
 import { changedExports } from "./changed-exports.ts";
@@ -9,7 +9,6 @@ import { isOutside, knownFile } from "./known-file.ts";
 import { byPath, type Reached, reach, toFileAtDepth } from "./reach.ts";
 import { assessRisk } from "./risk.ts";
 import { type TestOf, testsOf } from "./tests-of.ts";
-import type { Uncovered } from "./uncovered.ts";
 
 /**
  * What a change of files reaches: other files, the exports that are used elsewhere, and the tests to run. Of files

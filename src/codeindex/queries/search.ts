@@ -1,6 +1,6 @@
 import { compareText } from "../../core/compare-text.ts";
 import { matchesAny } from "../../core/glob.ts";
-import type { SearchAnswer, SearchHit, SearchQuery } from "../answers.ts";
+import type { SearchAnswer, SearchHit, SearchQuery, Uncovered } from "../answers.ts";
 import type { FileId, IndexedFile, IndexReader, TextMatch } from "../reader.ts";
 import { hasIdentifier, identifierIn } from "./identifiers.ts";
 import { stemOf } from "./known-file.ts";
@@ -8,7 +8,7 @@ import { matchingLines, type WantedInLine } from "./matching-lines.ts";
 import { ranksOf } from "./rank.ts";
 import { matchingSymbols, type SymbolMatch, symbolsOfName } from "./symbol-matches.ts";
 import { toBrief } from "./symbols.ts";
-import type { Uncovered } from "./uncovered.ts";
+import type { ReadText } from "./table.ts";
 import { type QueryWord, queryWords } from "./words.ts";
 
 /**
@@ -65,8 +65,6 @@ export function search(
 		...(having === "nothing" && files.length > 0 && { inexact: true as const }),
 	};
 }
-
-type ReadText = (path: string) => string | undefined;
 
 /** So many files are taken from the full text and looked into, more are taken where a filter will drop some. */
 const MAX_FILES = 300;

@@ -1,12 +1,11 @@
 import { estimateTokens } from "../../core/tokens.ts";
-import type { SymbolMapAnswer, SymbolMapQuery } from "../answers.ts";
+import type { SymbolMapAnswer, SymbolMapQuery, Uncovered } from "../answers.ts";
 import type { Member } from "../facts.ts";
 import { importersOfSymbol, linkerOf } from "../link/index.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 import { filesByRank } from "./rank.ts";
 import { byPath } from "./reach.ts";
 import { type FoundSymbol, symbolsOf } from "./symbols.ts";
-import type { Uncovered } from "./uncovered.ts";
 
 /**
  * What the files of a project declare, as much of it as a budget holds. The files that most rests on are chosen, and

@@ -1,4 +1,4 @@
-import type { TaskContextAnswer, TaskContextQuery } from "../answers.ts";
+import type { TaskContextAnswer, TaskContextQuery, Uncovered } from "../answers.ts";
 import { dependenciesOf, dependentsOf } from "../link/index.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
 import { knownFile } from "./known-file.ts";
@@ -6,7 +6,6 @@ import { ranksOf } from "./rank.ts";
 import { byPath, reach, toFileAtDepth } from "./reach.ts";
 import { symbolsOf, toBrief } from "./symbols.ts";
 import { testsOf } from "./tests-of.ts";
-import type { Uncovered } from "./uncovered.ts";
 
 /**
  * What is good to know before working on some files: what they rest on, what rests on them, and their tests. Files that

@@ -1,6 +1,6 @@
 import { compareText } from "../../core/compare-text.ts";
 import { nearest } from "../../text/nearest.ts";
-import type { Definition, Usage, UsagesAnswer, UsagesQuery } from "../answers.ts";
+import type { Definition, Uncovered, Usage, UsagesAnswer, UsagesQuery } from "../answers.ts";
 import { CodeIndexError } from "../code-index.ts";
 import type { SymbolKind } from "../facts.ts";
 import {
@@ -16,7 +16,6 @@ import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 import { knownFile } from "./known-file.ts";
 import { reach } from "./reach.ts";
 import { describe, type FoundSymbol, splitName, symbolsCalled } from "./symbols.ts";
-import type { Uncovered } from "./uncovered.ts";
 
 /** Who uses a name, for each thing of that name apart. */
 export function usages(

@@ -3,7 +3,7 @@ import { thread } from "../../core/worker-port.ts";
 import { type WorkerError, WorkerSupervisor } from "../../core/worker-supervisor.ts";
 import { type CallOptions, CodeIndexError, type IndexProgress } from "../code-index.ts";
 import { fromColumns } from "./answer-columns.ts";
-import type { IndexCall, IndexWorkerStart, Method } from "./messages.ts";
+import type { Calls, IndexCall, IndexWorkerStart, Method } from "./messages.ts";
 
 /** Time for the worker to close its database. */
 const CLOSE_MS = 3_000;
@@ -24,15 +24,16 @@ export class IndexClient {
 	}
 
 	/** Calls a method. Rejects with a `CodeIndexError`, immediately with `aborted` when the signal aborts. */
-	async call(
-		method: Method,
-		query: unknown,
+	async call<M extends Method>(
+		method: M,
+		query: Calls[M]["query"],
 		{ signal, onProgress = () => {} }: CallOptions = {},
-	): Promise<unknown> {
+	): Promise<Calls[M]["answer"]> {
 		if (this.#isClosed) throw new CodeIndexError("failed", "The code index has been closed.");
 		try {
-			const job = { method, query };
-			return fromColumns(await this.#supervisor.run(job, { signal, onNote: onProgress }));
+			const job = { method, query } as IndexCall;
+			const value = await this.#supervisor.run(job, { signal, onNote: onProgress });
+			return fromColumns(value) as Calls[M]["answer"]; // the worker answers by the same table
 		} catch (error) {
 			throw indexError(error as WorkerError);
 		}

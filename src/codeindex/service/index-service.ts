@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmdirSync, rmSync, statSync, writeFileSync } fro
 import { dirname, join } from "node:path";
 import { temporaryName } from "../../core/atomic-file.ts";
 import { describeError } from "../../core/errno.ts";
-import type { Coverage } from "../answers.ts";
+import type { AnswerOf, Coverage, Covered, QueryOf, QuestionName, Uncovered } from "../answers.ts";
 import {
 	type BuildReport,
 	CodeIndexError,
@@ -10,6 +10,8 @@ import {
 	type IndexStatus,
 } from "../code-index.ts";
 import { Indexer, type RefreshReport } from "../indexer.ts";
+import { queries } from "../queries/table.ts";
+import { readSource } from "../read-source.ts";
 import type { IndexReader } from "../reader.ts";
 import type { ScanTrouble } from "../scan/scanned-tree.ts";
 import { storeFailure } from "../store/failures.ts";
@@ -21,35 +23,29 @@ export interface ServiceCall {
 	readonly onProgress: (progress: IndexProgress) => void;
 }
 
-/** A question to the index. */
-export type Question<Answer> = (reader: IndexReader) => Answer;
-
 interface Opened {
 	readonly store: IndexStore;
-	readonly lock: Pick<WriterLock, "take" | "release" | "close" | "remove">;
 	readonly indexer: Indexer;
-	/** Nothing was ever indexed when the call began: what it writes before it fails is of no use. */
+	/** Nothing was indexed when the call began: what it writes before it fails is useless. */
 	wasEmpty: boolean;
 	/** The index is in memory because it cannot be written to the disk. */
 	readonly inMemory?: InMemory;
 }
 
 interface InMemory {
-	/** Why, in the system's words. */
 	readonly reason: string;
 	/** When to try the disk again (ms, monotonic). */
 	retryAt: number;
 }
 
 const REPLACE_WAIT_MS = 10_000;
-/** What an index may take in memory: about that of 700 MB of sources. */
+/** Limit of an index in memory: about that of 700 MB of sources. */
 const MAX_MEMORY_BYTES = 512 * 1024 * 1024;
-/** A disk that cannot be written to is tried again after this time, with so many bytes. */
+/** An unwritable disk is probed again after this time, with so many bytes. */
 const RETRY_MS = 60_000;
-/** If it takes those but not the index, the time doubles, up to this: each time the index is built for nothing. */
+/** Each failure after a good probe doubles the time, up to this. */
 const MAX_RETRY_MS = 60 * 60_000;
 const PROBE_BYTES = 256 * 1024;
-/** How many files that were not understood are named in an answer. */
 const UNPARSED_NAMED = 5;
 const LEFT_OUT_NAMED = 3;
 
@@ -61,11 +57,11 @@ export class IndexService {
 	readonly #root: string;
 	readonly #path: string;
 	#opened: Opened | undefined;
+	#lock: WriterLock | undefined;
 	#note: string | undefined;
-	/** There was an index, so the user has agreed to one: what is missing of it may be built. */
+	/** There was an index, so the user has agreed to one: it may be built again. */
 	#isAgreed = false;
 	#retryMs = RETRY_MS;
-	/** What the last look at the tree left out. */
 	#leftOut: ReturnType<typeof leftOut> = {};
 
 	constructor(root: string, path: string) {
@@ -109,18 +105,20 @@ export class IndexService {
 	}
 
 	/** Refreshes the index and answers from it. */
-	async ask<Answer extends object>(
-		question: Question<Answer>,
+	async ask<Name extends QuestionName>(
+		name: Name,
+		query: QueryOf<Name>,
 		call: ServiceCall,
-	): Promise<Answer & { coverage: Coverage }> {
+	): Promise<Uncovered<AnswerOf<Name>> & Covered> {
 		if (!this.#opened && !existsSync(this.#path)) throw this.#notIndexed();
+		const answer = await queries[name]();
 		return await this.#surviving(call, async ({ store, indexer, inMemory }) => {
 			store.sync();
 			const isMissing = store.state().updatedMs === undefined;
 			if (isMissing && !(inMemory && this.#isAgreed)) throw this.#notIndexed();
 			const done = await indexer.refresh({ ...call, mayBuild: isMissing });
 			return store.read((reader) => ({
-				...question(reader),
+				...answer(reader, query, (path) => this.#readText(path)),
 				coverage: this.#coverage(store, reader, done),
 			}));
 		});
@@ -129,11 +127,22 @@ export class IndexService {
 	close(): void {
 		this.#opened?.indexer.close();
 		this.#opened?.store.close();
-		this.#opened?.lock.close();
+		this.#lock?.close();
 		this.#opened = undefined;
+		this.#lock = undefined;
 	}
 
-	/** Does something with the index. If that turns out to be damaged, it is made anew and the work done again. */
+	#readText(path: string): string | undefined {
+		const source = readSource(this.#root, path);
+		return source.kind === "read" ? source.bytes.toString("utf8") : undefined;
+	}
+
+	#writerLock(): WriterLock {
+		this.#lock ??= new WriterLock(this.#path);
+		return this.#lock;
+	}
+
+	/** Works with the index. A damaged one is built again, and the work repeated. */
 	async #surviving<T>(call: ServiceCall, work: (opened: Opened) => Promise<T>): Promise<T> {
 		try {
 			return await this.#explaining(async () => {
@@ -156,21 +165,21 @@ export class IndexService {
 		}
 	}
 
-	/** Whether an index on the disk failed because that cannot be written to, for want of room or otherwise. */
+	/** Whether an index on the disk failed because the disk takes no writes. */
 	#isUnwritable(error: unknown): boolean {
 		const failure = storeFailure(error);
 		return !this.#opened?.inMemory && (failure === "full" || failure === "unwritable");
 	}
 
-	/** Does something with the index in memory, since the disk takes nothing. What a failed build wrote is removed. */
+	/** Works with an index in memory. What a failed build wrote is removed. */
 	async #inMemory<T>(error: unknown, work: (opened: Opened) => Promise<T>): Promise<T> {
 		const before = this.#opened;
-		if (before?.wasEmpty) await removeUnfinished(this.#path, before.lock, before);
+		if (before?.wasEmpty) await this.#removeUnfinished(before);
 		this.close();
 		return await this.#explaining(async () => work(await this.#openInMemory(error)));
 	}
 
-	/** Failures in the words of those who ask; but for damage, which is mended, and a disk that takes nothing. */
+	/** Explains failures, except damage and an unwritable disk, from which the service recovers. */
 	async #explaining<T>(work: () => Promise<T>): Promise<T> {
 		try {
 			return await work();
@@ -191,7 +200,7 @@ export class IndexService {
 		}
 	}
 
-	/** Opens the index; if its file has been deleted or replaced since, what is there now. */
+	/** Opens the index, again if its file has been deleted or replaced. */
 	async #openInPlace(call: ServiceCall): Promise<Opened> {
 		const opened = await this.#open();
 		const { inMemory } = opened;
@@ -201,7 +210,7 @@ export class IndexService {
 		this.#isAgreed ||= hadContent;
 		this.close();
 		const current = await this.#open();
-		// Who has agreed to an index once has agreed to have it made again.
+		// The user has agreed to an index before.
 		if (hadContent && current.store.state().updatedMs === undefined) {
 			if (!isBack)
 				this.#note = `The index was deleted while it was open, and was built again ${timeOfDay()}.`;
@@ -224,20 +233,19 @@ export class IndexService {
 
 	async #openOnDisk(): Promise<Opened> {
 		const isNew = (statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) === 0;
-		let lock: WriterLock | undefined;
 		try {
-			lock = await WriterLock.open(this.#path);
 			const store = await IndexStore.open(this.#path);
 			const wasEmpty = store.state().updatedMs === undefined;
-			return { store, lock, indexer: new Indexer(this.#root, store, lock), wasEmpty };
+			const indexer = new Indexer(this.#root, store, () => this.#writerLock());
+			return { store, indexer, wasEmpty };
 		} catch (error) {
-			if (isNew && this.#isUnwritable(error)) await removeUnfinished(this.#path, lock);
-			lock?.close();
+			if (isNew && this.#isUnwritable(error)) await this.#removeUnfinished();
+			this.close();
 			throw error;
 		}
 	}
 
-	/** Opens a copy of what is on the disk, or nothing where that cannot be copied: then all files are parsed again. */
+	/** Opens a copy of what is on the disk, or an empty index where that cannot be copied. */
 	async #openInMemory(error: unknown): Promise<Opened> {
 		const { cause = error } = error as { cause?: unknown };
 		const reason = describeError(cause);
@@ -251,8 +259,7 @@ export class IndexService {
 		});
 		this.#opened = {
 			store,
-			lock: noLock,
-			indexer: new Indexer(this.#root, store, noLock),
+			indexer: new Indexer(this.#root, store, () => noLock),
 			wasEmpty: false,
 			inMemory: { reason, retryAt: performance.now() + this.#retryMs },
 		};
@@ -260,7 +267,7 @@ export class IndexService {
 		return this.#opened;
 	}
 
-	/** Whether the disk takes something again; tried now and then. */
+	/** Probes the disk now and then. */
 	#canWriteAgain(inMemory: InMemory): boolean {
 		if (performance.now() < inMemory.retryAt) return false;
 		const folder = dirname(this.#path);
@@ -278,12 +285,12 @@ export class IndexService {
 		}
 	}
 
-	/** Puts a new index in the place of a damaged one, unless another process has done so. */
+	/** Replaces a damaged index, unless another process has done so. */
 	async #replace(damage: unknown, call: ServiceCall): Promise<void> {
 		const damaged = this.#opened?.store.identity ?? identityOf(this.#path);
 		this.#isAgreed = true;
 		this.close();
-		const lock = await WriterLock.open(this.#path);
+		const lock = this.#writerLock();
 		try {
 			if (!(await lock.take(REPLACE_WAIT_MS, call.signal))) {
 				const message = `The index in ${this.#path} is damaged, and another process is at it. Try again.`;
@@ -292,11 +299,27 @@ export class IndexService {
 			if (identityOf(this.#path) === damaged) removeDatabase(this.#path);
 		} finally {
 			lock.release();
-			lock.close();
 		}
 		this.#note = `The index was damaged (${describeError(damage)}) and built anew ${timeOfDay()}.`;
 		const { indexer } = await this.#open();
 		await indexer.refresh({ ...call, mayBuild: true });
+	}
+
+	/** Removes what a first indexing wrote before it failed, with the files of SQLite. */
+	async #removeUnfinished(opened?: Opened): Promise<void> {
+		const lock = this.#writerLock();
+		try {
+			// Another process may have got further than this one. A lock that cannot be made is held by none.
+			if (!(await lock.take(0).catch(() => true))) return;
+			if (opened && (!opened.store.isInPlace() || opened.store.state().isComplete)) return;
+			opened?.indexer.close();
+			opened?.store.close();
+			removeDatabase(this.#path);
+			lock.remove();
+		} catch {
+			return; // what cannot be removed stays, and the next build starts with it
+		}
+		removeIfEmpty(dirname(this.#path));
 	}
 
 	#coverage(store: IndexStore, reader: IndexReader, done: RefreshReport): Coverage {
@@ -336,7 +359,7 @@ export class IndexService {
 	}
 }
 
-/** Links are not followed on purpose, so they are counted by themselves; without git nothing is lost. */
+/** Links are not followed on purpose, so they are counted apart. */
 function leftOut({ trouble }: RefreshReport): Pick<Coverage, "leftOut" | "linksNotFollowed"> {
 	const byKind = Object.groupBy(trouble, ({ kind }) => kind);
 	const links = byKind.link?.length ?? 0;
@@ -364,33 +387,7 @@ const LOST: Partial<Record<ScanTrouble["kind"], string>> = {
 };
 
 /** In memory there is no other writer. */
-const noLock: Opened["lock"] = {
-	take: () => Promise.resolve(true),
-	release: () => {},
-	close: () => {},
-	remove: () => {},
-};
-
-/** Removes what a first indexing has written before it failed, with all that SQLite puts beside it. */
-async function removeUnfinished(
-	path: string,
-	lock: Opened["lock"] | undefined,
-	opened?: Opened,
-): Promise<void> {
-	try {
-		// Another process may have got further than this one, or have come to the end.
-		if (lock && !(await lock.take(0))) return;
-		if (opened && (!opened.store.isInPlace() || opened.store.state().isComplete)) return;
-		opened?.indexer.close();
-		opened?.store.close();
-		removeDatabase(path);
-		if (lock) lock.remove();
-		else removeDatabase(`${path}-lock`);
-	} catch {
-		return; // what cannot be removed stays, and the next build starts with it
-	}
-	removeIfEmpty(dirname(path));
-}
+const noLock = { take: () => Promise.resolve(true), release: () => {} };
 
 function removeIfEmpty(folder: string): void {
 	try {

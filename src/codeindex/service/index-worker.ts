@@ -6,18 +6,17 @@ import { CodeIndexError, type IndexProgress } from "../code-index.ts";
 import { toColumns } from "./answer-columns.ts";
 import { IndexService } from "./index-service.ts";
 import type { IndexCall, IndexWorkerStart } from "./messages.ts";
-import { questionOf } from "./questions.ts";
 
 const { root, database } = workerData as IndexWorkerStart;
 const service = new IndexService(root, database);
 
 serveJobs<IndexCall, unknown, IndexProgress>(
-	async ({ method, query }, { signal, notify }) => {
+	async (call, { signal, notify }) => {
 		const options = { signal, onProgress: (progress: IndexProgress) => notify(progress) };
 		try {
-			if (method === "status") return await service.status();
-			if (method === "build") return await service.build(options);
-			return toColumns(await service.ask(questionOf(root, method, query), options));
+			if (call.method === "status") return await service.status();
+			if (call.method === "build") return await service.build(options);
+			return toColumns(await service.ask(call.method, call.query, options));
 		} catch (error) {
 			if (error instanceof CodeIndexError) throw error;
 			// A code of the system is none of ours.

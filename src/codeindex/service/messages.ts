@@ -1,4 +1,5 @@
-import type { CodeIndex } from "../code-index.ts";
+import type { Questions } from "../answers.ts";
+import type { BuildReport, IndexStatus } from "../code-index.ts";
 
 /** What a worker is started with. */
 export interface IndexWorkerStart {
@@ -8,11 +9,15 @@ export interface IndexWorkerStart {
 	readonly database: string;
 }
 
-/** What can be asked of an index. */
-export type Method = Exclude<keyof CodeIndex, "root" | "close">;
+/** What a worker can be called for. */
+export interface Calls extends Questions {
+	status: { query: undefined; answer: IndexStatus };
+	build: { query: undefined; answer: BuildReport };
+}
+
+export type Method = keyof Calls;
 
 /** A job of the worker; `IndexProgress` comes before its answer. */
-export interface IndexCall {
-	readonly method: Method;
-	readonly query: unknown;
-}
+export type IndexCall = {
+	[M in Method]: { readonly method: M; readonly query: Calls[M]["query"] };
+}[Method];

@@ -1,23 +1,21 @@
 import type { Binding, Export, Reference, Request } from "../facts.ts";
-import type { BindingRef, FileId, Resolution } from "../reader.ts";
-import { ImportLists } from "./import-lists.ts";
+import type { BindingRef, FileId, ImportOf, Resolution } from "../reader.ts";
 import { unpackReferences } from "./references.ts";
 
-/** What is decoded together of a file. */
 export interface LinkFacts {
 	readonly exports: readonly Export[];
 	readonly requests: readonly Request[];
 	readonly resolutions: readonly Resolution[];
 }
 
-/** So many files are kept decoded, at a few KB each. */
+/** Files kept decoded, at a few KB each. */
 const MAX_FILES = 4_000;
 /** References are kept as they are stored: those of 10,000 files take 8 MB. */
 const MAX_REFERENCE_BYTES = 32 * 1024 * 1024;
-/** References that are kept decoded, at some 120 bytes each: those of the symbols that most files use. */
+/** References kept decoded, at some 120 bytes each: those of the symbols that most files use. */
 const MAX_DECODED = 200_000;
 
-/** Facts that were decoded, kept until their file changes: most questions come back to the same files. */
+/** Decoded facts, kept until their file changes: most questions come back to the same files. */
 export class FactsCache {
 	readonly #bindings = new Map<FileId, readonly Binding[]>();
 	readonly #links = new Map<FileId, LinkFacts>();
@@ -35,7 +33,6 @@ export class FactsCache {
 		return remembered(this.#links, file, decode);
 	}
 
-	/** The packed references of a file, if they are kept. */
 	references(file: FileId): Uint8Array | undefined {
 		return this.#references.get(file);
 	}
@@ -88,7 +85,7 @@ export class FactsCache {
 	}
 }
 
-/** The one asked for longest ago goes first. */
+/** Evicts the least recently used. */
 function remembered<T>(kept: Map<FileId, T>, file: FileId, decode: () => T): T {
 	const found = kept.get(file);
 	const value = found ?? decode();
@@ -96,4 +93,73 @@ function remembered<T>(kept: Map<FileId, T>, file: FileId, decode: () => T): T {
 	else if (kept.size >= MAX_FILES) kept.delete(kept.keys().next().value as FileId);
 	kept.set(file, value);
 	return value;
+}
+
+/** What a list is read from. */
+export interface ImportSource {
+	/** The imports of all files, by file in rising order. */
+	all(): readonly ImportOf[];
+	/** Those of one file. */
+	of(file: FileId): readonly ImportOf[];
+}
+
+/** Shorter lists are read from the database as quickly. */
+const LONG_LIST = 100;
+/** Imports kept in all, at some 200 bytes each. */
+const MAX_IMPORTS = 100_000;
+
+/**
+ * Long lists of the imports that ask a file for a name, kept while files change: only the imports of a file that has
+ * changed are read again.
+ */
+export class ImportLists {
+	readonly #lists = new Map<string, { all: readonly ImportOf[]; readonly stale: Set<FileId> }>();
+	#kept = 0;
+
+	/** The list of a key, from `source` as far as it is not known. */
+	get(key: string, source: ImportSource): readonly ImportOf[] {
+		const list = this.#lists.get(key);
+		if (!list) return this.#keep(key, source.all());
+		if (list.stale.size === 0) return list.all;
+		const files = [...list.stale].sort((one, other) => one - other);
+		const renewed = files.flatMap((file) => source.of(file));
+		const lasting = list.all.filter(({ file }) => !list.stale.has(file));
+		this.#kept += lasting.length + renewed.length - list.all.length;
+		list.all = merged(lasting, renewed);
+		list.stale.clear();
+		return list.all;
+	}
+
+	/** To be called for a file that has changed. */
+	forget(file: FileId): void {
+		for (const { stale } of this.#lists.values()) stale.add(file);
+	}
+
+	forgetAll(): void {
+		this.#lists.clear();
+		this.#kept = 0;
+	}
+
+	#keep(key: string, all: readonly ImportOf[]): readonly ImportOf[] {
+		if (all.length < LONG_LIST || all.length > MAX_IMPORTS) return all;
+		if (this.#kept + all.length > MAX_IMPORTS) this.forgetAll();
+		this.#lists.set(key, { all, stale: new Set() });
+		this.#kept += all.length;
+		return all;
+	}
+}
+
+/** Merges two lists in rising order of files. */
+function merged(one: readonly ImportOf[], other: readonly ImportOf[]): readonly ImportOf[] {
+	if (other.length === 0) return one;
+	const all: ImportOf[] = [];
+	let at = 0;
+	for (const item of one) {
+		for (let next = other[at]; next && next.file < item.file; next = other[at]) {
+			all.push(next);
+			at++;
+		}
+		all.push(item);
+	}
+	return [...all, ...other.slice(at)];
 }

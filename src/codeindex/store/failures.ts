@@ -15,6 +15,11 @@ export class UnavailableStore extends CodeIndexError {
 	constructor(message: string, cause?: unknown) {
 		super("unavailable", message, cause === undefined ? {} : { cause });
 	}
+
+	/** Of a database that did not open. */
+	static of(refused: { readonly message: string; readonly cause?: unknown }): UnavailableStore {
+		return new UnavailableStore(refused.message, refused.cause);
+	}
 }
 
 /** What a failure of the store means for the one who asked. */

@@ -1,17 +1,17 @@
-import { rmSync, statSync } from "node:fs";
+import { chmodSync, closeSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { describeError } from "../../core/errno.ts";
 import { type OpenedDatabase, openDatabase, openInMemory } from "../../core/sqlite.ts";
 import type { Request } from "../facts.ts";
-import { noProjectState, type ProjectState } from "../project-state.ts";
 import type { FileId, IndexReader, Resolution } from "../reader.ts";
+import { noProjectState, type ProjectState } from "../scan/changed-files.ts";
 import { ByteReader } from "./bytes.ts";
-import { DeclaredNames } from "./declared-names.ts";
 import { FactsCache } from "./facts-cache.ts";
 import { DamagedDatabase, meansDamage, storeFailure, UnavailableStore } from "./failures.ts";
 import { FileTable } from "./file-table.ts";
 import { IndexWriter } from "./index-writer.ts";
-import { NameIds } from "./name-ids.ts";
-import { makePrivateFile } from "./private-file.ts";
+import { NameIds } from "./names.ts";
 import { requests, resolutions } from "./records.ts";
 import { migrations } from "./schema.ts";
 import { prepareReader, StoredReader } from "./stored-reader.ts";
@@ -38,12 +38,10 @@ export interface StoredImports {
 export class IndexStore {
 	readonly path: string;
 	readonly files = new FileTable();
-	readonly writer: IndexWriter;
 	readonly #database: DatabaseSync;
 	/** Which file was opened, as {@link identityOf} tells it. */
 	readonly identity: string;
 	readonly #names: NameIds;
-	readonly #declaredNames: DeclaredNames;
 	readonly #facts = new FactsCache();
 	readonly #statements: ReturnType<typeof prepareReader>;
 	readonly #dataVersion: StatementSync;
@@ -52,6 +50,7 @@ export class IndexStore {
 	readonly #setMeta: StatementSync;
 	#seenVersion: unknown;
 	#reader: IndexReader | undefined;
+	#writer: IndexWriter | undefined;
 	#hasChanged = false;
 
 	private constructor(path: string, database: DatabaseSync) {
@@ -59,14 +58,17 @@ export class IndexStore {
 		this.#database = database;
 		this.identity = identityOf(path);
 		this.#names = new NameIds(database);
-		this.#declaredNames = new DeclaredNames(database, this.#names);
 		this.#statements = prepareReader(database);
 		this.#dataVersion = database.prepare("PRAGMA data_version");
 		this.#allImports = database.prepare("SELECT id, requests, resolutions FROM links");
 		this.#getMeta = database.prepare("SELECT value FROM meta WHERE key = ?");
 		this.#setMeta = database.prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)");
-		this.writer = new IndexWriter(database, this.files, this.#names);
 		this.#reload();
+	}
+
+	get writer(): IndexWriter {
+		this.#writer ??= new IndexWriter(this.#database, this.files, this.#names);
+		return this.#writer;
 	}
 
 	/**
@@ -96,10 +98,7 @@ export class IndexStore {
 		if (opened.kind === "unavailable" && meansDamage(opened.errorCode)) {
 			throw new DamagedDatabase(opened.message);
 		}
-		throw new UnavailableStore(
-			opened.message,
-			opened.kind === "unavailable" ? opened.cause : undefined,
-		);
+		throw UnavailableStore.of(opened);
 	}
 
 	/** Whether the file is still the one that was opened: it may have been deleted or replaced. */
@@ -143,7 +142,6 @@ export class IndexStore {
 		this.#reader ??= new StoredReader({
 			files: this.files,
 			names: this.#names,
-			declaredNames: this.#declaredNames,
 			facts: this.#facts,
 			statements: this.#statements,
 		});
@@ -242,7 +240,24 @@ export function removeDatabase(path: string): void {
 	for (const end of ["", "-wal", "-shm", "-journal"]) rmSync(path + end, { force: true });
 }
 
-/** Tells files apart that have borne the same name. */
+/**
+ * Makes sure that there is a file which only its owner can read, in a folder of which the same is true. An empty
+ * one is a new database; SQLite gives its own files next to a database the same permissions.
+ */
+export function makePrivateFile(path: string): void {
+	const folder = dirname(path);
+	try {
+		mkdirSync(folder, { recursive: true, mode: 0o700 });
+		chmodSync(folder, 0o700);
+		closeSync(openSync(path, "a", 0o600));
+		chmodSync(path, 0o600);
+	} catch (error) {
+		const message = `The code index cannot be kept in ${folder}: ${describeError(error)}`;
+		throw new UnavailableStore(message, error);
+	}
+}
+
+/** Tells files of the same name apart. */
 export function identityOf(path: string): string {
 	const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
 	return stats ? `${stats.dev}:${stats.ino}` : "missing";

@@ -4,7 +4,7 @@ import type { FileId, IndexedFile, Resolution } from "../reader.ts";
 import type { ScannedFile } from "../scan/scanned-tree.ts";
 import { ByteReader, ByteWriter } from "./bytes.ts";
 import { type FileTable, toColumns } from "./file-table.ts";
-import type { NameIds } from "./name-ids.ts";
+import type { NameIds } from "./names.ts";
 import { type PackedFile, unpackNames } from "./packed-file.ts";
 import * as records from "./records.ts";
 

@@ -11,10 +11,9 @@ import type {
 	TextMatch,
 } from "../reader.ts";
 import { ByteReader } from "./bytes.ts";
-import type { DeclaredNames } from "./declared-names.ts";
 import type { FactsCache, LinkFacts } from "./facts-cache.ts";
 import type { FileTable } from "./file-table.ts";
-import type { NameIds } from "./name-ids.ts";
+import type { NameIds } from "./names.ts";
 import {
 	exports,
 	importEntries,
@@ -25,13 +24,10 @@ import {
 	unpackMentions,
 } from "./records.ts";
 import { unpackReferences } from "./references.ts";
-import { textQueries } from "./text-query.ts";
 
-/** What a reader reads from; all of it belongs to the store. */
 export interface ReaderSources {
 	readonly files: FileTable;
 	readonly names: NameIds;
-	readonly declaredNames: DeclaredNames;
 	readonly facts: FactsCache;
 	readonly statements: ReaderStatements;
 }
@@ -189,7 +185,7 @@ export class StoredReader implements IndexReader {
 	}
 
 	namesLike(part: string, limit: number): readonly string[] {
-		return this.#from.declaredNames.like(part, limit);
+		return this.#from.names.like(part, limit);
 	}
 
 	accessing(name: string): readonly (BindingRef & { readonly reference: Reference })[] {
@@ -259,3 +255,24 @@ const MANY = 16;
 
 /** Of a request for a file that the first indexing has not come to. */
 const NOT_YET: Resolution = { kind: "unresolved", reason: "that file is not indexed yet" };
+
+/**
+ * The full text queries for words, the strictest and quickest first: all words as they are, all as prefixes, any as a
+ * prefix. A word may have several parts, divided by spaces: all of them are required, and the last is the prefix.
+ */
+function textQueries(words: readonly string[]): readonly string[] {
+	const exact = words.map((word) => term(word, "")).filter((text) => text !== "");
+	const begun = words.map((word) => term(word, "*")).filter((text) => text !== "");
+	if (begun.length === 0) return [];
+	const all = [exact.join(" AND "), begun.join(" AND ")];
+	return begun.length === 1 ? all : [...all, begun.join(" OR ")];
+}
+
+function term(word: string, end: "" | "*"): string {
+	const parts = word.split(/\s+/).filter((part) => part !== "");
+	if (parts.length === 0) return "";
+	// In double quotes nothing is an operator of SQLite's query language.
+	const quoted = parts.map((part) => `"${part.replaceAll('"', '""').replaceAll("\0", "")}"`);
+	const text = quoted.join(" AND ") + end;
+	return quoted.length === 1 ? text : `(${text})`;
+}

@@ -9,13 +9,13 @@ import { atEnd, tempDir } from "../../support/temp.ts";
 
 /** Opens a store with an indexer, in this thread. */
 export async function openIndexer(root: string, database = join(tempDir(), "index.db")) {
-	const lock = await WriterLock.open(database);
+	const lock = new WriterLock(database);
 	const store = await IndexStore.open(database);
 	atEnd(() => {
 		store.close();
 		lock.close();
 	});
-	return { store, lock, database, indexer: new Indexer(root, store, lock, parserHere(root)) };
+	return { store, lock, database, indexer: new Indexer(root, store, () => lock, parserHere(root)) };
 }
 
 /** Writes files by path; an undefined text removes the file. */

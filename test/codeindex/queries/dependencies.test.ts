@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CodeIndexError } from "../../../src/codeindex/code-index.ts";
-import { dependencies } from "../../../src/codeindex/queries/index.ts";
+import { dependencies } from "../../../src/codeindex/queries/dependencies.ts";
 import { indexProject } from "../memory-project.ts";
 
 const reader = indexProject({

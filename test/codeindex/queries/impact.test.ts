@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { impact, usages } from "../../../src/codeindex/queries/index.ts";
+import { impact } from "../../../src/codeindex/queries/impact.ts";
+import { usages } from "../../../src/codeindex/queries/usages.ts";
 import { indexProject } from "../memory-project.ts";
 
 const reader = indexProject({

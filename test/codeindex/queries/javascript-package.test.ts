@@ -1,12 +1,10 @@
 import { describe, expect, test } from "vitest";
-import {
-	dependencies,
-	impact,
-	search,
-	symbolMap,
-	taskContext,
-	usages,
-} from "../../../src/codeindex/queries/index.ts";
+import { dependencies } from "../../../src/codeindex/queries/dependencies.ts";
+import { impact } from "../../../src/codeindex/queries/impact.ts";
+import { search } from "../../../src/codeindex/queries/search.ts";
+import { symbolMap } from "../../../src/codeindex/queries/symbol-map.ts";
+import { taskContext } from "../../../src/codeindex/queries/task-context.ts";
+import { usages } from "../../../src/codeindex/queries/usages.ts";
 import { indexProject } from "../memory-project.ts";
 
 /** A package in JavaScript with its types beside its entry, and tests that ask for it in several ways. */

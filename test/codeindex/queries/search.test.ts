@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { SearchQuery } from "../../../src/codeindex/answers.ts";
-import { search } from "../../../src/codeindex/queries/index.ts";
+import { search } from "../../../src/codeindex/queries/search.ts";
 import { indexProject } from "../memory-project.ts";
 
 const files = {

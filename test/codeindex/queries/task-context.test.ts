@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { dependencies, taskContext } from "../../../src/codeindex/queries/index.ts";
+import { dependencies } from "../../../src/codeindex/queries/dependencies.ts";
+import { taskContext } from "../../../src/codeindex/queries/task-context.ts";
 import { indexProject } from "../memory-project.ts";
 
 const reader = indexProject({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { usages } from "../../../src/codeindex/queries/index.ts";
+import { usages } from "../../../src/codeindex/queries/usages.ts";
 import { indexProject } from "../memory-project.ts";
 
 const reader = indexProject({

@@ -1,0 +1,244 @@
+import { CodeIndexError, type IndexProgress } from "./code-index.ts";
+import type { Request } from "./facts.ts";
+import type { FileOutcome } from "./parsing/parse-file.ts";
+import { Parser } from "./parsing/parser.ts";
+import type { Resolution } from "./reader.ts";
+import { affectedBy, type ProjectChange } from "./resolve/affected.ts";
+import { createConfigReader } from "./resolve/config-files.ts";
+import { createResolver, type ModuleResolution, type Resolver } from "./resolve/resolver.ts";
+import type { ProjectChanges, ProjectState } from "./scan/changed-files.ts";
+import { isTestPath } from "./scan/path-kinds.ts";
+import type { ScannedFile, ScannedTree } from "./scan/scanned-tree.ts";
+import { ByteReader } from "./store/bytes.ts";
+import type { IndexStore } from "./store/index-store.ts";
+import { requests as requestsOf } from "./store/records.ts";
+
+/** Files stored in one transaction of a first indexing: the most that an interruption can cost. */
+const FILES_PER_COMMIT = 250;
+/** After so many changes the database is vacuumed. */
+const TIDY_AFTER = 200;
+
+/** The tree of a project at one moment. */
+export interface Scan {
+	readonly root: string;
+	readonly tree: ScannedTree;
+	/** When it was looked at (ms since 1970). */
+	readonly scannedMs: number;
+}
+
+/** What has to be stored so that the index says what the tree says. */
+export interface RefreshPlan {
+	readonly scan: Scan;
+	/** The first indexing is not finished. */
+	readonly isFirst: boolean;
+	/** After it the index covers the whole tree. */
+	readonly completes: boolean;
+	/** Files to parse that were not taken in before. Some were already announced, and `unknown` were not. */
+	readonly added: readonly ScannedFile[];
+	readonly unknown: readonly ScannedFile[];
+	/** Files to parse again. */
+	readonly changed: readonly ScannedFile[];
+	/** Paths of files that are gone. */
+	readonly removed: readonly string[];
+	/** Files whose times have changed, or say nothing yet, and whose content is what is stored. */
+	readonly confirmed: readonly ScannedFile[];
+	readonly project: ProjectChanges;
+	readonly isEmpty: boolean;
+}
+
+export interface IntakeOptions {
+	readonly signal?: AbortSignal | undefined;
+	readonly onProgress?: ((progress: IndexProgress) => void) | undefined;
+}
+
+export type FileParser = Pick<Parser, "parse" | "close">;
+
+/** Carries out refresh plans: parses files, resolves their imports and stores both. */
+export class Intake {
+	readonly #store: IndexStore;
+	readonly #imports: ImportResolution;
+	readonly #parser: FileParser;
+
+	constructor(root: string, store: IndexStore, parser: FileParser = new Parser(root)) {
+		this.#store = store;
+		this.#imports = new ImportResolution(store);
+		this.#parser = parser;
+	}
+
+	close(): void {
+		this.#parser.close();
+	}
+
+	/** Stores all of the plan or, if that fails or is aborted, nothing; a first indexing keeps what is done. */
+	async carryOut(plan: RefreshPlan, options: IntakeOptions): Promise<void> {
+		const store = this.#store;
+		store.begin();
+		try {
+			this.#prepare(plan);
+			const done = await this.#parse(plan, options);
+			const { lookedFor } = this.#imports;
+			const { state, isNew } = plan.project;
+			if (isNew || !sameTexts(state.lookedFor, lookedFor)) {
+				store.setProjectState({ ...state, lookedFor });
+			}
+			store.setState({ isComplete: plan.completes, updatedMs: Date.now() });
+			store.commit();
+			if (done < TIDY_AFTER) return;
+			options.onProgress?.({ phase: "storing", done, total: done });
+			store.tidy();
+		} catch (error) {
+			const isAborted = error instanceof CodeIndexError && error.code === "aborted";
+			// Every file that the first indexing has stored is whole by itself.
+			if (plan.isFirst && isAborted) store.commit();
+			else store.rollback();
+			throw error;
+		}
+	}
+
+	/** Leaves a consistent state before files are parsed. */
+	#prepare(plan: RefreshPlan): void {
+		const { writer } = this.#store;
+		const { scan, project, isFirst, completes } = plan;
+		for (const file of plan.unknown) writer.announce(file);
+		this.#imports.use(scan, project.state);
+		this.#imports.resolveAgain({
+			added: plan.unknown.map(({ path }) => path),
+			removed: plan.removed,
+			configs: [...project.configs, ...project.links],
+		});
+		for (const path of plan.removed) {
+			const id = this.#store.files.row(path)?.id;
+			if (id !== undefined) this.#store.changed(id);
+			writer.remove(path);
+		}
+		for (const file of plan.confirmed) writer.confirm(file, scan.scannedMs);
+		if (isFirst && completes) {
+			this.#store.setProjectState(project.state);
+			this.#commitPart();
+		}
+	}
+
+	async #parse(plan: RefreshPlan, { signal, onProgress }: IntakeOptions): Promise<number> {
+		const files = [...plan.changed, ...plan.added];
+		const scanned = new Map(files.map((file) => [file.path, file]));
+		let done = 0;
+		const take = (outcome: FileOutcome) => {
+			this.#put(outcome, plan, scanned.get(outcome.path));
+			done++;
+			if (plan.isFirst && done % FILES_PER_COMMIT === 0) this.#commitPart();
+			if (done % 32 === 0 || done === files.length) {
+				onProgress?.({ phase: "parsing", done, total: files.length });
+			}
+		};
+		await this.#parser.parse(files, take, signal);
+		return done;
+	}
+
+	/** A file that is gone again stays as it is: the next look at the tree will find it missing. */
+	#put(outcome: FileOutcome, plan: RefreshPlan, scanned: ScannedFile | undefined): void {
+		if (outcome.kind === "gone" || !scanned) return;
+		const { path, packed, hash } = outcome;
+		const requests = requestsOf(new ByteReader(packed.requests));
+		const id = this.#store.writer.put({
+			scanned,
+			storedMs: plan.scan.scannedMs,
+			hash,
+			isTest: isTestPath(path),
+			packed,
+			resolutions: this.#imports.resolve(path, requests),
+		});
+		this.#store.changed(id);
+	}
+
+	#commitPart(): void {
+		this.#store.setState({ isComplete: false, updatedMs: Date.now() });
+		this.#store.commit();
+		this.#store.begin();
+	}
+}
+
+/** Resolves the requests of files to files of the store. */
+class ImportResolution {
+	readonly #store: IndexStore;
+	#current: { readonly inputs: string; readonly resolver: Resolver } | undefined;
+
+	constructor(store: IndexStore) {
+		this.#store = store;
+	}
+
+	/** Makes ready for a tree. The files of the tree must have been announced. */
+	use({ root, tree }: Scan, { configs, links }: ProjectState): void {
+		const inputs = JSON.stringify([
+			tree.files.map(({ path }) => path),
+			configs.map(({ path, hash }) => [path, hash]),
+			links,
+		]);
+		if (this.#current?.inputs === inputs) return;
+		const resolver = createResolver({
+			root,
+			files: new Set(tree.files.map(({ path }) => path)),
+			configs: new Set(tree.configs.map(({ path }) => path)),
+			links,
+			readConfig: createConfigReader(root),
+		});
+		this.#current = { inputs, resolver };
+	}
+
+	/** Files that the resolver has looked for so far besides those of the scan. */
+	get lookedFor(): readonly string[] {
+		return [...(this.#current?.resolver.lookedFor ?? [])].sort();
+	}
+
+	resolve(from: string, requests: readonly Request[]): Resolution[] {
+		return requests.map((request) => this.#resolve(from, request));
+	}
+
+	/**
+	 * Resolves anew what a change of the project may have led elsewhere, and stores what differs. Before files that are
+	 * gone are removed from the store, since what led there is found by their paths.
+	 */
+	resolveAgain(change: ProjectChange): void {
+		if (change.added.length + change.removed.length + change.configs.length === 0) return;
+		const removed = new Set(change.removed);
+		for (const { file, requests, resolutions: before } of this.#store.imports()) {
+			const from = this.#store.files.pathOf(file);
+			if (from === undefined || removed.has(from)) continue;
+			const after = requests.map((request, index) => {
+				const old = before[index] ?? NOWHERE;
+				const resolution = this.#withPath(old);
+				const isAffected = affectedBy(change, { from, specifier: request.specifier, resolution });
+				return isAffected ? this.#resolve(from, request) : old;
+			});
+			if (after.every((resolution, index) => isSame(resolution, before[index]))) continue;
+			this.#store.writer.setResolutions(file, after);
+			this.#store.changed(file);
+		}
+	}
+
+	#resolve(from: string, { specifier, kinds }: Request): Resolution {
+		const found = this.#current?.resolver.resolve(from, specifier, kinds);
+		if (found?.kind !== "file") {
+			return found ?? NOWHERE;
+		}
+		const file = this.#store.files.row(found.path)?.id;
+		if (file !== undefined) return { kind: "file", file };
+		return { kind: "unresolved", reason: `${found.path} is not indexed yet` };
+	}
+
+	#withPath(resolution: Resolution): ModuleResolution {
+		if (resolution.kind !== "file") return resolution;
+		return { kind: "file", path: this.#store.files.pathOf(resolution.file) ?? "" };
+	}
+}
+
+const NOWHERE: Resolution = { kind: "unresolved", reason: "it was not looked for yet" };
+
+function isSame(one: Resolution, other: Resolution | undefined): boolean {
+	if (one.kind === "file") return other?.kind === "file" && one.file === other.file;
+	if (one.kind === "external") return other?.kind === "external" && one.name === other.name;
+	return other?.kind === "unresolved" && one.reason === other.reason;
+}
+
+function sameTexts(one: readonly string[], other: readonly string[]): boolean {
+	return one.length === other.length && one.every((text, index) => text === other[index]);
+}

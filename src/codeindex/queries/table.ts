@@ -1,0 +1,22 @@
+import type { AnswerOf, QueryOf, QuestionName, Uncovered } from "../answers.ts";
+import type { IndexReader } from "../reader.ts";
+
+/** The text of a file of the project, or undefined if it is gone. */
+export type ReadText = (path: string) => string | undefined;
+
+/** Answers a question from the state of one moment. */
+export type Query<Name extends QuestionName> = (
+	reader: IndexReader,
+	query: QueryOf<Name>,
+	readText: ReadText,
+) => Uncovered<AnswerOf<Name>>;
+
+/** The function behind each question, loaded when it is asked for the first time. */
+export const queries: { readonly [Name in QuestionName]: () => Promise<Query<Name>> } = {
+	search: async () => (await import("./search.ts")).search,
+	dependencies: async () => (await import("./dependencies.ts")).dependencies,
+	usages: async () => (await import("./usages.ts")).usages,
+	impact: async () => (await import("./impact.ts")).impact,
+	taskContext: async () => (await import("./task-context.ts")).taskContext,
+	symbolMap: async () => (await import("./symbol-map.ts")).symbolMap,
+};

@@ -1,0 +1,195 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { compareText } from "../../core/compare-text.ts";
+
+/** Ids kept in memory: those of a large project, at some 100 bytes each. */
+const MAX_KEPT = 300_000;
+
+/** The numbers that stand for names in the tables. A name keeps its number even when it is no longer used. */
+export class NameIds {
+	readonly #kept = new Map<string, { id: number; isDeclared: boolean }>();
+	readonly #find: StatementSync;
+	readonly #insert: StatementSync;
+	readonly #markDeclared: StatementSync;
+	readonly #largest: StatementSync;
+	readonly #database: DatabaseSync;
+	#declared: DeclaredNames | undefined;
+	#lastId: number | undefined;
+	/** Names that became declared since {@link generation}, in their order. */
+	readonly newlyDeclared: string[] = [];
+	/** Counts the calls of {@link forget}. */
+	generation = 0;
+
+	constructor(database: DatabaseSync) {
+		this.#database = database;
+		this.#find = database.prepare("SELECT id, declared FROM names WHERE name = ?");
+		this.#insert = database.prepare("INSERT INTO names (name, id, declared) VALUES (?, ?, ?)");
+		this.#markDeclared = database.prepare("UPDATE names SET declared = 1 WHERE name = ?");
+		this.#largest = database.prepare("SELECT max(id) AS id FROM names");
+	}
+
+	find(name: string): number | undefined {
+		return this.#look(name)?.id;
+	}
+
+	/** As {@link IndexReader.namesLike}. */
+	like(part: string, limit: number): string[] {
+		this.#declared ??= new DeclaredNames(this.#database, this);
+		return this.#declared.like(part, limit);
+	}
+
+	/** The number of a name, which gets one if it has none. `isDeclared`: something declared has it. */
+	give(name: string, isDeclared: boolean): number {
+		const known = this.#look(name);
+		if (!known) return this.#add(name, isDeclared);
+		if (isDeclared && !known.isDeclared) {
+			this.#markDeclared.run(name);
+			known.isDeclared = true;
+			this.newlyDeclared.push(name);
+		}
+		return known.id;
+	}
+
+	/** For after a rollback, or a write of another process. */
+	forget(): void {
+		this.#kept.clear();
+		this.#lastId = undefined;
+		this.newlyDeclared.length = 0;
+		this.generation++;
+	}
+
+	#look(name: string) {
+		const kept = this.#kept.get(name);
+		if (kept) return kept;
+		// During a first indexing, every known name was given here.
+		if (this.#kept.size === this.#lastId) return undefined;
+		const row = this.#find.get(name);
+		if (!row) return undefined;
+		return this.#keep(name, row.id as number, row.declared === 1);
+	}
+
+	#add(name: string, isDeclared: boolean): number {
+		this.#lastId ??= Number(this.#largest.get()?.id ?? 0);
+		const id = ++this.#lastId;
+		this.#insert.run(name, id, isDeclared ? 1 : 0);
+		this.#keep(name, id, isDeclared);
+		if (isDeclared) this.newlyDeclared.push(name);
+		return id;
+	}
+
+	#keep(name: string, id: number, isDeclared: boolean) {
+		if (this.#kept.size >= MAX_KEPT) this.#kept.clear();
+		const kept = { id, isDeclared };
+		this.#kept.set(name, kept);
+		return kept;
+	}
+}
+
+/** Separates names: no name has it. */
+const BETWEEN = "\u001f";
+
+/** With more new names, reading all again takes less time than inserting each. */
+const MAX_INSERTED = 40;
+
+/** Finds declared names by a part of them, in one text of all names, the shorter first. */
+class DeclaredNames {
+	readonly #names: NameIds;
+	readonly #all: StatementSync;
+	readonly #isDeclared: StatementSync;
+	#text: NamesText | undefined;
+
+	constructor(database: DatabaseSync, names: NameIds) {
+		this.#names = names;
+		this.#all = database.prepare("SELECT name FROM names WHERE declared = 1");
+		this.#isDeclared = database.prepare(
+			"SELECT 1 FROM names JOIN declared ON declared.name = names.id WHERE names.name = ? LIMIT 1",
+		);
+	}
+
+	like(part: string, limit: number): string[] {
+		const wanted = part.toLowerCase();
+		if (wanted === "" || wanted.includes(BETWEEN)) return [];
+		const text = this.#read();
+		const names = new Set<string>();
+		// Equal names are the shortest of those that begin with it.
+		for (const found of [occurrences(text, BETWEEN + wanted), occurrences(text, wanted)]) {
+			for (const name of found) {
+				if (names.size >= limit) return [...names];
+				// The list may hold names that are no longer declared.
+				if (!names.has(name) && this.#isDeclared.get(name)) names.add(name);
+			}
+		}
+		return [...names];
+	}
+
+	#read(): NamesText {
+		const { generation, newlyDeclared } = this.#names;
+		const taken = newlyDeclared.length;
+		const fresh = taken - (this.#text?.taken ?? 0);
+		const isCurrent = this.#text?.generation === generation;
+		if (this.#text && isCurrent && fresh === 0) return this.#text;
+		let exact: string;
+		if (this.#text && isCurrent && fresh <= MAX_INSERTED) {
+			exact = newlyDeclared.slice(-fresh).reduce(inserted, this.#text.exact);
+		} else {
+			const names = this.#all.all().map(({ name }) => name as string);
+			exact = `${BETWEEN}${inOrder(names).join(BETWEEN)}${BETWEEN}`;
+		}
+		this.#text = { exact, folded: foldedAlike(exact), generation, taken };
+		return this.#text;
+	}
+}
+
+/** Every name between two {@link BETWEEN}, shorter ones first, then by code unit. */
+interface NamesText {
+	readonly exact: string;
+	/** In lower case. */
+	readonly folded: string;
+	/** The new names it has. */
+	readonly generation: number;
+	readonly taken: number;
+}
+
+function* occurrences({ exact, folded }: NamesText, wanted: string): Generator<string> {
+	for (let at = folded.indexOf(wanted); at >= 0; ) {
+		const start = folded.lastIndexOf(BETWEEN, at) + 1;
+		const end = folded.indexOf(BETWEEN, at + 1);
+		yield exact.slice(start, end);
+		at = folded.indexOf(wanted, end);
+	}
+}
+
+function inOrder(names: readonly string[]): string[] {
+	const byLength = Map.groupBy(names, ({ length }) => length);
+	const lengths = [...byLength.keys()].sort((one, other) => one - other);
+	return lengths.flatMap((length) => byLength.get(length)?.sort() ?? []);
+}
+
+/** The text with one more name at its place. */
+function inserted(text: string, name: string): string {
+	let low = 0;
+	let high = text.length - 1;
+	// Both are always at a BETWEEN; names that end at `low` come before, those that begin at `high` after.
+	while (low < high) {
+		const start = text.lastIndexOf(BETWEEN, (low + high) >> 1);
+		const end = text.indexOf(BETWEEN, start + 1);
+		const other = text.slice(start + 1, end);
+		if (other === name) return text;
+		if (compare(other, name) < 0) low = end;
+		else high = start;
+	}
+	return `${text.slice(0, low)}${BETWEEN}${name}${text.slice(low)}`;
+}
+
+/** In lower case, with every character in its old place: a few letters become two when folded. */
+function foldedAlike(text: string): string {
+	const folded = text.toLowerCase();
+	if (folded.length === text.length) return folded;
+	return Array.from(text, (character) => {
+		const lower = character.toLowerCase();
+		return lower.length === character.length ? lower : character;
+	}).join("");
+}
+
+function compare(one: string, other: string): number {
+	return one.length - other.length || compareText(one, other);
+}
