@@ -3,8 +3,8 @@
  * if `log` is dearer than another layout anywhere.
  */
 import { replayPolicies, runPolicy } from "../src/economy/replay/index.ts";
-import { logPolicy } from "../src/tiers/replay/log-policy.ts";
-import { tiersPolicy } from "../src/tiers/replay/tiers-policy.ts";
+import { tiersPolicy } from "../src/tiers/replay-policy.ts";
+import { logPolicy } from "../src/workset/replay-policy.ts";
 import { READ_RATIOS, replayTrace, sessionFile } from "./economy/trace.ts";
 import { isMet, type Line, report, rounded, sized } from "./support.ts";
 import { costsOf, logToBest } from "./tiers/compare.ts";

@@ -1,4 +1,4 @@
-import { unchangedMarker } from "../../src/readcache/markers.ts";
+import { unchangedMarker } from "../../src/readcache/metadata.ts";
 import { type Line, median, rounded, sized } from "../support.ts";
 import { modeOf, openReadSession, type ReadAnswer, type ReadArgs } from "./read-session.ts";
 import { createRandom, edited, fileOf, type Random, sourceLines } from "./sample-text.ts";

@@ -1,6 +1,7 @@
 /** The cache management specification to the letter, as requests of a generated session. */
 import type { Block, Breakpoint } from "../../src/economy/index.ts";
-import { CACHED_TIERS, createController, symbolKey } from "../../src/tiers/index.ts";
+import { createController, symbolKey } from "../../src/tiers/index.ts";
+import { CACHED_TIERS } from "../../src/tiers/item.ts";
 import { type Layout, messageBlock, SYMBOL_TOKENS, SYSTEM_TOKENS } from "./plain-layouts.ts";
 import { MAP_FILES, pathOf } from "./workload.ts";
 

@@ -45,7 +45,8 @@ export const replay: Command = {
 	maxArguments: 32,
 	async run(options, words, terminal) {
 		const tools = await loadReplay();
-		const { logPolicy, tiersPolicy } = await import("../tiers/index.ts");
+		const { tiersPolicy } = await import("../tiers/index.ts");
+		const { logPolicy } = await import("../workset/index.ts");
 		const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: terminal.cwd });
 		const pruning = pruningPolicy(config.prune);
 		const { path, policies } = chosen(words, options.policy as string[] | undefined, {

@@ -1,6 +1,6 @@
 import { blobFolder } from "../core/blob-store.ts";
-import { megabytes } from "../text/figures.ts";
 import type { SessionView, Spine } from "../session/index.ts";
+import { megabytes } from "../text/figures.ts";
 import { type KotaSession, kotaAsker } from "./open-project.ts";
 
 /** A subcommand of `/kota`. */

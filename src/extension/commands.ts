@@ -1,8 +1,8 @@
 import { writeSync } from "node:fs";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { REPORT_ENTRY } from "../core/entry-types.ts";
-import { oneLine } from "../text/one-line.ts";
 import type { Host, SessionView, Spine, System } from "../session/index.ts";
+import { oneLine } from "../text/one-line.ts";
 
 /**
  * The one way our commands print. Terminal, RPC and JSON mode get a session entry with a renderer; print mode gets

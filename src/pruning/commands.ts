@@ -1,11 +1,11 @@
 import { basename } from "node:path";
 import { blobFolder, createBlobStore } from "../core/blob-store.ts";
 import { PIN_ENTRY } from "../core/entry-types.ts";
-import { counted, megabytes } from "../text/figures.ts";
 import type { SessionView, Spine, ToolResultItem } from "../session/index.ts";
+import { counted, megabytes } from "../text/figures.ts";
 import type { LivePruning } from "./live.ts";
-import type { PinEntry } from "./pins.ts";
 import { pruningText, purgedText } from "./report.ts";
+import type { PinEntry } from "./survey.ts";
 
 /** A subcommand of `/kota`. */
 export interface Subcommand {

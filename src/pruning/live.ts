@@ -2,17 +2,22 @@ import { promptTokens } from "../core/bill.ts";
 import { type BlobStore, createBlobStore } from "../core/blob-store.ts";
 import { guardBlobs } from "../core/excluded-values.ts";
 import { property } from "../core/property.ts";
-import { costOf } from "../economy/index.ts";
+import { type BlockPlace, canCarryMarker, costOf, withExtraMarker } from "../economy/index.ts";
 import type { SessionView, ToolResultItem } from "../session/index.ts";
 import { type Candidate, frontierOf } from "./candidates.ts";
-import { createPruningHistory, type PruningHistory } from "./history.ts";
-import { lastMeaningful } from "./pins.ts";
-import type { Plan } from "./plan.ts";
-import { contentOf, keepAgain, knownByCall, type Pruned, prune, prunedAs } from "./prune.ts";
-import { createPruner, type PrunableSession, type Pruner } from "./pruner.ts";
-import { withMarkerBeforeResult } from "./result-marker.ts";
-import { callOf, type KeptOut, keptOut } from "./stub.ts";
-import { createSurveyor, resultsIn, type Survey, type Touches } from "./survey.ts";
+import { createPruner, type Plan, type PrunableSession, type Pruner } from "./pruner.ts";
+import {
+	callOf,
+	contentOf,
+	type KeptOut,
+	keepAgain,
+	keptOut,
+	knownByCall,
+	type Pruned,
+	prune,
+	prunedAs,
+} from "./stub.ts";
+import { createSurveyor, lastMeaningful, resultsIn, type Survey, type Touches } from "./survey.ts";
 
 /** The name under which stubs are pending. */
 const OWNER = "pruning";
@@ -221,4 +226,74 @@ export function openPruning(
 	function resultsNow({ ledger, sessionManager }: SessionView): Results {
 		return resultsIn(ledger.log(sessionManager).items);
 	}
+}
+
+/** A batch that was pruned, and when. */
+export interface Action extends Pick<Plan, "why" | "rewrittenTokens" | "rewriteCost"> {
+	readonly results: number;
+	readonly freedTokens: number;
+	readonly atMs: number;
+}
+
+/** What pruning did in a session since this process opened it. */
+export interface PruningSummary {
+	/** Latest last. */
+	readonly actions: readonly Action[];
+	readonly results: number;
+	readonly freedTokens: number;
+	/** In plain input tokens; below zero, it has cost more than it saved. */
+	readonly saved: number;
+}
+
+/** Keeps count of what pruning did and what it is worth. */
+export interface PruningHistory {
+	noteAction(action: Action): void;
+	/** A request was cheaper by so much, in plain input tokens. */
+	noteSaved(saved: number): void;
+	summary(): PruningSummary;
+}
+
+const MAX_ACTIONS = 50;
+
+/** Makes an empty one. */
+export function createPruningHistory(): PruningHistory {
+	const actions: Action[] = [];
+	let results = 0;
+	let freedTokens = 0;
+	let saved = 0;
+	return {
+		noteAction(action) {
+			actions.push(action);
+			if (actions.length > MAX_ACTIONS) actions.shift();
+			results += action.results;
+			freedTokens += action.freedTokens;
+			saved -= action.rewriteCost;
+		},
+		noteSaved(more) {
+			saved += more;
+		},
+		summary: () => ({ actions: [...actions], results, freedTokens, saved }),
+	};
+}
+
+/**
+ * Puts a standing cache marker right before the result of a call, if the limit leaves one. Before the first result that
+ * a later pruning will replace, it makes that pruning write from there on, and not from the start. Returns a changed
+ * copy of the request, or `undefined` where it is to stay as it is: another provider's, without that result, or full.
+ */
+export function withMarkerBeforeResult(payload: unknown, toolCallId: string): object | undefined {
+	return withExtraMarker(payload, (messages) => blockBefore(messages, toolCallId));
+}
+
+/** The last block before a call's result that can carry a marker: thinking cannot, nor can an empty text. */
+function blockBefore(messages: readonly unknown[], toolCallId: string): BlockPlace | undefined {
+	let last: BlockPlace | undefined;
+	for (const [message, { content }] of (messages as { content?: unknown }[]).entries()) {
+		if (!Array.isArray(content)) continue;
+		for (const [block, piece] of content.entries()) {
+			if (property(piece, "tool_use_id") === toolCallId) return last;
+			if (canCarryMarker(piece)) last = { message, block };
+		}
+	}
+	return undefined;
 }

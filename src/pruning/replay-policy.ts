@@ -10,11 +10,10 @@ import {
 } from "../economy/index.ts";
 import type { ToolResultItem } from "../session/index.ts";
 import type { CandidateSettings } from "./candidates.ts";
-import type { FileTouch } from "./file-touches.ts";
-import { createPruner } from "./pruner.ts";
+import { createPruner, type PruneSettings, strictness } from "./pruner.ts";
 import { createGrowingSurvey, type GrowingSurvey, type SurveyedBlock } from "./replay-survey.ts";
-import { type PruneSettings, strictness } from "./strictness.ts";
 import { MAX_STUB_TOKENS } from "./stub.ts";
+import type { FileTouch } from "./survey.ts";
 
 /**
  * What sessions would have cost with pruning, by the very code that decides in a session. Sizes are the provider's, and

@@ -6,8 +6,8 @@ import {
 	isPrunable,
 	PROTECTED_TOOL_TOKENS,
 } from "./candidates.ts";
-import { type FileTouch, replaces } from "./file-touches.ts";
-import { freedFrom, type Survey } from "./plan.ts";
+import { freedFrom, type Survey } from "./pruner.ts";
+import { type FileTouch, replaces } from "./survey.ts";
 
 /** A block of a request, with what the survey cannot see in it. */
 export interface SurveyedBlock {

@@ -1,9 +1,9 @@
 import type { Config } from "../core/config.ts";
-import { counted, megabytes, short } from "../text/figures.ts";
 import type { SweepResult } from "../core/object-store.ts";
 import type { SessionView } from "../session/index.ts";
+import { counted, megabytes, short } from "../text/figures.ts";
 import type { Candidate } from "./candidates.ts";
-import type { Action, PruningSummary } from "./history.ts";
+import type { Action, PruningSummary } from "./live.ts";
 import type { Decision } from "./pruner.ts";
 import type { KeptOut } from "./stub.ts";
 

@@ -1,6 +1,8 @@
 import type { Config } from "../core/config.ts";
+import { PIN_ENTRY } from "../core/entry-types.ts";
 import type { ExcludedValues } from "../core/excluded-values.ts";
 import { matchesAny } from "../core/glob.ts";
+import { property } from "../core/property.ts";
 import {
 	type ContextItem,
 	type ContextMessage,
@@ -10,8 +12,6 @@ import {
 	type ToolResultItem,
 } from "../session/index.ts";
 import type { ResultFacts } from "./candidates.ts";
-import { type FileTouch, followTouches } from "./file-touches.ts";
-import { pinnedCalls } from "./pins.ts";
 
 /** What a result is about, by the system that notes it. */
 export interface Touches {
@@ -132,4 +132,136 @@ function touchNow(item: ToolResultItem, touch: Touch | undefined): FileTouch<Too
 	if (touch.kind !== "changed" && item.text !== item.returned) return [];
 	const { file, kind, lines } = touch;
 	return [{ item, file, kind, ...(lines && { lines: [lines.start, lines.end] as const }) }];
+}
+
+/** What a tool result has to do with a file. */
+export interface FileTouch<Item> {
+	readonly item: Item;
+	/** The file, by whatever names it the same each time. */
+	readonly file: string;
+	/**
+	 * `shown`: text of it stands in the result. `refers`: the result stands for text shown before (a marker, a diff).
+	 * `changed`: the file is no longer what was shown before.
+	 */
+	readonly kind: "shown" | "refers" | "changed";
+	/** The lines shown or meant; all of them if absent. */
+	readonly lines?: readonly [first: number, last: number];
+}
+
+/** What follows from the order in which files were shown and changed. */
+export interface TouchFacts<Item> {
+	/** It showed what has been shown in full again since, or is no longer so. */
+	isSuperseded(item: Item): boolean;
+	/** The earlier results that an item refers to. */
+	basesOf(item: Item): readonly Item[];
+}
+
+/** Goes through what happened to files, oldest first. */
+export function followTouches<Item>(touches: readonly FileTouch<Item>[]): TouchFacts<Item> {
+	const superseded = new Set<Item>();
+	const references = new Map<Item, { lives: readonly Life<Item>[]; at: number }>();
+	for (const ofFile of Map.groupBy(touches, ({ file }) => file).values()) {
+		const lives = livesOf(ofFile);
+		for (const [at, { touch, isSuperseded }] of lives.entries()) {
+			if (touch.kind === "shown" && isSuperseded) superseded.add(touch.item);
+			if (touch.kind === "refers") references.set(touch.item, { lives, at });
+		}
+	}
+	return {
+		isSuperseded: (item) => superseded.has(item),
+		basesOf(item) {
+			const { lives, at } = references.get(item) ?? { lives: [], at: 0 };
+			const before = lives.slice(0, at).filter(({ end }) => end > at);
+			return before.map(({ touch }) => touch.item);
+		},
+	};
+}
+
+/** A touch, and what became of it. */
+interface Life<Item> {
+	readonly touch: FileTouch<Item>;
+	readonly at: number;
+	/** The model has newer text of it, or the file is no longer so. */
+	isSuperseded: boolean;
+	/**
+	 * The place of the touch from which on nothing refers to it any more. A change does not end it: the diff behind the
+	 * change says what became of this very text.
+	 */
+	end: number;
+}
+
+function livesOf<Item>(touches: readonly FileTouch<Item>[]): Life<Item>[] {
+	let alive: Life<Item>[] = [];
+	let lastReference = -1;
+	return touches.map((touch, at) => {
+		if (touch.kind === "changed") {
+			for (const life of alive) life.isSuperseded = true;
+			return { touch, at, isSuperseded: false, end: at }; // it shows nothing
+		}
+		if (touch.kind === "refers") lastReference = at;
+		else {
+			const replaced = alive.filter((life) => replaces(touch, life.touch));
+			for (const life of replaced) {
+				life.isSuperseded = true;
+				// A diff needs all that it was made of, even where some lines of it are shown again.
+				if (!touch.lines || life.at > lastReference) life.end = at;
+			}
+			if (replaced.length > 0) alive = alive.filter(({ end }) => end !== at);
+		}
+		const life = { touch, at, isSuperseded: false, end: Number.POSITIVE_INFINITY };
+		alive.push(life);
+		return life;
+	});
+}
+
+/** Whether text that is shown makes what was shown or meant before it superfluous. */
+export function replaces(later: FileTouch<unknown>, earlier: FileTouch<unknown>): boolean {
+	if (!later.lines) return true;
+	if (!earlier.lines) return false;
+	return later.lines[0] <= earlier.lines[0] && earlier.lines[1] <= later.lines[1];
+}
+
+/** What an entry of the type {@link PIN_ENTRY} says: the result of this call is pinned from here on, or no longer. */
+export interface PinEntry {
+	readonly toolCallId: string;
+	readonly pinned: boolean;
+}
+
+/** The calls whose results are pinned: by the user's entries, latest wins, or because they are impact summaries. */
+export function pinnedCalls(
+	items: readonly ContextItem[],
+	{ pinImpactSummaries }: { pinImpactSummaries: boolean },
+): Set<string> {
+	const pinned = new Set<string>();
+	for (const item of items) {
+		if (item.kind === "toolResult") {
+			if (pinImpactSummaries && item.toolName === "kota_impact") pinned.add(item.toolCallId);
+			continue;
+		}
+		if (item.kind !== "custom") continue;
+		const pin = item.customType === PIN_ENTRY ? parsePin(item.data) : undefined;
+		if (pin?.pinned) pinned.add(pin.toolCallId);
+		else if (pin) pinned.delete(pin.toolCallId);
+	}
+	return pinned;
+}
+
+/** The result that `/kota pin` means without a name: the latest that says something, and is neither error nor stub. */
+export function lastMeaningful(items: readonly ContextItem[]): ToolResultItem | undefined {
+	return items.findLast(
+		(item): item is ToolResultItem =>
+			item.kind === "toolResult" &&
+			!item.isError &&
+			item.text !== undefined &&
+			item.text === item.returned &&
+			item.text.trim() !== "" &&
+			!item.text.startsWith("[readcache: "),
+	);
+}
+
+function parsePin(data: unknown): PinEntry | undefined {
+	const toolCallId = property(data, "toolCallId");
+	const pinned = property(data, "pinned");
+	if (typeof toolCallId !== "string" || typeof pinned !== "boolean") return undefined;
+	return { toolCallId, pinned };
 }

@@ -2,7 +2,7 @@ import type { Hash } from "../core/hash.ts";
 import type { Lines } from "../core/lines.ts";
 import { covers, type Knowledge, type Segment, wholeVersion, within } from "./knowledge.ts";
 import type { LineRange, Mode } from "./metadata.ts";
-import type { Window } from "./window.ts";
+import type { Window } from "./text-file.ts";
 
 /** A read that could be answered from the cache. */
 export interface Request {

@@ -18,10 +18,16 @@ import {
 	parseShorthand,
 	pathCandidates,
 } from "../session/read-path.ts";
-import { parseInvalidation } from "./invalidation.ts";
 import type { FileEvent } from "./knowledge.ts";
-import { isMarker } from "./markers.ts";
-import { isDerived, type Metadata, parseMetadata, parseUntracked, shownRange } from "./metadata.ts";
+import {
+	isDerived,
+	isMarker,
+	type Metadata,
+	parseInvalidation,
+	parseMetadata,
+	parseUntracked,
+	shownRange,
+} from "./metadata.ts";
 import { parseOwnEdit } from "./own-edit.ts";
 
 /** What happened to each file in the active context, in order. */

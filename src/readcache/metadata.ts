@@ -1,5 +1,7 @@
+import { INVALIDATION_ENTRY } from "../core/entry-types.ts";
 import { type Hash, isHash } from "../core/hash.ts";
 import { property } from "../core/property.ts";
+import type { CustomItem } from "../session/index.ts";
 
 /** How a read was answered. */
 export type Mode = "full" | "unchanged" | "unchanged_range" | "diff" | "full_fallback";
@@ -123,4 +125,50 @@ function isWithin(shown: unknown, first: number, last: number): boolean {
 	if (!Array.isArray(shown) || shown.length !== 2) return false;
 	const [start, end] = shown as unknown[];
 	return isLine(start) && isLine(end) && first <= start && start <= end && end <= last;
+}
+
+/** The whole file is as the model last saw it. */
+export function unchangedMarker(totalLines: number): string {
+	return `[readcache: unchanged, ${totalLines} lines]`;
+}
+
+/** These lines are as the model last saw them, and so is the rest of the file as far as we know. */
+export function unchangedRangeMarker({ start, end }: LineRange, totalLines: number): string {
+	return `[readcache: unchanged in lines ${start}-${end} of ${totalLines}]`;
+}
+
+/** These lines are as the model last saw them; other lines of the file are not. */
+export function changedElsewhereMarker({ start, end }: LineRange): string {
+	return `[readcache: unchanged in lines ${start}-${end}; changes exist outside this range]`;
+}
+
+/** Whether a text is a marker, and so shows nothing of a file. */
+export function isMarker(text: string | undefined): boolean {
+	return text?.startsWith("[readcache: unchanged") === true;
+}
+
+/** Stands above a diff. */
+export function diffHeader(changedLines: number, totalLines: number): string {
+	return `[readcache: ${changedLines} lines changed of ${totalLines}]`;
+}
+
+/** What a refresh leaves in the session: from here on, on this branch, these lines count as not seen. */
+export interface Invalidation {
+	v: 1;
+	kind: "invalidate";
+	pathKey: string;
+	scopeKey: string;
+	at: number;
+}
+
+/** Reads a stored invalidation; anything malformed counts as none. */
+export function parseInvalidation(
+	item: CustomItem,
+): { pathKey: string; scope: LineRange | "full" } | undefined {
+	if (item.customType !== INVALIDATION_ENTRY) return undefined;
+	if (typeof item.data !== "object" || item.data === null) return undefined;
+	const { v, kind, pathKey, scopeKey } = item.data as Partial<Record<keyof Invalidation, unknown>>;
+	const scope = parseScopeKey(scopeKey);
+	if (v !== 1 || kind !== "invalidate" || typeof pathKey !== "string" || !scope) return undefined;
+	return { pathKey, scope };
 }

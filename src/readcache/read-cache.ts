@@ -15,12 +15,21 @@ import { knowledgeOf } from "./knowledge.ts";
 import {
 	changedElsewhereMarker,
 	diffHeader,
+	type Metadata,
+	type Mode,
+	scopeKeyOf,
+	type Untracked,
 	unchangedMarker,
 	unchangedRangeMarker,
-} from "./markers.ts";
-import { type Metadata, type Mode, scopeKeyOf, type Untracked } from "./metadata.ts";
-import { firstExisting, readTextFile, type TextFile } from "./text-file.ts";
-import { continuationLine, type WindowLimits, windowOf } from "./window.ts";
+} from "./metadata.ts";
+import {
+	continuationLine,
+	firstExisting,
+	readTextFile,
+	type TextFile,
+	type WindowLimits,
+	windowOf,
+} from "./text-file.ts";
 
 /** The part of a tool result that the cache looks at; whatever else pi returns stays on it. */
 export interface ReadResult {

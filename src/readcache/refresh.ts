@@ -1,5 +1,5 @@
 import { checkShorthand, parseShorthand, pathCandidates } from "../session/read-path.ts";
-import type { Invalidation } from "./invalidation.ts";
+import type { Invalidation } from "./metadata.ts";
 import { type Eligibility, firstExisting, readTextFile } from "./text-file.ts";
 
 /** What somebody wants to have afresh: a file, or some lines of it. */

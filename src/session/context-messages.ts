@@ -1,6 +1,6 @@
 import { estimateTokens, PICTURE_CHARACTERS } from "../core/tokens.ts";
-import { textBlocks } from "./message-text.ts";
-import { type ActiveEntry, activeEntries, type SessionSource } from "./session-source.ts";
+import { type ActiveEntry, activeEntries, type SessionSource } from "./ledger.ts";
+import { textBlocks } from "./observation.ts";
 
 /** A message of the active context, by what a decision about its place or size needs. */
 export interface ContextMessage {

@@ -15,6 +15,7 @@ export type {
 	ReadCall,
 	TurnEnd,
 } from "./host.ts";
+export type { SessionSource } from "./ledger.ts";
 export {
 	type ContextItem,
 	type ContextLog,
@@ -24,12 +25,11 @@ export {
 	type Ledger,
 	type ToolResultItem,
 } from "./ledger.ts";
-export { messageId, textOf } from "./message-text.ts";
+export { messageId, textOf } from "./observation.ts";
 export type { EditContent } from "./pending-edits.ts";
 export { createPerFolder } from "./per-folder.ts";
 export { createSession } from "./session.ts";
 export { createSessionFileWatch, createSessionMark } from "./session-file.ts";
-export type { SessionSource } from "./session-source.ts";
 export type {
 	ContextMessageDraft,
 	SessionHolder,

@@ -1,8 +1,17 @@
-import { checkTokens, type Item, itemsByKey, type TrackedItem, withSymbols } from "./item.ts";
-import { type MutableItem, ripple } from "./ripple.ts";
-import { type Referenced, seedTiers } from "./seed.ts";
-import { parseTierState, stateOf, type TierState } from "./state.ts";
-import { isEligible, TIERS } from "./tiers.ts";
+import { compareText } from "../core/compare-text.ts";
+import {
+	CACHED_TIERS,
+	type CachedTier,
+	checkTokens,
+	fileOfSymbol,
+	type Item,
+	isEligible,
+	itemsByKey,
+	TIERS,
+	type TrackedItem,
+	withSymbols,
+} from "./item.ts";
+import { parseTierState, stateOf, type TierState } from "./state-file.ts";
 
 /** What a tracker is made from. */
 export interface TrackerOptions {
@@ -126,4 +135,105 @@ export function createTracker({ targetTokens, state }: TrackerOptions): Tracker 
 		},
 		toJSON: () => stateOf({ responseCount, items }),
 	};
+}
+
+/** An item as the tracker may change it. */
+export type MutableItem = { -readonly [Field in keyof TrackedItem]: TrackedItem[Field] };
+
+/**
+ * Lets items enter L3 and carries on what follows from it, once and from the bottom up: the veterans of an entered tier
+ * age, those that reach its promotion N enter the next tier, and a tier that nothing enters ends it. `items` are all
+ * tracked items in the order in which they were first seen, the entrants among them.
+ */
+export function ripple(
+	items: Iterable<MutableItem>,
+	entrants: readonly MutableItem[],
+	targetTokens: number,
+): void {
+	if (entrants.length === 0) return;
+	const veterans = Map.groupBy(items, ({ tier }) => tier);
+	let entering = entrants;
+	for (const tier of CACHED_TIERS.toReversed()) {
+		const { entryN, promotionN } = TIERS[tier];
+		for (const item of entering) Object.assign(item, { tier, n: entryN });
+
+		const aging = pastThreshold(veterans.get(tier) ?? [], sumOfTokens(entering), targetTokens);
+		for (const item of aging) item.n++;
+		entering = aging.filter(({ n }) => n >= promotionN);
+		if (entering.length === 0) return;
+	}
+}
+
+/**
+ * The veterans that age: those behind the ones that fill the block to its target together with the entrants. Filling
+ * starts with the lowest N, in the order given where N is equal; one that is reached below the target anchors the tier,
+ * however far it goes beyond.
+ */
+function pastThreshold(
+	veterans: readonly MutableItem[],
+	entrantTokens: number,
+	targetTokens: number,
+): MutableItem[] {
+	let filled = entrantTokens;
+	return veterans
+		.toSorted((a, b) => a.n - b.n)
+		.filter(({ tokens }) => {
+			if (filled >= targetTokens) return true;
+			filled += tokens;
+			return false;
+		});
+}
+
+function sumOfTokens(items: readonly TrackedItem[]): number {
+	return items.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+/** An item with the number of references to its file, and the hash of its real content. */
+export interface Referenced extends Item {
+	readonly refs: number;
+}
+
+/** What seeding goes by. */
+export interface SeedTerms {
+	/** Keys that get no tier, and files whose symbol entries get none: what is in active context. */
+	readonly exclude: ReadonlySet<string>;
+	/** What L1, then L2 are filled to; 0 shares out by number instead. */
+	readonly targetTokens: number;
+}
+
+/** A tier for each item by its references, the most referenced first. L0 is never given: it must be earned. */
+export function seedTiers(
+	refs: Iterable<Referenced>,
+	{ exclude, targetTokens }: SeedTerms,
+): { item: Referenced; tier: CachedTier }[] {
+	const ranked = Array.from(refs, checked)
+		.filter(({ key }) => !exclude.has(key) && !exclude.has(fileOfSymbol(key) ?? key))
+		.sort((a, b) => b.refs - a.refs || compareText(a.key, b.key));
+	const tierOf = targetTokens > 0 ? byTokens(targetTokens) : byShare(ranked.length);
+	return ranked.map((item, index) => ({ item, tier: tierOf(item, index) }));
+}
+
+function checked(item: Referenced): Referenced {
+	if (Number.isFinite(item.refs)) return item;
+	throw new RangeError(
+		`The refs of ${JSON.stringify(item.key)} must be a number, got ${item.refs}`,
+	);
+}
+
+type TierOf = (item: Referenced, index: number) => CachedTier;
+
+/** L1 until it meets the target, L2 until it does, and L3 takes all the rest. */
+function byTokens(targetTokens: number): TierOf {
+	const filled = { L1: 0, L2: 0, L3: Number.NEGATIVE_INFINITY };
+	return ({ tokens }) => {
+		const tier = filled.L1 < targetTokens ? "L1" : filled.L2 < targetTokens ? "L2" : "L3";
+		filled[tier] += tokens;
+		return tier;
+	};
+}
+
+/** The top 20 % into L1, the next 30 % into L2, the bottom half into L3. */
+function byShare(count: number): TierOf {
+	const [endOfL1, endOfL2] = [Math.floor((count * 2) / 10), Math.floor((count * 5) / 10)];
+	return (_item, index) => (index < endOfL1 ? "L1" : index < endOfL2 ? "L2" : "L3");
 }

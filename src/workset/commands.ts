@@ -1,8 +1,8 @@
 import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
-import { counted } from "../text/figures.ts";
 import type { Host, SessionView } from "../session/index.ts";
+import { counted } from "../text/figures.ts";
 import {
 	filesMatching,
 	isPattern,

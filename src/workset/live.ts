@@ -1,9 +1,9 @@
 /** The working set of a session that has one. It is loaded on first use: most sessions have none. */
 export { runTiers, runWorkset } from "./commands.ts";
+export { filesIn } from "./copy-text.ts";
 export { holdBackShown, inOneMessage, planNow, turnEndDrafts } from "./plan.ts";
 export { tiersView } from "./report.ts";
 export { withMarkers, withWorkset } from "./request.ts";
-export { filesIn } from "./view.ts";
 export {
 	countRequest,
 	noteAnswered,

@@ -1,5 +1,5 @@
-import { counted } from "../text/figures.ts";
 import type { SessionHolder, SessionView } from "../session/index.ts";
+import { counted } from "../text/figures.ts";
 import { symbolKey, TIERS, type Tier } from "../tiers/index.ts";
 import { conversationTokens } from "./plan.ts";
 import { leftOutText, MAP_NAME, type OpenWorkset, viewNow, type WorkingText } from "./workset.ts";

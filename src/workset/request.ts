@@ -1,11 +1,10 @@
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import { property } from "../core/property.ts";
 import { messageId, type SessionView } from "../session/index.ts";
-import { type BlockName, withMarkerOnBlock } from "./block-marker.ts";
+import { filesIn } from "./copy-text.ts";
 import { isLiteral } from "./plan.ts";
-import { tailFor, withMarkerBeforeTail } from "./tail.ts";
+import { type BlockName, tailFor, withMarkerBeforeTail, withMarkerOnBlock } from "./tail.ts";
 import { type PrefixMessage, tierPrefix, withTierMarkers } from "./tier-prefix.ts";
-import { filesIn } from "./view.ts";
 import { type OpenWorkset, OWNER, textsNow } from "./workset.ts";
 
 /**

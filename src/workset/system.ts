@@ -1,5 +1,4 @@
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
-import { counted } from "../text/figures.ts";
 import { property } from "../core/property.ts";
 import {
 	createPerFolder,
@@ -9,6 +8,7 @@ import {
 	type System,
 	type TurnEnd,
 } from "../session/index.ts";
+import { counted } from "../text/figures.ts";
 import type * as Live from "./live.ts";
 import type { TiersView } from "./report.ts";
 import type { MapAnswer, MapQuery, OpenWorkset } from "./workset.ts";

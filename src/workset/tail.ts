@@ -1,8 +1,13 @@
 import { property } from "../core/property.ts";
-import { canCarryMarker } from "../economy/index.ts";
-import { blockOf, type TextBlock } from "./carry-out.ts";
-import { copyText, type FileText, TAIL_INTRO } from "./copy-text.ts";
-import { viewOf } from "./view.ts";
+import { canCarryMarker, withExtraMarker } from "../economy/index.ts";
+import {
+	blockOf,
+	copyText,
+	type FileText,
+	TAIL_INTRO,
+	type TextBlock,
+	viewOf,
+} from "./copy-text.ts";
 
 /** A request's last message, which is in no other request and in no session. */
 export interface TailMessage {
@@ -87,4 +92,29 @@ function withoutMarkers(message: unknown): object {
 			return bare;
 		}),
 	};
+}
+
+/** How a block of a request is known: a tool's result by its call, any other by its text. */
+export type BlockName = { readonly text: string } | { readonly toolCallId: string };
+
+/**
+ * Puts a standing cache marker on a block, if the limit leaves one. On the block before the copy where the next
+ * reorganisation begins, it lets all before it be read then and not written anew. Returns a changed copy of the request,
+ * or `undefined` where it stays as it is: another provider's, full, or without that block.
+ */
+export function withMarkerOnBlock(payload: unknown, block: BlockName): object | undefined {
+	return withExtraMarker(payload, (messages) => {
+		for (let message = messages.length - 1; message >= 0; message--) {
+			const content = property(messages[message], "content");
+			if (!Array.isArray(content)) continue;
+			const at = content.findLastIndex((one) => isNamed(one, block));
+			if (at >= 0) return { message, block: at };
+		}
+		return undefined;
+	});
+}
+
+function isNamed(block: unknown, name: BlockName): boolean {
+	if ("text" in name) return property(block, "text") === name.text;
+	return property(block, "tool_use_id") === name.toolCallId;
 }

@@ -3,7 +3,6 @@ import { promptTokens } from "../core/bill.ts";
 import type { Config } from "../core/config.ts";
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import { describeError } from "../core/errno.ts";
-import { counted } from "../text/figures.ts";
 import { hashBytes } from "../core/hash.ts";
 import { property } from "../core/property.ts";
 import { estimateTokens } from "../core/tokens.ts";
@@ -15,22 +14,21 @@ import {
 	type ToolResult,
 } from "../session/index.ts";
 import { isEditingTool, pathCandidates } from "../session/read-path.ts";
+import { counted } from "../text/figures.ts";
 import {
-	type Controller,
 	createController,
 	createStateFile,
 	readLitellmSettings,
-	type StateFile,
 	symbolHash,
 	symbolKey,
 } from "../tiers/index.ts";
-import type { BlockName } from "./block-marker.ts";
 import type { FileText } from "./copy-text.ts";
+import { type View, viewOf } from "./copy-text.ts";
 import { projectPath, readWorkingFile } from "./files.ts";
 import { createLogLayout, type LogLayout, type LogPlan } from "./log/layout.ts";
 import { type Selection, selectionOf } from "./selection.ts";
+import type { BlockName } from "./tail.ts";
 import type { PrefixMessage } from "./tier-prefix.ts";
-import { type View, viewOf } from "./view.ts";
 
 /** The name under which edits of the working set are pending. */
 export const OWNER = "workset";
@@ -39,9 +37,9 @@ export const OWNER = "workset";
 export interface OpenWorkset {
 	readonly cwd: string;
 	readonly settings: Pick<Config, "tiers" | "readcache">;
-	readonly controller: Controller;
+	readonly controller: ReturnType<typeof createController>;
 	readonly layout: LogLayout;
-	readonly stateFile: StateFile;
+	readonly stateFile: ReturnType<typeof createStateFile>;
 	/** What the first block of a request's tail begins with. Nobody can guess it, so nothing else passes for the tail. */
 	readonly tailTag: string;
 	/** What each file has been through since the workset was opened; `changedMs` is 0 where nobody saw it change. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type FileTouch, followTouches } from "../../src/pruning/file-touches.ts";
+import { type FileTouch, followTouches } from "../../src/pruning/survey.ts";
 
 const shown = (item: string, lines?: [number, number], file = "a"): FileTouch<string> => ({
 	item,

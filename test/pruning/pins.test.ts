@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { PIN_ENTRY } from "../../src/core/entry-types.ts";
-import { lastMeaningful, pinnedCalls } from "../../src/pruning/pins.ts";
+import { lastMeaningful, pinnedCalls } from "../../src/pruning/survey.ts";
 import type { ContextItem, ToolResultItem } from "../../src/session/index.ts";
 
 const pin = (toolCallId: string, pinned = true): ContextItem => ({

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { rulesFor } from "../../src/economy/index.ts";
 import { candidatesOf } from "../../src/pruning/candidates.ts";
-import { type Moment, planOf } from "../../src/pruning/plan.ts";
+import { type Moment, planOf } from "../../src/pruning/pruner.ts";
 import { conversationOf, factsOf, type Line } from "./conversation.ts";
 
 const rules = rulesFor({ provider: "anthropic", id: "claude-opus-4-5" });

@@ -1,9 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { rulesFor } from "../../src/economy/index.ts";
 import { frontierOf } from "../../src/pruning/candidates.ts";
-import { createGrowth } from "../../src/pruning/growth.ts";
-import { createPruner, type PrunableSession } from "../../src/pruning/pruner.ts";
-import { isTight, strictness } from "../../src/pruning/strictness.ts";
+import {
+	createGrowth,
+	createPruner,
+	isTight,
+	type PrunableSession,
+	strictness,
+} from "../../src/pruning/pruner.ts";
 import { conversationOf, factsOf, type Line } from "./conversation.ts";
 
 const SETTINGS = { keepRecentTurns: 2, maxToolChars: 1200, adaptive: true };

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { SessionBlock } from "../../src/economy/index.ts";
 import { candidatesOf, frontierOf } from "../../src/pruning/candidates.ts";
-import { type FileTouch, followTouches } from "../../src/pruning/file-touches.ts";
-import { surveyOf } from "../../src/pruning/plan.ts";
+import { surveyOf } from "../../src/pruning/pruner.ts";
 import { createGrowingSurvey, type SurveyedBlock } from "../../src/pruning/replay-survey.ts";
+import { type FileTouch, followTouches } from "../../src/pruning/survey.ts";
 import type { ContextMessage, ToolResultItem } from "../../src/session/index.ts";
 
 const settings = fc.record({

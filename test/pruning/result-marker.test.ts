@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withMarkerBeforeResult } from "../../src/pruning/result-marker.ts";
+import { withMarkerBeforeResult } from "../../src/pruning/live.ts";
 
 const marker = { type: "ephemeral" };
 const text = (text: string, more: object = {}) => ({ type: "text", text, ...more });

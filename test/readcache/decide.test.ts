@@ -5,7 +5,7 @@ import { linesOf } from "../../src/core/lines.ts";
 import { type Decision, type Dependencies, decide } from "../../src/readcache/decide.ts";
 import { type FileEvent, knowledgeOf } from "../../src/readcache/knowledge.ts";
 import type { LineRange } from "../../src/readcache/metadata.ts";
-import { windowOf } from "../../src/readcache/window.ts";
+import { windowOf } from "../../src/readcache/text-file.ts";
 
 /** Small enough that short texts are cut. */
 const LIMITS = { maxLines: 20, maxBytes: 2000 };

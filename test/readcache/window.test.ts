@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { linesOf } from "../../src/core/lines.ts";
-import { continuationLine, windowOf } from "../../src/readcache/window.ts";
+import { continuationLine, windowOf } from "../../src/readcache/text-file.ts";
 import { LIMITS, plain, type Range, textOf } from "./cached-session.ts";
 
 const { maxLines, maxBytes } = LIMITS;

@@ -1,7 +1,7 @@
 import { fauxAssistantMessage, fauxText, fauxThinking } from "@earendil-works/pi-ai";
 import type { SessionManager } from "@earendil-works/pi-coding-agent";
 import { expect, test } from "vitest";
-import { lastBoundAnswer } from "../../src/session/bound-answer.ts";
+import { lastBoundAnswer } from "../../src/session/cache-clock.ts";
 import { newSession } from "./sessions.ts";
 
 const binds = ({ id }: { id: string }) => id === "binding";

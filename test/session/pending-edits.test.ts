@@ -1,11 +1,11 @@
 import { describe, expect, test, vi } from "vitest";
 import { SHOWN_EDITS_ENTRY } from "../../src/core/entry-types.ts";
+import type { SessionSource } from "../../src/session/ledger.ts";
 import {
 	createPendingEdits,
 	type PendingEdit,
 	recordedEdits,
 } from "../../src/session/pending-edits.ts";
-import type { SessionSource } from "../../src/session/session-source.ts";
 
 const text = (one: string) => [{ type: "text" as const, text: one }];
 const OWNER = "pruning";

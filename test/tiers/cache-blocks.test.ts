@@ -1,13 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-	anthropicBody,
-	assemble,
-	createController,
-	type Prompt,
-	type PromptItem,
-	placeByTier,
-} from "../../src/tiers/index.ts";
+import { anthropicBody, type Prompt } from "../../src/tiers/assemble.ts";
+import { assemble, createController, type PromptItem, placeByTier } from "../../src/tiers/index.ts";
 import { validateBody } from "../support/loopback-validate.ts";
 import { item, times } from "./items.ts";
 

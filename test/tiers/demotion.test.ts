@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createController, createTracker } from "../../src/tiers/index.ts";
+import { createController } from "../../src/tiers/index.ts";
+import { createTracker } from "../../src/tiers/tracker.ts";
 import { item, items, standings, times } from "./items.ts";
 
 describe("Symbol Map Exclusion", () => {

@@ -1,4 +1,5 @@
-import type { Item, TrackedItem } from "../../src/tiers/index.ts";
+import type { TrackedItem } from "../../src/tiers/index.ts";
+import type { Item } from "../../src/tiers/item.ts";
 
 /** An item of a request; the hash stands for its version. */
 export function item(key: string, tokens = 100, hash = "v1"): Item {

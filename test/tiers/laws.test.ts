@@ -1,16 +1,15 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Controller } from "../../src/tiers/controller.ts";
 import {
 	assemble,
-	CACHED_TIERS,
-	type Controller,
 	createController,
-	createTracker,
-	type Item,
 	type PromptItem,
 	placeByTier,
 	TIERS,
 } from "../../src/tiers/index.ts";
+import { CACHED_TIERS, type Item } from "../../src/tiers/item.ts";
+import { createTracker } from "../../src/tiers/tracker.ts";
 import { type RandomRequest, randomSession } from "./arbitrary-requests.ts";
 import { item, items, standings, times } from "./items.ts";
 

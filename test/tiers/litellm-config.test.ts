@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { readLitellmSettings } from "../../src/tiers/index.ts";
+import { readLitellmSettings } from "../../src/tiers/litellm-config.ts";
 import { tempDir } from "../support/temp.ts";
 
 function projectWith(content: string | Uint8Array): string {

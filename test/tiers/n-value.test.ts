@@ -1,14 +1,8 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import {
-	CACHED_TIERS,
-	createController,
-	createTracker,
-	fileHash,
-	historyHash,
-	symbolHash,
-	TIERS,
-} from "../../src/tiers/index.ts";
+import { createController, symbolHash, TIERS } from "../../src/tiers/index.ts";
+import { CACHED_TIERS, fileHash, historyHash } from "../../src/tiers/item.ts";
+import { createTracker } from "../../src/tiers/tracker.ts";
 import { item, items, standings, times } from "./items.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");

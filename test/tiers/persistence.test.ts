@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createController, createTracker, TierStateError } from "../../src/tiers/index.ts";
+import { createController } from "../../src/tiers/index.ts";
+import { TierStateError } from "../../src/tiers/state-file.ts";
+import { createTracker } from "../../src/tiers/tracker.ts";
 import { item, items, standings, times } from "./items.ts";
 
 describe("Configuration", () => {

@@ -1,10 +1,7 @@
 import { describe, expect, test } from "vitest";
-import {
-	createController,
-	createTracker,
-	type Tier,
-	type TierState,
-} from "../../src/tiers/index.ts";
+import { createController, type Tier } from "../../src/tiers/index.ts";
+import type { TierState } from "../../src/tiers/state-file.ts";
+import { createTracker } from "../../src/tiers/tracker.ts";
 import { item, items, standings, times } from "./items.ts";
 
 /** A state with these items, given as `tier N tokens`; all of version v1. */

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createController, createTracker } from "../../src/tiers/index.ts";
+import { createController } from "../../src/tiers/index.ts";
+import { createTracker } from "../../src/tiers/tracker.ts";
 import { item, standings } from "./items.ts";
 
 /** `count` symbol entries; the first is the most referenced. */

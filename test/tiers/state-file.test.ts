@@ -12,7 +12,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createStateFile, createTracker, tierStateFolder } from "../../src/tiers/index.ts";
+import { createStateFile, tierStateFolder } from "../../src/tiers/index.ts";
+import { createTracker } from "../../src/tiers/tracker.ts";
 import { tempDir } from "../support/temp.ts";
 import { items, times } from "./items.ts";
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createController, createTracker, type Item } from "../../src/tiers/index.ts";
+import { createController } from "../../src/tiers/index.ts";
+import type { Item } from "../../src/tiers/item.ts";
+import { createTracker } from "../../src/tiers/tracker.ts";
 import { item, standings, times } from "./items.ts";
 
 /**

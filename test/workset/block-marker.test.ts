@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { withMarkerOnBlock } from "../../src/workset/block-marker.ts";
+import { withMarkerOnBlock } from "../../src/workset/tail.ts";
 
 const MARKER = { type: "ephemeral", ttl: "1h" };
 

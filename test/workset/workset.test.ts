@@ -1,13 +1,18 @@
 import { expect, test } from "vitest";
 import { hashBytes } from "../../src/core/hash.ts";
 import { markersIn } from "../../src/economy/index.ts";
-import { changesFor } from "../../src/workset/carry-out.ts";
-import { copyText, droppedText, type FileText, SLOT_INTRO } from "../../src/workset/copy-text.ts";
+import {
+	copyText,
+	droppedText,
+	type FileText,
+	SLOT_INTRO,
+	viewOf,
+} from "../../src/workset/copy-text.ts";
 import type { LogPlan } from "../../src/workset/log/layout.ts";
+import { changesFor } from "../../src/workset/plan.ts";
 import { selectionOf } from "../../src/workset/selection.ts";
 import { tailFor, withMarkerBeforeTail } from "../../src/workset/tail.ts";
 import { tierPrefix, withTierMarkers } from "../../src/workset/tier-prefix.ts";
-import { viewOf } from "../../src/workset/view.ts";
 
 const file = (path: string, text: string): FileText => ({ path, text, hash: hashBytes(text) });
 const message = (entryId: string, ...texts: string[]) => ({ entryId, texts, tokensBehind: 0 });

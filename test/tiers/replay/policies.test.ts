@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { ReplayPolicy, ReplaySession, Request } from "../../../src/economy/index.ts";
 import { replayPolicies, runPolicy } from "../../../src/economy/replay/index.ts";
-import { logPolicy } from "../../../src/tiers/replay/log-policy.ts";
-import { tiersPolicy } from "../../../src/tiers/replay/tiers-policy.ts";
+import { tiersPolicy } from "../../../src/tiers/replay-policy.ts";
+import { logPolicy } from "../../../src/workset/replay-policy.ts";
 import { generateSession, type Workload } from "../../economy/replay/workload.ts";
 
 const appendOnly = replayPolicies.find(({ name }) => name === "append-only") as ReplayPolicy;

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { createLogLayout, type LogMoment, type LogPlan } from "../../../src/workset/log/layout.ts";
-import { planOf } from "../../../src/workset/log/plan.ts";
+import {
+	createLogLayout,
+	type LogMoment,
+	type LogPlan,
+	planOf,
+} from "../../../src/workset/log/layout.ts";
 import { file, momentWith, slot, snapshot } from "./moment.ts";
 
 describe("where files are put", () => {

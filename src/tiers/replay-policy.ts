@@ -1,4 +1,4 @@
-import { hashBytes } from "../../core/hash.ts";
+import { hashBytes } from "../core/hash.ts";
 import type {
 	Block,
 	Breakpoint,
@@ -6,10 +6,9 @@ import type {
 	Request,
 	SessionBlock,
 	Step,
-} from "../../economy/index.ts";
-import { type ControllerOptions, createController } from "../controller.ts";
-import type { Item, TrackedItem } from "../item.ts";
-import { CACHED_TIERS } from "../tiers.ts";
+} from "../economy/index.ts";
+import { type ControllerOptions, createController } from "./controller.ts";
+import { CACHED_TIERS, type Item, type TrackedItem } from "./item.ts";
 
 /**
  * What sessions would have cost in the literal layout of tiers, by the very controller that ranks in a session. Files
