@@ -1,4 +1,5 @@
-import { folderOf, joinPath, nameOf } from "./project-path.ts";
+import { getOrAdd } from "../get-or-add.ts";
+import { folderOf, joinPath, nameOf } from "../scan/project-path.ts";
 import type { ModuleResolution } from "./resolver.ts";
 import { specifierKind, withoutLoaderHints } from "./specifier.ts";
 
@@ -20,13 +21,14 @@ export interface ResolvedRequest {
 }
 
 /**
- * Whether a request may lead elsewhere after the change and must be resolved anew. Never false where it does; the
- * other way round, it only costs a look. The change is prepared once, so hand in the same object for every request.
+ * Whether a request may lead elsewhere after the change and must be resolved again. Never false where it does; a false
+ * positive costs only time. The change is prepared once, so pass the same object for every request.
  */
 export function affectedBy(change: ProjectChange, request: ResolvedRequest): boolean {
 	if (change.configs.length > 0) return true;
 	const { specifier, resolution } = request;
-	if (resolution.kind === "file" && removedOf(change).has(resolution.path)) return true;
+	const { removed, names } = getOrAdd(derived, change, () => derive(change));
+	if (resolution.kind === "file" && removed.has(resolution.path)) return true;
 	const sorted = specifierKind(specifier);
 	if (sorted.kind === "invalid") return false;
 	if (sorted.kind !== "relative" && withoutLoaderHints(specifier) === specifier) {
@@ -35,7 +37,6 @@ export function affectedBy(change: ProjectChange, request: ResolvedRequest): boo
 		return change.removed.length > 0 && resolution.kind === "unresolved";
 	}
 	if (change.added.length === 0 && change.removed.length === 0) return false;
-	const names = namesOf(change);
 	return [specifier, withoutLoaderHints(specifier)].some((written) => {
 		// Behind a loader, anything can stand.
 		if (specifierKind(written).kind !== "relative") return true;
@@ -45,31 +46,19 @@ export function affectedBy(change: ProjectChange, request: ResolvedRequest): boo
 	});
 }
 
-const removedSets = new WeakMap<ProjectChange, ReadonlySet<string>>();
-const nameSets = new WeakMap<ProjectChange, ReadonlySet<string>>();
+/** What is derived from a change, once. */
+const derived = new WeakMap<ProjectChange, ReturnType<typeof derive>>();
 
-function removedOf(change: ProjectChange): ReadonlySet<string> {
-	const known = removedSets.get(change);
-	if (known) return known;
-	const removed = new Set(change.removed);
-	removedSets.set(change, removed);
-	return removed;
-}
-
-/**
- * The names that a relative specifier must end in to find one of the added files: the file's own, or that of any
- * folder around it, as a folder is found by its `index` or by what its `package.json` names. Everything after the
- * first dot is left out, since extensions, suffixes and `.d` are exchanged freely.
- */
-function namesOf(change: ProjectChange): ReadonlySet<string> {
-	const known = nameSets.get(change);
-	if (known) return known;
-	const names = new Set<string>();
-	for (const path of change.added) {
-		for (const name of path.split("/")) names.add(stemOf(name));
-	}
-	nameSets.set(change, names);
-	return names;
+function derive({ added, removed }: ProjectChange) {
+	return {
+		removed: new Set(removed),
+		/**
+		 * The names that a relative specifier must end in to find one of the added files: the file's own, or that of any
+		 * folder around it, as a folder is found by its `index` or by what its `package.json` names. Everything after the
+		 * first dot is left out, since extensions, suffixes and `.d` are exchanged freely.
+		 */
+		names: new Set(added.flatMap((path) => path.split("/")).map(stemOf)),
+	};
 }
 
 function stemOf(name: string): string {

@@ -2,8 +2,8 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs
 import { join } from "node:path";
 import { describeError, errnoOf } from "../../core/errno.ts";
 import { isRecord } from "../../core/property.ts";
+import { getOrAdd } from "../get-or-add.ts";
 import { pathKind } from "../scan/path-kinds.ts";
-import { parseTolerantJson } from "./tolerant-json.ts";
 
 /** A configuration file that could not, or not wholly, be understood. */
 export interface ConfigProblem {
@@ -12,22 +12,12 @@ export interface ConfigProblem {
 }
 
 /** The configuration files of a project, each read at most once. */
-export interface ConfigFiles {
-	/** Paths that the scan found. */
-	readonly paths: ReadonlySet<string>;
-	/** What a file holds; `undefined` if there is none, or it cannot be read. */
-	text(path: string): string | undefined;
-	/** The same as an object; of anything else than an object, an empty one. */
-	object(path: string): ConfigObject | undefined;
-	readonly problems: readonly ConfigProblem[];
-	/** Files that were looked for, found or not, and are not among what a scan finds by itself. */
-	readonly looked: ReadonlySet<string>;
-}
+export type ConfigFiles = ReturnType<typeof createConfigFiles>;
 
 /** An object read from a configuration file: no key of it can be trusted to hold anything. */
 export type ConfigObject = Readonly<Record<string, unknown>>;
 
-/** Gives the text of a file by its path in the project, `undefined` if it is missing; throws what hinders reading. */
+/** Returns the text of a file by its path in the project, `undefined` if it is missing; throws if it cannot be read. */
 export type ReadConfig = (path: string) => string | undefined;
 
 /** Reads configuration of at most a megabyte from the disk; only regular files, so that no pipe is waited for. */
@@ -57,11 +47,13 @@ export function createConfigReader(root: string): ReadConfig {
 const maxConfigBytes = 1024 * 1024;
 
 /** Wraps `read` so that nothing throws and nothing is read twice. `paths` are the files that the scan found. */
-export function createConfigFiles(paths: ReadonlySet<string>, read: ReadConfig): ConfigFiles {
+export function createConfigFiles(paths: ReadonlySet<string>, read: ReadConfig) {
 	const problems: ConfigProblem[] = [];
+	/** Files that were looked for, found or not, which a scan does not find by itself. */
 	const looked = new Set<string>();
 	const objects = new Map<string, ConfigObject | undefined>();
 
+	/** `undefined` if there is none, or it cannot be read. */
 	function text(path: string): string | undefined {
 		const isScanned = pathKind(path) === "config" && !/(?:^|\/)node_modules\//.test(path);
 		if (isScanned && !paths.has(path)) return undefined;
@@ -74,11 +66,12 @@ export function createConfigFiles(paths: ReadonlySet<string>, read: ReadConfig):
 		}
 	}
 
+	/** The object in a file; of any other JSON, an empty one. */
 	function object(path: string): ConfigObject | undefined {
-		if (objects.has(path)) return objects.get(path);
-		const found = text(path);
-		objects.set(path, found === undefined ? undefined : parse(path, found));
-		return objects.get(path);
+		return getOrAdd(objects, path, () => {
+			const found = text(path);
+			return found === undefined ? undefined : parse(path, found);
+		});
 	}
 
 	function parse(path: string, found: string): ConfigObject {
@@ -108,4 +101,154 @@ export function ownTexts(object: ConfigObject, key: string): string[] | undefine
 	const value = own(object, key);
 	if (!Array.isArray(value)) return undefined;
 	return value.filter((item) => typeof item === "string" && !item.includes("\0"));
+}
+
+/** Reads JSON as TypeScript reads its configuration. Where something is wrong the rest is read all the same. */
+function parseTolerantJson(text: string): TolerantJson {
+	const plain = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+	try {
+		return { value: JSON.parse(plain) };
+	} catch {
+		return new Parser(plain).parse();
+	}
+}
+
+/** What could be read, and what was wrong besides comments, trailing commas and a byte order mark. */
+interface TolerantJson {
+	readonly value: unknown;
+	readonly problem?: string;
+}
+
+/** Deeper than any honest file, and far from the end of the stack. */
+const maxDepth = 200;
+
+class Parser {
+	readonly #text: string;
+	#at = 0;
+	#problem: string | undefined;
+
+	constructor(text: string) {
+		this.#text = text;
+	}
+
+	parse(): TolerantJson {
+		const value = this.#value(0);
+		this.#skip();
+		if (this.#at < this.#text.length) this.#complain("there is more after the end");
+		return this.#problem === undefined ? { value } : { value, problem: this.#problem };
+	}
+
+	#value(depth: number): unknown {
+		this.#skip();
+		const next = this.#text[this.#at];
+		if (next === "{" || next === "[") {
+			if (depth < maxDepth) return next === "{" ? this.#object(depth) : this.#array(depth);
+			this.#complain("it is nested too deeply");
+			this.#at = this.#text.length;
+			return undefined;
+		}
+		if (next === '"' || next === "'") return this.#string(next);
+		return this.#word();
+	}
+
+	#object(depth: number): Record<string, unknown> {
+		// Without a prototype, a key such as `__proto__` is only a key.
+		const object: Record<string, unknown> = Object.create(null);
+		this.#at++;
+		while (this.#goesOn("}")) {
+			const key = this.#value(depth + 1);
+			this.#skip();
+			if (typeof key !== "string" || this.#text[this.#at] !== ":") {
+				this.#complain("a name with a colon is missing");
+				continue;
+			}
+			this.#at++;
+			object[key] = this.#value(depth + 1);
+		}
+		return object;
+	}
+
+	#array(depth: number): unknown[] {
+		const array: unknown[] = [];
+		this.#at++;
+		while (this.#goesOn("]")) array.push(this.#value(depth + 1));
+		return array;
+	}
+
+	/** Goes to the next item of an object or array, or past its end. */
+	#goesOn(end: "}" | "]"): boolean {
+		for (;;) {
+			this.#skip();
+			const next = this.#text[this.#at];
+			if (next === undefined) {
+				this.#complain("it ends too early");
+				return false;
+			}
+			if (next === end) {
+				this.#at++;
+				return false;
+			}
+			// The bracket of an outer level ends this one too.
+			if (next === "}" || next === "]") {
+				this.#complain(`${end} is missing`);
+				return false;
+			}
+			if (next !== "," && next !== ":") return true;
+			this.#at++;
+		}
+	}
+
+	#string(quote: string): string {
+		const start = this.#at++;
+		for (; this.#at < this.#text.length; this.#at++) {
+			const next = this.#text[this.#at];
+			if (next === "\n") break;
+			if (next === "\\") this.#at++;
+			else if (next === quote) {
+				this.#at++;
+				return unescaped(this.#text.slice(start + 1, this.#at - 1));
+			}
+		}
+		this.#complain("a text has no end");
+		return unescaped(this.#text.slice(start + 1, this.#at));
+	}
+
+	#word(): unknown {
+		const word = /[^\s,:[\]{}"'/]*/y;
+		word.lastIndex = this.#at;
+		const found = word.exec(this.#text)?.[0] ?? "";
+		// Something must be taken, or the same character would be met for ever.
+		this.#at += found.length || 1;
+		if (found === "true") return true;
+		if (found === "false") return false;
+		if (found === "null") return null;
+		if (/^-?\d/.test(found) && Number.isFinite(Number(found))) return Number(found);
+		this.#complain(`${JSON.stringify(found.slice(0, 40))} is no value`);
+		return undefined;
+	}
+
+	#skip(): void {
+		const text = this.#text;
+		for (;;) {
+			while (/\s/.test(text[this.#at] ?? "")) this.#at++;
+			const isBlock = text.startsWith("/*", this.#at);
+			if (!isBlock && !text.startsWith("//", this.#at)) return;
+			const end = isBlock ? text.indexOf("*/", this.#at + 2) : text.indexOf("\n", this.#at);
+			this.#at = end < 0 ? text.length : end + (isBlock ? 2 : 1);
+		}
+	}
+
+	#complain(problem: string): void {
+		if (this.#problem !== undefined) return;
+		const line = this.#text.slice(0, this.#at).split("\n").length;
+		this.#problem = `${problem} (line ${line})`;
+	}
+}
+
+function unescaped(text: string): string {
+	if (!text.includes("\\")) return text;
+	return text.replace(/\\(?:u([0-9a-fA-F]{4})|(.))/gs, (_, code, character) => {
+		if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16));
+		return { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" }[character as string] ?? character;
+	});
 }

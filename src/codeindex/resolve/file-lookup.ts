@@ -1,37 +1,23 @@
+import { below, folderOf, joinPath, nameOf, restBelow } from "../scan/project-path.ts";
 import type { Symlink } from "../scan/scanned-tree.ts";
 import type { Package } from "./packages.ts";
-import { below, folderOf, joinPath, nameOf, restBelow } from "./project-path.ts";
 
 /** Which kinds of files may be found: `typed` are TypeScript and declarations. */
 export type Wanted = "typed" | "plain" | "all";
 
 /** Finds files of the project as TypeScript does, in memory: what a scan did not find does not exist. */
-export interface FileLookup {
-	/** The file under exactly this path, a link on the way taken into account. */
-	file(path: string): string | undefined;
-	/** The same, where only a suffix such as `.ios` may come before the extension. */
-	literal(path: string, suffixes: readonly string[]): string | undefined;
-	/** Whether files lie below the folder. */
-	hasFolder(folder: string): boolean;
-	/** By a path as imports write it: without extension, or with the one that the compiler will give it. */
-	module(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined;
-	/** By a path that has its extension, as those of `exports` do. */
-	withExtension(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined;
-	/** The file that stands for a folder: what its `package.json` names, or `index`. */
-	folder(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined;
-	/** The source that the compiler would turn into this output, at the same place. */
-	source(output: string): string | undefined;
-}
+export type FileLookup = ReturnType<typeof createFileLookup>;
 
 /** Makes a lookup over the files of a scan. */
 export function createFileLookup(
 	files: ReadonlySet<string>,
 	links: readonly Symlink[],
 	packageAt: (folder: string) => Package | undefined,
-): FileLookup {
+) {
 	const linkTargets = new Map(links.map(({ path, target }) => [path, target]));
 	let folders: Set<string> | undefined;
 
+	/** The file under exactly this path, a link on the way taken into account. */
 	function file(path: string): string | undefined {
 		if (files.has(path)) return path;
 		return linkTargets.size === 0 ? undefined : behindLinks(path);
@@ -48,6 +34,7 @@ export function createFileLookup(
 		return undefined;
 	}
 
+	/** Whether files lie below the folder. */
 	function hasFolder(folder: string): boolean {
 		if (folders === undefined) {
 			folders = new Set([""]);
@@ -72,11 +59,13 @@ export function createFileLookup(
 		return undefined;
 	}
 
+	/** The same, where only a suffix such as `.ios` may come before the extension. */
 	function literal(path: string, suffixes: readonly string[]): string | undefined {
 		const extension = extensionOf(path);
 		return first(path.slice(0, path.length - extension.length), [extension], suffixes);
 	}
 
+	/** By a path that has its extension, as those of `exports` do. */
 	function withExtension(
 		path: string,
 		wanted: Wanted,
@@ -91,23 +80,28 @@ export function createFileLookup(
 		return wanted === "plain" ? undefined : first(stem, [`.d${extension}.ts`], suffixes);
 	}
 
+	/** By a path as imports write it: without extension, or with the one that the compiler will give it. */
 	function module(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined {
 		return withExtension(path, wanted, suffixes) ?? first(path, withoutExtension[wanted], suffixes);
 	}
 
+	/** By a path of a `package.json`: with TypeScript's extensions it is meant literally. */
+	function exactly(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined {
+		if (wanted !== "plain" && /\.(?:[cm]?ts|tsx)$/.test(path)) {
+			return file(path) ?? literal(path, suffixes);
+		}
+		return withExtension(path, wanted, suffixes);
+	}
+
+	/** The file that stands for a folder: what its `package.json` names, or `index`. */
 	function folder(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined {
 		const found = packageAt(path);
 		const entry = wanted === "plain" ? found?.main : (found?.types ?? found?.main);
 		const entryPath = entry === undefined ? undefined : joinPath(path, entry);
 		// One that leads out of its folder would be found by a change that has nothing to do with the folder.
 		if (entryPath !== undefined && restBelow(path, entryPath) !== undefined) {
-			const exact = isTyped(entryPath)
-				? wanted === "plain"
-					? undefined
-					: (file(entryPath) ?? literal(entryPath, suffixes))
-				: withExtension(entryPath, wanted, suffixes);
 			const target =
-				exact ??
+				exactly(entryPath, wanted, suffixes) ??
 				module(entryPath, wanted, suffixes) ??
 				module(below(entryPath, "index"), wanted, suffixes);
 			if (target !== undefined) return target;
@@ -115,6 +109,7 @@ export function createFileLookup(
 		return module(below(path, "index"), wanted, suffixes);
 	}
 
+	/** The source that the compiler would turn into this output, at the same place. */
 	function source(output: string): string | undefined {
 		const extension = extensionOf(output);
 		const known = sourceCandidates.get(extension);
@@ -123,7 +118,7 @@ export function createFileLookup(
 		return first(stem, known, noSuffix) ?? first(`${stem}/index`, known, noSuffix);
 	}
 
-	return { file, literal, hasFolder, module, withExtension, folder, source };
+	return { file, literal, hasFolder, module, exactly, folder, source };
 }
 
 const noSuffix = [""];
@@ -137,10 +132,6 @@ function extensionOf(path: string): string {
 	return dot < 0 ? "" : name.slice(dot);
 }
 
-function isTyped(path: string): boolean {
-	return /\.(?:[cm]?ts|tsx)$/.test(path);
-}
-
 function byWanted(typed: readonly string[], plain: readonly string[]) {
 	return { typed, plain, all: [...typed, ...plain] };
 }
@@ -151,20 +142,24 @@ const forCommonJs = byWanted([".cts", ".d.cts"], [".cjs"]);
 const forJsx = byWanted([".tsx", ".ts", ".d.ts"], [".jsx", ".js"]);
 
 /** Which files an import with this extension may mean, first choice first. */
-const candidates = new Map([
-	...[".js", ".ts", ".d.ts"].map((extension) => [extension, withoutExtension] as const),
-	...[".jsx", ".tsx"].map((extension) => [extension, forJsx] as const),
-	...[".mjs", ".mts", ".d.mts"].map((extension) => [extension, forModule] as const),
-	...[".cjs", ".cts", ".d.cts"].map((extension) => [extension, forCommonJs] as const),
-]);
+const candidates = byExtension(withoutExtension, forJsx, forModule, forCommonJs);
 
 const anySource = [".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"];
 const preferring = (extension: string) => [extension, ...anySource.filter((e) => e !== extension)];
 
 /** What an output may be made of; bundlers make an `.mjs` of a `.ts`. */
-const sourceCandidates = new Map([
-	...["", ".js", ".ts", ".d.ts"].map((extension) => [extension, anySource] as const),
-	...[".jsx", ".tsx"].map((extension) => [extension, preferring(".tsx")] as const),
-	...[".mjs", ".mts", ".d.mts"].map((extension) => [extension, preferring(".mts")] as const),
-	...[".cjs", ".cts", ".d.cts"].map((extension) => [extension, preferring(".cts")] as const),
-]);
+const sourceCandidates = byExtension(
+	anySource,
+	preferring(".tsx"),
+	preferring(".mts"),
+	preferring(".cts"),
+).set("", anySource);
+
+function byExtension<T>(plain: T, jsx: T, module: T, commonJs: T): Map<string, T> {
+	return new Map([
+		...[".js", ".ts", ".d.ts"].map((extension) => [extension, plain] as const),
+		...[".jsx", ".tsx"].map((extension) => [extension, jsx] as const),
+		...[".mjs", ".mts", ".d.mts"].map((extension) => [extension, module] as const),
+		...[".cjs", ".cts", ".d.cts"].map((extension) => [extension, commonJs] as const),
+	]);
+}

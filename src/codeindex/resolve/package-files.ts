@@ -1,23 +1,17 @@
+import { getOrAdd } from "../get-or-add.ts";
+import { below, folderOf, joinPath, restBelow } from "../scan/project-path.ts";
 import type { FileLookup, Wanted } from "./file-lookup.ts";
-import type { OutputSources } from "./output-source.ts";
 import { type Conditions, exportTargets } from "./package-targets.ts";
 import type { Package } from "./packages.ts";
-import { joinPath, restBelow } from "./project-path.ts";
 import type { Scope } from "./resolution-scope.ts";
-import type { Tsconfig } from "./tsconfig.ts";
-
-/** Finds the files of packages of the project, in their sources rather than in what is built from them. */
-export interface PackageFiles {
-	/** The file that a package offers under a subpath (`.`, `./a`). */
-	offered(scope: Scope, owner: Package, subpath: string): string | undefined;
-	/** The first of the targets of `imports` that is there, as written or as its source. */
-	imported(scope: Scope, owner: Package, targets: readonly string[]): string | undefined;
-}
+import type { Tsconfigs } from "./tsconfig.ts";
 
 /** Every condition that an author may have thought of, for when none of the usual leads anywhere. */
 export const anyCondition: Conditions = () => true;
 
-export function createPackageFiles(lookup: FileLookup, outputs: OutputSources): PackageFiles {
+/** Finds the files of packages of the project, in their sources rather than in what is built from them. */
+export function createPackageFiles(lookup: FileLookup, outputs: OutputSources) {
+	/** The file that a package offers under a subpath (`.`, `./a`). */
 	function offered(scope: Scope, owner: Package, subpath: string): string | undefined {
 		if (owner.exports === undefined) {
 			return inPlace(scope, owner, subpath) ?? searched(scope, owner, subpath);
@@ -47,38 +41,24 @@ export function createPackageFiles(lookup: FileLookup, outputs: OutputSources): 
 		return outputs.usual(subpath, owner);
 	}
 
-	function imported(scope: Scope, owner: Package, targets: readonly string[]): string | undefined {
-		return target(scope, owner, targets, scope.passes);
-	}
-
-	/** The first that is there, as written or as the source of what is written. */
+	/** The first target in the package that is there, as written or as the source of what is written. */
 	function target(
 		scope: Scope,
 		owner: Package,
 		targets: readonly string[],
-		passes: readonly Wanted[],
+		passes: readonly Wanted[] = scope.passes,
 	): string | undefined {
-		const paths = inFolder(
-			owner,
-			targets.filter((written) => written.startsWith("./")),
-		);
+		const inPackage = targets.filter((written) => written.startsWith("./"));
+		const paths = inFolder(owner, inPackage);
 		for (const wanted of passes) {
 			for (const path of paths) {
 				const found =
 					(wanted !== "plain" ? outputs.configured(path, owner) : undefined) ??
-					exactly(path, wanted, scope.tsconfig);
+					lookup.exactly(path, wanted, scope.tsconfig.moduleSuffixes);
 				if (found !== undefined) return found;
 			}
 		}
 		return firstOf(paths, (path) => outputs.guessed(path, owner));
-	}
-
-	/** A path of a `package.json`: with TypeScript's extensions it is meant literally. */
-	function exactly(path: string, wanted: Wanted, tsconfig: Tsconfig): string | undefined {
-		if (wanted !== "plain" && /\.(?:[cm]?ts|tsx)$/.test(path)) {
-			return lookup.file(path) ?? lookup.literal(path, tsconfig.moduleSuffixes);
-		}
-		return lookup.withExtension(path, wanted, tsconfig.moduleSuffixes);
 	}
 
 	/** Without `exports`: a subpath is a path, and the package its folder. */
@@ -113,14 +93,12 @@ export function createPackageFiles(lookup: FileLookup, outputs: OutputSources): 
 		);
 	}
 
-	return { offered, imported };
+	return { offered, target };
 }
 
 function entriesOf(owner: Package): string[] {
-	return inFolder(
-		owner,
-		[owner.types, owner.main].filter((entry) => entry !== undefined),
-	);
+	const entries = [owner.types, owner.main].filter((entry) => entry !== undefined);
+	return inFolder(owner, entries);
 }
 
 /** Paths of a `package.json` as paths of the project; those that leave the package mean nothing. */
@@ -131,10 +109,85 @@ function inFolder(owner: Package, written: readonly string[]): string[] {
 	});
 }
 
-function firstOf<T, U>(items: readonly T[], find: (item: T) => U | undefined): U | undefined {
+/** The first that is found. */
+export function firstOf<T, U>(
+	items: readonly T[],
+	find: (item: T) => U | undefined,
+): U | undefined {
 	for (const item of items) {
 		const found = find(item);
 		if (found !== undefined) return found;
 	}
 	return undefined;
 }
+
+type OutputSources = ReturnType<typeof createOutputSources>;
+
+/** Finds what a built file is built from: packages name their outputs, which are rarely part of the project. */
+export function createOutputSources(lookup: FileLookup, tsconfigs: Tsconfigs) {
+	const mappingsOf = new Map<string, readonly Mapping[]>();
+
+	function mappings(folder: string): readonly Mapping[] {
+		return getOrAdd(mappingsOf, folder, () => {
+			const around = tsconfigs.of(below(folder, "index.ts"));
+			return [...new Set([...tsconfigs.in(folder), around])].flatMap((config) => {
+				// The default is the folder that all sources share, which is mostly `src`.
+				const { rootDir } = config;
+				const inputs =
+					rootDir === undefined ? [below(config.folder, "src"), config.folder] : [rootDir];
+				return config.outputFolders.map((output) => ({ output, inputs }));
+			});
+		});
+	}
+
+	/** The source of an output in one of the folders. */
+	function sourceIn(inputs: readonly string[], rest: string, output: string): string | undefined {
+		return firstOf(inputs, (input) => {
+			const path = below(input, rest);
+			return path === output ? undefined : lookup.source(path);
+		});
+	}
+
+	/** By the folders that a configuration of the package names as output. */
+	function configured(output: string, owner: Package | undefined): string | undefined {
+		return firstOf(mappings(owner?.folder ?? folderOf(output)), (mapping) => {
+			const rest = restBelow(mapping.output, output);
+			return rest ? sourceIn(mapping.inputs, rest, output) : undefined;
+		});
+	}
+
+	/** By the names people give to such folders: `dist/esm/a.js` is `src/a.ts`. */
+	function guessed(output: string, owner: Package): string | undefined {
+		const names = (restBelow(owner.folder, output) ?? "").split("/");
+		const inputs = ["src", "", "source", "lib"].map((input) => below(owner.folder, input));
+		for (let dropped = 1; dropped < names.length; dropped++) {
+			if (!outputName.test(names[dropped - 1] ?? "")) return undefined;
+			const found = sourceIn(inputs, names.slice(dropped).join("/"), output);
+			if (found !== undefined) return found;
+		}
+		return undefined;
+	}
+
+	/** The usual place of what a package offers under a subpath (`.`, `./a`), whatever its `package.json` says. */
+	function usual(subpath: string, owner: Package): string | undefined {
+		const rest = subpath.slice(2);
+		const places =
+			rest === ""
+				? ["src/index", "index", "src/main", "lib/index", "main"]
+				: [`src/${rest}`, rest, `lib/${rest}`];
+		return firstOf(places, (place) => {
+			const path = below(owner.folder, place);
+			return lookup.module(path, "all", [""]) ?? lookup.source(path);
+		});
+	}
+
+	return { configured, guessed, usual };
+}
+
+interface Mapping {
+	readonly output: string;
+	readonly inputs: readonly string[];
+}
+
+const outputName =
+	/^[._]?(?:dist|build|built|out|output|lib|libs|es|esm|esnext|mjs|cjs|umd|commonjs|modules?|types|typings|dts|declarations|bundles?|release|node|browser|web|prod|production|dev|development)(?:[-_.]\w+)*$/;

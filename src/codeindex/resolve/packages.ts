@@ -1,20 +1,20 @@
 import { isRecord } from "../../core/property.ts";
+import { getOrAdd } from "../get-or-add.ts";
 import { matchesPath, type PathPattern, parsePathPattern } from "../scan/path-pattern.ts";
+import { folderOf, joinPath } from "../scan/project-path.ts";
 import { type ConfigFiles, type ConfigObject, own, ownText, ownTexts } from "./config-files.ts";
-import { pnpmWorkspacePatterns } from "./pnpm-workspace.ts";
-import { folderOf, joinPath } from "./project-path.ts";
 
 /** A package of the project: a folder with a `package.json`. */
 export interface Package {
 	readonly folder: string;
-	readonly name?: string;
+	readonly name: string | undefined;
 	readonly isModule: boolean;
 	/** `exports` and `imports` as written. */
-	readonly exports?: unknown;
-	readonly imports?: ConfigObject;
+	readonly exports: unknown;
+	readonly imports: ConfigObject | undefined;
 	/** Entry points in the order in which TypeScript asks for them: `typings`, `types`, `main`. */
-	readonly types?: string;
-	readonly main?: string;
+	readonly types: string | undefined;
+	readonly main: string | undefined;
 	/** Entry points that bundlers ask for: `source`, `module`, `browser`. */
 	readonly otherEntries: readonly string[];
 	/** What it depends on by name, with the version or place as written. */
@@ -22,18 +22,10 @@ export interface Package {
 }
 
 /** The packages of a project. */
-export interface Packages {
-	at(folder: string): Package | undefined;
-	/** The package that a folder belongs to. */
-	around(folder: string): Package | undefined;
-	/** The package that a name stands for, if it is one of the project; seen from another package. */
-	named(name: string, from: Package | undefined): Package | undefined;
-	/** Whether the package or one around it lists the name among its dependencies. */
-	dependsOn(name: string, from: Package | undefined): boolean;
-}
+export type Packages = ReturnType<typeof createPackages>;
 
 /** Reads every `package.json` of the project. */
-export function createPackages(files: ConfigFiles): Packages {
+export function createPackages(files: ConfigFiles) {
 	const byFolder = new Map<string, Package>();
 	const patterns: WorkspacePatterns[] = [];
 	for (const path of files.paths) {
@@ -57,13 +49,16 @@ export function createPackages(files: ConfigFiles): Packages {
 	const workspaceName = patterns.length === 0 ? everyName : namesOf(members);
 	const aroundFolder = new Map<string, Package | undefined>();
 
+	/** The package that a folder belongs to. */
 	function around(folder: string): Package | undefined {
-		if (aroundFolder.has(folder)) return aroundFolder.get(folder);
-		const found = byFolder.get(folder) ?? (folder === "" ? undefined : around(folderOf(folder)));
-		aroundFolder.set(folder, found);
-		return found;
+		return getOrAdd(
+			aroundFolder,
+			folder,
+			() => byFolder.get(folder) ?? (folder === "" ? undefined : around(folderOf(folder))),
+		);
 	}
 
+	/** The package of the project that a name means, seen from another package. */
 	function named(name: string, from: Package | undefined): Package | undefined {
 		const place = from?.dependencies.get(name);
 		if (place?.startsWith("npm:")) return undefined;
@@ -74,42 +69,39 @@ export function createPackages(files: ConfigFiles): Packages {
 		);
 	}
 
+	/** Whether the package or one around it lists the name among its dependencies. */
 	function dependsOn(name: string, from: Package | undefined): boolean {
 		if (from === undefined) return false;
 		if (from.dependencies.has(name)) return true;
 		return from.folder !== "" && dependsOn(name, around(folderOf(from.folder)));
 	}
 
-	return { at: (folder) => byFolder.get(folder), around, named, dependsOn };
+	return { at: (folder: string) => byFolder.get(folder), around, named, dependsOn };
 }
 
 function readPackage(folder: string, manifest: ConfigObject): Package {
-	const name = ownText(manifest, "name");
-	const types = ownText(manifest, "typings") ?? ownText(manifest, "types");
-	const main = ownText(manifest, "main");
 	const imports = own(manifest, "imports");
-	const exports = own(manifest, "exports");
 	return {
 		folder,
-		...(name !== undefined && { name }),
+		name: ownText(manifest, "name"),
 		isModule: own(manifest, "type") === "module",
-		...(exports !== undefined && exports !== null && { exports }),
-		...(isRecord(imports) && { imports }),
-		...(types !== undefined && { types }),
-		...(main !== undefined && { main }),
+		exports: own(manifest, "exports") ?? undefined,
+		imports: isRecord(imports) ? imports : undefined,
+		types: ownText(manifest, "typings") ?? ownText(manifest, "types"),
+		main: ownText(manifest, "main"),
 		otherEntries: ["source", "module", "browser"].flatMap((key) => ownText(manifest, key) ?? []),
 		dependencies: dependenciesOf(manifest),
 	};
 }
 
+/** Later ones win. */
+const dependencyKeys = "peerDependencies optionalDependencies devDependencies dependencies".split(
+	" ",
+);
+
 function dependenciesOf(manifest: ConfigObject): Map<string, string> {
 	const found = new Map<string, string>();
-	for (const key of [
-		"peerDependencies",
-		"optionalDependencies",
-		"devDependencies",
-		"dependencies",
-	]) {
+	for (const key of dependencyKeys) {
 		const listed = own(manifest, key);
 		if (!isRecord(listed)) continue;
 		for (const [name, place] of Object.entries(listed)) {
@@ -133,23 +125,19 @@ function namesOf(packages: Iterable<Package>): Map<string, Package> {
 
 interface WorkspacePatterns {
 	readonly folder: string;
-	readonly wanted: readonly PathPattern[];
-	readonly unwanted: readonly PathPattern[];
+	readonly wanted: PathPattern[];
+	readonly unwanted: PathPattern[];
 }
 
 function workspacePatterns(folder: string, listed: readonly string[]): WorkspacePatterns {
-	const inRoot = (pattern: string) => {
-		const path = joinPath(folder, pattern);
-		return path === undefined ? [] : [parsePathPattern(path)];
-	};
-	const expanded = listed.slice(0, maxPatterns).flatMap(withoutBraces);
-	return {
-		folder,
-		wanted: expanded.filter((pattern) => !pattern.startsWith("!")).flatMap(inRoot),
-		unwanted: expanded
-			.filter((pattern) => pattern.startsWith("!"))
-			.flatMap((pattern) => inRoot(pattern.slice(1))),
-	};
+	const patterns: WorkspacePatterns = { folder, wanted: [], unwanted: [] };
+	for (const pattern of listed.slice(0, maxPatterns).flatMap(withoutBraces)) {
+		const isUnwanted = pattern.startsWith("!");
+		const path = joinPath(folder, isUnwanted ? pattern.slice(1) : pattern);
+		const { wanted, unwanted } = patterns;
+		if (path !== undefined) (isUnwanted ? unwanted : wanted).push(parsePathPattern(path));
+	}
+	return patterns;
 }
 
 const maxPatterns = 1_000;
@@ -175,4 +163,33 @@ function isMember(folder: string, all: readonly WorkspacePatterns[]): boolean {
 		const matches = (pattern: PathPattern) => matchesPath(pattern, names);
 		return wanted.some(matches) && !unwanted.some(matches);
 	});
+}
+
+/** The `packages` of a `pnpm-workspace.yaml`: a list of texts, one to a line or in brackets. No other YAML is read. */
+function pnpmWorkspacePatterns(text: string): string[] {
+	const lines = text.replace(/^\uFEFF/, "").split(/\r?\n/);
+	const start = lines.findIndex((line) => /^(packages|"packages"|'packages')\s*:/.test(line));
+	if (start < 0) return [];
+	const inline = (lines[start] ?? "").slice((lines[start] ?? "").indexOf(":") + 1).trim();
+	if (inline.startsWith("[")) return bracketed([inline, ...lines.slice(start + 1)].join("\n"));
+	const patterns: string[] = [];
+	for (const line of lines.slice(start + 1)) {
+		const item = /^\s*-\s+(.*)$/.exec(line)?.[1];
+		if (item !== undefined) patterns.push(...[scalar(item)].filter((found) => found !== ""));
+		else if (/^\s*(#.*)?$/.test(line)) continue;
+		else break;
+	}
+	return patterns;
+}
+
+function bracketed(text: string): string[] {
+	const end = text.indexOf("]");
+	const items = text.slice(1, end < 0 ? undefined : end).split(/,|\n/);
+	return items.map((item) => scalar(item)).filter((item) => item !== "");
+}
+
+/** A text in quotes, or up to a comment. */
+function scalar(item: string): string {
+	const [, double, single] = /^\s*(?:"([^"]*)"|'([^']*)')/.exec(item) ?? [];
+	return double ?? single ?? item.replace(/(?:^|\s)#.*$/, "").trim();
 }

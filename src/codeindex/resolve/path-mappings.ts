@@ -1,4 +1,4 @@
-import { joinPath } from "./project-path.ts";
+import { joinPath } from "../scan/project-path.ts";
 
 /** `paths`, ready to be matched: exact names first, then the longest text before the star. */
 export interface PathMappings {

@@ -1,10 +1,10 @@
 import type { EdgeKind } from "../facts.ts";
+import { getOrAdd } from "../get-or-add.ts";
+import { folderOf } from "../scan/project-path.ts";
 import type { Wanted } from "./file-lookup.ts";
 import type { Conditions } from "./package-targets.ts";
 import type { Package, Packages } from "./packages.ts";
-import { folderOf } from "./project-path.ts";
-import type { Tsconfig } from "./tsconfig.ts";
-import type { Tsconfigs } from "./tsconfig-of-file.ts";
+import type { Tsconfig, Tsconfigs } from "./tsconfig.ts";
 
 /** What decides about specifiers that are not relative: they mean the same in every file that shares it. */
 export interface Scope {
@@ -33,23 +33,22 @@ export function createRequesters<T>(
 	tsconfigs: Tsconfigs,
 	packages: Packages,
 ): (from: string) => Requester<T> {
-	type Shared = Pick<Requester<T>, "import" | "require"> & {
-		readonly relativeTo: Map<string, Map<string, T>>;
-	};
 	const requesters = new Map<string, Requester<T>>();
-	const shared = new Map<Tsconfig, Map<Package | undefined, Shared>>();
+	const shared = new Map<Tsconfig, Map<Package | undefined, ReturnType<typeof share>>>();
+
+	const share = (tsconfig: Tsconfig, owner: Package | undefined) => ({
+		import: { scope: createScope(tsconfig, owner, "import"), answers: new Map<string, T>() },
+		require: { scope: createScope(tsconfig, owner, "require"), answers: new Map<string, T>() },
+		relativeTo: new Map<string, Map<string, T>>(),
+	});
 
 	function add(from: string): Requester<T> {
 		const folder = folderOf(from);
 		const tsconfig = tsconfigs.of(from);
 		const owner = packages.around(folder);
-		const ofConfig = getOrAdd(shared, tsconfig, () => new Map<Package | undefined, Shared>());
-		const { relativeTo, ...both } = getOrAdd(ofConfig, owner, () => ({
-			import: { scope: createScope(tsconfig, owner, "import"), answers: new Map<string, T>() },
-			require: { scope: createScope(tsconfig, owner, "require"), answers: new Map<string, T>() },
-			relativeTo: new Map<string, Map<string, T>>(),
-		}));
-		const relative = getOrAdd(relativeTo, folder, () => new Map<string, T>());
+		const ofConfig = getOrAdd(shared, tsconfig, () => new Map());
+		const { relativeTo, ...both } = getOrAdd(ofConfig, owner, () => share(tsconfig, owner));
+		const relative = getOrAdd(relativeTo, folder, () => new Map());
 		return { ...both, folder, relative, isCommonJs: isCommonJs(from, tsconfig, owner) };
 	}
 
@@ -78,12 +77,4 @@ function isCommonJs(from: string, tsconfig: Tsconfig, owner: Package | undefined
 	if (/\.c[jt]s$/.test(from)) return true;
 	if (tsconfig.resolution !== "node16") return false;
 	return !/\.m[jt]s$/.test(from) && owner?.isModule !== true;
-}
-
-function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-	const known = map.get(key);
-	if (known !== undefined) return known;
-	const made = make();
-	map.set(key, made);
-	return made;
 }

@@ -1,17 +1,15 @@
 import type { EdgeKind } from "../facts.ts";
+import { below, folderOf, joinPath, restBelow } from "../scan/project-path.ts";
 import type { Symlink } from "../scan/scanned-tree.ts";
 import { type ConfigProblem, createConfigFiles, type ReadConfig } from "./config-files.ts";
 import { createFileLookup, type FileLookup } from "./file-lookup.ts";
-import { createOutputSources } from "./output-source.ts";
-import { anyCondition, createPackageFiles } from "./package-files.ts";
+import { anyCondition, createOutputSources, createPackageFiles, firstOf } from "./package-files.ts";
 import { importTargets } from "./package-targets.ts";
 import { createPackages, type Package } from "./packages.ts";
 import { type MappedPlace, matchPathMappings } from "./path-mappings.ts";
-import { below, folderOf, joinPath, restBelow } from "./project-path.ts";
 import { asksByRequire, createRequesters, type Scope } from "./resolution-scope.ts";
 import { builtinName, isAsset, specifierKind, withoutLoaderHints } from "./specifier.ts";
-import type { Tsconfig } from "./tsconfig.ts";
-import { createTsconfigs } from "./tsconfig-of-file.ts";
+import { createTsconfigs, type Tsconfig } from "./tsconfig.ts";
 
 /** Where a module specifier leads. */
 export type ModuleResolution =
@@ -144,25 +142,23 @@ export function createResolver(options: ResolverOptions): Resolver {
 	function findMapped(
 		scope: FolderScope,
 		specifier: string,
-	): { kind: "file"; path: string } | { kind: "none"; reason?: string } {
+	): { kind: "file"; path: string } | { kind?: never; reason?: string } {
 		const { paths, baseUrl, path: configPath } = scope.tsconfig;
 		const match = paths && matchPathMappings(paths, specifier);
 		if (match) {
 			const found = findFirst(scope, match.places);
 			if (found !== undefined) return file(found);
-			const speaks = !match.isCatchAll && !match.places.some(({ path }) => isInstalled(path));
-			return speaks
-				? { kind: "none", reason: `paths of ${configPath} lead to no file of the project` }
-				: { kind: "none" };
+			const isInstalled = match.places.some(({ path }) => /(?:^|\/)node_modules\//.test(path));
+			if (match.isCatchAll || isInstalled) return {};
+			return { reason: `paths of ${configPath} lead to no file of the project` };
 		}
-		if (baseUrl === undefined) return { kind: "none" };
+		if (baseUrl === undefined) return {};
 		const path = joinPath(baseUrl, specifier);
 		const found = path === undefined ? undefined : findAt(scope, path, specifier.endsWith("/"));
 		if (found !== undefined) return file(found);
 		const top = below(baseUrl, specifier.split("/", 1)[0] ?? "");
-		return specifier.includes("/") && top !== "" && lookup.hasFolder(top)
-			? { kind: "none", reason: `${path} is not in the project` }
-			: { kind: "none" };
+		const isThere = specifier.includes("/") && top !== "" && lookup.hasFolder(top);
+		return isThere ? { reason: `${path} is not in the project` } : {};
 	}
 
 	/** The first file or folder that is there, as an import names it. */
@@ -192,8 +188,7 @@ export function createResolver(options: ResolverOptions): Resolver {
 		for (const conditions of [scope.conditions, anyCondition]) {
 			const listed = importTargets(owner.imports, specifier, conditions);
 			if (listed.kind === "not-listed") break;
-			const inPackage = listed.targets.filter((target) => target.startsWith("./"));
-			const found = packageFiles.imported(scope, owner, inPackage);
+			const found = packageFiles.target(scope, owner, listed.targets);
 			if (found !== undefined) return file(found);
 			for (const target of listed.targets) {
 				if (/^\.{0,2}\//.test(target)) continue;
@@ -245,24 +240,10 @@ function otherRootDirs({ rootDirs }: Tsconfig, path: string): string[] {
 /** Files that only some bundlers find without extension; TypeScript does not. */
 function unusual(lookup: FileLookup, path: string): string | undefined {
 	const extensions = [".mts", ".cts", ".mjs", ".cjs", ".d.mts", ".d.cts"];
-	const stems = [path, `${path}/index`];
-	return firstOf(stems, (stem) =>
-		firstOf(extensions, (extension) => lookup.file(stem + extension)),
-	);
-}
-
-function isInstalled(path: string): boolean {
-	return /(?:^|\/)node_modules\//.test(path);
+	const paths = [path, `${path}/index`].flatMap((stem) => extensions.map((end) => stem + end));
+	return firstOf(paths, lookup.file);
 }
 
 function stemOf(path: string): string {
 	return path.slice(path.lastIndexOf("/") + 1).split(".")[0] ?? "";
-}
-
-function firstOf<T, U>(items: readonly T[], find: (item: T) => U | undefined): U | undefined {
-	for (const item of items) {
-		const found = find(item);
-		if (found !== undefined) return found;
-	}
-	return undefined;
 }

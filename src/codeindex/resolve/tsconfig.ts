@@ -1,16 +1,17 @@
 import { isRecord } from "../../core/property.ts";
+import { getOrAdd } from "../get-or-add.ts";
 import { matchesPath, type PathPattern, parsePathPattern } from "../scan/path-pattern.ts";
+import { below, folderOf, foldersUpwards, joinPath, nameOf } from "../scan/project-path.ts";
 import { type ConfigFiles, own, ownText, ownTexts } from "./config-files.ts";
 import { type PathMappings, parsePathMappings } from "./path-mappings.ts";
-import { below, folderOf, foldersUpwards, joinPath, nameOf } from "./project-path.ts";
 
 /** What a `tsconfig.json` or `jsconfig.json` says about where imports lead, all that it extends included. */
 export interface Tsconfig {
 	/** Empty where no file applies. */
 	readonly path: string;
 	readonly folder: string;
-	readonly baseUrl?: string;
-	readonly paths?: PathMappings;
+	readonly baseUrl?: string | undefined;
+	readonly paths?: PathMappings | undefined;
 	readonly rootDirs: readonly string[];
 	/** At least the empty one. */
 	readonly moduleSuffixes: readonly string[];
@@ -20,17 +21,17 @@ export interface Tsconfig {
 	readonly allowJs: boolean;
 	/** Where the compiler writes. */
 	readonly outputFolders: readonly string[];
-	readonly rootDir?: string;
+	readonly rootDir?: string | undefined;
 	readonly references: readonly string[];
 	/** Whether the file belongs to it, by its `files`, `include` and `exclude`. */
 	includes(path: string): boolean;
 }
 
 /** Finds the folder of a package by its name, seen from a folder: for `extends`. */
-export type FindPackage = (name: string) => string | undefined;
+type FindPackage = (name: string) => string | undefined;
 
 /** The configuration where there is none. */
-export const noTsconfig: Tsconfig = {
+const noTsconfig: Tsconfig = {
 	path: "",
 	folder: "",
 	rootDirs: [],
@@ -47,7 +48,7 @@ export const noTsconfig: Tsconfig = {
  * Reads a configuration with all it extends. What cannot be found or understood is left out: a missing base must not
  * cost more than what it would have said.
  */
-export function readTsconfig(
+function readTsconfig(
 	path: string,
 	files: ConfigFiles,
 	findPackage: FindPackage,
@@ -62,12 +63,12 @@ export function readTsconfig(
 	return {
 		path,
 		folder,
-		...(baseUrl !== undefined && { baseUrl }),
-		...(paths && {
-			paths: parsePathMappings(paths.value, (target) =>
+		baseUrl,
+		paths:
+			paths &&
+			parsePathMappings(paths.value, (target) =>
 				inProject(target, baseUrl ?? paths.folder, folder),
 			),
-		}),
 		rootDirs: settings.rootDirs ?? [],
 		// Others would let a file be found under another name than its own.
 		moduleSuffixes: settings.moduleSuffixes?.filter((s) => s === "" || s.startsWith(".")) ?? [""],
@@ -75,7 +76,7 @@ export function readTsconfig(
 		resolution: resolutionOf(settings),
 		allowJs: settings.allowJs ?? settings.checkJs ?? nameOf(path).startsWith("jsconfig"),
 		outputFolders,
-		...(rootDir !== undefined && { rootDir }),
+		rootDir,
 		references: referencesOf(path, files),
 		includes: createIncludes(settings, folder, outputFolders),
 	};
@@ -256,3 +257,60 @@ function includePattern(path: string): PathPattern {
 function parseLiterally(path: string): PathPattern {
 	return parsePathPattern(path.replace(/[[\\]/g, "\\$&"));
 }
+
+/** Which configuration applies where. */
+export type Tsconfigs = ReturnType<typeof createTsconfigs>;
+
+/** Reads each configuration once, when it is needed. */
+export function createTsconfigs(files: ConfigFiles, findPackage: FindPackage) {
+	const byPath = new Map<string, Tsconfig | undefined>();
+	const nearestTo = new Map<string, Tsconfig>();
+	const pathsIn = new Map<string, string[]>();
+	for (const path of files.paths) {
+		if (!/(?:^|\/)[tj]sconfig[^/]*\.json$/.test(path)) continue;
+		getOrAdd(pathsIn, folderOf(path), () => []).push(path);
+	}
+
+	function at(path: string): Tsconfig | undefined {
+		return getOrAdd(byPath, path, () => readTsconfig(path, files, findPackage));
+	}
+
+	function nearest(folder: string): Tsconfig {
+		return getOrAdd(nearestTo, folder, () => {
+			const here = at(below(folder, "tsconfig.json")) ?? at(below(folder, "jsconfig.json"));
+			return here ?? (folder === "" ? noTsconfig : nearest(folderOf(folder)));
+		});
+	}
+
+	/** The one for a file: of those around it the nearest, or the one among its references that includes the file. */
+	function of(path: string): Tsconfig {
+		const config = nearest(folderOf(path));
+		if (config.references.length === 0 || config.includes(path)) return config;
+		return including(config, path) ?? config;
+	}
+
+	/** Searches the references, and theirs. */
+	function including(config: Tsconfig, path: string): Tsconfig | undefined {
+		const queue = [...config.references];
+		const seen = new Set(queue);
+		for (const reference of queue) {
+			const referenced = at(reference);
+			if (referenced?.includes(path)) return referenced;
+			for (const next of referenced?.references ?? []) {
+				if (seen.size >= maxReferences || seen.has(next)) continue;
+				seen.add(next);
+				queue.push(next);
+			}
+		}
+		return undefined;
+	}
+
+	/** Those in a folder, whatever they are for: `tsconfig.json`, `tsconfig.build.json`. */
+	function inFolder(folder: string): readonly Tsconfig[] {
+		return (pathsIn.get(folder) ?? []).flatMap((path) => at(path) ?? []);
+	}
+
+	return { of, in: inFolder };
+}
+
+const maxReferences = 500;

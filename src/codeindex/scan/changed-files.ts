@@ -18,9 +18,8 @@ export interface FileChanges {
 }
 
 /**
- * Compares a scan with what was stored. A file counts as unchanged only if nothing about it differs and it
- * was not written around the time it was stored: clocks of file systems are coarse, and a second write within the
- * same tick leaves no trace in its times.
+ * Compares a scan with what was stored. A file counts as unchanged only if nothing about it differs and it was not
+ * written around the time it was stored: a second write within the same tick leaves no trace in its times.
  */
 export function changedFiles(
 	known: ReadonlyMap<string, KnownFile>,
@@ -32,8 +31,9 @@ export function changedFiles(
 	for (const file of scanned) {
 		const before = known.get(file.path);
 		if (before === undefined) added.push(file);
-		else if (isSame(before, file)) unchanged.push(file);
-		else toHash.push(file);
+		else if (isSameFile(before, file) && lastWrite(file) < before.storedMs - tickMs) {
+			unchanged.push(file);
+		} else toHash.push(file);
 	}
 	const removed: string[] = [];
 	if (unchanged.length + toHash.length < known.size) {
@@ -43,19 +43,16 @@ export function changedFiles(
 	return { added, removed, unchanged, toHash };
 }
 
-/**
- * What was written less than this before it was looked at may be written again without a trace in its times. The
- * coarsest times in use are those of FAT.
- */
+/** The coarsest resolution of file times in use, that of FAT. */
 export const tickMs = 2_000;
 
-function isSame(before: KnownFile, now: ScannedFile): boolean {
+/** Whether what the file system says about a file is the same. */
+export function isSameFile(before: ScannedFile, now: ScannedFile): boolean {
 	return (
 		before.bytes === now.bytes &&
 		before.mtimeMs === now.mtimeMs &&
 		before.ctimeMs === now.ctimeMs &&
-		before.inode === now.inode &&
-		Math.max(now.mtimeMs, now.ctimeMs) < before.storedMs - tickMs
+		before.inode === now.inode
 	);
 }
 
@@ -121,4 +118,8 @@ function changedLinks(before: readonly Symlink[], now: readonly Symlink[]): stri
 	const present = new Set(now.map(({ path }) => path));
 	const gone = before.filter(({ path }) => !present.has(path));
 	return [...changed, ...gone].map(({ path }) => path);
+}
+
+function lastWrite({ mtimeMs, ctimeMs }: ScannedFile): number {
+	return Math.max(mtimeMs, ctimeMs);
 }

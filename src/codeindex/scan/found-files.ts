@@ -4,6 +4,7 @@ import { compareText } from "../../core/compare-text.ts";
 import { describeError } from "../../core/errno.ts";
 import { CodeIndexError } from "../code-index.ts";
 import type { PathKind } from "./path-kinds.ts";
+import { folderOf } from "./project-path.ts";
 import {
 	maxSourceBytes,
 	type ScannedFile,
@@ -12,7 +13,7 @@ import {
 	type Symlink,
 } from "./scanned-tree.ts";
 
-/** What a scan has found so far, and what the file system says about it; who listed it does not matter here. */
+/** What a scan has found so far, and what the file system says about it. */
 export class FoundFiles {
 	/** Without links on the way. */
 	readonly root: string;
@@ -34,7 +35,6 @@ export class FoundFiles {
 		}
 	}
 
-	/** Everything that was found, by path. */
 	all(): Omit<ScannedTree, "listedBy"> {
 		return {
 			files: byPath(this.files.values()),
@@ -44,7 +44,6 @@ export class FoundFiles {
 		};
 	}
 
-	/** Where files of a kind are kept. */
 	of(kind: PathKind): Map<string, ScannedFile> {
 		return kind === "config" ? this.configs : this.files;
 	}
@@ -81,28 +80,22 @@ export class FoundFiles {
 		if (stats?.isFile()) this.configs.set(path, scannedFile(path, stats));
 	}
 
-	/** An index can name files behind a folder that has become a link since. */
+	/** Git can list files behind a folder that has become a link since. */
 	isRealFolder(folder: string): boolean {
 		const known = this.#folders.get(folder);
 		if (known !== undefined) return known;
-		const slash = folder.lastIndexOf("/");
-		const real =
-			(slash < 0 || this.isRealFolder(folder.slice(0, slash))) &&
-			this.lstat(folder)?.isDirectory() === true;
+		const real = this.isRealFolder(folderOf(folder)) && this.lstat(folder)?.isDirectory() === true;
 		this.#folders.set(folder, real);
 		return real;
 	}
 
-	/** Notes what is known of a folder without a look. */
 	folderIsReal(folder: string): void {
 		this.#folders.set(folder, true);
 	}
 
 	/** Looks at a path if no folder on the way to it is a link. */
 	lstatIn(path: string): Stats | undefined {
-		const slash = path.lastIndexOf("/");
-		if (slash > 0 && !this.isRealFolder(path.slice(0, slash))) return undefined;
-		return this.lstat(path);
+		return this.isRealFolder(folderOf(path)) ? this.lstat(path) : undefined;
 	}
 
 	/** Undefined if there is nothing, or it cannot be looked at, which is noted. */
@@ -122,19 +115,9 @@ export class FoundFiles {
 	}
 }
 
-function scannedFile(path: string, stats: Stats): ScannedFile {
+export function scannedFile(path: string, stats: Stats): ScannedFile {
 	const { size, mtimeMs, ctimeMs, ino } = stats;
 	return { path, bytes: size, mtimeMs, ctimeMs, inode: ino };
-}
-
-/** Whether a file is as it was found before. */
-export function isSameFile(file: ScannedFile, { size, mtimeMs, ctimeMs, ino }: Stats): boolean {
-	return (
-		file.bytes === size &&
-		file.mtimeMs === mtimeMs &&
-		file.ctimeMs === ctimeMs &&
-		file.inode === ino
-	);
 }
 
 /** In the order of UTF-16 units, which is the same everywhere. */

@@ -2,24 +2,21 @@ import { existsSync, type Stats } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { CodeIndexError } from "../code-index.ts";
-import { byPath, FoundFiles, isSameFile } from "./found-files.ts";
+import { isSameFile } from "./changed-files.ts";
+import { byPath, FoundFiles, scannedFile } from "./found-files.ts";
 import { type GitEntry, listGitFiles } from "./git-files.ts";
 import { type PathKind, pathKind } from "./path-kinds.ts";
+import { below } from "./project-path.ts";
 import { rulesAround } from "./rule-files.ts";
 import { maxFiles, type ScannedFile, type ScannedTree, type ScanTrouble } from "./scanned-tree.ts";
 import { badName, type OuterRules, walkFolders } from "./walk-files.ts";
 
 export interface ScanOptions {
 	readonly signal?: AbortSignal;
-	/** Told now and then how many files were found. */
+	/** Called from time to time with the number of files found. */
 	readonly onProgress?: (files: number) => void;
 	/** Further files to look at, as {@link ScannedTree.configs}, even if git ignores them; missing ones are left out. */
 	readonly alsoConfigs?: Iterable<string>;
-	/**
-	 * Files that were there last time. Looking at them goes on while git lists what is there now, which halves the
-	 * time of a scan; those that are gone are left out all the same.
-	 */
-	readonly expected?: Iterable<string>;
 	/** How long git may take for files that it does not track; 0: it is not asked. They are then found by a walk. */
 	readonly othersMs?: number;
 }
@@ -35,10 +32,9 @@ export async function scanTree(root: string, options: ScanOptions = {}): Promise
 	return scan.result();
 }
 
-/** What a scan went by: which files there were, before anything was known of them. */
+/** The files that a scan looked at, by path. */
 export interface Listing {
 	readonly listedBy: ScannedTree["listedBy"];
-	/** By path. */
 	readonly entries: readonly ListedEntry[];
 	/** What could not be listed. */
 	readonly trouble: readonly ScanTrouble[];
@@ -51,7 +47,7 @@ interface ListedEntry {
 	file?: ScannedFile;
 }
 
-/** As {@link scanTree}, with the list it went by; none if that was made with difficulties. */
+/** As {@link scanTree}, with its list; none if listing had passing trouble. */
 export async function scanAndList(
 	root: string,
 	options: ScanOptions,
@@ -61,7 +57,7 @@ export async function scanAndList(
 	return { tree: scan.result(), listing: scan.listing() };
 }
 
-/** As {@link scanTree}, of files that were listed before; none if the list does not hold any more. */
+/** As {@link scanTree}, of files that were listed before; undefined if the list is outdated. */
 export async function scanListed(
 	root: string,
 	listing: Listing,
@@ -71,7 +67,7 @@ export async function scanListed(
 	return (await scan.lookAgain(listing)) ? scan.result() : undefined;
 }
 
-/** How many files are looked at before others, such as whoever wants to abort, get a turn. */
+/** How many files are looked at before the event loop gets a turn. */
 const batchSize = 512;
 const maxNestedRepositories = 200;
 /** Trouble that is the same as long as no folder and no rule changes. */
@@ -80,10 +76,8 @@ const lasting = new Set<ScanTrouble["kind"]>(["unreadable", "bad-name", "rules",
 class Scan {
 	readonly #options: ScanOptions;
 	readonly #found: FoundFiles;
-	/** Expected files, looked at before anyone listed them. */
-	readonly #ahead = new Map<string, Stats>();
 	readonly #listed: ListedEntry[] = [];
-	/** What listing itself had trouble with, as opposed to looking at what is listed. */
+	/** Trouble with listing, as opposed to looking at what is listed. */
 	readonly #listingTrouble: ScanTrouble[] = [];
 	#listedBy: "git" | "walk" = "git";
 	#nested = 0;
@@ -138,7 +132,7 @@ class Scan {
 	#lookAtAgain(entry: ListedEntry, stats: Stats): void {
 		const { path, kind, file } = entry;
 		if (kind === "other") return;
-		if (file && isSameFile(file, stats)) {
+		if (file && isSameFile(file, scannedFile(path, stats))) {
 			this.#found.of(kind).set(path, file);
 		} else {
 			this.#found.add(path, kind, stats);
@@ -162,18 +156,17 @@ class Scan {
 		const repositories: string[] = [];
 		const take = async (entries: readonly GitEntry[]) => {
 			for (const { path, kind } of entries) {
-				const inRoot = folder === "" ? path : `${folder}/${path}`;
+				const inRoot = below(folder, path);
 				if (kind === "repository") repositories.push(inRoot);
 				else this.#lookAt(inRoot, kind);
 				if (++this.#sinceTurn >= batchSize) await this.#letOthersRun();
 			}
 		};
 		const { signal, othersMs } = this.#options;
-		const listing = listGitFiles(join(this.#found.root, folder), take, {
+		const outcome = await listGitFiles(join(this.#found.root, folder), take, {
 			signal,
 			...(othersMs !== undefined && { othersMs }),
 		});
-		const [outcome] = await Promise.all([listing, folder === "" ? this.#lookAhead() : undefined]);
 		this.#refuseIfAborted();
 		if (outcome.kind === "failed") {
 			const message = `git could not list the files: ${outcome.message}`;
@@ -181,14 +174,12 @@ class Scan {
 		}
 		if (outcome.kind !== "listed") return false;
 		for (const path of outcome.unreadable) {
-			const inRoot = folder === "" ? path : `${folder}/${path}`;
 			const message = "the folder cannot be read";
-			this.#noteListing({ kind: "unreadable", path: inRoot, message });
+			this.#noteListing({ kind: "unreadable", path: below(folder, path), message });
 		}
 		for (const path of outcome.badNames) {
-			const inRoot = folder === "" ? path : `${folder}/${path}`;
-			if (pathKind(path) !== "other")
-				this.#noteListing({ kind: "bad-name", path: inRoot, message: badName });
+			if (pathKind(path) === "other") continue;
+			this.#noteListing({ kind: "bad-name", path: below(folder, path), message: badName });
 		}
 		if (outcome.isPartial) {
 			const message = "git took too long to find the files that it does not track";
@@ -197,15 +188,6 @@ class Scan {
 		}
 		for (const path of repositories) await this.#enterRepository(path);
 		return true;
-	}
-
-	async #lookAhead(): Promise<void> {
-		for (const path of this.#options.expected ?? []) {
-			if (!isPathBelow(path) || this.#found.files.has(path)) continue;
-			const stats = this.#found.lstatIn(path);
-			if (stats?.isFile()) this.#ahead.set(path, stats);
-			if (++this.#sinceTurn >= batchSize) await this.#letOthersRun();
-		}
 	}
 
 	/** A submodule or a repository within the repository; one that was never fetched is an empty folder. */
@@ -223,8 +205,7 @@ class Scan {
 
 	async #walk(folder: string, outer: readonly OuterRules[] = []): Promise<void> {
 		for (const found of walkFolders(join(this.#found.root, folder), undefined, outer)) {
-			const inRoot = (path: string) =>
-				folder === "" ? path : path === "" ? folder : `${folder}/${path}`;
+			const inRoot = (path: string) => below(folder, path);
 			for (const trouble of found.trouble) {
 				this.#noteListing({ ...trouble, path: inRoot(trouble.path) });
 			}
@@ -247,7 +228,7 @@ class Scan {
 			this.#noteListing({ kind: "too-many", path: "", message });
 			return;
 		}
-		const stats = this.#ahead.get(path) ?? this.#found.lstatIn(path);
+		const stats = this.#found.lstatIn(path);
 		if (stats === undefined) return;
 		if (stats.isFile() || stats.isSymbolicLink()) this.#listed.push({ path, kind });
 		if (stats.isSymbolicLink()) this.#found.addLink(path);

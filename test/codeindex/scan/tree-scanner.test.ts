@@ -12,9 +12,8 @@ import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { isSurelySame } from "../../../src/codeindex/scan/folder-watch.ts";
 import { scanTree } from "../../../src/codeindex/scan/scan-tree.ts";
-import { TreeScanner } from "../../../src/codeindex/scan/tree-scanner.ts";
+import { isSurelySame, TreeScanner } from "../../../src/codeindex/scan/tree-scanner.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
 
 function write(root: string, path: string, text = ""): void {
