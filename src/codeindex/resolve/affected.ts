@@ -33,8 +33,11 @@ export function affectedBy(change: ProjectChange, request: ResolvedRequest): boo
 	if (sorted.kind === "invalid") return false;
 	if (sorted.kind !== "relative" && withoutLoaderHints(specifier) === specifier) {
 		if (change.added.length > 0) return true;
-		// That nothing was found can be called by another name when the last file of a folder goes.
-		return change.removed.length > 0 && resolution.kind === "unresolved";
+		// Without the last file of its folder, what was not found may be a package. Assets are not looked for either.
+		const isMissing =
+			resolution.kind === "unresolved" ||
+			(resolution.kind === "external" && resolution.name.startsWith("asset:"));
+		return change.removed.length > 0 && isMissing;
 	}
 	if (change.added.length === 0 && change.removed.length === 0) return false;
 	return [specifier, withoutLoaderHints(specifier)].some((written) => {

@@ -119,6 +119,16 @@ describe("affectedBy", () => {
 		expect(affectedBy(removal, asked)).toBe(false);
 	});
 
+	test("an asset below a folder whose last file is removed may be a package's afterwards", () => {
+		const [from, specifier] = ["x.ts", "lib/x.css"];
+		const resolution = resolverOver(["x.ts", "lib/x/x.ts"]).resolve(from, specifier, ["value"]);
+		expect(resolution).toEqual({ kind: "external", name: "asset:lib/x.css" });
+		const after = resolverOver(["x.ts"]).resolve(from, specifier, ["value"]);
+		expect(after).toEqual({ kind: "external", name: "lib" });
+		const change = { added: [], removed: ["lib/x/x.ts"], configs: [] };
+		expect(affectedBy(change, { from, specifier, resolution })).toBe(true);
+	});
+
 	test("takes a change of configuration to touch everything", () => {
 		const resolution = { kind: "file", path: "src/b.ts" } as const;
 		const request = { from: "src/a.ts", specifier: "./b", resolution };
