@@ -1,4 +1,4 @@
-import { isLoopback, normalizedOrigin } from "./auth/host.ts";
+import { isLoopback, normalizedOrigin } from "./auth/access.ts";
 import type { DemoMode } from "./demo/open-demo.ts";
 import type { ServerLimits } from "./limits.ts";
 import type { Stdio } from "./transports/stdio.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { AgentSession, ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import strata from "../../src/extension/index.ts";
 import { DEMO_MODEL, startDemoProvider } from "../../src/server/demo/demo-provider.ts";
-import { makeSampleProject } from "../../src/server/demo/sample-project.ts";
+import { makeSampleProject } from "../../src/server/demo/sample-projects.ts";
 import { enterAgentDir, leaveAgentDir } from "./agent-dir.ts";
 import { sdk } from "./pi-sdk.ts";
 import { atEnd, tempDir } from "./temp.ts";

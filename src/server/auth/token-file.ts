@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Stats } from "node:fs";
 import { constants, link, mkdir, open, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { temporaryName } from "../../core/atomic-file.ts";
@@ -14,7 +15,7 @@ export interface Tokens {
 
 const MAX_FILE_BYTES = 2 ** 20;
 const MAX_ENTRIES = 1_000;
-/** Sixteen characters of base64url are 96 bits: nobody guesses them over a socket. */
+/** Sixteen characters of base64url are 96 bits. */
 const MIN_TOKEN_CHARS = 16;
 const NAME = /^[A-Za-z0-9._-]{1,64}$/;
 /** What fits both a header and the name of a WebSocket subprotocol. */
@@ -76,42 +77,37 @@ export function parseTokens(text: string, path: string): { name: string; token: 
 
 /** The file's text; `undefined` when there is no such file. */
 async function readPrivate(path: string): Promise<string | undefined> {
-	// A pipe would have us wait for somebody who writes into it.
-	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(
-		(error: unknown) => {
-			if (errnoOf(error) === "ENOENT") return undefined;
-			throw new Error(`cannot read token file ${path}: ${errnoOf(error) ?? error}`, {
-				cause: error,
-			});
-		},
-	);
+	// Non-blocking: a pipe would wait for a writer.
+	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error) => {
+		if (errnoOf(error) === "ENOENT") return undefined;
+		const why = `cannot read token file ${path}: ${errnoOf(error) ?? error}`;
+		throw new Error(why, { cause: error });
+	});
 	if (!file) return undefined;
 	try {
-		// Of the open file, so that what is checked is what is read.
-		const stats = await file.stat();
-		if (!stats.isFile()) throw new Error(`token file ${path} is not a regular file`);
-		if (process.platform !== "win32") {
-			if ((stats.mode & 0o077) !== 0) {
-				const mode = (stats.mode & 0o777).toString(8).padStart(4, "0");
-				throw new Error(
-					`token file ${path} is open to others (mode ${mode}); run: chmod 600 ${path}`,
-				);
-			}
-			const self = process.getuid?.();
-			if (self !== 0 && stats.uid !== self) {
-				throw new Error(`token file ${path} belongs to another user; use a file of your own`);
-			}
-		}
-		if (stats.size > MAX_FILE_BYTES) {
-			throw new Error(`token file ${path} has ${stats.size} bytes, at most ${MAX_FILE_BYTES} fit`);
-		}
+		const fault = faultIn(await file.stat(), path); // of the open file: no race
+		if (fault) throw new Error(`token file ${path} ${fault}`);
 		return await file.readFile("utf8");
 	} finally {
 		await file.close();
 	}
 }
 
-/** Makes the file, whole and private from its first moment on; returns what is there afterwards. */
+function faultIn(stats: Stats, path: string): string | undefined {
+	if (!stats.isFile()) return "is not a regular file";
+	if (process.platform !== "win32") {
+		const mode = (stats.mode & 0o777).toString(8).padStart(4, "0");
+		if ((stats.mode & 0o077) !== 0)
+			return `is open to others (mode ${mode}); run: chmod 600 ${path}`;
+		const self = process.getuid?.();
+		const isOwn = self === 0 || stats.uid === self;
+		if (!isOwn) return "belongs to another user; use a file of your own";
+	}
+	const isTooLarge = stats.size > MAX_FILE_BYTES;
+	return isTooLarge ? `has ${stats.size} bytes, at most ${MAX_FILE_BYTES} fit` : undefined;
+}
+
+/** Makes the file atomically, private from the start; returns what is there afterwards. */
 async function create(path: string): Promise<string> {
 	const token = randomBytes(32).toString("base64url");
 	const text = `# name:token, one a line; the name is whose sessions they are. Keep this file to yourself.\nlocal:${token}\n`;
@@ -120,7 +116,7 @@ async function create(path: string): Promise<string> {
 	const temporary = join(folder, temporaryName());
 	try {
 		await writeFile(temporary, text, { flag: "wx", mode: 0o600, flush: true });
-		// A link, since a rename would replace the file of a process that was quicker.
+		// A link: a rename would replace the file of a faster process.
 		await link(temporary, path);
 		return text;
 	} catch (error) {

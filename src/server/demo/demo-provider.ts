@@ -15,48 +15,40 @@ import {
 	rulesFor,
 	simulated,
 } from "../../economy/index.ts";
-import { type DemoAnswer, demoAnswer } from "./demo-script.ts";
+import { isStub } from "../../pruning/index.ts";
 
 /** A provider on this machine with one model, which is a script. */
 export interface DemoProvider {
-	/** How pi's models know it. */
 	readonly config: Parameters<ModelRuntime["registerProvider"]>[1];
 	/** The content of a `models.json` that makes pi use it. */
 	readonly modelsJson: string;
 	close(): Promise<void>;
 }
 
-/** The names by which pi and people know the model. */
 export const DEMO_MODEL = { provider: "strata-demo", id: "scripted" } as const;
 
-/** Small, so that a short conversation fills it and pruning has something to do. */
+/** Small: a short conversation fills it, and pruning has something to do. */
 const CONTEXT_WINDOW = 56_000;
-/** Dollars for a million tokens: about what such models cost, so that the figures look familiar. */
+/** Dollars for a million tokens: about what such models cost. */
 const PRICES = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
-/**
- * Starts the provider: Anthropic's API on the loopback interface as far as pi uses it, with a prompt cache that follows
- * the published rules. So everything between pi's session and the wire is the real thing, and only the words are not.
- */
-export async function startDemoProvider(
-	options: { wordsPerSecond?: number } = {},
-): Promise<DemoProvider> {
-	const { wordsPerSecond = 60 } = options;
+/** Starts the provider: Anthropic's API on the loopback interface, as far as pi uses it, with a simulated prompt cache. */
+export async function startDemoProvider({ wordsPerSecond = 60 } = {}): Promise<DemoProvider> {
 	const key = randomBytes(24).toString("base64url");
 	const model = { ...DEMO_MODEL, api: "anthropic-messages", cost: PRICES };
 	const cache = createCacheSimulator({ ...rulesFor(model), minimumTokens: 1024 });
 
 	async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
 		if (!isSame(String(request.headers["x-api-key"]), key)) return fail(response, 401, "wrong key");
-		const body = parsed(await bodyOf(request));
+		const body = await bodyOf(request);
 		const messages = property(body, "messages");
 		if (!Array.isArray(messages)) return fail(response, 400, "messages must be a list");
 		const said = demoAnswer(messages);
 		response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
 		for (const { event, pauseMs } of eventsOf(said, billed(body), 1000 / wordsPerSecond)) {
 			if (pauseMs > 0) await sleep(pauseMs);
-			if (response.destroyed) return; // pi does not want to hear the rest
+			if (response.destroyed) return; // pi has aborted
 			response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
 		}
 		response.end();
@@ -109,7 +101,7 @@ export async function startDemoProvider(
 
 interface TimedEvent {
 	readonly event: { readonly type: string; readonly [field: string]: unknown };
-	/** What passes before it is sent. */
+	/** Before it is sent. */
 	readonly pauseMs: number;
 }
 
@@ -162,7 +154,7 @@ function* eventsOf(
 	yield now({ type: "message_stop" });
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
 	const chunks: Buffer[] = [];
 	let bytes = 0;
 	for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -170,12 +162,8 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 		if (bytes > MAX_BODY_BYTES) throw new Error("the request is too large");
 		chunks.push(chunk);
 	}
-	return Buffer.concat(chunks).toString("utf8");
-}
-
-function parsed(body: string): unknown {
 	try {
-		return JSON.parse(body);
+		return JSON.parse(Buffer.concat(chunks).toString("utf8"));
 	} catch {
 		throw new Error("the request is not JSON");
 	}
@@ -190,4 +178,119 @@ function fail(response: ServerResponse, status: number, message: string): void {
 	response.end(
 		JSON.stringify({ type: "error", error: { type: "invalid_request_error", message } }),
 	);
+}
+
+interface DemoCall {
+	readonly name: string;
+	readonly input: Record<string, unknown>;
+}
+
+interface DemoAnswer {
+	readonly text: string;
+	readonly calls: readonly DemoCall[];
+}
+
+/**
+ * The demo model: a text for each step. The next step follows from the conversation alone, so it can be forked, resumed
+ * and replayed.
+ */
+export function demoAnswer(messages: readonly unknown[]): DemoAnswer {
+	const prompts = messages.flatMap((message, at) => (isPrompt(message) ? [at] : []));
+	const script = SCRIPTS[Math.min(Math.max(prompts.length, 1), SCRIPTS.length) - 1] ?? [];
+	const answers = messages
+		.slice(prompts.at(-1) ?? 0)
+		.filter((message) => property(message, "role") === "assistant").length;
+	const said = script[answers] ?? step("That is all I know: I am a script.");
+	return said.text === PRUNED && !messages.some(hasStub) ? step(NOT_PRUNED) : said;
+}
+
+const read = (path: string): DemoCall => ({ name: "read", input: { path } });
+const step = (text: string, ...calls: DemoCall[]): DemoAnswer => ({ text, calls });
+
+const FIRST: readonly DemoAnswer[] = [
+	step(
+		"I am a scripted demo, not an AI: my words are fixed, but the tools are real and work on a sample project that was made for this session. The handbook says orders of 50.00 get a discount, the code seems to disagree. Where is it computed?",
+		{ name: "kota_search", input: { query: "discountOf" } },
+	),
+	step(
+		"Found it. I read the file and what it depends on.",
+		read("src/discount.ts"),
+		read("src/cart.ts"),
+	),
+	step(
+		"Let me see what the handbook says. It is a PDF, so it comes in pages.",
+		read("docs/handbook.pdf"),
+	),
+	step("The comparison has to include the limit itself.", {
+		name: "edit",
+		input: {
+			path: "src/discount.ts",
+			edits: [{ oldText: "total > DISCOUNT_FROM", newText: "total >= DISCOUNT_FROM" }],
+		},
+	}),
+	step(
+		"Now I read both files again. The read cache sends only what changed since I last saw them.",
+		read("src/discount.ts"),
+		read("src/cart.ts"),
+	),
+	step("Who else would notice?", {
+		name: "kota_impact",
+		input: { files_to_modify: ["src/discount.ts"] },
+	}),
+	step(
+		"Done: orders of exactly 50.00 get the discount now.\n\nLook at the **Context** and **Cost** views: what I was shown, what was not sent twice, and what it would have cost otherwise. Then send me another message, whatever it says, and I will read a lot of logs, so that old output has to go.",
+	),
+];
+
+const WORKSET =
+	"One system is yours to start: say `/workset add src/discount.ts`, and every request of my next answer shows that file as it is then.";
+const PRUNED = `Every 37th order was slow. Soon pi would have had to compact this conversation, so old output was replaced by stubs that lead back to the full text: see the stubs in the **Context** view.\n\n${WORKSET}`;
+/** In place of {@link PRUNED} where the window had room. */
+const NOT_PRUNED = `Every 37th order was slow. Nothing had to go: the window still has room, see the **Context** view. When it is nearly full, stubs take the place of old output.\n\n${WORKSET}`;
+
+const SECOND: readonly DemoAnswer[] = [
+	step("Logs next: a day at a time.", read("logs/day-1.log"), read("logs/day-2.log")),
+	step("Nothing unusual so far.", read("logs/day-3.log"), read("logs/day-4.log")),
+	step("Two more.", read("logs/day-5.log"), read("logs/day-6.log")),
+	step(
+		"The last three again, side by side.",
+		read("logs/day-4.log"),
+		read("logs/day-5.log"),
+		read("logs/day-6.log"),
+	),
+	step("Once more, to be sure.", read("logs/day-5.log"), read("logs/day-6.log")),
+	step("And the code that writes them.", read("src/order.ts"), read("src/discount.ts")),
+	step(PRUNED),
+];
+
+const LATER: readonly DemoAnswer[] = [
+	step("Let me look at the code once more.", read("src/discount.ts"), read("src/order.ts")),
+	step("Nothing has changed since I last looked. That is all I know: I am a script."),
+];
+
+const SCRIPTS = [FIRST, SECOND, LATER];
+
+/** Something the user said: not the results of calls, and not what extensions insert. */
+function isPrompt(message: unknown): boolean {
+	if (property(message, "role") !== "user") return false;
+	return blocksOf(message).every(
+		(block) => property(block, "type") !== "tool_result" && !textIn(block).startsWith(INSERTED),
+	);
+}
+
+const INSERTED = "<working-file ";
+
+/** Whether pruning has put a stub into a result. */
+function hasStub(message: unknown): boolean {
+	const results = blocksOf(message).filter((block) => property(block, "content") !== undefined);
+	return results.some((result) => blocksOf(result).some((block) => isStub(textIn(block))));
+}
+
+function blocksOf(message: unknown): unknown[] {
+	const content = property(message, "content");
+	return Array.isArray(content) ? content : [{ type: "text", text: content }];
+}
+
+function textIn(block: unknown): string {
+	return String(property(block, "text"));
 }

@@ -6,7 +6,7 @@ import { collapsed } from "../../text/one-line.ts";
 import { DEMO_MODEL, startDemoProvider } from "./demo-provider.ts";
 import type { SampleProjects } from "./sample-projects.ts";
 
-/** The models that a server's sessions use, and where a session starts that names no folder. */
+/** The models that a server's sessions use. */
 export interface Models {
 	readonly modelRuntime: ModelRuntime;
 	/** Set when the only model is the demo's. */
@@ -26,7 +26,7 @@ export interface OpenModelsOptions {
 
 /**
  * The user's own models and keys; where there are none, or by choice, the demo's model. Never both: a script must not be
- * picked by accident for real work. Nor does it stand in for models whose files are broken: then `warn` is told.
+ * picked by accident for real work. Broken files of models are reported to `warn`, not replaced by the demo.
  */
 export async function openModels(
 	agentDir: string,
@@ -43,7 +43,7 @@ export async function openModels(
 	return isUsable ? { modelRuntime, close: async () => {} } : await openDemo(sampleProjects);
 }
 
-/** What is wrong with a file of keys; pi takes a broken one for an empty one. */
+/** Pi takes a broken file of keys for an empty one. */
 async function faultIn(path: string): Promise<string | undefined> {
 	try {
 		JSON.parse(await readFile(path, "utf8"));

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { createAccess, tokenIn } from "../../../src/server/auth/access.ts";
-import { isLoopback, normalizedOrigin } from "../../../src/server/auth/host.ts";
+import {
+	createAccess,
+	isLoopback,
+	normalizedOrigin,
+	tokenIn,
+} from "../../../src/server/auth/access.ts";
 
 const loopback = { host: "127.0.0.1", origins: ["https://ui.example"], tls: false };
 

@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
-import { DEMO_MODEL, startDemoProvider } from "../../../src/server/demo/demo-provider.ts";
-import { demoAnswer } from "../../../src/server/demo/demo-script.ts";
+import {
+	DEMO_MODEL,
+	demoAnswer,
+	startDemoProvider,
+} from "../../../src/server/demo/demo-provider.ts";
 import { openDemo } from "../../support/demo-session.ts";
 import { atEnd } from "../../support/temp.ts";
 
