@@ -1,9 +1,12 @@
 import { closeSync, fchmodSync, openSync, type Stats } from "node:fs";
-import { chmod, mkdir, realpath, stat } from "node:fs/promises";
+import { chmod, mkdir, readFile, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { writeFileAtomic } from "../core/atomic-file.ts";
 import { describeError, errnoOf } from "../core/errno.ts";
+import { property } from "../core/property.ts";
 
-/** The server's own files in its data folder, beside the tokens, which are checked when they are read. */
+/** The server's own files in its data folder. Tokens are checked when they are read. */
 const OWN_FILES = [
 	"lock.db",
 	"lock.db-journal",
@@ -18,8 +21,8 @@ const hasModes = process.platform !== "win32";
 
 /**
  * Makes a data folder that only its owner can open, whatever the umask, or proves that no other user can change an existing
- * one: neither the folder, nor the server's files in it, nor a folder above it. Who can write there can put words into
- * sessions, and give itself a token. Files that others can only read are closed to them. Throws one clear line.
+ * one: neither the folder, nor the server's files in it, nor a folder above it. A user who can write there can forge
+ * sessions and tokens. Files that others can read are closed to them. Throws one clear line.
  */
 export async function claimDataFolder(folder: string): Promise<void> {
 	const made = await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
@@ -74,4 +77,53 @@ function refuseForeign({ uid, mode }: Stats, path: string, what: string): void {
 function unusable(folder: string, why: string, cause?: unknown): Error {
 	const message = `cannot use ${folder} as data folder: ${why}; choose another with --data-dir`;
 	return new Error(message, { cause });
+}
+
+/** Held by the one server of a data folder. */
+export interface Lock {
+	release(): void;
+}
+
+/**
+ * Claims a data folder for this process. The lock is SQLite's own on `lock.db`, which the system releases when the process
+ * ends. Throws one clear line when another server has it.
+ */
+export async function lockDataFolder(folder: string): Promise<Lock> {
+	await claimDataFolder(folder);
+	const sqlite = await import("node:sqlite");
+	const path = join(folder, "lock.db");
+	const owner = join(folder, "lock.json");
+	let database: DatabaseSync | undefined;
+	try {
+		makePrivateFile(path); // SQLite would go by the umask
+		database = new sqlite.DatabaseSync(path);
+		// The transaction never ends: while it is open no other process can begin one. It writes nothing, so a full disk
+		// does not matter.
+		database.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+	} catch (error) {
+		database?.close();
+		const why = describeError(error);
+		if (!database || !/locked|busy/i.test(why)) {
+			const message = `cannot write ${path} (${why}); choose another folder with --data-dir`;
+			throw new Error(message, { cause: error });
+		}
+		const pid = await pidIn(owner);
+		throw new Error(
+			`another server${pid === undefined ? "" : ` (process ${pid})`} uses ${folder}; stop it or choose another folder with --data-dir`,
+			{ cause: error },
+		);
+	}
+	// Only for the message above.
+	await writeFileAtomic(owner, JSON.stringify({ pid: process.pid })).catch(() => {});
+	const held = database;
+	return { release: () => held.close() };
+}
+
+async function pidIn(path: string): Promise<number | undefined> {
+	try {
+		const pid = property(JSON.parse(await readFile(path, "utf8")), "pid");
+		return typeof pid === "number" ? pid : undefined;
+	} catch {
+		return undefined; // not written yet
+	}
 }

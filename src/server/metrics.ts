@@ -1,8 +1,8 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { ResponseData } from "../protocol/index.ts";
 import type { EngineCounters } from "./engine/engine.ts";
 import type { Latency } from "./engine/replies.ts";
 import type { JournalStats } from "./journal/journal.ts";
-import type { ProcessFigures } from "./process-gauge.ts";
 import type { ConnectionCounters } from "./transports/connections.ts";
 
 /** What the parts of the server count. */
@@ -106,4 +106,45 @@ function counter(name: string, help: string, value: Row["value"]): Row {
 
 function gauge(name: string, help: string, value: Row["value"]): Row {
 	return { name: `strata_${name}`, kind: "gauge", help, value };
+}
+
+/** Figures of this process. */
+export interface ProcessFigures {
+	uptimeSeconds: number;
+	residentBytes: number;
+	heapBytes: number;
+	externalBytes: number;
+	cpuSeconds: number;
+	/** How late timers came, at the 99th percentile since the figures were last read. */
+	loopDelayMs: number;
+}
+
+/** Watches this process. */
+export interface ProcessGauge {
+	read(): ProcessFigures;
+	close(): void;
+}
+
+const RESOLUTION_MS = 20;
+
+export function createProcessGauge(): ProcessGauge {
+	const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+	delay.enable();
+	return {
+		read() {
+			const { rss, heapUsed, external } = process.memoryUsage();
+			const { user, system } = process.cpuUsage();
+			const loopDelayMs = Math.max(0, delay.percentile(99) / 1e6 - RESOLUTION_MS);
+			delay.reset();
+			return {
+				uptimeSeconds: process.uptime(),
+				residentBytes: rss,
+				heapBytes: heapUsed,
+				externalBytes: external,
+				cpuSeconds: (user + system) / 1e6,
+				loopDelayMs: Number.isFinite(loopDelayMs) ? loopDelayMs : 0,
+			};
+		},
+		close: () => void delay.disable(),
+	};
 }

@@ -1,7 +1,7 @@
 import { isLoopback, normalizedOrigin } from "./auth/access.ts";
 import type { DemoMode } from "./demo/open-demo.ts";
 import type { ServerLimits } from "./limits.ts";
-import type { Stdio } from "./transports/stdio.ts";
+import type { Stdio } from "./transports/line-transports.ts";
 
 /** How a server is to run. */
 export interface ServerOptions {

@@ -8,15 +8,14 @@ import type { Engine } from "./engine/engine.ts";
 import { createEngine } from "./engine/engine.ts";
 import type { Journal } from "./journal/journal.ts";
 import { openJournal } from "./journal/sqlite-journal.ts";
-import { metricsData, type PartFigures } from "./metrics.ts";
+import { createProcessGauge, metricsData, type PartFigures } from "./metrics.ts";
 import type { ServerOptions } from "./options.ts";
-import { createProcessGauge } from "./process-gauge.ts";
 import { createSessionReplay } from "./replay/session-replay.ts";
 import { createServerHandlers } from "./server-handlers.ts";
 import type { Streams } from "./streams/streams.ts";
 import { createStreams } from "./streams/streams.ts";
 
-/** What answers commands, without the transports that bring them. */
+/** What answers commands, without the transports. */
 export interface Parts {
 	readonly engine: Engine;
 	readonly journal: Journal;
@@ -26,32 +25,23 @@ export interface Parts {
 	close(ms: number): Promise<void>;
 }
 
-export interface PartsOptions
-	extends Pick<
-		ServerOptions,
-		| "dataDir"
-		| "agentDir"
-		| "cwd"
-		| "startFolder"
-		| "demo"
-		| "allowProjectTrust"
-		| "limits"
-		| "warn"
-	> {
-	transports: readonly string[];
-}
-
-/** Opens the journal, takes up the sessions it holds, and puts the engine in front of them. */
-export async function openParts(options: PartsOptions): Promise<Parts> {
+/** Opens the journal and its sessions, and puts the engine in front of them. */
+export async function openParts(
+	options: ServerOptions & { transports: readonly string[] },
+): Promise<Parts> {
 	const { dataDir, agentDir, cwd, startFolder, demo, limits, warn } = options;
 	// Pi is large: it loads while the journal is being read.
-	const loading = loadSessions();
+	const loading = Promise.all([
+		import("./sessions/sessions.ts"),
+		import("./demo/open-demo.ts"),
+		import("./demo/sample-projects.ts"),
+	]);
 	loading.catch(() => {}); // awaited below
 	const journal = await openJournal({ dataDir, warn });
 	let models: Models | undefined;
 	try {
 		const streams = createStreams({ journal, cutOff: journal.recovered.cutOff });
-		const { createSessions, openModels, createSampleProjects } = await loading;
+		const [{ createSessions }, { openModels }, { createSampleProjects }] = await loading;
 		const projects = createSampleProjects(join(dataDir, "demo", "projects"), warn);
 		models = await openModels(agentDir, { demo, sampleProjects: projects, warn });
 		const { modelRuntime, sampleProjects } = models;
@@ -71,7 +61,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
 			allowProjectTrust: options.allowProjectTrust,
 			recovered,
 			wasCutOff: journal.recovered.crashed,
-			emit: (stream, event) => streams.emit(stream, event),
+			emit: streams.emit,
 			save(session) {
 				journal.saveSession(session).catch((error: unknown) => {
 					warn(`session "${session.id}" could not be saved: ${describeError(error)}`);
@@ -127,13 +117,4 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
 		await journal.close();
 		throw error;
 	}
-}
-
-async function loadSessions() {
-	const [{ createSessions }, { openModels }, { createSampleProjects }] = await Promise.all([
-		import("./sessions/sessions.ts"),
-		import("./demo/open-demo.ts"),
-		import("./demo/sample-projects.ts"),
-	]);
-	return { createSessions, openModels, createSampleProjects };
 }

@@ -1,29 +1,32 @@
 import { inTime } from "../core/in-time.ts";
+import { createAccess } from "./auth/access.ts";
 import { loadTokens, type Tokens } from "./auth/token-file.ts";
+import { lockDataFolder } from "./data-folder.ts";
 import type { Client } from "./engine/message.ts";
-import { type Listeners, openListeners } from "./listeners.ts";
-import { lockDataFolder } from "./lock.ts";
 import { prometheusText } from "./metrics.ts";
 import { checkedOptions, type ServerOptions } from "./options.ts";
 import { openParts, type Parts } from "./parts.ts";
 import { type Connections, createConnections } from "./transports/connections.ts";
-import { serveStdio } from "./transports/stdio.ts";
+import { type HttpOptions, listenHttp } from "./transports/http.ts";
+import { listenUnixSocket, serveStdio } from "./transports/line-transports.ts";
+import { createPage } from "./transports/page.ts";
+import { createWebSocketTransport } from "./transports/websocket.ts";
 
 /** A server that listens. */
 export interface RunningServer {
 	/** The port of HTTP and WebSocket, if it has one. */
 	readonly port?: number;
-	/** The token to show to whoever started it; absent when none is needed. */
+	/** The token to show to the user; absent when none is needed. */
 	readonly token?: string;
 	/** Resolves when it answers commands; until then clients wait. Rejects when it never will. */
 	readonly ready: Promise<void>;
-	/** Tells everybody, lets running commands end for up to `drainMs`, then closes everything. */
+	/** Notifies all clients, waits for running commands for up to `drainMs`, then closes everything. */
 	stop(reason: string): Promise<void>;
 }
 
-/** How long what is written may take to go out at the end. */
+/** How long unsent output may take at the end. */
 const FAREWELL_MS = 2_000;
-/** How long sessions may take to stop what they run. */
+/** How long sessions may take to stop. */
 const SESSIONS_MS = 5_000;
 
 type Working = { parts: Parts; connections: Connections };
@@ -34,17 +37,18 @@ type Working = { parts: Parts; connections: Connections };
  */
 export async function startServer(given: ServerOptions): Promise<RunningServer> {
 	const options = checkedOptions(given);
-	const { limits } = options;
 	let working: Working | undefined;
 	let stopping: Promise<void> | undefined;
 	const connections = Promise.withResolvers<Connections>();
-	connections.promise.catch(() => {}); // `ready` tells
+	connections.promise.catch(() => {}); // reported by `ready`
 
 	const lock = await lockDataFolder(options.dataDir);
 	let tokens: Tokens | "none";
 	let listeners: Listeners;
 	try {
-		tokens = await tokensOf(options);
+		// The users of the socket and of stdio need no token.
+		const { auth, listen } = options;
+		tokens = auth === "none" || !listen ? "none" : await loadTokens(auth.tokenFile);
 		listeners = await openListeners({
 			...options,
 			tokens,
@@ -68,14 +72,20 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 		(started) => {
 			working = started;
 			connections.resolve(started.connections);
-			if (options.stdio && !stopping) serveParent(options, started.connections);
+			if (!options.stdio || stopping) return;
+			serveStdio({
+				...options.stdio,
+				connections: started.connections,
+				maxFrameBytes: options.limits.maxFrameBytes,
+				onEnd: () => options.onStdioEnd?.(),
+			});
 		},
 		(error: unknown) => {
 			connections.reject(error);
 			throw error;
 		},
 	);
-	ready.catch(() => {}); // whoever waits for it hears of it
+	ready.catch(() => {}); // reported to callers that await it
 
 	async function stop(reason: string): Promise<void> {
 		try {
@@ -83,7 +93,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 			await ready.catch(() => {}); // what never started needs no end
 			if (working) {
 				const { parts, connections: all } = working;
-				await parts.engine.shutdown(reason, limits.drainMs);
+				await parts.engine.shutdown(reason, options.limits.drainMs);
 				await inTime(parts.streams.settled(), FAREWELL_MS);
 				await all.close(FAREWELL_MS);
 			}
@@ -105,11 +115,6 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 	};
 }
 
-async function tokensOf({ auth, listen }: ServerOptions): Promise<Tokens | "none"> {
-	// Who can open the socket's file, and who started us, need no token.
-	return auth === "none" || !listen ? "none" : loadTokens(auth.tokenFile);
-}
-
 /** Opens the journal and loads pi, which takes its time. */
 async function startWorking(options: ServerOptions): Promise<Working> {
 	const { listen, socketPath, stdio, limits } = options;
@@ -119,21 +124,79 @@ async function startWorking(options: ServerOptions): Promise<Working> {
 		...(stdio ? ["stdio"] : []),
 	];
 	const parts = await openParts({ ...options, transports });
-	const { engine, streams } = parts;
-	const hub = {
-		connect: (client: Client) => engine.connect(client),
-		receive: (client: Client, frame: string | Uint8Array) => engine.receive(client, frame),
-		answered: (client: Client) => engine.answered(client),
+	const engine = {
+		...parts.engine,
 		disconnect(client: Client) {
-			engine.disconnect(client);
-			streams.drop(client);
+			parts.engine.disconnect(client);
+			parts.streams.drop(client);
 		},
 	};
-	return { parts, connections: createConnections({ hub, limits }) };
+	return { parts, connections: createConnections({ engine, limits }) };
 }
 
-function serveParent({ stdio, limits, onStdioEnd }: ServerOptions, connections: Connections): void {
-	if (!stdio) return;
-	const { maxFrameBytes } = limits;
-	serveStdio({ ...stdio, connections, maxFrameBytes, onEnd: () => onStdioEnd?.() });
+/** Everything that takes connections from outside. */
+interface Listeners {
+	readonly port?: number;
+	/** Takes no more connections; open ones stay. */
+	stopListening(): void;
+	/** Ends all connections that are still open. */
+	close(): Promise<void>;
+}
+
+interface ListenersOptions
+	extends Pick<ServerOptions, "listen" | "socketPath" | "origins" | "limits" | "pageFolder">,
+		Pick<HttpOptions, "readiness" | "metrics"> {
+	tokens: Tokens | "none";
+	/** Clients wait for it. */
+	connections: Promise<Connections>;
+}
+
+/** Listens on the port and on the socket that are asked for, or on neither if one of them cannot be had. */
+async function openListeners(options: ListenersOptions): Promise<Listeners> {
+	const { socketPath: path, connections, limits } = options;
+	const web = await openWeb(options);
+	try {
+		const socket =
+			path === undefined ? undefined : await listenUnixSocket({ path, connections, ...limits });
+		return {
+			...(web && { port: web.port }),
+			stopListening() {
+				web?.stopListening();
+				socket?.stopListening();
+			},
+			async close() {
+				await web?.close();
+				await socket?.close();
+			},
+		};
+	} catch (error) {
+		await web?.close();
+		throw error;
+	}
+}
+
+async function openWeb(options: ListenersOptions) {
+	const { listen, tokens, origins, limits, connections } = options;
+	if (!listen) return undefined;
+	const { host, tls } = listen;
+	const access = createAccess({ host, origins, tls: tls !== undefined, tokens });
+	const websocket = createWebSocketTransport({ access, connections, limits });
+	const http = await listenHttp({
+		...options,
+		...listen,
+		access,
+		page: createPage(options.pageFolder),
+		upgrade: websocket.upgrade,
+		maxConnections: limits.maxConnections,
+	}).catch((error: unknown) => {
+		websocket.close();
+		throw error;
+	});
+	return {
+		...http,
+		async close() {
+			websocket.close();
+			await http.close();
+		},
+	};
 }

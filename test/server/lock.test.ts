@@ -2,10 +2,10 @@ import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { lockDataFolder } from "../../src/server/lock.ts";
+import { lockDataFolder } from "../../src/server/data-folder.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 
-const LOCK = new URL("../../src/server/lock.ts", import.meta.url).href;
+const LOCK = new URL("../../src/server/data-folder.ts", import.meta.url).href;
 
 describe("the lock of a data folder", () => {
 	test("is held by one server at a time, and free again when that is done", async () => {

@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
-import { type Metrics, metricsData, prometheusText } from "../../src/server/metrics.ts";
-import { createProcessGauge } from "../../src/server/process-gauge.ts";
+import {
+	createProcessGauge,
+	type Metrics,
+	metricsData,
+	prometheusText,
+} from "../../src/server/metrics.ts";
 import { atEnd } from "../support/temp.ts";
 
 test("every figure has a help, a type and one value, under a name of its own", () => {

@@ -28,7 +28,7 @@ export interface Message {
 	/** One line without a line feed. */
 	json(): string;
 	/** The WebSocket frame, cached for the next client. */
-	framed?: Uint8Array;
+	framed?: readonly Uint8Array[];
 	/** The parts of its JSON, where the data is shared with other messages and need not be copied. */
 	readonly shared?: SharedData | undefined;
 }
@@ -55,7 +55,7 @@ export function createWrittenMessage(json: string): Message {
 
 /** A class: several of these are made for every command. */
 class LazyMessage implements Message {
-	framed?: Uint8Array;
+	framed?: readonly Uint8Array[];
 	readonly shared: SharedData | undefined;
 	#value: ServerMessage | undefined;
 	#json: string | undefined;

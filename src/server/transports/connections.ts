@@ -1,54 +1,40 @@
 import { inTime } from "../../core/in-time.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { Client } from "../engine/message.ts";
-import { createMessage, type Message } from "../engine/message.ts";
-import type { ServerLimits } from "../limits.ts";
-import { createRateBucket, type RateBucket } from "../limits.ts";
-import { createInboxPool, type InboxMember } from "./inbox-pool.ts";
-import { createOutbox, type Outbox, type Wire } from "./outbox.ts";
-import { createOutboxPool } from "./outbox-pool.ts";
-
-/** Where connections bring what they hear. */
-export type Hub = Pick<Engine, "connect" | "receive" | "answered" | "disconnect">;
+import { type Client, createMessage } from "../engine/message.ts";
+import { createRateBucket, type RateBucket, type ServerLimits } from "../limits.ts";
+import { type FrameWriter, Outbox, OutboxPool } from "./outbox.ts";
 
 /** The other side of a connection, as its transport knows it. */
-export interface Peer extends Wire {
+export interface Remote extends FrameWriter {
 	/** Stops, or goes on, reading from it. */
 	pause(isPaused: boolean): void;
-	/** Ends the connection, telling why if the transport can. The transport calls `gone` when it has ended. */
+	/** Ends the connection, with the reason if the transport can send it. The transport then calls `end`. */
 	close(cause: "overload" | "shutdown", why: string): void;
-	/** The same for one that sends too much: nothing more is read, and what was read is dropped at once. */
+	/** The same for a client that sends too much: what was read is dropped at once. */
 	cut(why: string): void;
 }
 
-/** A client that can also say when it has room for more. */
-export interface ConnectedClient extends Client {
-	/** Resolves when little waits to be sent, or when the client is gone. A long replay waits for it. */
-	drained(): Promise<void>;
-}
-
 /** One connection of whatever transport. */
-export interface Connection {
-	readonly client: ConnectedClient;
+export interface Connection extends Required<Client> {
 	/** A frame came: text, or bytes that should be UTF-8. */
 	receive(frame: string | Uint8Array): void;
-	/** So many bytes have come of a frame that is not whole yet; 0 when there is none. */
+	/** Bytes of an unfinished frame; 0 when there is none. */
 	holds(bytes: number): void;
 	/** A frame came that was too large to keep. */
 	refuseTooLarge(): void;
-	/** Resolves when everything that was received is answered, and the answers have left. */
+	/** Resolves when everything that was received is answered, and the answers are sent. */
 	settled(): Promise<void>;
 	/** The connection has ended. */
-	gone(): void;
-	/** Bytes that wait for the other side. */
+	end(): void;
+	/** Unsent bytes. */
 	readonly pending: number;
 }
 
-/** All connections of a server: how many there may be, and what they share. */
+/** All connections of a server. */
 export interface Connections {
-	/** Whether the principal may have one more; takes one from its rate. */
-	admit(principal: string): { ok: true } | { ok: false; why: string };
-	open(principal: string, peer: Peer): Connection;
+	/** Why the principal may not have one more; `undefined` if it may. Takes one from its rate. */
+	refusal(principal: string): string | undefined;
+	open(principal: string, remote: Remote): Connection;
 	/** Waits up to `ms` until everything is sent, closes them all, and waits up to `ms` again until they are. */
 	close(ms: number): Promise<void>;
 	counters(): ConnectionCounters;
@@ -64,7 +50,7 @@ export interface ConnectionCounters {
 }
 
 export interface ConnectionsOptions {
-	hub: Hub;
+	engine: Pick<Engine, "connect" | "receive" | "answered" | "disconnect">;
 	limits: ServerLimits;
 	now?: () => number;
 }
@@ -79,60 +65,48 @@ interface Account {
 const CHECK_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-export function createConnections({ hub, limits, now }: ConnectionsOptions): Connections {
+export function createConnections({ engine, limits, now }: ConnectionsOptions): Connections {
 	const clock = now ?? (() => performance.now());
-	const pool = createOutboxPool();
+	const pool = new OutboxPool();
 	const inboxes = createInboxPool(limits.maxUnfinishedBytesInAll);
-	const all = new Map<Connection, { outbox: Outbox; peer: Peer; left: Promise<void> }>();
-	const byPrincipal = new Map<string, Account>();
-	/** Those who wait until something is taken of what all connections hold. */
-	let waitingForAll: (() => void)[] = [];
+	const all = new Map<Connection, { outbox: Outbox; remote: Remote; ended: Promise<void> }>();
+	const accounts = new Map<string, Account>();
+	/** Callers that wait until something is taken of the output of all connections. */
+	const onTaken: (() => void)[] = [];
 	let opened = 0;
 	let refused = 0;
 	let overloaded = 0;
 	let isClosing = false;
 	const checks = setInterval(() => {
 		for (const { outbox } of [...all.values()]) outbox.check();
-		forgetQuiet();
+		// An account without connections and with a full bucket need not be kept.
+		for (const [principal, { outboxes, usedAtMs }] of accounts) {
+			if (outboxes.size === 0 && clock() - usedAtMs > MINUTE_MS) accounts.delete(principal);
+		}
 	}, CHECK_MS);
 	checks.unref();
 
-	function admit(principal: string): { ok: true } | { ok: false; why: string } {
-		const why = refusal(accountOf(principal));
-		if (why === undefined) return { ok: true };
-		refused++;
-		return { ok: false, why };
-	}
-
-	function refusal(account: Account): string | undefined {
+	function refusalOf({ outboxes, rate }: Account): string | undefined {
 		if (isClosing) return "the server is shutting down";
 		if (all.size >= limits.maxConnections) return "the server has all the connections it takes";
-		if (account.outboxes.size >= limits.maxConnectionsPerPrincipal)
-			return "you have too many connections";
-		return account.rate.take() ? undefined : "you connect too often; wait a moment";
+		if (outboxes.size >= limits.maxConnectionsPerPrincipal) return "you have too many connections";
+		return rate.take() ? undefined : "you connect too often; wait a moment";
 	}
 
 	function accountOf(principal: string): Account {
-		const account = byPrincipal.get(principal) ?? {
+		const account = accounts.get(principal) ?? {
 			outboxes: new Set(),
 			rate: createRateBucket(limits.connectionsPerMinute, clock),
 			usedAtMs: 0,
 		};
 		account.usedAtMs = clock();
-		byPrincipal.set(principal, account);
+		accounts.set(principal, account);
 		return account;
 	}
 
-	/** Who has no connection and a full bucket need not be remembered. */
-	function forgetQuiet(): void {
-		for (const [principal, { outboxes, usedAtMs }] of byPrincipal) {
-			if (outboxes.size === 0 && clock() - usedAtMs > MINUTE_MS) byPrincipal.delete(principal);
-		}
-	}
-
 	/**
-	 * Whether a principal holds less than is left for all. So one alone may hold half of it and two a third each, and however
-	 * many there are, there is always something left.
+	 * Whether a principal holds less than is left for all: one alone may hold half of it, two a third each, and there is
+	 * always something left.
 	 */
 	function hasShare({ outboxes }: Account): boolean {
 		const left = limits.maxQueueBytesInAll - pool.queued;
@@ -143,31 +117,31 @@ export function createConnections({ hub, limits, now }: ConnectionsOptions): Con
 	}
 
 	function taken(): void {
-		if (waitingForAll.length === 0) return;
-		const waiting = waitingForAll;
-		waitingForAll = [];
-		for (const resolve of waiting) resolve();
+		if (onTaken.length === 0) return;
+		for (const resolve of onTaken.splice(0)) resolve();
 	}
 
-	function open(principal: string, peer: Peer): Connection {
+	function open(principal: string, remote: Remote): Connection {
 		opened++;
 		const account = accountOf(principal);
-		let isGone = false;
-		const left = Promise.withResolvers<void>();
-		const outbox = createOutbox({
-			wire: peer,
+		const ended = Promise.withResolvers<void>();
+		const giveUp = (end: (why: string) => void) => (why: string) => {
+			overloaded++;
+			end(`${why}; connect again and resume`);
+		};
+		const outbox = new Outbox({
+			writer: remote,
 			limits,
 			pool,
 			...(now && { now }),
-			giveUp(why) {
-				overloaded++;
-				peer.close("overload", `${why}; connect again and resume`);
-			},
-			onPressure: (isHigh) => peer.pause(isHigh),
+			giveUp: giveUp((why) => remote.close("overload", why)),
+			onPressure: (isHigh) => remote.pause(isHigh),
 			onTaken: taken,
 		});
 		account.outboxes.add(outbox);
-		const client: ConnectedClient = {
+		const inbox: InboxMember = { principal, giveUp: giveUp((why) => remote.cut(why)) };
+		let isGone = false;
+		const connection: Connection = {
 			id: String(opened),
 			principal,
 			lifecycle: "all",
@@ -178,33 +152,27 @@ export function createConnections({ hub, limits, now }: ConnectionsOptions): Con
 			},
 			whenRoom() {
 				if (!outbox.hasRoom) return outbox.whenRoom();
-				return new Promise((resolve) => waitingForAll.push(resolve));
+				return new Promise((resolve) => onTaken.push(resolve));
 			},
 			get gone() {
 				return isGone;
 			},
-		};
-		const inbox: InboxMember = {
-			principal,
-			giveUp(why) {
-				overloaded++;
-				peer.cut(`${why}; connect again and resume`);
-			},
-		};
-		const connection: Connection = {
-			client,
 			receive(frame) {
-				if (!isGone) hub.receive(client, frame);
+				if (!isGone) engine.receive(connection, frame);
 			},
 			holds(bytes) {
 				if (!isGone) inboxes.hold(inbox, bytes);
 			},
-			refuseTooLarge: () => outbox.send(tooLarge(limits.maxFrameBytes)),
+			refuseTooLarge() {
+				const error = `a frame may have ${limits.maxFrameBytes} bytes; send less at once`;
+				const failure = { success: false, code: "too_large", error } as const;
+				outbox.send(createMessage({ type: "response", command: "unknown", ...failure }));
+			},
 			async settled() {
-				await hub.answered(client);
+				await engine.answered(connection);
 				await outbox.empty();
 			},
-			gone() {
+			end() {
 				if (isGone) return;
 				isGone = true;
 				all.delete(connection);
@@ -212,40 +180,88 @@ export function createConnections({ hub, limits, now }: ConnectionsOptions): Con
 				account.usedAtMs = clock();
 				outbox.close();
 				inboxes.hold(inbox, 0);
-				hub.disconnect(client);
-				left.resolve();
+				engine.disconnect(connection);
+				ended.resolve();
 			},
 			get pending() {
 				return outbox.pending;
 			},
 		};
-		all.set(connection, { outbox, peer, left: left.promise });
-		hub.connect(client);
+		all.set(connection, { outbox, remote, ended: ended.promise });
+		engine.connect(connection);
 		return connection;
 	}
 
 	return {
-		admit,
+		refusal(principal) {
+			const why = refusalOf(accountOf(principal));
+			if (why !== undefined) refused++;
+			return why;
+		},
 		open,
 		async close(ms) {
 			isClosing = true;
-			const sent = Promise.all([...all.values()].map(({ outbox }) => outbox.empty()));
-			await inTime(sent, ms);
+			await inTime(Promise.all([...all.values()].map(({ outbox }) => outbox.empty())), ms);
 			clearInterval(checks);
-			const left = [...all.values()].map((one) => one.left);
-			for (const { peer } of [...all.values()]) peer.close("shutdown", "the server stops");
-			await inTime(Promise.all(left), ms);
+			const rest = [...all.values()];
+			for (const { remote } of rest) remote.close("shutdown", "the server stops");
+			await inTime(Promise.all(rest.map(({ ended }) => ended)), ms);
 		},
 		counters: () => ({ open: all.size, opened, refused, overloaded, queuedBytes: pool.queued }),
 	};
 }
 
-function tooLarge(maxFrameBytes: number): Message {
-	return createMessage({
-		type: "response",
-		command: "unknown",
-		success: false,
-		code: "too_large",
-		error: `a frame may have ${maxFrameBytes} bytes; send less at once`,
-	});
+/** The unfinished frames of all connections. */
+export interface InboxPool {
+	/** The member holds so many bytes now. If that is too much in all, some give up. */
+	hold(member: InboxMember, bytes: number): void;
+}
+
+export interface InboxMember {
+	readonly principal: string;
+	/** Ends the connection and drops what it holds. */
+	giveUp(why: string): void;
+}
+
+/** What fits into one read of a socket is not counted: nearly all frames do, and cost nothing here. */
+const SMALL_BYTES = 65_536;
+
+/**
+ * Holds at most `maxBytes`. Beyond that the principal that holds most loses its largest connection: a client that begins
+ * many frames and ends none loses its own, not the one large frame of another principal.
+ */
+export function createInboxPool(maxBytes: number): InboxPool {
+	const held = new Map<InboxMember, number>();
+	let total = 0;
+
+	function set(member: InboxMember, bytes: number): void {
+		total += bytes - (held.get(member) ?? 0);
+		if (bytes > 0) held.set(member, bytes);
+		else held.delete(member);
+	}
+
+	/** Rare, so it need not be quick. */
+	function greediest(): InboxMember | undefined {
+		const sums = new Map<string, number>();
+		for (const [{ principal }, bytes] of held) {
+			sums.set(principal, (sums.get(principal) ?? 0) + bytes);
+		}
+		const sumOf = ({ principal }: InboxMember) => sums.get(principal) ?? 0;
+		const [most] = [...held].sort(
+			([a, bytesOfA], [b, bytesOfB]) => sumOf(b) - sumOf(a) || bytesOfB - bytesOfA,
+		);
+		return most?.[0];
+	}
+
+	return {
+		hold(member, bytes) {
+			set(member, bytes > SMALL_BYTES ? bytes : 0);
+			while (total > maxBytes) {
+				const victim = greediest();
+				if (!victim) return;
+				set(victim, 0);
+				victim.giveUp("the server has no room for more unfinished frames");
+			}
+		},
+	};
 }

@@ -1,68 +1,59 @@
-import type { GapFrame, SessionEventFrame } from "../../protocol/index.ts";
+import type { GapFrame, ServerMessage, SessionEventFrame } from "../../protocol/index.ts";
 import { createMessage, type Message } from "../engine/message.ts";
-import type { OutboxPool } from "./outbox-pool.ts";
-import { joined, type Progress } from "./progress.ts";
+
+/** A message as bytes, in parts that may be shared with other connections. */
+export type Encoded = readonly Uint8Array[];
 
 export interface OutboxQueueOptions {
-	/** A message as it is sent. */
-	wire: { encode(message: Message): Encoded };
-	/** Told of all bytes that come and go. */
-	pool: Pick<OutboxPool, "queued">;
-	/** Where this much waits, progress is only counted. */
+	encode(message: Message): Encoded;
+	/** Called with all bytes that are added (positive) and removed (negative). */
+	count(bytes: number): void;
+	/** From so many bytes on, progress is only counted. */
 	hardBytes: number;
 }
 
-/** A message as bytes. Parts may be shared with other connections. */
-export type Encoded = Uint8Array | readonly Uint8Array[];
-
 /**
- * The messages that wait on one connection, first in, first out. Progress for a client that lags, the text deltas of a
- * session, can still change here: pieces of one text are joined, and a `gap` takes the place of those that are left out.
+ * The unsent messages of one connection, first in, first out. Progress for a client that lags (the text deltas of a
+ * session) can still change here: pieces of one text are joined, and a `gap` replaces those that are left out.
  */
 export class OutboxQueue {
-	readonly #wire: OutboxQueueOptions["wire"];
-	readonly #pool: OutboxQueueOptions["pool"];
-	readonly #hardBytes: number;
+	readonly #options: OutboxQueueOptions;
 	#items: Item[] = [];
-	#head = 0;
 	#bytes = 0;
-	/** Those of the bytes that may be left out. */
+	/** How many items can be replaced by gaps. */
 	#sheddable = 0;
-	/** The last item of each session that the next piece of its progress may join. */
+	/** The last item of each session, which the next piece of its progress may join. */
 	readonly #tails = new Map<string, Pending>();
 
-	constructor({ wire, pool, hardBytes }: OutboxQueueOptions) {
-		this.#wire = wire;
-		this.#pool = pool;
-		this.#hardBytes = hardBytes;
+	constructor(options: OutboxQueueOptions) {
+		this.#options = options;
 	}
 
-	/** About what its messages will take when they are sent. */
+	/** About what its messages take when they are sent. */
 	get bytes(): number {
 		return this.#bytes;
 	}
 
 	get isEmpty(): boolean {
-		return this.#head === this.#items.length;
+		return this.#items.length === 0;
 	}
 
-	/** The same for the message that came last; only for a queue that is not empty. */
+	/** Bytes of the latest message. */
 	get lastBytes(): number {
-		return sizeOf(this.#items.at(-1) as Item);
+		return sizeOf(this.#items.at(-1) ?? []);
 	}
 
 	/** Adds a message that goes as it is. */
 	add(message: Message): void {
-		this.#push(this.#wire.encode(message));
+		this.#push(this.#options.encode(message));
 	}
 
-	/** Adds a message with progress, which may be joined with what came before, or left out. */
+	/** Adds progress, which may be joined with earlier progress, or left out. */
 	addProgress(message: Message, progress: Progress): void {
 		const { sessionId, fromSeq, seq, piece } = progress;
 		const tail = this.#tails.get(sessionId);
 		const follows = tail !== undefined && tail.seq + 1 === fromSeq;
-		const isTooMuch = this.#bytes >= this.#hardBytes;
-		if (isTooMuch) {
+		if (this.#bytes >= this.#options.hardBytes) {
 			if (follows && !tail.last) tail.seq = seq;
 			else this.#addPending({ size: GAP_BYTES, sessionId, fromSeq, seq });
 			return;
@@ -74,11 +65,10 @@ export class OutboxQueue {
 			tail.last.texts.push(piece.text);
 			tail.seq = seq;
 			tail.size += size;
-			this.#sheddable += size;
 			this.#count(size);
 			return;
 		}
-		const size = sizeOf(this.#wire.encode(message));
+		const size = sizeOf(this.#options.encode(message));
 		const last = piece ? { frame, of: piece.of, texts: [piece.text] } : { frame, texts: [] };
 		this.#addPending({ size, sessionId, fromSeq, seq, last });
 	}
@@ -87,56 +77,46 @@ export class OutboxQueue {
 	take(bytesWanted: number): { parts: Uint8Array[]; bytes: number } {
 		const parts: Uint8Array[] = [];
 		let bytes = 0;
-		while (this.#head < this.#items.length && bytes < bytesWanted) {
-			const encoded = this.#encoded(this.#items[this.#head++] as Item);
-			if (encoded instanceof Uint8Array) parts.push(encoded);
-			else parts.push(...encoded);
-			bytes += sizeOf(encoded);
+		let count = 0;
+		for (const item of this.#items) {
+			if (bytes >= bytesWanted) break;
+			for (const part of this.#encoded(item)) {
+				parts.push(part);
+				bytes += part.length;
+			}
+			count++;
 		}
-		this.#compact();
+		this.#items.splice(0, count);
 		return { parts, bytes };
 	}
 
-	/** Puts gaps where progress waits. */
+	/** Replaces unsent progress by gaps. */
 	shed(): void {
 		if (this.#sheddable === 0) return;
-		const kept: Item[] = [];
-		const gaps = new Map<string, Pending>();
-		for (const item of this.#items.slice(this.#head)) {
+		const items = this.#items;
+		this.clear();
+		for (const item of items) {
 			if (isEncoded(item)) {
-				kept.push(item);
+				this.#push(item);
 				continue;
 			}
 			const { sessionId, fromSeq, seq } = item;
-			const gap = gaps.get(sessionId);
-			if (gap && gap.seq + 1 === fromSeq) {
-				gap.seq = seq;
-				continue;
-			}
-			const fresh: Pending = { size: GAP_BYTES, sessionId, fromSeq, seq };
-			gaps.set(sessionId, fresh);
-			kept.push(fresh);
+			const gap = this.#tails.get(sessionId);
+			if (gap && gap.seq + 1 === fromSeq) gap.seq = seq;
+			else this.#addPending({ size: GAP_BYTES, sessionId, fromSeq, seq });
 		}
-		this.#items = kept;
-		this.#head = 0;
-		this.#count(kept.reduce((sum, item) => sum + sizeOf(item), 0) - this.#bytes);
-		this.#sheddable = 0;
-		this.#tails.clear();
-		for (const [sessionId, gap] of gaps) this.#tails.set(sessionId, gap);
 	}
 
-	/** Forgets everything. */
 	clear(): void {
 		this.#count(-this.#bytes);
 		this.#sheddable = 0;
 		this.#items = [];
-		this.#head = 0;
 		this.#tails.clear();
 	}
 
 	#addPending(item: Pending): void {
 		this.#tails.set(item.sessionId, item);
-		if (item.last) this.#sheddable += item.size;
+		if (item.last) this.#sheddable++;
 		this.#push(item);
 	}
 
@@ -147,7 +127,7 @@ export class OutboxQueue {
 
 	#count(bytes: number): void {
 		this.#bytes += bytes;
-		this.#pool.queued += bytes;
+		this.#options.count(bytes);
 	}
 
 	/** The bytes of an item, which leaves the queue. */
@@ -155,16 +135,8 @@ export class OutboxQueue {
 		this.#count(-sizeOf(item));
 		if (isEncoded(item)) return item;
 		if (this.#tails.get(item.sessionId) === item) this.#tails.delete(item.sessionId);
-		if (item.last) this.#sheddable -= item.size;
-		return this.#wire.encode(createMessage(frameOf(item)));
-	}
-
-	#compact(): void {
-		if (this.#head === this.#items.length) this.#items = [];
-		else if (this.#head > 1000 && this.#head > this.#items.length / 2) {
-			this.#items = this.#items.slice(this.#head);
-		} else return;
-		this.#head = 0;
+		if (item.last) this.#sheddable--;
+		return this.#options.encode(createMessage(frameOf(item)));
 	}
 }
 
@@ -178,22 +150,69 @@ interface Pending {
 	last?: { frame: SessionEventFrame; of?: string; texts: string[] };
 }
 
-/** Bytes that are ready to go, or progress that may still change. */
 type Item = Encoded | Pending;
 
 /** About what a `gap` message takes. */
 const GAP_BYTES = 120;
 
-function sizeOf(item: Item): number {
-	if (item instanceof Uint8Array) return item.length;
-	return isEncoded(item) ? item.reduce((sum, part) => sum + part.length, 0) : item.size;
+function isEncoded(item: Item): item is Encoded {
+	return Array.isArray(item);
 }
 
-function isEncoded(item: Item): item is Encoded {
-	return item instanceof Uint8Array || Array.isArray(item);
+function sizeOf(item: Item): number {
+	if (!isEncoded(item)) return item.size;
+	let bytes = 0;
+	for (const part of item) bytes += part.length;
+	return bytes;
 }
 
 function frameOf({ sessionId, fromSeq, seq, last }: Pending): SessionEventFrame | GapFrame {
 	if (!last) return { type: "gap", sessionId, fromSeq, toSeq: seq };
 	return last.texts.length > 1 ? joined(last.frame, fromSeq, last.texts.join("")) : last.frame;
+}
+
+/**
+ * An event that only shows progress. A later event has all of it (`message_end`, `tool_execution_end`, the answer to
+ * `bash`), so a client that lags can do with less.
+ */
+export interface Progress {
+	readonly sessionId: string;
+	/** The first and last sequence number it stands for. */
+	readonly fromSeq: number;
+	readonly seq: number;
+	/** A piece of the text named `of`; absent when it cannot be joined with the next. */
+	readonly piece?: { readonly of: string; readonly text: string };
+}
+
+/** `undefined` for everything that every client must get. */
+export function progressOf(message: ServerMessage): Progress | undefined {
+	if (message.type !== "event" || message.seq === undefined) return undefined;
+	const { sessionId, seq, fromSeq = seq, event } = message;
+	const place = { sessionId, fromSeq, seq };
+	switch (event.type) {
+		case "message_update": {
+			const step = event.assistantMessageEvent;
+			if (!("delta" in step)) return place;
+			return { ...place, piece: { of: `${step.type} ${step.contentIndex}`, text: step.delta } };
+		}
+		case "bash_execution_update":
+			return { ...place, piece: { of: `bash ${event.id ?? ""}`, text: event.delta } };
+		case "tool_execution_update":
+			return place;
+		default:
+			return undefined;
+	}
+}
+
+/** The last of several pieces of one text, with the text of all of them. */
+function joined(last: SessionEventFrame, fromSeq: number, text: string): SessionEventFrame {
+	const { event } = last;
+	if (event.type === "bash_execution_update") {
+		return { ...last, fromSeq, event: { ...event, delta: text } };
+	}
+	if (event.type === "message_update" && "delta" in event.assistantMessageEvent) {
+		const assistantMessageEvent = { ...event.assistantMessageEvent, delta: text };
+		return { ...last, fromSeq, event: { ...event, assistantMessageEvent } };
+	}
+	return last;
 }

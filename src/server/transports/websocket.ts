@@ -2,10 +2,11 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type Access, SUBPROTOCOL } from "../auth/access.ts";
+import type { Message } from "../engine/message.ts";
 import type { ServerLimits } from "../limits.ts";
-import type { Connection, Connections, Peer } from "./connections.ts";
-import { textFrame } from "./websocket-frame.ts";
-import { writeParts } from "./write-parts.ts";
+import type { Connection, Connections, Remote } from "./connections.ts";
+import { writeParts } from "./outbox.ts";
+import type { Encoded } from "./outbox-queue.ts";
 
 /** Turns upgrade requests of an HTTP server into connections. */
 export interface WebSocketTransport {
@@ -17,7 +18,7 @@ export interface WebSocketTransport {
 
 export interface WebSocketOptions {
 	access: Access;
-	/** Upgrades wait until the server is ready to have connections. */
+	/** Upgrades wait for it. */
 	connections: Promise<Connections>;
 	limits: ServerLimits;
 	/** A ping goes out this often, and the client has this long to show that it is alive. Defaults: 30 s and 10 s. */
@@ -27,9 +28,9 @@ export interface WebSocketOptions {
 
 /** Close codes of RFC 6455 and its registry. */
 const CLOSE = { shutdown: 1001, refused: 1008, overload: 1013 } as const;
-/** How long a client that is told to go may take to say goodbye. */
+/** How long a client may take to answer a close frame. */
 const GOODBYE_MS = 2_000;
-/** What a client's ping or pong has around its data. */
+/** Header and mask of a client's ping or pong. */
 const CONTROL_BYTES = 6;
 /** A client that pings without reading gets no more pongs from here on. */
 const PONG_BYTES = 64 * 1024;
@@ -54,7 +55,7 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 	beat.unref();
 
 	function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-		// A socket that breaks before it is a WebSocket has nobody else to tell.
+		// Until it is a WebSocket, errors of the socket have no other listener.
 		socket.on("error", () => socket.destroy());
 		const admitted = access.admits(request.headers);
 		if (!admitted.ok) {
@@ -70,21 +71,18 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 		void options.connections.then(
 			(connections) => {
 				if (socket.destroyed) return;
-				const room = connections.admit(principal);
-				if (room.ok) {
+				const why = connections.refusal(principal);
+				if (why === undefined) {
 					server.handleUpgrade(request, socket, head, (ws) =>
-						accept(ws, socket, connections.open(principal, peerOf(ws, socket))),
+						accept(ws, socket, connections.open(principal, remoteOf(ws, socket))),
 					);
-				} else {
-					const { why } = room;
-					turnAway(request, socket, head, { code: CLOSE.overload, status: UNAVAILABLE, why });
-				}
+				} else turnAway(request, socket, head, { code: CLOSE.overload, status: UNAVAILABLE, why });
 			},
 			() => refuse(socket, UNAVAILABLE, "the server could not start"),
 		);
 	}
 
-	/** WebSockets of pages and of Node hide the status of a refused upgrade from their users; a close code they show. */
+	/** Browsers and Node hide the status of a refused upgrade; they show a close code. */
 	function turnAway(
 		request: IncomingMessage,
 		socket: Duplex,
@@ -110,13 +108,13 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 			connection.holds(0);
 			connection.receive(isBinary ? data : data.toString("utf8"));
 		});
-		// Before `ws` sees the chunk: the frames that end in it are counted, and then not any more. What follows them in
-		// the same chunk is not, which is little.
+		// Before `ws` sees the chunk: a frame that ends in it resets the count. What follows in the same chunk is not
+		// counted, which is little.
 		socket.prependListener("data", (chunk: Buffer) => {
 			unfinished += chunk.length;
 			connection.holds(unfinished);
 		});
-		// They may come in the middle of a message, which they must not hide, and nothing of them is kept.
+		// Control frames may come in the middle of a message, and nothing of them is kept.
 		const forgetControl = (data: Buffer) => {
 			unfinished = Math.max(0, unfinished - data.length - CONTROL_BYTES);
 		};
@@ -129,13 +127,13 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 		ws.on("error", () => setTimeout(() => ws.terminate(), GOODBYE_MS).unref());
 		ws.on("close", () => {
 			live.delete(entry);
-			connection.gone();
+			connection.end();
 		});
 	}
 
 	function ping(): void {
 		for (const entry of live) {
-			// Behind unread output a ping would wait too: whether the client reads is the outbox's to watch.
+			// A ping would wait behind unread output: the outbox watches whether the client reads.
 			const isIdle = entry.connection.pending === 0;
 			entry.heard = isIdle ? (entry.socket.bytesRead ?? 0) : -1;
 			if (isIdle) entry.ws.ping();
@@ -161,17 +159,17 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 const UNAUTHORIZED = "401 Unauthorized";
 const UNAVAILABLE = "503 Service Unavailable";
 
-/** Whether a client offers the protocol by name, as the client library does: it understands close codes. */
+/** A client that offers the protocol by name, as the client library does, understands close codes. */
 function offersOurs({ headers }: IncomingMessage): boolean {
 	const offered = headers["sec-websocket-protocol"] ?? "";
 	return offered.split(",").some((name) => name.trim() === SUBPROTOCOL);
 }
 
 /**
- * Writing on the socket beside `ws` is safe: without compression it writes every frame whole, within one call, and all
- * it still sends are control frames, which may stand between any two of ours.
+ * Writing on the socket beside `ws` is safe: without compression it writes every frame in one call, and it only sends
+ * control frames, which may stand between any two of ours.
  */
-function peerOf(ws: WebSocket, socket: Duplex): Peer {
+function remoteOf(ws: WebSocket, socket: Duplex): Remote {
 	return {
 		encode: textFrame,
 		write(parts, done) {
@@ -208,4 +206,41 @@ function refuse(socket: Duplex, status: string, why: string): void {
 	];
 	socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 	socket.once("finish", () => socket.destroy());
+}
+
+const END = Buffer.from("}");
+
+/**
+ * A message as one unmasked WebSocket text frame (RFC 6455 §5.2), cached in the message: `ws` would make it again for each
+ * client.
+ */
+export function textFrame(message: Message): Encoded {
+	const { shared } = message;
+	if (shared !== undefined) {
+		const { bytes } = shared.written;
+		return [frame(shared.head, bytes.length + END.length), bytes, END];
+	}
+	message.framed ??= [frame(message.json())];
+	return message.framed;
+}
+
+/** A frame up to the end of `text`; so many bytes `follow` it. */
+function frame(text: string, follow = 0): Uint8Array {
+	const own = Buffer.byteLength(text);
+	const length = own + follow;
+	const header = length < 126 ? 2 : length < 65_536 ? 4 : 10;
+	const bytes = Buffer.allocUnsafe(header + own);
+	bytes[0] = 0x81; // FIN and the opcode of text
+	if (header === 2) {
+		bytes[1] = length;
+	} else if (header === 4) {
+		bytes[1] = 126;
+		bytes.writeUInt16BE(length, 2);
+	} else {
+		bytes[1] = 127;
+		bytes.writeBigUInt64BE(BigInt(length), 2);
+	}
+	// A text of as many bytes as characters is ASCII, which is copied faster than converted.
+	bytes.write(text, header, length === text.length ? "latin1" : "utf8");
+	return bytes;
 }

@@ -26,7 +26,7 @@ export interface EchoOptions {
 }
 
 /**
- * Connections whose hub answers each frame with itself. Reading a frame as text keeps the tests of transports apart from
+ * Connections whose engine answers each frame with itself. Reading a frame as text keeps the tests of transports apart from
  * the engine: what is sent back is exactly what was heard.
  */
 export function echoConnections(limits: Partial<ServerLimits> = {}) {
@@ -36,7 +36,7 @@ export function echoConnections(limits: Partial<ServerLimits> = {}) {
 	const answers = createHeldAnswers();
 	const connections = createConnections({
 		limits: all,
-		hub: {
+		engine: {
 			connect(client) {
 				clients.add(client);
 				const data = { serverVersion: "0", protocolVersion: "1.0.0", transports: [] };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createInboxPool } from "../../../src/server/transports/inbox-pool.ts";
+import { createInboxPool } from "../../../src/server/transports/connections.ts";
 
 const MOST = 1_000_000;
 

@@ -5,8 +5,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { serveStdio } from "../../../src/server/transports/stdio.ts";
-import { listenUnixSocket } from "../../../src/server/transports/unix-socket.ts";
+import { listenUnixSocket, serveStdio } from "../../../src/server/transports/line-transports.ts";
 import { atEnd, socketPath, tempDir } from "../../support/temp.ts";
 import { echoConnections } from "../support/echo-server.ts";
 

@@ -3,8 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { ServerMessage, SessionEvent } from "../../../src/protocol/index.ts";
 import { createMessage } from "../../../src/server/engine/message.ts";
 import { defaultLimits } from "../../../src/server/limits.ts";
-import { createOutbox } from "../../../src/server/transports/outbox.ts";
-import { createOutboxPool } from "../../../src/server/transports/outbox-pool.ts";
+import { Outbox, OutboxPool } from "../../../src/server/transports/outbox.ts";
 
 const limits = {
 	...defaultLimits,
@@ -162,7 +161,7 @@ describe("an outbox whose client lags", () => {
 	});
 
 	test("when all outboxes together hold too much, those give up that hold most", async () => {
-		const pool = createOutboxPool();
+		const pool = new OutboxPool();
 		const most = { ...limits, maxQueueBytesInAll: 30_000 };
 		const [hog, other, healthy] = [setUp(pool, most), setUp(pool, most), setUp(pool, most)];
 		for (const { wire } of [hog, other, healthy]) wire.stop();
@@ -310,13 +309,13 @@ function checkText(message: ServerMessage, texts: Map<string, string>): void {
 	expect(message.event.assistantMessageEvent).toMatchObject({ delta: text });
 }
 
-function setUp(pool = createOutboxPool(), given = limits) {
+function setUp(pool = new OutboxPool(), given = limits) {
 	const clock = { ms: 0 };
 	const gaveUp: string[] = [];
 	const pressure: boolean[] = [];
 	const wire = fakeWire();
-	const outbox = createOutbox({
-		wire,
+	const outbox = new Outbox({
+		writer: wire,
 		limits: given,
 		pool,
 		giveUp: (why) => gaveUp.push(why),
@@ -333,7 +332,7 @@ function fakeWire() {
 	const wire = {
 		writes: 0,
 		received: [] as ServerMessage[],
-		encode: (message: { json(): string }) => Buffer.from(`${message.json()}\n`),
+		encode: (message: { json(): string }) => [Buffer.from(`${message.json()}\n`)],
 		write(parts: Uint8Array[], done: () => void) {
 			wire.writes++;
 			const text = Buffer.concat(parts).toString();
