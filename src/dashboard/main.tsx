@@ -1,11 +1,9 @@
-import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/frame.css";
 import "./styles/parts.css";
 import "./styles/sessions.css";
 import "./styles/conversation.css";
 import "./styles/composer.css";
-import "./styles/find.css";
 import { effect } from "@preact/signals";
 import { render } from "preact";
 import { App } from "./app.tsx";

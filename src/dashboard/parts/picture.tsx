@@ -32,7 +32,7 @@ export function PictureView({ picture, onOpen, onLoad }: PictureViewProps) {
 		);
 	}
 	return (
-		<p class="picture-words small soft">
+		<p class="picture-words row small soft">
 			<PlainText text={facts.words} most={200} />{" "}
 			{facts.kind === "drawable" && (
 				<Button class="small" onClick={() => setWanted(true)} words="Show" />
@@ -52,7 +52,7 @@ export function PictureDialog({ picture, onClose }: { picture: Picture; onClose(
 			<div class="picture-large">
 				<PictureCanvas picture={picture} words={words} size={size} width={large(size)} />
 			</div>
-			<div class="dialog-actions">
+			<div class="dialog-actions row">
 				<Button onClick={onClose} words="Close" />
 			</div>
 		</Dialog>

@@ -59,7 +59,7 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 				onSend={send}
 				{...(hasShell && { onEscape: stopShell })}
 			/>
-			<div class="composer-bar">
+			<div class="composer-bar row">
 				<Pickers session={session} />
 				<span class="composer-buttons">
 					{isCompacting && (
@@ -119,7 +119,7 @@ function Waiting({ outbox }: { outbox: Outbox }) {
 		isOpen ? "Sending…" : isSent ? "Waiting for an answer" : "Waiting for the server";
 	return (
 		<div class="queue" role="status">
-			<ul aria-label="Waiting to be sent">
+			<ul class="plain-list" aria-label="Waiting to be sent">
 				{waiting.map((one) => (
 					<li key={one.id}>
 						<span class="small soft">{words(one)}</span> <PlainText text={one.text} most={160} />
@@ -141,7 +141,7 @@ function Queue({ session, draft }: Pick<ComposerProps, "session" | "draft">) {
 	};
 	return (
 		<div class="queue">
-			<ul aria-label="Waiting to be said">
+			<ul class="plain-list" aria-label="Waiting to be said">
 				{[
 					...steering.map((text) => ({ how: "Steers", text })),
 					...followUp.map((text) => ({ how: "Follows", text })),
@@ -174,7 +174,7 @@ function Statuses({ session }: { session: OpenSession }) {
 	if (statuses.length === 0) return null;
 	return (
 		<ul
-			class="statuses small soft"
+			class="statuses plain-list small soft"
 			aria-label="What extensions say"
 			// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls on a phone must be reachable by keyboard
 			tabIndex={0}

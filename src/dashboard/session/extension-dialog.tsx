@@ -48,7 +48,7 @@ function Ask({ question, answer }: { question: Question; answer(response: Respon
 							</button>
 						))}
 					</div>
-					<div class="dialog-actions">
+					<div class="dialog-actions row">
 						<Cancel answer={answer} />
 					</div>
 				</>
@@ -57,7 +57,7 @@ function Ask({ question, answer }: { question: Question; answer(response: Respon
 			return (
 				<>
 					<LongText text={question.message} />
-					<div class="dialog-actions">
+					<div class="dialog-actions row">
 						<Button autofocus onClick={() => answer({ confirmed: false })} words="No" />
 						<Button class="primary" onClick={() => answer({ confirmed: true })} words="Yes" />
 					</div>
@@ -105,7 +105,7 @@ function Write({ first, placeholder = "", isLong = false, answer }: WriteProps) 
 					onInput={(event) => setText(event.currentTarget.value)}
 				/>
 			)}
-			<div class="dialog-actions">
+			<div class="dialog-actions row">
 				<Cancel answer={answer} />
 				<Button type="submit" class="primary" words="OK" />
 			</div>

@@ -179,9 +179,9 @@ function Proposal({ id, command, isChosen, onPoint, onTake }: ProposalProps) {
 			onMouseDown={(event) => event.preventDefault()}
 			onClick={onTake}
 		>
-			<PlainText as="code" class="proposal-name" text={`/${name}`} most={80} />
+			<PlainText as="code" class="proposal-name one-line" text={`/${name}`} most={80} />
 			<PlainText
-				class="proposal-words soft"
+				class="proposal-words soft one-line"
 				text={description.split("\n", 1)[0] ?? ""}
 				most={200}
 			/>

@@ -119,7 +119,7 @@ function Pictures({ pictures, actions }: { pictures: readonly Picture[]; actions
 	if (pictures.length === 0) return null;
 	const rest = pictures.length - MOST_PICTURES;
 	return (
-		<div class="pictures">
+		<div class="pictures row">
 			{pictures.slice(0, MOST_PICTURES).map((picture, at) => (
 				<PictureView
 					key={at}

@@ -46,7 +46,7 @@ export function SessionHead({ session, draft, find, view }: SessionHeadProps) {
 				<h1>
 					<button
 						type="button"
-						class="quiet session-name"
+						class="quiet session-name one-line"
 						title="Rename this session"
 						onClick={() => setShown("name")}
 					>
@@ -54,7 +54,7 @@ export function SessionHead({ session, draft, find, view }: SessionHeadProps) {
 					</button>
 				</h1>
 				{state && (
-					<span class="soft small session-folder" title={visibleString(state.cwd)}>
+					<span class="soft small session-folder one-line" title={visibleString(state.cwd)}>
 						<PlainText text={state.cwd} />
 					</span>
 				)}
@@ -132,7 +132,7 @@ function SessionNameDialog(props: { sessionId: string; name: string; onClose(): 
 				}}
 			>
 				<input name="name" aria-label="Name" defaultValue={name} maxLength={200} autofocus />
-				<div class="dialog-actions">
+				<div class="dialog-actions row">
 					<Button onClick={onClose} words="Cancel" />
 					<Button type="submit" class="primary" words="Rename" />
 				</div>

@@ -69,7 +69,7 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 				</div>
 			)}
 			{data?.truncated && <p class="small soft">The tree is longer than what is shown.</p>}
-			<div class="dialog-actions">
+			<div class="dialog-actions row">
 				<label class="row">
 					<input
 						type="checkbox"
@@ -94,9 +94,9 @@ interface TreeEntryProps {
 function TreeEntry({ row, isBusy, onGo, onFork }: TreeEntryProps) {
 	return (
 		<div class={`tree-row ${row.isOnBranch ? "is-on-branch" : ""}`}>
-			<span class="tree-indent" style={{ width: `${Math.min(row.depth, 12) * 14}px` }} />
+			<span style={{ flex: "none", width: `${Math.min(row.depth, 12) * 14}px` }} />
 			<span class="tree-who small">{row.who}</span>
-			<span class="tree-words">
+			<span class="tree-words one-line">
 				{row.label !== undefined && (
 					<strong>
 						<PlainText text={row.label} most={60} />{" "}
@@ -105,7 +105,7 @@ function TreeEntry({ row, isBusy, onGo, onFork }: TreeEntryProps) {
 				<PlainText text={row.preview} most={140} />
 			</span>
 			{row.isLeaf ? (
-				<span class="tree-here small soft">you are here</span>
+				<span class="small soft">you are here</span>
 			) : (
 				<Button class="small quiet" disabled={isBusy} onClick={() => void onGo()} words="Go here" />
 			)}

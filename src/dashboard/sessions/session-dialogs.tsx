@@ -52,7 +52,7 @@ export function NewSessionDialog({ startsIn, folders, onClose }: NewSessionDialo
 					<Folder start={startsIn?.folder} folders={folders} />
 				)}
 				{error !== undefined && <Problem text={error} />}
-				<div class="dialog-actions">
+				<div class="dialog-actions row">
 					<Button onClick={onClose} words="Cancel" />
 					<Button
 						type="submit"
@@ -154,7 +154,7 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 				</div>
 			)}
 			{data?.truncated && <p class="small soft">There are more; the latest are shown.</p>}
-			<div class="dialog-actions">
+			<div class="dialog-actions row">
 				<Button onClick={onClose} words="Close" />
 			</div>
 		</Dialog>
@@ -166,11 +166,11 @@ function Stored({ stored, onOpen }: { stored: StoredSession; onOpen(): void }) {
 	return (
 		<button type="button" class="stored quiet" onClick={onOpen}>
 			<PlainText
-				class="stored-name"
+				class="one-line"
 				text={sessionName ?? firstMessage ?? "(nothing was said)"}
 				most={160}
 			/>
-			<span class="small soft">
+			<span class="small soft one-line">
 				<PlainText text={shortPath(cwd)} /> · {formatNumberOf(messageCount, "message")} ·{" "}
 				{ago(Date.parse(modifiedAt), Date.now())}
 				{sessionId !== undefined && " · open"}
@@ -204,7 +204,7 @@ export function DeleteDialog({ session, onClose }: { session: SessionInfo; onClo
 				server{isStreaming && " and what it is doing is stopped"}. Pi's file of it stays: it can be
 				opened again from the stored sessions.
 			</p>
-			<div class="dialog-actions">
+			<div class="dialog-actions row">
 				<Button autofocus onClick={onClose} words="Cancel" />
 				<Button class="danger" onClick={() => void remove()} words="Delete" />
 			</div>

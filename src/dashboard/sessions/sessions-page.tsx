@@ -27,7 +27,7 @@ export function SessionsPage() {
 	const close = () => setShown(undefined);
 	return (
 		<div class="sheet">
-			<div class="sheet-head">
+			<div class="sheet-head row">
 				<h1>Sessions</h1>
 				{sessions && sessions.length > 0 && (
 					<span class="row">
@@ -92,7 +92,7 @@ function FirstRun({ startsIn, onNew, onStored }: FirstRunProps) {
 		if (made) go({ page: "session", sessionId: made.data.sessionId, view: FIRST_VIEW });
 	}
 	return (
-		<div class="card first-run">
+		<div class="card stack first-run">
 			<h2>Nothing runs yet</h2>
 			<p>
 				A session is a conversation with a coding agent in a folder of this machine. While it works
@@ -193,11 +193,11 @@ function SessionLine({ session, cost, beginning, onDelete }: SessionLineProps) {
 					<PlainText text={name} most={120} />
 				</a>
 				{beginning !== undefined && (
-					<span class="small soft">
+					<span class="small soft one-line">
 						“<PlainText text={beginning} most={100} />”
 					</span>
 				)}
-				<span class="small soft" title={visibleString(cwd)}>
+				<span class="small soft one-line" title={visibleString(cwd)}>
 					<PlainText text={cwd} most={200} />
 				</span>
 			</td>

@@ -15,7 +15,7 @@ export function Section({ title, aside, children }: SectionProps) {
 	const id = useId();
 	return (
 		<section class="card view-section" aria-labelledby={id}>
-			<div class="section-head">
+			<div class="section-head row">
 				<h2 id={id}>{title}</h2>
 				{aside}
 			</div>

@@ -96,7 +96,7 @@ function FileList({ title, files, onFile }: FileListProps) {
 		<div>
 			<h3>{title}</h3>
 			{files.length === 0 && <p class="soft">nothing</p>}
-			<ul class="usages">
+			<ul class="usages plain-list">
 				{files.slice(0, MOST_LISTED).map(({ path, depth, isTest }) => (
 					<li key={path}>
 						<TextButton class="link mono" onClick={() => onFile(path)} text={path} most={300} />

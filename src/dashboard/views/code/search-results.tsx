@@ -30,7 +30,7 @@ export function SearchResults({ answer, onFile, onName }: SearchResultsProps) {
 	return (
 		<Section title={`Found: ${shown}`}>
 			{hits.length === 0 && <p class="soft">Nothing matches.</p>}
-			<ul class="hits">
+			<ul class="hits plain-list">
 				{hits.map(({ path, isTest, matchingLines, symbols, lines }) => (
 					<li key={path}>
 						<p class="hit-head">
@@ -164,7 +164,7 @@ function DefinitionBox({ definition, onFile }: DefinitionBoxProps) {
 					possible.count > 0 &&
 					`, and ${formatCount(possible.count)} that may be meant in ${formatNumberOf(possible.files.length, "file")}`}
 			</p>
-			<ul class="usages">
+			<ul class="usages plain-list">
 				{usages.slice(0, MOST_USAGES).map((usage) => (
 					<li key={placeOf(usage)}>
 						<TextButton

@@ -45,7 +45,7 @@ export function PieceDialog({ sessionId, piece, onClose }: PieceDialogProps) {
 				</section>
 			)}
 			{problem !== undefined && <Problem text={problem} onRetry={ask} />}
-			<div class="dialog-actions">
+			<div class="dialog-actions row">
 				{read?.nextOffset !== undefined && (
 					<button type="button" disabled={isAsking} onClick={ask}>
 						Show more ({short(read.totalChars - read.nextOffset)} characters left)

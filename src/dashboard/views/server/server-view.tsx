@@ -110,7 +110,7 @@ function Tile({ name, value, note, values }: TileProps) {
 	const box = `0 -2 ${width} ${height + 4}`;
 	return (
 		<div class="tile">
-			<p class="tile-name">{name}</p>
+			<p class="soft small">{name}</p>
 			<p class="tile-value">{value}</p>
 			<svg class="spark" viewBox={box} preserveAspectRatio="none" aria-hidden="true">
 				{values.length > 1 && (
@@ -120,7 +120,7 @@ function Tile({ name, value, note, values }: TileProps) {
 					</>
 				)}
 			</svg>
-			<p class="tile-note">{note}</p>
+			<p class="soft small">{note}</p>
 		</div>
 	);
 }
@@ -170,7 +170,7 @@ function Recovery() {
 									{formatNumberOf(data.interrupted.length, "command was", "commands were")} under
 									way and may or may not have had an effect:
 								</p>
-								<ul class="usages">
+								<ul class="usages plain-list">
 									{data.interrupted.slice(0, MOST_LISTED).map((command) => (
 										<li key={command.commandId}>
 											<code>{command.commandType}</code>
