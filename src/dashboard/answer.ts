@@ -5,25 +5,18 @@ import { type Asking, createAsking } from "./asking.ts";
 import { client, connectionCount } from "./connection/connection.ts";
 import { textOf } from "./error-text.ts";
 
-/** The answer to a question that is asked again whenever something changes. */
+/** The answer to a question that is repeated whenever something changes. */
 export interface Asked<Type extends RequestType> {
-	/** The latest answer; the one before stays until the next is there. */
+	/** The latest answer, kept until the next arrives. */
 	data: ResponseData[Type] | undefined;
-	/** Why there is no newer answer. */
 	error: string | undefined;
-	/** A question is under way. */
 	isAsking: boolean;
-	/** Asks once more. */
 	refresh(): void;
 }
 
 const NOTHING = { data: undefined, error: undefined, isAsking: true };
 
-/**
- * Asks the server and keeps the answer: again when the fields change, when `version` does, and after every new connection.
- * A question that is under way is let finish first: changes may come faster than answers. With `fields` undefined nothing
- * is asked.
- */
+/** Asks again when the fields, `version` or the connection change, one question at a time. With `fields` undefined nothing is asked. */
 export function useAnswer<Type extends RequestType>(
 	type: Type,
 	fields: CommandFields<Type> | undefined,
@@ -38,7 +31,7 @@ export function useAnswer<Type extends RequestType>(
 	const asking = useRef<Asking>(undefined);
 	useEffect(() => {
 		if (!fields || key === undefined) return;
-		// Another question: its predecessor's answer is none to this one.
+		// The answer to another question is dropped.
 		setState((old) => (old.of === key ? old : { ...NOTHING, of: key }));
 		const request = client().request as (
 			type: Type,

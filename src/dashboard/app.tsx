@@ -10,7 +10,6 @@ import { SessionsPage } from "./sessions/sessions-page.tsx";
 import { nextTheme, theme } from "./theme.ts";
 import { pages } from "./views.ts";
 
-/** The page: a bar on top, one thing below it. */
 export function App() {
 	return (
 		<>
@@ -45,7 +44,7 @@ function Content({ shown }: { shown: Route }) {
 	return page ? <Lazy load={page.load} props={{}} /> : <SessionsPage />;
 }
 
-/** What to do is said above: views without answers would only contradict it. */
+/** The banner above says what to do. */
 function NeverConnected() {
 	return (
 		<div class="sheet">

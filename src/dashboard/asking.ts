@@ -1,19 +1,17 @@
-/** A question that is asked again whenever its answer may be out of date, one at a time. */
+/** A question that is repeated whenever its answer may be out of date, one at a time. */
 export interface Asking {
-	/** Asks. While a question is under way it is let finish, and asked once more afterwards. */
+	/** Asks; a question in flight is repeated when it is answered. */
 	again(): void;
-	/** Gives up; nothing is told any more. */
 	stop(): void;
 }
 
 export interface AskingOptions<Answer> {
 	ask(signal: AbortSignal): Promise<Answer>;
-	/** `isLast`: nothing was asked for meanwhile. */
+	/** `isLast`: the question is not repeated. */
 	onAnswer(answer: Answer, isLast: boolean): void;
 	onError(error: unknown, isLast: boolean): void;
 }
 
-/** Makes a question; nothing is asked before the first `again`. */
 export function createAsking<Answer>({ ask, onAnswer, onError }: AskingOptions<Answer>): Asking {
 	const stop = new AbortController();
 	let isUnderWay = false;

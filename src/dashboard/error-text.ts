@@ -1,4 +1,3 @@
-/** An error in words for people. */
 export function textOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }

@@ -22,7 +22,7 @@ holdDraggedFiles();
 restoreDesks();
 const root = document.getElementById("app");
 if (root) render(<App />, root);
-// After what is shown first: it has its code and its connection by then.
+// After the first view has its code and its connection.
 effect(() => {
 	if (connectionCount.value > 0) loadViews();
 });

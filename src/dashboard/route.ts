@@ -1,16 +1,14 @@
 import { signal } from "@preact/signals";
 
-/** What the page shows. */
 export type Route =
 	| { page: "sessions" }
 	| { page: "session"; sessionId: string; view: string }
 	| { page: "server" }
 	| { page: "replay" };
 
-/** The view of a session that is shown when none is named. */
 export const FIRST_VIEW = "conversation";
 
-/** Reads the part of an address after `#`. What it does not understand is the list of sessions. */
+/** Unknown addresses are the list of sessions. */
 export function routeOf(hash: string): Route {
 	const [page, sessionId, view] = hash.replace(/^#?\/?/, "").split("/");
 	if (page === "server" || page === "replay") return { page };
@@ -18,16 +16,13 @@ export function routeOf(hash: string): Route {
 	return id ? { page: "session", sessionId: id, view: view || FIRST_VIEW } : { page: "sessions" };
 }
 
-/** The address of a route, for `href`. */
 export function hrefOf(route: Route): string {
 	if (route.page !== "session") return route.page === "sessions" ? "#/" : `#/${route.page}`;
 	return `#/sessions/${encodeURIComponent(route.sessionId)}/${route.view}`;
 }
 
-/** What the page shows now. */
 export const route = signal<Route>({ page: "sessions" });
 
-/** Follows the address from now on. */
 export function startRouting(): void {
 	const follow = () => {
 		route.value = routeOf(location.hash);
@@ -36,7 +31,6 @@ export function startRouting(): void {
 	follow();
 }
 
-/** Shows something else; the way back leads here. */
 export function go(to: Route): void {
 	location.hash = hrefOf(to);
 }
@@ -51,7 +45,7 @@ function decoded(text: string): string | undefined {
 
 const MOST = 60;
 
-/** What the browser's tab says: the session first, since tabs are narrow, with a sign while it runs. */
+/** The session first, since tabs are narrow, with a sign while it runs. */
 export function pageTitle(session = "", isRunning = false): string {
 	if (session === "") return "strata";
 	const name = session.length > MOST ? `${session.slice(0, MOST - 1)}…` : session;

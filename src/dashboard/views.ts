@@ -1,16 +1,14 @@
 import type { ComponentType } from "preact";
 import type { SessionViewProps } from "./session/open-session.ts";
 
-/** A view of a session: a tab beside the conversation. */
 export interface SessionView {
 	/** In the address: `#/sessions/<id>/<name>`. */
 	name: string;
 	title: string;
-	/** Gets its code from the server. */
 	load(): Promise<ComponentType<SessionViewProps>>;
 }
 
-/** The views of a session beside its conversation, in the order of their tabs. */
+/** In the order of the tabs. */
 export const sessionViews: readonly SessionView[] = [
 	{
 		name: "context",
@@ -29,14 +27,13 @@ export const sessionViews: readonly SessionView[] = [
 	},
 ];
 
-/** A page beside the sessions: `#/server`, `#/replay`. */
 export interface Page {
 	name: "server" | "replay";
 	title: string;
 	load(): Promise<ComponentType>;
 }
 
-/** The pages beside the sessions, in the order of the menu. */
+/** In the order of the menu. */
 export const pages: readonly Page[] = [
 	{
 		name: "server",
@@ -50,10 +47,7 @@ export const pages: readonly Page[] = [
 	},
 ];
 
-/**
- * Gets the code of all views, so that they can be shown while the server is away. What fails now is told when it is shown:
- * browsers do not try again before the page is loaded anew.
- */
+/** Loads the code of all views, so that they work while the server is away. A failure is reported when the view is shown. */
 export function loadViews(): void {
 	for (const { load } of [...sessionViews, ...pages]) load().catch(() => {});
 }

@@ -6,16 +6,15 @@ import uPlot from "uplot";
 import { theme } from "../theme.ts";
 
 interface ChartProps extends ChartContent {
-	/** What there is to see, for those who do not see it; the figures must also stand in a table. */
+	/** For screen readers; the figures must also stand in a table. */
 	label: string;
 	/** What a number on the lower axis counts, such as `Request`. */
 	of: string;
-	/** What the marks are. */
 	marksName?: string;
 	height?: number;
 }
 
-/** A chart of values over requests. Above it stand the values under the pointer, or the latest. */
+/** A chart of values over requests. The values under the pointer, or the latest, stand above it. */
 export function Chart({ label, of, marksName, height = 200, ...content }: ChartProps) {
 	const place = useRef<HTMLDivElement>(null);
 	const pointed = useSignal<number | null>(null);
@@ -58,7 +57,6 @@ interface ReadoutProps {
 	marksName: string | undefined;
 }
 
-/** The names of the rows in their colours, with their values. */
 function Readout({ of, content, pointed, marksName }: ReadoutProps) {
 	const { numbers, rows, marks, format } = content;
 	const at = pointed.value ?? numbers.length - 1;
@@ -94,7 +92,6 @@ export function Swatch({ colour, isRound = false }: { colour: string; isRound?: 
 	);
 }
 
-/** One row of values in a chart. */
 interface ChartRow {
 	name: string;
 	values: readonly number[];
@@ -102,19 +99,18 @@ interface ChartRow {
 	colour: string;
 }
 
-/** What a chart shows. */
 interface ChartContent {
 	/** `areas` and `columns` are stacked, the first row at the bottom. */
 	shape: "areas" | "columns" | "lines";
 	/** What the values belong to, from left to right: whole numbers that grow. */
 	numbers: readonly number[];
 	rows: readonly ChartRow[];
-	/** Points to be noticed, `null` where there is none. */
+	/** `null` where there is none. */
 	marks?: readonly (number | null)[] | undefined;
 	format(value: number): string;
 }
 
-/** The data of a chart in uPlot's form: what lies lowest in a stack of columns is drawn last, over the others. */
+/** uPlot's data: the lowest of stacked columns is drawn last, over the others. */
 function plotData({ shape, numbers, rows, marks }: ChartContent): uPlot.AlignedData {
 	const values = rows.map((row) => row.values);
 	const drawn = shape === "lines" ? values : stacked(values);
@@ -122,7 +118,6 @@ function plotData({ shape, numbers, rows, marks }: ChartContent): uPlot.AlignedD
 	return [numbers, ...ordered, ...(marks ? [marks] : [])] as uPlot.AlignedData;
 }
 
-/** How to draw it. */
 function plotOptions(
 	content: ChartContent,
 	colours: ChartColours,
@@ -193,7 +188,7 @@ function markSeries(colours: ChartColours): uPlot.Series {
 	};
 }
 
-/** Rows laid upon each other: each is the sum of itself and all before it, which is what a stacked chart draws. */
+/** Each row is the sum of itself and all rows before it. */
 export function stacked(rows: readonly (readonly number[])[]): number[][] {
 	const sums: number[] = [];
 	return rows.map((row) =>
@@ -205,18 +200,16 @@ export function stacked(rows: readonly (readonly number[])[]): number[][] {
 	);
 }
 
-/** What a chart is painted with. A canvas knows no CSS variables, so they are resolved for it. */
+/** What a chart is painted with: a canvas cannot resolve CSS variables. */
 interface ChartColours {
 	text: string;
 	grid: string;
 	font: string;
-	/** The colour of a CSS variable, such as `--series-1`, in a form that a canvas takes. */
 	of(variable: string): string;
 }
 
-/** Reads the colours as they are now where `element` stands. */
 function coloursAt(element: HTMLElement): ChartColours {
-	// A variable read directly is its text, maybe `light-dark(…)`; as the colour of something it is one colour.
+	// The computed colour of an element resolves `light-dark(…)`; the variable itself does not.
 	const probe = document.createElement("span");
 	probe.hidden = true;
 	element.append(probe);
@@ -237,10 +230,9 @@ function coloursAt(element: HTMLElement): ChartColours {
 	};
 }
 
-/** The variables for the rows of a chart. */
 export const SERIES = Array.from({ length: 8 }, (_, at) => `--series-${at + 1}`);
 
-/** Whether the operating system asks for dark colours, now and after every change. */
+/** Whether the operating system prefers dark colours. */
 function useDarkness(): boolean {
 	const [isDark, setIsDark] = useState(() => query().matches);
 	useEffect(() => {

@@ -4,7 +4,6 @@ import { Button } from "../parts/button.tsx";
 import { PlainText } from "../parts/text.tsx";
 import { connectionState, enterToken } from "./connection.ts";
 
-/** One word about the connection, always in view. */
 export function ConnectionBadge() {
 	const state = connectionState.value;
 	const seconds = useSecondsUntil(state.retryAtMs);
@@ -22,7 +21,7 @@ export function ConnectionBadge() {
 	);
 }
 
-/** What to do when the server cannot be had, or does not let us in. */
+/** What to do when the server does not answer, or rejects the token. */
 export function ConnectionProblem() {
 	const state = connectionState.value;
 	const [fault, setFault] = useState<string>();
@@ -64,7 +63,6 @@ export function ConnectionProblem() {
 	);
 }
 
-/** Whole seconds until a moment, counted down. */
 function useSecondsUntil(atMs: number | undefined): number {
 	const [now, setNow] = useState(Date.now);
 	useEffect(() => {

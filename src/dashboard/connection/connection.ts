@@ -9,34 +9,32 @@ import {
 import type { ServerEvent } from "../../protocol/index.ts";
 import { askForToken, keepToken, lendToken, TOKEN_CHANNEL, takeToken } from "./token.ts";
 
-/** How the connection is doing; `waiting` has the moment of the next attempt. */
+/** `retryAtMs`: when the next attempt is, while it is `waiting`. */
 export type ConnectionState = ClientState & { retryAtMs?: number };
 
-/** How the connection is doing. */
 export const connectionState = signal<ConnectionState>({ name: "connecting", attempt: 1 });
 
-/** Grows with every connection: what was asked on an earlier one may be out of date. */
+/** Grows with every connection: older answers may be out of date. */
 export const connectionCount = signal(0);
 
 const eventListeners = new Set<(event: ServerEvent) => void>();
 let current: Client | undefined;
 
-/** The page's one client of the server, connected by the first call. It outlives its connections. */
+/** The page's one client, connected by the first call. It outlives its connections. */
 export function client(): Client {
 	current ??= connect();
 	return current;
 }
 
-/** What the server says to everybody: sessions come and go. Returns how to stop listening. */
+/** Events of the whole server. Returns how to unsubscribe. */
 export function onServerEvent(listener: (event: ServerEvent) => void): () => void {
 	eventListeners.add(listener);
 	return () => eventListeners.delete(listener);
 }
 
-/** Connects anew with another token. */
+/** Reconnects with another token. */
 export function enterToken(token: string): void {
 	keepToken(sessionStorage, token);
-	// Everything that is shown belongs to the old client.
 	location.reload();
 }
 
@@ -48,7 +46,7 @@ function connect(): Client {
 	const made = createClient({
 		transport: transportWith(token),
 		lastRetryMs: 5_000,
-		// What other clients change in a session shows here too.
+		// Other clients change sessions, too.
 		lifecycle: "all",
 	});
 	made.onState((state) => {
@@ -62,12 +60,12 @@ function connect(): Client {
 	return made;
 }
 
-/** Connects with the token, or with that of another tab; with none if no tab has one. */
+/** Connects with the token, or with that of another tab. */
 function transportWith(given: string | undefined): Transport {
 	let token = given;
 	let hasAsked = false;
 	const channel = new BroadcastChannel(TOKEN_CHANNEL);
-	// A token that has never let this tab in helps no other.
+	// Only a token that the server has accepted is shared.
 	lendToken(channel, () =>
 		connectionCount.value > 0 && connectionState.value.name !== "closed" ? token : undefined,
 	);

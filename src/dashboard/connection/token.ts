@@ -1,4 +1,3 @@
-/** Where the token is kept while the tab is open. */
 interface TokenStore {
 	getItem(key: string): string | null;
 	setItem(key: string, value: string): void;
@@ -7,10 +6,7 @@ interface TokenStore {
 
 const KEY = "strata.token";
 
-/**
- * The token of the address (`#token=…`) or else the one this tab has kept, and the address without it: it must not stay
- * where it is seen, copied and remembered.
- */
+/** Takes the token out of the address (`#token=…`), where it would be seen and copied; without one it is the token of this tab. */
 export function takeToken(
 	hash: string,
 	store: TokenStore,
@@ -23,12 +19,11 @@ export function takeToken(
 	return { token: token || keptToken(store), hash: path ? `#${path}` : "" };
 }
 
-/** Keeps a token for as long as the tab is open. */
 export function keepToken(store: TokenStore, token: string): void {
 	try {
 		store.setItem(KEY, token);
 	} catch {
-		// Without storage the token lasts until the page is loaded again.
+		// Without storage the token lasts until a reload.
 	}
 }
 
@@ -48,13 +43,10 @@ function decoded(text: string): string {
 	}
 }
 
-/**
- * Tabs of one browser on one server let each other in: who opens a link in a new tab must not look for the token again. It
- * stays in the memory of tabs, and only pages of the server's own origin hear each other.
- */
+/** Tabs of one origin share the token in memory, so that a link opens in a new tab. */
 export const TOKEN_CHANNEL = "strata.token";
 
-/** Asks the other tabs for their token. Resolves to undefined when none has said it in time. */
+/** Asks the other tabs for their token; undefined if none answers in time. */
 export function askForToken(channel: BroadcastChannel, waitMs = 300): Promise<string | undefined> {
 	return new Promise((resolve) => {
 		const timer = setTimeout(() => resolve(undefined), waitMs);
@@ -68,7 +60,7 @@ export function askForToken(channel: BroadcastChannel, waitMs = 300): Promise<st
 	});
 }
 
-/** Tells other tabs the token when they ask; `token` says it, or undefined while it is not known to be right. */
+/** Answers other tabs; `token` returns undefined until the server has accepted it. */
 export function lendToken(channel: BroadcastChannel, token: () => string | undefined): void {
 	channel.addEventListener("message", ({ data }: MessageEvent) => {
 		const known = data === QUESTION ? token() : undefined;

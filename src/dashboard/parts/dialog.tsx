@@ -3,17 +3,17 @@ import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 interface DialogProps {
 	title: ComponentChildren;
-	/** Escape, or a click on what is behind. */
+	/** Escape, or a click on the backdrop. */
 	onCancel(): void;
 	children: ComponentChildren;
 	wide?: boolean;
 }
 
-/** A dialog over the page: it holds the focus while it is open and gives it back at the end. */
+/** A modal dialog: it holds the focus and gives it back when it closes. */
 export function Dialog({ title, onCancel, children, wide = false }: DialogProps) {
 	const element = useRef<HTMLDialogElement>(null);
 	const titleId = useId();
-	// Before the next key: one that is typed right away belongs to the dialog, or to what had the focus before.
+	// A layout effect, because the next key may follow at once.
 	useLayoutEffect(() => {
 		const dialog = element.current;
 		dialog?.showModal();

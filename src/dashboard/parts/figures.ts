@@ -7,7 +7,7 @@ export function dollars(amount: number): string {
 	if (amount === 0) return "$0";
 	const size = Math.abs(amount);
 	const digits = size >= 0.995 ? 2 : size >= 0.00095 ? 4 : 6;
-	// Cents stay, whatever zeros end them.
+	// Two decimals stay, even if they are zeros.
 	const text = size.toFixed(digits).replace(/(\.\d\d\d*?)0+$/, "$1");
 	return `${amount < 0 ? "−" : ""}$${text}`;
 }
@@ -27,19 +27,18 @@ export function duration(ms: number): string {
 	return `${Math.round(ms / 86_400_000)} d`;
 }
 
-/** How long ago: `just now`, `4 min ago`. What another clock puts into the future is now; a time that is none is `–`. */
+/** How long ago: `just now`, `4 min ago`. The future is `just now`, an invalid time `–`. */
 export function ago(atMs: number, nowMs: number): string {
 	const ms = nowMs - atMs;
 	if (!Number.isFinite(ms)) return "–";
 	return ms < 10_000 ? "just now" : `${duration(ms)} ago`;
 }
 
-/** The last name of a path. */
 export function baseName(path: string): string {
 	return path.split(/[\\/]/).filter(Boolean).at(-1) ?? path;
 }
 
-/** The last two names of a path, which is what people look for. */
+/** The last two names of a path. */
 export function shortPath(path: string): string {
 	const names = path.split(/[\\/]/).filter(Boolean);
 	return names.length <= 2 ? path : `…/${names.slice(-2).join("/")}`;
@@ -56,7 +55,7 @@ export function formatShare(share: number): string {
 	return share < 0.005 ? "<1 %" : `${Math.round(share * 100)} %`;
 }
 
-/** What something costs compared with something else: `29 % less`, `12 % more`, `the same`. */
+/** A cost compared with another: `29 % less`, `12 % more`, `the same`. */
 export function formatDifference(cost: number, other: number): string {
 	const change = other > 0 ? cost / other - 1 : 0;
 	if (Math.abs(change) < 0.0005) return "the same";
@@ -65,7 +64,7 @@ export function formatDifference(cost: number, other: number): string {
 	return `${size} % ${change < 0 ? "less" : "more"}`;
 }
 
-/** How long the server took: like a duration, with tenths of the few milliseconds that are usual. */
+/** A duration with tenths of a few milliseconds. */
 export function formatLatency(ms: number): string {
 	return ms < 9.95 ? `${Number(Math.max(0, ms).toFixed(1))} ms` : duration(ms);
 }

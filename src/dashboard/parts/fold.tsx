@@ -8,7 +8,7 @@ interface FoldProps {
 	children: ComponentChildren;
 }
 
-/** Something that can be unfolded. Its content is made when it is open only. */
+/** Its content exists only while it is open. */
 export function Fold({ summary, isOpen, onToggle, class: name = "", children }: FoldProps) {
 	return (
 		<div class={`fold ${isOpen ? "is-open" : ""} ${name}`}>

@@ -4,10 +4,7 @@ import { connectionCount } from "../connection/connection.ts";
 import { textOf } from "../error-text.ts";
 import { Empty, Problem } from "./notices.tsx";
 
-/**
- * A component whose code comes by itself. `load` must be the same function each time. Code that could not be had is there
- * only after the page was loaded again, which happens as soon as a lost connection is there again: drafts survive it.
- */
+/** A component that is loaded on demand; `load` must be stable. Browsers cache a failed import, so the page reloads when a lost connection is back. */
 export function Lazy<Props extends object>({
 	load,
 	props,

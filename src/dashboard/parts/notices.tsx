@@ -4,7 +4,6 @@ import { textOf } from "../error-text.ts";
 import { Button } from "./button.tsx";
 import { PlainText } from "./text.tsx";
 
-/** What is shown where there is nothing to show. */
 export function Empty({ children }: { children: ComponentChildren }) {
 	return <p class="empty">{children}</p>;
 }
@@ -15,7 +14,6 @@ interface ProblemProps {
 	retryWords?: string;
 }
 
-/** What went wrong, and what can be done. */
 export function Problem({ text, onRetry, retryWords = "Try again" }: ProblemProps) {
 	return (
 		<p class="problem" role="alert">
@@ -44,7 +42,7 @@ export function Answered<Data>({ asked, waiting, children }: AnsweredProps<Data>
 	);
 }
 
-/** An error boundary: what cannot be drawn reports that in its own place, and the rest of the page stays. */
+/** An error boundary: the rest of the page stays. */
 export function Guarded({ children }: { children: ComponentChildren }) {
 	const [error, retry] = useErrorBoundary();
 	if (error === undefined) return <>{children}</>;

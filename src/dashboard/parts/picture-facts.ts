@@ -1,27 +1,25 @@
 import { bytes } from "./figures.ts";
 
-/** A picture as messages carry it. */
 export interface Picture {
 	readonly mimeType: string;
 	/** Base64; empty where the server has left it out. */
 	readonly data: string;
 }
 
-/** What is known of a picture before it is drawn. */
 type PictureFacts =
 	| { kind: "drawable"; size: PictureSize; words: string; isLarge: boolean }
-	/** The server keeps it, but has not sent it. */
+	/** The server left it out of an event. */
 	| { kind: "unsent"; words: string }
 	| { kind: "refused"; words: string };
 
-/** Larger ones are drawn only when somebody asks for it, in bytes. */
+/** Bytes; larger ones are drawn on demand. */
 const LARGE = 4_000_000;
-/** Drawn, a picture takes four bytes for each of its points, however few it takes as a file. */
+/** A decoded picture takes four bytes a point. */
 const MOST_POINTS = 60_000_000;
-/** The head of a picture, in letters of base64: what a camera writes before the size may be long. */
+/** Characters of base64 to find the size in: cameras write much before it. */
 const HEAD = 400_000;
 
-/** Decides about a picture of others: whether it is drawn, and what is said of it. */
+/** Decides whether an untrusted picture is drawn, and what is said of it. */
 export function pictureFacts({ mimeType, data }: Picture): PictureFacts {
 	if (!isPictureType(mimeType)) {
 		return { kind: "refused", words: `Picture, ${mimeType || "of unknown type"}: not shown` };
@@ -39,22 +37,18 @@ export function pictureFacts({ mimeType, data }: Picture): PictureFacts {
 	return { kind: "drawable", size, words: whole, isLarge: count > LARGE };
 }
 
-/** How many points a picture has. */
 export interface PictureSize {
 	width: number;
 	height: number;
 }
 
-/**
- * Reads from the first bytes of a picture how large it is, without decoding it. Undefined when the bytes are not what the
- * type says, or when the size is not among them.
- */
+/** Reads the size from the first bytes, without decoding. Undefined when they are not of this type, or do not reach the size. */
 export function pictureSize(mimeType: string, bytes: Uint8Array): PictureSize | undefined {
 	const size = READERS.get(mimeType)?.(new DataView(bytes.buffer, bytes.byteOffset, bytes.length));
 	return size && size.width > 0 && size.height > 0 ? size : undefined;
 }
 
-/** The types that are drawn. SVG is none of them: it is a program as much as a picture. */
+/** SVG is not drawn: it is a program as much as a picture. */
 function isPictureType(mimeType: string): boolean {
 	return READERS.has(mimeType);
 }
@@ -123,13 +117,10 @@ function startsWith(bytes: DataView, at: number, letters: string): boolean {
 	return [...letters].every((letter, index) => bytes.getUint8(at + index) === letter.charCodeAt(0));
 }
 
-/** So many letters are read at a time; a multiple of four, which is where base64 can be cut. */
+/** Characters decoded at once; a multiple of four. */
 const SLICE = 1 << 19;
 
-/**
- * The bytes of a text in base64. Undefined when it is none. Reading goes on in slices with a pause between them, so that
- * megabytes do not stop the page.
- */
+/** Decodes base64 in slices with a pause between them, so that megabytes do not block the page. Undefined when it is invalid. */
 export async function bytesOf(
 	base64: string,
 	pause: () => Promise<void>,
@@ -146,13 +137,12 @@ export async function bytesOf(
 	return at === bytes.length ? bytes : undefined;
 }
 
-/** The first bytes of a text in base64, at most those of `letters` letters. Undefined when it is none. */
+/** The first bytes, of at most `letters` characters. Undefined when they are invalid. */
 export function firstBytes(base64: string, letters: number): Uint8Array | undefined {
 	const head = decoded(base64.slice(0, letters - (letters % 4)));
 	return head === undefined ? undefined : Uint8Array.from(head, (letter) => letter.charCodeAt(0));
 }
 
-/** How many bytes a text in base64 stands for. */
 export function byteCount(base64: string): number {
 	const padding = base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
 	return Math.floor(((base64.length - padding) * 3) / 4);

@@ -6,19 +6,18 @@ import { PlainText } from "./text.tsx";
 
 interface PictureViewProps {
 	picture: Picture;
-	/** Shows it as large as the page allows. */
 	onOpen(): void;
 	/** Gets what the server has left out. */
 	onLoad(): void;
 }
 
-/** How wide a picture is among words, and how wide in a dialog of its own: as it is, or as the room allows. */
+/** CSS widths: among words, and in a dialog of its own. */
 const small = ({ width, height }: PictureSize) =>
 	`${Math.min(width, 420, (240 * width) / height)}px`;
 const large = ({ width, height }: PictureSize) =>
 	`min(${width}px, 100%, ${width / height} * (100dvh - 160px))`;
 
-/** A picture among words: small, and larger when it is chosen. What cannot or must not be drawn is told in words. */
+/** A small picture that opens a large one. What is not drawn is described. */
 export function PictureView({ picture, onOpen, onLoad }: PictureViewProps) {
 	const facts = useMemo(() => pictureFacts(picture), [picture]);
 	const [isWanted, setWanted] = useState(false);
@@ -42,7 +41,6 @@ export function PictureView({ picture, onOpen, onLoad }: PictureViewProps) {
 	);
 }
 
-/** A picture as large as the page allows. */
 export function PictureDialog({ picture, onClose }: { picture: Picture; onClose(): void }) {
 	const facts = useMemo(() => pictureFacts(picture), [picture]);
 	if (facts.kind !== "drawable") return null;
@@ -61,17 +59,12 @@ export function PictureDialog({ picture, onClose }: { picture: Picture; onClose(
 
 interface PictureCanvasProps {
 	picture: Picture;
-	/** What it is, for those who do not see it. */
 	words: string;
 	size: PictureSize;
-	/** How wide it is drawn, as CSS says it. */
 	width: string;
 }
 
-/**
- * Draws a picture of others. Not as an `img`: an address with all of its data stops the page for as long as the browser
- * reads it. Here the browser decodes beside the page and keeps no more points than it shows. What moves stands still.
- */
+/** An `img` with a data address would block the page; `createImageBitmap` decodes in the background. Animations stand still. */
 function PictureCanvas({ picture, words, size, width }: PictureCanvasProps) {
 	const canvas = useRef<HTMLCanvasElement>(null);
 	const [state, setState] = useState<"waiting" | "drawn" | "damaged">("waiting");
@@ -86,7 +79,7 @@ function PictureCanvas({ picture, words, size, width }: PictureCanvasProps) {
 		};
 	}, [picture]);
 	if (state === "damaged") return <span class="small soft">{words}: damaged</span>;
-	// Its place is as large as the picture will be, so that nothing moves when it is there.
+	// Keeps the place, so that nothing moves when it is drawn.
 	return (
 		<canvas
 			ref={canvas}
@@ -98,7 +91,7 @@ function PictureCanvas({ picture, words, size, width }: PictureCanvasProps) {
 	);
 }
 
-/** Rejects when it cannot be drawn. `place` is where; null when nobody waits any more. */
+/** Rejects when it cannot be drawn. `place` returns null when it is not shown any more. */
 async function draw(
 	{ mimeType, data }: Picture,
 	size: PictureSize,
@@ -117,7 +110,7 @@ async function draw(
 	if (!canvas) return bitmap.close();
 	canvas.width = bitmap.width;
 	canvas.height = bitmap.height;
-	// A camera may have been held upright: then the picture is turned, and its size is not.
+	// The picture of a camera may be rotated.
 	canvas.style.aspectRatio = `${bitmap.width} / ${bitmap.height}`;
 	canvas.getContext("bitmaprenderer")?.transferFromImageBitmap(bitmap);
 }

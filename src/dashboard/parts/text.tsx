@@ -21,7 +21,7 @@ export function PlainText({ text, most = 2_000, as: Tag = "bdi", ...rest }: Plai
 	);
 }
 
-/** The parts of a text as elements: what had to be written out is set apart. */
+/** What had to be written out is set apart. */
 export function stretchesOf(text: string) {
 	return visibleText(text).map((stretch, at) =>
 		stretch.isSign ? (
@@ -37,7 +37,7 @@ export function stretchesOf(text: string) {
 const FIRST = { most: 4_000, lines: 24 };
 const MORE = { most: 64_000, lines: 1_000 };
 
-/** A long text of others in its own lines: its beginning, and more of it when asked for. */
+/** A long untrusted text: its beginning, and more on demand. */
 export function LongText({ text, lines = FIRST.lines }: { text: string; lines?: number }) {
 	return (
 		<ClippedText text={text} first={{ ...FIRST, lines }} more={MORE}>
@@ -52,21 +52,19 @@ export function LongText({ text, lines = FIRST.lines }: { text: string; lines?: 
 
 interface ClippedTextProps {
 	text: string;
-	/** How much is shown at first, and by how much more at a time. */
 	first: Bounds;
 	more: Bounds;
-	/** Draws what is shown. */
 	children(shown: string): ComponentChildren;
 }
 
-/** The beginning of a long text, up to what the reader looks for in it, and more of it when asked for. */
+/** The beginning of a long text, extended to a search's match, and more on demand. */
 export function ClippedText({ text, first, more, children }: ClippedTextProps) {
 	const [chosen, setBounds] = useState(first);
 	const sought = useContext(Sought);
 	const place = useMemo(() => placeIn(text, sought), [text, sought]);
 	const bounds = reaching(text, place, chosen);
 	useLayoutEffect(() => {
-		// What was shown for a search stays when the search ends.
+		// What a search has revealed stays.
 		if (bounds !== chosen) setBounds(bounds);
 	});
 	const { text: shown, rest } = clipped(text, bounds);
@@ -94,28 +92,25 @@ export function ClippedText({ text, first, more, children }: ClippedTextProps) {
 	);
 }
 
-/** What the reader looks for in the row that is drawn, in lower case: long texts show up to there. Mostly empty. */
+/** The words that are searched for in this row, in lower case; empty in most rows. */
 export const Sought = createContext("");
 
-/** How much of a text is shown. */
 interface Bounds {
 	most: number;
 	lines: number;
 }
 
-/** Further into a text than this nobody is led: all before it would have to be drawn. */
+/** A match further into a text than this is shown as an excerpt. */
 const FAR = 200_000;
-/** What is shown beyond the words. */
 const MARGIN: Bounds = { most: 1_000, lines: 12 };
-/** What is shown around words that are too far into a text. */
 const AROUND = 120;
 
-/** Where the words are in a text, whatever their case; -1 where they are not. */
+/** Case-insensitive; -1 if there is no match. */
 export function placeIn(text: string, sought: string): number {
 	return sought === "" ? -1 : text.toLowerCase().indexOf(sought);
 }
 
-/** Bounds within which the place shows. The same ones if it does already, or if it is too far away. */
+/** Bounds that show the match; the same object if nothing changes. */
 export function reaching(text: string, place: number, bounds: Bounds): Bounds {
 	if (place === -1 || place > FAR) return bounds;
 	let lines = 1;
@@ -128,7 +123,7 @@ export function reaching(text: string, place: number, bounds: Bounds): Bounds {
 	};
 }
 
-/** The words with what is around them, if they are too far into a text to show it up to there. */
+/** The surroundings of a match that is too far into a text. */
 export function excerpt(text: string, place: number): string | undefined {
 	if (place <= FAR) return undefined;
 	return text.slice(place - AROUND, place + AROUND * 2);

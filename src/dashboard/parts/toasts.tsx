@@ -5,7 +5,6 @@ import { textOf } from "../error-text.ts";
 import { Button } from "./button.tsx";
 import { PlainText } from "./text.tsx";
 
-/** How bad it is. */
 type ToastKind = "info" | "warning" | "error";
 
 interface Toast {
@@ -14,14 +13,13 @@ interface Toast {
 	text: string;
 }
 
-/** No more than these at once: an extension that talks in a loop must not fill the page. */
+/** An extension that notifies in a loop must not fill the page. */
 const MOST = 4;
 const SHOWN_MS = 8_000;
 
 const toasts = signal<readonly Toast[]>([]);
 let count = 0;
 
-/** Tells the user something for a moment. */
 export function toast(text: string, kind: ToastKind = "info"): void {
 	const id = ++count;
 	toasts.value = [...toasts.value.slice(1 - MOST), { id, kind, text }];
@@ -32,7 +30,7 @@ function dismiss(id: number): void {
 	toasts.value = toasts.value.filter((shown) => shown.id !== id);
 }
 
-/** Keeps toasts above something at the bottom of the page, as high as it may become. */
+/** Keeps toasts above an element at the bottom of the page. */
 export function useToastsAbove(element: RefObject<HTMLElement | null>): void {
 	useEffect(() => {
 		const { current } = element;
@@ -49,7 +47,6 @@ export function useToastsAbove(element: RefObject<HTMLElement | null>): void {
 	}, []);
 }
 
-/** The place where toasts show: in the lower corner, where they cover least. */
 export function Toasts() {
 	return (
 		<div class="toasts" role="status" aria-live="polite">
@@ -63,7 +60,7 @@ export function Toasts() {
 	);
 }
 
-/** Waits for something, and tells the user when it fails. Resolves to undefined then. */
+/** Reports a failure to the user and resolves to undefined. */
 export async function reporting<Result>(work: Promise<Result>): Promise<Result | undefined> {
 	try {
 		return await work;

@@ -4,39 +4,31 @@ import { useLayoutEffect, useMemo, useReducer, useRef } from "preact/hooks";
 interface VirtualListProps<Row extends { key: string }> {
 	rows: readonly Row[];
 	render(row: Row): ComponentChildren;
-	/** About how high a row is that was never drawn. */
+	/** The height of a row that was never drawn, in pixels. */
 	estimate(row: Row): number;
-	/** What the list is called, for those who do not see it. */
 	label: string;
 	isBusy?: boolean;
-	/** The beginning is of interest, not the end. */
+	/** Starts at the top instead of the end. */
 	startsAtTop?: boolean;
-	/** Somebody looks at something: whoever comes near the end is not kept there. */
+	/** Near the end the list does not follow it: a match is looked at. */
 	isHeld?: boolean;
-	/** Gets the way to move the list from outside. */
 	handle?: RefObject<ListHandle | null>;
 }
 
-/** How others move a list. */
 export interface ListHandle {
-	/** Brings a row into view, or a place in it: so many pixels below its upper edge. */
+	/** Scrolls to a row, or to a place so many pixels below its upper edge. */
 	reveal(key: string, below?: number): void;
-	/** Goes to the end, and stays there while the list grows. */
 	toEnd(): void;
-	/** The key of the first row in view. */
 	firstInView(): string | undefined;
 	focus(): void;
 }
 
-/** How far around the view rows are drawn, in pixels. */
+/** Pixels around the view that are drawn. */
 const AROUND = 700;
-/** Closer to the end than this is at the end. */
+/** Pixels. */
 const NEAR_END = 48;
 
-/**
- * A list of any length that draws only what is in view. Whoever is at its end stays there when it grows; whoever reads
- * further up keeps what they read in its place, whatever happens above it.
- */
+/** Draws only the rows in view. At the end it follows growth; elsewhere the row that is read keeps its place. */
 export function VirtualList<Row extends { key: string }>(props: VirtualListProps<Row>) {
 	const { rows, render, estimate, label, isBusy = false, startsAtTop = false, isHeld } = props;
 	const box = useRef<HTMLElement>(null);
@@ -46,7 +38,7 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 	const view = useRef({ top: 0, height: 800, isAtEnd: !startsAtTop, width: 0 }).current;
 	/** The row that must not move, and how far below the upper edge it is. */
 	const anchor = useRef<{ key: string; below: number } | undefined>(undefined);
-	/** The anchor was set by `reveal` and is not in its place yet: events of scrolling before that must not move it. */
+	/** The row of `reveal` is not in its place yet: scroll events must not move the anchor. */
 	const isRevealing = useRef(false);
 	const offsets = useMemo(
 		() =>
@@ -109,7 +101,7 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		</div>
 	);
 
-	/** Where the view begins by what is known of heights now: what was measured since may have moved all of it. */
+	/** The view's position by the heights that are known now. */
 	function topNow(): number {
 		if (view.isAtEnd) return Math.max(0, (offsets[rows.length] ?? 0) - view.height);
 		const kept = anchor.current;
@@ -117,7 +109,7 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		return kept && index !== -1 ? (offsets[index] ?? 0) - kept.below : view.top;
 	}
 
-	/** After drawing: measures what was drawn, puts the anchor back in its place, and draws again if that is not enough. */
+	/** Measures what was drawn, restores the anchor, and redraws if heights are new. */
 	function settle(): void {
 		const element = box.current;
 		if (!element || !inside.current) return;
@@ -160,18 +152,17 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		if (!isCovered || wasAtEnd !== view.isAtEnd) remeasured();
 	}
 
-	/** The first row in view stays where it is, until somebody scrolls. */
 	function keepAnchor(): void {
 		const top = box.current?.scrollTop ?? 0;
 		const first = drawnRows().find((row) => row.offsetTop + row.offsetHeight > top);
-		// After a leap nothing is drawn there yet: the next drawing keeps one.
+		// After a jump nothing is drawn there yet: the next drawing keeps one.
 		const isInView = first && first.offsetTop <= top + view.height;
 		anchor.current = isInView
 			? { key: first.dataset.key ?? "", below: first.offsetTop - top }
 			: undefined;
 	}
 
-	/** Whoever unfolds something at the end wants to read it, not to be taken to its end. */
+	/** Who unfolds the last row wants to read it, not to be scrolled to its end. */
 	function onClick(event: MouseEvent): void {
 		const target = event.target as Element;
 		const row = target.closest("[aria-expanded]")?.closest<HTMLElement>("[data-key]");
@@ -183,7 +174,7 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		};
 	}
 
-	/** The button goes away. */
+	/** The button disappears, so the list takes the focus. */
 	function leap(): void {
 		toEnd();
 		focus();
@@ -194,7 +185,7 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		remeasured();
 	}
 
-	/** A quarter below the upper edge: what leads to it shows, too. */
+	/** A quarter below the upper edge, to show what leads to it. */
 	function reveal(key: string, below = 0): void {
 		if (!rows.some((row) => row.key === key)) return;
 		view.isAtEnd = false;
@@ -216,10 +207,9 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 	}
 }
 
-/** Where rows begin, by their number; one more than there are rows, the last being the height of all. */
+/** Where rows begin; the last number is the height of all. */
 type Offsets = Float64Array;
 
-/** Lays rows of known or guessed heights one under the other. */
 export function offsetsOf(count: number, heightAt: (index: number) => number): Offsets {
 	const offsets = new Float64Array(count + 1);
 	for (let index = 0; index < count; index++) {
@@ -228,7 +218,7 @@ export function offsetsOf(count: number, heightAt: (index: number) => number): O
 	return offsets;
 }
 
-/** The row at a height: the last one that begins at or above it. */
+/** The last row that begins at or above a height. */
 export function rowAt(offsets: Offsets, top: number): number {
 	let low = 0;
 	let high = Math.max(0, offsets.length - 2);
@@ -240,10 +230,10 @@ export function rowAt(offsets: Offsets, top: number): number {
 	return low;
 }
 
-/** No more rows than this are drawn, whatever their heights are said to be. */
+/** A bound on the rows drawn, whatever their heights are. */
 export const MOST_ROWS = 150;
 
-/** Which rows have to be drawn for what is in view and a little around it: from `from` up to, not including, `to`. */
+/** The rows to draw: from `from` up to, not including, `to`. */
 export function windowOf(
 	offsets: Offsets,
 	view: { top: number; height: number; around: number },

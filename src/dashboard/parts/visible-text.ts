@@ -1,14 +1,9 @@
-/** A stretch of text, and whether it stands for something that would not show by itself. */
 export interface Stretch {
 	text: string;
-	/** A control character, an ANSI code or a change of direction, written out. */
 	isSign: boolean;
 }
 
-/**
- * Text of others made visible: colour codes of terminals are dropped, other control characters and everything that turns
- * the direction of writing or has no width is written out, so that what is shown is what is there.
- */
+/** Makes untrusted text visible: terminal colours are dropped; control characters, bidi marks and zero-width characters are written out. */
 export function visibleText(text: string): Stretch[] {
 	const stretches: Stretch[] = [];
 	let plainFrom = 0;
@@ -30,17 +25,13 @@ export function visibleText(text: string): Stretch[] {
 	return stretches;
 }
 
-/** The same in one string, for titles and attributes. */
 export function visibleString(text: string): string {
 	return visibleText(text)
 		.map((stretch) => stretch.text)
 		.join("");
 }
 
-/**
- * At most `most` characters and `lines` lines of a text, without splitting a character that has two halves.
- * `rest` is how many characters are left out.
- */
+/** At most `most` characters and `lines` lines, without splitting a surrogate pair. `rest` counts what is left out. */
 export function clipped(
 	text: string,
 	{ most, lines }: { most: number; lines: number },
@@ -57,13 +48,11 @@ export function clipped(
 	return { text: text.slice(0, end), rest: text.length - end };
 }
 
-/** Marks that turn or isolate directions, or have no width. */
+/** Bidi and zero-width marks. */
 const MARKS =
 	"[\\u061c\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2069\\ufeff\\ufff9-\\ufffb]|[\\u{e0000}-\\u{e007f}]";
 
-/**
- * ANSI sequences (CSI, OSC, other escapes); control characters but tab and line feed; ends of lines as Windows has them; marks.
- */
+/** ANSI sequences (CSI, OSC, other escapes); control characters except tab and line feed; CRLF; marks. */
 const HIDDEN = new RegExp(
 	[
 		"\\u001b\\[[0-?]*[ -/]*[@-~]",
@@ -84,7 +73,7 @@ function signOf(hidden: string): string {
 	if (hidden.length > 1 && hidden.startsWith("\u001b")) {
 		const code = hidden.slice(1);
 		if (COLOUR.test(code)) return "";
-		// A sequence may carry marks inside it.
+		// A sequence may contain marks.
 		return `␛${code.replaceAll(/\p{Cc}/gu, "·").replaceAll(MARK, written)}`;
 	}
 	const code = hidden.codePointAt(0) ?? 0;

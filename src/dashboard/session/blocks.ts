@@ -1,7 +1,7 @@
 import type { AssistantMessageEvent } from "../../protocol/index.ts";
 import type { Block, Item, ToolCall } from "./items.ts";
 
-/** The parts of an answer after one more step of its writing. The same list if the step adds nothing to show. */
+/** The blocks after one step of streaming; the same list if the step shows nothing. */
 export function writtenOn(blocks: readonly Block[], step: AssistantMessageEvent): readonly Block[] {
 	switch (step.type) {
 		case "text_start":
@@ -44,13 +44,13 @@ const NEW_CALL = {
 	pictures: [],
 } as const;
 
-/** More parts than an answer has: an index from outside must not make a list of any length. */
+/** An index from outside must not make a list of any length. */
 const MAX_BLOCKS = 10_000;
 
 function withBlock(blocks: readonly Block[], at: number, block: Block): readonly Block[] {
 	if (!Number.isInteger(at) || at < 0 || at >= MAX_BLOCKS) return blocks;
 	const next = [...blocks];
-	// Whoever came in the middle has not seen the parts before.
+	// A late subscriber has not seen the blocks before.
 	while (next.length < at) next.push({ kind: "text", text: "" });
 	next[at] = block;
 	return next;
@@ -75,10 +75,10 @@ function parsed(text: string): unknown {
 	}
 }
 
-/** Results come soon after their calls: further back nobody looks, or results without a call would cost a lot. */
+/** Results follow soon after their calls; a result without a call must stay cheap. */
 const FAR = 400;
 
-/** Changes the latest call of that id in the list itself. Returns whether there is one. */
+/** Changes the latest call of that id in place. Returns whether there is one. */
 export function updateCall(
 	items: Item[],
 	callId: string,

@@ -2,7 +2,7 @@ import { collapsed } from "../../text/one-line.ts";
 
 import type { ToolCall } from "./items.ts";
 
-/** Arguments that say most about a call, the best first. */
+/** The most telling arguments first. */
 const TELLING = [
 	"path",
 	"file_path",
@@ -16,7 +16,7 @@ const TELLING = [
 ];
 const MOST = 160;
 
-/** What a call is about, in one line: its path, its command, or else its arguments. */
+/** A call in one line: its path, its command, or else its arguments. */
 export function callSummary({ args, argsText }: Pick<ToolCall, "args" | "argsText">): string {
 	if (typeof args !== "object" || args === null) return summary(argsText);
 	const given = args as Record<string, unknown>;
@@ -26,13 +26,12 @@ export function callSummary({ args, argsText }: Pick<ToolCall, "args" | "argsTex
 	return text === "{}" ? "" : summary(text);
 }
 
-/** An edit as pi's `edit` tool takes them. */
 export interface Edit {
 	oldText: string;
 	newText: string;
 }
 
-/** The edits among a call's arguments; empty when it is no such call. */
+/** The edits among a call's arguments. */
 export function editsOf(args: unknown): Edit[] {
 	const given = (typeof args === "object" && args !== null ? args : {}) as Record<string, unknown>;
 	const list = Array.isArray(given.edits) ? given.edits : [given];

@@ -1,21 +1,21 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { SlashCommand } from "../../protocol/index.ts";
 
-/** The commands that `prompt` understands in a session. They are asked for when somebody first wants one. */
+/** The commands that `prompt` understands in a session, fetched on demand. */
 export interface CommandList {
-	/** Undefined until they are known; older ones stay until newer ones are there. */
+	/** Undefined until they are known. */
 	readonly commands: ReadonlySignal<readonly SlashCommand[] | undefined>;
-	/** Somebody may choose one now. Asks, unless what is known still holds or a question is under way. */
+	/** Fetches them unless they are up to date or in flight. */
 	want(): void;
-	/** They may be others now: whoever wants one next makes it ask again. */
+	/** Marks them as out of date. */
 	outdate(): void;
 }
 
-/** Nothing is asked before the first `want`. A question that fails is asked again by the next one. */
+/** A failed request is repeated by the next `want`. */
 export function createCommandList(ask: () => Promise<readonly SlashCommand[]>): CommandList {
 	const commands = signal<readonly SlashCommand[] | undefined>(undefined);
 	let isAsking = false;
-	/** Nothing has changed since the latest question. */
+	/** Up to date, or in flight and not outdated since. */
 	let holds = false;
 
 	async function want(): Promise<void> {
@@ -30,7 +30,6 @@ export function createCommandList(ask: () => Promise<readonly SlashCommand[]>): 
 		} finally {
 			isAsking = false;
 		}
-		// They changed while the question was under way.
 		void want();
 	}
 
@@ -43,22 +42,18 @@ export function createCommandList(ask: () => Promise<readonly SlashCommand[]>): 
 	};
 }
 
-/** What is typed of a command's name, without its slash; undefined for a text that is not just that. */
+/** The typed name of a command without its slash; undefined for any other text. */
 export function typedName(text: string): string | undefined {
 	return /^\/(\S*)$/.exec(text)?.[1];
 }
 
-/** A list of more than this helps nobody. */
 const MOST = 100;
 
-/**
- * The commands that what is typed may become, the likeliest first: that very name, names that begin so, names of which a
- * part begins so (`pdf` for `skill:pdf`), names that have it anywhere.
- */
+/** The best first: the same name, names that begin so, names with a part that begins so (`pdf` for `skill:pdf`), others that contain it. */
 export function fitting(commands: readonly SlashCommand[], typed: string): SlashCommand[] {
 	const sought = typed.toLowerCase();
 	const byName = new Map<string, SlashCommand>();
-	// Of two commands of one name the session takes the first.
+	// The session takes the first of two commands of one name.
 	for (const command of commands) {
 		if (!byName.has(command.name)) byName.set(command.name, command);
 	}
@@ -70,7 +65,6 @@ export function fitting(commands: readonly SlashCommand[], typed: string): Slash
 		.map(({ command }) => command);
 }
 
-/** The prompt once a command was chosen: ready for its arguments. */
 export function completed({ name }: SlashCommand): string {
 	return `/${name} `;
 }

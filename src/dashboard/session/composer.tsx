@@ -11,11 +11,10 @@ import { PromptBox } from "./prompt-box.tsx";
 
 interface ComposerProps extends Desk {
 	session: OpenSession;
-	/** Told when something is sent. */
 	onSend(): void;
 }
 
-/** The prompt box with what belongs to it: the queue, what extensions show, the model, and how to stop. */
+/** The prompt box with the queue, extension widgets, model pickers and buttons. */
 export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 	const { sessionId } = session;
 	const { isRunning, isCompacting } = session.conversation.value;
@@ -28,7 +27,7 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 
 	function send(how: "steer" | "followUp"): void {
 		if (isBlank) return;
-		// What the session does by the time a connection is there again is not known.
+		// After a reconnect the session may run.
 		const mayRun = isRunning || connectionState.value.name !== "open";
 		const refusal = outbox.send(draft.text.value, mayRun ? how : undefined);
 		if (refusal !== undefined) {
@@ -110,7 +109,7 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 	);
 }
 
-/** What was sent and waits for the server: it is sent, once, when there is a connection. */
+/** What is sent once there is a connection. */
 function Waiting({ outbox }: { outbox: Outbox }) {
 	const waiting = outbox.waiting.value;
 	if (waiting.length === 0) return null;

@@ -20,7 +20,6 @@ interface ConversationViewProps extends Desk {
 	find: Find;
 }
 
-/** What was said and done, and the box to say more. */
 export function ConversationView({ session, draft, outbox, rows, find }: ConversationViewProps) {
 	const list = useRef<ListHandle>(null);
 	const match = find.current.value;
@@ -28,7 +27,7 @@ export function ConversationView({ session, draft, outbox, rows, find }: Convers
 	const actions: RowActions = { ...useUnfolded(find), showPicture, reload: session.reload };
 	const markOf = useMatches(find, list);
 	useFindKey(find);
-	/** Whoever says something wants to see what comes of it. */
+	/** Sending scrolls to the end. */
 	const toEnd = () => list.current?.toEnd();
 	const isLoading = session.status.value.name === "loading";
 	return (
@@ -63,12 +62,12 @@ export function ConversationView({ session, draft, outbox, rows, find }: Convers
 	);
 }
 
-/** Leads the list to what is found. Returns the mark of a row, if it has any of it. */
+/** Scrolls to the current match. Returns the mark of a row that has one. */
 function useMatches(find: Find, list: { readonly current: ListHandle | null }) {
 	const { isOpen, found, words, current } = find;
 	const match = current.value;
 	const keys = useMemo(() => new Set(found.value.keys), [found.value]);
-	/** The jump that has reached its words: whoever scrolls on is not taken back. */
+	/** The last jump that was scrolled to: later scrolling is not undone. */
 	const arrived = useRef(0);
 	useLayoutEffect(() => {
 		if (isOpen.value) find.startFrom(list.current?.firstInView());
@@ -84,7 +83,7 @@ function useMatches(find: Find, list: { readonly current: ListHandle | null }) {
 				words={words.value}
 				jump={jump}
 				onDrawn={(below) => {
-					// A mark may have its last word after the next jump.
+					// A mark may report after the next jump.
 					if (jump === undefined || jump <= arrived.current) return;
 					arrived.current = jump;
 					list.current?.reveal(row.key, below);
@@ -94,7 +93,7 @@ function useMatches(find: Find, list: { readonly current: ListHandle | null }) {
 	};
 }
 
-/** Ctrl+F or ⌘F looks in the conversation; from within the box, the second time, it is the browser's own. */
+/** Ctrl+F or ⌘F finds in the conversation; the second time, from within the box, it is the browser's own. */
 function useFindKey(find: Find): void {
 	useLayoutEffect(() => {
 		const onKeyDown = (event: KeyboardEvent) => {
@@ -113,10 +112,10 @@ function useFindKey(find: Find): void {
 	}, [find]);
 }
 
-/** There Ctrl+F goes one letter on. */
+/** On Apple systems Ctrl+F moves the cursor. */
 const IS_APPLE = /^(Mac|iP)/.test(navigator.platform);
 
-/** What is going on right now, also for those who do not see it. */
+/** What runs now, announced to screen readers. */
 function Activity({ session }: { session: OpenSession }) {
 	const { isRunning, isCompacting, waitsFor } = session.conversation.value;
 	const { working } = session.ui.value;
@@ -135,13 +134,10 @@ function Activity({ session }: { session: OpenSession }) {
 	);
 }
 
-/**
- * Which rows are unfolded. What is found is unfolded while it is looked at, and stays so for who stops looking there; what
- * the search has only passed is folded again.
- */
+/** Which rows are unfolded. The current match is unfolded; a match that the search has passed is folded again. */
 function useUnfolded({ isOpen, current }: Find) {
 	const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
-	/** What the search has unfolded, not the reader. */
+	/** Unfolded by the search, not by the reader. */
 	const lent = useRef<string>(undefined);
 	const found = current.value?.key;
 	useLayoutEffect(() => {

@@ -13,21 +13,19 @@ import {
 	withResult,
 } from "./message-items.ts";
 
-/** All that is shown of a conversation. A value: each event makes another one. */
+/** What is shown of a conversation. Immutable: events return another one. */
 export interface Conversation {
 	readonly items: readonly Item[];
-	/** The model is at work, or a tool for it. */
 	readonly isRunning: boolean;
-	/** What keeps the run from going on, in words. */
+	/** Why the run waits. */
 	readonly waitsFor: string | undefined;
 	readonly isCompacting: boolean;
-	/** What was said meanwhile and waits for its turn. */
+	/** Messages sent during a run. */
 	readonly queue: { readonly steering: readonly string[]; readonly followUp: readonly string[] };
-	/** The answer being written: its key, or `known` while events repeat one that is there in full. */
+	/** The key of the streaming answer, or `known` while events repeat a complete one. */
 	readonly writing: string | "known" | undefined;
 }
 
-/** A conversation before anything is known of it. */
 export const EMPTY: Conversation = {
 	items: [],
 	isRunning: false,
@@ -37,7 +35,7 @@ export const EMPTY: Conversation = {
 	writing: undefined,
 };
 
-/** The conversation as a session's file has it, and what `get_state` says is going on. */
+/** The conversation of a session file, with the state of `get_state`. */
 export function loaded(
 	{ entries, leafId }: { entries: readonly SessionEntry[]; leafId: string | null },
 	now: { isStreaming: boolean; isCompacting: boolean },
@@ -51,16 +49,13 @@ export function loaded(
 	};
 	if (now.isStreaming) return known;
 	const still = settled(known);
-	// A server that has ended is not in the file; that a result is missing shows.
+	// The file does not record that a server ended; a missing result shows it.
 	return endsCutOff(still.items)
 		? { ...still, items: withCutOff(still.items, "This was cut off before it was done.") }
 		: still;
 }
 
-/**
- * The conversation after an event. An event whose effect is there already changes nothing: so what was loaded and what
- * happens may overlap.
- */
+/** Idempotent: what was loaded and the events since may overlap. */
 export function afterEvent(before: Conversation, event: SessionEvent): Conversation {
 	switch (event.type) {
 		case "agent_start":
@@ -72,7 +67,7 @@ export function afterEvent(before: Conversation, event: SessionEvent): Conversat
 				...before,
 				isRunning: false,
 				waitsFor: undefined,
-				// The server that ran it is gone, and with it whatever else was under way.
+				// The run ended with its server.
 				...(event.interrupted && {
 					isCompacting: false,
 					queue: EMPTY.queue,
@@ -140,7 +135,7 @@ export function bashStarted(before: Conversation, id: string, command: string): 
 	return added(before, { kind: "bash", key, command, output: "", state: "running" });
 }
 
-/** A shell command of this page has ended. Pi writes it into the file later, if the model is at work. */
+/** Pi writes it into the file later, if the model is at work. */
 export function bashEnded(before: Conversation, id: string, result: BashResult): Conversation {
 	const at = indexOf(before.items, RUNNING + id);
 	const known = before.items[at];
@@ -148,7 +143,7 @@ export function bashEnded(before: Conversation, id: string, result: BashResult):
 	return replaced(before, at, { ...known, ...bashOutcome(result) });
 }
 
-/** The conversation without shell commands that have ended and are not in the file: they belong to another session. */
+/** Drops ended shell commands that are not in the file: they belong to another session. */
 export function withoutEndedShell(before: Conversation): Conversation {
 	return { ...before, items: before.items.filter((item) => !isEndedShell(item)) };
 }
@@ -162,11 +157,7 @@ function isEndedShell(item: Item): item is BashItem {
 	);
 }
 
-/**
- * A conversation that was loaded anew, with what was shown of it before and is not in the file: that its server stopped,
- * shell commands that have ended, and the keys under which such commands were shown while they ran. In the file they have
- * others, and what the reader had unfolded would close.
- */
+/** Keeps across a reload what the file does not have: notices, ended shell commands, and the keys of running ones, so that unfolded rows stay open. */
 export function keepingShown(next: Conversation, before: Conversation): Conversation {
 	const known = new Set(before.items.map(({ key }) => key));
 	const running = before.items.filter(
@@ -186,7 +177,7 @@ export function keepingShown(next: Conversation, before: Conversation): Conversa
 	return { ...next, items: [...keepingNotices(items, before.items), ...ended] };
 }
 
-/** How the keys of shell commands begin that are not in the file yet. */
+/** The key prefix of shell commands that are not in the file yet. */
 const RUNNING = "bash:";
 
 function indexOf(items: readonly Item[], key: string): number {
@@ -214,7 +205,7 @@ function started(before: Conversation, message: AgentMessage): Conversation {
 		return { ...before, writing: isWhole ? "known" : key };
 	}
 	const item: AssistantItem = { ...assistantItem(message), isStreaming: true };
-	// What came late comes again behind this beginning.
+	// The late item comes again as part of this answer.
 	const late = withoutLate(before);
 	return {
 		...added({ ...late, items: goingOn(late.items) }, item),
@@ -230,7 +221,7 @@ function updated(
 ): Conversation {
 	if (before.writing === "known") return before;
 	if (before.writing === undefined) {
-		// This page came in the middle: it shows what comes, and the whole of it at the end.
+		// This page came in the middle: it shows what follows, and all of it at the end.
 		const late = { role: "assistant", content: [] };
 		const item: AssistantItem = {
 			...assistantItem(late),
@@ -271,7 +262,7 @@ function withoutLate(before: Conversation): Conversation {
 	return items.length === before.items.length ? before : { ...before, items };
 }
 
-/** A tool may have started before the answer with its call has ended. */
+/** A tool may start before the answer with its call has ended. */
 function withKnownCalls(whole: AssistantItem, written: AssistantItem): AssistantItem["blocks"] {
 	const calls = new Map<string, ToolCall>();
 	for (const block of written.blocks)
@@ -294,7 +285,7 @@ function withCall(
 	return { ...before, items };
 }
 
-/** What a shell command may have printed here; its end is what people look at. */
+/** Characters of shell output that are kept, from its end. */
 const MAX_BASH = 200_000;
 
 function withBash(before: Conversation, id: string, delta: string): Conversation {
@@ -325,7 +316,7 @@ function compacted(
 	return added(next, { kind: "error", key: `error:${text}`, text });
 }
 
-/** Nothing runs any more: what still looks as if it did has been cut off. */
+/** Nothing runs any more: unfinished calls are lost. */
 function settled(before: Conversation): Conversation {
 	const items = [...before.items];
 	let isChanged = false;

@@ -3,10 +3,10 @@ import { Button } from "../parts/button.tsx";
 import type { OpenSession } from "./open-session.ts";
 import type { Outbox } from "./outbox.ts";
 
-/** Where the server makes sample projects. A stored session may belong to any other folder. */
+/** The server's folder of sample projects. */
 const SAMPLE = /[\\/]demo[\\/]projects[\\/]/;
 
-/** What to say one after the other: the script has an answer for each. */
+/** The script has an answer for each. */
 const PROMPTS = [
 	{
 		button: "Send the first prompt",
@@ -21,11 +21,9 @@ const PROMPTS = [
 interface DemoBannerProps {
 	session: OpenSession;
 	outbox: Outbox;
-	/** Told when something is sent. */
 	onSend(): void;
 }
 
-/** Says that a demo is one, and leads through it. */
 export function DemoBanner({ session, outbox, onSend }: DemoBannerProps) {
 	const state = session.state.value;
 	if (!state || !isDemo(state)) return null;
@@ -53,10 +51,9 @@ export function DemoBanner({ session, outbox, onSend }: DemoBannerProps) {
 	);
 }
 
-/** The provider of the model that is a script. */
 const DEMO_PROVIDER = "strata-demo";
 
-/** Whether a session's model is the demo's. Then the server has no other: it never offers both. */
+/** A server with the demo model offers no other. */
 export function isDemo({ model }: Pick<SessionInfo, "model">): boolean {
 	return model?.provider === DEMO_PROVIDER;
 }

@@ -9,7 +9,7 @@ import {
 	type StoredText,
 } from "./outbox.ts";
 
-/** What the user writes for a session. It outlives the view of the session. */
+/** What the user writes for a session. It outlives the session's view. */
 export interface Desk {
 	readonly draft: Draft;
 	readonly outbox: Outbox;
@@ -18,7 +18,6 @@ export interface Desk {
 const desks = new Map<string, Desk>();
 const PREFIX = "strata.outbox.";
 
-/** The one desk of a session. */
 export function deskOf(sessionId: string): Desk {
 	const known = desks.get(sessionId);
 	if (known) return known;
@@ -41,18 +40,15 @@ export function deskOf(sessionId: string): Desk {
 	return desk;
 }
 
-/** Sends what was not answered when the page was last loaded, of all sessions. */
+/** Sends what was not answered before the last reload, of all sessions. */
 export function restoreDesks(): void {
 	try {
 		for (const key of Object.keys(sessionStorage)) {
 			if (key.startsWith(PREFIX)) deskOf(key.slice(PREFIX.length));
 		}
-	} catch {
-		// Without storage nothing was kept.
-	}
+	} catch {}
 }
 
-/** Keeps texts for as long as the tab is open. */
 function outboxStoreOf(sessionId: string): OutboxStore {
 	const key = PREFIX + sessionId;
 	return {
@@ -69,7 +65,7 @@ function outboxStoreOf(sessionId: string): OutboxStore {
 				if (texts.length === 0) sessionStorage.removeItem(key);
 				else sessionStorage.setItem(key, JSON.stringify(texts));
 			} catch {
-				// Without storage, or room in it, a text lasts until the page is loaded again.
+				// Without storage, or room in it, a text lasts until a reload.
 			}
 		},
 	};

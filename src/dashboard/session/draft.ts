@@ -1,21 +1,19 @@
 import { type Signal, signal } from "@preact/signals";
 
-/** What is in the prompt box; it stays while other views of the session are shown. */
+/** The text of the prompt box, across views of the session. */
 export interface Draft {
 	readonly text: Signal<string>;
-	/** Grows when text was put there from elsewhere: the box should take the focus. */
+	/** Grows when text was placed: the box takes the focus. */
 	readonly placed: Signal<number>;
-	/** Puts text there, above what is there already; what is at its beginning already is not repeated. */
+	/** Puts text above what is there, unless it is there already. */
 	place(text: string): void;
 }
 
-/** Where a text is kept that must not be lost when the page is loaded again. */
 export interface TextStore {
 	read(): string;
 	write(text: string): void;
 }
 
-/** A prompt box with what was in it when the page was last here. */
 export function createDraft(store: TextStore): Draft {
 	const text = signal(store.read());
 	const placed = signal(0);
@@ -32,7 +30,6 @@ export function createDraft(store: TextStore): Draft {
 	};
 }
 
-/** Keeps the draft of a session for as long as the tab is open. */
 export function draftStoreOf(sessionId: string): TextStore {
 	const key = `strata.draft.${sessionId}`;
 	return {
@@ -48,7 +45,7 @@ export function draftStoreOf(sessionId: string): TextStore {
 				if (text === "") sessionStorage.removeItem(key);
 				else sessionStorage.setItem(key, text);
 			} catch {
-				// Without storage, or room in it, the draft lasts until the page is loaded again.
+				// Without storage, or room in it, the draft lasts until a reload.
 			}
 		},
 	};

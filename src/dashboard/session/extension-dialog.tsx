@@ -10,7 +10,7 @@ import type { OpenSession } from "./open-session.ts";
 
 type Response = CommandFields<"extension_ui_response">["response"];
 
-/** The oldest question of an extension that waits for an answer, of whichever client. */
+/** The oldest open question of an extension; any client may answer it. */
 export function ExtensionDialog({ session }: { session: OpenSession }) {
 	const [question] = session.ui.value.questions;
 	if (!question) return null;

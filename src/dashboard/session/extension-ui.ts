@@ -1,14 +1,13 @@
 import type { ExtensionUiRequest, SessionEvent } from "../../protocol/index.ts";
 
-/** A dialog that waits for an answer. */
 export type Question = Extract<
 	ExtensionUiRequest,
 	{ method: "select" | "confirm" | "input" | "editor" }
 >;
 
-/** What extensions show around the conversation. A value: each event makes another one. */
+/** What extensions show around the conversation. Immutable. */
 export interface ExtensionUi {
-	/** The oldest first: one is shown at a time. */
+	/** The oldest first. */
 	readonly questions: readonly Question[];
 	readonly statuses: ReadonlyMap<string, string>;
 	readonly widgets: ReadonlyMap<string, { lines: readonly string[]; isBelow: boolean }>;
@@ -16,7 +15,6 @@ export interface ExtensionUi {
 	readonly working: string | undefined;
 }
 
-/** Nothing is shown. */
 export const NO_UI: ExtensionUi = {
 	questions: [],
 	statuses: new Map(),
@@ -25,10 +23,10 @@ export const NO_UI: ExtensionUi = {
 	working: undefined,
 };
 
-/** No more of each than this is kept: an extension must not fill the page. */
+/** A bound for each kind: an extension must not fill the page. */
 const MOST = 50;
 
-/** What is shown after an event. Notices and text for the prompt box are not kept: they happen once. */
+/** Notices and text for the prompt box are not kept: they happen once. */
 export function uiAfter(before: ExtensionUi, event: SessionEvent): ExtensionUi {
 	switch (event.type) {
 		case "extension_ui_closed":

@@ -3,11 +3,11 @@ import type { Find } from "./find.ts";
 
 interface FindBarProps {
 	find: Find;
-	/** Takes the focus after closing if nobody had it before. */
+	/** Focuses the list after closing if nothing had the focus before. */
 	focusList(): void;
 }
 
-/** The box to look for words in the conversation: over its upper corner, so that nothing moves when it opens. */
+/** Over the upper corner of the conversation, so that nothing moves when it opens. */
 export function FindBar(props: FindBarProps) {
 	return props.find.isOpen.value ? <OpenBar {...props} /> : null;
 }
@@ -15,7 +15,7 @@ export function FindBar(props: FindBarProps) {
 function OpenBar({ find, focusList }: FindBarProps) {
 	const bar = useRef<HTMLFormElement>(null);
 	const box = useRef<HTMLInputElement>(null);
-	// Before the next key: one that is typed right away belongs to the box, or to what had the focus before.
+	// A layout effect, because the next key may follow at once.
 	useLayoutEffect(() => {
 		const before = document.activeElement;
 		const form = bar.current;
@@ -108,16 +108,13 @@ function countOf({ words, found, current }: Find): string {
 
 interface FoundMarkProps {
 	words: string;
-	/** Which jump has led here, if this is the match that is looked at. */
+	/** The jump that led here, if this is the current match. */
 	jump: number | undefined;
-	/** The first match is drawn, so many pixels below the upper edge of its row. */
+	/** The first match is drawn, so many pixels below the row's upper edge. */
 	onDrawn(below: number): void;
 }
 
-/**
- * Stands in a row that has what is looked for: sets its style apart, and marks the words in it without touching its
- * elements. What the row shows may change at any time.
- */
+/** Marks the words of a row with the CSS highlight API, which leaves its elements alone. The row may change at any time. */
 export function FoundMark({ words, jump, onDrawn }: FoundMarkProps) {
 	const isCurrent = jump !== undefined;
 	const mark = useRef<HTMLSpanElement>(null);
@@ -149,7 +146,7 @@ export function FoundMark({ words, jump, onDrawn }: FoundMarkProps) {
 	return <span ref={mark} class={isCurrent ? "found-mark is-current" : "found-mark"} hidden />;
 }
 
-/** The browser's registry of marked words. An old browser has none: then rows are marked, words are not. */
+/** Without the highlight API rows are marked, words are not. */
 function highlightOf(name: string): Highlight | undefined {
 	if (!("highlights" in CSS)) return undefined;
 	const known = CSS.highlights.get(name) ?? new Highlight();
@@ -157,11 +154,11 @@ function highlightOf(name: string): Highlight | undefined {
 	return known;
 }
 
-/** No more than this is searched or marked in one row: the rest of a very long one is out of sight anyway. */
+/** Bounds for one row. */
 const MOST_CHARACTERS = 200_000;
 const MOST_RANGES = 200;
 
-/** Where words, in lower case, are among the words that an element shows. They may go over the bounds of its children. */
+/** The ranges of words, in lower case, in an element's text, across its children. */
 function rangesOf(element: Element, words: string): Range[] {
 	const nodes: { node: Node; from: number }[] = [];
 	let text = "";
@@ -173,14 +170,14 @@ function rangesOf(element: Element, words: string): Range[] {
 		text += currentNode.nodeValue ?? "";
 	}
 	const lower = text.toLowerCase();
-	// In a few languages letters become two in lower case: then places would be wrong.
+	// Lower case may be longer in a few languages: then offsets would be wrong.
 	const searched = lower.length === text.length ? lower : text;
 	const ranges: Range[] = [];
 	let at = searched.indexOf(words);
 	while (at !== -1 && ranges.length < MOST_RANGES) {
 		const range = document.createRange();
 		const start = placeOf(nodes, at);
-		// The end belongs to the last letter's text, not to the one behind it.
+		// The end belongs to the text node of the last letter.
 		const end = placeOf(nodes, at + words.length - 1);
 		if (start && end) {
 			range.setStart(start.node, at - start.from);

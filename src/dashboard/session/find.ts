@@ -3,47 +3,44 @@ import { callSummary, editsOf } from "./call-summary.ts";
 import type { ToolCall } from "./items.ts";
 import type { Row } from "./rows.ts";
 
-/** Somebody looks for words in a conversation. The list draws few of its rows, so the browser's own search misses most. */
+/** A search in a conversation. The list draws few of its rows, so the browser's own search misses most. */
 export interface Find {
 	readonly isOpen: ReadonlySignal<boolean>;
-	/** Grows whenever somebody wants to type: the box should take the focus. */
+	/** Grows when the box should take the focus. */
 	readonly openings: ReadonlySignal<number>;
 	readonly typed: ReadonlySignal<string>;
-	/** What is looked for, in lower case; empty while nothing is. Follows what is typed after a pause. */
+	/** The words searched for, in lower case. Follows `typed` after a pause. */
 	readonly words: ReadonlySignal<string>;
-	/** The rows that have the words. Grows with the conversation. */
+	/** The rows that match. */
 	readonly found: ReadonlySignal<Found>;
 	readonly current: ReadonlySignal<Match | undefined>;
 	open(): void;
 	close(): void;
 	type(text: string): void;
-	/** Where the reader is: what is found there, or next below, is shown first. */
+	/** Sets where the search begins: the first match is at this row or below. */
 	startFrom(key: string | undefined): void;
-	/** To the next match or the one before, around the ends. */
+	/** The next match or the one before, around the ends. */
 	step(by: 1 | -1): void;
 }
 
-/** The match that is looked at. */
 interface Match {
-	/** Of its row. */
 	key: string;
-	/** Which jump led to it: another one to the same row is to be shown again. */
+	/** A second jump to the same row scrolls again. */
 	jump: number;
 }
 
 interface FindOptions {
-	/** Calls back before the next picture is drawn; returns how to prevent it. */
+	/** Calls back before the next frame; returns how to cancel. */
 	soon(work: () => void): () => void;
-	/** Milliseconds. */
 	now(): number;
 }
 
 const TYPING_PAUSE_MS = 120;
-/** Looking goes on in slices, so that the page stays quick meanwhile. */
+/** The search runs in slices, so that the page stays responsive. */
 const SLICE_MS = 8;
 const NOTHING: Found = { keys: [], isDone: true };
 
-/** Nothing is looked for before `open`, and nothing is kept after `close`. */
+/** Nothing is kept after `close`. */
 export function createFind(rows: ReadonlySignal<readonly Row[]>, { soon, now }: FindOptions): Find {
 	const isOpen = signal(false);
 	const openings = signal(0);
@@ -89,7 +86,6 @@ export function createFind(rows: ReadonlySignal<readonly Row[]>, { soon, now }: 
 		typingTimer = setTimeout(begin, TYPING_PAUSE_MS);
 	}
 
-	/** What is typed becomes what is looked for. */
 	function begin(): void {
 		clearTimeout(typingTimer);
 		typingTimer = undefined;
@@ -136,7 +132,7 @@ export function createFind(rows: ReadonlySignal<readonly Row[]>, { soon, now }: 
 			origin = key;
 		},
 		step(by) {
-			// Whoever is faster than the pause wants to see the first match.
+			// Enter before the pause is over goes to the first match.
 			if (typingTimer !== undefined) return begin();
 			const { keys } = found.value;
 			const at = keys.indexOf(current.value?.key ?? "");
@@ -146,7 +142,7 @@ export function createFind(rows: ReadonlySignal<readonly Row[]>, { soon, now }: 
 	};
 }
 
-/** The first match at the origin or below it, or else the last above it. Undefined while it may still be found. */
+/** The first match from the origin on, else the last before it. Undefined while more rows are to be searched. */
 function firstFrom(
 	origin: string | undefined,
 	rows: readonly Row[],
@@ -166,29 +162,23 @@ function isSame(a: Found, b: Found): boolean {
 	);
 }
 
-/** Looks for words in the rows of a conversation, again and again while it grows. */
 interface Finder {
-	/**
-	 * The keys of the rows that have the words, whatever their case, in order. Stops when `isTimeUp` says so; the next call
-	 * goes on from there, because nothing is looked at twice.
-	 */
+	/** The keys of matching rows, in order. Stops when `isTimeUp`; the next call continues, because results are cached. */
 	look(rows: readonly Row[], words: string, isTimeUp: () => boolean): Found;
 }
 
 interface Found {
 	keys: readonly string[];
-	/** All rows were looked at. */
 	isDone: boolean;
 }
 
-/** Asking for the time costs more than looking at a short row. */
+/** Reading the clock costs more than searching a short row. */
 const ROWS_A_LOOK = 64;
-/** A row of so many characters is worth a look at the clock by itself. */
+/** A row this long counts like many. */
 const LONG = 50_000;
 
-/** Keeps the texts that it has prepared: drop it when nobody looks for anything any more. */
+/** Caches lower-case texts. */
 export function createFinder(): Finder {
-	/** In lower case. */
 	const texts = new WeakMap<object, string>();
 	let sought = "";
 	let answers = new WeakMap<object, boolean>();
@@ -231,7 +221,7 @@ export function createFinder(): Finder {
 	};
 }
 
-/** All words of a row, those included that show only when it is unfolded. */
+/** All words of a row, folded ones included. */
 function rowText(row: Row): string {
 	if (row.kind === "outcome") return row.item.error ?? "";
 	if (row.kind === "block") {
@@ -250,12 +240,12 @@ function rowText(row: Row): string {
 	}
 }
 
-/** What stays the same as long as the row's words do, and may serve as a key for what was made of them. */
+/** A cache key that lives as long as the row's words. */
 function rowSource(row: Row): object {
 	return row.kind === "block" ? row.block : row.item;
 }
 
-/** As it is written, and as it reads once its marks have become bold words and code. */
+/** With and without the marks of bold words and code. */
 function markdownText(source: string): string {
 	const read = source.replaceAll(/[*_`]+/g, "");
 	return read.length === source.length ? source : `${source}\n${read}`;
@@ -264,6 +254,6 @@ function markdownText(source: string): string {
 function callText(call: ToolCall): string {
 	const edits = editsOf(call.args).flatMap(({ oldText, newText }) => [oldText, newText]);
 	const args = call.args === undefined ? call.argsText : (JSON.stringify(call.args) ?? "");
-	// Paths and commands read as they are in the summary, edits as they are shown; JSON writes some letters otherwise.
+	// JSON escapes some letters of paths, commands and edits, so they are added as they are.
 	return [call.name, callSummary(call), args, ...edits, call.output].join("\n");
 }

@@ -12,7 +12,7 @@ import {
 	withResult,
 } from "./message-items.ts";
 
-/** The entries from the root to the leaf: what the model's conversation is made of, and what lies beside it is not. */
+/** The entries from the root to the leaf. */
 export function branchOf(
 	entries: readonly SessionEntry[],
 	leafId: string | null,
@@ -20,7 +20,7 @@ export function branchOf(
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
 	const branch: SessionEntry[] = [];
 	let next = leafId === null ? undefined : byId.get(leafId);
-	// A file that was tampered with may go in circles.
+	// A damaged file may have cycles.
 	while (next && branch.length <= entries.length) {
 		branch.push(next);
 		next = next.parentId === null ? undefined : byId.get(next.parentId);
@@ -28,7 +28,7 @@ export function branchOf(
 	return branch.reverse();
 }
 
-/** The items of a branch. Each has a key of its own, even where a file has the same message twice. */
+/** The items of a branch, each with a unique key. */
 export function itemsOf(branch: readonly SessionEntry[]): Item[] {
 	const items: Item[] = [];
 	const keys = new Set<string>();
@@ -44,7 +44,7 @@ export function itemsOf(branch: readonly SessionEntry[]): Item[] {
 	return items;
 }
 
-/** Adds an item; a note like the one before it joins that one. */
+/** Appends an item; equal notes in a row are joined. */
 export function addItem(items: Item[], item: Item): void {
 	const last = items.at(-1);
 	if (item.kind === "note" && last?.kind === "note" && last.text === item.text) {
@@ -54,13 +54,12 @@ export function addItem(items: Item[], item: Item): void {
 	}
 }
 
-/** Gives the result of a tool to its call. Returns whether there is one. */
+/** Returns whether the result has a call. */
 export function giveResult(items: Item[], message: AgentMessage): boolean {
 	const { toolCallId = "", content, isError = false } = message;
 	return updateCall(items, toolCallId, (call) => withResult(call, content, isError));
 }
 
-/** An entry that is no message. */
 export function entryItem(entry: SessionEntry): Item | undefined {
 	const base = { key: `entry:${entry.id}`, entryId: entry.id, atMs: Date.parse(entry.timestamp) };
 	const note = (text: string): Item => noteItem(base, text);

@@ -10,20 +10,19 @@ import type {
 	ToolCall,
 } from "./items.ts";
 
-/** A field of something whose shape is not known for sure. */
+/** A field of a value of unknown shape. */
 export function field(value: unknown, name: string): unknown {
 	return typeof value === "object" && value !== null
 		? (value as Record<string, unknown>)[name]
 		: undefined;
 }
 
-/** A field if it is a text. */
 export function textField(value: unknown, name: string): string | undefined {
 	const found = field(value, name);
 	return typeof found === "string" ? found : undefined;
 }
 
-/** The words in the content of a message or of a result, and the pictures between them. */
+/** The texts and pictures of a message's or a result's content. */
 export function contentOf(content: unknown): { text: string; pictures: readonly Picture[] } {
 	if (typeof content === "string") return { text: content, pictures: [] };
 	if (!Array.isArray(content)) return { text: "", pictures: [] };
@@ -37,12 +36,12 @@ export function contentOf(content: unknown): { text: string; pictures: readonly 
 	return { text: texts.join("\n"), pictures };
 }
 
-/** Names a message alike wherever it comes from: pi's timestamp is part of the message itself. */
+/** The same key for a message from a file and from an event. */
 export function keyOf(message: AgentMessage): string {
 	return `${message.role}:${message.timestamp ?? 0}`;
 }
 
-/** A message as an item. The result of a tool is one only if its call is not there. */
+/** A result is an item only if its call is missing. */
 export function itemOf(message: AgentMessage): Item | undefined {
 	const base = {
 		key: keyOf(message),
@@ -73,22 +72,20 @@ export function itemOf(message: AgentMessage): Item | undefined {
 	}
 }
 
-/** What all items have. */
 type Base = Pick<Item, "key" | "atMs" | "entryId">;
 
-/** A quiet line. */
 export function noteItem(base: Base, text: string): NoteItem {
 	return { kind: "note", ...base, text, stands: [base.key] };
 }
 
-/** What an extension put there, as a message or as an entry: a quiet line if it is not meant to be shown. */
+/** A message or entry of an extension: a note if it is not meant to be shown. */
 export function customItem(base: Base, source: unknown): CustomItem | NoteItem {
 	const label = textField(source, "customType") ?? "extension";
 	if (field(source, "display") === false) return noteItem(base, ownEntryWords(source) ?? label);
 	return { kind: "custom", ...base, label, ...contentOf(field(source, "content")) };
 }
 
-/** What an entry of pi-strata is about that nobody is meant to read; undefined for entries of others. */
+/** What an entry of pi-strata means; undefined for those of others. */
 export function ownEntryWords(source: unknown): string | undefined {
 	switch (textField(source, "customType")) {
 		case "pi-kota-pin":
@@ -108,24 +105,20 @@ export function ownEntryWords(source: unknown): string | undefined {
 	}
 }
 
-/** What a command of pi-strata answers. It keeps that beside the conversation, where the model does not see it. */
+/** The answer to a command of pi-strata, which the model does not see. */
 export function reportItem(base: Base, entry: unknown): CustomItem | undefined {
 	const text = textField(field(entry, "data"), "text");
 	if (textField(entry, "customType") !== "strata-report" || text === undefined) return undefined;
 	return { kind: "custom", ...base, label: "strata", text, pictures: [], hasColumns: true };
 }
 
-/**
- * Whether an event only repeats what a report says that came right before it: a command of pi-strata tells its first line
- * to clients that show no entries.
- */
+/** Whether a notice repeats the first line of the report before it: it is meant for clients that show no entries. */
 export function repeatsReport(event: SessionEvent, before: SessionEvent | undefined): boolean {
 	if (event.type !== "extension_ui_request" || event.method !== "notify") return false;
 	if (before?.type !== "entry_appended") return false;
 	return reportItem({ key: "" }, before.entry)?.text.split("\n", 1)[0] === event.message;
 }
 
-/** A summary, as a message or as an entry. */
 export function summaryItem(base: Base, of: SummaryItem["of"], source: unknown): SummaryItem {
 	const tokensBefore = field(source, "tokensBefore");
 	return {
@@ -137,7 +130,6 @@ export function summaryItem(base: Base, of: SummaryItem["of"], source: unknown):
 	};
 }
 
-/** A whole answer. */
 export function assistantItem(message: AgentMessage): AssistantItem {
 	const content = Array.isArray(message.content) ? message.content : [];
 	const { usage, model, stopReason, errorMessage } = message;
@@ -156,7 +148,6 @@ export function assistantItem(message: AgentMessage): AssistantItem {
 	};
 }
 
-/** The call with the result that a message of role `toolResult`, or an event, has of it. */
 export function withResult(call: ToolCall, content: unknown, isError: boolean): ToolCall {
 	const { text, pictures } = contentOf(content);
 	return { ...call, output: text, pictures, state: isError ? "failed" : "done" };
@@ -192,7 +183,6 @@ function bashFields(message: AgentMessage) {
 	return { command: textField(message, "command") ?? "", ...bashOutcome(message) };
 }
 
-/** What came of a shell command, by its message or its result. */
 export function bashOutcome(result: AgentMessage | BashResult) {
 	const exitCode = field(result, "exitCode");
 	const isCancelled = field(result, "cancelled") === true;

@@ -18,26 +18,23 @@ import { type ExtensionUi, NO_UI, uiAfter } from "./extension-ui.ts";
 import { repeatsReport } from "./message-items.ts";
 import type { ShellCommand } from "./outbox.ts";
 
-/** A session that this page shows: what the server has of it, kept up to date. */
+/** A session that this page shows, kept up to date. */
 export interface OpenSession {
 	readonly sessionId: string;
 	readonly conversation: ReadonlySignal<Conversation>;
-	/** Its settings and what it is doing; undefined until they are known. */
+	/** Undefined until it is known. */
 	readonly state: ReadonlySignal<SessionState | undefined>;
 	readonly ui: ReadonlySignal<ExtensionUi>;
 	readonly commandList: CommandList;
 	readonly status: ReadonlySignal<OpenStatus>;
-	/** Grows, no more than a few times a second, when figures of the session may have changed. */
+	/** Grows, a few times a second at most, when figures of the session may have changed. */
 	readonly changes: ReadonlySignal<number>;
-	/** Loads everything once more. */
 	reload(): void;
 	close(): void;
 }
 
-/** What a view of a session is given. */
 export type SessionViewProps = Pick<OpenSession, "sessionId" | "changes">;
 
-/** How far the page is with a session. */
 export type OpenStatus =
 	| { name: "loading" }
 	| { name: "ready" }
@@ -47,24 +44,23 @@ export type OpenStatus =
 export interface OpenSessionOptions {
 	client: Client;
 	onServerEvent(listener: (event: ServerEvent) => void): () => void;
-	/** Tells the page something that happens once: notices, and text for the prompt box. */
+	/** An event that happens once: a notice, or text for the prompt box. */
 	onMoment(event: SessionEvent): void;
-	/** The shell commands of this page that run: their output comes under their ids. Default: none. */
+	/** Shell commands of this page. Default: none. */
 	shell?: ReadonlySignal<readonly ShellCommand[]>;
-	/** Calls back soon, before the next picture is drawn; returns how to prevent it. */
+	/** Calls back before the next frame; returns how to cancel. */
 	soon(work: () => void): () => void;
 }
 
-/** So many events back an answer that is being written should have begun. */
+/** Events to go back to the beginning of a streaming answer. */
 const LOOK_BACK = 4_000;
 const LOOK_BACK_PAUSE_MS = 50;
 const CHANGES_PAUSE_MS = 400;
 
-/** Commands of any client after which settings differ, and after which the conversation does. */
+/** Commands of any client that change settings, and those that change the conversation. */
 const SETTING = /^(set_|cycle_)/;
 const REWRITING: ReadonlySet<string> = new Set(["navigate_tree", "bash"]);
 
-/** Opens a session of the server on this page. It stays in step by itself until it is closed. */
 export function openSession(sessionId: string, options: OpenSessionOptions): OpenSession {
 	const { client, onServerEvent, onMoment, soon, shell = signal([]) } = options;
 	const conversation = signal<Conversation>(EMPTY);
@@ -83,19 +79,18 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		},
 		onError() {}, // the next event, or the next connection, asks again
 	});
-	/** Events that are not shown yet: they are taken together, once a picture. */
+	/** Events since the last frame. */
 	let waiting: SessionEvent[] = [];
-	/** What happened last. */
 	let latest: SessionEvent | undefined;
 	let cancelSoon: (() => void) | undefined;
-	/** Events since a load began: what it brings may be older than they are. */
+	/** Events since a load began: its answer may be older. */
 	let sinceLoad: SessionEvent[] | undefined;
 	let loads = 0;
 	let changesTimer: ReturnType<typeof setTimeout> | undefined;
 	let lookBackTimer: ReturnType<typeof setTimeout> | undefined;
 	let isClosed = false;
 	let subscription = listen();
-	/** Events up to here happened before this page came: they complete the conversation, nothing else. */
+	/** Events up to here are from before this page came: they only complete the conversation. */
 	let oldUntil = 0;
 
 	let shown: readonly ShellCommand[] = [];
@@ -111,7 +106,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		}),
 		onServerEvent(onEvent),
 		client.onState(({ name }) => {
-			// The run may have ended with the server, and another one may know other commands.
+			// The server may be another one.
 			if (name === "open") loadAnew();
 		}),
 	];
@@ -167,7 +162,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		}
 		if (CHANGING.has(event.type)) countChange();
 		if (SETTLING.has(event.type)) asking.again();
-		// Another client's command: nothing else says that one runs.
+		// Nothing else reports a command of another client.
 		if (event.type === "bash_execution_update" && !isKnownShell(event.id)) asking.again();
 	}
 
@@ -181,19 +176,19 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 	function onEvent(event: ServerEvent): void {
 		if (event.type !== "command_finished" || event.data.sessionId !== sessionId) return;
 		const { commandType, success } = event.data;
-		// A shell command that took too long has failed, and does not run any more.
+		// A shell command that timed out does not run any more.
 		if (!success && commandType !== "bash") return;
 		if (SETTING.test(commandType)) asking.again();
 		if (REWRITING.has(commandType)) void load();
 	}
 
-	/** What this page knows may belong to another session, to other extensions or to another server. */
+	/** The session, its extensions or the server may be others. */
 	function loadAnew(): void {
 		commandList.outdate();
 		void load();
 	}
 
-	/** Loads all of it. A load that a later one has overtaken is dropped. */
+	/** A load that was overtaken is dropped. */
 	async function load(): Promise<void> {
 		const mine = ++loads;
 		const buffer: SessionEvent[] = [];
@@ -222,11 +217,11 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		}
 	}
 
-	/** The answer that is being written has begun before this page came: its beginning is in the stream's past. */
+	/** A streaming answer began before this page came: its beginning is in the stream's past. */
 	function lookBack(): void {
 		const { seq } = subscription;
 		if (seq === undefined) {
-			// The server has not said yet where the stream is.
+			// The server has not reported the stream's position yet.
 			lookBackTimer = setTimeout(lookBack, LOOK_BACK_PAUSE_MS);
 			return;
 		}
@@ -242,7 +237,6 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		}, before);
 	}
 
-	/** Output of a command that the page knows to be running. */
 	function isKnownShell(id: string | undefined): boolean {
 		return state.peek()?.isBashRunning === true || shell.peek().some((one) => one.id === id);
 	}
@@ -255,7 +249,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 	}
 }
 
-/** After these, what the model sees and what it costs may be different. */
+/** Events that may change what the model sees and what it costs. */
 const CHANGING: ReadonlySet<string> = new Set([
 	"message_end",
 	"turn_end",
@@ -265,7 +259,7 @@ const CHANGING: ReadonlySet<string> = new Set([
 	"session_replaced",
 ]);
 
-/** After these, settings and counts may be different. */
+/** Events that may change settings and counts. */
 const SETTLING: ReadonlySet<string> = new Set([
 	"agent_start",
 	"agent_settled",

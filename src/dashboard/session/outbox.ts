@@ -3,41 +3,35 @@ import type { Client, ClientError, ClientErrorCode } from "../../protocol/client
 import type { BashResult } from "../../protocol/index.ts";
 import { type How, readTyped, type TypedRequest } from "./typed.ts";
 
-/** What the user sent from this page and the server has not answered yet. */
+/** What the user sent from this page and the server has not answered. */
 export interface Outbox {
-	/** In the order in which it was sent. */
 	readonly pending: ReadonlySignal<readonly Outgoing[]>;
-	/** Of that, what waits for a connection, or for its answer since a connection was lost. */
+	/** What waits for a connection, or for an answer since one was lost. */
 	readonly waiting: ReadonlySignal<readonly Outgoing[]>;
-	/** The shell commands that the server has, and the last ones that have ended. */
+	/** Running shell commands, and the last ones that ended. */
 	readonly shell: ReadonlySignal<readonly ShellCommand[]>;
-	/** Sends a text. Returns why it is not sent, if so. */
+	/** Returns why a text is not sent, if so. */
 	send(text: string, how?: How): string | undefined;
 }
 
-/** A text on its way. Its id makes it happen once, however often it is sent. */
+/** The id makes a text take effect once, however often it is sent. */
 export interface Outgoing {
 	readonly id: string;
 	readonly text: string;
 	readonly how?: How;
-	/** Sent at least once: the server may have it. */
 	readonly isSent: boolean;
-	/** There was no connection at some time since. */
 	readonly wasAway: boolean;
 }
 
-/** A shell command of this page. */
 export interface ShellCommand {
 	readonly id: string;
 	readonly command: string;
-	/** It has ended. */
 	readonly result?: BashResult;
 }
 
-/** What a reload of the page needs to send a text again under its id. */
+/** What is sent again after a reload. */
 export type StoredText = Pick<Outgoing, "id" | "text" | "how">;
 
-/** Where texts are kept until they are answered. */
 export interface OutboxStore {
 	read(): readonly StoredText[];
 	write(texts: readonly StoredText[]): void;
@@ -48,11 +42,10 @@ export interface OutboxOptions {
 	readonly sessionId: string;
 	readonly store: OutboxStore;
 	onDone(request: TypedRequest, data: unknown): void;
-	/** The server refused it, or it failed. */
 	onFailed(text: string, request: TypedRequest, error: ClientError): void;
 }
 
-/** The outbox of a session. Sends again what was not answered when the page was last loaded. */
+/** Sends again what was not answered before the last reload. */
 export function createOutbox(options: OutboxOptions): Outbox {
 	const { client, sessionId, store, onDone, onFailed } = options;
 	const pending = signal<readonly Outgoing[]>([]);
@@ -106,7 +99,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 			onDone(request, data);
 		} catch (thrown) {
 			const error = thrown as ClientError;
-			// The client was closed for good, so the next page sends it.
+			// The next page sends it.
 			if (error.code === "closed") return;
 			forget(id);
 			onFailed(text, request, error);
@@ -120,7 +113,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 
 const MAX_ENDED = 20;
 
-/** Whether a text that failed goes back to where it was typed: sent again, a shell command that may have run would run twice. */
+/** Whether a failed text returns to the prompt box. A shell command that may have run does not: it could run twice. */
 export function goesBack(type: string, code: ClientErrorCode): boolean {
 	if (code === "not_durable") return false; // it was carried out
 	const mayHaveRun = code === "timeout" || code === "interrupted";

@@ -6,7 +6,6 @@ import type { OpenSession } from "./open-session.ts";
 
 type ThinkingLevel = NonNullable<OpenSession["state"]["value"]>["thinkingLevel"];
 
-/** Which model answers, and how hard it thinks. */
 export function Pickers({ session }: { session: OpenSession }) {
 	const { sessionId } = session;
 	const state = session.state.value;

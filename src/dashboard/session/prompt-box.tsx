@@ -11,14 +11,10 @@ interface PromptBoxProps {
 	draft: Draft;
 	placeholder: string;
 	onSend(how: "steer" | "followUp"): void;
-	/** Escape, when no proposals are open. */
 	onEscape?(): void;
 }
 
-/**
- * Where the prompt is written. Enter sends. While a command's name is typed, the session's commands are proposed above the
- * box: arrows choose, Tab or Enter take, Escape closes.
- */
+/** Enter sends. While a command's name is typed, commands are proposed: arrows choose, Tab or Enter take, Escape closes. */
 export function PromptBox({ session, draft, placeholder, onSend, onEscape }: PromptBoxProps) {
 	const box = useRef<HTMLTextAreaElement>(null);
 	const text = draft.text.value;
@@ -32,7 +28,7 @@ export function PromptBox({ session, draft, placeholder, onSend, onEscape }: Pro
 	useLayoutEffect(() => {
 		const element = box.current;
 		if (!element) return;
-		// As high as its text, within the bounds that the style sets.
+		// As high as its text, within the bounds of the style.
 		element.style.height = "auto";
 		element.style.height = `${element.scrollHeight + 2}px`;
 	}, [text]);
@@ -55,14 +51,14 @@ export function PromptBox({ session, draft, placeholder, onSend, onEscape }: Pro
 		}
 	}
 
-	/** Whether the key was for the proposals. */
+	/** Whether the proposals handled the key. */
 	function onProposalKey(key: string): boolean {
 		if (key === "ArrowDown" || key === "ArrowUp") {
 			return proposals.move(key === "ArrowDown" ? 1 : -1);
 		}
 		if (!chosen) return false;
 		if (key === "Escape") proposals.close();
-		// A name that is there in full is sent: choosing it once more would only cost a key.
+		// A complete name is sent.
 		else if (key === "Tab" || (key === "Enter" && chosen.name !== typedName(text))) take(chosen);
 		else return false;
 		return true;
@@ -114,12 +110,12 @@ export function PromptBox({ session, draft, placeholder, onSend, onEscape }: Pro
 
 const OWN = pageCommands();
 
-/** What is proposed for the text as it is, and which of it is chosen. Nothing is `chosen` while the list is closed. */
+/** The proposals for a text. Nothing is `chosen` while the list is closed. */
 function useProposals(session: OpenSession, text: string) {
 	const { commands, want } = session.commandList;
 	const typed = typedName(text);
 	const [isFocused, setFocused] = useState(false);
-	/** Until another word is begun. */
+	/** Until another word begins. */
 	const [isClosed, setClosed] = useState(false);
 	const [choice, setChoice] = useState<{ typed: string | undefined; name: string }>();
 	useEffect(() => {
@@ -139,7 +135,7 @@ function useProposals(session: OpenSession, text: string) {
 		setFocused,
 		choose,
 		close: () => setClosed(true),
-		/** One further, around the ends; opens a list that was closed. Whether there is one. */
+		/** Moves the choice around the ends, and opens a closed list. Returns whether there is one. */
 		move(step: 1 | -1): boolean {
 			if (offered.length === 0) return false;
 			setClosed(false);
@@ -174,7 +170,7 @@ function Proposal({ id, command, isChosen, onPoint, onTake }: ProposalProps) {
 			role="option"
 			tabIndex={-1}
 			aria-selected={isChosen}
-			// Rows that move under a pointer at rest are not pointed at.
+			// A row that scrolls under a resting pointer is not chosen.
 			onMouseMove={() => !isChosen && onPoint()}
 			onMouseDown={(event) => event.preventDefault()}
 			onClick={onTake}

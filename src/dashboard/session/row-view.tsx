@@ -15,17 +15,15 @@ import type {
 import type { Row } from "./rows.ts";
 import { ToolCallRow } from "./tool-call-row.tsx";
 
-/** What rows can do. Which of them are unfolded is kept outside: rows out of view do not exist. */
+/** Kept outside of the rows: those out of view do not exist. */
 export interface RowActions {
 	isUnfolded(key: string): boolean;
 	toggle(key: string, isOpen: boolean): void;
-	/** Shows a picture as large as the page allows. */
 	showPicture(picture: Picture): void;
-	/** Gets what the server has left out of events. */
+	/** Gets what the server left out of events. */
 	reload(): void;
 }
 
-/** One row of a conversation. */
 export function RowView({ row, actions }: { row: Row; actions: RowActions }) {
 	const fold = {
 		isOpen: actions.isUnfolded(row.key),
@@ -114,7 +112,7 @@ function CustomRow({ item, actions }: { item: CustomItem; actions: RowActions })
 	);
 }
 
-/** The pictures of a message. Of more than a few the rest is counted: each is drawn in full for its small place. */
+/** Each is decoded in full, so only a few are drawn. */
 function Pictures({ pictures, actions }: { pictures: readonly Picture[]; actions: RowActions }) {
 	if (pictures.length === 0) return null;
 	const rest = pictures.length - MOST_PICTURES;

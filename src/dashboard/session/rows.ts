@@ -1,13 +1,13 @@
 import type { AssistantItem, Block, Item } from "./items.ts";
 
-/** One line or box of the list: an item, or a part of an answer. */
+/** One row of the list: an item, or a part of an answer. */
 export type Row =
 	| { key: string; kind: "item"; item: Exclude<Item, AssistantItem> }
 	| { key: string; kind: "block"; item: AssistantItem; block: Block; isLast: boolean }
-	/** What is to be said about an answer as a whole. */
+	/** About an answer as a whole. */
 	| { key: string; kind: "outcome"; item: AssistantItem };
 
-/** The rows of a conversation. Items that have not changed keep their rows. */
+/** Items that have not changed keep their rows. */
 export function rowsOf(items: readonly Item[]): Row[] {
 	return items.flatMap((item) => {
 		let rows = made.get(item);
@@ -37,7 +37,7 @@ function answerRows(item: AssistantItem): readonly Row[] {
 	return rows;
 }
 
-/** About how high a row is before it was ever drawn, in pixels. */
+/** The height of a row that was never drawn, in pixels. */
 export function estimatedHeight(row: Row): number {
 	if (row.kind === "outcome") return 30;
 	const text = row.kind === "block" ? blockText(row.block) : itemText(row.item);
@@ -46,7 +46,6 @@ export function estimatedHeight(row: Row): number {
 	return 30 + 21 * Math.min(40, Math.ceil(text.length / 95)) + (hasPictures ? PICTURES : 0);
 }
 
-/** A row of pictures. */
 const PICTURES = 200;
 
 function blockText(block: Block): string | undefined {

@@ -21,7 +21,6 @@ interface SessionHeadProps {
 	view: string;
 }
 
-/** Which session this is, what it costs, and its views. */
 export function SessionHead({ session, draft, find, view }: SessionHeadProps) {
 	const { sessionId, changes } = session;
 	const state = session.state.value;
@@ -115,7 +114,6 @@ function Tab({ sessionId, name, title, view }: TabProps) {
 	);
 }
 
-/** Asks for another name of a session. */
 function SessionNameDialog(props: { sessionId: string; name: string; onClose(): void }) {
 	const { sessionId, name, onClose } = props;
 	return (

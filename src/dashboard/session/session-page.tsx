@@ -17,14 +17,12 @@ import { type OpenSession, openSession } from "./open-session.ts";
 import { type Row, rowsOf } from "./rows.ts";
 import { SessionHead } from "./session-head.tsx";
 
-/** What a page keeps of a session as long as it is on it, whichever view is shown. */
 interface Opened extends Desk {
 	session: OpenSession;
 	rows: ReadonlySignal<readonly Row[]>;
 	find: Find;
 }
 
-/** A session: its head, and the conversation or another of its views. */
 export function SessionPage({ sessionId, view }: { sessionId: string; view: string }) {
 	const [opened, setOpened] = useState<Opened>();
 	useEffect(() => {
@@ -85,17 +83,17 @@ function View({ opened, view }: { opened: Opened; view: string }) {
 	);
 }
 
-/** Shows what an extension tells once: a notice, or text for the prompt box. */
+/** Shows what an extension sends once: a notice, or text for the prompt box. */
 function showMoment(event: SessionEvent, draft: Draft): void {
 	if (event.type !== "extension_ui_request") return;
 	if (event.method === "notify") toast(event.message, event.notifyType ?? "info");
 	if (event.method === "set_editor_text") draft.place(event.text);
 }
 
-/** A tab in the background draws nothing: then this is how long it takes. */
+/** A background tab has no frames. */
 const HIDDEN_MS = 250;
 
-/** Calls back before the next picture is drawn, or a little later where none is. Returns how to prevent it. */
+/** Calls back before the next frame, or a little later without one. Returns how to cancel. */
 function soon(work: () => void): () => void {
 	const cancel = () => {
 		cancelAnimationFrame(frame);

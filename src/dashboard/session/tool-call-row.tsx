@@ -20,7 +20,6 @@ const WORDS: Record<ToolCall["state"], string> = {
 	lost: "no result",
 };
 
-/** A call of a tool: what it is about, and unfolded its arguments and its result. */
 export function ToolCallRow({ call, pictures, isOpen, onToggle }: ToolCallRowProps) {
 	const isSilent = call.state === "done" && call.output === "" && call.pictures.length === 0;
 	const summary = (

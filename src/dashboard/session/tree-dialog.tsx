@@ -17,7 +17,7 @@ interface TreeDialogProps {
 	onClose(): void;
 }
 
-/** The tree of a session: every branch that was ever taken. Goes to a place in it, or forks there. */
+/** Every branch of a session. Goes to an entry, or forks there. */
 export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 	const { sessionId } = session;
 	const [isAll, setAll] = useState(false);
@@ -34,7 +34,7 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 	): Promise<void> {
 		const answer = await reporting(work);
 		if (!answer || answer.data.cancelled) return;
-		// Back at something the user said means to say it anew.
+		// A message of the user returns to the prompt box.
 		const said = answer.data.editorText ?? answer.data.text;
 		if (said) draft.place(said);
 		session.reload();
@@ -116,28 +116,25 @@ function TreeEntry({ row, isBusy, onGo, onFork }: TreeEntryProps) {
 	);
 }
 
-/** One line of a tree. */
 interface TreeRow {
 	key: string;
 	id: string;
-	/** How many branchings lie above: a conversation without branches is not indented, however long it is. */
+	/** The branchings above: a conversation without branches is not indented. */
 	depth: number;
 	who: string;
 	preview: string;
 	label: string | undefined;
 	isOnBranch: boolean;
 	isLeaf: boolean;
-	/** Only what the user said can be forked at. */
 	canFork: boolean;
 }
 
-/** Entries that people look for; the others are shown when all are asked for. */
+/** Entries that are shown at first. */
 const MAIN: ReadonlySet<string> = new Set(["message", "compaction", "branch_summary"]);
 
-/** Messages that nobody said. */
 const BESIDE: ReadonlySet<string> = new Set(["toolResult", "system"]);
 
-/** The lines of a tree, each branch whole and in order, the one that is in use last. */
+/** The rows of a tree in order, the current branch last. */
 export function treeRows(
 	nodes: readonly FlatTreeNode[],
 	leafId: string | null,
@@ -150,7 +147,7 @@ export function treeRows(
 	}
 	const children = new Map<string | null, FlatTreeNode[]>();
 	for (const node of nodes) {
-		// One whose parent is not among them begins a tree of its own.
+		// A node without a known parent is a root.
 		const parent = node.parentId !== null && byId.has(node.parentId) ? node.parentId : null;
 		const list = children.get(parent);
 		if (list) list.push(node);
@@ -184,7 +181,7 @@ export function treeRows(
 	return rows;
 }
 
-/** In the order of a stack: what is in use comes out last. */
+/** In stack order: the current branch comes out last. */
 function reversed(
 	nodes: readonly FlatTreeNode[] | undefined,
 	onBranch: ReadonlySet<string>,

@@ -1,12 +1,10 @@
 import type { CommandFields, SlashCommand } from "../../protocol/index.ts";
 
-/** What a text of the prompt box asks for. */
 export type Typed =
 	| { readonly kind: "request"; readonly request: TypedRequest }
-	/** Nothing is sent; `why` is for the user. */
+	/** `why` is for the user. */
 	| { readonly kind: "refused"; readonly why: string };
 
-/** A command of the session, without its session. */
 export type TypedRequest = {
 	[Type in TypedType]: {
 		readonly type: Type;
@@ -26,13 +24,9 @@ type TypedType =
 	| "set_session_name"
 	| "set_thinking_level";
 
-/** How a message joins a run. */
 export type How = "steer" | "followUp";
 
-/**
- * Reads what the user typed: `!` begins a shell command (`!!` one that the model does not see), `/` a command of this
- * page or of the session, and anything else is for the model, as is a slash behind a space.
- */
+/** `!` begins a shell command (`!!` one that the model does not see), `/` a command of this page or of the session; the rest is for the model, as is a slash after a space. */
 export function readTyped(text: string, how: How | undefined): Typed {
 	const message = text.trim();
 	if (message.startsWith("!")) return readShell(message);
@@ -46,7 +40,6 @@ export function readTyped(text: string, how: How | undefined): Typed {
 	return request("prompt", { message, ...streaming });
 }
 
-/** The commands that this page carries out itself. */
 export function pageCommands(): SlashCommand[] {
 	return [...OWN].map(([name, { description }]) => ({ name, description, source: "page" }));
 }
@@ -102,7 +95,7 @@ const OWN: ReadonlyMap<string, OwnCommand> = new Map<string, OwnCommand>([
 
 const ONLY_IN_PI = "It is a command of pi's terminal.";
 
-/** What pi's terminal has and this page offers in another way, or not at all. */
+/** Commands of pi's terminal that this page offers in another way, or not at all. */
 const ELSEWHERE: ReadonlyMap<string, string> = new Map([
 	["bug", ONLY_IN_PI],
 	["changelog", ONLY_IN_PI],
@@ -122,7 +115,7 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
 	["trust", ONLY_IN_PI],
 ]);
 
-/** The names that this page answers without asking the server what they mean. */
+/** The names that are not sent to the server. */
 export const KNOWN_NAMES: ReadonlySet<string> = new Set([...OWN.keys(), ...ELSEWHERE.keys()]);
 
 function readShell(message: string): Typed {
@@ -131,7 +124,6 @@ function readShell(message: string): Typed {
 	return request("bash", { command, excludeFromContext: message.startsWith("!!") });
 }
 
-/** A command without an argument. */
 function plain(
 	name: string,
 	type: "clone" | "export_html" | "new_session" | "reload",

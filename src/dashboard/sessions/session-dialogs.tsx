@@ -16,12 +16,10 @@ import type { StartsIn } from "./sessions.ts";
 
 interface NewSessionDialogProps {
 	startsIn: StartsIn;
-	/** Folders to choose from. */
 	folders: readonly string[];
 	onClose(): void;
 }
 
-/** Asks where a new session works, and makes it. */
 export function NewSessionDialog({ startsIn, folders, onClose }: NewSessionDialogProps) {
 	const [error, setError] = useState<string>();
 	const [isMaking, setMaking] = useState(false);
@@ -67,7 +65,7 @@ export function NewSessionDialog({ startsIn, folders, onClose }: NewSessionDialo
 }
 
 interface FolderProps {
-	/** Where it works if none is named; without one, one must be. */
+	/** The default; without one a folder must be named. */
 	start: string | undefined;
 	folders: readonly string[];
 }
@@ -113,7 +111,6 @@ function SampleProject() {
 	);
 }
 
-/** The sessions that pi has files of: opens one of them. */
 export function StoredDialog({ onClose }: { onClose(): void }) {
 	const { data, error, refresh } = useAnswer("list_stored_sessions", {});
 	const [filter, setFilter] = useState("");
@@ -190,7 +187,6 @@ function rowsOf(sessions: readonly StoredSession[], filter: string) {
 		.map((stored) => ({ key: stored.sessionPath, stored }));
 }
 
-/** Asks before a session is closed. */
 export function DeleteDialog({ session, onClose }: { session: SessionInfo; onClose(): void }) {
 	const { sessionId, sessionName, cwd, isStreaming } = session;
 	async function remove(): Promise<void> {

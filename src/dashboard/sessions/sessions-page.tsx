@@ -12,7 +12,6 @@ import { isDemo } from "../session/demo-banner.tsx";
 import { DeleteDialog, NewSessionDialog, StoredDialog } from "./session-dialogs.tsx";
 import { followSessions, type SessionList, type StartsIn } from "./sessions.ts";
 
-/** The sessions of the server, and ways to more of them. */
 export function SessionsPage() {
 	const [list, setList] = useState<SessionList>();
 	const [shown, setShown] = useState<"new" | "stored" | { delete: SessionInfo }>();
@@ -70,19 +69,17 @@ export function SessionsPage() {
 	);
 }
 
-/** Where the sessions work, each folder once. Those of the demo are of no use to others. */
+/** Folders of the demo are of no use to other sessions. */
 function foldersOf(sessions: readonly SessionInfo[]): string[] {
 	return [...new Set(sessions.filter((one) => !isDemo(one)).map(({ cwd }) => cwd))];
 }
 
 interface FirstRunProps {
 	startsIn: StartsIn;
-	/** Asks for a folder first. */
 	onNew(): void;
 	onStored(): void;
 }
 
-/** What somebody sees who comes for the first time. */
 function FirstRun({ startsIn, onNew, onStored }: FirstRunProps) {
 	const [isStarting, setStarting] = useState(false);
 	async function start(): Promise<void> {
@@ -135,12 +132,10 @@ function WhereItStarts({ startsIn }: { startsIn: StartsIn }) {
 interface SessionTableProps {
 	sessions: readonly SessionInfo[];
 	costs: ReadonlyMap<string, number>;
-	/** How each session without a name began. */
 	beginnings: ReadonlyMap<string, string>;
 	onDelete(session: SessionInfo): void;
 }
 
-/** The open sessions: what they are doing, with which model, for how much. */
 function SessionTable({ sessions, costs, beginnings, onDelete }: SessionTableProps) {
 	return (
 		<table class="sessions">

@@ -3,35 +3,33 @@ import type { Client } from "../../protocol/client.ts";
 import type { ResponseData, ServerEvent, SessionInfo } from "../../protocol/index.ts";
 import { textOf } from "../error-text.ts";
 
-/** The open sessions, kept up to date while they are looked at. */
+/** The open sessions, kept up to date. */
 export interface SessionList {
 	/** The newest first; undefined until they are known. */
 	readonly sessions: ReadonlySignal<readonly SessionInfo[] | undefined>;
-	/** What each has cost, in dollars, as far as it is known. */
+	/** In dollars, as far as they are known. */
 	readonly costs: ReadonlySignal<ReadonlyMap<string, number>>;
-	/** How sessions without a name began: the first words that were said, as far as they are known. */
+	/** The first message of sessions without a name, as far as it is known. */
 	readonly beginnings: ReadonlySignal<ReadonlyMap<string, string>>;
-	/** Where a session starts that names no folder; undefined where it must name one. */
+	/** Undefined where a new session must name its folder. */
 	readonly startsIn: ReadonlySignal<StartsIn>;
 	readonly error: ReadonlySignal<string | undefined>;
 	refresh(): void;
 	close(): void;
 }
 
-/** Where sessions start that name no folder. */
 export type StartsIn = ResponseData["list_sessions"]["startsIn"];
 
 export interface SessionListOptions {
 	client: Client;
 	onServerEvent(listener: (event: ServerEvent) => void): () => void;
-	/** How often a list is asked for that may have changed silently. Default: 4 s. */
+	/** Milliseconds between polls. Default: 4 s. */
 	everyMs?: number;
 }
 
-/** A cost is asked for again when its session has said something since. So many sessions at most. */
+/** Sessions whose costs are fetched, again after new messages. */
 const MOST_COSTS = 40;
 
-/** Follows the sessions of the server until it is closed. */
 export function followSessions(options: SessionListOptions): SessionList {
 	const { client, onServerEvent, everyMs = 4_000 } = options;
 	const sessions = signal<readonly SessionInfo[] | undefined>(undefined);
@@ -39,9 +37,8 @@ export function followSessions(options: SessionListOptions): SessionList {
 	const beginnings = signal<ReadonlyMap<string, string>>(new Map());
 	const startsIn = signal<StartsIn>(undefined);
 	const error = signal<string | undefined>(undefined);
-	/** How many messages a session had when its cost was asked for. */
+	/** Messages of a session when its cost was fetched. */
 	const asked = new Map<string, number>();
-	/** Whose beginnings were asked for. */
 	const sought = new Set<string>();
 	let isAsking = false;
 	let isClosed = false;
@@ -93,7 +90,7 @@ export function followSessions(options: SessionListOptions): SessionList {
 		}
 	}
 
-	/** Sessions of one folder look alike without a name. Their files know more, and are looked through once for each. */
+	/** Sessions of one folder look alike without a name. Files are searched once for each. */
 	async function askBeginnings(list: readonly SessionInfo[]): Promise<void> {
 		const unknown = list.filter(
 			({ sessionId, sessionName, messageCount }) =>
@@ -108,12 +105,10 @@ export function followSessions(options: SessionListOptions): SessionList {
 					sessionId && firstMessage ? [[sessionId, firstMessage] as const] : [],
 				),
 			);
-		} catch {
-			// Names of folders have to do.
-		}
+		} catch {}
 	}
 
-	/** One after the other: asking a session that sleeps wakes it. */
+	/** One at a time: asking a session that sleeps wakes it. */
 	async function askCosts(list: readonly SessionInfo[]): Promise<void> {
 		for (const { sessionId, messageCount } of list.slice(0, MOST_COSTS)) {
 			if (isClosed) return;
@@ -123,7 +118,7 @@ export function followSessions(options: SessionListOptions): SessionList {
 				const { data } = await client.request("get_session_stats", { sessionId });
 				if (!isClosed) costs.value = new Map(costs.value).set(sessionId, data.cost);
 			} catch {
-				// A session whose folder is gone has no figures; the list shows it without.
+				// A session whose folder is gone has no figures.
 			}
 		}
 	}

@@ -5,12 +5,11 @@ import { Button } from "../parts/button.tsx";
 
 interface SectionProps {
 	title: string;
-	/** Beside the title: what the reader may choose. */
+	/** Controls beside the title. */
 	aside?: ComponentChildren;
 	children: ComponentChildren;
 }
 
-/** A part of a view under a title of its own. */
 export function Section({ title, aside, children }: SectionProps) {
 	const id = useId();
 	return (
@@ -24,7 +23,6 @@ export function Section({ title, aside, children }: SectionProps) {
 	);
 }
 
-/** A figure: its name, its value, a note below it, and whether it is good or bad. */
 export type Figure = readonly [
 	name: string,
 	value: ComponentChildren,
@@ -32,7 +30,6 @@ export type Figure = readonly [
 	tone?: "good" | "bad" | undefined,
 ];
 
-/** Figures that matter most, side by side. */
 export function Figures({ of }: { of: readonly (Figure | undefined)[] }) {
 	return (
 		<dl class="figures">
@@ -55,7 +52,6 @@ export function Figures({ of }: { of: readonly (Figure | undefined)[] }) {
 
 interface ChoiceProps<Value extends string> {
 	label: string;
-	/** The words of each button. */
 	values: Readonly<Record<Value, string>>;
 	chosen: NoInfer<Value>;
 	onChoose(value: NoInfer<Value>): void;

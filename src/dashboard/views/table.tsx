@@ -3,7 +3,6 @@ import type { ComponentChildren } from "preact";
 import { formatCount } from "../parts/figures.ts";
 import { PlainText } from "../parts/text.tsx";
 
-/** A column of a {@link Table}. */
 export interface Column<Row> {
 	title: string;
 	cell(row: Row): ComponentChildren;
@@ -22,7 +21,6 @@ type Amounts<Row> = readonly [title: string, cell: (row: Row) => ComponentChildr
 /** Columns of a table, those of numbers in short. */
 export type Columns<Row> = readonly (Column<Row> | Amounts<Row>)[];
 
-/** The column of a table whose rows are files. */
 export const FILE_COLUMN: Column<{ path: string }> = {
 	title: "File",
 	cell: ({ path }) => <PlainText text={path} most={300} />,
@@ -31,19 +29,18 @@ export const FILE_COLUMN: Column<{ path: string }> = {
 };
 
 interface TableProps<Row> {
-	/** For screen readers. */
 	label: string;
 	columns: Columns<NoInfer<Row>>;
 	rows: readonly Row[];
 	keyOf(row: Row): string | number;
 	classOf?(row: Row): string;
-	/** A last row that sums up the others. */
+	/** Sums up the others. */
 	foot?: Row;
-	/** The rows beyond these are counted only. Default: all are shown. */
+	/** The rest is counted only. Default: all. */
 	most?: number;
 }
 
-/** A table that scrolls by itself where the screen is narrow. */
+/** It scrolls by itself where the screen is narrow. */
 export function Table<Row>(props: TableProps<Row>) {
 	const { label, rows, keyOf, classOf, foot, most = rows.length } = props;
 	const columns = props.columns.map(whole);
@@ -92,7 +89,6 @@ export function Table<Row>(props: TableProps<Row>) {
 	);
 }
 
-/** How many rows are not shown. */
 export function Rest({ count }: { count: number }) {
 	return count > 0 ? <p class="soft">And {formatCount(count)} more.</p> : null;
 }

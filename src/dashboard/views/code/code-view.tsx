@@ -13,7 +13,6 @@ import { SearchResults, UsagesPanel } from "./search-results.tsx";
 
 const MOST_HITS = 40;
 
-/** The code of the session's project: search, what is around a file, where a name is used. */
 export function CodeView({ sessionId }: SessionViewProps) {
 	const [search, setSearch] = useState<{ query: string; includeTests: boolean }>();
 	const [file, setFile] = useState<string>();

@@ -26,7 +26,6 @@ interface DepsPanelProps {
 
 const MOST_IN_COLUMN = 12;
 
-/** What a file needs, and what needs it: as a picture and in words. */
 export function DepsPanel({ answer, depth, onDepth, onFile, onClose }: DepsPanelProps) {
 	// A phone has no room for the whole picture.
 	const [isListed, setIsListed] = useState(() => matchMedia("(max-width: 560px)").matches);
@@ -110,7 +109,7 @@ function FileList({ title, files, onFile }: FileListProps) {
 	);
 }
 
-/** Files as boxes with arrows to what they import; a click or Enter puts a file into the middle. */
+/** Files as boxes with arrows to what they import; a click or Enter centres a file. */
 function GraphPicture({ graph, onFile }: { graph: Graph; onFile(path: string): void }) {
 	const frame = useRef<HTMLElement>(null);
 	const { width, height, nodes, edges } = graph;

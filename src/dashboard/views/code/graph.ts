@@ -1,30 +1,26 @@
 import type { CodeDepsAnswer, CodeFileAtDepth } from "../../../protocol/index.ts";
 
-/** A file in the picture, or the place where the rest of a column is counted. */
+/** A file, or the count of the files that a column does not show. */
 export interface GraphNode {
 	readonly id: string;
-	/** Absent on the file in the middle of nothing but a count. */
 	readonly path?: string;
-	/** How many files of its column are not drawn; 0 for a file. */
+	/** Files of the column that are not drawn; 0 for a file. */
 	readonly more: number;
-	/** 0 is the file in the middle, below it what it needs, above it what needs it. */
+	/** 0 is the centre, below it what it needs, above it what needs it. */
 	readonly column: number;
 	readonly isTest: boolean;
 	readonly isInCycle: boolean;
-	/** The middle of the box. */
+	/** The centre of the box. */
 	readonly x: number;
 	readonly y: number;
 }
 
-/** An arrow from a file to one that it imports. */
 export interface GraphEdge {
 	readonly from: GraphNode;
 	readonly to: GraphNode;
-	/** Nothing of it is left at run time. */
 	readonly isTypeOnly: boolean;
 }
 
-/** A picture of what is around a file. */
 export interface Graph {
 	readonly nodes: readonly GraphNode[];
 	readonly edges: readonly GraphEdge[];
@@ -35,18 +31,14 @@ export interface Graph {
 }
 
 export interface GraphOptions {
-	/** Steps from the file in the middle that are drawn. */
 	depth: number;
-	/** Boxes of one column, the count of the rest among them. */
+	/** Boxes of one column, the count of the rest included. */
 	mostInColumn: number;
 }
 
 const BOX = { width: 170, height: 34, gapX: 60, gapY: 12, margin: 8 };
 
-/**
- * Lays out what a file needs to its left and what needs it to its right, a column for each step, so that every arrow points
- * to the left. Columns that are too long end with a count.
- */
+/** What a file needs is to its left, what needs it to its right, a column for each step: every arrow points to the left. */
 export function layoutGraph(answer: CodeDepsAnswer, { depth, mostInColumn }: GraphOptions): Graph {
 	const cyclic = new Set(answer.cycles.flat());
 	const columns = new Map<number, Draft[]>([[0, [{ path: answer.file, isTest: false }]]]);
@@ -105,7 +97,7 @@ function drafted(files: readonly CodeFileAtDepth[], most: number): Draft[] {
 	return [...kept, { more: drafts.length - kept.length, isTest: false }];
 }
 
-/** One arrow for each file: to the file in the middle, or to the one by which it was reached. */
+/** One arrow for each file, to the file by which it was reached. */
 function edgesOf(answer: CodeDepsAnswer, nodes: readonly GraphNode[]): GraphEdge[] {
 	const byId = new Map(nodes.map((node) => [node.id, node]));
 	const at = (column: number, path: string) => byId.get(`${column}:${path}`);
@@ -123,10 +115,7 @@ function edgesOf(answer: CodeDepsAnswer, nodes: readonly GraphNode[]): GraphEdge
 	return edges;
 }
 
-/**
- * How far to the right a frame of this width shows a graph first: with its file in the middle, unless that would cut the
- * names of all others; then with what the file needs.
- */
+/** The first scroll position: the file in the middle, unless that would cut the names of what it needs. */
 export function firstScroll({ nodes, boxWidth }: Graph, frameWidth: number): number {
 	const x = (column: number) => nodes.find((node) => node.column === column)?.x;
 	const middle = x(0) ?? 0;
@@ -134,7 +123,7 @@ export function firstScroll({ nodes, boxWidth }: Graph, frameWidth: number): num
 	return Math.max(0, Math.min(middle - frameWidth / 2, left));
 }
 
-/** A name and the folder it is in, for the two lines of a box; long ones lose their beginning. */
+/** Long names lose their beginning. */
 export function boxText(path: string): { name: string; folder: string } {
 	const cut = path.lastIndexOf("/");
 	return {
@@ -143,7 +132,7 @@ export function boxText(path: string): { name: string; folder: string } {
 	};
 }
 
-/** Characters that fit a box: folders are written smaller. */
+/** Characters that fit a box. */
 const MOST_OF_NAME = 20;
 const MOST_OF_FOLDER = 25;
 

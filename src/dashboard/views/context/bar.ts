@@ -9,7 +9,6 @@ import { contextKinds } from "../../../text/kinds.ts";
 /** The kinds in the order in which they are stacked: what stands first in a prompt comes first. */
 export const KINDS = contextKinds;
 
-/** What people call a kind. */
 export const KIND_NAMES: Readonly<Record<ContextKind, string>> = {
 	system: "System prompt",
 	tools: "Tools",
@@ -21,34 +20,30 @@ export const KIND_NAMES: Readonly<Record<ContextKind, string>> = {
 	stub: "Stubs",
 };
 
-/** `sent`: as the model sees them. `kind`: all of a kind together. */
+/** `sent`: as the model sees them. `kind`: grouped. */
 export type PieceOrder = "sent" | "kind";
 
-/** A piece with its place in the bar, in tokens from its start. */
+/** Tokens from the start of the bar. */
 export interface Segment {
 	readonly piece: ContextPiece;
 	readonly start: number;
 	readonly end: number;
-	/** How many of its tokens, from its beginning, were found in the cache. */
+	/** Tokens of its beginning that were in the cache. */
 	readonly cached: number;
 }
 
-/** The pieces of a context side by side. */
 export interface Bar {
 	readonly segments: readonly Segment[];
 	readonly tokens: number;
 }
 
-/** The beginning of a prompt, as far as it was found in the cache: so many tokens, but no more than these pieces. */
+/** The beginning of a prompt that was in the cache: so many tokens, but no more than these pieces. */
 interface CachedStretch {
 	readonly tokens: number;
 	readonly pieces: number;
 }
 
-/**
- * What of the window the last request found in the cache. The provider counts tokens, pieces are estimated: so its share of
- * the request is taken of the request's own estimate. What is new or changed since cannot have been cached.
- */
+/** The provider's share of cached tokens, applied to the request's own estimate. What is new or changed since cannot be cached. */
 export function cachedStretch(
 	context: Pick<ContextView, "cachedTokens" | "lastRequest" | "history">,
 ): CachedStretch {
@@ -61,12 +56,11 @@ export function cachedStretch(
 
 const NOTHING_CACHED: CachedStretch = { tokens: 0, pieces: 0 };
 
-/** All that a request held, in estimated tokens. */
 export function totalOf({ byKind }: ContextMoment): number {
 	return KINDS.reduce((sum, kind) => sum + (byKind[kind] ?? 0), 0);
 }
 
-/** Lays the pieces side by side. The cached part is a stretch of the prompt as sent, in whatever order it is shown. */
+/** Lays the pieces side by side. The cached part is a stretch of the prompt as sent, in either order. */
 export function layoutBar(
 	pieces: readonly ContextPiece[],
 	{ order, cached: stretch = NOTHING_CACHED }: { order: PieceOrder; cached?: CachedStretch },
@@ -91,7 +85,7 @@ export function layoutBar(
 	return { segments, tokens: start };
 }
 
-/** The piece under a point of the bar, which runs from 0 to 1; pieces without tokens are under none. */
+/** The piece at a point from 0 to 1. */
 export function segmentAt(bar: Bar, point: number): Segment | undefined {
 	if (bar.tokens === 0 || point < 0 || point > 1) return undefined;
 	const at = point * bar.tokens;
@@ -106,7 +100,7 @@ export function segmentAt(bar: Bar, point: number): Segment | undefined {
 	return bar.segments[low] ?? bar.segments.findLast(({ start, end }) => end > start);
 }
 
-/** Where a key leads from the piece at `at` among `count`; -1 is none of them. `undefined` for keys that lead nowhere. */
+/** The piece that a key leads to; -1 is none. Undefined for other keys. */
 export function nextIndex(key: string, at: number, count: number): number | undefined {
 	if (key === "Home") return 0;
 	if (key === "End") return count - 1;
@@ -125,7 +119,7 @@ const STEPS: ReadonlyMap<string, number> = new Map([
 	["PageDown", -10],
 ]);
 
-/** A rectangle of the picture; all numbers are shares of the bar. */
+/** All numbers are shares of the bar. */
 interface Rectangle {
 	readonly kind: ContextKind;
 	readonly start: number;
@@ -134,10 +128,7 @@ interface Rectangle {
 	readonly cached: number;
 }
 
-/**
- * What to draw, a bounded number of rectangles however many pieces there are: neighbours too small to see become one, in
- * the colour of what is most of them.
- */
+/** A bounded number of rectangles: neighbours too small to see become one, in the colour of the largest kind. */
 export function rectanglesOf({ segments, tokens }: Bar, smallest = 1 / 400): Rectangle[] {
 	if (tokens === 0) return [];
 	const drawn: Rectangle[] = [];
@@ -174,17 +165,15 @@ function rectangleOf(segments: readonly Segment[], tokens: number): Rectangle {
 	return { kind, start: start / tokens, width: (end - start) / tokens, cached: cached / tokens };
 }
 
-/** How much there is of a kind. */
 export interface KindRow {
 	readonly kind: ContextKind;
 	readonly name: string;
 	readonly tokens: number;
 	readonly pieces: number;
-	/** Of all that is in the context. */
 	readonly share: number;
 }
 
-/** The kinds that a context holds something of, in the order in which they are stacked. */
+/** In the order of a prompt. */
 export function kindsOf(pieces: readonly ContextPiece[]): KindRow[] {
 	const all = pieces.reduce((sum, piece) => sum + sizeOf(piece), 0);
 	return KINDS.flatMap((kind) => {
@@ -200,12 +189,11 @@ function sizeOf({ tokens }: ContextPiece): number {
 	return Number.isFinite(tokens) && tokens > 0 ? tokens : 0;
 }
 
-/** The CSS variable of a kind's colour. */
 export function kindColour(kind: ContextKind): string {
 	return `--series-${KIND_SERIES[kind]}`;
 }
 
-/** Kinds that often lie side by side get colours that are easily told apart. */
+/** Kinds that are often neighbours have distinct colours. */
 const KIND_SERIES: Readonly<Record<ContextKind, number>> = {
 	system: 7,
 	tools: 2,
@@ -217,10 +205,10 @@ const KIND_SERIES: Readonly<Record<ContextKind, number>> = {
 	stub: 8,
 };
 
-/** The server cuts labels here, without a sign that it did. */
+/** The server cuts labels here, without a sign. */
 const CUT_AT = 120;
 
-/** What a piece is called; a label that may go on says so, and ends with a whole character. */
+/** A label that may be cut ends with a sign and a whole character. */
 export function labelOf({ label }: Pick<ContextPiece, "label">): string {
 	return label.length === CUT_AT ? `${label.replace(/[\ud800-\udbff]$/, "")}…` : label;
 }

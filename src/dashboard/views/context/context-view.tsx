@@ -14,7 +14,6 @@ import { PieceDialog } from "./piece-dialog.tsx";
 import { PieceTable } from "./piece-table.tsx";
 import { WindowNow } from "./window-now.tsx";
 
-/** What the model sees now, piece by piece, and how that came to be. */
 export function ContextView({ sessionId, changes }: SessionViewProps) {
 	const asked = useAnswer("get_context_view", { sessionId }, changes.value);
 	const [shown, setShown] = useState<ContextPiece>();
@@ -41,7 +40,6 @@ export function ContextView({ sessionId, changes }: SessionViewProps) {
 	);
 }
 
-/** How the context grew and shrank from request to request. */
 function ContextHistory({ history }: { history: readonly ContextMoment[] }) {
 	const [isOpen, setIsOpen] = useState(false);
 	const course = useMemo(() => courseOf(history), [history]);
@@ -79,7 +77,7 @@ function ContextHistory({ history }: { history: readonly ContextMoment[] }) {
 	);
 }
 
-/** The table shows fewer moments than the chart: people read it line by line. */
+/** People read a table line by line. */
 const MOST_LINES = 60;
 
 function CourseTable({ course }: { course: ContextCourse }) {
@@ -100,16 +98,15 @@ function CourseTable({ course }: { course: ContextCourse }) {
 	);
 }
 
-/** The course of a context, ready to be stacked: `byKind[i]` belongs to `kinds[i]` and has one value for each moment. */
+/** `byKind[i]` belongs to `kinds[i]` and has one value for each moment. */
 interface ContextCourse {
 	readonly kinds: readonly ContextKind[];
-	/** The number of each moment's request: of many requests only some are kept. */
+	/** Of many requests only some are kept. */
 	readonly requests: readonly number[];
 	readonly atMs: readonly number[];
 	readonly byKind: readonly (readonly number[])[];
 }
 
-/** What each request held of every kind that any of them held something of. */
 export function courseOf(history: readonly ContextMoment[], most = 200): ContextCourse {
 	const moments = thinned(history, most);
 	const kinds = KINDS.filter((kind) => moments.some(({ byKind }) => (byKind[kind] ?? 0) > 0));
@@ -126,7 +123,7 @@ export function thinned(history: readonly ContextMoment[], most: number): readon
 	if (history.length <= most) return history;
 	const between = history.slice(1, -1);
 	const stretches = Math.max(0, most - 2);
-	// Bounds by multiplying: adding up a fraction would leave the last moments out.
+	// Multiplied, because adding up a fraction would drop the last moments.
 	const bound = (index: number) => Math.floor((index * between.length) / stretches);
 	const kept = Array.from({ length: stretches }, (_, index) =>
 		between.slice(bound(index), bound(index + 1)).reduce(fuller),

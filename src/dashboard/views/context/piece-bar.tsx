@@ -15,10 +15,7 @@ import {
 	segmentAt,
 } from "./bar.ts";
 
-/**
- * The pieces side by side, as wide as they are large; below them a line as far as they were cached. The pointer, or the
- * arrow keys, go from piece to piece; a click or Enter opens one.
- */
+/** Pieces as wide as they are large, above the part that was cached. The pointer or arrow keys choose one, a click or Enter opens it. */
 export function PieceBar({ bar, onShow }: { bar: Bar; onShow(piece: ContextPiece): void }) {
 	const [pointedId, setPointedId] = useState<string>();
 	const rectangles = useMemo(() => rectanglesOf(bar), [bar]);

@@ -16,7 +16,6 @@ interface PieceDialogProps {
 	onClose(): void;
 }
 
-/** The text of a piece, a stretch at a time, with what is known about it. */
 export function PieceDialog({ sessionId, piece, onClose }: PieceDialogProps) {
 	const now = useNow();
 	const { read, problem, isAsking, ask } = usePieceText(sessionId, piece.id);
@@ -60,7 +59,7 @@ export function PieceDialog({ sessionId, piece, onClose }: PieceDialogProps) {
 function usePieceText(sessionId: string, pieceId: string) {
 	const [read, setRead] = useState<ReadText>();
 	const [problem, setProblem] = useState<string>();
-	/** Where the stretch begins that is being asked for. */
+	/** The stretch in flight. */
 	const [wanted, setWanted] = useState<{ offset: number }>({ offset: 0 });
 	const [isAsking, setIsAsking] = useState(true);
 	useEffect(() => {
@@ -87,22 +86,21 @@ function usePieceText(sessionId: string, pieceId: string) {
 	return { read, problem, isAsking, ask: () => setWanted({ offset: read?.nextOffset ?? 0 }) };
 }
 
-/** What has been read of a piece's text so far. */
 export interface ReadText {
 	readonly stretches: readonly { readonly offset: number; readonly text: string }[];
 	readonly totalChars: number;
-	/** Where the next stretch begins; absent at the end. */
+	/** Absent at the end. */
 	readonly nextOffset?: number;
 }
 
-/** Adds a stretch. If the text has become another one meanwhile, what was read of the old one is dropped. */
+/** Adds a stretch. If the text has changed, the old stretches are dropped. */
 export function addStretch(before: ReadText | undefined, next: ContextPieceText): ReadText {
 	const { offset, text, totalChars, nextOffset } = next;
 	const fits = before?.nextOffset === offset && before.totalChars === totalChars;
 	return {
 		stretches: [...(fits ? before.stretches : []), { offset, text }],
 		totalChars,
-		// A stretch that leads nowhere must not be asked for again and again.
+		// A stretch that leads nowhere must not be fetched in a loop.
 		...(nextOffset !== undefined && nextOffset > offset && { nextOffset }),
 	};
 }

@@ -15,7 +15,6 @@ interface PieceTableProps {
 	onShow(piece: ContextPiece): void;
 }
 
-/** Every piece with its size and age; each opens to its text. */
 export function PieceTable({ pieces, onShow }: PieceTableProps) {
 	const [order, setOrder] = useState<"sent" | "size">("sent");
 	const [most, setMost] = useState(FIRST);

@@ -21,7 +21,6 @@ interface WindowNowProps {
 	onShow(piece: ContextPiece): void;
 }
 
-/** What is in the window now: how full it is, what fills it, and what of it was cached. */
 export function WindowNow({ context, onShow }: WindowNowProps) {
 	const { pieces, tokens, window: size, cachedTokens } = context;
 	const [order, setOrder] = useState<PieceOrder>("sent");
@@ -31,7 +30,7 @@ export function WindowNow({ context, onShow }: WindowNowProps) {
 	);
 	const kinds = useMemo(() => kindsOf(pieces), [pieces]);
 	if (pieces.length === 0) return <Empty>Nothing has been sent to the model yet.</Empty>;
-	// The head of the page shows pi's own count, which differs a little.
+	// The page's head shows pi's own count, which differs a little.
 	const share = `${formatShare(tokens / size)} of ${short(size)} tokens, by length; the share above goes by the last bill`;
 	const cached = "Last request, from the cache";
 	return (
@@ -78,7 +77,6 @@ export function WindowNow({ context, onShow }: WindowNowProps) {
 	);
 }
 
-/** How full the window is, at its true scale. */
 function WindowBar({ kinds, tokens, size }: { kinds: KindRow[]; tokens: number; size: number }) {
 	const scale = 1000 / Math.max(size, tokens);
 	let at = 0;
@@ -103,7 +101,6 @@ function WindowBar({ kinds, tokens, size }: { kinds: KindRow[]; tokens: number; 
 	);
 }
 
-/** A kind in its colour. */
 export function KindName({ kind }: { kind: ContextKind }) {
 	return (
 		<span class="kind-name">

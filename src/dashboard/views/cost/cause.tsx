@@ -1,7 +1,6 @@
 import { PlainText } from "../../parts/text.tsx";
 import type { Column } from "../table.tsx";
 
-/** Why the cache was missed: the cause, and what to make of it. */
 export const CAUSE_COLUMN: Column<{ cause: string }> = {
 	title: "Cause",
 	cell: ({ cause }) => {
@@ -16,7 +15,6 @@ export const CAUSE_COLUMN: Column<{ cause: string }> = {
 	class: "wide",
 };
 
-/** The first difference from the request before, where it is known. */
 export const DIFFERENCE_COLUMN: Column<{ changed?: string | undefined }> = {
 	title: "First difference",
 	cell: ({ changed }) => changed !== undefined && <PlainText text={changed} most={200} />,
@@ -44,7 +42,6 @@ export function causeName(cause: string): string {
 	return cause === "edit" ? "pruning" : cause;
 }
 
-/** A cause in a few words; an unknown one is returned as it is. */
 export function causeInWords(cause: string): string {
 	return WORDS.get(causeName(cause)) ?? cause;
 }

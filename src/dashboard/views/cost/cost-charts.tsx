@@ -9,7 +9,6 @@ import { type Columns, Table } from "../table.tsx";
 import { causeName } from "./cause.tsx";
 import { billSeries, promptSeries } from "./series.ts";
 
-/** What each request sent, and how the bill grew beside what it would have been. */
 export function CostCharts({ cost }: { cost: Cost }) {
 	const [prompts, promptRows] = useMemo(() => {
 		const series = promptSeries(cost);

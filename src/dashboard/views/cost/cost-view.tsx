@@ -22,7 +22,6 @@ import { CostCharts } from "./cost-charts.tsx";
 import { SavingsTable } from "./savings-table.tsx";
 import { missRows } from "./series.ts";
 
-/** What the session has cost, why, and what our systems saved. */
 export function CostView({ sessionId, changes }: SessionViewProps) {
 	const version = changes.value;
 	const savings = useAnswer("get_savings", { sessionId }, version);
@@ -48,7 +47,6 @@ export function CostView({ sessionId, changes }: SessionViewProps) {
 	);
 }
 
-/** The bill in a few figures. */
 function CostTotals({ totals }: { totals: Cost["totals"] }) {
 	const { read, write, input, output, cost, outputDollars, misses, missedTokens } = totals;
 	const prompt = read + write + input;
@@ -84,7 +82,7 @@ function compared(name: string, cost: Price, other: Price): Figure {
 	return [name, formatDifference(ours, theirs), `instead of ${formatPrice(other)}`, tone];
 }
 
-/** What the bill of pi alone means. It is imagined, so the note says where it goes too far. */
+/** The bill of pi alone is imagined, so the note says where it goes too far. */
 export function piAloneNote(
 	totals: Pick<Cost["totals"], "requests" | "appendOnlyOverLimit">,
 ): string {
@@ -95,7 +93,6 @@ export function piAloneNote(
 	return `${meaning} ${over} of the ${requests} would have been past the point where pi compacts; that is not counted.`;
 }
 
-/** Where cached tokens had to be paid for again, and why. */
 function MissTable({ cost }: { cost: Cost }) {
 	const { requests, totals } = cost;
 	const rows = useMemo(() => missRows(cost), [cost]);
@@ -133,7 +130,6 @@ const LAYOUTS: Readonly<Record<Tiers["layout"], string>> = {
 	off: "The working set is empty or switched off.",
 };
 
-/** The files that every request shows, and where they lie in the prompt. */
 function WorkingSet({ tiers }: { tiers: Tiers }) {
 	const now = useNow();
 	const { layout, files, picture } = tiers;

@@ -6,7 +6,7 @@ import { PlainText } from "../../parts/text.tsx";
 import { Section } from "../section.tsx";
 import { type Columns, Table } from "../table.tsx";
 
-/** A line of the table: a system, one of its details, or all of them together. */
+/** A system, one of its details, or the total. */
 interface Line {
 	key: string;
 	times?: number;
@@ -19,7 +19,6 @@ interface Line {
 	detail?: string;
 }
 
-/** What each of our systems did for the session. */
 export function SavingsTable({ savings }: { savings: Savings }) {
 	const rows = useMemo(() => savingsRows(savings), [savings]);
 	const [open, setOpen] = useState<string>();
@@ -94,17 +93,15 @@ function SystemName({ row, isOpen, onToggle }: SystemNameProps) {
 	);
 }
 
-/** What one system did, for a row of the table. */
 interface SavingsRow extends SystemSavings {
 	readonly system: SavingsSystem;
 	readonly name: string;
-	/** What it does, in a few words. */
 	readonly does: string;
 }
 
 type SavingsSystem = Exclude<keyof Savings, "total">;
 
-/** The systems, those that saved most first and those that are switched off last. */
+/** The largest savings first, systems that are off last. */
 export function savingsRows(savings: Savings): SavingsRow[] {
 	const rows = SYSTEMS.map(([system, name, does]) => ({ ...savings[system], system, name, does }));
 	return rows.sort(
@@ -115,13 +112,12 @@ export function savingsRows(savings: Savings): SavingsRow[] {
 	);
 }
 
-/** The tokens of a line; a dash where there was something to save that nobody can measure. */
+/** A dash where a saving cannot be measured. */
 export function savedTokens(line: { tokens: number; unmeasured?: number }): string {
 	const { tokens, unmeasured = 0 } = line;
 	return tokens === 0 && unmeasured > 0 ? UNMEASURED : short(tokens);
 }
 
-/** Stands where a saving cannot be measured. */
 const UNMEASURED = "–";
 
 const SYSTEMS: readonly (readonly [SavingsSystem, string, string])[] = [

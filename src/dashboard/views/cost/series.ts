@@ -1,6 +1,6 @@
 import type { CacheMiss, Cost, CostRequest, Price } from "../../../protocol/index.ts";
 
-/** The prompts of the listed requests, ready to be stacked. `missed` is the height of a column where the cache was missed. */
+/** `missed` is the height of a column where the cache was missed. */
 export function promptSeries(cost: Cost) {
 	const { requests } = cost;
 	return {
@@ -12,7 +12,7 @@ export function promptSeries(cost: Cost) {
 	};
 }
 
-/** The bill as it grows, beside the two it is compared with; in dollars if all prices are known. */
+/** In dollars if all prices are known. */
 export function billSeries(cost: Cost) {
 	const { requests } = cost;
 	const isPriced = requests.every((request) =>
@@ -37,13 +37,12 @@ export function billSeries(cost: Cost) {
 	};
 }
 
-/** A miss with the request it happened in. */
 export interface MissRow extends CacheMiss {
 	readonly number: number;
 	readonly atMs: number;
 }
 
-/** The misses of the listed requests, the latest first. */
+/** The latest first. */
 export function missRows(cost: Cost): MissRow[] {
 	const numbers = numbersOf(cost);
 	return cost.requests
@@ -51,7 +50,7 @@ export function missRows(cost: Cost): MissRow[] {
 		.reverse();
 }
 
-/** The numbers of the listed requests; 1 is the first of the session. The list may begin late. */
+/** 1 is the first request of the session; the list may begin late. */
 function numbersOf({ requests, totals }: Cost): number[] {
 	const first = Math.max(0, totals.requests - requests.length) + 1;
 	return requests.map((_, at) => first + at);

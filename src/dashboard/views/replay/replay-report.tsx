@@ -20,7 +20,6 @@ import {
 	savedAlreadyNote,
 } from "./report.ts";
 
-/** The report of a replay. */
 export function ReplayReportView({ report, file }: { report: ReplayReport; file: string }) {
 	const notes = useMemo(() => reportNotes(report), [report]);
 	const lines = useMemo(() => policyLines(report), [report]);
@@ -122,7 +121,6 @@ const POLICY_COLUMNS: Columns<PolicyLine> = [
 	["Largest prompt", ({ maxContext }) => short(maxContext), "roomy"],
 ];
 
-/** How large the prompts were under the policies that people compare. */
 function PromptChart({ report }: { report: ReplayReport }) {
 	const { numbers, rows } = useMemo(() => {
 		const course = promptCourse(report);

@@ -14,7 +14,6 @@ import { Table } from "../table.tsx";
 import { ReplayReportView } from "./replay-report.tsx";
 import { MOST_CHARACTERS, replayProblem, sizeProblem } from "./report.ts";
 
-/** What a session of pi cost, and would have cost otherwise: of a file that is dropped here, or of a stored one. */
 export function ReplayView() {
 	const { state, replayFile, replayStored, stop } = useReplay();
 	const isBusy = state.name === "running";
@@ -41,7 +40,7 @@ export function ReplayView() {
 	);
 }
 
-/** Takes a file that is chosen, or dropped anywhere on the page. */
+/** The whole page is the drop target. */
 function FileDrop({ isBusy, onFile }: { isBusy: boolean; onFile(file: File): void }) {
 	const id = useId();
 	const [isOver, setIsOver] = useState(false);
@@ -73,7 +72,6 @@ interface StoredSessionsProps {
 	onPick(session: StoredSession): void;
 }
 
-/** The sessions of the server's folder, the latest first; each can be replayed. */
 function StoredSessions({ isBusy, onPick }: StoredSessionsProps) {
 	const asked = useAnswer("list_stored_sessions", {});
 	const [most, setMost] = useState(20);

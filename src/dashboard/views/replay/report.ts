@@ -1,12 +1,12 @@
 import type { ReplayReport } from "../../../protocol/index.ts";
 
-/** The most characters of a session file that the server takes in one piece. */
+/** Characters of a session file that the server accepts. */
 export const MOST_CHARACTERS = 8_000_000;
 
 /** Larger files are not read at all: a character takes up to four bytes. */
 const MOST_BYTES = 4 * MOST_CHARACTERS;
 
-/** Why a file cannot be sent, if so. Ask before reading it, and again with its length. */
+/** Ask before reading a file, and again with its length. */
 export function sizeProblem(file: {
 	name: string;
 	bytes: number;
@@ -19,15 +19,13 @@ export function sizeProblem(file: {
 	return `${name} has ${size} MB; the server takes ${MOST_CHARACTERS / 1e6} MB. Put it into the sessions folder and pick it from the list, or run: strata replay <file>`;
 }
 
-/** Why a replay failed. The server does not know the name of a file whose text it was sent. */
+/** The server does not know the name of a file whose text it was sent. */
 export function replayProblem(why: string, file: string): string {
 	return why.replace(/^content(?= )/, () => file);
 }
 
-/** A policy as a line of the comparison. */
 export type PolicyLine = ReturnType<typeof policyLines>[number];
 
-/** The policies in the order of the report. */
 export function policyLines({ policies }: Pick<ReplayReport, "policies">) {
 	const dearest = Math.max(...policies.map(({ cost }) => cost), 0);
 	// The bill is no policy, and one that costs as much as append-only is no gain.
@@ -54,7 +52,7 @@ export function policyLines({ policies }: Pick<ReplayReport, "policies">) {
 
 const BILL = "billed";
 
-/** The size of each prompt under the policies of {@link COMPARED}, with the number of its request. */
+/** The size of each prompt, with the number of its request. */
 export function promptCourse({ chart, requests }: Pick<ReplayReport, "chart" | "requests">): {
 	numbers: number[];
 	rows: { name: string; values: number[] }[];
@@ -72,10 +70,9 @@ export function promptCourse({ chart, requests }: Pick<ReplayReport, "chart" | "
 	};
 }
 
-/** The policies that change the size of prompts. */
 const COMPARED = ["append-only", "read-cache", "strata"];
 
-/** A note where part of the savings is in every figure already; none for a session of plain pi. */
+/** A note where part of the savings is in every figure already. */
 export function savedAlreadyNote({
 	savedAlready: { shortReads, edits },
 }: Pick<ReplayReport, "savedAlready">): string | undefined {
@@ -85,7 +82,6 @@ export function savedAlreadyNote({
 	return `The session was made smaller while it ran: ${reads}, ${contents}. Its bill and all policies, append-only included, start from there; what it saved against pi alone is in its Cost view.`;
 }
 
-/** What a reader should know before trusting the numbers. */
 export function reportNotes({ check, skipped, models, requests }: ReplayReport): string[] {
 	const notes: string[] = [];
 	if (requests === 0)

@@ -11,7 +11,6 @@ import { type Columns, Table } from "../table.tsx";
 const FIRST = 25;
 const MOST = 500;
 
-/** The latest commands of the journal. */
 export function CommandHistory() {
 	const [limit, setLimit] = useState(FIRST);
 	const asked = useAnswer("get_command_history", { limit });

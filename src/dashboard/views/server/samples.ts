@@ -3,7 +3,6 @@ import type { ServerMetrics } from "../../../protocol/index.ts";
 import { client } from "../../connection/connection.ts";
 import { textOf } from "../../error-text.ts";
 
-/** The server's figures at a moment. */
 export interface Sample {
 	readonly atMs: number;
 	readonly metrics: ServerMetrics;
@@ -13,14 +12,14 @@ const EVERY_MS = 2_000;
 /** Five minutes. */
 export const MOST_SAMPLES = 150;
 
-/** Adds a sample. A server that has restarted counts from zero, so older samples are dropped. */
+/** A server that has restarted counts from zero, so older samples are dropped. */
 export function withSample(samples: readonly Sample[], sample: Sample): Sample[] {
 	const last = samples.at(-1);
 	const isAnother = last !== undefined && sample.metrics.uptimeMs < last.metrics.uptimeMs;
 	return [...(isAnother ? [] : samples.slice(1 - MOST_SAMPLES)), sample];
 }
 
-/** What happened per second between one sample and the next; one value fewer than there are samples. */
+/** Per second between one sample and the next; one value fewer than there are samples. */
 export function ratesOf(
 	samples: readonly Sample[],
 	count: (metrics: ServerMetrics) => number,
@@ -33,12 +32,12 @@ export function ratesOf(
 	});
 }
 
-/** How long a write of the journal took on average since it was started. */
+/** The mean since the start of the server. */
 export function commitMs({ journal }: ServerMetrics): number | undefined {
 	return journal.commits > 0 ? journal.commitMsTotal / journal.commits : undefined;
 }
 
-/** A line through values as the points of an SVG `polyline`, from left to right, the largest at the top. */
+/** The points of an SVG `polyline`, the largest value at the top. */
 export function sparkPoints(
 	values: readonly number[],
 	{ width, height }: { width: number; height: number },
@@ -54,10 +53,7 @@ export function sparkPoints(
 		.join(" ");
 }
 
-/**
- * The server's figures every two seconds while the page is visible. The next question waits for the answer to the one
- * before: a slow server is not asked faster than it answers.
- */
+/** Polls every two seconds while the page is visible, one request at a time. */
 export function useSamples(): { samples: readonly Sample[]; error: string | undefined } {
 	const [samples, setSamples] = useState<readonly Sample[]>([]);
 	const [error, setError] = useState<string>();

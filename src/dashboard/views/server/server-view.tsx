@@ -15,7 +15,6 @@ import { Section, useNow } from "../section.tsx";
 import { CommandHistory } from "./command-history.tsx";
 import { commitMs, ratesOf, type Sample, sparkPoints, useSamples } from "./samples.ts";
 
-/** How the server is doing, what it found when it started, and what it was asked. */
 export function ServerView() {
 	const { samples, error } = useSamples();
 	const latest = samples.at(-1)?.metrics;
@@ -97,13 +96,11 @@ interface TileProps {
 	name: string;
 	value: string;
 	note: string;
-	/** The latest last. */
 	values: readonly number[];
 }
 
 const SIZE = { width: 200, height: 36 };
 
-/** A figure with the line of its last minutes. */
 function Tile({ name, value, note, values }: TileProps) {
 	const { width, height } = SIZE;
 	const points = sparkPoints(values, SIZE);
@@ -152,7 +149,6 @@ function Counts({ commands }: Pick<ServerMetrics, "commands">) {
 
 const MOST_LISTED = 20;
 
-/** What the server recovered of the process before it. */
 function Recovery() {
 	const asked = useAnswer("get_startup_recovery", {});
 	const now = useNow();
@@ -189,7 +185,7 @@ function Recovery() {
 	);
 }
 
-/** What a server found when it started. One that found nothing does not know whether there was another before it. */
+/** A server that found nothing does not know whether there was another before it. */
 export function startWords({
 	crashed,
 	sessions,
