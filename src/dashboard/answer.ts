@@ -3,7 +3,7 @@ import type { RequestType } from "../protocol/client.ts";
 import type { CommandFields, ResponseData } from "../protocol/index.ts";
 import { type Asking, createAsking } from "./asking.ts";
 import { client, connectionCount } from "./connection/connection.ts";
-import { textOf } from "./error-text.ts";
+import { textOf } from "./parts/figures.ts";
 
 /** The answer to a question that is repeated whenever something changes. */
 export interface Asked<Type extends RequestType> {

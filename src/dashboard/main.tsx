@@ -12,7 +12,7 @@ import { holdDraggedFiles } from "./parts/dragged-files.ts";
 import { startRouting } from "./route.ts";
 import { restoreDesks } from "./session/desk.ts";
 import { applyTheme } from "./theme.ts";
-import { loadViews } from "./views.ts";
+import { loadViews } from "./views.tsx";
 
 // Before routing: the token must not stay in the address.
 client();

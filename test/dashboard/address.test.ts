@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { takeToken } from "../../src/dashboard/connection/token.ts";
+import { takeToken } from "../../src/dashboard/connection/connection.ts";
 import { hrefOf, routeOf } from "../../src/dashboard/route.ts";
 
 function memory(first: Record<string, string> = {}) {

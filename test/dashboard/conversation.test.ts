@@ -9,7 +9,7 @@ import {
 	loaded,
 } from "../../src/dashboard/session/conversation.ts";
 import type { AssistantItem } from "../../src/dashboard/session/items.ts";
-import { branchOf, itemsOf } from "../../src/dashboard/session/loaded-items.ts";
+import { branchOf, itemsOf } from "../../src/dashboard/session/message-items.ts";
 import type { SessionEvent } from "../../src/protocol/index.ts";
 import { answerEvents, assistant, call, entriesOf, toolResult, user, words } from "./events.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createDraft } from "../../src/dashboard/session/draft.ts";
+import { createDraft } from "../../src/dashboard/session/desk.ts";
 
 test("text from elsewhere stands above what was typed, once", () => {
 	const draft = createDraft({ read: () => "", write() {} });

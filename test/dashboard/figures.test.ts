@@ -7,7 +7,7 @@ import {
 	short,
 	shortPath,
 } from "../../src/dashboard/parts/figures.ts";
-import { callSummary, editsOf } from "../../src/dashboard/session/call-summary.ts";
+import { callSummary, editsOf } from "../../src/dashboard/session/items.ts";
 
 test.each([
 	[0, "$0"],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { askForToken, lendToken } from "../../src/dashboard/connection/token.ts";
+import { askForToken, lendToken } from "../../src/dashboard/connection/connection.ts";
 import { atEnd } from "../support/temp.ts";
 
 /** A channel of this name; tabs that use the same one hear each other. */

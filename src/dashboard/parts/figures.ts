@@ -68,3 +68,7 @@ export function formatDifference(cost: number, other: number): string {
 export function formatLatency(ms: number): string {
 	return ms < 9.95 ? `${Number(Math.max(0, ms).toFixed(1))} ms` : duration(ms);
 }
+
+export function textOf(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
+}

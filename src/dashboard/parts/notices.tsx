@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useErrorBoundary } from "preact/hooks";
-import { textOf } from "../error-text.ts";
-import { Button } from "./button.tsx";
+import { Button } from "./controls.tsx";
+import { textOf } from "./figures.ts";
 import { PlainText } from "./text.tsx";
 
 export function Empty({ children }: { children: ComponentChildren }) {

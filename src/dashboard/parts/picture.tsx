@@ -1,6 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Button } from "./button.tsx";
-import { Dialog } from "./dialog.tsx";
+import { Button, Dialog } from "./controls.tsx";
 import { bytesOf, type Picture, type PictureSize, pictureFacts } from "./picture-facts.ts";
 import { PlainText } from "./text.tsx";
 

@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect } from "preact/hooks";
-import { textOf } from "../error-text.ts";
-import { Button } from "./button.tsx";
+import { Button } from "./controls.tsx";
+import { textOf } from "./figures.ts";
 import { PlainText } from "./text.tsx";
 
 type ToastKind = "info" | "warning" | "error";

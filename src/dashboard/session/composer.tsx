@@ -1,12 +1,13 @@
 import { useRef } from "preact/hooks";
+import { useAnswer } from "../answer.ts";
 import { client, connectionState } from "../connection/connection.ts";
-import { Button } from "../parts/button.tsx";
+import { Button } from "../parts/controls.tsx";
 import { LongText, PlainText } from "../parts/text.tsx";
 import { reporting, toast, useToastsAbove } from "../parts/toasts.tsx";
+import { visibleString } from "../parts/visible-text.ts";
 import type { Desk } from "./desk.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { Outbox, Outgoing } from "./outbox.ts";
-import { Pickers } from "./pickers.tsx";
 import { PromptBox } from "./prompt-box.tsx";
 
 interface ComposerProps extends Desk {
@@ -185,4 +186,67 @@ function Statuses({ session }: { session: OpenSession }) {
 			))}
 		</ul>
 	);
+}
+
+type ThinkingLevel = NonNullable<OpenSession["state"]["value"]>["thinkingLevel"];
+
+function Pickers({ session }: { session: OpenSession }) {
+	const { sessionId } = session;
+	const state = session.state.value;
+	const current = state?.model && nameOf(state.model);
+	const isReady = state !== undefined;
+	const models = useAnswer("get_available_models", isReady ? { sessionId } : undefined).data
+		?.models;
+	const levels = useAnswer(
+		"get_available_thinking_levels",
+		isReady ? { sessionId } : undefined,
+		current,
+	).data?.levels;
+	if (!state) return <span class="pickers" />;
+	const known = models ?? [];
+	const offered =
+		state.model && !known.some((model) => nameOf(model) === current)
+			? [state.model, ...known]
+			: known;
+	return (
+		<span class="pickers">
+			<select
+				aria-label="Model"
+				value={current ?? ""}
+				onChange={(event) => {
+					const chosen = offered.find((model) => nameOf(model) === event.currentTarget.value);
+					if (!chosen) return;
+					const { provider, id } = chosen;
+					void reporting(client().request("set_model", { sessionId, provider, modelId: id }));
+				}}
+			>
+				{!current && <option value="">No model</option>}
+				{offered.map((model) => (
+					<option key={nameOf(model)} value={nameOf(model)}>
+						{visibleString(nameOf(model))}
+					</option>
+				))}
+			</select>
+			{(levels?.length ?? 0) > 1 && (
+				<select
+					aria-label="Thinking"
+					value={state.thinkingLevel}
+					onChange={(event) => {
+						const level = event.currentTarget.value as ThinkingLevel;
+						void reporting(client().request("set_thinking_level", { sessionId, level }));
+					}}
+				>
+					{levels?.map((level) => (
+						<option key={level} value={level}>
+							thinking: {level}
+						</option>
+					))}
+				</select>
+			)}
+		</span>
+	);
+}
+
+function nameOf({ provider, id }: { provider: string; id: string }): string {
+	return `${provider}/${id}`;
 }

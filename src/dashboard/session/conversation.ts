@@ -2,13 +2,17 @@ import type { AgentMessage, BashResult, SessionEntry, SessionEvent } from "../..
 import { updateCall, writtenOn } from "./blocks.ts";
 import { endsCutOff, goingOn, keepingNotices, withCutOff } from "./cut-off.ts";
 import type { AssistantItem, BashItem, Item, ToolCall } from "./items.ts";
-import { addItem, branchOf, entryItem, giveResult, itemsOf } from "./loaded-items.ts";
 import {
+	addItem,
 	assistantItem,
 	bashOutcome,
+	branchOf,
 	contentOf,
+	entryItem,
 	field,
+	giveResult,
 	itemOf,
+	itemsOf,
 	keyOf,
 	withResult,
 } from "./message-items.ts";

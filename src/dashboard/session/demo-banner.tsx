@@ -1,5 +1,5 @@
 import type { SessionInfo } from "../../protocol/index.ts";
-import { Button } from "../parts/button.tsx";
+import { Button } from "../parts/controls.tsx";
 import type { OpenSession } from "./open-session.ts";
 import type { Outbox } from "./outbox.ts";
 

@@ -1,8 +1,7 @@
 import { useState } from "preact/hooks";
 import type { CommandFields } from "../../protocol/index.ts";
 import { client } from "../connection/connection.ts";
-import { Button } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
+import { Button, Dialog, DialogForm, TextButton } from "../parts/controls.tsx";
 import { LongText, PlainText } from "../parts/text.tsx";
 import { reporting } from "../parts/toasts.tsx";
 import type { Question } from "./extension-ui.ts";
@@ -38,18 +37,17 @@ function Ask({ question, answer }: { question: Question; answer(response: Respon
 				<>
 					<div class="options">
 						{question.options.map((option, at) => (
-							<button
+							<TextButton
 								key={at}
-								type="button"
+								class=""
 								autofocus={at === 0}
 								onClick={() => answer({ value: option })}
-							>
-								<PlainText text={option} most={400} />
-							</button>
+								text={option}
+							/>
 						))}
 					</div>
 					<div class="dialog-actions row">
-						<Cancel answer={answer} />
+						<Button onClick={() => answer({ cancelled: true })} words="Cancel" />
 					</div>
 				</>
 			);
@@ -78,41 +76,23 @@ interface WriteProps {
 }
 
 function Write({ first, placeholder = "", isLong = false, answer }: WriteProps) {
-	const [text, setText] = useState(first);
+	const [value, setText] = useState(first);
+	const box = {
+		value,
+		autofocus: true,
+		onInput: (event: { currentTarget: { value: string } }) => setText(event.currentTarget.value),
+	};
 	return (
-		<form
-			class="stack"
-			onSubmit={(event) => {
-				event.preventDefault();
-				answer({ value: text });
-			}}
+		<DialogForm
+			words="OK"
+			onCancel={() => answer({ cancelled: true })}
+			onSubmit={() => answer({ value })}
 		>
 			{isLong ? (
-				<textarea
-					aria-label="Text"
-					class="mono"
-					rows={14}
-					value={text}
-					autofocus
-					onInput={(event) => setText(event.currentTarget.value)}
-				/>
+				<textarea aria-label="Text" class="mono" rows={14} {...box} />
 			) : (
-				<input
-					aria-label="Answer"
-					value={text}
-					placeholder={placeholder}
-					autofocus
-					onInput={(event) => setText(event.currentTarget.value)}
-				/>
+				<input aria-label="Answer" placeholder={placeholder} {...box} />
 			)}
-			<div class="dialog-actions row">
-				<Cancel answer={answer} />
-				<Button type="submit" class="primary" words="OK" />
-			</div>
-		</form>
+		</DialogForm>
 	);
-}
-
-function Cancel({ answer }: { answer(response: Response): void }) {
-	return <Button onClick={() => answer({ cancelled: true })} words="Cancel" />;
 }

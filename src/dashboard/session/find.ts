@@ -1,6 +1,5 @@
 import { effect, type ReadonlySignal, signal } from "@preact/signals";
-import { callSummary, editsOf } from "./call-summary.ts";
-import type { ToolCall } from "./items.ts";
+import { callSummary, editsOf, type ToolCall } from "./items.ts";
 import type { Row } from "./rows.ts";
 
 /** A search in a conversation. The list draws few of its rows, so the browser's own search misses most. */

@@ -1,5 +1,6 @@
-import type { AgentMessage, BashResult, SessionEvent } from "../../protocol/index.ts";
+import type { AgentMessage, BashResult, SessionEntry, SessionEvent } from "../../protocol/index.ts";
 import type { Picture } from "../parts/picture-facts.ts";
+import { updateCall } from "./blocks.ts";
 import type {
 	AssistantItem,
 	Block,
@@ -17,7 +18,7 @@ export function field(value: unknown, name: string): unknown {
 		: undefined;
 }
 
-export function textField(value: unknown, name: string): string | undefined {
+function textField(value: unknown, name: string): string | undefined {
 	const found = field(value, name);
 	return typeof found === "string" ? found : undefined;
 }
@@ -74,19 +75,19 @@ export function itemOf(message: AgentMessage): Item | undefined {
 
 type Base = Pick<Item, "key" | "atMs" | "entryId">;
 
-export function noteItem(base: Base, text: string): NoteItem {
+function noteItem(base: Base, text: string): NoteItem {
 	return { kind: "note", ...base, text, stands: [base.key] };
 }
 
 /** A message or entry of an extension: a note if it is not meant to be shown. */
-export function customItem(base: Base, source: unknown): CustomItem | NoteItem {
+function customItem(base: Base, source: unknown): CustomItem | NoteItem {
 	const label = textField(source, "customType") ?? "extension";
 	if (field(source, "display") === false) return noteItem(base, ownEntryWords(source) ?? label);
 	return { kind: "custom", ...base, label, ...contentOf(field(source, "content")) };
 }
 
 /** What an entry of pi-strata means; undefined for those of others. */
-export function ownEntryWords(source: unknown): string | undefined {
+function ownEntryWords(source: unknown): string | undefined {
 	switch (textField(source, "customType")) {
 		case "pi-kota-pin":
 			return field(field(source, "data"), "pinned") === false
@@ -106,7 +107,7 @@ export function ownEntryWords(source: unknown): string | undefined {
 }
 
 /** The answer to a command of pi-strata, which the model does not see. */
-export function reportItem(base: Base, entry: unknown): CustomItem | undefined {
+function reportItem(base: Base, entry: unknown): CustomItem | undefined {
 	const text = textField(field(entry, "data"), "text");
 	if (textField(entry, "customType") !== "strata-report" || text === undefined) return undefined;
 	return { kind: "custom", ...base, label: "strata", text, pictures: [], hasColumns: true };
@@ -119,7 +120,7 @@ export function repeatsReport(event: SessionEvent, before: SessionEvent | undefi
 	return reportItem({ key: "" }, before.entry)?.text.split("\n", 1)[0] === event.message;
 }
 
-export function summaryItem(base: Base, of: SummaryItem["of"], source: unknown): SummaryItem {
+function summaryItem(base: Base, of: SummaryItem["of"], source: unknown): SummaryItem {
 	const tokensBefore = field(source, "tokensBefore");
 	return {
 		kind: "summary",
@@ -197,4 +198,82 @@ export function bashOutcome(result: AgentMessage | BashResult) {
 		state,
 		...(typeof exitCode === "number" && { exitCode }),
 	};
+}
+
+/** The entries from the root to the leaf. */
+export function branchOf(
+	entries: readonly SessionEntry[],
+	leafId: string | null,
+): readonly SessionEntry[] {
+	const byId = new Map(entries.map((entry) => [entry.id, entry]));
+	const branch: SessionEntry[] = [];
+	let next = leafId === null ? undefined : byId.get(leafId);
+	// A damaged file may have cycles.
+	while (next && branch.length <= entries.length) {
+		branch.push(next);
+		next = next.parentId === null ? undefined : byId.get(next.parentId);
+	}
+	return branch.reverse();
+}
+
+/** The items of a branch, each with a unique key. */
+export function itemsOf(branch: readonly SessionEntry[]): Item[] {
+	const items: Item[] = [];
+	const keys = new Set<string>();
+	for (const entry of branch) {
+		const { message } = entry;
+		if (message?.role === "toolResult" && giveResult(items, message)) continue;
+		const item = message ? itemOf(message) : entryItem(entry);
+		if (!item) continue;
+		const key = keys.has(item.key) ? `${item.key}:${entry.id}` : item.key;
+		keys.add(key);
+		addItem(items, { ...item, key, entryId: entry.id });
+	}
+	return items;
+}
+
+/** Appends an item; equal notes in a row are joined. */
+export function addItem(items: Item[], item: Item): void {
+	const last = items.at(-1);
+	if (item.kind === "note" && last?.kind === "note" && last.text === item.text) {
+		items[items.length - 1] = { ...last, stands: [...last.stands, ...item.stands] };
+	} else {
+		items.push(item);
+	}
+}
+
+/** Returns whether the result has a call. */
+export function giveResult(items: Item[], message: AgentMessage): boolean {
+	const { toolCallId = "", content, isError = false } = message;
+	return updateCall(items, toolCallId, (call) => withResult(call, content, isError));
+}
+
+export function entryItem(entry: SessionEntry): Item | undefined {
+	const base = { key: `entry:${entry.id}`, entryId: entry.id, atMs: Date.parse(entry.timestamp) };
+	const note = (text: string): Item => noteItem(base, text);
+	switch (entry.type) {
+		case "compaction":
+			return summaryItem(base, "compaction", entry);
+		case "branch_summary":
+			return summaryItem(base, "branch", entry);
+		case "custom_message":
+			return customItem(base, entry);
+		case "model_change":
+			return note(`Model: ${textField(entry, "provider")}/${textField(entry, "modelId")}`);
+		case "thinking_level_change":
+			return note(`Thinking: ${textField(entry, "thinkingLevel")}`);
+		case "session_info":
+			return note(`Name: ${textField(entry, "name") ?? "none"}`);
+		case "custom":
+			return (
+				reportItem(base, entry) ??
+				note(ownEntryWords(entry) ?? textField(entry, "customType") ?? "custom")
+			);
+		case "context_edit":
+			return note("Context edited");
+		case "label":
+			return undefined;
+		default:
+			return note(entry.type);
+	}
 }

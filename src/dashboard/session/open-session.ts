@@ -2,7 +2,7 @@ import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Client, StreamFrame, Subscription } from "../../protocol/client.ts";
 import type { ServerEvent, SessionEvent, SessionState } from "../../protocol/index.ts";
 import { createAsking } from "../asking.ts";
-import { textOf } from "../error-text.ts";
+import { textOf } from "../parts/figures.ts";
 import { type CommandList, createCommandList } from "./commands.ts";
 import {
 	afterEvent,

@@ -2,7 +2,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hook
 import type { SlashCommand } from "../../protocol/index.ts";
 import { PlainText } from "../parts/text.tsx";
 import { completed, fitting, typedName } from "./commands.ts";
-import type { Draft } from "./draft.ts";
+import type { Draft } from "./desk.ts";
 import type { OpenSession } from "./open-session.ts";
 import { pageCommands } from "./typed.ts";
 

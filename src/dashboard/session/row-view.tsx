@@ -1,19 +1,12 @@
+import type { ComponentChildren } from "preact";
+import { Fold } from "../parts/controls.tsx";
 import { dollars, short } from "../parts/figures.ts";
-import { Fold } from "../parts/fold.tsx";
 import { MarkdownText } from "../parts/markdown.tsx";
 import { PictureView } from "../parts/picture.tsx";
 import type { Picture } from "../parts/picture-facts.ts";
 import { LongText, PlainText } from "../parts/text.tsx";
-import type {
-	AssistantItem,
-	BashItem,
-	CustomItem,
-	NoteItem,
-	SummaryItem,
-	UserItem,
-} from "./items.ts";
+import { type AssistantItem, callSummary, editsOf, type Item, type ToolCall } from "./items.ts";
 import type { Row } from "./rows.ts";
-import { ToolCallRow } from "./tool-call-row.tsx";
 
 /** Kept outside of the rows: those out of view do not exist. */
 export interface RowActions {
@@ -24,51 +17,112 @@ export interface RowActions {
 	reload(): void;
 }
 
+interface FoldState {
+	isOpen: boolean;
+	onToggle(isOpen: boolean): void;
+}
+
 export function RowView({ row, actions }: { row: Row; actions: RowActions }) {
-	const fold = {
+	const fold: FoldState = {
 		isOpen: actions.isUnfolded(row.key),
-		onToggle: (isOpen: boolean) => actions.toggle(row.key, isOpen),
+		onToggle: (isOpen) => actions.toggle(row.key, isOpen),
 	};
 	if (row.kind === "outcome") return <Outcome item={row.item} />;
-	if (row.kind === "block") {
-		const { block, item, isLast } = row;
-		if (block.kind === "call") {
-			const { call } = block;
+	if (row.kind === "item") return itemRow(row.item, fold, actions);
+	const { block, item, isLast } = row;
+	switch (block.kind) {
+		case "call":
 			return (
-				<ToolCallRow
-					call={call}
-					pictures={<Pictures pictures={call.pictures} actions={actions} />}
-					{...fold}
-				/>
+				<Call call={block.call} {...fold}>
+					<Pictures pictures={block.call.pictures} actions={actions} />
+				</Call>
 			);
-		}
-		if (block.kind === "thinking") {
-			const summary = item.isStreaming && isLast ? "Thinking…" : "Thinking";
+		case "thinking":
 			return (
-				<Fold summary={summary} class="thinking" {...fold}>
+				<Fold
+					summary={item.isStreaming && isLast ? "Thinking…" : "Thinking"}
+					class="thinking"
+					{...fold}
+				>
 					<LongText text={block.text} />
 				</Fold>
 			);
-		}
-		return (
-			<div class="answer">
-				<MarkdownText text={block.text} />
-				{isLast && !item.isStreaming && <Bill item={item} />}
-			</div>
-		);
+		case "text":
+			return (
+				<div class="answer">
+					<MarkdownText text={block.text} />
+					{isLast && !item.isStreaming && <Bill item={item} />}
+				</div>
+			);
 	}
-	const { item } = row;
+}
+
+function itemRow(item: Exclude<Item, AssistantItem>, fold: FoldState, actions: RowActions) {
 	switch (item.kind) {
 		case "user":
-			return <UserRow item={item} actions={actions} />;
-		case "bash":
-			return <BashRow item={item} {...fold} />;
-		case "summary":
-			return <SummaryRow item={item} {...fold} />;
+			return (
+				<div class="said">
+					<h2 class="hidden-text">You</h2>
+					<LongText text={item.text} lines={40} />
+					<Pictures pictures={item.pictures} actions={actions} />
+				</div>
+			);
+		case "bash": {
+			const outcome = {
+				running: "running…",
+				done: "",
+				failed: `exit code ${item.exitCode ?? "?"}`,
+				cancelled: "cancelled",
+			}[item.state];
+			const command = item.command ?? "a command of another client";
+			const summary = (
+				<>
+					<span class="call-name">$</span> <PlainText as="code" text={command} most={200} />{" "}
+					<span class="small">{outcome}</span>
+				</>
+			);
+			return (
+				<Fold class={`call is-${item.state}`} summary={summary} {...fold}>
+					{item.output ? <LongText text={item.output} /> : <p class="soft small">No output.</p>}
+				</Fold>
+			);
+		}
+		case "summary": {
+			const size = item.tokensBefore ? ` from ${short(item.tokensBefore)} tokens` : "";
+			const words =
+				item.of === "branch"
+					? "Summary of the branch that was left"
+					: `Compacted${size}: a summary stands for what is above`;
+			return (
+				<Fold class="summary" summary={words} {...fold}>
+					<LongText text={item.text} />
+				</Fold>
+			);
+		}
 		case "custom":
-			return <CustomRow item={item} actions={actions} />;
+			return (
+				<div class="custom">
+					<p class="small soft">
+						<PlainText text={item.label} most={100} />
+					</p>
+					{item.hasColumns ? (
+						// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+						<section class="columns" aria-label={item.label} tabIndex={0}>
+							<LongText text={item.text} lines={60} />
+						</section>
+					) : (
+						<LongText text={item.text} />
+					)}
+					<Pictures pictures={item.pictures} actions={actions} />
+				</div>
+			);
 		case "note":
-			return <NoteRow item={item} />;
+			return (
+				<p class="note">
+					<PlainText text={item.text} most={200} />
+					{item.stands.length > 1 && ` × ${item.stands.length}`}
+				</p>
+			);
 		case "error":
 			return (
 				<p class="problem">
@@ -78,41 +132,9 @@ export function RowView({ row, actions }: { row: Row; actions: RowActions }) {
 	}
 }
 
-interface FoldState {
-	isOpen: boolean;
-	onToggle(isOpen: boolean): void;
-}
-
-function UserRow({ item, actions }: { item: UserItem; actions: RowActions }) {
-	return (
-		<div class="said">
-			<h2 class="hidden-text">You</h2>
-			<LongText text={item.text} lines={40} />
-			<Pictures pictures={item.pictures} actions={actions} />
-		</div>
-	);
-}
-
-function CustomRow({ item, actions }: { item: CustomItem; actions: RowActions }) {
-	return (
-		<div class="custom">
-			<p class="small soft">
-				<PlainText text={item.label} most={100} />
-			</p>
-			{item.hasColumns ? (
-				// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-				<section class="columns" aria-label={item.label} tabIndex={0}>
-					<LongText text={item.text} lines={60} />
-				</section>
-			) : (
-				<LongText text={item.text} />
-			)}
-			<Pictures pictures={item.pictures} actions={actions} />
-		</div>
-	);
-}
-
 /** Each is decoded in full, so only a few are drawn. */
+const MOST_PICTURES = 20;
+
 function Pictures({ pictures, actions }: { pictures: readonly Picture[]; actions: RowActions }) {
 	if (pictures.length === 0) return null;
 	const rest = pictures.length - MOST_PICTURES;
@@ -128,54 +150,6 @@ function Pictures({ pictures, actions }: { pictures: readonly Picture[]; actions
 			))}
 			{rest > 0 && <p class="small soft">and {rest} more</p>}
 		</div>
-	);
-}
-
-const MOST_PICTURES = 20;
-
-function BashRow({ item, ...fold }: { item: BashItem } & FoldState) {
-	const outcome = {
-		running: "running…",
-		done: "",
-		failed: `exit code ${item.exitCode ?? "?"}`,
-		cancelled: "cancelled",
-	}[item.state];
-	return (
-		<Fold
-			class={`call is-${item.state}`}
-			{...fold}
-			summary={
-				<>
-					<span class="call-name">$</span>{" "}
-					<PlainText as="code" text={item.command ?? "a command of another client"} most={200} />{" "}
-					<span class="small">{outcome}</span>
-				</>
-			}
-		>
-			{item.output ? <LongText text={item.output} /> : <p class="soft small">No output.</p>}
-		</Fold>
-	);
-}
-
-function SummaryRow({ item, ...fold }: { item: SummaryItem } & FoldState) {
-	const words =
-		item.of === "branch"
-			? "Summary of the branch that was left"
-			: `Compacted${item.tokensBefore ? ` from ${short(item.tokensBefore)} tokens` : ""}: a summary stands for what is above`;
-	return (
-		<Fold class="summary" summary={words} {...fold}>
-			<LongText text={item.text} />
-		</Fold>
-	);
-}
-
-function NoteRow({ item }: { item: NoteItem }) {
-	const count = item.stands.length;
-	return (
-		<p class="note">
-			<PlainText text={item.text} most={200} />
-			{count > 1 && ` × ${count}`}
-		</p>
 	);
 }
 
@@ -197,17 +171,65 @@ function Outcome({ item }: { item: AssistantItem }) {
 	return <p class="note">{words}</p>;
 }
 
-function Bill({ item }: { item: AssistantItem }) {
-	if (item.tokens === undefined) return null;
+function Bill({ item: { tokens, dollars: price, model } }: { item: AssistantItem }) {
+	if (tokens === undefined) return null;
 	return (
 		<p class="bill small soft number">
-			{short(item.tokens)} tokens{item.dollars ? ` · ${dollars(item.dollars)}` : ""}
-			{item.model && (
-				<>
-					{" · "}
-					<PlainText text={item.model} most={80} />
-				</>
-			)}
+			{short(tokens)} tokens{price ? ` · ${dollars(price)}` : ""}
+			{model && " · "}
+			{model && <PlainText text={model} most={80} />}
 		</p>
+	);
+}
+
+const STATES: Record<ToolCall["state"], string> = {
+	writing: "writing…",
+	waiting: "waiting",
+	running: "running…",
+	done: "",
+	failed: "failed",
+	lost: "no result",
+};
+
+interface CallProps extends FoldState {
+	call: ToolCall;
+	/** Its pictures. */
+	children: ComponentChildren;
+}
+
+function Call({ call, children, ...fold }: CallProps) {
+	const { name, state, output, args, argsText, pictures } = call;
+	const edits = fold.isOpen ? editsOf(args) : [];
+	const given = fold.isOpen && args !== undefined ? JSON.stringify(args, undefined, 2) : argsText;
+	const summary = (
+		<>
+			<PlainText class="call-name" text={name || "tool"} most={80} />{" "}
+			<PlainText as="code" text={callSummary(call)} />{" "}
+			<span class="small call-state">{STATES[state]}</span>
+		</>
+	);
+	return (
+		<Fold class={`call is-${state}`} summary={summary} {...fold}>
+			<h2 class="small soft">Arguments</h2>
+			{edits.map(({ oldText, newText }, at) => (
+				<div key={at} class="edit">
+					<div class="edit-old">
+						<span class="hidden-text">Before:</span>
+						<LongText text={oldText} lines={12} />
+					</div>
+					<div class="edit-new">
+						<span class="hidden-text">After:</span>
+						<LongText text={newText} lines={12} />
+					</div>
+				</div>
+			))}
+			{edits.length === 0 && <LongText text={given} lines={12} />}
+			{output !== "" && <h2 class="small soft">{state === "failed" ? "Error" : "Result"}</h2>}
+			{output !== "" && <LongText text={output} />}
+			{children}
+			{state === "done" && output === "" && pictures.length === 0 && (
+				<p class="small soft">No output.</p>
+			)}
+		</Fold>
 	);
 }

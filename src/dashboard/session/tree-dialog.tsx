@@ -2,13 +2,12 @@ import { useMemo, useState } from "preact/hooks";
 import type { FlatTreeNode } from "../../protocol/index.ts";
 import { useAnswer } from "../answer.ts";
 import { client } from "../connection/connection.ts";
-import { Button } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
+import { Button, Dialog } from "../parts/controls.tsx";
 import { Empty, Problem } from "../parts/notices.tsx";
 import { PlainText } from "../parts/text.tsx";
 import { reporting } from "../parts/toasts.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
-import type { Draft } from "./draft.ts";
+import type { Draft } from "./desk.ts";
 import type { OpenSession } from "./open-session.ts";
 
 interface TreeDialogProps {

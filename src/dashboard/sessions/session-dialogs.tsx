@@ -2,10 +2,8 @@ import { useId, useMemo, useState } from "preact/hooks";
 import type { SessionInfo, StoredSession } from "../../protocol/index.ts";
 import { useAnswer } from "../answer.ts";
 import { client } from "../connection/connection.ts";
-import { textOf } from "../error-text.ts";
-import { Button } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
-import { ago, baseName, formatNumberOf, shortPath } from "../parts/figures.ts";
+import { Button, Dialog, DialogForm } from "../parts/controls.tsx";
+import { ago, baseName, formatNumberOf, shortPath, textOf } from "../parts/figures.ts";
 import { Empty, Problem } from "../parts/notices.tsx";
 import { PlainText } from "../parts/text.tsx";
 import { reporting, toast } from "../parts/toasts.tsx";
@@ -36,41 +34,28 @@ export function NewSessionDialog({ startsIn, folders, onClose }: NewSessionDialo
 	}
 	return (
 		<Dialog title="New session" onCancel={onClose}>
-			<form
-				class="stack"
-				onSubmit={(event) => {
-					event.preventDefault();
-					const cwd = new FormData(event.currentTarget).get("cwd");
-					void make(String(cwd ?? "").trim());
-				}}
+			<DialogForm
+				words={isMaking ? "Starting…" : "Start"}
+				disabled={isMaking}
+				onCancel={onClose}
+				onSubmit={(data) => void make(String(data.get("cwd") ?? "").trim())}
 			>
 				{startsIn && "sample" in startsIn ? (
-					<SampleProject />
+					<p>
+						The demo makes a new sample project for it. To work in a folder of your own, set up a
+						model with pi and start the server again.
+					</p>
 				) : (
 					<Folder start={startsIn?.folder} folders={folders} />
 				)}
 				{error !== undefined && <Problem text={error} />}
-				<div class="dialog-actions row">
-					<Button onClick={onClose} words="Cancel" />
-					<Button
-						type="submit"
-						class="primary"
-						disabled={isMaking}
-						words={isMaking ? "Starting…" : "Start"}
-					/>
-				</div>
-			</form>
+			</DialogForm>
 		</Dialog>
 	);
 }
 
-interface FolderProps {
-	/** The default; without one a folder must be named. */
-	start: string | undefined;
-	folders: readonly string[];
-}
-
-function Folder({ start, folders }: FolderProps) {
+/** Without a folder to start in, one must be named. */
+function Folder({ start, folders }: { start: string | undefined; folders: readonly string[] }) {
 	const listId = useId();
 	return (
 		<>
@@ -99,15 +84,6 @@ function Folder({ start, folders }: FolderProps) {
 					: "Left empty, it is the folder the server was started in."}
 			</p>
 		</>
-	);
-}
-
-function SampleProject() {
-	return (
-		<p>
-			The demo makes a new sample project for it. To work in a folder of your own, set up a model
-			with pi and start the server again.
-		</p>
 	);
 }
 

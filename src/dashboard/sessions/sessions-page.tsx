@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { SessionInfo } from "../../protocol/index.ts";
 import { client, onServerEvent } from "../connection/connection.ts";
-import { Button } from "../parts/button.tsx";
+import { Button } from "../parts/controls.tsx";
 import { ago, baseName, dollars, formatCount } from "../parts/figures.ts";
 import { Empty, Problem } from "../parts/notices.tsx";
 import { PlainText } from "../parts/text.tsx";

@@ -1,7 +1,7 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Client } from "../../protocol/client.ts";
 import type { ResponseData, ServerEvent, SessionInfo } from "../../protocol/index.ts";
-import { textOf } from "../error-text.ts";
+import { textOf } from "../parts/figures.ts";
 
 /** The open sessions, kept up to date. */
 export interface SessionList {

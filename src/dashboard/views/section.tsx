@@ -1,7 +1,7 @@
 import "./views.css";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
-import { Button } from "../parts/button.tsx";
+import { Button } from "../parts/controls.tsx";
 
 interface SectionProps {
 	title: string;

@@ -1,9 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { stacked } from "../../../src/dashboard/chart/chart.tsx";
 import { causeInWords, causeName } from "../../../src/dashboard/views/cost/cause.tsx";
+import {
+	billSeries,
+	missRows,
+	promptSeries,
+} from "../../../src/dashboard/views/cost/cost-charts.tsx";
 import { piAloneNote } from "../../../src/dashboard/views/cost/cost-view.tsx";
 import { savedTokens, savingsRows } from "../../../src/dashboard/views/cost/savings-table.tsx";
-import { billSeries, missRows, promptSeries } from "../../../src/dashboard/views/cost/series.ts";
 import { MISS_CAUSES } from "../../../src/economy/miss-causes.ts";
 import type { Cost, CostRequest, Savings } from "../../../src/protocol/index.ts";
 

@@ -2,7 +2,7 @@ import "./code.css";
 import { useState } from "preact/hooks";
 import type { CodeCoverage, CodeStatus } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
-import { Button } from "../../parts/button.tsx";
+import { Button } from "../../parts/controls.tsx";
 import { ago, formatCount, formatNumberOf } from "../../parts/figures.ts";
 import { Empty, Problem } from "../../parts/notices.tsx";
 import { PlainText } from "../../parts/text.tsx";

@@ -1,8 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { CodeDepsAnswer, CodeFileAtDepth } from "../../../protocol/index.ts";
-import { Button, TextButton } from "../../parts/button.tsx";
+import { Button, Fold, TextButton } from "../../parts/controls.tsx";
 import { formatCount, formatNumberOf } from "../../parts/figures.ts";
-import { Fold } from "../../parts/fold.tsx";
 import { PlainText } from "../../parts/text.tsx";
 import { visibleString } from "../../parts/visible-text.ts";
 import { Choice, Section } from "../section.tsx";

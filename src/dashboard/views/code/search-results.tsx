@@ -1,5 +1,5 @@
 import type { CodeSearchAnswer, CodeUsagesAnswer } from "../../../protocol/index.ts";
-import { Button, TextButton } from "../../parts/button.tsx";
+import { Button, TextButton } from "../../parts/controls.tsx";
 import { formatCount, formatNumberOf } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
 import { Section } from "../section.tsx";

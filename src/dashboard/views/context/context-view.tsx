@@ -3,15 +3,14 @@ import { useMemo, useState } from "preact/hooks";
 import type { ContextKind, ContextMoment, ContextPiece } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
 import { Chart } from "../../chart/chart.tsx";
+import { Fold } from "../../parts/controls.tsx";
 import { formatCount, short } from "../../parts/figures.ts";
-import { Fold } from "../../parts/fold.tsx";
 import { Answered } from "../../parts/notices.tsx";
 import type { SessionViewProps } from "../../session/open-session.ts";
 import { Section } from "../section.tsx";
 import { type Columns, Table } from "../table.tsx";
 import { KIND_NAMES, KINDS, kindColour, totalOf } from "./bar.ts";
-import { PieceDialog } from "./piece-dialog.tsx";
-import { PieceTable } from "./piece-table.tsx";
+import { PieceDialog, PieceTable } from "./piece-table.tsx";
 import { WindowNow } from "./window-now.tsx";
 
 export function ContextView({ sessionId, changes }: SessionViewProps) {

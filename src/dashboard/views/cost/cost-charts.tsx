@@ -1,13 +1,12 @@
 import { useMemo, useState } from "preact/hooks";
-import type { Cost, CostRequest } from "../../../protocol/index.ts";
+import type { CacheMiss, Cost, CostRequest, Price } from "../../../protocol/index.ts";
 import { Chart } from "../../chart/chart.tsx";
+import { Fold } from "../../parts/controls.tsx";
 import { dollars, formatPrice, short } from "../../parts/figures.ts";
-import { Fold } from "../../parts/fold.tsx";
 import { PlainText } from "../../parts/text.tsx";
 import { Section } from "../section.tsx";
 import { type Columns, Table } from "../table.tsx";
 import { causeName } from "./cause.tsx";
-import { billSeries, promptSeries } from "./series.ts";
 
 export function CostCharts({ cost }: { cost: Cost }) {
 	const [prompts, promptRows] = useMemo(() => {
@@ -97,4 +96,60 @@ function RequestTable({ cost: { requests, totals } }: { cost: Cost }) {
 			</Fold>
 		</div>
 	);
+}
+
+/** `missed` is the height of a column where the cache was missed. */
+export function promptSeries(cost: Cost) {
+	const { requests } = cost;
+	return {
+		numbers: numbersOf(cost),
+		read: requests.map(({ read }) => read),
+		write: requests.map(({ write }) => write),
+		input: requests.map(({ input }) => input),
+		missed: requests.map(({ miss, read, write, input }) => (miss ? read + write + input : null)),
+	};
+}
+
+/** In dollars if all prices are known. */
+export function billSeries(cost: Cost) {
+	const { requests } = cost;
+	const isPriced = requests.every((request) =>
+		[request.cost, request.appendOnlyCost, request.noCacheCost].every(
+			({ dollars }) => dollars !== undefined,
+		),
+	);
+	const unit = isPriced ? "dollars" : "tokens";
+	const grown = (pick: (request: CostRequest) => Price) => {
+		let sum = 0;
+		return requests.map((request) => {
+			sum += pick(request)[unit] ?? 0;
+			return sum;
+		});
+	};
+	return {
+		unit,
+		numbers: numbersOf(cost),
+		cost: grown((request) => request.cost),
+		appendOnly: grown(({ appendOnlyCost }) => appendOnlyCost),
+		noCache: grown(({ noCacheCost }) => noCacheCost),
+	};
+}
+
+interface MissRow extends CacheMiss {
+	readonly number: number;
+	readonly atMs: number;
+}
+
+/** The latest first. */
+export function missRows(cost: Cost): MissRow[] {
+	const numbers = numbersOf(cost);
+	return cost.requests
+		.flatMap(({ miss, atMs }, at) => (miss ? [{ ...miss, number: numbers[at] ?? 0, atMs }] : []))
+		.reverse();
+}
+
+/** 1 is the first request of the session; the list may begin late. */
+function numbersOf({ requests, totals }: Cost): number[] {
+	const first = Math.max(0, totals.requests - requests.length) + 1;
+	return requests.map((_, at) => first + at);
 }

@@ -18,9 +18,8 @@ import type { SessionViewProps } from "../../session/open-session.ts";
 import { type Figure, Figures, Section, useNow } from "../section.tsx";
 import { FILE_COLUMN, Table } from "../table.tsx";
 import { CAUSE_COLUMN, DIFFERENCE_COLUMN } from "./cause.tsx";
-import { CostCharts } from "./cost-charts.tsx";
+import { CostCharts, missRows } from "./cost-charts.tsx";
 import { SavingsTable } from "./savings-table.tsx";
-import { missRows } from "./series.ts";
 
 export function CostView({ sessionId, changes }: SessionViewProps) {
 	const version = changes.value;

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Savings, SystemSavings } from "../../../protocol/index.ts";
-import { Button } from "../../parts/button.tsx";
+import { Button } from "../../parts/controls.tsx";
 import { dollars, formatCount, short } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
 import { Section } from "../section.tsx";

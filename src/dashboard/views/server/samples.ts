@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ServerMetrics } from "../../../protocol/index.ts";
 import { client } from "../../connection/connection.ts";
-import { textOf } from "../../error-text.ts";
+import { textOf } from "../../parts/figures.ts";
 
 export interface Sample {
 	readonly atMs: number;

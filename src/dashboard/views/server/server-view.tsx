@@ -1,6 +1,12 @@
 import "./server.css";
-import type { ServerMetrics, StartupRecovery } from "../../../protocol/index.ts";
+import { useState } from "preact/hooks";
+import type {
+	CommandHistoryEntry,
+	ServerMetrics,
+	StartupRecovery,
+} from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
+import { Button } from "../../parts/controls.tsx";
 import {
 	ago,
 	bytes,
@@ -12,7 +18,7 @@ import {
 import { Answered, Empty, Problem } from "../../parts/notices.tsx";
 import { PlainText } from "../../parts/text.tsx";
 import { Section, useNow } from "../section.tsx";
-import { CommandHistory } from "./command-history.tsx";
+import { type Columns, Table } from "../table.tsx";
 import { commitMs, ratesOf, type Sample, sparkPoints, useSamples } from "./samples.ts";
 
 export function ServerView() {
@@ -194,4 +200,72 @@ export function startWords({
 	const ended = crashed ? "did not shut down in order" : "had shut down in order";
 	const left = formatNumberOf(sessions, "session was", "sessions were");
 	return `The process before it ${ended}; ${left} there.`;
+}
+
+const FIRST = 25;
+const MOST = 500;
+
+function CommandHistory() {
+	const [limit, setLimit] = useState(FIRST);
+	const asked = useAnswer("get_command_history", { limit });
+	const { isAsking, refresh } = asked;
+	const now = useNow();
+	const more = () => setLimit(Math.min(MOST, limit * 4));
+	return (
+		<Section
+			title="Commands"
+			aside={<Button class="small" disabled={isAsking} onClick={refresh} words="Refresh" />}
+		>
+			<Answered asked={asked}>
+				{({ entries, truncated }) => (
+					<>
+						{entries.length === 0 ? (
+							<p class="soft">The journal holds no command yet.</p>
+						) : (
+							<Table
+								label="The latest commands"
+								rows={entries}
+								keyOf={({ commandId, atMs }) => `${commandId} ${atMs}`}
+								columns={[...COLUMNS, ["When", ({ atMs }) => ago(atMs, now), "soft"]]}
+							/>
+						)}
+						{truncated && limit < MOST && (
+							<Button class="small" disabled={isAsking} onClick={more} words="Show more" />
+						)}
+					</>
+				)}
+			</Answered>
+		</Section>
+	);
+}
+
+const COLUMNS: Columns<CommandHistoryEntry> = [
+	{
+		title: "Command",
+		cell: ({ commandType }) => <PlainText class="mono" text={commandType} most={80} />,
+		isRowHeader: true,
+		class: "plain",
+	},
+	{
+		title: "Session",
+		cell: ({ sessionId = "" }) => <PlainText text={sessionId} most={60} />,
+		class: "soft roomy",
+	},
+	{ title: "Outcome", cell: (entry) => <Outcome entry={entry} />, class: "wide" },
+	[
+		"Took",
+		({ atMs, finishedAtMs: end }) => (end === undefined ? "" : formatLatency(end - atMs)),
+		"roomy",
+	],
+];
+
+function Outcome({ entry }: { entry: CommandHistoryEntry }) {
+	if (entry.finishedAtMs === undefined) return <span class="soft">under way</span>;
+	if (entry.success !== false) return <span class="good">done</span>;
+	return (
+		<span class="bad">
+			{entry.code ?? "failed"}{" "}
+			{entry.error !== undefined && <PlainText text={entry.error} most={200} />}
+		</span>
+	);
 }
