@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { tokenFault } from "../protocol/client.ts";
 import { connectionCount, connectionState, enterToken } from "./connection/connection.ts";
-import { Button } from "./parts/controls.tsx";
+import { Button, SignButton } from "./parts/controls.tsx";
 import { Guarded } from "./parts/notices.tsx";
 import { PlainText } from "./parts/text.tsx";
 import { Toasts } from "./parts/toasts.tsx";
@@ -27,7 +27,11 @@ export function App() {
 						<Content shown={route.value} />
 					</Guarded>
 				) : (
-					<NeverConnected />
+					// The banner above says what to do.
+					<div class="sheet">
+						<h1>Not connected</h1>
+						<p class="soft">Sessions and figures show here as soon as there is a connection.</p>
+					</div>
 				)}
 			</main>
 			<Toasts />
@@ -45,63 +49,40 @@ function Content({ shown }: { shown: Route }) {
 	return page ? <Lazy load={page.load} props={{}} /> : <SessionsPage />;
 }
 
-/** The banner above says what to do. */
-function NeverConnected() {
-	return (
-		<div class="sheet">
-			<h1>Not connected</h1>
-			<p class="soft">Sessions and figures show here as soon as there is a connection.</p>
-		</div>
-	);
-}
-
 function TopBar() {
 	const { page } = route.value;
+	const shown = page === "session" ? "sessions" : page;
 	const colours = theme.value;
 	return (
 		<header class="top-bar">
 			<a class="brand" href={hrefOf({ page: "sessions" })}>
-				<Mark />
+				<svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+					<path class="mark-low" d="M5 22l11 6 11-6" />
+					<path class="mark-mid" d="M5 16l11 6 11-6" />
+					<path class="mark-top" d="M5 10l11-6 11 6-11 6z" />
+				</svg>
 				strata
 			</a>
 			<nav aria-label="Pages" class="pages">
-				<a
-					href={hrefOf({ page: "sessions" })}
-					aria-current={page === "sessions" || page === "session" ? "page" : undefined}
-				>
-					Sessions
-				</a>
-				{pages.map(({ name, title }) => (
+				{[{ name: "sessions", title: "Sessions" } as const, ...pages].map(({ name, title }) => (
 					<a
 						key={name}
 						href={hrefOf({ page: name })}
-						aria-current={page === name ? "page" : undefined}
+						aria-current={shown === name ? "page" : undefined}
 					>
 						{title}
 					</a>
 				))}
 			</nav>
 			<ConnectionBadge />
-			<button
-				type="button"
+			<SignButton
 				class="quiet theme-switch"
+				sign={{ system: "◐", light: "☀", dark: "☾" }[colours]}
+				label={`Colours: ${colours}. Change`}
 				title={`Colours: ${colours}`}
-				aria-label={`Colours: ${colours}. Change`}
 				onClick={nextTheme}
-			>
-				<span aria-hidden="true">{{ system: "◐", light: "☀", dark: "☾" }[colours]}</span>
-			</button>
+			/>
 		</header>
-	);
-}
-
-function Mark() {
-	return (
-		<svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
-			<path class="mark-low" d="M5 22l11 6 11-6" />
-			<path class="mark-mid" d="M5 16l11 6 11-6" />
-			<path class="mark-top" d="M5 10l11-6 11 6-11 6z" />
-		</svg>
 	);
 }
 

@@ -21,8 +21,8 @@ test("branches are indented, the one in use comes last and is marked", () => {
 		node("e", "c"),
 	];
 	const rows = treeRows(nodes, "e", false);
-	expect(rows.map(({ id, depth }) => `${id}${depth}`)).toEqual(["a0", "b0", "d1", "c1", "e1"]);
-	expect(rows.filter(({ isOnBranch }) => isOnBranch).map(({ id }) => id)).toEqual([
+	expect(rows.map(({ key, depth }) => `${key}${depth}`)).toEqual(["a0", "b0", "d1", "c1", "e1"]);
+	expect(rows.filter(({ isOnBranch }) => isOnBranch).map(({ key }) => key)).toEqual([
 		"a",
 		"b",
 		"c",
@@ -38,8 +38,8 @@ test("results of tools and notes show only when all entries are asked for", () =
 		node("r", "a", "toolResult"),
 		{ ...node("n", "r"), type: "custom" },
 	];
-	expect(treeRows(nodes, "a", false).map(({ id }) => id)).toEqual(["a"]);
-	expect(treeRows(nodes, "a", true).map(({ id }) => id)).toEqual(["a", "r", "n"]);
+	expect(treeRows(nodes, "a", false).map(({ key }) => key)).toEqual(["a"]);
+	expect(treeRows(nodes, "a", true).map(({ key }) => key)).toEqual(["a", "r", "n"]);
 });
 
 test("every node shows once, even in a tree that is broken", () => {

@@ -15,6 +15,18 @@ export function Button({ words, type = "button", ...attributes }: ButtonProps) {
 	);
 }
 
+interface SignButtonProps extends Omit<ButtonProps, "words"> {
+	sign: string;
+	/** For screen readers. */
+	label: string;
+}
+
+/** A quiet button with a sign instead of words. */
+export function SignButton({ sign, label, ...attributes }: SignButtonProps) {
+	const words = <span aria-hidden="true">{sign}</span>;
+	return <Button class="quiet small" {...attributes} aria-label={label} words={words} />;
+}
+
 interface TextButtonProps extends Omit<ButtonProps, "words"> {
 	text: string;
 	most?: number;

@@ -24,7 +24,8 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 	const isBlank = draft.text.value.trim() === "";
 	const hasShell =
 		session.state.value?.isBashRunning || outbox.shell.value.some(({ result }) => !result);
-	const stopShell = () => void reporting(client().request("abort_bash", { sessionId }));
+	const ask = (type: "abort" | "abort_bash" | "abort_compaction") => () =>
+		void reporting(client().request(type, { sessionId }));
 
 	function send(how: "steer" | "followUp"): void {
 		if (isBlank) return;
@@ -57,32 +58,21 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 				draft={draft}
 				placeholder={isRunning ? "Say something to steer it" : "Message, !shell or /command"}
 				onSend={send}
-				{...(hasShell && { onEscape: stopShell })}
+				{...(hasShell && { onEscape: ask("abort_bash") })}
 			/>
 			<div class="composer-bar row">
 				<Pickers session={session} />
 				<span class="composer-buttons">
-					{isCompacting && (
-						<Button
-							onClick={() => void reporting(client().request("abort_compaction", { sessionId }))}
-							words="Stop compacting"
-						/>
-					)}
+					{isCompacting && <Button onClick={ask("abort_compaction")} words="Stop compacting" />}
 					{hasShell && (
 						<Button
 							class="danger"
 							title="Stop the shell command (Escape)"
-							onClick={stopShell}
+							onClick={ask("abort_bash")}
 							words="Stop command"
 						/>
 					)}
-					{isRunning && (
-						<Button
-							class="danger"
-							onClick={() => void reporting(client().request("abort", { sessionId }))}
-							words="Stop"
-						/>
-					)}
+					{isRunning && <Button class="danger" onClick={ask("abort")} words="Stop" />}
 					{isRunning && (
 						<Button
 							disabled={isBlank}
@@ -112,20 +102,14 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 
 /** What is sent once there is a connection. */
 function Waiting({ outbox }: { outbox: Outbox }) {
-	const waiting = outbox.waiting.value;
-	if (waiting.length === 0) return null;
 	const isOpen = connectionState.value.name === "open";
 	const words = ({ isSent }: Outgoing) =>
 		isOpen ? "Sending…" : isSent ? "Waiting for an answer" : "Waiting for the server";
+	const texts = outbox.waiting.value.map((one) => [words(one), one.text] as const);
+	if (texts.length === 0) return null;
 	return (
 		<div class="queue" role="status">
-			<ul class="plain-list" aria-label="Waiting to be sent">
-				{waiting.map((one) => (
-					<li key={one.id}>
-						<span class="small soft">{words(one)}</span> <PlainText text={one.text} most={160} />
-					</li>
-				))}
-			</ul>
+			<Texts label="Waiting to be sent" texts={texts} />
 		</div>
 	);
 }
@@ -133,26 +117,35 @@ function Waiting({ outbox }: { outbox: Outbox }) {
 function Queue({ session, draft }: Pick<ComposerProps, "session" | "draft">) {
 	const { steering, followUp } = session.conversation.value.queue;
 	if (steering.length + followUp.length === 0) return null;
+	const texts = [
+		...steering.map((text) => ["Steers", text] as const),
+		...followUp.map((text) => ["Follows", text] as const),
+	];
 	const takeBack = async () => {
 		const { sessionId } = session;
 		const answer = await reporting(client().request("clear_queue", { sessionId }));
-		const texts = answer && [...answer.data.steering, ...answer.data.followUp];
-		if (texts?.length) draft.place(texts.join("\n"));
+		const taken = answer && [...answer.data.steering, ...answer.data.followUp];
+		if (taken?.length) draft.place(taken.join("\n"));
 	};
 	return (
 		<div class="queue">
-			<ul class="plain-list" aria-label="Waiting to be said">
-				{[
-					...steering.map((text) => ({ how: "Steers", text })),
-					...followUp.map((text) => ({ how: "Follows", text })),
-				].map(({ how, text }, at) => (
-					<li key={at}>
-						<span class="small soft">{how}</span> <PlainText text={text} most={160} />
-					</li>
-				))}
-			</ul>
+			<Texts label="Waiting to be said" texts={texts} />
 			<Button class="small" onClick={() => void takeBack()} words="Take back" />
 		</div>
+	);
+}
+
+type Text = readonly [state: string, text: string];
+
+function Texts({ label, texts }: { label: string; texts: readonly Text[] }) {
+	return (
+		<ul class="plain-list" aria-label={label}>
+			{texts.map(([state, text], at) => (
+				<li key={at}>
+					<span class="small soft">{state}</span> <PlainText text={text} most={160} />
+				</li>
+			))}
+		</ul>
 	);
 }
 
@@ -194,56 +187,63 @@ function Pickers({ session }: { session: OpenSession }) {
 	const { sessionId } = session;
 	const state = session.state.value;
 	const current = state?.model && nameOf(state.model);
-	const isReady = state !== undefined;
-	const models = useAnswer("get_available_models", isReady ? { sessionId } : undefined).data
-		?.models;
-	const levels = useAnswer(
-		"get_available_thinking_levels",
-		isReady ? { sessionId } : undefined,
-		current,
-	).data?.levels;
+	const fields = state && { sessionId };
+	const known = useAnswer("get_available_models", fields).data?.models ?? [];
+	const levels = useAnswer("get_available_thinking_levels", fields, current).data?.levels ?? [];
 	if (!state) return <span class="pickers" />;
-	const known = models ?? [];
-	const offered =
-		state.model && !known.some((model) => nameOf(model) === current)
-			? [state.model, ...known]
-			: known;
+	const isKnown = known.some((model) => nameOf(model) === current);
+	const offered = state.model && !isKnown ? [state.model, ...known] : known;
+	function pickModel(name: string): void {
+		const chosen = offered.find((model) => nameOf(model) === name);
+		if (!chosen) return;
+		const { provider, id } = chosen;
+		void reporting(client().request("set_model", { sessionId, provider, modelId: id }));
+	}
+	function pickLevel(name: string): void {
+		const level = name as ThinkingLevel;
+		void reporting(client().request("set_thinking_level", { sessionId, level }));
+	}
+	const models = offered.map((model) => [nameOf(model), visibleString(nameOf(model))] as const);
 	return (
 		<span class="pickers">
-			<select
-				aria-label="Model"
+			<Picker
+				label="Model"
 				value={current ?? ""}
-				onChange={(event) => {
-					const chosen = offered.find((model) => nameOf(model) === event.currentTarget.value);
-					if (!chosen) return;
-					const { provider, id } = chosen;
-					void reporting(client().request("set_model", { sessionId, provider, modelId: id }));
-				}}
-			>
-				{!current && <option value="">No model</option>}
-				{offered.map((model) => (
-					<option key={nameOf(model)} value={nameOf(model)}>
-						{visibleString(nameOf(model))}
-					</option>
-				))}
-			</select>
-			{(levels?.length ?? 0) > 1 && (
-				<select
-					aria-label="Thinking"
+				options={current ? models : [["", "No model"], ...models]}
+				onPick={pickModel}
+			/>
+			{levels.length > 1 && (
+				<Picker
+					label="Thinking"
 					value={state.thinkingLevel}
-					onChange={(event) => {
-						const level = event.currentTarget.value as ThinkingLevel;
-						void reporting(client().request("set_thinking_level", { sessionId, level }));
-					}}
-				>
-					{levels?.map((level) => (
-						<option key={level} value={level}>
-							thinking: {level}
-						</option>
-					))}
-				</select>
+					options={levels.map((level) => [level, `thinking: ${level}`])}
+					onPick={pickLevel}
+				/>
 			)}
 		</span>
+	);
+}
+
+interface PickerProps {
+	label: string;
+	value: string;
+	options: readonly (readonly [value: string, words: string])[];
+	onPick(value: string): void;
+}
+
+function Picker({ label, value, options, onPick }: PickerProps) {
+	return (
+		<select
+			aria-label={label}
+			value={value}
+			onChange={(event) => onPick(event.currentTarget.value)}
+		>
+			{options.map(([option, words]) => (
+				<option key={option} value={option}>
+					{words}
+				</option>
+			))}
+		</select>
 	);
 }
 

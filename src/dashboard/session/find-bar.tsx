@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { SignButton } from "../parts/controls.tsx";
 import type { Find } from "./find.ts";
 
 interface FindBarProps {
@@ -62,35 +63,21 @@ function OpenBar({ find, focusList }: FindBarProps) {
 				<span class="find-count small soft number" role="status">
 					{countOf(find)}
 				</span>
-				<button
-					type="button"
-					class="quiet small"
-					aria-label="Previous match"
+				<SignButton
+					sign="↑"
+					label="Previous match"
 					title="Previous match (Shift+Enter)"
 					disabled={!hasMatches}
 					onClick={() => find.step(-1)}
-				>
-					<span aria-hidden="true">↑</span>
-				</button>
-				<button
-					type="button"
-					class="quiet small"
-					aria-label="Next match"
+				/>
+				<SignButton
+					sign="↓"
+					label="Next match"
 					title="Next match (Enter)"
 					disabled={!hasMatches}
 					onClick={() => find.step(1)}
-				>
-					<span aria-hidden="true">↓</span>
-				</button>
-				<button
-					type="button"
-					class="quiet small"
-					aria-label="Close"
-					title="Close (Escape)"
-					onClick={find.close}
-				>
-					<span aria-hidden="true">✕</span>
-				</button>
+				/>
+				<SignButton sign="✕" label="Close" title="Close (Escape)" onClick={find.close} />
 			</form>
 		</search>
 	);
@@ -172,13 +159,14 @@ function rangesOf(element: Element, words: string): Range[] {
 	const lower = text.toLowerCase();
 	// Lower case may be longer in a few languages: then offsets would be wrong.
 	const searched = lower.length === text.length ? lower : text;
+	const nodeAt = (place: number) => nodes.findLast(({ from }) => from <= place);
 	const ranges: Range[] = [];
 	let at = searched.indexOf(words);
 	while (at !== -1 && ranges.length < MOST_RANGES) {
 		const range = document.createRange();
-		const start = placeOf(nodes, at);
+		const start = nodeAt(at);
 		// The end belongs to the text node of the last letter.
-		const end = placeOf(nodes, at + words.length - 1);
+		const end = nodeAt(at + words.length - 1);
 		if (start && end) {
 			range.setStart(start.node, at - start.from);
 			range.setEnd(end.node, at + words.length - end.from);
@@ -187,18 +175,4 @@ function rangesOf(element: Element, words: string): Range[] {
 		at = searched.indexOf(words, at + words.length);
 	}
 	return ranges;
-}
-
-function placeOf<Place extends { from: number }>(
-	places: readonly Place[],
-	at: number,
-): Place | undefined {
-	let low = 0;
-	let high = places.length - 1;
-	while (low < high) {
-		const middle = Math.ceil((low + high) / 2);
-		if ((places[middle]?.from ?? 0) <= at) low = middle;
-		else high = middle - 1;
-	}
-	return places[low];
 }

@@ -3,7 +3,7 @@ import type { FlatTreeNode } from "../../protocol/index.ts";
 import { useAnswer } from "../answer.ts";
 import { client } from "../connection/connection.ts";
 import { Button, Dialog } from "../parts/controls.tsx";
-import { Empty, Problem } from "../parts/notices.tsx";
+import { Answered, Empty } from "../parts/notices.tsx";
 import { PlainText } from "../parts/text.tsx";
 import { reporting } from "../parts/toasts.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
@@ -20,12 +20,12 @@ interface TreeDialogProps {
 export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 	const { sessionId } = session;
 	const [isAll, setAll] = useState(false);
-	const { data, error, refresh } = useAnswer(
-		"get_tree",
-		{ sessionId, flat: true },
-		session.changes.value,
+	const asked = useAnswer("get_tree", { sessionId, flat: true }, session.changes.value);
+	const { data } = asked;
+	const rows = useMemo(
+		() => treeRows(data?.nodes ?? [], data?.leafId ?? null, isAll),
+		[data, isAll],
 	);
-	const rows = useMemo(() => data && treeRows(data.nodes ?? [], data.leafId, isAll), [data, isAll]);
 	const { isRunning } = session.conversation.value;
 
 	async function act(
@@ -47,10 +47,10 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 				session up to that message into a new file and goes on there.
 				{isRunning && " Stop the run first."}
 			</p>
-			{error !== undefined && <Problem text={error} onRetry={refresh} />}
-			{!rows && error === undefined && <Empty>Loading…</Empty>}
-			{rows?.length === 0 && <Empty>Nothing was said yet.</Empty>}
-			{rows && rows.length > 0 && (
+			<Answered asked={asked} waiting="Loading…">
+				{() => rows.length === 0 && <Empty>Nothing was said yet.</Empty>}
+			</Answered>
+			{rows.length > 0 && (
 				<div class="tree">
 					<VirtualList
 						rows={rows}
@@ -60,8 +60,10 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 							<TreeEntry
 								row={row}
 								isBusy={isRunning}
-								onGo={() => act(client().request("navigate_tree", { sessionId, targetId: row.id }))}
-								onFork={() => act(client().request("fork", { sessionId, entryId: row.id }))}
+								onGo={() =>
+									act(client().request("navigate_tree", { sessionId, targetId: row.key }))
+								}
+								onFork={() => act(client().request("fork", { sessionId, entryId: row.key }))}
 							/>
 						)}
 					/>
@@ -115,18 +117,7 @@ function TreeEntry({ row, isBusy, onGo, onFork }: TreeEntryProps) {
 	);
 }
 
-interface TreeRow {
-	key: string;
-	id: string;
-	/** The branchings above: a conversation without branches is not indented. */
-	depth: number;
-	who: string;
-	preview: string;
-	label: string | undefined;
-	isOnBranch: boolean;
-	isLeaf: boolean;
-	canFork: boolean;
-}
+type TreeRow = ReturnType<typeof treeRows>[number];
 
 /** Entries that are shown at first. */
 const MAIN: ReadonlySet<string> = new Set(["message", "compaction", "branch_summary"]);
@@ -134,25 +125,17 @@ const MAIN: ReadonlySet<string> = new Set(["message", "compaction", "branch_summ
 const BESIDE: ReadonlySet<string> = new Set(["toolResult", "system"]);
 
 /** The rows of a tree in order, the current branch last. */
-export function treeRows(
-	nodes: readonly FlatTreeNode[],
-	leafId: string | null,
-	isAll: boolean,
-): TreeRow[] {
+export function treeRows(nodes: readonly FlatTreeNode[], leafId: string | null, isAll: boolean) {
 	const byId = new Map(nodes.map((node) => [node.id, node]));
 	const onBranch = new Set<string>();
 	for (let id = leafId; id !== null && !onBranch.has(id); id = byId.get(id)?.parentId ?? null) {
 		onBranch.add(id);
 	}
-	const children = new Map<string | null, FlatTreeNode[]>();
-	for (const node of nodes) {
-		// A node without a known parent is a root.
-		const parent = node.parentId !== null && byId.has(node.parentId) ? node.parentId : null;
-		const list = children.get(parent);
-		if (list) list.push(node);
-		else children.set(parent, [node]);
-	}
-	const rows: TreeRow[] = [];
+	// A node without a known parent is a root.
+	const children = Map.groupBy(nodes, ({ parentId }) =>
+		parentId !== null && byId.has(parentId) ? parentId : null,
+	);
+	const rows = [];
 	const stack = reversed(children.get(null), onBranch).map((node) => ({ node, depth: 0 }));
 	const seen = new Set<string>();
 	for (let next = stack.pop(); next; next = stack.pop()) {
@@ -163,7 +146,7 @@ export function treeRows(
 		if (isAll || isLeaf || isMain(node)) {
 			rows.push({
 				key: node.id,
-				id: node.id,
+				/** The branchings above: a conversation without branches is not indented. */
 				depth,
 				who: whoOf(node),
 				preview: node.preview,
@@ -181,13 +164,9 @@ export function treeRows(
 }
 
 /** In stack order: the current branch comes out last. */
-function reversed(
-	nodes: readonly FlatTreeNode[] | undefined,
-	onBranch: ReadonlySet<string>,
-): FlatTreeNode[] {
-	const list = nodes ?? [];
-	const inUse = list.filter(({ id }) => onBranch.has(id));
-	const others = list.filter(({ id }) => !onBranch.has(id));
+function reversed(nodes: readonly FlatTreeNode[] = [], onBranch: ReadonlySet<string>) {
+	const inUse = nodes.filter(({ id }) => onBranch.has(id));
+	const others = nodes.filter(({ id }) => !onBranch.has(id));
 	return [...inUse, ...others.reverse()];
 }
 
@@ -195,14 +174,15 @@ function isMain({ type, role, label }: FlatTreeNode): boolean {
 	return label !== undefined || (MAIN.has(type) && !BESIDE.has(role ?? ""));
 }
 
-function whoOf({ type, role }: FlatTreeNode): string {
-	const names: Record<string, string> = {
-		user: "You",
-		assistant: "Model",
-		toolResult: "Result",
-		bashExecution: "Shell",
-		compaction: "Compaction",
-		branch_summary: "Summary",
-	};
-	return names[role ?? type] ?? (role ?? type).replaceAll("_", " ");
+function whoOf({ type, role = type }: FlatTreeNode): string {
+	return NAMES.get(role) ?? role.replaceAll("_", " ");
 }
+
+const NAMES: ReadonlyMap<string, string> = new Map([
+	["user", "You"],
+	["assistant", "Model"],
+	["toolResult", "Result"],
+	["bashExecution", "Shell"],
+	["compaction", "Compaction"],
+	["branch_summary", "Summary"],
+]);

@@ -129,6 +129,15 @@ function WhereItStarts({ startsIn }: { startsIn: StartsIn }) {
 	);
 }
 
+const COLUMNS = [
+	["Session"],
+	["State"],
+	["Model"],
+	["Messages", "right"],
+	["Cost", "right"],
+	["Made"],
+] as const;
+
 interface SessionTableProps {
 	sessions: readonly SessionInfo[];
 	costs: ReadonlyMap<string, number>;
@@ -141,16 +150,11 @@ function SessionTable({ sessions, costs, beginnings, onDelete }: SessionTablePro
 		<table class="sessions">
 			<thead>
 				<tr>
-					<th scope="col">Session</th>
-					<th scope="col">State</th>
-					<th scope="col">Model</th>
-					<th scope="col" class="right">
-						Messages
-					</th>
-					<th scope="col" class="right">
-						Cost
-					</th>
-					<th scope="col">Made</th>
+					{COLUMNS.map(([title, own]) => (
+						<th key={title} scope="col" class={own}>
+							{title}
+						</th>
+					))}
 					<th scope="col">
 						<span class="hidden-text">Actions</span>
 					</th>
