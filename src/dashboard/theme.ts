@@ -1,11 +1,10 @@
 import { signal } from "@preact/signals";
+import { storedText } from "./parts/storage.ts";
 
-export type Theme = "system" | "light" | "dark";
+const stored = storedText("strata.theme", "localStorage");
+const ORDER = ["system", "light", "dark"] as const;
 
-const KEY = "strata.theme";
-const ORDER: readonly Theme[] = ["system", "light", "dark"];
-
-export const theme = signal<Theme>(stored());
+export const theme = signal(ORDER.find((name) => name === stored.read()) ?? "system");
 
 export function applyTheme(): void {
 	document.documentElement.dataset.theme = theme.value;
@@ -14,18 +13,5 @@ export function applyTheme(): void {
 export function nextTheme(): void {
 	theme.value = ORDER[(ORDER.indexOf(theme.value) + 1) % ORDER.length] ?? "system";
 	applyTheme();
-	try {
-		localStorage.setItem(KEY, theme.value);
-	} catch {
-		// A browser without storage still shows the colours.
-	}
-}
-
-function stored(): Theme {
-	try {
-		const kept = localStorage.getItem(KEY) as Theme;
-		return ORDER.includes(kept) ? kept : "system";
-	} catch {
-		return "system"; // storage may be forbidden
-	}
+	stored.write(theme.value);
 }

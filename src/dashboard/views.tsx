@@ -3,72 +3,48 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { connectionCount } from "./connection/connection.ts";
 import { textOf } from "./parts/figures.ts";
 import { Empty, Problem } from "./parts/notices.tsx";
-import type { SessionViewProps } from "./session/open-session.ts";
 
-interface SessionView {
-	/** In the address: `#/sessions/<id>/<name>`. */
-	name: string;
-	title: string;
-	load(): Promise<ComponentType<SessionViewProps>>;
-}
-
-/** In the order of the tabs. */
-export const sessionViews: readonly SessionView[] = [
-	{
-		name: "context",
-		title: "Context",
-		load: async () => (await import("./views/context/context-view.tsx")).ContextView,
-	},
-	{
-		name: "cost",
-		title: "Cost",
-		load: async () => (await import("./views/cost/cost-view.tsx")).CostView,
-	},
-	{
-		name: "code",
-		title: "Code",
-		load: async () => (await import("./views/code/code-view.tsx")).CodeView,
-	},
+/** In the order of the tabs; `name` is in the address: `#/sessions/<id>/<name>`. */
+export const sessionViews = [
+	view(
+		"context",
+		"Context",
+		async () => (await import("./views/context/context-view.tsx")).ContextView,
+	),
+	view("cost", "Cost", async () => (await import("./views/cost/cost-view.tsx")).CostView),
+	view("code", "Code", async () => (await import("./views/code/code-view.tsx")).CodeView),
 ];
-
-interface Page {
-	name: "server" | "replay";
-	title: string;
-	load(): Promise<ComponentType>;
-}
 
 /** In the order of the menu. */
-export const pages: readonly Page[] = [
-	{
-		name: "server",
-		title: "Server",
-		load: async () => (await import("./views/server/server-view.tsx")).ServerView,
-	},
-	{
-		name: "replay",
-		title: "Replay",
-		load: async () => (await import("./views/replay/replay-view.tsx")).ReplayView,
-	},
+export const pages = [
+	view("server", "Server", async () => (await import("./views/server/server-view.tsx")).ServerView),
+	view("replay", "Replay", async () => (await import("./views/replay/replay-view.tsx")).ReplayView),
 ];
+
+function view<Name extends string, Props>(
+	name: Name,
+	title: string,
+	load: () => Promise<ComponentType<Props>>,
+) {
+	return { name, title, load };
+}
 
 /** Loads the code of all views, so that they work while the server is away. A failure is reported when the view is shown. */
 export function loadViews(): void {
 	for (const { load } of [...sessionViews, ...pages]) load().catch(() => {});
 }
 
-/** A component that is loaded on demand; `load` must be stable. Browsers cache a failed import, so the page reloads when a lost connection is back. */
-export function Lazy<Props extends object>({
-	load,
-	props,
-}: {
+interface LazyProps<Props> {
 	load(): Promise<ComponentType<Props>>;
 	props: Props;
-}) {
-	const [loaded, setLoaded] = useState<{
-		of: unknown;
-		Component?: ComponentType<Props>;
-		error?: string;
-	}>();
+}
+
+type Loaded<Props> = { of: unknown; Component?: ComponentType<Props>; error?: string };
+
+/** A component that is loaded on demand; `load` must be stable. Browsers cache a failed import, so the page reloads when a lost connection is back. */
+export function Lazy<Props extends object>(given: LazyProps<Props>) {
+	const { load, props } = given;
+	const [loaded, setLoaded] = useState<Loaded<Props>>();
 	useEffect(() => {
 		let isCurrent = true;
 		load().then(

@@ -25,7 +25,7 @@ export function Chart({ label, of, marksName, height = 200, ...content }: ChartP
 		if (!element || numbers.length === 0) return;
 		const size = () => ({ width: Math.max(120, element.clientWidth), height });
 		const plot = new uPlot(
-			plotOptions(content, coloursAt(element), {
+			plotOptions(content, colourIn(element), {
 				...size(),
 				onPoint: (at) => {
 					pointed.value = at;
@@ -120,17 +120,17 @@ function plotData({ shape, numbers, rows, marks }: ChartContent): uPlot.AlignedD
 
 function plotOptions(
 	content: ChartContent,
-	colours: ChartColours,
+	colourOf: ColourOf,
 	{ width, height, onPoint }: { width: number; height: number; onPoint(at: number | null): void },
 ): uPlot.Options {
 	const { shape, rows, marks, format } = content;
 	const axis = {
-		stroke: colours.text,
-		font: colours.font,
-		grid: { stroke: colours.grid, width: 1 },
+		stroke: colourOf("--text-soft"),
+		font: `11px ${getComputedStyle(document.body).fontFamily}`,
+		grid: { stroke: colourOf("--line"), width: 1 },
 		ticks: { show: false },
 	};
-	const series = rows.map((row) => seriesOf(row, shape, colours));
+	const series = rows.map((row) => seriesOf(row, shape, colourOf));
 	const pad = shape === "columns" ? 0.6 : 0;
 	return {
 		width,
@@ -148,7 +148,7 @@ function plotOptions(
 		series: [
 			{},
 			...(shape === "columns" ? series.toReversed() : series),
-			...(marks ? [markSeries(colours)] : []),
+			...(marks ? [markSeries(colourOf)] : []),
 		],
 		// Each area is filled down to the one below it.
 		bands:
@@ -166,20 +166,16 @@ function plotOptions(
 
 const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
 
-function seriesOf(
-	row: ChartRow,
-	shape: ChartContent["shape"],
-	colours: ChartColours,
-): uPlot.Series {
-	const colour = colours.of(row.colour);
+function seriesOf(row: ChartRow, shape: ChartContent["shape"], colourOf: ColourOf): uPlot.Series {
+	const colour = colourOf(row.colour);
 	const base = { label: row.name, stroke: colour, points: { show: false } };
 	if (shape === "lines") return { ...base, width: 2, points: { show: row.values.length < 3 } };
 	const bars = shape === "columns" ? uPlot.paths.bars?.({ size: [0.85, 48], gap: 1 }) : undefined;
 	return { ...base, width: shape === "areas" ? 1 : 0, fill: colour, ...(bars && { paths: bars }) };
 }
 
-function markSeries(colours: ChartColours): uPlot.Series {
-	const colour = colours.of("--bad");
+function markSeries(colourOf: ColourOf): uPlot.Series {
+	const colour = colourOf("--bad");
 	return {
 		label: "marks",
 		stroke: colour,
@@ -200,35 +196,18 @@ export function stacked(rows: readonly (readonly number[])[]): number[][] {
 	);
 }
 
-/** What a chart is painted with: a canvas cannot resolve CSS variables. */
-interface ChartColours {
-	text: string;
-	grid: string;
-	font: string;
-	of(variable: string): string;
+/** The colour of a CSS variable for a canvas: the computed colour of an element resolves `light-dark(…)`. */
+function colourIn(element: HTMLElement): ColourOf {
+	return (variable) => {
+		const probe = element.appendChild(document.createElement("span"));
+		probe.style.color = `var(${variable})`;
+		const { color } = getComputedStyle(probe);
+		probe.remove();
+		return color;
+	};
 }
 
-function coloursAt(element: HTMLElement): ChartColours {
-	// The computed colour of an element resolves `light-dark(…)`; the variable itself does not.
-	const probe = document.createElement("span");
-	probe.hidden = true;
-	element.append(probe);
-	const of = (variable: string) => {
-		probe.style.color = `var(${variable})`;
-		return getComputedStyle(probe).color;
-	};
-	const family = getComputedStyle(element).fontFamily;
-	const found = new Map(
-		["--text-soft", "--line", "--bad", ...SERIES].map((variable) => [variable, of(variable)]),
-	);
-	probe.remove();
-	return {
-		text: found.get("--text-soft") ?? "gray",
-		grid: found.get("--line") ?? "gray",
-		font: `11px ${family}`,
-		of: (variable) => found.get(variable) ?? "gray",
-	};
-}
+type ColourOf = (variable: string) => string;
 
 export const SERIES = Array.from({ length: 8 }, (_, at) => `--series-${at + 1}`);
 

@@ -1,5 +1,6 @@
 import { type Signal, signal } from "@preact/signals";
 import { client } from "../connection/connection.ts";
+import { storedText } from "../parts/storage.ts";
 import { toast } from "../parts/toasts.tsx";
 import {
 	createOutbox,
@@ -21,7 +22,7 @@ const PREFIX = "strata.outbox.";
 export function deskOf(sessionId: string): Desk {
 	const known = desks.get(sessionId);
 	if (known) return known;
-	const draft = createDraft(draftStoreOf(sessionId));
+	const draft = createDraft(storedText(`strata.draft.${sessionId}`));
 	const outbox = createOutbox({
 		client: client(),
 		sessionId,
@@ -46,28 +47,23 @@ export function restoreDesks(): void {
 		for (const key of Object.keys(sessionStorage)) {
 			if (key.startsWith(PREFIX)) deskOf(key.slice(PREFIX.length));
 		}
-	} catch {}
+	} catch {
+		// Without storage nothing was kept.
+	}
 }
 
 function outboxStoreOf(sessionId: string): OutboxStore {
-	const key = PREFIX + sessionId;
+	const stored = storedText(PREFIX + sessionId);
 	return {
 		read() {
 			try {
-				const kept: unknown = JSON.parse(sessionStorage.getItem(key) ?? "[]");
+				const kept: unknown = JSON.parse(stored.read() || "[]");
 				return Array.isArray(kept) ? kept.filter(isStoredText) : [];
 			} catch {
-				return []; // storage may be forbidden
+				return []; // damaged
 			}
 		},
-		write(texts) {
-			try {
-				if (texts.length === 0) sessionStorage.removeItem(key);
-				else sessionStorage.setItem(key, JSON.stringify(texts));
-			} catch {
-				// Without storage, or room in it, a text lasts until a reload.
-			}
-		},
+		write: (texts) => stored.write(texts.length === 0 ? "" : JSON.stringify(texts)),
 	};
 }
 
@@ -84,12 +80,7 @@ export interface Draft {
 	place(text: string): void;
 }
 
-interface TextStore {
-	read(): string;
-	write(text: string): void;
-}
-
-export function createDraft(store: TextStore): Draft {
+export function createDraft(store: ReturnType<typeof storedText>): Draft {
 	const text = signal(store.read());
 	const placed = signal(0);
 	text.subscribe(store.write);
@@ -101,27 +92,6 @@ export function createDraft(store: TextStore): Draft {
 			const isThere = old === given || old.startsWith(`${given}\n`);
 			if (!isThere) text.value = old.trim() === "" ? given : `${given}\n${old}`;
 			placed.value++;
-		},
-	};
-}
-
-function draftStoreOf(sessionId: string): TextStore {
-	const key = `strata.draft.${sessionId}`;
-	return {
-		read() {
-			try {
-				return sessionStorage.getItem(key) ?? "";
-			} catch {
-				return ""; // storage may be forbidden
-			}
-		},
-		write(text) {
-			try {
-				if (text === "") sessionStorage.removeItem(key);
-				else sessionStorage.setItem(key, text);
-			} catch {
-				// Without storage, or room in it, the draft lasts until a reload.
-			}
 		},
 	};
 }

@@ -4,21 +4,27 @@ import type {
 	ContextPiece,
 	ContextView,
 } from "../../../protocol/index.ts";
-import { contextKinds } from "../../../text/kinds.ts";
 
-/** The kinds in the order in which they are stacked: what stands first in a prompt comes first. */
-export const KINDS = contextKinds;
+/** In the order of a prompt: the kind, its name, and its colour. Kinds that are often neighbours have distinct colours. */
+const TABLE = [
+	["system", "System prompt", 7],
+	["tools", "Tools", 2],
+	["map", "Map of the code", 3],
+	["file", "Files", 6],
+	["read", "Reads", 1],
+	["tool", "Tool output", 4],
+	["conversation", "Conversation", 5],
+	["stub", "Stubs", 8],
+] as const satisfies readonly (readonly [ContextKind, string, number])[];
 
-export const KIND_NAMES: Readonly<Record<ContextKind, string>> = {
-	system: "System prompt",
-	tools: "Tools",
-	map: "Map of the code",
-	file: "Files",
-	read: "Reads",
-	tool: "Tool output",
-	conversation: "Conversation",
-	stub: "Stubs",
-};
+export const KINDS = TABLE.map(([kind]) => kind);
+
+export const KIND_NAMES = Object.fromEntries(TABLE) as Readonly<Record<ContextKind, string>>;
+
+/** The CSS variable of a kind's colour. */
+export function kindColour(kind: ContextKind): string {
+	return `--series-${TABLE.find(([name]) => name === kind)?.[2] ?? 8}`;
+}
 
 /** `sent`: as the model sees them. `kind`: grouped. */
 export type PieceOrder = "sent" | "kind";
@@ -89,15 +95,11 @@ export function layoutBar(
 export function segmentAt(bar: Bar, point: number): Segment | undefined {
 	if (bar.tokens === 0 || point < 0 || point > 1) return undefined;
 	const at = point * bar.tokens;
-	let low = 0;
-	let high = bar.segments.length;
-	while (low < high) {
-		const middle = (low + high) >> 1;
-		if ((bar.segments[middle] as Segment).end > at) high = middle;
-		else low = middle + 1;
-	}
 	// The right edge still belongs to the last piece.
-	return bar.segments[low] ?? bar.segments.findLast(({ start, end }) => end > start);
+	return (
+		bar.segments.find(({ end }) => end > at) ??
+		bar.segments.findLast(({ start, end }) => end > start)
+	);
 }
 
 /** The piece that a key leads to; -1 is none. Undefined for other keys. */
@@ -165,16 +167,10 @@ function rectangleOf(segments: readonly Segment[], tokens: number): Rectangle {
 	return { kind, start: start / tokens, width: (end - start) / tokens, cached: cached / tokens };
 }
 
-export interface KindRow {
-	readonly kind: ContextKind;
-	readonly name: string;
-	readonly tokens: number;
-	readonly pieces: number;
-	readonly share: number;
-}
+export type KindRow = ReturnType<typeof kindsOf>[number];
 
 /** In the order of a prompt. */
-export function kindsOf(pieces: readonly ContextPiece[]): KindRow[] {
+export function kindsOf(pieces: readonly ContextPiece[]) {
 	const all = pieces.reduce((sum, piece) => sum + sizeOf(piece), 0);
 	return KINDS.flatMap((kind) => {
 		const own = pieces.filter((piece) => piece.kind === kind);
@@ -188,22 +184,6 @@ export function kindsOf(pieces: readonly ContextPiece[]): KindRow[] {
 function sizeOf({ tokens }: ContextPiece): number {
 	return Number.isFinite(tokens) && tokens > 0 ? tokens : 0;
 }
-
-export function kindColour(kind: ContextKind): string {
-	return `--series-${KIND_SERIES[kind]}`;
-}
-
-/** Kinds that are often neighbours have distinct colours. */
-const KIND_SERIES: Readonly<Record<ContextKind, number>> = {
-	system: 7,
-	tools: 2,
-	map: 3,
-	file: 6,
-	read: 1,
-	tool: 4,
-	conversation: 5,
-	stub: 8,
-};
 
 /** The server cuts labels here, without a sign. */
 const CUT_AT = 120;

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ServerMetrics } from "../../../protocol/index.ts";
+import { createAsking } from "../../asking.ts";
 import { client } from "../../connection/connection.ts";
 import { textOf } from "../../parts/figures.ts";
 
@@ -58,49 +59,30 @@ export function useSamples(): { samples: readonly Sample[]; error: string | unde
 	const [samples, setSamples] = useState<readonly Sample[]>([]);
 	const [error, setError] = useState<string>();
 	useEffect(() => {
-		const stop = new AbortController();
-		void (async () => {
-			while (!stop.signal.aborted) {
-				try {
-					const { data } = await client().request("get_metrics", {}, { signal: stop.signal });
-					setSamples((before) => withSample(before, { atMs: Date.now(), metrics: data }));
-					setError(undefined);
-				} catch (problem) {
-					if (!stop.signal.aborted) setError(textOf(problem));
-				}
-				await pause(EVERY_MS, stop.signal);
-				await untilVisible(stop.signal);
-			}
-		})();
-		return () => stop.abort();
+		let timer: ReturnType<typeof setTimeout> | undefined;
+		const asking = createAsking({
+			ask: (signal) => client().request("get_metrics", {}, { signal }),
+			onAnswer({ data }) {
+				setSamples((before) => withSample(before, { atMs: Date.now(), metrics: data }));
+				setError(undefined);
+				timer = setTimeout(look, EVERY_MS);
+			},
+			onError(problem) {
+				setError(textOf(problem));
+				timer = setTimeout(look, EVERY_MS);
+			},
+		});
+		function look(): void {
+			clearTimeout(timer);
+			if (document.visibilityState === "visible") asking.again();
+		}
+		document.addEventListener("visibilitychange", look);
+		look();
+		return () => {
+			document.removeEventListener("visibilitychange", look);
+			clearTimeout(timer);
+			asking.stop();
+		};
 	}, []);
 	return { samples, error };
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-	return new Promise((resolve) => {
-		const timer = setTimeout(resolve, ms);
-		signal.addEventListener(
-			"abort",
-			() => {
-				clearTimeout(timer);
-				resolve();
-			},
-			{ once: true },
-		);
-	});
-}
-
-function untilVisible(signal: AbortSignal): Promise<void> {
-	return new Promise((resolve) => {
-		const look = () => {
-			if (!signal.aborted && document.visibilityState !== "visible") return;
-			document.removeEventListener("visibilitychange", look);
-			signal.removeEventListener("abort", look);
-			resolve();
-		};
-		document.addEventListener("visibilitychange", look);
-		signal.addEventListener("abort", look);
-		look();
-	});
 }
