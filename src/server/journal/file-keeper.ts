@@ -1,7 +1,8 @@
 import { describeError } from "../../core/errno.ts";
+import { WorkerError } from "../../core/worker-supervisor.ts";
 import type { WriterReply, WriterRequest } from "./messages.ts";
 import type { Refusal } from "./refusal.ts";
-import { ThreadDied, type WriterThread } from "./writer-thread.ts";
+import type { WriterThread } from "./writer-thread.ts";
 
 export interface FileKeeperOptions {
 	thread: WriterThread;
@@ -45,17 +46,17 @@ export class FileKeeper {
 	/** Closes the file and ends the thread. */
 	async close(): Promise<void> {
 		try {
-			if (this.#isOpen) await this.#options.thread.request({ kind: "close" });
+			if (this.#isOpen) await this.#options.thread.run({ kind: "close" });
 		} catch {
 			// The thread died, and what was committed is on disk.
 		}
-		await this.#options.thread.end();
+		await this.#options.thread.close();
 	}
 
 	async #ask(request: WriterRequest): Promise<WriterReply> {
 		const reply = await this.#withThread(async () => {
 			const refusal = await this.#ensureOpen();
-			return refusal ?? (await this.#options.thread.request(request));
+			return refusal ?? (await this.#options.thread.run(request));
 		});
 		if (!("kind" in reply)) return { kind: "refused", refusal: reply };
 		if (reply.kind === "refused") this.#isOpen = false;
@@ -67,7 +68,7 @@ export class FileKeeper {
 		const { thread, path, now, maxFileBytes, onOpened } = this.#options;
 		const recovery = this.#recovery;
 		const request = { kind: "open", path, nowMs: now(), maxFileBytes, recovery } as const;
-		const reply = await thread.request(request);
+		const reply = await thread.run(request);
 		if (reply.kind === "refused") return reply.refusal;
 		if (reply.kind !== "opened") throw new Error(`the journal's thread answered ${reply.kind}`);
 		try {
@@ -89,7 +90,7 @@ export class FileKeeper {
 			try {
 				return await body();
 			} catch (error) {
-				if (!(error instanceof ThreadDied)) throw error;
+				if (!(error instanceof WorkerError)) throw error;
 				this.#isOpen = false;
 				const sinceLastMs = performance.now() - this.#lastDeathMs;
 				this.#lastDeathMs = performance.now();

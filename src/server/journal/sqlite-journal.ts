@@ -28,7 +28,7 @@ import type { ForgottenMark, JournalRecord, SessionColumns } from "./messages.ts
 import { Reader } from "./reader.ts";
 import { DAMAGED, refusalOf } from "./refusal.ts";
 import { SeenIds, Unwritten } from "./unwritten.ts";
-import { WriterThread } from "./writer-thread.ts";
+import { createWriterThread, type WriterThread } from "./writer-thread.ts";
 
 export interface JournalOptions {
 	/** The folder for `journal.db`; made if it is missing. */
@@ -73,7 +73,7 @@ export class SqliteJournal implements Journal {
 	#firstSweepTimer: NodeJS.Timeout | undefined;
 
 	constructor(options: JournalOptions) {
-		const { dataDir, limits, now = Date.now, thread = new WriterThread(), warn } = options;
+		const { dataDir, limits, now = Date.now, thread = createWriterThread(), warn } = options;
 		this.#path = join(dataDir, "journal.db");
 		this.#limits = { ...defaultJournalLimits, ...limits };
 		this.#now = now;

@@ -1,10 +1,15 @@
-import type { Worker } from "node:worker_threads";
+import { vi } from "vitest";
+import type { WorkerPort } from "../../../src/core/worker-port.ts";
 import {
 	type JournalOptions,
 	openJournal,
 	type SqliteJournal,
 } from "../../../src/server/journal/sqlite-journal.ts";
-import { startJournalWorker, WriterThread } from "../../../src/server/journal/writer-thread.ts";
+import {
+	createWriterThread,
+	startJournalWorker,
+} from "../../../src/server/journal/writer-thread.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
 
 /** A journal on a folder of its own, and its thread within reach. */
@@ -21,9 +26,9 @@ export async function startJournal(
 	options: Partial<JournalOptions> = {},
 	dataDir = tempDir(),
 ): Promise<StartedJournal> {
-	let worker: Worker | undefined;
+	let worker: WorkerPort | undefined;
 	const threads = { allowed: true };
-	const thread = new WriterThread(() => {
+	const thread = createWriterThread(() => {
 		if (!threads.allowed) throw new Error("no thread left");
 		worker = startJournalWorker();
 		return worker;
@@ -36,7 +41,11 @@ export async function startJournal(
 		dataDir,
 		threads,
 		async killThread() {
-			await worker?.terminate();
+			const before = thread.workers;
+			worker?.end();
+			await vi.waitFor(() => {
+				if (thread.workers.some((id) => before.includes(id))) throw new Error("it is alive");
+			}, PATIENCE);
 		},
 	};
 }
