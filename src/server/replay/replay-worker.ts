@@ -1,25 +1,29 @@
-import { parentPort, workerData } from "node:worker_threads";
 import { describeError } from "../../core/errno.ts";
-import { knownModel, loadReplay } from "../../economy/index.ts";
-import { pruningPolicy } from "../../pruning/index.ts";
-import type { ReplayAnswer, ReplayOrder } from "./session-replay.ts";
+import { serveJobs } from "../../core/worker-entry.ts";
+import { knownModel, loadReplay, type ReplayReport } from "../../economy/index.ts";
+import { type PruneSettings, pruningPolicy } from "../../pruning/index.ts";
 
-parentPort?.postMessage(await answer(workerData as ReplayOrder));
+/** A job of the thread. */
+export interface ReplayOrder {
+	file: string;
+	/** How the report and errors call the file. */
+	shownAs: string;
+	prune: PruneSettings;
+}
 
-async function answer({ file, shownAs, prune }: ReplayOrder): Promise<ReplayAnswer> {
+serveJobs<ReplayOrder, ReplayReport>(async ({ file, shownAs, prune }) => {
 	try {
 		const tools = await loadReplay();
 		const session = tools.rebuildRequests(await tools.readSessionFile(file), knownModel);
 		if (session.bills.length === 0) {
-			return { ok: false, why: `${shownAs} has no request with a bill, so nothing to replay` };
+			throw new Error(`${shownAs} has no request with a bill, so nothing to replay`);
 		}
 		const pruning = pruningPolicy(prune);
 		// As on the command line without `--policy`.
 		const policies = [...tools.replayPolicies, tools.strataPolicy(pruning), pruning];
-		const report = tools.buildReport(session, { policies });
-		return { ok: true, report: { ...report, file: shownAs } };
+		return { ...tools.buildReport(session, { policies }), file: shownAs };
 	} catch (error) {
 		// Texts of the reader name the file, which may be one of ours.
-		return { ok: false, why: describeError(error).replaceAll(file, shownAs) };
+		throw new Error(describeError(error).replaceAll(file, shownAs));
 	}
-}
+});

@@ -1,16 +1,21 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { Worker } from "node:worker_threads";
 import { temporaryName } from "../../core/atomic-file.ts";
 import { loadConfig } from "../../core/config.ts";
 import { workerEntry } from "../../core/worker-entry.ts";
+import { thread } from "../../core/worker-port.ts";
+import {
+	type WorkerError,
+	type WorkerFault,
+	WorkerSupervisor,
+} from "../../core/worker-supervisor.ts";
 import type { ReplayReport } from "../../economy/index.ts";
-import type { PruneSettings } from "../../pruning/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { createFairQueue, type FairQueueLimits } from "./fair-queue.ts";
+import type { ReplayOrder } from "./replay-worker.ts";
 
 /**
- * Replays session files, in a thread of its own each: it is seconds of pure computing. Principals take turns, and an
+ * Replays session files in threads: each is seconds of pure computing. Principals take turns, and an
  * abort ends a replay, whether it runs or waits.
  */
 export interface SessionReplay {
@@ -33,15 +38,6 @@ export interface SessionReplayOptions {
 	tmpFolder: string;
 }
 
-/** What the thread gets and gives. */
-export interface ReplayOrder {
-	file: string;
-	/** How the report and errors call the file. */
-	shownAs: string;
-	prune: PruneSettings;
-}
-export type ReplayAnswer = { ok: true; report: ReplayReport } | { ok: false; why: string };
-
 /** One principal never has all threads. */
 const LIMITS: FairQueueLimits = { atOnce: 2, atOnceOfOne: 1, waiting: 64, waitingOfOne: 8 };
 const MAX_HEAP_MB = 1024;
@@ -52,12 +48,23 @@ export function createSessionReplay({
 	tmpFolder,
 }: SessionReplayOptions): SessionReplay {
 	const queue = createFairQueue(LIMITS);
+	const entry = workerEntry("./replay-worker", import.meta.url);
+	const resourceLimits = { maxOldGenerationSizeMb: MAX_HEAP_MB };
+	const supervisor = new WorkerSupervisor<ReplayOrder, ReplayReport>({
+		start: () => thread(entry, { resourceLimits }),
+		size: LIMITS.atOnce,
+		// A replay leaves a large heap behind.
+		idleMs: 0,
+	});
 
 	async function replay(file: string, shownAs: string, signal: AbortSignal): Promise<ReplayReport> {
 		const { config } = loadConfig({ agentDir, cwd });
-		const answer = await inThread({ file, shownAs, prune: config.prune }, signal);
-		if (answer.ok) return answer.report;
-		throw new CommandError("failed", answer.why);
+		try {
+			return await supervisor.run({ file, shownAs, prune: config.prune }, { signal });
+		} catch (error) {
+			const { fault, message } = error as WorkerError;
+			throw new CommandError("failed", FAULTS[fault] ?? message);
+		}
 	}
 
 	return {
@@ -77,28 +84,10 @@ export function createSessionReplay({
 	};
 }
 
-function inThread(order: ReplayOrder, signal: AbortSignal): Promise<ReplayAnswer> {
-	return new Promise((resolve, reject) => {
-		const worker = new Worker(workerEntry("./replay-worker", import.meta.url), {
-			workerData: order,
-			resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
-		});
-		const stop = () => void worker.terminate();
-		if (signal.aborted) stop();
-		signal.addEventListener("abort", stop, { once: true });
-		let answer: ReplayAnswer | undefined;
-		worker.on("message", (message: ReplayAnswer) => {
-			answer = message;
-		});
-		worker.on("error", (error: NodeJS.ErrnoException) => {
-			const isTooLarge = error.code === "ERR_WORKER_OUT_OF_MEMORY";
-			const why = isTooLarge ? "the session is too large to replay" : "the replay broke off";
-			answer ??= { ok: false, why };
-		});
-		worker.on("exit", () => {
-			signal.removeEventListener("abort", stop);
-			if (answer) resolve(answer);
-			else reject(new CommandError("failed", "the replay was stopped"));
-		});
-	});
-}
+/** The handler's own failures have their own words. */
+const FAULTS: { readonly [Fault in WorkerFault]?: string } = {
+	aborted: "the replay was stopped",
+	memory: "the session is too large to replay",
+	crash: "the replay broke off",
+	start: "the replay broke off",
+};
