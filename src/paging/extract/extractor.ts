@@ -1,7 +1,12 @@
-import { Worker } from "node:worker_threads";
 import { workerEntry } from "../../core/worker-entry.ts";
+import { thread } from "../../core/worker-port.ts";
+import {
+	type RunningJob,
+	type WorkerError,
+	WorkerSupervisor,
+} from "../../core/worker-supervisor.ts";
 import { PagingError } from "../errors.ts";
-import type { ExtractReply, ExtractRequest } from "./extract-worker.ts";
+import type { Draft, ExtractAnswer } from "./extract-worker.ts";
 import { strippedText } from "./plain-text.ts";
 
 /** A page whose text is wanted. */
@@ -43,148 +48,59 @@ export interface Extractor {
 	close(): Promise<void>;
 }
 
+/** For the draft of a page, before its deadline begins: a second or less for 10 MB on a quiet machine. */
+const DRAFT_MS = 15_000;
+
 /**
- * Starts a worker with the first page and keeps it warm for the next. It first converts a page in linear time,
- * a second or less for 10 MB, and sends that as a draft; then it looks for the main text. A page that takes too
- * long, too much memory or the worker with it is answered with the draft, and the next one gets a fresh worker.
- * Should even the draft be missing, the page is stripped of its tags here, in small slices.
- *
- * While a page is at work it keeps the process alive; an idle worker does not.
+ * The worker first converts a page in linear time and sends that as a draft; then it looks for the main text. A page that
+ * takes too long, too much memory or the worker with it is answered with the draft. Without a draft the page is stripped
+ * of its tags here, in small slices.
  */
 export function createExtractor(options: ExtractorOptions = {}): Extractor {
 	const { deadlineMs = 10_000, maxOldGenerationMb = 512, idleMs = 60_000 } = options;
 	const closing = new AbortController();
-	let worker: Worker | undefined;
-	let idleTimer: NodeJS.Timeout | undefined;
-	let lastTurn: Promise<unknown> = Promise.resolve();
+	const entry = workerEntry("./extract-worker", import.meta.url);
+	const resourceLimits = { maxOldGenerationSizeMb: maxOldGenerationMb };
+	const supervisor = new WorkerSupervisor<ExtractPage, ExtractAnswer, Draft>({
+		start: () => thread(entry, { resourceLimits }),
+		deadlineMs: DRAFT_MS,
+		idleMs,
+		endOnFailure: true,
+	});
 
 	return {
 		async extract(page, signal) {
 			const stop = AbortSignal.any(signal ? [signal, closing.signal] : [closing.signal]);
-			if (stop.aborted) throw aborted(stop);
-			const turn = lastTurn.then(() => convert(page, stop));
-			lastTurn = turn.catch(() => {}); // told to whoever asked for it
-			return await untilAborted(turn, stop);
+			try {
+				return await convert(page, stop);
+			} catch (error) {
+				if (!stop.aborted) throw error;
+				const message = "Reading the page was stopped before its text was found.";
+				throw new PagingError("aborted", message, { cause: stop.reason });
+			}
 		},
 		async close() {
 			closing.abort(new Error("the extractor was closed"));
-			await dismiss();
+			await supervisor.close();
 		},
 	};
 
-	async function convert({ html, baseUrl }: ExtractPage, stop: AbortSignal): Promise<Extracted> {
-		if (stop.aborted) throw aborted(stop);
-		const { draft, end } = await ask({ html, baseUrl }, stop);
-		if (stop.aborted) throw aborted(stop);
-		if (end.kind === "done") {
-			const { kind: _, ...found } = end;
-			return { ...found, degraded: false };
-		}
-		const reason = end.kind;
-		if (draft) return { ...draft, via: "linear", degraded: true, reason };
-		return { markdown: await strippedText(html, stop), via: "text", degraded: true, reason };
-	}
-
-	async function ask(request: ExtractRequest, stop: AbortSignal): Promise<Conversation> {
-		clearTimeout(idleTimer);
-		const asked = warmWorker();
-		asked.ref();
-		asked.postMessage(request);
-		const heard = await conversation(asked, deadlineMs, stop);
-		if (heard.end.kind === "done" || heard.end.kind === "too_large") {
-			asked.unref();
-			idleTimer = setTimeout(dismiss, idleMs).unref();
-		} else await dismiss(); // it is busy or gone, or nobody knows what is left in it
-		return heard;
-	}
-
-	function warmWorker(): Worker {
-		if (worker) return worker;
-		const started = startWorker(maxOldGenerationMb);
-		started.once("exit", () => {
-			if (worker === started) worker = undefined;
-		});
-		worker = started;
-		return started;
-	}
-
-	async function dismiss(): Promise<void> {
-		clearTimeout(idleTimer);
-		const dismissed = worker;
-		worker = undefined;
-		await dismissed?.terminate();
-	}
-}
-
-/** A worker takes up to 0.5 s to start and more on a busy machine, which is not the page's fault; then the draft. */
-const DRAFT_MS = 15_000;
-
-function startWorker(maxOldGenerationSizeMb: number): Worker {
-	const worker = new Worker(workerEntry("./extract-worker", import.meta.url), {
-		resourceLimits: { maxOldGenerationSizeMb },
-		// Whatever a library writes there is not for pi's terminal.
-		stdout: true,
-		stderr: true,
-	});
-	// Without a listener an error between two pages would end the process.
-	worker.on("error", () => {});
-	worker.stdout.resume();
-	worker.stderr.resume();
-	return worker;
-}
-
-interface Conversation {
-	draft?: { markdown: string; title?: string };
-	end:
-		| Extract<ExtractReply, { kind: "done" | "too_large" }>
-		| { kind: "deadline" | "out_of_memory" | "failed" };
-}
-
-/** Listens to what a worker says about a page until it is done, dead or late, or nobody wants to know any more. */
-function conversation(worker: Worker, deadlineMs: number, stop: AbortSignal) {
-	return new Promise<Conversation>((resolve) => {
-		let draft: Conversation["draft"];
-		const settle = (end: Conversation["end"]) => {
-			clearTimeout(timer);
-			stop.removeEventListener("abort", onFailure);
-			worker.off("message", onMessage).off("error", onError).off("exit", onFailure);
-			resolve({ end, ...(draft ? { draft } : {}) });
+	async function convert(page: ExtractPage, signal: AbortSignal): Promise<Extracted> {
+		let draft: Draft | undefined;
+		const onNote = (note: Draft, job: RunningJob) => {
+			draft = note;
+			job.extend(deadlineMs);
 		};
-		const onFailure = () => settle({ kind: "failed" });
-		const onDeadline = () => settle({ kind: "deadline" });
-		const onError = ({ code }: NodeJS.ErrnoException) =>
-			settle({ kind: code === "ERR_WORKER_OUT_OF_MEMORY" ? "out_of_memory" : "failed" });
-		const onMessage = (reply: ExtractReply) => {
-			if (reply.kind === "draft") {
-				const { kind: _, ...content } = reply;
-				draft = content;
-				clearTimeout(timer);
-				timer = setTimeout(onDeadline, deadlineMs);
-			} else if (reply.kind === "failed") onFailure();
-			else settle(reply);
-		};
-		let timer = setTimeout(onDeadline, DRAFT_MS);
-		stop.addEventListener("abort", onFailure, { once: true });
-		worker.on("message", onMessage).on("error", onError).on("exit", onFailure);
-	});
-}
-
-/** The promise's outcome, unless the signal is aborted before it. */
-async function untilAborted<T>(promise: Promise<T>, stop: AbortSignal): Promise<T> {
-	let onAbort = () => {};
-	const abort = new Promise<never>((_, reject) => {
-		onAbort = () => reject(aborted(stop));
-		stop.addEventListener("abort", onAbort, { once: true });
-	});
-	try {
-		return await Promise.race([promise, abort]);
-	} finally {
-		stop.removeEventListener("abort", onAbort);
+		const found = await supervisor.run(page, { signal, onNote }).catch(reasonOf);
+		if (typeof found === "object") return { ...found, degraded: false };
+		signal.throwIfAborted();
+		if (draft) return { ...draft, via: "linear", degraded: true, reason: found };
+		const markdown = await strippedText(page.html, signal);
+		return { markdown, via: "text", degraded: true, reason: found };
 	}
 }
 
-function aborted(stop: AbortSignal): PagingError {
-	return new PagingError("aborted", "Reading the page was stopped before its text was found.", {
-		cause: stop.reason,
-	});
+function reasonOf({ fault }: WorkerError): NonNullable<Extracted["reason"]> {
+	if (fault === "deadline") return fault;
+	return fault === "memory" ? "out_of_memory" : "failed";
 }
