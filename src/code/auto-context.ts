@@ -4,21 +4,36 @@ import { expandHome, isWithin } from "../core/places.ts";
 import { clipMiddle } from "../text/clip.ts";
 import { grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
-import { fitText, type Part } from "./budget.ts";
-import type { ProjectPaths } from "./project-paths.ts";
+import { fitText, type Part, remark } from "./outline.ts";
+import type { ProjectPaths } from "./reader.ts";
 
-/** The most files a prompt may name for a briefing: with more it is about something larger. */
-export const BRIEFED_FILES = 3;
+/** With more files a prompt is about something larger. */
+const BRIEFED_FILES = 3;
 
 /** Only so much of a prompt is looked at, and so many of its words: a pasted log must not cost a second. */
 const PROMPT_CHARS = 100_000;
 const MAX_CANDIDATES = 500;
 
-/** Where files are looked for. */
 export interface FileLookup {
 	readonly paths: ProjectPaths;
 	/** Whether an absolute path is that of a file. */
 	isFile(path: string): boolean;
+}
+
+/**
+ * The files to brief on: those that a prompt names or, in the mode `always`, those last worked on; a number where the
+ * prompt names too many. As the index has them.
+ */
+export function filesToBrief(
+	prompt: string,
+	mode: "onPaths" | "always",
+	messages: () => readonly TurnMessage[],
+	lookup: FileLookup,
+): readonly string[] | number {
+	const named = namedFiles(prompt, lookup);
+	if (named.length > BRIEFED_FILES) return named.length;
+	if (named.length > 0 || mode === "onPaths") return named;
+	return workedOnFiles(messages(), lookup).slice(0, BRIEFED_FILES);
 }
 
 /**
@@ -99,7 +114,7 @@ export function briefing(answer: TaskContextAnswer, { show }: ProjectPaths): str
 		: " The index is incomplete: kota_index goes on with it.";
 	const caveat = `From the code index; more by kota_deps, or kota_search with output snippet.${more}`;
 	const outline = [
-		{ head: [`Context of ${targets.map(shortPath).join(", ")}`], items: [] },
+		remark(`Context of ${targets.map(shortPath).join(", ")}`),
 		list("imports", needed, SHOWN.dependencies, needed.length),
 		list("used by", dependents, SHOWN.dependents, answer.impactedCount),
 		list("tests", answer.tests.map(show), SHOWN.tests, answer.tests.length),
@@ -109,7 +124,7 @@ export function briefing(answer: TaskContextAnswer, { show }: ProjectPaths): str
 }
 
 function list(name: string, paths: readonly string[], most: number, total: number): Part {
-	if (total === 0) return { head: [`${name}: nothing`], items: [] };
+	if (total === 0) return remark(`${name}: nothing`);
 	const shown = paths.slice(0, most).map((path) => `  ${shortPath(path)}`);
 	const some = shown.length < total ? ` (${shown.length} of ${grouped(total)})` : "";
 	return { head: [`${name}${some}:`], items: shown };

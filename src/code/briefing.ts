@@ -3,7 +3,6 @@ import { BRIEFING_ENTRY } from "../core/entry-types.ts";
 import { inTime } from "../core/in-time.ts";
 import { property } from "../core/property.ts";
 import type { SessionView, System } from "../session/index.ts";
-import type { TurnMessage } from "./index.ts";
 import { type KotaSession, kotaAsker } from "./open-project.ts";
 
 /** How long a prompt waits for its briefing. Indexing that takes longer goes on without it. */
@@ -47,22 +46,17 @@ export function createBriefings(
 	): Promise<string | undefined> {
 		const { kota, project, paths } = await kotaSession.open(session);
 		const lookup = { paths, isFile };
-		const named = kota.namedFiles(prompt, lookup);
-		if (named.length > kota.BRIEFED_FILES) {
+		const files = kota.filesToBrief(prompt, mode, () => messagesOf(session), lookup);
+		if (typeof files === "number") {
 			const advice = "too many for a briefing; ask for kota_task_context";
-			session.ui.notify(`kota: the prompt names ${named.length} files, ${advice}`, "info");
+			session.ui.notify(`kota: the prompt names ${files} files, ${advice}`, "info");
 			return undefined;
 		}
-		const files =
-			named.length > 0 || mode === "onPaths"
-				? named
-				: kota.workedOnFiles(messagesOf(session), lookup).slice(0, kota.BRIEFED_FILES);
 		if (files.length === 0) return undefined;
 		try {
-			const answer = await project.ask(
-				(index, options) => index.taskContext({ files, includeTests: true }, options),
-				kotaAsker(session, kota, session.signal),
-			);
+			const query = { files, includeTests: true };
+			const asker = kotaAsker(session, kota, session.signal);
+			const answer = await project.ask("taskContext", query, asker);
 			return kota.briefing(answer, paths);
 		} catch (error) {
 			// A prompt may name files that git ignores.
@@ -80,10 +74,10 @@ function isFile(path: string): boolean {
 	}
 }
 
-function messagesOf(session: SessionView): TurnMessage[] {
+function messagesOf(session: SessionView) {
 	return session.sessionManager
 		.getBranch()
-		.flatMap((entry) => (entry.type === "message" ? [entry.message as TurnMessage] : []));
+		.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
 }
 
 /** The same briefing again would say nothing new. */

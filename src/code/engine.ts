@@ -1,13 +1,35 @@
-import type { CodeIndex } from "../codeindex/index.ts";
+import type {
+	AnswerOf,
+	Asked,
+	CallOptions,
+	CodeIndex,
+	Covered,
+	ImpactQuery,
+	QueryOf,
+	QuestionName,
+	SymbolMapQuery,
+} from "../codeindex/index.ts";
 import type { Config } from "../core/config.ts";
+import { depsForms, impactForms, symbolMapForms, taskContextForms } from "./files-text.ts";
+import { coverageLine, type Outline, ofManyFiles, wholeText } from "./outline.ts";
+import type { Reader } from "./reader.ts";
+import { searchForms } from "./search-text.ts";
+import {
+	type DepsInput,
+	type SearchInput,
+	searchQuery,
+	type TaskContextInput,
+	type UsagesInput,
+} from "./tools.ts";
+import { usagesForms } from "./usages-text.ts";
 
 /** What answers the questions. */
 export interface Engine extends CodeIndex {
-	/** Of an engine that is a program of its own: the last lines it wrote to its standard error. */
+	/** Of an engine that is a separate program: the last lines it wrote to its standard error. */
 	stderr?(): readonly string[];
 }
 
-/** Opens the engine that the settings name. Its code is loaded here, when the first question comes. */
+/** Opens the engine that the settings name. Its code is loaded here, with the first question. */
 export async function openEngine(settings: Config["kota"], root: string): Promise<Engine> {
 	if (settings.engine === "external") {
 		const { openExternalKota } = await import("./external/index.ts");
@@ -16,4 +38,57 @@ export async function openEngine(settings: Config["kota"], root: string): Promis
 	}
 	const { openCodeIndex } = await import("../codeindex/index.ts");
 	return openCodeIndex({ root });
+}
+
+/** What tools and commands decide before they ask; most are the index's own queries with all defaults filled in. */
+interface Inputs extends Record<QuestionName, object> {
+	search: SearchInput;
+	dependencies: DepsInput;
+	usages: UsagesInput;
+	impact: ImpactQuery;
+	taskContext: TaskContextInput;
+	symbolMap: SymbolMapQuery;
+}
+
+export type InputOf<Name extends QuestionName> = Inputs[Name];
+
+/** How a question is put to the index, and the forms of its answer from the one asked for to the briefest. */
+export const topics: {
+	readonly [Name in QuestionName]: {
+		query(input: Inputs[Name]): QueryOf<Name>;
+		forms(answer: AnswerOf<Name>, input: Inputs[Name], reader: Reader): readonly (() => Outline)[];
+	};
+} = {
+	search: { query: searchQuery, forms: searchForms },
+	dependencies: { query: same, forms: depsForms },
+	usages: { query: same, forms: usagesForms },
+	impact: { query: same, forms: impactForms },
+	taskContext: { query: same, forms: taskContextForms },
+	symbolMap: { query: same, forms: symbolMapForms },
+};
+
+function same<Input>(input: Input): Input {
+	return input;
+}
+
+/** Puts a question to an engine. The text is all of the answer in the form that was asked for. */
+export async function answerTo<Name extends QuestionName>(
+	name: Name,
+	input: InputOf<Name>,
+	reader: Reader,
+	engine: Asked,
+	{ signal, onProgress }: CallOptions = {},
+): Promise<{ readonly answer: AnswerOf<Name>; readonly text: () => string }> {
+	const { query, forms } = topics[name];
+	const answer = await engine[name](query(input), {
+		...(signal && { signal }),
+		...(onProgress && { onProgress: ofManyFiles(onProgress) }),
+	});
+	const { coverage }: Covered = answer;
+	const text = () => {
+		const [first] = forms(answer, input, reader);
+		const lastLine = coverageLine(coverage, Date.now(), reader.advice);
+		return `${first ? wholeText(first()) : ""}\n${lastLine}`;
+	};
+	return { answer, text };
 }

@@ -2,8 +2,8 @@ import type { BuildReport, IndexProgress, IndexStatus } from "../codeindex/index
 import { clip, clipMiddle } from "../text/clip.ts";
 import { counted, grouped, megabytes } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
-import { type Advice, toolAdvice } from "./advice.ts";
-import { leftOutText, notStoredText, whyNothingIndexed } from "./coverage-text.ts";
+import { leftOutText, notStoredText, whyNothingIndexed } from "./outline.ts";
+import { type Advice, toolAdvice } from "./reader.ts";
 
 /** What indexing did, on a line. */
 export function buildText(report: BuildReport, advice: Advice = toolAdvice): string {

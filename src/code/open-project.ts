@@ -11,7 +11,7 @@ export interface OpenKota {
 	/** The door of this folder, which is not loaded before the first question. */
 	readonly kota: typeof Code;
 	readonly project: Code.KotaProject;
-	readonly paths: Code.ProjectPaths;
+	readonly paths: ReturnType<typeof Code.projectPaths>;
 	readonly blobs: BlobStore;
 	readonly settings: Config["kota"];
 }

@@ -1,36 +1,39 @@
 import type {
+	AnswerOf,
+	Asked,
 	BuildReport,
 	CallOptions,
 	CodeIndex,
 	Coverage,
 	IndexProgress,
 	IndexStatus,
+	QueryOf,
+	QuestionName,
 } from "../codeindex/index.ts";
 import { AbortedError } from "../core/aborted.ts";
 import { property } from "../core/property.ts";
 import { Waiters } from "../core/waiters.ts";
 import type { Engine } from "./engine.ts";
+import { ofManyFiles } from "./outline.ts";
 
-/** What a project's index needs of its surroundings. */
 export interface ProjectOptions {
 	readonly root: string;
 	/** `kota.confirmIndex` */
 	readonly confirmIndex: boolean;
-	/** Opens the engine, on first use and after a restart. */
+	/** Called on first use and after a restart. */
 	open(): Promise<Engine>;
-	/** Told whenever `state` or `indexed` has changed, and how far indexing is. */
+	/** Called when `state` or `indexed` has changed, and with the progress of indexing. */
 	onChange?(progress?: IndexProgress): void;
 }
 
-/** Who is asking. */
 export interface Asker extends CallOptions {
-	/** Asks the user whether the project may be indexed for the first time; absent if there is nobody to ask. */
+	/** Asks the user whether the project may be indexed for the first time; absent without a user. */
 	readonly confirm?: (status: IndexStatus) => Promise<boolean>;
 }
 
 /**
  * The index of one project over a session: opened on first use, indexed for the first time only with consent, and
- * opened anew after it has died. Consent is remembered by there being an index; a no, until the session ends.
+ * opened again after it has died. Consent is remembered by there being an index; a no, until the session ends.
  */
 export interface KotaProject {
 	readonly root: string;
@@ -38,26 +41,26 @@ export interface KotaProject {
 	/** As far as it is known without asking. */
 	readonly indexed: IndexStatus["state"] | "unknown";
 	/** Puts a question to the index, which is built first if that was never done and is allowed. */
-	ask<Answer extends { readonly coverage: Coverage }>(
-		question: (index: CodeIndex, options: CallOptions) => Promise<Answer>,
+	ask<Name extends QuestionName>(
+		name: Name,
+		query: QueryOf<Name>,
 		asker?: Asker,
-	): Promise<Answer>;
+	): Promise<AnswerOf<Name>>;
 	/** Indexes, or takes in what changed. A user who asks for it has consented: then `consent` is `given`. */
 	build(asker?: Asker, consent?: "given" | "needed"): Promise<BuildReport>;
 	status(): Promise<IndexStatus>;
-	/** Of an engine that is a program of its own: the last lines it wrote to its standard error. */
+	/** As {@link Engine.stderr}. */
 	stderr(): readonly string[];
-	/** Closes the engine; the next question opens it anew. Safe to call at any time. */
+	/** Closes the engine; the next question opens it again. Safe to call at any time. */
 	close(): Promise<void>;
 }
 
-/** Makes the holder; nothing is opened yet. */
 export function createKotaProject(options: ProjectOptions): KotaProject {
 	const { root, confirmIndex, open, onChange } = options;
 	let engine: Promise<Engine> | undefined;
 	let stderr: KotaProject["stderr"] = () => [];
 	let building: SharedBuild | undefined;
-	/** Those who wait for the dialog that another call has put to the user. */
+	/** Calls that wait for the dialog of another call. */
 	let asking: Waiters<Consent> | undefined;
 	let state: KotaProject["state"] = "stopped";
 	let indexed: KotaProject["indexed"] = "unknown";
@@ -71,20 +74,18 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 		get indexed() {
 			return indexed;
 		},
-		async ask(question, asker = {}) {
+		async ask(name, query, asker = {}) {
 			const put = async () => {
 				let told = false;
-				// Every question looks at the tree; only if much has changed does that take long enough to be told of.
-				const onProgress = (progress: IndexProgress) => {
-					if (progress.phase === "scanning" || (progress.total ?? 0) < MANY_FILES) return;
+				const onProgress = ofManyFiles((progress) => {
 					told = true;
-					tell(progress, asker);
-				};
+					asker.onProgress?.(progress);
+					onChange?.(progress);
+				});
 				try {
-					const answer = await withEngine((index) =>
-						question(index, { ...signalOf(asker), onProgress }),
-					);
-					note(answer.coverage.complete ? "ready" : "partial");
+					const options = { ...(asker.signal && { signal: asker.signal }), onProgress };
+					const answer = await withEngine((index: Asked) => index[name](query, options));
+					noteCoverage(answer);
 					return answer;
 				} finally {
 					if (told) onChange?.();
@@ -117,12 +118,12 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 		}
 	}
 
-	/** Builds once for all who wait for it: several calls of one message find out at the same time. */
+	/** Builds once for all callers: several calls of one message find out at the same time. */
 	function beginBuild(): SharedBuild {
 		const shared: SharedBuild = { waiters: new Waiters(leaving), askers: new Set() };
 		const { waiters } = shared;
 		building = shared;
-		// Whoever comes next must not join what was told to stop.
+		// The next caller must not join an aborted build.
 		waiters.signal.addEventListener("abort", () => endBuild(shared));
 		runBuild(shared).then(
 			(report) => waiters.resolve(report),
@@ -139,7 +140,7 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 		try {
 			const { signal } = shared.waiters;
 			const report = await withEngine((index) => index.build({ signal, onProgress }));
-			note(report.coverage.complete ? "ready" : "partial");
+			noteCoverage(report);
 			return report;
 		} finally {
 			endBuild(shared);
@@ -165,7 +166,7 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 		}
 	}
 
-	/** What the user says counts for all who wait for it; a dialog that was aborted, for nobody. */
+	/** The answer counts for all waiting calls; that of an aborted dialog for none. */
 	async function askUser(found: IndexStatus, { confirm, signal }: Asker): Promise<Consent> {
 		if (!confirm) throw new Error(nobodyToAsk(root));
 		const others = new Waiters<Consent>(leaving);
@@ -195,7 +196,7 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 		try {
 			return await use(await opened);
 		} catch (error) {
-			// Of an engine that has died nothing more can be expected: the next question starts another.
+			// The engine has died: the next question starts another.
 			if (property(error, "code") === "unavailable" && engine === opened) await close();
 			throw error;
 		}
@@ -227,9 +228,8 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 		await closing?.then((index) => index.close()).catch(() => {});
 	}
 
-	function tell(progress: IndexProgress, { onProgress }: Asker): void {
-		onProgress?.(progress);
-		onChange?.(progress);
+	function noteCoverage({ coverage }: { readonly coverage: Coverage }): void {
+		note(coverage.complete ? "ready" : "partial");
 	}
 
 	function setState(next: typeof state): void {
@@ -245,7 +245,7 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 	}
 }
 
-/** An indexing under way, and who hears how far it is. */
+/** A build in flight, and who gets its progress. */
 interface SharedBuild {
 	readonly waiters: Waiters<BuildReport>;
 	readonly askers: Set<Asker>;
@@ -255,13 +255,6 @@ type Consent = "yes" | "no" | "unsaid";
 
 function leaving(signal: AbortSignal): Error {
 	return new AbortedError(signal.reason);
-}
-
-/** So many changed files take about as long as a person notices. */
-const MANY_FILES = 100;
-
-function signalOf({ signal }: Asker): Pick<CallOptions, "signal"> {
-	return signal ? { signal } : {};
 }
 
 const DECLINED =

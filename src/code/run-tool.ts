@@ -1,28 +1,24 @@
-import type { CallOptions, CodeIndex, Coverage } from "../codeindex/index.ts";
+import type { Covered, QuestionName } from "../codeindex/index.ts";
 import { AbortedError } from "../core/aborted.ts";
+import type { BlobStore } from "../core/blob-store.ts";
+import { bytesOf, clip } from "../text/clip.ts";
 import { describeError } from "../core/errno.ts";
-import { property } from "../core/property.ts";
-import { clip } from "../text/clip.ts";
+import { grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
-import { type Delivered, type Delivery, type Draft, deliver } from "./answer.ts";
-import { coverageLine } from "./coverage-text.ts";
-import { depsForms } from "./deps-text.ts";
-import { impactForms } from "./impact-text.ts";
+import { property } from "../core/property.ts";
+import { type InputOf, topics } from "./engine.ts";
 import { buildText } from "./index-text.ts";
+import { coverageLine, fitText, type Outline, remark, wholeText } from "./outline.ts";
 import type { Asker, KotaProject } from "./project.ts";
-import type { ProjectPaths } from "./project-paths.ts";
-import { searchForms } from "./search-text.ts";
-import { taskContextForms } from "./task-context-text.ts";
+import type { ProjectPaths } from "./reader.ts";
 import {
 	depsInput,
 	impactQuery,
 	searchInput,
-	searchQuery,
 	type ToolCalls,
 	taskContextInput,
 	usagesInput,
 } from "./tools.ts";
-import { usagesForms } from "./usages-text.ts";
 
 export type ToolName = keyof ToolCalls;
 
@@ -64,60 +60,27 @@ const drafts: { [Name in ToolName]: (call: ToolCalls[Name], run: ToolRun) => Pro
 		refuseElsewhere(path, run.paths);
 		const report = await run.project.build(run.asker);
 		return {
-			forms: [() => [{ head: [buildText(report)], items: [] }]],
+			forms: [() => [remark(buildText(report))]],
 			lastLine: coverageLine(report.coverage, run.now()),
 		};
 	},
-	kota_search(call, run) {
-		const input = searchInput(call);
-		return answered(
-			run,
-			(index, options) => index.search(searchQuery(input), options),
-			(answer) => searchForms(answer, input, run.paths),
-		);
-	},
-	kota_deps(call, run) {
-		const input = depsInput(call, run.paths.find);
-		return answered(
-			run,
-			(index, options) => index.dependencies(input, options),
-			(answer) => depsForms(answer, input, run.paths),
-		);
-	},
-	kota_usages(call, run) {
-		const input = usagesInput(call, run.paths.find);
-		return answered(
-			run,
-			(index, options) => index.usages(input, options),
-			(answer) => usagesForms(answer, input, run.paths),
-		);
-	},
-	kota_impact(call, run) {
-		const query = impactQuery(call, run.paths.find);
-		return answered(
-			run,
-			(index, options) => index.impact(query, options),
-			(answer) => impactForms(answer, run.paths),
-		);
-	},
-	kota_task_context(call, run) {
-		const input = taskContextInput(call, run.paths.find);
-		return answered(
-			run,
-			(index, options) => index.taskContext(input, options),
-			(answer) => taskContextForms(answer, input, run.paths),
-		);
-	},
+	kota_search: (call, run) => answered(run, "search", searchInput(call)),
+	kota_deps: (call, run) => answered(run, "dependencies", depsInput(call, run.paths.find)),
+	kota_usages: (call, run) => answered(run, "usages", usagesInput(call, run.paths.find)),
+	kota_impact: (call, run) => answered(run, "impact", impactQuery(call, run.paths.find)),
+	kota_task_context: (call, run) =>
+		answered(run, "taskContext", taskContextInput(call, run.paths.find)),
 };
 
-/** Puts a question to the project's index, and says what it covers below the answer. */
-async function answered<Answer extends { readonly coverage: Coverage }>(
-	{ project, asker, now }: ToolRun,
-	question: (index: CodeIndex, options: CallOptions) => Promise<Answer>,
-	formsOf: (answer: Answer) => Draft["forms"],
+async function answered<Name extends QuestionName>(
+	{ project, asker, now, paths }: ToolRun,
+	name: Name,
+	input: InputOf<Name>,
 ): Promise<Draft> {
-	const answer = await project.ask(question, asker);
-	return { forms: formsOf(answer), lastLine: coverageLine(answer.coverage, now()) };
+	const { query, forms } = topics[name];
+	const answer = await project.ask(name, query(input), asker);
+	const { coverage }: Covered = answer;
+	return { forms: forms(answer, input, paths), lastLine: coverageLine(coverage, now()) };
 }
 
 /** The tools know one project, that of the working folder: indexing another would help none of their answers. */
@@ -128,4 +91,92 @@ function refuseElsewhere(path: string | undefined, paths: ProjectPaths): void {
 	throw new Error(
 		`${path} is outside of the project ${paths.root}, which is the one that is indexed: start pi there, or run \`strata index\` there`,
 	);
+}
+
+/** An answer before it is known how much of it fits. */
+export interface Draft {
+	/** From what was asked for to the briefest; see {@link fitText}. */
+	readonly forms: readonly (() => Outline)[];
+	/** Ends the answer: what it covers. */
+	readonly lastLine: string;
+}
+
+/** How an answer is brought within its budget. */
+export interface Delivery {
+	/** `kota.maxAnswerBytes` */
+	readonly maxBytes: number;
+	readonly blobs: Pick<BlobStore, "keep">;
+	/** Asks the user, if there is one, whether the model shall get an answer of this size. */
+	readonly offerWhole?: (bytes: number) => Promise<boolean>;
+}
+
+export interface Delivered {
+	readonly text: string;
+	readonly details: AnswerDetails;
+}
+
+/** About an answer: whether all of it was given, and where the whole of it is. */
+export type AnswerDetails =
+	| { readonly truncated: false; readonly originalBytes: number }
+	| {
+			readonly truncated: true;
+			/** Both absent if the whole answer could not be kept. */
+			readonly blobId?: string;
+			readonly blobPath?: string;
+			readonly originalBytes: number;
+			readonly excerptBytes: number;
+	  };
+
+/** The most that a user can let through, whatever the answer has. */
+export const MOST_BYTES = 50_000;
+
+/**
+ * Brings an answer within its budget, everything included. One that does not fit is kept as a blob first; then a
+ * briefer form is taken, and of the briefest as much as fits. Only if that is not possible either is a line cut, and
+ * never within a character.
+ */
+export async function deliver(draft: Draft, delivery: Delivery): Promise<Delivered> {
+	const [first] = draft.forms;
+	const whole = [first ? wholeText(first()) : "", draft.lastLine].join("\n");
+	const originalBytes = bytesOf(whole);
+	if (originalBytes <= delivery.maxBytes) {
+		return { text: whole, details: { truncated: false, originalBytes } };
+	}
+	const kept = await delivery.blobs.keep(whole);
+	const wanted = await delivery.offerWhole?.(Math.min(originalBytes, MOST_BYTES));
+	const maxBytes = wanted ? MOST_BYTES : delivery.maxBytes;
+	if (originalBytes <= maxBytes) {
+		return { text: whole, details: { truncated: false, originalBytes } };
+	}
+	const tail = [
+		pointer(kept, originalBytes, maxBytes),
+		clip(draft.lastLine, Math.floor(maxBytes / 4)),
+	].join("\n");
+	const { text } = fitText(draft.forms, maxBytes - bytesOf(tail) - 1);
+	const answer = `${text}\n${tail}`;
+	return {
+		text: answer,
+		details: {
+			truncated: true,
+			...(kept.kind === "kept" && { blobId: kept.blob.id, blobPath: kept.blob.path }),
+			originalBytes,
+			excerptBytes: bytesOf(answer),
+		},
+	};
+}
+
+type Kept = Awaited<ReturnType<BlobStore["keep"]>>;
+
+/** Where the rest is. Paths that would eat up a small budget are left to the details. */
+function pointer(kept: Kept, originalBytes: number, maxBytes: number): string {
+	const shortened = `shortened from ${grouped(originalBytes)} bytes`;
+	const most = maxBytes / 2;
+	if (kept.kind === "not-kept") {
+		const line = `[${shortened}; the whole answer is not kept (${oneLine(kept.why)}): ask for less at a time]`;
+		return bytesOf(line) <= most
+			? line
+			: `[${shortened}; the whole answer is not kept: ask for less]`;
+	}
+	const line = `[${shortened}; ask for less, or read parts of the whole answer: ${oneLine(kept.blob.path)}]`;
+	return bytesOf(line) <= most ? line : `[${shortened}; whole answer: blob ${kept.blob.id}]`;
 }

@@ -2,9 +2,8 @@ import type { MatchingLines, SearchAnswer, SearchHit, SymbolBrief } from "../cod
 import { clip } from "../text/clip.ts";
 import { counted, grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
-import { type Advice, type Reader, toolAdvice } from "./advice.ts";
-import type { Outline } from "./budget.ts";
-import { whyNothingIndexed } from "./coverage-text.ts";
+import { type Outline, remark, whyNothingIndexed } from "./outline.ts";
+import { type Advice, type Reader, toolAdvice } from "./reader.ts";
 import type { SearchInput, SearchOutput } from "./tools.ts";
 
 /** The forms of a search answer, from the one that was asked for to bare paths. */
@@ -14,7 +13,7 @@ export function searchForms(
 	{ show, advice = toolAdvice }: Reader,
 ): (() => Outline)[] {
 	if (answer.hits.length === 0) {
-		return [() => [{ head: nothingFound(answer, input, advice), items: [] }]];
+		return [() => [remark(...nothingFound(answer, input, advice))]];
 	}
 	const item = {
 		snippet: (hit: SearchHit) => [

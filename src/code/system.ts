@@ -81,7 +81,7 @@ export function createCodeSystem(
 		async symbolMap(session, query) {
 			const { kota, project } = await kotaSession.open(session);
 			const asker = kotaAsker(session, kota, session.signal);
-			return await project.ask((index, options) => index.symbolMap(query, options), asker);
+			return await project.ask("symbolMap", query, asker);
 		},
 		stop: kotaSession.close,
 	};

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { symbolKinds } from "../text/kinds.ts";
-import type { ToolName } from "./run-tool.ts";
+import type { runTool } from "./run-tool.ts";
 
 /*
  * Every request carries these texts, so they are as short as a model can do with: what is obvious from a name is not
@@ -9,7 +9,7 @@ import type { ToolName } from "./run-tool.ts";
 
 /** What the model is told of a tool. */
 export interface KotaToolText {
-	readonly name: ToolName;
+	readonly name: Parameters<typeof runTool>[0];
 	readonly description: string;
 	/** Its line in the system prompt. */
 	readonly promptSnippet: string;

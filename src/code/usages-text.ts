@@ -2,10 +2,16 @@ import type { Definition, Usage, UsagesAnswer } from "../codeindex/index.ts";
 import { clip } from "../text/clip.ts";
 import { counted, grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
-import { type Advice, type Reader, toolAdvice } from "./advice.ts";
-import type { Outline, Part } from "./budget.ts";
-import { whyNothingIndexed } from "./coverage-text.ts";
-import { byFolder, chunks, folderTotals } from "./path-groups.ts";
+import {
+	byFolder,
+	chunks,
+	folderTotals,
+	type Outline,
+	type Part,
+	remark,
+	whyNothingIndexed,
+} from "./outline.ts";
+import { type Advice, type Reader, toolAdvice } from "./reader.ts";
 import type { UsagesInput } from "./tools.ts";
 
 /**
@@ -19,31 +25,30 @@ export function usagesForms(
 ): (() => Outline)[] {
 	const definitions = answer.definitions.map((definition) => shown(definition, show));
 	if (definitions.length === 0) {
-		return [() => [{ head: nothingNamed(answer, input, advice), items: [] }]];
+		return [() => [remark(...nothingNamed(answer, input, advice))]];
 	}
 	const described = (definition: Definition) => describe(definition, input, advice);
-	const heading: Part = { head: [summary(answer, input)], items: [] };
-	const form = (parts: (definition: Definition) => Part[]) => () => [
-		heading,
-		...definitions.flatMap(parts),
-	];
+	const heading = remark(summary(answer, input));
+	const form =
+		(items: (usages: readonly Usage[]) => string[], more?: (usages: readonly Usage[]) => Part) =>
+		() => [
+			heading,
+			...definitions.flatMap((definition) => [
+				{ head: described(definition), items: items(definition.usages) },
+				...(more ? [more(definition.usages)] : []),
+			]),
+		];
+	const lines = (usages: readonly Usage[]) => perFile(usages, linesOf);
 	return [
-		form((definition) => [
-			{ head: described(definition), items: perFile(definition.usages, placesOf) },
-		]),
-		form((definition) => [
-			{ head: described(definition), items: perFile(definition.usages, linesOf) },
-		]),
-		form((definition) => [{ head: described(definition), items: perFolder(definition.usages) }]),
+		form((usages) => perFile(usages, placesOf)),
+		form(lines),
+		form(perFolder),
 		definitions.length > SINGLE_PARTS
 			? () => [heading, { head: [], items: definitions.map(oneDefinition) }]
-			: form((definition) => [
-					{ head: described(definition), items: perFile(definition.usages, linesOf) },
-					{
-						head: ["  by folder:"],
-						items: folderTotals(weighed(definition.usages), "usage"),
-					},
-				]),
+			: form(lines, (usages) => ({
+					head: ["  by folder:"],
+					items: folderTotals(weighed(usages), "usage"),
+				})),
 	];
 }
 

@@ -1,5 +1,6 @@
 export type * from "./answers.ts";
 export type {
+	Asked,
 	BuildReport,
 	CallOptions,
 	CodeIndex,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Delivery, type Draft, deliver, MOST_BYTES } from "../../src/code/answer.ts";
+import { type Delivery, type Draft, deliver, MOST_BYTES } from "../../src/code/run-tool.ts";
 import { createBlobStore } from "../../src/core/blob-store.ts";
 import { hashBytes } from "../../src/core/hash.ts";
 import { tempDir } from "../support/temp.ts";

@@ -5,8 +5,8 @@ import {
 	namedFiles,
 	workedOnFiles,
 } from "../../src/code/auto-context.ts";
-import { projectPaths } from "../../src/code/project-paths.ts";
-import type { TaskContextAnswer } from "../../src/codeindex/answers.ts";
+import { projectPaths } from "../../src/code/reader.ts";
+import type { TaskContextAnswer } from "../../src/codeindex/index.ts";
 import { coverage, file } from "./fake-index.ts";
 
 const FILES = [

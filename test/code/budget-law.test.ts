@@ -1,13 +1,9 @@
 /** The law of the tools: no answer is larger than its budget, whatever the project holds. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-	createKotaProject,
-	projectPaths,
-	runTool,
-	type ToolCalls,
-	type ToolName,
-} from "../../src/code/index.ts";
+import { createKotaProject, projectPaths, runTool } from "../../src/code/index.ts";
+import type { ToolName } from "../../src/code/run-tool.ts";
+import type { ToolCalls } from "../../src/code/tools.ts";
 import type { CodeIndex } from "../../src/codeindex/index.ts";
 import {
 	depsAnswer,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { fitText, type Outline, wholeText } from "../../src/code/budget.ts";
+import { fitText, type Outline, wholeText } from "../../src/code/outline.ts";
 
 const names = (prefix: string, length: number) =>
 	Array.from({ length }, (_, at) => `  ${prefix}${at}`);

@@ -5,8 +5,7 @@ import { coverage, type FakeIndex, fakeIndex } from "./fake-index.ts";
 
 const hits = { hits: [], total: 0, coverage: coverage() };
 const answering = { search: async () => hits };
-const search: Parameters<KotaProject["ask"]>[0] = (index, options) =>
-	index.search({ query: "x" }, options) as never;
+const query = { query: "x" };
 
 function project(index: FakeIndex, confirmIndex = true) {
 	const states: string[] = [];
@@ -30,7 +29,7 @@ describe("the first question of a project that was never indexed", () => {
 		const index = fakeIndex(answering, "absent");
 		const { made, states } = project(index);
 		const progress: IndexProgress[] = [];
-		const answer = await made.ask(search, {
+		const answer = await made.ask("search", query, {
 			confirm: async ({ state }) => state === "absent",
 			onProgress: (step) => progress.push(step),
 		});
@@ -55,7 +54,7 @@ describe("the first question of a project that was never indexed", () => {
 			await new Promise((resolve) => setTimeout(resolve, 5));
 			return true;
 		};
-		await Promise.all([1, 2, 3].map(() => made.ask(search, { confirm })));
+		await Promise.all([1, 2, 3].map(() => made.ask("search", query, { confirm })));
 		expect(asked).toBe(1);
 	});
 
@@ -68,24 +67,28 @@ describe("the first question of a project that was never indexed", () => {
 			return false;
 		};
 		for (let time = 1; time <= 3; time++) {
-			await expect(made.ask(search, { confirm })).rejects.toThrow(/does not want.*\/kota index/);
+			await expect(made.ask("search", query, { confirm })).rejects.toThrow(
+				/does not want.*\/kota index/,
+			);
 		}
 		expect(asked).toBe(1);
 		expect(index.calls).not.toContain("build");
 		await made.build({}, "given");
-		expect(await made.ask(search)).toBe(hits);
+		expect(await made.ask("search", query)).toBe(hits);
 	});
 
 	test("without a user fails with the setting and the command to use", async () => {
 		const index = fakeIndex(answering, "absent");
-		await expect(project(index).made.ask(search)).rejects.toThrow(
+		await expect(project(index).made.ask("search", query)).rejects.toThrow(
 			/\/project is not indexed.*`strata index`.*kota\.confirmIndex/,
 		);
 		expect(index.calls).not.toContain("build");
 	});
 
 	test("without a user indexes if the setting says that nobody need be asked", async () => {
-		expect(await project(fakeIndex(answering, "absent"), false).made.ask(search)).toBe(hits);
+		expect(await project(fakeIndex(answering, "absent"), false).made.ask("search", query)).toBe(
+			hits,
+		);
 	});
 
 	test("aborted while the user is asked is no refusal", async () => {
@@ -96,8 +99,10 @@ describe("the first question of a project that was never indexed", () => {
 			abort.abort();
 			return false;
 		};
-		await expect(made.ask(search, { confirm, signal: abort.signal })).rejects.toThrow("aborted");
-		expect(await made.ask(search, { confirm: async () => true })).toBe(hits);
+		await expect(made.ask("search", query, { confirm, signal: abort.signal })).rejects.toThrow(
+			"aborted",
+		);
+		expect(await made.ask("search", query, { confirm: async () => true })).toBe(hits);
 	});
 });
 
@@ -230,7 +235,7 @@ test("an interrupted indexing was consented to and goes on without a question", 
 test("an answer from a half-built index makes the state known", async () => {
 	const partial = { ...hits, coverage: coverage({ complete: false }) };
 	const { made } = project(fakeIndex({ search: async () => partial }, "partial"));
-	await made.ask(search);
+	await made.ask("search", query);
 	expect(made.indexed).toBe("partial");
 });
 
@@ -243,7 +248,7 @@ test("the signal reaches the engine", async () => {
 			return hits;
 		},
 	});
-	await project(index).made.ask(search, { signal: abort.signal });
+	await project(index).made.ask("search", query, { signal: abort.signal });
 	expect(seen).toBe(abort.signal);
 });
 
@@ -258,7 +263,7 @@ test("a question tells of progress only where much has changed", async () => {
 	});
 	const { made, states } = project(index);
 	const progress: IndexProgress[] = [];
-	await made.ask(search, { onProgress: (step) => progress.push(step) });
+	await made.ask("search", query, { onProgress: (step) => progress.push(step) });
 	expect(progress).toEqual([{ phase: "parsing", done: 100, total: 900 }]);
 	expect(states.slice(-3)).toEqual(["parsing", "running/ready", "running/ready"]);
 });
@@ -267,18 +272,18 @@ describe("the engine", () => {
 	test("is opened by the first question and not before", async () => {
 		const { made, opened } = project(fakeIndex(answering));
 		expect([made.state, opened()]).toEqual(["stopped", 0]);
-		await Promise.all([made.ask(search), made.ask(search)]);
+		await Promise.all([made.ask("search", query), made.ask("search", query)]);
 		expect([made.state, opened()]).toEqual(["running", 1]);
 	});
 
 	test("that has died is replaced for the next question", async () => {
 		const index = fakeIndex(answering);
 		const { made, opened } = project(index);
-		await made.ask(search);
+		await made.ask("search", query);
 		index.closed = true;
-		await expect(made.ask(search)).rejects.toMatchObject({ code: "unavailable" });
+		await expect(made.ask("search", query)).rejects.toMatchObject({ code: "unavailable" });
 		expect(made.state).toBe("stopped");
-		expect(await made.ask(search)).toBe(hits);
+		expect(await made.ask("search", query)).toBe(hits);
 		expect(opened()).toBe(2);
 	});
 
@@ -286,8 +291,8 @@ describe("the engine", () => {
 		const { made, opened } = project(
 			fakeIndex({ search: () => Promise.reject(new CodeIndexError("bad-query", "no words")) }),
 		);
-		await expect(made.ask(search)).rejects.toThrow("no words");
-		await expect(made.ask(search)).rejects.toThrow("no words");
+		await expect(made.ask("search", query)).rejects.toThrow("no words");
+		await expect(made.ask("search", query)).rejects.toThrow("no words");
 		expect([made.state, opened()]).toEqual(["running", 1]);
 	});
 
@@ -301,17 +306,17 @@ describe("the engine", () => {
 				return fakeIndex(answering);
 			},
 		});
-		await expect(made.ask(search)).rejects.toThrow("no such program");
+		await expect(made.ask("search", query)).rejects.toThrow("no such program");
 		expect(made.state).toBe("stopped");
 		fails = false;
-		expect(await made.ask(search)).toBe(hits);
+		expect(await made.ask("search", query)).toBe(hits);
 	});
 
 	test("is closed once, and again is no fault", async () => {
 		const index = fakeIndex(answering);
 		const { made } = project(index);
 		await made.close();
-		await made.ask(search);
+		await made.ask("search", query);
 		await Promise.all([made.close(), made.close()]);
 		expect(index.calls.filter((call) => call === "close")).toHaveLength(1);
 		expect(made.state).toBe("stopped");

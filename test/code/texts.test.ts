@@ -1,14 +1,10 @@
 /** How each tool's answer reads. */
 import { describe, expect, test } from "vitest";
-import { commandAdvice } from "../../src/code/advice.ts";
-import { fitText, type Outline, wholeText } from "../../src/code/budget.ts";
-import { coverageLine } from "../../src/code/coverage-text.ts";
-import { depsForms } from "../../src/code/deps-text.ts";
-import { impactForms } from "../../src/code/impact-text.ts";
+import { depsForms, impactForms, taskContextForms } from "../../src/code/files-text.ts";
 import { buildText, progressText, statusText } from "../../src/code/index-text.ts";
-import { projectPaths } from "../../src/code/project-paths.ts";
+import { coverageLine, fitText, type Outline, wholeText } from "../../src/code/outline.ts";
+import { commandAdvice, projectPaths } from "../../src/code/reader.ts";
 import { searchForms } from "../../src/code/search-text.ts";
-import { taskContextForms } from "../../src/code/task-context-text.ts";
 import {
 	depsInput,
 	searchInput,
@@ -328,7 +324,7 @@ describe("kota_impact", () => {
 	};
 
 	test("begins with the summary, in every form", () => {
-		const all = texts(impactForms(answer, paths));
+		const all = texts(impactForms(answer, {}, paths));
 		for (const text of all) {
 			expect(lines(text)[0]).toBe("risk: high. 41 files depend on it, 3 of them entry points.");
 		}
@@ -349,7 +345,7 @@ describe("kota_impact", () => {
 	});
 
 	test("without tests or dependents says so", () => {
-		const [text] = texts(impactForms({ ...answer, tests: [], affected: [] }, paths));
+		const [text] = texts(impactForms({ ...answer, tests: [], affected: [] }, {}, paths));
 		expect(text).toContain("No test reaches the change");
 		expect(text).toContain("No other file is reached.");
 	});

@@ -1,8 +1,8 @@
 import { symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { coverageLine } from "../../src/code/coverage-text.ts";
 import { buildText, statusText } from "../../src/code/index-text.ts";
+import { coverageLine } from "../../src/code/outline.ts";
 import { openCodeIndex } from "../../src/codeindex/index.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 

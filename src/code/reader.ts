@@ -62,3 +62,32 @@ function fromFolder(folder: string): (path: string) => string {
 function slashed(path: string): string {
 	return sep === "\\" ? path.replaceAll("\\", "/") : path;
 }
+
+/** How the reader of an answer does what it advises: the model has tools, a person has commands. */
+export interface Advice {
+	readonly search: string;
+	readonly index: string;
+	/** How tests are counted too, behind a colon or comma. */
+	readonly countTests: string;
+	/** How to search everywhere, behind "Try". */
+	readonly withoutFilters: string;
+}
+
+/** The reader of an answer: how paths are written, and what is advised. Without advice it is the model. */
+export interface Reader extends Pick<ProjectPaths, "show"> {
+	readonly advice?: Advice;
+}
+
+export const toolAdvice: Advice = {
+	search: "kota_search",
+	index: "kota_index",
+	countTests: "include_tests counts them",
+	withoutFilters: "without filters",
+};
+
+export const commandAdvice: Advice = {
+	search: "strata search",
+	index: "strata index",
+	countTests: "leave out --no-tests to count them",
+	withoutFilters: "without --glob",
+};

@@ -1,0 +1,258 @@
+import type {
+	DependenciesAnswer,
+	FileAtDepth,
+	ImpactAnswer,
+	ImpactQuery,
+	SymbolMapAnswer,
+	TaskContextAnswer,
+} from "../codeindex/index.ts";
+import { clip } from "../text/clip.ts";
+import { counted, grouped } from "../text/figures.ts";
+import { oneLine } from "../text/one-line.ts";
+import {
+	byFolder,
+	chunks,
+	folderTotals,
+	type Outline,
+	type Part,
+	remark,
+	section,
+	whyNothingIndexed,
+} from "./outline.ts";
+import { type Advice, type Reader, toolAdvice } from "./reader.ts";
+import { symbolText } from "./search-text.ts";
+import type { DepsInput, TaskContextInput } from "./tools.ts";
+
+/** The forms of an answer about dependencies: with kinds and steps, by folder, and in numbers. */
+export function depsForms(
+	answer: DependenciesAnswer,
+	input: DepsInput,
+	{ show, advice = toolAdvice }: Reader,
+): (() => Outline)[] {
+	const { direction, depth } = input;
+	const sides = (["dependents", "dependencies"] as const)
+		.filter((name) => direction === "both" || direction === name)
+		.map((name): Side<keyof typeof SINGULAR> => ({ name, files: shownFiles(answer[name], show) }));
+	const totals = sides.map(({ name, files }) => counted(files.length, SINGULAR[name], name));
+	const outline = (parts: (side: Side) => Part[]) => () => [
+		remark(`${oneLine(show(answer.file))}: ${totals.join(", ")} (depth ${depth})`),
+		...sides.filter(({ files }) => files.length > 0).flatMap(parts),
+		...besides(answer, direction, show),
+		...whyEmpty(answer, input, advice),
+	];
+	return [
+		outline((side) => perDepth(side, (files) => files.map(described))),
+		outline((side) => perDepth(side, byFolder)),
+		outline(({ name, files }) => inBrief(`${name}, nearest first:`, `${name} by folder:`, files)),
+	];
+}
+
+const SINGULAR = { dependents: "dependent", dependencies: "dependency" } as const;
+
+interface Side<Name extends string = string> {
+	readonly name: Name;
+	readonly files: readonly FileAtDepth[];
+}
+
+/** Files with their paths as the model should write them. */
+function shownFiles(files: readonly FileAtDepth[], show: (path: string) => string): FileAtDepth[] {
+	return files.map((file) => ({
+		...file,
+		path: show(file.path),
+		...(file.via !== undefined && { via: show(file.via) }),
+	}));
+}
+
+/** One part for each depth, the nearest first. */
+function perDepth(
+	{ name, files }: Side,
+	lines: (files: readonly FileAtDepth[]) => string[],
+): Part[] {
+	return [...Map.groupBy(files, ({ depth }) => depth)]
+		.toSorted(([a], [b]) => a - b)
+		.map(([depth, some]) => ({
+			head: [`${name}${depth > 1 ? ` at depth ${depth}` : ""} (${grouped(some.length)}):`],
+			items: lines(some),
+		}));
+}
+
+/** One file with how it is reached: `  src/a.ts  value, type via src/b.ts`. */
+function described({ path, isTest, kinds, via }: FileAtDepth): string {
+	const step = via === undefined ? "" : ` via ${oneLine(via)}`;
+	return `  ${oneLine(path)}${isTest ? " (test)" : ""}  ${kinds.join(", ")}${step}`.trimEnd();
+}
+
+/** Packages, cycles and imports that lead nowhere; the first and the last belong to the dependencies. */
+function besides(
+	{ external, unresolved, cycles }: DependenciesAnswer,
+	direction: DepsInput["direction"],
+	show: (path: string) => string,
+): Part[] {
+	const cyclic = section("cycles", cycles, (cycle) => cycleLine(cycle, show));
+	if (direction === "dependents") return cyclic;
+	return [
+		...cyclic,
+		...section("imports that lead nowhere", unresolved, ({ specifier, line }) => {
+			return `  ${clip(oneLine(specifier), 120)}  line ${line}`;
+		}),
+		...section(
+			"packages",
+			chunks(external.map(oneLine), 12),
+			(some) => `  ${some.join(", ")}`,
+			external.length,
+		),
+	];
+}
+
+const CYCLE_FILES = 12;
+
+function cycleLine(files: readonly string[], show: (path: string) => string): string {
+	const some = files.slice(0, CYCLE_FILES).map((path) => oneLine(show(path)));
+	const shown = some.join(", ");
+	const more = files.length - CYCLE_FILES;
+	return more > 0 ? `  ${shown}, … ${grouped(more)} more` : `  ${shown}`;
+}
+
+function whyEmpty(answer: DependenciesAnswer, input: DepsInput, { countTests }: Advice): Part[] {
+	const { direction, includeTests } = input;
+	const lines: string[] = [];
+	if (direction !== "dependencies" && answer.global) {
+		const nobody =
+			answer.dependents.length === 0 ? "No file of the project imports it, but this" : "This";
+		lines.push(`${nobody} file's top level is global: uses in other files are not followed.`);
+	} else if (direction !== "dependencies" && answer.dependents.length === 0) {
+		const tests = includeTests ? "" : ` Tests are not counted: ${countTests}.`;
+		lines.push(
+			`No file of the project imports it: an entry point, reached in a way that cannot be seen (a computed import, a framework), or unused.${tests}`,
+		);
+	}
+	if (direction !== "dependents" && answer.dependencies.length === 0) {
+		const packages =
+			answer.external.length > 0 ? `, only ${counted(answer.external.length, "package")}` : "";
+		lines.push(`It imports no file of the project${packages}.`);
+	}
+	return lines.length > 0 ? [{ head: lines, items: [] }] : [];
+}
+
+/** The briefest form of a list of files. */
+function inBrief(head: string, byFolderHead: string, files: readonly FileAtDepth[]): Part[] {
+	return [
+		{ head: [head], items: byFolder(files.toSorted((a, b) => a.depth - b.depth)) },
+		{ head: [byFolderHead], items: folderTotals(files.map(({ path }) => ({ path, weight: 1 }))) },
+	];
+}
+
+/** The forms of an impact answer. The summary stands first in each: risk, what is reached, what to test. */
+export function impactForms(
+	answer: ImpactAnswer,
+	_input: ImpactQuery,
+	{ show, advice = toolAdvice }: Reader,
+): (() => Outline)[] {
+	const nothing = whyNothingIndexed(answer.coverage, advice);
+	if (nothing) return [() => [remark(nothing)]];
+	const files = shownFiles(answer.affected, show);
+	const outline = (affected: Part[]) => [
+		remark(`risk: ${answer.risk}. ${clip(oneLine(answer.summary), 600)}`),
+		...section("warnings", answer.warnings, (warning) => `  ${clip(oneLine(warning), 300)}`),
+		testsToRun(answer, show),
+		...section("exports used elsewhere, most used first", usedExports(answer), (symbol) => {
+			const { name, kind, path, usages, files } = symbol;
+			return `  ${clip(oneLine(name), 80)} (${kind}, ${oneLine(show(path))})  ${counted(usages, "usage")} in ${counted(files, "file")}`;
+		}),
+		...(files.length > 0 ? affected : [remark("No other file is reached.")]),
+	];
+	const side = { name: "affected files", files };
+	return [
+		() => outline(perDepth(side, (some) => some.map(described))),
+		() => outline(perDepth(side, byFolder)),
+		() =>
+			outline(
+				inBrief(
+					`affected files (${grouped(files.length)}), nearest first:`,
+					"affected by folder:",
+					files,
+				),
+			),
+	];
+}
+
+function testsToRun({ tests }: ImpactAnswer, show: (path: string) => string): Part {
+	if (tests.length === 0) {
+		return remark(
+			"No test reaches the change by imports or by name: cover it first, or check by hand.",
+		);
+	}
+	return {
+		head: [`tests to run (${grouped(tests.length)}), nearest first:`],
+		items: tests.map(({ path, depth, via }) => {
+			const how = via === "name" ? "by its name" : `depth ${depth}`;
+			return `  ${oneLine(show(path))}  ${how}`;
+		}),
+	};
+}
+
+function usedExports({ symbols }: ImpactAnswer): ImpactAnswer["symbols"] {
+	return symbols
+		.filter(({ otherFiles }) => otherFiles > 0)
+		.toSorted((a, b) => b.otherFiles - a.otherFiles || b.usages - a.usages);
+}
+
+/** The forms of a task context: with kinds and symbols, by folder, and with few symbols. */
+export function taskContextForms(
+	answer: TaskContextAnswer,
+	input: TaskContextInput,
+	{ show, advice = toolAdvice }: Reader,
+): (() => Outline)[] {
+	const nothing = whyNothingIndexed(answer.coverage, advice);
+	if (nothing) return [() => [remark(nothing)]];
+	const impacted = shownFiles(answer.impacted, show);
+	const outline = (detail: { most: number; files: string[] }) => [
+		...answer.targets.map((target) => targetPart(target, detail.most, show)),
+		...section("not in the index", answer.unknown, (path) => `  ${oneLine(show(path))}`),
+		{ head: [impactedHead(answer)], items: detail.files },
+		...(input.includeTests ? [testsPart(answer, show)] : []),
+	];
+	return [
+		() => outline({ most: Number.POSITIVE_INFINITY, files: impacted.map(described) }),
+		() => outline({ most: 20, files: byFolder(impacted) }),
+		() => outline({ most: 0, files: byFolder(impacted) }),
+	];
+}
+
+function targetPart(
+	{ path, dependencies, dependentCount, symbols }: TaskContextAnswer["targets"][number],
+	most: number,
+	show: (path: string) => string,
+): Part {
+	const shown = symbols.slice(0, most);
+	const hidden = symbols.length - shown.length;
+	return {
+		head: [`${oneLine(show(path))}: ${counted(dependentCount, "dependent")}`],
+		items: [
+			...byFolder(dependencies.map((dependency) => ({ path: show(dependency) }))).map(
+				(line) => `  imports${line.slice(1)}`,
+			),
+			...shown.map((symbol) => `  ${symbol.line} ${symbolText(symbol)}`),
+			...(hidden > 0 ? [`  … ${counted(hidden, "symbol")} not shown`] : []),
+		],
+	};
+}
+
+function impactedHead({ impacted, impactedCount }: TaskContextAnswer): string {
+	if (impactedCount === 0) return "No other file is impacted.";
+	const shown = impacted.length < impactedCount ? `${grouped(impacted.length)} of ` : "";
+	return `impacted files (${shown}${grouped(impactedCount)}), most important first:`;
+}
+
+function testsPart({ tests }: TaskContextAnswer, show: (path: string) => string): Part {
+	if (tests.length === 0) return remark("No test reaches these files.");
+	const paths = tests.map((test) => ({ path: show(test) }));
+	return { head: [`tests (${grouped(tests.length)}):`], items: byFolder(paths) };
+}
+
+/** The one form of a symbol map, which is within its own budget already. */
+export function symbolMapForms({ blocks, omittedFiles }: SymbolMapAnswer): (() => Outline)[] {
+	const lines = blocks.flatMap(({ text }) => text.split("\n").map(oneLine));
+	const more = omittedFiles > 0 ? [`(${counted(omittedFiles, "more file")})`] : [];
+	return [() => [remark(...lines, ...more)]];
+}

@@ -1,0 +1,260 @@
+import type { Coverage, IndexProgress } from "../codeindex/index.ts";
+import { bytesOf, clip, clipMiddle } from "../text/clip.ts";
+import { counted, grouped } from "../text/figures.ts";
+import { oneLine } from "../text/one-line.ts";
+import { type Advice, toolAdvice } from "./reader.ts";
+
+/**
+ * An answer as an outline: parts with a head and items. What does not fit a budget is left out item by item, and
+ * each part says how many are missing, so that a shortened answer is still well formed.
+ */
+export type Outline = readonly Part[];
+
+export interface Part {
+	/** Lines that are shown as long as anything of the part is. */
+	readonly head: readonly string[];
+	/** Best first. An item is shown whole or not at all; it may have several lines. */
+	readonly items: readonly string[];
+}
+
+/** A part without items. */
+export function remark(...head: string[]): Part {
+	return { head, items: [] };
+}
+
+/** A part that counts its items in the head, or no part if there are none. */
+export function section<Item>(
+	name: string,
+	list: readonly Item[],
+	line: (item: Item) => string,
+	total = list.length,
+): Part[] {
+	if (list.length === 0) return [];
+	return [{ head: [`${name} (${grouped(total)}):`], items: list.map(line) }];
+}
+
+/** `form` is the one taken; `cut` says whether items of it are missing. */
+export interface Fitted {
+	readonly text: string;
+	readonly form: number;
+	readonly cut: boolean;
+}
+
+export function wholeText(outline: Outline): string {
+	return outline.flatMap(({ head, items }) => [...head, ...items]).join("\n");
+}
+
+/**
+ * The text of at most `maxBytes` that tells most: the first of the forms that fits as a whole, or else as much as
+ * fits of the last. Forms go from the fullest to the briefest, and are only made when it is their turn.
+ */
+export function fitText(forms: readonly (() => Outline)[], maxBytes: number): Fitted {
+	let outline: Outline = [];
+	for (const [form, make] of forms.entries()) {
+		outline = make();
+		const text = wholeText(outline);
+		if (bytesOf(text) <= maxBytes) return { text, form, cut: false };
+	}
+	return { text: cutText(outline, maxBytes), form: forms.length - 1, cut: true };
+}
+
+/** No single line of a head may take more than this share of the budget. */
+const HEAD_SHARE = 1 / 4;
+
+/** Parts share the room: each gets one more item in turn, until its next one does not fit. */
+function cutText(outline: Outline, maxBytes: number): string {
+	const parts = withinHeads(outline, maxBytes).map(({ head, items }) => ({
+		head,
+		items,
+		shown: 0,
+		open: items.length > 0,
+	}));
+	// The note on what is missing is reserved from the start; a line costs its line feed too.
+	let room = maxBytes;
+	for (const { head, items } of parts) {
+		for (const line of head) room -= bytesOf(line) + 1;
+		if (items.length > 0) room -= bytesOf(missing(items.length)) + 1;
+	}
+	while (parts.some(({ open }) => open)) {
+		for (const part of parts) {
+			if (!part.open) continue;
+			const cost = bytesOf(part.items[part.shown] ?? "") + 1;
+			if (cost > room) {
+				part.open = false;
+				continue;
+			}
+			room -= cost;
+			part.shown++;
+			part.open = part.shown < part.items.length;
+		}
+	}
+	const lines = parts.flatMap(({ head, items, shown }) => [
+		...head,
+		...items.slice(0, shown),
+		...(shown < items.length ? [missing(items.length - shown)] : []),
+	]);
+	// Holds even for a budget that the heads alone exceed.
+	return clip(lines.join("\n"), maxBytes);
+}
+
+/** The leading parts whose heads, with their notes, leave room for items; long lines in them are shortened. */
+function withinHeads(outline: Outline, maxBytes: number): Part[] {
+	const most = Math.floor(maxBytes * HEAD_SHARE);
+	const parts: Part[] = [];
+	let used = 0;
+	for (const { head, items } of outline) {
+		const lines = head.map((line) => clipMiddle(line, most));
+		used += lines.reduce((sum, line) => sum + bytesOf(line) + 1, NOTE_BYTES);
+		if (parts.length > 0 && used > maxBytes) break;
+		parts.push({ head: lines, items });
+	}
+	return parts;
+}
+
+/** Room for one note of {@link missing}. */
+const NOTE_BYTES = 24;
+
+function missing(items: number): string {
+	return `  … ${grouped(items)} more`;
+}
+
+export interface Weighed {
+	readonly path: string;
+	readonly weight: number;
+}
+
+/** Names on one line of a folder; a longer list goes on in the next, so that it can be cut in between. */
+const NAMES_A_LINE = 12;
+
+/**
+ * Paths with each folder written once: `  src/ui/: button.ts, form.ts`. Folders stand in the order of their first
+ * path. `label` writes a name, by default the name alone.
+ */
+export function byFolder<Item extends { readonly path: string }>(
+	items: readonly Item[],
+	label: (name: string, item: Item) => string = (name) => name,
+): string[] {
+	const folders = new Map<string, string[]>();
+	for (const item of items) {
+		const [folder, name] = splitPath(item.path);
+		const names = folders.get(folder) ?? [];
+		names.push(label(oneLine(name), item));
+		folders.set(folder, names);
+	}
+	return [...folders].flatMap(([folder, names]) =>
+		chunks(names, NAMES_A_LINE).map((some) => `  ${oneLine(folder)}: ${some.join(", ")}`),
+	);
+}
+
+/** How much there is in each folder, the most first: `  src/ui/  312 usages in 40 files` if the unit is `usage`. */
+export function folderTotals(items: readonly Weighed[], unit?: string): string[] {
+	const folders = new Map<string, { files: number; weight: number }>();
+	for (const { path, weight } of items) {
+		const [folder] = splitPath(path);
+		const total = folders.get(folder) ?? { files: 0, weight: 0 };
+		folders.set(folder, { files: total.files + 1, weight: total.weight + weight });
+	}
+	return [...folders]
+		.toSorted((a, b) => b[1].weight - a[1].weight)
+		.map(([folder, { files, weight }]) => {
+			const total = unit ? `${counted(weight, unit)} in ` : "";
+			return `  ${oneLine(folder)}  ${total}${counted(files, "file")}`;
+		});
+}
+
+export function chunks<Item>(items: readonly Item[], size: number): Item[][] {
+	const lists: Item[][] = [];
+	for (let at = 0; at < items.length; at += size) lists.push(items.slice(at, at + size));
+	return lists;
+}
+
+function splitPath(path: string): [folder: string, name: string] {
+	const slash = path.lastIndexOf("/");
+	return slash < 0 ? ["./", path] : [path.slice(0, slash + 1), path.slice(slash + 1)];
+}
+
+/** The last line of every answer: what it covers, how fresh it is, and what the index could not understand. */
+export function coverageLine(
+	coverage: Coverage,
+	nowMs: number,
+	{ index }: Advice = toolAdvice,
+): string {
+	const { files, unparsed, unresolvedImports, checkedMs, refreshedFiles, complete } = coverage;
+	const { leftOut, notStored } = coverage;
+	const facts = [
+		...(complete
+			? []
+			: [`INCOMPLETE, the first indexing is not finished: ${index} goes on with it`]),
+		`${counted(files, "file")} indexed`,
+		`checked ${ago(nowMs - checkedMs)}`,
+		...(refreshedFiles > 0 ? [`${counted(refreshedFiles, "change")} taken in`] : []),
+		...(unparsed.count > 0 ? [unparsedFiles(unparsed)] : []),
+		...(leftOut ? [leftOutText(leftOut)] : []),
+		...(notStored ? [notStoredText(notStored)] : []),
+		...(unresolvedImports > 0 ? [counted(unresolvedImports, "unresolved import")] : []),
+	];
+	return `[${facts.join("; ")}]`;
+}
+
+/** Changed files that take about as long as a person notices. */
+const MANY_FILES = 100;
+
+/** Progress worth showing for a question: each one scans the tree, but only many changes take long. */
+export function ofManyFiles(
+	onProgress: (progress: IndexProgress) => void,
+): (progress: IndexProgress) => void {
+	return (progress) => {
+		if (progress.phase !== "scanning" && (progress.total ?? 0) >= MANY_FILES) onProgress(progress);
+	};
+}
+
+/** Why there can be nothing at all, if that is so: a project without source, or an index that has only begun. */
+export function whyNothingIndexed(
+	{ files, complete }: Coverage,
+	{ index }: Advice,
+): string | undefined {
+	if (files > 0) return undefined;
+	return complete
+		? "The project has no TypeScript or JavaScript files (.ts .tsx .mts .cts .js .jsx .mjs .cjs), or git ignores them all: use other tools."
+		: `Nothing is indexed yet: the first indexing was interrupted. ${index} goes on with it.`;
+}
+
+const NAMED_FILES = 3;
+const PATH_BYTES = 60;
+const REASON_BYTES = 80;
+
+function unparsedFiles({ count: files, paths }: Coverage["unparsed"]): string {
+	const named = paths.slice(0, NAMED_FILES).map((path) => clipMiddle(oneLine(path), PATH_BYTES));
+	const more = files > named.length ? ", …" : "";
+	const which = named.length > 0 ? ` (${named.join(", ")}${more})` : "";
+	return `${counted(files, "file")} not fully parsed${which}`;
+}
+
+/** What of the project is not in the index, and why. */
+export function leftOutText({
+	count: all,
+	kinds,
+	first,
+}: NonNullable<Coverage["leftOut"]>): string {
+	const parts = kinds.length > 1 ? kinds.map(({ what, count }) => `${grouped(count)} ${what}`) : [];
+	const sorts = parts.length > 0 ? `: ${parts.join(", ")}` : "";
+	const named = first.slice(0, 1).map(({ path, reason }) => {
+		const place = path === "" ? "" : `${clipMiddle(oneLine(path), PATH_BYTES)}: `;
+		return ` (${place}${clip(oneLine(reason), REASON_BYTES)}${all > 1 ? ", …" : ""})`;
+	});
+	return `${grouped(all)} left out${sorts}${named.join("")}`;
+}
+
+/** Why the index has to be made again by the next process. */
+export function notStoredText({ place, reason }: NonNullable<Coverage["notStored"]>): string {
+	return `kept in memory only, ${clipMiddle(oneLine(place), PATH_BYTES)} cannot be written to (${clip(oneLine(reason), REASON_BYTES)})`;
+}
+
+function ago(ms: number): string {
+	const seconds = Math.round(ms / 1000);
+	if (seconds < 5) return "just now";
+	if (seconds < 120) return `${seconds} s ago`;
+	const minutes = Math.round(seconds / 60);
+	if (minutes < 120) return `${minutes} min ago`;
+	return `${grouped(Math.round(minutes / 60))} h ago`;
+}
