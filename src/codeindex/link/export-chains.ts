@@ -1,28 +1,8 @@
 import type { Export } from "../facts.ts";
-import type { BindingRef, FileId, IndexReader } from "../reader.ts";
+import { getOrAdd } from "../get-or-add.ts";
+import type { BindingRef, FileId, IndexReader, Resolution } from "../reader.ts";
 import { type DeclaredEntity, type Entity, UNKNOWN } from "./entity.ts";
 import { pairsOf } from "./module-pairs.ts";
-
-/** Follows names from where they are used to where they are declared. */
-export interface ExportChains {
-	/**
-	 * What a file exports under a name; `default`, and `=` for all of a CommonJS module, are names too. Of a pair, what
-	 * the other file exports where this one does not.
-	 */
-	exported(file: FileId, name: string): Entity | undefined;
-	/** What the file itself exports under a name. */
-	exportedHere(file: FileId, name: string): Entity | undefined;
-	/** What the JavaScript beside a declaration file exports in the place of something declared there. */
-	implementation(entity: DeclaredEntity): DeclaredEntity | undefined;
-	/** What a binding of a file stands for. */
-	bound(at: BindingRef): Entity;
-	/** What an import brings in. */
-	imported(file: FileId, request: number, name: string): Entity;
-	/** Every name that a file exports, those that `export *` brings along from files of the project included. */
-	exportedNames(file: FileId): ReadonlySet<string>;
-	/** The exports of a file by name, without those that `export *` passes on. */
-	ownExports(file: FileId): OwnExports;
-}
 
 /** The exports that stand in a file. */
 export interface OwnExports {
@@ -37,33 +17,36 @@ type StarExport = Extract<Export, { kind: "star" }>;
 type LocalExport = Extract<Export, { kind: "local" }>;
 
 /**
- * `memberOf` finds what a dot leads to, for modules that export one thing as a whole: `import { a }` of
- * `module.exports = thing` is `thing.a`.
+ * Follows names from where they are used to where they are declared. `memberOf` finds what a dot leads to, for modules
+ * that export one thing as a whole: `import { a }` of `module.exports = thing` is `thing.a`.
  */
 export function createExportChains(
 	reader: IndexReader,
 	memberOf: (entity: Entity, name: string) => Entity | undefined,
-): ExportChains {
+) {
 	const pairs = pairsOf(reader);
 	const own = new Map<FileId, OwnExports>();
 	const found = new Map<string, Entity | undefined>();
-	// Names that are being followed right now: a barrel that re-exports itself ends here, not in the stack.
+	// Names that are being followed: a barrel that re-exports itself ends here, not in the stack.
 	const pending = new Set<string>();
 
+	/** The exports of a file, without those that `export *` passes on. */
 	function ownExports(file: FileId): OwnExports {
-		const known = own.get(file);
-		if (known) return known;
-		const exports = sortExports(reader.exports(file));
-		own.set(file, exports);
-		return exports;
+		return getOrAdd(own, file, () => sortExports(reader.exports(file)));
 	}
 
+	/**
+	 * What a file exports under a name; `default`, and `=` for all of a CommonJS module, are names too. Of a pair, what
+	 * the other file exports where this one does not.
+	 */
 	function exported(file: FileId, name: string): Entity | undefined {
 		const key = `${file} ${name}`;
 		if (found.has(key)) return found.get(key);
 		if (pending.has(key)) return undefined;
 		pending.add(key);
-		const entity = follow(file, name);
+		const other = pairs.other(file);
+		const entity =
+			exportedHere(file, name) ?? (other === undefined ? undefined : exportedHere(other, name));
 		pending.delete(key);
 		// A chain that ended nowhere while another was pending may only have been cut short by that one.
 		const isCertain = entity !== undefined && entity.kind !== "unknown";
@@ -71,19 +54,14 @@ export function createExportChains(
 		return entity;
 	}
 
-	function follow(file: FileId, name: string): Entity | undefined {
-		const here = exportedHere(file, name);
-		if (here) return here;
-		const other = pairs.other(file);
-		return other === undefined ? undefined : exportedHere(other, name);
-	}
-
+	/** What the file itself exports under a name. */
 	function exportedHere(file: FileId, name: string): Entity | undefined {
 		return (
 			throughStars(file, name, new Set()) ?? wholeModule(file, name) ?? partOfWhole(file, name)
 		);
 	}
 
+	/** What the JavaScript beside a declaration file exports in the place of something declared there. */
 	function implementation({ file, binding }: DeclaredEntity): DeclaredEntity | undefined {
 		const plain = pairs.implementation(file);
 		if (plain === undefined) return undefined;
@@ -109,11 +87,7 @@ export function createExportChains(
 		for (const star of exports.stars) {
 			const target = reader.resolutions(file)[star.request];
 			const entity =
-				target?.kind === "file"
-					? throughPair(target.file, name, seen)
-					: target?.kind === "external"
-						? ({ kind: "external", name: target.name } as const)
-						: UNKNOWN;
+				target?.kind === "file" ? throughPair(target.file, name, seen) : outsideOf(target);
 			if (entity === undefined) continue;
 			if (entity.kind !== "external" && entity.kind !== "unknown") return entity;
 			outside ??= entity;
@@ -128,6 +102,7 @@ export function createExportChains(
 		return other === undefined ? undefined : throughStars(other, name, seen);
 	}
 
+	/** Every name that a file exports, those that `export *` brings along from files of the project included. */
 	function exportedNames(file: FileId): ReadonlySet<string> {
 		const names = new Set<string>();
 		const files = new Set([file]);
@@ -167,12 +142,12 @@ export function createExportChains(
 
 	function imported(file: FileId, request: number, name: string): Entity {
 		const target = reader.resolutions(file)[request];
-		if (target?.kind === "external") return { kind: "external", name: target.name };
-		if (target?.kind !== "file") return UNKNOWN;
+		if (target?.kind !== "file") return outsideOf(target);
 		if (name === "*") return { kind: "namespace", file: target.file };
 		return exported(target.file, name) ?? UNKNOWN;
 	}
 
+	/** What a binding of a file stands for. */
 	function bound(at: BindingRef): Entity {
 		const binding = reader.bindings(at.file)[at.binding];
 		if (!binding) return UNKNOWN;
@@ -182,7 +157,11 @@ export function createExportChains(
 		return imported(at.file, binding.request, binding.imported);
 	}
 
-	return { exported, exportedHere, implementation, exportedNames, bound, imported, ownExports };
+	return { exported, exportedHere, implementation, exportedNames, bound, ownExports };
+}
+
+function outsideOf(target: Resolution | undefined): Entity {
+	return target?.kind === "external" ? { kind: "external", name: target.name } : UNKNOWN;
 }
 
 function sortExports(exports: readonly Export[]): OwnExports {
@@ -195,10 +174,7 @@ function sortExports(exports: readonly Export[]): OwnExports {
 			continue;
 		}
 		if (!byName.has(one.name)) byName.set(one.name, one);
-		if (one.kind !== "local") continue;
-		const same = byBinding.get(one.binding);
-		if (same) same.push(one);
-		else byBinding.set(one.binding, [one]);
+		if (one.kind === "local") getOrAdd(byBinding, one.binding, () => []).push(one);
 	}
 	return { byName, stars, byBinding };
 }

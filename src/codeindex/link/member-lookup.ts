@@ -9,32 +9,21 @@ import {
 	UNKNOWN,
 } from "./entity.ts";
 
-/** Follows dots: what a name after a dot stands for, as far as declarations and written types tell. */
-export interface MemberLookup {
-	/** What `name` is on something; undefined if nothing of that name is known there. */
-	memberOf(held: Held, name: string): Entity | undefined;
-	/** What each of the steps leads to, up to the first that is not known. */
-	walk(start: Held, steps: readonly Step[]): readonly Entity[];
-	/** The members of the same name that a member overrides, implements or declares the types of, near ones first. */
-	overridden(member: MemberEntity): readonly MemberEntity[];
-	/** The member of the JavaScript beside a declaration file that a member declared there describes. */
-	implementation(member: MemberEntity): MemberEntity | undefined;
-}
-
-/** What following dots needs to know of bindings and exports. */
-export interface NameLookup {
+/** What bindings and exports stand for. */
+interface NameLookup {
 	bound(at: BindingRef): Entity;
 	exported(file: FileId, name: string): Entity | undefined;
 	implementation(entity: DeclaredEntity): DeclaredEntity | undefined;
 }
 
-/** Makes the lookup for one reader; `names` tells what bindings and exports stand for. */
-export function createMemberLookup(reader: IndexReader, names: NameLookup): MemberLookup {
+/** Follows dots: what a name after a dot stands for, as far as declarations and written types tell. */
+export function createMemberLookup(reader: IndexReader, names: NameLookup) {
+	/** What `name` is on something; undefined if nothing of that name is known there. */
 	function memberOf(held: Held, name: string): Entity | undefined {
 		return find(held, name, new Set());
 	}
 
-	/** `seen` ends circles: classes that extend each other, aliases of aliases. */
+	/** `seen` ends cycles: classes that extend each other, aliases of aliases. */
 	function find(held: Held, name: string, seen: Set<string>): Entity | undefined {
 		const { entity, side } = held;
 		if (entity.kind === "external" || entity.kind === "unknown") return undefined;
@@ -43,7 +32,7 @@ export function createMemberLookup(reader: IndexReader, names: NameLookup): Memb
 		seen.add(key);
 
 		if (entity.kind === "namespace") {
-			return names.exported(entity.file, name) ?? undefined;
+			return names.exported(entity.file, name);
 		}
 		const holder = holderOf(entity);
 		if (!holder) return undefined;
@@ -62,11 +51,15 @@ export function createMemberLookup(reader: IndexReader, names: NameLookup): Memb
 		return undefined;
 	}
 
-	function holderOf(entity: Entity): Declared | Member | undefined {
-		if (entity.kind !== "declared" && entity.kind !== "member") return undefined;
+	/** What the facts say of something declared, or of a member of it. */
+	function holderOf(entity: DeclaredEntity): Declared | undefined;
+	function holderOf(entity: DeclaredEntity | MemberEntity): Declared | Member | undefined;
+	function holderOf(entity: DeclaredEntity | MemberEntity): Declared | Member | undefined {
 		const binding = reader.bindings(entity.file)[entity.binding];
 		if (binding?.kind !== "declared") return undefined;
-		return entity.kind === "declared" ? binding : memberAt(binding, entity.path);
+		let holder: Declared | Member | undefined = binding;
+		if (entity.kind === "member") for (const at of entity.path) holder = holder?.members?.[at];
+		return holder;
 	}
 
 	/** Where else members can come from: what is inherited, or the type that is written there. */
@@ -76,9 +69,8 @@ export function createMemberLookup(reader: IndexReader, names: NameLookup): Memb
 		side: Held["side"],
 	): Generator<Held> {
 		for (const parent of ("heritage" in holder && holder.heritage) || []) {
-			const { entity: parentEntity } = typed(entity.file, parent);
 			// An interface has no static side; a class hands its own down.
-			yield { entity: parentEntity, side };
+			yield { entity: typed(entity.file, parent).entity, side };
 		}
 		if (!holder.type) return;
 		const type = typed(entity.file, holder.type);
@@ -96,6 +88,7 @@ export function createMemberLookup(reader: IndexReader, names: NameLookup): Memb
 		return { entity: entity ?? UNKNOWN, side: sideAfter(last) };
 	}
 
+	/** What each of the steps leads to, up to the first that is not known. */
 	function walk(start: Held, steps: readonly Step[]): readonly Entity[] {
 		const reached: Entity[] = [];
 		let held = start;
@@ -108,17 +101,21 @@ export function createMemberLookup(reader: IndexReader, names: NameLookup): Memb
 		return reached;
 	}
 
+	/** The members of the same name that a member overrides, implements or declares the types of, near ones first. */
 	function overridden(member: MemberEntity): readonly MemberEntity[] {
 		const found = new Map([[keyOf(member), member]]);
 		for (const below of found.values()) {
-			for (const above of directlyOverridden(below)) found.set(keyOf(above), above);
+			const described = implementation(below);
+			if (described) found.set(keyOf(described), described);
+			for (const above of inherited(below)) found.set(keyOf(above), above);
 		}
 		found.delete(keyOf(member));
 		return [...found.values()];
 	}
 
+	/** The member of the JavaScript beside a declaration file that a member declared there describes. */
 	function implementation({ file, binding, path }: MemberEntity): MemberEntity | undefined {
-		let holder = holderOf({ kind: "declared", file, binding });
+		let holder: Declared | Member | undefined = holderOf({ kind: "declared", file, binding });
 		let found: Entity | undefined = names.implementation({ kind: "declared", file, binding });
 		for (const index of path) {
 			const member: Member | undefined = holder?.members?.[index];
@@ -129,32 +126,20 @@ export function createMemberLookup(reader: IndexReader, names: NameLookup): Memb
 		return found?.kind === "member" ? found : undefined;
 	}
 
-	function directlyOverridden(member: MemberEntity): readonly MemberEntity[] {
-		const described = implementation(member);
-		return described ? [described, ...inherited(member)] : inherited(member);
-	}
-
 	function inherited(member: MemberEntity): readonly MemberEntity[] {
 		const owner = holderOf({ kind: "declared", file: member.file, binding: member.binding });
 		const own = holderOf(member) as Member | undefined;
-		if (!own || !owner || !("heritage" in owner) || member.path.length !== 1) return [];
+		if (!own || !owner?.heritage || member.path.length !== 1) return [];
 		// A type alias is made of other types, and overrides nothing of them.
 		if (owner.symbol !== "class" && owner.symbol !== "interface") return [];
 		const side = own.static ? "value" : "instance";
-		return (owner.heritage ?? []).flatMap((parent) => {
+		return owner.heritage.flatMap((parent) => {
 			const above = memberOf({ entity: typed(member.file, parent).entity, side }, own.name);
 			return above?.kind === "member" ? [above] : [];
 		});
 	}
 
-	return { memberOf, walk, overridden, implementation };
-}
-
-/** The member at a path of indexes. */
-export function memberAt(declared: Declared, path: readonly number[]): Member | undefined {
-	let member: Member | undefined;
-	for (const index of path) member = (member ?? declared).members?.[index];
-	return member;
+	return { memberOf, walk, overridden, implementation, holderOf };
 }
 
 function sideAfter(step: Step): Held["side"] {

@@ -1,4 +1,5 @@
 import type { Reference } from "../facts.ts";
+import { getOrAdd } from "../get-or-add.ts";
 import type { FileId } from "../reader.ts";
 import { type Entity, keyOf, type MemberEntity } from "./entity.ts";
 import type { Linker } from "./linker.ts";
@@ -13,9 +14,9 @@ export interface MemberUsages {
 }
 
 /**
- * Looks at every access of the name and at every declaration of it. There is no way backwards from a member to its
- * uses, since types stand in between; so all members of a name are done in one go. Accesses in files that are not
- * `isWithin` are left out: a file that does not reach a declaration cannot know its type.
+ * Looks at every access and declaration of the name: types stand between a member and its uses, so all members of a
+ * name are done at once. Accesses in files that are not `isWithin` are left out: a file that does not reach a
+ * declaration cannot know its type.
  */
 export function usagesOfMembers(
 	linker: Linker,
@@ -26,14 +27,11 @@ export function usagesOfMembers(
 	const uses = new Map<string, Uses>();
 	const unclear = new Map(reader.looseAccesses(name));
 
-	const usesOf = (member: MemberEntity): Uses => {
-		const known = uses.get(keyOf(member));
-		if (known) return known;
-		const above = new Set(linker.overridden(member).map(keyOf));
-		const fresh = { member, above, places: new Places() };
-		uses.set(keyOf(member), fresh);
-		return fresh;
-	};
+	const usesOf = (member: MemberEntity): Uses =>
+		getOrAdd(uses, keyOf(member), () => {
+			const above = new Set(linker.overridden(member).map(keyOf));
+			return { member, above, places: new Places() };
+		});
 	for (const { file, binding, reference } of reader.accessing(name)) {
 		if (!isWithin(file)) continue;
 		const reached = linker.steps({ file, binding }, reference);

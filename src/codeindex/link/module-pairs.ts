@@ -1,4 +1,5 @@
 import type { EdgeKind } from "../facts.ts";
+import { getOrAdd } from "../get-or-add.ts";
 import type { Edge, FileId, IndexReader } from "../reader.ts";
 
 /**
@@ -14,11 +15,7 @@ export interface ModulePairs {
 
 /** The pairs among the files of a reader. */
 export function pairsOf(reader: IndexReader): ModulePairs {
-	const known = memo.get(reader.shape);
-	if (known) return known;
-	const pairs = findPairs(reader);
-	memo.set(reader.shape, pairs);
-	return pairs;
+	return getOrAdd(memo, reader.shape, () => findPairs(reader));
 }
 
 const memo = new WeakMap<object, ModulePairs>();

@@ -18,7 +18,7 @@ export function usagesOfSymbol(linker: Linker, symbol: DeclaredEntity): Places {
 	return places;
 }
 
-/** Every use of a name that a file exports, by those that ask this file for it: also of one that it only passes on. */
+/** Every use of a name that a file exports or passes on, by those that ask this file for it. */
 export function usagesOfExport(linker: Linker, file: FileId, name: string): Places {
 	const places = new Places();
 	addUsages(linker, { kind: "export", file, name }, places);
