@@ -3,11 +3,9 @@ import type { Node as AnyNode } from "oxc-parser";
 /** Any node of the syntax tree: ESTree with TypeScript. */
 export type Node = AnyNode;
 
-/** The nodes with this `type`. */
 export type Of<T extends Node["type"]> = Narrow<Node, T>;
 type Narrow<N, T> = N extends { readonly type: infer U } ? (T extends U ? N : never) : never;
 
-/** A name where it is declared or used. */
 export interface Identifier {
 	readonly name: string;
 	readonly start: number;
@@ -74,13 +72,9 @@ export function annotationOf(node: Node): Of<"TSTypeAnnotation"> | null | undefi
 	return "typeAnnotation" in node ? (node.typeAnnotation as Of<"TSTypeAnnotation">) : undefined;
 }
 
-/**
- * The expression without what keeps its identity: `!`, `as const`, `satisfies`, `await`, and what it is assigned to on
- * the way.
- */
+/** The expression inside `!`, `as const`, `satisfies` and `await`, or the value of an assignment. */
 export function bare(node: Node): Node {
 	switch (node.type) {
-		case "ParenthesizedExpression":
 		case "ChainExpression":
 		case "TSNonNullExpression":
 		case "TSSatisfiesExpression":
@@ -98,7 +92,6 @@ export function bare(node: Node): Node {
 	}
 }
 
-/** Whether a type is the `const` of `as const`. */
 export function isConst(type: Node): boolean {
 	return (
 		type.type === "TSTypeReference" &&
@@ -107,7 +100,6 @@ export function isConst(type: Node): boolean {
 	);
 }
 
-/** Whether it is a function expression of either kind. */
 export function isFunction(node: Node | null | undefined): node is FunctionNode {
 	return node?.type === "ArrowFunctionExpression" || node?.type === "FunctionExpression";
 }

@@ -20,7 +20,6 @@ export function describeBindings(draft: Draft): void {
 	}
 }
 
-/** The bindings of a draft that is described. */
 export function describedBindings(draft: Draft): Binding[] {
 	return draft.bindings.filter((binding) => binding.kind !== "pending");
 }

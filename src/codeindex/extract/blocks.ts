@@ -90,7 +90,6 @@ export const blockVisits: Visits = {
 	},
 };
 
-/** Visits statements in a scope of their own. */
 function block(walk: Walk, statements: readonly Node[], isFunction = false): void {
 	inBlock(walk, statements, () => walk.visitAll(statements), isFunction);
 }
@@ -131,7 +130,6 @@ function loop(walk: Walk, node: Of<"ForOfStatement"> | Of<"ForInStatement">): vo
 	});
 }
 
-/** Visits a signature without a body. */
 export function signature(
 	walk: Walk,
 	node: Of<"TSMethodSignature"> | Of<"TSFunctionType"> | Of<"TSConstructorType">,

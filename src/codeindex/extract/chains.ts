@@ -28,10 +28,8 @@ export const OTHER = "other";
 
 const NO_STEPS: readonly Link[] = [];
 
-/** Undefined: unknown. */
 export type Reached = Chain | typeof OTHER | undefined;
 
-/** Begins a chain with a name. */
 export function fromName(draft: Draft, name: Name, id: Identifier): Reached {
 	if (name.kind === "binding") {
 		return { binding: name.binding, start: id.start, side: "value", steps: NO_STEPS };
@@ -55,7 +53,6 @@ const RUNTIME_TYPES = new Set([
 	...["TSArrayType", "TSTupleType", "TSTypeOperator"],
 ]);
 
-/** Begins a chain with something of a known type. */
 export function fromType(type: TypeName | undefined): Chain | undefined {
 	return type && { binding: type.binding, side: type.side, steps: type.path ?? NO_STEPS };
 }
@@ -76,7 +73,6 @@ export function access(draft: Draft, chain: Reached, key: Key): Reached {
 		: { binding, start, side, steps: further };
 }
 
-/** Goes on with a call or `new`. */
 export function call(draft: Draft, chain: Reached, ending: "call" | "new"): Reached {
 	if (!chain || chain === OTHER) return chain;
 	if (chain.ending) {

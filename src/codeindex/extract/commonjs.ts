@@ -21,10 +21,7 @@ import {
 	VALUE,
 } from "./scope.ts";
 
-/**
- * Notes what a statement of the top level exports in the way of CommonJS, also under a condition:
- * `if (typeof module === "object") { module.exports = a; }`. Functions are left out.
- */
+/** Notes the CommonJS exports of a statement of the top level, also under a condition. Functions are left out. */
 export function exportCommonJs(place: Place, node: Node): void {
 	switch (node.type) {
 		case "VariableDeclaration":
@@ -55,7 +52,6 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 	TryStatement: ["block", "handler", "finalizer"],
 	CatchClause: ["body"],
 	ExpressionStatement: ["expression"],
-	ParenthesizedExpression: ["expression"],
 	LogicalExpression: ["right"],
 	ConditionalExpression: ["consequent", "alternate"],
 	SequenceExpression: ["expressions"],
@@ -121,7 +117,6 @@ export function exportsAccess(scope: Scope, node: Node): { key?: Key } | undefin
 	return key && { key };
 }
 
-/** `exports` or `module.exports`. */
 function isExports(scope: Scope, node: Node): boolean {
 	if (node.type === "Identifier") {
 		return node.name === "exports" && !lookup(scope, "exports", VALUE);

@@ -48,7 +48,6 @@ export function declareStatements(
 interface Target extends Place {
 	readonly space: Space | undefined;
 	readonly exported: boolean;
-	/** Where the statement around begins. */
 	readonly from?: number;
 }
 

@@ -2,10 +2,7 @@ import { access, type Chain, close, type Reached } from "./chains.ts";
 import { type Draft, typeImport } from "./draft.ts";
 import { ANY, lookup, SPACE, TYPE } from "./scope.ts";
 
-/**
- * Notes what doc comments refer to: `{@link name}`, and the types of tags such as `@param {Type}`. TypeScript counts
- * both as references. Names are those of the top level.
- */
+/** Notes names of the top level in `{@link name}` and in types of tags, which TypeScript counts as references, too. */
 export function walkDocs(draft: Draft): void {
 	const { source } = draft;
 	for (let start = source.indexOf("/**"); start !== -1; start = source.indexOf("/**", start)) {
@@ -69,7 +66,6 @@ function refer(
 const TOKEN =
 	/import\(\s*(["'])([^"'\n]+)\1\s*\)\.?|(["'`])(?:\\.|(?!\3)[^\\\n])*\3|[\p{ID_Start}$_][\p{ID_Continue}$]*/gu;
 
-/** The names in a type expression. Keys of object types are none. */
 function walkType(draft: Draft, text: string, offset: number, from: number): void {
 	TOKEN.lastIndex = from;
 	for (let found = TOKEN.exec(text); found; found = TOKEN.exec(text)) {

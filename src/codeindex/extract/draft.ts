@@ -41,7 +41,6 @@ export interface Draft {
 	/** The scopes inside namespaces, by their bodies. */
 	readonly entered: Map<Node, Scope>;
 	readonly isJavaScript: boolean;
-	/** A `.d.ts`. */
 	readonly isDeclaration: boolean;
 	/** Whether there is an `import` or `export`. */
 	isModule: boolean;
@@ -62,7 +61,6 @@ export interface Pending {
 	readonly declarations: Declaration[];
 }
 
-/** One declaration of a name of the top level. */
 export interface Declaration {
 	readonly symbol: SymbolKind;
 	/** The name; of an anonymous default export the word `default`. */
@@ -167,7 +165,6 @@ export function typeImport(draft: Draft, specifier: string, at: number): number 
 	return namelessImport(draft, request(draft, specifier, "type", at), "*", at);
 }
 
-/** The meanings that a declaration of a kind has. */
 export const MEANING = {
 	function: VALUE,
 	variable: VALUE,

@@ -65,7 +65,6 @@ function exportNames(draft: Draft, names: readonly string[]): void {
 	}
 }
 
-/** The names that a declaration declares. */
 function namesOf(node: Node): string[] {
 	const names: string[] = [];
 	const [first] = "id" in node ? dotted(node.id as Node | null) : [];

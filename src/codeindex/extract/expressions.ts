@@ -15,12 +15,9 @@ import {
 	WITH_CALLBACK,
 } from "./receivers.ts";
 import { enclosing, inside, lookup, VALUE } from "./scope.ts";
-import type { Visits, Walk } from "./walk.ts";
+import { only, type Visits, type Walk } from "./walk.ts";
 
-/**
- * Visits an expression and returns what it is, so that the code around can go on from there or note how it is used.
- * Everything inside that is used by itself (arguments, computed keys) is noted on the way.
- */
+/** Visits an expression and returns what it is; arguments and computed keys are noted, its own use is not. */
 export function reach(walk: Walk, node: Node): Reached {
 	const { draft, scope } = walk;
 	switch (node.type) {
@@ -42,7 +39,6 @@ export function reach(walk: Walk, node: Node): Reached {
 		}
 		case "ImportExpression":
 			return fromType(typeOfModule(walk, node)) ?? plain(walk, node);
-		case "ParenthesizedExpression":
 		case "ChainExpression":
 		case "TSNonNullExpression":
 			return walk.reach(node.expression);
@@ -196,7 +192,6 @@ function visitObject(walk: Walk, node: Of<"ObjectExpression">): void {
 }
 
 const read = (walk: Walk, node: Node): void => walk.use(node, "read");
-const nothing = (): void => undefined;
 
 /** Expressions, patterns that are assigned to, and JSX. */
 export const expressionVisits: Visits = {
@@ -206,7 +201,6 @@ export const expressionVisits: Visits = {
 	NewExpression: read,
 	ImportExpression: read,
 	ChainExpression: read,
-	ParenthesizedExpression: read,
 	AwaitExpression: read,
 	TSNonNullExpression: read,
 	TSInstantiationExpression: read,
@@ -214,12 +208,12 @@ export const expressionVisits: Visits = {
 	TSTypeAssertion: read,
 	TSSatisfiesExpression: read,
 	ObjectExpression: visitObject,
-	MetaProperty: nothing,
-	BreakStatement: nothing,
-	ContinueStatement: nothing,
-	JSXClosingFragment: nothing,
+	MetaProperty: only(),
+	BreakStatement: only(),
+	ContinueStatement: only(),
+	JSXClosingFragment: only(),
 
-	LabeledStatement: (walk, node: Of<"LabeledStatement">) => walk.visit(node.body),
+	LabeledStatement: only("body"),
 	AssignmentExpression(walk, node: Of<"AssignmentExpression">) {
 		const { draft } = walk;
 		if (draft.done.has(node)) return;
@@ -233,8 +227,7 @@ export const expressionVisits: Visits = {
 	UpdateExpression: (walk, node: Of<"UpdateExpression">) => assign(walk, node.argument),
 	TaggedTemplateExpression(walk, node: Of<"TaggedTemplateExpression">) {
 		walk.use(node.tag, "call");
-		walk.visit(node.typeArguments);
-		walk.visit(node.quasi);
+		walk.visitAll([node.typeArguments, node.quasi]);
 	},
 	Property(walk, node: Of<"Property">) {
 		if (walk.draft.done.has(node)) return;
@@ -256,7 +249,7 @@ export const expressionVisits: Visits = {
 		walk.visitAll(node.attributes);
 	},
 	JSXClosingElement: (walk, node: Of<"JSXClosingElement">) => element(walk, node.name),
-	JSXAttribute: (walk, node: Of<"JSXAttribute">) => walk.visit(node.value),
+	JSXAttribute: only("value"),
 };
 
 /** The name of a JSX element. Lower-case names without a dot are elements of the page, not of the program. */

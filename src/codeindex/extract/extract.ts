@@ -13,10 +13,7 @@ import { languageOf, type Parsed, parse, release } from "./parse.ts";
 import { typeVisits } from "./types.ts";
 import { walkProgram } from "./walk.ts";
 
-/**
- * The facts of a source, in the language of the path's ending. Pure; never throws: of a source that cannot be
- * understood it returns what can, with the status `broken`.
- */
+/** The facts of a source, by the path's ending. Pure; never throws: what is not understood is `broken`. */
 export function extractFacts(path: string, source: string): FileFacts {
 	const positions = positionsOf(source);
 	const parsed = parse(path, source, positions);

@@ -4,7 +4,6 @@ import { bare, type Identifier, keyOf, moduleName, type Node, type Of, textOf } 
 import { addImport, type Draft, type Place, request } from "./draft.ts";
 import { lookup, SPACE, VALUE } from "./scope.ts";
 
-/** Declares what an `import` statement brings in. */
 export function declareImports({ draft, scope }: Place, node: Of<"ImportDeclaration">): void {
 	const { specifiers, source } = node;
 	const allTypes =
@@ -29,9 +28,7 @@ export function declareImports({ draft, scope }: Place, node: Of<"ImportDeclarat
 	}
 }
 
-/**
- * Makes an import of `import a = require("x")`, and of `import A = ns.A` if `ns` is one. False: it is close to a constant.
- */
+/** Makes imports of `import a = require("x")`, and of `import A = ns.A` if `ns` is one. False: it is no import. */
 export function importsEquals(
 	{ draft, scope }: Place,
 	node: Of<"TSImportEqualsDeclaration">,
@@ -118,12 +115,10 @@ function importAs(
 	addImport(draft, { name, request: call.request, imported, typeOnly: false, at, scope, ...apart });
 }
 
-/** A module asked for in an expression. */
 interface ModuleCall {
 	readonly request: number;
 	/** `import()` gives the module's names, `require()` what it exports as a whole. */
 	readonly imported: "*" | "=";
-	/** Where the specifier stands. */
 	readonly start: number;
 }
 

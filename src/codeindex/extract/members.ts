@@ -87,7 +87,6 @@ function ownPlace({ draft, scope }: Place, self: TypeName | undefined): Place {
 	return { draft, scope: inside(scope, { self: self ?? null }) };
 }
 
-/** One member, from its declaration. */
 function describe(
 	{ draft }: Place,
 	what: {
@@ -208,7 +207,6 @@ interface Kind {
 	readonly members?: readonly Member[];
 }
 
-/** What an annotation says of a property. */
 function annotated(place: Place, type: Node | undefined): Kind {
 	if (type?.type === "TSFunctionType") {
 		return { symbol: "method", type: typeOfAnnotation(generic(place, type), type.returnType) };
@@ -222,7 +220,6 @@ function literalMembers(place: Place, type: Of<"TSTypeLiteral">): Member[] {
 	return typeMembers(place, type.members).map((one) => ({ ...one, static: true }));
 }
 
-/** What its value says of a property. */
 function valued(place: Place, value: Node | undefined, depth: number): Kind {
 	if (!value) return { symbol: "property" };
 	if (isFunction(value)) return { symbol: "method", type: resultOfMethod(place, value) };
@@ -235,7 +232,6 @@ function resultOfMethod(place: Place, node: FunctionNode): TypeName | undefined 
 	return resultOf(generic(place, node), node);
 }
 
-/** The members that a namespace exports. */
 function spaceMembers(place: Place, node: Of<"TSModuleDeclaration">, owner: TypeName): Member[] {
 	const { body, id } = node;
 	if (!body || id.type === "Literal") return [];

@@ -5,7 +5,7 @@ import { declareStatements, type Space } from "./declare.ts";
 import { type Place, typeImport } from "./draft.ts";
 import { member, typeOfOwner } from "./receivers.ts";
 import { ANY, inside, lookup, type Scope, SPACE } from "./scope.ts";
-import type { Visits, Walk } from "./walk.ts";
+import { only, type Visits, type Walk } from "./walk.ts";
 
 /** The scope inside a namespace. Declarations of one namespace see each other's exported names. */
 export function enterSpace(
@@ -57,8 +57,8 @@ export const namespaceVisits: Visits = {
 		if (walk.draft.done.has(node) || typeName.type === "TSExternalModuleReference") return;
 		walk.visit({ type: "TSTypeReference", typeName, typeArguments: null } as unknown as Node);
 	},
-	ImportDeclaration: () => undefined,
-	ExportAllDeclaration: () => undefined,
+	ImportDeclaration: only(),
+	ExportAllDeclaration: only(),
 	ExportNamedDeclaration(walk, node: Of<"ExportNamedDeclaration">) {
 		walk.visit(node.declaration);
 		// The top level's lists are exports. A namespace's pass names of its surroundings on.
@@ -78,7 +78,7 @@ export const namespaceVisits: Visits = {
 	TSExportAssignment(walk, node: Of<"TSExportAssignment">) {
 		if (node.expression.type !== "Identifier") walk.visit(node.expression);
 	},
-	TSNamespaceExportDeclaration: () => undefined,
+	TSNamespaceExportDeclaration: only(),
 };
 
 /** What the names inside belong to, and whether that is declared in another file. */

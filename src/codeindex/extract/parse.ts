@@ -8,7 +8,6 @@ import { describeError } from "../../core/errno.ts";
 import type { Of } from "./ast.ts";
 import type { Positions } from "./draft.ts";
 
-/** What the parser made of a source. */
 export interface Parsed {
 	/** Empty where the parser gave up. */
 	readonly program?: Of<"Program">;

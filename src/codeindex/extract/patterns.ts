@@ -9,7 +9,7 @@ import type { Walk } from "./walk.ts";
 export function visitPattern(walk: Walk, node: Node, value: LocalValue = {}): void {
 	const whole = node.type === "AssignmentPattern" ? node.left : node;
 	if (whole.type === "ObjectPattern") destructure(walk, whole, value);
-	patternParts(walk, node);
+	patternParts(walk, node, declared);
 }
 
 /** Notes the properties that `const { a, b: { c } } = value` takes from something known. */
@@ -31,65 +31,48 @@ function take(walk: Walk, node: Of<"ObjectPattern">, type: TypeName | undefined)
 	}
 }
 
-function patternParts(walk: Walk, node: Node): void {
+/** Notes what is written to. Patterns are taken apart; their defaults and computed keys are read. */
+export function assign(walk: Walk, target: Node): void {
+	patternParts(walk, target, written);
+}
+
+function written(walk: Walk, target: Node): void {
+	walk.use(target, "write");
+}
+
+function declared(walk: Walk, id: Node): void {
+	if (id.type === "Identifier") walk.visitAll(id.decorators);
+	walk.visit(annotationOf(id));
+}
+
+function patternParts(walk: Walk, node: Node, leaf: (walk: Walk, node: Node) => void): void {
 	switch (node.type) {
-		case "Identifier":
-			walk.visitAll(node.decorators);
-			walk.visit(annotationOf(node));
-			return;
 		case "AssignmentPattern":
 			walk.visitAll(node.decorators);
-			patternParts(walk, node.left);
+			patternParts(walk, node.left, leaf);
 			walk.visit(node.right);
 			return;
 		case "RestElement":
-			patternParts(walk, node.argument);
+			patternParts(walk, node.argument, leaf);
 			walk.visit(annotationOf(node));
 			return;
 		case "TSParameterProperty":
 			walk.visitAll(node.decorators);
-			patternParts(walk, node.parameter);
+			patternParts(walk, node.parameter, leaf);
 			return;
 		case "ArrayPattern":
-			for (const element of node.elements) if (element) patternParts(walk, element);
+			for (const element of node.elements) if (element) patternParts(walk, element, leaf);
 			walk.visit(annotationOf(node));
 			return;
 		case "ObjectPattern":
 			walk.visitAll(node.decorators);
 			for (const property of node.properties) {
-				if (property.type === "RestElement") patternParts(walk, property);
-				else {
-					if (property.computed) walk.visit(property.key);
-					patternParts(walk, property.value);
-				}
+				if (property.type === "Property" && property.computed) walk.visit(property.key);
+				patternParts(walk, property.type === "Property" ? property.value : property, leaf);
 			}
 			walk.visit(annotationOf(node));
-	}
-}
-
-/** Notes what is written to. Patterns are taken apart; their defaults and computed keys are read. */
-export function assign(walk: Walk, target: Node): void {
-	switch (target.type) {
-		case "ObjectPattern":
-			for (const property of target.properties) {
-				if (property.type === "RestElement") assign(walk, property.argument);
-				else {
-					if (property.computed) walk.visit(property.key);
-					assign(walk, property.value);
-				}
-			}
-			return;
-		case "ArrayPattern":
-			for (const element of target.elements) if (element) assign(walk, element);
-			return;
-		case "AssignmentPattern":
-			assign(walk, target.left);
-			walk.visit(target.right);
-			return;
-		case "RestElement":
-			assign(walk, target.argument);
 			return;
 		default:
-			walk.use(target, "write");
+			leaf(walk, node);
 	}
 }

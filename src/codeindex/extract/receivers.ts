@@ -115,7 +115,6 @@ export function resultOf(place: Place, node: FunctionNode): TypeName | undefined
 	return isMade ? typeOfExpression(place, made) : undefined;
 }
 
-/** What a name stands for. */
 export function typeOfName(draft: Draft, name: Name): TypeName | undefined {
 	if (name.kind === "binding") return { binding: name.binding, side: "value" };
 	if (name.kind === "member") return member(name.owner, name.name);
@@ -134,7 +133,6 @@ export function typeOfOwner({ scope }: Place, name: string, meaning: number): Ty
 	return found?.kind === "member" ? member(found.owner, found.name) : undefined;
 }
 
-/** The type of a member of something. */
 export function member(of: TypeName | null | undefined, name: string): TypeName | undefined {
 	if (!of || (of.path?.length ?? 0) >= MAX_STEPS) return undefined;
 	return { ...of, path: [...(of.path ?? []), { name }] };

@@ -23,7 +23,6 @@ export interface Scope {
 	readonly isFunction: boolean;
 	/** What `this` is. Undefined: as outside. Null: not known. */
 	readonly self?: TypeName | null | undefined;
-	/** What `super` is. */
 	readonly base?: TypeName | null | undefined;
 }
 
@@ -69,7 +68,6 @@ export interface LocalValue {
 	readonly element?: true;
 }
 
-/** An empty scope inside another. */
 export function inside(
 	parent: Scope | undefined,
 	more: Omit<Partial<Scope>, "parent" | "names"> = {},
@@ -87,7 +85,6 @@ export function lookup(from: Scope, name: string, meaning: number): Name | undef
 	return undefined;
 }
 
-/** The binding that a name means in a scope. */
 export function bindingOf(scope: Scope, name: string): number | undefined {
 	const found = lookup(scope, name, ANY);
 	return found?.kind === "binding" ? found.binding : undefined;
@@ -111,7 +108,6 @@ export function declareLocal(
 	if (known.kind === "local" && value && !known.value) known.value = value;
 }
 
-/** Declares the names of a pattern in a scope. */
 export function declarePattern(scope: Scope, pattern: Node, value: LocalValue): void {
 	eachName(pattern, value, (id, local) => declareLocal(scope, id, VALUE, local));
 }
@@ -129,7 +125,6 @@ export function declareTypeParameters(
 	return scope;
 }
 
-/** What `this` or `super` is at a place. */
 export function enclosing(from: Scope, which: "self" | "base"): TypeName | undefined {
 	for (let scope: Scope | undefined = from; scope; scope = scope.parent) {
 		const found = scope[which];

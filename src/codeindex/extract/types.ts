@@ -5,22 +5,15 @@ import { access, close, fromName, fromType, OTHER, type Reached } from "./chains
 import { typeImport } from "./draft.ts";
 import { typeOfAnnotation } from "./receivers.ts";
 import { declareTypeParameters, enclosing, inside, lookup, SPACE, TYPE, VALUE } from "./scope.ts";
-import type { Visits, Walk } from "./walk.ts";
+import { only, type Visits, type Walk } from "./walk.ts";
 
-/** Types. */
 export const typeVisits: Visits = {
 	TSTypeReference(walk, node: Of<"TSTypeReference">) {
 		entity(walk, node.typeName, TYPE, "type");
 		walk.visit(node.typeArguments);
 	},
-	TSClassImplements(walk, node: Of<"TSClassImplements">) {
-		entity(walk, node.expression, TYPE, "implements");
-		walk.visit(node.typeArguments);
-	},
-	TSInterfaceHeritage(walk, node: Of<"TSInterfaceHeritage">) {
-		entity(walk, node.expression, TYPE, "extends");
-		walk.visit(node.typeArguments);
-	},
+	TSClassImplements: (walk, node: Of<"TSClassImplements">) => heritage(walk, node, "implements"),
+	TSInterfaceHeritage: (walk, node: Of<"TSInterfaceHeritage">) => heritage(walk, node, "extends"),
 	TSTypeQuery(walk, node: Of<"TSTypeQuery">) {
 		if (node.exprName.type === "TSImportType") walk.visit(node.exprName);
 		else entity(walk, node.exprName, VALUE, "type");
@@ -46,8 +39,8 @@ export const typeVisits: Visits = {
 			if (owner) close(walk.draft, access(walk.draft, owner, key), "type");
 		}
 	},
-	TSTypePredicate: (walk, node: Of<"TSTypePredicate">) => walk.visit(node.typeAnnotation),
-	TSNamedTupleMember: (walk, node: Of<"TSNamedTupleMember">) => walk.visit(node.elementType),
+	TSTypePredicate: only("typeAnnotation"),
+	TSNamedTupleMember: only("elementType"),
 	TSPropertySignature(walk, node: Of<"TSPropertySignature">) {
 		if (node.computed) walk.visit(node.key);
 		walk.visit(node.typeAnnotation);
@@ -89,24 +82,26 @@ export const typeVisits: Visits = {
 		scope.names.set(name.name, { kind: "local", meaning: TYPE, scope });
 		walk.visit(constraint);
 	},
-	TSTypeParameter(walk, node: Of<"TSTypeParameter">) {
-		walk.visit(node.constraint);
-		walk.visit(node.default);
-	},
-	TSInterfaceDeclaration(walk, node: Of<"TSInterfaceDeclaration">) {
-		walk.within(declareTypeParameters(walk.scope, node.typeParameters), () => {
-			walk.visit(node.typeParameters);
-			walk.visitAll(node.extends);
-			walk.visit(node.body);
-		});
-	},
-	TSTypeAliasDeclaration(walk, node: Of<"TSTypeAliasDeclaration">) {
-		walk.within(declareTypeParameters(walk.scope, node.typeParameters), () => {
-			walk.visit(node.typeParameters);
-			walk.visit(node.typeAnnotation);
-		});
-	},
+	TSTypeParameter: only("constraint", "default"),
+	TSInterfaceDeclaration: generic("typeParameters", "extends", "body"),
+	TSTypeAliasDeclaration: generic("typeParameters", "typeAnnotation"),
 };
+
+/** A visit of these fields inside the scope of the type parameters. */
+function generic(...fields: string[]) {
+	const visit = only(...fields);
+	return (walk: Walk, node: Of<"TSInterfaceDeclaration"> | Of<"TSTypeAliasDeclaration">) =>
+		walk.within(declareTypeParameters(walk.scope, node.typeParameters), () => visit(walk, node));
+}
+
+function heritage(
+	walk: Walk,
+	node: Of<"TSClassImplements"> | Of<"TSInterfaceHeritage">,
+	usage: UsageKind,
+): void {
+	entity(walk, node.expression, TYPE, usage);
+	walk.visit(node.typeArguments);
+}
 
 /** Notes the use of a dotted name: `A`, `ns.A`, or after `typeof`, `a.b`. */
 function entity(walk: Walk, node: Node, meaning: number, usage: UsageKind): void {

@@ -1,6 +1,6 @@
 import { visitorKeys } from "oxc-parser";
 import type { TypeName, UsageKind } from "../facts.ts";
-import type { Node } from "./ast.ts";
+import { type Node, nodesIn } from "./ast.ts";
 import { close, type Reached } from "./chains.ts";
 import type { Draft } from "./draft.ts";
 import type { Scope } from "./scope.ts";
@@ -20,12 +20,16 @@ export interface Walk {
 	use(node: Node | null | undefined, usage: UsageKind): void;
 	/** Visits an expression and returns what it is, leaving its use to the caller. */
 	reach(node: Node): Reached;
-	/** Visits inside another scope. */
 	within(scope: Scope, visit: () => void): void;
 }
 
 /** What to do at nodes of a kind; other nodes have all their parts visited. */
 export type Visits = Readonly<Record<string, ((walk: Walk, node: never) => void) | undefined>>;
+
+/** A visit of these fields alone. */
+export function only(...fields: string[]): (walk: Walk, node: Node) => void {
+	return (walk, node) => walk.visitAll(nodesIn(node, fields));
+}
 
 /** Notes all references of a program whose top level is declared. */
 export function walkProgram(

@@ -76,10 +76,7 @@ function namesOf({ bindings }: FileFacts): string[] {
 /** Identifiers cached from text to text: some 10 MB. */
 const MAX_REMEMBERED = 50_000;
 
-/**
- * Counts the words of texts. It caches how identifiers are split, and finds them by their characters without making a
- * string: that takes a quarter less time.
- */
+/** Counts words. Identifiers are cached and found without making a string, which takes a quarter less time. */
 class WordCounter {
 	/** A hash table: an identifier is at the place its hash says, or at one of the next. */
 	#identifiers: (Identifier | undefined)[] = emptyTable(4096);

@@ -26,10 +26,7 @@ export interface MemberEntity {
 	readonly path: readonly number[];
 }
 
-/**
- * An entity in use. `instance` is what constructing, calling or being of that type gives; `value` is the thing itself,
- * such as the class with its static members.
- */
+/** `instance`: what calling or constructing gives, or a value of the type; `value`: the thing itself. */
 export interface Held {
 	readonly entity: Entity;
 	readonly side: "instance" | "value";

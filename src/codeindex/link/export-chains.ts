@@ -4,7 +4,6 @@ import type { BindingRef, FileId, IndexReader, Resolution } from "../reader.ts";
 import { type DeclaredEntity, type Entity, UNKNOWN } from "./entity.ts";
 import { pairsOf } from "./module-pairs.ts";
 
-/** The exports that stand in a file. */
 export interface OwnExports {
 	readonly byName: ReadonlyMap<string, NamedExport>;
 	readonly stars: readonly StarExport[];
@@ -35,10 +34,7 @@ export function createExportChains(
 		return getOrAdd(own, file, () => sortExports(reader.exports(file)));
 	}
 
-	/**
-	 * What a file exports under a name; `default`, and `=` for all of a CommonJS module, are names too. Of a pair, what
-	 * the other file exports where this one does not.
-	 */
+	/** What a file, or the other one of its pair, exports under a name, `default` or `=` (all of CommonJS). */
 	function exported(file: FileId, name: string): Entity | undefined {
 		const key = `${file} ${name}`;
 		if (found.has(key)) return found.get(key);
@@ -72,10 +68,7 @@ export function createExportChains(
 		return undefined;
 	}
 
-	/**
-	 * Own names first, then those of each `export *` in order. Where two stars bring different things the first one
-	 * counts, as in TypeScript, which reports the clash there.
-	 */
+	/** Own names first, then each `export *` in order. Of a clash the first one counts, as in TypeScript. */
 	function throughStars(file: FileId, name: string, seen: Set<FileId>): Entity | undefined {
 		if (seen.has(file)) return undefined;
 		seen.add(file);
@@ -147,7 +140,6 @@ export function createExportChains(
 		return exported(target.file, name) ?? UNKNOWN;
 	}
 
-	/** What a binding of a file stands for. */
 	function bound(at: BindingRef): Entity {
 		const binding = reader.bindings(at.file)[at.binding];
 		if (!binding) return UNKNOWN;

@@ -8,10 +8,7 @@ export interface Place {
 	readonly kind: UsageKind;
 }
 
-/**
- * Gathers places, each once. There can be tens of thousands, and they come file by file and in order for the most
- * part: so they are kept in columns, and only the places of a file for which that is not true are sorted.
- */
+/** Collects places, each once, in columns. Most come in order; only files with places out of order are sorted. */
 export class Places {
 	readonly #ats: Position[] = [];
 	readonly #kinds: UsageKind[] = [];

@@ -5,10 +5,7 @@ import type { Linker } from "./linker.ts";
 import { Places } from "./places.ts";
 import { type ExportRef, visitWays } from "./ways.ts";
 
-/**
- * Every use of something declared at the top level of a file. Further merged declarations are among them, the first
- * is not.
- */
+/** Every use of something declared at the top level, further merged declarations included. */
 export function usagesOfSymbol(linker: Linker, symbol: DeclaredEntity): Places {
 	const declared = linker.reader.bindings(symbol.file)[symbol.binding];
 	if (declared?.kind !== "declared") return new Places();
@@ -25,10 +22,7 @@ export function usagesOfExport(linker: Linker, file: FileId, name: string): Plac
 	return places;
 }
 
-/**
- * The other files that import something declared at the top level of a file, or a namespace that it is in and name it
- * there. Quicker than its usages, since no reference is read for an ordinary import.
- */
+/** The other files that import a symbol, or name it in a namespace that they import. Quick for plain imports. */
 export function importersOfSymbol(linker: Linker, symbol: DeclaredEntity): ReadonlySet<FileId> {
 	const importers = new Set<FileId>();
 	visitWays(linker, symbol, {

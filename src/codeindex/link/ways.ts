@@ -13,11 +13,7 @@ export interface ExportRef {
 
 /** Told of every way by which a symbol can be reached from its own and other files. */
 export interface WayVisitor {
-	/**
-	 * Bindings which, followed by the names of `path`, are the symbol: the one that declares it, the imports of it, and
-	 * with a path the imports of namespaces it is in and constants that hold those. With a path the references to each
-	 * are given along.
-	 */
+	/** Bindings which, followed by the names of `path`, are the symbol. With a path, `references` to each. */
 	bindings(
 		all: readonly (BindingRef | ImportOf)[],
 		path: readonly string[],

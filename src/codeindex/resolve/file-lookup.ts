@@ -8,7 +8,6 @@ export type Wanted = "typed" | "plain" | "all";
 /** Finds files of the project as TypeScript does, in memory: what a scan did not find does not exist. */
 export type FileLookup = ReturnType<typeof createFileLookup>;
 
-/** Makes a lookup over the files of a scan. */
 export function createFileLookup(
 	files: ReadonlySet<string>,
 	links: readonly Symlink[],
@@ -34,7 +33,6 @@ export function createFileLookup(
 		return undefined;
 	}
 
-	/** Whether files lie below the folder. */
 	function hasFolder(folder: string): boolean {
 		if (folders === undefined) {
 			folders = new Set([""]);

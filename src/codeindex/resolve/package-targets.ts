@@ -1,16 +1,12 @@
 import { isRecord } from "../../core/property.ts";
 import type { ConfigObject } from "./config-files.ts";
 
-/** What `exports` or `imports` of a package say about a name. */
 export type PackageTargets =
 	/** In the order of preference: the first that exists is meant. Empty if the name is kept from others. */
 	| { readonly kind: "targets"; readonly targets: readonly string[] }
 	| { readonly kind: "not-listed" };
 
-/**
- * Looks up a subpath (`.`, `./a`) in `exports`. Like TypeScript, and unlike Node, what does not exist is passed
- * over: outputs that were not built yet are the usual case.
- */
+/** Looks up a subpath (`.`, `./a`) in `exports`. As in TypeScript, targets need not be built. */
 export function exportTargets(
 	exports: unknown,
 	subpath: string,

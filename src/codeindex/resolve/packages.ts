@@ -21,7 +21,6 @@ export interface Package {
 	readonly dependencies: ReadonlyMap<string, string>;
 }
 
-/** The packages of a project. */
 export type Packages = ReturnType<typeof createPackages>;
 
 /** Reads every `package.json` of the project. */
@@ -49,7 +48,6 @@ export function createPackages(files: ConfigFiles) {
 	const workspaceName = patterns.length === 0 ? everyName : namesOf(members);
 	const aroundFolder = new Map<string, Package | undefined>();
 
-	/** The package that a folder belongs to. */
 	function around(folder: string): Package | undefined {
 		return getOrAdd(
 			aroundFolder,

@@ -13,20 +13,16 @@ export interface PathMapping {
 	readonly targets: readonly string[];
 }
 
-/** What a specifier is mapped to. */
 export interface MappedPaths {
-	/** First choice first. */
 	readonly places: readonly MappedPlace[];
 	/** The pattern was `*`, which speaks of everything and so of nothing in particular. */
 	readonly isCatchAll: boolean;
 }
 
 export interface MappedPlace {
-	/** In the project. */
 	readonly path: string;
 	/** The target is written with an extension: a file under exactly that path goes before others. */
 	readonly isLiteral: boolean;
-	/** There is a slash at the end. */
 	readonly folderOnly: boolean;
 }
 
@@ -49,7 +45,6 @@ export function parsePathMappings(
 	return { exact, patterns };
 }
 
-/** The mapping that a specifier matches, if there is one. */
 export function matchPathMappings(paths: PathMappings, specifier: string): MappedPaths | undefined {
 	const exact = paths.exact.get(specifier);
 	if (exact) return { places: exact.flatMap((target) => placeAt(target, "")), isCatchAll: false };

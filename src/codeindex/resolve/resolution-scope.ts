@@ -9,7 +9,6 @@ import type { Tsconfig, Tsconfigs } from "./tsconfig.ts";
 /** What decides about specifiers that are not relative: they mean the same in every file that shares it. */
 export interface Scope {
 	readonly tsconfig: Tsconfig;
-	/** The package around. */
 	readonly owner: Package | undefined;
 	readonly conditions: Conditions;
 	/** What is looked for, one after the other. */

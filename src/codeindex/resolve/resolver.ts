@@ -11,22 +11,16 @@ import { asksByRequire, createRequesters, type Scope } from "./resolution-scope.
 import { builtinName, isAsset, specifierKind, withoutLoaderHints } from "./specifier.ts";
 import { createTsconfigs, type Tsconfig } from "./tsconfig.ts";
 
-/** Where a module specifier leads. */
 export type ModuleResolution =
 	| { readonly kind: "file"; readonly path: string }
-	/**
-	 * Not part of the index: the name of a package (`react`), of a module of the runtime (`node:fs`), or `asset:` and
-	 * the path of a file that is no code (`asset:src/logo.svg`).
-	 */
+	/** A package (`react`), a module of the runtime (`node:fs`), or `asset:` and a path that is no code. */
 	| { readonly kind: "external"; readonly name: string }
 	| { readonly kind: "unresolved"; readonly reason: string };
 
 export interface ResolverOptions {
 	/** The project's folder: absolute specifiers that lie in it are found. */
 	readonly root: string;
-	/** Every source file of the project. */
 	readonly files: ReadonlySet<string>;
-	/** Every configuration file that the scan found. */
 	readonly configs: ReadonlySet<string>;
 	readonly links?: readonly Symlink[];
 	/** Reads a configuration file, such as `createConfigReader` does. */
@@ -39,10 +33,7 @@ export interface Resolver {
 	resolve(from: string, specifier: string, kinds: readonly EdgeKind[]): ModuleResolution;
 	/** Configuration that could not, or not wholly, be understood. */
 	readonly problems: readonly ConfigProblem[];
-	/**
-	 * Files that were looked for and a scan does not find by itself, such as a base configuration in `node_modules`.
-	 * If one of them appears, vanishes or changes, configuration has changed.
-	 */
+	/** Files outside the scan that were looked for, such as bases in `node_modules`: they are configuration. */
 	readonly lookedFor: ReadonlySet<string>;
 }
 

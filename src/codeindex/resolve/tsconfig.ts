@@ -44,10 +44,7 @@ const noTsconfig: Tsconfig = {
 	includes: () => true,
 };
 
-/**
- * Reads a configuration with all it extends. What cannot be found or understood is left out: a missing base must not
- * cost more than what it would have said.
- */
+/** Reads a configuration with all it extends. What is missing or not understood is left out. */
 function readTsconfig(
 	path: string,
 	files: ConfigFiles,
@@ -258,7 +255,6 @@ function parseLiterally(path: string): PathPattern {
 	return parsePathPattern(path.replace(/[[\\]/g, "\\$&"));
 }
 
-/** Which configuration applies where. */
 export type Tsconfigs = ReturnType<typeof createTsconfigs>;
 
 /** Reads each configuration once, when it is needed. */

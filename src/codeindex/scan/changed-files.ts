@@ -7,7 +7,6 @@ export interface KnownFile extends ScannedFile {
 	readonly storedMs: number;
 }
 
-/** How a scan differs from what was stored. */
 export interface FileChanges {
 	readonly added: readonly ScannedFile[];
 	readonly removed: readonly string[];

@@ -48,7 +48,6 @@ export class FoundFiles {
 		return kind === "config" ? this.configs : this.files;
 	}
 
-	/** Takes a file in, or notes why it is left out. */
 	add(path: string, kind: "source" | "config", stats: Stats): void {
 		if (kind === "source" && stats.size > maxSourceBytes) {
 			const message = `it has ${stats.size} bytes; files over ${maxSourceBytes} are left out`;
@@ -109,7 +108,6 @@ export class FoundFiles {
 		}
 	}
 
-	/** Notes something that is left out, once. */
 	note(trouble: ScanTrouble): void {
 		this.#trouble.set(`${trouble.kind} ${trouble.path}`, trouble);
 	}

@@ -10,7 +10,6 @@ export interface GitEntry {
 	readonly kind: "file" | "link" | "repository";
 }
 
-/** How listing ended. */
 export type GitOutcome =
 	| {
 			readonly kind: "listed";

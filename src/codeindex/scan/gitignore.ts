@@ -101,7 +101,6 @@ function addToLookup({ names, endings, paths }: Lookups, rule: Rule): boolean {
 	return add(paths, literals.join("/"), rule);
 }
 
-/** Whether a pattern is about names in any folder. */
 function isAnywhere(pattern: PathPattern): boolean {
 	return pattern.length === 2 && pattern[0] === "**";
 }

@@ -1,9 +1,7 @@
 /** What a path is to the index, by its name alone. */
 export type PathKind = "source" | "config" | "other";
 
-/**
- * `source`: TypeScript or JavaScript, declarations included. `config`: a file that decides where imports lead.
- */
+/** `source`: TypeScript or JavaScript, declarations included. `config`: a file that decides where imports lead. */
 export function pathKind(path: string): PathKind {
 	if (sourceName.test(path)) return "source";
 	return configName.test(path) ? "config" : "other";

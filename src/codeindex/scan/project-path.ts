@@ -1,15 +1,10 @@
-/**
- * Paths relative to the project's root with forward slashes; the root itself is the empty string. Nothing here touches
- * the disk.
- */
+/** Paths relative to the project's root with forward slashes; the root is the empty string. No disk access. */
 
-/** The folder a file or folder lies in. */
 export function folderOf(path: string): string {
 	const slash = path.lastIndexOf("/");
 	return slash < 0 ? "" : path.slice(0, slash);
 }
 
-/** The last name of a path. */
 export function nameOf(path: string): string {
 	return path.slice(path.lastIndexOf("/") + 1);
 }

@@ -9,9 +9,7 @@ import type { OuterRules } from "./walk-files.ts";
 export type RuleFiles = ReadonlyMap<string, RuleFile>;
 
 interface RulePlaces {
-	/** Folders of the tree that have a `.gitignore`. */
 	readonly folders: Iterable<string>;
-	/** Folders of the tree that have a `.git`. */
 	readonly repositories: Iterable<string>;
 	readonly now: () => number;
 }
@@ -24,10 +22,7 @@ interface RuleFile {
 	readonly takenMs: number;
 }
 
-/**
- * Looks at all that decides, besides the tree itself, which of its files git lists or a walk finds: what is ignored,
- * what is tracked, and where a repository begins. To be done before the files are listed.
- */
+/** Looks at all files besides the tree that decide what is listed. To be called before the files are listed. */
 export async function lookAtRules(
 	root: string,
 	{ folders, repositories, now }: RulePlaces,

@@ -14,7 +14,6 @@ export interface Symlink {
 	readonly target: string;
 }
 
-/** Something that was left out, and why. */
 export interface ScanTrouble {
 	/**
 	 * `git`: git failed and the tree was walked instead; `slow`: git took too long for files that are not tracked, which
@@ -41,7 +40,6 @@ export interface ScannedTree {
 	readonly configs: readonly ScannedFile[];
 	readonly links: readonly Symlink[];
 	readonly trouble: readonly ScanTrouble[];
-	/** Who listed the files. */
 	readonly listedBy: "git" | "walk";
 }
 

@@ -7,7 +7,6 @@ import type { ScannedTree } from "./scanned-tree.ts";
 
 /** What was listed, and what must not have changed since. */
 interface Memory {
-	/** The real path of the root. */
 	readonly root: string;
 	readonly listing: Listing;
 	readonly folders: FolderWatch;
@@ -35,7 +34,6 @@ export class TreeScanner {
 		this.#now = now;
 	}
 
-	/** As `scanTree`. */
 	async scan(options: ScanOptions = {}): Promise<ScannedTree> {
 		// Often the first scan is the only one.
 		if (!this.#hasScanned) {
@@ -98,7 +96,6 @@ function realPath(path: string): string | undefined {
 /** More are not watched: looking at each of them would take longer than asking git. */
 const maxFolders = 20_000;
 
-/** A folder as it was when it was looked at. */
 interface WatchedFolder {
 	readonly mtimeMs: number;
 	readonly ctimeMs: number;

@@ -96,7 +96,6 @@ export const badName = "its name is not valid UTF-8";
 
 interface Place {
 	readonly names: readonly string[];
-	/** From the root inwards. */
 	readonly rules: readonly PlacedRules[];
 }
 
