@@ -16,7 +16,6 @@ const MAX_CANDIDATES = 500;
 
 export interface FileLookup {
 	readonly paths: ProjectPaths;
-	/** Whether an absolute path is that of a file. */
 	isFile(path: string): boolean;
 }
 
@@ -45,7 +44,6 @@ export function namedFiles(prompt: string, lookup: FileLookup): string[] {
 	return existing(candidates(prompt.slice(0, PROMPT_CHARS)), lookup);
 }
 
-/** A message of a session, as far as it tells which files were worked on. */
 export interface TurnMessage {
 	readonly role: string;
 	readonly content?: unknown;
@@ -95,7 +93,6 @@ function existing(candidates: Iterable<string>, { paths, isFile }: FileLookup): 
 	return [...found];
 }
 
-/** What a briefing shows at most of each. */
 const SHOWN = { dependencies: 5, dependents: 10, tests: 5 } as const;
 
 /** The largest briefing in bytes: it is put before every answer, asked for or not. */
@@ -135,7 +132,6 @@ function shortPath(path: string): string {
 }
 
 const SOURCE_FILE = /\.(?:[cm]?[jt]s|[jt]sx)$/i;
-/** Longer words are data that somebody pasted. */
 const WORD_CHARS = 1000;
 
 /** Words and quoted phrases that end like a source file, each with and without what may stand around it. */

@@ -23,7 +23,6 @@ import {
 } from "./tools.ts";
 import { usagesForms } from "./usages-text.ts";
 
-/** What answers the questions. */
 export interface Engine extends CodeIndex {
 	/** Of an engine that is a separate program: the last lines it wrote to its standard error. */
 	stderr?(): readonly string[];

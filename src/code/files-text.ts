@@ -54,7 +54,6 @@ interface Side<Name extends string = string> {
 	readonly files: readonly FileAtDepth[];
 }
 
-/** Files with their paths as the model should write them. */
 function shownFiles(files: readonly FileAtDepth[], show: (path: string) => string): FileAtDepth[] {
 	return files.map((file) => ({
 		...file,
@@ -63,7 +62,6 @@ function shownFiles(files: readonly FileAtDepth[], show: (path: string) => strin
 	}));
 }
 
-/** One part for each depth, the nearest first. */
 function perDepth(
 	{ name, files }: Side,
 	lines: (files: readonly FileAtDepth[]) => string[],
@@ -134,7 +132,6 @@ function whyEmpty(answer: DependenciesAnswer, input: DepsInput, { countTests }: 
 	return lines.length > 0 ? [{ head: lines, items: [] }] : [];
 }
 
-/** The briefest form of a list of files. */
 function inBrief(head: string, byFolderHead: string, files: readonly FileAtDepth[]): Part[] {
 	return [
 		{ head: [head], items: byFolder(files.toSorted((a, b) => a.depth - b.depth)) },

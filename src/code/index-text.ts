@@ -5,7 +5,6 @@ import { oneLine } from "../text/one-line.ts";
 import { leftOutText, notStoredText, whyNothingIndexed } from "./outline.ts";
 import { type Advice, toolAdvice } from "./reader.ts";
 
-/** What indexing did, on a line. */
 export function buildText(report: BuildReport, advice: Advice = toolAdvice): string {
 	const { coverage, added, changed, removed, seconds } = report;
 	const nothing = whyNothingIndexed(coverage, advice);
@@ -24,7 +23,6 @@ export function buildText(report: BuildReport, advice: Advice = toolAdvice): str
 	return `The index is up to date: ${counted(coverage.files, "file")}, ${what} (${seconds.toFixed(1)} s).${left}${unstored}`;
 }
 
-/** What of the project is not in the index, links included. */
 function leftOutTexts({
 	leftOut,
 	linksNotFollowed: links = 0,
@@ -37,7 +35,6 @@ function leftOutTexts({
 	];
 }
 
-/** How far indexing is, on a line. */
 export function progressText({ phase, done, total }: IndexProgress): string {
 	if (total === undefined)
 		return done > 0 ? `indexing: ${phase}, ${grouped(done)}` : `indexing: ${phase}`;

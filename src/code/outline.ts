@@ -17,7 +17,6 @@ export interface Part {
 	readonly items: readonly string[];
 }
 
-/** A part without items. */
 export function remark(...head: string[]): Part {
 	return { head, items: [] };
 }
@@ -230,7 +229,6 @@ function unparsedFiles({ count: files, paths }: Coverage["unparsed"]): string {
 	return `${counted(files, "file")} not fully parsed${which}`;
 }
 
-/** What of the project is not in the index, and why. */
 export function leftOutText({
 	count: all,
 	kinds,
@@ -245,7 +243,6 @@ export function leftOutText({
 	return `${grouped(all)} left out${sorts}${named.join("")}`;
 }
 
-/** Why the index has to be made again by the next process. */
 export function notStoredText({ place, reason }: NonNullable<Coverage["notStored"]>): string {
 	return `kept in memory only, ${clipMiddle(oneLine(place), PATH_BYTES)} cannot be written to (${clip(oneLine(reason), REASON_BYTES)})`;
 }

@@ -38,7 +38,6 @@ export interface Asker extends CallOptions {
 export interface KotaProject {
 	readonly root: string;
 	readonly state: "stopped" | "starting" | "running";
-	/** As far as it is known without asking. */
 	readonly indexed: IndexStatus["state"] | "unknown";
 	/** Puts a question to the index, which is built first if that was never done and is allowed. */
 	ask<Name extends QuestionName>(

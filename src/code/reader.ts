@@ -15,7 +15,6 @@ export interface ProjectPaths {
 	find(path: string): string;
 }
 
-/** Paths of the project at `root` for a session in `cwd`. */
 export function projectPaths(
 	root: string,
 	cwd: string,

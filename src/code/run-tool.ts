@@ -22,7 +22,6 @@ import {
 
 export type ToolName = keyof ToolCalls;
 
-/** What a call of a tool runs on. */
 export interface ToolRun {
 	readonly project: KotaProject;
 	readonly paths: ProjectPaths;
@@ -93,15 +92,12 @@ function refuseElsewhere(path: string | undefined, paths: ProjectPaths): void {
 	);
 }
 
-/** An answer before it is known how much of it fits. */
 export interface Draft {
 	/** From what was asked for to the briefest; see {@link fitText}. */
 	readonly forms: readonly (() => Outline)[];
-	/** Ends the answer: what it covers. */
 	readonly lastLine: string;
 }
 
-/** How an answer is brought within its budget. */
 export interface Delivery {
 	/** `kota.maxAnswerBytes` */
 	readonly maxBytes: number;

@@ -37,7 +37,6 @@ export function searchForms(
 	}
 }
 
-/** What each output falls back to, step by step. */
 const FORMS = {
 	snippet: ["snippet", "matches", "compact", "lean", "brief", "paths"],
 	compact: ["compact", "lean", "brief", "paths"],
@@ -89,7 +88,6 @@ export function symbolText({ signature, kind, name, owner }: SymbolBrief): strin
 	return clip(owner ? `${oneLine(owner)}: ${head}` : head, LINE_BYTES);
 }
 
-/** Lines that match, without those a symbol above has shown. */
 function matchLines({ symbols, lines, matchingLines }: SearchHit, most: number): string[] {
 	const declared = new Set(symbols.map(({ line }) => line));
 	const matches = lines

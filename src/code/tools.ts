@@ -37,12 +37,9 @@ export interface ToolCalls {
 	};
 }
 
-/** Where to look. */
 export type SearchScope = "code" | "symbols";
-/** How much to show of each file. */
 export type SearchOutput = "paths" | "compact" | "snippet";
 
-/** Which files and symbols are considered; all, unless said otherwise. */
 export interface SearchFilters {
 	glob?: string;
 	exclude?: string[];
@@ -61,10 +58,8 @@ const CAPS = {
 	impactedFiles: 200,
 } as const;
 
-/** A path from the model as the index has it. */
 type FindPath = (path: string) => string;
 
-/** A search with everything decided. */
 export interface SearchInput {
 	readonly query: string;
 	readonly output: SearchOutput;
@@ -87,7 +82,6 @@ export function searchInput(call: ToolCalls["kota_search"]): SearchInput {
 	};
 }
 
-/** What the index is asked. */
 export function searchQuery(input: SearchInput): SearchQuery {
 	const { glob, exclude, language, symbol_kind, exported_only, include_tests } = input.filters;
 	return {
@@ -107,7 +101,6 @@ export function searchQuery(input: SearchInput): SearchQuery {
 	};
 }
 
-/** Whose dependencies, and how far. Same shape as the index's own query. */
 export interface DepsInput {
 	readonly path: string;
 	readonly direction: "dependents" | "dependencies" | "both";
@@ -125,7 +118,6 @@ export function depsInput(call: ToolCalls["kota_deps"], find: FindPath): DepsInp
 	};
 }
 
-/** Whose usages, and where. Same shape as the index's own query. */
 export interface UsagesInput {
 	readonly symbol: string;
 	readonly file?: string;
@@ -155,7 +147,6 @@ export function impactQuery(call: ToolCalls["kota_impact"], find: FindPath): Imp
 	return { modify, create, delete: deleted, ...(symbols.length > 0 && { symbols }) };
 }
 
-/** What a task is about. Same shape as the index's own query. */
 export interface TaskContextInput {
 	readonly files: readonly string[];
 	readonly includeTests: boolean;

@@ -5,7 +5,6 @@ export interface Coverage {
 	readonly files: number;
 	/** Files that the parser did not, or not wholly, understand; the first few by path. */
 	readonly unparsed: { readonly count: number; readonly paths: readonly string[] };
-	/** Imports of files of the project that lead nowhere. */
 	readonly unresolvedImports: number;
 	/** When the tree was last compared with the index (ms since 1970). */
 	readonly checkedMs: number;
@@ -19,7 +18,6 @@ export interface Coverage {
 	 */
 	readonly leftOut?: {
 		readonly count: number;
-		/** How many of each kind, in words. */
 		readonly kinds: readonly { readonly what: string; readonly count: number }[];
 		readonly first: readonly { readonly path: string; readonly reason: string }[];
 	};
@@ -58,7 +56,6 @@ export interface SearchQuery {
 	readonly limit?: number;
 	/** Lines around each match; matching lines are only looked up if this is given. */
 	readonly contextLines?: number;
-	/** Only files whose path matches. */
 	readonly glob?: string;
 	readonly exclude?: readonly string[];
 	readonly language?: "typescript" | "javascript";
@@ -80,11 +77,8 @@ export interface SearchAnswer extends Covered {
 export interface SearchHit {
 	readonly path: string;
 	readonly isTest: boolean;
-	/** Symbols of the file that match by name, best first. */
 	readonly symbols: readonly SymbolBrief[];
-	/** Lines that match, with `contextLines` around them. */
 	readonly lines: readonly MatchingLines[];
-	/** How many lines match in all, if they were looked up. */
 	readonly matchingLines?: number;
 }
 
@@ -92,7 +86,6 @@ export interface MatchingLines {
 	/** The number of the first line of `text`, from 1. */
 	readonly first: number;
 	readonly text: readonly string[];
-	/** Which of them match, as line numbers. */
 	readonly matches: readonly number[];
 }
 
@@ -127,7 +120,6 @@ export interface DependenciesAnswer extends Covered {
 	/** The strongly connected component that the file is part of, if it is more than the file; and those nearby. */
 	readonly cycles: readonly (readonly string[])[];
 	readonly unresolved: readonly { readonly specifier: string; readonly line: number }[];
-	/** Packages it asks for. */
 	readonly external: readonly string[];
 	/** Its top level is global: other files can use it without importing it, and that is not followed. */
 	readonly global?: true;
@@ -136,7 +128,6 @@ export interface DependenciesAnswer extends Covered {
 export interface FileAtDepth {
 	readonly path: string;
 	readonly depth: number;
-	/** How the nearest step asks for it. */
 	readonly kinds: readonly EdgeKind[];
 	readonly isTest: boolean;
 	/** From the second step on: the file of the step before. */
@@ -146,7 +137,6 @@ export interface FileAtDepth {
 export interface UsagesQuery {
 	/** A name, or `Owner.member`. */
 	readonly symbol: string;
-	/** Only the definition in this file. */
 	readonly file?: string;
 	/** Default: true. */
 	readonly includeTests?: boolean;
@@ -154,11 +144,9 @@ export interface UsagesQuery {
 
 export interface UsagesAnswer extends Covered {
 	readonly symbol: string;
-	/** One for each thing of that name; empty if there is none. */
 	readonly definitions: readonly Definition[];
 	/** How many more there are, if the name is that of very many things. */
 	readonly omittedDefinitions?: number;
-	/** Names close to the one asked for, where nothing was found. */
 	readonly suggestions?: readonly string[];
 }
 
@@ -205,12 +193,10 @@ export interface ImpactAnswer extends Covered {
 		readonly name: string;
 		readonly kind: SymbolKind;
 		readonly usages: number;
-		/** How many files these are in. */
 		readonly files: number;
 		/** How many of those are not the changed file itself, nor its declaration file. */
 		readonly otherFiles: number;
 	}[];
-	/** Tests that exist and reach the change, nearest first. */
 	readonly tests: readonly {
 		readonly path: string;
 		readonly depth: number;

@@ -1,6 +1,5 @@
 import type { AnswerOf, Coverage, Covered, QueryOf, QuestionName } from "./answers.ts";
 
-/** What a caller may give along with any question. */
 export interface CallOptions {
 	readonly signal?: AbortSignal;
 	/** Called now and then while files are indexed. */
@@ -10,11 +9,9 @@ export interface CallOptions {
 export interface IndexProgress {
 	readonly phase: "scanning" | "parsing" | "resolving" | "storing";
 	readonly done: number;
-	/** Absent while it is not known. */
 	readonly total?: number;
 }
 
-/** What `build` did. */
 export interface BuildReport extends Covered {
 	readonly added: number;
 	readonly changed: number;
@@ -27,12 +24,10 @@ export interface IndexStatus {
 	/** `absent`: never built. `partial`: the first indexing was interrupted and goes on with the next `build`. */
 	readonly state: "absent" | "partial" | "ready";
 	readonly root: string;
-	/** The database file. */
 	readonly database: string;
 	readonly bytes: number;
 	readonly files: number;
 	readonly symbols: number;
-	/** When it last changed (ms since 1970). */
 	readonly updatedMs?: number;
 	/** What of the project is not in it, if the tree was looked at since it was opened. */
 	readonly leftOut?: Coverage["leftOut"];
@@ -41,7 +36,6 @@ export interface IndexStatus {
 	readonly note?: string;
 }
 
-/** One method for each question. */
 export type Asked = {
 	[Name in QuestionName]: (query: QueryOf<Name>, options?: CallOptions) => Promise<AnswerOf<Name>>;
 };

@@ -9,7 +9,6 @@ export type { EdgeKind, SymbolKind, UsageKind };
 export interface FileFacts {
 	/** `broken`: the parser gave up or recovered from errors; what could be understood is here all the same. */
 	readonly status: "parsed" | "broken";
-	/** The parser's first complaint with its line, for people. */
 	readonly problem?: string;
 	/** Whether it has imports or exports of any kind; the top level of other files is global to the project. */
 	readonly isModule: boolean;
@@ -34,7 +33,6 @@ export type Position = readonly [line: number, column: number];
 export interface Request {
 	readonly specifier: string;
 	readonly kinds: readonly EdgeKind[];
-	/** Where it is named first. */
 	readonly at: Position;
 }
 
@@ -53,7 +51,6 @@ export interface Declared {
 	readonly symbol: SymbolKind;
 	/** Where its name stands; an anonymous default export has the place of `default`. */
 	readonly at: Position;
-	/** Where further merged declarations have their names. */
 	readonly alsoAt?: readonly Position[];
 	readonly endLine: number;
 	/** Its head on one line without the body, at most 200 characters. */
@@ -79,7 +76,6 @@ export interface Declared {
  */
 export interface Imported {
 	readonly kind: "imported";
-	/** The local name. */
 	readonly name: string;
 	/** Index into `requests`. */
 	readonly request: number;
@@ -125,7 +121,6 @@ export interface TypeName {
 	readonly path?: readonly Step[];
 }
 
-/** A name of the module that others can ask for. */
 export type Export =
 	/** `export const a`, `export { a as b }`, `export default a`, `exports.a = a`; name `=` for `module.exports = a`. */
 	| {
@@ -169,7 +164,6 @@ export interface Reference {
 	readonly steps?: readonly Step[];
 }
 
-/** One name after a dot. */
 export interface Step {
 	readonly name: string;
 	/** Absent where the name is not written: in the path of a {@link TypeName}, or in what came from one. */

@@ -14,18 +14,15 @@ export interface RefreshOptions extends IntakeOptions {
 	readonly mayBuild: boolean;
 }
 
-/** What a refresh found and took in. */
 export interface RefreshReport {
 	readonly added: number;
 	readonly changed: number;
 	readonly removed: number;
 	/** When the tree was looked at (ms since 1970). */
 	readonly checkedMs: number;
-	/** What could not be looked at. */
 	readonly trouble: readonly ScanTrouble[];
 }
 
-/** How long to wait for another process that is writing. */
 const LOCK_WAIT_MS = 10_000;
 /** That process may be at its first indexing, which takes a while. */
 const BUILD_LOCK_WAIT_MS = 600_000;
@@ -116,7 +113,6 @@ function reportOf({ added, changed, removed, scan }: RefreshPlan): RefreshReport
 	};
 }
 
-/** Files read between two chances to abort. */
 const READS_PER_TURN = 64;
 
 /** Compares a scan with what is stored, and where times leave a doubt, content with its hash. */

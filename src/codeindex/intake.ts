@@ -18,27 +18,21 @@ const FILES_PER_COMMIT = 250;
 /** After so many changes the database is vacuumed. */
 const TIDY_AFTER = 200;
 
-/** The tree of a project at one moment. */
 export interface Scan {
 	readonly root: string;
 	readonly tree: ScannedTree;
-	/** When it was looked at (ms since 1970). */
 	readonly scannedMs: number;
 }
 
 /** What has to be stored so that the index says what the tree says. */
 export interface RefreshPlan {
 	readonly scan: Scan;
-	/** The first indexing is not finished. */
 	readonly isFirst: boolean;
-	/** After it the index covers the whole tree. */
 	readonly completes: boolean;
 	/** Files to parse that were not taken in before. Some were already announced, and `unknown` were not. */
 	readonly added: readonly ScannedFile[];
 	readonly unknown: readonly ScannedFile[];
-	/** Files to parse again. */
 	readonly changed: readonly ScannedFile[];
-	/** Paths of files that are gone. */
 	readonly removed: readonly string[];
 	/** Files whose times have changed, or say nothing yet, and whose content is what is stored. */
 	readonly confirmed: readonly ScannedFile[];
@@ -95,7 +89,6 @@ export class Intake {
 		}
 	}
 
-	/** Leaves a consistent state before files are parsed. */
 	#prepare(plan: RefreshPlan): void {
 		const { writer } = this.#store;
 		const { scan, project, isFirst, completes } = plan;
@@ -157,7 +150,6 @@ export class Intake {
 	}
 }
 
-/** Resolves the requests of files to files of the store. */
 class ImportResolution {
 	readonly #store: IndexStore;
 	#current: { readonly inputs: string; readonly resolver: Resolver } | undefined;

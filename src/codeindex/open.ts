@@ -12,7 +12,6 @@ import type { Calls } from "./service/messages.ts";
 import { storeFailure } from "./store/failures.ts";
 
 export interface OpenOptions {
-	/** The project's folder. */
 	readonly root: string;
 	/** Where indexes are kept, each in a folder of its own. Default: {@link codeIndexFolder}. */
 	readonly folder?: string;
@@ -46,7 +45,6 @@ export function openCodeIndex({ root, folder = codeIndexFolder() }: OpenOptions)
 	};
 }
 
-/** Where the indexes of all projects are kept. */
 export function codeIndexFolder(env: NodeJS.ProcessEnv = process.env): string {
 	return join(cacheFolder(env), "codeindex");
 }
@@ -72,7 +70,6 @@ async function claimFolder(folder: string): Promise<void> {
 	throw new CodeIndexError("unavailable", opened.message, { cause });
 }
 
-/** What the folder calls itself. */
 export const CODE_INDEX_STORE = "codeindex";
 
 /** The database of a project: its name for people, and a hash since names are not unique. */

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { errnoOf } from "../core/errno.ts";
 import { maxSourceBytes } from "./scan/scanned-tree.ts";
 
-/** The content of a source file at one moment. */
 export type SourceContent =
 	| { readonly kind: "read"; readonly bytes: Buffer; readonly hash: Uint8Array }
 	/** Gone since it was listed, or not a file any more: the next look at the tree will tell. */

@@ -3,7 +3,6 @@ import type { Binding, EdgeKind, Export, Imported, Reference, Request } from "./
 /** A file of the index. Ids are stable while the index is open, and not afterwards. */
 export type FileId = number & { readonly fileId: unique symbol };
 
-/** What the index knows of a file besides its content. */
 export interface IndexedFile {
 	readonly id: FileId;
 	/** Relative to the project's root, with forward slashes. */
@@ -16,14 +15,12 @@ export interface IndexedFile {
 	readonly problem?: string;
 }
 
-/** Where a request of a file leads. */
 export type Resolution =
 	| { readonly kind: "file"; readonly file: FileId }
 	/** A package or a module of the runtime, not part of the project. */
 	| { readonly kind: "external"; readonly name: string }
 	| { readonly kind: "unresolved"; readonly reason: string };
 
-/** An edge of the graph of files. */
 export interface Edge {
 	readonly file: FileId;
 	readonly kinds: readonly EdgeKind[];
@@ -35,7 +32,6 @@ export interface BindingRef {
 	readonly binding: number;
 }
 
-/** An import binding, found from the file it asks. */
 export interface ImportOf extends BindingRef {
 	readonly as: Imported;
 	/** Whether its file exports the binding in turn (`import { a } from` with `export { a }`). */
@@ -56,10 +52,8 @@ export interface IndexReader {
 	 */
 	readonly shape: object;
 
-	/** What stands in the file's facts. */
 	bindings(file: FileId): readonly Binding[];
 	exports(file: FileId): readonly Export[];
-	/** The references to one binding. */
 	references(at: BindingRef): readonly Reference[];
 	/** The same of many at once, in their order: a name that 5,000 files import is one trip to the store. */
 	referencesOfAll(at: readonly BindingRef[]): readonly (readonly Reference[])[];
@@ -68,9 +62,7 @@ export interface IndexReader {
 
 	/** Where each request of the file leads, by its index. */
 	resolutions(file: FileId): readonly Resolution[];
-	/** What the file asks for, in the order of its facts. */
 	requests(file: FileId): readonly Request[];
-	/** Requests of all files that lead nowhere. */
 	unresolved(): readonly { readonly file: FileId; readonly specifier: string }[];
 	/** Files that this file asks for, each once. From memory: ranking and cycles walk the whole graph. */
 	dependencies(file: FileId): readonly Edge[];
@@ -95,7 +87,6 @@ export interface IndexReader {
 	matching(words: readonly string[], limit: number): readonly TextMatch[];
 }
 
-/** A file found by full text search. */
 export interface TextMatch {
 	readonly file: FileId;
 	/** BM25 as SQLite gives it: smaller is better. */

@@ -1,26 +1,22 @@
 import type { EdgeKind } from "../facts.ts";
 import type { FileId, IndexReader } from "../reader.ts";
-import { type FileGraph, graphOf } from "./graph.ts";
+import { type FileGraph, graphOf, perShape } from "./graph.ts";
 
 /** The groups of two and more files that all reach each other, which is where import cycles are. */
 export interface Cycles {
-	/** The group that a file is part of, as sorted paths. */
 	of(file: FileId): readonly string[] | undefined;
 }
+
+const byKinds = perShape(() => new Map<string, Cycles>());
 
 /** Finds the cycles of a project; with `kinds` those that edges of these kinds alone close. */
 export function cyclesOf(reader: IndexReader, kinds?: readonly EdgeKind[]): Cycles {
 	const key = kinds ? [...new Set(kinds)].sort().join(" ") : "";
-	const ofShape = memo.get(reader.shape) ?? new Map<string, Cycles>();
-	memo.set(reader.shape, ofShape);
-	const known = ofShape.get(key);
-	if (known) return known;
-	const cycles = findCycles(graphOf(reader, kinds && new Set(kinds)));
+	const ofShape = byKinds(reader);
+	const cycles = ofShape.get(key) ?? findCycles(graphOf(reader, kinds && new Set(kinds)));
 	ofShape.set(key, cycles);
 	return cycles;
 }
-
-const memo = new WeakMap<object, Map<string, Cycles>>();
 
 function findCycles(graph: FileGraph): Cycles {
 	const groupOf = new Map<FileId, readonly string[]>();

@@ -1,8 +1,7 @@
 import type { DependenciesAnswer, DependenciesQuery, Uncovered } from "../answers.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
 import { cyclesOf } from "./cycles.ts";
-import { isGlobalFile } from "./global-file.ts";
-import { knownFile } from "./known-file.ts";
+import { isGlobalFile, knownFile } from "./known-file.ts";
 import { type Reached, reach, toFileAtDepth } from "./reach.ts";
 
 /** What a file asks for and what asks for it, step by step, with the cycles among them. */
@@ -31,7 +30,6 @@ function filesOf(reached: readonly Reached[]): IndexedFile[] {
 	return reached.map(({ file }) => file);
 }
 
-/** The cycles that some files are part of, each once, in the order of the files. */
 function cyclesAmong(
 	reader: IndexReader,
 	files: readonly IndexedFile[],
@@ -46,7 +44,6 @@ function cyclesAmong(
 	return [...found];
 }
 
-/** The requests of a file that leave the project or lead nowhere. */
 function outsideOf(
 	reader: IndexReader,
 	{ id }: IndexedFile,

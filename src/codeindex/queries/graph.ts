@@ -10,34 +10,31 @@ export interface FileGraph {
 	/** What file n asks for is in `targets` from `starts[n]` to `starts[n + 1]`. */
 	readonly starts: Int32Array;
 	readonly targets: Int32Array;
-	/** How, in the same places as the targets. */
 	readonly kinds: readonly (readonly EdgeKind[])[];
 }
 
-/** What does not change with a file's content. */
 export type GraphFile = Pick<IndexedFile, "id" | "path" | "isTest">;
+
+/** Keeps what follows from the graph alone until that changes. */
+export function perShape<T>(make: (reader: IndexReader) => T): (reader: IndexReader) => T {
+	const memo = new WeakMap<object, { readonly value: T }>();
+	return (reader) => {
+		const known = memo.get(reader.shape) ?? { value: make(reader) };
+		memo.set(reader.shape, known);
+		return known.value;
+	};
+}
+
+const wholeGraph = perShape((reader) => pack(reader, () => true));
 
 /** The graph of a project; with `kinds` only of edges that are of one of these. */
 export function graphOf(reader: IndexReader, kinds?: ReadonlySet<EdgeKind>): FileGraph {
-	if (kinds) return pack(reader, (found) => found.some((kind) => kinds.has(kind)));
-	const known = memo.get(reader.shape);
-	if (known) return known;
-	const graph = pack(reader, () => true);
-	memo.set(reader.shape, graph);
-	return graph;
+	if (!kinds) return wholeGraph(reader);
+	return pack(reader, (found) => found.some((kind) => kinds.has(kind)));
 }
 
-/** The same graph with every edge turned round: what asks for a file. */
-export function graphBackwards(reader: IndexReader): FileGraph {
-	const known = memoBackwards.get(reader.shape);
-	if (known) return known;
-	const graph = turnRound(graphOf(reader));
-	memoBackwards.set(reader.shape, graph);
-	return graph;
-}
-
-const memo = new WeakMap<object, FileGraph>();
-const memoBackwards = new WeakMap<object, FileGraph>();
+/** The same graph with every edge reversed. */
+export const graphBackwards = perShape((reader) => turnRound(graphOf(reader)));
 
 function pack(reader: IndexReader, isWanted: (kinds: readonly EdgeKind[]) => boolean): FileGraph {
 	const byPath = new Map<string, IndexedFile>();
@@ -83,4 +80,54 @@ function turnRound({ files, indexOf, starts, targets, kinds }: FileGraph): FileG
 		}
 	}
 	return { files, indexOf, starts: back, targets: sources, kinds: kindsBack };
+}
+
+/**
+ * How much the other files rest on each file: PageRank over the imports, with 1 for the file that most rests on. The
+ * same project gives the same ranks, however its index came about.
+ */
+export const ranksOf = perShape((reader) => computeRanks(graphOf(reader)));
+
+/** All files but tests, those that most rests on first, then by path. */
+export const filesByRank = perShape((reader): readonly FileId[] => {
+	const ranks = ranksOf(reader);
+	const ranked = graphOf(reader)
+		.files.filter(({ isTest }) => !isTest)
+		.map(({ id }) => ({ id, rank: ranks.get(id) ?? 0 }));
+	// The graph has them by path, and sorting is stable.
+	return ranked.sort((a, b) => b.rank - a.rank).map(({ id }) => id);
+});
+
+const DAMPING = 0.85;
+/** Ranks have settled to three digits by then. */
+const ROUNDS = 20;
+/** What a test asks for says less about the project than what its other files ask for. */
+const WEIGHT_OF_TEST = 0.2;
+
+function computeRanks({ files, starts, targets }: FileGraph): ReadonlyMap<FileId, number> {
+	const weights = Float64Array.from(files, ({ isTest }) => (isTest ? WEIGHT_OF_TEST : 1));
+	const totalWeight = weights.reduce((sum, weight) => sum + weight, 0);
+
+	let ranks = weights.map((weight) => weight / totalWeight);
+	for (let round = 0; round < ROUNDS; round++) {
+		const next = new Float64Array(files.length);
+		let spread = 1 - DAMPING;
+		for (let from = 0; from < files.length; from++) {
+			const start = starts[from] as number;
+			const end = starts[from + 1] as number;
+			const given = DAMPING * (ranks[from] as number);
+			if (start === end) spread += given;
+			const share = given / (end - start);
+			for (let edge = start; edge < end; edge++) {
+				const to = targets[edge] as number;
+				next[to] = (next[to] as number) + share;
+			}
+		}
+		for (let to = 0; to < files.length; to++) {
+			next[to] = (next[to] as number) + (spread * (weights[to] as number)) / totalWeight;
+		}
+		ranks = next;
+	}
+	const most = ranks.reduce((a, b) => Math.max(a, b), 0);
+	return new Map(files.map(({ id }, index) => [id, (ranks[index] as number) / most]));
 }

@@ -3,11 +3,9 @@ import type { ImpactQuery } from "../answers.ts";
 import { dependentsOf, pairsOf } from "../link/index.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 import { cyclesOf } from "./cycles.ts";
-import { isGlobalFile } from "./global-file.ts";
-import { isOutside, namedAlike } from "./known-file.ts";
+import { isGlobalFile, isOutside, namedAlike } from "./known-file.ts";
 import { byPath } from "./reach.ts";
 
-/** Warnings in words, and the count that decides about the risk. */
 export interface ImpactWarnings {
 	readonly all: readonly string[];
 	/** Imports of files that stay, of files that go. */
@@ -16,7 +14,6 @@ export interface ImpactWarnings {
 	readonly globalFiles: number;
 }
 
-/** What deserves a word before a change is made. */
 export function impactWarnings(reader: IndexReader, query: ImpactQuery): ImpactWarnings {
 	const { modify = [], create = [], delete: remove = [] } = query;
 	const broken = brokenImports(reader, remove);

@@ -20,7 +20,6 @@ export function knownFile(reader: IndexReader, path: string): IndexedFile {
 	throw new CodeIndexError("unknown-file", `${path} is not in the index. ${hint}`);
 }
 
-/** Whether a path leaves the project. */
 export function isOutside(path: string): boolean {
 	return /^\.\.(?:\/|$)/.test(path) || isAbsolute(path);
 }
@@ -39,4 +38,16 @@ export function namedAlike(reader: IndexReader, path: string): readonly string[]
 export function stemOf(path: string): string {
 	const name = path.slice(path.lastIndexOf("/") + 1);
 	return name.replace(/\.[^.]+$/, "");
+}
+
+/**
+ * Whether what a file declares is known in every other file without being imported. Such uses leave no trace in the
+ * index, so that answers have to say that they are not followed.
+ */
+export function isGlobalFile(reader: IndexReader, file: IndexedFile): boolean {
+	if (file.isModule) return false;
+	// A declaration file without names of its own declares modules.
+	return (
+		/\.d\.ts$/.test(file.path) || reader.bindings(file.id).some(({ kind }) => kind === "declared")
+	);
 }

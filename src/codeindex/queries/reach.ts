@@ -4,7 +4,6 @@ import type { EdgeKind } from "../facts.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
 import { type GraphFile, graphBackwards, graphOf } from "./graph.ts";
 
-/** Which way to go, how far, and what to leave out. */
 export interface ReachOptions {
 	readonly direction: "dependents" | "dependencies";
 	/** How many steps at most; default: as far as it goes. */
@@ -15,7 +14,6 @@ export interface ReachOptions {
 	readonly includeTests?: boolean;
 }
 
-/** A file that is reached, with what is known of it. */
 export interface Reached {
 	readonly file: IndexedFile;
 	readonly depth: number;
@@ -71,7 +69,6 @@ export function reach(
 	return reached;
 }
 
-/** As it stands in an answer. */
 export function toFileAtDepth({ file, depth, kinds, via }: Reached): FileAtDepth {
 	return {
 		path: file.path,

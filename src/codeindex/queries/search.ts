@@ -2,14 +2,19 @@ import { compareText } from "../../core/compare-text.ts";
 import { matchesAny } from "../../core/glob.ts";
 import type { SearchAnswer, SearchHit, SearchQuery, Uncovered } from "../answers.ts";
 import type { FileId, IndexedFile, IndexReader, TextMatch } from "../reader.ts";
-import { hasIdentifier, identifierIn } from "./identifiers.ts";
+import { ranksOf } from "./graph.ts";
 import { stemOf } from "./known-file.ts";
-import { matchingLines, type WantedInLine } from "./matching-lines.ts";
-import { ranksOf } from "./rank.ts";
 import { matchingSymbols, type SymbolMatch, symbolsOfName } from "./symbol-matches.ts";
 import { toBrief } from "./symbols.ts";
 import type { ReadText } from "./table.ts";
-import { type QueryWord, queryWords } from "./words.ts";
+import {
+	hasIdentifier,
+	identifierIn,
+	matchingLines,
+	type QueryWord,
+	queryWords,
+	type WantedInLine,
+} from "./words.ts";
 
 /**
  * Where something is: files that declare what was asked for, then files that speak of it, tests last. Of one name only
@@ -75,15 +80,12 @@ interface Candidate {
 	readonly file: IndexedFile;
 	readonly matches: readonly SymbolMatch[];
 	readonly score: number;
-	/** If it was read already. */
 	readonly text?: string | undefined;
 }
 
 interface Checked {
 	readonly files: readonly Candidate[];
-	/** What they have in them of the name that was asked for. */
 	readonly having?: "name" | "part of another" | "nothing";
-	/** More were found than are looked into. */
 	readonly isCut?: boolean;
 }
 
@@ -164,7 +166,6 @@ function textScore(place: number | undefined): number {
 	return place === undefined ? 0 : 1 / (1 + place / 20);
 }
 
-/** A file that bears the name asked for. */
 function pathScore(file: IndexedFile, words: readonly QueryWord[]): number {
 	const stem = stemOf(file.path).toLowerCase().replaceAll(/[-_.]/g, "");
 	const joined = words.map(({ text }) => text).join("");
@@ -183,7 +184,6 @@ function byScore(a: Candidate, b: Candidate): number {
 	return b.score - a.score || compareText(a.file.path, b.file.path);
 }
 
-/** Files that declare what was asked for come before all others. */
 function byDeclaration(a: Candidate, b: Candidate): number {
 	return Math.sign(b.matches.length) - Math.sign(a.matches.length) || byScore(a, b);
 }

@@ -3,7 +3,7 @@ import type { SymbolMapAnswer, SymbolMapQuery, Uncovered } from "../answers.ts";
 import type { Member } from "../facts.ts";
 import { importersOfSymbol, linkerOf } from "../link/index.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
-import { filesByRank } from "./rank.ts";
+import { filesByRank } from "./graph.ts";
 import { byPath } from "./reach.ts";
 import { type FoundSymbol, symbolsOf } from "./symbols.ts";
 
@@ -78,7 +78,6 @@ function linesOf({ facts }: FoundSymbol): string[] {
 	return [`  ${facts.signature}`, ...(names.length > 0 ? [`    ${names.join(", ")}${more}`] : [])];
 }
 
-/** What a reader of the map could make use of. */
 function isTelling({ name, signature }: Member): boolean {
 	return name !== "constructor" && !/^(#|_)/.test(name) && !/^(private|protected) /.test(signature);
 }

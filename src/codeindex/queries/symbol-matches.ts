@@ -4,17 +4,14 @@ import type { FileId, IndexReader } from "../reader.ts";
 import { type FoundSymbol, symbolsCalled, symbolsNamed } from "./symbols.ts";
 import type { QueryWord } from "./words.ts";
 
-/** A symbol whose name matches a question. */
 export interface SymbolMatch {
 	readonly symbol: FoundSymbol;
 	/** Up to 4 for a word that is the very name. */
 	readonly score: number;
 }
 
-/** Which symbols a search is for. */
 type SymbolFilters = Pick<SearchQuery, "symbolKinds" | "exportedOnly">;
 
-/** The symbols that match, by file, the best first. */
 export function matchingSymbols(
 	reader: IndexReader,
 	words: readonly QueryWord[],
@@ -71,7 +68,6 @@ const MAX_BEARERS = 100;
 const MAX_SYMBOLS = 400;
 const VERY_NAME = 4;
 
-/** Names that have words of the question in them, the best first. */
 function matchingNames(
 	reader: IndexReader,
 	words: readonly QueryWord[],

@@ -4,7 +4,6 @@ import type { Declared, Member, SymbolKind } from "../facts.ts";
 import { type DeclaredEntity, type Entity, linkerOf, type MemberEntity } from "../link/index.ts";
 import type { BindingRef, FileId, IndexReader } from "../reader.ts";
 
-/** A declared thing or a member, together with what its file says of it. */
 export interface FoundSymbol {
 	readonly entity: DeclaredEntity | MemberEntity;
 	readonly facts: Declared | Member;
@@ -98,16 +97,13 @@ export function symbolsCalled(
 	return { symbols: symbols.filter(isMeant), omitted };
 }
 
-/** How many symbols of a name are wanted, and where. */
 export interface NamedOptions {
 	readonly limit: number;
-	/** Only what this file declares. */
 	readonly file?: FileId;
 	/** Only members of something of this name, or of what is inside it. */
 	readonly owner?: string;
 }
 
-/** What the facts say of an entity, if it is declared in the project. */
 export function describe(reader: IndexReader, entity: Entity): FoundSymbol | undefined {
 	if (entity.kind !== "declared" && entity.kind !== "member") return undefined;
 	const declared = reader.bindings(entity.file)[entity.binding];
@@ -124,7 +120,6 @@ export function describe(reader: IndexReader, entity: Entity): FoundSymbol | und
 	return { entity, facts, exported, owners };
 }
 
-/** As it stands in an answer. */
 export function toBrief({ facts, exported, owners }: FoundSymbol): SymbolBrief {
 	return {
 		name: facts.name,

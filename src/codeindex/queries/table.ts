@@ -4,7 +4,6 @@ import type { IndexReader } from "../reader.ts";
 /** The text of a file of the project, or undefined if it is gone. */
 export type ReadText = (path: string) => string | undefined;
 
-/** Answers a question from the state of one moment. */
 export type Query<Name extends QuestionName> = (
 	reader: IndexReader,
 	query: QueryOf<Name>,

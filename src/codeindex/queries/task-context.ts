@@ -1,8 +1,8 @@
 import type { TaskContextAnswer, TaskContextQuery, Uncovered } from "../answers.ts";
 import { dependenciesOf, dependentsOf } from "../link/index.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
+import { ranksOf } from "./graph.ts";
 import { knownFile } from "./known-file.ts";
-import { ranksOf } from "./rank.ts";
 import { byPath, reach, toFileAtDepth } from "./reach.ts";
 import { symbolsOf, toBrief } from "./symbols.ts";
 import { testsOf } from "./tests-of.ts";

@@ -2,7 +2,6 @@ import type { IndexedFile, IndexReader } from "../reader.ts";
 import { stemOf } from "./known-file.ts";
 import { byPath, type Reached, reach } from "./reach.ts";
 
-/** A test that is there and has to do with some files. */
 export interface TestOf {
 	readonly file: IndexedFile;
 	/** Steps of imports from the test to the nearest of the files; 0 if only its name speaks for it. */

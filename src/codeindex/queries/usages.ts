@@ -179,7 +179,6 @@ function possibleIn(
 	return { count, files: files.sort() };
 }
 
-/** Up to five names that were perhaps meant. */
 function suggest(reader: IndexReader, name: string): readonly string[] {
 	if (name === "") return [];
 	const longer = reader.namesLike(name, 5);

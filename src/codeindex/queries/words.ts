@@ -1,11 +1,10 @@
+import type { MatchingLines, SearchHit } from "../answers.ts";
 import { identifierWords } from "../extract/words.ts";
 
-/** One word of a question: as it was written, and as the index has it. */
 export interface QueryWord {
 	readonly text: string;
 	/** In lower case, without what divides it: `agentsession`. Of one that is too long, its parts with spaces between. */
 	readonly whole: string;
-	/** In lower case: `agent`, `session`. */
 	readonly parts: readonly string[];
 }
 
@@ -27,4 +26,118 @@ const MAX_WORDS = 16;
 /** Whether the last word of an identifier is all of it: a very long one only has parts. */
 function isWhole(word: string, parts: readonly string[]): boolean {
 	return parts.every((part) => word.includes(part));
+}
+
+/** A question that is one name as code writes it: `parse`, `#own`, `Reader.parse`. Undefined for anything else. */
+export function identifierIn(query: string): string | undefined {
+	const text = query.trim();
+	return IDENTIFIER.test(text) ? text : undefined;
+}
+
+/** Whether a text has a name in it, in the same case and not as a part of a longer one. */
+export function hasIdentifier(text: string, name: string): boolean {
+	for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
+		if (!isPart(text[at - 1]) && !isPart(text[at + name.length])) return true;
+	}
+	return false;
+}
+
+const PART = "[A-Za-z0-9_$\\u0080-\\uFFFF]";
+const IDENTIFIER = new RegExp(`^#?(?!\\d)${PART}+(?:[.#]${PART}+)*$`);
+const ONE_PART = new RegExp(PART);
+
+function isPart(char: string | undefined): boolean {
+	return char !== undefined && ONE_PART.test(char);
+}
+
+export interface WantedInLine {
+	readonly name?: string | undefined;
+	readonly words: readonly QueryWord[];
+}
+
+export interface LineOptions {
+	readonly context: number;
+	/** Lines that are shown first of all if they match: where what was asked for is declared. */
+	readonly preferred: readonly number[];
+}
+
+/** The lines of a text that have the most of the words, with the lines around them. */
+export function matchingLines(
+	text: string,
+	wanted: WantedInLine,
+	{ context, preferred }: LineOptions,
+): Pick<SearchHit, "lines"> & { readonly matchingLines: number } {
+	const lines = text.split(/\r?\n/);
+	// What ends with a line break has no further line behind it.
+	if (lines.at(-1) === "") lines.pop();
+	const named = linesWith(lines, wanted.name);
+	const matches = named.size > 0 ? named : countMatches(lines, wanted.words);
+	const isPreferred = new Set(preferred);
+	const best = [...matches]
+		.sort(([lineA, a], [lineB, b]) => {
+			const first = Number(isPreferred.has(lineB)) - Number(isPreferred.has(lineA));
+			return first || b - a || lineA - lineB;
+		})
+		.slice(0, MAX_MATCHES)
+		.map(([line]) => line)
+		.sort((a, b) => a - b);
+	return { lines: inWindows(lines, best, context), matchingLines: matches.size };
+}
+
+const MAX_MATCHES = 5;
+/** Longer lines are cut: they are minified or data. */
+const MAX_LINE_LENGTH = 240;
+
+function linesWith(lines: readonly string[], name: string | undefined): Map<number, number> {
+	const matches = new Map<number, number>();
+	if (name === undefined) return matches;
+	for (const [index, line] of lines.entries()) {
+		if (hasIdentifier(line, name)) matches.set(index + 1, 1);
+	}
+	return matches;
+}
+
+/** For each line that has one, how many of the words it has; of their parts where no line has a whole one. */
+function countMatches(lines: readonly string[], words: readonly QueryWord[]): Map<number, number> {
+	const folded = lines.map((line) => line.toLowerCase());
+	for (const wanted of [
+		words.map(({ text }) => text.toLowerCase()),
+		words.flatMap((w) => w.parts),
+	]) {
+		const matches = new Map<number, number>();
+		for (const [index, line] of folded.entries()) {
+			const count = wanted.filter((word) => line.includes(word)).length;
+			if (count > 0) matches.set(index + 1, count);
+		}
+		if (matches.size > 0) return matches;
+	}
+	return new Map();
+}
+
+/** Puts matches whose surroundings touch into one piece. */
+function inWindows(
+	lines: readonly string[],
+	matches: readonly number[],
+	context: number,
+): MatchingLines[] {
+	const windows: { first: number; last: number; matches: number[] }[] = [];
+	for (const line of matches) {
+		const first = Math.max(1, line - context);
+		const last = Math.min(lines.length, line + context);
+		const before = windows.at(-1);
+		if (before && first <= before.last + 1) {
+			before.last = last;
+			before.matches.push(line);
+		} else windows.push({ first, last, matches: [line] });
+	}
+	return windows.map(({ first, last, matches }) => ({
+		first,
+		text: lines.slice(first - 1, last).map(cut),
+		matches,
+	}));
+}
+
+function cut(line: string): string {
+	if (line.length <= MAX_LINE_LENGTH) return line;
+	return `${line.slice(0, MAX_LINE_LENGTH).toWellFormed()}…`;
 }

@@ -12,7 +12,6 @@ export function toColumns(answer: unknown): unknown {
 	});
 }
 
-/** Undoes {@link toColumns}. */
 export function fromColumns(sent: unknown): unknown {
 	return withLists(sent, {
 		usages: (list) => (Array.isArray(list) ? list : unpackUsages(list as UsageColumns)),
@@ -20,11 +19,9 @@ export function fromColumns(sent: unknown): unknown {
 	});
 }
 
-/** Fewer rows are sent as they are. */
 const WORTHWHILE = 200;
 /** No path has it. */
 const BETWEEN = "\0";
-/** The properties of answers that list files with their depth. */
 const FILE_LISTS = ["dependents", "dependencies", "affected", "impacted"];
 
 function isLong(list: unknown): boolean {
@@ -53,7 +50,6 @@ function withLists(answer: unknown, change: ListChange): unknown {
 }
 
 interface UsageColumns {
-	/** The path of each run of usages that have the same one. */
 	readonly paths: string;
 	/** Of each run its length, and whether it is of a test. */
 	readonly runs: Int32Array;

@@ -28,7 +28,6 @@ interface Opened {
 	readonly indexer: Indexer;
 	/** Nothing was indexed when the call began: what it writes before it fails is useless. */
 	wasEmpty: boolean;
-	/** The index is in memory because it cannot be written to the disk. */
 	readonly inMemory?: InMemory;
 }
 
@@ -267,7 +266,6 @@ export class IndexService {
 		return this.#opened;
 	}
 
-	/** Probes the disk now and then. */
 	#canWriteAgain(inMemory: InMemory): boolean {
 		if (performance.now() < inMemory.retryAt) return false;
 		const folder = dirname(this.#path);

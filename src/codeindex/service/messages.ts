@@ -1,15 +1,11 @@
 import type { Questions } from "../answers.ts";
 import type { BuildReport, IndexStatus } from "../code-index.ts";
 
-/** What a worker is started with. */
 export interface IndexWorkerStart {
-	/** The project's real path. */
 	readonly root: string;
-	/** The database file. */
 	readonly database: string;
 }
 
-/** What a worker can be called for. */
 export interface Calls extends Questions {
 	status: { query: undefined; answer: IndexStatus };
 	build: { query: undefined; answer: BuildReport };

@@ -89,7 +89,6 @@ export class ByteWriter implements Bytes {
 		this.#length += bytes.length;
 	}
 
-	/** Moves all that another writer holds. */
 	append(other: ByteWriter): void {
 		this.#reserve(other.#length);
 		other.#bytes.copy(this.#bytes, this.#length, 0, other.#length);

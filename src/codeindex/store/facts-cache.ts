@@ -43,7 +43,6 @@ export class FactsCache {
 		this.#referenceBytes += bytes.length;
 	}
 
-	/** The references to one binding, from the packed ones of its file. */
 	decodedReferences({ file, binding }: BindingRef, packed: Uint8Array): readonly Reference[] {
 		const known = this.#decoded.get(file)?.get(binding);
 		if (known) return known;
@@ -95,11 +94,9 @@ function remembered<T>(kept: Map<FileId, T>, file: FileId, decode: () => T): T {
 	return value;
 }
 
-/** What a list is read from. */
 export interface ImportSource {
 	/** The imports of all files, by file in rising order. */
 	all(): readonly ImportOf[];
-	/** Those of one file. */
 	of(file: FileId): readonly ImportOf[];
 }
 
@@ -116,7 +113,6 @@ export class ImportLists {
 	readonly #lists = new Map<string, { all: readonly ImportOf[]; readonly stale: Set<FileId> }>();
 	#kept = 0;
 
-	/** The list of a key, from `source` as far as it is not known. */
 	get(key: string, source: ImportSource): readonly ImportOf[] {
 		const list = this.#lists.get(key);
 		if (!list) return this.#keep(key, source.all());
@@ -130,7 +126,6 @@ export class ImportLists {
 		return list.all;
 	}
 
-	/** To be called for a file that has changed. */
 	forget(file: FileId): void {
 		for (const { stale } of this.#lists.values()) stale.add(file);
 	}

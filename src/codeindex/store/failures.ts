@@ -22,10 +22,8 @@ export class UnavailableStore extends CodeIndexError {
 	}
 }
 
-/** What a failure of the store means for the one who asked. */
 export type StoreFailure = "damaged" | "full" | "unwritable" | "busy" | "other";
 
-/** SQLite's primary result codes. */
 const BUSY = 5;
 const READ_ONLY = 8;
 const IO_ERROR = 10;

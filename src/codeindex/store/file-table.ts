@@ -4,10 +4,8 @@ import type { KnownFile } from "../scan/changed-files.ts";
 import { ByteReader, ByteWriter } from "./bytes.ts";
 import { kindsOf } from "./records.ts";
 
-/** A row of the table of files. */
 export interface FileRow {
 	readonly id: FileId;
-	/** What a scan said when the content was read. */
 	readonly known: KnownFile;
 	/** Absent while the file is only known to exist: its content was not taken in yet. */
 	readonly content?: FileContent;
@@ -19,7 +17,6 @@ export interface FileContent {
 	readonly file: IndexedFile;
 	/** How many things it declares, without members. */
 	readonly symbols: number;
-	/** How many of its requests lead nowhere. */
 	readonly unresolved: number;
 	/** Files it asks for, with the kinds as bits. */
 	readonly edges: ReadonlyMap<FileId, number>;
@@ -30,7 +27,6 @@ export interface FileContent {
  * and ranking walks all of it. It says what the database says; whoever writes there tells it.
  */
 export class FileTable {
-	/** Files whose content was taken in. */
 	readonly indexed = new Map<FileId, IndexedFile>();
 	/** What a scan is compared with; all files, by path. */
 	readonly known = new Map<string, KnownFile>();
@@ -46,7 +42,6 @@ export class FileTable {
 	#unresolved = 0;
 	#shape: object = {};
 
-	/** As {@link IndexReader.shape}. */
 	get shape(): object {
 		return this.#shape;
 	}
@@ -59,7 +54,6 @@ export class FileTable {
 		return this.#unresolved;
 	}
 
-	/** No file is still to be taken in. */
 	get isWhole(): boolean {
 		return this.indexed.size === this.#rows.size;
 	}
@@ -128,7 +122,6 @@ export class FileTable {
 		this.#unresolved = 0;
 	}
 
-	/** Reads everything anew. */
 	load(database: DatabaseSync): void {
 		this.clear();
 		for (const row of database.prepare("SELECT * FROM files ORDER BY id").iterate()) {
@@ -193,7 +186,6 @@ function areSame(one: ReadonlyMap<FileId, number>, other: ReadonlyMap<FileId, nu
 const IS_TEST = 1;
 const IS_MODULE = 2;
 
-/** The columns of a row, in the order of the table. */
 export function toColumns({ id, known, content }: FileRow) {
 	const { path, bytes, mtimeMs, ctimeMs, inode, storedMs } = known;
 	const common = [id, path, bytes, mtimeMs, ctimeMs, inode, storedMs] as const;

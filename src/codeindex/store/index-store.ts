@@ -16,15 +16,11 @@ import { requests, resolutions } from "./records.ts";
 import { migrations } from "./schema.ts";
 import { prepareReader, StoredReader } from "./stored-reader.ts";
 
-/** Facts about the index as a whole. */
 export interface StoreState {
-	/** The first indexing has come to its end. */
 	readonly isComplete: boolean;
-	/** When something was last stored (ms since 1970). */
 	readonly updatedMs?: number;
 }
 
-/** What a file asks for and where each of that leads. */
 export interface StoredImports {
 	readonly file: FileId;
 	readonly requests: readonly Request[];
@@ -39,7 +35,6 @@ export class IndexStore {
 	readonly path: string;
 	readonly files = new FileTable();
 	readonly #database: DatabaseSync;
-	/** Which file was opened, as {@link identityOf} tells it. */
 	readonly identity: string;
 	readonly #names: NameIds;
 	readonly #facts = new FactsCache();
@@ -127,7 +122,6 @@ export class IndexStore {
 		return true;
 	}
 
-	/** Runs a question on the state of one moment. */
 	read<T>(question: (reader: IndexReader) => T): T {
 		return this.#within("BEGIN", () => {
 			// The first look at a table fixes the moment.
@@ -192,7 +186,6 @@ export class IndexStore {
 		if (this.#hasChanged) this.#reader = undefined;
 	}
 
-	/** Leaves everything as it was before {@link begin}. */
 	rollback(): void {
 		// SQLite itself has rolled back where the disk is full or broken.
 		if (this.#database.isTransaction) this.#database.exec("ROLLBACK");

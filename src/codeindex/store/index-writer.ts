@@ -8,11 +8,8 @@ import type { NameIds } from "./names.ts";
 import { type PackedFile, unpackNames } from "./packed-file.ts";
 import * as records from "./records.ts";
 
-/** The content of a file, read and parsed. */
 export interface ParsedFile {
-	/** As the scan saw it, before it was read. */
 	readonly scanned: ScannedFile;
-	/** When the scan saw it (ms since 1970). */
 	readonly storedMs: number;
 	readonly hash: Uint8Array;
 	readonly isTest: boolean;
@@ -83,7 +80,6 @@ export class IndexWriter {
 		return id;
 	}
 
-	/** Stores where the requests of a file lead now. */
 	setResolutions(id: FileId, resolutions: readonly Resolution[]): void {
 		const links = this.#sql.getLinks.get(id);
 		const path = this.#files.indexed.get(id)?.path;
@@ -197,9 +193,7 @@ export class IndexWriter {
 	}
 }
 
-/** What is stored of a file under the files it asks. */
 interface LinkRows {
-	/** By the file asked and the name asked for. */
 	readonly imports: ReadonlyMap<FileId, ReadonlyMap<string, readonly records.ImportEntry[]>>;
 	/** Exports that pass on what another file exports: their indexes by that file. */
 	readonly passes: ReadonlyMap<FileId, readonly number[]>;

@@ -16,7 +16,6 @@ export class NameIds {
 	#lastId: number | undefined;
 	/** Names that became declared since {@link generation}, in their order. */
 	readonly newlyDeclared: string[] = [];
-	/** Counts the calls of {@link forget}. */
 	generation = 0;
 
 	constructor(database: DatabaseSync) {
@@ -142,7 +141,6 @@ class DeclaredNames {
 /** Every name between two {@link BETWEEN}, shorter ones first, then by code unit. */
 interface NamesText {
 	readonly exact: string;
-	/** In lower case. */
 	readonly folded: string;
 	/** The new names it has. */
 	readonly generation: number;
@@ -164,7 +162,6 @@ function inOrder(names: readonly string[]): string[] {
 	return lengths.flatMap((length) => byLength.get(length)?.sort() ?? []);
 }
 
-/** The text with one more name at its place. */
 function inserted(text: string, name: string): string {
 	let low = 0;
 	let high = text.length - 1;

@@ -21,18 +21,15 @@ export interface PackedFile {
 	/** How many things are declared, without members. */
 	readonly symbols: number;
 	readonly requests: Uint8Array;
-	/** For `unpackBindings`. */
 	readonly bindings: Uint8Array;
 	/** The imports among the bindings, for `importedOnly`. Not stored: `bindings` has them too. */
 	readonly imported: Uint8Array;
 	readonly exports: Uint8Array;
 	readonly references: Uint8Array;
-	/** For {@link unpackNames}. */
 	readonly names: Uint8Array;
 	readonly text: FileText;
 }
 
-/** Packs what a parser found in a file. */
 export function packFile(facts: FileFacts, text: FileText): PackedFile {
 	const writer = new ByteWriter();
 	const packed = (write: () => void): Uint8Array => {
@@ -91,7 +88,6 @@ function packNames(writer: ByteWriter, facts: FileFacts): void {
 	}
 }
 
-/** The rows of a packed file, each name once. */
 export function* unpackNames(bytes: Uint8Array): Generator<NameRow> {
 	const reader = new ByteReader(bytes);
 	const part = () => {

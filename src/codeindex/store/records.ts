@@ -123,7 +123,6 @@ const TYPE = 16;
 const MEMBERS = 32;
 const STATIC = 64;
 
-/** What things declared and their members have in common. */
 type Shared = Pick<Declared, "name" | "symbol" | "at" | "alsoAt" | "endLine" | "signature">;
 
 function sharedFlags({ alsoAt, type, members }: Fields<Declared | Member>): number {
@@ -279,7 +278,6 @@ const EDGE_KINDS: readonly EdgeKind[] = [
 	"side-effect",
 ];
 
-/** The kinds as bits of one number. */
 export function kindBits(kinds: readonly EdgeKind[]): number {
 	return kinds.reduce((bits, kind) => bits | (1 << EDGE_KINDS.indexOf(kind)), 0);
 }
@@ -303,7 +301,6 @@ const TO_FILE = 0;
 const EXTERNAL = 1;
 const UNRESOLVED = 2;
 
-/** Where the requests lead, in their order. */
 export const resolutions = listOf<Resolution>((io, value) => {
 	const { file = 0, name, reason }: ResolutionFields = value ?? {};
 	const kind = name !== undefined ? EXTERNAL : reason !== undefined ? UNRESOLVED : TO_FILE;
@@ -351,7 +348,6 @@ interface ExportFields {
 	readonly typeOnly?: boolean;
 }
 
-/** Where in a file a name is declared. */
 export function unpackDeclarations(bytes: Uint8Array): { binding: number; isMember: boolean }[] {
 	return sums(new ByteReader(bytes)).map((entry) => ({
 		binding: entry >> 1,

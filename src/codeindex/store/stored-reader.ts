@@ -34,7 +34,6 @@ export interface ReaderSources {
 
 export type ReaderStatements = ReturnType<typeof prepareReader>;
 
-/** The statements that every reader of a database uses. */
 export function prepareReader(database: DatabaseSync) {
 	const sql = (text: string): StatementSync => database.prepare(text);
 	return {

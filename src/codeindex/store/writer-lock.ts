@@ -16,7 +16,6 @@ export class WriterLock {
 	#database: DatabaseSync | undefined;
 	#identity = "";
 
-	/** The lock of the index at `path`. Nothing is opened before the first {@link take}. */
 	constructor(path: string) {
 		this.#path = `${path}-lock`;
 	}

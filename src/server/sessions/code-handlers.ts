@@ -1,11 +1,14 @@
 import {
+	type Asked,
 	type CodeIndex,
 	CodeIndexError,
 	type Coverage,
 	openCodeIndex,
+	type QueryOf,
+	type QuestionName,
 } from "../../codeindex/index.ts";
-import type { ErrorCode, ResponseData } from "../../protocol/index.ts";
-import { CommandError } from "../engine/call.ts";
+import type { CommandType, ErrorCode, ResponseData } from "../../protocol/index.ts";
+import { type Call, CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
 import type { SessionHandlers } from "./session-handler.ts";
 
@@ -15,7 +18,7 @@ export interface CodeHandlers {
 	close(): Promise<void>;
 }
 
-/** An index that nobody asks ends its thread after this long. */
+/** An idle index ends its thread after this long. */
 const IDLE_MS = 60_000;
 
 export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): CodeHandlers {
@@ -31,42 +34,10 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): Code
 					const { coverage } = await index.search({ query: "index", limit: 1 }, { signal });
 					return withoutFolders({ state, coverage }) as ResponseData["code_status"];
 				}),
-			code_search: ({ runtime }, { query, limit, contextLines, glob, includeTests }, { call }) =>
-				ask<"code_search">(runtime.cwd, call.signal, (index, signal) =>
-					index.search(
-						{
-							query,
-							...(limit !== undefined && { limit }),
-							...(contextLines !== undefined && { contextLines }),
-							...(glob !== undefined && { glob }),
-							...(includeTests !== undefined && { includeTests }),
-						},
-						{ signal },
-					),
-				),
-			code_deps: ({ runtime }, { path, depth, direction, includeTests }, { call }) =>
-				ask<"code_deps">(runtime.cwd, call.signal, (index, signal) =>
-					index.dependencies(
-						{
-							path,
-							...(depth !== undefined && { depth }),
-							...(direction !== undefined && { direction }),
-							...(includeTests !== undefined && { includeTests }),
-						},
-						{ signal },
-					),
-				),
-			code_usages: ({ runtime }, { symbol, file, includeTests }, { call }) =>
-				ask<"code_usages">(runtime.cwd, call.signal, (index, signal) =>
-					index.usages(
-						{
-							symbol,
-							...(file !== undefined && { file }),
-							...(includeTests !== undefined && { includeTests }),
-						},
-						{ signal },
-					),
-				),
+			code_search: ({ runtime }, command, { call }) => ask(runtime.cwd, call, "search", command),
+			code_deps: ({ runtime }, command, { call }) =>
+				ask(runtime.cwd, call, "dependencies", command),
+			code_usages: ({ runtime }, command, { call }) => ask(runtime.cwd, call, "usages", command),
 		},
 		async close() {
 			const all = [...projects.values()];
@@ -76,15 +47,18 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): Code
 		},
 	};
 
-	async function ask<Type extends "code_search" | "code_deps" | "code_usages">(
+	/** A command has the fields of its query, under the same names. */
+	async function ask<Type extends CommandType, Name extends QuestionName>(
 		cwd: string,
-		signal: AbortSignal,
-		question: (index: CodeIndex, signal: AbortSignal) => Promise<{ readonly coverage: Coverage }>,
+		{ signal }: Call<Type>,
+		question: Name,
+		query: QueryOf<Name>,
 	): Promise<ResponseData[Type]> {
-		return withIndex(cwd, async (index) => {
-			// Who asks wants an answer: the project is indexed first where it never was.
+		return withIndex(cwd, async (index: CodeIndex) => {
+			const asked: Asked = index;
+			// The caller wants an answer: the project is indexed first where it never was.
 			if ((await index.status()).state !== "ready") await index.build({ signal });
-			return withoutFolders(await question(index, signal)) as ResponseData[Type];
+			return withoutFolders(await asked[question](query, { signal })) as ResponseData[Type];
 		});
 	}
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ranksOf } from "../../../src/codeindex/queries/rank.ts";
+import { ranksOf } from "../../../src/codeindex/queries/graph.ts";
 import { indexProject, type ProjectFiles } from "../memory-project.ts";
 
 describe("ranks of files", () => {
