@@ -1,5 +1,7 @@
 /** How long a diff of a large file takes, how long it holds the event loop, and how far it is from minimal. */
-import { diffLines } from "../src/readcache/diff/line-diff.ts";
+import { type Change, diffInterned } from "../src/readcache/diff/line-diff.ts";
+import { internLines } from "../src/readcache/diff/lines.ts";
+import { runInSlices, type Steps } from "../src/readcache/diff/slices.ts";
 import { unifiedDiff } from "../src/readcache/diff/unified.ts";
 import { createRandom, edited, fileOf, sourceLines } from "./readcache/sample-text.ts";
 import { type Line, median, report, rounded, sized, timed } from "./support.ts";
@@ -48,7 +50,7 @@ for (const { name, base, current } of cases) {
 	const input = { path: "file.ts", ...texts, maxBytes: 0.9 * Buffer.byteLength(texts.current) };
 	// The first run is cold for the first case only: the engine has compiled the code by then.
 	const gated = await measure(() => unifiedDiff(input));
-	const whole = await measure(() => diffLines(base, current));
+	const whole = await measure(() => runInSlices(changesOf(base, current)));
 	const edits = whole.value.reduce((sum, c) => sum + c.baseCount + c.currentCount, 0);
 	lines.push({
 		case: name,
@@ -69,6 +71,10 @@ for (const { name, base, current } of cases) {
 	});
 }
 report(lines);
+
+function* changesOf(base: string[], current: string[]): Steps<Change[]> {
+	return yield* diffInterned(yield* internLines(base, current));
+}
 
 /** Times a task `runs` times, with a chain of immediates beside it: their largest distance is the stall. */
 async function measure<T>(task: () => Promise<T>) {

@@ -1,6 +1,7 @@
 /** Applies a unified diff exactly: no fuzz, no offsets, every count and every line checked. */
+
+import { NO_FINAL_NEWLINE } from "./lines.ts";
 import { runAtOnce, type Steps } from "./slices.ts";
-import { NO_FINAL_NEWLINE } from "./split-lines.ts";
 
 /**
  * The text that `diffText` makes of `base`. Accepts what `unifiedDiff` writes: one file, hunk headers with

@@ -1,13 +1,12 @@
 /**
- * Which lines differ between two texts. Lines that occur once on both sides anchor the comparison
- * (patience diff), the gaps between anchors are compared the same way, and gaps without an anchor go to
- * Myers' algorithm. All of it within a budget of work, so that no input takes long: what the budget does
+ * Which lines differ between two texts. A few edits are found at once. Otherwise lines that occur once on both sides
+ * anchor the comparison (patience diff), the gaps between anchors are compared the same way, and gaps without an anchor
+ * go to Myers' algorithm. All of it within a budget of work, so that no input takes long: what the budget does
  * not cover counts as replaced, which is longer than needed but never wrong.
  */
-import { createCounts, type Gap, isOneSided, type Keep, surveyGap, trimGap } from "./gap.ts";
-import { type InternedLines, internLines } from "./interned-lines.ts";
-import { type Budget, matchLines } from "./myers.ts";
-import { runInSlices, type Steps } from "./slices.ts";
+import type { InternedLines } from "./lines.ts";
+import { type Budget, type Keep, matchFewEdits, matchLines } from "./myers.ts";
+import type { Steps } from "./slices.ts";
 
 /**
  * `baseCount` lines of the base from index `baseStart` became `currentCount` lines of the current text from
@@ -24,27 +23,22 @@ export interface Change {
 /** How much work a diff may take by default, in units of `Steps`: about 100 ms, which no ordinary edit takes. */
 const DEFAULT_DIFF_BUDGET = 20_000_000;
 
-/** Options of `diffLines`: `budget` is in units of `Steps`, an aborted `signal` makes it throw. */
-export interface DiffLinesOptions {
-	signal?: AbortSignal | undefined;
-	budget?: number | undefined;
-}
+/** Removed plus added lines that count as few. */
+const FEW_EDITS = 64;
 
-/** The changes from `base` to `current`, in order. Gives the event loop a turn every few milliseconds. */
-export function diffLines(
+/**
+ * The fewest changes from `base` to `current`, or `undefined` if they take more than a few edits or more work than a
+ * few passes over the lines. Lines are compared as they are: numbering them first costs several times what finding a few
+ * edits does.
+ */
+export function* fewEdits(
 	base: readonly string[],
 	current: readonly string[],
-	options: DiffLinesOptions = {},
-): Promise<Change[]> {
-	return runInSlices(diffSteps(base, current, options.budget), options.signal);
-}
-
-function* diffSteps(
-	base: readonly string[],
-	current: readonly string[],
-	budget: number | undefined,
-): Steps<Change[]> {
-	return yield* diffInterned(yield* internLines(base, current), budget);
+): Steps<Change[] | undefined> {
+	const kept = createKept(base.length, current.length);
+	const budget = { left: 3 * (base.length + current.length) + 34_000 };
+	const isFound = yield* matchFewEdits(base, current, { maxEdits: FEW_EDITS, budget }, kept.keep);
+	return isFound ? kept.changes(0) : undefined;
 }
 
 /** The changes between interned texts, with the indices of the whole texts. */
@@ -52,84 +46,164 @@ export function* diffInterned(
 	lines: InternedLines,
 	budget: number = DEFAULT_DIFF_BUDGET,
 ): Steps<Change[]> {
-	const { base, current } = lines;
-	const keptBase = new Uint8Array(base.length);
-	const keptCurrent = new Uint8Array(current.length);
-	const keep: Keep = (x, y) => {
-		keptBase[x] = 1;
-		keptCurrent[y] = 1;
-	};
-	const counts = createCounts(lines.distinct);
+	const { base, current, texts } = lines;
+	const kept = createKept(base.length, current.length);
+	const counts = createCounts(texts.length);
 	const remaining: Budget = { left: budget };
 	const gaps: Gap[] = [
-		{
-			base,
-			current,
-			baseStart: 0,
-			baseEnd: base.length,
-			currentStart: 0,
-			currentEnd: current.length,
-		},
+		{ baseStart: 0, baseEnd: base.length, currentStart: 0, currentEnd: current.length },
 	];
 	// A list to work off instead of recursion: gaps can nest as deep as there are lines.
 	for (let gap = gaps.pop(); gap && remaining.left > 0; gap = gaps.pop()) {
-		trimGap(gap, keep);
+		trimGap(lines, gap, kept.keep);
 		const size = gap.baseEnd - gap.baseStart + gap.currentEnd - gap.currentStart;
 		remaining.left -= 100 + 12 * size;
 		yield 100;
-		if (isOneSided(gap)) continue;
-		const survey = yield* surveyGap(gap, counts);
-		if (survey.kind === "anchors") addGapsBetween(survey, gap, gaps, keep);
-		if (survey.kind !== "common") continue;
-		const { baseAt, currentAt } = survey;
-		yield* matchLines(survey.base, survey.current, remaining, (x, y) =>
-			keep(baseAt[x] as number, currentAt[y] as number),
-		);
+		if (!isTwoSided(gap)) continue;
+		const { baseAt, currentAt, anchors } = commonLines(lines, gap, counts);
+		yield 12 * size;
+		if (anchors.length > 0) {
+			addGapsBetween(yield* longestRun(anchors), gap, gaps, kept.keep);
+			continue;
+		}
+		const textsAt = (places: number[], ids: Int32Array) =>
+			places.map((at) => texts[ids[at] as number] as string);
+		const keep: Keep = (x, y) => kept.keep(baseAt[x] as number, currentAt[y] as number);
+		yield* matchLines(textsAt(baseAt, base), textsAt(currentAt, current), remaining, keep);
 	}
 	yield base.length + current.length;
-	return collectChanges(keptBase, keptCurrent, lines.commonStart);
+	return kept.changes(lines.commonStart);
 }
 
-/** Keeps the anchors and adds to `gaps` what lies between them, where both sides have lines. */
-function addGapsBetween(
-	anchors: { baseAt: number[]; currentAt: number[] },
-	gap: Gap,
-	gaps: Gap[],
-	keep: Keep,
-): void {
-	const { base, current } = gap;
+/** Lines `baseStart … baseEnd - 1` of the base against lines `currentStart … currentEnd - 1` of the current text. */
+interface Gap {
+	baseStart: number;
+	baseEnd: number;
+	currentStart: number;
+	currentEnd: number;
+}
+
+function isTwoSided({ baseStart, baseEnd, currentStart, currentEnd }: Gap): boolean {
+	return baseStart < baseEnd && currentStart < currentEnd;
+}
+
+/** Keeps equal lines at the start and the end and narrows the gap to the rest. */
+function trimGap({ base, current }: InternedLines, gap: Gap, keep: Keep): void {
+	while (isTwoSided(gap) && base[gap.baseStart] === current[gap.currentStart])
+		keep(gap.baseStart++, gap.currentStart++);
+	while (isTwoSided(gap) && base[gap.baseEnd - 1] === current[gap.currentEnd - 1])
+		keep(--gap.baseEnd, --gap.currentEnd);
+}
+
+/** Room to count in, by the number of a line: how often it occurs in a gap, all 0 between two gaps; and its last place. */
+function createCounts(distinct: number) {
+	const [inBase, inCurrent] = [new Int32Array(distinct), new Int32Array(distinct)];
+	return { inBase, inCurrent, lastInBase: new Int32Array(distinct) };
+}
+
+/** A line that occurs once on both sides, and where. */
+interface Anchor {
+	readonly x: number;
+	readonly y: number;
+}
+
+/** The places of the lines that occur on both sides; the others cannot be matched. Anchors are in the order of `y`. */
+function commonLines(
+	{ base, current }: InternedLines,
+	{ baseStart, baseEnd, currentStart, currentEnd }: Gap,
+	{ inBase, inCurrent, lastInBase }: ReturnType<typeof createCounts>,
+) {
+	const baseAt: number[] = [];
+	const currentAt: number[] = [];
+	const anchors: Anchor[] = [];
+	for (let x = baseStart; x < baseEnd; x++) {
+		const id = base[x] as number;
+		inBase[id] = (inBase[id] as number) + 1;
+		lastInBase[id] = x;
+	}
+	for (let y = currentStart; y < currentEnd; y++) {
+		const id = current[y] as number;
+		inCurrent[id] = (inCurrent[id] as number) + 1;
+	}
+	for (let x = baseStart; x < baseEnd; x++) if (inCurrent[base[x] as number] !== 0) baseAt.push(x);
+	for (let y = currentStart; y < currentEnd; y++) {
+		const id = current[y] as number;
+		if (inBase[id] === 0) continue;
+		currentAt.push(y);
+		if (inBase[id] === 1 && inCurrent[id] === 1) anchors.push({ x: lastInBase[id] as number, y });
+	}
+	for (let x = baseStart; x < baseEnd; x++) inBase[base[x] as number] = 0;
+	for (let y = currentStart; y < currentEnd; y++) inCurrent[current[y] as number] = 0;
+	return { baseAt, currentAt, anchors };
+}
+
+/**
+ * As many anchors as stand in the same order on both sides: a longest increasing subsequence of `x`, found with one
+ * candidate per length.
+ */
+function* longestRun(anchors: Anchor[]): Steps<Anchor[]> {
+	// ends[n] is the anchor whose run of n + 1 ends with the smallest x; before[i] leads back along a run.
+	const ends: number[] = [];
+	const before: number[] = [];
+	const endOf = (run: number) => (anchors[ends[run] as number] as Anchor).x;
+	for (const [i, { x }] of anchors.entries()) {
+		let low = 0;
+		let high = ends.length;
+		// Edits leave most lines in order: the longest run is the likely answer.
+		if (high > 0 && endOf(high - 1) < x) low = high;
+		while (low < high) {
+			const middle = (low + high) >> 1;
+			if (endOf(middle) < x) low = middle + 1;
+			else high = middle;
+		}
+		before.push(ends[low - 1] ?? -1);
+		ends[low] = i;
+		if (i % 2048 === 2047) yield 2048 * 20;
+	}
+	const run: Anchor[] = [];
+	for (let i = ends.at(-1) ?? -1; i >= 0; i = before[i] as number) run.push(anchors[i] as Anchor);
+	return run.reverse();
+}
+
+/** Keeps the anchors and adds to `gaps` what lies between them. */
+function addGapsBetween(anchors: Anchor[], gap: Gap, gaps: Gap[], keep: Keep): void {
 	let { baseStart, currentStart } = gap;
-	for (let i = 0; i <= anchors.baseAt.length; i++) {
-		const baseEnd = anchors.baseAt[i] ?? gap.baseEnd;
-		const currentEnd = anchors.currentAt[i] ?? gap.currentEnd;
-		if (baseStart < baseEnd && currentStart < currentEnd) {
-			gaps.push({ base, current, baseStart, baseEnd, currentStart, currentEnd });
-		}
-		if (i === anchors.baseAt.length) return;
-		keep(baseEnd, currentEnd);
-		baseStart = baseEnd + 1;
-		currentStart = currentEnd + 1;
+	for (const { x, y } of anchors) {
+		const between = { baseStart, baseEnd: x, currentStart, currentEnd: y };
+		if (isTwoSided(between)) gaps.push(between);
+		keep(x, y);
+		baseStart = x + 1;
+		currentStart = y + 1;
 	}
+	gaps.push({ ...gap, baseStart, currentStart });
 }
 
-function collectChanges(keptBase: Uint8Array, keptCurrent: Uint8Array, offset: number): Change[] {
-	const changes: Change[] = [];
-	let x = 0;
-	let y = 0;
-	while (x < keptBase.length || y < keptCurrent.length) {
-		const [baseStart, currentStart] = [x, y];
-		while (keptBase[x] === 0) x++;
-		while (keptCurrent[y] === 0) y++;
-		if (x > baseStart || y > currentStart) {
-			changes.push({
-				baseStart: baseStart + offset,
-				baseCount: x - baseStart,
-				currentStart: currentStart + offset,
-				currentCount: y - currentStart,
-			});
-		}
-		x++;
-		y++;
-	}
-	return changes;
+/** Notes which lines are unchanged, and lists the changes between them. */
+function createKept(baseLength: number, currentLength: number) {
+	const base = new Uint8Array(baseLength);
+	const current = new Uint8Array(currentLength);
+	return {
+		keep(x: number, y: number): void {
+			base[x] = 1;
+			current[y] = 1;
+		},
+		/** `offset` is added to the indices. */
+		changes(offset: number): Change[] {
+			const changes: Change[] = [];
+			for (let x = 0, y = 0; x < base.length || y < current.length; x++, y++) {
+				const [baseStart, currentStart] = [x, y];
+				while (base[x] === 0) x++;
+				while (current[y] === 0) y++;
+				const [baseCount, currentCount] = [x - baseStart, y - currentStart];
+				if (baseCount + currentCount === 0) continue;
+				changes.push({
+					baseStart: baseStart + offset,
+					baseCount,
+					currentStart: currentStart + offset,
+					currentCount,
+				});
+			}
+			return changes;
+		},
+	};
 }

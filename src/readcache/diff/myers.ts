@@ -1,8 +1,7 @@
 /**
- * Longest common subsequence of two short or similar runs of interned lines: Myers' greedy algorithm from
- * both ends ("An O(ND) Difference Algorithm and Its Variations", 1986), with a ceiling on its cost.
+ * Equal lines of two texts by Myers' greedy algorithm ("An O(ND) Difference Algorithm and Its Variations", 1986), with a
+ * ceiling on its cost.
  */
-import { type Gap, isOneSided, type Keep, trimGap } from "./gap.ts";
 import type { Steps } from "./slices.ts";
 
 /** Work that may still be spent, in units of `Steps`; shared by all parts of one diff and counted down. */
@@ -10,198 +9,165 @@ export interface Budget {
 	left: number;
 }
 
-/**
- * Edits looked for from each end before a run is cut at the best point reached. Results are minimal up to
- * twice as many edits; beyond that, time stays proportional to `MAX_EDITS` times the number of lines.
- */
+/** Takes note of two equal lines, by their indices in base and current. */
+export type Keep = (x: number, y: number) => void;
+
+/** Edits of one search. Results are minimal up to here; beyond, time stays proportional to this times the lines. */
 const MAX_EDITS = 256;
 
 /**
- * Calls `keep` for each pair of lines of a common subsequence, in no particular order.
- * What is left when the budget runs out is reported as not common.
+ * Calls `keep` for the lines of a common subsequence, in no particular order: a longest one if few edits lead
+ * from base to current. What is left when the budget runs out is reported as not common.
  */
 export function* matchLines(
-	base: Int32Array,
-	current: Int32Array,
+	base: readonly string[],
+	current: readonly string[],
 	budget: Budget,
 	keep: Keep,
 ): Steps<void> {
-	const forward = createFrontier(base.length, current.length);
-	const backward = createFrontier(base.length, current.length);
-	const boxes: Gap[] = [
-		{
-			base,
-			current,
-			baseStart: 0,
-			baseEnd: base.length,
-			currentStart: 0,
-			currentEnd: current.length,
-		},
-	];
-	for (let box = boxes.pop(); box && budget.left > 0; box = boxes.pop()) {
-		const units = 50 + trimGap(box, keep);
-		budget.left -= units;
-		yield units;
-		if (isOneSided(box)) continue;
-		const [x, y] = yield* splitBox(box, forward, backward, budget);
-		boxes.push({ ...box, baseEnd: x, currentEnd: y }, { ...box, baseStart: x, currentStart: y });
+	let from = { x: 0, y: 0 };
+	while (budget.left > 0 && from.x < base.length && from.y < current.length) {
+		const path = yield* search(base, current, { from, maxEdits: MAX_EDITS, budget });
+		from = keepPath(path, keep);
 	}
 }
 
-/**
- * How far one can get with a given number of edits in a box: a grid with a column for each line of the base
- * and a row for each line of the current text, whose first lines differ and whose last lines differ.
- * On diagonal k (columns minus rows walked from one corner) one gets `reach[k + origin]` columns far;
- * diagonals `low … high`, every second one, are those of the last step.
- */
-interface Frontier {
-	reach: Int32Array;
-	origin: number;
-	low: number;
-	high: number;
-	nextLow: number;
-	nextHigh: number;
+/** Like `matchLines`, if at most `maxEdits` lead to the end of both texts; otherwise nothing is kept, and false returned. */
+export function* matchFewEdits(
+	base: readonly string[],
+	current: readonly string[],
+	{ maxEdits, budget }: { maxEdits: number; budget: Budget },
+	keep: Keep,
+): Steps<boolean> {
+	const path = yield* search(base, current, { from: { x: 0, y: 0 }, maxEdits, budget });
+	if (path.isComplete) keepPath(path, keep);
+	return path.isComplete;
 }
 
-function createFrontier(columns: number, rows: number): Frontier {
-	const reach = new Int32Array(columns + rows + 3);
-	return { reach, origin: rows + 1, low: 0, high: 0, nextLow: 0, nextHigh: 0 };
+interface Point {
+	readonly x: number;
+	readonly y: number;
 }
 
 /**
- * A point on a shortest way through the box: where the ways from both corners meet. If that takes too many
- * edits, the furthest point either reached. Never a corner, so both parts are smaller than the box.
+ * A search from a point on. On diagonal k, where the base is k lines ahead, `reach[k + origin]` is the furthest line of
+ * the base that can be arrived at with the edits made so far, and `before[n]` what `reach` was before the n-th edit.
  */
-function* splitBox(
-	box: Gap,
-	forward: Frontier,
-	backward: Frontier,
-	budget: Budget,
-): Steps<[number, number]> {
-	const columns = box.baseEnd - box.baseStart;
-	const rows = box.currentEnd - box.currentStart;
-	// The ways meet in a forward row if the number of edits is odd, in a backward row if it is even.
-	const odd = ((columns - rows) & 1) === 1;
-	restart(forward);
-	restart(backward);
-	let meeting: [number, number] | undefined;
+interface Search {
+	readonly base: readonly string[];
+	readonly current: readonly string[];
+	readonly from: Point;
+	readonly before: Int32Array[];
+	readonly reach: Int32Array;
+	readonly origin: number;
+	/** The diagonal on which the search came furthest. */
+	diagonal: number;
+	/** Whether that leads to the end of both texts. */
+	isComplete: boolean;
+}
+
+const UNREACHED = -1;
+
+/** The way with the fewest edits from a point to the end of both texts, or the one that comes furthest within the limits. */
+function* search(
+	base: readonly string[],
+	current: readonly string[],
+	limits: { from: Point; maxEdits: number; budget: Budget },
+): Steps<Search> {
+	const { from, budget } = limits;
+	const origin = Math.min(limits.maxEdits, base.length + current.length) + 1;
+	const reach = new Int32Array(2 * origin + 1).fill(UNREACHED);
+	const state: Search = {
+		base,
+		current,
+		from,
+		before: [],
+		reach,
+		origin,
+		diagonal: 0,
+		isComplete: false,
+	};
 	let unreported = 0;
-	for (let edits = 1; !meeting && edits <= MAX_EDITS && budget.left > 0; edits++) {
-		let units = advance(forward, box, 1);
-		if (odd) meeting = meetingPoint(forward, backward, box, 1);
-		if (!meeting) units += advance(backward, box, -1);
-		if (!odd) meeting = meetingPoint(backward, forward, box, -1);
+	while (state.before.length < origin && budget.left > 0) {
+		const units = advance(state);
 		budget.left -= units;
 		unreported += units;
+		if (state.isComplete) break;
 		if (unreported < 50_000) continue;
 		yield unreported;
 		unreported = 0;
 	}
 	yield unreported;
-	return meeting ?? furthestPoint(forward, backward, box);
+	if (!state.isComplete) state.diagonal = furthestDiagonal(state);
+	return state;
 }
 
-function restart(frontier: Frontier): void {
-	frontier.low = 0;
-	frontier.high = 0;
-	frontier.nextLow = -1;
-	frontier.nextHigh = 1;
-	frontier.reach[frontier.origin] = 0;
-}
-
-/**
- * Walks one edit further, from the first lines (`step` 1) or from the last ones (-1), and returns the units
- * of work. A diagonal that arrives at an edge of the box ends the search on its far side: from there only
- * the edge itself leads on, and this diagonal is ahead on it.
- */
-function advance(frontier: Frontier, box: Gap, step: 1 | -1): number {
-	const { base, current } = box;
-	const { reach, origin, nextLow: low, nextHigh: high } = frontier;
-	const columns = box.baseEnd - box.baseStart;
-	const rows = box.currentEnd - box.currentStart;
-	const firstColumn = step === 1 ? box.baseStart : box.baseEnd - 1;
-	const firstRow = step === 1 ? box.currentStart : box.currentEnd - 1;
-	// Beyond the row before there is nothing to come from; below an edge that was hit there is.
-	if (low < frontier.low) reach[low - 1 + origin] = -1;
-	if (high > frontier.high) reach[high + 1 + origin] = -1;
-	let nextLow = low - 1;
-	let units = 4;
-	for (let k = low; k <= high; k += 2) {
-		const across = (reach[k - 1 + origin] as number) + 1;
-		const down = reach[k + 1 + origin] as number;
-		const start = across > down ? across : down;
+/** Makes one edit more on every diagonal, and follows equal lines. Returns the units of work. */
+function advance(state: Search): number {
+	const { base, current, from, reach, origin } = state;
+	const edits = state.before.length;
+	const before = reach.slice();
+	state.before.push(before);
+	const columns = base.length - from.x;
+	const rows = current.length - from.y;
+	let units = 0;
+	for (let k = -edits; k <= edits; k += 2) {
+		const start =
+			edits === 0
+				? 0
+				: Math.max(byRemoval(reach, origin + k, columns), byAddition(reach, origin + k, rows + k));
+		if (start === UNREACHED) continue;
+		const end = Math.min(columns, rows + k);
 		let x = start;
-		let y = x - k;
-		while (
-			x < columns &&
-			y < rows &&
-			base[firstColumn + step * x] === current[firstRow + step * y]
-		) {
-			x++;
-			y++;
+		while (x < end && base[from.x + x] === current[from.y + x - k]) x++;
+		reach[origin + k] = x;
+		units += x - start + 12;
+		if (x === columns && x - k === rows) {
+			state.diagonal = k;
+			state.isComplete = true;
+			return units;
 		}
-		reach[k + origin] = x;
-		units += x - start + 4;
-		if (y === rows) nextLow = k + 1;
-		if (x < columns) continue;
-		setRow(frontier, low, k, nextLow, k - 1);
-		return units;
 	}
-	setRow(frontier, low, high, nextLow, high + 1);
 	return units;
 }
 
-function setRow(frontier: Frontier, low: number, high: number, nextLow: number, nextHigh: number) {
-	frontier.low = low;
-	frontier.high = high;
-	frontier.nextLow = nextLow;
-	frontier.nextHigh = nextHigh;
+/** Where one arrives on a diagonal by removing a line of the base, which has so many columns. */
+function byRemoval(reach: Int32Array, diagonal: number, columns: number): number {
+	const x = reach[diagonal - 1] as number;
+	return x === UNREACHED || x === columns ? UNREACHED : x + 1;
 }
 
-/** Where `mine`, walking in direction `step`, overlaps the other frontier, which comes from the other corner. */
-function meetingPoint(mine: Frontier, other: Frontier, box: Gap, step: 1 | -1) {
-	const columns = box.baseEnd - box.baseStart;
-	const lastDiagonal = columns - (box.currentEnd - box.currentStart);
-	const low = Math.max(mine.low, lastDiagonal - other.high);
-	const high = Math.min(mine.high, lastDiagonal - other.low);
-	// Both rows hold diagonals of the same parity here: see `odd`.
-	for (let k = low; k <= high; k += 2) {
-		if (reachOn(mine, k) + reachOn(other, lastDiagonal - k) >= columns) {
-			return pointOn(k, mine, box, step);
-		}
-	}
-	return undefined;
+/** Where one arrives on a diagonal by adding a line of the current text; `end` is where the diagonal ends. */
+function byAddition(reach: Int32Array, diagonal: number, end: number): number {
+	const x = reach[diagonal + 1] as number;
+	return x === UNREACHED || x > end ? UNREACHED : x;
 }
 
-function furthestPoint(forward: Frontier, backward: Frontier, box: Gap): [number, number] {
-	const ahead = furthestDiagonal(forward);
-	const behind = furthestDiagonal(backward);
-	return progress(forward, ahead) >= progress(backward, behind)
-		? pointOn(ahead, forward, box, 1)
-		: pointOn(behind, backward, box, -1);
-}
-
-function furthestDiagonal(frontier: Frontier): number {
-	let best = frontier.low;
-	for (let k = frontier.low; k <= frontier.high; k += 2) {
-		if (progress(frontier, k) > progress(frontier, best)) best = k;
-	}
+/** Where most lines of both texts are behind: on a diagonal of the last edit. */
+function furthestDiagonal({ reach, origin, before }: Search): number {
+	const edits = before.length - 1;
+	const progress = (k: number) =>
+		reach[origin + k] === UNREACHED ? -1 : 2 * (reach[origin + k] as number) - k;
+	let best = -edits;
+	for (let k = -edits; k <= edits; k += 2) if (progress(k) > progress(best)) best = k;
 	return best;
 }
 
-/** Lines walked on both sides. */
-function progress(frontier: Frontier, diagonal: number): number {
-	return 2 * reachOn(frontier, diagonal) - diagonal;
-}
-
-function reachOn(frontier: Frontier, diagonal: number): number {
-	return frontier.reach[diagonal + frontier.origin] as number;
-}
-
-function pointOn(diagonal: number, frontier: Frontier, box: Gap, step: 1 | -1): [number, number] {
-	const x = reachOn(frontier, diagonal);
-	const y = x - diagonal;
-	return step === 1
-		? [box.baseStart + x, box.currentStart + y]
-		: [box.baseEnd - x, box.currentEnd - y];
+/** Goes back from where a search ended, edit by edit, and keeps the equal lines. Returns the end. */
+function keepPath({ base, current, from, before, reach, origin, diagonal }: Search, keep: Keep) {
+	const columns = base.length - from.x;
+	const rows = current.length - from.y;
+	let k = diagonal;
+	let x = reach[origin + k] as number;
+	const end = { x: from.x + x, y: from.y + x - k };
+	for (let edits = before.length - 1; edits >= 0; edits--) {
+		const row = before[edits] as Int32Array;
+		const removed = byRemoval(row, origin + k, columns);
+		const added = byAddition(row, origin + k, rows + k);
+		const start = edits === 0 ? 0 : Math.max(removed, added);
+		for (; x > start; x--) keep(from.x + x - 1, from.y + x - 1 - k);
+		k += removed >= added ? -1 : 1;
+		x = row[origin + k] as number;
+	}
+	return end;
 }

@@ -4,11 +4,9 @@
  */
 import { escaped } from "../../text/one-line.ts";
 import { applySteps } from "./apply-unified.ts";
-import { fewEdits } from "./few-edits.ts";
-import { internLines, leastChangedLength } from "./interned-lines.ts";
-import { type Change, diffInterned } from "./line-diff.ts";
+import { type Change, diffInterned, fewEdits } from "./line-diff.ts";
+import { internLines, leastChangedLength, splitLines } from "./lines.ts";
 import { runInSlices, type Steps } from "./slices.ts";
-import { splitLines } from "./split-lines.ts";
 
 /** What `unifiedDiff` compares, and its limits. */
 export interface UnifiedDiffInput {
@@ -20,7 +18,7 @@ export interface UnifiedDiffInput {
 	contextLines?: number | undefined;
 	/** Largest useful size of the diff text, in bytes of UTF-8. */
 	maxBytes: number;
-	/** Work allowed for finding the changes, see `diffLines`. */
+	/** Work allowed for finding the changes, see `diffInterned`. */
 	budget?: number | undefined;
 	signal?: AbortSignal | undefined;
 }
@@ -59,7 +57,7 @@ function* unifiedSteps(input: UnifiedDiffInput): Steps<UnifiedDiff | DiffNotUsef
 	if (few) return yield* describeChanges(few, { base, current }, input);
 	const interned = yield* internLines(base, current);
 	// Each changed line takes a row of its own: a sign, at least a byte per character, a newline.
-	const least = yield* leastChangedLength(interned, base, current, 2);
+	const least = yield* leastChangedLength(interned, 2);
 	if (least > input.maxBytes) return notUseful("too_large");
 	const changes = yield* diffInterned(interned, input.budget);
 	return yield* describeChanges(changes, { base, current }, input);

@@ -1,9 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { internLines, leastChangedLength } from "../../../src/readcache/diff/interned-lines.ts";
-import { type Change, diffLines } from "../../../src/readcache/diff/line-diff.ts";
-import { runAtOnce } from "../../../src/readcache/diff/slices.ts";
+import { type Change, diffInterned } from "../../../src/readcache/diff/line-diff.ts";
+import { internLines, leastChangedLength } from "../../../src/readcache/diff/lines.ts";
+import { runAtOnce, runInSlices, type Steps } from "../../../src/readcache/diff/slices.ts";
 import { arbitraryLines } from "./arbitrary-text.ts";
+
+interface Options {
+	signal?: AbortSignal;
+	budget?: number;
+}
+
+function diffLines(base: string[], current: string[], { signal, budget }: Options = {}) {
+	function* steps(): Steps<Change[]> {
+		return yield* diffInterned(yield* internLines(base, current), budget);
+	}
+	return runInSlices(steps(), signal);
+}
 
 /** Rebuilds the current lines; fails unless changes are in order, apart, and all other lines equal. */
 function replay(base: string[], current: string[], changes: Change[]): string[] {
@@ -165,7 +177,7 @@ describe("the least that must change", () => {
 					for (const line of [...removed, ...added]) length += line.length + 2;
 				}
 				const interned = runAtOnce(internLines(base, current));
-				const least = runAtOnce(leastChangedLength(interned, base, current, 2));
+				const least = runAtOnce(leastChangedLength(interned, 2));
 				expect(least).toBeLessThanOrEqual(length);
 			}),
 		);
@@ -174,6 +186,6 @@ describe("the least that must change", () => {
 	test("is everything when no line is left", () => {
 		const [base, current] = [["a", "b"], ["cc"]];
 		const interned = runAtOnce(internLines(base, current));
-		expect(runAtOnce(leastChangedLength(interned, base, current, 2))).toBe(3 + 3 + 4);
+		expect(runAtOnce(leastChangedLength(interned, 2))).toBe(3 + 3 + 4);
 	});
 });

@@ -6,7 +6,7 @@ import { runAtOnce } from "../../../src/readcache/diff/slices.ts";
 function match(base: number[], current: number[], budget = Number.POSITIVE_INFINITY) {
 	const pairs: [number, number][] = [];
 	const keep = (x: number, y: number) => pairs.push([x, y]);
-	runAtOnce(matchLines(Int32Array.from(base), Int32Array.from(current), { left: budget }, keep));
+	runAtOnce(matchLines(base.map(String), current.map(String), { left: budget }, keep));
 	return pairs.sort((one, other) => one[0] - other[0]);
 }
 

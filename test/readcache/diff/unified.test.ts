@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { applyUnified } from "../../../src/readcache/diff/apply-unified.ts";
+import { splitLines } from "../../../src/readcache/diff/lines.ts";
 import { runAtOnce } from "../../../src/readcache/diff/slices.ts";
-import { splitLines } from "../../../src/readcache/diff/split-lines.ts";
 import {
 	describeChanges,
 	type UnifiedDiff,

@@ -1,0 +1,116 @@
+/** The lines of a text as a unified diff shows them, and as numbers. */
+import type { Steps } from "./slices.ts";
+
+/** What unified diffs print below a last line that does not end with a newline. */
+export const NO_FINAL_NEWLINE = "\\ No newline at end of file";
+
+const LINES_PER_STEP = 2048;
+// Per line, in units of `Steps`.
+const UNITS_TO_SPLIT = 15;
+const UNITS_TO_COMPARE = 8;
+const UNITS_TO_INTERN = 40;
+
+/**
+ * The lines of a text without their newlines. Only "\n" separates: CR, U+0085, U+2028 and U+2029 stay in the
+ * line. A last line without newline carries the note of unified diffs as a second row, which makes it
+ * differ from the same line with a newline (no other line contains "\n") and print as it should.
+ *
+ * The empty line that pi counts after a final newline is not among them.
+ */
+export function* splitLines(text: string): Steps<string[]> {
+	const lines: string[] = [];
+	let start = 0;
+	let reported = 0;
+	for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", start)) {
+		lines.push(text.slice(start, end));
+		start = end + 1;
+		if (lines.length % LINES_PER_STEP !== 0) continue;
+		yield LINES_PER_STEP * UNITS_TO_SPLIT + ((start - reported) >> 3);
+		reported = start;
+	}
+	if (start < text.length) lines.push(`${text.slice(start)}\n${NO_FINAL_NEWLINE}`);
+	yield (lines.length % LINES_PER_STEP) * UNITS_TO_SPLIT + ((text.length - reported) >> 3);
+	return lines;
+}
+
+/**
+ * Two texts between their common first and last lines. Equal lines have equal numbers, so that comparing them costs the
+ * same at any length. `base[i]` stands for line `i + commonStart` of the base, and likewise for `current`.
+ */
+export interface InternedLines {
+	base: Int32Array;
+	current: Int32Array;
+	commonStart: number;
+	/** The line behind each number. */
+	texts: string[];
+}
+
+/** Numbers the lines of both texts, leaving out what they have in common at start and end. */
+export function* internLines(
+	base: readonly string[],
+	current: readonly string[],
+): Steps<InternedLines> {
+	const shorter = Math.min(base.length, current.length);
+	let start = 0;
+	for (; start < shorter && base[start] === current[start]; start++) {
+		if (start % LINES_PER_STEP === LINES_PER_STEP - 1) yield LINES_PER_STEP * UNITS_TO_COMPARE;
+	}
+	let end = 0;
+	for (; end < shorter - start && base.at(-1 - end) === current.at(-1 - end); end++) {
+		if (end % LINES_PER_STEP === LINES_PER_STEP - 1) yield LINES_PER_STEP * UNITS_TO_COMPARE;
+	}
+	const ids = new Map<string, number>();
+	return {
+		base: yield* internRange(base, start, base.length - end, ids),
+		current: yield* internRange(current, start, current.length - end, ids),
+		commonStart: start,
+		texts: [...ids.keys()],
+	};
+}
+
+function* internRange(
+	lines: readonly string[],
+	start: number,
+	end: number,
+	ids: Map<string, number>,
+): Steps<Int32Array> {
+	const interned = new Int32Array(end - start);
+	let units = 0;
+	for (let i = start; i < end; i++) {
+		const line = lines[i] as string;
+		let id = ids.get(line);
+		if (id === undefined) {
+			id = ids.size;
+			ids.set(line, id);
+		}
+		interned[i - start] = id;
+		units += UNITS_TO_INTERN + (line.length >> 1);
+		if (units < 50_000) continue;
+		yield units;
+		units = 0;
+	}
+	yield units;
+	return interned;
+}
+
+/**
+ * A lower bound for the characters of changed lines in any diff of the two texts: a line that occurs more
+ * often on one side has to be removed or added as many times. `overhead` is added for each such line.
+ */
+export function* leastChangedLength(
+	{ base, current, texts }: InternedLines,
+	overhead: number,
+): Steps<number> {
+	// How many more times a line occurs in the base than in the current text.
+	const surplus = new Int32Array(texts.length);
+	for (const id of base) surplus[id] = (surplus[id] as number) + 1;
+	yield base.length * 4;
+	for (const id of current) surplus[id] = (surplus[id] as number) - 1;
+	yield current.length * 4;
+	const lengthOf = (id: number) => Math.abs(surplus[id] as number) * (texts[id] as string).length;
+	let length = 0;
+	for (let id = 0; id < texts.length; id++)
+		length += lengthOf(id) + Math.abs(surplus[id] as number) * overhead;
+	yield texts.length * 4;
+	return length;
+}
