@@ -57,9 +57,9 @@ function TopBar() {
 		<header class="top-bar">
 			<a class="brand" href={hrefOf({ page: "sessions" })}>
 				<svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
-					<path class="mark-low" d="M5 22l11 6 11-6" />
-					<path class="mark-mid" d="M5 16l11 6 11-6" />
-					<path class="mark-top" d="M5 10l11-6 11 6-11 6z" />
+					<path opacity="0.55" d="M5 22l11 6 11-6" />
+					<path d="M5 16l11 6 11-6" />
+					<path fill="var(--accent)" d="M5 10l11-6 11 6-11 6z" />
 				</svg>
 				strata
 			</a>

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { storedText } from "./parts/storage.ts";
 
-const stored = storedText("strata.theme", "localStorage");
+const stored = storedText("strata.theme", () => localStorage);
 const ORDER = ["system", "light", "dark"] as const;
 
 export const theme = signal(ORDER.find((name) => name === stored.read()) ?? "system");

@@ -1,16 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { takeToken } from "../../src/dashboard/connection/connection.ts";
+import { storedText } from "../../src/dashboard/parts/storage.ts";
 import { hrefOf, routeOf } from "../../src/dashboard/route.ts";
 
 function memory(first: Record<string, string> = {}) {
 	const kept = new Map(Object.entries(first));
-	return {
-		kept,
+	const storage = {
 		getItem: (key: string) => kept.get(key) ?? null,
 		setItem: (key: string, value: string) => void kept.set(key, value),
 		removeItem: (key: string) => void kept.delete(key),
 	};
+	return storedText("strata.token", () => storage);
 }
 
 describe("the token of the address", () => {
@@ -30,7 +31,7 @@ describe("the token of the address", () => {
 	});
 
 	test("none is none, and storage that refuses does no harm", () => {
-		const refusing = {
+		const refusing = storedText("strata.token", () => ({
 			getItem: () => {
 				throw new Error("forbidden");
 			},
@@ -38,7 +39,7 @@ describe("the token of the address", () => {
 				throw new Error("forbidden");
 			},
 			removeItem: () => {},
-		};
+		}));
 		expect(takeToken("#/", memory())).toEqual({ token: undefined, hash: "#/" });
 		expect(takeToken("#token=x", refusing)).toEqual({ token: "x", hash: "" });
 		expect(takeToken("", refusing).token).toBeUndefined();

@@ -7,6 +7,7 @@ import {
 	webSocketTransport,
 } from "../../protocol/client.ts";
 import type { ServerEvent } from "../../protocol/index.ts";
+import { type StoredText, storedText } from "../parts/storage.ts";
 
 /** `retryAtMs`: when the next attempt is, while it is `waiting`. */
 type ConnectionState = ClientState & { retryAtMs?: number };
@@ -17,6 +18,7 @@ export const connectionState = signal<ConnectionState>({ name: "connecting", att
 export const connectionCount = signal(0);
 
 const eventListeners = new Set<(event: ServerEvent) => void>();
+const tabToken = storedText("strata.token");
 let current: Client | undefined;
 
 /** The page's one client, connected by the first call. It outlives its connections. */
@@ -33,12 +35,12 @@ export function onServerEvent(listener: (event: ServerEvent) => void): () => voi
 
 /** Reconnects with another token. */
 export function enterToken(token: string): void {
-	keepToken(sessionStorage, token);
+	tabToken.write(token);
 	location.reload();
 }
 
 function connect(): Client {
-	const { token, hash } = takeToken(location.hash, sessionStorage);
+	const { token, hash } = takeToken(location.hash, tabToken);
 	if (hash !== location.hash) {
 		history.replaceState(null, "", location.pathname + location.search + hash);
 	}
@@ -73,48 +75,24 @@ function transportWith(given: string | undefined): Transport {
 			if (token === undefined && !hasAsked) {
 				hasAsked = true;
 				token = await askForToken(channel);
-				if (token !== undefined) keepToken(sessionStorage, token);
+				if (token !== undefined) tabToken.write(token);
 			}
 			return webSocketTransport(`${location.origin}/`, token).open(listener);
 		},
 	};
 }
 
-interface TokenStore {
-	getItem(key: string): string | null;
-	setItem(key: string, value: string): void;
-	removeItem(key: string): void;
-}
-
-const KEY = "strata.token";
-
 /** Takes the token out of the address (`#token=…`), where it would be seen and copied; without one it is the token of this tab. */
 export function takeToken(
 	hash: string,
-	store: TokenStore,
+	store: StoredText,
 ): { token: string | undefined; hash: string } {
 	const [, given, rest = ""] = /^#token=([^&/]*)(.*)$/.exec(hash) ?? [];
-	if (given === undefined) return { token: keptToken(store), hash };
+	if (given === undefined) return { token: store.read() || undefined, hash };
 	const token = decoded(given);
-	if (token) keepToken(store, token);
+	if (token) store.write(token);
 	const path = rest.replace(/^&+/, "");
-	return { token: token || keptToken(store), hash: path ? `#${path}` : "" };
-}
-
-function keepToken(store: TokenStore, token: string): void {
-	try {
-		store.setItem(KEY, token);
-	} catch {
-		// Without storage the token lasts until a reload.
-	}
-}
-
-function keptToken(store: TokenStore): string | undefined {
-	try {
-		return store.getItem(KEY) ?? undefined;
-	} catch {
-		return undefined; // storage may be forbidden
-	}
+	return { token: token || store.read() || undefined, hash: path ? `#${path}` : "" };
 }
 
 function decoded(text: string): string {

@@ -56,7 +56,7 @@ export function Fold({ summary, isOpen, onToggle, class: name = "", children }: 
 				onClick={() => onToggle(!isOpen)}
 			>
 				<span class="fold-arrow" aria-hidden="true" />
-				<span class="fold-summary one-line">{summary}</span>
+				<span class="fold-summary one-line grow">{summary}</span>
 			</button>
 			{isOpen && <div class="fold-body">{children}</div>}
 		</div>

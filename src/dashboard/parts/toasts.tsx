@@ -52,7 +52,7 @@ export function Toasts() {
 		<div class="toasts" role="status" aria-live="polite">
 			{toasts.value.map(({ id, kind, text }) => (
 				<div key={id} class={`toast is-${kind}`}>
-					<PlainText class="toast-text" text={text} most={600} />
+					<PlainText class="toast-text grow" text={text} most={600} />
 					<Button class="quiet" aria-label="Dismiss" onClick={() => dismiss(id)} words="✕" />
 				</div>
 			))}

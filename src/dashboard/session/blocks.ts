@@ -1,5 +1,5 @@
 import type { AssistantMessageEvent } from "../../protocol/index.ts";
-import type { Block, Item, ToolCall } from "./items.ts";
+import { type Block, type Item, NEW_CALL, type ToolCall } from "./items.ts";
 
 /** The blocks after one step of streaming; the same list if the step shows nothing. */
 export function writtenOn(blocks: readonly Block[], step: AssistantMessageEvent): readonly Block[] {
@@ -33,16 +33,6 @@ export function writtenOn(blocks: readonly Block[], step: AssistantMessageEvent)
 			return blocks;
 	}
 }
-
-const NEW_CALL = {
-	id: "",
-	name: "",
-	argsText: "",
-	args: undefined,
-	state: "writing",
-	output: "",
-	pictures: [],
-} as const;
 
 /** An index from outside must not make a list of any length. */
 const MAX_BLOCKS = 10_000;

@@ -1,13 +1,13 @@
 import { type Signal, signal } from "@preact/signals";
 import { client } from "../connection/connection.ts";
-import { storedText } from "../parts/storage.ts";
+import { type StoredText, storedText } from "../parts/storage.ts";
 import { toast } from "../parts/toasts.tsx";
 import {
 	createOutbox,
 	goesBack,
 	type Outbox,
 	type OutboxStore,
-	type StoredText,
+	type StoredText as OutgoingText,
 } from "./outbox.ts";
 
 /** What the user writes for a session. It outlives the session's view. */
@@ -67,7 +67,7 @@ function outboxStoreOf(sessionId: string): OutboxStore {
 	};
 }
 
-function isStoredText(given: StoredText | null): given is StoredText {
+function isStoredText(given: OutgoingText | null): given is OutgoingText {
 	return typeof given?.id === "string" && typeof given.text === "string";
 }
 
@@ -80,7 +80,7 @@ export interface Draft {
 	place(text: string): void;
 }
 
-export function createDraft(store: ReturnType<typeof storedText>): Draft {
+export function createDraft(store: StoredText): Draft {
 	const text = signal(store.read());
 	const placed = signal(0);
 	text.subscribe(store.write);

@@ -3,24 +3,7 @@ import { callSummary, editsOf, type ToolCall } from "./items.ts";
 import type { Row } from "./rows.ts";
 
 /** A search in a conversation. The list draws few of its rows, so the browser's own search misses most. */
-export interface Find {
-	readonly isOpen: ReadonlySignal<boolean>;
-	/** Grows when the box should take the focus. */
-	readonly openings: ReadonlySignal<number>;
-	readonly typed: ReadonlySignal<string>;
-	/** The words searched for, in lower case. Follows `typed` after a pause. */
-	readonly words: ReadonlySignal<string>;
-	/** The rows that match. */
-	readonly found: ReadonlySignal<Found>;
-	readonly current: ReadonlySignal<Match | undefined>;
-	open(): void;
-	close(): void;
-	type(text: string): void;
-	/** Sets where the search begins: the first match is at this row or below. */
-	startFrom(key: string | undefined): void;
-	/** The next match or the one before, around the ends. */
-	step(by: 1 | -1): void;
-}
+export type Find = ReturnType<typeof createFind>;
 
 interface Match {
 	key: string;
@@ -40,10 +23,12 @@ const SLICE_MS = 8;
 const NOTHING: Found = { keys: [], isDone: true };
 
 /** Nothing is kept after `close`. */
-export function createFind(rows: ReadonlySignal<readonly Row[]>, { soon, now }: FindOptions): Find {
+export function createFind(rows: ReadonlySignal<readonly Row[]>, { soon, now }: FindOptions) {
 	const isOpen = signal(false);
+	/** Grows when the box should take the focus. */
 	const openings = signal(0);
 	const typed = signal("");
+	/** The words searched for, in lower case. Follows `typed` after a pause. */
 	const words = signal("");
 	const found = signal<Found>(NOTHING);
 	const current = signal<Match | undefined>(undefined);
@@ -68,15 +53,11 @@ export function createFind(rows: ReadonlySignal<readonly Row[]>, { soon, now }: 
 	function close(): void {
 		isOpen.value = false;
 		stopWatching?.();
-		clearTimeout(typingTimer);
-		typingTimer = undefined;
 		cancelLook?.();
 		cancelLook = undefined;
 		finder = undefined;
 		typed.value = "";
-		words.value = "";
-		found.value = NOTHING;
-		current.value = undefined;
+		begin();
 	}
 
 	function type(text: string): void {
@@ -117,28 +98,25 @@ export function createFind(rows: ReadonlySignal<readonly Row[]>, { soon, now }: 
 		current.value = { key, jump: ++jumps };
 	}
 
-	return {
-		isOpen,
-		openings,
-		typed,
-		words,
-		found,
-		current,
-		open,
-		close,
-		type,
-		startFrom(key) {
-			origin = key;
-		},
-		step(by) {
-			// Enter before the pause is over goes to the first match.
-			if (typingTimer !== undefined) return begin();
-			const { keys } = found.value;
-			const at = keys.indexOf(current.value?.key ?? "");
-			const next = keys.at((at + by) % keys.length);
-			if (next !== undefined) jumpTo(next);
-		},
-	};
+	/** Sets where the search begins: the first match is at this row or below. */
+	function startFrom(key: string | undefined): void {
+		origin = key;
+	}
+
+	/** The next match or the one before, around the ends. */
+	function step(by: 1 | -1): void {
+		// Enter before the pause is over goes to the first match.
+		if (typingTimer !== undefined) {
+			begin();
+			return;
+		}
+		const { keys } = found.value;
+		const at = keys.indexOf(current.value?.key ?? "");
+		const next = keys.at((at + by) % keys.length);
+		if (next !== undefined) jumpTo(next);
+	}
+
+	return { isOpen, openings, typed, words, found, current, open, close, type, startFrom, step };
 }
 
 /** The first match from the origin on, else the last before it. Undefined while more rows are to be searched. */
@@ -154,19 +132,14 @@ function firstFrom(
 }
 
 function isSame(a: Found, b: Found): boolean {
-	return (
-		a.isDone === b.isDone &&
-		a.keys.length === b.keys.length &&
-		a.keys.every((key, at) => key === b.keys[at])
-	);
+	const hasSame = a.keys.length === b.keys.length && a.keys.every((key, at) => key === b.keys[at]);
+	return hasSame && a.isDone === b.isDone;
 }
 
-interface Finder {
-	/** The keys of matching rows, in order. Stops when `isTimeUp`; the next call continues, because results are cached. */
-	look(rows: readonly Row[], words: string, isTimeUp: () => boolean): Found;
-}
+type Finder = ReturnType<typeof createFinder>;
 
 interface Found {
+	/** Of the rows that match. */
 	keys: readonly string[];
 	isDone: boolean;
 }
@@ -177,7 +150,7 @@ const ROWS_A_LOOK = 64;
 const LONG = 50_000;
 
 /** Caches lower-case texts. */
-export function createFinder(): Finder {
+export function createFinder() {
 	const texts = new WeakMap<object, string>();
 	let sought = "";
 	let answers = new WeakMap<object, boolean>();
@@ -192,32 +165,33 @@ export function createFinder(): Finder {
 		return text;
 	}
 
-	return {
-		look(rows, words, isTimeUp) {
-			if (words !== sought) {
-				sought = words;
-				answers = new WeakMap();
-			}
-			const keys: string[] = [];
-			let sinceClock = 0;
-			for (const row of rows) {
-				const source = rowSource(row);
-				let isFound = answers.get(source);
-				if (isFound === undefined) {
-					if (sinceClock >= ROWS_A_LOOK) {
-						if (isTimeUp()) return { keys, isDone: false };
-						sinceClock = 0;
-					}
-					const text = textOf(row);
-					isFound = text.includes(words);
-					answers.set(source, isFound);
-					sinceClock += text.length > LONG ? ROWS_A_LOOK : 1;
+	/** The keys of matching rows, in order. Stops when `isTimeUp`; the next call continues, because results are cached. */
+	function look(rows: readonly Row[], words: string, isTimeUp: () => boolean): Found {
+		if (words !== sought) {
+			sought = words;
+			answers = new WeakMap();
+		}
+		const keys: string[] = [];
+		let sinceClock = 0;
+		for (const row of rows) {
+			const source = rowSource(row);
+			let isFound = answers.get(source);
+			if (isFound === undefined) {
+				if (sinceClock >= ROWS_A_LOOK) {
+					if (isTimeUp()) return { keys, isDone: false };
+					sinceClock = 0;
 				}
-				if (isFound) keys.push(row.key);
+				const text = textOf(row);
+				isFound = text.includes(words);
+				answers.set(source, isFound);
+				sinceClock += text.length > LONG ? ROWS_A_LOOK : 1;
 			}
-			return { keys, isDone: true };
-		},
-	};
+			if (isFound) keys.push(row.key);
+		}
+		return { keys, isDone: true };
+	}
+
+	return { look };
 }
 
 /** All words of a row, folded ones included. */
@@ -229,14 +203,8 @@ function rowText(row: Row): string {
 		return block.kind === "text" ? markdownText(block.text) : block.text;
 	}
 	const { item } = row;
-	switch (item.kind) {
-		case "bash":
-			return `${item.command ?? ""}\n${item.output}`;
-		case "custom":
-			return `${item.label}\n${item.text}`;
-		default:
-			return item.text;
-	}
+	if (item.kind === "bash") return `${item.command ?? ""}\n${item.output}`;
+	return item.kind === "custom" ? `${item.label}\n${item.text}` : item.text;
 }
 
 /** A cache key that lives as long as the row's words. */

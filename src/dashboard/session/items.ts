@@ -12,6 +12,17 @@ export interface ToolCall {
 	pictures: readonly Picture[];
 }
 
+/** A call whose first letters are being streamed. */
+export const NEW_CALL: ToolCall = {
+	id: "",
+	name: "",
+	argsText: "",
+	args: undefined,
+	state: "writing",
+	output: "",
+	pictures: [],
+};
+
 export type Block =
 	| { kind: "text"; text: string }
 	| { kind: "thinking"; text: string }

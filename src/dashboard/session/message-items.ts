@@ -1,14 +1,15 @@
 import type { AgentMessage, BashResult, SessionEntry, SessionEvent } from "../../protocol/index.ts";
 import type { Picture } from "../parts/picture-facts.ts";
 import { updateCall } from "./blocks.ts";
-import type {
-	AssistantItem,
-	Block,
-	CustomItem,
-	Item,
-	NoteItem,
-	SummaryItem,
-	ToolCall,
+import {
+	type AssistantItem,
+	type Block,
+	type CustomItem,
+	type Item,
+	NEW_CALL,
+	type NoteItem,
+	type SummaryItem,
+	type ToolCall,
 } from "./items.ts";
 
 /** A field of a value of unknown shape. */
@@ -162,19 +163,12 @@ function blockOf(block: unknown): Block | undefined {
 			const text = textField(block, "thinking") ?? "";
 			return { kind: "thinking", text: text || "(not shown by the provider)" };
 		}
-		case "toolCall":
-			return {
-				kind: "call",
-				call: {
-					id: textField(block, "id") ?? "",
-					name: textField(block, "name") ?? "",
-					argsText: "",
-					args: field(block, "arguments"),
-					state: "waiting",
-					output: "",
-					pictures: [],
-				},
-			};
+		case "toolCall": {
+			const id = textField(block, "id") ?? "";
+			const name = textField(block, "name") ?? "";
+			const args = field(block, "arguments");
+			return { kind: "call", call: { ...NEW_CALL, id, name, args, state: "waiting" } };
+		}
 		default:
 			return undefined;
 	}

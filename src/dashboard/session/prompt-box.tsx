@@ -177,7 +177,7 @@ function Proposal({ id, command, isChosen, onPoint, onTake }: ProposalProps) {
 		>
 			<PlainText as="code" class="proposal-name one-line" text={`/${name}`} most={80} />
 			<PlainText
-				class="proposal-words soft one-line"
+				class="proposal-words soft one-line grow"
 				text={description.split("\n", 1)[0] ?? ""}
 				most={200}
 			/>

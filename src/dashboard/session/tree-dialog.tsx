@@ -97,7 +97,7 @@ function TreeEntry({ row, isBusy, onGo, onFork }: TreeEntryProps) {
 		<div class={`tree-row ${row.isOnBranch ? "is-on-branch" : ""}`}>
 			<span style={{ flex: "none", width: `${Math.min(row.depth, 12) * 14}px` }} />
 			<span class="tree-who small">{row.who}</span>
-			<span class="tree-words one-line">
+			<span class="one-line grow">
 				{row.label !== undefined && (
 					<strong>
 						<PlainText text={row.label} most={60} />{" "}

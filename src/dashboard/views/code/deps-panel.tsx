@@ -124,7 +124,7 @@ function GraphPicture({ graph, onFile }: { graph: Graph; onFile(path: string): v
 				<title>What the file needs is to its left, what needs it to its right</title>
 				<defs>
 					<marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" orient="auto" {...ARROW_SIZE}>
-						<path class="arrow-head" d="M0 0L8 4L0 8z" />
+						<path fill="var(--line-strong)" d="M0 0L8 4L0 8z" />
 					</marker>
 				</defs>
 				{edges.map((edge) => (

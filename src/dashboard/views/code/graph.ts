@@ -1,45 +1,18 @@
 import type { CodeDepsAnswer, CodeFileAtDepth } from "../../../protocol/index.ts";
 
+/** A picture of what is around a file. */
+export type Graph = ReturnType<typeof layoutGraph>;
 /** A file, or the count of the files that a column does not show. */
-export interface GraphNode {
-	readonly id: string;
-	readonly path?: string;
-	/** Files of the column that are not drawn; 0 for a file. */
-	readonly more: number;
-	/** 0 is the centre, below it what it needs, above it what needs it. */
-	readonly column: number;
-	readonly isTest: boolean;
-	readonly isInCycle: boolean;
-	/** The centre of the box. */
-	readonly x: number;
-	readonly y: number;
-}
-
-export interface GraphEdge {
-	readonly from: GraphNode;
-	readonly to: GraphNode;
-	readonly isTypeOnly: boolean;
-}
-
-export interface Graph {
-	readonly nodes: readonly GraphNode[];
-	readonly edges: readonly GraphEdge[];
-	readonly width: number;
-	readonly height: number;
-	readonly boxWidth: number;
-	readonly boxHeight: number;
-}
-
-export interface GraphOptions {
-	depth: number;
-	/** Boxes of one column, the count of the rest included. */
-	mostInColumn: number;
-}
+export type GraphNode = Graph["nodes"][number];
+export type GraphEdge = Graph["edges"][number];
 
 const BOX = { width: 170, height: 34, gapX: 60, gapY: 12, margin: 8 };
 
 /** What a file needs is to its left, what needs it to its right, a column for each step: every arrow points to the left. */
-export function layoutGraph(answer: CodeDepsAnswer, { depth, mostInColumn }: GraphOptions): Graph {
+export function layoutGraph(
+	answer: CodeDepsAnswer,
+	{ depth, mostInColumn }: { depth: number; mostInColumn: number },
+) {
 	const cyclic = new Set(answer.cycles.flat());
 	const columns = new Map<number, Draft[]>([[0, [{ path: answer.file, isTest: false }]]]);
 	for (const [files, side] of [
@@ -61,18 +34,19 @@ export function layoutGraph(answer: CodeDepsAnswer, { depth, mostInColumn }: Gra
 	const nodes = order.flatMap((column, at) => {
 		const drafts = columns.get(column) ?? [];
 		const top = (height - (drafts.length * (BOX.height + BOX.gapY) - BOX.gapY)) / 2;
-		return drafts.map(
-			({ path, more = 0, isTest }, row): GraphNode => ({
-				id: `${column}:${path ?? "more"}`,
-				...(path !== undefined && { path }),
-				more,
-				column,
-				isTest,
-				isInCycle: path !== undefined && cyclic.has(path),
-				x: BOX.margin + at * (BOX.width + BOX.gapX) + BOX.width / 2,
-				y: top + row * (BOX.height + BOX.gapY) + BOX.height / 2,
-			}),
-		);
+		return drafts.map(({ path, more = 0, isTest }, row) => ({
+			id: `${column}:${path ?? "more"}`,
+			path,
+			/** Files of the column that are not drawn; 0 for a file. */
+			more,
+			/** 0 is the centre, below it what it needs, above it what needs it. */
+			column,
+			isTest,
+			isInCycle: path !== undefined && cyclic.has(path),
+			/** The centre of the box. */
+			x: BOX.margin + at * (BOX.width + BOX.gapX) + BOX.width / 2,
+			y: top + row * (BOX.height + BOX.gapY) + BOX.height / 2,
+		}));
 	});
 	return {
 		nodes,
@@ -98,10 +72,10 @@ function drafted(files: readonly CodeFileAtDepth[], most: number): Draft[] {
 }
 
 /** One arrow for each file, to the file by which it was reached. */
-function edgesOf(answer: CodeDepsAnswer, nodes: readonly GraphNode[]): GraphEdge[] {
+function edgesOf<Node extends { id: string }>(answer: CodeDepsAnswer, nodes: readonly Node[]) {
 	const byId = new Map(nodes.map((node) => [node.id, node]));
 	const at = (column: number, path: string) => byId.get(`${column}:${path}`);
-	const edges: GraphEdge[] = [];
+	const edges: { from: Node; to: Node; isTypeOnly: boolean }[] = [];
 	const draw = (file: CodeFileAtDepth, side: -1 | 1) => {
 		const node = at(side * file.depth, file.path);
 		const nearer = at(side * (file.depth - 1), file.depth === 1 ? answer.file : (file.via ?? ""));

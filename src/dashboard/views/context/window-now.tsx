@@ -95,7 +95,7 @@ function WindowBar({ kinds, tokens, size }: { kinds: KindRow[]; tokens: number; 
 			role="img"
 			aria-label={`${formatShare(tokens / size)} of the window is in use`}
 		>
-			<rect class="window-free" width="1000" height="10" />
+			<rect width="1000" height="10" fill="var(--raised)" />
 			{kinds.map(({ kind, tokens: own }) => {
 				const x = at;
 				const width = own * scale;

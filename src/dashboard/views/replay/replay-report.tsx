@@ -111,7 +111,7 @@ const POLICY_COLUMNS: Columns<PolicyLine> = [
 		hidesTitle: true,
 		cell: ({ bar, isBest }) => (
 			<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-				<rect class={isBest ? "bar is-best" : "bar"} width={bar * 100} height="10" />
+				<rect width={bar * 100} height="10" fill={`var(${isBest ? "--good" : "--series-7"})`} />
 			</svg>
 		),
 		class: "policy-bar roomy",
