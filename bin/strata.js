@@ -1,6 +1,9 @@
 #!/usr/bin/env node
 // The `strata` command. Plain JavaScript that every Node can parse: it checks Node's version before anything else is loaded.
 import { existsSync, readFileSync } from "node:fs";
+import module from "node:module";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = new URL("../", import.meta.url);
@@ -9,13 +12,23 @@ const { engines } = JSON.parse(readFileSync(new URL("package.json", root), "utf8
 const least = engines.node.replace(">=", "");
 
 if (isAtLeast(process.versions.node, least)) {
-	import(isClone ? "../src/cli/main.ts" : "../dist/cli/main.js").then(
-		({ runAtTerminal }) => runAtTerminal(),
-		explain,
-	);
+	// Node keeps compiled code there from the second start on. Where it cannot, it compiles as ever and says nothing.
+	module.enableCompileCache?.(compileCacheFolder());
+	import(isClone ? "../src/cli/main.ts" : "../dist/cli/main.js")
+		.then(({ runAtTerminal }) => runAtTerminal())
+		.catch(explain);
 } else {
 	const hint = isClone ? '; "npm ci" installs one, which "npm run strata" and "npm start" use' : "";
 	fail(`Node.js ${least} or newer is needed, this is ${process.versions.node}${hint}`);
+}
+
+/** Beside the indexes: a folder of the user's own, since whoever can write there can run code as this user. */
+function compileCacheFolder() {
+	const { XDG_CACHE_HOME: xdg, LOCALAPPDATA: local } = process.env;
+	if (xdg && isAbsolute(xdg)) return join(xdg, "pi-strata", "compiled");
+	if (process.platform === "win32" && local) return join(local, "pi-strata", "Cache", "compiled");
+	const caches = process.platform === "darwin" ? join("Library", "Caches") : ".cache";
+	return join(homedir(), caches, "pi-strata", "compiled");
 }
 
 /** @param {string} version @param {string} wanted */

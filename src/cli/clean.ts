@@ -10,7 +10,6 @@ import { knownStores, type MeasuredStore, measureStore } from "./stores.ts";
 /** `strata clean`: what pi-strata has stored on disk, and its removal. */
 export const clean: Command = {
 	name: "clean",
-	summary: "List what is stored and can be made again, with its size; delete on request.",
 	usage: "[--delete <store>… | --all] [--yes] [--json]",
 	details: [
 		"",

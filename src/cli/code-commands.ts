@@ -27,9 +27,8 @@ const ABOUT_ROOT = [
 	"and columns count from 1.",
 ];
 
-const search = question("search", {
+export const search = question("search", {
 	name: "search",
-	summary: "Find files and symbols by words and names, best first.",
 	usage: "<words…> [--limit <n>] [--output paths|compact|snippet] [--glob <pattern>] [--json]",
 	options: {
 		...ROOT,
@@ -51,9 +50,8 @@ const search = question("search", {
 	},
 });
 
-const deps = question("dependencies", {
+export const deps = question("dependencies", {
 	name: "deps",
-	summary: "Show what a file depends on, and what depends on it.",
 	usage: "<file> [--direction dependents|dependencies|both] [--depth <n>] [--no-tests] [--json]",
 	options: {
 		...ROOT,
@@ -73,9 +71,8 @@ const deps = question("dependencies", {
 	},
 });
 
-const usages = question("usages", {
+export const usages = question("usages", {
 	name: "usages",
-	summary: "Show where a symbol is used, for each definition of that name.",
 	usage: "<name|Owner.member> [--file <file>] [--no-tests] [--json]",
 	options: { ...ROOT, file: { type: "string" }, "no-tests": { type: "boolean" } },
 	maxArguments: 1,
@@ -90,9 +87,8 @@ const usages = question("usages", {
 	},
 });
 
-const impact = question("impact", {
+export const impact = question("impact", {
 	name: "impact",
-	summary: "Show what a change of files reaches, and which tests to run.",
 	usage: "<file…> [--create <file>]… [--delete <file>]… [--symbol <name>]… [--json]",
 	options: {
 		...ROOT,
@@ -116,9 +112,8 @@ const impact = question("impact", {
 	},
 });
 
-const context = question("taskContext", {
+export const context = question("taskContext", {
 	name: "context",
-	summary: "Show what to know before working on files: dependencies, dependents, tests.",
 	usage: "<file…> [--symbols] [--no-tests] [--json]",
 	options: { ...ROOT, symbols: { type: "boolean" }, "no-tests": { type: "boolean" } },
 	maxArguments: 50,
@@ -133,17 +128,15 @@ const context = question("taskContext", {
 	},
 });
 
-const map = question("symbolMap", {
+export const map = question("symbolMap", {
 	name: "map",
-	summary: "Print the most used files with their symbols, within a number of tokens.",
 	usage: "[--tokens <n>] [--json]",
 	options: { ...ROOT, tokens: { type: "string" } },
 	input: ({ options }) => ({ budgetTokens: wholeNumber(options, "tokens") ?? 2000 }),
 });
 
-const index: Command = {
+export const index: Command = {
 	name: "index",
-	summary: "Index the TypeScript and JavaScript of a project, or take in what changed.",
 	usage: "[--root <folder>] [--json]",
 	details: [
 		"",
@@ -159,9 +152,6 @@ const index: Command = {
 			return report.coverage.notStored ? 1 : 0;
 		}),
 };
-
-/** The commands that ask the code index. */
-export const codeCommands: Command[] = [index, search, deps, usages, impact, context, map];
 
 /** A command that puts one question. */
 function question<Name extends Topic>(

@@ -21,8 +21,6 @@ export type OptionValues = Record<string, string | boolean | (string | boolean)[
 /** One `strata <name>` command. */
 export interface Command {
 	name: string;
-	/** One line for the list of commands. */
-	summary: string;
 	/** Everything after `strata <name>` in the usage line, e.g. `[--json]`. */
 	usage: string;
 	/** Further lines of `strata help <name>`. */

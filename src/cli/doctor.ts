@@ -19,7 +19,6 @@ export interface Finding {
 /** `strata doctor`: is this machine fit, and which configuration is in force? */
 export const doctor: Command = {
 	name: "doctor",
-	summary: "Check this machine and print the configuration in force.",
 	usage: "[--json]",
 	details: ["", "Exit status 1 when something pi-strata cannot do without is missing."],
 	options: { json: { type: "boolean" } },

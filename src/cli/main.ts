@@ -5,19 +5,71 @@ import { parseArgs } from "node:util";
 import { describeError } from "../core/errno.ts";
 import { packageVersion } from "../core/package-info.ts";
 import { nearest } from "../text/nearest.ts";
-import { clean } from "./clean.ts";
-import { codeCommands } from "./code-commands.ts";
 import { type Command, type OptionValues, type Terminal, UsageError } from "./command.ts";
-import { doctor } from "./doctor.ts";
-import { read } from "./read.ts";
-import { replay } from "./replay.ts";
-import { schema } from "./schema.ts";
-import { serve } from "./serve.ts";
+
+/** A command as the help of all lists it. Its code is loaded to run it, or for its own help. */
+interface ListedCommand {
+	readonly name: string;
+	readonly summary: string;
+	load(): Promise<Command>;
+}
+
+const code = () => import("./code-commands.ts");
 
 /** Every command of `strata`, in the order of its help. */
-export const commands: Command[] = [serve, ...codeCommands, read, replay, doctor, clean, schema];
+export const commands: readonly ListedCommand[] = [
+	listed(
+		"serve",
+		"Serve agent sessions over WebSocket, a Unix socket or stdio, with a dashboard.",
+		() => import("./serve.ts"),
+	),
+	listed(
+		"index",
+		"Index the TypeScript and JavaScript of a project, or take in what changed.",
+		code,
+	),
+	listed("search", "Find files and symbols by words and names, best first.", code),
+	listed("deps", "Show what a file depends on, and what depends on it.", code),
+	listed("usages", "Show where a symbol is used, for each definition of that name.", code),
+	listed("impact", "Show what a change of files reaches, and which tests to run.", code),
+	listed(
+		"context",
+		"Show what to know before working on files: dependencies, dependents, tests.",
+		code,
+	),
+	listed("map", "Print the most used files with their symbols, within a number of tokens.", code),
+	listed("read", "Read a web page, PDF or file in chunks, as text.", () => import("./read.ts")),
+	listed(
+		"replay",
+		"Show what a session cost, why caches missed, and what would have been cheaper.",
+		() => import("./replay.ts"),
+	),
+	listed(
+		"doctor",
+		"Check this machine and print the configuration in force.",
+		() => import("./doctor.ts"),
+	),
+	listed(
+		"clean",
+		"List what is stored and can be made again, with its size; delete on request.",
+		() => import("./clean.ts"),
+	),
+	listed(
+		"schema",
+		"Print the JSON Schema of strata.json or of the server's protocol.",
+		() => import("./schema.ts"),
+	),
+];
 
-/** Runs one command line and returns its exit status: 0 done, 1 failed, 2 wrong usage. Never throws. */
+function listed<Name extends string>(
+	name: Name,
+	summary: string,
+	module: () => Promise<Record<Name, Command>>,
+): ListedCommand {
+	return { name, summary, load: async () => (await module())[name] };
+}
+
+/** Runs one command line and returns its exit status: 0 done, 1 failed, 2 wrong usage. Throws if code cannot be loaded. */
 export async function main(argv: string[], terminal: Terminal): Promise<number> {
 	const [word, ...rest] = argv;
 	if (word === undefined || word === "--help" || word === "-h" || word === "help") {
@@ -27,8 +79,8 @@ export async function main(argv: string[], terminal: Terminal): Promise<number> 
 		terminal.print(packageVersion());
 		return 0;
 	}
-	const command = find(word, terminal);
-	return command ? runCommand(command, rest, terminal) : 2;
+	const listed = find(word, terminal);
+	return listed ? runCommand(listed, rest, terminal) : 2;
 }
 
 /** Runs the command line of this process; called by `bin/strata.js`, and by this file when it is started directly. */
@@ -53,7 +105,7 @@ function endSoon(): void {
 	);
 }
 
-function find(word: string, terminal: Terminal): Command | undefined {
+function find(word: string, terminal: Terminal): ListedCommand | undefined {
 	const command = commands.find(({ name }) => name === word);
 	if (command) return command;
 	const close = nearest(
@@ -65,10 +117,15 @@ function find(word: string, terminal: Terminal): Command | undefined {
 	return undefined;
 }
 
-async function runCommand(command: Command, argv: string[], terminal: Terminal): Promise<number> {
+async function runCommand(
+	listed: ListedCommand,
+	argv: string[],
+	terminal: Terminal,
+): Promise<number> {
+	const command = await listed.load();
 	try {
 		const { values, positionals } = parseCommandLine(command, argv);
-		if (values.help) return help(command.name, terminal);
+		if (values.help) return await help(command.name, terminal);
 		return await command.run(values, positionals, terminal);
 	} catch (error) {
 		const message = describeError(error);
@@ -112,11 +169,12 @@ function usageLine(command: Command): string {
 	return `usage: strata ${[command.name, command.usage].filter(Boolean).join(" ")}`;
 }
 
-function help(name: string | undefined, terminal: Terminal): number {
+async function help(name: string | undefined, terminal: Terminal): Promise<number> {
 	if (name !== undefined) {
-		const command = find(name, terminal);
-		if (!command) return 2;
-		const lines = [usageLine(command), "", command.summary, ...(command.details ?? [])];
+		const listed = find(name, terminal);
+		if (!listed) return 2;
+		const command = await listed.load();
+		const lines = [usageLine(command), "", listed.summary, ...(command.details ?? [])];
 		for (const line of lines) terminal.print(line);
 		return 0;
 	}

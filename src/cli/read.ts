@@ -6,7 +6,6 @@ import { type Command, type Terminal, UsageError } from "./command.ts";
 /** `strata read`: a web page, PDF or file in chunks, as an agent would get it. */
 export const read: Command = {
 	name: "read",
-	summary: "Read a web page, PDF or file in chunks, as text.",
 	usage: "<uri> [--cursor <cursor>] [--max-chars <n>] [--all] [--json]",
 	details: [
 		"",

@@ -21,7 +21,6 @@ type Replay = Awaited<ReturnType<typeof loadReplay>>;
 /** `strata replay`: what sessions cost, and what they would have cost. */
 export const replay: Command = {
 	name: "replay",
-	summary: "Show what a session cost, why caches missed, and what would have been cheaper.",
 	usage: "<session.jsonl|folder> [--json] [--html <file>] [--model <id>] [--policy <name>…]",
 	details: [
 		"",

@@ -4,7 +4,6 @@ import { type Command, UsageError } from "./command.ts";
 /** `strata schema`: JSON Schemas for editors and for writers of clients. */
 export const schema: Command = {
 	name: "schema",
-	summary: "Print the JSON Schema of strata.json or of the server's protocol.",
 	usage: "[config | protocol]",
 	details: [
 		"config    what strata.json may hold (the default)",

@@ -31,7 +31,6 @@ export function serverFolder(env: NodeJS.ProcessEnv): string {
 /** `strata serve`: many agent sessions behind one protocol. */
 export const serve: Command = {
 	name: "serve",
-	summary: "Serve agent sessions over WebSocket, a Unix socket or stdio, with a dashboard.",
 	usage:
 		"[--port 3141] [--host 127.0.0.1] [--stdio] [--socket <path>] [--token-file <file>] [--auth token|none] " +
 		"[--origin <origin>…] [--data-dir <folder>] [--tls-cert <file> --tls-key <file>] [--limit <name=number>…] " +

@@ -1,6 +1,6 @@
 import { CodeIndexError, type IndexProgress } from "./code-index.ts";
 import type { Request } from "./facts.ts";
-import type { FileOutcome } from "./parsing/parse-file.ts";
+import type { FileOutcome } from "./parsing/file-outcome.ts";
 import { Parser } from "./parsing/parser.ts";
 import type { Resolution } from "./reader.ts";
 import { affectedBy, type ProjectChange } from "./resolve/affected.ts";

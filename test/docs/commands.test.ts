@@ -16,17 +16,18 @@ const lines = documents.flatMap(({ path, blocks, codeWords }) =>
 	})),
 );
 
-test("every strata command line of a document has a command and options that exist", () => {
+test("every strata command line of a document has a command and options that exist", async () => {
 	const quoted = lines.flatMap(({ from, line }) => {
 		const words = /^(?:npm run (?:-s )?strata -- |(?:npx pi-)?strata (?=[a-z]))(.+)$/.exec(
 			line,
 		)?.[1];
 		return words === undefined || isOutput(words) ? [] : [{ from, words: wordsOf(words) }];
 	});
-	const faults = quoted.flatMap(({ from, words }) => {
-		const fault = faultOf(words);
-		return fault === undefined ? [] : [`${from}: strata ${words.join(" ")}: ${fault}`];
-	});
+	const faults: string[] = [];
+	for (const { from, words } of quoted) {
+		const fault = await faultOf(words);
+		if (fault !== undefined) faults.push(`${from}: strata ${words.join(" ")}: ${fault}`);
+	}
 	expect(faults).toEqual([]);
 	expect(quoted.length).toBeGreaterThan(30);
 });
@@ -53,9 +54,9 @@ test("every policy of strata replay is in the table of docs/economy.md", async (
 	for (const name of known) expect(table).toMatch(new RegExp(`^\\| \\*{0,2}\`${name}\``, "m"));
 });
 
-test("every flag of strata serve is in docs/server.md", () => {
+test("every flag of strata serve is in docs/server.md", async () => {
 	const page = documents.find(({ path }) => path === "docs/server.md");
-	const serve = commands.find(({ name }) => name === "serve");
+	const serve = await commands.find(({ name }) => name === "serve")?.load();
 	for (const option of Object.keys(serve?.options ?? {})) {
 		expect(page?.codeWords).toContain(`--${option}`);
 	}
@@ -109,9 +110,9 @@ test.each([
 	["serve --port 0 --limit maxSessions=3", undefined],
 	["surve", 'no command "surve"'],
 	["serve --prot 1", "Unknown option '--prot'"],
-])("the checker says of strata %s: %s", (words, fault) => {
-	if (fault === undefined) expect(faultOf(wordsOf(words))).toBeUndefined();
-	else expect(faultOf(wordsOf(words))).toContain(fault);
+])("the checker says of strata %s: %s", async (words, fault) => {
+	if (fault === undefined) expect(await faultOf(wordsOf(words))).toBeUndefined();
+	else expect(await faultOf(wordsOf(words))).toContain(fault);
 });
 
 /** A line that the program prints may begin with its name, too. */
@@ -128,9 +129,9 @@ function wordsOf(line: string): string[] {
 		.map((word) => word.replaceAll(/^\[|\]?…?$/g, ""));
 }
 
-function faultOf([name = "", ...args]: readonly string[]): string | undefined {
+async function faultOf([name = "", ...args]: readonly string[]): Promise<string | undefined> {
 	if (name === "help" || name.startsWith("<")) return undefined;
-	const command = commands.find((one) => one.name === name);
+	const command = await commands.find((one) => one.name === name)?.load();
 	if (!command) return `no command "${name}"`;
 	try {
 		parseArgs({ args, options: command.options, allowPositionals: true, strict: true });

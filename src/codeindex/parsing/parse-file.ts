@@ -1,17 +1,7 @@
 import { extractFacts, fileWords } from "../extract/index.ts";
-import type { FileFacts } from "../facts.ts";
 import { readSource } from "../read-source.ts";
-import { type PackedFile, packFile } from "../store/packed-file.ts";
-
-/** What became of reading and parsing a file. */
-export type FileOutcome =
-	| {
-			readonly kind: "parsed";
-			readonly path: string;
-			readonly hash: Uint8Array;
-			readonly packed: PackedFile;
-	  }
-	| { readonly kind: "gone"; readonly path: string };
+import { packFile } from "../store/packed-file.ts";
+import { type FileOutcome, failedFile } from "./file-outcome.ts";
 
 /** Reads a source file and packs what it says. Never throws: what cannot be understood is a problem of the file. */
 export function parseFile(root: string, path: string): FileOutcome {
@@ -31,21 +21,3 @@ export function parseFile(root: string, path: string): FileOutcome {
 		return { ...failedFile(path, reason), hash: source.hash };
 	}
 }
-
-/** A file that is known to be there, and of which nothing else is known. Without a hash it is tried again. */
-export function failedFile(path: string, problem: string): FileOutcome & { kind: "parsed" } {
-	const facts = { ...NOTHING, problem };
-	const packed = packFile(facts, fileWords(path, "", facts));
-	return { kind: "parsed", path, hash: new Uint8Array(), packed };
-}
-
-const NOTHING: FileFacts = {
-	status: "broken",
-	isModule: true,
-	lines: 0,
-	requests: [],
-	bindings: [],
-	exports: [],
-	references: [],
-	looseAccesses: new Map(),
-};

@@ -4,7 +4,8 @@
  */
 import { constants, setPriority } from "node:os";
 import { serveJobs } from "../../core/worker-entry.ts";
-import { type FileOutcome, parseFile } from "./parse-file.ts";
+import type { FileOutcome } from "./file-outcome.ts";
+import { parseFile } from "./parse-file.ts";
 
 const root = process.argv[2] ?? process.cwd();
 

@@ -4,7 +4,7 @@ import { childProcess } from "../../core/worker-port.ts";
 import { type WorkerError, WorkerSupervisor } from "../../core/worker-supervisor.ts";
 import { CodeIndexError } from "../code-index.ts";
 import type { ScannedFile } from "../scan/scanned-tree.ts";
-import { type FileOutcome, failedFile } from "./parse-file.ts";
+import { type FileOutcome, failedFile } from "./file-outcome.ts";
 
 export interface ParserOptions {
 	/** Most processes at a time. Default: one for each core, up to four. */

@@ -1,5 +1,5 @@
 import { compareText } from "../../core/compare-text.ts";
-import { counted } from "../../core/figures.ts";
+import { counted } from "../../text/figures.ts";
 import type { SymbolKind } from "../facts.ts";
 import { type Entity, linkerOf, pairsOf, usagesOfExport, usagesOfSymbol } from "../link/index.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";

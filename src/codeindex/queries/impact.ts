@@ -1,5 +1,5 @@
 import { compareText } from "../../core/compare-text.ts";
-import { counted } from "../../core/figures.ts";
+import { counted } from "../../text/figures.ts";
 import type { ImpactAnswer, ImpactQuery, Uncovered } from "../answers.ts";
 import { dependenciesOf } from "../link/index.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { FileOutcome } from "../../../src/codeindex/parsing/parse-file.ts";
+import type { FileOutcome } from "../../../src/codeindex/parsing/file-outcome.ts";
 import { Parser, type ParserOptions } from "../../../src/codeindex/parsing/parser.ts";
 import type { ScannedFile } from "../../../src/codeindex/scan/scanned-tree.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
