@@ -1,6 +1,9 @@
-/** What the extension adds to pi's start: from the start of pi's process in RPC mode to its first answer, with and without it. */
-import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+/**
+ * What the extension adds to pi's start: from the start of pi's process in RPC mode to its first answer, with and without
+ * it. And how long commands of `strata` take, from the start of Node to its end.
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { copyFileSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PiProcess } from "../test/support/pi-process.ts";
@@ -39,6 +42,11 @@ else {
 	setups["source, cold"] = { extension: source, env: cold };
 	setups["compiled package, cold"] = { extension: compiled, env: cold };
 }
+const strata = join(
+	options.quick ? project : join(folder, "node_modules", "pi-strata"),
+	"bin",
+	"strata.js",
+);
 const targets: Record<string, number> = { "source, warm": 150, "compiled package, warm": 150 };
 
 const times = Object.fromEntries(Object.keys(setups).map((name) => [name, [] as number[]]));
@@ -66,7 +74,43 @@ const lines = Object.keys(setups)
 			from: { "with ms": rounded(median(own)), rounds },
 		};
 	});
-report(lines);
+report([...lines, ...commandLines()]);
+
+/** Commands of the package (in a quick run: of the source), beside a Node that does nothing. */
+function commandLines(): Line[] {
+	writeFileSync(join(cwd, "package.json"), "{}");
+	writeFileSync(join(cwd, "a.ts"), "export function area() { return 1; }\n");
+	writeFileSync(join(cwd, "b.ts"), 'import { area } from "./a.ts";\nexport const b = area();\n');
+	const env = {
+		...process.env,
+		XDG_CACHE_HOME: join(folder, "cache"),
+		PI_CODING_AGENT_DIR: agentDir,
+	};
+	const runMs = (args: readonly string[]) => {
+		const start = performance.now();
+		const { status, stderr } = spawnSync(process.execPath, args, { cwd, env, encoding: "utf8" });
+		if (status !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
+		return performance.now() - start;
+	};
+	runMs([strata, "index"]);
+	const commands = ["--version", "--help", "usages area"];
+	const taken = new Map<string, number[]>(["node", ...commands].map((name) => [name, []]));
+	for (let round = 0; round < warmup + rounds; round++) {
+		for (const [name, all] of taken) {
+			const ms = runMs(name === "node" ? ["-e", "0"] : [strata, ...name.split(" ")]);
+			if (round >= warmup) all.push(ms);
+		}
+	}
+	const node = { name: "node -e 0", value: median(taken.get("node") ?? []) };
+	return commands.map((command) => ({
+		case: `strata ${command}`,
+		unit: "ms",
+		value: median(taken.get(command) ?? []),
+		...(command.startsWith("--") && { target: 100 }),
+		baseline: node,
+		from: { rounds },
+	}));
+}
 
 async function startMs({ extension, env }: (typeof setups)[string]): Promise<number> {
 	const args = extension ? ["--extension", extension] : [];
@@ -98,5 +142,6 @@ function buildPackage(): string {
 	for (const file of ["package.json", "pi-extension.ts"]) {
 		copyFileSync(join(project, file), join(target, file));
 	}
+	cpSync(join(project, "bin"), join(target, "bin"), { recursive: true });
 	return join(target, "pi-extension.ts");
 }
