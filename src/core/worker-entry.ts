@@ -17,6 +17,7 @@ export type ToWorker =
 	| { kind: "job"; id: number; value: unknown }
 	| { kind: "message"; id: number; value: unknown }
 	| { kind: "abort"; id: number }
+	| { kind: "tell"; value: unknown }
 	| { kind: "close" };
 
 /** From a worker to its supervisor. */
@@ -43,7 +44,7 @@ export interface JobContext<Note, Message> {
  */
 export function serveJobs<Job, Answer, Note = never, Message = never>(
 	handle: (job: Job, context: JobContext<Note, Message>) => Answer | Promise<Answer>,
-	onClose?: () => void,
+	{ onTell, onClose }: { onTell?(value: never): void; onClose?(): void } = {},
 ): void {
 	const jobs = new Map<number, JobInbox<Message>>();
 	let last: Promise<void> = Promise.resolve();
@@ -79,6 +80,8 @@ export function serveJobs<Job, Answer, Note = never, Message = never>(
 				return jobs.get(message.id)?.add(message.value as Message);
 			case "abort":
 				return jobs.get(message.id)?.controller.abort();
+			case "tell":
+				return onTell?.(message.value as never);
 			case "close":
 				for (const { controller } of jobs.values()) controller.abort();
 				void last.then(() => {

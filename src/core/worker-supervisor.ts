@@ -147,6 +147,11 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		return promise;
 	}
 
+	/** Sends a value to the `onTell` of each running worker. */
+	tell(value: unknown): void {
+		for (const { isEnding, port } of this.#slots) if (!isEnding) port.post({ kind: "tell", value });
+	}
+
 	/** Rejects all jobs and ends the workers. */
 	async close(): Promise<void> {
 		this.#closing ??= Promise.all([...this.#slots].map(({ exited }) => exited.promise));
@@ -260,8 +265,10 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 			slot.served++;
 			task.settle(undefined, message.value);
 		} else {
+			// Failing is how an aborted handler ends.
+			const isFault = !task.isSettled;
 			task.settle(new WorkerError("failed", message.message, slot.served, message.code));
-			if (this.#options.endOnFailure) this.#end(slot);
+			if (this.#options.endOnFailure && isFault) this.#end(slot);
 		}
 		if (slot.isEnding) return;
 		slot.tasks.splice(at, 1);

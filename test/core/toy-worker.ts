@@ -4,13 +4,15 @@ import { serveJobs } from "../../src/core/worker-entry.ts";
 
 export type ToyJob =
 	| { do: "echo"; value: unknown }
-	| { do: "hang" | "crash" | "flood" | "throw" | "eat-memory" | "sleep" | "id" }
+	| { do: "hang" | "crash" | "flood" | "throw" | "eat-memory" | "sleep" | "id" | "told" }
 	/** Answers the number of bytes that were sent after its note. */
 	| { do: "receive"; parts: number };
 
 const start = (workerData ?? process.argv[2]) as string | undefined;
 if (start === "crash") throw new Error("crashed at start");
 if (start === "silent") await new Promise(() => setInterval(() => {}, 1000));
+
+let told = "";
 
 serveJobs<ToyJob, unknown, string, Uint8Array>(
 	async (job, { notify, receive, signal }) => {
@@ -41,6 +43,8 @@ serveJobs<ToyJob, unknown, string, Uint8Array>(
 				return await new Promise((resolve) => {
 					signal.addEventListener("abort", () => resolve("woken"));
 				});
+			case "told":
+				return told;
 			case "id":
 				return threadId;
 			case "receive": {
@@ -53,5 +57,9 @@ serveJobs<ToyJob, unknown, string, Uint8Array>(
 			}
 		}
 	},
-	() => process.stdout.write("closed"),
+	{
+		onTell: (value: string) => {
+			told = value;
+		},
+	},
 );

@@ -187,6 +187,15 @@ describe("messages during a job", () => {
 		expect(parts.map(({ length }) => length)).toEqual([0, 0, 0]);
 	});
 
+	test("reach every running worker without a job, and start none", async () => {
+		const supervisor = supervise();
+		supervisor.tell("too early");
+		expect(supervisor.started).toBe(0);
+		expect(await supervisor.run({ do: "told" })).toBe("");
+		supervisor.tell("in time");
+		expect(await supervisor.run({ do: "told" })).toBe("in time");
+	});
+
 	test("can give the job a new deadline", async () => {
 		const supervisor = supervise();
 		const onNote = (_: string, job: { extend(ms: number): void }) => job.extend(50);
@@ -195,7 +204,7 @@ describe("messages during a job", () => {
 	});
 
 	test("end an abandoned job that waits for one", async () => {
-		const supervisor = supervise({ onAbort: "signal" });
+		const supervisor = supervise({ onAbort: "signal", endOnFailure: true });
 		const stop = new AbortController();
 		const { answer } = await begun(supervisor, { do: "receive", parts: 1 }, stop.signal);
 		stop.abort();

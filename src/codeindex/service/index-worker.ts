@@ -23,5 +23,5 @@ serveJobs<IndexCall, unknown, IndexProgress>(
 			throw new Error(describeError(error));
 		}
 	},
-	() => service.close(),
+	{ onClose: () => service.close() },
 );

@@ -1,4 +1,4 @@
-import type { PdfPage } from "./worker-messages.ts";
+import type { PdfPage } from "./pdf-worker.ts";
 
 /** A number of pages, from `first` to `last`; fewer when their text reaches `maxChars`, never less than one page. */
 export interface PageSpan {

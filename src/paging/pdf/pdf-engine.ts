@@ -1,12 +1,11 @@
 import { availableParallelism } from "node:os";
 import { PagingError } from "../errors.ts";
-import type { Source } from "./lane.ts";
 import { createPageReader, type ReadSpan } from "./page-reader.ts";
-import { createPdfWorkers, type PdfWorkers } from "./pdf-workers.ts";
-import type { PdfPage, ReadReply } from "./worker-messages.ts";
+import type { PdfPage, ReadReply, WorkerState } from "./pdf-worker.ts";
+import { createPdfWorkers, type PdfWorkers, type Source } from "./pdf-workers.ts";
 
 export type { PageWarning } from "./page-text.ts";
-export type { PdfPage } from "./worker-messages.ts";
+export type { PdfPage } from "./pdf-worker.ts";
 
 export interface PdfEngineOptions {
 	/** Longest time a worker may spend on one piece of work: opening, or some pages. Default: 10 s. */
@@ -95,14 +94,14 @@ export function createPdfEngine(options: PdfEngineOptions = {}): PdfEngine {
 		},
 		stats: () => {
 			const { started, workers: states } = workers.state();
-			const sum = (key: "pagesLoaded" | "openDocuments" | "memoryBytes") =>
-				states.reduce((total, state) => total + state[key], 0);
+			const sum = (of: (state: WorkerState) => number) =>
+				states.reduce((total, state) => total + of(state), 0);
 			return {
 				workers: states.length,
 				started,
-				pagesLoaded: sum("pagesLoaded"),
-				openDocuments: sum("openDocuments"),
-				memoryBytes: sum("memoryBytes"),
+				pagesLoaded: sum((state) => state.pagesLoaded),
+				openDocuments: sum((state) => state.documents.length),
+				memoryBytes: sum((state) => state.memoryBytes),
 			};
 		},
 		close: workers.close,

@@ -1,76 +1,157 @@
-/** Worker entry: holds documents, open in pdfium, and answers one message after the other. */
-import { parentPort, workerData } from "node:worker_threads";
-import { pageText, titleText } from "./page-text.ts";
+/** Worker entry: holds documents, open in pdfium, and reads their pages. */
+import { setImmediate } from "node:timers/promises";
+import { threadId, workerData } from "node:worker_threads";
+import { type JobContext, serveJobs } from "../../core/worker-entry.ts";
+import { type PageWarning, pageText, titleText } from "./page-text.ts";
 import { loadPdfium, type OpenFailure, type PdfiumDocument, type PdfiumFile } from "./pdfium.ts";
-import type {
-	BytesPart,
-	PageRange,
-	PdfPage,
-	ReadReply,
-	WorkerReply,
-	WorkerRequest,
-	WorkerStart,
-} from "./worker-messages.ts";
 
-const { maxMemoryBytes, cancelled } = workerData as WorkerStart;
+export interface PageRange {
+	/** The first page, from 1. */
+	first: number;
+	/** How many pages; 0 only opens the document. */
+	count: number;
+	/** Stop after the page with which the text reaches this length. */
+	maxChars: number;
+}
+
+/** A job of the worker. */
+export interface ReadJob extends PageRange {
+	/** The same in every job, and no other document's. */
+	document: number;
+	/** Bytes of the document. */
+	total: number;
+	/** Stop after the page with which this time is over. */
+	budgetMs: number;
+}
+
+export interface ReadReply {
+	totalPages: number;
+	/** Empty if the document has none. */
+	title: string;
+	pages: PdfPage[];
+	worker: WorkerState;
+}
+
+/** One page of a document. */
+export interface PdfPage {
+	/** From 1. */
+	number: number;
+	/** Lines end in "\n"; empty for a page without text. */
+	text: string;
+	warning?: PageWarning;
+}
+
+export interface WorkerState {
+	id: number;
+	/** Pages whose content was looked at since the worker started. */
+	pagesLoaded: number;
+	documents: number[];
+	/** WebAssembly memory. */
+	memoryBytes: number;
+}
+
+/** The next bytes of a document: the first `length` of a buffer. */
+export interface BytesPart {
+	buffer: ArrayBuffer;
+	length: number;
+}
+
+/** A buffer that was taken over comes back; nothing asks for the first bytes of a document. */
+export type BytesNote = ArrayBuffer | undefined;
+
+interface Held {
+	readonly bytes: number;
+	readonly file: PdfiumFile;
+	/** Opened with the first job. */
+	document?: PdfiumDocument;
+}
+
+/** Documents held at a time; one that was evicted is sent again when it is asked for. */
+const MAX_DOCUMENTS = 8;
+
+const { maxMemoryBytes } = workerData as { maxMemoryBytes: number };
 const pdfium = await loadPdfium({ maxMemoryBytes });
-/** Documents by number. One is opened with the first call for it, when all of its bytes are there. */
-const held = new Map<number, { file: PdfiumFile; document?: PdfiumDocument }>();
+/** By number; the one used last comes last. */
+const held = new Map<number, Held>();
 let pagesLoaded = 0;
+/** The job's document, and whether it has to go after the job. */
+let inUse: number | undefined;
+let isLast = false;
 
-parentPort?.on("message", (request: WorkerRequest) => {
-	if (request.kind === "forget") forget(request.document);
-	else reply(answer(request));
-});
-reply({ kind: "ready" });
+serveJobs<ReadJob, ReadReply | OpenFailure, BytesNote, BytesPart>(
+	async (job, context) => {
+		inUse = job.document;
+		isLast = false;
+		let isWhole = false;
+		try {
+			const entry = held.get(job.document) ?? (await load(job, context));
+			const document = entry.document ?? entry.file.open();
+			checkMemory();
+			if (typeof document === "string") return document;
+			isWhole = true;
+			entry.document = document;
+			held.delete(job.document);
+			held.set(job.document, entry);
+			const pages = await readPages(document, job, context.signal);
+			checkMemory();
+			const documents = [...held.keys()];
+			const memoryBytes = pdfium.memoryBytes();
+			const worker = { id: threadId, pagesLoaded, documents, memoryBytes };
+			return { totalPages: document.totalPages, title: titleText(document.title), pages, worker };
+		} catch (error) {
+			const code = pdfium.isOutOfMemory() ? "memory" : "crash";
+			throw Object.assign(new Error(String(error)), { code });
+		} finally {
+			inUse = undefined;
+			if (isLast || !isWhole) forget(job.document);
+		}
+	},
+	{
+		onTell: (document: number) => {
+			if (document === inUse) isLast = true;
+			else forget(document);
+		},
+	},
+);
 
-function reply(message: WorkerReply): void {
-	parentPort?.postMessage(message, message.kind === "stored" ? [message.buffer] : []);
+/** Short of memory pdfium may leave things out without saying so. */
+function checkMemory(): void {
+	if (pdfium.isOutOfMemory()) throw new Error("the memory limit was reached");
 }
 
-function answer(request: Exclude<WorkerRequest, { kind: "forget" }>): WorkerReply {
-	const { call } = request;
-	try {
-		const result = request.kind === "bytes" ? store(request) : read(request);
-		// Short of memory pdfium may leave things out without saying so.
-		if (pdfium.isOutOfMemory()) throw new Error("the memory limit was reached");
-		return { call, ...result };
-	} catch (error) {
-		const reason = pdfium.isOutOfMemory() ? "memory" : "crash";
-		return { kind: "broken", call, reason, detail: String(error) };
+async function load(
+	{ document, total }: ReadJob,
+	{ notify, receive }: JobContext<BytesNote, BytesPart>,
+): Promise<Held> {
+	makeRoom(total);
+	const entry = { bytes: total, file: pdfium.reserve(total) };
+	held.set(document, entry);
+	notify(undefined);
+	for (let done = 0; done < total; ) {
+		const { buffer, length } = await receive();
+		entry.file.write(new Uint8Array(buffer, 0, length), done);
+		done += length;
+		notify(buffer, [buffer]);
+	}
+	return entry;
+}
+
+/** Evicts what was not used for longest. Documents take at most half of the memory, pdfium's work on them the rest. */
+function makeRoom(bytes: number): void {
+	let total = bytes;
+	for (const other of held.values()) total += other.bytes;
+	for (const [id, other] of held) {
+		if (held.size < MAX_DOCUMENTS && total <= maxMemoryBytes / 2) return;
+		forget(id);
+		total -= other.bytes;
 	}
 }
 
-function store(part: { document: number } & BytesPart): { kind: "stored"; buffer: ArrayBuffer } {
-	const { document: id, buffer, length, offset, total } = part;
-	const { file } = held.get(id) ?? { file: pdfium.reserve(total) };
-	if (!held.has(id)) held.set(id, { file });
-	file.write(new Uint8Array(buffer, 0, length), offset);
-	return { kind: "stored", buffer };
-}
-
-function read(
-	request: WorkerRequest & { kind: "read" },
-): ({ kind: "read" } & ReadReply) | { kind: "refused"; reason: OpenFailure } {
-	const entry = held.get(request.document);
-	if (!entry) throw new Error(`document ${request.document} has no bytes`);
-	const document = entry.document ?? entry.file.open();
-	if (typeof document === "string") {
-		forget(request.document);
-		return { kind: "refused", reason: document };
-	}
-	entry.document = document;
-	const pages = readPages(document, request.call, request);
-	return {
-		kind: "read",
-		totalPages: document.totalPages,
-		title: titleText(document.title),
-		pages,
-		worker: { pagesLoaded, openDocuments: held.size, memoryBytes: pdfium.memoryBytes() },
-	};
-}
-
-function readPages(document: PdfiumDocument, call: number, range: PageRange): PdfPage[] {
+async function readPages(
+	document: PdfiumDocument,
+	range: ReadJob,
+	signal: AbortSignal,
+): Promise<PdfPage[]> {
 	const end = performance.now() + range.budgetMs;
 	const last = Math.min(range.first + range.count - 1, document.totalPages);
 	const pages: PdfPage[] = [];
@@ -80,7 +161,9 @@ function readPages(document: PdfiumDocument, call: number, range: PageRange): Pd
 		pages.push(page);
 		chars += page.text.length;
 		if (chars >= range.maxChars || performance.now() >= end) break;
-		if (Atomics.load(cancelled, 0) === call) break;
+		// An abort arrives between two pages.
+		if (number < last) await setImmediate();
+		if (signal.aborted) break;
 	}
 	return pages;
 }
