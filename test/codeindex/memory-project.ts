@@ -1,4 +1,4 @@
-import { extractFacts } from "../../src/codeindex/extract/index.ts";
+import { extractFacts } from "../../src/codeindex/extract/extract.ts";
 import { fileWords } from "../../src/codeindex/extract/words.ts";
 import type { IndexReader } from "../../src/codeindex/reader.ts";
 import { createResolver } from "../../src/codeindex/resolve/resolver.ts";

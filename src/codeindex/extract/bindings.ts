@@ -1,5 +1,6 @@
 import type { Binding, Declared, Member, SymbolKind, TypeName } from "../facts.ts";
 import { annotationOf, bare, type FunctionNode, type Node, symbolOfValue } from "./ast.ts";
+import { docBefore } from "./docs.ts";
 import type { Declaration, Draft, Pending, Place } from "./draft.ts";
 import { generic, membersOf, partsOf } from "./members.ts";
 import {
@@ -11,7 +12,7 @@ import {
 	typeOfExpression,
 } from "./receivers.ts";
 import { TYPE } from "./scope.ts";
-import { docBefore, headEnd, headOf } from "./signature.ts";
+import { headEnd, headOf } from "./signature.ts";
 
 /** Describes everything that the top level declares, now that all of its names are known. */
 export function describeBindings(draft: Draft): void {

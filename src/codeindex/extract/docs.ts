@@ -1,6 +1,30 @@
 import { access, type Chain, close, type Reached } from "./chains.ts";
 import { type Draft, typeImport } from "./draft.ts";
 import { ANY, lookup, SPACE, TYPE } from "./scope.ts";
+import { cut } from "./signature.ts";
+
+/** The first sentence of the doc comment that ends right before a place. */
+export function docBefore(source: string, from: number): string | undefined {
+	let end = from;
+	while (end > 0 && isSpace(source.charCodeAt(end - 1))) end--;
+	if (!source.endsWith("*/", end)) return undefined;
+	const start = source.lastIndexOf("/*", end - 3);
+	if (start === -1 || source[start + 2] !== "*") return undefined;
+	const text = source
+		.slice(start + 3, end - 2)
+		.replace(/^[ \t]*\*+[ \t]?/gm, "")
+		.trim();
+	// Tags come after the description, or there is none.
+	const description = text.split(/^@/m, 1)[0] ?? "";
+	const [paragraph = ""] = description.trim().split(/\n\s*\n/, 1);
+	const line = paragraph.replace(/\s+/g, " ");
+	const sentence = /^.*?[.!?](?=\s+[A-Z`]|$)/.exec(line)?.[0] ?? line;
+	return sentence === "" ? undefined : cut(sentence);
+}
+
+function isSpace(char: number): boolean {
+	return char === 32 || (char >= 9 && char <= 13);
+}
 
 /** Notes names of the top level in `{@link name}` and in types of tags, which TypeScript counts as references, too. */
 export function walkDocs(draft: Draft): void {

@@ -227,7 +227,8 @@ export const expressionVisits: Visits = {
 	UpdateExpression: (walk, node: Of<"UpdateExpression">) => assign(walk, node.argument),
 	TaggedTemplateExpression(walk, node: Of<"TaggedTemplateExpression">) {
 		walk.use(node.tag, "call");
-		walk.visitAll([node.typeArguments, node.quasi]);
+		walk.visit(node.typeArguments);
+		walk.visit(node.quasi);
 	},
 	Property(walk, node: Of<"Property">) {
 		if (walk.draft.done.has(node)) return;

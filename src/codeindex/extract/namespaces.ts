@@ -4,7 +4,8 @@ import { access, close, fromName, fromType } from "./chains.ts";
 import { declareStatements, type Space } from "./declare.ts";
 import { type Place, typeImport } from "./draft.ts";
 import { member, typeOfOwner } from "./receivers.ts";
-import { ANY, inside, lookup, type Scope, SPACE } from "./scope.ts";
+import { ANY, inside, lookup, type Scope, SPACE, TYPE } from "./scope.ts";
+import { entity } from "./types.ts";
 import { only, type Visits, type Walk } from "./walk.ts";
 
 /** The scope inside a namespace. Declarations of one namespace see each other's exported names. */
@@ -55,7 +56,7 @@ export const namespaceVisits: Visits = {
 	TSImportEqualsDeclaration(walk, node: Of<"TSImportEqualsDeclaration">) {
 		const { moduleReference: typeName } = node;
 		if (walk.draft.done.has(node) || typeName.type === "TSExternalModuleReference") return;
-		walk.visit({ type: "TSTypeReference", typeName, typeArguments: null } as unknown as Node);
+		entity(walk, typeName, TYPE, "type");
 	},
 	ImportDeclaration: only(),
 	ExportAllDeclaration: only(),

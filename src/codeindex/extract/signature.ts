@@ -51,26 +51,8 @@ export function headEnd(node: Node): number {
 	}
 }
 
-/** The first sentence of the doc comment that ends right before a place. */
-export function docBefore(source: string, from: number): string | undefined {
-	let end = from;
-	while (end > 0 && isSpace(source.charCodeAt(end - 1))) end--;
-	if (!source.endsWith("*/", end)) return undefined;
-	const start = source.lastIndexOf("/*", end - 3);
-	if (start === -1 || source[start + 2] !== "*") return undefined;
-	const text = source
-		.slice(start + 3, end - 2)
-		.replace(/^[ \t]*\*+[ \t]?/gm, "")
-		.trim();
-	// Tags come after the description, or there is none.
-	const description = text.split(/^@/m, 1)[0] ?? "";
-	const [paragraph = ""] = description.trim().split(/\n\s*\n/, 1);
-	const line = paragraph.replace(/\s+/g, " ");
-	const sentence = /^.*?[.!?](?=\s+[A-Z`]|$)/.exec(line)?.[0] ?? line;
-	return sentence === "" ? undefined : cut(sentence);
-}
-
-function cut(text: string): string {
+/** A text of at most so many characters as a signature has. */
+export function cut(text: string): string {
 	if (text.length <= MAX_LENGTH) return text;
 	const end = MAX_LENGTH - 1;
 	const splitsPair = /[\uD800-\uDBFF]/.test(text[end - 1] ?? "");
@@ -95,8 +77,4 @@ function withoutComments(text: string): string {
 		/("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)|\/\*[\s\S]*?(?:\*\/|$)|\/\/[^\n]*/g,
 		(_, string: string | undefined) => string ?? " ",
 	);
-}
-
-function isSpace(char: number): boolean {
-	return char === 32 || (char >= 9 && char <= 13);
 }

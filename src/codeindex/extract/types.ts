@@ -104,7 +104,7 @@ function heritage(
 }
 
 /** Notes the use of a dotted name: `A`, `ns.A`, or after `typeof`, `a.b`. */
-function entity(walk: Walk, node: Node, meaning: number, usage: UsageKind): void {
+export function entity(walk: Walk, node: Node, meaning: number, usage: UsageKind): void {
 	close(walk.draft, reachEntity(walk, node, meaning), usage);
 }
 

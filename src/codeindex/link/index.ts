@@ -1,6 +1,11 @@
 export { type DeclaredEntity, type Entity, keyOf, type MemberEntity } from "./entity.ts";
 export { type Linker, linkerOf } from "./linker.ts";
-export { type MemberUsages, usagesOfMembers } from "./member-usages.ts";
 export { dependenciesOf, dependentsOf, pairsOf } from "./module-pairs.ts";
 export type { Place } from "./places.ts";
-export { importersOfSymbol, usagesOfExport, usagesOfSymbol } from "./symbol-usages.ts";
+export {
+	importersOfSymbol,
+	type MemberUsages,
+	usagesOfExport,
+	usagesOfMembers,
+	usagesOfSymbol,
+} from "./usages.ts";

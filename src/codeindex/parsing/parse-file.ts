@@ -1,4 +1,5 @@
-import { extractFacts, fileWords } from "../extract/index.ts";
+import { extractFacts } from "../extract/extract.ts";
+import { fileWords } from "../extract/words.ts";
 import { readSource } from "../read-source.ts";
 import { packFile } from "../store/packed-file.ts";
 import { type FileOutcome, failedFile } from "./file-outcome.ts";

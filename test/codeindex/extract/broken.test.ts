@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { extractFacts, fileWords } from "../../../src/codeindex/extract/index.ts";
+import { extractFacts } from "../../../src/codeindex/extract/extract.ts";
+import { fileWords } from "../../../src/codeindex/extract/words.ts";
 
 describe("sources that cannot be understood", () => {
 	test("a syntax error leaves the imports and re-exports before it", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { extractFacts } from "../../../src/codeindex/extract/index.ts";
+import { extractFacts } from "../../../src/codeindex/extract/extract.ts";
 import type { FileFacts, Member } from "../../../src/codeindex/facts.ts";
 import { accesses } from "./support.ts";
 

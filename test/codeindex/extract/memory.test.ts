@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { extractFacts } from "../../../src/codeindex/extract/index.ts";
+import { extractFacts } from "../../../src/codeindex/extract/extract.ts";
 
 test("a syntax tree that is done with does not wait for a full collection", () => {
 	setFlagsFromString("--expose-gc");

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { extractFacts } from "../../../src/codeindex/extract/index.ts";
+import { extractFacts } from "../../../src/codeindex/extract/extract.ts";
 import { disagreements, placesOf } from "./support.ts";
 
 /** Each source is compared with TypeScript for all of its top-level names. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { extractFacts } from "../../../src/codeindex/extract/index.ts";
+import { extractFacts } from "../../../src/codeindex/extract/extract.ts";
 import type { Declared } from "../../../src/codeindex/facts.ts";
 
 function declared(source: string): Declared {

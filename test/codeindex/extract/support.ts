@@ -1,5 +1,5 @@
 import ts from "typescript-5";
-import { extractFacts } from "../../../src/codeindex/extract/index.ts";
+import { extractFacts } from "../../../src/codeindex/extract/extract.ts";
 import type { FileFacts, Position } from "../../../src/codeindex/facts.ts";
 
 /** The places of a name as `line:column`, in order, with the facts that they were taken from. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { extractFacts, fileWords, identifierWords } from "../../../src/codeindex/extract/index.ts";
+import { extractFacts } from "../../../src/codeindex/extract/extract.ts";
+import { fileWords, identifierWords } from "../../../src/codeindex/extract/words.ts";
 
 test.each([
 	["getUserName", ["get", "user", "name", "getusername"]],

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { type Entity, linkerOf, usagesOfSymbol } from "../../../src/codeindex/link/index.ts";
-import { importersOfSymbol } from "../../../src/codeindex/link/symbol-usages.ts";
+import {
+	type Entity,
+	importersOfSymbol,
+	linkerOf,
+	usagesOfSymbol,
+} from "../../../src/codeindex/link/index.ts";
 import { indexProject, type ProjectFiles } from "../memory-project.ts";
 
 function link(files: ProjectFiles) {
