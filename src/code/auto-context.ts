@@ -4,8 +4,7 @@ import { expandHome, isWithin } from "../core/places.ts";
 import { clipMiddle } from "../text/clip.ts";
 import { grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
-import { fitText, type Part, remark } from "./outline.ts";
-import type { ProjectPaths } from "./reader.ts";
+import { fitText, type Part, type ProjectPaths, remark } from "./outline.ts";
 
 /** With more files a prompt is about something larger. */
 const BRIEFED_FILES = 3;
@@ -19,10 +18,7 @@ export interface FileLookup {
 	isFile(path: string): boolean;
 }
 
-/**
- * The files to brief on: those that a prompt names or, in the mode `always`, those last worked on; a number where the
- * prompt names too many. As the index has them.
- */
+/** Files that a prompt names or, in mode `always`, that were last worked on; a number if it names too many. */
 export function filesToBrief(
 	prompt: string,
 	mode: "onPaths" | "always",
@@ -35,11 +31,7 @@ export function filesToBrief(
 	return workedOnFiles(messages(), lookup).slice(0, BRIEFED_FILES);
 }
 
-/**
- * The source files of the project that a text names, in the order of their mention, as the index has them. A word
- * counts if it looks like a path (`foo.ts`, `./a.ts`, `@scope/x/y.ts`, absolute, in quotes, with `:12` behind) and
- * the file is there.
- */
+/** The source files that a text names, in their order: words that look like a path, if the file is there. */
 export function namedFiles(prompt: string, lookup: FileLookup): string[] {
 	return existing(candidates(prompt.slice(0, PROMPT_CHARS)), lookup);
 }

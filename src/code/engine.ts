@@ -11,8 +11,7 @@ import type {
 } from "../codeindex/index.ts";
 import type { Config } from "../core/config.ts";
 import { depsForms, impactForms, symbolMapForms, taskContextForms } from "./files-text.ts";
-import { coverageLine, type Outline, ofManyFiles, wholeText } from "./outline.ts";
-import type { Reader } from "./reader.ts";
+import { coverageLine, type Outline, ofManyFiles, type Reader, wholeText } from "./outline.ts";
 import { searchForms } from "./search-text.ts";
 import {
 	type DepsInput,

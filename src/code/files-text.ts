@@ -10,16 +10,18 @@ import { clip } from "../text/clip.ts";
 import { counted, grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
 import {
+	type Advice,
 	byFolder,
 	chunks,
 	folderTotals,
 	type Outline,
 	type Part,
+	type Reader,
 	remark,
 	section,
+	toolAdvice,
 	whyNothingIndexed,
 } from "./outline.ts";
-import { type Advice, type Reader, toolAdvice } from "./reader.ts";
 import { symbolText } from "./search-text.ts";
 import type { DepsInput, TaskContextInput } from "./tools.ts";
 

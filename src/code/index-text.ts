@@ -2,8 +2,13 @@ import type { BuildReport, IndexProgress, IndexStatus } from "../codeindex/index
 import { clip, clipMiddle } from "../text/clip.ts";
 import { counted, grouped, megabytes } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
-import { leftOutText, notStoredText, whyNothingIndexed } from "./outline.ts";
-import { type Advice, toolAdvice } from "./reader.ts";
+import {
+	type Advice,
+	leftOutText,
+	notStoredText,
+	toolAdvice,
+	whyNothingIndexed,
+} from "./outline.ts";
 
 export function buildText(report: BuildReport, advice: Advice = toolAdvice): string {
 	const { coverage, added, changed, removed, seconds } = report;

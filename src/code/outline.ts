@@ -1,13 +1,12 @@
+import { existsSync } from "node:fs";
+import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { Coverage, IndexProgress } from "../codeindex/index.ts";
 import { bytesOf, clip, clipMiddle } from "../text/clip.ts";
 import { counted, grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
-import { type Advice, toolAdvice } from "./reader.ts";
+import { expandHome } from "../core/places.ts";
 
-/**
- * An answer as an outline: parts with a head and items. What does not fit a budget is left out item by item, and
- * each part says how many are missing, so that a shortened answer is still well formed.
- */
+/** Parts with a head and items. What does not fit a budget is left out item by item, and counted. */
 export type Outline = readonly Part[];
 
 export interface Part {
@@ -43,10 +42,7 @@ export function wholeText(outline: Outline): string {
 	return outline.flatMap(({ head, items }) => [...head, ...items]).join("\n");
 }
 
-/**
- * The text of at most `maxBytes` that tells most: the first of the forms that fits as a whole, or else as much as
- * fits of the last. Forms go from the fullest to the briefest, and are only made when it is their turn.
- */
+/** The first of the forms, fullest first, that fits as a whole, or else as much of the last as fits. */
 export function fitText(forms: readonly (() => Outline)[], maxBytes: number): Fitted {
 	let outline: Outline = [];
 	for (const [form, make] of forms.entries()) {
@@ -125,10 +121,7 @@ export interface Weighed {
 /** Names on one line of a folder; a longer list goes on in the next, so that it can be cut in between. */
 const NAMES_A_LINE = 12;
 
-/**
- * Paths with each folder written once: `  src/ui/: button.ts, form.ts`. Folders stand in the order of their first
- * path. `label` writes a name, by default the name alone.
- */
+/** Paths with each folder written once: `  src/ui/: button.ts, form.ts`, in the order of their first path. */
 export function byFolder<Item extends { readonly path: string }>(
 	items: readonly Item[],
 	label: (name: string, item: Item) => string = (name) => name,
@@ -255,3 +248,89 @@ function ago(ms: number): string {
 	if (minutes < 120) return `${minutes} min ago`;
 	return `${grouped(Math.round(minutes / 60))} h ago`;
 }
+
+/** The index has paths from the project's root; the model and people write them from the working folder. */
+export interface ProjectPaths {
+	readonly root: string;
+	readonly cwd: string;
+	/** A path of the index as the model should write it. */
+	show(path: string): string;
+	/** A path from the model as the index has it. One that leaves the project keeps its `..`. */
+	find(path: string): string;
+}
+
+export function projectPaths(
+	root: string,
+	cwd: string,
+	exists: (path: string) => boolean = existsSync,
+): ProjectPaths {
+	const fromRoot = (path: string) => slashed(relative(root, path));
+	const folder = fromRoot(cwd);
+	const outside = `${slashed(relative(cwd, root))}/`;
+	const fromOutside = (path: string) => outside + path;
+	return {
+		root,
+		cwd,
+		show: /^\.\.(?:\/|$)/.test(folder) ? fromOutside : fromFolder(folder),
+		find(path) {
+			// Pi's tools take a path with a leading @ too, as people mention files.
+			const candidates = path.startsWith("@") ? [path, path.slice(1)] : [path];
+			const places = candidates
+				.map(expandHome)
+				.flatMap((plain) =>
+					isAbsolute(plain) ? [resolve(plain)] : [resolve(cwd, plain), resolve(root, plain)],
+				);
+			return fromRoot(places.find(exists) ?? places[0] ?? cwd);
+		},
+	};
+}
+
+/** From one folder of the project to its paths; node's own `relative` is too slow for thousands of them. */
+function fromFolder(folder: string): (path: string) => string {
+	if (folder === "") return (path) => path;
+	const names = folder.split("/");
+	const ways = [...names, ""].map((_, up) => ({
+		shared: names
+			.slice(0, names.length - up)
+			.map((name) => `${name}/`)
+			.join(""),
+		back: "../".repeat(up),
+	}));
+	return (path) => {
+		const way = ways.find(({ shared }) => path.startsWith(shared));
+		return way ? way.back + path.slice(way.shared.length) : path;
+	};
+}
+
+function slashed(path: string): string {
+	return sep === "\\" ? path.replaceAll("\\", "/") : path;
+}
+
+/** How the reader of an answer does what it advises: the model has tools, a person has commands. */
+export interface Advice {
+	readonly search: string;
+	readonly index: string;
+	/** How tests are counted too, behind a colon or comma. */
+	readonly countTests: string;
+	/** How to search everywhere, behind "Try". */
+	readonly withoutFilters: string;
+}
+
+/** The reader of an answer: how paths are written, and what is advised. Without advice it is the model. */
+export interface Reader extends Pick<ProjectPaths, "show"> {
+	readonly advice?: Advice;
+}
+
+export const toolAdvice: Advice = {
+	search: "kota_search",
+	index: "kota_index",
+	countTests: "include_tests counts them",
+	withoutFilters: "without filters",
+};
+
+export const commandAdvice: Advice = {
+	search: "strata search",
+	index: "strata index",
+	countTests: "leave out --no-tests to count them",
+	withoutFilters: "without --glob",
+};

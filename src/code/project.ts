@@ -31,10 +31,7 @@ export interface Asker extends CallOptions {
 	readonly confirm?: (status: IndexStatus) => Promise<boolean>;
 }
 
-/**
- * The index of one project over a session: opened on first use, indexed for the first time only with consent, and
- * opened again after it has died. Consent is remembered by there being an index; a no, until the session ends.
- */
+/** The index of a project over a session. An index means consent; a no is remembered until the session ends. */
 export interface KotaProject {
 	readonly root: string;
 	readonly state: "stopped" | "starting" | "running";

@@ -8,9 +8,15 @@ import { oneLine } from "../text/one-line.ts";
 import { property } from "../core/property.ts";
 import { type InputOf, topics } from "./engine.ts";
 import { buildText } from "./index-text.ts";
-import { coverageLine, fitText, type Outline, remark, wholeText } from "./outline.ts";
+import {
+	coverageLine,
+	fitText,
+	type Outline,
+	type ProjectPaths,
+	remark,
+	wholeText,
+} from "./outline.ts";
 import type { Asker, KotaProject } from "./project.ts";
-import type { ProjectPaths } from "./reader.ts";
 import {
 	depsInput,
 	impactQuery,

@@ -2,8 +2,14 @@ import type { MatchingLines, SearchAnswer, SearchHit, SymbolBrief } from "../cod
 import { clip } from "../text/clip.ts";
 import { counted, grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
-import { type Outline, remark, whyNothingIndexed } from "./outline.ts";
-import { type Advice, type Reader, toolAdvice } from "./reader.ts";
+import {
+	type Advice,
+	type Outline,
+	type Reader,
+	remark,
+	toolAdvice,
+	whyNothingIndexed,
+} from "./outline.ts";
 import type { SearchInput, SearchOutput } from "./tools.ts";
 
 /** The forms of a search answer, from the one that was asked for to bare paths. */

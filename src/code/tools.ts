@@ -1,9 +1,13 @@
-import type { ImpactQuery, SearchQuery, SymbolKind } from "../codeindex/index.ts";
+import type {
+	DependenciesQuery,
+	ImpactQuery,
+	SearchQuery,
+	SymbolKind,
+	TaskContextQuery,
+	UsagesQuery,
+} from "../codeindex/index.ts";
 
-/**
- * What the tools take, by the names of their specification. Types hold already (pi checks them against the schema);
- * here come the defaults, the hard caps and what a schema cannot say.
- */
+/** What the tools take, by the names of their specification. pi has checked the types against the schema. */
 export interface ToolCalls {
 	kota_index: { path?: string };
 	kota_search: {
@@ -101,12 +105,7 @@ export function searchQuery(input: SearchInput): SearchQuery {
 	};
 }
 
-export interface DepsInput {
-	readonly path: string;
-	readonly direction: "dependents" | "dependencies" | "both";
-	readonly depth: number;
-	readonly includeTests: boolean;
-}
+export type DepsInput = Required<Omit<DependenciesQuery, "kinds">>;
 
 /** `direction` both, `depth` 1, without tests. */
 export function depsInput(call: ToolCalls["kota_deps"], find: FindPath): DepsInput {
@@ -118,11 +117,7 @@ export function depsInput(call: ToolCalls["kota_deps"], find: FindPath): DepsInp
 	};
 }
 
-export interface UsagesInput {
-	readonly symbol: string;
-	readonly file?: string;
-	readonly includeTests: boolean;
-}
+export type UsagesInput = UsagesQuery & { readonly includeTests: boolean };
 
 /** In all files, without tests. */
 export function usagesInput(call: ToolCalls["kota_usages"], find: FindPath): UsagesInput {
@@ -147,12 +142,7 @@ export function impactQuery(call: ToolCalls["kota_impact"], find: FindPath): Imp
 	return { modify, create, delete: deleted, ...(symbols.length > 0 && { symbols }) };
 }
 
-export interface TaskContextInput {
-	readonly files: readonly string[];
-	readonly includeTests: boolean;
-	readonly includeSymbols: boolean;
-	readonly maxImpactedFiles: number;
-}
+export type TaskContextInput = Required<TaskContextQuery>;
 
 /** With tests, without symbols, 20 impacted files. */
 export function taskContextInput(

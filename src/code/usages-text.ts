@@ -3,21 +3,20 @@ import { clip } from "../text/clip.ts";
 import { counted, grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
 import {
+	type Advice,
 	byFolder,
 	chunks,
 	folderTotals,
 	type Outline,
 	type Part,
+	type Reader,
 	remark,
+	toolAdvice,
 	whyNothingIndexed,
 } from "./outline.ts";
-import { type Advice, type Reader, toolAdvice } from "./reader.ts";
 import type { UsagesInput } from "./tools.ts";
 
-/**
- * The forms of an answer about usages: every place, then lines by kind, then numbers by file, then by folder. Each
- * definition has a part of its own, as two things of one name have nothing to do with each other.
- */
+/** Every place, then lines by kind, then numbers by file, then by folder. Each definition has a separate part. */
 export function usagesForms(
 	answer: UsagesAnswer,
 	input: UsagesInput,

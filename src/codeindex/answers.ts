@@ -12,10 +12,7 @@ export interface Coverage {
 	readonly refreshedFiles: number;
 	/** False while the first indexing is not finished: the answer covers only what is there. */
 	readonly complete: boolean;
-	/**
-	 * Folders that cannot be read, names that are not UTF-8, files that are too large, rules that are not applied and the
-	 * like, the first few with the reason; if any.
-	 */
+	/** Unreadable folders, names that are not UTF-8, files that are too large and the like; if any. */
 	readonly leftOut?: {
 		readonly count: number;
 		readonly kinds: readonly { readonly what: string; readonly count: number }[];

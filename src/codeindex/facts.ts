@@ -15,10 +15,7 @@ export interface FileFacts {
 	readonly lines: number;
 	/** Every other module it names, each specifier once. Imports and exports point into this list. */
 	readonly requests: readonly Request[];
-	/**
-	 * The names of its top level, declared or imported, then what functions inside import. References and exports
-	 * point into this list.
-	 */
+	/** Names of its top level, then what functions inside import. References and exports point into this list. */
 	readonly bindings: readonly Binding[];
 	readonly exports: readonly Export[];
 	readonly references: readonly Reference[];
@@ -128,10 +125,7 @@ export type Export =
 			readonly name: string;
 			/** Index into `bindings`. */
 			readonly binding: number;
-			/**
-			 * Where names stand in an export list, which are places of the binding too: of `a as b` both. Of
-			 * `exports.b = a` and `{ b: a }` only `a`.
-			 */
+			/** Places of the name in an export list: of `a as b` both, of `exports.b = a` and `{ b: a }` only `a`. */
 			readonly at?: readonly Position[];
 			readonly typeOnly: boolean;
 	  }

@@ -49,10 +49,7 @@ export class Indexer {
 		this.#parser = parser;
 	}
 
-	/**
-	 * Looks at the tree and stores what has changed: all of it or, if that fails or is aborted, nothing; but a first
-	 * indexing keeps what it has done. Rejects with a `CodeIndexError`, or with what the store throws.
-	 */
+	/** Stores what has changed in the tree. Rejects with a `CodeIndexError`, or with what the store throws. */
 	async refresh(options: RefreshOptions): Promise<RefreshReport> {
 		const { signal, onProgress } = options;
 		const store = this.#store;

@@ -185,10 +185,7 @@ class ImportResolution {
 		return requests.map((request) => this.#resolve(from, request));
 	}
 
-	/**
-	 * Resolves anew what a change of the project may have led elsewhere, and stores what differs. Before files that are
-	 * gone are removed from the store, since what led there is found by their paths.
-	 */
+	/** Resolves again what a change may have affected. To be called before removed files leave the store. */
 	resolveAgain(change: ProjectChange): void {
 		if (change.added.length + change.removed.length + change.configs.length === 0) return;
 		const removed = new Set(change.removed);

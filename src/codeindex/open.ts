@@ -17,10 +17,7 @@ export interface OpenOptions {
 	readonly folder?: string;
 }
 
-/**
- * The code index of a project. Nothing is read or started before the first call, and nothing is ever written to the
- * project. Throws a `CodeIndexError` if the folder is not there.
- */
+/** Reads and starts nothing before the first call. Throws a `CodeIndexError` if the folder is not there. */
 export function openCodeIndex({ root, folder = codeIndexFolder() }: OpenOptions): CodeIndex {
 	const real = realRoot(root);
 	const client = new IndexClient({ root: real, database: indexFile(folder, real) });

@@ -14,10 +14,7 @@ export type SourceContent =
 const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 const noFollow = constants.O_NOFOLLOW ?? 0;
 
-/**
- * Reads a file of the project. It waits for the disk, so it is for worker threads. The file may have been replaced
- * since it was listed: by default no link is followed.
- */
+/** Reads a file of the project, synchronously. It may have been replaced since it was listed. */
 export function readSource(
 	root: string,
 	path: string,

@@ -46,10 +46,7 @@ export interface ImportOf extends BindingRef {
 export interface IndexReader {
 	readonly files: ReadonlyMap<FileId, IndexedFile>;
 	fileAt(path: string): IndexedFile | undefined;
-	/**
-	 * The same object for readers between which no file has come or gone and no edge has changed: what follows from the
-	 * graph alone can be kept by it, and most edits leave it as it is.
-	 */
+	/** The same object as long as no file comes or goes and no edge changes: a key for what follows from the graph. */
 	readonly shape: object;
 
 	bindings(file: FileId): readonly Binding[];
@@ -75,10 +72,7 @@ export interface IndexReader {
 	exportsFrom(file: FileId): readonly { readonly file: FileId; readonly export: Export }[];
 	/** Everything declared under a name at the top level of a file, or as a member of such a thing. */
 	named(name: string): readonly (BindingRef & { readonly isMember: boolean })[];
-	/**
-	 * Names of declared things and members that contain `part`, whatever the case, each once: equal ones first, then
-	 * those that begin with it, then shorter before longer, then by code unit.
-	 */
+	/** Names that contain `part` in any case: equal ones, then prefixes, then shorter ones, then by code unit. */
 	namesLike(part: string, limit: number): readonly string[];
 	/** References that have a step of this name. */
 	accessing(name: string): readonly (BindingRef & { readonly reference: Reference })[];

@@ -5,7 +5,7 @@ import {
 	namedFiles,
 	workedOnFiles,
 } from "../../src/code/auto-context.ts";
-import { projectPaths } from "../../src/code/reader.ts";
+import { projectPaths } from "../../src/code/outline.ts";
 import type { TaskContextAnswer } from "../../src/codeindex/index.ts";
 import { coverage, file } from "./fake-index.ts";
 

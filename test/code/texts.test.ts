@@ -2,8 +2,14 @@
 import { describe, expect, test } from "vitest";
 import { depsForms, impactForms, taskContextForms } from "../../src/code/files-text.ts";
 import { buildText, progressText, statusText } from "../../src/code/index-text.ts";
-import { coverageLine, fitText, type Outline, wholeText } from "../../src/code/outline.ts";
-import { commandAdvice, projectPaths } from "../../src/code/reader.ts";
+import {
+	commandAdvice,
+	coverageLine,
+	fitText,
+	type Outline,
+	projectPaths,
+	wholeText,
+} from "../../src/code/outline.ts";
 import { searchForms } from "../../src/code/search-text.ts";
 import {
 	depsInput,

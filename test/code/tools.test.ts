@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { projectPaths } from "../../src/code/reader.ts";
+import { projectPaths } from "../../src/code/outline.ts";
 import {
 	depsInput,
 	impactQuery,

@@ -7,12 +7,12 @@ export interface Cycles {
 	of(file: FileId): readonly string[] | undefined;
 }
 
-const byKinds = perShape(() => new Map<string, Cycles>());
+const byKinds = new WeakMap<object, Map<string, Cycles>>();
 
 /** Finds the cycles of a project; with `kinds` those that edges of these kinds alone close. */
 export function cyclesOf(reader: IndexReader, kinds?: readonly EdgeKind[]): Cycles {
 	const key = kinds ? [...new Set(kinds)].sort().join(" ") : "";
-	const ofShape = byKinds(reader);
+	const ofShape = perShape(byKinds, reader, () => new Map());
 	const cycles = ofShape.get(key) ?? findCycles(graphOf(reader, kinds && new Set(kinds)));
 	ofShape.set(key, cycles);
 	return cycles;
@@ -29,10 +29,7 @@ function findCycles(graph: FileGraph): Cycles {
 	return { of: (file) => groupOf.get(file) };
 }
 
-/**
- * Tarjan's strongly connected components, each as indexes of files. It keeps a stack of its own, since import chains
- * can be thousands of files long.
- */
+/** Tarjan's algorithm, with an explicit stack: import chains can be thousands of files long. */
 export function* components({
 	starts,
 	targets,

@@ -131,10 +131,7 @@ export interface ChangedExports {
 	readonly warnings: readonly string[];
 }
 
-/**
- * Which exports of the modified files the names stand for. Where a name is unknown, it may be a misspelt one of any
- * file that exports none of the others: such files count whole, so that nothing is said to be safe that is not.
- */
+/** Which exports the names mean. With an unknown name, files that export none of the others count whole. */
 export function changedExports(
 	reader: IndexReader,
 	{ modified, deleted, names }: NamedChange,

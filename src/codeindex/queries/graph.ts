@@ -16,25 +16,27 @@ export interface FileGraph {
 export type GraphFile = Pick<IndexedFile, "id" | "path" | "isTest">;
 
 /** Keeps what follows from the graph alone until that changes. */
-export function perShape<T>(make: (reader: IndexReader) => T): (reader: IndexReader) => T {
-	const memo = new WeakMap<object, { readonly value: T }>();
-	return (reader) => {
-		const known = memo.get(reader.shape) ?? { value: make(reader) };
-		memo.set(reader.shape, known);
-		return known.value;
-	};
+export function perShape<T>(memo: WeakMap<object, T>, reader: IndexReader, make: () => T): T {
+	const value = memo.get(reader.shape) ?? make();
+	memo.set(reader.shape, value);
+	return value;
 }
 
-const wholeGraph = perShape((reader) => pack(reader, () => true));
+const graphs = new WeakMap<object, FileGraph>();
+const reversed = new WeakMap<object, FileGraph>();
+const ranks = new WeakMap<object, ReadonlyMap<FileId, number>>();
+const orders = new WeakMap<object, readonly FileId[]>();
 
 /** The graph of a project; with `kinds` only of edges that are of one of these. */
 export function graphOf(reader: IndexReader, kinds?: ReadonlySet<EdgeKind>): FileGraph {
-	if (!kinds) return wholeGraph(reader);
+	if (!kinds) return perShape(graphs, reader, () => pack(reader, () => true));
 	return pack(reader, (found) => found.some((kind) => kinds.has(kind)));
 }
 
 /** The same graph with every edge reversed. */
-export const graphBackwards = perShape((reader) => turnRound(graphOf(reader)));
+export function graphBackwards(reader: IndexReader): FileGraph {
+	return perShape(reversed, reader, () => turnRound(graphOf(reader)));
+}
 
 function pack(reader: IndexReader, isWanted: (kinds: readonly EdgeKind[]) => boolean): FileGraph {
 	const byPath = new Map<string, IndexedFile>();
@@ -82,21 +84,22 @@ function turnRound({ files, indexOf, starts, targets, kinds }: FileGraph): FileG
 	return { files, indexOf, starts: back, targets: sources, kinds: kindsBack };
 }
 
-/**
- * How much the other files rest on each file: PageRank over the imports, with 1 for the file that most rests on. The
- * same project gives the same ranks, however its index came about.
- */
-export const ranksOf = perShape((reader) => computeRanks(graphOf(reader)));
+/** PageRank over the imports, with 1 for the highest. It does not depend on how the index came about. */
+export function ranksOf(reader: IndexReader): ReadonlyMap<FileId, number> {
+	return perShape(ranks, reader, () => computeRanks(graphOf(reader)));
+}
 
 /** All files but tests, those that most rests on first, then by path. */
-export const filesByRank = perShape((reader): readonly FileId[] => {
-	const ranks = ranksOf(reader);
-	const ranked = graphOf(reader)
-		.files.filter(({ isTest }) => !isTest)
-		.map(({ id }) => ({ id, rank: ranks.get(id) ?? 0 }));
-	// The graph has them by path, and sorting is stable.
-	return ranked.sort((a, b) => b.rank - a.rank).map(({ id }) => id);
-});
+export function filesByRank(reader: IndexReader): readonly FileId[] {
+	return perShape(orders, reader, () => {
+		const rankOf = ranksOf(reader);
+		const ranked = graphOf(reader)
+			.files.filter(({ isTest }) => !isTest)
+			.map(({ id }) => ({ id, rank: rankOf.get(id) ?? 0 }));
+		// The graph has them by path, and sorting is stable.
+		return ranked.sort((a, b) => b.rank - a.rank).map(({ id }) => id);
+	});
+}
 
 const DAMPING = 0.85;
 /** Ranks have settled to three digits by then. */

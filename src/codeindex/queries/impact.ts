@@ -67,10 +67,7 @@ function known(reader: IndexReader, paths: readonly string[] = []): IndexedFile[
 	return paths.flatMap((path) => reader.fileAt(path) ?? []);
 }
 
-/**
- * Where only some exports change, the files that use those, and what rests on them. A barrel only hands them on: the
- * files that ask it for something else are not reached.
- */
+/** The files that use the changed exports, and what rests on them. A barrel alone passes no change on. */
 function affectedBySymbols(
 	reader: IndexReader,
 	changed: readonly IndexedFile[],

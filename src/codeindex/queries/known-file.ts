@@ -40,10 +40,7 @@ export function stemOf(path: string): string {
 	return name.replace(/\.[^.]+$/, "");
 }
 
-/**
- * Whether what a file declares is known in every other file without being imported. Such uses leave no trace in the
- * index, so that answers have to say that they are not followed.
- */
+/** Whether other files can use its names without an import. Such uses are not in the index. */
 export function isGlobalFile(reader: IndexReader, file: IndexedFile): boolean {
 	if (file.isModule) return false;
 	// A declaration file without names of its own declares modules.

@@ -22,10 +22,7 @@ export interface Reached {
 	readonly via?: IndexedFile;
 }
 
-/**
- * All files that can be reached from some files, these left out: the nearest first, then by path. Of several ways of
- * the same length the one over the first path counts.
- */
+/** All files reachable from some: the nearest first, then by path. Of equal ways the first by path counts. */
 export function reach(
 	reader: IndexReader,
 	starts: readonly IndexedFile[],

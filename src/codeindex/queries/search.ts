@@ -117,10 +117,7 @@ function havingName(
 	return isCut ? { files: found, isCut } : { files: found, having: "nothing" };
 }
 
-/**
- * The candidates that have a name in them before the others. For a word of one part: what the full text finds of it begins
- * with it, and it may be meant as a word.
- */
+/** The candidates that have a name of one word first: it may be meant as a word, too. */
 function havingNameFirst(found: readonly Candidate[], name: string, readText: ReadText): Checked {
 	const read = found.slice(0, MAX_FILES).map((one) => {
 		const text = readText(one.file.path);

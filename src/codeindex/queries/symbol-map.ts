@@ -7,10 +7,7 @@ import { filesByRank } from "./graph.ts";
 import { byPath } from "./reach.ts";
 import { type FoundSymbol, symbolsOf } from "./symbols.ts";
 
-/**
- * What the files of a project declare, as much of it as a budget holds. The files that most rests on are chosen, and
- * given by path. The text of a block depends on its file alone, so that it stays the same while others change.
- */
+/** The files that most rests on, by path, within a budget. The text of a block depends on its file alone. */
 export function symbolMap(
 	reader: IndexReader,
 	{ budgetTokens, exclude = [] }: SymbolMapQuery,

@@ -12,32 +12,19 @@ export interface FoundSymbol {
 	readonly owners: readonly string[];
 }
 
-/** What is declared in a file, in the order of its lines; with `members` also what is inside. */
-export function symbolsOf(
-	reader: IndexReader,
-	file: FileId,
-	{ members = false } = {},
-): readonly FoundSymbol[] {
+/** What is declared at the top level of a file, in the order of its lines. */
+export function symbolsOf(reader: IndexReader, file: FileId): readonly FoundSymbol[] {
 	const { byBinding } = linkerOf(reader).ownExports(file);
 	const found: FoundSymbol[] = [];
 	for (const [binding, declared] of reader.bindings(file).entries()) {
 		if (declared.kind !== "declared") continue;
-		const exported = byBinding.has(binding);
-		found.push({
-			entity: { kind: "declared", file, binding },
-			facts: declared,
-			exported,
-			owners: [],
-		});
-		if (members) found.push(...membersOf({ file, binding, path: [] }, declared, exported, []));
+		const entity = { kind: "declared", file, binding } as const;
+		found.push({ entity, facts: declared, exported: byBinding.has(binding), owners: [] });
 	}
 	return found.sort(byPlace);
 }
 
-/**
- * Everything of a name, at most `limit` of them: things of the top level before members, tests last, then by path. More
- * than that are only counted, since looking at thousands of files for a name such as `id` would help nobody.
- */
+/** At most `limit` things of a name: top level before members, tests last, then by path. The rest is counted. */
 export function symbolsNamed(
 	reader: IndexReader,
 	name: string,
@@ -135,20 +122,6 @@ export function toBrief({ facts, exported, owners }: FoundSymbol): SymbolBrief {
 
 function listed(symbol: FoundSymbol | undefined): FoundSymbol[] {
 	return symbol ? [symbol] : [];
-}
-
-function* membersOf(
-	at: Pick<MemberEntity, "file" | "binding" | "path">,
-	holder: Declared | Member,
-	exported: boolean,
-	outer: readonly string[],
-): Generator<FoundSymbol> {
-	const owners = [...outer, holder.name];
-	for (const [index, member] of (holder.members ?? []).entries()) {
-		const path = [...at.path, index];
-		yield { entity: { kind: "member", ...at, path }, facts: member, exported, owners };
-		yield* membersOf({ ...at, path }, member, exported, owners);
-	}
 }
 
 function byPlace(a: FoundSymbol, b: FoundSymbol): number {

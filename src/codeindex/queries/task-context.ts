@@ -7,10 +7,7 @@ import { byPath, reach, toFileAtDepth } from "./reach.ts";
 import { symbolsOf, toBrief } from "./symbols.ts";
 import { testsOf } from "./tests-of.ts";
 
-/**
- * What is good to know before working on some files: what they rest on, what rests on them, and their tests. Files that
- * are not in the index are named; if there are no others, that is an error.
- */
+/** What files rest on, what rests on them, and their tests. It is an error if none of them is in the index. */
 export function taskContext(
 	reader: IndexReader,
 	{ files, includeTests = true, includeSymbols = false, maxImpactedFiles = 20 }: TaskContextQuery,

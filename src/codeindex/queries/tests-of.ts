@@ -9,10 +9,7 @@ export interface TestOf {
 	readonly via: "import" | "name";
 }
 
-/**
- * The tests that reach one of the files by imports, and those named after one of them; the nearest first.
- * `dependents` are all that rests on the files.
- */
+/** The tests that reach one of the files or are named after one, nearest first. `dependents` rest on the files. */
 export function testsOf(
 	reader: IndexReader,
 	files: readonly IndexedFile[],

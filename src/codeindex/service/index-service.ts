@@ -48,10 +48,7 @@ const PROBE_BYTES = 256 * 1024;
 const UNPARSED_NAMED = 5;
 const LEFT_OUT_NAMED = 3;
 
-/**
- * The index of one project with all that can happen to it: opened when it is needed, refreshed before every
- * question, made again when it turns out to be damaged, kept in memory while it cannot be written. One call at a time.
- */
+/** The index of one project: refreshed before every question, rebuilt when damaged, in memory while unwritable. */
 export class IndexService {
 	readonly #root: string;
 	readonly #path: string;

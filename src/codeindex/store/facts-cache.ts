@@ -105,10 +105,7 @@ const LONG_LIST = 100;
 /** Imports kept in all, at some 200 bytes each. */
 const MAX_IMPORTS = 100_000;
 
-/**
- * Long lists of the imports that ask a file for a name, kept while files change: only the imports of a file that has
- * changed are read again.
- */
+/** Long lists of imports of a name, kept while files change: only a changed file's imports are read again. */
 export class ImportLists {
 	readonly #lists = new Map<string, { all: readonly ImportOf[]; readonly stale: Set<FileId> }>();
 	#kept = 0;

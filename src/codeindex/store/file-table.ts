@@ -22,10 +22,7 @@ export interface FileContent {
 	readonly edges: ReadonlyMap<FileId, number>;
 }
 
-/**
- * The table of files and the graph of their edges, in memory: the tree is compared with it before every question,
- * and ranking walks all of it. It says what the database says; whoever writes there tells it.
- */
+/** The table of files and their edges, in memory: every question compares the tree with it. Writers update it. */
 export class FileTable {
 	readonly indexed = new Map<FileId, IndexedFile>();
 	/** What a scan is compared with; all files, by path. */

@@ -27,10 +27,7 @@ export interface StoredImports {
 	readonly resolutions: readonly Resolution[];
 }
 
-/**
- * The index of one project on disk. Many processes can read it while one writes; what was asked for once stays
- * in memory until the database changes. Failures of SQLite come through as they are: see `storeFailure`.
- */
+/** The index of one project on disk: many readers, one writer. Failures of SQLite pass: see `storeFailure`. */
 export class IndexStore {
 	readonly path: string;
 	readonly files = new FileTable();
@@ -66,10 +63,7 @@ export class IndexStore {
 		return this.#writer;
 	}
 
-	/**
-	 * Opens the database, or creates an empty one that only its owner can read. Rejects with a
-	 * {@link DamagedDatabase} or a `CodeIndexError` of the code `unavailable`.
-	 */
+	/** Opens or creates it. Rejects with a {@link DamagedDatabase} or a `CodeIndexError` of the code `unavailable`. */
 	static async open(path: string): Promise<IndexStore> {
 		makePrivateFile(path);
 		return IndexStore.#of(path, await openDatabase(path, migrations));
@@ -192,10 +186,7 @@ export class IndexStore {
 		this.#reload();
 	}
 
-	/**
-	 * Writes everything anew without gaps, after very many changes: smaller and quicker. Not within a transaction. If
-	 * there is no room on the disk, or somebody reads all the time, things stay as they are.
-	 */
+	/** Vacuums after very many changes, outside of a transaction. Without room, or with busy readers, it does nothing. */
 	tidy(): void {
 		try {
 			this.#database.exec("INSERT INTO words (words) VALUES ('optimize')");
@@ -233,10 +224,7 @@ export function removeDatabase(path: string): void {
 	for (const end of ["", "-wal", "-shm", "-journal"]) rmSync(path + end, { force: true });
 }
 
-/**
- * Makes sure that there is a file which only its owner can read, in a folder of which the same is true. An empty
- * one is a new database; SQLite gives its own files next to a database the same permissions.
- */
+/** Creates a file and its folder, private to the owner. SQLite gives its own files the same permissions. */
 export function makePrivateFile(path: string): void {
 	const folder = dirname(path);
 	try {

@@ -10,10 +10,7 @@ export interface FileText {
 	readonly text: string;
 }
 
-/**
- * The facts of a file as they are stored, except what depends on other files. Made where the file is parsed, so
- * that the thread with the database gets bytes instead of trees of objects.
- */
+/** A file's facts as they are stored. Packed where it is parsed, so that threads exchange bytes, not objects. */
 export interface PackedFile {
 	readonly lines: number;
 	readonly isModule: boolean;

@@ -198,10 +198,7 @@ export function unpackBindings(bytes: Uint8Array): readonly Binding[] {
 	return bindings(new ByteReader(unsqueeze(bytes.subarray(reader.at), length)));
 }
 
-/**
- * Compresses: signatures and comments are the largest part of an index. Inflating takes some 20 µs, so this is not for
- * what is read in thousands of files at once.
- */
+/** Compresses signatures and comments. Inflating takes some 20 µs: not for what is read in thousands of files. */
 function squeeze(bytes: Uint8Array): Uint8Array {
 	if (bytes.length < WORTHWHILE) return bytes;
 	return deflateRawSync(bytes, { dictionary: DICTIONARY, windowBits, level: 3, memLevel: 6 });

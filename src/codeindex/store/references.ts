@@ -2,10 +2,7 @@ import type { Position, Reference, Step, UsageKind } from "../facts.ts";
 import { ByteReader, type Bytes, ByteWriter, MalformedBytes } from "./bytes.ts";
 import { bit, type Writable } from "./records.ts";
 
-/**
- * The references of a file, one section for each binding that has any. A table of the sections' lengths stands first,
- * so that those of one binding are found without decoding the others.
- */
+/** A section for each binding, behind a table of their lengths: those of one are found without decoding all. */
 export function packReferences(writer: ByteWriter, references: readonly Reference[]): void {
 	const byBinding = Map.groupBy(references, ({ binding }) => binding);
 	const sections = new ByteWriter();
