@@ -1,89 +1,64 @@
 import { nearest } from "../text/nearest.ts";
 
-/** Every bound of the server, by one name each. */
-export interface ServerLimits extends EngineLimits, OutboxLimits {
-	/** Connections in all, and of one principal. */
-	maxConnections: number;
-	maxConnectionsPerPrincipal: number;
-	/** New connections a minute of one principal, with bursts up to the same number. */
-	connectionsPerMinute: number;
-	/** Unfinished frames, over all connections. */
-	maxUnfinishedBytesInAll: number;
-	/** Sessions in all, and of one principal. */
-	maxSessions: number;
-	maxSessionsPerPrincipal: number;
-	/** How long running commands may go on after the server was asked to stop. */
-	drainMs: number;
-}
-
-/** Bounds of what clients can make the engine hold or do. */
-export interface EngineLimits {
-	maxFrameBytes: number;
-	/** Commands in flight on one connection; more are refused before acceptance. */
-	maxPendingPerClient: number;
-	/** Commands in flight in all, and of one principal. */
-	maxPending: number;
-	maxPendingPerPrincipal: number;
-	/** Their frames, in characters, in all and of one principal; a command alone may have as many as a frame may. */
-	maxPendingBytes: number;
-	maxPendingBytesPerPrincipal: number;
-	/** One answer as JSON, in characters; a read whose answer is larger fails. */
-	maxAnswerBytes: number;
-	/** Commands a minute of one principal, with bursts up to the same number. */
-	commandsPerMinute: number;
-	/** Milliseconds by timeout class; a queued command that waits longer than `queueMs` never starts. */
-	shortMs: number;
-	longMs: number;
-	queueMs: number;
-	dependencyMs: number;
-	/** How long a lane waits for the handler of a timed-out command before the next may start. */
-	graceMs: number;
-}
-
-/** What one connection may leave unread before something is done about it. */
-export interface OutboxLimits {
-	/** From here on pending deltas of a session are joined. */
-	softQueueBytes: number;
-	/** From here on deltas are left out and a `gap` says so; the client's own frames are not read until it is below. */
-	hardQueueBytes: number;
-	/** From here on the connection is closed; one message may be larger, if nothing waits before it. */
-	maxQueueBytes: number;
-	/** All connections together: from here on those are closed that leave most unread. */
-	maxQueueBytesInAll: number;
-	/** How long a connection may take none of each megabyte that waits for it. */
-	stallMs: number;
-}
-
 const MEGABYTE = 2 ** 20;
 
-/** The rates stop a runaway program, not a busy one: the other bounds protect the machine. */
-export const defaultLimits: Readonly<ServerLimits> = {
+/** What clients can make the engine hold or do. */
+const engineLimits = {
 	maxFrameBytes: 10 * MEGABYTE,
+	/** Commands in flight: of one connection (more are refused before acceptance), in all, and of one principal. */
 	maxPendingPerClient: 128,
 	maxPending: 10_000,
 	maxPendingPerPrincipal: 5_000,
+	/** Their frames, in characters, in all and of one principal; a command alone may have as many as a frame may. */
 	maxPendingBytes: 256 * MEGABYTE,
 	maxPendingBytesPerPrincipal: 128 * MEGABYTE,
+	/** One answer as JSON, in characters; a read whose answer is larger fails. */
 	maxAnswerBytes: 64 * MEGABYTE,
+	/** Of one principal, with bursts up to the same number. Stops a runaway program, not a busy one. */
 	commandsPerMinute: 600_000,
+	/** Time of a command by its timeout class. */
 	shortMs: 30_000,
 	longMs: 300_000,
+	/** A queued command that waits longer never starts. */
 	queueMs: 300_000,
 	dependencyMs: 30_000,
+	/** How long a lane waits for the handler of a timed-out command before the next may start. */
 	graceMs: 5_000,
+};
+
+/** What one connection may leave unread. */
+const outboxLimits = {
+	/** From here on pending deltas of a session are joined. */
+	softQueueBytes: MEGABYTE / 4,
+	/** From here on deltas are left out and a `gap` says so; the client's own frames are not read until it is below. */
+	hardQueueBytes: 4 * MEGABYTE,
+	/** From here on the connection is closed; one message may be larger, if nothing waits before it. */
+	maxQueueBytes: 64 * MEGABYTE,
+	/** All connections together: from here on those are closed that leave most unread. */
+	maxQueueBytesInAll: 256 * MEGABYTE,
+	/** How long a connection may take none of each megabyte that waits for it. */
+	stallMs: 30_000,
+};
+
+/** Every bound of the server, by one name each. */
+export const defaultLimits = {
+	...engineLimits,
+	/** Connections in all, of one principal, and new ones a minute of one principal. */
 	maxConnections: 1_000,
 	maxConnectionsPerPrincipal: 500,
 	connectionsPerMinute: 12_000,
+	/** Unfinished frames, over all connections. */
 	maxUnfinishedBytesInAll: 256 * MEGABYTE,
 	maxSessions: 300,
 	maxSessionsPerPrincipal: 100,
+	/** How long running commands may go on after the server was asked to stop. */
 	drainMs: 30_000,
-	softQueueBytes: MEGABYTE / 4,
-	hardQueueBytes: 4 * MEGABYTE,
-	maxQueueBytes: 64 * MEGABYTE,
-	maxQueueBytesInAll: 256 * MEGABYTE,
-	stallMs: 30_000,
-};
+	...outboxLimits,
+} as const satisfies Record<string, number>;
+
+export type EngineLimits = Record<keyof typeof engineLimits, number>;
+export type OutboxLimits = Record<keyof typeof outboxLimits, number>;
+export type ServerLimits = Record<keyof typeof defaultLimits, number>;
 
 /** The defaults with some replaced, as in `["maxSessions=20", "drainMs=5000"]`. Throws for a name or number it does not know. */
 export function limitsFrom(assignments: readonly string[]): ServerLimits {

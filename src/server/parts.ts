@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { describeError } from "../core/errno.ts";
 import { inTime } from "../core/in-time.ts";
 import { packageVersion } from "../core/package-info.ts";
-import { createAttachments } from "./attachments.ts";
 import type { Models } from "./demo/open-demo.ts";
 import type { Engine } from "./engine/engine.ts";
 import { createEngine } from "./engine/engine.ts";
@@ -11,7 +10,7 @@ import { openJournal } from "./journal/sqlite-journal.ts";
 import { createProcessGauge, metricsData, type PartFigures } from "./metrics.ts";
 import type { ServerOptions } from "./options.ts";
 import { createSessionReplay } from "./replay/session-replay.ts";
-import { createServerHandlers } from "./server-handlers.ts";
+import { createAttachments, createServerHandlers } from "./server-handlers.ts";
 import type { Streams } from "./streams/streams.ts";
 import { createStreams } from "./streams/streams.ts";
 

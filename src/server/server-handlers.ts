@@ -1,10 +1,11 @@
 import { property } from "../core/property.ts";
-import type { ResponseData } from "../protocol/index.ts";
-import type { Attachments } from "./attachments.ts";
+import type { Command, ResponseData, SessionEvent } from "../protocol/index.ts";
 import { type Call, CommandError, type Done, type Handler, type Handlers } from "./engine/call.ts";
-import { historyEntry, type Journal } from "./journal/journal.ts";
+import { createMessage } from "./engine/message.ts";
+import { historyEntry, type Journal, type StreamName } from "./journal/journal.ts";
 import type { SessionReplay } from "./replay/session-replay.ts";
 import type { Sessions } from "./sessions/sessions.ts";
+import { isQuestion } from "./streams/stream.ts";
 import type { Streams } from "./streams/streams.ts";
 
 export interface ServerHandlersOptions {
@@ -20,8 +21,8 @@ export interface ServerHandlersOptions {
 const DEFAULT_HISTORY = 100;
 
 /**
- * A handler for every command: the sessions' own, and those of commands that need the streams, the journal or the server
- * as a whole. Creating and loading a session also subscribes the caller; deleting one ends its stream.
+ * A handler for every command: the sessions' own, and those that need streams, journal or the whole server. Creating and
+ * loading a session also subscribes the caller; deleting one ends its stream.
  */
 export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 	const { sessions, streams, journal, replay } = options;
@@ -34,9 +35,9 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 			const done = await handler(call);
 			const sessionId = property(done.data, "sessionId");
 			if (typeof sessionId !== "string") return done;
-			// What happened while a new session was opened is part of what its creator subscribes to.
-			const begin = () => streams.begin({ principal: call.principal, sessionId });
-			await attach(call, sessionId, done.opened ? begin() : undefined);
+			// The creator also gets what happened while the session was opened.
+			const stream = { principal: call.principal, sessionId };
+			await attach(call, sessionId, done.opened ? streams.begin(stream) : undefined);
 			return done;
 		};
 	}
@@ -139,4 +140,84 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 
 function answer<Type extends keyof ResponseData>(data: ResponseData[Type]): Done {
 	return { data };
+}
+
+/** The sender of a command and its connection. */
+export type Caller = Pick<Call, "principal" | "client">;
+
+/** Subscribes connections to sessions. */
+export interface Attachments {
+	/**
+	 * The caller gets the session's events, from now on or above `after`, its open dialogs, and the statuses and widgets that
+	 * are not among the events. Resolves with the number of the last event.
+	 */
+	attach(caller: Caller, sessionId: string, after?: number): Promise<number>;
+	/** Subscribes the connection of a repetition, if the first answer, read by `data`, says that its connection is. */
+	repeat(call: Caller & { command: Command }, data: () => unknown): void;
+	/** The session's id. Throws `unknown_session` if the caller has no session of that name. */
+	known(caller: Caller, sessionId: string): string;
+}
+
+export function createAttachments(
+	sessions: Pick<Sessions, "has" | "openDialogs">,
+	streams: Streams,
+): Attachments {
+	async function attach(caller: Caller, sessionId: string, after?: number): Promise<number> {
+		// The disconnect of a client that is gone was reported: it would stay subscribed.
+		if (caller.client.gone) return 0;
+		const stream: StreamName = { principal: caller.principal, sessionId };
+		const { seq } = await streams.subscribe(caller.client, stream, after);
+		for (const event of sessions.openDialogs(stream)) {
+			if (isToCome(stream, event, after ?? seq)) continue;
+			caller.client.send(createMessage({ type: "event", sessionId, event }));
+		}
+		return seq;
+	}
+
+	/** A status or a widget that is among the events. A question is sent in any case, with the time that is left. */
+	function isToCome(stream: StreamName, event: SessionEvent, after: number): boolean {
+		if (event.type !== "extension_ui_request" || isQuestion(event.method)) return false;
+		return streams.hasRequest(stream, event.requestId, after);
+	}
+
+	function repeat(call: Caller & { command: Command }, data: () => unknown): void {
+		const { command, principal, client } = call;
+		if (command.type === "subscribe" && command.lifecycle) client.lifecycle = command.lifecycle;
+		const { sessionId, after } = placeOf(command, data);
+		if (sessionId === undefined || !sessions.has(principal, sessionId)) return;
+		if (streams.isSubscribed(client, { principal, sessionId })) return;
+		attach(call, sessionId, after).catch(() => {
+			// The stream is not what it was: the session of this name is another one by now.
+		});
+	}
+
+	return {
+		attach,
+		repeat,
+		known(caller, sessionId) {
+			if (sessions.has(caller.principal, sessionId)) return sessionId;
+			throw new CommandError("unknown_session", `there is no session "${sessionId}"`);
+		},
+	};
+}
+
+/** What a command subscribes its connection to, and from where on. */
+function placeOf(
+	command: Command,
+	data: () => unknown,
+): { sessionId?: string | undefined; after?: number | undefined } {
+	switch (command.type) {
+		case "create_session":
+		case "load_session": {
+			const sessionId = property(data(), "sessionId");
+			if (typeof sessionId !== "string") return {};
+			return { sessionId, ...(command.type === "create_session" && { after: 0 }) };
+		}
+		case "subscribe":
+			return command;
+		case "switch_session":
+			return { sessionId: command.sessionId };
+		default:
+			return {};
+	}
 }

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Command, CommandOf, CommandType, ServerMessage } from "../../src/protocol/index.ts";
-import { createAttachments } from "../../src/server/attachments.ts";
 import type { Handlers } from "../../src/server/engine/call.ts";
 import type { Client } from "../../src/server/engine/message.ts";
 import type { HistoryEntry, HistoryQuery, Recovered } from "../../src/server/journal/journal.ts";
-import { createServerHandlers } from "../../src/server/server-handlers.ts";
+import { createAttachments, createServerHandlers } from "../../src/server/server-handlers.ts";
 import type { Streams } from "../../src/server/streams/streams.ts";
 
 describe("subscribing", () => {

@@ -1,10 +1,9 @@
 import type { SessionInfo } from "../../protocol/index.ts";
-import type { Journal } from "../journal/journal.ts";
 import type { Done } from "./call.ts";
 import { answerGone, dependencyFailed, notDurable } from "./failures.ts";
-import { type Effects, finishRecord, type Identities, startRecord } from "./identities.ts";
+import { type Effects, finishRecord, startRecord } from "./identities.ts";
 import { digestOf, type Failure, failed, isLong, type Outcome, type Past } from "./outcome.ts";
-import { type InTurn, type Replies, sendNews, sendStarted } from "./replies.ts";
+import { type EngineParts, type InTurn, type Replies, sendNews, sendStarted } from "./replies.ts";
 import type { Request, Run, SessionNews, SessionState } from "./run.ts";
 
 /** What a command did to the sessions of its principal. */
@@ -15,11 +14,8 @@ export interface Applied {
 	session: SessionState | undefined;
 }
 
-export interface EndingOptions {
-	journal: Journal;
-	identities: Identities;
+export interface EndingOptions extends EngineParts {
 	replies: Replies;
-	now: () => number;
 	/** Called for commands whose last dependency has succeeded. */
 	freed: (run: Run) => void;
 	/** When the joiners of a command are answered. */

@@ -80,19 +80,15 @@ export function createEngine(options: EngineOptions): Engine {
 	const tenants = new Map<string, Tenant>();
 	const senders = new Map<Client, Sender>();
 	const identities = new Identities(journal, memory, now);
+	const parts = { journal, identities, now, clock };
 	const replies = new Replies({
-		journal,
-		identities,
-		clock,
+		...parts,
 		anonymousId,
-		replayed: ({ sender, command }, data) =>
-			options.replayed?.(
-				{ command, principal: sender.tenant.principal, client: sender.client },
-				data,
-			),
+		replayed: ({ sender: { client }, command }, data) =>
+			options.replayed?.({ command, principal: client.principal, client }, data),
 	});
 	const { counters } = replies;
-	const execution = new Execution({ ...options, identities, replies, now, clock });
+	const execution = new Execution({ ...parts, handlers: options.handlers, limits, replies });
 	let isStopping = false;
 	for (const { principal, id, version } of journal.recovered.sessions) {
 		tenantOf(principal).sessions.set(id, { version, writing: undefined });

@@ -1,11 +1,10 @@
 import { laneOf, type Response } from "../../protocol/index.ts";
-import type { Journal } from "../journal/journal.ts";
 import type { EngineLimits } from "../limits.ts";
 import type { Call, Done, Handler, Handlers } from "./call.ts";
-import { type Deadline, Deadlines } from "./deadlines.ts";
+import { Deadlines } from "./deadlines.ts";
 import { type Applied, applyDone, Ending } from "./ending.ts";
 import * as failures from "./failures.ts";
-import { type Identities, startRecord } from "./identities.ts";
+import { startRecord } from "./identities.ts";
 import { Lane } from "./lane.ts";
 import type { Client } from "./message.ts";
 import {
@@ -18,18 +17,13 @@ import {
 	writtenOutcome,
 } from "./outcome.ts";
 import { ReadQueue } from "./read-queue.ts";
-import { type Replies, sendStarted } from "./replies.ts";
+import { type EngineParts, type Replies, sendStarted } from "./replies.ts";
 import type { Request, Run, Tenant } from "./run.ts";
 
-export interface ExecutionOptions {
-	journal: Journal;
+export interface ExecutionOptions extends EngineParts {
 	handlers: Handlers;
 	limits: EngineLimits;
-	identities: Identities;
 	replies: Replies;
-	now: () => number;
-	/** Monotonic, in milliseconds. */
-	clock: () => number;
 }
 
 /** Takes new commands from their place in line through their handler to their {@link Ending}. */
@@ -209,17 +203,14 @@ export class Execution {
 			return;
 		}
 		const isStartHeld = place !== undefined && !place.lane.isFirst(place);
-		const deadline = this.#workDeadline(run);
+		const { timeout } = run;
+		const deadline = timeout === "none" ? undefined : this.#deadlines[timeout].add(run);
 		run.enter({ name: "running", isWorking: true, isStartHeld, deadline });
 		if (!isStartHeld) sendStarted(run);
 		this.#call(run).then(
 			(done) => this.#done(run, done ?? {}),
 			(thrown) => this.#threw(run, thrown),
 		);
-	}
-
-	#workDeadline(run: Run): Deadline | undefined {
-		return run.timeout === "none" ? undefined : this.#deadlines[run.timeout].add(run);
 	}
 
 	#call(run: Run): Promise<Done> {

@@ -24,11 +24,17 @@ export interface CommandCounters {
 	rejected: number;
 }
 
-export interface RepliesOptions {
+/** What the parts of the engine share. */
+export interface EngineParts {
 	journal: Journal;
 	identities: Identities;
+	/** Wall clock, in milliseconds. */
+	now: () => number;
 	/** Monotonic, in milliseconds. */
 	clock: () => number;
+}
+
+export interface RepliesOptions extends EngineParts {
 	anonymousId: () => string;
 	/** Called for repetitions that are answered with a success; `data` parses that answer's. */
 	replayed: (request: Request, data: () => unknown) => void;
