@@ -3,18 +3,23 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 
+const LEAVES = ["text", "core"];
+/** What a system may import, besides the system that it sits on. */
+const SYSTEM = [...LEAVES, "session", "economy"];
+
 /** Which folders of src/ a folder may import. The three composition roots may import every door. */
 const MAY_IMPORT: Record<string, string[] | "everything"> = {
 	text: [],
 	core: ["text"],
-	session: ["text", "core"],
-	economy: ["text", "core"],
-	readcache: ["text", "core", "session", "economy"],
-	paging: ["text", "core", "session", "economy"],
-	codeindex: ["text", "core", "session", "economy"],
-	pruning: ["text", "core", "session", "economy"],
-	tiers: ["text", "core", "session", "economy"],
-	code: ["text", "core", "session", "economy", "codeindex"],
+	economy: LEAVES,
+	session: [...LEAVES, "economy"],
+	tiers: [...LEAVES, "economy"],
+	readcache: SYSTEM,
+	paging: SYSTEM,
+	codeindex: LEAVES,
+	pruning: SYSTEM,
+	workset: [...SYSTEM, "tiers"],
+	code: [...SYSTEM, "codeindex"],
 	protocol: ["text"],
 	dashboard: ["text", "protocol"],
 	extension: "everything",
@@ -24,14 +29,41 @@ const MAY_IMPORT: Record<string, string[] | "everything"> = {
 const KNOWS_PI = new Set(["session", "extension", "cli", "server"]);
 const PI_PACKAGE = /^@(earendil-works|mariozechner)\//;
 
+/** The leaves are many nouns; the CLI and the dashboard are programs. */
+const DOORLESS = new Set(["core", "text", "cli", "dashboard"]);
+
+/** What a folder offers apart from its index, where taking all of that would be too much. */
+const SECOND_DOORS = new Set([
+	"src/protocol/client.ts",
+	// The rules of caching alone: a session needs them at its start, and nothing else of the economy.
+	"src/economy/rules.ts",
+	// Replays are loaded by `strata replay` and by the server's worker only.
+	"src/economy/replay/index.ts",
+	// How `read` finds a file: functions over paths, without a session.
+	"src/session/read-path.ts",
+]);
+
+/** A system's part in a session. Only composition roots put sessions together. */
+const SYSTEM_DOOR = /^src\/\w+\/system\.ts$/;
+
+/** Doors with more names than a reader takes in at a glance, each with the reason. */
+const WIDE_DOORS: Record<string, string> = {
+	"src/session/index.ts": "the vocabulary of all systems: most of it types",
+	"src/economy/index.ts": "decisions, accounts and the simulator are used one by one",
+	"src/protocol/index.ts": "a type for each thing on the wire, shared by server, page and clients",
+	"src/codeindex/index.ts": "a type for each answer",
+};
+const MAX_NAMES = 15;
+
 const root = fileURLToPath(new URL("..", import.meta.url));
 const files = globSync("src/**/*.{ts,tsx}", { cwd: root }).map((file) =>
 	file.replaceAll("\\", "/"),
 );
+const sources = new Map(files.map((file) => [file, readFileSync(join(root, file), "utf8")]));
 
 describe("the architecture", () => {
 	test("every import follows the direction of imports, the doors and the rule about pi", () => {
-		const faults = files.flatMap((file) => faultsOf(file, readFileSync(join(root, file), "utf8")));
+		const faults = [...sources].flatMap(([file, source]) => faultsOf(file, source));
 		expect(faults).toEqual([]);
 		expect(files.length).toBeGreaterThan(10);
 	});
@@ -42,6 +74,30 @@ describe("the architecture", () => {
 			expect(Object.keys(MAY_IMPORT)).toContain(folder);
 			if (!DOORLESS.has(folder)) expect(files).toContain(`src/${folder}/index.ts`);
 		}
+	});
+
+	test("only the session listens to pi's events", () => {
+		const listening = [...sources].filter(([, source]) => listensToPi(source));
+		expect(listening.map(([file]) => file)).toEqual(["src/session/session.ts"]);
+	});
+
+	test("no file imports itself by a detour; types within one folder may", () => {
+		const edges = new Map(
+			[...sources].map(([file, source]) => [
+				file,
+				importsOf(source).flatMap(({ target, isType }) => {
+					const other = resolved(file, target);
+					return isType && dirname(other) === dirname(file) ? [] : [other];
+				}),
+			]),
+		);
+		expect(cyclesIn(edges)).toEqual([]);
+	});
+
+	test("a door has few names, or is on the list of those that have a reason", () => {
+		const doors = files.filter((file) => /^src\/\w+\/index\.ts$/.test(file));
+		const wide = doors.filter((door) => namesIn(sources.get(door) ?? "").length > MAX_NAMES);
+		expect(wide.sort()).toEqual(Object.keys(WIDE_DOORS).sort());
 	});
 });
 
@@ -72,6 +128,16 @@ describe("the checker itself", () => {
 			"past the door of readcache",
 		],
 		[
+			"src/workset/a.ts",
+			'import { x } from "../tiers/system.ts";',
+			"only a composition root composes",
+		],
+		[
+			"src/economy/a.ts",
+			'import { x } from "../session/index.ts";',
+			"economy may not import session",
+		],
+		[
 			"src/readcache/a.ts",
 			'import type { X } from "@earendil-works/pi-ai";',
 			"readcache may not import pi",
@@ -81,7 +147,7 @@ describe("the checker itself", () => {
 			'import { x } from "../core/hash.ts";',
 			"dashboard may not import core",
 		],
-		["src/core/a.ts", 'import { x } from "support/temp.ts";', "leaves src"],
+		["src/core/a.ts", 'import { x } from "../../test/support/temp.ts";', "leaves src"],
 	])("finds the fault in %s: %s", (file, source, fault) => {
 		expect(faultsOf(file, source).join()).toContain(fault);
 	});
@@ -90,45 +156,58 @@ describe("the checker itself", () => {
 		["src/readcache/a.ts", 'import { x } from "../core/hash.ts"; import { y } from "./b.ts";'],
 		[
 			"src/extension/a.ts",
-			'import { x } from "../paging/index.ts"; import { y } from "@earendil-works/pi-ai";',
+			'import { x } from "../paging/system.ts"; import { y } from "@earendil-works/pi-ai";',
 		],
+		["src/economy/system.ts", 'import type { System } from "../session/index.ts";'],
 		["src/session/a.ts", 'import type { X } from "@earendil-works/pi-coding-agent";'],
 		["src/core/a.ts", '// see "../session/index.ts"\nimport { x } from "node:fs";'],
 	])("is content with %s: %s", (file, source) => {
 		expect(faultsOf(file, source)).toEqual([]);
 	});
+
+	test("sees who listens, in which circle files stand, and what a door names", () => {
+		expect(listensToPi('pi.on("turn_end", () => {});')).toBe(true);
+		expect(listensToPi('socket.on("message", () => {});')).toBe(false);
+		const edges = new Map([
+			["a", ["b"]],
+			["b", ["c", "d"]],
+			["c", ["a"]],
+			["d", []],
+		]);
+		expect(cyclesIn(edges)).toEqual([["a", "b", "c"]]);
+		expect(namesIn('export { a, type B } from "./x.ts";\nexport const c = 1;')).toHaveLength(3);
+		const [kept, typed] = importsOf(
+			'import { type A, b } from "./x.ts";import type { C } from "./y.ts";',
+		);
+		expect([kept?.isType, typed?.isType]).toEqual([false, true]);
+	});
 });
-
-/** Text and core are many nouns; the CLI and the dashboard are programs. */
-const DOORLESS = new Set(["text", "core", "cli", "dashboard"]);
-
-/** What a folder offers apart from its index, where taking all of that would be too much. */
-const SECOND_DOORS = new Set(["src/protocol/client.ts"]);
 
 function faultsOf(file: string, source: string): string[] {
 	const folder = folderOf(file);
-	return importsOf(source).flatMap((target) => {
+	return importsOf(source).flatMap(({ target }) => {
 		if (PI_PACKAGE.test(target)) {
 			return KNOWS_PI.has(folder) ? [] : [`${file}: ${folder} may not import pi (${target})`];
 		}
 		if (!target.startsWith(".")) return [];
-		const resolved = relative(".", join(dirname(file), target)).replaceAll("\\", "/");
-		if (!resolved.startsWith("src/")) return [`${file}: ${target} leaves src`];
-		const other = folderOf(resolved);
+		const path = resolved(file, target);
+		if (!path.startsWith("src/")) return [`${file}: ${target} leaves src`];
+		const other = folderOf(path);
 		if (other === folder) return [];
 		const allowed = MAY_IMPORT[folder] ?? [];
-		if (allowed !== "everything" && !allowed.includes(other)) {
+		// Even the economy, which sessions import, has a part in them.
+		const isSystem = SYSTEM_DOOR.test(file) && other === "session";
+		if (allowed !== "everything" && !allowed.includes(other) && !isSystem) {
 			return [`${file}: ${folder} may not import ${other} (${target})`];
 		}
-		// The leaves have no door: each of their files is one noun, imported by name.
-		if (
-			!["text", "core"].includes(other) &&
-			resolved !== `src/${other}/index.ts` &&
-			!SECOND_DOORS.has(resolved)
-		) {
-			return [`${file}: ${target} goes past the door of ${other}`];
+		if (SYSTEM_DOOR.test(path)) {
+			return allowed === "everything" ? [] : [`${file}: only a composition root composes ${path}`];
 		}
-		return [];
+		// The leaves have no door: each of their files is one noun, imported by name.
+		const isDoor = path === `src/${other}/index.ts` || SECOND_DOORS.has(path);
+		return LEAVES.includes(other) || isDoor
+			? []
+			: [`${file}: ${target} goes past the door of ${other}`];
 	});
 }
 
@@ -136,9 +215,63 @@ function folderOf(file: string): string {
 	return file.split("/")[1] ?? "";
 }
 
-function importsOf(source: string): string[] {
+function resolved(file: string, target: string): string {
+	return target.startsWith(".")
+		? relative(".", join(dirname(file), target)).replaceAll("\\", "/")
+		: target;
+}
+
+function importsOf(source: string): { target: string; isType: boolean }[] {
 	const code = source.replace(/^\s*(\/\/|\*|\/\*).*$/gm, "");
-	const statement = /\b(?:import|export)\b[^;'"]*?\bfrom\s*["']([^"']+)["']/g;
+	const statement = /\b(?:import|export)\b([^;'"]*?)\bfrom\s*["']([^"']+)["']/g;
 	const bare = /\bimport\s*\(?\s*["']([^"']+)["']/g;
-	return [...code.matchAll(statement), ...code.matchAll(bare)].map((match) => match[1] as string);
+	const named = [...code.matchAll(statement)].map(([, clause = "", target = ""]) => {
+		const names = /\{([^}]*)\}/
+			.exec(clause)?.[1]
+			?.split(",")
+			.filter((name) => name.trim() !== "");
+		const isType =
+			/^\s*type\b/.test(clause) || names?.every((name) => /^\s*type /.test(name)) === true;
+		return { target, isType };
+	});
+	return [
+		...named,
+		...[...code.matchAll(bare)].map(([, target = ""]) => ({ target, isType: false })),
+	];
+}
+
+/** Whether a source subscribes to events of pi: their names have an underscore, or are those of a run. */
+function listensToPi(source: string): boolean {
+	return /\bon\(\s*"(?:[a-z]+_[a-z_]+|input|context)"/.test(source);
+}
+
+function namesIn(door: string): string[] {
+	const lists = [...door.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = ""]) =>
+		names.split(",").filter((name) => name.trim() !== ""),
+	);
+	const own = door.match(/^export (?:async function|function|const|class|interface|type \w)/gm);
+	return [...lists, ...(own ?? [])];
+}
+
+/** The groups of files that reach each other, by Tarjan's algorithm. */
+function cyclesIn(edges: ReadonlyMap<string, readonly string[]>): string[][] {
+	const order = new Map<string, number>();
+	const low = new Map<string, number>();
+	const stack: string[] = [];
+	const cycles: string[][] = [];
+	const visit = (file: string) => {
+		order.set(file, order.size);
+		low.set(file, order.get(file) ?? 0);
+		stack.push(file);
+		for (const next of edges.get(file) ?? []) {
+			if (!edges.has(next)) continue;
+			if (!order.has(next)) visit(next);
+			if (stack.includes(next)) low.set(file, Math.min(low.get(file) ?? 0, low.get(next) ?? 0));
+		}
+		if (low.get(file) !== order.get(file)) return;
+		const group = stack.splice(stack.indexOf(file));
+		if (group.length > 1) cycles.push(group.sort());
+	};
+	for (const file of edges.keys()) if (!order.has(file)) visit(file);
+	return cycles;
 }

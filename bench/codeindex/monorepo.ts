@@ -223,7 +223,7 @@ function testText(number: number, index: number): string {
 	const own = stem(number, index);
 	return [
 		'import { expect, test } from "vitest";',
-		`import { ${className(number, index)}, handle${own} } from "../../src/${moduleName(index)}.ts";`,
+		`import { ${className(number, index)}, handle${own} } from "../src/${moduleName(index)}.ts";`,
 		"",
 		...Array.from({ length: 8 }, (_, place) =>
 			[

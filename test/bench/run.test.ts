@@ -33,7 +33,7 @@ beforeEach(() => {
 
 const TOY = `
 import { existsSync } from "node:fs";
-import { speed } from "../../src/speed.ts";
+import { speed } from "../src/speed.ts";
 import { missing, options, report } from "./support.ts";
 if (options.traces === undefined || !existsSync(options.traces)) missing("a case", "there is no trace");
 report([

@@ -16,7 +16,7 @@ beforeEach(() => {
 	);
 	write("src/index.ts", 'export { total as sum, type Shape } from "./shape.ts";\n');
 	write("src/main.ts", 'import { sum } from "./index.ts";\nimport "./missing.ts";\n\nsum([]);\n');
-	write("test/main.test.ts", 'import { sum } from "../../src/index.ts";\n\nsum([]);\n');
+	write("test/main.test.ts", 'import { sum } from "../src/index.ts";\n\nsum([]);\n');
 	return () => vi.unstubAllEnvs();
 });
 

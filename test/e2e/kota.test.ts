@@ -51,7 +51,7 @@ const FILES: Record<string, string> = {
 		"",
 	].join("\n"),
 	"test/shape.test.ts":
-		'import { describeShape } from "../../src/shape.ts";\ndescribeShape({ area: () => 1 });\n',
+		'import { describeShape } from "../src/shape.ts";\ndescribeShape({ area: () => 1 });\n',
 	"README.md": "describeShape is documented here\n",
 };
 
@@ -248,7 +248,10 @@ test("in a folder of a repository, paths are those of the folder", async () => {
 	execFileSync("git", ["init", "-q"], { cwd: root });
 	const { pi, call } = await startKota({ cwd: root, kota: { confirmIndex: false } });
 	for (const [path, content] of Object.entries(FILES)) pi.write(`packages/web/${path}`, content);
-	pi.write("packages/api/use.ts", 'import { Square } from "../../src/square.ts";\nnew Square();\n');
+	pi.write(
+		"packages/api/use.ts",
+		'import { Square } from "../web/src/square.ts";\nnew Square();\n',
+	);
 	const inner = await startKota({ cwd: `${root}/packages/web`, kota: { confirmIndex: false } });
 	const { text } = await inner.call("kota_deps", { file_path: "src/square.ts" });
 	expect(text).toContain("src/square.ts: 2 dependents");
