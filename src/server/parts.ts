@@ -47,7 +47,7 @@ export async function openParts(
 		const { sessions: recovered } = journal.recovered;
 		// A journal that cannot be read does not say which projects are in use.
 		if (journal.health().ok) await projects.retire({ inUse: recovered.map(({ cwd }) => cwd) });
-		const sessions = await createSessions({
+		const sessions = createSessions({
 			agentDir,
 			cwd,
 			modelRuntime,

@@ -25,7 +25,7 @@ test("sessions that were created and deleted leave nothing behind", async () => 
 	const host = { agentDir, modelRuntime };
 	const owners = { own() {}, disown() {} };
 	const piProcesses = async () => new Map<string, number>();
-	const base = { host, owners, piProcesses, emit() {}, save() {} };
+	const base = { ...host, owners, piProcesses, emit() {}, save() {} };
 	const slots = createSlots({ ...base, recovered: [], maxSessions: 2 });
 	const left: WeakRef<object>[] = [];
 	for (let round = 0; round < 20; round++) {

@@ -10,7 +10,7 @@ import {
 import type { CommandType, ErrorCode, ResponseData } from "../../protocol/index.ts";
 import { type Call, CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
-import type { SessionHandlers } from "./session-handler.ts";
+import type { SessionHandlers } from "./slot.ts";
 
 /** Questions about the code of a session's project. One index a project, however many sessions ask. */
 export interface CodeHandlers {

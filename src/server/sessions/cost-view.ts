@@ -1,5 +1,7 @@
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { type Bill, billOf } from "../../core/bill.ts";
+import { countIn, property } from "../../core/property.ts";
+import { estimateTokens } from "../../core/tokens.ts";
 import {
 	type CostlyMiss,
 	costOf,
@@ -10,7 +12,8 @@ import {
 	rulesFor,
 } from "../../economy/index.ts";
 import type { Cost, CostRequest } from "../../protocol/index.ts";
-import { removedBy } from "./removed.ts";
+import { isStub } from "../../pruning/index.ts";
+import { textOf } from "../../session/index.ts";
 
 export interface CostSource {
 	/** Of all branches, as they came: all of them were paid for. */
@@ -19,7 +22,7 @@ export interface CostSource {
 	branch: readonly SessionEntry[];
 	/** A model with its prices. */
 	findModel(provider: string, id: string): ModelInfo | undefined;
-	/** The prompt above which pi compacts, in tokens; absent where it never does, or nobody knows. */
+	/** The prompt above which pi compacts, in tokens, if known. */
 	compactsAbove?(provider: string, id: string): number | undefined;
 }
 
@@ -107,7 +110,7 @@ function noteBetween(
 	if (entry.type === "usage") before.usedMs = Date.parse(entry.timestamp) || before.usedMs || 0; // a ping
 }
 
-/** Tells whether an entry continues an earlier one, however many entries lie between them. */
+/** Whether an entry descends from an earlier one. */
 function createLineage(
 	entries: readonly SessionEntry[],
 ): (entry: SessionEntry, earlierId: string) => boolean {
@@ -126,7 +129,7 @@ function billIn(entry: SessionEntry): Bill | undefined {
 	return billOf(entry.message, Date.parse(entry.timestamp) || 0);
 }
 
-/** Tokens that our systems had kept out of a request: since the one before it, and since longer. */
+/** Tokens kept out of a request: since the last one, and since longer. */
 interface Missing {
 	fresh: number;
 	standing: number;
@@ -165,8 +168,8 @@ function removedTokens(branch: readonly SessionEntry[]): Map<string, Missing> {
 }
 
 /**
- * The bill of the prompt as pi alone would have sent it: what is missing would stand in it, read from the cache where the
- * rest was, and nothing would have been written anew because of pruning.
+ * The bill of the prompt as pi alone would have sent it: with what is missing, read from the cache where the rest was, and
+ * without rewrites because of pruning.
  */
 function withoutUs(
 	billed: PromptTokens,
@@ -208,8 +211,7 @@ function totalsOf(requests: readonly CostRequest[]): Cost["totals"] {
 	const sum = (pick: (request: CostRequest) => number) =>
 		requests.reduce((total, request) => total + pick(request), 0);
 	const missed = requests.flatMap(({ miss }) => miss ?? []);
-	const outputs = requests.map(({ outputDollars }) => outputDollars);
-	const outputDollars = addUp(outputs);
+	const outputDollars = addUp(requests.map((request) => request.outputDollars));
 	return {
 		requests: requests.length,
 		read: sum(({ read }) => read),
@@ -244,4 +246,57 @@ function addUp(values: readonly (number | undefined)[]): number | undefined {
 
 function promptOf({ input, read, write }: PromptTokens): number {
 	return input + read + write;
+}
+
+/** Tokens that one of our systems kept out of the context, or took out of it. */
+export interface Removed {
+	readonly system: "readCache" | "pruning";
+	/** The reason, in a word or two. */
+	readonly label: string;
+	readonly tokens: number;
+}
+
+/** What an entry of a session stands for beyond its own text. `entryOf` finds the target of a context edit. */
+export function removedBy(
+	entry: SessionEntry,
+	entryOf: (id: string) => SessionEntry | undefined,
+): Removed | undefined {
+	if (entry.type === "context_edit") return removedByStub(entry, entryOf(entry.targetId));
+	if (entry.type !== "message" || entry.message.role !== "toolResult") return undefined;
+	const { details, content } = entry.message;
+	const shown = textOf(content);
+	if (shown === undefined) return undefined;
+	return removedByReadCache(details, shown);
+}
+
+/** Answers of the read cache that stand for text shown before, with their labels. */
+const DERIVED: ReadonlyMap<string, string> = new Map([
+	["unchanged", "unchanged file"],
+	["unchanged_range", "unchanged lines"],
+	["diff", "diff"],
+]);
+
+function removedByReadCache(details: unknown, shown: string): Removed | undefined {
+	const note = property(details, "readcache");
+	const label = DERIVED.get(String(property(note, "mode")));
+	const plainBytes = countIn(note, "plainBytes");
+	if (!label || plainBytes === 0) return undefined;
+	const bytes = Math.max(0, plainBytes - Buffer.byteLength(shown));
+	return { system: "readCache", label, tokens: estimateTokens(bytes) };
+}
+
+function removedByStub(
+	edit: SessionEntry & { type: "context_edit" },
+	target: SessionEntry | undefined,
+): Removed | undefined {
+	const stub = textOf(edit.replacement?.content);
+	if (!stub || !isStub(stub)) return undefined;
+	if (target?.type !== "message" || target.message.role !== "toolResult") return undefined;
+	const before = textOf(target.message.content);
+	if (before === undefined) return undefined;
+	return {
+		system: "pruning",
+		label: `result of ${target.message.toolName}`,
+		tokens: estimateTokens(Math.max(0, before.length - stub.length)),
+	};
 }

@@ -3,23 +3,23 @@ import type { ExtensionUIContext, ExtensionUIDialogOptions } from "@earendil-wor
 import type { CommandOf, ExtensionUiRequest, SessionEvent } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 
-/** What extensions of one session ask and tell the user, carried over the wire. */
+/** What extensions of one session ask and show the user, carried over the wire. */
 export interface Dialogs {
-	/** The methods of pi's user interface that reach a client. The rest does nothing, as in pi's own RPC. */
+	/** The methods of pi's user interface that reach a client; the rest does nothing, as in pi's own RPC. */
 	readonly ui: ReachableUi;
 	/** Answers a dialog. The first valid answer counts; an answer that does not fit leaves the dialog open. */
 	answer(requestId: string, response: DialogResponse): void;
-	/** For a client that comes late: the dialogs that wait, and what is in the status line, widgets and title. */
+	/** For a late subscriber: the open dialogs, and what is in the status line, widgets and title. */
 	current(): SessionEvent[];
-	/** Closes what waits, as if the user had walked away. */
+	/** Closes all dialogs without an answer. */
 	cancelAll(): void;
-	/** Forgets statuses, widgets and title: the extensions that set them are gone. */
+	/** Drops statuses, widgets and title: the extensions that set them are gone. */
 	reset(): void;
 }
 
-export type DialogResponse = CommandOf<"extension_ui_response">["response"];
+type DialogResponse = CommandOf<"extension_ui_response">["response"];
 
-export type ReachableUi = Pick<
+type ReachableUi = Pick<
 	ExtensionUIContext,
 	| "select"
 	| "confirm"
@@ -36,37 +36,36 @@ export type ReachableUi = Pick<
 
 export interface DialogsOptions {
 	emit(event: SessionEvent): void;
-	/** How long a dialog waits that says nothing about it, in milliseconds. Default: a minute. */
+	/** How long a dialog waits that sets no time itself, in milliseconds. Default: a minute. */
 	timeoutMs?: number;
 }
 
-/** A dialog that waits. */
 interface Waiting {
 	readonly request: Question;
 	readonly expiresMs: number;
-	/** Takes the answer, or says why it cannot be one. */
+	/** Takes the answer, or returns what the dialog takes instead. */
 	take(response: DialogResponse): string | undefined;
-	close(reason: "answered" | "timeout" | "aborted"): void;
+	cancel(): void;
 }
 
 type Question = Extract<ExtensionUiRequest, { method: "select" | "confirm" | "input" | "editor" }>;
-/** A request without its id and timeout. */
-type Asked<Request> = Request extends unknown
+type WithoutId<Request> = Request extends unknown
 	? Omit<Request, "type" | "requestId" | "timeout">
 	: never;
+type Asked = WithoutId<ExtensionUiRequest>;
 
 const MINUTE = 60_000;
-/** Node fires timers that are further away at once. */
+/** Node fires longer timers at once. */
 const MAX_TIMEOUT = 2 ** 31 - 1;
 /** An extension that asks in a loop must not fill the server. */
 const MAX_WAITING = 100;
-/** Statuses and widgets kept for late clients, and the size of each. */
+/** Statuses and widgets kept for late subscribers, and the size of each. */
 const MAX_SHOWN = 64;
 const MAX_SHOWN_CHARACTERS = 16_384;
 
 export function createDialogs({ emit, timeoutMs = MINUTE }: DialogsOptions): Dialogs {
 	const waiting = new Map<string, Waiting>();
-	/** The last request by what it sets, so that late clients see what is there. */
+	/** The last request by what it sets, for late subscribers. */
 	const shown = new Map<string, ExtensionUiRequest>();
 
 	return {
@@ -97,7 +96,7 @@ export function createDialogs({ emit, timeoutMs = MINUTE }: DialogsOptions): Dia
 					undefined,
 					textOf,
 				),
-			notify: (message, notifyType = "info") => tell({ method: "notify", message, notifyType }),
+			notify: (message, notifyType = "info") => send({ method: "notify", message, notifyType }),
 			setStatus(statusKey, statusText) {
 				show(["status", statusKey], statusText === undefined, {
 					method: "setStatus",
@@ -116,9 +115,9 @@ export function createDialogs({ emit, timeoutMs = MINUTE }: DialogsOptions): Dia
 			},
 			setTitle: (title) => show(["title"], false, { method: "setTitle", title }),
 			setWorkingMessage: (message) =>
-				tell({ method: "setWorkingMessage", ...(message !== undefined && { message }) }),
-			setEditorText: (text) => tell({ method: "set_editor_text", text }),
-			pasteToEditor: (text) => tell({ method: "set_editor_text", text }),
+				send({ method: "setWorkingMessage", ...(message !== undefined && { message }) }),
+			setEditorText: (text) => send({ method: "set_editor_text", text }),
+			pasteToEditor: (text) => send({ method: "set_editor_text", text }),
 		},
 
 		answer(requestId, response) {
@@ -147,28 +146,23 @@ export function createDialogs({ emit, timeoutMs = MINUTE }: DialogsOptions): Dia
 		],
 
 		cancelAll() {
-			for (const dialog of [...waiting.values()]) dialog.close("aborted");
+			for (const dialog of [...waiting.values()]) dialog.cancel();
 		},
 
 		reset: () => shown.clear(),
 	};
 
 	function ask<Value>(
-		asked: Asked<Question>,
+		asked: WithoutId<Question>,
 		opts: ExtensionUIDialogOptions | undefined,
 		fallback: Value,
 		read: (response: DialogResponse) => { value: Value } | { problem: string },
 	): Promise<Value> {
 		const { signal, timeout } = opts ?? {};
 		if (signal?.aborted || waiting.size >= MAX_WAITING) return Promise.resolve(fallback);
-		const requestId = randomUUID();
 		const waitMs = Math.min(timeout ?? timeoutMs, MAX_TIMEOUT);
-		const request = {
-			type: "extension_ui_request",
-			requestId,
-			...asked,
-			timeout: waitMs,
-		} as Question;
+		const request = { ...requestOf(asked), timeout: waitMs } as Question;
+		const { requestId } = request;
 		return new Promise((resolve) => {
 			const end = (value: Value, reason: "answered" | "timeout" | "aborted") => {
 				if (!waiting.delete(requestId)) return;
@@ -184,35 +178,40 @@ export function createDialogs({ emit, timeoutMs = MINUTE }: DialogsOptions): Dia
 				request,
 				expiresMs: Date.now() + waitMs,
 				take(response) {
-					if ("cancelled" in response) {
-						end(fallback, "answered");
-						return undefined;
-					}
-					const answer = read(response);
+					const answer = "cancelled" in response ? { value: fallback } : read(response);
 					if ("problem" in answer) return answer.problem;
 					end(answer.value, "answered");
 					return undefined;
 				},
-				close: (reason) => end(fallback, reason),
+				cancel: onAbort,
 			});
 			emit(request);
 		});
 	}
 
-	function tell(told: Asked<ExtensionUiRequest>): ExtensionUiRequest {
-		const request = { type: "extension_ui_request", requestId: randomUUID(), ...told };
-		emit(request as ExtensionUiRequest);
-		return request as ExtensionUiRequest;
+	function send(asked: Asked): ExtensionUiRequest {
+		const request = requestOf(asked);
+		emit(request);
+		return request;
 	}
 
-	function show(what: string[], isGone: boolean, told: Asked<ExtensionUiRequest>): void {
+	function show(what: string[], isGone: boolean, asked: Asked): void {
 		const key = JSON.stringify(what);
-		const request = tell(told);
+		const request = send(asked);
 		shown.delete(key);
 		if (isGone || JSON.stringify(request).length > MAX_SHOWN_CHARACTERS) return;
 		if (shown.size === MAX_SHOWN) shown.delete(shown.keys().next().value as string);
 		shown.set(key, request);
 	}
+}
+
+/** A notice of the server itself, in the form that extensions use. */
+export function warningOf(message: string): SessionEvent {
+	return requestOf({ method: "notify", message, notifyType: "warning" });
+}
+
+function requestOf(asked: Asked): ExtensionUiRequest {
+	return { type: "extension_ui_request", requestId: randomUUID(), ...asked } as ExtensionUiRequest;
 }
 
 type Placement = "aboveEditor" | "belowEditor";

@@ -1,13 +1,11 @@
 import type { AgentSessionEvent } from "@earendil-works/pi-coding-agent";
 import type { AgentMessage, AssistantMessageEvent, SessionEvent } from "../../protocol/index.ts";
-import { bounded } from "./bounded.ts";
 
-/** Turns pi's events of one session into those that travel: deltas instead of growing messages, every text once. */
+/** Turns pi's events of one session into those of the protocol: deltas instead of growing messages, every text once. */
 export interface EventTranslator {
 	take(event: AgentSessionEvent): void;
 	/** A shell command starts: its output has a budget of its own. */
 	bashStarts(): void;
-	/** Drops what waits to be sent. */
 	close(): void;
 }
 
@@ -19,7 +17,7 @@ export interface EventTranslatorOptions {
 
 /** Output of a shell command that is streamed, in characters; its result has the end of all of it. */
 const MAX_BASH_CHARACTERS = 1024 * 1024;
-/** Tools repeat all of their output in each update: so often is enough to watch, and this much of it. */
+/** Tools repeat all of their output in each update: updates are throttled and cut. */
 const UPDATE_PAUSE_MS = 200;
 const MAX_UPDATE_CHARACTERS = 16 * 1024;
 
@@ -27,7 +25,7 @@ export function createEventTranslator(options: EventTranslatorOptions): EventTra
 	const { emit, wasAborted } = options;
 	let usage: string | undefined;
 	let bashCharacters = 0;
-	/** Calls that were updated a moment ago; with the update that came since, if one did. */
+	/** Throttled calls, with the latest update that waits. */
 	const updated = new Map<string, { timer: NodeJS.Timeout; next?: SessionEvent }>();
 
 	return {
@@ -86,7 +84,7 @@ export function createEventTranslator(options: EventTranslatorOptions): EventTra
 
 	function sendUpdate(event: Extract<AgentSessionEvent, { type: "message_update" }>): void {
 		const message = event.message as AgentMessage;
-		// Most providers count once or twice in an answer: what has not changed is not repeated.
+		// Most providers count once or twice in an answer: unchanged usage is not repeated.
 		const counted = JSON.stringify(message.usage);
 		const isNew = counted !== undefined && counted !== usage;
 		usage = counted;
@@ -127,7 +125,7 @@ export function createEventTranslator(options: EventTranslatorOptions): EventTra
 	}
 }
 
-/** Which message it is. `message_end` brings all of it, so that a text travels once. */
+/** Identifies a message without its text, which only `message_end` carries. */
 function withoutText(message: AgentMessage): AgentMessage {
 	const { role, timestamp, model, stopReason, errorMessage, toolCallId, toolName, isError } =
 		message;
@@ -161,4 +159,90 @@ function deltaOf(event: PiDelta): AssistantMessageEvent {
 		default:
 			return { type: event.type, contentIndex: event.contentIndex };
 	}
+}
+
+/** Events above this size are cut, in characters of text. */
+const MAX_EVENT_CHARACTERS = 256 * 1024;
+
+/**
+ * The value as it is if its texts are no longer than `most` characters in all; otherwise a copy in which texts are cut and
+ * what follows is left out. `get_entries` and the session's file still have everything.
+ */
+export function bounded<Value>(
+	value: Value,
+	most = MAX_EVENT_CHARACTERS,
+): { value: Value; cut: boolean } {
+	if (measure(value, most) <= most) return { value, cut: false };
+	return { value: cutTo(value, { left: most }, 0) as Value, cut: true };
+}
+
+/** A text of at most `most` characters, with a note about what is missing. */
+export function clipText(text: string, most: number): string {
+	if (text.length <= most) return text;
+	const kept = wholeCharacters(text, most);
+	return `${kept}\n[${text.length - kept.length} more characters are not shown here]`;
+}
+
+/** Nothing that pi makes is deeper. */
+const MAX_DEPTH = 64;
+/** What a key, a number or a bracket counts. */
+const SMALL = 8;
+
+/** Characters in all; stops soon after `enough`. */
+function measure(value: unknown, enough: number): number {
+	let total = 0;
+	const stack: unknown[] = [value];
+	while (stack.length > 0 && total <= enough) {
+		const next = stack.pop();
+		total += SMALL;
+		if (typeof next === "string") total += next.length;
+		else if (Array.isArray(next)) for (const item of next) stack.push(item);
+		else if (typeof next === "object" && next !== null) {
+			for (const [key, item] of Object.entries(next)) {
+				total += key.length;
+				stack.push(item);
+			}
+		}
+	}
+	return total;
+}
+
+function cutTo(value: unknown, budget: { left: number }, depth: number): unknown {
+	budget.left -= SMALL;
+	if (typeof value === "string") return cutString(value, budget);
+	if (typeof value !== "object" || value === null) return value;
+	if (depth === MAX_DEPTH) return undefined;
+	if (Array.isArray(value)) {
+		const items: unknown[] = [];
+		for (const item of value) {
+			if (budget.left <= 0) break;
+			items.push(cutTo(item, budget, depth + 1));
+		}
+		return items;
+	}
+	const copy: Record<string, unknown> = {};
+	for (const [key, item] of Object.entries(value)) {
+		if (budget.left <= (typeof item === "object" ? 0 : -SLACK)) continue;
+		budget.left -= key.length;
+		const isPicture = key === "data" && "mimeType" in value && typeof item === "string";
+		// Part of a picture is useless.
+		copy[key] = isPicture && item.length > budget.left ? "" : cutTo(item, budget, depth + 1);
+	}
+	return copy;
+}
+
+/** Names and ids stay whole; together they may take this much more. */
+const MAX_NAME = 256;
+const SLACK = 16 * 1024;
+
+function cutString(text: string, budget: { left: number }): string {
+	const kept = text.length <= MAX_NAME ? text : clipText(text, Math.max(0, budget.left));
+	budget.left -= kept.length;
+	return kept;
+}
+
+function wholeCharacters(text: string, most: number): string {
+	const last = text.charCodeAt(most - 1);
+	const splitsPair = last >= 0xd800 && last <= 0xdbff;
+	return text.slice(0, splitsPair ? most - 1 : most);
 }

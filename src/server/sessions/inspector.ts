@@ -1,27 +1,17 @@
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import { loadConfig } from "../../core/config.ts";
-import type { ContextPieceText, ContextView, Cost, Savings, Tiers } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { type ContextSource, contextView, pieceText } from "./context-view.ts";
 import { costView } from "./cost-view.ts";
-import type { LiveSession } from "./live-session.ts";
 import { savingsView } from "./savings-view.ts";
+import type { SessionHandlers } from "./slot.ts";
 
-/** Looks into one session: what its model sees, what that costs, what our systems saved. */
-export interface Inspector {
-	contextView(): ContextView;
-	/** A stretch of a piece's text from `offset`; `undefined` if there is no such piece. */
-	contextPiece(pieceId: string, offset: number): ContextPieceText | undefined;
-	cost(): Cost;
-	tiers(): Tiers;
-	savings(): Savings;
-}
-
-/** Makes the inspector of a session. Called for each question. */
-export type Inspect = (live: Pick<LiveSession, "session" | "inside">) => Inspector;
-
-/** What pi's session tells, and of the working set what the extension in it knows. */
-export function createSessionInspect(agentDir: string): Inspect {
+/** What a session's model sees, what that costs, and what our systems saved. */
+export function createInsightHandlers(
+	agentDir: string,
+): SessionHandlers<
+	"get_context_view" | "get_context_piece" | "get_cost" | "get_tiers" | "get_savings"
+> {
 	const costOf = (session: AgentSession) =>
 		costView({
 			entries: session.sessionManager.getEntries(),
@@ -29,12 +19,19 @@ export function createSessionInspect(agentDir: string): Inspect {
 			findModel: (provider, id) => session.modelRuntime.getModel(provider, id),
 			compactsAbove: (provider, id) => compactionLimit(session, provider, id),
 		});
-	return ({ session, inside }) => ({
-		contextView: () => contextView(sourceOf(session)),
-		contextPiece: (pieceId, offset) => pieceText(sourceOf(session), pieceId, offset),
-		cost: () => costOf(session),
-		tiers: () => {
-			const view = inside()?.tiers(session);
+	return {
+		get_context_view: ({ session }) => contextView(sourceOf(session)),
+		get_context_piece({ session }, { pieceId, offset = 0 }) {
+			const piece = pieceText(sourceOf(session), pieceId, offset);
+			if (piece) return piece;
+			throw new CommandError(
+				"not_found",
+				`pieceId: "${pieceId}" is not in the context (any more): see get_context_view`,
+			);
+		},
+		get_cost: ({ session }) => costOf(session),
+		get_tiers({ session, inside }) {
+			const view = inside?.tiers(session);
 			if (!view) return { layout: "off", files: [], picture: "" };
 			const files = view.files.map(({ changedMs, place: _place, ...file }) => ({
 				...file,
@@ -42,7 +39,7 @@ export function createSessionInspect(agentDir: string): Inspect {
 			}));
 			return { ...view, files };
 		},
-		savings: () => {
+		get_savings({ session }) {
 			const { config } = loadConfig({ agentDir, cwd: session.sessionManager.getCwd() });
 			return savingsView({
 				entries: session.sessionManager.getEntries(),
@@ -57,17 +54,7 @@ export function createSessionInspect(agentDir: string): Inspect {
 				},
 			});
 		},
-	});
-}
-
-/** A piece that is there, or the failure that says it is not. */
-export function pieceOf(inspector: Inspector, pieceId: string, offset: number): ContextPieceText {
-	const piece = inspector.contextPiece(pieceId, offset);
-	if (piece) return piece;
-	throw new CommandError(
-		"not_found",
-		`pieceId: "${pieceId}" is not in the context (any more): see get_context_view`,
-	);
+	};
 }
 
 /** The prompt above which pi compacts with a model. */

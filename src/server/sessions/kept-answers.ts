@@ -1,36 +1,36 @@
+import type { AgentSession } from "@earendil-works/pi-coding-agent";
+import type { Command, CommandType } from "../../protocol/index.ts";
 import { WrittenData } from "../engine/message.ts";
+import type { LiveSession } from "./live-session.ts";
 
 /**
- * All that an answer was made of. Another answer may take its place only if each of these is the very same: objects are
- * compared by identity, so what is listed must not be changed in place.
+ * The inputs of an answer, which is reused only while each of them is identical. Objects are compared by identity: they
+ * must not be changed in place.
  */
-export interface Basis {
+interface Basis {
 	readonly facts: readonly unknown[];
 	/** Objects of which there may be many. */
 	readonly list: readonly unknown[];
 }
 
-/** An answer and its JSON. */
-export interface KeptAnswer {
+interface KeptAnswer {
 	readonly data: unknown;
 	readonly written: WrittenData;
 }
 
 export interface KeptAnswers {
-	/** The answer of that name if it was made of the same; otherwise that of `make`, which is kept from now on. */
+	/** The cached answer of that name if its basis is the same; otherwise that of `make`, which is cached. */
 	answer(of: object, name: string, basis: Basis, make: () => unknown): KeptAnswer;
-	/** Drops all answers of a session. */
 	forget(of: object): void;
-	/** What all of them take, in bytes. */
 	readonly bytes: number;
 }
 
-/** Room for the largest answer that is sent by default: one that is made each time takes far longer, and more memory. */
+/** Room for the largest answer that is sent by default. */
 const DEFAULT_BYTES = 192 * 2 ** 20;
-/** Of one session. A client could make up names, such as those of `since`, without end. */
+/** Of one session: a client could make up names, such as those of `since`, without end. */
 const MAX_NAMES = 16;
 
-/** Keeps answers of sessions that stand still, up to so many bytes; the one that was used longest ago goes first. */
+/** An LRU cache of the answers of idle sessions. */
 export function createKeptAnswers(maxBytes = DEFAULT_BYTES): KeptAnswers {
 	/** Oldest first. */
 	const all = new Set<Entry>();
@@ -62,7 +62,7 @@ export function createKeptAnswers(maxBytes = DEFAULT_BYTES): KeptAnswers {
 	return {
 		answer(of, name, basis, make) {
 			const known = bySession.get(of)?.get(name);
-			if (known && isSame(known.basis, basis)) {
+			if (known && isSame(known.basis.facts, basis.facts) && isSame(known.basis.list, basis.list)) {
 				all.delete(known);
 				all.add(known);
 				return known;
@@ -71,14 +71,9 @@ export function createKeptAnswers(maxBytes = DEFAULT_BYTES): KeptAnswers {
 			const data = make();
 			const written = new WrittenData(JSON.stringify(data));
 			const { facts, list } = basis;
-			const entry = {
-				of,
-				name,
-				basis: { facts, list: [...list] },
-				data,
-				written,
-				bytes: sizeOf(written.json, list),
-			};
+			// A text takes up to two bytes a character, its UTF-8 about one.
+			const bytes = written.json.length * 3 + list.length * 8;
+			const entry = { of, name, basis: { facts, list: [...list] }, data, written, bytes };
 			keep(entry);
 			return entry;
 		},
@@ -98,17 +93,50 @@ interface Entry extends KeptAnswer {
 	readonly bytes: number;
 }
 
-function isSame(one: Basis, other: Basis): boolean {
-	return isSameList(one.facts, other.facts) && isSameList(one.list, other.list);
-}
-
-function isSameList(one: readonly unknown[], other: readonly unknown[]): boolean {
+function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
 	if (one.length !== other.length) return false;
 	for (let at = 0; at < one.length; at++) if (!Object.is(one[at], other[at])) return false;
 	return true;
 }
 
-/** A text takes up to two bytes a character, its UTF-8 about one. */
-function sizeOf(json: string, list: readonly unknown[]): number {
-	return json.length * 3 + list.length * 8;
+/**
+ * The basis of the answer to a read, for large or slow answers that depend on the session alone; `undefined` where it must
+ * be made each time: reads of files, settings and models, and all while pi works, which changes the last message in place.
+ */
+export function basisOf(
+	command: Command,
+	{ session, revision }: Pick<LiveSession, "session" | "revision">,
+): Basis | undefined {
+	if (session.isStreaming || session.isCompacting) return undefined;
+	const list = BASES[command.type]?.(session);
+	return list && { facts: [revision, session, ...list.facts], list: list.list };
+}
+
+/** The fields of a read without those of the envelope. */
+export function readName(command: Command): string {
+	const { id, dependsOn, ifSessionVersion, idempotencyKey, ...read } = command;
+	return JSON.stringify(read);
+}
+
+const BASES: { readonly [Type in CommandType]?: (session: AgentSession) => Basis } = {
+	get_messages: (session) => ({ facts: [], list: session.messages }),
+	get_tree: entriesOf,
+	get_entries: entriesOf,
+	get_context_view: contextOf,
+	get_context_piece: contextOf,
+};
+
+function entriesOf({ sessionManager }: AgentSession): Basis {
+	return { facts: [sessionManager, sessionManager.getLeafId()], list: sessionManager.getEntries() };
+}
+
+/** See `sourceOf` in `inspector.ts`. */
+function contextOf(session: AgentSession): Basis {
+	const { sessionManager, model, systemPrompt } = session;
+	const { facts, list } = entriesOf(session);
+	const tools = session
+		.getAllTools()
+		.flatMap(({ name, description, parameters }) => [name, description, parameters]);
+	const more = [sessionManager.getCwd(), sessionManager.getHeader(), model, systemPrompt];
+	return { facts: [...facts, ...more, ...session.getActiveToolNames(), ...tools], list };
 }

@@ -1,25 +1,23 @@
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { initTheme, ModelRuntime } from "@earendil-works/pi-coding-agent";
+import { initTheme } from "@earendil-works/pi-coding-agent";
 import { markedSessions } from "../../core/session-marks.ts";
-import { type CommandType, rowOf, type SessionEvent } from "../../protocol/index.ts";
-import type { Call, Done, Handlers } from "../engine/call.ts";
-import type { Recovered, SessionRecord, StreamName } from "../journal/journal.ts";
-import { asCommandError, safeText } from "../safe-text.ts";
+import type { ResponseData, SessionEvent } from "../../protocol/index.ts";
+import { CommandError, type Done, type Handlers } from "../engine/call.ts";
+import type { StreamName } from "../journal/journal.ts";
 import { createCodeHandlers } from "./code-handlers.ts";
-import { createFileOwners, type OwnersJournal } from "./file-owners.ts";
-import { createInsightHandlers } from "./insight-handlers.ts";
-import { createSessionInspect, type Inspect } from "./inspector.ts";
-import { createKeptAnswers, type KeptAnswers } from "./kept-answers.ts";
-import { basisOf, readName } from "./kept-commands.ts";
-import { createLifeHandlers } from "./life-handlers.ts";
-import type { LiveSession } from "./live-session.ts";
-import { lastEntryOf } from "./pi-session-file.ts";
-import type { SessionHandler, SessionHandlers } from "./session-handler.ts";
-import { settingsHandlers } from "./settings-handlers.ts";
+import { createInsightHandlers } from "./inspector.ts";
+import { checkFolder, checkProject } from "./session-files.ts";
 import type { Slot } from "./slot.ts";
-import { createSlots, type Slots } from "./slots.ts";
+import { createSlots, type Slots, type SlotsOptions } from "./slots.ts";
 import { createStateHandlers } from "./state-handlers.ts";
-import { createStoredFiles } from "./stored-files.ts";
+import {
+	createFileOwners,
+	createStoredFiles,
+	type OwnersJournal,
+	type StoredFiles,
+} from "./stored-files.ts";
+import type { StoredSettings } from "./stored-settings.ts";
 import { talkHandlers } from "./talk-handlers.ts";
 import { createTreeHandlers } from "./tree-handlers.ts";
 
@@ -33,7 +31,7 @@ export interface Sessions {
 	/** Whether a principal has a session of that id; also true for one not yet reopened after a restart. */
 	has(principal: string, sessionId: string): boolean;
 	count(): number;
-	/** The dialogs that wait for an answer, and the status lines and widgets that stand, for a client that subscribes late. */
+	/** The open dialogs, status lines and widgets, for a late subscriber. */
 	openDialogs(stream: StreamName): SessionEvent[];
 	/** Proves that a path from a client is a session file that the principal may read; resolves with it, links followed. */
 	readableFile(principal: string, path: string): Promise<string>;
@@ -54,173 +52,160 @@ export type SessionCommandType = Exclude<
 	| "replay_session"
 >;
 
-export interface SessionsOptions {
-	/** Pi's agent folder: models, keys, settings, session files. Extensions find it through pi's `getAgentDir()`. */
-	agentDir: string;
+export interface SessionsOptions extends Omit<SlotsOptions, "owners" | "piProcesses"> {
 	/** The server's folder: session files in its `.pi/sessions`, or in one above it, may be opened. */
 	cwd: string;
 	/** Where a session starts without a `cwd`; undefined: it must name one. Default: in the server's folder. */
 	startFolder?: string | undefined;
 	/** Makes a folder for each such session instead. */
 	newFolder?: () => Promise<string>;
-	/** Takes note of the folders that a session has left for good, and of those in use. */
+	/** Called with the folders that a deleted session has used, and with those in use. */
 	leaveFolders?: (left: readonly string[], inUse: readonly string[]) => Promise<void>;
-	/** The models are the demo's, and to be used in this folder only. */
-	sampleProjects?: string;
-	/** Sessions of the process before; each is reopened when it is first used. */
-	recovered: Recovered["sessions"];
-	/** The process before did not end by itself. Default: it did. */
-	wasCutOff?: boolean;
-	emit(stream: StreamName, event: SessionEvent): void;
-	/** A session changed outside a command: keep its record. */
-	save(session: SessionRecord): void;
-	/** Remembers whose session files are. */
 	owners: OwnersJournal;
-	/** In all, and of one principal; by default that may have them all. */
-	maxSessions: number;
-	maxSessionsPerPrincipal?: number;
-	/** Whether a project's own settings and extensions may be asked for, and sessions that did have them. Default: no. */
-	allowProjectTrust?: boolean;
-	/** How long a dialog of an extension waits that sets no time itself, in milliseconds. Default: a minute. */
-	dialogTimeoutMs?: number;
-	/** The models and keys of all sessions. Default: those of the agent folder. */
-	modelRuntime?: ModelRuntime;
-	/** Looks into a session's context and costs. Default: as far as pi itself tells. */
-	inspect?: Inspect;
-	now?: () => number;
 }
 
-/** Starts with the sessions of the process before, none of them open yet. */
-export async function createSessions(options: SessionsOptions): Promise<Sessions> {
-	const { agentDir, cwd, dialogTimeoutMs, sampleProjects } = options;
+/** Starts with the sessions of the last process, none of them open yet. */
+export function createSessions(options: SessionsOptions): Sessions {
+	const { agentDir, cwd } = options;
 	initTheme("dark"); // extensions may ask for a theme, which pi's own modes set up
-	const modelRuntime =
-		options.modelRuntime ??
-		(await ModelRuntime.create({
-			authPath: join(agentDir, "auth.json"),
-			modelsPath: join(agentDir, "models.json"),
-		}));
-	const host = {
-		agentDir,
-		modelRuntime,
-		allowProjectTrust: options.allowProjectTrust ?? false,
-		...(dialogTimeoutMs !== undefined && { dialogTimeoutMs }),
-		...(sampleProjects !== undefined && { sampleProjects }),
-	};
 	const owners = createFileOwners(options.owners);
 	owners.ownAll(options.recovered);
 	const piProcesses = () => markedSessions(agentDir);
-	const kept = createKeptAnswers();
-	const onRemoved = (slot: Slot) => kept.forget(slot);
-	const slots = createSlots({ ...options, host, owners, piProcesses, onRemoved });
-	const places = { agentDir, cwd };
-	const files = createStoredFiles(places, slots, owners, piProcesses);
+	const slots = createSlots({ ...options, owners, piProcesses });
+	const files = createStoredFiles({ agentDir, cwd }, slots, owners, piProcesses);
 	const code = createCodeHandlers();
 	const inSession = {
 		...talkHandlers,
-		...settingsHandlers,
 		...createTreeHandlers(files, slots, { agentDir, piProcesses }),
 		...createStateHandlers(files),
-		...createInsightHandlers(options.inspect ?? createSessionInspect(agentDir)),
+		...createInsightHandlers(agentDir),
 		...code.handlers,
 	};
-	const life = createLifeHandlers({
-		agentDir,
-		startFolder: "startFolder" in options ? options.startFolder : cwd,
-		...(options.newFolder && { newFolder: options.newFolder }),
-		...(options.leaveFolders && { leaveFolders: options.leaveFolders }),
-		slots,
-		files,
-		allowProjectTrust: options.allowProjectTrust ?? false,
-		now: options.now ?? Date.now,
-	});
-
 	return {
-		handlers: { ...openingFirst(inSession, slots, kept), ...life },
+		handlers: { ...slots.handlers(inSession), ...createLifeHandlers(options, slots, files) },
 		has: (principal, sessionId) => slots.get(principal, sessionId) !== undefined,
 		count: () => slots.count(),
 		openDialogs: ({ principal, sessionId }) =>
 			slots.get(principal, sessionId)?.current?.dialogs.current() ?? [],
-		async readableFile(principal, given) {
-			const { path } = await files.find(given, principal);
-			return path;
-		},
+		readableFile: async (principal, given) => (await files.find(given, principal)).path,
 		async close() {
 			await Promise.all([slots.close(), code.close()]);
 		},
 	};
 }
 
-/** Opens the session of each command first; after a change, its record goes with the outcome. */
-function openingFirst<Type extends CommandType>(
-	inSession: SessionHandlers<Type>,
+type LifeCommand =
+	| "create_session"
+	| "load_session"
+	| "list_sessions"
+	| "list_stored_sessions"
+	| "delete_session";
+
+/** How sessions are created, loaded, listed and deleted. */
+function createLifeHandlers(
+	options: SessionsOptions,
 	slots: Slots,
-	kept: KeptAnswers,
-): Pick<Handlers, Type> {
-	const entries = Object.entries<SessionHandler<CommandType>>(inSession as never);
-	const handlers = entries.map(([type, run]) => {
-		const { effect, path } = rowOf(type) ?? {};
-		const isChange = effect === "change";
-		// What reaches into a run must get through, whatever has become of the file.
-		const isGuarded = isChange && path === "lane";
-		const handler = async (call: Call): Promise<Done> => {
-			const { sessionId = "" } = call.command as { sessionId?: string };
-			const slot = slots.find(call.principal, sessionId);
-			const before = slot.record;
-			try {
-				const isOpen = slot.current !== undefined;
-				const live = await slot.live();
-				if (!isOpen) await call.turn?.();
-				const make = () => run(live, call.command as never, { slot, call: call as never });
-				const isThere = () => slots.get(slot.principal, slot.sessionId) === slot;
-				if (!isChange) {
-					const basis = isThere() ? basisOf(call.command, live) : undefined;
-					if (!basis) return { data: await make() };
-					return kept.answer(slot, readName(call.command), basis, make);
-				}
-				live.touch();
-				const change = async () => ({ data: await make() });
-				const made = isGuarded ? guarded(live, change) : change();
-				const done = await made.finally(() => live.touch());
-				slot.refresh();
-				return { ...done, ...(isThere() && slot.record !== before && { session: slot.record }) };
-			} catch (error) {
-				throw asCommandError(error);
+	files: StoredFiles,
+): Pick<Handlers, LifeCommand> {
+	const { newFolder, leaveFolders } = options;
+	const startFolder = "startFolder" in options ? options.startFolder : options.cwd;
+	const startsIn = newFolder
+		? { startsIn: { sample: true as const } }
+		: startFolder !== undefined && { startsIn: { folder: startFolder } };
+	const leave = async (left: readonly string[]) => leaveFolders?.(left, slots.folders());
+
+	/** The failure does not name the folder, which the client does not know. */
+	async function ownFolder(): Promise<string> {
+		const folder = (await newFolder?.()) ?? startFolder;
+		if (folder === undefined) {
+			const error =
+				"cwd: name a folder: the server was started in pi-strata's own, which is no project";
+			throw new CommandError("invalid_command", error);
+		}
+		return checkFolder(folder).catch(() => {
+			const error = "The server's own folder is not there any more: name one with cwd";
+			throw new CommandError("wrong_state", error);
+		});
+	}
+
+	return {
+		async create_session({ command, principal }) {
+			const { trustProject } = command;
+			if (trustProject && !options.allowProjectTrust) {
+				throw new CommandError(
+					"forbidden",
+					"trustProject: this server does not load settings and extensions of projects",
+				);
 			}
-		};
-		return [type, handler];
-	});
-	return Object.fromEntries(handlers);
+			const cwd = await (command.cwd === undefined ? ownFolder() : checkFolder(command.cwd));
+			const settings: StoredSettings = trustProject ? { trustedCwd: cwd } : {};
+			const id = command.sessionId ?? randomUUID();
+			const createdAtMs = Date.now();
+			try {
+				const record = { principal, id, cwd, createdAtMs, settings: { ...settings } };
+				return opened(await slots.add(record));
+			} catch (error) {
+				if (command.cwd === undefined) await leave([cwd]);
+				throw error;
+			}
+		},
+		async load_session({ command, principal }) {
+			const { sessionPath, sessionId: id = randomUUID() } = command;
+			const file = await files.find(sessionPath, principal);
+			const project = await checkProject(file.cwd, sessionPath).catch((error: Error) => error);
+			await slots.settled(file.path);
+			// Nothing is awaited from here to `add`, or two could open the file at once.
+			files.check(file, principal, sessionPath);
+			const owner = slots.openFiles().get(file.path);
+			if (owner) {
+				await owner.live();
+				if (slots.get(principal, owner.sessionId) !== owner) {
+					const error = `sessionPath: "${sessionPath}" is being closed: try again in a moment`;
+					throw new CommandError("wrong_state", error);
+				}
+				owner.refresh(); // the command that has put the file there may not be done yet
+				return { data: answer(owner), session: owner.record };
+			}
+			if (typeof project !== "string") throw project;
+			const record = { principal, id, cwd: project, file: file.path };
+			const slot = await slots.add({ ...record, createdAtMs: Date.now(), settings: {} });
+			const { forkedFrom, warning: forked } = slot.fork?.about ?? {};
+			const warning = [forked, slot.current?.warning].filter(Boolean).join(" ");
+			return {
+				...opened(slot),
+				data: { ...answer(slot), ...(forkedFrom && { forkedFrom }), ...(warning && { warning }) },
+			};
+		},
+		async list_sessions({ principal }) {
+			const data: ResponseData["list_sessions"] = {
+				sessions: slots.of(principal).map((slot) => slot.info()),
+				...startsIn,
+			};
+			return { data };
+		},
+		async list_stored_sessions({ principal }) {
+			const found = await files.list(join(options.agentDir, "sessions"), principal);
+			const data: ResponseData["list_stored_sessions"] = {
+				sessions: found.files,
+				...(found.truncated && { truncated: true }),
+			};
+			return { data };
+		},
+		async delete_session({ command, principal }) {
+			const slot = slots.find(principal, command.sessionId);
+			const folders = slot.folders();
+			await slots.remove(slot);
+			await leave(folders);
+			const data: ResponseData["delete_session"] = { deleted: true };
+			return { data, removed: slot.sessionId };
+		},
+	};
 }
 
-/** Makes a change whose effect is to be in the session's file. Throws if it was not made. */
-async function guarded(live: LiveSession, change: () => Promise<Done>): Promise<Done> {
-	live.checkFile();
-	const { sessionManager } = live.session;
-	const last = lastEntryOf(sessionManager);
-	try {
-		const done = await change();
-		const notDurable = lossIn(live);
-		return { ...done, ...(notDurable && { notDurable }) };
-	} catch (error) {
-		const loss = lossIn(live);
-		// Pi goes on with an entry that it could not append.
-		if (lastEntryOf(sessionManager) === last || !isOfSystem(error)) throw error;
-		const mended = `It was carried out, but pi could not write to the session's file (${safeText(error)}). Nothing is missing in the file now.`;
-		return { notDurable: loss ?? mended };
-	}
+function opened(slot: Slot): Done {
+	return { data: answer(slot), session: slot.record, opened: true };
 }
 
-/** What to say of a change that is in memory only. */
-function lossIn(live: LiveSession): string | undefined {
-	try {
-		live.checkFile();
-		return undefined;
-	} catch (error) {
-		return `It was carried out and may be lost. ${asCommandError(error).message}`;
-	}
-}
-
-function isOfSystem(error: unknown): boolean {
-	return error instanceof Error && ("syscall" in error || isOfSystem(error.cause));
+function answer(slot: Slot): ResponseData["create_session"] {
+	return { sessionId: slot.sessionId, sessionInfo: slot.info() };
 }

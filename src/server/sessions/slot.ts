@@ -1,64 +1,77 @@
 import { existsSync, realpathSync } from "node:fs";
-import type { SessionEvent, SessionInfo } from "../../protocol/index.ts";
-import { CommandError } from "../engine/call.ts";
+import type { AgentSession } from "@earendil-works/pi-coding-agent";
+import type {
+	CommandOf,
+	CommandType,
+	Model,
+	ResponseData,
+	SessionEvent,
+	SessionInfo,
+} from "../../protocol/index.ts";
+import { type Call, CommandError } from "../engine/call.ts";
 import type { SessionRecord, StreamName } from "../journal/journal.ts";
 import { asCommandError } from "../safe-text.ts";
-import type { FileHeader, FileOwners } from "./file-owners.ts";
-import { type Host, isTrusted, type LiveSession, openLiveSession } from "./live-session.ts";
-import { modelView } from "./model-view.ts";
-import { notice } from "./notice.ts";
-import { lastEntryOf } from "./pi-session-file.ts";
-import { forkSession, type PiProcesses, type SessionFork } from "./session-fork.ts";
+import { warningOf } from "./dialogs.ts";
+import { LiveSession } from "./live-session.ts";
+import { forkSession, type PiProcesses, type SessionFork } from "./open-session-file.ts";
+import { type Host, isTrusted } from "./pi-runtime.ts";
+import { lastEntryOf } from "./session-file.ts";
+import type { FileHeader, FileOwners } from "./stored-files.ts";
 import { parseSettings, type StoredSettings } from "./stored-settings.ts";
 
-/** The place of one session: its record, and its pi once it was first used. */
+/** Runs the commands of one type in their open session. Returns the response's `data`. */
+export type SessionHandler<Type extends CommandType> = (
+	live: LiveSession,
+	command: CommandOf<Type>,
+	context: { slot: Slot; call: Call<Type> },
+) => ResponseData[Type] | Promise<ResponseData[Type]>;
+
+export type SessionHandlers<Type extends CommandType> = {
+	readonly [Name in Type]: SessionHandler<Name>;
+};
+
+/** One session: its record, and its pi from the first use on. */
 export interface Slot extends StreamName {
-	/** As it should be in the journal. A new object whenever something in it changes. */
+	/** As it should be in the journal. Immutable: a change makes a new object. */
 	readonly record: SessionRecord;
-	/** What the session works on, if a running pi had its file open when it was last opened. */
+	/** The copy it works on, if a running pi had its file open. */
 	readonly fork: SessionFork | undefined;
-	/** The session, if it is open. */
 	readonly current: LiveSession | undefined;
-	/** Opens the session if it is not open yet. */
+	/** Opens the session if needed. */
 	live(): Promise<LiveSession>;
-	/** Runs `move`, which puts the session into another file: meanwhile that one is taken already. */
+	/** Runs `move`, which puts the session into another file: meanwhile that one counts as open. */
 	moving<T>(file: string, move: () => Promise<T>): Promise<T>;
-	/** The files that nobody else may open now. */
+	/** The files that no other session may open. */
 	files(): string[];
 	/** The folders it has worked in since it was opened. */
 	folders(): string[];
-	/** Brings the record up to date with the session. Returns whether it changed. */
+	/** Updates the record from the session. Returns whether it changed. */
 	refresh(): boolean;
 	info(): SessionInfo;
 }
 
-/** A slot as those see it who keep it. */
+/** A slot as its registry sees it. */
 export interface OwnedSlot extends Slot {
-	/** Closes the session. */
 	close(): Promise<void>;
-	/** Writes down for the next process what extensions have added while the session was closed, or that it is not known. */
+	/** Saves for the next process what extensions have added while the session was closed, or that this is unknown. */
 	keep(): void;
-	/** The session is gone for good, and nothing runs in it any more. */
+	/** The session is deleted, and nothing runs in it. */
 	leave(): void;
 }
 
-export interface SlotOptions {
-	host: Host;
+export interface SlotOptions extends Host {
 	emit(stream: StreamName, event: SessionEvent): void;
-	/** The record changed outside a command. */
+	/** A session changed outside a command: keep its record. */
 	save(session: SessionRecord): void;
-	/** Told of the files that sessions have, or will have. */
 	owners: Pick<FileOwners, "own" | "disown">;
 	piProcesses: PiProcesses;
-	/** The process before did not end by itself: files may hold more of its work than the records say. */
+	/** The last process crashed: files may hold more of its work than the records say. Default: no. */
 	wasCutOff?: boolean;
-	/** Clients know the session already. Default: it is new. */
-	isKnown?: boolean;
 }
 
-/** A place for a session that is not open yet. */
-export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlot {
-	const { host, emit, save, owners } = options;
+/** The slot of a session that is not open yet. `isKnown`: clients know the session already. */
+export function createSlot(first: SessionRecord, host: SlotOptions, isKnown: boolean): OwnedSlot {
+	const { emit, save, owners } = host;
 	const folders = new Set([first.cwd]);
 	const stream: StreamName = { principal: first.principal, sessionId: first.id };
 	let record = first;
@@ -69,9 +82,9 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 	let closedAs: SessionRecord | undefined;
 	let movingTo: string | undefined;
 	let fork: SessionFork | undefined;
-	let isKnown = options.isKnown ?? false;
+	let isAnnounced = isKnown;
 	let wasOpen = false;
-	/** The file that the session was last known to have, and whether it was ever seen. */
+	/** The last known file of the session, and whether it was ever seen. */
 	let own: { header: FileHeader; file: string | undefined; isWritten: boolean } | undefined;
 
 	const slot: OwnedSlot = {
@@ -86,12 +99,12 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 			return current;
 		},
 		live() {
-			if (current?.isBroken() && !current.replacementUnderWay()) {
+			if (current?.isBroken && !current.replacement) {
 				current = undefined;
-				opening = undefined; // from its record once more
+				opening = undefined; // again from its record
 			}
 			opening ??= open().catch((error) => {
-				opening = undefined; // what is missing may come back
+				opening = undefined; // a retry may succeed
 				throw error;
 			});
 			return opening;
@@ -105,13 +118,12 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 			}
 		},
 		files() {
-			// Pi's own first: the record follows when a command or a run has ended.
 			const files = [current?.session.sessionFile, record.file, movingTo];
 			return [...new Set(files)].flatMap((file) => realFile(file) ?? []);
 		},
 		folders: () => [...folders, ...(current ? [current.runtime.cwd] : [])],
 		refresh() {
-			if (!current || closed || current.isBroken()) return false;
+			if (!current || closed || current.isBroken) return false;
 			const next = recordOf(current, record);
 			if (JSON.stringify(next) === JSON.stringify(record)) return false;
 			record = next;
@@ -121,16 +133,15 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 		info: () => infoOf(record, current, host),
 		async close() {
 			const opened = await opening?.catch(() => undefined);
-			const live = opened?.isBroken() ? undefined : opened;
-			// What stops now still tells its subscribers.
+			const live = opened?.isBroken ? undefined : opened;
 			await live?.close();
-			closed = true;
+			closed = true; // until here its events were sent
 			closedAs = live && recordOf(live, record);
 			current = undefined;
 			opening = undefined;
 		},
 		keep() {
-			const isUnknown = !closedAs && (options.wasCutOff || wasOpen);
+			const isUnknown = !closedAs && (host.wasCutOff || wasOpen);
 			const cutOff = isUnknown && { ...record, settings: { ...record.settings, cutOff: true } };
 			const last = closedAs ?? (cutOff || record);
 			if (JSON.stringify(last) !== JSON.stringify(record)) save(last);
@@ -139,7 +150,7 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 	};
 	return slot;
 
-	/** Before anything is said in a session, its file is the principal's: there is no moment in which it is everybody's. */
+	/** The principal owns the file before anything is said in it: it is never open to others. */
 	function ownFile(live: LiveSession): void {
 		const { sessionManager, sessionFile: file } = live.session;
 		const header = sessionManager.getHeader();
@@ -152,7 +163,7 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 		own.isWritten ||= file !== undefined && existsSync(file);
 	}
 
-	/** A session in which nothing was said leaves no file, and need not be remembered. */
+	/** A session without messages leaves no file, and needs no owner. */
 	function leaveFile(): void {
 		if (own && !own.isWritten && !(own.file && existsSync(own.file))) {
 			owners.disown(stream.principal, own.header);
@@ -168,28 +179,24 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 		try {
 			fork = file ? await forkIfOpen(file, cwd) : undefined;
 			const path = fork?.file ?? file;
-			current = await openLiveSession({
+			current = await LiveSession.open({
 				host,
 				cwd,
 				settings,
 				...(path && { file: path }),
-				// A session that broke is like one of a process that did.
-				wasCutOff: options.wasCutOff || wasOpen || settings.cutOff === true,
+				// A broken session is like one of a crashed process.
+				wasCutOff: host.wasCutOff || wasOpen || settings.cutOff === true,
 				emit: (event) => {
 					if (!closed) emit(stream, event);
 				},
 				onChange: () => {
-					if (current && !current.isBroken()) ownFile(current);
+					if (current && !current.isBroken) ownFile(current);
 					if (slot.refresh()) save(record);
 				},
 			});
 			ownFile(current);
-			if (isKnown) {
-				if (fork) announce(fork);
-				if (current.warning) emit(stream, notice(current.warning, "warning"));
-				if (slot.refresh()) save(record); // pi may have added to the file
-			}
-			isKnown = true;
+			if (isAnnounced) announce();
+			isAnnounced = true;
 			wasOpen = true;
 			return current;
 		} catch (error) {
@@ -199,20 +206,23 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 		}
 	}
 
-	/** Two processes that append to one file would ruin it. */
+	/** Two processes that append to one file would corrupt it. */
 	async function forkIfOpen(file: string, cwd: string): Promise<SessionFork | undefined> {
-		const pid = (await options.piProcesses()).get(realFile(file) ?? file);
-		return pid === undefined ? undefined : forkSession({ file, pid, cwd, agentDir: host.agentDir });
+		const pid = (await host.piProcesses()).get(realFile(file) ?? file);
+		return pid === undefined ? undefined : forkSession(file, { pid, cwd, agentDir: host.agentDir });
 	}
 
 	/** No command asked for this: clients learn it from events. */
-	function announce({ file, about }: SessionFork): void {
-		if (slot.refresh()) save(record);
-		emit(stream, { type: "session_replaced", reason: "fork", sessionFile: file });
-		notify(about.warning);
+	function announce(): void {
+		if (slot.refresh()) save(record); // pi may have added to the file
+		if (fork) {
+			emit(stream, { type: "session_replaced", reason: "fork", sessionFile: fork.file });
+			notify(fork.about.warning);
+		}
+		if (current?.warning) notify(current.warning);
 	}
 
-	/** For good: a later server that allows it again must be asked again. */
+	/** Permanent: a later server that allows it must be asked again. */
 	function withdrawTrust(): void {
 		const { trustedCwd: _, ...settings } = record.settings;
 		record = { ...record, settings };
@@ -223,7 +233,7 @@ export function createSlot(first: SessionRecord, options: SlotOptions): OwnedSlo
 	}
 
 	function notify(message: string): void {
-		emit(stream, notice(message, "warning"));
+		emit(stream, warningOf(message));
 	}
 }
 
@@ -238,19 +248,19 @@ function realFile(file: string | undefined): string | undefined {
 	try {
 		return file && realpathSync(file);
 	} catch {
-		return undefined; // gone, so nobody can open it a second time either
+		return undefined; // gone, so no other session can open it either
 	}
 }
 
 function recordOf(
 	live: LiveSession,
-	{ principal, id, createdAtMs, file }: SessionRecord,
+	{ principal, id, createdAtMs, file: known }: SessionRecord,
 ): SessionRecord {
 	const { session, chosen, runtime } = live;
 	const { sessionFile, model, sessionName } = session;
-	const isWritten = sessionFile !== undefined && (sessionFile === file || existsSync(sessionFile));
+	const isWritten = sessionFile !== undefined && (sessionFile === known || existsSync(sessionFile));
 	const lastEntry = lastEntryOf(session.sessionManager);
-	const lastInFile = live.lastInFile();
+	const { lastInFile } = live;
 	const settings: StoredSettings = {
 		...chosen,
 		piSessionId: session.sessionId,
@@ -261,14 +271,8 @@ function recordOf(
 		...(isWritten && lastEntry && { lastEntry }),
 		...(isWritten && lastInFile && lastInFile !== lastEntry && { lastInFile }),
 	};
-	return {
-		principal,
-		id,
-		cwd: runtime.cwd,
-		...(isWritten && { file: sessionFile }),
-		createdAtMs,
-		settings: { ...settings },
-	};
+	const file = isWritten && { file: sessionFile };
+	return { principal, id, cwd: runtime.cwd, ...file, createdAtMs, settings: { ...settings } };
 }
 
 function infoOf(record: SessionRecord, live: LiveSession | undefined, host: Host): SessionInfo {
@@ -291,15 +295,10 @@ function infoOf(record: SessionRecord, live: LiveSession | undefined, host: Host
 	};
 }
 
-interface Facts {
-	readonly settings: StoredSettings;
-	readonly createdAt: string;
-}
+/** Worked out once for each record. */
+const facts = new WeakMap<SessionRecord, { settings: StoredSettings; createdAt: string }>();
 
-/** Worked out once for each record, which is replaced and never changed. */
-const facts = new WeakMap<SessionRecord, Facts>();
-
-function factsOf(record: SessionRecord): Facts {
+function factsOf(record: SessionRecord) {
 	const known = facts.get(record);
 	if (known) return known;
 	const settings = parseSettings(record.settings);
@@ -307,3 +306,18 @@ function factsOf(record: SessionRecord): Facts {
 	facts.set(record, found);
 	return found;
 }
+
+type PiModel = NonNullable<AgentSession["model"]>;
+
+/** A model for clients: without addresses and headers, which may hold keys. */
+export function modelView(model: PiModel): Model {
+	const known = views.get(model);
+	if (known) return known;
+	const { id, name, provider, api, reasoning, input, contextWindow, maxTokens, cost } = model;
+	const view = { id, name, provider, api, reasoning, input, contextWindow, maxTokens, cost };
+	views.set(model, view);
+	return view;
+}
+
+/** Needed with every state. */
+const views = new WeakMap<PiModel, Model>();

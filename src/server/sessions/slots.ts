@@ -1,6 +1,18 @@
-import { CommandError } from "../engine/call.ts";
+import { type CommandType, rowOf } from "../../protocol/index.ts";
+import { type Call, CommandError, type Done, type Handlers } from "../engine/call.ts";
 import type { Recovered, SessionRecord } from "../journal/journal.ts";
-import { createSlot, type OwnedSlot, type Slot, type SlotOptions } from "./slot.ts";
+import { asCommandError, safeText } from "../safe-text.ts";
+import { basisOf, createKeptAnswers, readName } from "./kept-answers.ts";
+import type { LiveSession } from "./live-session.ts";
+import { lastEntryOf } from "./session-file.ts";
+import {
+	createSlot,
+	type OwnedSlot,
+	type SessionHandler,
+	type SessionHandlers,
+	type Slot,
+	type SlotOptions,
+} from "./slot.ts";
 
 /** All sessions of the server, by principal and id. */
 export interface Slots {
@@ -9,55 +21,56 @@ export interface Slots {
 	find(principal: string, sessionId: string): Slot;
 	of(principal: string): Slot[];
 	count(): number;
-	/** The sessions by their files, whosever they are, also those that are just being closed. Paths are without links. */
+	/** The sessions of all principals by their files, also those that are being closed. Paths are without links. */
 	openFiles(): ReadonlyMap<string, Slot>;
-	/** The folders that sessions work in, also those that are just being closed. */
+	/** The folders that sessions work in, also those that are being closed. */
 	folders(): string[];
-	/** Waits until no session is about to enter a file or to leave it: only then it is known whose the file is. */
+	/** Waits until no session is about to enter a file or to leave it: only then its owner is known. */
 	settled(file: string): Promise<void>;
 	/** Opens a session that is new to the server. */
 	add(record: SessionRecord): Promise<Slot>;
-	/** Stops what runs, disposes of it and forgets the session. */
+	/** Stops what runs, disposes of it and drops the session. */
 	remove(slot: Slot): Promise<void>;
+	/** Handlers that open the session of each command first; after a change, its record goes with the outcome. */
+	handlers<Type extends CommandType>(inSession: SessionHandlers<Type>): Pick<Handlers, Type>;
 	close(): Promise<void>;
 }
 
 export interface SlotsOptions extends SlotOptions {
+	/** Sessions of the last process; each is reopened on first use. */
 	recovered: Recovered["sessions"];
-	/** In all, and of one principal; by default that may have them all. */
 	maxSessions: number;
+	/** Default: as many as in all. */
 	maxSessionsPerPrincipal?: number;
-	/** A session was removed. */
-	onRemoved?(slot: Slot): void;
 }
 
 export function createSlots(options: SlotsOptions): Slots {
 	const { maxSessions, maxSessionsPerPrincipal = maxSessions } = options;
 	const byPrincipal = new Map<string, Map<string, OwnedSlot>>();
-	/** Gone for clients, but what runs in them may still write to their files. */
+	/** Deleted for clients, but what runs in them may still write to their files. */
 	const closing = new Set<OwnedSlot>();
+	const kept = createKeptAnswers();
 	let total = 0;
 	for (const { version: _version, ...record } of options.recovered) {
-		keep(createSlot(record, { ...options, isKnown: true }));
+		keep(createSlot(record, options, true));
 	}
 
+	const get = (principal: string, sessionId: string) => byPrincipal.get(principal)?.get(sessionId);
+	const open = () => [...byPrincipal.values()].flatMap((slots) => [...slots.values()]);
+	const present = () => [...closing, ...open()];
+	const openFiles = () =>
+		new Map<string, Slot>(present().flatMap((slot) => slot.files().map((file) => [file, slot])));
+
 	return {
-		get: (principal, sessionId) => byPrincipal.get(principal)?.get(sessionId),
-		find(principal, sessionId) {
-			const slot = byPrincipal.get(principal)?.get(sessionId);
-			if (slot) return slot;
-			throw new CommandError(
-				"unknown_session",
-				`There is no session "${sessionId}": create it, or see list_sessions`,
-			);
-		},
+		get,
+		find,
 		of: (principal) => [...(byPrincipal.get(principal)?.values() ?? [])],
 		count: () => total,
 		openFiles,
 		folders: () => present().flatMap((slot) => slot.folders()),
 		async settled(file) {
 			for (;;) {
-				const move = openFiles().get(file)?.current?.replacementUnderWay();
+				const move = openFiles().get(file)?.current?.replacement;
 				if (!move) return;
 				await move;
 			}
@@ -79,7 +92,7 @@ export function createSlots(options: SlotsOptions): Slots {
 					`You have ${own.size} sessions, which is the limit for one principal: delete one first`,
 				);
 			}
-			const slot = createSlot(record, options);
+			const slot = createSlot(record, options, false);
 			keep(slot);
 			try {
 				await slot.live();
@@ -93,7 +106,7 @@ export function createSlots(options: SlotsOptions): Slots {
 		async remove(slot) {
 			const owned = slot as OwnedSlot;
 			drop(owned);
-			options.onRemoved?.(owned);
+			kept.forget(owned);
 			closing.add(owned);
 			try {
 				await owned.close();
@@ -102,8 +115,14 @@ export function createSlots(options: SlotsOptions): Slots {
 				closing.delete(owned);
 			}
 		},
+		handlers(inSession) {
+			const entries = Object.entries<SessionHandler<CommandType>>(inSession as never);
+			return Object.fromEntries(
+				entries.map(([type, run]) => [type, (call: Call) => carryOut(call, run)]),
+			) as never;
+		},
 		async close() {
-			const all = [...byPrincipal.values()].flatMap((slots) => [...slots.values()]);
+			const all = open();
 			byPrincipal.clear();
 			total = 0;
 			await Promise.all(all.map((slot) => slot.close()));
@@ -111,16 +130,13 @@ export function createSlots(options: SlotsOptions): Slots {
 		},
 	};
 
-	function openFiles(): Map<string, Slot> {
-		const open = new Map<string, Slot>();
-		for (const slot of present()) {
-			for (const file of slot.files()) open.set(file, slot);
-		}
-		return open;
-	}
-
-	function present(): OwnedSlot[] {
-		return [...closing, ...[...byPrincipal.values()].flatMap((slots) => [...slots.values()])];
+	function find(principal: string, sessionId: string): Slot {
+		const slot = get(principal, sessionId);
+		if (slot) return slot;
+		throw new CommandError(
+			"unknown_session",
+			`There is no session "${sessionId}": create it, or see list_sessions`,
+		);
 	}
 
 	function keep(slot: OwnedSlot): void {
@@ -136,4 +152,64 @@ export function createSlots(options: SlotsOptions): Slots {
 		total--;
 		if (slots.size === 0) byPrincipal.delete(slot.principal);
 	}
+
+	async function carryOut(call: Call, run: SessionHandler<CommandType>): Promise<Done> {
+		const { command, principal } = call;
+		const { effect, path } = rowOf(command.type) ?? {};
+		const slot = find(principal, (command as { sessionId?: string }).sessionId ?? "");
+		const before = slot.record;
+		const isThere = () => get(principal, slot.sessionId) === slot;
+		try {
+			const isOpen = slot.current !== undefined;
+			const live = await slot.live();
+			if (!isOpen) await call.turn?.();
+			const make = () => run(live, command as never, { slot, call: call as never });
+			if (effect !== "change") {
+				const basis = isThere() ? basisOf(command, live) : undefined;
+				if (!basis) return { data: await make() };
+				return kept.answer(slot, readName(command), basis, make);
+			}
+			live.touch();
+			const change = async () => ({ data: await make() });
+			// What reaches into a run must get through, whatever has become of the file.
+			const made = path === "lane" ? guarded(live, change) : change();
+			const done = await made.finally(() => live.touch());
+			slot.refresh();
+			return { ...done, ...(isThere() && slot.record !== before && { session: slot.record }) };
+		} catch (error) {
+			throw asCommandError(error);
+		}
+	}
+}
+
+/** Makes a change that is to be in the session's file. Throws if it was not made. */
+async function guarded(live: LiveSession, change: () => Promise<Done>): Promise<Done> {
+	live.checkFile();
+	const { sessionManager } = live.session;
+	const last = lastEntryOf(sessionManager);
+	try {
+		const done = await change();
+		const notDurable = lossIn(live);
+		return { ...done, ...(notDurable && { notDurable }) };
+	} catch (error) {
+		const loss = lossIn(live);
+		// Pi goes on with an entry that it could not append.
+		if (lastEntryOf(sessionManager) === last || !isOfSystem(error)) throw error;
+		const mended = `It was carried out, but pi could not write to the session's file (${safeText(error)}). Nothing is missing in the file now.`;
+		return { notDurable: loss ?? mended };
+	}
+}
+
+/** The warning about a change that is in memory only. */
+function lossIn(live: LiveSession): string | undefined {
+	try {
+		live.checkFile();
+		return undefined;
+	} catch (error) {
+		return `It was carried out and may be lost. ${asCommandError(error).message}`;
+	}
+}
+
+function isOfSystem(error: unknown): boolean {
+	return error instanceof Error && ("syscall" in error || isOfSystem(error.cause));
 }

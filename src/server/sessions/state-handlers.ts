@@ -6,8 +6,9 @@ import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import type { AgentMessage, CommandOf, ResponseData } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { asCommandError } from "../safe-text.ts";
-import type { SessionHandlers } from "./session-handler.ts";
+import { modelView, type SessionHandlers } from "./slot.ts";
 import type { StoredFiles } from "./stored-files.ts";
+import { slashCommands, stoppable } from "./talk-handlers.ts";
 
 type StateCommand =
 	| "get_state"
@@ -17,19 +18,39 @@ type StateCommand =
 	| "get_last_assistant_text"
 	| "list_session_files"
 	| "bash"
-	| "export_html";
+	| "export_html"
+	| SettingsCommand;
 
-/** What a session is and has said, and what leaves it: shell commands and exports. */
+type SettingsCommand =
+	| "set_model"
+	| "cycle_model"
+	| "get_available_models"
+	| "set_thinking_level"
+	| "cycle_thinking_level"
+	| "get_available_thinking_levels"
+	| "set_steering_mode"
+	| "set_follow_up_mode"
+	| "set_auto_compaction"
+	| "set_auto_retry"
+	| "set_session_name"
+	| "get_tools"
+	| "set_tools"
+	| "get_commands"
+	| "get_skills"
+	| "reload";
+
+/** What a session works with (model, tools, modes, name: for this session only) and has said; shell commands, exports. */
 export function createStateHandlers(
 	stored: Pick<StoredFiles, "list">,
 ): SessionHandlers<StateCommand> {
 	return {
+		...settings,
 		get_state(live, _command, { slot }) {
 			const { session } = live;
 			return {
 				...slot.info(),
 				isCompacting: session.isCompacting,
-				isBashRunning: live.isBashRunning(),
+				isBashRunning: live.isBashRunning,
 				steeringMode: session.steeringMode,
 				followUpMode: session.followUpMode,
 				autoCompactionEnabled: session.autoCompactionEnabled,
@@ -88,6 +109,98 @@ export function createStateHandlers(
 	};
 }
 
+const settings: SessionHandlers<SettingsCommand> = {
+	async set_model({ session }, { provider, modelId }) {
+		const available = session.modelRuntime.getAvailableSnapshot();
+		const model = available.find((one) => one.provider === provider && one.id === modelId);
+		if (!model) {
+			throw new CommandError(
+				"not_found",
+				`There is no model "${modelId}" of provider "${provider}" with a key: see get_available_models`,
+			);
+		}
+		await session.setModel(model);
+		return modelView(model);
+	},
+	async cycle_model({ session }, { direction }) {
+		const result = await session.cycleModel(direction);
+		return result ? { ...result, model: modelView(result.model) } : null;
+	},
+	get_available_models: ({ session }) => ({
+		models: session.modelRuntime.getAvailableSnapshot().map(modelView),
+	}),
+	set_thinking_level({ session }, { level }) {
+		session.setThinkingLevel(level as AgentSession["thinkingLevel"]);
+		return {};
+	},
+	cycle_thinking_level({ session }) {
+		const level = session.cycleThinkingLevel();
+		return level ? { level } : null;
+	},
+	get_available_thinking_levels: ({ session }) => ({
+		levels: session.getAvailableThinkingLevels(),
+	}),
+	set_steering_mode({ session, chosen }, { mode }) {
+		chosen.steeringMode = mode;
+		session.setSteeringMode(mode);
+		return {};
+	},
+	set_follow_up_mode({ session, chosen }, { mode }) {
+		chosen.followUpMode = mode;
+		session.setFollowUpMode(mode);
+		return {};
+	},
+	set_auto_compaction({ session, chosen }, { enabled }) {
+		chosen.autoCompaction = enabled;
+		session.setAutoCompactionEnabled(enabled);
+		return {};
+	},
+	set_auto_retry({ session, chosen }, { enabled }) {
+		chosen.autoRetry = enabled;
+		session.setAutoRetryEnabled(enabled);
+		return {};
+	},
+	set_session_name({ session }, { name }) {
+		session.setSessionName(name.trim());
+		return {};
+	},
+	get_tools({ session }) {
+		const active = new Set(session.getActiveToolNames());
+		const tools = session.getAllTools().map(({ name, description }) => ({
+			name,
+			description,
+			active: active.has(name),
+		}));
+		return { tools };
+	},
+	set_tools(live, { tools }) {
+		const { session, chosen } = live;
+		const known = new Set(session.getAllTools().map(({ name }) => name));
+		const unknown = tools.filter((name) => !known.has(name));
+		if (unknown.length > 0) {
+			throw new CommandError(
+				"not_found",
+				`There is no tool ${unknown.map((name) => `"${name}"`).join(", ")}: see get_tools`,
+			);
+		}
+		chosen.tools = [...new Set(tools)];
+		live.applyTools();
+		return { tools: session.getActiveToolNames() };
+	},
+	get_commands: ({ session }) => ({ commands: slashCommands(session) }),
+	get_skills({ session }) {
+		const { skills } = session.resourceLoader.getSkills();
+		return { skills: skills.map(({ name, description }) => ({ name, description })) };
+	},
+	async reload(live) {
+		if (live.session.isStreaming || live.session.isCompacting) {
+			throw new CommandError("wrong_state", "The session is busy: wait for it, or abort first");
+		}
+		await live.reload();
+		return {};
+	},
+};
+
 /** Runs a shell command of the user, or lets an extension run it. Once `signal` is aborted, it ends as cancelled. */
 async function runBash(
 	session: AgentSession,
@@ -102,26 +215,21 @@ async function runBash(
 	});
 	const known = taken?.result ?? (signal.aborted ? NEVER_BEGUN : undefined);
 	if (known) session.recordBashResult(command, known, { excludeFromContext });
-	const stop = () => session.abortBash();
-	signal.addEventListener("abort", stop, { once: true });
-	try {
-		const { output, exitCode, cancelled, truncated, fullOutputPath } =
-			known ??
-			(await session.executeBash(command, undefined, {
-				excludeFromContext,
-				...(id !== undefined && { id }),
-				...(taken?.operations && { operations: taken.operations }),
-			}));
-		return {
-			output,
-			cancelled,
-			truncated,
-			...(exitCode !== undefined && exitCode !== null && { exitCode }),
-			...(fullOutputPath && { fullOutputPath }),
-		};
-	} finally {
-		signal.removeEventListener("abort", stop);
-	}
+	const run = () =>
+		session.executeBash(command, undefined, {
+			excludeFromContext,
+			...(id !== undefined && { id }),
+			...(taken?.operations && { operations: taken.operations }),
+		});
+	const { output, exitCode, cancelled, truncated, fullOutputPath } =
+		known ?? (await stoppable(signal, () => session.abortBash(), run));
+	return {
+		output,
+		cancelled,
+		truncated,
+		...(exitCode !== undefined && exitCode !== null && { exitCode }),
+		...(fullOutputPath && { fullOutputPath }),
+	};
 }
 
 /** The result of a command that was stopped before its shell started. */
@@ -132,7 +240,7 @@ const NEVER_BEGUN: Awaited<ReturnType<AgentSession["executeBash"]>> = {
 	truncated: false,
 };
 
-/** A folder of the session's own: beside its file lie those of other sessions, which may be another principal's. */
+/** A folder of its own: the session's folder holds files of other principals, too. */
 async function exportFolder(sessionFile: string): Promise<string> {
 	const folder = join(dirname(sessionFile), basename(sessionFile, ".jsonl"));
 	await mkdir(folder, { mode: 0o700 }).catch(() => undefined); // it may be there

@@ -1,5 +1,9 @@
+import { basename } from "node:path";
+import { hashBytes } from "../../core/hash.ts";
 import type { StoredSession as StoredView } from "../../protocol/index.ts";
-import type { FileOwners } from "./file-owners.ts";
+import { CommandError } from "../engine/call.ts";
+import { type Journal, JournalUnavailable, type SessionRecord } from "../journal/journal.ts";
+import type { PiProcesses } from "./open-session-file.ts";
 import {
 	checkSessionFile,
 	type GivenPath,
@@ -9,15 +13,15 @@ import {
 	type SessionPlaces,
 	type StoredSession,
 } from "./session-files.ts";
-import type { PiProcesses } from "./session-fork.ts";
 import type { Slot } from "./slot.ts";
 import type { Slots } from "./slots.ts";
+import { parseSettings } from "./stored-settings.ts";
 
-/** The session files of the server as its principals see them: another's file does not exist. */
+/** The session files of the server as a principal sees them: those of others do not exist. */
 export interface StoredFiles {
 	/** Proves that a path from a client is a session file that exists for the principal. */
 	find(path: string, principal: string, field?: GivenPath["field"]): Promise<SessionFile>;
-	/** Throws as for a file that is not there, if by now it is another's. */
+	/** Throws as for a missing file, if it belongs to another principal by now. */
 	check(file: SessionFile, principal: string, given: string): void;
 	/** The newest session files in a folder that exist for the principal. */
 	list(folder: string, principal: string): Promise<{ files: StoredView[]; truncated: boolean }>;
@@ -35,7 +39,7 @@ export function createStoredFiles(
 		if (visible([file], principal).length === 0) throw noSuchFile(given);
 	}
 
-	/** Who has a file open sees it, and nobody else; of the others, each sees what is its own or everybody's. */
+	/** An open file is visible to its session's principal only; a closed one to its owner, or to all without one. */
 	function visible<File extends SessionFile>(files: readonly File[], principal: string): File[] {
 		const open = slots.openFiles();
 		const ofFiles = owners.of(files);
@@ -83,4 +87,68 @@ function storedView(stored: StoredSession, slot: Slot | undefined): StoredView {
 		...(stored.damagedLines > 0 && { damagedLines: stored.damagedLines }),
 		fileExists: true,
 	};
+}
+
+/** What a session file says of itself in its first line; it stays when the file is moved or copied. */
+export type FileHeader = Pick<SessionFile, "id" | "cwd" | "parentSession">;
+
+/** Session files belong to the principal that opened them first, for good; files without an owner are open to all. */
+export interface FileOwners {
+	/** The file of this header belongs to the principal, unless it has an owner. It need not be written yet. */
+	own(principal: string, header: FileHeader): void;
+	/** There is no such file after all. */
+	disown(principal: string, header: FileHeader): void;
+	/** Sessions own their files, also those from before owners were stored. */
+	ownAll(records: readonly SessionRecord[]): void;
+	/** The owner of each file, in order, if it has one. Throws a {@link CommandError} when the journal is unreadable. */
+	of(files: readonly FileHeader[]): (string | undefined)[];
+}
+
+export type OwnersJournal = Pick<Journal, "own" | "disown" | "owners">;
+
+export function createFileOwners(journal: OwnersJournal): FileOwners {
+	// The journal keeps in memory what it could not write, and reports it.
+	const own = (principal: string, header: FileHeader) =>
+		void journal.own({ principal, conversation: conversationOf(header) }).catch(() => {});
+
+	return {
+		own,
+		disown: (principal, header) =>
+			void journal.disown({ principal, conversation: conversationOf(header) }).catch(() => {}),
+		ownAll(records) {
+			for (const { principal, file, cwd, settings } of records) {
+				const { piSessionId: id } = parseSettings(settings);
+				if (file !== undefined && id !== undefined) own(principal, { id, cwd });
+			}
+		},
+		of(files) {
+			const names = files.map((file) => ({ own: conversationOf(file), parent: parentOf(file) }));
+			const all = names.flatMap(({ own, parent }) => [own, ...(parent ? [parent] : [])]);
+			const owners = ownersOf(journal, all);
+			return names.map(({ own, parent }) => owners.get(own) ?? owners.get(parent ?? ""));
+		},
+	};
+}
+
+function ownersOf(journal: OwnersJournal, conversations: string[]): ReadonlyMap<string, string> {
+	try {
+		return journal.owners(conversations);
+	} catch (error) {
+		if (!(error instanceof JournalUnavailable)) throw error;
+		throw new CommandError(error.code, error.message, { cause: error });
+	}
+}
+
+/** Pi's ids are unique in a project only. A hash is short, whatever the file says. */
+function conversationOf({ id, cwd }: FileHeader): string {
+	return hashBytes(JSON.stringify([id, cwd]));
+}
+
+/**
+ * The conversation that a file was forked from: pi writes a fork before it reports it, so until then, or after a crash in
+ * between, the owner of the parent counts. Pi's file names end in the id.
+ */
+function parentOf({ parentSession, cwd }: FileHeader): string | undefined {
+	const [, id] = /_(.+)\.jsonl$/.exec(basename(parentSession ?? "")) ?? [];
+	return id && conversationOf({ id, cwd });
 }

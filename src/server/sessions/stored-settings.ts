@@ -1,22 +1,29 @@
 import { property } from "../../core/property.ts";
-import type { SessionModes } from "./session-settings.ts";
 
-/** What a session's record holds beside its folder and file: enough to make it again where pi has no file of it. */
+/** What a client has switched for one session, and only for it. */
+export interface SessionModes {
+	steeringMode?: "all" | "one-at-a-time";
+	followUpMode?: "all" | "one-at-a-time";
+	autoCompaction?: boolean;
+	autoRetry?: boolean;
+}
+
+/** What a session's record holds besides its folder and file: enough to recreate it where pi has no file of it. */
 export interface StoredSettings extends SessionModes {
-	/** Pi's own id, so that a session without a file comes back as the same one. */
+	/** Pi's own id, for a session without a file. */
 	piSessionId?: string;
 	name?: string;
 	model?: { provider: string; id: string };
 	thinkingLevel?: string;
-	/** The tools a client chose; absent where nobody did. */
+	/** The tools a client chose. */
 	tools?: string[];
-	/** Where the session was moved to in its tree. Pi's files do not say: they go on from their last entry. */
+	/** Where the session was moved to in its tree; pi's files continue from their last entry. */
 	leaf?: { id: string | null; afterEntry: string };
-	/** The last entry in the file as of the last change of the record: what is behind it later is not from this server. */
+	/** The last entry in the file as of the last change of the record: later ones are not from this server. */
 	lastEntry?: string;
-	/** The last entry that was seen in the file, where that is another one: the file could not be written. */
+	/** The last entry seen in the file, if another one: the file could not be written. */
 	lastInFile?: string;
-	/** A process was cut off and no later one has closed the session: the file may hold more of its work. */
+	/** A process crashed and no later one has closed the session: the file may hold more of its work. */
 	cutOff?: true;
 	/** The folder whose own settings and extensions count. */
 	trustedCwd?: string;
@@ -24,7 +31,7 @@ export interface StoredSettings extends SessionModes {
 	messageCount?: number;
 }
 
-/** Reads settings that an earlier process, maybe of another version, has written. What does not fit is left out. */
+/** Reads settings of an earlier process, maybe of another version. Drops what does not fit. */
 export function parseSettings(stored: Record<string, unknown>): StoredSettings {
 	const { steeringMode, followUpMode, autoCompaction, autoRetry, messageCount } = stored;
 	const settings: StoredSettings = {};

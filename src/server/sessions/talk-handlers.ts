@@ -1,10 +1,10 @@
 import type { AgentSession, PromptOptions } from "@earendil-works/pi-coding-agent";
-import type { CommandOf } from "../../protocol/index.ts";
+import { nearest } from "../../text/nearest.ts";
+import type { CommandOf, CommandType, SlashCommand } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { asCommandError } from "../safe-text.ts";
 import type { LiveSession } from "./live-session.ts";
-import type { SessionHandlers } from "./session-handler.ts";
-import { checkedMessage } from "./slash-commands.ts";
+import type { SessionHandlers } from "./slot.ts";
 
 /** Talking to the model, and stopping it. */
 export const talkHandlers: SessionHandlers<
@@ -20,18 +20,8 @@ export const talkHandlers: SessionHandlers<
 	| "compact"
 > = {
 	prompt,
-	async steer(live, { message, images }) {
-		const { session } = live;
-		live.checkModelUse();
-		await queued(session.steer(checkedMessage(session, message), images, { source: "rpc" }));
-		return {};
-	},
-	async follow_up(live, { message, images }) {
-		const { session } = live;
-		live.checkModelUse();
-		await queued(session.followUp(checkedMessage(session, message), images, { source: "rpc" }));
-		return {};
-	},
+	steer: (live, command) => queue(live, "steer", command),
+	follow_up: (live, command) => queue(live, "followUp", command),
 	extension_ui_response({ dialogs }, { requestId, response }) {
 		dialogs.answer(requestId, response);
 		return {};
@@ -58,21 +48,17 @@ export const talkHandlers: SessionHandlers<
 		const { session } = live;
 		live.checkModelUse();
 		const stop = () => session.abortCompaction();
-		call.signal.addEventListener("abort", stop, { once: true });
-		try {
-			const { summary, firstKeptEntryId, tokensBefore, estimatedTokensAfter } =
-				await session.compact(customInstructions);
-			return {
-				summary,
-				firstKeptEntryId,
-				tokensBefore,
-				...(estimatedTokensAfter !== undefined && { estimatedTokensAfter }),
-			};
-		} catch (error) {
+		const compacting = () => session.compact(customInstructions);
+		const done = await stoppable(call.signal, stop, compacting).catch((error) => {
 			throw asCommandError(error, "wrong_state");
-		} finally {
-			call.signal.removeEventListener("abort", stop);
-		}
+		});
+		const { summary, firstKeptEntryId, tokensBefore, estimatedTokensAfter } = done;
+		return {
+			summary,
+			firstKeptEntryId,
+			tokensBefore,
+			...(estimatedTokensAfter !== undefined && { estimatedTokensAfter }),
+		};
 	},
 };
 
@@ -95,7 +81,21 @@ async function prompt(live: LiveSession, command: CommandOf<"prompt">): Promise<
 	return outcomeOf(live);
 }
 
-/** What pi would refuse with a text that names files of the server. */
+/** Runs `work`, and `stop` once the signal is aborted meanwhile. */
+export async function stoppable<Result>(
+	signal: AbortSignal,
+	stop: () => void,
+	work: () => Promise<Result>,
+): Promise<Result> {
+	signal.addEventListener("abort", stop, { once: true });
+	try {
+		return await work();
+	} finally {
+		signal.removeEventListener("abort", stop);
+	}
+}
+
+/** Refuses what pi would refuse with a text that names files of the server. */
 async function refuseEarly(
 	live: LiveSession,
 	{ streamingBehavior, message, verbatim }: CommandOf<"prompt">,
@@ -126,15 +126,15 @@ async function refuseEarly(
 	}
 }
 
-/** What pi puts in the place of a model where there is none. */
+/** Pi's placeholder for a missing model. */
 const NO_PROVIDER = "unknown";
 const NONE_CHOSEN = "The session has no model: choose one with set_model";
 const NONE_SET_UP =
 	"No model is set up on the server: run pi there and /login, or give the server a provider's key in its environment, then start it again. To try it without a model, start it with --demo always";
 
 /**
- * Hands a prompt to pi. `accepted` resolves when pi has taken it and what the user said is in the session's file;
- * `ended` resolves when the run is over, and never rejects: a run that fails shows as events.
+ * Hands a prompt to pi. `accepted` resolves when pi has taken it and the message is in the session's file; `ended` when
+ * the run is over, and never rejects: a failed run shows as events.
  */
 function startPrompt(
 	session: AgentSession,
@@ -147,7 +147,7 @@ function startPrompt(
 			if (isTaken && event.type === "message_end" && event.message.role === "user") resolve();
 		});
 	});
-	// Pi 0.87 passes a boolean here and 1.5 a word, which is only called for prompts that are taken.
+	// Pi 0.87 passes a boolean here; 1.5 passes a word, only for prompts that are taken.
 	const preflightResult = ((result: unknown) => {
 		isTaken = result !== false;
 	}) as NonNullable<PromptOptions["preflightResult"]>;
@@ -167,11 +167,10 @@ function startPrompt(
 	};
 }
 
-/** How a run went, for those who waited for it. */
 function outcomeOf(live: LiveSession): object {
 	const last = live.session.messages.findLast(({ role }) => role === "assistant");
 	if (last?.role !== "assistant") return {};
-	if (live.wasAborted()) return { stopReason: "aborted" };
+	if (live.wasAborted) return { stopReason: "aborted" };
 	const { stopReason, errorMessage } = last;
 	return { stopReason, ...(errorMessage && { errorMessage }) };
 }
@@ -181,9 +180,100 @@ function isExtensionCommand({ extensionRunner }: AgentSession, message: string):
 	return message.startsWith("/") && extensionRunner.getCommand(name) !== undefined;
 }
 
-/** Commands of extensions cannot be queued. */
-async function queued(queueing: Promise<unknown>): Promise<void> {
-	await queueing.catch((error) => {
+/** Pi refuses commands of extensions here. */
+async function queue(
+	live: LiveSession,
+	how: "steer" | "followUp",
+	{ message, images }: CommandOf<"steer" | "follow_up">,
+): Promise<object> {
+	const { session } = live;
+	live.checkModelUse();
+	const checked = checkedMessage(session, message);
+	await session[how](checked, images, { source: "rpc" }).catch((error) => {
 		throw asCommandError(error, "wrong_state");
 	});
+	return {};
 }
+
+/** The commands that a message to the session may begin with. */
+export function slashCommands(session: AgentSession): SlashCommand[] {
+	const command = (source: string, name: string, description: string | undefined) => ({
+		name,
+		source,
+		...(description !== undefined && { description }),
+	});
+	const { extensionRunner, promptTemplates, resourceLoader } = session;
+	return [
+		...extensionRunner
+			.getRegisteredCommands()
+			.map((one) => command("extension", one.invocationName, one.description)),
+		...promptTemplates.map((one) => command("prompt", one.name, one.description)),
+		...resourceLoader
+			.getSkills()
+			.skills.map((one) => command("skill", `skill:${one.name}`, one.description)),
+	];
+}
+
+/** A message as pi takes it. Throws `unknown_command` for an unknown command: pi would send it to the model as text. */
+function checkedMessage(session: AgentSession, message: string): string {
+	const [, word, rest = ""] = /^\/(\S+)([\s\S]*)$/.exec(message) ?? [];
+	if (word === undefined) return message;
+	const commands = slashCommands(session);
+	const known = commands.find(({ name }) => name === word);
+	// Pi ends a name at a space only, except that of a template.
+	if (known) return rest === "" ? message : `/${word} ${rest.slice(1)}`;
+	if (!COMMAND.test(word)) return message;
+	throw new CommandError("unknown_command", refusal(word, commands));
+}
+
+/** Begins with a letter and has no slash: `/usr/bin`, `//` and a lone slash are text. */
+const COMMAND = /^\p{L}[^/]*$/u;
+
+/** Commands of pi's terminal, and those of the protocol that do the same. */
+export const TERMINAL_COMMANDS: ReadonlyMap<string, readonly CommandType[]> = new Map<
+	string,
+	CommandType[]
+>([
+	["bug", []],
+	["changelog", []],
+	["clone", ["clone"]],
+	["compact", ["compact"]],
+	["copy", ["get_last_assistant_text"]],
+	["export", ["export_html"]],
+	["fork", ["get_fork_messages", "fork"]],
+	["hotkeys", []],
+	["import", ["load_session"]],
+	["login", []],
+	["logout", []],
+	["model", ["get_available_models", "set_model"]],
+	["name", ["set_session_name"]],
+	["new", ["new_session"]],
+	["quit", []],
+	["reload", ["reload"]],
+	["resume", ["list_stored_sessions", "load_session"]],
+	["scoped-models", []],
+	["session", ["get_session_stats"]],
+	["settings", []],
+	["share", []],
+	["thinking", ["set_thinking_level"]],
+	["tree", ["get_tree", "navigate_tree"]],
+	["trust", []],
+]);
+
+function refusal(word: string, commands: readonly SlashCommand[]): string {
+	const instead = TERMINAL_COMMANDS.get(word);
+	const asText = "To send it to the model as text, put a space before it or set verbatim.";
+	if (instead) {
+		const use =
+			instead.length > 0 ? `use ${instead.join(" and ")} of the protocol` : "it does nothing here";
+		return `"/${word}" is a command of pi's terminal: ${use}. ${asText}`;
+	}
+	const names = [...commands.map(({ name }) => name), ...TERMINAL_COMMANDS.keys()];
+	const near = [nearest(word, names) ?? [], names.filter((name) => name.startsWith(word))].flat();
+	const hint = [...new Set(near)].slice(0, MAX_NEAR).map((name) => `"/${name}"`);
+	const meant = hint.length > 0 ? ` Did you mean ${hint.join(" or ")}?` : " See get_commands.";
+	return `There is no command "/${word.slice(0, MAX_WORD)}".${meant} ${asText}`;
+}
+
+const MAX_NEAR = 3;
+const MAX_WORD = 60;

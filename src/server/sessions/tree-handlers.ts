@@ -1,13 +1,16 @@
+import type { SessionEntry, SessionTreeNode } from "@earendil-works/pi-coding-agent";
+import { property } from "../../core/property.ts";
+import type { FlatTreeNode, SessionEntry as SentEntry, TreeNode } from "../../protocol/index.ts";
+import { textOf } from "../../session/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { asCommandError } from "../safe-text.ts";
 import type { LiveSession } from "./live-session.ts";
+import { forkSession, type PiProcesses } from "./open-session-file.ts";
 import { checkProject } from "./session-files.ts";
-import { forkSession, type PiProcesses } from "./session-fork.ts";
-import type { SessionHandlers } from "./session-handler.ts";
-import { flatTree, nestedTree } from "./session-tree.ts";
-import type { Slot } from "./slot.ts";
+import type { SessionHandlers } from "./slot.ts";
 import type { Slots } from "./slots.ts";
 import type { StoredFiles } from "./stored-files.ts";
+import { stoppable } from "./talk-handlers.ts";
 
 type TreeCommand =
 	| "new_session"
@@ -27,22 +30,25 @@ export function createTreeHandlers(
 ): SessionHandlers<TreeCommand> {
 	return {
 		async new_session(live, { parentSession }, { slot }) {
-			const parent =
-				parentSession === undefined
-					? undefined
-					: await files.find(parentSession, slot.principal, "parentSession");
-			return replace(live, "new", () =>
-				live.runtime.newSession({ ...(parent && { parentSession: parent.path }) }),
-			);
+			const isGiven = parentSession !== undefined;
+			const parent = isGiven && (await files.find(parentSession, slot.principal, "parentSession"));
+			const given = parent ? { parentSession: parent.path } : {};
+			return replace(live, "new", () => live.runtime.newSession(given));
 		},
 		async switch_session_file(live, { sessionPath }, { slot }) {
 			const file = await files.find(sessionPath, slot.principal);
 			const cwd = await checkProject(file.cwd, sessionPath);
 			const pid = (await piProcesses()).get(file.path);
 			files.check(file, slot.principal, sessionPath);
-			refuseIfOpen(file.path, sessionPath, slot);
-			const fork =
-				pid === undefined ? undefined : forkSession({ file: file.path, pid, cwd, agentDir });
+			// Two pi sessions that append to one file would corrupt it.
+			const owner = slots.openFiles().get(file.path);
+			if (owner && owner !== slot) {
+				throw new CommandError(
+					"wrong_state",
+					`sessionPath: "${sessionPath}" is open as session "${owner.sessionId}"`,
+				);
+			}
+			const fork = pid === undefined ? undefined : forkSession(file.path, { pid, cwd, agentDir });
 			const path = fork?.file ?? file.path;
 			const enter = () => live.runtime.switchSession(path);
 			try {
@@ -71,9 +77,8 @@ export function createTreeHandlers(
 				throw new CommandError("wrong_state", "The session has nothing yet that could be cloned");
 			}
 			live.ensureFile();
-			const { cancelled } = await replace(live, "clone", () =>
-				live.runtime.fork(leafId, { position: "at" }),
-			);
+			const fork = () => live.runtime.fork(leafId, { position: "at" });
+			const { cancelled } = await replace(live, "clone", fork);
 			return { cancelled };
 		},
 		async navigate_tree(live, { targetId, options }, { call }) {
@@ -87,21 +92,16 @@ export function createTreeHandlers(
 			}
 			if (options?.summarize) live.checkModelUse();
 			const stop = () => session.abortBranchSummary();
-			call.signal.addEventListener("abort", stop, { once: true });
-			try {
-				const { editorText, cancelled, aborted } = await session.navigateTree(targetId, options);
-				const last = sessionManager.getEntries().at(-1);
-				if (last) chosen.leaf = { id: sessionManager.getLeafId(), afterEntry: last.id };
-				return {
-					cancelled,
-					...(editorText !== undefined && { editorText }),
-					...(aborted !== undefined && { aborted }),
-				};
-			} catch (error) {
-				throw asCommandError(error);
-			} finally {
-				call.signal.removeEventListener("abort", stop);
-			}
+			const { editorText, cancelled, aborted } = await stoppable(call.signal, stop, () =>
+				session.navigateTree(targetId, options),
+			);
+			const last = sessionManager.getEntries().at(-1);
+			if (last) chosen.leaf = { id: sessionManager.getLeafId(), afterEntry: last.id };
+			return {
+				cancelled,
+				...(editorText !== undefined && { editorText }),
+				...(aborted !== undefined && { aborted }),
+			};
 		},
 		get_tree({ session: { sessionManager } }, { flat }) {
 			const leafId = sessionManager.getLeafId();
@@ -123,16 +123,6 @@ export function createTreeHandlers(
 			return { entries: entries.slice(from), leafId: sessionManager.getLeafId() };
 		},
 	};
-
-	/** Two pi sessions that append to one file would ruin it. */
-	function refuseIfOpen(path: string, given: string, slot: Slot): void {
-		const owner = slots.openFiles().get(path);
-		if (!owner || owner === slot) return;
-		throw new CommandError(
-			"wrong_state",
-			`sessionPath: "${given}" is open as session "${owner.sessionId}"`,
-		);
-	}
 }
 
 async function replace<Result extends { cancelled: boolean }>(
@@ -148,4 +138,108 @@ async function replace<Result extends { cancelled: boolean }>(
 	} catch (error) {
 		throw asCommandError(error, "failed", given);
 	}
+}
+
+/** The latest nodes beyond this are left out. */
+export const MAX_NODES = 10_000;
+/** Deep nesting breaks JSON parsers and pages. The flat form has no such limit. */
+export const MAX_DEPTH = 1000;
+const MAX_PREVIEW = 400;
+
+/** Parents before their children. */
+export function flatTree(
+	entries: readonly SessionEntry[],
+	labelOf: (id: string) => string | undefined,
+): { nodes: FlatTreeNode[]; truncated: boolean } {
+	const nodes = entries.slice(0, MAX_NODES).map((entry) => {
+		const label = labelOf(entry.id);
+		const role = entry.type === "message" ? entry.message.role : undefined;
+		return {
+			id: entry.id,
+			parentId: entry.parentId,
+			type: entry.type,
+			...(role && { role }),
+			preview: previewOf(entry),
+			timestamp: entry.timestamp,
+			...(label && { label }),
+		};
+	});
+	return { nodes, truncated: entries.length > nodes.length };
+}
+
+/** The same nested, as pi's RPC has it. Built without recursion: a long conversation is a deep tree. */
+export function nestedTree(roots: readonly SessionTreeNode[]): {
+	tree: TreeNode[];
+	truncated: boolean;
+} {
+	const tree: TreeNode[] = [];
+	let count = 0;
+	let truncated = false;
+	/** Level by level: what is left out is furthest from the root. */
+	let level = [{ from: roots, to: tree }];
+	for (let depth = 0; level.length > 0; depth++) {
+		const next: typeof level = [];
+		for (const { from, to } of level) {
+			for (const { entry, children, label } of from) {
+				if (count === MAX_NODES || depth === MAX_DEPTH) {
+					truncated = true;
+					break;
+				}
+				count++;
+				const below: TreeNode[] = [];
+				to.push({ entry: entry as SentEntry, children: below, ...(label && { label }) });
+				if (children.length > 0) next.push({ from: children, to: below });
+			}
+		}
+		level = next;
+	}
+	return { tree, truncated };
+}
+
+/** The beginning of what an entry says. */
+export function previewOf(entry: SessionEntry): string {
+	return wordsOf(entry)
+		.slice(0, MAX_PREVIEW * 4)
+		.replaceAll(/\s+/g, " ")
+		.trim()
+		.slice(0, MAX_PREVIEW);
+}
+
+function wordsOf(entry: SessionEntry): string {
+	switch (entry.type) {
+		case "message":
+			return contentWords(entry.message);
+		case "compaction":
+		case "branch_summary":
+			return entry.summary;
+		case "custom_message":
+			return contentWords(entry);
+		case "model_change":
+			return `${entry.provider}/${entry.modelId}`;
+		case "thinking_level_change":
+			return entry.thinkingLevel;
+		case "session_info":
+			return entry.name ?? "";
+		case "custom":
+			return entry.customType;
+		default:
+			return "";
+	}
+}
+
+function contentWords(message: unknown): string {
+	const command = property(message, "command");
+	if (typeof command === "string") return `$ ${command}`;
+	const content = property(message, "content");
+	const whole = textOf(content);
+	if (whole !== undefined) return whole;
+	if (!Array.isArray(content)) return "";
+	return content.map(blockWords).filter(Boolean).join(" ");
+}
+
+function blockWords(block: unknown): string {
+	const text = property(block, "text");
+	if (typeof text === "string") return text;
+	if (property(block, "type") === "toolCall") return `${property(block, "name")}(…)`;
+	return property(block, "type") === "image" ? "[image]" : "";
 }

@@ -1,6 +1,6 @@
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
-import { ownPlace } from "../../../src/server/sessions/own-place.ts";
+import { ownPlace } from "../../../src/server/sessions/open-session-file.ts";
 
 /** "b<a" is an entry b whose parent is a. */
 function tree(...links: string[]): SessionEntry[] {

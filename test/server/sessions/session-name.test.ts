@@ -1,7 +1,7 @@
 import { SessionManager } from "@earendil-works/pi-coding-agent";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { rememberName } from "../../../src/server/sessions/session-name.ts";
+import { rememberName } from "../../../src/server/sessions/session-file.ts";
 
 type Step = (manager: SessionManager) => void;
 

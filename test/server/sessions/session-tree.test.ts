@@ -6,7 +6,7 @@ import {
 	MAX_NODES,
 	nestedTree,
 	previewOf,
-} from "../../../src/server/sessions/session-tree.ts";
+} from "../../../src/server/sessions/tree-handlers.ts";
 
 const timestamp = "2026-01-01T00:00:00.000Z";
 

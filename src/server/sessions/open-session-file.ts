@@ -1,0 +1,181 @@
+import { rmSync, statSync } from "node:fs";
+import { type SessionEntry, SessionManager } from "@earendil-works/pi-coding-agent";
+import type { GarbledLine } from "../../core/session-file-watch.ts";
+import { CommandError } from "../engine/call.ts";
+import { safeText } from "../safe-text.ts";
+import { lastEntryOf, moveTo } from "./session-file.ts";
+import { sessionFolder } from "./session-files.ts";
+import type { StoredSettings } from "./stored-settings.ts";
+
+/** As in `LiveSessionOptions`. */
+interface SessionFileOptions {
+	readonly agentDir: string;
+	readonly cwd: string;
+	readonly file?: string;
+	readonly settings: StoredSettings;
+	readonly wasCutOff?: boolean;
+}
+
+/** A session that was opened, and what there is to say about its file. */
+export interface OpenedFile {
+	readonly manager: SessionManager;
+	/** Where the session is in its tree, if it is not behind the last entry. */
+	readonly leaf?: NonNullable<StoredSettings["leaf"]>;
+	readonly warning?: string;
+}
+
+/** Opens a session in pi's file of it, at the place in its tree where it was left. */
+export function openSessionFile(options: SessionFileOptions): OpenedFile {
+	const { agentDir, cwd, file, settings, wasCutOff = false } = options;
+	const folder = sessionFolder(agentDir, cwd);
+	const { piSessionId: id } = settings;
+	// A crashed process may have written the file and not the record.
+	const found = file ?? (id && SessionManager.findById(cwd, id, folder));
+	if (!found) return { manager: SessionManager.create(cwd, folder, { ...(id && { id }) }) };
+	const manager = openWhole(found, folder, options);
+	const { leaf, warning } = ownPlace(manager.getEntries(), settings, wasCutOff);
+	const afterEntry = lastEntryOf(manager);
+	if (leaf !== undefined) moveTo(manager, leaf);
+	return {
+		manager,
+		...(leaf !== undefined && afterEntry && { leaf: { id: leaf, afterEntry } }),
+		...(warning && { warning }),
+	};
+}
+
+/** Refuses an empty file: pi would start a new session in it, and the loss would go unnoticed. */
+function openWhole(
+	file: string,
+	folder: string,
+	{ cwd, settings }: SessionFileOptions,
+): SessionManager {
+	try {
+		if (statSync(file).size === 0) throw new Error("The file of the session is empty (0 bytes)");
+		return SessionManager.open(file, folder, cwd);
+	} catch (error) {
+		if (error instanceof Error && "syscall" in error) {
+			const now = `The session's file cannot be opened now (${safeText(error)}): try again later`;
+			throw new CommandError("wrong_state", now, { cause: error });
+		}
+		const { messageCount } = settings;
+		const lost = messageCount ? `Its ${messageCount} messages` : "What it held";
+		throw new CommandError(
+			"wrong_state",
+			`${safeText(error)}. ${lost} cannot be read: restore the file, or delete the session`,
+			{ cause: error },
+		);
+	}
+}
+
+/**
+ * The server's own place in a file that may have changed since its record was written, and what has happened, for people.
+ * `leaf` is the entry to go on from, `null` for before the first; absent: after the last entry, as pi does. Entries after
+ * the last recorded one are another program's or, after a crash, from the server's own last work. If they continue the
+ * server's branch the session goes on after them. Otherwise it stays where it was.
+ */
+export function ownPlace(
+	entries: readonly SessionEntry[],
+	{ leaf, lastEntry, lastInFile }: Pick<StoredSettings, "leaf" | "lastEntry" | "lastInFile">,
+	wasCutOff: boolean,
+): { readonly leaf?: string | null; readonly warning?: string } {
+	const last = entries.at(-1)?.id;
+	const recorded = lastEntry ?? leaf?.afterEntry;
+	const moved = leaf && leaf.afterEntry === recorded ? leaf.id : undefined;
+	const ids = new Set(entries.map(({ id }) => id));
+	const own = typeof moved === "string" && !ids.has(moved) ? undefined : moved;
+	if (last === recorded) return own === undefined ? {} : { leaf: own };
+	if (lastEntry === undefined) return {};
+	if (!ids.has(lastEntry)) {
+		const lost = `The session's file lacks the last entry that this server wrote to it (${lastEntry}). What was said last may be missing.`;
+		if (lastInFile === undefined || !ids.has(lastInFile)) return { warning: lost };
+		const place = ownPlace(entries, { ...(leaf && { leaf }), lastEntry: lastInFile }, wasCutOff);
+		return { ...place, warning: [lost, place.warning].filter(Boolean).join(" ") };
+	}
+	const place = own === undefined ? lastEntry : own;
+	const added = entries.slice(entries.findIndex(({ id }) => id === lastEntry) + 1);
+	const count = `${added.length} ${added.length === 1 ? "entry" : "entries"}`;
+	const what = `Another program has added to the session's file since this server had it open (${count})`;
+	if (continues(added, place)) {
+		return wasCutOff ? {} : { warning: `${what}. The session goes on behind that.` };
+	}
+	return {
+		leaf: place,
+		warning: `${what}, in a branch of its own. The session stays in its own branch; get_tree shows both.`,
+	};
+}
+
+/** Whether the last of the entries descends from that place through the others. */
+function continues(added: readonly SessionEntry[], place: string | null): boolean {
+	let above = added.at(-1)?.parentId;
+	for (const { id, parentId } of added.toReversed()) if (id === above) above = parentId;
+	return above === place;
+}
+
+/**
+ * What a damaged session file has lost, for people; `undefined` for one that is whole. Pi skips lines that it cannot
+ * read: the entry after such a line has no parent, and what came before is out of view.
+ */
+export function describeDamage(
+	garbled: readonly GarbledLine[],
+	manager: SessionManager,
+): string | undefined {
+	const lines = garbledText(garbled);
+	const hidden = hiddenBefore(manager.getEntries(), manager.getBranch());
+	if (!lines && !hidden) return undefined;
+	return [
+		lines ?? "The session's file lacks entries.",
+		hidden ?? "Nothing else is out of view.",
+		"Nothing is removed from the file.",
+	].join(" ");
+}
+
+const MAX_NAMED = 3;
+
+function garbledText(garbled: readonly GarbledLine[]): string | undefined {
+	if (garbled.length === 0) return undefined;
+	const named = garbled
+		.slice(0, MAX_NAMED)
+		.map(({ number, from, to }) => `line ${number} (bytes ${from} to ${to})`);
+	const more = garbled.length - named.length;
+	const which = `${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+	return `The session's file is damaged: ${which} cannot be read and ${garbled.length === 1 ? "is" : "are"} lost.`;
+}
+
+function hiddenBefore(
+	entries: readonly SessionEntry[],
+	branch: readonly SessionEntry[],
+): string | undefined {
+	const [first] = branch;
+	if (!first?.parentId) return undefined; // a file of another program may leave it out
+	const at = entries.indexOf(first);
+	const before = entries.slice(0, at);
+	const messages = before.filter(({ type }) => type === "message").length;
+	const last = before.at(-1);
+	const back = last
+		? ` get_tree shows them, and navigate_tree to ${last.id} goes back to them.`
+		: "";
+	return `Entry ${first.id} has lost its parent ${first.parentId}: the ${before.length} entries before it, with ${messages} messages, are out of view.${back}`;
+}
+
+/** A copy that is used in place of a session file which a running pi has open. */
+export interface SessionFork {
+	readonly file: string;
+	/** For the response to the command that opened it. */
+	readonly about: { readonly forkedFrom: string; readonly warning: string };
+	discard(): void;
+}
+
+/** The processes of running pis that have session files open, by the files' paths without links. */
+export type PiProcesses = () => Promise<ReadonlyMap<string, number>>;
+
+/** Copies a session file of a project. `pid` is the process that has it open. */
+export function forkSession(
+	forkedFrom: string,
+	{ pid, cwd, agentDir }: { pid: number; cwd: string; agentDir: string },
+): SessionFork {
+	const copy = SessionManager.forkFrom(forkedFrom, cwd, sessionFolder(agentDir, cwd));
+	const file = copy.getSessionFile();
+	if (file === undefined) throw new Error("the copy of the session has no file");
+	const warning = `This session is open in pi (process ${pid}). Here you work on a copy: neither sees what happens in the other.`;
+	return { file, about: { forkedFrom, warning }, discard: () => rmSync(file, { force: true }) };
+}

@@ -1,0 +1,179 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+	type AgentSession,
+	type AgentSessionRuntime,
+	CONFIG_DIR_NAME,
+	type CreateAgentSessionRuntimeFactory,
+	createAgentSessionFromServices,
+	createAgentSessionRuntime,
+	createAgentSessionServices,
+	type ModelRuntime,
+	type SessionManager,
+	SettingsManager,
+} from "@earendil-works/pi-coding-agent";
+import { errnoOf } from "../../core/errno.ts";
+import { createStrata, type StrataInside } from "../../extension/index.ts";
+import { rememberName } from "./session-file.ts";
+import type { SessionModes, StoredSettings } from "./stored-settings.ts";
+
+/** What all sessions of a server share. */
+export interface Host {
+	/** Pi's agent folder: models, keys, settings, session files. Extensions find it through pi's `getAgentDir()`. */
+	readonly agentDir: string;
+	readonly modelRuntime: ModelRuntime;
+	/** Whether a project's own settings and extensions may be loaded at all. Default: no. */
+	readonly allowProjectTrust?: boolean;
+	/** How long a dialog of an extension waits that sets no time itself, in milliseconds. Default: a minute. */
+	readonly dialogTimeoutMs?: number;
+	/** The models are a script that must not work on anything outside this folder. */
+	readonly sampleProjects?: string;
+}
+
+export type ChosenSettings = SessionModes & Pick<StoredSettings, "tools" | "leaf" | "trustedCwd">;
+
+/** State of one session that outlives pi's session objects. */
+export interface PiState {
+	/** What clients have chosen. */
+	readonly chosen: ChosenSettings;
+	/** A session without messages starts with these; one that has some brings its own. */
+	preferred: { model: StoredSettings["model"] | undefined; thinkingLevel: string | undefined };
+	/** Pi-strata's extension in the session; `undefined` before it is loaded. */
+	inside?: StrataInside;
+}
+
+export const OWN_NAME = "pi-strata";
+
+/** Starts pi on a session, with pi-strata's extension loaded. */
+export function createPiRuntime(
+	host: Host,
+	state: PiState,
+	first: { cwd: string; sessionManager: SessionManager },
+): Promise<AgentSessionRuntime> {
+	const { agentDir, modelRuntime } = host;
+	const { chosen } = state;
+	const create: CreateAgentSessionRuntimeFactory = async (target) => {
+		const { cwd, sessionManager, sessionStartEvent } = target;
+		rememberName(sessionManager);
+		const factory = createStrata((opened) => {
+			state.inside = opened;
+		});
+		const services = await createAgentSessionServices({
+			cwd,
+			agentDir,
+			modelRuntime,
+			settingsManager: createSessionSettings(agentDir, cwd, isTrusted(chosen, cwd, host), chosen),
+			resourceLoaderOptions: {
+				extensionFactories: [{ name: OWN_NAME, factory }],
+				extensionsOverride: withoutOtherStrata,
+				noThemes: true, // for terminals
+			},
+		});
+		const isEmpty = !sessionManager.getBranch().some((entry) => entry.type === "message");
+		const made = await createAgentSessionFromServices({
+			services,
+			sessionManager,
+			...(sessionStartEvent && { sessionStartEvent }),
+			...(isEmpty && modelOptions(state.preferred, modelRuntime)),
+		});
+		return { ...made, services, diagnostics: services.diagnostics };
+	};
+	return createAgentSessionRuntime(create, { ...first, agentDir });
+}
+
+/** Whether a session loads what its folder brings itself: it runs code of the project, so the server must allow it. */
+export function isTrusted(
+	{ trustedCwd }: Pick<StoredSettings, "trustedCwd">,
+	cwd: string,
+	{ allowProjectTrust = false }: Pick<Host, "allowProjectTrust">,
+): boolean {
+	return allowProjectTrust && trustedCwd === cwd;
+}
+
+function modelOptions(
+	{ model, thinkingLevel }: PiState["preferred"],
+	modelRuntime: ModelRuntime,
+): { model?: NonNullable<AgentSession["model"]>; thinkingLevel?: AgentSession["thinkingLevel"] } {
+	const known = model && modelRuntime.getModel(model.provider, model.id);
+	return {
+		...(known && { model: known }),
+		...(thinkingLevel && { thinkingLevel: thinkingLevel as AgentSession["thinkingLevel"] }),
+	};
+}
+
+type Extensions = Parameters<
+	NonNullable<
+		NonNullable<
+			Parameters<typeof createAgentSessionServices>[0]["resourceLoaderOptions"]
+		>["extensionsOverride"]
+	>
+>[0];
+
+/** The user may have pi-strata installed in pi too: both would register the same tools. */
+function withoutOtherStrata(loaded: Extensions): Extensions {
+	const isOther = ({ path, commands }: Extensions["extensions"][number]) =>
+		commands.has("strata") && path !== `<inline:${OWN_NAME}>`;
+	return { ...loaded, extensions: loaded.extensions.filter((extension) => !isOther(extension)) };
+}
+
+/**
+ * Pi's settings as one session sees them: the files, with the session's modes on top. Pi would write a changed mode to
+ * the user's file, for all sessions and for the terminal too; here nothing is written.
+ */
+function createSessionSettings(
+	agentDir: string,
+	cwd: string,
+	projectTrusted: boolean,
+	modes: Readonly<SessionModes>,
+): SettingsManager {
+	const paths = {
+		global: join(agentDir, "settings.json"),
+		project: join(cwd, CONFIG_DIR_NAME, "settings.json"),
+	};
+	return SettingsManager.fromStorage(
+		{
+			withLock(scope, change) {
+				const stored = readIfThere(paths[scope]);
+				change(scope === "global" ? withModes(stored, modes) : stored);
+			},
+		},
+		{ projectTrusted },
+	);
+}
+
+function withModes(stored: string | undefined, modes: Readonly<SessionModes>): string | undefined {
+	const { steeringMode, followUpMode, autoCompaction, autoRetry } = modes;
+	if (Object.values(modes).every((mode) => mode === undefined)) return stored;
+	const settings = parsed(stored);
+	if (!settings) return stored; // pi says what is wrong with it
+	const withEnabled = (name: string, enabled: boolean | undefined) =>
+		enabled !== undefined && { [name]: { ...asObject(settings[name]), enabled } };
+	return JSON.stringify({
+		...settings,
+		...(steeringMode && { steeringMode }),
+		...(followUpMode && { followUpMode }),
+		...withEnabled("compaction", autoCompaction),
+		...withEnabled("retry", autoRetry),
+	});
+}
+
+function parsed(stored = "{}"): Record<string, unknown> | undefined {
+	try {
+		return asObject(JSON.parse(stored));
+	} catch {
+		return undefined;
+	}
+}
+
+function asObject(value: unknown): Record<string, unknown> | undefined {
+	return typeof value === "object" && value !== null ? { ...value } : undefined;
+}
+
+function readIfThere(path: string): string | undefined {
+	try {
+		return readFileSync(path, "utf8");
+	} catch (error) {
+		if (errnoOf(error) === "ENOENT") return undefined;
+		throw error;
+	}
+}

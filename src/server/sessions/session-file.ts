@@ -1,0 +1,292 @@
+import {
+	appendFileSync,
+	closeSync,
+	mkdirSync,
+	openSync,
+	readSync,
+	renameSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { type AgentSession, SessionManager } from "@earendil-works/pi-coding-agent";
+import { temporaryName } from "../../core/atomic-file.ts";
+import { errnoOf } from "../../core/errno.ts";
+import { property } from "../../core/property.ts";
+import {
+	type FileEntry,
+	type GarbledLine,
+	linesOfEntries,
+	type SessionFileWatch,
+	watchSessionFile,
+} from "../../core/session-file-watch.ts";
+import { CommandError } from "../engine/call.ts";
+import { safeText } from "../safe-text.ts";
+
+/**
+ * Keeps the file of a session in step with what pi holds. Pi ignores a failed append: later entries then have a parent
+ * that is not in the file.
+ */
+export interface FileGuard {
+	/**
+	 * Compares, and writes what is missing. Throws a {@link CommandError} if that fails, and retries every second. Without
+	 * new entries it only asks for the size of the file.
+	 */
+	check(): void;
+	/** The same between the steps of a run: failures are reported, never thrown. */
+	watch(): void;
+	/** The last entry that was seen in the file. */
+	lastInFile(): string | undefined;
+	/** Lines that were unreadable when the file was opened. */
+	garbled(): readonly GarbledLine[];
+	/** A last try, if something is missing. Afterwards the file is not touched. */
+	close(): void;
+}
+
+export interface FileGuardOptions {
+	/** Pi's current session; `undefined` while there is none. */
+	session(): AgentSession | undefined;
+	notify(message: string, type: "info" | "warning" | "error"): void;
+	/** The session has moved to another file. */
+	moved(): void;
+	/** The file is complete again. */
+	mended(): void;
+}
+
+const RETRY_MS = 1000;
+
+export function createFileGuard(options: FileGuardOptions): FileGuard {
+	const { session, notify, moved, mended } = options;
+	let watched: SessionFileWatch | undefined;
+	let retry: NodeJS.Timeout | undefined;
+	/** The file in which foreign lines were reported. */
+	let reported: string | undefined;
+	let isClosed = false;
+
+	function check(): void {
+		const pi = session();
+		if (!pi || isClosed) return; // another session may have the file
+		try {
+			mend(pi);
+		} catch (error) {
+			const message = `What was said last is not in the session's file, which cannot be written (${safeText(error)}). Changes are refused until it can be; reads go on.`;
+			if (!retry) {
+				retry = setInterval(watch, RETRY_MS).unref();
+				notify(message, "error");
+			}
+			throw new CommandError("wrong_state", message, { cause: error });
+		}
+		if (!retry) return;
+		clearInterval(retry);
+		retry = undefined;
+		notify("The session's file is whole again: nothing is missing in it.", "info");
+		mended();
+	}
+
+	function watch(): void {
+		try {
+			check();
+		} catch {
+			// reported, and retried
+		}
+	}
+
+	return {
+		check,
+		watch,
+		lastInFile() {
+			const file = session()?.sessionManager.getSessionFile();
+			return watched?.file === file ? watched?.last : undefined;
+		},
+		garbled: () => watched?.garbled ?? [],
+		close() {
+			if (retry) watch();
+			clearInterval(retry);
+			isClosed = true;
+		},
+	};
+
+	function mend(pi: AgentSession): void {
+		const { sessionManager } = pi;
+		const file = sessionManager.getSessionFile();
+		if (file === undefined) return;
+		if (watched?.file !== file) watched = watchSessionFile(file);
+		const { isSeen } = watched;
+		const state = watched.look(fileEntriesOf(sessionManager));
+		if (state.kind === "in-step" || state.kind === "unwritten") return;
+		if (state.kind === "foreign") {
+			if (pi.isStreaming && state.missing > 0) throw new Error("another program writes to it");
+			leave(pi, file, state.entries > 0);
+			return;
+		}
+		// Pi has not written this file itself, and would refuse to append: it must read it first.
+		if (!isSeen && pi.isStreaming) throw new Error("the run must end first");
+		if (state.kind === "behind") {
+			appendFileSync(file, state.rest);
+			if (!isSeen) reopen(pi, file);
+		} else {
+			writeSessionFile(pi, file);
+		}
+		const after = watched.look(fileEntriesOf(sessionManager));
+		if (after.kind !== "in-step") throw new Error("it still lacks entries");
+	}
+
+	/** Goes on in a copy, and leaves the file to the other program. */
+	function leave(pi: AgentSession, file: string, isAnother: boolean): void {
+		const what = isAnother
+			? "Another program writes to the file of this session"
+			: "The file of this session holds something that was not written whole";
+		const isNew = reported !== file;
+		reported = file;
+		if (pi.isStreaming) {
+			const later = "At the end of the run the session goes on in a copy, with all that is its own";
+			if (isNew) notify(`${what}. ${later}.`, "warning");
+			return;
+		}
+		moveToCopy(pi);
+		moved();
+		if (isNew) {
+			notify(`${what}. The session goes on in a copy, with all that is its own.`, "warning");
+		}
+		mend(pi);
+	}
+}
+
+/** All that pi holds of a session, in the order of its file, the header first. */
+function fileEntriesOf(manager: SessionManager): readonly FileEntry[] {
+	// Pi's own list, if this version has it: `getEntries` copies, which is dear in a long session.
+	const { fileEntries } = manager as unknown as { fileEntries?: unknown };
+	if (Array.isArray(fileEntries)) return fileEntries;
+	const header = manager.getHeader();
+	return [...(header ? [header] : []), ...manager.getEntries()];
+}
+
+/** The entry that is last in the file; a header is none. */
+export function lastEntryOf(manager: SessionManager): string | undefined {
+	const entries = fileEntriesOf(manager);
+	return entries.length > 1 ? entries.at(-1)?.id : undefined;
+}
+
+/**
+ * Writes pi's file of a session if there is none, or one without its header because it was deleted meanwhile. Pi writes it
+ * with the first answer (or the first message, by version): a crash before that would lose what the user said.
+ */
+export function ensureSessionFile(session: AgentSession): void {
+	const { sessionManager, isStreaming } = session;
+	const file = sessionManager.getSessionFile();
+	if (!file || !sessionManager.getHeader() || isStreaming || hasHeader(file)) return;
+	writeSessionFile(session, file);
+}
+
+/** Writes all that pi holds of a session to a file, atomically, and has pi go on in it, at the same place. */
+function writeSessionFile(
+	session: AgentSession,
+	file: string,
+	header = session.sessionManager.getHeader(),
+): void {
+	const { sessionManager } = session;
+	if (!header) throw new Error("the session has no header");
+	const before = statSync(sessionManager.getSessionFile() ?? file, { throwIfNoEntry: false });
+	replaceFile(file, linesOfEntries([header, ...sessionManager.getEntries()]), before?.mode);
+	reopen(session, file);
+}
+
+/** Has pi read its file again and go on at the same place. A run keeps what it has: the file holds the same. */
+function reopen(session: AgentSession, file: string): void {
+	const { sessionManager } = session;
+	if (session.isStreaming && sessionManager.getSessionFile() === file) return;
+	const leaf = sessionManager.getLeafId();
+	sessionManager.setSessionFile(file);
+	moveTo(sessionManager, leaf);
+	session.refreshContext();
+}
+
+/** Puts a session into a new file, with all that pi holds of it. The old file stays as it is. */
+function moveToCopy(session: AgentSession): void {
+	const { sessionManager } = session;
+	const parentSession = sessionManager.getSessionFile();
+	const copy = SessionManager.create(
+		sessionManager.getCwd(),
+		sessionManager.getSessionDir(),
+		parentSession === undefined ? {} : { parentSession },
+	);
+	const file = copy.getSessionFile();
+	if (file === undefined) throw new Error("the copy of the session has no file");
+	writeSessionFile(session, file, copy.getHeader());
+}
+
+function replaceFile(file: string, content: string, mode = 0o666): void {
+	mkdirSync(dirname(file), { recursive: true });
+	const temporary = join(dirname(file), temporaryName());
+	try {
+		writeFileSync(temporary, content, { flag: "wx", flush: true, mode: mode & 0o777 });
+		renameSync(temporary, file);
+	} catch (error) {
+		rmSync(temporary, { force: true });
+		throw error;
+	}
+}
+
+const HEADER = '{"type":"session",';
+
+function hasHeader(path: string): boolean {
+	try {
+		const file = openSync(path, "r");
+		try {
+			const start = Buffer.alloc(HEADER.length);
+			readSync(file, start);
+			return start.toString() === HEADER;
+		} finally {
+			closeSync(file);
+		}
+	} catch (error) {
+		if (errnoOf(error) === "ENOENT") return false;
+		throw error;
+	}
+}
+
+/** Goes on from another place in the tree; `null` is before its first entry. */
+export function moveTo(manager: SessionManager, leaf: string | null): void {
+	if (leaf === null) manager.resetLeaf();
+	else manager.branch(leaf);
+}
+
+/**
+ * Caches the name of a session. Pi searches all entries at each change; this searches only those since the last time. A pi
+ * that keeps its entries elsewhere is asked itself.
+ */
+export function rememberName(manager: SessionManager): void {
+	const ask = manager.getSessionName.bind(manager);
+	let known: Searched | undefined;
+	manager.getSessionName = () => {
+		const entries = property(manager, "fileEntries");
+		if (!Array.isArray(entries)) return ask();
+		known = search(entries, known);
+		return known.name;
+	};
+}
+
+interface Searched {
+	readonly entries: readonly unknown[];
+	readonly count: number;
+	readonly last: unknown;
+	readonly name: string | undefined;
+}
+
+/** Pi appends entries, may remove the last one, and has another array for another file. */
+function search(entries: readonly unknown[], known: Searched | undefined): Searched {
+	const count = entries.length;
+	const last = entries[count - 1];
+	const isSame = known?.entries === entries && entries[known.count - 1] === known.last;
+	const searched = isSame ? known.count : 0;
+	for (let index = count - 1; index >= searched; index--) {
+		const entry = entries[index];
+		if (property(entry, "type") !== "session_info") continue;
+		const name = property(entry, "name");
+		// As pi reads it: an empty name removes the name.
+		const isName = typeof name === "string" && name.trim() !== "";
+		return { entries, count, last, name: isName ? name.trim() : undefined };
+	}
+	return { entries, count, last, name: isSame ? known.name : undefined };
+}
