@@ -43,7 +43,6 @@ export class FileKeeper {
 		return this.#ask(request) as Promise<Reply<"swept" | "refused">>;
 	}
 
-	/** Closes the file and ends the thread. */
 	async close(): Promise<void> {
 		try {
 			if (this.#isOpen) await this.#options.thread.run({ kind: "close" });

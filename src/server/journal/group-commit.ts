@@ -4,7 +4,6 @@ import { type JournalLimits, type JournalStats, JournalUnavailable } from "./jou
 import type { ForgottenMark, JournalRecord, JournalSize } from "./messages.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** A pending record. */
 export interface Entry {
 	readonly record: JournalRecord;
 	/** About what it takes, in memory and on disk. */
@@ -84,7 +83,6 @@ export class GroupCommit {
 		return { commits: this.#commits, commitMsTotal: this.#commitMs, pending };
 	}
 
-	/** Opens the file. Afterwards `refusal` says whether that worked. */
 	async open(): Promise<void> {
 		const refusal = await this.#options.file.open();
 		if (refusal) this.refuse(refusal);
@@ -267,7 +265,6 @@ export class GroupCommit {
 /** A transaction of this size takes some tens of milliseconds. */
 const BATCH_RECORDS = 2_048;
 const BATCH_LAZY_RECORDS = 512;
-/** How long lazy records may be in memory only. */
 const LAZY_MS = 25;
 const BATCH_BYTES = 2 * 2 ** 20;
 

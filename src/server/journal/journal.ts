@@ -2,7 +2,6 @@ import type { CommandHistoryEntry, Response } from "../../protocol/index.ts";
 
 /** What survives the death of the process. One per data folder. */
 export interface Journal {
-	/** What the journal held when it was opened. */
 	readonly recovered: Recovered;
 	/** Whether changing commands can be made durable; `why` is for clients, without server paths. */
 	health(): { ok: true } | { ok: false; why: string };
@@ -33,10 +32,7 @@ export interface Journal {
 	byId(principal: string, id: string): StoredCommand | undefined;
 	/** Commands of the principal from before this time may have been evicted; 0 when none was. */
 	forgottenBefore(principal: string): number;
-	/**
-	 * The command under that key, if it has finished less than {@link KEY_LIFE_MS} ago. An alias that repeats its outcome
-	 * is stored without the key, or the key would live longer.
-	 */
+	/** The command under that key, if it has finished less than {@link KEY_LIFE_MS} ago. Its aliases are stored without it. */
 	byKey(scope: KeyScope, key: string): StoredCommand | undefined;
 	/** Keeps an event. Resolves when the death of the process cannot lose it; after a rejection it is not kept. */
 	append(event: StreamEvent): Promise<void>;
@@ -51,7 +47,6 @@ export interface Journal {
 	/** Commands, newest first. */
 	history(query: HistoryQuery): HistoryEntry[];
 	stats(): JournalStats;
-	/** Writes what is pending and closes. */
 	close(): Promise<void>;
 }
 
@@ -72,7 +67,6 @@ export interface Recovered {
 	readonly interrupted: readonly StoredCommand[];
 	/** Streams whose last event left a run open. */
 	readonly cutOff: readonly StreamName[];
-	/** The last process did not close the journal. */
 	readonly crashed: boolean;
 }
 
@@ -81,7 +75,6 @@ export interface SessionRecord {
 	principal: string;
 	id: string;
 	cwd: string;
-	/** Pi's session file, once there is one. */
 	file?: string;
 	createdAtMs: number;
 	/** Name, model, thinking level and the like: see `StoredSettings` of the sessions. */
@@ -137,13 +130,11 @@ export interface StoredCommand extends AdmittedCommand {
 	/** Absent while it is in flight. */
 	response?: Response;
 	finishedAtMs?: number;
-	/** As it was given to {@link Journal.finish} or `note`. */
 	digest?: string;
 	/** The disk has refused its outcome: so far only this process knows of it. */
 	owed?: true;
 }
 
-/** A session's stream of events. */
 export interface StreamName {
 	principal: string;
 	sessionId: string;
@@ -170,7 +161,6 @@ export interface HistoryQuery {
 
 export type HistoryEntry = CommandHistoryEntry;
 
-/** A command as the history shows it. */
 export function historyEntry(command: StoredCommand): HistoryEntry {
 	const { id, type, sessionId, atMs, finishedAtMs, response } = command;
 	const { success, error, code, sessionVersion } = response ?? {};
@@ -208,11 +198,9 @@ export interface JournalStats {
 	/** Transactions so far, and what they took, for metrics. */
 	commits: number;
 	commitMsTotal: number;
-	/** Records that wait for the next transaction. */
 	pending: number;
 }
 
-/** Bounds of a journal. */
 export interface JournalLimits {
 	/** Older commands and events are evicted. */
 	maxAgeMs: number;

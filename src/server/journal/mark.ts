@@ -60,11 +60,9 @@ export function readMark(path: string): Mark | "damaged" | undefined {
 	return newest ?? "damaged";
 }
 
-/** The file of a mark, open for writing. */
 export class MarkFile {
 	readonly #file: number;
 
-	/** Opens the file, or makes it, with this mark in it. */
 	constructor(path: string, mark: Mark) {
 		if (!existsSync(path)) make(path, mark);
 		this.#file = openSync(path, "r+");
@@ -72,10 +70,7 @@ export class MarkFile {
 		writeAll(this.#file, mark);
 	}
 
-	/**
-	 * Replaces the mark before the last one. The death of the process does not lose it. After a power cut the next process
-	 * may find an earlier mark, and detect less.
-	 */
+	/** Replaces the mark before the last one. A power cut may leave an earlier mark, which detects less. */
 	write(mark: Mark): void {
 		writeSync(this.#file, textOf(mark), SLOTS[mark.written % SLOTS.length], "latin1");
 	}
@@ -120,7 +115,6 @@ function checksum(text: string): string {
 	return crc32(text).toString(16).padStart(8, "0");
 }
 
-/** The row of `meta` that counts transactions. */
 export const COMMITS = "commits";
 
 /**

@@ -23,7 +23,6 @@ export type JournalRecord =
 			error: string | undefined;
 			code: ErrorCode | undefined;
 			sessionVersion: number | undefined;
-			/** What became of the session. */
 			version: number | undefined;
 			session: SessionColumns | undefined;
 			/** The next session of this id continues after `last`. */
@@ -38,7 +37,6 @@ export interface OwnerChange extends Ownership {
 	owns: boolean;
 }
 
-/** A session's record with its settings as JSON. */
 export type SessionColumns = Omit<SessionRecord, "settings"> & { settings: string };
 
 /** To the thread: one reply each, in order. */

@@ -9,7 +9,12 @@ import type {
 	StreamName,
 } from "./journal.ts";
 import { COMMAND_COLUMNS, commandOf, fieldsOf, fromColumn, toColumn } from "./schema.ts";
-import type { IdRow } from "./unwritten.ts";
+
+export interface IdRow {
+	readonly position: number;
+	readonly principal: string;
+	readonly id: string;
+}
 
 /** A page of events ends with the one that makes it this large. */
 const PAGE_CHARACTERS = 2 ** 20;
@@ -29,7 +34,6 @@ export class Reader {
 		return row && commandOf(row);
 	}
 
-	/** The names of commands, in the order of their rows. */
 	ids(after: number, limit: number): IdRow[] {
 		const rows = this.#sql.ids.all(after, limit) as unknown as IdRow[];
 		return rows.map(({ position, principal, id }) => ({ position, principal, id: fromColumn(id) }));

@@ -1,6 +1,5 @@
 import { sqliteErrorCode } from "../../core/sqlite.ts";
 
-/** Why the journal does not take records. */
 export interface Refusal {
 	/** For clients and people: no paths, no content. */
 	why: string;

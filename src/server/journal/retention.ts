@@ -4,16 +4,13 @@ import type { ForgottenMark } from "./messages.ts";
 import { WITHOUT_SESSION } from "./recovery.ts";
 import type { Writer } from "./writer.ts";
 
-/** What the journal may keep. */
 export type KeepUntil = Pick<JournalLimits, "maxBytes" | "maxOwned"> & { olderThanMs: number };
 
-/** What one step has removed. */
 export interface Swept {
 	commands: number;
 	events: number;
 	/** For each principal that lost commands, the time up to which. */
 	forgotten: ForgottenMark[];
-	/** There may be more to remove. */
 	more: boolean;
 }
 

@@ -108,10 +108,7 @@ export const migrations: Migration[] = [
 	(database) => database.exec("ALTER TABLE commands ADD COLUMN digest TEXT"),
 ];
 
-/**
- * A client's own text as a column. SQLite keeps UTF-8, which maps all lone surrogates to one character; such texts are
- * stored as bytes, which are equal to no text.
- */
+/** A client's text as a column. UTF-8 maps all lone surrogates to one character; such texts are stored as bytes. */
 export function toColumn(text: string): string | Uint8Array {
 	return text.isWellFormed() ? text : Buffer.from(text, "utf16le");
 }
@@ -120,13 +117,11 @@ export function fromColumn(value: unknown): string {
 	return typeof value === "string" ? value : Buffer.from(value as Uint8Array).toString("utf16le");
 }
 
-/** The columns of a command, for {@link commandOf}. */
 export const COMMAND_COLUMNS = `principal, id, type, session AS sessionId, fingerprint, key AS idempotencyKey,
 	key_session AS keySessionId, admitted_at AS atMs, outcome, finished_at AS finishedAtMs, digest`;
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** A row as a command, with its outcome if it has one. */
 export function commandOf(row: Row): StoredCommand {
 	const { outcome, idempotencyKey, ...fields } = fieldsOf<
 		AdmittedCommand & { outcome?: string; finishedAtMs?: number; digest?: string }

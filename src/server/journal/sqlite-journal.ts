@@ -35,16 +35,14 @@ export interface JournalOptions {
 	dataDir: string;
 	limits?: Partial<JournalLimits>;
 	now?: () => number;
-	/** Called when the journal begins to refuse changes. */
 	warn?: (line: string) => void;
 	/** For tests. */
 	thread?: WriterThread;
 }
 
 /**
- * Opens the journal of a data folder. With an unusable file it resolves to a journal that keeps nothing and whose `health`
- * says why. It rejects where the file can be written but not read: known ids would run again. The caller holds the lock
- * of the folder.
+ * Opens the journal of a locked data folder. With an unusable file it keeps nothing, and `health` says why. Rejects where
+ * the file can be written but not read: known ids would run again.
  */
 export async function openJournal(options: JournalOptions): Promise<SqliteJournal> {
 	const journal = new SqliteJournal(options);

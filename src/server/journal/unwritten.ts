@@ -10,6 +10,7 @@ import {
 	type StreamName,
 } from "./journal.ts";
 import type { OwnerChange } from "./messages.ts";
+import type { IdRow } from "./reader.ts";
 
 /** Uncommitted state that lookups must see: commands in flight, outcomes, owners, events, and ends of streams. */
 export class Unwritten {
@@ -20,7 +21,6 @@ export class Unwritten {
 	/** Pending removals of streams: how many, and the number that the last of them ends with. */
 	readonly #ending = new Map<string, { count: number; last: number }>();
 
-	/** The command is in flight. */
 	admit(command: StoredCommand): void {
 		const commands = this.#commands.get(command.principal);
 		if (commands) commands.set(command.id, command);
@@ -83,7 +83,6 @@ export class Unwritten {
 		this.#owners.set(change.conversation, change);
 	}
 
-	/** The change is on disk, or dropped. */
 	forgetOwner(change: OwnerChange): void {
 		if (this.#owners.get(change.conversation) !== change) return;
 		this.#owners.delete(change.conversation);
@@ -103,7 +102,6 @@ export class Unwritten {
 		else this.#events.set(name, new Map([[event.seq, event]]));
 	}
 
-	/** The event is on disk, or dropped. */
 	forgetEvent(event: StreamEvent): void {
 		const name = streamName(event);
 		const events = this.#events.get(name);
@@ -127,7 +125,6 @@ export class Unwritten {
 		this.#ending.set(name, { count: (this.#ending.get(name)?.count ?? 0) + 1, last });
 	}
 
-	/** The end of the stream is on disk, or dropped. */
 	streamEnded(stream: StreamName): void {
 		const name = streamName(stream);
 		const ending = this.#ending.get(name);
@@ -160,19 +157,7 @@ const ROWS_AT_ONCE = 2_000;
 const BITS = 2 ** 23;
 const BITS_PER_ID = 4;
 
-/** Rows of the journal's commands behind a position, in order. */
-export type ReadIds = (after: number, limit: number) => readonly IdRow[];
-
-export interface IdRow {
-	readonly position: number;
-	readonly principal: string;
-	readonly id: string;
-}
-
-/**
- * A Bloom filter over the ids of the journal, so that a new command need not ask the disk. The file's ids are loaded in
- * steps; until then any id may be there.
- */
+/** A Bloom filter over the ids of the journal: a new command need not ask the disk. Until it is loaded any id may be there. */
 export class SeenIds {
 	readonly #bits = new Uint32Array(BITS / 32);
 	#isWhole = false;
@@ -199,7 +184,7 @@ export class SeenIds {
 	}
 
 	/** Loads a file's ids, in the background. After a failure any id may be there for good. */
-	async takeIn(read: ReadIds): Promise<void> {
+	async takeIn(read: (after: number, limit: number) => readonly IdRow[]): Promise<void> {
 		this.#isWhole = false;
 		const reading = ++this.#reading;
 		for (let after = 0; ; ) {

@@ -30,7 +30,6 @@ export class Writer {
 		this.#counts = this.#sql.counts.get() as unknown as Counts;
 	}
 
-	/** The number of the last transaction, over all processes. */
 	get commits(): number {
 		return this.#commits;
 	}
@@ -68,10 +67,7 @@ export class Writer {
 		this.transaction(() => this.#sql.deleteMeta.run("probe"));
 	}
 
-	/**
-	 * Runs `body` in one transaction. Each has a number, so that missing ones can be detected; and each writes the page
-	 * with that number, so that no part of a log has an old page beside a new number.
-	 */
+	/** Runs `body` in one transaction. Each writes its number: no part of a log has an old page beside a new number. */
 	transaction(body: () => void): void {
 		this.#database.exec("BEGIN IMMEDIATE");
 		try {
@@ -87,12 +83,8 @@ export class Writer {
 	}
 
 	size(): JournalSize {
-		const pages = this.#sql.pages.get() as unknown as Pages;
-		return {
-			fileBytes: pages.page_count * pages.page_size,
-			usedBytes: (pages.page_count - pages.freelist_count) * pages.page_size,
-			...this.#counts,
-		};
+		const { fileBytes, usedBytes } = this.#sql.pages.get() as unknown as JournalSize;
+		return { fileBytes, usedBytes, ...this.#counts };
 	}
 
 	removed({ commands, events }: { commands: number; events: number }): void {
@@ -129,9 +121,10 @@ export class Writer {
 
 	#applyOutcome(record: JournalRecord & { kind: "outcome" }, lasts: StreamLasts): void {
 		const { command, changing, session, version, removed } = record;
+		const { principal, finishedAtMs } = command;
 		const columns: OutcomeColumns = [
 			record.outcome,
-			command.finishedAtMs,
+			finishedAtMs,
 			record.success ? 1 : 0,
 			record.error ?? null,
 			record.code ?? null,
@@ -146,14 +139,17 @@ export class Writer {
 
 		if (session) this.#saveSession(session, version);
 		else if (version !== undefined && command.sessionId !== undefined) {
-			this.#sql.setVersion.run(version, command.principal, command.sessionId);
+			this.#sql.setVersion.run(version, principal, command.sessionId);
 		}
 		if (removed !== undefined) {
-			const { changes } = this.#sql.deleteSession.run(command.principal, removed.sessionId);
-			this.#counts.sessions -= Number(changes);
-			this.#endStream({ principal: command.principal, ...removed }, command.finishedAtMs);
-			lasts.delete(nameOf({ principal: command.principal, sessionId: removed.sessionId }));
-			this.#sql.forgetKeys.run(command.principal, removed.sessionId, removed.sessionId);
+			const { sessionId, last } = removed;
+			this.#counts.sessions -= Number(this.#sql.deleteSession.run(principal, sessionId).changes);
+			// The events are to go, and the next stream of this name continues after them. Where a batch is sent again, its
+			// streams have ended already, and what follows them is to stay.
+			this.#sql.abandonStream.run(principal, sessionId, last);
+			if (last > 0) this.#sql.insertEnded.run(principal, sessionId, last, finishedAtMs);
+			lasts.delete(nameOf({ principal, sessionId }));
+			this.#sql.forgetKeys.run(principal, sessionId, sessionId);
 		}
 	}
 
@@ -163,7 +159,6 @@ export class Writer {
 		return this.#sql.finish.run(...columns, sessionId, principal, toColumn(id)).changes === 1;
 	}
 
-	/** Returns the number of new rows, 0 where there is one of that id. */
 	#insert(command: AdmittedCommand, changing: boolean, columns: OutcomeColumns): number {
 		const key = command.idempotencyKey;
 		const { changes } = this.#sql.insert.run(
@@ -200,13 +195,6 @@ export class Writer {
 		lasts.set(name, { stream, last: Math.max(known?.last ?? 0, seq), underWay });
 	}
 
-	/** The events are to go, and the next stream of this name continues after them. */
-	#endStream({ principal, sessionId, last }: StreamName & { last: number }, atMs: number): void {
-		// Where a batch is sent again, its streams have ended already, and what follows them is to stay.
-		this.#sql.abandonStream.run(principal, sessionId, last);
-		if (last > 0) this.#sql.insertEnded.run(principal, sessionId, last, atMs);
-	}
-
 	#streamId({ principal, sessionId }: StreamName): number {
 		const found = this.#sql.stream.get(principal, sessionId)?.id;
 		return Number(found ?? this.#sql.insertStream.run(principal, sessionId).lastInsertRowid);
@@ -216,24 +204,11 @@ export class Writer {
 /** Enough that a disk with room for this has room for a batch or two. */
 const PROBE_BYTES = 65_536;
 
-type OutcomeColumns = [
-	outcome: string | null,
-	finishedAt: number | null,
-	success: number | null,
-	error: string | null,
-	code: string | null,
-	version: number | null,
-	digest: string | null,
-];
+/** outcome, finished_at, success, error, code, version, digest */
+type OutcomeColumns = (string | number | null)[];
 const NO_OUTCOME: OutcomeColumns = [null, null, null, null, null, null, null];
 
 type Counts = Pick<JournalSize, "commands" | "events" | "sessions">;
-
-interface Pages {
-	page_count: number;
-	page_size: number;
-	freelist_count: number;
-}
 
 /** The streams that a batch has added to, by {@link nameOf}, so that each is looked up and marked once. */
 type StreamLasts = Map<string, { stream: number; last: number; underWay: boolean }>;
@@ -301,6 +276,9 @@ function prepare(database: DatabaseSync) {
 			`SELECT (SELECT count(*) FROM commands) AS commands, (SELECT count(*) FROM events) AS events,
 				(SELECT count(*) FROM sessions) AS sessions`,
 		),
-		pages: statement("SELECT * FROM pragma_page_count, pragma_page_size, pragma_freelist_count"),
+		pages: statement(
+			`SELECT page_count * page_size AS fileBytes, (page_count - freelist_count) * page_size AS usedBytes
+				FROM pragma_page_count, pragma_page_size, pragma_freelist_count`,
+		),
 	};
 }

@@ -1,14 +1,5 @@
 import { CommandError } from "../engine/call.ts";
 
-/** Runs heavy work of many principals, a little at a time: each gets its turn, however much another asks for. */
-export interface FairQueue {
-	/**
-	 * Runs `work` when it is the principal's turn. What is aborted while it waits never runs.
-	 * @throws CommandError `busy` where too much waits already, `failed` when it was aborted
-	 */
-	run<Result>(principal: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result>;
-}
-
 export interface FairQueueLimits {
 	/** Running at once, in all and of one principal. */
 	readonly atOnce: number;
@@ -24,37 +15,53 @@ interface Tenant {
 	readonly waiting: Set<() => void>;
 }
 
-/** Takes turns among the principals that have something waiting, the one served last at the end. */
-export function createFairQueue(limits: FairQueueLimits): FairQueue {
-	/** In the order of their turns. */
+/** Runs heavy work of many principals in turns: the one served last goes to the end. */
+export function createFairQueue(limits: FairQueueLimits) {
+	/** Those with work, in the order of their turns. */
 	const tenants = new Map<string, Tenant>();
 	let running = 0;
 	let waiting = 0;
 
 	return {
-		async run(principal, signal, work) {
-			await turnOf(principal, signal);
+		/**
+		 * Runs `work` when it is the principal's turn. What is aborted while it waits never runs.
+		 * @throws CommandError `busy` where too much waits already, `failed` when it was aborted
+		 */
+		async run<Result>(principal: string, signal: AbortSignal, work: () => Promise<Result>) {
+			const tenant = tenants.get(principal) ?? { running: 0, waiting: new Set() };
+			tenants.set(principal, tenant);
+			try {
+				await turnOf(tenant, signal);
+			} catch (error) {
+				dropIfIdle(principal, tenant);
+				throw error;
+			}
 			try {
 				return await work();
 			} finally {
 				running--;
-				leave(principal);
+				tenant.running--;
+				tenants.delete(principal);
+				tenants.set(principal, tenant);
+				dropIfIdle(principal, tenant);
 				startNext();
 			}
 		},
 	};
 
-	function turnOf(principal: string, signal: AbortSignal): Promise<void> {
-		const tenant = tenantOf(principal);
+	function turnOf(tenant: Tenant, signal: AbortSignal): Promise<void> {
 		const isFull = waiting >= limits.waiting || tenant.waiting.size >= limits.waitingOfOne;
 		return new Promise((resolve, reject) => {
-			const stop = () => {
+			const leave = () => {
 				tenant.waiting.delete(begin);
 				waiting--;
-				forgetIfIdle(principal);
+			};
+			const stop = () => {
+				leave();
 				reject(new CommandError("failed", "the replay was stopped"));
 			};
 			const begin = () => {
+				leave();
 				signal.removeEventListener("abort", stop);
 				resolve();
 			};
@@ -64,9 +71,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
 			if (!tenant.waiting.has(begin)) return;
 			if (signal.aborted) return stop();
 			if (!isFull) return signal.addEventListener("abort", stop, { once: true });
-			tenant.waiting.delete(begin);
-			waiting--;
-			forgetIfIdle(principal);
+			leave();
 			const why = `${tenant.waiting.size} replays of yours are waiting, ${waiting} in all`;
 			reject(new CommandError("busy", `${why}: try again when one is done`));
 		});
@@ -74,38 +79,18 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
 
 	function startNext(): void {
 		while (running < limits.atOnce) {
-			const next = [...tenants].find(
-				([, tenant]) => tenant.waiting.size > 0 && tenant.running < limits.atOnceOfOne,
-			);
-			if (!next) return;
-			const [, tenant] = next;
-			const [begin] = tenant.waiting;
-			if (!begin) return;
-			tenant.waiting.delete(begin);
-			waiting--;
+			const isNext = (tenant: Tenant) =>
+				tenant.waiting.size > 0 && tenant.running < limits.atOnceOfOne;
+			const tenant = [...tenants.values()].find(isNext);
+			const [begin] = tenant?.waiting ?? [];
+			if (!tenant || !begin) return;
 			running++;
 			tenant.running++;
 			begin();
 		}
 	}
 
-	function tenantOf(principal: string): Tenant {
-		const tenant = tenants.get(principal) ?? { running: 0, waiting: new Set() };
-		tenants.set(principal, tenant);
-		return tenant;
-	}
-
-	/** Something of the principal is done: now it is behind the others. */
-	function leave(principal: string): void {
-		const tenant = tenantOf(principal);
-		tenant.running--;
-		tenants.delete(principal);
-		tenants.set(principal, tenant);
-		forgetIfIdle(principal);
-	}
-
-	function forgetIfIdle(principal: string): void {
-		const tenant = tenants.get(principal);
-		if (tenant && tenant.running === 0 && tenant.waiting.size === 0) tenants.delete(principal);
+	function dropIfIdle(principal: string, tenant: Tenant): void {
+		if (tenant.running === 0 && tenant.waiting.size === 0) tenants.delete(principal);
 	}
 }

@@ -1,11 +1,10 @@
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { property } from "../../core/property.ts";
-import { estimateTokens } from "../../core/tokens.ts";
+import { estimateTokens, PICTURE_CHARACTERS } from "../../core/tokens.ts";
 import type { ContextKind, ContextMoment } from "../../protocol/index.ts";
 import { isStub } from "../../pruning/index.ts";
-import { messageText } from "./message-text.ts";
 
-/** More moments than a chart is wide help nobody. */
+/** About as many as a chart is wide. */
 const MAX_MOMENTS = 300;
 
 /**
@@ -98,4 +97,34 @@ function thinnedOut(moments: ContextMoment[]): ContextMoment[] {
 	const step = Math.ceil(moments.length / MAX_MOMENTS);
 	if (step <= 1) return moments;
 	return moments.filter((_, index) => (moments.length - 1 - index) % step === 0);
+}
+
+/** Pi counts a picture as so many characters. */
+const PICTURE = "[image]".padEnd(PICTURE_CHARACTERS, " ");
+
+/** All of a message's text: what was said, thought and called. Pictures are as long as pi counts them. */
+export function messageText(message: unknown): string {
+	const content = property(message, "content");
+	if (typeof content === "string") return content;
+	if (Array.isArray(content)) return content.map(blockText).filter(Boolean).join("\n");
+	const summary = property(message, "summary");
+	if (typeof summary === "string") return summary;
+	const command = property(message, "command");
+	if (typeof command !== "string") return "";
+	return `$ ${command}\n${property(message, "output") ?? ""}`;
+}
+
+function blockText(block: unknown): string {
+	switch (property(block, "type")) {
+		case "text":
+			return String(property(block, "text") ?? "");
+		case "thinking":
+			return String(property(block, "thinking") ?? "");
+		case "toolCall":
+			return `${property(block, "name")}(${JSON.stringify(property(block, "arguments")) ?? ""})`;
+		case "image":
+			return PICTURE;
+		default:
+			return "";
+	}
 }

@@ -7,10 +7,8 @@ import { estimateTokens } from "../../core/tokens.ts";
 import type { ContextPiece, ContextPieceText, ContextView } from "../../protocol/index.ts";
 import { callOf, isStub } from "../../pruning/index.ts";
 import { collapsed } from "../../text/one-line.ts";
-import { contextHistory } from "./context-history.ts";
-import { messageText } from "./message-text.ts";
+import { contextHistory, messageText } from "./context-history.ts";
 
-/** All that a view of the context is made of. */
 export interface ContextSource {
 	cwd: string;
 	/** Tokens the model takes; 0 without a model. */
@@ -40,7 +38,10 @@ export function contextView(source: ContextSource): ContextView {
 			lastRequest: { tokens: promptOf(last.usage), pieces: heldBy(last.at, source.branch, pieces) },
 		}),
 		pieces,
-		history: contextHistory(source.branch, headTokens(source)),
+		history: contextHistory(source.branch, {
+			system: estimateTokens(source.systemPrompt.length),
+			tools: estimateTokens(JSON.stringify(source.tools).length),
+		}),
 	};
 }
 
@@ -58,7 +59,9 @@ export function pieceText(
 	const { text } = piece;
 	const end = Math.min(text.length, offset + STRETCH);
 	// Not within a character: the next stretch starts with the whole of it.
-	const next = isHighSurrogate(text.charCodeAt(end - 1)) && end < text.length ? end - 1 : end;
+	const code = text.charCodeAt(end - 1);
+	const splitsPair = code >= 0xd800 && code <= 0xdbff && end < text.length;
+	const next = splitsPair ? end - 1 : end;
 	return {
 		pieceId,
 		text: text.slice(offset, next),
@@ -68,7 +71,7 @@ export function pieceText(
 	};
 }
 
-/** A piece with its text, which is only measured unless somebody asks for it. */
+/** A piece with its text, which is usually only measured. */
 type Piece = Omit<ContextPiece, "tokens"> & { text: string };
 
 function piecesOf(source: ContextSource): Piece[] {
@@ -76,25 +79,14 @@ function piecesOf(source: ContextSource): Piece[] {
 	const calls = callsIn(projected);
 	const edits = new Map<string, SessionEntry & { type: "context_edit" }>();
 	for (const entry of branch) if (entry.type === "context_edit") edits.set(entry.targetId, entry);
-	const head: Piece[] = [
-		{
-			id: "system",
-			kind: "system",
-			label: "system prompt",
-			sinceMs: startedMs,
-			text: systemPrompt,
-		},
-		{
-			id: "tools",
-			kind: "tools",
-			label: `${tools.length} tools: ${tools.map(({ name }) => name).join(", ")}`.slice(
-				0,
-				MAX_LABEL,
-			),
-			sinceMs: startedMs,
-			text: JSON.stringify(tools),
-		},
-	];
+	const head = (id: "system" | "tools", label: string, text: string): Piece => ({
+		id,
+		kind: id,
+		label: label.slice(0, MAX_LABEL),
+		sinceMs: startedMs,
+		text,
+	});
+	const names = tools.map(({ name }) => name).join(", ");
 	const body = projected.flatMap(({ sourceEntry, messages }) =>
 		messages
 			.filter(({ role }) => role !== "system") // shown whole at the head
@@ -110,10 +102,13 @@ function piecesOf(source: ContextSource): Piece[] {
 				};
 			}),
 	);
-	return [...head, ...body].filter(({ text }) => text !== "");
+	return [
+		head("system", "system prompt", systemPrompt),
+		head("tools", `${tools.length} tools: ${names}`, JSON.stringify(tools)),
+		...body,
+	].filter(({ text }) => text !== "");
 }
 
-/** Of one line. */
 const MAX_LABEL = 120;
 
 type Described = Pick<Piece, "kind" | "label" | "path" | "replacedTokens">;
@@ -122,7 +117,7 @@ function described(
 	message: unknown,
 	entry: SessionEntry,
 	isEdited: boolean,
-	calls: ReadonlyMap<string, Call>,
+	calls: Calls,
 	cwd: string,
 ): Described {
 	const role = property(message, "role");
@@ -144,11 +139,11 @@ function describedResult(
 	message: unknown,
 	entry: SessionEntry,
 	isEdited: boolean,
-	calls: ReadonlyMap<string, Call>,
+	calls: Calls,
 	cwd: string,
 ): Described {
 	const toolName = String(property(message, "toolName"));
-	const input = calls.get(String(property(message, "toolCallId")))?.input;
+	const input = calls.get(String(property(message, "toolCallId")));
 	const label = callOf({ toolName, input }).slice(0, MAX_LABEL);
 	const path = toolName === "read" ? shownPath(input, cwd) : undefined;
 	const kept = { label, ...(path !== undefined && { path }) };
@@ -165,18 +160,15 @@ function describedResult(
 	};
 }
 
-interface Call {
-	input: unknown;
-}
+type Calls = ReadonlyMap<string, unknown>;
 
-/** The calls whose results are in the context, by id. */
-function callsIn(projected: readonly ProjectedSessionEntry[]): Map<string, Call> {
-	const calls = new Map<string, Call>();
+function callsIn(projected: readonly ProjectedSessionEntry[]): Calls {
+	const calls = new Map<string, unknown>();
 	for (const { messages } of projected) {
 		for (const message of messages) {
 			if (message.role !== "assistant") continue;
 			for (const block of message.content) {
-				if (block.type === "toolCall") calls.set(block.id, { input: block.arguments });
+				if (block.type === "toolCall") calls.set(block.id, block.arguments);
 			}
 		}
 	}
@@ -193,13 +185,6 @@ function shownPath(input: unknown, cwd: string): string | undefined {
 function labelOf(message: unknown, otherwise: string): string {
 	const words = collapsed(messageText(message).slice(0, 4 * MAX_LABEL));
 	return words.slice(0, MAX_LABEL) || otherwise;
-}
-
-function headTokens({ systemPrompt, tools }: ContextSource): { system: number; tools: number } {
-	return {
-		system: estimateTokens(systemPrompt.length),
-		tools: estimateTokens(JSON.stringify(tools).length),
-	};
 }
 
 /** The answer to the branch's last request, with its place in the branch. */
@@ -230,8 +215,4 @@ function heldBy(
 	);
 	const first = pieces.findIndex(({ entryId }) => entryId !== undefined && later.has(entryId));
 	return first < 0 ? pieces.length : first;
-}
-
-function isHighSurrogate(code: number): boolean {
-	return code >= 0xd800 && code <= 0xdbff;
 }

@@ -20,7 +20,6 @@ export interface CostSource {
 	entries: readonly SessionEntry[];
 	/** The branch the session is on; only for it is known what stood in each request. */
 	branch: readonly SessionEntry[];
-	/** A model with its prices. */
 	findModel(provider: string, id: string): ModelInfo | undefined;
 	/** The prompt above which pi compacts, in tokens, if known. */
 	compactsAbove?(provider: string, id: string): number | undefined;
@@ -93,7 +92,6 @@ const NOTHING: PromptTokens = { input: 0, read: 0, write: 0, writeOneHour: 0 };
 interface Between {
 	compacted: boolean;
 	pruned: boolean;
-	/** When the cache was last used. */
 	usedMs?: number;
 	lastId?: string;
 }
@@ -251,7 +249,6 @@ function promptOf({ input, read, write }: PromptTokens): number {
 /** Tokens that one of our systems kept out of the context, or took out of it. */
 export interface Removed {
 	readonly system: "readCache" | "pruning";
-	/** The reason, in a word or two. */
 	readonly label: string;
 	readonly tokens: number;
 }

@@ -3,7 +3,6 @@ import type { ExtensionUIContext, ExtensionUIDialogOptions } from "@earendil-wor
 import type { CommandOf, ExtensionUiRequest, SessionEvent } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 
-/** What extensions of one session ask and show the user, carried over the wire. */
 export interface Dialogs {
 	/** The methods of pi's user interface that reach a client; the rest does nothing, as in pi's own RPC. */
 	readonly ui: ReachableUi;

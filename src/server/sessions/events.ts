@@ -1,13 +1,7 @@
 import type { AgentSessionEvent } from "@earendil-works/pi-coding-agent";
 import type { AgentMessage, AssistantMessageEvent, SessionEvent } from "../../protocol/index.ts";
 
-/** Turns pi's events of one session into those of the protocol: deltas instead of growing messages, every text once. */
-export interface EventTranslator {
-	take(event: AgentSessionEvent): void;
-	/** A shell command starts: its output has a budget of its own. */
-	bashStarts(): void;
-	close(): void;
-}
+export type EventTranslator = ReturnType<typeof createEventTranslator>;
 
 export interface EventTranslatorOptions {
 	emit(event: SessionEvent): void;
@@ -21,15 +15,15 @@ const MAX_BASH_CHARACTERS = 1024 * 1024;
 const UPDATE_PAUSE_MS = 200;
 const MAX_UPDATE_CHARACTERS = 16 * 1024;
 
-export function createEventTranslator(options: EventTranslatorOptions): EventTranslator {
-	const { emit, wasAborted } = options;
+/** Turns pi's events of one session into those of the protocol: deltas instead of growing messages, every text once. */
+export function createEventTranslator({ emit, wasAborted }: EventTranslatorOptions) {
 	let usage: string | undefined;
 	let bashCharacters = 0;
 	/** Throttled calls, with the latest update that waits. */
 	const updated = new Map<string, { timer: NodeJS.Timeout; next?: SessionEvent }>();
 
 	return {
-		take(event) {
+		take(event: AgentSessionEvent) {
 			switch (event.type) {
 				case "message_start":
 					usage = undefined;
@@ -69,6 +63,7 @@ export function createEventTranslator(options: EventTranslatorOptions): EventTra
 					return send(event as SessionEvent);
 			}
 		},
+		/** The output of each shell command has a budget of its own. */
 		bashStarts() {
 			bashCharacters = 0;
 		},
@@ -185,10 +180,8 @@ export function clipText(text: string, most: number): string {
 
 /** Nothing that pi makes is deeper. */
 const MAX_DEPTH = 64;
-/** What a key, a number or a bracket counts. */
 const SMALL = 8;
 
-/** Characters in all; stops soon after `enough`. */
 function measure(value: unknown, enough: number): number {
 	let total = 0;
 	const stack: unknown[] = [value];

@@ -1,17 +1,19 @@
-import type { AgentSession } from "@earendil-works/pi-coding-agent";
+import { basename } from "node:path";
+import type { AgentSession, SessionEntry } from "@earendil-works/pi-coding-agent";
 import { loadConfig } from "../../core/config.ts";
+import { WORKSET_ENTRY } from "../../core/entry-types.ts";
+import { countIn, property } from "../../core/property.ts";
+import { estimateTokens } from "../../core/tokens.ts";
+import type { CacheMiss, Savings, SystemSavings } from "../../protocol/index.ts";
+import { textOf } from "../../session/index.ts";
+import { selectionOf } from "../../workset/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { type ContextSource, contextView, pieceText } from "./context-view.ts";
-import { costView } from "./cost-view.ts";
-import { savingsView } from "./savings-view.ts";
+import { costView, removedBy } from "./cost-view.ts";
 import type { SessionHandlers } from "./slot.ts";
 
 /** What a session's model sees, what that costs, and what our systems saved. */
-export function createInsightHandlers(
-	agentDir: string,
-): SessionHandlers<
-	"get_context_view" | "get_context_piece" | "get_cost" | "get_tiers" | "get_savings"
-> {
+export function createInsightHandlers(agentDir: string) {
 	const costOf = (session: AgentSession) =>
 		costView({
 			entries: session.sessionManager.getEntries(),
@@ -54,10 +56,9 @@ export function createInsightHandlers(
 				},
 			});
 		},
-	};
+	} satisfies Partial<SessionHandlers>;
 }
 
-/** The prompt above which pi compacts with a model. */
 function compactionLimit(session: AgentSession, provider: string, id: string): number | undefined {
 	const window = session.modelRuntime.getModel(provider, id)?.contextWindow;
 	const settings = session.settingsManager.getCompactionSettings({ provider, id });
@@ -79,4 +80,149 @@ function sourceOf(session: AgentSession): ContextSource {
 		projected: sessionManager.buildSessionProjection().entries,
 		branch: sessionManager.getBranch(),
 	};
+}
+
+type System = Exclude<keyof Savings, "total">;
+
+export interface SavingsSource {
+	/** Of all branches: all of them were paid for. */
+	entries: readonly SessionEntry[];
+	misses: readonly CacheMiss[];
+	enabled: Readonly<Record<System, boolean>>;
+}
+
+/** What our systems did and saved in a session, as its entries tell. */
+export function savingsView({ entries, misses, enabled }: SavingsSource): Savings {
+	const byId = new Map(entries.map((entry) => [entry.id, entry]));
+	const removed = entries.flatMap((entry) => removedBy(entry, (id) => byId.get(id)) ?? []);
+	const removedFor = (wanted: System) => removed.filter(({ system }) => system === wanted);
+	const systems = {
+		readCache: summed(enabled.readCache, removedFor("readCache")),
+		paging: summed(enabled.paging, pagingUses(entries)),
+		kota: summed(enabled.kota, kotaUses(entries)),
+		pruning: summed(enabled.pruning, removedFor("pruning")),
+		tiers: summed(enabled.tiers, tiersUses(entries)),
+		economy: summed(enabled.economy, explained(misses)),
+	};
+	const tokens = Object.values(systems).reduce((sum, system) => sum + system.tokens, 0);
+	return { ...systems, total: { tokens } };
+}
+
+/** To know why a cache was missed saves nothing by itself. */
+function explained(misses: readonly CacheMiss[]): Use[] {
+	return misses.flatMap(({ cause }) =>
+		cause === "unknown" ? [] : [{ label: `miss explained: ${cause}` }],
+	);
+}
+
+/** Reasons beyond these are few and small. */
+const MAX_DETAILS = 10;
+
+function summed(enabled: boolean, uses: readonly Use[]): SystemSavings {
+	const details = [...Map.groupBy(uses, ({ label }) => label)]
+		.map(([label, own]) => ({ label, ...figuresOf(own) }))
+		.sort((a, b) => b.tokens - a.tokens || b.times - a.times)
+		.slice(0, MAX_DETAILS);
+	return { enabled, ...figuresOf(uses), details };
+}
+
+function figuresOf(uses: readonly Use[]) {
+	const unmeasured = uses.filter(({ tokens }) => tokens === undefined).length;
+	return {
+		times: uses.length,
+		tokens: uses.reduce((sum, { tokens = 0 }) => sum + tokens, 0),
+		...(unmeasured > 0 && { unmeasured }),
+	};
+}
+
+/** One use of a system in a session. */
+interface Use {
+	/** The reason or the file, in a word or two. */
+	readonly label: string;
+	/** What it kept out of the context, if known. */
+	readonly tokens?: number;
+}
+
+/** Questions that the kota tools answered; measured is only what a budget cut off. */
+function kotaUses(entries: readonly SessionEntry[]): Use[] {
+	return resultsIn(entries).flatMap(({ toolName, details, isError }) => {
+		if (isError || !toolName.startsWith("kota_")) return [];
+		const excerpt = countIn(details, "excerptBytes");
+		const rest = countIn(details, "originalBytes") - excerpt;
+		const isCut = property(details, "truncated") === true && excerpt > 0 && rest > 0;
+		return [{ label: toolName, ...(isCut && { tokens: estimateTokens(rest) }) }];
+	});
+}
+
+/** Pages that were served, and how much of their documents was not. */
+function pagingUses(entries: readonly SessionEntry[]): Use[] {
+	const byUri = new Map<string, Page[]>();
+	for (const { toolName, details, content, isError } of resultsIn(entries)) {
+		const uri = property(details, "uri");
+		const isPage = typeof property(details, "truncated") === "boolean";
+		if (isError || toolName !== "read" || typeof uri !== "string" || !isPage) continue;
+		const pages = byUri.get(uri) ?? [];
+		byUri.set(uri, pages);
+		pages.push({ details, characters: textOf(content)?.length ?? 0 });
+	}
+	return [...byUri].flatMap(([uri, pages]) => {
+		const rest = restOf(pages);
+		const label = documentName(uri);
+		return pages.map((_, at) => ({
+			label,
+			...(rest !== undefined && { tokens: at === 0 ? estimateTokens(rest) : 0 }),
+		}));
+	});
+}
+
+/** Requests that showed the files of the working set. */
+function tiersUses(entries: readonly SessionEntry[]): Use[] {
+	const changesAt = new Map<string | null, readonly unknown[]>();
+	const uses: Use[] = [];
+	let known: { changes: readonly unknown[]; files: number } = { changes: [], files: 0 };
+	for (const entry of entries) {
+		const before = changesAt.get(entry.parentId) ?? [];
+		const isChange = entry.type === "custom" && entry.customType === WORKSET_ENTRY;
+		const changes = isChange ? [...before, entry.data] : before;
+		changesAt.set(entry.id, changes);
+		if (changes.length === 0 || entry.type !== "message") continue;
+		if (entry.message.role !== "assistant") continue;
+		if (known.changes !== changes) known = { changes, files: selectionOf(changes).paths.length };
+		if (known.files > 0) uses.push({ label: "request with working files" });
+	}
+	return uses;
+}
+
+interface Page {
+	readonly details: unknown;
+	readonly characters: number;
+}
+
+/** Characters of a document that no page has shown; of a PDF by the length of those that were. */
+function restOf(pages: readonly Page[]): number | undefined {
+	const shown = pages.reduce((sum, { characters }) => sum + characters, 0);
+	const all = countIn(pages.at(-1)?.details, "total_chars");
+	if (all > 0) return Math.max(0, all - shown);
+	let read = 0;
+	let total = 0;
+	for (const { details } of pages) {
+		const info = property(details, "page_info");
+		const first = countIn(info, "page_start");
+		read += first > 0 ? Math.max(0, countIn(info, "page_end") - first + 1) : 0;
+		total = countIn(info, "total_pages");
+	}
+	return read > 0 && total > 0 ? Math.max(0, total - read) * (shown / read) : undefined;
+}
+
+const MAX_LABEL = 120;
+
+/** Of a file its name alone, of a page in the web its address. */
+function documentName(uri: string): string {
+	return (/^https?:/i.test(uri) ? uri : basename(uri)).slice(0, MAX_LABEL);
+}
+
+function resultsIn(entries: readonly SessionEntry[]) {
+	return entries.flatMap((entry) =>
+		entry.type === "message" && entry.message.role === "toolResult" ? [entry.message] : [],
+	);
 }

@@ -27,7 +27,6 @@ export interface LiveSessionOptions {
 	/** The last process crashed: the file may hold more of its work than the record says. */
 	readonly wasCutOff?: boolean;
 	emit(event: SessionEvent): void;
-	/** Something may have changed that the session's record holds. */
 	onChange(): void;
 }
 
@@ -42,6 +41,8 @@ const TAKE_MS = 5000;
 export class LiveSession {
 	readonly runtime: AgentSessionRuntime;
 	readonly dialogs: Dialogs;
+	/** What clients have chosen for this session; it outlives pi's session objects. */
+	readonly chosen: ChosenSettings;
 	/** What there was to say about the file when it was opened: what it has lost, and what others have added. */
 	readonly warning: string | undefined;
 	readonly #options: LiveSessionOptions;
@@ -52,11 +53,16 @@ export class LiveSession {
 	readonly #pending = new Set<PendingPrompt>();
 	/** Shell commands of the user, also before pi has begun with them. */
 	readonly #shell = new Set<AbortController>();
-	#aborted = false;
-	#revision = 0;
+	/** Increased whenever something may have changed, or is about to. */
+	revision = 0;
+	/** Whether the last run was stopped by `abort`. */
+	wasAborted = false;
+	/** Pi's session is gone without a successor: not yet, or for good since the replacement failed. */
+	isBroken = false;
+	/** The {@link replacing} in flight: resolves when it is over, also after a failure. */
+	replacement: Promise<void> | undefined;
+	#reason: Replacement = "new";
 	#unsubscribe = () => {};
-	#replacement: { reason: Replacement; over: Promise<void> } | undefined;
-	#isBroken = false;
 	/** Pi's session was closed in order: its file may still lack something. */
 	#isClosing = false;
 
@@ -87,8 +93,9 @@ export class LiveSession {
 		const { emit, onChange, settings, host } = options;
 		this.#options = options;
 		this.#state = state;
+		this.chosen = state.chosen;
 		this.runtime = runtime;
-		this.#translator = createEventTranslator({ emit, wasAborted: () => this.#aborted });
+		this.#translator = createEventTranslator({ emit, wasAborted: () => this.wasAborted });
 		this.dialogs = createDialogs({
 			emit: (event) => {
 				emit(event);
@@ -99,7 +106,7 @@ export class LiveSession {
 			...(host.dialogTimeoutMs !== undefined && { timeoutMs: host.dialogTimeoutMs }),
 		});
 		const guard = createFileGuard({
-			session: () => (this.#isBroken && !this.#isClosing ? undefined : runtime.session),
+			session: () => (this.isBroken && !this.#isClosing ? undefined : runtime.session),
 			notify: this.dialogs.ui.notify,
 			moved: () => this.#announce("fork"),
 			mended: onChange,
@@ -114,7 +121,7 @@ export class LiveSession {
 			guard.watch(); // pi has the name, and could not append it
 		}
 		runtime.setBeforeSessionInvalidate(() => {
-			this.#isBroken = true;
+			this.isBroken = true;
 			const { model, thinkingLevel } = runtime.session;
 			state.preferred = {
 				model: model && { provider: model.provider, id: model.id },
@@ -124,8 +131,8 @@ export class LiveSession {
 		});
 		runtime.setRebindSession(async (session) => {
 			await this.#bind(session);
-			this.#isBroken = false;
-			this.#announce(this.#replacement?.reason ?? "new");
+			this.isBroken = false;
+			this.#announce(this.#reason);
 			guard.watch();
 			const damage = this.#damage();
 			if (damage) this.dialogs.ui.notify(damage, "warning");
@@ -136,38 +143,13 @@ export class LiveSession {
 		return this.runtime.session;
 	}
 
-	/** What clients have chosen for this session; it outlives pi's session objects. */
-	get chosen(): ChosenSettings {
-		return this.#state.chosen;
-	}
-
 	/** What pi-strata's extension in it tells; `undefined` before it is loaded. */
 	get inside(): StrataInside | undefined {
 		return this.#state.inside;
 	}
 
-	/** Another number whenever something may have changed. */
-	get revision(): number {
-		return this.#revision;
-	}
-
-	/** Whether the last run was stopped by `abort`. */
-	get wasAborted(): boolean {
-		return this.#aborted;
-	}
-
 	get isBashRunning(): boolean {
 		return this.#shell.size > 0;
-	}
-
-	/** Pi's session is gone without a successor: not yet, or for good since the replacement failed. */
-	get isBroken(): boolean {
-		return this.#isBroken;
-	}
-
-	/** The {@link replacing} in flight: resolves when it is over, also after a failure. */
-	get replacement(): Promise<void> | undefined {
-		return this.#replacement?.over;
 	}
 
 	/** The last entry that was seen in the file. */
@@ -175,19 +157,16 @@ export class LiveSession {
 		return this.#guard.lastInFile();
 	}
 
-	/** Something is about to be changed, or has been. */
-	touch(): void {
-		this.#revision++;
-	}
-
 	/** Runs `replace` and sends clients the `reason` why another session of pi is behind the id. */
 	async replacing<T>(reason: Replacement, replace: () => Promise<T>): Promise<T> {
 		const over = Promise.withResolvers<void>();
-		this.#replacement = { reason, over: over.promise };
+		this.#reason = reason;
+		this.replacement = over.promise;
 		try {
 			return await replace();
 		} finally {
-			this.#replacement = undefined;
+			this.#reason = "new";
+			this.replacement = undefined;
 			over.resolve();
 		}
 	}
@@ -214,7 +193,6 @@ export class LiveSession {
 		);
 	}
 
-	/** Loads settings, extensions, skills and prompts again. */
 	async reload(): Promise<void> {
 		this.#resetDialogs();
 		await this.session.reload();
@@ -222,7 +200,6 @@ export class LiveSession {
 		this.#announce("reload");
 	}
 
-	/** Activates the chosen tools. */
 	applyTools(): void {
 		const { tools } = this.chosen;
 		if (!tools) return;
@@ -279,7 +256,7 @@ export class LiveSession {
 		session.abortCompaction();
 		session.abortBranchSummary();
 		await Promise.race([session.abort(), sleep(CLOSE_MS, undefined, { ref: false })]);
-		this.#isClosing = !this.#isBroken;
+		this.#isClosing = !this.isBroken;
 		await this.runtime.dispose();
 		this.#guard.close();
 		this.#unsubscribe();
@@ -287,7 +264,7 @@ export class LiveSession {
 	}
 
 	async #stop(): Promise<void> {
-		if (this.session.isStreaming) this.#aborted = true;
+		if (this.session.isStreaming) this.wasAborted = true;
 		this.dialogs.cancelAll();
 		await this.session.abort();
 	}
@@ -295,10 +272,10 @@ export class LiveSession {
 	async #bind(session: AgentSession): Promise<void> {
 		const { emit, onChange } = this.#options;
 		this.#unsubscribe();
-		this.#aborted = false;
+		this.wasAborted = false;
 		this.#unsubscribe = session.subscribe((event) => {
-			this.#revision++;
-			if (event.type === "agent_start") this.#aborted = false;
+			this.revision++;
+			if (event.type === "agent_start") this.wasAborted = false;
 			// First the check: what another program has appended must not be overwritten.
 			if (APPENDING.has(event.type)) this.#guard.watch();
 			if (event.type === "agent_settled") this.#keepFile(session);
@@ -347,7 +324,7 @@ export class LiveSession {
 
 	#announce(reason: Replacement): void {
 		const { sessionFile } = this.session;
-		this.#revision++;
+		this.revision++;
 		this.#options.emit({ type: "session_replaced", reason, ...(sessionFile && { sessionFile }) });
 		this.#options.onChange();
 	}
@@ -379,7 +356,6 @@ const APPENDING: ReadonlySet<string> = new Set([
 	"compaction_end",
 ]);
 
-/** Events after which the record of a session may have changed. */
 const CHANGING: ReadonlySet<string> = new Set([
 	"agent_settled",
 	"session_info_changed",

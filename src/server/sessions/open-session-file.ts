@@ -16,7 +16,6 @@ interface SessionFileOptions {
 	readonly wasCutOff?: boolean;
 }
 
-/** A session that was opened, and what there is to say about its file. */
 export interface OpenedFile {
 	readonly manager: SessionManager;
 	/** Where the session is in its tree, if it is not behind the last entry. */

@@ -34,7 +34,6 @@ export type ChosenSettings = SessionModes & Pick<StoredSettings, "tools" | "leaf
 
 /** State of one session that outlives pi's session objects. */
 export interface PiState {
-	/** What clients have chosen. */
 	readonly chosen: ChosenSettings;
 	/** A session without messages starts with these; one that has some brings its own. */
 	preferred: { model: StoredSettings["model"] | undefined; thinkingLevel: string | undefined };

@@ -16,7 +16,6 @@ import { errnoOf } from "../../core/errno.ts";
 import { property } from "../../core/property.ts";
 import {
 	type FileEntry,
-	type GarbledLine,
 	linesOfEntries,
 	type SessionFileWatch,
 	watchSessionFile,
@@ -24,39 +23,23 @@ import {
 import { CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
 
-/**
- * Keeps the file of a session in step with what pi holds. Pi ignores a failed append: later entries then have a parent
- * that is not in the file.
- */
-export interface FileGuard {
-	/**
-	 * Compares, and writes what is missing. Throws a {@link CommandError} if that fails, and retries every second. Without
-	 * new entries it only asks for the size of the file.
-	 */
-	check(): void;
-	/** The same between the steps of a run: failures are reported, never thrown. */
-	watch(): void;
-	/** The last entry that was seen in the file. */
-	lastInFile(): string | undefined;
-	/** Lines that were unreadable when the file was opened. */
-	garbled(): readonly GarbledLine[];
-	/** A last try, if something is missing. Afterwards the file is not touched. */
-	close(): void;
-}
-
 export interface FileGuardOptions {
 	/** Pi's current session; `undefined` while there is none. */
 	session(): AgentSession | undefined;
 	notify(message: string, type: "info" | "warning" | "error"): void;
-	/** The session has moved to another file. */
 	moved(): void;
-	/** The file is complete again. */
 	mended(): void;
 }
 
 const RETRY_MS = 1000;
 
-export function createFileGuard(options: FileGuardOptions): FileGuard {
+export type FileGuard = ReturnType<typeof createFileGuard>;
+
+/**
+ * Keeps the file of a session in step with what pi holds. Pi ignores a failed append: later entries then have a parent
+ * that is not in the file.
+ */
+export function createFileGuard(options: FileGuardOptions) {
 	const { session, notify, moved, mended } = options;
 	let watched: SessionFileWatch | undefined;
 	let retry: NodeJS.Timeout | undefined;
@@ -64,6 +47,10 @@ export function createFileGuard(options: FileGuardOptions): FileGuard {
 	let reported: string | undefined;
 	let isClosed = false;
 
+	/**
+	 * Compares, and writes what is missing. Throws a {@link CommandError} if that fails, and retries every second. Without
+	 * new entries it only asks for the size of the file.
+	 */
 	function check(): void {
 		const pi = session();
 		if (!pi || isClosed) return; // another session may have the file
@@ -84,6 +71,7 @@ export function createFileGuard(options: FileGuardOptions): FileGuard {
 		mended();
 	}
 
+	/** The same between the steps of a run: failures are reported, never thrown. */
 	function watch(): void {
 		try {
 			check();
@@ -95,11 +83,14 @@ export function createFileGuard(options: FileGuardOptions): FileGuard {
 	return {
 		check,
 		watch,
-		lastInFile() {
+		/** The last entry that was seen in the file. */
+		lastInFile(): string | undefined {
 			const file = session()?.sessionManager.getSessionFile();
 			return watched?.file === file ? watched?.last : undefined;
 		},
+		/** Lines that were unreadable when the file was opened. */
 		garbled: () => watched?.garbled ?? [],
+		/** A last try, if something is missing. Afterwards the file is not touched. */
 		close() {
 			if (retry) watch();
 			clearInterval(retry);
@@ -162,7 +153,6 @@ function fileEntriesOf(manager: SessionManager): readonly FileEntry[] {
 	return [...(header ? [header] : []), ...manager.getEntries()];
 }
 
-/** The entry that is last in the file; a header is none. */
 export function lastEntryOf(manager: SessionManager): string | undefined {
 	const entries = fileEntriesOf(manager);
 	return entries.length > 1 ? entries.at(-1)?.id : undefined;

@@ -1,13 +1,14 @@
-import { constants, type FileHandle, open, readdir, realpath, stat } from "node:fs/promises";
+import { constants, open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, parse, resolve } from "node:path";
 import { CONFIG_DIR_NAME } from "@earendil-works/pi-coding-agent";
 import { errnoOf } from "../../core/errno.ts";
 import { isWithin } from "../../core/places.ts";
 import { property } from "../../core/property.ts";
+import type { StoredSession as StoredView } from "../../protocol/index.ts";
 import { collapsed } from "../../text/one-line.ts";
 import { CommandError } from "../engine/call.ts";
 
-/** Where session files may lie. */
+/** Where session files may be. */
 export interface SessionPlaces {
 	agentDir: string;
 	/** The server's folder: `.pi/sessions` in it and above it counts too. */
@@ -24,18 +25,11 @@ export interface SessionFile {
 	parentSession?: string;
 }
 
-/** What a session file says about itself without being read whole. */
+/** A session file and what its beginning says about it. */
 export interface StoredSession extends SessionFile {
-	createdMs: number;
-	modifiedMs: number;
 	bytes: number;
-	/** Of a very long file, those in its beginning. */
-	messageCount: number;
-	name?: string;
-	/** The first words of the user. */
-	firstMessage?: string;
-	/** Lines that cannot be entries, as far as the file was read; lines that look like one are not parsed. */
-	damagedLines: number;
+	/** For a list. Counts only what was read; lines that look like entries are not parsed. */
+	view: StoredView;
 }
 
 /** The folder in which pi keeps the sessions of a project. */
@@ -56,18 +50,17 @@ export async function checkFolder(cwd: string): Promise<string> {
 	return resolve(cwd);
 }
 
-/** A path from a client, and the field of the command that has it. */
+/** A path from a client, and its field in the command. */
 export interface GivenPath {
 	path: string;
 	field: "sessionPath" | "parentSession";
 }
 
-/** The answer about a file that is not there, for whoever asks. */
 export function noSuchFile({ path, field }: GivenPath): CommandError {
 	return new CommandError("not_found", `${field}: there is no file "${path}"`);
 }
 
-/** The folder a session file belongs to. The failure names the file only: its client need not know the folder. */
+/** The folder a session file belongs to. The failure names the file only: the client may not know the folder. */
 export async function checkProject(cwd: string, sessionPath: string): Promise<string> {
 	return checkFolder(cwd).catch(() => {
 		throw new CommandError(
@@ -78,8 +71,8 @@ export async function checkProject(cwd: string, sessionPath: string): Promise<st
 }
 
 /**
- * Proves that a path from a client is a session file in one of the places where such files lie, links followed. Outside
- * these places the answer is the same whether there is a file or not.
+ * Proves that a path from a client is a session file in one of the places, links followed. Outside these places the answer
+ * is the same whether there is a file or not.
  */
 export async function checkSessionFile(
 	given: GivenPath,
@@ -90,11 +83,8 @@ export async function checkSessionFile(
 	const real = await realpath(path).catch(() => undefined);
 	const folders = await Promise.all(sessionRoots(places).map(realOrGiven));
 	const isInside = (file: string) => folders.some((folder) => isWithin(folder, file));
+	if (!real && isInside(resolve(path))) throw noSuchFile(given);
 	if (!real || !isInside(real)) {
-		const why = isInside(resolve(path)) ? "not_found" : "forbidden";
-		if (why === "not_found" && !real) {
-			throw noSuchFile(given);
-		}
 		throw new CommandError(
 			"forbidden",
 			`${field}: "${path}" is not in a sessions folder of the server`,
@@ -110,10 +100,7 @@ export async function checkSessionFile(
 	return { path: real, id, cwd, ...(parentSession && { parentSession }) };
 }
 
-/**
- * The newest session files in the agent folder, at most `most`, and whether there are more. `chosen` picks those that are
- * to be listed out of some, by what their beginnings say.
- */
+/** The newest session files in a folder, at most `most`, and whether there are more. `chosen` filters them by their headers. */
 export async function listStoredSessions(
 	folder: string,
 	most: number,
@@ -144,11 +131,9 @@ export async function listStoredSessions(
 }
 
 const HEAD_BYTES = 64 * 1024;
-/** Looked into for one list, also where most of them are not to be listed. */
 const MAX_HEADS = 2_000;
-/** Read for one list in all; of files beyond that only the beginning is. */
+/** Read for one list in all; of further files only the beginning is. */
 const MAX_LISTING_BYTES = 64 * 1024 * 1024;
-/** More files than this are not looked at. */
 const MAX_FILES = 20_000;
 const MAX_FIRST_MESSAGE = 200;
 
@@ -165,20 +150,14 @@ async function realOrGiven(path: string): Promise<string> {
 	return realpath(path).catch(() => path);
 }
 
-interface FoundFile {
-	path: string;
-	modifiedMs: number;
-	bytes: number;
-}
-
-async function sessionFilesIn(folder: string, depth: number): Promise<FoundFile[]> {
-	const found: FoundFile[] = [];
+async function sessionFilesIn(folder: string, depth: number) {
+	const found: { path: string; modifiedMs: number }[] = [];
 	await collect(folder, depth);
 	return found;
 
 	async function collect(at: string, levels: number): Promise<void> {
 		const entries = await readdir(at, { withFileTypes: true }).catch((error) => {
-			if (errnoOf(error) !== undefined) return []; // a folder that is not there holds no sessions
+			if (errnoOf(error) !== undefined) return []; // a missing folder holds no sessions
 			throw error;
 		});
 		for (const entry of entries) {
@@ -187,17 +166,16 @@ async function sessionFilesIn(folder: string, depth: number): Promise<FoundFile[
 			if (entry.isDirectory() && levels > 1) await collect(path, levels - 1);
 			if (!entry.isFile() || !entry.name.endsWith(".jsonl")) continue;
 			const file = await stat(path).catch(() => undefined);
-			if (file) found.push({ path, modifiedMs: file.mtimeMs, bytes: file.size });
+			if (file) found.push({ path, modifiedMs: file.mtimeMs });
 		}
 	}
 }
 
-/** What the first so many bytes of a session file say; `undefined` for any other file. */
+/** Reads the first bytes of a session file; `undefined` for any other file. */
 async function readStored(path: string, most: number): Promise<StoredSession | undefined> {
-	let file: FileHandle | undefined;
+	// Non-blocking: a pipe would wait for a writer.
+	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
 	try {
-		// A pipe would have us wait for somebody who writes into it.
-		file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
 		const { mtimeMs, size, birthtimeMs } = await file.stat();
 		if (size === 0) return undefined;
 		const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(most, size)), 0);
@@ -211,25 +189,27 @@ async function readStored(path: string, most: number): Promise<StoredSession | u
 		const name = property(parsed(lines.findLast(isOf("session_info"))), "name");
 		const firstMessage = firstMessageIn(lines);
 		const whole = bytesRead === size ? lines : lines.slice(0, -1);
-		return {
-			path,
-			id,
+		const damagedLines = whole.filter(isDamaged).length;
+		const createdMs = Date.parse(String(property(header, "timestamp"))) || birthtimeMs;
+		const view: StoredView = {
+			sessionPath: path,
+			...(typeof name === "string" && name && { sessionName: name }),
 			cwd,
-			createdMs: Date.parse(String(property(header, "timestamp"))) || birthtimeMs,
-			modifiedMs: mtimeMs,
-			bytes: size,
+			createdAt: new Date(createdMs).toISOString(),
+			modifiedAt: new Date(mtimeMs).toISOString(),
 			messageCount: lines.filter(isOf("message")).length,
-			damagedLines: whole.filter(isDamaged).length,
-			...(typeof name === "string" && name && { name }),
-			...(typeof parentSession === "string" && { parentSession }),
 			...(firstMessage && { firstMessage }),
+			...(damagedLines > 0 && { damagedLines }),
+			fileExists: true,
 		};
+		const parent = typeof parentSession === "string" && { parentSession };
+		return { path, id, cwd, ...parent, bytes: size, view };
 	} finally {
-		await file?.close();
+		await file.close();
 	}
 }
 
-/** Pi writes the type first, so that lines need not be parsed to be told apart. */
+/** Pi writes the type first, so lines need not be parsed. */
 function isOf(type: string): (line: string) => boolean {
 	const beginning = `{"type":"${type}",`;
 	return (line) => line.startsWith(beginning);

@@ -26,7 +26,6 @@ import { createTreeHandlers } from "./tree-handlers.ts";
  * server's own, since a runtime changes pi's on new, switch and fork.
  */
 export interface Sessions {
-	/** The commands that sessions carry out. */
 	readonly handlers: Pick<Handlers, SessionCommandType>;
 	/** Whether a principal has a session of that id; also true for one not yet reopened after a restart. */
 	has(principal: string, sessionId: string): boolean;
@@ -35,7 +34,6 @@ export interface Sessions {
 	openDialogs(stream: StreamName): SessionEvent[];
 	/** Proves that a path from a client is a session file that the principal may read; resolves with it, links followed. */
 	readableFile(principal: string, path: string): Promise<string>;
-	/** Aborts what runs, disposes every runtime. */
 	close(): Promise<void>;
 }
 
@@ -94,19 +92,7 @@ export function createSessions(options: SessionsOptions): Sessions {
 	};
 }
 
-type LifeCommand =
-	| "create_session"
-	| "load_session"
-	| "list_sessions"
-	| "list_stored_sessions"
-	| "delete_session";
-
-/** How sessions are created, loaded, listed and deleted. */
-function createLifeHandlers(
-	options: SessionsOptions,
-	slots: Slots,
-	files: StoredFiles,
-): Pick<Handlers, LifeCommand> {
+function createLifeHandlers(options: SessionsOptions, slots: Slots, files: StoredFiles) {
 	const { newFolder, leaveFolders } = options;
 	const startFolder = "startFolder" in options ? options.startFolder : options.cwd;
 	const startsIn = newFolder
@@ -199,7 +185,7 @@ function createLifeHandlers(
 			const data: ResponseData["delete_session"] = { deleted: true };
 			return { data, removed: slot.sessionId };
 		},
-	};
+	} satisfies Partial<Handlers>;
 }
 
 function opened(slot: Slot): Done {

@@ -26,38 +26,9 @@ export type SessionHandler<Type extends CommandType> = (
 	context: { slot: Slot; call: Call<Type> },
 ) => ResponseData[Type] | Promise<ResponseData[Type]>;
 
-export type SessionHandlers<Type extends CommandType> = {
+export type SessionHandlers<Type extends CommandType = CommandType> = {
 	readonly [Name in Type]: SessionHandler<Name>;
 };
-
-/** One session: its record, and its pi from the first use on. */
-export interface Slot extends StreamName {
-	/** As it should be in the journal. Immutable: a change makes a new object. */
-	readonly record: SessionRecord;
-	/** The copy it works on, if a running pi had its file open. */
-	readonly fork: SessionFork | undefined;
-	readonly current: LiveSession | undefined;
-	/** Opens the session if needed. */
-	live(): Promise<LiveSession>;
-	/** Runs `move`, which puts the session into another file: meanwhile that one counts as open. */
-	moving<T>(file: string, move: () => Promise<T>): Promise<T>;
-	/** The files that no other session may open. */
-	files(): string[];
-	/** The folders it has worked in since it was opened. */
-	folders(): string[];
-	/** Updates the record from the session. Returns whether it changed. */
-	refresh(): boolean;
-	info(): SessionInfo;
-}
-
-/** A slot as its registry sees it. */
-export interface OwnedSlot extends Slot {
-	close(): Promise<void>;
-	/** Saves for the next process what extensions have added while the session was closed, or that this is unknown. */
-	keep(): void;
-	/** The session is deleted, and nothing runs in it. */
-	leave(): void;
-}
 
 export interface SlotOptions extends Host {
 	emit(stream: StreamName, event: SessionEvent): void;
@@ -69,171 +40,213 @@ export interface SlotOptions extends Host {
 	wasCutOff?: boolean;
 }
 
-/** The slot of a session that is not open yet. `isKnown`: clients know the session already. */
-export function createSlot(first: SessionRecord, host: SlotOptions, isKnown: boolean): OwnedSlot {
-	const { emit, save, owners } = host;
-	const folders = new Set([first.cwd]);
-	const stream: StreamName = { principal: first.principal, sessionId: first.id };
-	let record = first;
-	if (!host.allowProjectTrust && "trustedCwd" in first.settings) withdrawTrust();
-	let opening: Promise<LiveSession> | undefined;
-	let current: LiveSession | undefined;
-	let closed = false;
-	let closedAs: SessionRecord | undefined;
-	let movingTo: string | undefined;
-	let fork: SessionFork | undefined;
-	let isAnnounced = isKnown;
-	let wasOpen = false;
+/** One session: its record, and its pi from the first use on. */
+export class Slot implements StreamName {
+	readonly principal: string;
+	readonly sessionId: string;
+	readonly #host: SlotOptions;
+	readonly #stream: StreamName;
+	readonly #folders: Set<string>;
+	#record: SessionRecord;
+	#current: LiveSession | undefined;
+	#fork: SessionFork | undefined;
+	#opening: Promise<LiveSession> | undefined;
+	#movingTo: string | undefined;
+	/** Clients know the session: what happens to it is announced by events. */
+	#isKnown: boolean;
+	#wasOpen = false;
+	#isClosed = false;
+	#closedAs: SessionRecord | undefined;
 	/** The last known file of the session, and whether it was ever seen. */
-	let own: { header: FileHeader; file: string | undefined; isWritten: boolean } | undefined;
+	#own: { header: FileHeader; file: string | undefined; isWritten: boolean } | undefined;
 
-	const slot: OwnedSlot = {
-		...stream,
-		get record() {
-			return record;
-		},
-		get fork() {
-			return fork;
-		},
-		get current() {
-			return current;
-		},
-		live() {
-			if (current?.isBroken && !current.replacement) {
-				current = undefined;
-				opening = undefined; // again from its record
-			}
-			opening ??= open().catch((error) => {
-				opening = undefined; // a retry may succeed
-				throw error;
-			});
-			return opening;
-		},
-		async moving(file, move) {
-			movingTo = file;
-			try {
-				return await move();
-			} finally {
-				movingTo = undefined;
-			}
-		},
-		files() {
-			const files = [current?.session.sessionFile, record.file, movingTo];
-			return [...new Set(files)].flatMap((file) => realFile(file) ?? []);
-		},
-		folders: () => [...folders, ...(current ? [current.runtime.cwd] : [])],
-		refresh() {
-			if (!current || closed || current.isBroken) return false;
-			const next = recordOf(current, record);
-			if (JSON.stringify(next) === JSON.stringify(record)) return false;
-			record = next;
-			folders.add(next.cwd);
-			return true;
-		},
-		info: () => infoOf(record, current, host),
-		async close() {
-			const opened = await opening?.catch(() => undefined);
-			const live = opened?.isBroken ? undefined : opened;
-			await live?.close();
-			closed = true; // until here its events were sent
-			closedAs = live && recordOf(live, record);
-			current = undefined;
-			opening = undefined;
-		},
-		keep() {
-			const isUnknown = !closedAs && (host.wasCutOff || wasOpen);
-			const cutOff = isUnknown && { ...record, settings: { ...record.settings, cutOff: true } };
-			const last = closedAs ?? (cutOff || record);
-			if (JSON.stringify(last) !== JSON.stringify(record)) save(last);
-		},
-		leave: leaveFile,
-	};
-	return slot;
+	constructor(record: SessionRecord, host: SlotOptions, isKnown: boolean) {
+		this.principal = record.principal;
+		this.sessionId = record.id;
+		this.#host = host;
+		this.#stream = { principal: record.principal, sessionId: record.id };
+		this.#folders = new Set([record.cwd]);
+		this.#record = record;
+		this.#isKnown = isKnown;
+		if (!host.allowProjectTrust && "trustedCwd" in record.settings) this.#withdrawTrust();
+	}
+
+	/** As it should be in the journal. Immutable: a change makes a new object. */
+	get record(): SessionRecord {
+		return this.#record;
+	}
+
+	/** The copy it works on, if a running pi had its file open. */
+	get fork(): SessionFork | undefined {
+		return this.#fork;
+	}
+
+	get current(): LiveSession | undefined {
+		return this.#current;
+	}
+
+	live(): Promise<LiveSession> {
+		if (this.#current?.isBroken && !this.#current.replacement) {
+			this.#current = undefined;
+			this.#opening = undefined; // again from its record
+		}
+		this.#opening ??= this.#open().catch((error) => {
+			this.#opening = undefined; // a retry may succeed
+			throw error;
+		});
+		return this.#opening;
+	}
+
+	/** Runs `move`, which puts the session into another file: meanwhile that one counts as open. */
+	async moving<T>(file: string, move: () => Promise<T>): Promise<T> {
+		this.#movingTo = file;
+		try {
+			return await move();
+		} finally {
+			this.#movingTo = undefined;
+		}
+	}
+
+	/** The files that no other session may open. */
+	files(): string[] {
+		const files = [this.#current?.session.sessionFile, this.#record.file, this.#movingTo];
+		return [...new Set(files)].flatMap((file) => realFile(file) ?? []);
+	}
+
+	folders(): string[] {
+		return [...this.#folders, ...(this.#current ? [this.#current.runtime.cwd] : [])];
+	}
+
+	/** Updates the record from the session. Returns whether it changed. */
+	refresh(): boolean {
+		if (!this.#current || this.#isClosed || this.#current.isBroken) return false;
+		const next = recordOf(this.#current, this.#record);
+		if (JSON.stringify(next) === JSON.stringify(this.#record)) return false;
+		this.#record = next;
+		this.#folders.add(next.cwd);
+		return true;
+	}
+
+	info(): SessionInfo {
+		return infoOf(this.#record, this.#current, this.#host);
+	}
+
+	async close(): Promise<void> {
+		const opened = await this.#opening?.catch(() => undefined);
+		const live = opened?.isBroken ? undefined : opened;
+		await live?.close();
+		this.#isClosed = true; // until here its events were sent
+		this.#closedAs = live && recordOf(live, this.#record);
+		this.#current = undefined;
+		this.#opening = undefined;
+	}
+
+	/** Saves for the next process what extensions have added while the session was closed, or that this is unknown. */
+	keep(): void {
+		const record = this.#record;
+		const isUnknown = !this.#closedAs && (this.#host.wasCutOff || this.#wasOpen);
+		const cutOff = isUnknown && { ...record, settings: { ...record.settings, cutOff: true } };
+		const last = this.#closedAs ?? (cutOff || record);
+		if (JSON.stringify(last) !== JSON.stringify(record)) this.#host.save(last);
+	}
+
+	/** The session leaves its file. One without messages has written none, which needs no owner. */
+	leave(): void {
+		const own = this.#own;
+		if (own && !own.isWritten && !(own.file && existsSync(own.file))) {
+			this.#host.owners.disown(this.principal, own.header);
+		}
+		this.#own = undefined;
+	}
 
 	/** The principal owns the file before anything is said in it: it is never open to others. */
-	function ownFile(live: LiveSession): void {
+	#ownFile(live: LiveSession): void {
 		const { sessionManager, sessionFile: file } = live.session;
 		const header = sessionManager.getHeader();
 		if (!header) return;
-		if (header.id !== own?.header.id || file !== own.file) {
-			leaveFile();
-			own = { header, file, isWritten: false };
-			owners.own(stream.principal, header);
+		if (header.id !== this.#own?.header.id || file !== this.#own.file) {
+			this.leave();
+			this.#own = { header, file, isWritten: false };
+			this.#host.owners.own(this.principal, header);
 		}
-		own.isWritten ||= file !== undefined && existsSync(file);
+		this.#own.isWritten ||= file !== undefined && existsSync(file);
 	}
 
-	/** A session without messages leaves no file, and needs no owner. */
-	function leaveFile(): void {
-		if (own && !own.isWritten && !(own.file && existsSync(own.file))) {
-			owners.disown(stream.principal, own.header);
-		}
-		own = undefined;
-	}
-
-	async function open(): Promise<LiveSession> {
-		const { file, cwd } = record;
-		const settings = parseSettings(record.settings);
-		if (!existsSync(cwd)) throw gone(record.id, "folder");
-		if (file && !existsSync(file)) throw gone(record.id, "file");
+	async #open(): Promise<LiveSession> {
+		const { file, cwd, id } = this.#record;
+		const host = this.#host;
+		const settings = parseSettings(this.#record.settings);
+		if (!existsSync(cwd)) throw gone(id, "folder");
+		if (file && !existsSync(file)) throw gone(id, "file");
 		try {
-			fork = file ? await forkIfOpen(file, cwd) : undefined;
-			const path = fork?.file ?? file;
-			current = await LiveSession.open({
+			this.#fork = file ? await this.#forkIfOpen(file, cwd) : undefined;
+			const path = this.#fork?.file ?? file;
+			const live = await LiveSession.open({
 				host,
 				cwd,
 				settings,
 				...(path && { file: path }),
 				// A broken session is like one of a crashed process.
-				wasCutOff: host.wasCutOff || wasOpen || settings.cutOff === true,
+				wasCutOff: host.wasCutOff || this.#wasOpen || settings.cutOff === true,
 				emit: (event) => {
-					if (!closed) emit(stream, event);
+					if (!this.#isClosed) host.emit(this.#stream, event);
 				},
 				onChange: () => {
-					if (current && !current.isBroken) ownFile(current);
-					if (slot.refresh()) save(record);
+					if (this.#current && !this.#current.isBroken) this.#ownFile(this.#current);
+					this.#saveIfChanged();
 				},
 			});
-			ownFile(current);
-			if (isAnnounced) announce();
-			isAnnounced = true;
-			wasOpen = true;
-			return current;
+			this.#current = live;
+			this.#ownFile(live);
+			if (this.#isKnown) this.#announce(live.warning);
+			this.#isKnown = true;
+			this.#wasOpen = true;
+			return live;
 		} catch (error) {
-			fork?.discard();
-			fork = undefined;
+			this.#fork?.discard();
+			this.#fork = undefined;
 			throw asCommandError(error, "failed", [cwd]);
 		}
 	}
 
 	/** Two processes that append to one file would corrupt it. */
-	async function forkIfOpen(file: string, cwd: string): Promise<SessionFork | undefined> {
-		const pid = (await host.piProcesses()).get(realFile(file) ?? file);
-		return pid === undefined ? undefined : forkSession(file, { pid, cwd, agentDir: host.agentDir });
+	async #forkIfOpen(file: string, cwd: string): Promise<SessionFork | undefined> {
+		const { agentDir, piProcesses } = this.#host;
+		const pid = (await piProcesses()).get(realFile(file) ?? file);
+		return pid === undefined ? undefined : forkSession(file, { pid, cwd, agentDir });
 	}
 
 	/** No command asked for this: clients learn it from events. */
-	function announce(): void {
-		if (slot.refresh()) save(record); // pi may have added to the file
-		if (fork) {
-			emit(stream, { type: "session_replaced", reason: "fork", sessionFile: fork.file });
-			notify(fork.about.warning);
+	#announce(warning: string | undefined): void {
+		this.#saveIfChanged(); // pi may have added to the file
+		if (this.#fork) {
+			const { file, about } = this.#fork;
+			this.#host.emit(this.#stream, {
+				type: "session_replaced",
+				reason: "fork",
+				sessionFile: file,
+			});
+			this.#warn(about.warning);
 		}
-		if (current?.warning) notify(current.warning);
+		if (warning) this.#warn(warning);
 	}
 
 	/** Permanent: a later server that allows it must be asked again. */
-	function withdrawTrust(): void {
-		const { trustedCwd: _, ...settings } = record.settings;
-		record = { ...record, settings };
-		save(record);
-		notify(
+	#withdrawTrust(): void {
+		const { trustedCwd: _, ...settings } = this.#record.settings;
+		this.#record = { ...this.#record, settings };
+		this.#host.save(this.#record);
+		this.#warn(
 			"This server does not load settings, extensions and skills of projects. This session no longer trusts its project.",
 		);
 	}
 
-	function notify(message: string): void {
-		emit(stream, warningOf(message));
+	#saveIfChanged(): void {
+		if (this.refresh()) this.#host.save(this.#record);
+	}
+
+	#warn(message: string): void {
+		this.#host.emit(this.#stream, warningOf(message));
 	}
 }
 
@@ -319,5 +332,4 @@ export function modelView(model: PiModel): Model {
 	return view;
 }
 
-/** Needed with every state. */
 const views = new WeakMap<PiModel, Model>();

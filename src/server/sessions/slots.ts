@@ -5,36 +5,7 @@ import { asCommandError, safeText } from "../safe-text.ts";
 import { basisOf, createKeptAnswers, readName } from "./kept-answers.ts";
 import type { LiveSession } from "./live-session.ts";
 import { lastEntryOf } from "./session-file.ts";
-import {
-	createSlot,
-	type OwnedSlot,
-	type SessionHandler,
-	type SessionHandlers,
-	type Slot,
-	type SlotOptions,
-} from "./slot.ts";
-
-/** All sessions of the server, by principal and id. */
-export interface Slots {
-	get(principal: string, sessionId: string): Slot | undefined;
-	/** @throws CommandError `unknown_session` */
-	find(principal: string, sessionId: string): Slot;
-	of(principal: string): Slot[];
-	count(): number;
-	/** The sessions of all principals by their files, also those that are being closed. Paths are without links. */
-	openFiles(): ReadonlyMap<string, Slot>;
-	/** The folders that sessions work in, also those that are being closed. */
-	folders(): string[];
-	/** Waits until no session is about to enter a file or to leave it: only then its owner is known. */
-	settled(file: string): Promise<void>;
-	/** Opens a session that is new to the server. */
-	add(record: SessionRecord): Promise<Slot>;
-	/** Stops what runs, disposes of it and drops the session. */
-	remove(slot: Slot): Promise<void>;
-	/** Handlers that open the session of each command first; after a change, its record goes with the outcome. */
-	handlers<Type extends CommandType>(inSession: SessionHandlers<Type>): Pick<Handlers, Type>;
-	close(): Promise<void>;
-}
+import { type SessionHandler, type SessionHandlers, Slot, type SlotOptions } from "./slot.ts";
 
 export interface SlotsOptions extends SlotOptions {
 	/** Sessions of the last process; each is reopened on first use. */
@@ -44,38 +15,45 @@ export interface SlotsOptions extends SlotOptions {
 	maxSessionsPerPrincipal?: number;
 }
 
-export function createSlots(options: SlotsOptions): Slots {
+export type Slots = ReturnType<typeof createSlots>;
+
+/** All sessions of the server, by principal and id. */
+export function createSlots(options: SlotsOptions) {
 	const { maxSessions, maxSessionsPerPrincipal = maxSessions } = options;
-	const byPrincipal = new Map<string, Map<string, OwnedSlot>>();
+	const byPrincipal = new Map<string, Map<string, Slot>>();
 	/** Deleted for clients, but what runs in them may still write to their files. */
-	const closing = new Set<OwnedSlot>();
+	const closing = new Set<Slot>();
 	const kept = createKeptAnswers();
 	let total = 0;
 	for (const { version: _version, ...record } of options.recovered) {
-		keep(createSlot(record, options, true));
+		keep(new Slot(record, options, true));
 	}
 
 	const get = (principal: string, sessionId: string) => byPrincipal.get(principal)?.get(sessionId);
 	const open = () => [...byPrincipal.values()].flatMap((slots) => [...slots.values()]);
 	const present = () => [...closing, ...open()];
+	/** The sessions of all principals by their files, also those that are being closed. Paths are without links. */
 	const openFiles = () =>
-		new Map<string, Slot>(present().flatMap((slot) => slot.files().map((file) => [file, slot])));
+		new Map(present().flatMap((slot) => slot.files().map((file) => [file, slot] as const)));
 
 	return {
 		get,
 		find,
-		of: (principal) => [...(byPrincipal.get(principal)?.values() ?? [])],
+		of: (principal: string) => [...(byPrincipal.get(principal)?.values() ?? [])],
 		count: () => total,
 		openFiles,
+		/** The folders that sessions work in, also those that are being closed. */
 		folders: () => present().flatMap((slot) => slot.folders()),
-		async settled(file) {
+		/** Waits until no session is about to enter a file or to leave it: only then its owner is known. */
+		async settled(file: string) {
 			for (;;) {
 				const move = openFiles().get(file)?.current?.replacement;
 				if (!move) return;
 				await move;
 			}
 		},
-		async add(record) {
+		/** Opens a session that is new to the server. */
+		async add(record: SessionRecord) {
 			const own = byPrincipal.get(record.principal);
 			if (own?.has(record.id)) {
 				throw new CommandError("session_exists", `There is a session "${record.id}" already`);
@@ -92,7 +70,7 @@ export function createSlots(options: SlotsOptions): Slots {
 					`You have ${own.size} sessions, which is the limit for one principal: delete one first`,
 				);
 			}
-			const slot = createSlot(record, options, false);
+			const slot = new Slot(record, options, false);
 			keep(slot);
 			try {
 				await slot.live();
@@ -103,23 +81,25 @@ export function createSlots(options: SlotsOptions): Slots {
 			slot.refresh();
 			return slot;
 		},
-		async remove(slot) {
-			const owned = slot as OwnedSlot;
-			drop(owned);
-			kept.forget(owned);
-			closing.add(owned);
+		/** Stops what runs, disposes of it and drops the session. */
+		async remove(slot: Slot) {
+			drop(slot);
+			kept.forget(slot);
+			closing.add(slot);
 			try {
-				await owned.close();
-				owned.leave();
+				await slot.close();
+				slot.leave();
 			} finally {
-				closing.delete(owned);
+				closing.delete(slot);
 			}
 		},
-		handlers(inSession) {
-			const entries = Object.entries<SessionHandler<CommandType>>(inSession as never);
-			return Object.fromEntries(
-				entries.map(([type, run]) => [type, (call: Call) => carryOut(call, run)]),
-			) as never;
+		/** Handlers that open the session of each command first; after a change, its record goes with the outcome. */
+		handlers<Given extends Partial<SessionHandlers>>(given: Given) {
+			const entries = Object.entries(given).map(([type, run]) => [
+				type,
+				(call: Call) => carryOut(call, run as SessionHandler<CommandType>),
+			]);
+			return Object.fromEntries(entries) as Pick<Handlers, keyof Given & CommandType>;
 		},
 		async close() {
 			const all = open();
@@ -130,6 +110,7 @@ export function createSlots(options: SlotsOptions): Slots {
 		},
 	};
 
+	/** @throws CommandError `unknown_session` */
 	function find(principal: string, sessionId: string): Slot {
 		const slot = get(principal, sessionId);
 		if (slot) return slot;
@@ -139,13 +120,13 @@ export function createSlots(options: SlotsOptions): Slots {
 		);
 	}
 
-	function keep(slot: OwnedSlot): void {
-		const slots = byPrincipal.get(slot.principal) ?? new Map<string, OwnedSlot>();
+	function keep(slot: Slot): void {
+		const slots = byPrincipal.get(slot.principal) ?? new Map<string, Slot>();
 		byPrincipal.set(slot.principal, slots.set(slot.sessionId, slot));
 		total++;
 	}
 
-	function drop(slot: OwnedSlot): void {
+	function drop(slot: Slot): void {
 		const slots = byPrincipal.get(slot.principal);
 		if (slots?.get(slot.sessionId) !== slot) return;
 		slots.delete(slot.sessionId);
@@ -169,11 +150,11 @@ export function createSlots(options: SlotsOptions): Slots {
 				if (!basis) return { data: await make() };
 				return kept.answer(slot, readName(command), basis, make);
 			}
-			live.touch();
+			live.revision++;
 			const change = async () => ({ data: await make() });
 			// What reaches into a run must get through, whatever has become of the file.
 			const made = path === "lane" ? guarded(live, change) : change();
-			const done = await made.finally(() => live.touch());
+			const done = await made.finally(() => live.revision++);
 			slot.refresh();
 			return { ...done, ...(isThere() && slot.record !== before && { session: slot.record }) };
 		} catch (error) {

@@ -5,44 +5,12 @@ import { basename, dirname, join } from "node:path";
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import type { AgentMessage, CommandOf, ResponseData } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
-import { asCommandError } from "../safe-text.ts";
 import { modelView, type SessionHandlers } from "./slot.ts";
 import type { StoredFiles } from "./stored-files.ts";
 import { slashCommands, stoppable } from "./talk-handlers.ts";
 
-type StateCommand =
-	| "get_state"
-	| "get_messages"
-	| "get_session_stats"
-	| "get_context_usage"
-	| "get_last_assistant_text"
-	| "list_session_files"
-	| "bash"
-	| "export_html"
-	| SettingsCommand;
-
-type SettingsCommand =
-	| "set_model"
-	| "cycle_model"
-	| "get_available_models"
-	| "set_thinking_level"
-	| "cycle_thinking_level"
-	| "get_available_thinking_levels"
-	| "set_steering_mode"
-	| "set_follow_up_mode"
-	| "set_auto_compaction"
-	| "set_auto_retry"
-	| "set_session_name"
-	| "get_tools"
-	| "set_tools"
-	| "get_commands"
-	| "get_skills"
-	| "reload";
-
 /** What a session works with (model, tools, modes, name: for this session only) and has said; shell commands, exports. */
-export function createStateHandlers(
-	stored: Pick<StoredFiles, "list">,
-): SessionHandlers<StateCommand> {
+export function createStateHandlers(stored: Pick<StoredFiles, "list">) {
 	return {
 		...settings,
 		get_state(live, _command, { slot }) {
@@ -76,13 +44,9 @@ export function createStateHandlers(
 		},
 		async bash(live, command, { call }) {
 			live.ensureFile();
-			try {
-				return await live.runningBash((signal) =>
-					runBash(live.session, command, AbortSignal.any([signal, call.signal])),
-				);
-			} catch (error) {
-				throw asCommandError(error);
-			}
+			return live.runningBash((signal) =>
+				runBash(live.session, command, AbortSignal.any([signal, call.signal])),
+			);
 		},
 		async export_html({ session }, { outputPath }) {
 			const { sessionFile } = session;
@@ -103,13 +67,13 @@ export function createStateHandlers(
 				return { path };
 			} catch (error) {
 				await rm(temporary, { force: true });
-				throw asCommandError(error);
+				throw error;
 			}
 		},
-	};
+	} satisfies Partial<SessionHandlers>;
 }
 
-const settings: SessionHandlers<SettingsCommand> = {
+const settings = {
 	async set_model({ session }, { provider, modelId }) {
 		const available = session.modelRuntime.getAvailableSnapshot();
 		const model = available.find((one) => one.provider === provider && one.id === modelId);
@@ -199,7 +163,7 @@ const settings: SessionHandlers<SettingsCommand> = {
 		await live.reload();
 		return {};
 	},
-};
+} satisfies Partial<SessionHandlers>;
 
 /** Runs a shell command of the user, or lets an extension run it. Once `signal` is aborted, it ends as cancelled. */
 async function runBash(

@@ -17,24 +17,17 @@ import type { Slot } from "./slot.ts";
 import type { Slots } from "./slots.ts";
 import { parseSettings } from "./stored-settings.ts";
 
-/** The session files of the server as a principal sees them: those of others do not exist. */
-export interface StoredFiles {
-	/** Proves that a path from a client is a session file that exists for the principal. */
-	find(path: string, principal: string, field?: GivenPath["field"]): Promise<SessionFile>;
-	/** Throws as for a missing file, if it belongs to another principal by now. */
-	check(file: SessionFile, principal: string, given: string): void;
-	/** The newest session files in a folder that exist for the principal. */
-	list(folder: string, principal: string): Promise<{ files: StoredView[]; truncated: boolean }>;
-}
-
 const MAX_LISTED = 200;
 
+export type StoredFiles = ReturnType<typeof createStoredFiles>;
+
+/** The session files of the server as a principal sees them: those of others do not exist. */
 export function createStoredFiles(
 	places: SessionPlaces,
 	slots: Pick<Slots, "openFiles">,
 	owners: Pick<FileOwners, "of">,
 	piProcesses: PiProcesses,
-): StoredFiles {
+) {
 	function check(file: SessionFile, principal: string, given: GivenPath): void {
 		if (visible([file], principal).length === 0) throw noSuchFile(given);
 	}
@@ -50,13 +43,17 @@ export function createStoredFiles(
 	}
 
 	return {
-		async find(path, principal, field = "sessionPath") {
+		/** Proves that a path from a client is a session file that exists for the principal. */
+		async find(path: string, principal: string, field: GivenPath["field"] = "sessionPath") {
 			const file = await checkSessionFile({ path, field }, places);
 			check(file, principal, { path, field });
 			return file;
 		},
-		check: (file, principal, path) => check(file, principal, { path, field: "sessionPath" }),
-		async list(folder, principal) {
+		/** Throws as for a missing file, if it belongs to another principal by now. */
+		check: (file: SessionFile, principal: string, path: string) =>
+			check(file, principal, { path, field: "sessionPath" }),
+		/** The newest session files in a folder that exist for the principal. */
+		async list(folder: string, principal: string) {
 			const { sessions, truncated } = await listStoredSessions(folder, MAX_LISTED, (files) =>
 				visible(files, principal),
 			);
@@ -64,7 +61,7 @@ export function createStoredFiles(
 			const open = slots.openFiles();
 			const files = sessions.map((stored) => {
 				const piProcess = inPi.get(stored.path);
-				const view = storedView(stored, open.get(stored.path));
+				const view = listed(stored, open.get(stored.path));
 				return { ...view, ...(piProcess !== undefined && { piProcess }) };
 			});
 			return { files, truncated };
@@ -72,20 +69,16 @@ export function createStoredFiles(
 	};
 }
 
-function storedView(stored: StoredSession, slot: Slot | undefined): StoredView {
-	const info = slot?.info();
-	const name = info?.sessionName ?? stored.name;
+/** A stored file, with what its open session knows better. */
+function listed({ path, view }: StoredSession, slot: Slot | undefined): StoredView {
+	const { sessionPath: _path, sessionName: stored, ...rest } = view;
+	const { sessionName = stored, messageCount = view.messageCount } = slot?.info() ?? {};
 	return {
-		sessionPath: stored.path,
+		sessionPath: path,
 		...(slot && { sessionId: slot.sessionId }),
-		...(name && { sessionName: name }),
-		cwd: stored.cwd,
-		createdAt: new Date(stored.createdMs).toISOString(),
-		modifiedAt: new Date(stored.modifiedMs).toISOString(),
-		messageCount: info?.messageCount ?? stored.messageCount,
-		...(stored.firstMessage && { firstMessage: stored.firstMessage }),
-		...(stored.damagedLines > 0 && { damagedLines: stored.damagedLines }),
-		fileExists: true,
+		...(sessionName && { sessionName }),
+		...rest,
+		messageCount,
 	};
 }
 

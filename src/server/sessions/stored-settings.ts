@@ -15,7 +15,6 @@ export interface StoredSettings extends SessionModes {
 	name?: string;
 	model?: { provider: string; id: string };
 	thinkingLevel?: string;
-	/** The tools a client chose. */
 	tools?: string[];
 	/** Where the session was moved to in its tree; pi's files continue from their last entry. */
 	leaf?: { id: string | null; afterEntry: string };
@@ -27,7 +26,6 @@ export interface StoredSettings extends SessionModes {
 	cutOff?: true;
 	/** The folder whose own settings and extensions count. */
 	trustedCwd?: string;
-	/** As of the last change of the record, for lists. */
 	messageCount?: number;
 }
 

@@ -6,19 +6,7 @@ import { asCommandError } from "../safe-text.ts";
 import type { LiveSession } from "./live-session.ts";
 import type { SessionHandlers } from "./slot.ts";
 
-/** Talking to the model, and stopping it. */
-export const talkHandlers: SessionHandlers<
-	| "prompt"
-	| "steer"
-	| "follow_up"
-	| "extension_ui_response"
-	| "abort"
-	| "abort_bash"
-	| "abort_compaction"
-	| "abort_retry"
-	| "clear_queue"
-	| "compact"
-> = {
+export const talkHandlers = {
 	prompt,
 	steer: (live, command) => queue(live, "steer", command),
 	follow_up: (live, command) => queue(live, "followUp", command),
@@ -60,7 +48,7 @@ export const talkHandlers: SessionHandlers<
 			...(estimatedTokensAfter !== undefined && { estimatedTokensAfter }),
 		};
 	},
-};
+} satisfies Partial<SessionHandlers>;
 
 async function prompt(live: LiveSession, command: CommandOf<"prompt">): Promise<object> {
 	const run = await live.taking(async () => {
@@ -195,7 +183,6 @@ async function queue(
 	return {};
 }
 
-/** The commands that a message to the session may begin with. */
 export function slashCommands(session: AgentSession): SlashCommand[] {
 	const command = (source: string, name: string, description: string | undefined) => ({
 		name,
@@ -230,35 +217,34 @@ function checkedMessage(session: AgentSession, message: string): string {
 const COMMAND = /^\p{L}[^/]*$/u;
 
 /** Commands of pi's terminal, and those of the protocol that do the same. */
-export const TERMINAL_COMMANDS: ReadonlyMap<string, readonly CommandType[]> = new Map<
-	string,
-	CommandType[]
->([
-	["bug", []],
-	["changelog", []],
-	["clone", ["clone"]],
-	["compact", ["compact"]],
-	["copy", ["get_last_assistant_text"]],
-	["export", ["export_html"]],
-	["fork", ["get_fork_messages", "fork"]],
-	["hotkeys", []],
-	["import", ["load_session"]],
-	["login", []],
-	["logout", []],
-	["model", ["get_available_models", "set_model"]],
-	["name", ["set_session_name"]],
-	["new", ["new_session"]],
-	["quit", []],
-	["reload", ["reload"]],
-	["resume", ["list_stored_sessions", "load_session"]],
-	["scoped-models", []],
-	["session", ["get_session_stats"]],
-	["settings", []],
-	["share", []],
-	["thinking", ["set_thinking_level"]],
-	["tree", ["get_tree", "navigate_tree"]],
-	["trust", []],
-]);
+export const TERMINAL_COMMANDS: ReadonlyMap<string, readonly CommandType[]> = new Map(
+	Object.entries<CommandType[]>({
+		bug: [],
+		changelog: [],
+		clone: ["clone"],
+		compact: ["compact"],
+		copy: ["get_last_assistant_text"],
+		export: ["export_html"],
+		fork: ["get_fork_messages", "fork"],
+		hotkeys: [],
+		import: ["load_session"],
+		login: [],
+		logout: [],
+		model: ["get_available_models", "set_model"],
+		name: ["set_session_name"],
+		new: ["new_session"],
+		quit: [],
+		reload: ["reload"],
+		resume: ["list_stored_sessions", "load_session"],
+		"scoped-models": [],
+		session: ["get_session_stats"],
+		settings: [],
+		share: [],
+		thinking: ["set_thinking_level"],
+		tree: ["get_tree", "navigate_tree"],
+		trust: [],
+	}),
+);
 
 function refusal(word: string, commands: readonly SlashCommand[]): string {
 	const instead = TERMINAL_COMMANDS.get(word);

@@ -12,22 +12,12 @@ import type { Slots } from "./slots.ts";
 import type { StoredFiles } from "./stored-files.ts";
 import { stoppable } from "./talk-handlers.ts";
 
-type TreeCommand =
-	| "new_session"
-	| "switch_session_file"
-	| "fork"
-	| "clone"
-	| "navigate_tree"
-	| "get_tree"
-	| "get_fork_messages"
-	| "get_entries";
-
 /** Moving within a session's tree, and putting another session of pi behind the server's id. */
 export function createTreeHandlers(
 	files: Pick<StoredFiles, "find" | "check">,
 	slots: Pick<Slots, "openFiles">,
 	{ agentDir, piProcesses }: { agentDir: string; piProcesses: PiProcesses },
-): SessionHandlers<TreeCommand> {
+) {
 	return {
 		async new_session(live, { parentSession }, { slot }) {
 			const isGiven = parentSession !== undefined;
@@ -122,7 +112,7 @@ export function createTreeHandlers(
 			}
 			return { entries: entries.slice(from), leafId: sessionManager.getLeafId() };
 		},
-	};
+	} satisfies Partial<SessionHandlers>;
 }
 
 async function replace<Result extends { cancelled: boolean }>(
@@ -146,7 +136,6 @@ export const MAX_NODES = 10_000;
 export const MAX_DEPTH = 1000;
 const MAX_PREVIEW = 400;
 
-/** Parents before their children. */
 export function flatTree(
 	entries: readonly SessionEntry[],
 	labelOf: (id: string) => string | undefined,
@@ -196,7 +185,6 @@ export function nestedTree(roots: readonly SessionTreeNode[]): {
 	return { tree, truncated };
 }
 
-/** The beginning of what an entry says. */
 export function previewOf(entry: SessionEntry): string {
 	return wordsOf(entry)
 		.slice(0, MAX_PREVIEW * 4)

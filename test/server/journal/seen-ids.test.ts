@@ -2,7 +2,8 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type IdRow, SeenIds } from "../../../src/server/journal/unwritten.ts";
+import type { IdRow } from "../../../src/server/journal/reader.ts";
+import { SeenIds } from "../../../src/server/journal/unwritten.ts";
 
 const rowsOf = (names: readonly (readonly [string, string])[]): IdRow[] =>
 	names.map(([principal, id], at) => ({ position: 3 * at + 1, principal, id }));
