@@ -13,7 +13,6 @@ export {
 	CODE_INDEX_STORE,
 	codeIndexFolder,
 	deleteCodeIndex,
-	type OpenOptions,
 	openCodeIndex,
 } from "./open.ts";
 export { isTestPath } from "./scan/path-kinds.ts";

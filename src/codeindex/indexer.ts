@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import type { Coverage } from "./answers.ts";
 import { CodeIndexError } from "./code-index.ts";
 import type { FileParser, Intake, IntakeOptions, RefreshPlan, Scan } from "./intake.ts";
 import { readSource } from "./read-source.ts";
@@ -161,3 +162,35 @@ function configHash(root: string, path: string): string {
 	const source = readSource(root, path, { followLinks: true });
 	return source.kind === "read" ? Buffer.from(source.hash).toString("hex") : source.kind;
 }
+
+/** Files named in an answer. */
+const LEFT_OUT_NAMED = 3;
+
+/** Links are not followed on purpose, so they are counted apart. */
+export function leftOut({
+	trouble,
+}: RefreshReport): Pick<Coverage, "leftOut" | "linksNotFollowed"> {
+	const byKind = Object.groupBy(trouble, ({ kind }) => kind);
+	const links = byKind.link?.length ?? 0;
+	const lost = trouble.filter(({ kind }) => kind in LOST);
+	const kinds = Object.entries(LOST).flatMap(([kind, what]) => {
+		const count = byKind[kind as ScanTrouble["kind"]]?.length ?? 0;
+		return count > 0 ? [{ what, count }] : [];
+	});
+	const first = lost
+		.slice(0, LEFT_OUT_NAMED)
+		.map(({ path, message: reason }) => ({ path, reason }));
+	return {
+		...(lost.length > 0 && { leftOut: { count: lost.length, kinds, first } }),
+		...(links > 0 && { linksNotFollowed: links }),
+	};
+}
+
+/** Trouble that costs files, or finds too many. */
+const LOST: Partial<Record<ScanTrouble["kind"], string>> = {
+	unreadable: "unreadable",
+	"bad-name": "with names that are not UTF-8",
+	"too-big": "too large",
+	"too-many": "beyond the bounds",
+	rules: "with rules that are not applied",
+};

@@ -86,3 +86,6 @@ export interface TextMatch {
 	/** BM25 as SQLite gives it: smaller is better. */
 	readonly rank: number;
 }
+
+/** The text of a file of the project, or undefined if it is gone. */
+export type ReadText = (path: string) => string | undefined;

@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { createKotaProject, projectPaths, runTool } from "../../src/code/index.ts";
 import type { ToolName } from "../../src/code/run-tool.ts";
 import type { ToolCalls } from "../../src/code/tools.ts";
-import { dependencies } from "../../src/codeindex/queries/dependencies.ts";
-import { taskContext } from "../../src/codeindex/queries/task-context.ts";
+import { dependencies, taskContext } from "../../src/codeindex/queries/dependencies.ts";
 import { indexProject } from "../codeindex/memory-project.ts";
 import { coverage, fakeIndex, NOW } from "./fake-index.ts";
 

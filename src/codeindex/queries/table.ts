@@ -1,8 +1,5 @@
 import type { AnswerOf, QueryOf, QuestionName, Uncovered } from "../answers.ts";
-import type { IndexReader } from "../reader.ts";
-
-/** The text of a file of the project, or undefined if it is gone. */
-export type ReadText = (path: string) => string | undefined;
+import type { IndexReader, ReadText } from "../reader.ts";
 
 export type Query<Name extends QuestionName> = (
 	reader: IndexReader,
@@ -16,6 +13,6 @@ export const queries: { readonly [Name in QuestionName]: () => Promise<Query<Nam
 	dependencies: async () => (await import("./dependencies.ts")).dependencies,
 	usages: async () => (await import("./usages.ts")).usages,
 	impact: async () => (await import("./impact.ts")).impact,
-	taskContext: async () => (await import("./task-context.ts")).taskContext,
+	taskContext: async () => (await import("./dependencies.ts")).taskContext,
 	symbolMap: async () => (await import("./symbol-map.ts")).symbolMap,
 };

@@ -9,11 +9,10 @@ import {
 	type IndexProgress,
 	type IndexStatus,
 } from "../code-index.ts";
-import { Indexer, type RefreshReport } from "../indexer.ts";
+import { Indexer, leftOut, type RefreshReport } from "../indexer.ts";
 import { queries } from "../queries/table.ts";
 import { readSource } from "../read-source.ts";
 import type { IndexReader } from "../reader.ts";
-import type { ScanTrouble } from "../scan/scanned-tree.ts";
 import { storeFailure } from "../store/failures.ts";
 import { IndexStore, identityOf, removeDatabase } from "../store/index-store.ts";
 import { WriterLock } from "../store/writer-lock.ts";
@@ -46,7 +45,6 @@ const RETRY_MS = 60_000;
 const MAX_RETRY_MS = 60 * 60_000;
 const PROBE_BYTES = 256 * 1024;
 const UNPARSED_NAMED = 5;
-const LEFT_OUT_NAMED = 3;
 
 /** The index of one project: refreshed before every question, rebuilt when damaged, in memory while unwritable. */
 export class IndexService {
@@ -353,33 +351,6 @@ export class IndexService {
 		return new CodeIndexError("not-indexed", message);
 	}
 }
-
-/** Links are not followed on purpose, so they are counted apart. */
-function leftOut({ trouble }: RefreshReport): Pick<Coverage, "leftOut" | "linksNotFollowed"> {
-	const byKind = Object.groupBy(trouble, ({ kind }) => kind);
-	const links = byKind.link?.length ?? 0;
-	const lost = trouble.filter(({ kind }) => kind in LOST);
-	const kinds = Object.entries(LOST).flatMap(([kind, what]) => {
-		const count = byKind[kind as ScanTrouble["kind"]]?.length ?? 0;
-		return count > 0 ? [{ what, count }] : [];
-	});
-	const first = lost
-		.slice(0, LEFT_OUT_NAMED)
-		.map(({ path, message: reason }) => ({ path, reason }));
-	return {
-		...(lost.length > 0 && { leftOut: { count: lost.length, kinds, first } }),
-		...(links > 0 && { linksNotFollowed: links }),
-	};
-}
-
-/** Trouble that costs files, or finds too many. */
-const LOST: Partial<Record<ScanTrouble["kind"], string>> = {
-	unreadable: "unreadable",
-	"bad-name": "with names that are not UTF-8",
-	"too-big": "too large",
-	"too-many": "beyond the bounds",
-	rules: "with rules that are not applied",
-};
 
 /** In memory there is no other writer. */
 const noLock = { take: () => Promise.resolve(true), release: () => {} };

@@ -1,12 +1,7 @@
-import type { Binding, Export, Reference, Request } from "../facts.ts";
-import type { BindingRef, FileId, ImportOf, Resolution } from "../reader.ts";
+import type { Binding, Reference } from "../facts.ts";
+import type { BindingRef, FileId, ImportOf } from "../reader.ts";
+import type { LinkFacts } from "./records.ts";
 import { unpackReferences } from "./references.ts";
-
-export interface LinkFacts {
-	readonly exports: readonly Export[];
-	readonly requests: readonly Request[];
-	readonly resolutions: readonly Resolution[];
-}
 
 /** Files kept decoded, at a few KB each. */
 const MAX_FILES = 4_000;

@@ -3,8 +3,7 @@ import { dirname } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { describeError } from "../../core/errno.ts";
 import { type OpenedDatabase, openDatabase, openInMemory } from "../../core/sqlite.ts";
-import type { Request } from "../facts.ts";
-import type { FileId, IndexReader, Resolution } from "../reader.ts";
+import type { FileId, IndexReader } from "../reader.ts";
 import { noProjectState, type ProjectState } from "../scan/changed-files.ts";
 import { ByteReader } from "./bytes.ts";
 import { FactsCache } from "./facts-cache.ts";
@@ -12,19 +11,13 @@ import { DamagedDatabase, meansDamage, storeFailure, UnavailableStore } from "./
 import { FileTable } from "./file-table.ts";
 import { IndexWriter } from "./index-writer.ts";
 import { NameIds } from "./names.ts";
-import { requests, resolutions } from "./records.ts";
+import { type LinkFacts, requests, resolutions } from "./records.ts";
 import { migrations } from "./schema.ts";
 import { prepareReader, StoredReader } from "./stored-reader.ts";
 
 export interface StoreState {
 	readonly isComplete: boolean;
 	readonly updatedMs?: number;
-}
-
-export interface StoredImports {
-	readonly file: FileId;
-	readonly requests: readonly Request[];
-	readonly resolutions: readonly Resolution[];
 }
 
 /** The index of one project on disk: many readers, one writer. Failures of SQLite pass: see `storeFailure`. */
@@ -137,7 +130,7 @@ export class IndexStore {
 	}
 
 	/** What every file asks for and where that leads, also to files that are still to be taken in. */
-	*imports(): Generator<StoredImports> {
+	*imports(): Generator<{ file: FileId } & Pick<LinkFacts, "requests" | "resolutions">> {
 		// All at once, since the table may be written to meanwhile.
 		for (const row of this.#allImports.all()) {
 			yield {

@@ -81,17 +81,13 @@ export class IndexWriter {
 	}
 
 	setResolutions(id: FileId, resolutions: readonly Resolution[]): void {
-		const links = this.#sql.getLinks.get(id);
-		const path = this.#files.indexed.get(id)?.path;
-		const row = path === undefined ? undefined : this.#files.row(path);
+		const links = this.#linksOf(id);
+		const row = this.#files.row(this.#files.pathOf(id) ?? "");
 		if (!links || !row?.content) return;
 		this.#sql.setResolutions.run(this.#resolutions(resolutions), id);
-		const imported = this.#importedOf(id);
-		const exports = records.exports(new ByteReader(links.exports as Uint8Array));
-		const before = records.resolutions(new ByteReader(links.resolutions as Uint8Array));
-		this.#removeLinkRows(id, linkRows(imported, exports, before));
+		const { imported, exports, requests } = links;
+		this.#removeLinkRows(id, linkRows(imported, exports, links.resolutions));
 		this.#addLinkRows(id, linkRows(imported, exports, resolutions));
-		const requests = records.requests(new ByteReader(links.requests as Uint8Array));
 		const changed = {
 			...row,
 			content: { ...row.content, ...linkFigures(requests, resolutions) },
@@ -124,11 +120,9 @@ export class IndexWriter {
 
 	/** Removes the rows that are found by other keys than the file's id. */
 	#removeContent(id: FileId): void {
-		const links = this.#sql.getLinks.get(id);
+		const links = this.#linksOf(id);
 		if (!links) return;
-		const exports = records.exports(new ByteReader(links.exports as Uint8Array));
-		const resolutions = records.resolutions(new ByteReader(links.resolutions as Uint8Array));
-		this.#removeLinkRows(id, linkRows(this.#importedOf(id), exports, resolutions));
+		this.#removeLinkRows(id, linkRows(links.imported, links.exports, links.resolutions));
 		const owned = new ByteReader(this.#sql.getOwned.get(id)?.names as Uint8Array);
 		for (let name = 0; !owned.isAtEnd; ) {
 			name += owned.number();
@@ -177,14 +171,16 @@ export class IndexWriter {
 		for (const target of passes.keys()) this.#sql.removePass.run(target, id);
 	}
 
-	#importedOf(id: FileId): Map<number, Imported> {
+	#linksOf(id: FileId) {
+		const row = this.#sql.getLinks.get(id);
+		if (!row) return undefined;
 		const imported = new Map<number, Imported>();
 		records
 			.unpackBindings(this.#sql.getBindings.get(id)?.data as Uint8Array)
 			.forEach((binding, index) => {
 				if (binding.kind === "imported") imported.set(index, binding);
 			});
-		return imported;
+		return { imported, ...records.unpackLinks(row) };
 	}
 
 	#resolutions(resolutions: readonly Resolution[]): Uint8Array {

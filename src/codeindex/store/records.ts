@@ -345,6 +345,21 @@ interface ExportFields {
 	readonly typeOnly?: boolean;
 }
 
+export interface LinkFacts {
+	readonly exports: readonly Export[];
+	readonly requests: readonly Request[];
+	readonly resolutions: readonly Resolution[];
+}
+
+/** A row of the table `links`. */
+export function unpackLinks(row: Record<string, unknown>): LinkFacts {
+	return {
+		exports: exports(new ByteReader(row.exports as Uint8Array)),
+		requests: requests(new ByteReader(row.requests as Uint8Array)),
+		resolutions: resolutions(new ByteReader(row.resolutions as Uint8Array)),
+	};
+}
+
 export function unpackDeclarations(bytes: Uint8Array): { binding: number; isMember: boolean }[] {
 	return sums(new ByteReader(bytes)).map((entry) => ({
 		binding: entry >> 1,

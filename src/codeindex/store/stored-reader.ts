@@ -11,16 +11,15 @@ import type {
 	TextMatch,
 } from "../reader.ts";
 import { ByteReader } from "./bytes.ts";
-import type { FactsCache, LinkFacts } from "./facts-cache.ts";
+import type { FactsCache } from "./facts-cache.ts";
 import type { FileTable } from "./file-table.ts";
 import type { NameIds } from "./names.ts";
 import {
-	exports,
 	importEntries,
-	requests,
-	resolutions,
+	type LinkFacts,
 	unpackBindings,
 	unpackDeclarations,
+	unpackLinks,
 	unpackMentions,
 } from "./records.ts";
 import { unpackReferences } from "./references.ts";
@@ -213,12 +212,7 @@ export class StoredReader implements IndexReader {
 		const { facts, statements } = this.#from;
 		return facts.links(file, () => {
 			const row = statements.links.get(file);
-			if (!row) return { exports: [], requests: [], resolutions: [] };
-			return {
-				exports: exports(new ByteReader(row.exports as Uint8Array)),
-				requests: requests(new ByteReader(row.requests as Uint8Array)),
-				resolutions: resolutions(new ByteReader(row.resolutions as Uint8Array)),
-			};
+			return row ? unpackLinks(row) : { exports: [], requests: [], resolutions: [] };
 		});
 	}
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { dependencies } from "../../../src/codeindex/queries/dependencies.ts";
+import { dependencies, taskContext } from "../../../src/codeindex/queries/dependencies.ts";
 import { impact } from "../../../src/codeindex/queries/impact.ts";
 import { search } from "../../../src/codeindex/queries/search.ts";
 import { symbolMap } from "../../../src/codeindex/queries/symbol-map.ts";
-import { taskContext } from "../../../src/codeindex/queries/task-context.ts";
 import { usages } from "../../../src/codeindex/queries/usages.ts";
 import { indexProject } from "../memory-project.ts";
 

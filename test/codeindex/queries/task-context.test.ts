@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { dependencies } from "../../../src/codeindex/queries/dependencies.ts";
-import { taskContext } from "../../../src/codeindex/queries/task-context.ts";
+import { dependencies, taskContext } from "../../../src/codeindex/queries/dependencies.ts";
 import { indexProject } from "../memory-project.ts";
 
 const reader = indexProject({
