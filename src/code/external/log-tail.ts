@@ -14,7 +14,7 @@ export interface LogTail {
 /** How much is kept: lines, bytes of all of them, and characters of each. */
 export const LOG_LIMITS = { lines: 200, bytes: 64 * 1024, lineChars: 1000 } as const;
 
-/** Makes an empty tail; `onLine` is told every line that is kept. */
+/** Makes an empty tail; `onLine` is called for every line that is kept. */
 export function createLogTail(onLine?: (line: string) => void): LogTail {
 	const decoder = new StringDecoder("utf8");
 	const kept: { text: string; bytes: number }[] = [];

@@ -11,7 +11,7 @@ export interface ExportRef {
 	readonly name: string;
 }
 
-/** Told of every way by which a symbol can be reached from its own and other files. */
+/** Called for every way by which a symbol can be reached from its own and other files. */
 export interface WayVisitor {
 	/** Bindings which, followed by the names of `path`, are the symbol. With a path, `references` to each. */
 	bindings(
@@ -26,9 +26,8 @@ export interface WayVisitor {
 }
 
 /**
- * Goes backwards from something declared at the top level of a file: from its exports to the imports and re-exports
- * that ask for them, and on from there, through barrels, aliases and namespaces. From a name that a file exports: to
- * those alone that ask this file for it.
+ * Goes backwards from something declared at the top level of a file to the imports and re-exports that ask for it, and
+ * on from there, through barrels, aliases and namespaces; or from a name that a file exports to those that ask for it.
  */
 export function visitWays(
 	linker: Linker,

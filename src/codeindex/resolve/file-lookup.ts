@@ -121,7 +121,7 @@ export function createFileLookup(
 
 const noSuffix = [""];
 
-/** The extension by which a path is treated: `.d.ts` is one, `.config` of `vite.config` is one nobody knows. */
+/** The extension by which a path is treated: `.d.ts` is one, and so is an unknown one as in `vite.config`. */
 function extensionOf(path: string): string {
 	const name = nameOf(path);
 	const declaration = /\.d\.[cm]?ts$/.exec(name)?.[0];

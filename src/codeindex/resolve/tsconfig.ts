@@ -202,7 +202,7 @@ function baseInPackage(folder: string, rest: string, files: ConfigFiles): string
 	return candidates.filter((path) => path.endsWith(".json"));
 }
 
-/** The compiler's own defaults name a way of resolving that nobody wants today; bundling finds all it would find. */
+/** Not the compiler's outdated default: `bundler` finds all that it would find. */
 function resolutionOf({ module, moduleResolution }: Settings): Tsconfig["resolution"] {
 	if (moduleResolution !== undefined) {
 		if (moduleResolution === "node" || moduleResolution === "node10") return "node10";

@@ -16,7 +16,7 @@ export type GitOutcome =
 			readonly unreadable: readonly string[];
 			/** Paths that are not UTF-8, as far as they can be written. */
 			readonly badNames: readonly string[];
-			/** Files that are not tracked are missing: git took too long to find them, or was not asked. */
+			/** Untracked files are missing: git took too long to find them, or was not asked. */
 			readonly isPartial?: true;
 	  }
 	/** Not in a work tree, or git is not there: nothing wrong. */
@@ -25,10 +25,8 @@ export type GitOutcome =
 	| { readonly kind: "failed"; readonly message: string };
 
 /**
- * Lists what git tracks below `folder`, and what it neither tracks nor ignores. `take` gets the entries in
- * portions as they come, an entry possibly twice, so that looking at tracked files goes on while git still searches
- * for the others. The repository is untrusted: nothing that its configuration names is run, and nothing is
- * written to it.
+ * Lists what git tracks below `folder`, and what it neither tracks nor ignores. `take` gets the entries as they come,
+ * an entry possibly twice. The repository is untrusted: nothing that it names is run, and nothing is written to it.
  */
 export async function listGitFiles(
 	folder: string,
@@ -40,7 +38,11 @@ export async function listGitFiles(
 	const options = { folder, signal: AbortSignal.any(signals) };
 	const tracked = runGit(["ls-files", "-z", "--cached", "--stage"], options);
 	const late = AbortSignal.timeout(othersMs);
-	const others = othersMs === 0 ? undefined : listOthers(folder, [...signals, late]);
+	// Git's matching of the repository's patterns has no bound.
+	const others =
+		othersMs === 0
+			? undefined
+			: runGit(untracked, { folder, signal: AbortSignal.any([...signals, late]) });
 	try {
 		const first = await tracked;
 		if (first.kind !== "done") return first;
@@ -60,12 +62,6 @@ export async function listGitFiles(
 		stop.abort();
 		await others?.catch(() => undefined);
 	}
-}
-
-/** How long this takes is up to the patterns of the repository: git's matching has no bound. */
-function listOthers(folder: string, signals: AbortSignal[]): Promise<GitRun> {
-	const args = ["ls-files", "-z", "--others", "--exclude-standard", "--exclude=node_modules/"];
-	return runGit(args, { folder, signal: AbortSignal.any(signals) });
 }
 
 /** The texts in git's output that are UTF-8, and the others as far as they can be written. */
@@ -101,6 +97,8 @@ export async function excludesFiles(folder: string): Promise<string[]> {
 	const run = await runGit(args, { folder, signal: AbortSignal.timeout(maxMs) });
 	return run.kind === "done" ? texts(run.output).valid.filter((path) => path !== "") : [];
 }
+
+const untracked = ["ls-files", "-z", "--others", "--exclude-standard", "--exclude=node_modules/"];
 
 type GitRun =
 	| { readonly kind: "done"; readonly output: Buffer; readonly errors: string }

@@ -22,9 +22,8 @@ export interface ScanOptions {
 }
 
 /**
- * Finds the TypeScript and JavaScript files of the project at `root`, and the configuration that imports depend
- * on. What git ignores is left out, by git's own word or, without git, by the `.gitignore` files. Nothing is read but
- * those, and nothing written. Rejects if the root itself cannot be read, or with the code `aborted`.
+ * Finds the TypeScript and JavaScript files of a project, and the configuration that imports depend on. Ignored files
+ * are left out, by git itself or by the `.gitignore` files. Rejects if the root cannot be read, or with `aborted`.
  */
 export async function scanTree(root: string, options: ScanOptions = {}): Promise<ScannedTree> {
 	const scan = new Scan(root, options);

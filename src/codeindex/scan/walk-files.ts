@@ -25,9 +25,8 @@ export interface WalkedFolder {
 }
 
 /**
- * Visits the folders below `root` where there is no git, as git would: what a `.gitignore` on the way ignores
- * is left out, and so are `node_modules` and `.git`. Links are named and not followed, so the walk ends. Once `effort`
- * is spent on matching, the patterns that cost it are not applied any more: rather too much is found than too little.
+ * Visits the folders below `root` as git would, without `node_modules` and `.git`. Links are named and not followed, so
+ * the walk ends. Once `effort` is spent on matching, patterns are not applied any more: rather too much is found.
  */
 export function* walkFolders(
 	root: string,
