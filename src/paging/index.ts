@@ -3,14 +3,14 @@
  * extracted text; a cursor continues exactly there, or says that the content has changed.
  */
 export { PagingError, type PagingErrorCode } from "./errors.ts";
-export { instructions } from "./instructions.ts";
 export {
 	createReader,
+	instructions,
 	maxChars,
 	type PageAnswer,
 	type PageRequest,
 	type Reader,
 	type ReaderOptions,
+	readerOptions,
 	readText,
 } from "./reader.ts";
-export { readerOptions } from "./reader-options.ts";

@@ -11,7 +11,7 @@ import { parseMediaType } from "./fetch/media-type.ts";
 import { createSafeFetch } from "./fetch/safe-fetch.ts";
 import { shownUrl } from "./fetch/web-url.ts";
 import { createPdfEngine } from "./pdf/pdf-engine.ts";
-import { createPdfPages } from "./pdf-pages.ts";
+import { createPdfPages } from "./pdf-chunk.ts";
 import { type Resource, sizeOf, textResource } from "./resource.ts";
 import { createResourceCache, type Loader } from "./resource-cache.ts";
 import { locateFile, readLocated } from "./sources/file.ts";

@@ -1,3 +1,4 @@
+import type { Config } from "../core/config.ts";
 import { minChunkChars } from "./chunk.ts";
 import {
 	type Cursor,
@@ -228,3 +229,27 @@ function about(resource: Resource) {
 function firstChars(text: string, count: number): string {
 	return text.slice(0, splitsPair(text, count) ? count - 1 : count);
 }
+
+/** A reader's options from the user's settings. */
+export function readerOptions({ paging }: Config, root: string): ReaderOptions {
+	return {
+		root,
+		allowRanges: paging.allowRanges,
+		useProxy: paging.useProxy,
+		ttlMs: paging.ttlMinutes * 60_000,
+		maxEntries: paging.maxEntries,
+		maxCacheBytes: paging.maxCacheBytes,
+		maxBytes: paging.maxWebBytes,
+		maxPdfBytes: paging.maxPdfBytes,
+		timeoutMs: paging.timeoutSeconds * 1000,
+		extractMs: paging.extractSeconds * 1000,
+	};
+}
+
+/** What an agent should be told when it is given a `read` in the form of the paging contract. */
+export const instructions: readonly string[] = [
+	"The `read` tool may return `truncated=true` with a `next_cursor`.",
+	"To continue reading the same resource, call `read` again with the same `uri` and `cursor=next_cursor`.",
+	"Stop when `truncated=false`.",
+	"Prefer reading only as much as you need.",
+];

@@ -1,7 +1,7 @@
 import { type Chunker, createChunker } from "./chunk.ts";
 import { type Digest, digestInSlices } from "./cursor.ts";
 import type { PdfDocument } from "./pdf/pdf-engine.ts";
-import type { PdfPages } from "./pdf-pages.ts";
+import type { PdfPages } from "./pdf-chunk.ts";
 
 /** A resource that was loaded and made readable. */
 export type Resource = TextResource | PdfResource;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { findFences } from "../../src/paging/fences.ts";
+import { findFences } from "../../src/paging/chunk.ts";
 
 /** The text with every line that begins within code marked by "·". */
 function marked(text: string): string {

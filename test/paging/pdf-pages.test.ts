@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createPdfPages } from "../../src/paging/pdf-pages.ts";
+import { createPdfPages } from "../../src/paging/pdf-chunk.ts";
 import { type PdfResource, sizeOf } from "../../src/paging/resource.ts";
 
 /** A document of so many pages, each of `chars` characters, and the calls that reach it. */

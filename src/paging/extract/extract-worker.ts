@@ -1,16 +1,7 @@
 import { serveJobs } from "../../core/worker-entry.ts";
-import type { ExtractPage } from "./extractor.ts";
-import { htmlToMarkdown, type PageMarkdown } from "./html-to-markdown.ts";
+import type { Draft, ExtractAnswer, ExtractPage } from "./extractor.ts";
+import { htmlToMarkdown } from "./html-to-markdown.ts";
 import { linearHtmlToMarkdown, type PageShape } from "./linear-html.ts";
-
-/** What linear time makes of a page; sent before the answer. */
-export interface Draft {
-	markdown: string;
-	title?: string;
-}
-
-/** `too_large`: the draft is the answer, since looking for the main text would not end in time. */
-export type ExtractAnswer = PageMarkdown | "too_large";
 
 /**
  * Beyond these a search for the main text does not end in time: Defuddle takes 0.05 to 0.15 ms an element, and

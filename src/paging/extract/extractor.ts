@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { workerEntry } from "../../core/worker-entry.ts";
 import { thread } from "../../core/worker-port.ts";
 import {
@@ -6,8 +7,10 @@ import {
 	WorkerSupervisor,
 } from "../../core/worker-supervisor.ts";
 import { PagingError } from "../errors.ts";
-import type { Draft, ExtractAnswer } from "./extract-worker.ts";
-import { strippedText } from "./plain-text.ts";
+import { decodeEntities } from "./entities.ts";
+import type { PageMarkdown } from "./html-to-markdown.ts";
+import { HtmlTokenizer } from "./html-tokenizer.ts";
+import { collapsed, escaped } from "./inline-text.ts";
 
 /** A page whose text is wanted. */
 export interface ExtractPage {
@@ -27,6 +30,15 @@ export interface Extracted {
 	/** Why, in that case. */
 	reason?: "too_large" | "deadline" | "out_of_memory" | "failed";
 }
+
+/** What linear time makes of a page; sent before the answer. */
+export interface Draft {
+	markdown: string;
+	title?: string;
+}
+
+/** `too_large`: the draft is the answer, since looking for the main text would not end in time. */
+export type ExtractAnswer = PageMarkdown | "too_large";
 
 /** Limits of an extractor; all have defaults. */
 export interface ExtractorOptions {
@@ -103,4 +115,50 @@ export function createExtractor(options: ExtractorOptions = {}): Extractor {
 function reasonOf({ fault }: WorkerError): NonNullable<Extracted["reason"]> {
 	if (fault === "deadline") return fault;
 	return fault === "memory" ? "out_of_memory" : "failed";
+}
+
+/** How much text is taken at a time, and how many milliseconds before the event loop gets its turn. */
+const PIECE = 65_536;
+const MS_PER_SLICE = 8;
+
+/**
+ * The bare text of a page, tags left out, for when nothing better could be had. Runs on the calling thread, in
+ * slices of a few milliseconds; throws the signal's reason once that is aborted.
+ */
+async function strippedText(html: string, signal?: AbortSignal): Promise<string> {
+	const pieces: string[] = [];
+	let sliceStart = performance.now();
+	for (const piece of textPieces(html)) {
+		const text = escaped(collapsed(decodeEntities(piece)).trim());
+		if (text !== "") pieces.push(text);
+		if (performance.now() - sliceStart < MS_PER_SLICE) continue;
+		await setImmediate();
+		signal?.throwIfAborted();
+		sliceStart = performance.now();
+	}
+	return pieces.join("\n");
+}
+
+/** The text between tags, cut at white space where it is long; an empty piece for each tag. */
+function* textPieces(html: string): Generator<string> {
+	const tokens = new HtmlTokenizer(html);
+	for (let kind = tokens.next(); kind !== "end"; kind = tokens.next()) {
+		if (kind !== "text") {
+			yield "";
+			continue;
+		}
+		const text = tokens.source;
+		for (let at = 0; at < text.length; ) {
+			const end = at + PIECE < text.length ? cutBefore(text, at + PIECE, at) : text.length;
+			yield text.slice(at, end);
+			at = end;
+		}
+	}
+}
+
+function cutBefore(text: string, limit: number, start: number): number {
+	const space = text.slice(start, limit).lastIndexOf(" ");
+	if (space > 0) return start + space;
+	const isLowSurrogate = (text.charCodeAt(limit) & 0xfc00) === 0xdc00;
+	return isLowSurrogate ? limit - 1 : limit;
 }

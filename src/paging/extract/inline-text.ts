@@ -1,6 +1,19 @@
 /** What can be around a stretch of text inside one block. */
 export type Mark = "strong" | "emphasis" | "strike" | "superscript" | "subscript" | "link";
 
+/** The marks that elements mean. */
+export const MARKS: ReadonlyMap<string, Mark> = new Map([
+	["b", "strong"],
+	["strong", "strong"],
+	["i", "emphasis"],
+	["em", "emphasis"],
+	["s", "strike"],
+	["del", "strike"],
+	["strike", "strike"],
+	["sup", "superscript"],
+	["sub", "subscript"],
+]);
+
 /**
  * The text of one block of markdown, put together piece by piece: white space collapsed, marks set only around
  * text that is really there, closed at the latest with the block.

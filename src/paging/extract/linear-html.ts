@@ -1,4 +1,3 @@
-import { ArticleSigns } from "./article-signs.ts";
 import { codeLanguage } from "./code-language.ts";
 import {
 	BLOCKS,
@@ -12,16 +11,16 @@ import {
 import { decodeEntities } from "./entities.ts";
 import { Formula, formulaMarkdown, imagedFormula } from "./formula.ts";
 import { HtmlTokenizer } from "./html-tokenizer.ts";
-import { collapsed, escaped, type Mark, withoutControls } from "./inline-text.ts";
+import { collapsed, escaped, MARKS, type Mark, withoutControls } from "./inline-text.ts";
 import { isLeftOut, type PlaceInPage } from "./left-out.ts";
 import { MarkedParts, type Part, type PartKind } from "./main-part.ts";
 import { MarkdownBlocks } from "./markdown-blocks.ts";
 import { OpenElements } from "./open-elements.ts";
 import { PageLinks } from "./page-links.ts";
-import { type PageShape, ShapeMeter } from "./page-shape.ts";
+import { ArticleSigns, type PageShape, ShapeMeter } from "./page-signs.ts";
 import { pageTitle } from "./page-title.ts";
 
-export type { PageShape } from "./page-shape.ts";
+export type { PageShape } from "./page-signs.ts";
 
 /** What {@link linearHtmlToMarkdown} makes of a page. */
 export interface LinearMarkdown {
@@ -88,6 +87,34 @@ class Conversion {
 	#formula: Formula | undefined;
 	readonly #parts = new MarkedParts();
 
+	readonly #blockStarts = new Map<string, () => void>([
+		["ul", () => this.#blocks.openList()],
+		["menu", () => this.#blocks.openList()],
+		["dir", () => this.#blocks.openList()],
+		["ol", () => this.#blocks.openList(this.#number("start") ?? 1)],
+		["li", () => this.#blocks.item(this.#number("value"))],
+		["dd", () => this.#blocks.definition()],
+		["blockquote", () => this.#blocks.openQuote()],
+		["pre", () => this.#startCode()],
+		["table", () => this.#blocks.openTable()],
+		["tr", () => this.#blocks.startRow()],
+		["td", () => this.#startCell(false)],
+		["th", () => this.#startCell(true)],
+	]);
+	/** Elements within a paragraph. */
+	readonly #inlineStarts = new Map<string, () => void>([
+		["a", () => this.#openLink()],
+		["br", () => this.#blocks.inline.endLine() || this.#blocks.endBlock()],
+		["img", () => this.#image()],
+		["q", () => this.#blocks.inline.add('"')],
+		["button", () => this.#blocks.inline.add(" ")],
+		["label", () => this.#blocks.inline.add(" ")],
+		["input", () => this.#checkbox()],
+		["video", () => this.#embedded("video")],
+		["audio", () => this.#embedded("audio")],
+		["base", () => this.#links.rebase(this.#tokens.attribute("href") ?? "")],
+	]);
+
 	constructor(html: string, { baseUrl, scope = "page" }: LinearOptions) {
 		this.#tokens = new HtmlTokenizer(html);
 		this.#wholePage = scope === "page";
@@ -143,7 +170,7 @@ class Conversion {
 		else if (MARKS.has(name)) this.#blocks.inline.open(MARKS.get(name) as Mark);
 		else if (INLINE_CODE.has(name)) this.#blocks.inline.startCode();
 		else if (BLOCKS.has(name)) this.#openBlock(name);
-		else this.#openInline(name);
+		else this.#inlineStarts.get(name)?.();
 	}
 
 	#closeTag(name: string): void {
@@ -180,42 +207,12 @@ class Conversion {
 		if (name === "hr") blocks.block("---");
 		if (PARAGRAPHS.has(name)) return;
 		this.#open.push(name, this.#meaningOf(name));
-		switch (name) {
-			case "ul":
-			case "menu":
-			case "dir":
-				blocks.openList();
-				break;
-			case "ol":
-				blocks.openList(this.#number("start") ?? 1);
-				break;
-			case "li":
-				blocks.item(this.#number("value"));
-				break;
-			case "dd":
-				blocks.definition();
-				break;
-			case "blockquote":
-				blocks.openQuote();
-				break;
-			case "pre":
-				this.#code = { pieces: [], language: this.#languageAround() };
-				break;
-			case "table":
-				blocks.openTable();
-				break;
-			case "tr":
-				blocks.startRow();
-				break;
-			case "td":
-			case "th":
-				blocks.startCell({
-					header: name === "th",
-					columns: this.#number("colspan") ?? 1,
-					rows: this.#number("rowspan") ?? 1,
-				});
-				break;
-		}
+		this.#blockStarts.get(name)?.();
+	}
+
+	#startCell(header: boolean): void {
+		const [columns, rows] = [this.#number("colspan") ?? 1, this.#number("rowspan") ?? 1];
+		this.#blocks.startCell({ header, columns, rows });
 	}
 
 	#meaningOf(name: string): Meaning {
@@ -239,38 +236,6 @@ class Conversion {
 		else if (name === "table") blocks.closeTable();
 		else if (name === "td" || name === "th") blocks.endCell();
 		if (part) part.to = blocks.length;
-	}
-
-	/** Elements within a paragraph. */
-	#openInline(name: string): void {
-		const { inline } = this.#blocks;
-		switch (name) {
-			case "a":
-				this.#openLink();
-				break;
-			case "br":
-				if (!inline.endLine()) this.#blocks.endBlock();
-				break;
-			case "img":
-				this.#image();
-				break;
-			case "q":
-				inline.add('"');
-				break;
-			case "button":
-			case "label":
-				inline.add(" ");
-				break;
-			case "input":
-				this.#checkbox();
-				break;
-			case "video":
-			case "audio":
-				this.#embedded(name);
-				break;
-			case "base":
-				this.#links.rebase(this.#tokens.attribute("href") ?? "");
-		}
 	}
 
 	#closeInline(name: string): void {
@@ -369,6 +334,12 @@ class Conversion {
 		else this.#blocks.inline.literal(markdown);
 	}
 
+	#startCode(): void {
+		// The language is named by the code's own element or by the two around it.
+		const named = this.#open.innermostValues(3).find(({ language }) => language !== "");
+		this.#code = { pieces: [], language: named?.language ?? "" };
+	}
+
 	#insideCode(name: string): void {
 		const code = this.#code as { pieces: string[]; language: string };
 		if (name === "code" && code.language === "") code.language = this.#language();
@@ -386,12 +357,6 @@ class Conversion {
 		if (!code) return;
 		const text = withoutControls(code.pieces.join("")).replace(/\r\n?/g, "\n");
 		this.#blocks.code(text, code.language);
-	}
-
-	/** The language named by the code's own element or by the two around it. */
-	#languageAround(): string {
-		const named = this.#open.innermostValues(3).find(({ language }) => language !== "");
-		return named?.language ?? "";
 	}
 
 	#language(): string {
@@ -429,17 +394,6 @@ const SILENT: Meaning = { silent: true, language: "" };
 
 /** The sign after a heading that links to it, or after a footnote that leads back. */
 const PERMALINK = /^\s*[§¶#⚓🔗↩]\ufe0f?\s*$/u;
-const MARKS: ReadonlyMap<string, Mark> = new Map([
-	["b", "strong"],
-	["strong", "strong"],
-	["i", "emphasis"],
-	["em", "emphasis"],
-	["s", "strike"],
-	["del", "strike"],
-	["strike", "strike"],
-	["sup", "superscript"],
-	["sub", "subscript"],
-]);
 
 /** Where the address of an image is, the first that is one: pages that load images late put a stand-in in `src`. */
 const IMAGE_SOURCES = ["src", "data-src", "data-original", "data-lazy-src"];

@@ -1,5 +1,3 @@
-import { linkTarget } from "./link-target.ts";
-
 /** Where the links of one page lead. */
 export class PageLinks {
 	#baseUrl: string | undefined;
@@ -25,3 +23,46 @@ export class PageLinks {
 		return target;
 	}
 }
+
+/** Longer addresses carry data rather than lead somewhere. */
+const MAX_LENGTH = 2000;
+
+/**
+ * Where a link or image leads, fit for the round brackets of a markdown link: absolute if there is a base.
+ * `undefined` if it leads nowhere a reader could go: scripts, embedded data, places on the page itself.
+ */
+function linkTarget(address: string, baseUrl: string | undefined): string | undefined {
+	const written = address.trim();
+	if (written === "" || written.startsWith("#") || written.length > MAX_LENGTH) return undefined;
+	const scheme = SCHEME.exec(written)?.[1]?.toLowerCase();
+	if (scheme !== undefined && !LEADS_SOMEWHERE.has(scheme)) return undefined;
+	if (scheme !== undefined || baseUrl === undefined) return bracketed(written);
+	const resolved = URL.parse(written, baseUrl)?.href;
+	if (resolved === undefined || resolved.length > MAX_LENGTH) return bracketed(written);
+	return isSamePage(resolved, baseUrl) ? undefined : bracketed(resolved);
+}
+
+const LEADS_SOMEWHERE = new Set(["http", "https", "mailto", "tel", "ftp", "file"]);
+// Browsers drop tabs and line ends from addresses, so that "java\nscript:" is a script as well.
+const SCHEME = /^([a-z][a-z0-9+.\-\t\n\r]*):/i;
+
+function isSamePage(resolved: string, baseUrl: string): boolean {
+	const hash = resolved.indexOf("#");
+	return hash !== -1 && resolved.slice(0, hash) === baseUrl.split("#", 1)[0];
+}
+
+function bracketed(address: string): string {
+	return address.replace(UNFIT, (character) => UNFIT_AS[character] ?? "");
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they have no place in an address
+const UNFIT = /[\s()<>\\|\u0000-\u001f\u007f]/g;
+const UNFIT_AS: Record<string, string> = {
+	" ": "%20",
+	"(": "%28",
+	")": "%29",
+	"<": "%3C",
+	">": "%3E",
+	"\\": "%5C",
+	"|": "%7C",
+};

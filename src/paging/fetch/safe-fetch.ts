@@ -1,13 +1,12 @@
 import { lookup } from "node:dns/promises";
-import type { Dispatcher } from "undici";
+import { setImmediate } from "node:timers/promises";
+import type { Agent, buildConnector, Dispatcher } from "undici";
 import { PagingError } from "../errors.ts";
 import { type AllowedRanges, isPublicAddress } from "./address.ts";
 import type { BodyLimits } from "./body.ts";
 import { checkedConnect, checkedLookup, type IsAllowed, type Resolve } from "./checked-connect.ts";
-import { startDeadline } from "./deadline.ts";
 import { ask, type Fetched, type NotModified, type Validators } from "./exchange.ts";
 import { failureOf } from "./failure.ts";
-import { loadUndici } from "./load-undici.ts";
 import { requireAllowedHost, requireWebUrl, shownUrl, withoutCredentials } from "./web-url.ts";
 
 /** What a fetch may reach, and how much it may take. */
@@ -133,4 +132,76 @@ const MAX_HEADER_BYTES = 64 * 1024;
 
 function resolveAll(hostname: string) {
 	return lookup(hostname, { all: true });
+}
+
+/** The end of a piece of work: when its time is up, or when someone stops it. */
+interface Deadline {
+	/** Aborts at the end, with the error to show as its reason. */
+	signal: AbortSignal;
+	/** The outcome of the work, or the reason at the very moment of the end, whatever the work is stuck in. */
+	race<T>(work: Promise<T>): Promise<T>;
+	/** Lets go of timer and signals; call it when the work is done. */
+	stop(): void;
+}
+
+/** Starts the clock. `name` is what the errors call the work; each signal can end it, undefined ones cannot. */
+function startDeadline(
+	name: string,
+	timeoutMs: number,
+	signals: readonly (AbortSignal | undefined)[],
+): Deadline {
+	const end = new AbortController();
+	const timer = setTimeout(() => {
+		const message = `${name} did not arrive within ${timeoutMs / 1000} s. Try again later.`;
+		end.abort(new PagingError("timeout", message));
+	}, timeoutMs);
+	const onAbort = () => end.abort(new PagingError("aborted", `Reading ${name} was stopped.`));
+	for (const signal of signals) {
+		if (signal?.aborted) onAbort();
+		signal?.addEventListener("abort", onAbort, { once: true });
+	}
+	return {
+		signal: end.signal,
+		race(work) {
+			return new Promise((resolve, reject) => {
+				const lose = () => reject(end.signal.reason);
+				if (end.signal.aborted) lose();
+				end.signal.addEventListener("abort", lose, { once: true });
+				work.then(resolve, reject);
+			});
+		},
+		stop() {
+			clearTimeout(timer);
+			for (const signal of signals) signal?.removeEventListener("abort", onAbort);
+		},
+	};
+}
+
+/** What fetching needs of undici. */
+interface Undici {
+	buildConnector: typeof buildConnector;
+	/** An agent, or one that goes through the proxies of the environment. */
+	createAgent(options: Agent.Options): Dispatcher;
+}
+
+/**
+ * Loads the parts of undici that a request needs, with a pause after each. Its door loads all that it has
+ * (WebSocket, caches, a second fetch) in one go, which keeps the main thread from everything else for over 100 ms.
+ */
+async function loadUndici(useProxy: boolean): Promise<Undici> {
+	await import("undici/lib/core/util.js");
+	await setImmediate();
+	const { default: buildConnector } = await import("undici/lib/core/connect.js");
+	await import("undici/lib/dispatcher/client.js");
+	await setImmediate();
+	const { default: request } = await import("undici/lib/api/api-request.js");
+	await setImmediate();
+	const { default: Agent } = useProxy
+		? await import("undici/lib/dispatcher/env-http-proxy-agent.js")
+		: await import("undici/lib/dispatcher/agent.js");
+	return {
+		buildConnector,
+		// It is undici's door that gives agents this method.
+		createAgent: (options) => Object.assign(new Agent(options), { request }),
+	};
 }
