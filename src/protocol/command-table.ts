@@ -1,6 +1,6 @@
 import type Type from "typebox";
 import type { CommandRow } from "./command-row.ts";
-import type { CommandEnvelope } from "./envelope.ts";
+import type { EnvelopeFields } from "./envelope.ts";
 import { insightCommands } from "./insight-commands.ts";
 import { serverCommands } from "./server-commands.ts";
 import { sessionCommands } from "./session-commands.ts";
@@ -23,9 +23,8 @@ export type CommandFields<Name extends CommandType> = Type.Static<Table[Name]["f
 	(Name extends SessionCommandType ? { sessionId: string } : unknown);
 
 /** One command of a type, as it travels. */
-export type CommandOf<Name extends CommandType> = { type: Name } & Omit<
-	CommandEnvelope,
-	"type" | "sessionId"
+export type CommandOf<Name extends CommandType> = { type: Name } & Type.Static<
+	typeof EnvelopeFields
 > &
 	CommandFields<Name>;
 

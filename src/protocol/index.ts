@@ -35,13 +35,7 @@ export type {
 	TierFile,
 	Tiers,
 } from "./context-data.ts";
-export {
-	type CommandEnvelope,
-	type ErrorCode,
-	type LifecycleData,
-	PROTOCOL_VERSION,
-	type Response,
-} from "./envelope.ts";
+export type { ErrorCode, LifecycleData, Response } from "./envelope.ts";
 export { MAX_SESSION_CONTENT } from "./field-schemas.ts";
 export { protocolJsonSchema } from "./json-schema.ts";
 export { parseCommand } from "./parse-command.ts";
@@ -80,3 +74,4 @@ export type {
 	ExtensionUiRequest,
 	SessionEvent,
 } from "./session-events.ts";
+export { PROTOCOL_VERSION } from "./version.ts";

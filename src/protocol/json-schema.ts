@@ -2,10 +2,8 @@ import type { TSchema } from "typebox";
 import * as code from "./code-data.ts";
 import { type CommandType, commandTable, commandTypes } from "./command-table.ts";
 import * as context from "./context-data.ts";
-import { PROTOCOL_VERSION } from "./envelope.ts";
-import { ErrorCode, LifecycleData, Response } from "./envelope-schemas.ts";
+import { EnvelopeFields, ErrorCode, LifecycleData, Response, SessionFields } from "./envelope.ts";
 import * as fields from "./field-schemas.ts";
-import { EnvelopeFields, SessionFields } from "./parse-command.ts";
 import * as pi from "./pi-shapes.ts";
 import { ReplayReport } from "./replay-data.ts";
 import { responseData } from "./response-data.ts";
@@ -13,6 +11,7 @@ import { CommandHistoryEntry } from "./server-data.ts";
 import { ServerEvent } from "./server-events.ts";
 import * as session from "./session-data.ts";
 import { AssistantMessageEvent, SessionEvent } from "./session-events.ts";
+import { PROTOCOL_VERSION } from "./version.ts";
 
 type Json = { [key: string]: unknown };
 

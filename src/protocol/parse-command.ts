@@ -1,24 +1,11 @@
-import Type from "typebox";
 import { type Fault, findFault } from "../text/find-fault.ts";
 import { nearest } from "../text/nearest.ts";
 import type { CommandRow } from "./command-row.ts";
 import { type Command, commandTypes, rowOf } from "./command-table.ts";
-import type { ErrorCode, Response } from "./envelope.ts";
-import { CommandId, Count, IdempotencyKey, KnownCommandId, SessionId } from "./field-schemas.ts";
+import { EnvelopeFields, type ErrorCode, type Response, SessionFields } from "./envelope.ts";
 
 /** A command that can be run, or the response that says why it cannot. */
 export type Parsed = { ok: true; command: Command } | { ok: false; response: Response };
-
-/** What every command may carry. */
-export const EnvelopeFields = Type.Object({
-	id: Type.Optional(CommandId),
-	dependsOn: Type.Optional(Type.Array(KnownCommandId, { maxItems: 32 })),
-	ifSessionVersion: Type.Optional(Count),
-	idempotencyKey: Type.Optional(IdempotencyKey),
-});
-
-/** What a session command must carry. */
-export const SessionFields = Type.Object({ sessionId: SessionId });
 
 /** Nesting beyond this is refused: no command comes near it, and whoever walks through a command stays shallow. */
 const MAX_DEPTH = 64;

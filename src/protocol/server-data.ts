@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { ErrorCode } from "./envelope-schemas.ts";
+import { ErrorCode } from "./envelope.ts";
 import { SessionInfo } from "./pi-shapes.ts";
 import { ReplayReport } from "./replay-data.ts";
 import { OpenedSession, StoredSession } from "./session-data.ts";

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { LifecycleData, Response } from "./envelope-schemas.ts";
+import { LifecycleData, Response } from "./envelope.ts";
 import { SessionInfo } from "./pi-shapes.ts";
 import { SessionEvent } from "./session-events.ts";
 

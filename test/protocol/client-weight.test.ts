@@ -7,7 +7,7 @@ test("the client brings along neither schemas nor packages, and is small enough 
 	const sources = new Map<string, string>();
 	load(new URL("../../src/protocol/client.ts", import.meta.url), sources);
 	const files = [...sources.keys()].map((url) => url.replace(/.*\/src\/protocol\//, ""));
-	expect(files.filter((file) => !/^(client\.ts|client\/|envelope\.ts)/.test(file))).toEqual([]);
+	expect(files.filter((file) => !/^(client\.ts|client\/|version\.ts)/.test(file))).toEqual([]);
 	expect(files).toContain("client/subscriptions.ts");
 	expect(gzipSync([...sources.values()].join("\n")).length).toBeLessThan(12_000);
 });

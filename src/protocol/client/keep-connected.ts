@@ -1,5 +1,5 @@
-import { PROTOCOL_VERSION } from "../envelope.ts";
 import type { ServerEvent, ServerMessage } from "../server-events.ts";
+import { PROTOCOL_VERSION } from "../version.ts";
 import {
 	CannotConnect,
 	type Closed,
