@@ -23,6 +23,8 @@ function Blocks({ text }: { text: string }) {
 
 /** Lists and quotes nested deeper than this stay text: the lexer recurses into each level. */
 const MAX_DEPTH = 12;
+/** Time doubles with each level of quotes. */
+const MAX_QUOTES = 3;
 /** Text within a block is read in pieces: the lexer takes quadratic time in a piece's letters and marks. */
 const MAX_PIECE = 2_000;
 const MAX_MARKS = 100;
@@ -170,11 +172,20 @@ class BoundedTokenizer extends Tokenizer {
 	private depth = 0;
 
 	override blockquote(source: string): Tokens.Blockquote | undefined {
-		return this.nested(() => super.blockquote(source));
+		const quote = this.nested(() => super.blockquote(source), MAX_DEPTH / MAX_QUOTES);
+		// marked loses the last line of `>>\na`.
+		return quote && lettersOf(quote.raw) !== lettersOf(quote.text) ? asWritten(quote) : quote;
 	}
 
 	override list(source: string): Tokens.List | undefined {
 		return this.nested(() => super.list(source));
+	}
+
+	/** A row with more cells than the table has columns would lose them. */
+	override table(source: string): Tokens.Table | undefined {
+		const table = super.table(source);
+		const cells = [table?.header ?? [], ...(table?.rows ?? [])].flat().map(({ text }) => text);
+		return table && lettersOf(table.raw) !== lettersOf(cells.join("")) ? asWritten(table) : table;
 	}
 
 	override def(): undefined {}
@@ -189,13 +200,25 @@ class BoundedTokenizer extends Tokenizer {
 		return isInWord ? undefined : super.emStrong(source, masked, before);
 	}
 
-	private nested<Read>(read: () => Read): Read | undefined {
-		if (this.depth === MAX_DEPTH) return undefined;
-		this.depth++;
+	private nested<Read>(read: () => Read, levels = 1): Read | undefined {
+		if (this.depth + levels > MAX_DEPTH) return undefined;
+		this.depth += levels;
 		try {
 			return read();
+		} catch {
+			return undefined; // marked cannot read a quote around one that stays text
 		} finally {
-			this.depth--;
+			this.depth -= levels;
 		}
 	}
+}
+
+/** The text of a token in its place. */
+function asWritten<Block extends Token>({ raw }: Block): Block {
+	const tokens = [{ type: "text", raw, text: raw }];
+	return { type: "paragraph", raw, text: raw, tokens } as Token as Block;
+}
+
+function lettersOf(text: string): string {
+	return text.replaceAll(/[>|:\\\s-]/g, "");
 }
