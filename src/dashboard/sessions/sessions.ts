@@ -1,40 +1,30 @@
-import { type ReadonlySignal, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import type { Client } from "../../protocol/client.ts";
 import type { ResponseData, ServerEvent, SessionInfo } from "../../protocol/index.ts";
 import { textOf } from "../parts/figures.ts";
 
 /** The open sessions, kept up to date. */
-export interface SessionList {
-	/** The newest first; undefined until they are known. */
-	readonly sessions: ReadonlySignal<readonly SessionInfo[] | undefined>;
-	/** In dollars, as far as they are known. */
-	readonly costs: ReadonlySignal<ReadonlyMap<string, number>>;
-	/** The first message of sessions without a name, as far as it is known. */
-	readonly beginnings: ReadonlySignal<ReadonlyMap<string, string>>;
-	/** Undefined where a new session must name its folder. */
-	readonly startsIn: ReadonlySignal<StartsIn>;
-	readonly error: ReadonlySignal<string | undefined>;
-	refresh(): void;
-	close(): void;
-}
+export type SessionList = ReturnType<typeof followSessions>;
 
 export type StartsIn = ResponseData["list_sessions"]["startsIn"];
 
-export interface SessionListOptions {
+interface SessionListOptions {
 	client: Client;
 	onServerEvent(listener: (event: ServerEvent) => void): () => void;
-	/** Milliseconds between polls. Default: 4 s. */
-	everyMs?: number;
 }
 
+const EVERY_MS = 4_000;
 /** Sessions whose costs are fetched, again after new messages. */
 const MOST_COSTS = 40;
 
-export function followSessions(options: SessionListOptions): SessionList {
-	const { client, onServerEvent, everyMs = 4_000 } = options;
+export function followSessions({ client, onServerEvent }: SessionListOptions) {
+	/** The newest first; undefined until they are known. */
 	const sessions = signal<readonly SessionInfo[] | undefined>(undefined);
+	/** In dollars, as far as they are known. */
 	const costs = signal<ReadonlyMap<string, number>>(new Map());
+	/** The first message of sessions without a name, as far as it is known. */
 	const beginnings = signal<ReadonlyMap<string, string>>(new Map());
+	/** Undefined where a new session must name its folder. */
 	const startsIn = signal<StartsIn>(undefined);
 	const error = signal<string | undefined>(undefined);
 	/** Messages of a session when its cost was fetched. */
@@ -51,22 +41,16 @@ export function followSessions(options: SessionListOptions): SessionList {
 			if (name === "open") refresh();
 		}),
 	];
-	const timer = setInterval(refresh, everyMs);
+	const timer = setInterval(refresh, EVERY_MS);
 	refresh();
 
-	return {
-		sessions,
-		costs,
-		beginnings,
-		startsIn,
-		error,
-		refresh,
-		close() {
-			isClosed = true;
-			clearInterval(timer);
-			for (const stop of stops) stop();
-		},
-	};
+	return { sessions, costs, beginnings, startsIn, error, refresh, close };
+
+	function close(): void {
+		isClosed = true;
+		clearInterval(timer);
+		for (const stop of stops) stop();
+	}
 
 	function refresh(): void {
 		if (isAsking || client.state.name !== "open") return;
