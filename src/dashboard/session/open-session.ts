@@ -107,7 +107,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		onServerEvent(onEvent),
 		client.onState(({ name }) => {
 			// The server may be another one.
-			if (name === "open") loadAnew();
+			if (name === "open") loadOther();
 		}),
 	];
 	if (client.state.name === "open") void load();
@@ -145,7 +145,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 
 	function onFrame(frame: StreamFrame): void {
 		if (frame.type !== "event") {
-			loadAnew();
+			loadOther();
 			return;
 		}
 		const { event, seq } = frame;
@@ -158,7 +158,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		latest = event;
 		if (event.type === "session_replaced") {
 			conversation.value = withoutEndedShell(conversation.value);
-			loadAnew();
+			loadOther();
 		}
 		if (CHANGING.has(event.type)) countChange();
 		if (SETTLING.has(event.type)) asking.again();
@@ -183,7 +183,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 	}
 
 	/** The session, its extensions or the server may be others. */
-	function loadAnew(): void {
+	function loadOther(): void {
 		commandList.outdate();
 		void load();
 	}
