@@ -1,5 +1,5 @@
 /** The claims of pruning. Without a trace, only the generated workloads are measured. */
-import type { ReplayPolicy } from "../src/economy/index.ts";
+import type { ReplayPolicy } from "../src/economy/replay/index.ts";
 import { type PolicyOutcome, replayPolicies, runPolicy } from "../src/economy/replay/index.ts";
 import { pruningPolicy } from "../src/pruning/index.ts";
 import { generateSession } from "../test/economy/replay/workload.ts";

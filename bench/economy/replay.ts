@@ -1,6 +1,6 @@
 /** What replay finds and how long it takes. Without a trace, only the generated workloads are measured. */
 import { readFileSync } from "node:fs";
-import type { ReplayPolicy } from "../../src/economy/index.ts";
+import type { ReplayPolicy } from "../../src/economy/replay/index.ts";
 import {
 	buildReport,
 	type ReplaySession,
@@ -10,7 +10,7 @@ import {
 	runPolicy,
 	strataPolicy,
 } from "../../src/economy/replay/index.ts";
-import { appendOnly } from "../../src/economy/replay/policies/append-only.ts";
+import { appendOnly } from "../../src/economy/replay/policies.ts";
 import { pruningPolicy } from "../../src/pruning/index.ts";
 import { randomSession } from "../../test/economy/replay/random-session.ts";
 import { testModel } from "../../test/economy/replay/session-writer.ts";

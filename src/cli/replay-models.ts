@@ -1,4 +1,5 @@
-import { findModel, knownModel, knownModels, type ReplayModel } from "../economy/index.ts";
+import { findModel, knownModel, knownModels } from "../economy/index.ts";
+import type { ReplayModel } from "../economy/replay/index.ts";
 import { nearest } from "../text/nearest.ts";
 import { UsageError } from "./command.ts";
 

@@ -4,19 +4,14 @@ import { writeFileAtomic } from "../core/atomic-file.ts";
 import { loadConfig } from "../core/config.ts";
 import { describeError, errnoOf } from "../core/errno.ts";
 import { agentFolder } from "../core/places.ts";
-import {
-	type FolderReport,
-	loadReplay,
-	type ReplayPolicy,
-	type ReplayReport,
-} from "../economy/index.ts";
+import type { FolderReport, ReplayPolicy, ReplayReport } from "../economy/replay/index.ts";
 import { pruningPolicy } from "../pruning/index.ts";
 import { nearest } from "../text/nearest.ts";
 import { type Command, type Terminal, UsageError } from "./command.ts";
 import { modelsByName } from "./replay-models.ts";
 import { sessionFilesIn } from "./session-files.ts";
 
-type Replay = Awaited<ReturnType<typeof loadReplay>>;
+type Replay = typeof import("../economy/replay/index.ts");
 
 /** `strata replay`: what sessions cost, and what they would have cost. */
 export const replay: Command = {
@@ -43,7 +38,7 @@ export const replay: Command = {
 	},
 	maxArguments: 32,
 	async run(options, words, terminal) {
-		const tools = await loadReplay();
+		const tools = await import("../economy/replay/index.ts");
 		const { tiersPolicy } = await import("../tiers/index.ts");
 		const { logPolicy } = await import("../workset/index.ts");
 		const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: terminal.cwd });

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { Coverage, IndexProgress } from "../codeindex/index.ts";
+import { expandHome } from "../core/places.ts";
 import { bytesOf, clip, clipMiddle } from "../text/clip.ts";
 import { counted, grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
-import { expandHome } from "../core/places.ts";
 
 /** Parts with a head and items. What does not fit a budget is left out item by item, and counted. */
 export type Outline = readonly Part[];

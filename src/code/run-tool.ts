@@ -1,11 +1,11 @@
 import type { Covered, QuestionName } from "../codeindex/index.ts";
 import { AbortedError } from "../core/aborted.ts";
 import type { BlobStore } from "../core/blob-store.ts";
-import { bytesOf, clip } from "../text/clip.ts";
 import { describeError } from "../core/errno.ts";
+import { property } from "../core/property.ts";
+import { bytesOf, clip } from "../text/clip.ts";
 import { grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
-import { property } from "../core/property.ts";
 import { type InputOf, topics } from "./engine.ts";
 import { buildText } from "./index-text.ts";
 import {

@@ -11,24 +11,24 @@ export {
 } from "./live/anthropic-markers.ts";
 export type { Answered } from "./live/miss.ts";
 export { payloadBlocks, simulated } from "./live/payload.ts";
-export { findModel, knownModels } from "./model-prices.ts";
-export { placeBreakpoints } from "./place-breakpoints.ts";
-export type {
-	FolderReport,
-	ReplayModel,
-	ReplayPolicy,
-	ReplayReport,
-	ReplaySession,
-	RequestPolicy,
-	SessionBlock,
-	Step,
-} from "./replay/index.ts";
-export { knownModel } from "./replay/known-model.ts";
-export { loadReplay } from "./replay/load.ts";
-export { requestOf } from "./replay/policies/append-only.ts";
-export { sharedStart } from "./replay/shared-start.ts";
-export type { Block, Breakpoint, PromptTokens, Request, Ttl } from "./request.ts";
-export { createRewriteCredit } from "./rewrite-credit.ts";
+export { findModel, knownModel, knownModels } from "./model-prices.ts";
+export { placeBreakpoints, requestOf } from "./place-breakpoints.ts";
+export {
+	type Block,
+	type Breakpoint,
+	type PromptTokens,
+	type Request,
+	sharedStart,
+	type Ttl,
+} from "./request.ts";
+export {
+	createRewriteCredit,
+	type PruneDecision,
+	type ReorganiseDecision,
+	type ReorganiseTerms,
+	shouldPrune,
+	shouldReorganise,
+} from "./rewrite.ts";
 export {
 	bindsThinking,
 	type CacheRules,
@@ -37,10 +37,4 @@ export {
 	rulesFor,
 	type SinceLastRequest,
 } from "./rules.ts";
-export { type PruneDecision, shouldPrune } from "./should-prune.ts";
-export {
-	type ReorganiseDecision,
-	type ReorganiseTerms,
-	shouldReorganise,
-} from "./should-reorganise.ts";
 export { type Billed, createCacheSimulator, simulate } from "./simulate.ts";

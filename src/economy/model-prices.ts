@@ -1,5 +1,6 @@
 import { MODEL_SNAPSHOT } from "./model-snapshot.ts";
-import type { ModelInfo, PriceRates } from "./rules.ts";
+import type { ReplayModel } from "./replay/requests.ts";
+import { type ModelInfo, type PriceRates, rulesFor } from "./rules.ts";
 
 /**
  * The models whose prices were known when this version was made, for work without pi at hand. Whoever has
@@ -22,6 +23,13 @@ export function findModel(
 	if (exact) return exact;
 	const named = models.filter(({ id }) => id === name);
 	return named.find(({ provider }) => VENDORS.includes(provider)) ?? named[0];
+}
+
+/** A model with what is known about it without pi: by both its names, by its own alone, or nothing but the names. */
+export function knownModel(name: ReplayModel["name"]): ReplayModel {
+	const { provider, id } = name;
+	const model: ModelInfo = findModel(`${provider}/${id}`) ?? findModel(id) ?? name;
+	return { name, rules: rulesFor(model), prices: model.cost, contextWindow: model.contextWindow };
 }
 
 /**

@@ -1,4 +1,5 @@
-import type { Block, Breakpoint, Ttl } from "./request.ts";
+import type { Step } from "./replay/requests.ts";
+import type { Block, Breakpoint, Request, Ttl } from "./request.ts";
 import type { CacheRules } from "./rules.ts";
 
 /** A request that is to be marked. Indices are of blocks; one outside the request is left out. */
@@ -65,4 +66,16 @@ function firstReaching(minimum: number, blocks: readonly Block[]): number {
 		if (tokens >= minimum) return index;
 	}
 	return blocks.length;
+}
+
+/** The request of a step with these blocks in it. `frontier`: see `placeBreakpoints`; without it the markers are pi's. */
+export function requestOf(step: Step, blocks: readonly Block[], frontier?: number): Request {
+	const { atMs, settings, ttl, model } = step;
+	const breakpoints = placeBreakpoints({
+		blocks,
+		rules: model.rules,
+		ttl,
+		...(frontier !== undefined && { frontier }),
+	});
+	return { atMs, blocks, breakpoints, settings };
 }

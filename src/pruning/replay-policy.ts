@@ -1,13 +1,5 @@
-import {
-	isCold,
-	type Request,
-	type RequestPolicy,
-	requestOf,
-	type SessionBlock,
-	type Step,
-	sharedStart,
-	writeRatioFor,
-} from "../economy/index.ts";
+import { isCold, type Request, requestOf, sharedStart, writeRatioFor } from "../economy/index.ts";
+import type { RequestPolicy, SessionBlock, Step } from "../economy/replay/index.ts";
 import type { ToolResultItem } from "../session/index.ts";
 import type { CandidateSettings } from "./candidates.ts";
 import { createPruner, type PruneSettings, strictness } from "./pruner.ts";

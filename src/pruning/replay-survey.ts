@@ -1,4 +1,4 @@
-import type { SessionBlock } from "../economy/index.ts";
+import type { SessionBlock } from "../economy/replay/index.ts";
 import type { ToolResultItem } from "../session/index.ts";
 import {
 	type CandidateSettings,

@@ -1,12 +1,6 @@
 import { hashBytes } from "../core/hash.ts";
-import type {
-	Block,
-	Breakpoint,
-	ReplayPolicy,
-	Request,
-	SessionBlock,
-	Step,
-} from "../economy/index.ts";
+import type { Block, Breakpoint, Request } from "../economy/index.ts";
+import type { ReplayPolicy, SessionBlock, Step } from "../economy/replay/index.ts";
 import { type ControllerOptions, createController } from "./controller.ts";
 import { CACHED_TIERS, type Item, type TrackedItem } from "./item.ts";
 

@@ -1,4 +1,5 @@
-import { type ReplayPolicy, requestOf } from "../economy/index.ts";
+import { requestOf } from "../economy/index.ts";
+import type { ReplayPolicy } from "../economy/replay/index.ts";
 
 /**
  * What sessions would have cost in the `log` layout: what they did cost in pi. Without a working set the layout sends

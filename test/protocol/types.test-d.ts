@@ -8,7 +8,7 @@ import type {
 import type Type from "typebox";
 import { describe, expectTypeOf, test } from "vitest";
 import type * as codeindex from "../../src/codeindex/index.ts";
-import type { ReplayReport as Report } from "../../src/economy/index.ts";
+import type { ReplayReport as Report } from "../../src/economy/replay/index.ts";
 import type * as schemas from "../../src/protocol/envelope.ts";
 import type {
 	Command,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { SessionBlock } from "../../src/economy/index.ts";
+import type { SessionBlock } from "../../src/economy/replay/index.ts";
 import { candidatesOf, frontierOf } from "../../src/pruning/candidates.ts";
 import { surveyOf } from "../../src/pruning/pruner.ts";
 import { createGrowingSurvey, type SurveyedBlock } from "../../src/pruning/replay-survey.ts";

@@ -3,11 +3,10 @@ import { MISS_CAUSES } from "../miss-causes.ts";
 import { promptOf } from "./billed.ts";
 import { barChart, requestChart } from "./chart.ts";
 import { clock, money, percent, short, times } from "./figures.ts";
-import type { FolderReport } from "./folder-report.ts";
 import { type Html, html } from "./html-text.ts";
 import { savedAlreadyNotes, skippedNotes, summaryOf } from "./notes.ts";
 import { plainText } from "./plain-text.ts";
-import type { ReplayReport } from "./report.ts";
+import type { FolderReport, ReplayReport } from "./report.ts";
 
 /** Rows of a table on the page; the rest is in `--json`. */
 const MOST_ROWS = 200;

@@ -1,8 +1,8 @@
 import { costOf } from "../cost.ts";
 import type { Block } from "../request.ts";
+import { sharedStart } from "../request.ts";
 import { promptOf } from "./billed.ts";
 import type { Change, ReplaySession, Step } from "./requests.ts";
-import { sharedStart } from "./shared-start.ts";
 
 /** A request for which the provider did not find what the request before had left in its cache. */
 export interface ReplayMiss {

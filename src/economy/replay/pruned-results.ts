@@ -1,5 +1,5 @@
+import { sharedStart } from "../request.ts";
 import type { SessionBlock } from "./assembly.ts";
-import { sharedStart } from "./shared-start.ts";
 
 /** Tokens of what stands for a pruned result: tool, arguments, size, a line of gist and how to get it back. */
 const STUB_TOKENS = 75;

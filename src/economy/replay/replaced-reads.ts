@@ -1,7 +1,7 @@
+import { sharedStart } from "../request.ts";
 import type { SessionBlock } from "./assembly.ts";
 import type { FileRead } from "./entry.ts";
-import { countNewLines } from "./line-prints.ts";
-import { sharedStart } from "./shared-start.ts";
+import { countNewLines } from "./message-blocks.ts";
 
 /**
  * Finds results of `read` that repeat what the model has before it, and puts something shorter in their place: a marker

@@ -1,11 +1,12 @@
 import { costOf, dollarsOf } from "../cost.ts";
-import type { PromptTokens } from "../request.ts";
+import { type PromptTokens, sharedStart } from "../request.ts";
+import type { SessionBlock } from "./assembly.ts";
 import { promptOf } from "./billed.ts";
-import { type DuplicateRead, findDuplicateReads } from "./duplicate-reads.ts";
 import { fullName } from "./entry.ts";
 import { findMisses, type ReplayMiss } from "./misses.ts";
-import { appendOnly, appendOnlyWithLosses } from "./policies/append-only.ts";
+import { appendOnly, appendOnlyWithLosses } from "./policies.ts";
 import { type PolicyOutcome, type ReplayPolicy, runPolicy } from "./policy.ts";
+import { createReadReplacer } from "./replaced-reads.ts";
 import type { ReplaySession, SavedAlready, Skipped } from "./requests.ts";
 
 /** What a session cost and would have cost. Plain data; costs are in plain input tokens. */
@@ -166,4 +167,102 @@ function thinnedOut(requests: readonly PromptTokens[]): PromptTokens[] {
 		points.push(run.reduce((most, next) => (promptOf(next) > promptOf(most) ? next : most)));
 	}
 	return points;
+}
+
+/** The sessions of a folder, added up in the shape of one report, and each by itself. */
+export interface FolderReport {
+	/** The folder. */
+	readonly file: string;
+	readonly requests: number;
+	readonly policies: readonly PolicyRow[];
+	readonly misses: readonly (Omit<ReplayMiss, "isTotal"> & { readonly file: string })[];
+	readonly skipped: number;
+	readonly sessions: readonly Omit<ReplayReport, "chart">[];
+	/** Files that could not be replayed, and why. */
+	readonly failed: readonly { readonly file: string; readonly reason: string }[];
+}
+
+/** Adds up the reports of a folder. All must have been made with the same policies. */
+export function combineReports(
+	folder: string,
+	reports: FolderReport["sessions"],
+	failed: FolderReport["failed"],
+): FolderReport {
+	const names = reports[0]?.policies.map(({ name }) => name) ?? [];
+	return {
+		file: folder,
+		requests: sum(reports, ({ requests }) => requests),
+		policies: names.map((_, at) =>
+			totalOf(reports.map(({ policies }) => policies[at] as PolicyRow)),
+		),
+		misses: reports.flatMap(({ file, misses }) => misses.map((miss) => ({ file, ...miss }))),
+		skipped: sum(reports, ({ skipped }) => skipped),
+		sessions: reports,
+		failed,
+	};
+}
+
+function totalOf(rows: readonly PolicyRow[]): PolicyRow {
+	const { name, description } = rows[0] as PolicyRow;
+	const cost = sum(rows, (row) => row.cost);
+	const dollars = rows.every((row) => row.dollars !== undefined);
+	return {
+		name,
+		description,
+		cost,
+		ratio: cost / sum(rows, (row) => row.cost / row.ratio),
+		...(dollars && { dollars: sum(rows, (row) => row.dollars ?? 0) }),
+		read: sum(rows, (row) => row.read),
+		write: sum(rows, (row) => row.write),
+		input: sum(rows, (row) => row.input),
+		maxContext: rows.reduce((most, row) => Math.max(most, row.maxContext), 0),
+	};
+}
+
+function sum<T>(items: readonly T[], of: (item: T) => number): number {
+	return items.reduce((total, item) => total + of(item), 0);
+}
+
+/** A file that was sent again although the model had it before it. */
+export interface DuplicateRead {
+	readonly path: string;
+	/** How often it was read in vain. */
+	readonly times: number;
+	/** Tokens of those readings that said nothing new. */
+	readonly tokens: number;
+	/** What they cost from then on, written once and read with every later request, in plain input tokens. */
+	readonly cost: number;
+}
+
+/** The files that were sent in vain, the dearest first. */
+export function findDuplicateReads(session: ReplaySession): DuplicateRead[] {
+	const reads = createReadReplacer();
+	const seen = new Set<number>();
+	const files = new Map<string, { path: string; times: number; tokens: number; cost: number }>();
+	let before: readonly SessionBlock[] = [];
+	/** The reads of the request that said nothing new, in its order. */
+	let vain: { file: { cost: number }; saved: number }[] = [];
+	for (const { blocks, model } of session.steps()) {
+		const { writeRatio, readRatio } = model.rules;
+		const shortened = reads.replace(blocks);
+		const known = sharedStart(before, blocks);
+		if (known < before.length) vain = [];
+		const from = known < before.length ? 0 : known;
+		before = blocks;
+		for (const { file, saved } of vain) file.cost += saved * readRatio;
+		for (const [index, block] of blocks.slice(from).entries()) {
+			const saved = block.tokens - (shortened[from + index]?.tokens ?? 0);
+			const path = block.result?.read?.path;
+			if (saved <= 0 || path === undefined) continue;
+			const file = files.get(path) ?? { path, times: 0, tokens: 0, cost: 0 };
+			files.set(path, file);
+			const isNew = !seen.has(block.id);
+			seen.add(block.id);
+			file.times += isNew ? 1 : 0;
+			file.tokens += isNew ? saved : 0;
+			file.cost += saved * (isNew ? writeRatio : readRatio);
+			vain.push({ file, saved });
+		}
+	}
+	return [...files.values()].sort((a, b) => b.cost - a.cost);
 }

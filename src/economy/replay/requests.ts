@@ -1,6 +1,6 @@
 import type { PromptTokens, Request, Ttl } from "../request.ts";
 import type { CacheRules, ModelPrices } from "../rules.ts";
-import { createAssembly, type SessionBlock } from "./assembly.ts";
+import { createAssembly, createCalibration, type SessionBlock } from "./assembly.ts";
 import {
 	type BilledRequest,
 	billedBy,
@@ -8,7 +8,6 @@ import {
 	modelsWithoutWrites,
 	promptOf,
 } from "./billed.ts";
-import { createCalibration } from "./calibrate.ts";
 import { type Conversation, createConversationWalk } from "./conversation.ts";
 import { type Entry, fullName, type ModelName } from "./entry.ts";
 import type { SessionFile, SkippedLines } from "./session-file.ts";

@@ -1,10 +1,9 @@
 import { counted } from "../../text/figures.ts";
 import { MISS_CAUSES } from "../miss-causes.ts";
 import { clock, money, percent, short, times } from "./figures.ts";
-import type { FolderReport } from "./folder-report.ts";
 import { savedAlreadyNotes, skippedNotes, summaryOf } from "./notes.ts";
 import { plainText } from "./plain-text.ts";
-import type { PolicyRow, ReplayReport } from "./report.ts";
+import type { FolderReport, PolicyRow, ReplayReport } from "./report.ts";
 
 /** Rows of a table that are printed; the rest is in `--json`. */
 const MOST_ROWS = 12;

@@ -1,6 +1,7 @@
 import { describeError } from "../../core/errno.ts";
 import { serveJobs } from "../../core/worker-entry.ts";
-import { knownModel, loadReplay, type ReplayReport } from "../../economy/index.ts";
+import { knownModel } from "../../economy/index.ts";
+import type { ReplayReport } from "../../economy/replay/index.ts";
 import { type PruneSettings, pruningPolicy } from "../../pruning/index.ts";
 
 /** A job of the thread. */
@@ -13,7 +14,7 @@ export interface ReplayOrder {
 
 serveJobs<ReplayOrder, ReplayReport>(async ({ file, shownAs, prune }) => {
 	try {
-		const tools = await loadReplay();
+		const tools = await import("../../economy/replay/index.ts");
 		const session = tools.rebuildRequests(await tools.readSessionFile(file), knownModel);
 		if (session.bills.length === 0) {
 			throw new Error(`${shownAs} has no request with a bill, so nothing to replay`);

@@ -9,7 +9,7 @@ import {
 	type WorkerFault,
 	WorkerSupervisor,
 } from "../../core/worker-supervisor.ts";
-import type { ReplayReport } from "../../economy/index.ts";
+import type { ReplayReport } from "../../economy/replay/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { createFairQueue, type FairQueueLimits } from "./fair-queue.ts";
 import type { ReplayOrder } from "./replay-worker.ts";

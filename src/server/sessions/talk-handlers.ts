@@ -1,6 +1,6 @@
 import type { AgentSession, PromptOptions } from "@earendil-works/pi-coding-agent";
-import { nearest } from "../../text/nearest.ts";
 import type { CommandOf, CommandType, SlashCommand } from "../../protocol/index.ts";
+import { nearest } from "../../text/nearest.ts";
 import { CommandError } from "../engine/call.ts";
 import { asCommandError } from "../safe-text.ts";
 import type { LiveSession } from "./live-session.ts";

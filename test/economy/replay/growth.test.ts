@@ -1,8 +1,12 @@
 import { describe, expect, test } from "vitest";
-import type { ReplayPolicy, ReplaySession, SessionBlock } from "../../../src/economy/index.ts";
-import { findDuplicateReads } from "../../../src/economy/replay/duplicate-reads.ts";
+import type {
+	ReplayPolicy,
+	ReplaySession,
+	SessionBlock,
+} from "../../../src/economy/replay/index.ts";
 import { replayPolicies, runPolicy, strataPolicy } from "../../../src/economy/replay/index.ts";
 import { findMisses } from "../../../src/economy/replay/misses.ts";
+import { findDuplicateReads } from "../../../src/economy/replay/report.ts";
 import { rebuildRequests } from "../../../src/economy/replay/requests.ts";
 import { readSessionFile } from "../../../src/economy/replay/session-file.ts";
 import { pruningPolicy } from "../../../src/pruning/index.ts";

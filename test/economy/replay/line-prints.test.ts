@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { countNewLines, createLinePrints } from "../../../src/economy/replay/line-prints.ts";
+import { countNewLines, createLinePrints } from "../../../src/economy/replay/message-blocks.ts";
 
 const lines = fc.array(fc.constantFrom("a", "b", "c", "d", ""), { minLength: 1, maxLength: 30 });
 

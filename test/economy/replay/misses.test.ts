@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { findDuplicateReads } from "../../../src/economy/replay/duplicate-reads.ts";
 import { findMisses } from "../../../src/economy/replay/misses.ts";
+import { findDuplicateReads } from "../../../src/economy/replay/report.ts";
 import { rebuildRequests } from "../../../src/economy/replay/requests.ts";
 import { readSessionFile } from "../../../src/economy/replay/session-file.ts";
 import { rulesFor } from "../../../src/economy/rules.ts";

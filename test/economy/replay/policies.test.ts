@@ -1,18 +1,18 @@
 import { describe, expect, test } from "vitest";
+import { type Request, requestOf } from "../../../src/economy/index.ts";
 import type {
 	ReplayPolicy,
 	ReplaySession,
-	Request,
 	RequestPolicy,
-} from "../../../src/economy/index.ts";
-import { appendOnly, requestOf } from "../../../src/economy/replay/policies/append-only.ts";
-import { billed } from "../../../src/economy/replay/policies/billed.ts";
-import { replayPolicies } from "../../../src/economy/replay/policies/index.ts";
-import { noCache } from "../../../src/economy/replay/policies/no-cache.ts";
-import { pruneBatch } from "../../../src/economy/replay/policies/prune-batch.ts";
-import { pruneEach } from "../../../src/economy/replay/policies/prune-each.ts";
-import { readCache } from "../../../src/economy/replay/policies/read-cache.ts";
-import { strataPolicy } from "../../../src/economy/replay/policies/strata.ts";
+} from "../../../src/economy/replay/index.ts";
+import {
+	appendOnly,
+	pruneBatch,
+	pruneEach,
+	readCache,
+	replayPolicies,
+	strataPolicy,
+} from "../../../src/economy/replay/policies.ts";
 import { runPolicy } from "../../../src/economy/replay/policy.ts";
 import { SessionWriter } from "./session-writer.ts";
 import { generateSession, PLAIN, SLOW } from "./workload.ts";
@@ -30,11 +30,14 @@ describe("the policies that send pi's own requests", () => {
 	});
 
 	test("no-cache: everything is plain input", async () => {
-		expect(runPolicy(noCache, await threeRequests())).toMatchObject({ cost: 19_000, read: 0 });
+		expect(runPolicy(listed("no-cache"), await threeRequests())).toMatchObject({
+			cost: 19_000,
+			read: 0,
+		});
 	});
 
 	test("billed: what the file says", async () => {
-		const outcome = runPolicy(billed, await threeRequests());
+		const outcome = runPolicy(listed("billed"), await threeRequests());
 		expect(outcome).toMatchObject({ read: 5000, write: 14_000, input: 0 });
 		expect(outcome.cost).toBeCloseTo(0.1 * 5000 + 1.25 * 14_000);
 	});
@@ -216,4 +219,8 @@ function results({ blocks }: Pick<Request, "blocks">): number[] {
 
 function isStub({ hash }: { hash: string }): boolean {
 	return hash.endsWith("~stub");
+}
+
+function listed(name: string): ReplayPolicy {
+	return replayPolicies.find((policy) => policy.name === name) as ReplayPolicy;
 }

@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { type ReplayReport, type ReplaySession, rulesFor } from "../../../src/economy/index.ts";
+import { rulesFor } from "../../../src/economy/index.ts";
 import { reportHtml } from "../../../src/economy/replay/html.ts";
+import type { ReplayReport, ReplaySession } from "../../../src/economy/replay/index.ts";
 import { plainText } from "../../../src/economy/replay/plain-text.ts";
 import {
 	appendOnly,
 	appendOnlyWithLosses,
-} from "../../../src/economy/replay/policies/append-only.ts";
-import { replayPolicies } from "../../../src/economy/replay/policies/index.ts";
-import { strataPolicy } from "../../../src/economy/replay/policies/strata.ts";
+	replayPolicies,
+	strataPolicy,
+} from "../../../src/economy/replay/policies.ts";
 import { runPolicy } from "../../../src/economy/replay/policy.ts";
 import { buildReport } from "../../../src/economy/replay/report.ts";
 import { reportText } from "../../../src/economy/replay/text.ts";

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ReplayModel, type ReplaySession, rulesFor } from "../../../src/economy/index.ts";
+import { rulesFor } from "../../../src/economy/index.ts";
+import type { ReplayModel, ReplaySession } from "../../../src/economy/replay/index.ts";
 import { rebuildRequests } from "../../../src/economy/replay/requests.ts";
 import { readSessionFile } from "../../../src/economy/replay/session-file.ts";
 import { tempDir } from "../../support/temp.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ReplayPolicy, ReplaySession, Request } from "../../../src/economy/index.ts";
+import type { Request } from "../../../src/economy/index.ts";
+import type { ReplayPolicy, ReplaySession } from "../../../src/economy/replay/index.ts";
 import { replayPolicies, runPolicy } from "../../../src/economy/replay/index.ts";
 import { tiersPolicy } from "../../../src/tiers/replay-policy.ts";
 import { logPolicy } from "../../../src/workset/replay-policy.ts";

@@ -1,0 +1,188 @@
+import { requestOf } from "../place-breakpoints.ts";
+import { type Block, sharedStart } from "../request.ts";
+import type { SessionBlock } from "./assembly.ts";
+import { promptOf } from "./billed.ts";
+import type { PolicyName, ReplayPolicy, RequestPolicy } from "./policy.ts";
+import { createPrunedResults, freedBy, isPrunable } from "./pruned-results.ts";
+import { createReadReplacer } from "./replaced-reads.ts";
+import type { Step } from "./requests.ts";
+
+/** Pi's own requests under the provider's rules: everything is appended, nothing changed. */
+export const appendOnly: RequestPolicy = {
+	name: "append-only",
+	description: "pi's own requests, nothing lost without a known cause",
+	*requests(session) {
+		for (const step of session.steps()) yield requestOf(step, step.blocks);
+	},
+};
+
+/** Pi's own requests, with the cache lost where the bills show that it was. */
+export function appendOnlyWithLosses(isLost: (step: Step) => boolean): RequestPolicy {
+	return {
+		...appendOnly,
+		*requests(session) {
+			for (const step of session.steps()) {
+				yield { ...requestOf(step, step.blocks), cold: isLost(step) };
+			}
+		},
+	};
+}
+
+/** Files that the model has before it are not sent again. */
+export const readCache = withReadCache(appendOnly, {
+	name: "read-cache",
+	description: "repeated reads become a marker or a diff",
+});
+
+/** Another policy in a session that has the read cache: what it takes out of a request is read in full the next time. */
+export function withReadCache(policy: RequestPolicy, called: PolicyName): RequestPolicy {
+	return {
+		...called,
+		*requests(session) {
+			const reads = createReadReplacer();
+			let blocks: Step["blocks"] = [];
+			/** Content that the policy was given for the latest request, and what it sent of it. */
+			const offered = createContents();
+			const sent = createContents();
+			const isVisible = ({ hash }: Block) => sent.has(hash) || !offered.has(hash);
+			const cached = {
+				...session,
+				*steps() {
+					for (const step of session.steps()) {
+						blocks = reads.replace(step.blocks, isVisible);
+						yield { ...step, blocks };
+					}
+				},
+			};
+			for (const request of policy.requests(cached)) {
+				offered.follow(blocks);
+				sent.follow(request.blocks);
+				yield request;
+			}
+		},
+	};
+}
+
+/** The contents of the latest of many requests. */
+function createContents() {
+	const counts = new Map<string, number>();
+	let before: readonly Block[] = [];
+	const add = (blocks: readonly Block[], by: 1 | -1) => {
+		for (const { hash } of blocks) {
+			const count = (counts.get(hash) ?? 0) + by;
+			if (count > 0) counts.set(hash, count);
+			else counts.delete(hash);
+		}
+	};
+	return {
+		has: (hash: string) => counts.has(hash),
+		follow(blocks: readonly Block[]): void {
+			const known = sharedStart(before, blocks);
+			add(before.slice(known), -1);
+			add(blocks.slice(known), 1);
+			before = blocks;
+		},
+	};
+}
+
+/** What pi-strata would do: no repeated reads, and `pruning`, which that system decides with its own code. */
+export function strataPolicy(pruning: RequestPolicy): RequestPolicy {
+	return withReadCache(pruning, {
+		name: "strata",
+		description: `read cache, and ${pruning.description}`,
+	});
+}
+
+/** How many results a sliding window keeps. */
+const KEPT = 10;
+
+/** Old results go with every request: what many agents do, and what breaks the cached prefix each time. */
+export const pruneEach: ReplayPolicy = {
+	name: "prune-each",
+	description: `every request keeps only the ${KEPT} newest tool results`,
+	*requests(session) {
+		const pruned = createPrunedResults();
+		/** The results that the window still holds. */
+		let kept: SessionBlock[] = [];
+		for (const step of session.steps()) {
+			const known = pruned.follow(step.blocks);
+			const fresh = step.blocks.slice(known).filter(({ kind }) => kind === "result");
+			const results = known === 0 ? fresh : kept.concat(fresh);
+			kept = results.slice(-KEPT);
+			pruned.add(results.slice(0, -KEPT).filter(isPrunable));
+			yield requestOf(step, [...pruned.blocks()]);
+		}
+	},
+};
+
+/** What a batch must free. */
+const BATCH_TOKENS = 20_000;
+
+/** Recent results are never pruned: what came in the latest turns, as far as it is among the newest tokens. */
+const RECENT_TURNS = 2;
+const RECENT_TOKENS = 20_000;
+
+/** Old results go in batches of a fixed size, whatever that costs at the moment. */
+export const pruneBatch: ReplayPolicy = {
+	name: "prune-batch",
+	description: "old tool results go whenever 20,000 tokens of them have come together",
+	*requests(session) {
+		const pruned = createPrunedResults();
+		/** No result before this block can be pruned any more, or ever. */
+		let from = 0;
+		for (const step of session.steps()) {
+			if (pruned.follow(step.blocks) === 0) from = 0;
+			from = firstPrunable(pruned.blocks(), from);
+			const candidates = prunableNow(pruned.blocks(), from);
+			if (freedBy(candidates) >= BATCH_TOKENS) pruned.add(candidates);
+			yield requestOf(step, [...pruned.blocks()]);
+		}
+	},
+};
+
+/** Results that may be pruned now, oldest first: all but the recent ones and those that the model has not answered yet. */
+function prunableNow(blocks: readonly SessionBlock[], from: number): SessionBlock[] {
+	let isAnswered = false;
+	const found: SessionBlock[] = [];
+	let turns = 0;
+	let tokens = 0;
+	for (let at = blocks.length - 1; at >= from; at--) {
+		const block = blocks[at] as SessionBlock;
+		if (ANSWERS.has(block.kind)) isAnswered = true;
+		if (block.kind === "user" && blocks[at - 1]?.kind !== "user") turns++;
+		if (block.kind !== "result") continue;
+		tokens += block.tokens;
+		const isRecent = turns < RECENT_TURNS && tokens <= RECENT_TOKENS;
+		if (isAnswered && !isRecent && isPrunable(block)) found.push(block);
+	}
+	return found.reverse();
+}
+
+function firstPrunable(blocks: readonly SessionBlock[], from: number): number {
+	let at = from;
+	while (at < blocks.length && !isPrunable(blocks[at] as SessionBlock)) at++;
+	return at;
+}
+
+const NOTHING_CACHED = { read: 0, write: 0, writeOneHour: 0 };
+
+const ANSWERS: ReadonlySet<SessionBlock["kind"]> = new Set(["text", "call", "thinking"]);
+
+/** The policies of the economy itself, in the order of the report. Other systems bring their own. */
+export const replayPolicies: readonly ReplayPolicy[] = [
+	{
+		name: "no-cache",
+		description: "the same requests without any caching",
+		bills: ({ bills }) =>
+			bills.map(({ billed }) => ({ ...NOTHING_CACHED, input: promptOf(billed) })),
+	},
+	appendOnly,
+	{
+		name: "billed",
+		description: "what the provider billed",
+		bills: ({ bills }) => bills.map(({ billed }) => billed),
+	},
+	readCache,
+	pruneEach,
+	pruneBatch,
+];
