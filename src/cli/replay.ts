@@ -1,15 +1,19 @@
-import { open, stat } from "node:fs/promises";
-import { relative, resolve } from "node:path";
+import { open, readdir, stat } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
 import { writeFileAtomic } from "../core/atomic-file.ts";
 import { loadConfig } from "../core/config.ts";
 import { describeError, errnoOf } from "../core/errno.ts";
 import { agentFolder } from "../core/places.ts";
-import type { FolderReport, ReplayPolicy, ReplayReport } from "../economy/replay/index.ts";
+import { findModel, knownModel, knownModels } from "../economy/index.ts";
+import type {
+	FolderReport,
+	ReplayModel,
+	ReplayPolicy,
+	ReplayReport,
+} from "../economy/replay/index.ts";
 import { pruningPolicy } from "../pruning/index.ts";
 import { nearest } from "../text/nearest.ts";
 import { type Command, type Terminal, UsageError } from "./command.ts";
-import { modelsByName } from "./replay-models.ts";
-import { sessionFilesIn } from "./session-files.ts";
 
 type Replay = typeof import("../economy/replay/index.ts");
 
@@ -199,4 +203,64 @@ function harmlessJson(value: unknown): string {
 function shownPath(path: string, cwd: string): string {
 	const shown = relative(cwd, path);
 	return shown.startsWith("..") ? path : shown;
+}
+
+/** Pi keeps its sessions two folders deep; more than this is no folder of sessions. */
+const MAX_DEPTH = 4;
+const MAX_FILES = 10_000;
+
+/** What lies below a folder, sorted by name: session files, and folders that could not be looked into. */
+export interface SessionFiles {
+	readonly files: string[];
+	readonly unreadable: { readonly file: string; readonly reason: string }[];
+}
+
+/** The `.jsonl` files below a folder. Links are not followed. Rejects if the folder itself cannot be read. */
+export async function sessionFilesIn(folder: string): Promise<SessionFiles> {
+	const files: string[] = [];
+	const unreadable: { file: string; reason: string }[] = [];
+	await collect(folder, 1);
+	return { files: files.sort(), unreadable };
+
+	async function collect(at: string, depth: number): Promise<void> {
+		for (const entry of await readdir(at, { withFileTypes: true })) {
+			const path = join(at, entry.name);
+			if (entry.isDirectory() && depth < MAX_DEPTH) {
+				await collect(path, depth + 1).catch((error) => {
+					if (errnoOf(error) === undefined) throw error;
+					unreadable.push({ file: path, reason: describeError(error) });
+				});
+			}
+			if (!entry.isFile() || !entry.name.endsWith(".jsonl")) continue;
+			if (files.length === MAX_FILES) {
+				throw new Error(
+					`${folder} has more than ${MAX_FILES} sessions; name a folder further down`,
+				);
+			}
+			files.push(path);
+		}
+	}
+}
+
+/** How replay gets the rules of models: by the name in the session file, or the same for all when one was asked for. */
+export function modelsByName(
+	asked: string | undefined,
+): (name: ReplayModel["name"]) => ReplayModel {
+	const instead = asked === undefined ? undefined : namedModel(asked);
+	const found = new Map<string, ReplayModel>();
+	return (name) => {
+		const { provider, id } = instead ?? name;
+		const key = `${provider}/${id}`;
+		const known = found.get(key) ?? knownModel({ provider, id });
+		found.set(key, known);
+		return known;
+	};
+}
+
+function namedModel(asked: string): ReplayModel["name"] {
+	const model = findModel(asked);
+	if (model) return model;
+	const close = nearest(asked, [...new Set(knownModels().map(({ id }) => id))]);
+	const hint = close ? `did you mean "${close}"?` : "use its id as in pi, e.g. claude-opus-4-5";
+	throw new UsageError(`unknown model "${asked}"; ${hint}`);
 }

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import * as promises from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { sessionFilesIn } from "../../src/cli/session-files.ts";
+import { sessionFilesIn } from "../../src/cli/replay.ts";
 import { tempDir } from "../support/temp.ts";
 
 vi.mock("node:fs/promises", { spy: true });
