@@ -31,7 +31,8 @@ export function createExportChains(
 
 	/** The exports of a file, without those that `export *` passes on. */
 	function ownExports(file: FileId): OwnExports {
-		return getOrAdd(own, file, () => sortExports(reader.exports(file)));
+		// Mostly known, and then without a closure.
+		return own.get(file) ?? getOrAdd(own, file, () => sortExports(reader.exports(file)));
 	}
 
 	/** What a file, or the other one of its pair, exports under a name, `default` or `=` (all of CommonJS). */

@@ -14,7 +14,7 @@ export interface ModulePairs {
 }
 
 export function pairsOf(reader: IndexReader): ModulePairs {
-	return getOrAdd(memo, reader.shape, () => findPairs(reader));
+	return memo.get(reader.shape) ?? getOrAdd(memo, reader.shape, () => findPairs(reader));
 }
 
 const memo = new WeakMap<object, ModulePairs>();
