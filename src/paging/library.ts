@@ -45,7 +45,7 @@ export interface LibraryOptions {
 }
 
 /** A resource that was asked for, not loaded yet. */
-export interface Target {
+interface Target {
 	/** The same for all spellings of one address. */
 	key: string;
 	load: Loader<Resource>;
@@ -56,17 +56,7 @@ export interface Target {
 }
 
 /** Finds, loads, converts and keeps resources. */
-export interface Library {
-	find(uri: string): Promise<Target>;
-	use<R>(
-		target: Target,
-		use: { signal?: AbortSignal | undefined; continues: boolean },
-		work: (resource: Resource) => Promise<R> | R,
-	): Promise<R>;
-	close(): Promise<void>;
-}
-
-export function createLibrary(options: LibraryOptions): Library {
+export function createLibrary(options: LibraryOptions) {
 	const { root, readOnlyRoots = [] } = options;
 	const {
 		maxBytes = DEFAULTS.maxWebBytes.default,
@@ -99,7 +89,7 @@ export function createLibrary(options: LibraryOptions): Library {
 	});
 
 	return {
-		async find(uri) {
+		async find(uri: string): Promise<Target> {
 			const target = normaliseUri(uri, root);
 			if (target.kind === "web") {
 				return { key: target.key, load: webLoader(target.url), revalidate: false };
@@ -115,8 +105,12 @@ export function createLibrary(options: LibraryOptions): Library {
 			return { key: `file:${file.path}`, load, revalidate: true, version: file.validators };
 		},
 
-		use: (target, { signal, continues }, work) =>
-			cache.use({ ...target, signal, sinceLoad: !continues }, work),
+		/** `continues`: with a cursor, which prolongs the time a resource is kept. */
+		use: <R>(
+			target: Target,
+			{ signal, continues }: { signal?: AbortSignal | undefined; continues: boolean },
+			work: (resource: Resource) => Promise<R> | R,
+		) => cache.use({ ...target, signal, sinceLoad: !continues }, work),
 
 		async close() {
 			cache.clear();
