@@ -26,7 +26,6 @@ export const CodeCoverage = Type.Object({
 		}),
 	),
 });
-export type CodeCoverage = Type.Static<typeof CodeCoverage>;
 
 /** How the index of a project is, which is not made for this question. */
 export const CodeStatus = Type.Object({
@@ -35,7 +34,6 @@ export const CodeStatus = Type.Object({
 	/** Of an index that is ready. */
 	coverage: Type.Optional(CodeCoverage),
 });
-export type CodeStatus = Type.Static<typeof CodeStatus>;
 
 /** A declared name. */
 export const CodeSymbol = Type.Object({
@@ -48,7 +46,6 @@ export const CodeSymbol = Type.Object({
 	signature: Type.String(),
 	doc: Type.Optional(Type.String()),
 });
-export type CodeSymbol = Type.Static<typeof CodeSymbol>;
 
 /** Files that match a search. */
 export const CodeSearchAnswer = Type.Object({
@@ -71,7 +68,6 @@ export const CodeSearchAnswer = Type.Object({
 	atLeast: Type.Optional(Type.Literal(true)),
 	coverage: CodeCoverage,
 });
-export type CodeSearchAnswer = Type.Static<typeof CodeSearchAnswer>;
 
 /** A file some steps away from another. */
 export const CodeFileAtDepth = Type.Object({
@@ -81,7 +77,6 @@ export const CodeFileAtDepth = Type.Object({
 	isTest: Type.Boolean(),
 	via: Type.Optional(Type.String()),
 });
-export type CodeFileAtDepth = Type.Static<typeof CodeFileAtDepth>;
 
 /** What a file needs and what needs it. */
 export const CodeDepsAnswer = Type.Object({
@@ -93,7 +88,6 @@ export const CodeDepsAnswer = Type.Object({
 	external: Type.Array(Type.String()),
 	coverage: CodeCoverage,
 });
-export type CodeDepsAnswer = Type.Static<typeof CodeDepsAnswer>;
 
 /** Where a name is defined and used. */
 export const CodeUsagesAnswer = Type.Object({
@@ -125,4 +119,3 @@ export const CodeUsagesAnswer = Type.Object({
 	suggestions: Type.Optional(Type.Array(Type.String())),
 	coverage: CodeCoverage,
 });
-export type CodeUsagesAnswer = Type.Static<typeof CodeUsagesAnswer>;

@@ -3,7 +3,6 @@ import { contextKinds } from "../text/kinds.ts";
 import { oneOf } from "./field-schemas.ts";
 
 export const ContextKind = oneOf(...contextKinds);
-export type ContextKind = Type.Static<typeof ContextKind>;
 
 /** One piece of what the model sees, in the order in which it sees them. */
 export const ContextPiece = Type.Object({
@@ -22,7 +21,6 @@ export const ContextPiece = Type.Object({
 	/** Of a stub: the tokens of what it stands for. */
 	replacedTokens: Type.Optional(Type.Number()),
 });
-export type ContextPiece = Type.Static<typeof ContextPiece>;
 
 /** How much of each kind a request held; kinds that it held nothing of may be absent. */
 export const ContextMoment = Type.Object({
@@ -31,7 +29,6 @@ export const ContextMoment = Type.Object({
 	atMs: Type.Number(),
 	byKind: Type.Partial(Type.Record(ContextKind, Type.Number())),
 });
-export type ContextMoment = Type.Static<typeof ContextMoment>;
 
 /** The last request of the branch, which may have held less than the window does now, and other text. */
 const LastRequest = Type.Object({
@@ -54,7 +51,6 @@ export const ContextView = Type.Object({
 	/** One for each request, oldest first; long sessions are thinned out. */
 	history: Type.Array(ContextMoment),
 });
-export type ContextView = Type.Static<typeof ContextView>;
 
 /** A stretch of a piece's text. */
 export const ContextPieceText = Type.Object({
@@ -67,11 +63,9 @@ export const ContextPieceText = Type.Object({
 	/** Where the next stretch begins; absent at the end. */
 	nextOffset: Type.Optional(Type.Number()),
 });
-export type ContextPieceText = Type.Static<typeof ContextPieceText>;
 
 /** A price: always in plain input tokens of the model, and in dollars where its prices are known. */
 export const Price = Type.Object({ tokens: Type.Number(), dollars: Type.Optional(Type.Number()) });
-export type Price = Type.Static<typeof Price>;
 
 const Tokens = {
 	/** Taken from the cache. */
@@ -107,7 +101,6 @@ export const CacheMiss = Type.Object({
 	/** The first piece that differs from the request before, in words. */
 	changed: Type.Optional(Type.String()),
 });
-export type CacheMiss = Type.Static<typeof CacheMiss>;
 
 /** One request to the provider with its bill. */
 export const CostRequest = Type.Object({
@@ -119,7 +112,6 @@ export const CostRequest = Type.Object({
 	thinkingDropped: Type.Optional(Type.Number()),
 	miss: Type.Optional(CacheMiss),
 });
-export type CostRequest = Type.Static<typeof CostRequest>;
 
 /** What a session has cost. Totals cover all its requests, the list the latest. */
 export const Cost = Type.Object({
@@ -135,7 +127,6 @@ export const Cost = Type.Object({
 		missCost: Price,
 	}),
 });
-export type Cost = Type.Static<typeof Cost>;
 
 const Uses = {
 	/** How often it did something. */
@@ -154,7 +145,6 @@ export const SystemSavings = Type.Object({
 	/** The same by reason or by file, largest first, a few. */
 	details: Type.Array(Type.Object({ label: Type.String(), ...Uses })),
 });
-export type SystemSavings = Type.Static<typeof SystemSavings>;
 
 /** What our systems saved in a session, by system. */
 export const Savings = Type.Object({
@@ -166,7 +156,6 @@ export const Savings = Type.Object({
 	economy: SystemSavings,
 	total: Type.Object({ tokens: Type.Number(), dollars: Type.Optional(Type.Number()) }),
 });
-export type Savings = Type.Static<typeof Savings>;
 
 /** A file of the working set and how stable it is. */
 export const TierFile = Type.Object({
@@ -180,7 +169,6 @@ export const TierFile = Type.Object({
 	/** Requests that found it in the cache. */
 	hits: Type.Number(),
 });
-export type TierFile = Type.Static<typeof TierFile>;
 
 /** The working set and where it lies in the prompt. */
 export const Tiers = Type.Object({
@@ -190,4 +178,3 @@ export const Tiers = Type.Object({
 	/** The prompt from first to last, drawn in lines of text. */
 	picture: Type.String(),
 });
-export type Tiers = Type.Static<typeof Tiers>;

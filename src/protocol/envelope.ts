@@ -110,4 +110,3 @@ export const LifecycleData = Type.Object({
 	replayed: Replayed,
 	timedOut: Replayed,
 });
-export type LifecycleData = Type.Static<typeof LifecycleData>;

@@ -12,7 +12,6 @@ export const Usage = Type.Object({
 	totalTokens: Type.Number(),
 	cost: Type.Object({ total: Type.Number() }),
 });
-export type Usage = Type.Static<typeof Usage>;
 
 /** A message of a conversation. `role` says which fields it has. */
 export const AgentMessage = Type.Object({
@@ -27,7 +26,6 @@ export const AgentMessage = Type.Object({
 	toolName: Type.Optional(Type.String()),
 	isError: Type.Optional(Type.Boolean()),
 });
-export type AgentMessage = Type.Static<typeof AgentMessage>;
 
 /** A line of a session file. */
 export const SessionEntry = Type.Object({
@@ -37,7 +35,6 @@ export const SessionEntry = Type.Object({
 	timestamp: Type.String(),
 	message: Type.Optional(AgentMessage),
 });
-export type SessionEntry = Type.Static<typeof SessionEntry>;
 
 /** A model as pi knows it. */
 export const Model = Type.Object({
@@ -54,7 +51,6 @@ export const Model = Type.Object({
 		cacheWrite: Type.Number(),
 	}),
 });
-export type Model = Type.Static<typeof Model>;
 
 /** What a summary replaced. */
 export const CompactionResult = Type.Object({
@@ -63,7 +59,6 @@ export const CompactionResult = Type.Object({
 	tokensBefore: Type.Number(),
 	estimatedTokensAfter: Type.Optional(Type.Number()),
 });
-export type CompactionResult = Type.Static<typeof CompactionResult>;
 
 /** How full the model's window is; `tokens` and `percent` are null right after a compaction. */
 export const ContextUsage = Type.Object({
@@ -71,7 +66,6 @@ export const ContextUsage = Type.Object({
 	contextWindow: Type.Number(),
 	percent: Type.Union([Type.Number(), Type.Null()]),
 });
-export type ContextUsage = Type.Static<typeof ContextUsage>;
 
 /** One session as the server lists it. */
 export const SessionInfo = Type.Object({
@@ -89,7 +83,6 @@ export const SessionInfo = Type.Object({
 	/** ISO 8601. */
 	createdAt: Type.String(),
 });
-export type SessionInfo = Type.Static<typeof SessionInfo>;
 
 /** All of a session's settings and what it is doing: `get_state`. */
 export const SessionState = Type.Interface([SessionInfo], {
@@ -102,4 +95,3 @@ export const SessionState = Type.Interface([SessionInfo], {
 	autoRetryEnabled: Type.Boolean(),
 	pendingMessageCount: Type.Number(),
 });
-export type SessionState = Type.Static<typeof SessionState>;

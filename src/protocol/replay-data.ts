@@ -65,4 +65,3 @@ export const ReplayReport = Type.Object({
 	skipped: Type.Number(),
 	chart: Type.Array(Type.Object({ name: Type.String(), points: Type.Array(PromptTokens) })),
 });
-export type ReplayReport = Type.Static<typeof ReplayReport>;

@@ -21,7 +21,6 @@ export const CommandHistoryEntry = Type.Object({
 	code: Type.Optional(ErrorCode),
 	sessionVersion: Type.Optional(Type.Number()),
 });
-export type CommandHistoryEntry = Type.Static<typeof CommandHistoryEntry>;
 
 /** What the server made of the data folder it found. */
 export const StartupRecovery = Type.Object({
@@ -33,7 +32,6 @@ export const StartupRecovery = Type.Object({
 	/** Commands of this principal that were under way then. */
 	interrupted: Type.Array(CommandHistoryEntry),
 });
-export type StartupRecovery = Type.Static<typeof StartupRecovery>;
 
 /** Figures of the server since it started. */
 export const ServerMetrics = Type.Object({
@@ -70,7 +68,6 @@ export const ServerMetrics = Type.Object({
 		externalBytes: Type.Number(),
 	}),
 });
-export type ServerMetrics = Type.Static<typeof ServerMetrics>;
 
 /** Whether everything works. */
 export const Health = Type.Object({
@@ -80,7 +77,6 @@ export const Health = Type.Object({
 	uptimeMs: Type.Number(),
 	sessions: Type.Number(),
 });
-export type Health = Type.Static<typeof Health>;
 
 /** `data` of successful responses to server commands. */
 export const serverData = {

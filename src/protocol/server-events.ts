@@ -8,6 +8,27 @@ const AboutSession = Type.Object({
 	sessionInfo: Type.Optional(SessionInfo),
 });
 
+/** An event of a session, to its subscribers. */
+export const SessionEventFrame = Type.Object({
+	type: Type.Literal("event"),
+	sessionId: Type.String(),
+	/** 1, 2, 3 … in the session's stream; absent on a dialog that is shown again to a late subscriber. */
+	seq: Type.Optional(Type.Integer({ minimum: 1 })),
+	/** For a client that lags, deltas are put together: this event stands for those from here to `seq`, both included. */
+	fromSeq: Type.Optional(Type.Integer({ minimum: 1 })),
+	event: SessionEvent,
+});
+export type SessionEventFrame = Type.Static<typeof SessionEventFrame>;
+
+/** Events of a session that this connection does not get, both numbers included. */
+export const GapFrame = Type.Object({
+	type: Type.Literal("gap"),
+	sessionId: Type.String(),
+	fromSeq: Type.Integer({ minimum: 1 }),
+	toSeq: Type.Integer({ minimum: 1 }),
+});
+export type GapFrame = Type.Static<typeof GapFrame>;
+
 /** What the server says without being asked. More types may come; ignore those you do not know. */
 export const ServerEvent = Type.Union([
 	/** The first message of every connection. */
@@ -28,32 +49,10 @@ export const ServerEvent = Type.Union([
 	Type.Object({ type: Type.Literal("command_accepted"), data: LifecycleData }),
 	Type.Object({ type: Type.Literal("command_started"), data: LifecycleData }),
 	Type.Object({ type: Type.Literal("command_finished"), data: LifecycleData }),
-	/** An event of a session, to its subscribers. */
-	Type.Object({
-		type: Type.Literal("event"),
-		sessionId: Type.String(),
-		/** 1, 2, 3 … in the session's stream; absent on a dialog that is shown again to a late subscriber. */
-		seq: Type.Optional(Type.Integer({ minimum: 1 })),
-		/**
-		 * For a client that lags, deltas are put together: this event stands for those from here to `seq`, both included.
-		 */
-		fromSeq: Type.Optional(Type.Integer({ minimum: 1 })),
-		event: SessionEvent,
-	}),
-	/** Events of a session that this connection does not get, both numbers included. */
-	Type.Object({
-		type: Type.Literal("gap"),
-		sessionId: Type.String(),
-		fromSeq: Type.Integer({ minimum: 1 }),
-		toSeq: Type.Integer({ minimum: 1 }),
-	}),
+	SessionEventFrame,
+	GapFrame,
 ]);
 export type ServerEvent = Type.Static<typeof ServerEvent>;
-
-/** An event of a session in its frame. */
-export type SessionEventFrame = Extract<ServerEvent, { type: "event" }>;
-/** Events of a session that were lost for this connection. */
-export type GapFrame = Extract<ServerEvent, { type: "gap" }>;
 
 /** Everything a server says. */
 export const ServerMessage = Type.Union([Response, ...ServerEvent.anyOf]);

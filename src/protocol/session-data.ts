@@ -41,15 +41,14 @@ export const StoredSession = Type.Object({
 	/** The id of a process of pi that has it open: `load_session` opens a copy. */
 	piProcess: Type.Optional(Type.Integer()),
 });
-export type StoredSession = Type.Static<typeof StoredSession>;
 
 /** A session's tree as pi's RPC gives it: entries in full, children inside their parents. */
 export interface TreeNode {
-	entry: SessionEntry;
+	entry: Type.Static<typeof SessionEntry>;
 	children: TreeNode[];
 	label?: string;
 }
-const TreeNodes = Type.Unsafe<TreeNode[]>({ type: "array", items: { type: "object" } });
+export const TreeNode = Type.Unsafe<TreeNode>({ type: "object" });
 
 /** A node of a tree that is sent as a list, parents before their children. */
 export const FlatTreeNode = Type.Object({
@@ -62,7 +61,6 @@ export const FlatTreeNode = Type.Object({
 	timestamp: Type.String(),
 	label: Type.Optional(Type.String()),
 });
-export type FlatTreeNode = Type.Static<typeof FlatTreeNode>;
 
 /** A command that `prompt` understands when it starts with a slash. */
 export const SlashCommand = Type.Object({
@@ -70,7 +68,6 @@ export const SlashCommand = Type.Object({
 	description: Type.Optional(Type.String()),
 	source: Type.String({ description: "extension, prompt or skill" }),
 });
-export type SlashCommand = Type.Static<typeof SlashCommand>;
 
 /** A tool, and whether the model is offered it. */
 export const ToolInfo = Type.Object({
@@ -78,11 +75,9 @@ export const ToolInfo = Type.Object({
 	description: Type.String(),
 	active: Type.Boolean(),
 });
-export type ToolInfo = Type.Static<typeof ToolInfo>;
 
 /** A skill that pi found. */
 export const SkillInfo = Type.Object({ name: Type.String(), description: Type.String() });
-export type SkillInfo = Type.Static<typeof SkillInfo>;
 
 /** Counts of a session, as pi's RPC gives them. */
 export const SessionStats = Type.Object({
@@ -103,7 +98,6 @@ export const SessionStats = Type.Object({
 	cost: Type.Number(),
 	contextUsage: Type.Optional(ContextUsage),
 });
-export type SessionStats = Type.Static<typeof SessionStats>;
 
 /** What a shell command printed. */
 export const BashResult = Type.Object({
@@ -114,7 +108,6 @@ export const BashResult = Type.Object({
 	truncated: Type.Boolean(),
 	fullOutputPath: Type.Optional(Type.String()),
 });
-export type BashResult = Type.Static<typeof BashResult>;
 
 /** `data` of successful responses to session commands. */
 export const sessionData = {
@@ -138,7 +131,7 @@ export const sessionData = {
 	get_tree: Type.Object({
 		leafId: TextOrNull,
 		/** Unless `flat` was asked for. */
-		tree: Type.Optional(TreeNodes),
+		tree: Type.Optional(Type.Array(TreeNode)),
 		/** If `flat` was asked for. */
 		nodes: Type.Optional(Type.Array(FlatTreeNode)),
 		/** There are more nodes than are sent. */
@@ -196,4 +189,3 @@ export const OpenedSession = Type.Object({
 	/** The number of the last event so far. */
 	seq: Type.Optional(Type.Number()),
 });
-export type OpenedSession = Type.Static<typeof OpenedSession>;

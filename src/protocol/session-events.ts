@@ -22,7 +22,6 @@ export const AssistantMessageEvent = Type.Union([
 	event("done", { reason: Type.String(), message: Type.Optional(AgentMessage) }),
 	event("error", { reason: Type.String(), error: Type.Optional(AgentMessage) }),
 ]);
-export type AssistantMessageEvent = Type.Static<typeof AssistantMessageEvent>;
 
 const CompactionReason = oneOf("manual", "threshold", "overflow");
 const Retry = {
@@ -61,7 +60,6 @@ export const ExtensionUiRequest = Type.Union([
 	dialog("setWorkingMessage", { message: Type.Optional(Type.String()) }),
 	dialog("set_editor_text", { text: Type.String() }),
 ]);
-export type ExtensionUiRequest = Type.Static<typeof ExtensionUiRequest>;
 
 /**
  * What happens in a session: pi's events with deltas instead of growing messages, and ours about dialogs. More types may

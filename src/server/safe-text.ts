@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { describeError } from "../core/errno.ts";
-import type { ErrorCode } from "../protocol/index.ts";
+import type { Data } from "../protocol/index.ts";
 import { CommandError } from "./engine/call.ts";
 
 /**
@@ -24,7 +24,7 @@ export function safeText(error: unknown, given: readonly string[] = []): string 
 /** Turns whatever was thrown into a failure that may travel; one that may already stays as it is. */
 export function asCommandError(
 	error: unknown,
-	code: ErrorCode = "failed",
+	code: Data<"ErrorCode"> = "failed",
 	given: readonly string[] = [],
 ): CommandError {
 	if (error instanceof CommandError) return error;

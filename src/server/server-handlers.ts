@@ -1,5 +1,5 @@
 import { property } from "../core/property.ts";
-import type { Command, ResponseData, SessionEvent } from "../protocol/index.ts";
+import type { Command, Data, ResponseData } from "../protocol/index.ts";
 import { type Call, CommandError, type Done, type Handler, type Handlers } from "./engine/call.ts";
 import { createMessage } from "./engine/message.ts";
 import { historyEntry, type Journal, type StreamName } from "./journal/journal.ts";
@@ -175,7 +175,7 @@ export function createAttachments(
 	}
 
 	/** A status or a widget that is among the events. A question is sent in any case, with the time that is left. */
-	function isToCome(stream: StreamName, event: SessionEvent, after: number): boolean {
+	function isToCome(stream: StreamName, event: Data<"SessionEvent">, after: number): boolean {
 		if (event.type !== "extension_ui_request" || isQuestion(event.method)) return false;
 		return streams.hasRequest(stream, event.requestId, after);
 	}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { StoredSession } from "../../src/protocol/index.ts";
+import type { Data } from "../../src/protocol/index.ts";
 import { SESSION_ID, STATE } from "../dashboard/views/sample-answers.ts";
 import { browserPath, expectAccessible } from "../support/browser.ts";
 import { eventually, hasFocus } from "./strata-server.ts";
@@ -67,7 +67,7 @@ describe.skipIf(browserPath === undefined)("starting", () => {
 
 	test("with a stored session that pi has open says so before and after", async () => {
 		const server = await start();
-		const stored: StoredSession = {
+		const stored: Data<"StoredSession"> = {
 			...{ sessionPath: "/s/a.jsonl", cwd: "/srv/work", messageCount: 2, fileExists: true },
 			...{ createdAt: STATE.createdAt, modifiedAt: STATE.createdAt, firstMessage: "busy in pi" },
 			piProcess: 4711,

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import type { ContextView, CostRequest, StoredSession } from "../../src/protocol/index.ts";
+import type { Data } from "../../src/protocol/index.ts";
 import { SESSION_ID, STATE } from "../dashboard/views/sample-answers.ts";
 import type { ViewServer } from "../dashboard/views/view-server.ts";
 import { browserPath, expectAccessible } from "../support/browser.ts";
@@ -24,7 +24,7 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 
 	test("an answer that takes longer than the session is quiet arrives all the same", async () => {
 		const { page, server } = await open("context");
-		const context = server.answers.get_context_view as ContextView;
+		const context = server.answers.get_context_view as Data<"ContextView">;
 		let asked = 0;
 		server.answers.get_context_view = async () => {
 			const cachedTokens = ++asked;
@@ -81,8 +81,8 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 
 	test("a page that could not be drawn is drawn when another is asked for", async () => {
 		const server = await start();
-		const right = server.answers.get_context_view as ContextView;
-		server.answers.get_context_view = {} as ContextView;
+		const right = server.answers.get_context_view as Data<"ContextView">;
+		server.answers.get_context_view = {} as Data<"ContextView">;
 		const { page } = await open("context", { server });
 		const alert = page.getByRole("alert").filter({ hasText: "This cannot be shown" });
 		await alert.waitFor();
@@ -140,8 +140,8 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 
 	test("five thousand pieces and as many requests are drawn in few elements", async () => {
 		const server = await start();
-		const context = server.answers.get_context_view as ContextView;
-		const cost = server.answers.get_cost as { requests: CostRequest[]; totals: object };
+		const context = server.answers.get_context_view as Data<"ContextView">;
+		const cost = server.answers.get_cost as { requests: Data<"CostRequest">[]; totals: object };
 		const repeat = <One>(list: readonly One[]) =>
 			Array.from({ length: 5_000 }, (_, at) => list[at % list.length] as One);
 		const pieces = repeat(context.pieces).map((piece, at) => ({ ...piece, id: `p${at}` }));
@@ -330,7 +330,7 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 		const { sessionName: _, ...unnamed } = { ...STATE, cwd: "/home/me/shop", messageCount: 5_000 };
 		server.answers.get_state = unnamed;
 		server.answers.list_sessions = { sessions: [unnamed, { ...unnamed, sessionId: "s2" }] };
-		const stored = server.answers.list_stored_sessions as { sessions: StoredSession[] };
+		const stored = server.answers.list_stored_sessions as { sessions: Data<"StoredSession">[] };
 		const [one] = stored.sessions;
 		if (!one) throw new Error("no stored session");
 		server.answers.list_stored_sessions = {

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { formatDifference, formatPrice, short } from "../../src/dashboard/parts/figures.ts";
 import { visibleString } from "../../src/dashboard/parts/visible-text.ts";
 import { type Client, createClient } from "../../src/protocol/client.ts";
-import type { ContextView, Cost, Savings } from "../../src/protocol/index.ts";
+import type { Data } from "../../src/protocol/index.ts";
 import { LONG_TEXT, REPORT, SESSION_ID } from "../dashboard/views/sample-answers.ts";
 import { browserPath, expectAccessible, openTab } from "../support/browser.ts";
 import { atEnd } from "../support/temp.ts";
@@ -17,7 +17,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 
 	test("the context view shows the numbers that the protocol sends", async () => {
 		const { page, server } = await open("context");
-		const context = server.answers.get_context_view as ContextView;
+		const context = server.answers.get_context_view as Data<"ContextView">;
 		await eventually(() => figures(page)).toMatchObject({
 			"In use, estimated": `≈ ${short(context.tokens)}`,
 			"Last request, from the cache": short(context.cachedTokens ?? 0),
@@ -87,7 +87,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 
 	test("the context view follows the session", async () => {
 		const { page, server } = await open("context");
-		const context = server.answers.get_context_view as ContextView;
+		const context = server.answers.get_context_view as Data<"ContextView">;
 		server.answers.get_context_view = { ...context, cachedTokens: 7_654 };
 		server.say(SESSION_ID, { type: "turn_end", message: { role: "assistant" }, toolResults: [] });
 		await eventually(() => figures(page)).toMatchObject({ "Last request, from the cache": "7.7k" });
@@ -95,7 +95,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 
 	test("the cost view shows the numbers that the protocol sends", async () => {
 		const { page, server } = await open("cost");
-		const { totals } = server.answers.get_cost as Cost;
+		const { totals } = server.answers.get_cost as Data<"Cost">;
 		const against = (other: { dollars?: number }) =>
 			formatDifference(totals.cost.dollars ?? 0, other.dollars ?? 0);
 		await eventually(() => figures(page)).toMatchObject({
@@ -110,7 +110,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 			["28", "pruning"],
 			["15", "expired"],
 		]);
-		const savings = server.answers.get_savings as Savings;
+		const savings = server.answers.get_savings as Data<"Savings">;
 		const saved = async () => (await cells(page, "What each system saved"))[0]?.slice(1);
 		await eventually(saved).toEqual(["3", short(savings.paging.tokens), "$0.3612"]);
 		await eventually(() => cells(page, "Files of the working set")).toHaveLength(4);

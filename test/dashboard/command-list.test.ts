@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { createCommandList } from "../../src/dashboard/session/commands.ts";
-import type { SlashCommand } from "../../src/protocol/index.ts";
+import type { Data } from "../../src/protocol/index.ts";
 
-const command = (name: string): SlashCommand => ({ name, source: "extension" });
+const command = (name: string): Data<"SlashCommand"> => ({ name, source: "extension" });
 
 /** A list whose questions a test answers, one at a time. */
 function asked() {
-	const questions: PromiseWithResolvers<SlashCommand[]>[] = [];
+	const questions: PromiseWithResolvers<Data<"SlashCommand">[]>[] = [];
 	const list = createCommandList(() => {
-		const question = Promise.withResolvers<SlashCommand[]>();
+		const question = Promise.withResolvers<Data<"SlashCommand">[]>();
 		questions.push(question);
 		return question.promise;
 	});

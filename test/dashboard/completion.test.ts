@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { completed, fitting, typedName } from "../../src/dashboard/session/commands.ts";
-import type { SlashCommand } from "../../src/protocol/index.ts";
+import type { Data } from "../../src/protocol/index.ts";
 
-const command = (name: string): SlashCommand => ({ name, source: "extension" });
-const names = (commands: readonly SlashCommand[]) => commands.map(({ name }) => name);
+const command = (name: string): Data<"SlashCommand"> => ({ name, source: "extension" });
+const names = (commands: readonly Data<"SlashCommand">[]) => commands.map(({ name }) => name);
 
 describe("what is typed of a command", () => {
 	test.each([
@@ -47,7 +47,7 @@ describe("commands that fit", () => {
 	});
 
 	test("are offered once where two have the same name", () => {
-		const first: SlashCommand = { name: "plan", source: "extension", description: "first" };
+		const first: Data<"SlashCommand"> = { name: "plan", source: "extension", description: "first" };
 		expect(fitting([first, { ...first, source: "prompt" }], "pl")).toEqual([first]);
 	});
 

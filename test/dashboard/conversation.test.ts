@@ -10,13 +10,13 @@ import {
 } from "../../src/dashboard/session/conversation.ts";
 import type { AssistantItem } from "../../src/dashboard/session/items.ts";
 import { branchOf, itemsOf } from "../../src/dashboard/session/message-items.ts";
-import type { SessionEvent } from "../../src/protocol/index.ts";
+import type { Data } from "../../src/protocol/index.ts";
 import { answerEvents, assistant, call, entriesOf, toolResult, user, words } from "./events.ts";
 
 const IDLE = { isStreaming: false, isCompacting: false };
 const BUSY = { isStreaming: true, isCompacting: false };
 
-function play(events: readonly SessionEvent[], from: Conversation = EMPTY): Conversation {
+function play(events: readonly Data<"SessionEvent">[], from: Conversation = EMPTY): Conversation {
 	return events.reduce(afterEvent, from);
 }
 
@@ -29,7 +29,7 @@ function lastAnswer({ items }: Conversation): AssistantItem {
 /** A run with a thought, a text, a call with its result, and a last word. */
 const first = assistant(20, { type: "thinking", thinking: "hm" }, words("Reading."), call("c1"));
 const last = assistant(40, words("Done."));
-const run: SessionEvent[] = [
+const run: Data<"SessionEvent">[] = [
 	{ type: "agent_start" },
 	{ type: "message_start", message: { ...user(10, ""), content: [] } },
 	{ type: "message_end", message: user(10, "Look at a.ts") },
@@ -176,7 +176,10 @@ describe("what goes wrong", () => {
 	});
 
 	test("a result whose call is not there is shown by itself, once", () => {
-		const orphan: SessionEvent = { type: "message_end", message: toolResult(5, "c9", "lonely") };
+		const orphan: Data<"SessionEvent"> = {
+			type: "message_end",
+			message: toolResult(5, "c9", "lonely"),
+		};
 		const { items } = play([orphan, orphan]);
 		expect(items).toMatchObject([{ kind: "custom", label: "Result of read", text: "lonely" }]);
 	});
@@ -209,7 +212,7 @@ describe("what is beside the answers", () => {
 			text: "strata-reads",
 			stands: ["entry:e1", "entry:e2"],
 		});
-		const again = entries.map((entry): SessionEvent => ({ type: "entry_appended", entry }));
+		const again = entries.map((entry): Data<"SessionEvent"> => ({ type: "entry_appended", entry }));
 		expect(play(again, state)).toEqual(state);
 	});
 
@@ -299,7 +302,7 @@ describe("what is beside the answers", () => {
 	});
 
 	test("what came of an answer before its beginning was found is not shown beside it", () => {
-		const step = (delta: string): SessionEvent => ({
+		const step = (delta: string): Data<"SessionEvent"> => ({
 			type: "message_update",
 			assistantMessageEvent: { type: "text_delta", contentIndex: 0, delta },
 		});
@@ -342,7 +345,7 @@ describe("what is beside the answers", () => {
 			{ type: "agent_start" },
 			{ type: "queue_update", steering: ["a"], followUp: ["b"] },
 			{ type: "compaction_start", reason: "threshold" },
-		] satisfies SessionEvent[];
+		] satisfies Data<"SessionEvent">[];
 		const running = play(before);
 		const inOrder = afterEvent(running, { type: "agent_settled" });
 		expect(inOrder).toMatchObject({ isCompacting: true, queue: { steering: ["a"] } });
@@ -351,7 +354,7 @@ describe("what is beside the answers", () => {
 	});
 
 	test("a run that the server's end cut off says so, once", () => {
-		const events: SessionEvent[] = [
+		const events: Data<"SessionEvent">[] = [
 			{ type: "agent_start" },
 			{ type: "message_end", message: user(10, "go") },
 			{ type: "agent_settled", interrupted: true },
@@ -396,7 +399,7 @@ describe("what is beside the answers", () => {
 	});
 
 	test("an event that is not known changes nothing", () => {
-		expect(afterEvent(EMPTY, { type: "novelty" } as unknown as SessionEvent)).toBe(EMPTY);
+		expect(afterEvent(EMPTY, { type: "novelty" } as unknown as Data<"SessionEvent">)).toBe(EMPTY);
 	});
 });
 

@@ -1,20 +1,23 @@
-import type { AgentMessage, SessionEntry, SessionEvent } from "../../src/protocol/index.ts";
+import type { Data } from "../../src/protocol/index.ts";
 
 /** Events of an answer in the order of the wire. `steps` are those between its start and its end. */
 export function answerEvents(
-	message: AgentMessage,
-	steps: Extract<SessionEvent, { type: "message_update" }>["assistantMessageEvent"][] = [],
-): SessionEvent[] {
+	message: Data<"AgentMessage">,
+	steps: Extract<Data<"SessionEvent">, { type: "message_update" }>["assistantMessageEvent"][] = [],
+): Data<"SessionEvent">[] {
 	return [
 		{ type: "message_start", message: { ...message, content: [] } },
 		...steps.map(
-			(assistantMessageEvent): SessionEvent => ({ type: "message_update", assistantMessageEvent }),
+			(assistantMessageEvent): Data<"SessionEvent"> => ({
+				type: "message_update",
+				assistantMessageEvent,
+			}),
 		),
 		{ type: "message_end", message },
 	];
 }
 
-export function assistant(timestamp: number, ...content: unknown[]): AgentMessage {
+export function assistant(timestamp: number, ...content: unknown[]): Data<"AgentMessage"> {
 	const usage = {
 		input: 1,
 		output: 2,
@@ -26,7 +29,7 @@ export function assistant(timestamp: number, ...content: unknown[]): AgentMessag
 	return { role: "assistant", timestamp, content, usage, model: "scripted", stopReason: "stop" };
 }
 
-export function user(timestamp: number, text: string): AgentMessage {
+export function user(timestamp: number, text: string): Data<"AgentMessage"> {
 	return { role: "user", timestamp, content: [{ type: "text", text }] };
 }
 
@@ -35,7 +38,7 @@ export function toolResult(
 	toolCallId: string,
 	text: string,
 	isError = false,
-): AgentMessage {
+): Data<"AgentMessage"> {
 	const content = [{ type: "text", text }];
 	return { role: "toolResult", timestamp, toolCallId, toolName: "read", content, isError };
 }
@@ -47,12 +50,12 @@ export function call(id: string, args: unknown = { path: "a.ts" }, name = "read"
 export const words = (text: string) => ({ type: "text", text });
 
 /** Entries in a row, each the child of the one before. */
-export function entriesOf(...given: (AgentMessage | { type: string })[]): {
-	entries: SessionEntry[];
+export function entriesOf(...given: (Data<"AgentMessage"> | { type: string })[]): {
+	entries: Data<"SessionEntry">[];
 	leafId: string | null;
 } {
 	const entries = given.map(
-		(it, at): SessionEntry => ({
+		(it, at): Data<"SessionEntry"> => ({
 			id: `e${at}`,
 			parentId: at === 0 ? null : `e${at - 1}`,
 			timestamp: new Date(at * 1000).toISOString(),

@@ -1,15 +1,19 @@
 import { expect, test } from "vitest";
 import { NO_UI, uiAfter } from "../../src/dashboard/session/extension-ui.ts";
-import type { SessionEvent } from "../../src/protocol/index.ts";
+import type { Data } from "../../src/protocol/index.ts";
 
 const request = (fields: object) =>
-	({ type: "extension_ui_request", requestId: "q1", ...fields }) as SessionEvent;
+	({ type: "extension_ui_request", requestId: "q1", ...fields }) as Data<"SessionEvent">;
 const confirm = request({ method: "confirm", title: "Sure?", message: "" });
 
 test("a question waits until it is closed, and shows once though it is told twice", () => {
 	const asked = [confirm, confirm].reduce(uiAfter, NO_UI);
 	expect(asked.questions).toHaveLength(1);
-	const closed: SessionEvent = { type: "extension_ui_closed", requestId: "q1", reason: "answered" };
+	const closed: Data<"SessionEvent"> = {
+		type: "extension_ui_closed",
+		requestId: "q1",
+		reason: "answered",
+	};
 	expect(uiAfter(asked, closed).questions).toEqual([]);
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { type OpenSession, openSession } from "../../src/dashboard/session/open-session.ts";
 import type { ShellCommand } from "../../src/dashboard/session/outbox.ts";
 import { createClient } from "../../src/protocol/client.ts";
-import type { SessionEvent } from "../../src/protocol/index.ts";
+import type { Data } from "../../src/protocol/index.ts";
 import { createFakeServer, type FakeServer } from "../protocol/fake-server.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { atEnd } from "../support/temp.ts";
@@ -29,7 +29,7 @@ async function opened(
 ) {
 	const server = createFakeServer();
 	const client = createClient({ transport: server.transport, firstRetryMs: 1, lastRetryMs: 1 });
-	const moments: SessionEvent[] = [];
+	const moments: Data<"SessionEvent">[] = [];
 	const session = openSession("s", {
 		client,
 		onServerEvent: (listener) => client.onEvent(listener),
@@ -76,7 +76,7 @@ function answer(server: FakeServer, type: string, data: object): void {
 	latest.sent = latest.sent.filter((sent) => sent.type !== type);
 }
 
-function say(server: FakeServer, seq: number, event: SessionEvent): void {
+function say(server: FakeServer, seq: number, event: Data<"SessionEvent">): void {
 	server.latest.say({ type: "event", sessionId: "s", seq, event });
 }
 
@@ -86,7 +86,7 @@ const texts = (session: OpenSession) =>
 describe("a session that is open on the page", () => {
 	test("a notice that only repeats the report above it is no moment; others are", async () => {
 		const { server, moments } = await opened();
-		const notify = (message: string): SessionEvent =>
+		const notify = (message: string): Data<"SessionEvent"> =>
 			({ type: "extension_ui_request", requestId: message, method: "notify", message }) as const;
 		const data = { text: "pi-strata\nread cache: on" };
 		const report = { type: "custom", customType: "strata-report", data };

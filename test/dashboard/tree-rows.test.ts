@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { treeRows } from "../../src/dashboard/session/tree-dialog.tsx";
-import type { FlatTreeNode } from "../../src/protocol/index.ts";
+import type { Data } from "../../src/protocol/index.ts";
 
-const node = (id: string, parentId: string | null, role = "user"): FlatTreeNode => ({
+const node = (id: string, parentId: string | null, role = "user"): Data<"FlatTreeNode"> => ({
 	id,
 	parentId,
 	type: "message",

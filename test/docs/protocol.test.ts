@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { kotaTools } from "../../src/code/tool-texts.ts";
-import { commandTypes } from "../../src/protocol/index.ts";
+import { commandTypes } from "../../src/protocol/command-table.ts";
 import { documentAt, root } from "./documents.ts";
 
 /** Every name of the protocol stands in its schema, as a value or as a field. */

@@ -1,6 +1,6 @@
 import { type FauxResponseStep, fauxAssistantMessage, fauxToolCall } from "@earendil-works/pi-ai";
 import { describe, expect, test } from "vitest";
-import type { ExtensionUiRequest } from "../../src/protocol/index.ts";
+import type { Data } from "../../src/protocol/index.ts";
 import { askingExtension } from "../server/sessions/asking-extension.ts";
 import { startSessions, type TestSessions } from "../server/sessions/start-sessions.ts";
 
@@ -15,7 +15,7 @@ const ponder: FauxResponseStep[] = [
 	fauxAssistantMessage("done"),
 ];
 
-const dialog = (server: TestSessions, method: ExtensionUiRequest["method"]) =>
+const dialog = (server: TestSessions, method: Data<"ExtensionUiRequest">["method"]) =>
 	server.event("extension_ui_request", (event) => event.method === method);
 
 /** What the extension was told. */
@@ -81,7 +81,7 @@ describe("a dialog of an extension", () => {
 		await prompt;
 		const methods = server.sessions
 			.openDialogs(stream)
-			.map((event) => (event as ExtensionUiRequest).method);
+			.map((event) => (event as Data<"ExtensionUiRequest">).method);
 		expect(methods).not.toContain("input");
 	});
 

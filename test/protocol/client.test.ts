@@ -6,7 +6,7 @@ import {
 	createClient,
 	type StreamFrame,
 } from "../../src/protocol/client.ts";
-import type { SessionEventFrame } from "../../src/protocol/index.ts";
+import type { Data } from "../../src/protocol/index.ts";
 import { createFakeServer, type FakeServer } from "./fake-server.ts";
 
 let server: FakeServer;
@@ -571,7 +571,7 @@ async function all(stream: AsyncIterable<StreamFrame>): Promise<StreamFrame[]> {
 	return frames;
 }
 
-function event(seq: number): SessionEventFrame {
+function event(seq: number): Data<"SessionEventFrame"> {
 	return { type: "event", sessionId: "s", seq, event: { type: "turn_start" } };
 }
 

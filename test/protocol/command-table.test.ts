@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { commandTable, commandTypes } from "../../src/protocol/command-table.ts";
 import {
 	type Command,
 	type CommandType,
-	commandTable,
-	commandTypes,
 	laneOf,
 	rowOf,
 	sessionOf,

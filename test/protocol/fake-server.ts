@@ -1,5 +1,5 @@
 import type { Closed, Transport, WireListener } from "../../src/protocol/client.ts";
-import type { ServerMessage } from "../../src/protocol/index.ts";
+import type { Data } from "../../src/protocol/index.ts";
 
 /** A frame that a client sent. */
 export type Sent = { type: string; id?: string; lifecycle?: string; after?: number };
@@ -18,11 +18,14 @@ export interface FakeServer {
 export interface FakeConnection {
 	/** Frames of the client in order, without those about lifecycle events. */
 	sent: Sent[];
-	say(message: ServerMessage): void;
+	say(message: Data<"ServerMessage">): void;
 	/** Says something that may be no message at all. */
 	sayText(text: string): void;
 	/** Answers the latest frame of that type. */
-	answer(type: string, response?: Partial<Extract<ServerMessage, { type: "response" }>>): void;
+	answer(
+		type: string,
+		response?: Partial<Extract<Data<"ServerMessage">, { type: "response" }>>,
+	): void;
 	end(how?: Closed): void;
 	/** The client has closed it. */
 	isClosed: boolean;

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { Check } from "typebox/schema";
 import { describe, expect, test } from "vitest";
-import { commandTypes, protocolJsonSchema } from "../../src/protocol/index.ts";
+import { commandTypes } from "../../src/protocol/command-table.ts";
+import { protocolJsonSchema } from "../../src/protocol/index.ts";
 
 const schema = protocolJsonSchema() as { $defs: Record<string, Record<string, unknown>> };
 

@@ -1,12 +1,8 @@
 import fc from "fast-check";
 import { Check } from "typebox/value";
 import { describe, expect, test } from "vitest";
-import {
-	type CommandType,
-	commandTable,
-	commandTypes,
-	parseCommand,
-} from "../../src/protocol/index.ts";
+import { commandTable, commandTypes } from "../../src/protocol/command-table.ts";
+import { type CommandType, parseCommand } from "../../src/protocol/index.ts";
 
 /** A valid command of each type. */
 const EXAMPLES: Partial<Record<CommandType, object>> = {

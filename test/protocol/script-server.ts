@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { Command, Response, SessionEvent } from "../../src/protocol/index.ts";
+import type { Command, Data, Response } from "../../src/protocol/index.ts";
 
 /** A server over WebSocket that knows just enough commands for a client to try: one session, a model that counts. */
 export interface ScriptServer {
@@ -16,7 +16,7 @@ export function startScriptServer(): Promise<ScriptServer> {
 	const outcomes = new Map<string, Response>();
 	/** Subscribers with the number of the last event each has. */
 	const subscribers = new Map<WebSocket, number>();
-	const events: SessionEvent[] = [];
+	const events: Data<"SessionEvent">[] = [];
 	let version = 0;
 	let sessionName: string | undefined;
 	const sockets = new WebSocketServer({
@@ -94,7 +94,7 @@ export function startScriptServer(): Promise<ScriptServer> {
 	}
 }
 
-function wordEvent(delta: string): SessionEvent {
+function wordEvent(delta: string): Data<"SessionEvent"> {
 	const assistantMessageEvent = { type: "text_delta", contentIndex: 0, delta } as const;
 	return { type: "message_update", assistantMessageEvent };
 }

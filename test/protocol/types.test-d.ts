@@ -10,15 +10,7 @@ import { describe, expectTypeOf, test } from "vitest";
 import type * as codeindex from "../../src/codeindex/index.ts";
 import type { ReplayReport as Report } from "../../src/economy/replay/index.ts";
 import type * as schemas from "../../src/protocol/envelope.ts";
-import type {
-	Command,
-	CommandOf,
-	ErrorCode,
-	LifecycleData,
-	Response,
-	ResponseData,
-	SessionEvent,
-} from "../../src/protocol/index.ts";
+import type { Command, CommandOf, Data, Response, ResponseData } from "../../src/protocol/index.ts";
 
 describe("the types", () => {
 	test("a command is told apart by its type and knows its fields", () => {
@@ -33,14 +25,16 @@ describe("the types", () => {
 
 	test("the schemas of the envelope say what its types say", () => {
 		expectTypeOf<Type.Static<typeof schemas.Response>>().toEqualTypeOf<Response>();
-		expectTypeOf<Type.Static<typeof schemas.LifecycleData>>().toEqualTypeOf<LifecycleData>();
-		expectTypeOf<Type.Static<typeof schemas.ErrorCode>>().toEqualTypeOf<ErrorCode>();
+		expectTypeOf<Type.Static<typeof schemas.LifecycleData>>().toEqualTypeOf<
+			Data<"LifecycleData">
+		>();
+		expectTypeOf<Type.Static<typeof schemas.ErrorCode>>().toEqualTypeOf<Data<"ErrorCode">>();
 	});
 
 	test("what pi says fits, once growing messages have become deltas", () => {
 		type BashResult = Awaited<ReturnType<AgentSession["executeBash"]>>;
 		type Said = Exclude<AgentSessionEvent, { type: "message_update" }>;
-		expectTypeOf<Said>().toExtend<Sent<SessionEvent>>();
+		expectTypeOf<Said>().toExtend<Sent<Data<"SessionEvent">>>();
 		expectTypeOf<BashResult>().toExtend<Sent<ResponseData["bash"]>>();
 		expectTypeOf<SessionStats>().toExtend<Sent<ResponseData["get_session_stats"]>>();
 		expectTypeOf<CompactionResult>().toExtend<Sent<ResponseData["compact"]>>();

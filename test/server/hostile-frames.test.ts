@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ServerMessage } from "../../src/protocol/index.ts";
+import type { Data } from "../../src/protocol/index.ts";
 import { atEnd } from "../support/temp.ts";
 import {
 	type Holdings,
@@ -267,14 +267,15 @@ function masked(text: string): Buffer {
 	return Buffer.concat([Buffer.from([0x81, 0x80 | payload.length, 0, 0, 0, 0]), payload]);
 }
 
-type Answer = Extract<ServerMessage, { type: "response" }>;
+type Answer = Extract<Data<"ServerMessage">, { type: "response" }>;
 
-function isAnyResponse(message: ServerMessage): message is Answer {
+function isAnyResponse(message: Data<"ServerMessage">): message is Answer {
 	return message.type === "response";
 }
 
 function isResponse(id: string) {
-	return (message: ServerMessage): message is Answer => isAnyResponse(message) && message.id === id;
+	return (message: Data<"ServerMessage">): message is Answer =>
+		isAnyResponse(message) && message.id === id;
 }
 
 async function until(isTrue: () => boolean): Promise<void> {

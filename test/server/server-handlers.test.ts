@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Command, CommandOf, CommandType, ServerMessage } from "../../src/protocol/index.ts";
+import type { Command, CommandOf, CommandType, Data } from "../../src/protocol/index.ts";
 import type { Handlers } from "../../src/server/engine/call.ts";
 import type { Client } from "../../src/server/engine/message.ts";
 import type { HistoryEntry, HistoryQuery, Recovered } from "../../src/server/journal/journal.ts";
@@ -186,7 +186,7 @@ const dialog = {
 
 function setUp({ gone = false } = {}) {
 	const calls: string[] = [];
-	const sent: ServerMessage[] = [];
+	const sent: Data<"ServerMessage">[] = [];
 	const queries: HistoryQuery[] = [];
 	const client: Client = {
 		id: "1",

@@ -6,7 +6,7 @@ import {
 	type Transport,
 	webSocketTransport,
 } from "../../protocol/client.ts";
-import type { ServerEvent } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { type StoredText, storedText } from "../parts/storage.ts";
 
 /** `retryAtMs`: when the next attempt is, while it is `waiting`. */
@@ -17,7 +17,7 @@ export const connectionState = signal<ConnectionState>({ name: "connecting", att
 /** Grows with every connection: older answers may be out of date. */
 export const connectionCount = signal(0);
 
-const eventListeners = new Set<(event: ServerEvent) => void>();
+const eventListeners = new Set<(event: Data<"ServerEvent">) => void>();
 const tabToken = storedText("strata.token");
 let current: Client | undefined;
 
@@ -28,7 +28,7 @@ export function client(): Client {
 }
 
 /** Events of the whole server. Returns how to unsubscribe. */
-export function onServerEvent(listener: (event: ServerEvent) => void): () => void {
+export function onServerEvent(listener: (event: Data<"ServerEvent">) => void): () => void {
 	eventListeners.add(listener);
 	return () => eventListeners.delete(listener);
 }

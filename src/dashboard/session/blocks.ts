@@ -1,8 +1,11 @@
-import type { AssistantMessageEvent } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { type Block, type Item, NEW_CALL, type ToolCall } from "./items.ts";
 
 /** The blocks after one step of streaming; the same list if the step shows nothing. */
-export function writtenOn(blocks: readonly Block[], step: AssistantMessageEvent): readonly Block[] {
+export function writtenOn(
+	blocks: readonly Block[],
+	step: Data<"AssistantMessageEvent">,
+): readonly Block[] {
 	switch (step.type) {
 		case "text_start":
 			return withBlock(blocks, step.contentIndex, { kind: "text", text: "" });

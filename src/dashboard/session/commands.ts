@@ -1,10 +1,10 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
-import type { SlashCommand } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 
 /** The commands that `prompt` understands in a session, fetched on demand. */
 export interface CommandList {
 	/** Undefined until they are known. */
-	readonly commands: ReadonlySignal<readonly SlashCommand[] | undefined>;
+	readonly commands: ReadonlySignal<readonly Data<"SlashCommand">[] | undefined>;
 	/** Fetches them unless they are up to date or in flight. */
 	want(): void;
 	/** Marks them as out of date. */
@@ -12,8 +12,10 @@ export interface CommandList {
 }
 
 /** A failed request is repeated by the next `want`. */
-export function createCommandList(ask: () => Promise<readonly SlashCommand[]>): CommandList {
-	const commands = signal<readonly SlashCommand[] | undefined>(undefined);
+export function createCommandList(
+	ask: () => Promise<readonly Data<"SlashCommand">[]>,
+): CommandList {
+	const commands = signal<readonly Data<"SlashCommand">[] | undefined>(undefined);
 	let isAsking = false;
 	/** Up to date, or in flight and not outdated since. */
 	let holds = false;
@@ -50,9 +52,12 @@ export function typedName(text: string): string | undefined {
 const MOST = 100;
 
 /** The best first: the same name, names that begin so, names with a part that begins so (`pdf` for `skill:pdf`), others that contain it. */
-export function fitting(commands: readonly SlashCommand[], typed: string): SlashCommand[] {
+export function fitting(
+	commands: readonly Data<"SlashCommand">[],
+	typed: string,
+): Data<"SlashCommand">[] {
 	const sought = typed.toLowerCase();
-	const byName = new Map<string, SlashCommand>();
+	const byName = new Map<string, Data<"SlashCommand">>();
 	// The session takes the first of two commands of one name.
 	for (const command of commands) {
 		if (!byName.has(command.name)) byName.set(command.name, command);
@@ -65,7 +70,7 @@ export function fitting(commands: readonly SlashCommand[], typed: string): Slash
 		.map(({ command }) => command);
 }
 
-export function completed({ name }: SlashCommand): string {
+export function completed({ name }: Data<"SlashCommand">): string {
 	return `/${name} `;
 }
 

@@ -1,4 +1,4 @@
-import type { AgentMessage, BashResult, SessionEntry, SessionEvent } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { updateCall, writtenOn } from "./blocks.ts";
 import { endsCutOff, goingOn, keepingNotices, withCutOff } from "./cut-off.ts";
 import type { AssistantItem, BashItem, Item, ToolCall } from "./items.ts";
@@ -41,7 +41,7 @@ export const EMPTY: Conversation = {
 
 /** The conversation of a session file, with the state of `get_state`. */
 export function loaded(
-	{ entries, leafId }: { entries: readonly SessionEntry[]; leafId: string | null },
+	{ entries, leafId }: { entries: readonly Data<"SessionEntry">[]; leafId: string | null },
 	now: { isStreaming: boolean; isCompacting: boolean },
 ): Conversation {
 	const items = itemsOf(branchOf(entries, leafId));
@@ -60,7 +60,7 @@ export function loaded(
 }
 
 /** Idempotent: what was loaded and the events since may overlap. */
-export function afterEvent(before: Conversation, event: SessionEvent): Conversation {
+export function afterEvent(before: Conversation, event: Data<"SessionEvent">): Conversation {
 	switch (event.type) {
 		case "agent_start":
 			return { ...before, isRunning: true, waitsFor: undefined };
@@ -140,7 +140,11 @@ export function bashStarted(before: Conversation, id: string, command: string): 
 }
 
 /** Pi writes it into the file later, if the model is at work. */
-export function bashEnded(before: Conversation, id: string, result: BashResult): Conversation {
+export function bashEnded(
+	before: Conversation,
+	id: string,
+	result: Data<"BashResult">,
+): Conversation {
 	const at = indexOf(before.items, RUNNING + id);
 	const known = before.items[at];
 	if (known?.kind !== "bash" || known.state !== "running") return before;
@@ -201,7 +205,7 @@ function replaced(before: Conversation, at: number, item: Item): Conversation {
 	return { ...before, items: before.items.with(at, item) };
 }
 
-function started(before: Conversation, message: AgentMessage): Conversation {
+function started(before: Conversation, message: Data<"AgentMessage">): Conversation {
 	const key = keyOf(message);
 	const known = before.items[indexOf(before.items, key)];
 	if (known) {
@@ -221,7 +225,7 @@ function started(before: Conversation, message: AgentMessage): Conversation {
 
 function updated(
 	before: Conversation,
-	step: Extract<SessionEvent, { type: "message_update" }>["assistantMessageEvent"],
+	step: Extract<Data<"SessionEvent">, { type: "message_update" }>["assistantMessageEvent"],
 ): Conversation {
 	if (before.writing === "known") return before;
 	if (before.writing === undefined) {
@@ -244,7 +248,7 @@ function updated(
 
 const LATE = "assistant:late";
 
-function ended(before: Conversation, message: AgentMessage, isCut: boolean): Conversation {
+function ended(before: Conversation, message: Data<"AgentMessage">, isCut: boolean): Conversation {
 	if (message.role === "toolResult") {
 		const items = [...before.items];
 		if (giveResult(items, message)) return { ...before, items };
@@ -306,7 +310,7 @@ function withBash(before: Conversation, id: string, delta: string): Conversation
 
 function compacted(
 	before: Conversation,
-	event: Extract<SessionEvent, { type: "compaction_end" }>,
+	event: Extract<Data<"SessionEvent">, { type: "compaction_end" }>,
 ): Conversation {
 	const { result, errorMessage, aborted } = event;
 	const next = { ...before, isCompacting: false };

@@ -1,4 +1,4 @@
-import type { SessionInfo } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { Button } from "../parts/controls.tsx";
 import type { OpenSession } from "./open-session.ts";
 import type { Outbox } from "./outbox.ts";
@@ -54,6 +54,6 @@ export function DemoBanner({ session, outbox, onSend }: DemoBannerProps) {
 const DEMO_PROVIDER = "strata-demo";
 
 /** A server with the demo model offers no other. */
-export function isDemo({ model }: Pick<SessionInfo, "model">): boolean {
+export function isDemo({ model }: Pick<Data<"SessionInfo">, "model">): boolean {
 	return model?.provider === DEMO_PROVIDER;
 }

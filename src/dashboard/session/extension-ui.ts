@@ -1,7 +1,7 @@
-import type { ExtensionUiRequest, SessionEvent } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 
 export type Question = Extract<
-	ExtensionUiRequest,
+	Data<"ExtensionUiRequest">,
 	{ method: "select" | "confirm" | "input" | "editor" }
 >;
 
@@ -27,7 +27,7 @@ export const NO_UI: ExtensionUi = {
 const MOST = 50;
 
 /** Notices and text for the prompt box are not kept: they happen once. */
-export function uiAfter(before: ExtensionUi, event: SessionEvent): ExtensionUi {
+export function uiAfter(before: ExtensionUi, event: Data<"SessionEvent">): ExtensionUi {
 	switch (event.type) {
 		case "extension_ui_closed":
 			return {
@@ -45,7 +45,7 @@ export function uiAfter(before: ExtensionUi, event: SessionEvent): ExtensionUi {
 	}
 }
 
-function asked(before: ExtensionUi, request: ExtensionUiRequest): ExtensionUi {
+function asked(before: ExtensionUi, request: Data<"ExtensionUiRequest">): ExtensionUi {
 	switch (request.method) {
 		case "select":
 		case "confirm":

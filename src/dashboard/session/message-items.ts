@@ -1,4 +1,4 @@
-import type { AgentMessage, BashResult, SessionEntry, SessionEvent } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import type { Picture } from "../parts/picture-facts.ts";
 import { updateCall } from "./blocks.ts";
 import {
@@ -39,12 +39,12 @@ export function contentOf(content: unknown): { text: string; pictures: readonly 
 }
 
 /** The same key for a message from a file and from an event. */
-export function keyOf(message: AgentMessage): string {
+export function keyOf(message: Data<"AgentMessage">): string {
 	return `${message.role}:${message.timestamp ?? 0}`;
 }
 
 /** A result is an item only if its call is missing. */
-export function itemOf(message: AgentMessage): Item | undefined {
+export function itemOf(message: Data<"AgentMessage">): Item | undefined {
 	const base = {
 		key: keyOf(message),
 		...(message.timestamp !== undefined && { atMs: message.timestamp }),
@@ -115,7 +115,10 @@ function reportItem(base: Base, entry: unknown): CustomItem | undefined {
 }
 
 /** Whether a notice repeats the first line of the report before it: it is meant for clients that show no entries. */
-export function repeatsReport(event: SessionEvent, before: SessionEvent | undefined): boolean {
+export function repeatsReport(
+	event: Data<"SessionEvent">,
+	before: Data<"SessionEvent"> | undefined,
+): boolean {
 	if (event.type !== "extension_ui_request" || event.method !== "notify") return false;
 	if (before?.type !== "entry_appended") return false;
 	return reportItem({ key: "" }, before.entry)?.text.split("\n", 1)[0] === event.message;
@@ -132,7 +135,7 @@ function summaryItem(base: Base, of: SummaryItem["of"], source: unknown): Summar
 	};
 }
 
-export function assistantItem(message: AgentMessage): AssistantItem {
+export function assistantItem(message: Data<"AgentMessage">): AssistantItem {
 	const content = Array.isArray(message.content) ? message.content : [];
 	const { usage, model, stopReason, errorMessage } = message;
 	const isAborted = stopReason === "aborted";
@@ -174,11 +177,11 @@ function blockOf(block: unknown): Block | undefined {
 	}
 }
 
-function bashFields(message: AgentMessage) {
+function bashFields(message: Data<"AgentMessage">) {
 	return { command: textField(message, "command") ?? "", ...bashOutcome(message) };
 }
 
-export function bashOutcome(result: AgentMessage | BashResult) {
+export function bashOutcome(result: Data<"AgentMessage"> | Data<"BashResult">) {
 	const exitCode = field(result, "exitCode");
 	const isCancelled = field(result, "cancelled") === true;
 	const hasFailed = typeof exitCode === "number" && exitCode !== 0;
@@ -196,11 +199,11 @@ export function bashOutcome(result: AgentMessage | BashResult) {
 
 /** The entries from the root to the leaf. */
 export function branchOf(
-	entries: readonly SessionEntry[],
+	entries: readonly Data<"SessionEntry">[],
 	leafId: string | null,
-): readonly SessionEntry[] {
+): readonly Data<"SessionEntry">[] {
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
-	const branch: SessionEntry[] = [];
+	const branch: Data<"SessionEntry">[] = [];
 	let next = leafId === null ? undefined : byId.get(leafId);
 	// A damaged file may have cycles.
 	while (next && branch.length <= entries.length) {
@@ -211,7 +214,7 @@ export function branchOf(
 }
 
 /** The items of a branch, each with a unique key. */
-export function itemsOf(branch: readonly SessionEntry[]): Item[] {
+export function itemsOf(branch: readonly Data<"SessionEntry">[]): Item[] {
 	const items: Item[] = [];
 	const keys = new Set<string>();
 	for (const entry of branch) {
@@ -237,12 +240,12 @@ export function addItem(items: Item[], item: Item): void {
 }
 
 /** Returns whether the result has a call. */
-export function giveResult(items: Item[], message: AgentMessage): boolean {
+export function giveResult(items: Item[], message: Data<"AgentMessage">): boolean {
 	const { toolCallId = "", content, isError = false } = message;
 	return updateCall(items, toolCallId, (call) => withResult(call, content, isError));
 }
 
-export function entryItem(entry: SessionEntry): Item | undefined {
+export function entryItem(entry: Data<"SessionEntry">): Item | undefined {
 	const base = { key: `entry:${entry.id}`, entryId: entry.id, atMs: Date.parse(entry.timestamp) };
 	const note = (text: string): Item => noteItem(base, text);
 	switch (entry.type) {

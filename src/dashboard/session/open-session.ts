@@ -1,6 +1,6 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Client, StreamFrame, Subscription } from "../../protocol/client.ts";
-import type { ServerEvent, SessionEvent, SessionState } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { createAsking } from "../asking.ts";
 import { textOf } from "../parts/figures.ts";
 import { type CommandList, createCommandList } from "./commands.ts";
@@ -23,7 +23,7 @@ export interface OpenSession {
 	readonly sessionId: string;
 	readonly conversation: ReadonlySignal<Conversation>;
 	/** Undefined until it is known. */
-	readonly state: ReadonlySignal<SessionState | undefined>;
+	readonly state: ReadonlySignal<Data<"SessionState"> | undefined>;
 	readonly ui: ReadonlySignal<ExtensionUi>;
 	readonly commandList: CommandList;
 	readonly status: ReadonlySignal<OpenStatus>;
@@ -43,9 +43,9 @@ export type OpenStatus =
 
 export interface OpenSessionOptions {
 	client: Client;
-	onServerEvent(listener: (event: ServerEvent) => void): () => void;
+	onServerEvent(listener: (event: Data<"ServerEvent">) => void): () => void;
 	/** An event that happens once: a notice, or text for the prompt box. */
-	onMoment(event: SessionEvent): void;
+	onMoment(event: Data<"SessionEvent">): void;
 	/** Shell commands of this page. Default: none. */
 	shell?: ReadonlySignal<readonly ShellCommand[]>;
 	/** Calls back before the next frame; returns how to cancel. */
@@ -64,7 +64,7 @@ const REWRITING: ReadonlySet<string> = new Set(["navigate_tree", "bash"]);
 export function openSession(sessionId: string, options: OpenSessionOptions): OpenSession {
 	const { client, onServerEvent, onMoment, soon, shell = signal([]) } = options;
 	const conversation = signal<Conversation>(EMPTY);
-	const state = signal<SessionState | undefined>(undefined);
+	const state = signal<Data<"SessionState"> | undefined>(undefined);
 	const ui = signal<ExtensionUi>(NO_UI);
 	const commandList = createCommandList(async () => {
 		const { data } = await client.request("get_commands", { sessionId });
@@ -80,11 +80,11 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		onError() {}, // the next event, or the next connection, asks again
 	});
 	/** Events since the last frame. */
-	let waiting: SessionEvent[] = [];
-	let latest: SessionEvent | undefined;
+	let waiting: Data<"SessionEvent">[] = [];
+	let latest: Data<"SessionEvent"> | undefined;
 	let cancelSoon: (() => void) | undefined;
 	/** Events since a load began: its answer may be older. */
-	let sinceLoad: SessionEvent[] | undefined;
+	let sinceLoad: Data<"SessionEvent">[] | undefined;
 	let loads = 0;
 	let changesTimer: ReturnType<typeof setTimeout> | undefined;
 	let lookBackTimer: ReturnType<typeof setTimeout> | undefined;
@@ -173,7 +173,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		conversation.value = events.reduce(afterEvent, conversation.value);
 	}
 
-	function onEvent(event: ServerEvent): void {
+	function onEvent(event: Data<"ServerEvent">): void {
 		if (event.type !== "command_finished" || event.data.sessionId !== sessionId) return;
 		const { commandType, success } = event.data;
 		// A shell command that timed out does not run any more.
@@ -191,7 +191,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 	/** A load that was overtaken is dropped. */
 	async function load(): Promise<void> {
 		const mine = ++loads;
-		const buffer: SessionEvent[] = [];
+		const buffer: Data<"SessionEvent">[] = [];
 		sinceLoad = buffer;
 		try {
 			const [entries, now] = await Promise.all([

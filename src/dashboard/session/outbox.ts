@@ -1,6 +1,6 @@
 import { batch, computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { Client, ClientError, ClientErrorCode } from "../../protocol/client.ts";
-import type { BashResult } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { type How, readTyped, type TypedRequest } from "./typed.ts";
 
 /** What the user sent from this page and the server has not answered. */
@@ -26,7 +26,7 @@ export interface Outgoing {
 export interface ShellCommand {
 	readonly id: string;
 	readonly command: string;
-	readonly result?: BashResult;
+	readonly result?: Data<"BashResult">;
 }
 
 /** What is sent again after a reload. */
@@ -93,7 +93,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 			batch(() => {
 				forget(id);
 				if (request.type !== "bash") return;
-				const one = { id, command: request.fields.command, result: data as BashResult };
+				const one = { id, command: request.fields.command, result: data as Data<"BashResult"> };
 				ended.value = [...ended.value, one].slice(-MAX_ENDED);
 			});
 			onDone(request, data);

@@ -1,5 +1,5 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { SlashCommand } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { PlainText } from "../parts/text.tsx";
 import { completed, fitting, typedName } from "./commands.ts";
 import type { Draft } from "./desk.ts";
@@ -33,7 +33,7 @@ export function PromptBox({ session, draft, placeholder, onSend, onEscape }: Pro
 		element.style.height = `${element.scrollHeight + 2}px`;
 	}, [text]);
 
-	function take(command: SlashCommand): void {
+	function take(command: Data<"SlashCommand">): void {
 		draft.text.value = completed(command);
 		box.current?.focus();
 	}
@@ -64,7 +64,7 @@ export function PromptBox({ session, draft, placeholder, onSend, onEscape }: Pro
 		return true;
 	}
 
-	const optionId = (command: SlashCommand) => `${listId}-${offered.indexOf(command)}`;
+	const optionId = (command: Data<"SlashCommand">) => `${listId}-${offered.indexOf(command)}`;
 	// An ordinary text box, but for the moments in which there is something to choose. An `object`, because the types know
 	// no combobox of several lines; screen readers do.
 	const combobox: object | false = proposals.areThere && {
@@ -127,7 +127,7 @@ function useProposals(session: OpenSession, text: string) {
 	const isOpen = isFocused && !isClosed;
 	const same = choice?.typed === typed && offered.find(({ name }) => name === choice?.name);
 	const chosen = isOpen ? same || offered[0] : undefined;
-	const choose = ({ name }: SlashCommand) => setChoice({ typed, name });
+	const choose = ({ name }: Data<"SlashCommand">) => setChoice({ typed, name });
 	return {
 		offered,
 		chosen,
@@ -149,7 +149,7 @@ function useProposals(session: OpenSession, text: string) {
 
 interface ProposalProps {
 	id: string;
-	command: SlashCommand;
+	command: Data<"SlashCommand">;
 	isChosen: boolean;
 	onPoint(): void;
 	onTake(): void;

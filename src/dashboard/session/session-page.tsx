@@ -1,6 +1,6 @@
 import { computed, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import type { SessionEvent } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { useAnswer } from "../answer.ts";
 import { client, onServerEvent } from "../connection/connection.ts";
 import { Button, Dialog, DialogForm, TextButton } from "../parts/controls.tsx";
@@ -86,7 +86,7 @@ function View({ opened, view }: { opened: Opened; view: string }) {
 }
 
 /** Shows what an extension sends once: a notice, or text for the prompt box. */
-function showMoment(event: SessionEvent, draft: Draft): void {
+function showMoment(event: Data<"SessionEvent">, draft: Draft): void {
 	if (event.type !== "extension_ui_request") return;
 	if (event.method === "notify") toast(event.message, event.notifyType ?? "info");
 	if (event.method === "set_editor_text") draft.place(event.text);

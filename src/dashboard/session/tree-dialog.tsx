@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import type { FlatTreeNode } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { useAnswer } from "../answer.ts";
 import { client } from "../connection/connection.ts";
 import { Button, Dialog } from "../parts/controls.tsx";
@@ -125,7 +125,11 @@ const MAIN: ReadonlySet<string> = new Set(["message", "compaction", "branch_summ
 const BESIDE: ReadonlySet<string> = new Set(["toolResult", "system"]);
 
 /** The rows of a tree in order, the current branch last. */
-export function treeRows(nodes: readonly FlatTreeNode[], leafId: string | null, isAll: boolean) {
+export function treeRows(
+	nodes: readonly Data<"FlatTreeNode">[],
+	leafId: string | null,
+	isAll: boolean,
+) {
 	const byId = new Map(nodes.map((node) => [node.id, node]));
 	const onBranch = new Set<string>();
 	for (let id = leafId; id !== null && !onBranch.has(id); id = byId.get(id)?.parentId ?? null) {
@@ -164,17 +168,17 @@ export function treeRows(nodes: readonly FlatTreeNode[], leafId: string | null, 
 }
 
 /** In stack order: the current branch comes out last. */
-function reversed(nodes: readonly FlatTreeNode[] = [], onBranch: ReadonlySet<string>) {
+function reversed(nodes: readonly Data<"FlatTreeNode">[] = [], onBranch: ReadonlySet<string>) {
 	const inUse = nodes.filter(({ id }) => onBranch.has(id));
 	const others = nodes.filter(({ id }) => !onBranch.has(id));
 	return [...inUse, ...others.reverse()];
 }
 
-function isMain({ type, role, label }: FlatTreeNode): boolean {
+function isMain({ type, role, label }: Data<"FlatTreeNode">): boolean {
 	return label !== undefined || (MAIN.has(type) && !BESIDE.has(role ?? ""));
 }
 
-function whoOf({ type, role = type }: FlatTreeNode): string {
+function whoOf({ type, role = type }: Data<"FlatTreeNode">): string {
 	return NAMES.get(role) ?? role.replaceAll("_", " ");
 }
 

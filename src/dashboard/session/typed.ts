@@ -1,4 +1,4 @@
-import type { CommandFields, SlashCommand } from "../../protocol/index.ts";
+import type { CommandFields, Data } from "../../protocol/index.ts";
 
 export type Typed =
 	| { readonly kind: "request"; readonly request: TypedRequest }
@@ -40,7 +40,7 @@ export function readTyped(text: string, how: How | undefined): Typed {
 	return request("prompt", { message, ...streaming });
 }
 
-export function pageCommands(): SlashCommand[] {
+export function pageCommands(): Data<"SlashCommand">[] {
 	return [...OWN].map(([name, { description }]) => ({ name, description, source: "page" }));
 }
 

@@ -1,5 +1,5 @@
 import { useId, useMemo, useState } from "preact/hooks";
-import type { SessionInfo, StoredSession } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { useAnswer } from "../answer.ts";
 import { client } from "../connection/connection.ts";
 import { Button, Dialog, DialogForm } from "../parts/controls.tsx";
@@ -91,7 +91,7 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 	const { data, error, refresh } = useAnswer("list_stored_sessions", {});
 	const [filter, setFilter] = useState("");
 	const rows = useMemo(() => rowsOf(data?.sessions ?? [], filter), [data, filter]);
-	async function open({ sessionPath, sessionId }: StoredSession): Promise<void> {
+	async function open({ sessionPath, sessionId }: Data<"StoredSession">): Promise<void> {
 		const loaded =
 			sessionId === undefined
 				? (await reporting(client().request("load_session", { sessionPath })))?.data
@@ -134,7 +134,7 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 	);
 }
 
-function Stored({ stored, onOpen }: { stored: StoredSession; onOpen(): void }) {
+function Stored({ stored, onOpen }: { stored: Data<"StoredSession">; onOpen(): void }) {
 	const { sessionName, firstMessage, cwd, modifiedAt, messageCount, sessionId, piProcess } = stored;
 	return (
 		<button type="button" class="stored quiet" onClick={onOpen}>
@@ -153,7 +153,7 @@ function Stored({ stored, onOpen }: { stored: StoredSession; onOpen(): void }) {
 	);
 }
 
-function rowsOf(sessions: readonly StoredSession[], filter: string) {
+function rowsOf(sessions: readonly Data<"StoredSession">[], filter: string) {
 	const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
 	return sessions
 		.filter(({ sessionName = "", firstMessage = "", cwd }) => {
@@ -163,7 +163,13 @@ function rowsOf(sessions: readonly StoredSession[], filter: string) {
 		.map((stored) => ({ key: stored.sessionPath, stored }));
 }
 
-export function DeleteDialog({ session, onClose }: { session: SessionInfo; onClose(): void }) {
+export function DeleteDialog({
+	session,
+	onClose,
+}: {
+	session: Data<"SessionInfo">;
+	onClose(): void;
+}) {
 	const { sessionId, sessionName, cwd, isStreaming } = session;
 	async function remove(): Promise<void> {
 		await reporting(client().request("delete_session", { sessionId }));

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { SessionInfo } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { client, onServerEvent } from "../connection/connection.ts";
 import { Button } from "../parts/controls.tsx";
 import { ago, baseName, dollars, formatCount } from "../parts/figures.ts";
@@ -14,7 +14,7 @@ import { followSessions, type SessionList, type StartsIn } from "./sessions.ts";
 
 export function SessionsPage() {
 	const [list, setList] = useState<SessionList>();
-	const [shown, setShown] = useState<"new" | "stored" | { delete: SessionInfo }>();
+	const [shown, setShown] = useState<"new" | "stored" | { delete: Data<"SessionInfo"> }>();
 	useEffect(() => {
 		const followed = followSessions({ client: client(), onServerEvent });
 		setList(followed);
@@ -70,7 +70,7 @@ export function SessionsPage() {
 }
 
 /** Folders of the demo are of no use to other sessions. */
-function foldersOf(sessions: readonly SessionInfo[]): string[] {
+function foldersOf(sessions: readonly Data<"SessionInfo">[]): string[] {
 	return [...new Set(sessions.filter((one) => !isDemo(one)).map(({ cwd }) => cwd))];
 }
 
@@ -139,10 +139,10 @@ const COLUMNS = [
 ] as const;
 
 interface SessionTableProps {
-	sessions: readonly SessionInfo[];
+	sessions: readonly Data<"SessionInfo">[];
 	costs: ReadonlyMap<string, number>;
 	beginnings: ReadonlyMap<string, string>;
-	onDelete(session: SessionInfo): void;
+	onDelete(session: Data<"SessionInfo">): void;
 }
 
 function SessionTable({ sessions, costs, beginnings, onDelete }: SessionTableProps) {
@@ -176,7 +176,7 @@ function SessionTable({ sessions, costs, beginnings, onDelete }: SessionTablePro
 }
 
 interface SessionLineProps {
-	session: SessionInfo;
+	session: Data<"SessionInfo">;
 	cost: number | undefined;
 	beginning: string | undefined;
 	onDelete(): void;

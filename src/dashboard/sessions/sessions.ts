@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import type { Client } from "../../protocol/client.ts";
-import type { ResponseData, ServerEvent, SessionInfo } from "../../protocol/index.ts";
+import type { Data, ResponseData } from "../../protocol/index.ts";
 import { textOf } from "../parts/figures.ts";
 
 /** The open sessions, kept up to date. */
@@ -10,7 +10,7 @@ export type StartsIn = ResponseData["list_sessions"]["startsIn"];
 
 interface SessionListOptions {
 	client: Client;
-	onServerEvent(listener: (event: ServerEvent) => void): () => void;
+	onServerEvent(listener: (event: Data<"ServerEvent">) => void): () => void;
 }
 
 const EVERY_MS = 4_000;
@@ -19,7 +19,7 @@ const MOST_COSTS = 40;
 
 export function followSessions({ client, onServerEvent }: SessionListOptions) {
 	/** The newest first; undefined until they are known. */
-	const sessions = signal<readonly SessionInfo[] | undefined>(undefined);
+	const sessions = signal<readonly Data<"SessionInfo">[] | undefined>(undefined);
 	/** In dollars, as far as they are known. */
 	const costs = signal<ReadonlyMap<string, number>>(new Map());
 	/** The first message of sessions without a name, as far as it is known. */
@@ -75,7 +75,7 @@ export function followSessions({ client, onServerEvent }: SessionListOptions) {
 	}
 
 	/** Sessions of one folder look alike without a name. Files are searched once for each. */
-	async function askBeginnings(list: readonly SessionInfo[]): Promise<void> {
+	async function askBeginnings(list: readonly Data<"SessionInfo">[]): Promise<void> {
 		const unknown = list.filter(
 			({ sessionId, sessionName, messageCount }) =>
 				!sessionName && messageCount > 0 && !sought.has(sessionId),
@@ -93,7 +93,7 @@ export function followSessions({ client, onServerEvent }: SessionListOptions) {
 	}
 
 	/** One at a time: asking a session that sleeps wakes it. */
-	async function askCosts(list: readonly SessionInfo[]): Promise<void> {
+	async function askCosts(list: readonly Data<"SessionInfo">[]): Promise<void> {
 		for (const { sessionId, messageCount } of list.slice(0, MOST_COSTS)) {
 			if (isClosed) return;
 			if (messageCount === 0 || asked.get(sessionId) === messageCount) continue;

@@ -1,4 +1,4 @@
-import type { Command, CommandType, ErrorCode } from "../../protocol/index.ts";
+import type { Command, CommandType, Data } from "../../protocol/index.ts";
 import type { SessionRecord } from "../journal/journal.ts";
 import type { Client, WrittenData } from "./message.ts";
 
@@ -37,9 +37,9 @@ export type Handlers = { readonly [Type in CommandType]: Handler<Type> };
 
 /** A failure that reaches the client: code and text must not hold paths or secrets of the server. */
 export class CommandError extends Error {
-	readonly code: ErrorCode;
+	readonly code: Data<"ErrorCode">;
 
-	constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+	constructor(code: Data<"ErrorCode">, message: string, options?: ErrorOptions) {
 		super(message, options);
 		this.code = code;
 	}

@@ -1,4 +1,4 @@
-import type { SessionInfo } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import type { Done } from "./call.ts";
 import { answerGone, dependencyFailed, notDurable } from "./failures.ts";
 import { type Effects, finishRecord, startRecord } from "./identities.ts";
@@ -205,7 +205,7 @@ export function applyDone({ row, sender, sessionId }: Request, done: Done): Appl
 	return { effects, news, session };
 }
 
-function infoOf(data: unknown): { sessionInfo?: SessionInfo } {
+function infoOf(data: unknown): { sessionInfo?: Data<"SessionInfo"> } {
 	if (typeof data !== "object" || data === null || !("sessionInfo" in data)) return {};
-	return { sessionInfo: data.sessionInfo as SessionInfo };
+	return { sessionInfo: data.sessionInfo as Data<"SessionInfo"> };
 }

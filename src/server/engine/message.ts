@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { ServerMessage } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 
 /** A connection as the engine sees it. Transports make them. */
 export interface Client {
@@ -24,7 +24,7 @@ export interface Client {
 
 /** A message of the server, serialized at most once for all its clients. */
 export interface Message {
-	readonly value: ServerMessage;
+	readonly value: Data<"ServerMessage">;
 	/** One line without a line feed. */
 	json(): string;
 	/** The WebSocket frame, cached for the next client. */
@@ -40,11 +40,11 @@ export interface SharedData {
 }
 
 /** A message; `json` is its text where the caller has it already. */
-export function createMessage(value: ServerMessage, json?: string): Message {
+export function createMessage(value: Data<"ServerMessage">, json?: string): Message {
 	return new LazyMessage(value, json);
 }
 
-export function createSharingMessage(value: ServerMessage, shared: SharedData): Message {
+export function createSharingMessage(value: Data<"ServerMessage">, shared: SharedData): Message {
 	return new LazyMessage(value, undefined, shared);
 }
 
@@ -57,17 +57,17 @@ export function createWrittenMessage(json: string): Message {
 class LazyMessage implements Message {
 	framed?: readonly Uint8Array[];
 	readonly shared: SharedData | undefined;
-	#value: ServerMessage | undefined;
+	#value: Data<"ServerMessage"> | undefined;
 	#json: string | undefined;
 
-	constructor(value?: ServerMessage, json?: string, shared?: SharedData) {
+	constructor(value?: Data<"ServerMessage">, json?: string, shared?: SharedData) {
 		this.#value = value;
 		this.#json = json;
 		this.shared = shared;
 	}
 
-	get value(): ServerMessage {
-		this.#value ??= JSON.parse(this.#json as string) as ServerMessage;
+	get value(): Data<"ServerMessage"> {
+		this.#value ??= JSON.parse(this.#json as string) as Data<"ServerMessage">;
 		return this.#value;
 	}
 

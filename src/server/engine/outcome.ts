@@ -1,4 +1,4 @@
-import type { ErrorCode, Response } from "../../protocol/index.ts";
+import type { Data, Response } from "../../protocol/index.ts";
 import { safeText } from "../safe-text.ts";
 import { CommandError } from "./call.ts";
 import {
@@ -34,7 +34,7 @@ export interface Past {
 
 /** What goes into the response of a command that failed. */
 export interface Failure {
-	readonly code: ErrorCode;
+	readonly code: Data<"ErrorCode">;
 	readonly error: string;
 	readonly sessionVersion?: number | undefined;
 	readonly timedOut?: true;

@@ -1,4 +1,4 @@
-import type { LifecycleData } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import type { Journal } from "../journal/journal.ts";
 import { aliasRecord, type Identities } from "./identities.ts";
 import { createMessage, createWrittenMessage, type Message } from "./message.ts";
@@ -236,7 +236,7 @@ function finishedJson(request: Request, { response }: Outcome, isReplayed: boole
 		sessionVersion,
 		replayed: isReplayed || undefined,
 		timedOut,
-	} satisfies Writable<LifecycleData>);
+	} satisfies Writable<Data<"LifecycleData">>);
 	const data = `${aboutJson(request).slice(0, -1)},${ending.slice(1)}`;
 	return `{"type":"command_finished","data":${data}}`;
 }
@@ -251,7 +251,7 @@ function aboutJson(request: Request): string {
 		dependsOn: command.dependsOn ?? [],
 		ifSessionVersion: command.ifSessionVersion,
 		idempotencyKey: command.idempotencyKey,
-	} satisfies Writable<LifecycleData>);
+	} satisfies Writable<Data<"LifecycleData">>);
 	return request.aboutJson;
 }
 

@@ -1,4 +1,4 @@
-import type { Command, CommandRow, SessionInfo } from "../../protocol/index.ts";
+import type { Command, CommandRow, Data } from "../../protocol/index.ts";
 import type { RateBucket } from "../limits.ts";
 import type { Deadline } from "./deadlines.ts";
 import type { Lane, Place } from "./lane.ts";
@@ -74,7 +74,7 @@ export interface Repeated {
 
 /** A session that was opened or removed. */
 export type SessionNews =
-	| { kind: "opened"; sessionId: string; info: { sessionInfo?: SessionInfo } }
+	| { kind: "opened"; sessionId: string; info: { sessionInfo?: Data<"SessionInfo"> } }
 	| { kind: "removed"; sessionId: string };
 
 interface Accepted {

@@ -1,4 +1,4 @@
-import type { CommandHistoryEntry, Response } from "../../protocol/index.ts";
+import type { Data, Response } from "../../protocol/index.ts";
 
 /** What survives the death of the process. One per data folder. */
 export interface Journal {
@@ -159,7 +159,7 @@ export interface HistoryQuery {
 	limit: number;
 }
 
-export type HistoryEntry = CommandHistoryEntry;
+export type HistoryEntry = Data<"CommandHistoryEntry">;
 
 export function historyEntry(command: StoredCommand): HistoryEntry {
 	const { id, type, sessionId, atMs, finishedAtMs, response } = command;

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import type {
 	AdmittedCommand,
 	FinishedCommand,
@@ -21,7 +21,7 @@ export type JournalRecord =
 			outcome: string;
 			success: boolean;
 			error: string | undefined;
-			code: ErrorCode | undefined;
+			code: Data<"ErrorCode"> | undefined;
 			sessionVersion: number | undefined;
 			version: number | undefined;
 			session: SessionColumns | undefined;

@@ -7,7 +7,7 @@ import {
 	type QueryOf,
 	type QuestionName,
 } from "../../codeindex/index.ts";
-import type { CommandType, ErrorCode, ResponseData } from "../../protocol/index.ts";
+import type { CommandType, Data, ResponseData } from "../../protocol/index.ts";
 import { type Call, CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
 import type { SessionHandlers } from "./slot.ts";
@@ -109,7 +109,7 @@ interface Project {
 	timer?: NodeJS.Timeout;
 }
 
-const CODES: Readonly<Record<CodeIndexError["code"], ErrorCode>> = {
+const CODES: Readonly<Record<CodeIndexError["code"], Data<"ErrorCode">>> = {
 	"not-indexed": "wrong_state",
 	"unknown-file": "not_found",
 	"outside-project": "invalid_command",

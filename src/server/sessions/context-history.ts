@@ -1,7 +1,7 @@
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { property } from "../../core/property.ts";
 import { estimateTokens, PICTURE_CHARACTERS } from "../../core/tokens.ts";
-import type { ContextKind, ContextMoment } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { isStub } from "../../pruning/index.ts";
 
 /** About as many as a chart is wide. */
@@ -14,12 +14,12 @@ const MAX_MOMENTS = 300;
 export function contextHistory(
 	branch: readonly SessionEntry[],
 	head: { system: number; tools: number },
-): ContextMoment[] {
-	const moments: ContextMoment[] = [];
+): Data<"ContextMoment">[] {
+	const moments: Data<"ContextMoment">[] = [];
 	/** What is in the context at this point of the branch, by entry. */
-	let active = new Map<string, { kind: ContextKind; tokens: number }>();
-	const byKind = new Map<ContextKind, number>();
-	const add = (kind: ContextKind, tokens: number) =>
+	let active = new Map<string, { kind: Data<"ContextKind">; tokens: number }>();
+	const byKind = new Map<Data<"ContextKind">, number>();
+	const add = (kind: Data<"ContextKind">, tokens: number) =>
 		byKind.set(kind, (byKind.get(kind) ?? 0) + tokens);
 	add("system", head.system);
 	add("tools", head.tools);
@@ -52,7 +52,7 @@ export function contextHistory(
 	}
 	return thinnedOut(moments);
 
-	function put(id: string, kind: ContextKind, text: string): void {
+	function put(id: string, kind: Data<"ContextKind">, text: string): void {
 		const tokens = estimateTokens(text.length);
 		active.set(id, { kind, tokens });
 		add(kind, tokens);
@@ -70,7 +70,7 @@ function keptBy<Piece>(firstKept: string | null, active: Map<string, Piece>): Ma
 	return new Map(at < 0 ? [] : entries.slice(at));
 }
 
-function pieceOf(entry: SessionEntry): { kind: ContextKind; text: string } | undefined {
+function pieceOf(entry: SessionEntry): { kind: Data<"ContextKind">; text: string } | undefined {
 	switch (entry.type) {
 		case "compaction":
 		case "branch_summary":
@@ -87,13 +87,13 @@ function pieceOf(entry: SessionEntry): { kind: ContextKind; text: string } | und
 	}
 }
 
-function kindOf(message: unknown): ContextKind {
+function kindOf(message: unknown): Data<"ContextKind"> {
 	if (property(message, "role") !== "toolResult") return "conversation";
 	return property(message, "toolName") === "read" ? "read" : "tool";
 }
 
 /** The last one always stays. */
-function thinnedOut(moments: ContextMoment[]): ContextMoment[] {
+function thinnedOut(moments: Data<"ContextMoment">[]): Data<"ContextMoment">[] {
 	const step = Math.ceil(moments.length / MAX_MOMENTS);
 	if (step <= 1) return moments;
 	return moments.filter((_, index) => (moments.length - 1 - index) % step === 0);

@@ -4,7 +4,7 @@ import { BRIEFING_ENTRY, WORKSET_ENTRY } from "../../core/entry-types.ts";
 import { property } from "../../core/property.ts";
 import { foldReadInput } from "../../core/read-input.ts";
 import { estimateTokens } from "../../core/tokens.ts";
-import type { ContextPiece, ContextPieceText, ContextView } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { callOf, isStub } from "../../pruning/index.ts";
 import { collapsed } from "../../text/one-line.ts";
 import { contextHistory, messageText } from "./context-history.ts";
@@ -24,7 +24,7 @@ export interface ContextSource {
 }
 
 /** What is in the model's window now, piece by piece, and how it came to be. Sizes are pi's own rough estimates. */
-export function contextView(source: ContextSource): ContextView {
+export function contextView(source: ContextSource): Data<"ContextView"> {
 	const pieces = piecesOf(source).map(({ text, ...piece }) => ({
 		...piece,
 		tokens: estimateTokens(text.length),
@@ -53,7 +53,7 @@ export function pieceText(
 	source: ContextSource,
 	pieceId: string,
 	offset: number,
-): ContextPieceText | undefined {
+): Data<"ContextPieceText"> | undefined {
 	const piece = piecesOf(source).find(({ id }) => id === pieceId);
 	if (!piece) return undefined;
 	const { text } = piece;
@@ -72,7 +72,7 @@ export function pieceText(
 }
 
 /** A piece with its text, which is usually only measured. */
-type Piece = Omit<ContextPiece, "tokens"> & { text: string };
+type Piece = Omit<Data<"ContextPiece">, "tokens"> & { text: string };
 
 function piecesOf(source: ContextSource): Piece[] {
 	const { startedMs, systemPrompt, tools, projected, branch } = source;
@@ -207,7 +207,7 @@ function promptOf({ input, cacheRead, cacheWrite }: Usage): number {
 function heldBy(
 	at: number,
 	branch: readonly SessionEntry[],
-	pieces: readonly Pick<ContextPiece, "entryId">[],
+	pieces: readonly Pick<Data<"ContextPiece">, "entryId">[],
 ): number {
 	/** What came with the answer or after it, or was changed then. */
 	const later = new Set(

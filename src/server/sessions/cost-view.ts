@@ -11,7 +11,7 @@ import {
 	type PromptTokens,
 	rulesFor,
 } from "../../economy/index.ts";
-import type { Cost, CostRequest } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { isStub } from "../../pruning/index.ts";
 import { textOf } from "../../session/index.ts";
 
@@ -28,15 +28,15 @@ export interface CostSource {
 /** The requests that are listed one by one; totals cover all. */
 const MAX_REQUESTS = 500;
 
-type Price = CostRequest["cost"];
+type Price = Data<"CostRequest">["cost"];
 
 /** What a session has cost, request by request, and what it would have cost without us and without any cache. */
-export function costView({ entries, branch, findModel, compactsAbove }: CostSource): Cost {
+export function costView({ entries, branch, findModel, compactsAbove }: CostSource): Data<"Cost"> {
 	const account = createAccount();
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
 	const removedAt = removedTokens(branch);
 	const continues = createLineage(entries);
-	const requests: CostRequest[] = [];
+	const requests: Data<"CostRequest">[] = [];
 	const before: Between = { compacted: false, pruned: false };
 	let overLimit = 0;
 	for (const entry of entries) {
@@ -196,7 +196,13 @@ function priceOf(tokens: PromptTokens, model: ModelInfo): Price {
 	return { tokens: cost, dollars: dollarsOf(tokens, model.cost) };
 }
 
-function missView({ tokens, cause, cost, dollars, changed }: CostlyMiss): CostRequest["miss"] & {} {
+function missView({
+	tokens,
+	cause,
+	cost,
+	dollars,
+	changed,
+}: CostlyMiss): Data<"CostRequest">["miss"] & {} {
 	return {
 		tokens,
 		cause,
@@ -205,8 +211,8 @@ function missView({ tokens, cause, cost, dollars, changed }: CostlyMiss): CostRe
 	};
 }
 
-function totalsOf(requests: readonly CostRequest[]): Cost["totals"] {
-	const sum = (pick: (request: CostRequest) => number) =>
+function totalsOf(requests: readonly Data<"CostRequest">[]): Data<"Cost">["totals"] {
+	const sum = (pick: (request: Data<"CostRequest">) => number) =>
 		requests.reduce((total, request) => total + pick(request), 0);
 	const missed = requests.flatMap(({ miss }) => miss ?? []);
 	const outputDollars = addUp(requests.map((request) => request.outputDollars));

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { ExtensionUIContext, ExtensionUIDialogOptions } from "@earendil-works/pi-coding-agent";
-import type { CommandOf, ExtensionUiRequest, SessionEvent } from "../../protocol/index.ts";
+import type { CommandOf, Data } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 
 export interface Dialogs {
@@ -9,7 +9,7 @@ export interface Dialogs {
 	/** Answers a dialog. The first valid answer counts; an answer that does not fit leaves the dialog open. */
 	answer(requestId: string, response: DialogResponse): void;
 	/** For a late subscriber: the open dialogs, and what is in the status line, widgets and title. */
-	current(): SessionEvent[];
+	current(): Data<"SessionEvent">[];
 	/** Closes all dialogs without an answer. */
 	cancelAll(): void;
 	/** Drops statuses, widgets and title: the extensions that set them are gone. */
@@ -34,7 +34,7 @@ type ReachableUi = Pick<
 >;
 
 export interface DialogsOptions {
-	emit(event: SessionEvent): void;
+	emit(event: Data<"SessionEvent">): void;
 	/** How long a dialog waits that sets no time itself, in milliseconds. Default: a minute. */
 	timeoutMs?: number;
 }
@@ -47,11 +47,14 @@ interface Waiting {
 	cancel(): void;
 }
 
-type Question = Extract<ExtensionUiRequest, { method: "select" | "confirm" | "input" | "editor" }>;
+type Question = Extract<
+	Data<"ExtensionUiRequest">,
+	{ method: "select" | "confirm" | "input" | "editor" }
+>;
 type WithoutId<Request> = Request extends unknown
 	? Omit<Request, "type" | "requestId" | "timeout">
 	: never;
-type Asked = WithoutId<ExtensionUiRequest>;
+type Asked = WithoutId<Data<"ExtensionUiRequest">>;
 
 const MINUTE = 60_000;
 /** Node fires longer timers at once. */
@@ -65,7 +68,7 @@ const MAX_SHOWN_CHARACTERS = 16_384;
 export function createDialogs({ emit, timeoutMs = MINUTE }: DialogsOptions): Dialogs {
 	const waiting = new Map<string, Waiting>();
 	/** The last request by what it sets, for late subscribers. */
-	const shown = new Map<string, ExtensionUiRequest>();
+	const shown = new Map<string, Data<"ExtensionUiRequest">>();
 
 	return {
 		ui: {
@@ -188,7 +191,7 @@ export function createDialogs({ emit, timeoutMs = MINUTE }: DialogsOptions): Dia
 		});
 	}
 
-	function send(asked: Asked): ExtensionUiRequest {
+	function send(asked: Asked): Data<"ExtensionUiRequest"> {
 		const request = requestOf(asked);
 		emit(request);
 		return request;
@@ -205,12 +208,16 @@ export function createDialogs({ emit, timeoutMs = MINUTE }: DialogsOptions): Dia
 }
 
 /** A notice of the server itself, in the form that extensions use. */
-export function warningOf(message: string): SessionEvent {
+export function warningOf(message: string): Data<"SessionEvent"> {
 	return requestOf({ method: "notify", message, notifyType: "warning" });
 }
 
-function requestOf(asked: Asked): ExtensionUiRequest {
-	return { type: "extension_ui_request", requestId: randomUUID(), ...asked } as ExtensionUiRequest;
+function requestOf(asked: Asked): Data<"ExtensionUiRequest"> {
+	return {
+		type: "extension_ui_request",
+		requestId: randomUUID(),
+		...asked,
+	} as Data<"ExtensionUiRequest">;
 }
 
 type Placement = "aboveEditor" | "belowEditor";

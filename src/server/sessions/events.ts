@@ -1,10 +1,10 @@
 import type { AgentSessionEvent } from "@earendil-works/pi-coding-agent";
-import type { AgentMessage, AssistantMessageEvent, SessionEvent } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 
 export type EventTranslator = ReturnType<typeof createEventTranslator>;
 
 export interface EventTranslatorOptions {
-	emit(event: SessionEvent): void;
+	emit(event: Data<"SessionEvent">): void;
 	/** Whether the run that is ending was aborted on purpose. Pi calls an abort in a tool an error. */
 	wasAborted(): boolean;
 }
@@ -20,26 +20,31 @@ export function createEventTranslator({ emit, wasAborted }: EventTranslatorOptio
 	let usage: string | undefined;
 	let bashCharacters = 0;
 	/** Throttled calls, with the latest update that waits. */
-	const updated = new Map<string, { timer: NodeJS.Timeout; next?: SessionEvent }>();
+	const updated = new Map<string, { timer: NodeJS.Timeout; next?: Data<"SessionEvent"> }>();
 
 	return {
 		take(event: AgentSessionEvent) {
 			switch (event.type) {
 				case "message_start":
 					usage = undefined;
-					return send({ type: event.type, message: withoutText(event.message as AgentMessage) });
+					return send({
+						type: event.type,
+						message: withoutText(event.message as Data<"AgentMessage">),
+					});
 				case "message_update":
 					return sendUpdate(event);
 				case "message_end": {
-					const message = event.message as AgentMessage;
+					const message = event.message as Data<"AgentMessage">;
 					const aborted = message.role === "assistant" && hasFailed(message) && wasAborted();
 					return send({ type: event.type, message, ...(aborted && { aborted }) });
 				}
 				case "turn_end":
 					return send({
 						type: event.type,
-						message: withoutText(event.message as AgentMessage),
-						toolResults: event.toolResults.map((result) => withoutText(result as AgentMessage)),
+						message: withoutText(event.message as Data<"AgentMessage">),
+						toolResults: event.toolResults.map((result) =>
+							withoutText(result as Data<"AgentMessage">),
+						),
 					});
 				case "agent_end":
 					// The messages have all been sent; what is new is how many there were.
@@ -49,18 +54,21 @@ export function createEventTranslator({ emit, wasAborted }: EventTranslatorOptio
 						messageCount: event.messages.length,
 						willRetry: event.willRetry,
 						...(wasAborted() && { aborted: true }),
-					} as SessionEvent);
+					} as Data<"SessionEvent">);
 				case "agent_settled":
-					return send({ type: event.type, ...(wasAborted() && { aborted: true }) } as SessionEvent);
+					return send({
+						type: event.type,
+						...(wasAborted() && { aborted: true }),
+					} as Data<"SessionEvent">);
 				case "tool_execution_update":
-					return sendNowAndThen(event.toolCallId, event as SessionEvent);
+					return sendNowAndThen(event.toolCallId, event as Data<"SessionEvent">);
 				case "tool_execution_end":
 					dropUpdates(event.toolCallId);
-					return send(event as SessionEvent);
+					return send(event as Data<"SessionEvent">);
 				case "bash_execution_update":
 					return sendBash(event);
 				default:
-					return send(event as SessionEvent);
+					return send(event as Data<"SessionEvent">);
 			}
 		},
 		/** The output of each shell command has a budget of its own. */
@@ -72,13 +80,13 @@ export function createEventTranslator({ emit, wasAborted }: EventTranslatorOptio
 		},
 	};
 
-	function send(event: SessionEvent, most?: number): void {
+	function send(event: Data<"SessionEvent">, most?: number): void {
 		const { value, cut } = bounded(event, most);
-		emit(cut ? ({ ...value, truncated: true } as SessionEvent) : value);
+		emit(cut ? ({ ...value, truncated: true } as Data<"SessionEvent">) : value);
 	}
 
 	function sendUpdate(event: Extract<AgentSessionEvent, { type: "message_update" }>): void {
-		const message = event.message as AgentMessage;
+		const message = event.message as Data<"AgentMessage">;
 		// Most providers count once or twice in an answer: unchanged usage is not repeated.
 		const counted = JSON.stringify(message.usage);
 		const isNew = counted !== undefined && counted !== usage;
@@ -90,7 +98,7 @@ export function createEventTranslator({ emit, wasAborted }: EventTranslatorOptio
 		});
 	}
 
-	function sendNowAndThen(callId: string, event: SessionEvent): void {
+	function sendNowAndThen(callId: string, event: Data<"SessionEvent">): void {
 		const running = updated.get(callId);
 		if (running) {
 			running.next = event;
@@ -116,26 +124,26 @@ export function createEventTranslator({ emit, wasAborted }: EventTranslatorOptio
 		bashCharacters += event.delta.length;
 		const isLast = bashCharacters > MAX_BASH_CHARACTERS;
 		const delta = isLast ? "\n[more output follows that is not streamed]\n" : event.delta;
-		emit({ ...event, delta } as SessionEvent);
+		emit({ ...event, delta } as Data<"SessionEvent">);
 	}
 }
 
 /** Identifies a message without its text, which only `message_end` carries. */
-function withoutText(message: AgentMessage): AgentMessage {
+function withoutText(message: Data<"AgentMessage">): Data<"AgentMessage"> {
 	const { role, timestamp, model, stopReason, errorMessage, toolCallId, toolName, isError } =
 		message;
 	const kept = { role, timestamp, model, stopReason, errorMessage, toolCallId, toolName, isError };
 	const known = Object.entries(kept).filter(([, value]) => value !== undefined);
-	return { content: [], ...Object.fromEntries(known) } as AgentMessage;
+	return { content: [], ...Object.fromEntries(known) } as Data<"AgentMessage">;
 }
 
-function hasFailed({ stopReason }: AgentMessage): boolean {
+function hasFailed({ stopReason }: Data<"AgentMessage">): boolean {
 	return stopReason === "error" || stopReason === "aborted";
 }
 
 type PiDelta = Extract<AgentSessionEvent, { type: "message_update" }>["assistantMessageEvent"];
 
-function deltaOf(event: PiDelta): AssistantMessageEvent {
+function deltaOf(event: PiDelta): Data<"AssistantMessageEvent"> {
 	switch (event.type) {
 		case "start":
 			return { type: event.type };

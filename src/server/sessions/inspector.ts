@@ -4,7 +4,7 @@ import { loadConfig } from "../../core/config.ts";
 import { WORKSET_ENTRY } from "../../core/entry-types.ts";
 import { countIn, property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
-import type { CacheMiss, Savings, SystemSavings } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { textOf } from "../../session/index.ts";
 import { selectionOf } from "../../workset/index.ts";
 import { CommandError } from "../engine/call.ts";
@@ -82,17 +82,17 @@ function sourceOf(session: AgentSession): ContextSource {
 	};
 }
 
-type System = Exclude<keyof Savings, "total">;
+type System = Exclude<keyof Data<"Savings">, "total">;
 
 export interface SavingsSource {
 	/** Of all branches: all of them were paid for. */
 	entries: readonly SessionEntry[];
-	misses: readonly CacheMiss[];
+	misses: readonly Data<"CacheMiss">[];
 	enabled: Readonly<Record<System, boolean>>;
 }
 
 /** What our systems did and saved in a session, as its entries tell. */
-export function savingsView({ entries, misses, enabled }: SavingsSource): Savings {
+export function savingsView({ entries, misses, enabled }: SavingsSource): Data<"Savings"> {
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
 	const removed = entries.flatMap((entry) => removedBy(entry, (id) => byId.get(id)) ?? []);
 	const removedFor = (wanted: System) => removed.filter(({ system }) => system === wanted);
@@ -109,7 +109,7 @@ export function savingsView({ entries, misses, enabled }: SavingsSource): Saving
 }
 
 /** To know why a cache was missed saves nothing by itself. */
-function explained(misses: readonly CacheMiss[]): Use[] {
+function explained(misses: readonly Data<"CacheMiss">[]): Use[] {
 	return misses.flatMap(({ cause }) =>
 		cause === "unknown" ? [] : [{ label: `miss explained: ${cause}` }],
 	);
@@ -118,7 +118,7 @@ function explained(misses: readonly CacheMiss[]): Use[] {
 /** Reasons beyond these are few and small. */
 const MAX_DETAILS = 10;
 
-function summed(enabled: boolean, uses: readonly Use[]): SystemSavings {
+function summed(enabled: boolean, uses: readonly Use[]): Data<"SystemSavings"> {
 	const details = [...Map.groupBy(uses, ({ label }) => label)]
 		.map(([label, own]) => ({ label, ...figuresOf(own) }))
 		.sort((a, b) => b.tokens - a.tokens || b.times - a.times)

@@ -2,7 +2,7 @@ import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promi
 import type { AgentSession, AgentSessionRuntime } from "@earendil-works/pi-coding-agent";
 import { isWithin, realOrGiven } from "../../core/places.ts";
 import type { StrataInside } from "../../extension/index.ts";
-import type { SessionEvent } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
 import { createDialogs, type Dialogs } from "./dialogs.ts";
@@ -26,11 +26,11 @@ export interface LiveSessionOptions {
 	readonly settings: StoredSettings;
 	/** The last process crashed: the file may hold more of its work than the record says. */
 	readonly wasCutOff?: boolean;
-	emit(event: SessionEvent): void;
+	emit(event: Data<"SessionEvent">): void;
 	onChange(): void;
 }
 
-export type Replacement = Extract<SessionEvent, { type: "session_replaced" }>["reason"];
+export type Replacement = Extract<Data<"SessionEvent">, { type: "session_replaced" }>["reason"];
 
 /** How long a tool may take to stop when its session is closed. */
 const CLOSE_MS = 5000;

@@ -4,7 +4,7 @@ import { CONFIG_DIR_NAME } from "@earendil-works/pi-coding-agent";
 import { errnoOf } from "../../core/errno.ts";
 import { isWithin } from "../../core/places.ts";
 import { property } from "../../core/property.ts";
-import type { StoredSession as StoredView } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { collapsed } from "../../text/one-line.ts";
 import { CommandError } from "../engine/call.ts";
 
@@ -29,7 +29,7 @@ export interface SessionFile {
 export interface StoredSession extends SessionFile {
 	bytes: number;
 	/** For a list. Counts only what was read; lines that look like entries are not parsed. */
-	view: StoredView;
+	view: Data<"StoredSession">;
 }
 
 /** The folder in which pi keeps the sessions of a project. */
@@ -191,7 +191,7 @@ async function readStored(path: string, most: number): Promise<StoredSession | u
 		const whole = bytesRead === size ? lines : lines.slice(0, -1);
 		const damagedLines = whole.filter(isDamaged).length;
 		const createdMs = Date.parse(String(property(header, "timestamp"))) || birthtimeMs;
-		const view: StoredView = {
+		const view: Data<"StoredSession"> = {
 			sessionPath: path,
 			...(typeof name === "string" && name && { sessionName: name }),
 			cwd,

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { initTheme } from "@earendil-works/pi-coding-agent";
 import { markedSessions } from "../../core/session-marks.ts";
-import type { ResponseData, SessionEvent } from "../../protocol/index.ts";
+import type { Data, ResponseData } from "../../protocol/index.ts";
 import { CommandError, type Done, type Handlers } from "../engine/call.ts";
 import type { StreamName } from "../journal/journal.ts";
 import { createCodeHandlers } from "./code-handlers.ts";
@@ -31,7 +31,7 @@ export interface Sessions {
 	has(principal: string, sessionId: string): boolean;
 	count(): number;
 	/** The open dialogs, status lines and widgets, for a late subscriber. */
-	openDialogs(stream: StreamName): SessionEvent[];
+	openDialogs(stream: StreamName): Data<"SessionEvent">[];
 	/** Proves that a path from a client is a session file that the principal may read; resolves with it, links followed. */
 	readableFile(principal: string, path: string): Promise<string>;
 	close(): Promise<void>;

@@ -1,13 +1,6 @@
 import { existsSync, realpathSync } from "node:fs";
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
-import type {
-	CommandOf,
-	CommandType,
-	Model,
-	ResponseData,
-	SessionEvent,
-	SessionInfo,
-} from "../../protocol/index.ts";
+import type { CommandOf, CommandType, Data, ResponseData } from "../../protocol/index.ts";
 import { type Call, CommandError } from "../engine/call.ts";
 import type { SessionRecord, StreamName } from "../journal/journal.ts";
 import { asCommandError } from "../safe-text.ts";
@@ -31,7 +24,7 @@ export type SessionHandlers<Type extends CommandType = CommandType> = {
 };
 
 export interface SlotOptions extends Host {
-	emit(stream: StreamName, event: SessionEvent): void;
+	emit(stream: StreamName, event: Data<"SessionEvent">): void;
 	/** A session changed outside a command: keep its record. */
 	save(session: SessionRecord): void;
 	owners: Pick<FileOwners, "own" | "disown">;
@@ -127,7 +120,7 @@ export class Slot implements StreamName {
 		return true;
 	}
 
-	info(): SessionInfo {
+	info(): Data<"SessionInfo"> {
 		return infoOf(this.#record, this.#current, this.#host);
 	}
 
@@ -288,7 +281,11 @@ function recordOf(
 	return { principal, id, cwd: runtime.cwd, ...file, createdAtMs, settings: { ...settings } };
 }
 
-function infoOf(record: SessionRecord, live: LiveSession | undefined, host: Host): SessionInfo {
+function infoOf(
+	record: SessionRecord,
+	live: LiveSession | undefined,
+	host: Host,
+): Data<"SessionInfo"> {
 	const { settings, createdAt } = factsOf(record);
 	const stored = settings.model;
 	const model =
@@ -301,7 +298,7 @@ function infoOf(record: SessionRecord, live: LiveSession | undefined, host: Host
 		cwd: record.cwd,
 		...(isTrusted(settings, record.cwd, host) && { projectTrusted: true }),
 		...(model && { model: modelView(model) }),
-		thinkingLevel: level as SessionInfo["thinkingLevel"],
+		thinkingLevel: level as Data<"SessionInfo">["thinkingLevel"],
 		isStreaming: live?.session.isStreaming ?? false,
 		messageCount: live?.session.messages.length ?? settings.messageCount ?? 0,
 		createdAt,
@@ -323,7 +320,7 @@ function factsOf(record: SessionRecord) {
 type PiModel = NonNullable<AgentSession["model"]>;
 
 /** A model for clients: without addresses and headers, which may hold keys. */
-export function modelView(model: PiModel): Model {
+export function modelView(model: PiModel): Data<"Model"> {
 	const known = views.get(model);
 	if (known) return known;
 	const { id, name, provider, api, reasoning, input, contextWindow, maxTokens, cost } = model;
@@ -332,4 +329,4 @@ export function modelView(model: PiModel): Model {
 	return view;
 }
 
-const views = new WeakMap<PiModel, Model>();
+const views = new WeakMap<PiModel, Data<"Model">>();

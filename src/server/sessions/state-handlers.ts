@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { lstat, mkdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
-import type { AgentMessage, CommandOf, ResponseData } from "../../protocol/index.ts";
+import type { CommandOf, Data, ResponseData } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { modelView, type SessionHandlers } from "./slot.ts";
 import type { StoredFiles } from "./stored-files.ts";
@@ -26,7 +26,7 @@ export function createStateHandlers(stored: Pick<StoredFiles, "list">) {
 				pendingMessageCount: session.pendingMessageCount,
 			};
 		},
-		get_messages: ({ session }) => ({ messages: session.messages as AgentMessage[] }),
+		get_messages: ({ session }) => ({ messages: session.messages as Data<"AgentMessage">[] }),
 		get_session_stats({ session }) {
 			const { sessionFile, contextUsage, ...stats } = session.getSessionStats();
 			return {

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { hashBytes } from "../../core/hash.ts";
-import type { StoredSession as StoredView } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { type Journal, JournalUnavailable, type SessionRecord } from "../journal/journal.ts";
 import type { PiProcesses } from "./open-session-file.ts";
@@ -70,7 +70,7 @@ export function createStoredFiles(
 }
 
 /** A stored file, with what its open session knows better. */
-function listed({ path, view }: StoredSession, slot: Slot | undefined): StoredView {
+function listed({ path, view }: StoredSession, slot: Slot | undefined): Data<"StoredSession"> {
 	const { sessionPath: _path, sessionName: stored, ...rest } = view;
 	const { sessionName = stored, messageCount = view.messageCount } = slot?.info() ?? {};
 	return {

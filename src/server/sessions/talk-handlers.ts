@@ -1,5 +1,5 @@
 import type { AgentSession, PromptOptions } from "@earendil-works/pi-coding-agent";
-import type { CommandOf, CommandType, SlashCommand } from "../../protocol/index.ts";
+import type { CommandOf, CommandType, Data } from "../../protocol/index.ts";
 import { nearest } from "../../text/nearest.ts";
 import { CommandError } from "../engine/call.ts";
 import { asCommandError } from "../safe-text.ts";
@@ -183,7 +183,7 @@ async function queue(
 	return {};
 }
 
-export function slashCommands(session: AgentSession): SlashCommand[] {
+export function slashCommands(session: AgentSession): Data<"SlashCommand">[] {
 	const command = (source: string, name: string, description: string | undefined) => ({
 		name,
 		source,
@@ -246,7 +246,7 @@ export const TERMINAL_COMMANDS: ReadonlyMap<string, readonly CommandType[]> = ne
 	}),
 );
 
-function refusal(word: string, commands: readonly SlashCommand[]): string {
+function refusal(word: string, commands: readonly Data<"SlashCommand">[]): string {
 	const instead = TERMINAL_COMMANDS.get(word);
 	const asText = "To send it to the model as text, put a space before it or set verbatim.";
 	if (instead) {

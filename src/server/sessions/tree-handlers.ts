@@ -1,6 +1,6 @@
 import type { SessionEntry, SessionTreeNode } from "@earendil-works/pi-coding-agent";
 import { property } from "../../core/property.ts";
-import type { FlatTreeNode, SessionEntry as SentEntry, TreeNode } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { textOf } from "../../session/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { asCommandError } from "../safe-text.ts";
@@ -139,7 +139,7 @@ const MAX_PREVIEW = 400;
 export function flatTree(
 	entries: readonly SessionEntry[],
 	labelOf: (id: string) => string | undefined,
-): { nodes: FlatTreeNode[]; truncated: boolean } {
+): { nodes: Data<"FlatTreeNode">[]; truncated: boolean } {
 	const nodes = entries.slice(0, MAX_NODES).map((entry) => {
 		const label = labelOf(entry.id);
 		const role = entry.type === "message" ? entry.message.role : undefined;
@@ -158,10 +158,10 @@ export function flatTree(
 
 /** The same nested, as pi's RPC has it. Built without recursion: a long conversation is a deep tree. */
 export function nestedTree(roots: readonly SessionTreeNode[]): {
-	tree: TreeNode[];
+	tree: Data<"TreeNode">[];
 	truncated: boolean;
 } {
-	const tree: TreeNode[] = [];
+	const tree: Data<"TreeNode">[] = [];
 	let count = 0;
 	let truncated = false;
 	/** Level by level: what is left out is furthest from the root. */
@@ -175,8 +175,8 @@ export function nestedTree(roots: readonly SessionTreeNode[]): {
 					break;
 				}
 				count++;
-				const below: TreeNode[] = [];
-				to.push({ entry: entry as SentEntry, children: below, ...(label && { label }) });
+				const below: Data<"TreeNode">[] = [];
+				to.push({ entry: entry as Data<"SessionEntry">, children: below, ...(label && { label }) });
 				if (children.length > 0) next.push({ from: children, to: below });
 			}
 		}

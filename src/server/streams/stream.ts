@@ -1,4 +1,4 @@
-import type { SessionEvent } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import {
 	type Client,
 	createMessage,
@@ -41,7 +41,7 @@ export class Stream {
 	}
 
 	/** Adds an event; `append` journals it under its number. */
-	emit(event: SessionEvent, append: (event: KeptEvent) => Promise<void>): void {
+	emit(event: Data<"SessionEvent">, append: (event: KeptEvent) => Promise<void>): void {
 		const { sessionId } = this.name;
 		const body = JSON.stringify(event);
 		const seq = ++this.#given;
@@ -212,7 +212,7 @@ export class InProgress {
 	readonly #begun = new Set<string>();
 
 	/** Takes the next event. Returns whether something is in progress after it. */
-	take(event: SessionEvent): boolean {
+	take(event: Data<"SessionEvent">): boolean {
 		switch (event.type) {
 			// A run includes messages, tool calls and retries.
 			case "agent_start":

@@ -1,4 +1,4 @@
-import type { SessionEvent } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import type { Client } from "../engine/message.ts";
 import { ReadQueue } from "../engine/read-queue.ts";
@@ -12,7 +12,7 @@ import { Stream } from "./stream.ts";
  */
 export interface Streams {
 	/** Adds an event. Returns at once; events of one session keep their order. */
-	emit(stream: StreamName, event: SessionEvent): void;
+	emit(stream: StreamName, event: Data<"SessionEvent">): void;
 	/**
 	 * The client gets the session's events from now on. With `after`, first those above that number from the journal, with a
 	 * `gap` for those it no longer has; a replay in flight starts again. Resolves with the number of the last event, while
@@ -111,7 +111,7 @@ export function createStreams({ journal, cutOff = [], now = Date.now }: StreamsO
 		},
 	};
 
-	function emit({ principal, sessionId }: StreamName, event: SessionEvent): void {
+	function emit({ principal, sessionId }: StreamName, event: Data<"SessionEvent">): void {
 		const name = { principal, sessionId }; // callers may pass more
 		streamOf(name).emit(event, (kept) => journal.append({ ...name, ...kept, atMs: now() }));
 	}

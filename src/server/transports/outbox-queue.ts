@@ -1,4 +1,4 @@
-import type { GapFrame, ServerMessage, SessionEventFrame } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { createMessage, type Message } from "../engine/message.ts";
 
 /** A message as bytes, in parts that may be shared with other connections. */
@@ -58,7 +58,7 @@ export class OutboxQueue {
 			else this.#addPending({ size: GAP_BYTES, sessionId, fromSeq, seq });
 			return;
 		}
-		const frame = message.value as SessionEventFrame;
+		const frame = message.value as Data<"SessionEventFrame">;
 		if (follows && tail.last && piece && tail.last.of === piece.of) {
 			const size = Buffer.byteLength(JSON.stringify(piece.text)) - 2;
 			tail.last.frame = frame;
@@ -147,7 +147,7 @@ interface Pending {
 	fromSeq: number;
 	seq: number;
 	/** Absent for a gap. */
-	last?: { frame: SessionEventFrame; of?: string; texts: string[] };
+	last?: { frame: Data<"SessionEventFrame">; of?: string; texts: string[] };
 }
 
 type Item = Encoded | Pending;
@@ -166,7 +166,12 @@ function sizeOf(item: Item): number {
 	return bytes;
 }
 
-function frameOf({ sessionId, fromSeq, seq, last }: Pending): SessionEventFrame | GapFrame {
+function frameOf({
+	sessionId,
+	fromSeq,
+	seq,
+	last,
+}: Pending): Data<"SessionEventFrame"> | Data<"GapFrame"> {
 	if (!last) return { type: "gap", sessionId, fromSeq, toSeq: seq };
 	return last.texts.length > 1 ? joined(last.frame, fromSeq, last.texts.join("")) : last.frame;
 }
@@ -185,7 +190,7 @@ export interface Progress {
 }
 
 /** `undefined` for everything that every client must get. */
-export function progressOf(message: ServerMessage): Progress | undefined {
+export function progressOf(message: Data<"ServerMessage">): Progress | undefined {
 	if (message.type !== "event" || message.seq === undefined) return undefined;
 	const { sessionId, seq, fromSeq = seq, event } = message;
 	const place = { sessionId, fromSeq, seq };
@@ -205,7 +210,11 @@ export function progressOf(message: ServerMessage): Progress | undefined {
 }
 
 /** The last of several pieces of one text, with the text of all of them. */
-function joined(last: SessionEventFrame, fromSeq: number, text: string): SessionEventFrame {
+function joined(
+	last: Data<"SessionEventFrame">,
+	fromSeq: number,
+	text: string,
+): Data<"SessionEventFrame"> {
 	const { event } = last;
 	if (event.type === "bash_execution_update") {
 		return { ...last, fromSeq, event: { ...event, delta: text } };

@@ -1,19 +1,23 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { boxText, firstScroll, layoutGraph } from "../../../src/dashboard/views/code/graph.ts";
-import type { CodeDepsAnswer, CodeFileAtDepth } from "../../../src/protocol/index.ts";
+import type { Data } from "../../../src/protocol/index.ts";
 
 const options = { depth: 2, mostInColumn: 8 };
 
-function file(path: string, depth = 1, more: Partial<CodeFileAtDepth> = {}): CodeFileAtDepth {
+function file(
+	path: string,
+	depth = 1,
+	more: Partial<Data<"CodeFileAtDepth">> = {},
+): Data<"CodeFileAtDepth"> {
 	return { path, depth, kinds: ["value"], isTest: false, ...more };
 }
 
 function answer(
-	dependencies: CodeFileAtDepth[],
-	dependents: CodeFileAtDepth[],
+	dependencies: Data<"CodeFileAtDepth">[],
+	dependents: Data<"CodeFileAtDepth">[],
 	cycles: string[][] = [],
-): CodeDepsAnswer {
+): Data<"CodeDepsAnswer"> {
 	return {
 		file: "src/me.ts",
 		dependencies,

@@ -9,12 +9,12 @@ import {
 import { piAloneNote } from "../../../src/dashboard/views/cost/cost-view.tsx";
 import { savedTokens, savingsRows } from "../../../src/dashboard/views/cost/savings-table.tsx";
 import { MISS_CAUSES } from "../../../src/economy/miss-causes.ts";
-import type { Cost, CostRequest, Savings } from "../../../src/protocol/index.ts";
+import type { Data } from "../../../src/protocol/index.ts";
 
 const price = (tokens: number, dollars?: number) =>
 	dollars === undefined ? { tokens } : { tokens, dollars };
 
-function request(read: number, more: Partial<CostRequest> = {}): CostRequest {
+function request(read: number, more: Partial<Data<"CostRequest">> = {}): Data<"CostRequest"> {
 	return {
 		atMs: 1000 * read,
 		model: "a/b",
@@ -29,7 +29,7 @@ function request(read: number, more: Partial<CostRequest> = {}): CostRequest {
 	};
 }
 
-function cost(requests: CostRequest[], all = requests.length): Cost {
+function cost(requests: Data<"CostRequest">[], all = requests.length): Data<"Cost"> {
 	const none = price(0);
 	return {
 		requests,
@@ -126,7 +126,7 @@ describe("the misses", () => {
 
 test("systems that are on come first, those that saved most before the others", () => {
 	const system = (tokens: number, enabled = true) => ({ enabled, times: 1, tokens, details: [] });
-	const savings: Savings = {
+	const savings: Data<"Savings"> = {
 		readCache: system(50),
 		paging: system(900, false),
 		kota: system(10),

@@ -1,9 +1,13 @@
 import fc from "fast-check";
 import { KINDS } from "../../../src/dashboard/views/context/bar.ts";
-import type { ContextKind, ContextPiece } from "../../../src/protocol/index.ts";
+import type { Data } from "../../../src/protocol/index.ts";
 
 /** A piece of a context. */
-export function piece(kind: ContextKind, tokens: number, id = `${kind}-${tokens}`): ContextPiece {
+export function piece(
+	kind: Data<"ContextKind">,
+	tokens: number,
+	id = `${kind}-${tokens}`,
+): Data<"ContextPiece"> {
 	return { id, kind, label: `a ${kind}`, tokens, sinceMs: 0 };
 }
 

@@ -8,9 +8,10 @@ import {
 	savedAlreadyNote,
 	sizeProblem,
 } from "../../../src/dashboard/views/replay/report.ts";
-import { MAX_SESSION_CONTENT, type ReplayReport } from "../../../src/protocol/index.ts";
+import { MAX_SESSION_CONTENT } from "../../../src/protocol/field-schemas.ts";
+import type { Data } from "../../../src/protocol/index.ts";
 
-type Policy = ReplayReport["policies"][number];
+type Policy = Data<"ReplayReport">["policies"][number];
 
 function policy(name: string, cost: number, more: Partial<Policy> = {}): Policy {
 	return {

@@ -1,10 +1,4 @@
-import type {
-	ContextKind,
-	ContextPiece,
-	CostRequest,
-	ReplayReport,
-	SessionState,
-} from "../../../src/protocol/index.ts";
+import type { Data } from "../../../src/protocol/index.ts";
 import type { Answers, Sent } from "./view-server.ts";
 
 /** Words that must never act: they are in every place where others' words are shown. */
@@ -69,7 +63,7 @@ function model(id: string) {
 }
 
 /** The session as it is. */
-export const STATE: SessionState = {
+export const STATE: Data<"SessionState"> = {
 	...{ sessionId: SESSION_ID, sessionName: `Sample ${HOSTILE}`, cwd: `/home/${HOSTILE}/project` },
 	model: model(`scripted${HOSTILE}`),
 	...{ thinkingLevel: "off", isStreaming: false, messageCount: 2 },
@@ -84,7 +78,7 @@ const STRETCH = 120;
 
 function contextAnswers(now: number): Answers {
 	const pieces = PIECES.map(
-		([kind, tokens, label, more], at): ContextPiece => ({
+		([kind, tokens, label, more], at): Data<"ContextPiece"> => ({
 			...{ id: `p${at}`, kind, label, tokens, sinceMs: now - (60 - at) * MINUTE },
 			...more,
 		}),
@@ -121,7 +115,7 @@ function contextAnswers(now: number): Answers {
 	};
 }
 
-type PieceRow = [ContextKind, number, string, Partial<ContextPiece>?];
+type PieceRow = [Data<"ContextKind">, number, string, Partial<Data<"ContextPiece">>?];
 const PIECES: PieceRow[] = [
 	["system", 3_100, "system prompt"],
 	["tools", 5_200, "11 tools: read, bash, edit, write, search_code"],
@@ -143,9 +137,9 @@ const PIECES: PieceRow[] = [
 
 function costAnswers(now: number): Answers {
 	const requests = Array.from({ length: 36 }, (_, at) => requestAt(at, now));
-	const sum = (pick: (request: CostRequest) => number) =>
+	const sum = (pick: (request: Data<"CostRequest">) => number) =>
 		requests.reduce((total, request) => total + pick(request), 0);
-	const price = (pick: (request: CostRequest) => { tokens: number; dollars?: number }) => ({
+	const price = (pick: (request: Data<"CostRequest">) => { tokens: number; dollars?: number }) => ({
 		tokens: sum((request) => pick(request).tokens),
 		dollars: sum((request) => pick(request).dollars ?? 0),
 	});
@@ -195,7 +189,7 @@ function costAnswers(now: number): Answers {
 	};
 }
 
-function requestAt(at: number, now: number): CostRequest {
+function requestAt(at: number, now: number): Data<"CostRequest"> {
 	const isMissed = at === 14 || at === 27;
 	const prompt = 9_000 + at * 1_100;
 	const read = at === 0 ? 0 : isMissed ? 3_000 : prompt - 1_500;
@@ -347,7 +341,7 @@ const POLICIES = [
 ] as const;
 
 /** The report that is answered to every replay. */
-export const REPORT: ReplayReport = {
+export const REPORT: Data<"ReplayReport"> = {
 	...{ file: "content", requests: 57, skipped: 1 },
 	savedAlready: { shortReads: 3, edits: 1 },
 	models: [

@@ -1,12 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
-import type {
-	CommandType,
-	ResponseData,
-	ServerMessage,
-	SessionEvent,
-} from "../../../src/protocol/index.ts";
+import type { CommandType, Data, ResponseData } from "../../../src/protocol/index.ts";
 import { PROTOCOL_VERSION } from "../../../src/protocol/index.ts";
 import { createPage } from "../../../src/server/transports/page.ts";
 
@@ -28,9 +23,9 @@ export interface ViewServer {
 	/** Every command so far. */
 	sent: Sent[];
 	/** Tells all pages an event of the session. */
-	say(sessionId: string, event: SessionEvent): void;
+	say(sessionId: string, event: Data<"SessionEvent">): void;
 	/** Tells all pages something about the server itself. */
-	announce(message: ServerMessage): void;
+	announce(message: Data<"ServerMessage">): void;
 	/** Breaks all connections off, as a restart does. Pages may come back. */
 	drop(): void;
 	/** Lets nobody in any more, as after a change of the token. */
@@ -57,7 +52,7 @@ export async function startViewServer(folder: string, answers: Answers): Promise
 	const dismiss = (socket: WebSocket) => socket.close(1008, "the token is not valid");
 	sockets.on("connection", (socket: WebSocket) => {
 		if (isRefusing) return dismiss(socket);
-		const tell = (message: ServerMessage) => socket.send(JSON.stringify(message));
+		const tell = (message: Data<"ServerMessage">) => socket.send(JSON.stringify(message));
 		const data = { serverVersion: "0", protocolVersion: PROTOCOL_VERSION, transports: [] };
 		tell({ type: "server_ready", data });
 		socket.on("message", (text) => {
@@ -95,7 +90,7 @@ export async function startViewServer(folder: string, answers: Answers): Promise
 	};
 }
 
-async function responseTo(command: Sent, answers: Answers): Promise<ServerMessage> {
+async function responseTo(command: Sent, answers: Answers): Promise<Data<"ServerMessage">> {
 	const { type, id } = command;
 	const given = answers[type];
 	const data: unknown = typeof given === "function" ? await given(command) : (given ?? {});

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ServerMessage } from "../../../src/protocol/index.ts";
+import type { Data } from "../../../src/protocol/index.ts";
 import { holdLane, openSession, transports, useServer } from "../support/conformance-server.ts";
 import { course, fresh, isLifecycle, type WireClient } from "../support/wire-client.ts";
 
@@ -292,14 +292,14 @@ async function expectRefused(client: WireClient, failure: { command: string; cod
 }
 
 /** `server_ready` and what belongs to the question that ends the wait. */
-function isOfHealthCheck(frame: ServerMessage): boolean {
+function isOfHealthCheck(frame: Data<"ServerMessage">): boolean {
 	if (frame.type === "server_ready") return true;
 	if (frame.type === "response") return frame.command === "health_check";
 	return isLifecycle(frame) && frame.data.commandType === "health_check";
 }
 
 /** Where the request had an id, so has the response. */
-function idOf(frames: readonly ServerMessage[]): { id?: string } {
+function idOf(frames: readonly Data<"ServerMessage">[]): { id?: string } {
 	const [frame] = frames;
 	return frame?.type === "response" && frame.id !== undefined ? { id: frame.id } : {};
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { commandTypes, rowOf } from "../../../src/protocol/index.ts";
+import { commandTypes } from "../../../src/protocol/command-table.ts";
+import { rowOf } from "../../../src/protocol/index.ts";
 import { holdLane, openSession, transports, useServer } from "../support/conformance-server.ts";
 import { course, fresh, type WireClient } from "../support/wire-client.ts";
 

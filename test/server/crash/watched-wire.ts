@@ -1,5 +1,5 @@
 import type { Transport, Wire } from "../../../src/protocol/client.ts";
-import type { ServerMessage } from "../../../src/protocol/index.ts";
+import type { Data } from "../../../src/protocol/index.ts";
 
 /** What went over the connections of one client, judged frame by frame, before the client has mended anything. */
 export interface WatchedWire {
@@ -55,7 +55,7 @@ export function watchWire(inner: Transport): WatchedWire {
 		hangUp: () => current?.close(),
 	};
 
-	function hear(message: ServerMessage, text: string, expected: Map<string, number>): void {
+	function hear(message: Data<"ServerMessage">, text: string, expected: Map<string, number>): void {
 		if (message.type === "gap") faults.push(`a gap: ${text}`);
 		if (message.type !== "event" || message.seq === undefined) return;
 		const { sessionId, seq, fromSeq = seq } = message;

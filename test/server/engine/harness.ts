@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import { commandTypes, type ServerMessage } from "../../../src/protocol/index.ts";
+import { commandTypes } from "../../../src/protocol/command-table.ts";
+import type { Data } from "../../../src/protocol/index.ts";
 import type { Call, Done, Handler, Handlers } from "../../../src/server/engine/call.ts";
 import type { Engine, EngineOptions } from "../../../src/server/engine/engine.ts";
 import { createEngine } from "../../../src/server/engine/engine.ts";
@@ -172,7 +173,7 @@ function createTestClient(principal: string, lifecycle: Client["lifecycle"]): Te
 		frames,
 		send(message) {
 			if (this.gone) return;
-			const value = JSON.parse(message.json()) as ServerMessage;
+			const value = JSON.parse(message.json()) as Data<"ServerMessage">;
 			// What a transport reads of a message and what it sends must be the same.
 			expect(value).toEqual(JSON.parse(JSON.stringify(message.value)));
 			expect(message.json()).not.toContain("\n");

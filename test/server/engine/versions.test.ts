@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { commandTable, commandTypes } from "../../../src/protocol/index.ts";
+import { commandTable, commandTypes } from "../../../src/protocol/command-table.ts";
 import { createHarness, finished, nameSession as name, phases, response } from "./harness.ts";
 
 async function withSession() {

@@ -1,7 +1,8 @@
 import type { TSchema } from "typebox";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { commandTable, commandTypes } from "../../../src/protocol/command-table.ts";
 import { EnvelopeFields } from "../../../src/protocol/envelope.ts";
-import { type CommandRow, commandTable, commandTypes } from "../../../src/protocol/index.ts";
+import type { CommandRow } from "../../../src/protocol/index.ts";
 import { findFault } from "../../../src/text/find-fault.ts";
 import { connectClient } from "../support/ws-client.ts";
 import { type HostileServer, startHostileServer } from "./hostile-server.ts";

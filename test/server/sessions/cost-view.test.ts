@@ -1,6 +1,6 @@
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
-import type { CacheMiss } from "../../../src/protocol/index.ts";
+import type { Data } from "../../../src/protocol/index.ts";
 import { costView } from "../../../src/server/sessions/cost-view.ts";
 import { savingsView } from "../../../src/server/sessions/inspector.ts";
 
@@ -235,7 +235,7 @@ describe("what systems did", () => {
 	});
 });
 
-function savingsOf(entries: SessionEntry[], misses: readonly CacheMiss[] = []) {
+function savingsOf(entries: SessionEntry[], misses: readonly Data<"CacheMiss">[] = []) {
 	return savingsView({ entries, misses, enabled: ALL_ON });
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { SessionEvent } from "../../../src/protocol/index.ts";
+import type { Data } from "../../../src/protocol/index.ts";
 import { createDialogs } from "../../../src/server/sessions/dialogs.ts";
 
 function dialogs() {
-	const sent: SessionEvent[] = [];
+	const sent: Data<"SessionEvent">[] = [];
 	return { sent, ...createDialogs({ emit: (event) => sent.push(event) }) };
 }
 

@@ -1,10 +1,10 @@
 import type { AgentSessionEvent } from "@earendil-works/pi-coding-agent";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { SessionEvent } from "../../../src/protocol/index.ts";
+import type { Data } from "../../../src/protocol/index.ts";
 import { createEventTranslator } from "../../../src/server/sessions/events.ts";
 
 function translate() {
-	const sent: SessionEvent[] = [];
+	const sent: Data<"SessionEvent">[] = [];
 	const translator = createEventTranslator({
 		emit: (event) => sent.push(event),
 		wasAborted: () => false,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { SessionManager } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test, vi } from "vitest";
-import type { SessionEvent } from "../../../src/protocol/index.ts";
+import type { Data } from "../../../src/protocol/index.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
 import {
@@ -42,7 +42,7 @@ type TestSession = ReturnType<typeof follow>;
 function follow(client: WireClient, sessionId: string) {
 	const ask = (command: { type: string; [field: string]: unknown }) =>
 		client.ask({ sessionId, ...command });
-	const events = (): SessionEvent[] =>
+	const events = (): Data<"SessionEvent">[] =>
 		client.frames.flatMap((frame) => (frame.type === "event" ? frame.event : []));
 	return {
 		sessionId,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SessionEvent } from "../../../src/protocol/index.ts";
+import type { Data } from "../../../src/protocol/index.ts";
 import { InProgress } from "../../../src/server/streams/stream.ts";
 import { createStreams } from "../../../src/server/streams/streams.ts";
 import { command, finished, session } from "../../contracts/journal.ts";
@@ -54,7 +54,7 @@ test("a crash before the end is on disk leaves it to the next process, as the sa
 	expect(await eventsIn(journal)).toMatchObject([{ seq: 1 }, { seq: 2, event: end }]);
 });
 
-test.each<[string, "an end" | "no end", SessionEvent[]]>([
+test.each<[string, "an end" | "no end", Data<"SessionEvent">[]]>([
 	["nothing but a name", "no end", [{ type: "session_info_changed", name: "n" }]],
 	["a run that has settled", "no end", [{ type: "agent_start" }, { type: "agent_settled" }]],
 	["a run that may try again", "an end", [{ type: "agent_start" }, { type: "agent_end" }]],

@@ -1,4 +1,4 @@
-import type { ServerMessage } from "../../../src/protocol/index.ts";
+import type { Data } from "../../../src/protocol/index.ts";
 import type { Client, Message } from "../../../src/server/engine/message.ts";
 
 /** A client that remembers what it was sent. */
@@ -23,7 +23,7 @@ export function recordingClient(id = "c", more: Partial<Client> = {}): Recording
 	};
 }
 
-export function short(value: ServerMessage): number | string {
+export function short(value: Data<"ServerMessage">): number | string {
 	if (value.type === "gap") return `gap ${value.fromSeq}-${value.toSeq}`;
 	if (value.type === "event") return value.seq ?? "?";
 	return value.type;

@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
-import type { SessionEvent } from "../../../src/protocol/index.ts";
+import type { Data } from "../../../src/protocol/index.ts";
 import { SLICE_MS } from "../../../src/server/engine/read-queue.ts";
 import type { Streams } from "../../../src/server/streams/streams.ts";
 import { createStreams } from "../../../src/server/streams/streams.ts";
@@ -8,7 +8,10 @@ import { createEventStore, type EventStore } from "./event-store.ts";
 import { recordingClient } from "./recording-client.ts";
 
 const stream = { principal: "ann", sessionId: "s" };
-const happened = (text: string): SessionEvent => ({ type: "session_info_changed", name: text });
+const happened = (text: string): Data<"SessionEvent"> => ({
+	type: "session_info_changed",
+	name: text,
+});
 
 let store: EventStore;
 let streams: Streams;

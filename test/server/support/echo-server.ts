@@ -1,4 +1,4 @@
-import type { ServerMessage } from "../../../src/protocol/index.ts";
+import type { Data } from "../../../src/protocol/index.ts";
 import { createAccess } from "../../../src/server/auth/access.ts";
 import type { Client } from "../../../src/server/engine/message.ts";
 import { createMessage } from "../../../src/server/engine/message.ts";
@@ -128,6 +128,8 @@ export function answer(text: string) {
 	return createMessage({ type: "response", command: "echo", success: true, data: text });
 }
 
-export function isAnswer(message: ServerMessage): message is ServerMessage & { data: string } {
+export function isAnswer(
+	message: Data<"ServerMessage">,
+): message is Data<"ServerMessage"> & { data: string } {
 	return message.type === "response" && message.command === "echo";
 }

@@ -1,5 +1,5 @@
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
-import type { Response, ServerEvent, ServerMessage } from "../../../src/protocol/index.ts";
+import type { Data, Response } from "../../../src/protocol/index.ts";
 import { PATIENCE_MS } from "../../support/patience.ts";
 import { atEnd } from "../../support/temp.ts";
 import { connectClient } from "./ws-client.ts";
@@ -11,14 +11,16 @@ export type Outgoing = object | string | Uint8Array;
 export interface WireClient {
 	readonly transport: Transport;
 	/** What came since the client was made. */
-	readonly frames: readonly ServerMessage[];
+	readonly frames: readonly Data<"ServerMessage">[];
 	/** Bytes of these frames, without what the transport puts around them. */
 	bytes(): number;
 	/** Sends frames in one go, so that the server finds them together. */
 	send(...frames: Outgoing[]): void;
 	/** The first frame that fits, of those there are or of those to come. Gives up after a while, and shows what came instead. */
-	next<Found extends ServerMessage>(fits: (frame: ServerMessage) => frame is Found): Promise<Found>;
-	next(fits: (frame: ServerMessage) => boolean): Promise<ServerMessage>;
+	next<Found extends Data<"ServerMessage">>(
+		fits: (frame: Data<"ServerMessage">) => frame is Found,
+	): Promise<Found>;
+	next(fits: (frame: Data<"ServerMessage">) => boolean): Promise<Data<"ServerMessage">>;
 	/** The response of that id, now or later. */
 	response(id: string): Promise<Answer>;
 	/** Sends a command, under an id of its own unless it has one, and resolves with the response. */
@@ -122,11 +124,11 @@ export function courses({ frames }: WireClient, ids: readonly string[]): string[
 }
 
 export type Lifecycle = Extract<
-	ServerEvent,
+	Data<"ServerEvent">,
 	{ type: "command_accepted" | "command_started" | "command_finished" }
 >;
 
-export function isLifecycle(frame: ServerMessage): frame is Lifecycle {
+export function isLifecycle(frame: Data<"ServerMessage">): frame is Lifecycle {
 	return /^command_(accepted|started|finished)$/.test(frame.type);
 }
 
@@ -143,11 +145,11 @@ export function finished({ frames }: WireClient, id: string): Lifecycle["data"] 
 export function eventsOf({ frames }: WireClient, sessionId: string) {
 	return frames.filter(
 		(frame) => frame.type === "event" && frame.sessionId === sessionId,
-	) as Extract<ServerMessage, { type: "event" }>[];
+	) as Extract<Data<"ServerMessage">, { type: "event" }>[];
 }
 
 function createWireClient(transport: Transport, wire: Intake): WireClient {
-	const frames: ServerMessage[] = [];
+	const frames: Data<"ServerMessage">[] = [];
 	const waiting = new Set<() => void>();
 	let bytes = 0;
 	const stop = wire.listen((text) => {
@@ -160,12 +162,12 @@ function createWireClient(transport: Transport, wire: Intake): WireClient {
 		wire.close();
 	});
 
-	const next = (fits: (frame: ServerMessage) => boolean): Promise<never> => {
+	const next = (fits: (frame: Data<"ServerMessage">) => boolean): Promise<never> => {
 		const { promise, resolve, reject } = Promise.withResolvers<never>();
 		let seen = 0;
 		const look = () => {
 			while (seen < frames.length) {
-				const frame = frames[seen++] as ServerMessage;
+				const frame = frames[seen++] as Data<"ServerMessage">;
 				if (!fits(frame)) continue;
 				settle();
 				resolve(frame as never);

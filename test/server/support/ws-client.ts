@@ -1,16 +1,16 @@
 import { type ClientOptions, WebSocket } from "ws";
-import type { ServerMessage } from "../../../src/protocol/index.ts";
+import type { Data } from "../../../src/protocol/index.ts";
 import { atEnd } from "../../support/temp.ts";
 
 /** A WebSocket that keeps what it gets. */
 export interface TestClient {
 	readonly socket: WebSocket;
-	readonly received: ServerMessage[];
+	readonly received: Data<"ServerMessage">[];
 	/** Resolves with the first message that fits, now or later. */
-	next<Found extends ServerMessage>(
-		fits: (message: ServerMessage) => message is Found,
+	next<Found extends Data<"ServerMessage">>(
+		fits: (message: Data<"ServerMessage">) => message is Found,
 	): Promise<Found>;
-	next(fits: (message: ServerMessage) => boolean): Promise<ServerMessage>;
+	next(fits: (message: Data<"ServerMessage">) => boolean): Promise<Data<"ServerMessage">>;
 	readonly closed: Promise<{ code: number; reason: string }>;
 }
 
@@ -26,15 +26,16 @@ export async function connectClient(
 	};
 	const socket = new WebSocket(url, protocols, { ...rest, headers });
 	atEnd(() => socket.terminate());
-	const received: ServerMessage[] = [];
-	const next = (fits: (message: ServerMessage) => boolean): Promise<never> => {
+	const received: Data<"ServerMessage">[] = [];
+	const next = (fits: (message: Data<"ServerMessage">) => boolean): Promise<never> => {
 		const found = received.find(fits);
 		if (found) return Promise.resolve(found as never);
 		return new Promise((resolve) => waiting.push({ fits, found: resolve }));
 	};
-	let waiting: { fits: (message: ServerMessage) => boolean; found: (m: never) => void }[] = [];
+	let waiting: { fits: (message: Data<"ServerMessage">) => boolean; found: (m: never) => void }[] =
+		[];
 	socket.on("message", (data) => {
-		const message = JSON.parse(String(data)) as ServerMessage;
+		const message = JSON.parse(String(data)) as Data<"ServerMessage">;
 		received.push(message);
 		waiting = waiting.filter(({ fits, found }) => {
 			const isIt = fits(message);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ServerMessage, SessionEvent } from "../../../src/protocol/index.ts";
+import type { Data } from "../../../src/protocol/index.ts";
 import { createMessage } from "../../../src/server/engine/message.ts";
 import { defaultLimits } from "../../../src/server/limits.ts";
 import { Outbox, OutboxPool } from "../../../src/server/transports/outbox.ts";
@@ -221,7 +221,7 @@ describe("an outbox whose client lags", () => {
 					["s", 1],
 					["t", 1],
 				]);
-				const sent: ServerMessage[] = [];
+				const sent: Data<"ServerMessage">[] = [];
 				const texts = new Map<string, string>();
 				const first = filler(400_000); // more than the system takes before it is read
 				sent.push(first.value);
@@ -255,7 +255,7 @@ describe("an outbox whose client lags", () => {
 				wire.go();
 				await outbox.empty();
 				expect(gaveUp).toEqual([]);
-				const isKept = (message: ServerMessage) =>
+				const isKept = (message: Data<"ServerMessage">) =>
 					message.type === "response" ||
 					(message.type === "event" && message.event.type === "turn_start");
 				expect(wire.received.filter(isKept)).toEqual(sent);
@@ -287,7 +287,7 @@ const step = fc.oneof(
 >;
 
 /** One more than the last event covered, if those of the session follow on each other. */
-function covered(received: ServerMessage[], sessionId: string): number {
+function covered(received: Data<"ServerMessage">[], sessionId: string): number {
 	let next = 1;
 	for (const message of received) {
 		if (message.type === "gap" && message.sessionId === sessionId) {
@@ -301,7 +301,7 @@ function covered(received: ServerMessage[], sessionId: string): number {
 	return next;
 }
 
-function checkText(message: ServerMessage, texts: Map<string, string>): void {
+function checkText(message: Data<"ServerMessage">, texts: Map<string, string>): void {
 	if (message.type !== "event" || message.event.type !== "message_update") return;
 	const { seq = 0, fromSeq = seq, sessionId } = message;
 	let text = "";
@@ -331,7 +331,7 @@ function fakeWire() {
 	let held: (() => void)[] = [];
 	const wire = {
 		writes: 0,
-		received: [] as ServerMessage[],
+		received: [] as Data<"ServerMessage">[],
 		encode: (message: { json(): string }) => [Buffer.from(`${message.json()}\n`)],
 		write(parts: Uint8Array[], done: () => void) {
 			wire.writes++;
@@ -375,7 +375,7 @@ function filler(size: number) {
 	return response(0, size);
 }
 
-function event(sessionId: string, seq: number, happened: SessionEvent) {
+function event(sessionId: string, seq: number, happened: Data<"SessionEvent">) {
 	return createMessage({ type: "event", sessionId, seq, event: happened });
 }
 

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
-import type { ServerMessage } from "../../../src/protocol/index.ts";
+import type { Data } from "../../../src/protocol/index.ts";
 import { createMessage } from "../../../src/server/engine/message.ts";
 import { atEnd } from "../../support/temp.ts";
 import { ANN, answer, BOB, isAnswer, startEcho } from "../support/echo-server.ts";
@@ -304,7 +304,7 @@ test("closing sends what waits, then 1001", async () => {
 });
 
 function delta(seq: number, text: string) {
-	const message: ServerMessage = {
+	const message: Data<"ServerMessage"> = {
 		type: "event",
 		sessionId: "s",
 		seq,

@@ -1,6 +1,6 @@
 import "./code.css";
 import { useState } from "preact/hooks";
-import type { CodeCoverage, CodeStatus } from "../../../protocol/index.ts";
+import type { Data } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
 import { Button } from "../../parts/controls.tsx";
 import { ago, formatCount, formatNumberOf } from "../../parts/figures.ts";
@@ -138,7 +138,7 @@ function SearchForm({ isAsking, hasAnswer, onSearch, onFile }: SearchFormProps) 
 }
 
 /** How far the answers can be trusted. */
-function IndexHealth({ coverage }: { coverage: CodeCoverage }) {
+function IndexHealth({ coverage }: { coverage: Data<"CodeCoverage"> }) {
 	const now = useNow();
 	const { files, unparsed, unresolvedImports, checkedMs, refreshedFiles, complete } = coverage;
 	const { leftOut, notStored } = coverage;
@@ -178,7 +178,7 @@ function listed(paths: readonly string[]) {
 	return <PlainText text={paths.slice(0, 3).join(", ")} most={200} />;
 }
 
-function NoIndex({ state }: Pick<CodeStatus, "state">) {
+function NoIndex({ state }: Pick<Data<"CodeStatus">, "state">) {
 	return (
 		<Section title="Index">
 			<p class="notice">

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { CodeDepsAnswer, CodeFileAtDepth } from "../../../protocol/index.ts";
+import type { Data } from "../../../protocol/index.ts";
 import { Button, Fold, TextButton } from "../../parts/controls.tsx";
 import { formatCount, formatNumberOf } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
@@ -16,7 +16,7 @@ import {
 } from "./graph.ts";
 
 interface DepsPanelProps {
-	answer: CodeDepsAnswer;
+	answer: Data<"CodeDepsAnswer">;
 	depth: number;
 	onDepth(depth: number): void;
 	onFile(path: string): void;
@@ -85,7 +85,7 @@ const MOST_LISTED = 200;
 
 interface FileListProps {
 	title: string;
-	files: readonly CodeFileAtDepth[];
+	files: readonly Data<"CodeFileAtDepth">[];
 	onFile(path: string): void;
 }
 

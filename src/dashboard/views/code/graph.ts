@@ -1,4 +1,4 @@
-import type { CodeDepsAnswer, CodeFileAtDepth } from "../../../protocol/index.ts";
+import type { Data } from "../../../protocol/index.ts";
 
 /** A picture of what is around a file. */
 export type Graph = ReturnType<typeof layoutGraph>;
@@ -10,7 +10,7 @@ const BOX = { width: 170, height: 34, gapX: 60, gapY: 12, margin: 8 };
 
 /** What a file needs is to its left, what needs it to its right, a column for each step: every arrow points to the left. */
 export function layoutGraph(
-	answer: CodeDepsAnswer,
+	answer: Data<"CodeDepsAnswer">,
 	{ depth, mostInColumn }: { depth: number; mostInColumn: number },
 ) {
 	const cyclic = new Set(answer.cycles.flat());
@@ -64,7 +64,7 @@ interface Draft {
 	isTest: boolean;
 }
 
-function drafted(files: readonly CodeFileAtDepth[], most: number): Draft[] {
+function drafted(files: readonly Data<"CodeFileAtDepth">[], most: number): Draft[] {
 	const drafts = files.map(({ path, isTest }): Draft => ({ path, isTest }));
 	if (drafts.length <= most) return drafts;
 	const kept = drafts.slice(0, most - 1);
@@ -72,11 +72,14 @@ function drafted(files: readonly CodeFileAtDepth[], most: number): Draft[] {
 }
 
 /** One arrow for each file, to the file by which it was reached. */
-function edgesOf<Node extends { id: string }>(answer: CodeDepsAnswer, nodes: readonly Node[]) {
+function edgesOf<Node extends { id: string }>(
+	answer: Data<"CodeDepsAnswer">,
+	nodes: readonly Node[],
+) {
 	const byId = new Map(nodes.map((node) => [node.id, node]));
 	const at = (column: number, path: string) => byId.get(`${column}:${path}`);
 	const edges: { from: Node; to: Node; isTypeOnly: boolean }[] = [];
-	const draw = (file: CodeFileAtDepth, side: -1 | 1) => {
+	const draw = (file: Data<"CodeFileAtDepth">, side: -1 | 1) => {
 		const node = at(side * file.depth, file.path);
 		const nearer = at(side * (file.depth - 1), file.depth === 1 ? answer.file : (file.via ?? ""));
 		if (!node || !nearer) return;

@@ -1,4 +1,4 @@
-import type { CodeSearchAnswer, CodeUsagesAnswer } from "../../../protocol/index.ts";
+import type { Data } from "../../../protocol/index.ts";
 import { Button, TextButton } from "../../parts/controls.tsx";
 import { formatCount, formatNumberOf } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
@@ -8,12 +8,12 @@ import { Rest } from "../table.tsx";
 type OnFile = (path: string) => void;
 
 interface SearchResultsProps {
-	answer: CodeSearchAnswer;
+	answer: Data<"CodeSearchAnswer">;
 	onFile: OnFile;
 	onName(symbol: string, path: string): void;
 }
 
-type Hit = CodeSearchAnswer["hits"][number];
+type Hit = Data<"CodeSearchAnswer">["hits"][number];
 
 const MOST_NAMES = 8;
 const MOST_LINES = 12;
@@ -102,7 +102,7 @@ function Lines({ lines }: Pick<Hit, "lines">) {
 }
 
 interface UsagesPanelProps {
-	answer: CodeUsagesAnswer;
+	answer: Data<"CodeUsagesAnswer">;
 	onFile: OnFile;
 	onName(symbol: string): void;
 	onClose(): void;
@@ -143,7 +143,7 @@ export function UsagesPanel({ answer, onFile, onName, onClose }: UsagesPanelProp
 }
 
 interface DefinitionBoxProps {
-	definition: CodeUsagesAnswer["definitions"][number];
+	definition: Data<"CodeUsagesAnswer">["definitions"][number];
 	onFile: OnFile;
 }
 

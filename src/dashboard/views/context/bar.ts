@@ -1,9 +1,4 @@
-import type {
-	ContextKind,
-	ContextMoment,
-	ContextPiece,
-	ContextView,
-} from "../../../protocol/index.ts";
+import type { Data } from "../../../protocol/index.ts";
 
 /** In the order of a prompt: the kind, its name, and its colour. Kinds that are often neighbours have distinct colours. */
 const TABLE = [
@@ -15,14 +10,16 @@ const TABLE = [
 	["tool", "Tool output", 4],
 	["conversation", "Conversation", 5],
 	["stub", "Stubs", 8],
-] as const satisfies readonly (readonly [ContextKind, string, number])[];
+] as const satisfies readonly (readonly [Data<"ContextKind">, string, number])[];
 
 export const KINDS = TABLE.map(([kind]) => kind);
 
-export const KIND_NAMES = Object.fromEntries(TABLE) as Readonly<Record<ContextKind, string>>;
+export const KIND_NAMES = Object.fromEntries(TABLE) as Readonly<
+	Record<Data<"ContextKind">, string>
+>;
 
 /** The CSS variable of a kind's colour. */
-export function kindColour(kind: ContextKind): string {
+export function kindColour(kind: Data<"ContextKind">): string {
 	return `--series-${TABLE.find(([name]) => name === kind)?.[2] ?? 8}`;
 }
 
@@ -31,7 +28,7 @@ export type PieceOrder = "sent" | "kind";
 
 /** Tokens from the start of the bar. */
 export interface Segment {
-	readonly piece: ContextPiece;
+	readonly piece: Data<"ContextPiece">;
 	readonly start: number;
 	readonly end: number;
 	/** Tokens of its beginning that were in the cache. */
@@ -51,7 +48,7 @@ interface CachedStretch {
 
 /** The provider's share of cached tokens, applied to the request's own estimate. What is new or changed since cannot be cached. */
 export function cachedStretch(
-	context: Pick<ContextView, "cachedTokens" | "lastRequest" | "history">,
+	context: Pick<Data<"ContextView">, "cachedTokens" | "lastRequest" | "history">,
 ): CachedStretch {
 	const { cachedTokens = 0, lastRequest, history } = context;
 	if (!lastRequest || !(lastRequest.tokens > 0)) return NOTHING_CACHED;
@@ -62,13 +59,13 @@ export function cachedStretch(
 
 const NOTHING_CACHED: CachedStretch = { tokens: 0, pieces: 0 };
 
-export function totalOf({ byKind }: ContextMoment): number {
+export function totalOf({ byKind }: Data<"ContextMoment">): number {
 	return KINDS.reduce((sum, kind) => sum + (byKind[kind] ?? 0), 0);
 }
 
 /** Lays the pieces side by side. The cached part is a stretch of the prompt as sent, in either order. */
 export function layoutBar(
-	pieces: readonly ContextPiece[],
+	pieces: readonly Data<"ContextPiece">[],
 	{ order, cached: stretch = NOTHING_CACHED }: { order: PieceOrder; cached?: CachedStretch },
 ): Bar {
 	let sent = 0;
@@ -123,7 +120,7 @@ const STEPS: ReadonlyMap<string, number> = new Map([
 
 /** All numbers are shares of the bar. */
 interface Rectangle {
-	readonly kind: ContextKind;
+	readonly kind: Data<"ContextKind">;
 	readonly start: number;
 	readonly width: number;
 	/** Of its width, from its left. */
@@ -156,7 +153,7 @@ export function rectanglesOf({ segments, tokens }: Bar, smallest = 1 / 400): Rec
 }
 
 function rectangleOf(segments: readonly Segment[], tokens: number): Rectangle {
-	const byKind = new Map<ContextKind, number>();
+	const byKind = new Map<Data<"ContextKind">, number>();
 	for (const { piece, start, end } of segments) {
 		byKind.set(piece.kind, (byKind.get(piece.kind) ?? 0) + end - start);
 	}
@@ -170,7 +167,7 @@ function rectangleOf(segments: readonly Segment[], tokens: number): Rectangle {
 export type KindRow = ReturnType<typeof kindsOf>[number];
 
 /** In the order of a prompt. */
-export function kindsOf(pieces: readonly ContextPiece[]) {
+export function kindsOf(pieces: readonly Data<"ContextPiece">[]) {
 	const all = pieces.reduce((sum, piece) => sum + sizeOf(piece), 0);
 	return KINDS.flatMap((kind) => {
 		const own = pieces.filter((piece) => piece.kind === kind);
@@ -181,7 +178,7 @@ export function kindsOf(pieces: readonly ContextPiece[]) {
 	});
 }
 
-function sizeOf({ tokens }: ContextPiece): number {
+function sizeOf({ tokens }: Data<"ContextPiece">): number {
 	return Number.isFinite(tokens) && tokens > 0 ? tokens : 0;
 }
 
@@ -189,6 +186,6 @@ function sizeOf({ tokens }: ContextPiece): number {
 const CUT_AT = 120;
 
 /** A label that may be cut ends with a sign and a whole character. */
-export function labelOf({ label }: Pick<ContextPiece, "label">): string {
+export function labelOf({ label }: Pick<Data<"ContextPiece">, "label">): string {
 	return label.length === CUT_AT ? `${label.replace(/[\ud800-\udbff]$/, "")}…` : label;
 }

@@ -1,6 +1,6 @@
 import "./context.css";
 import { useMemo, useState } from "preact/hooks";
-import type { ContextKind, ContextMoment, ContextPiece } from "../../../protocol/index.ts";
+import type { Data } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
 import { Chart } from "../../chart/chart.tsx";
 import { Fold } from "../../parts/controls.tsx";
@@ -15,7 +15,7 @@ import { WindowNow } from "./window-now.tsx";
 
 export function ContextView({ sessionId, changes }: SessionViewProps) {
 	const asked = useAnswer("get_context_view", { sessionId }, changes.value);
-	const [shown, setShown] = useState<ContextPiece>();
+	const [shown, setShown] = useState<Data<"ContextPiece">>();
 	return (
 		<div class="view">
 			<Answered asked={asked} waiting="Looking into the window…">
@@ -39,7 +39,7 @@ export function ContextView({ sessionId, changes }: SessionViewProps) {
 	);
 }
 
-function ContextHistory({ history }: { history: readonly ContextMoment[] }) {
+function ContextHistory({ history }: { history: readonly Data<"ContextMoment">[] }) {
 	const [isOpen, setIsOpen] = useState(false);
 	const course = useMemo(() => courseOf(history), [history]);
 	const { kinds, requests, byKind } = course;
@@ -99,14 +99,14 @@ function CourseTable({ course }: { course: ContextCourse }) {
 
 /** `byKind[i]` belongs to `kinds[i]` and has one value for each moment. */
 interface ContextCourse {
-	readonly kinds: readonly ContextKind[];
+	readonly kinds: readonly Data<"ContextKind">[];
 	/** Of many requests only some are kept. */
 	readonly requests: readonly number[];
 	readonly atMs: readonly number[];
 	readonly byKind: readonly (readonly number[])[];
 }
 
-export function courseOf(history: readonly ContextMoment[], most = 200): ContextCourse {
+export function courseOf(history: readonly Data<"ContextMoment">[], most = 200): ContextCourse {
 	const moments = thinned(history, most);
 	const kinds = KINDS.filter((kind) => moments.some(({ byKind }) => (byKind[kind] ?? 0) > 0));
 	return {
@@ -118,7 +118,10 @@ export function courseOf(history: readonly ContextMoment[], most = 200): Context
 }
 
 /** At most so many moments: the first, the last, and of each stretch of neighbours the fullest. */
-export function thinned(history: readonly ContextMoment[], most: number): readonly ContextMoment[] {
+export function thinned(
+	history: readonly Data<"ContextMoment">[],
+	most: number,
+): readonly Data<"ContextMoment">[] {
 	if (history.length <= most) return history;
 	const between = history.slice(1, -1);
 	const stretches = Math.max(0, most - 2);
@@ -130,6 +133,6 @@ export function thinned(history: readonly ContextMoment[], most: number): readon
 	return [...history.slice(0, 1), ...kept, ...history.slice(-1)];
 }
 
-function fuller(one: ContextMoment, other: ContextMoment): ContextMoment {
+function fuller(one: Data<"ContextMoment">, other: Data<"ContextMoment">): Data<"ContextMoment"> {
 	return totalOf(other) > totalOf(one) ? other : one;
 }

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { ContextPiece, ContextPieceText } from "../../../protocol/index.ts";
+import type { Data } from "../../../protocol/index.ts";
 import { client } from "../../connection/connection.ts";
 import { Button, Dialog, TextButton } from "../../parts/controls.tsx";
 import { ago, formatCount, short, textOf } from "../../parts/figures.ts";
@@ -14,8 +14,8 @@ const FIRST = 50;
 const MORE = 200;
 
 interface PieceTableProps {
-	pieces: readonly ContextPiece[];
-	onShow(piece: ContextPiece): void;
+	pieces: readonly Data<"ContextPiece">[];
+	onShow(piece: Data<"ContextPiece">): void;
 }
 
 export function PieceTable({ pieces, onShow }: PieceTableProps) {
@@ -72,7 +72,7 @@ export function PieceTable({ pieces, onShow }: PieceTableProps) {
 
 interface PieceDialogProps {
 	sessionId: string;
-	piece: ContextPiece;
+	piece: Data<"ContextPiece">;
 	onClose(): void;
 }
 
@@ -154,7 +154,7 @@ export interface ReadText {
 }
 
 /** Adds a stretch. If the text has changed, the old stretches are dropped. */
-export function addStretch(before: ReadText | undefined, next: ContextPieceText): ReadText {
+export function addStretch(before: ReadText | undefined, next: Data<"ContextPieceText">): ReadText {
 	const { offset, text, totalChars, nextOffset } = next;
 	const fits = before?.nextOffset === offset && before.totalChars === totalChars;
 	return {

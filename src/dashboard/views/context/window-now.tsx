@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import type { ContextKind, ContextPiece, ContextView } from "../../../protocol/index.ts";
+import type { Data } from "../../../protocol/index.ts";
 import { Swatch } from "../../chart/chart.tsx";
 import { ago, formatCount, formatNumberOf, formatShare, short } from "../../parts/figures.ts";
 import { Empty } from "../../parts/notices.tsx";
@@ -24,8 +24,8 @@ import {
 } from "./bar.ts";
 
 interface WindowNowProps {
-	context: ContextView;
-	onShow(piece: ContextPiece): void;
+	context: Data<"ContextView">;
+	onShow(piece: Data<"ContextPiece">): void;
 }
 
 export function WindowNow({ context, onShow }: WindowNowProps) {
@@ -108,7 +108,7 @@ function WindowBar({ kinds, tokens, size }: { kinds: KindRow[]; tokens: number; 
 	);
 }
 
-export function KindName({ kind }: { kind: ContextKind }) {
+export function KindName({ kind }: { kind: Data<"ContextKind"> }) {
 	return (
 		<span class="kind-name">
 			<Swatch colour={kindColour(kind)} />
@@ -118,7 +118,7 @@ export function KindName({ kind }: { kind: ContextKind }) {
 }
 
 /** Pieces as wide as they are large, above the part that was cached. The pointer or arrow keys choose one, a click or Enter opens it. */
-function PieceBar({ bar, onShow }: { bar: Bar; onShow(piece: ContextPiece): void }) {
+function PieceBar({ bar, onShow }: { bar: Bar; onShow(piece: Data<"ContextPiece">): void }) {
 	const [pointedId, setPointedId] = useState<string>();
 	const rectangles = useMemo(() => rectanglesOf(bar), [bar]);
 	const segments = useMemo(() => bar.segments.filter(({ start, end }) => end > start), [bar]);

@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import type { CacheMiss, Cost, CostRequest, Price } from "../../../protocol/index.ts";
+import type { Data } from "../../../protocol/index.ts";
 import { Chart } from "../../chart/chart.tsx";
 import { Fold } from "../../parts/controls.tsx";
 import { dollars, formatPrice, short } from "../../parts/figures.ts";
@@ -8,7 +8,7 @@ import { Section } from "../section.tsx";
 import { type Columns, Table } from "../table.tsx";
 import { causeName } from "./cause.tsx";
 
-export function CostCharts({ cost }: { cost: Cost }) {
+export function CostCharts({ cost }: { cost: Data<"Cost"> }) {
 	const [prompts, promptRows] = useMemo(() => {
 		const series = promptSeries(cost);
 		const rows = [
@@ -59,7 +59,7 @@ export function CostCharts({ cost }: { cost: Cost }) {
 const MOST_LINES = 50;
 
 /** 1 is the first request of the session. */
-type NumberedRequest = readonly [number: number, request: CostRequest];
+type NumberedRequest = readonly [number: number, request: Data<"CostRequest">];
 
 const REQUEST_COLUMNS: Columns<NumberedRequest> = [
 	{ title: "#", cell: ([number]) => number, align: "right", isRowHeader: true },
@@ -78,7 +78,7 @@ const REQUEST_COLUMNS: Columns<NumberedRequest> = [
 	},
 ];
 
-function RequestTable({ cost: { requests, totals } }: { cost: Cost }) {
+function RequestTable({ cost: { requests, totals } }: { cost: Data<"Cost"> }) {
 	const [isOpen, setIsOpen] = useState(false);
 	const latest = requests
 		.slice(-MOST_LINES)
@@ -99,7 +99,7 @@ function RequestTable({ cost: { requests, totals } }: { cost: Cost }) {
 }
 
 /** `missed` is the height of a column where the cache was missed. */
-export function promptSeries(cost: Cost) {
+export function promptSeries(cost: Data<"Cost">) {
 	const { requests } = cost;
 	return {
 		numbers: numbersOf(cost),
@@ -111,7 +111,7 @@ export function promptSeries(cost: Cost) {
 }
 
 /** In dollars if all prices are known. */
-export function billSeries(cost: Cost) {
+export function billSeries(cost: Data<"Cost">) {
 	const { requests } = cost;
 	const isPriced = requests.every((request) =>
 		[request.cost, request.appendOnlyCost, request.noCacheCost].every(
@@ -119,7 +119,7 @@ export function billSeries(cost: Cost) {
 		),
 	);
 	const unit = isPriced ? "dollars" : "tokens";
-	const grown = (pick: (request: CostRequest) => Price) => {
+	const grown = (pick: (request: Data<"CostRequest">) => Data<"Price">) => {
 		let sum = 0;
 		return requests.map((request) => {
 			sum += pick(request)[unit] ?? 0;
@@ -135,13 +135,13 @@ export function billSeries(cost: Cost) {
 	};
 }
 
-interface MissRow extends CacheMiss {
+interface MissRow extends Data<"CacheMiss"> {
 	readonly number: number;
 	readonly atMs: number;
 }
 
 /** The latest first. */
-export function missRows(cost: Cost): MissRow[] {
+export function missRows(cost: Data<"Cost">): MissRow[] {
 	const numbers = numbersOf(cost);
 	return cost.requests
 		.flatMap(({ miss, atMs }, at) => (miss ? [{ ...miss, number: numbers[at] ?? 0, atMs }] : []))
@@ -149,7 +149,7 @@ export function missRows(cost: Cost): MissRow[] {
 }
 
 /** 1 is the first request of the session; the list may begin late. */
-function numbersOf({ requests, totals }: Cost): number[] {
+function numbersOf({ requests, totals }: Data<"Cost">): number[] {
 	const first = Math.max(0, totals.requests - requests.length) + 1;
 	return requests.map((_, at) => first + at);
 }

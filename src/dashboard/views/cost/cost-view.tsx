@@ -1,6 +1,6 @@
 import "./cost.css";
 import { useMemo } from "preact/hooks";
-import type { Cost, Price, Tiers } from "../../../protocol/index.ts";
+import type { Data } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
 import {
 	ago,
@@ -46,7 +46,7 @@ export function CostView({ sessionId, changes }: SessionViewProps) {
 	);
 }
 
-function CostTotals({ totals }: { totals: Cost["totals"] }) {
+function CostTotals({ totals }: { totals: Data<"Cost">["totals"] }) {
 	const { read, write, input, output, cost, outputDollars, misses, missedTokens } = totals;
 	const prompt = read + write + input;
 	const again = `${short(missedTokens)} tokens again, ${formatPrice(totals.missCost)}`;
@@ -73,7 +73,7 @@ function CostTotals({ totals }: { totals: Cost["totals"] }) {
 	);
 }
 
-function compared(name: string, cost: Price, other: Price): Figure {
+function compared(name: string, cost: Data<"Price">, other: Data<"Price">): Figure {
 	const unit = cost.dollars !== undefined && other.dollars !== undefined ? "dollars" : "tokens";
 	const ours = cost[unit] ?? 0;
 	const theirs = other[unit] ?? 0;
@@ -83,7 +83,7 @@ function compared(name: string, cost: Price, other: Price): Figure {
 
 /** The bill of pi alone is imagined, so the note says where it goes too far. */
 export function piAloneNote(
-	totals: Pick<Cost["totals"], "requests" | "appendOnlyOverLimit">,
+	totals: Pick<Data<"Cost">["totals"], "requests" | "appendOnlyOverLimit">,
 ): string {
 	const meaning =
 		"Pi alone: the same requests, append-only, with what markers, diffs and stubs stand for still in them.";
@@ -92,7 +92,7 @@ export function piAloneNote(
 	return `${meaning} ${over} of the ${requests} would have been past the point where pi compacts; that is not counted.`;
 }
 
-function MissTable({ cost }: { cost: Cost }) {
+function MissTable({ cost }: { cost: Data<"Cost"> }) {
 	const { requests, totals } = cost;
 	const rows = useMemo(() => missRows(cost), [cost]);
 	const now = useNow();
@@ -123,13 +123,13 @@ function MissTable({ cost }: { cost: Cost }) {
 	);
 }
 
-const LAYOUTS: Readonly<Record<Tiers["layout"], string>> = {
+const LAYOUTS: Readonly<Record<Data<"Tiers">["layout"], string>> = {
 	log: "Files lie in the conversation, and what changes is added at its end.",
 	tiers: "Files lie before the conversation, the most stable first.",
 	off: "The working set is empty or switched off.",
 };
 
-function WorkingSet({ tiers }: { tiers: Tiers }) {
+function WorkingSet({ tiers }: { tiers: Data<"Tiers"> }) {
 	const now = useNow();
 	const { layout, files, picture } = tiers;
 	return (

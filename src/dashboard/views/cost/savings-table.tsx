@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import type { Savings, SystemSavings } from "../../../protocol/index.ts";
+import type { Data } from "../../../protocol/index.ts";
 import { Button } from "../../parts/controls.tsx";
 import { dollars, formatCount, short } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
@@ -19,7 +19,7 @@ interface Line {
 	detail?: string;
 }
 
-export function SavingsTable({ savings }: { savings: Savings }) {
+export function SavingsTable({ savings }: { savings: Data<"Savings"> }) {
 	const rows = useMemo(() => savingsRows(savings), [savings]);
 	const [open, setOpen] = useState<string>();
 	const columns: Columns<Line>[number][] = [
@@ -93,16 +93,16 @@ function SystemName({ row, isOpen, onToggle }: SystemNameProps) {
 	);
 }
 
-interface SavingsRow extends SystemSavings {
+interface SavingsRow extends Data<"SystemSavings"> {
 	readonly system: SavingsSystem;
 	readonly name: string;
 	readonly does: string;
 }
 
-type SavingsSystem = Exclude<keyof Savings, "total">;
+type SavingsSystem = Exclude<keyof Data<"Savings">, "total">;
 
 /** The largest savings first, systems that are off last. */
-export function savingsRows(savings: Savings): SavingsRow[] {
+export function savingsRows(savings: Data<"Savings">): SavingsRow[] {
 	const rows = SYSTEMS.map(([system, name, does]) => ({ ...savings[system], system, name, does }));
 	return rows.sort(
 		(one, other) =>

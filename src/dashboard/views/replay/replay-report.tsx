@@ -1,5 +1,5 @@
 import { useMemo } from "preact/hooks";
-import type { ReplayReport } from "../../../protocol/index.ts";
+import type { Data } from "../../../protocol/index.ts";
 import { Chart, SERIES } from "../../chart/chart.tsx";
 import {
 	formatCount,
@@ -20,7 +20,7 @@ import {
 	savedAlreadyNote,
 } from "./report.ts";
 
-export function ReplayReportView({ report, file }: { report: ReplayReport; file: string }) {
+export function ReplayReportView({ report, file }: { report: Data<"ReplayReport">; file: string }) {
 	const notes = useMemo(() => reportNotes(report), [report]);
 	const lines = useMemo(() => policyLines(report), [report]);
 	const savedAlready = savedAlreadyNote(report);
@@ -121,7 +121,7 @@ const POLICY_COLUMNS: Columns<PolicyLine> = [
 	["Largest prompt", ({ maxContext }) => short(maxContext), "roomy"],
 ];
 
-function PromptChart({ report }: { report: ReplayReport }) {
+function PromptChart({ report }: { report: Data<"ReplayReport"> }) {
 	const { numbers, rows } = useMemo(() => {
 		const course = promptCourse(report);
 		const colour = (at: number) => SERIES[at] ?? "--series-8";

@@ -1,6 +1,6 @@
 import "./replay.css";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import type { ReplayReport, StoredSession } from "../../../protocol/index.ts";
+import type { Data } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
 import { client } from "../../connection/connection.ts";
 import { Button } from "../../parts/controls.tsx";
@@ -68,7 +68,7 @@ function FileDrop({ isBusy, onFile }: { isBusy: boolean; onFile(file: File): voi
 
 interface StoredSessionsProps {
 	isBusy: boolean;
-	onPick(session: StoredSession): void;
+	onPick(session: Data<"StoredSession">): void;
 }
 
 function StoredSessions({ isBusy, onPick }: StoredSessionsProps) {
@@ -124,7 +124,7 @@ function StoredSessions({ isBusy, onPick }: StoredSessionsProps) {
 	);
 }
 
-function nameOf({ sessionName, firstMessage, sessionPath }: StoredSession): string {
+function nameOf({ sessionName, firstMessage, sessionPath }: Data<"StoredSession">): string {
 	return sessionName || firstMessage || sessionPath;
 }
 
@@ -133,7 +133,7 @@ type ReplayState =
 	| { name: "idle" }
 	| { name: "running"; file: string }
 	| { name: "failed"; why: string }
-	| { name: "done"; file: string; report: ReplayReport };
+	| { name: "done"; file: string; report: Data<"ReplayReport"> };
 
 /** One replay at a time: another one takes the place of the one before. */
 function useReplay() {
@@ -163,7 +163,7 @@ function useReplay() {
 	return {
 		state,
 		replayFile: (file: File) => run(file.name, async () => ({ content: await contentOf(file) })),
-		replayStored: ({ sessionPath, sessionName, firstMessage }: StoredSession) =>
+		replayStored: ({ sessionPath, sessionName, firstMessage }: Data<"StoredSession">) =>
 			run(sessionName ?? firstMessage ?? sessionPath, async () => ({ sessionPath })),
 		stop() {
 			running.current?.abort();

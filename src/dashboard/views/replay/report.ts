@@ -1,4 +1,4 @@
-import type { ReplayReport } from "../../../protocol/index.ts";
+import type { Data } from "../../../protocol/index.ts";
 
 /** Characters of a session file that the server accepts. */
 export const MOST_CHARACTERS = 8_000_000;
@@ -26,7 +26,7 @@ export function replayProblem(why: string, file: string): string {
 
 export type PolicyLine = ReturnType<typeof policyLines>[number];
 
-export function policyLines({ policies }: Pick<ReplayReport, "policies">) {
+export function policyLines({ policies }: Pick<Data<"ReplayReport">, "policies">) {
 	const dearest = Math.max(...policies.map(({ cost }) => cost), 0);
 	// The bill is no policy, and one that costs as much as append-only is no gain.
 	const best = policies
@@ -53,7 +53,10 @@ export function policyLines({ policies }: Pick<ReplayReport, "policies">) {
 const BILL = "billed";
 
 /** The size of each prompt, with the number of its request. */
-export function promptCourse({ chart, requests }: Pick<ReplayReport, "chart" | "requests">): {
+export function promptCourse({
+	chart,
+	requests,
+}: Pick<Data<"ReplayReport">, "chart" | "requests">): {
 	numbers: number[];
 	rows: { name: string; values: number[] }[];
 } {
@@ -75,14 +78,14 @@ const COMPARED = ["append-only", "read-cache", "strata"];
 /** A note where part of the savings is in every figure already. */
 export function savedAlreadyNote({
 	savedAlready: { shortReads, edits },
-}: Pick<ReplayReport, "savedAlready">): string | undefined {
+}: Pick<Data<"ReplayReport">, "savedAlready">): string | undefined {
 	if (shortReads + edits === 0) return undefined;
 	const reads = `${shortReads} ${shortReads === 1 ? "read was" : "reads were"} answered short`;
 	const contents = `${edits} ${edits === 1 ? "content was" : "contents were"} replaced`;
 	return `The session was made smaller while it ran: ${reads}, ${contents}. Its bill and all policies, append-only included, start from there; what it saved against pi alone is in its Cost view.`;
 }
 
-export function reportNotes({ check, skipped, models, requests }: ReplayReport): string[] {
+export function reportNotes({ check, skipped, models, requests }: Data<"ReplayReport">): string[] {
 	const notes: string[] = [];
 	if (requests === 0)
 		notes.push("The file holds no answered request, so there is nothing to compare.");

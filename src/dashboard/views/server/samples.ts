@@ -1,12 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
-import type { ServerMetrics } from "../../../protocol/index.ts";
+import type { Data } from "../../../protocol/index.ts";
 import { createAsking } from "../../asking.ts";
 import { client } from "../../connection/connection.ts";
 import { textOf } from "../../parts/figures.ts";
 
 export interface Sample {
 	readonly atMs: number;
-	readonly metrics: ServerMetrics;
+	readonly metrics: Data<"ServerMetrics">;
 }
 
 const EVERY_MS = 2_000;
@@ -23,7 +23,7 @@ export function withSample(samples: readonly Sample[], sample: Sample): Sample[]
 /** Per second between one sample and the next; one value fewer than there are samples. */
 export function ratesOf(
 	samples: readonly Sample[],
-	count: (metrics: ServerMetrics) => number,
+	count: (metrics: Data<"ServerMetrics">) => number,
 ): number[] {
 	return samples.slice(1).map((sample, at) => {
 		const before = samples[at] as Sample;
@@ -34,7 +34,7 @@ export function ratesOf(
 }
 
 /** The mean since the start of the server. */
-export function commitMs({ journal }: ServerMetrics): number | undefined {
+export function commitMs({ journal }: Data<"ServerMetrics">): number | undefined {
 	return journal.commits > 0 ? journal.commitMsTotal / journal.commits : undefined;
 }
 

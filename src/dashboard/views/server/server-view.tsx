@@ -1,10 +1,6 @@
 import "./server.css";
 import { useState } from "preact/hooks";
-import type {
-	CommandHistoryEntry,
-	ServerMetrics,
-	StartupRecovery,
-} from "../../../protocol/index.ts";
+import type { Data } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
 import { Button } from "../../parts/controls.tsx";
 import {
@@ -40,8 +36,8 @@ export function ServerView() {
 	);
 }
 
-function Now({ samples, latest }: { samples: readonly Sample[]; latest: ServerMetrics }) {
-	const over = (pick: (metrics: ServerMetrics) => number) =>
+function Now({ samples, latest }: { samples: readonly Sample[]; latest: Data<"ServerMetrics"> }) {
+	const over = (pick: (metrics: Data<"ServerMetrics">) => number) =>
 		samples.map(({ metrics }) => pick(metrics));
 	const rate = ratesOf(samples, ({ commands }) => commands.finished);
 	const events = ratesOf(samples, ({ journal }) => journal.events);
@@ -136,9 +132,9 @@ const COUNTS = [
 	["timedOut", "timed out"],
 	["rateLimited", "came too fast"],
 	["rejected", "rejected"],
-] as const satisfies readonly (readonly [keyof ServerMetrics["commands"], string])[];
+] as const satisfies readonly (readonly [keyof Data<"ServerMetrics">["commands"], string])[];
 
-function Counts({ commands }: Pick<ServerMetrics, "commands">) {
+function Counts({ commands }: Pick<Data<"ServerMetrics">, "commands">) {
 	return (
 		<Section title="Commands since the start">
 			<dl class="counts">
@@ -195,7 +191,7 @@ function Recovery() {
 export function startWords({
 	crashed,
 	sessions,
-}: Pick<StartupRecovery, "crashed" | "sessions">): string {
+}: Pick<Data<"StartupRecovery">, "crashed" | "sessions">): string {
 	if (!crashed && sessions === 0) return "It began without sessions.";
 	const ended = crashed ? "did not shut down in order" : "had shut down in order";
 	const left = formatNumberOf(sessions, "session was", "sessions were");
@@ -239,7 +235,7 @@ function CommandHistory() {
 	);
 }
 
-const COLUMNS: Columns<CommandHistoryEntry> = [
+const COLUMNS: Columns<Data<"CommandHistoryEntry">> = [
 	{
 		title: "Command",
 		cell: ({ commandType }) => <PlainText class="mono" text={commandType} most={80} />,
@@ -259,7 +255,7 @@ const COLUMNS: Columns<CommandHistoryEntry> = [
 	],
 ];
 
-function Outcome({ entry }: { entry: CommandHistoryEntry }) {
+function Outcome({ entry }: { entry: Data<"CommandHistoryEntry"> }) {
 	if (entry.finishedAtMs === undefined) return <span class="soft">under way</span>;
 	if (entry.success !== false) return <span class="good">done</span>;
 	return (
