@@ -50,8 +50,6 @@ const SYSTEM_DOOR = /^src\/\w+\/system\.ts$/;
 const WIDE_DOORS: Record<string, string> = {
 	"src/session/index.ts": "the vocabulary of all systems: most of it types",
 	"src/economy/index.ts": "decisions, accounts and the simulator are used one by one",
-	"src/protocol/index.ts": "a type for each thing on the wire, shared by server, page and clients",
-	"src/codeindex/index.ts": "a type for each answer",
 };
 const MAX_NAMES = 15;
 
