@@ -46,7 +46,7 @@ export function createStrata(onOpened: (inside: StrataInside) => void): (pi: Ext
 	return (pi) => onOpened(compose(pi));
 }
 
-/** Puts the systems into pi, in the order in which they are asked; `more` follow. */
+/** Puts the systems into pi, in the order in which they are asked; `more` come first. */
 export function compose(pi: ExtensionAPI, more: readonly CreateSystem[] = []): StrataInside {
 	const session = createSession(createPiHost(pi), pi);
 	const pruning = createPruningSystem(session, { fileTouchOf, touchesExcluded });
@@ -54,13 +54,13 @@ export function compose(pi: ExtensionAPI, more: readonly CreateSystem[] = []): S
 	const workset = createWorksetSystem(session, { symbolMap: code.symbolMap });
 	const economy = createEconomySystem();
 	const systems: System[] = [
+		...more.map((create) => create(session)),
 		createPagingSystem(),
 		createReadCacheSystem(session),
 		pruning,
 		workset,
 		code,
 		economy,
-		...more.map((create) => create(session)),
 	];
 	registerStrataCommand(session, { systems, costReport: economy.costReport });
 	session.run(systems, (view, failures) => showStart(systems, view, failures));

@@ -6,6 +6,7 @@ import { foldReadInput } from "../../core/read-input.ts";
 import { estimateTokens } from "../../core/tokens.ts";
 import type { Data } from "../../protocol/index.ts";
 import { callOf, isStub } from "../../pruning/index.ts";
+import type { ContextLog } from "../../session/index.ts";
 import { collapsed } from "../../text/one-line.ts";
 import { contextHistory, messageText } from "./context-history.ts";
 
@@ -19,6 +20,8 @@ export interface ContextSource {
 	tools: readonly { name: string; description: string; parameters: unknown }[];
 	/** The active context, edits applied. */
 	projected: readonly ProjectedSessionEntry[];
+	/** What the session's ledger holds of it, by entry. */
+	sent: ContextLog["sent"];
 	/** The whole branch, with what compaction has replaced. */
 	branch: readonly SessionEntry[];
 }
@@ -76,7 +79,6 @@ type Piece = Omit<Data<"ContextPiece">, "tokens"> & { text: string };
 
 function piecesOf(source: ContextSource): Piece[] {
 	const { startedMs, systemPrompt, tools, projected, branch } = source;
-	const calls = callsIn(projected);
 	const edits = new Map<string, SessionEntry & { type: "context_edit" }>();
 	for (const entry of branch) if (entry.type === "context_edit") edits.set(entry.targetId, entry);
 	const head = (id: "system" | "tools", label: string, text: string): Piece => ({
@@ -98,7 +100,7 @@ function piecesOf(source: ContextSource): Piece[] {
 					entryId: sourceEntry.id,
 					sinceMs: since,
 					text: messageText(message),
-					...described(message, sourceEntry, edit !== undefined, calls, source.cwd),
+					...described(message, sourceEntry, source),
 				};
 			}),
 	);
@@ -116,12 +118,10 @@ type Described = Pick<Piece, "kind" | "label" | "path" | "replacedTokens">;
 function described(
 	message: unknown,
 	entry: SessionEntry,
-	isEdited: boolean,
-	calls: Calls,
-	cwd: string,
+	source: Pick<ContextSource, "sent" | "cwd">,
 ): Described {
 	const role = property(message, "role");
-	if (role === "toolResult") return describedResult(message, entry, isEdited, calls, cwd);
+	if (role === "toolResult") return describedResult(message, entry, source);
 	if (role === "custom") {
 		const type = String(property(message, "customType"));
 		return { kind: CUSTOM_KINDS.get(type) ?? "conversation", label: labelOf(message, type) };
@@ -138,12 +138,12 @@ const CUSTOM_KINDS: ReadonlyMap<string, Piece["kind"]> = new Map([
 function describedResult(
 	message: unknown,
 	entry: SessionEntry,
-	isEdited: boolean,
-	calls: Calls,
-	cwd: string,
+	{ sent, cwd }: Pick<ContextSource, "sent" | "cwd">,
 ): Described {
-	const toolName = String(property(message, "toolName"));
-	const input = calls.get(String(property(message, "toolCallId")));
+	const item = sent.get(entry.id);
+	const { toolName, input } =
+		item?.kind === "toolResult" ? item : { toolName: "", input: undefined };
+	const isEdited = item?.kind === "toolResult" && item.text !== item.returned;
 	const label = callOf({ toolName, input }).slice(0, MAX_LABEL);
 	const path = toolName === "read" ? shownPath(input, cwd) : undefined;
 	const kept = { label, ...(path !== undefined && { path }) };
@@ -158,21 +158,6 @@ function describedResult(
 		kind: toolName === "read" ? "read" : "tool",
 		...(plain > text.length && { replacedTokens: estimateTokens(plain) }),
 	};
-}
-
-type Calls = ReadonlyMap<string, unknown>;
-
-function callsIn(projected: readonly ProjectedSessionEntry[]): Calls {
-	const calls = new Map<string, unknown>();
-	for (const { messages } of projected) {
-		for (const message of messages) {
-			if (message.role !== "assistant") continue;
-			for (const block of message.content) {
-				if (block.type === "toolCall") calls.set(block.id, block.arguments);
-			}
-		}
-	}
-	return calls;
 }
 
 function shownPath(input: unknown, cwd: string): string | undefined {

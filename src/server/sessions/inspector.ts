@@ -5,11 +5,12 @@ import { WORKSET_ENTRY } from "../../core/entry-types.ts";
 import { countIn, property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
 import type { Data } from "../../protocol/index.ts";
-import { textOf } from "../../session/index.ts";
+import { createLedger, textOf } from "../../session/index.ts";
 import { selectionOf } from "../../workset/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { type ContextSource, contextView, pieceText } from "./context-view.ts";
 import { costView, removedBy } from "./cost-view.ts";
+import type { LiveSession } from "./live-session.ts";
 import type { SessionHandlers } from "./slot.ts";
 
 /** What a session's model sees, what that costs, and what our systems saved. */
@@ -22,9 +23,9 @@ export function createInsightHandlers(agentDir: string) {
 			compactsAbove: (provider, id) => compactionLimit(session, provider, id),
 		});
 	return {
-		get_context_view: ({ session }) => contextView(sourceOf(session)),
-		get_context_piece({ session }, { pieceId, offset = 0 }) {
-			const piece = pieceText(sourceOf(session), pieceId, offset);
+		get_context_view: (live) => contextView(sourceOf(live)),
+		get_context_piece(live, { pieceId, offset = 0 }) {
+			const piece = pieceText(sourceOf(live), pieceId, offset);
 			if (piece) return piece;
 			throw new CommandError(
 				"not_found",
@@ -65,8 +66,10 @@ function compactionLimit(session: AgentSession, provider: string, id: string): n
 	return window && settings.enabled ? window - settings.reserveTokens : undefined;
 }
 
-function sourceOf(session: AgentSession): ContextSource {
+/** The view asks the ledger that the systems of the session ask. */
+function sourceOf({ session, inside }: Pick<LiveSession, "session" | "inside">): ContextSource {
 	const { sessionManager, model } = session;
+	const ledger = inside?.ledger ?? createLedger();
 	const active = new Set(session.getActiveToolNames());
 	return {
 		cwd: sessionManager.getCwd(),
@@ -78,6 +81,7 @@ function sourceOf(session: AgentSession): ContextSource {
 			.filter(({ name }) => active.has(name))
 			.map(({ name, description, parameters }) => ({ name, description, parameters })),
 		projected: sessionManager.buildSessionProjection().entries,
+		sent: ledger.log(sessionManager).sent,
 		branch: sessionManager.getBranch(),
 	};
 }

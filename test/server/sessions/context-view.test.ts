@@ -6,6 +6,7 @@ import {
 	contextView,
 	pieceText,
 } from "../../../src/server/sessions/context-view.ts";
+import { createLedger } from "../../../src/session/index.ts";
 
 const usage = {
 	input: 1,
@@ -63,6 +64,7 @@ function sourceOf(manager: SessionManager): ContextSource {
 		systemPrompt: "be good",
 		tools: [{ name: "read", description: "reads", parameters: {} }],
 		projected: manager.buildSessionProjection().entries,
+		sent: createLedger().log(manager).sent,
 		branch: manager.getBranch(),
 	};
 }
