@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { hashBytes } from "../core/hash.ts";
+import { splitsPair } from "./chunk.ts";
 import { PagingError } from "./errors.ts";
-import { splitsPair } from "./graphemes.ts";
 
 declare const digestBrand: unique symbol;
 

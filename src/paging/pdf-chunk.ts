@@ -1,6 +1,5 @@
-import { createChunker, minChunkChars } from "./chunk.ts";
+import { createChunker, isClusterBoundary, minChunkChars } from "./chunk.ts";
 import { PagingError } from "./errors.ts";
-import { isClusterBoundary } from "./graphemes.ts";
 import type { PdfDocument, PdfPage } from "./pdf/pdf-engine.ts";
 
 /** Where to read in a PDF, and how much. */

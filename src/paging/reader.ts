@@ -1,5 +1,5 @@
 import type { Config } from "../core/config.ts";
-import { minChunkChars } from "./chunk.ts";
+import { minChunkChars, splitsPair } from "./chunk.ts";
 import {
 	type Cursor,
 	type Digest,
@@ -9,7 +9,6 @@ import {
 	type Position,
 } from "./cursor.ts";
 import { PagingError } from "./errors.ts";
-import { splitsPair } from "./graphemes.ts";
 import { createLibrary, type LibraryOptions } from "./library.ts";
 import { readPdfChunk } from "./pdf-chunk.ts";
 import { type PdfResource, type Resource, type TextResource, textResource } from "./resource.ts";

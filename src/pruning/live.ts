@@ -16,6 +16,7 @@ import {
 	type Pruned,
 	prune,
 	prunedAs,
+	pruningStatus,
 } from "./stub.ts";
 import { createSurveyor, lastMeaningful, resultsIn, type Survey, type Touches } from "./survey.ts";
 
@@ -34,6 +35,8 @@ export interface LivePruning {
 	prunable(session: SessionView, cold: boolean): PrunableSession;
 	/** What stubs keep out of the context as it is now. */
 	keptOut(session: SessionView): KeptOut;
+	/** The line that is always shown: context size now, and freed so far. */
+	status(session: SessionView): string;
 	/** The whole conversation is about to be sent: whatever may go gets a stub, for this very request. */
 	pruneCold(session: SessionView): Promise<void>;
 	/**
@@ -83,6 +86,7 @@ export function openPruning(
 		survey,
 		prunable,
 		keptOut: keptOutNow,
+		status: (session) => pruningStatus(session.getContextUsage(), keptOutNow(session).tokens),
 		callOf,
 		lastMeaningful,
 

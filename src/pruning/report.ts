@@ -6,6 +6,7 @@ import type { Candidate } from "./candidates.ts";
 import type { Action, PruningSummary } from "./live.ts";
 import type { Decision } from "./pruner.ts";
 import type { KeptOut } from "./stub.ts";
+import { pruningStatus } from "./stub.ts";
 
 /** What `/kota pruning` tells. */
 export interface PruningReport {
@@ -65,15 +66,6 @@ export function purgedText(swept: SweepResult): string {
 	if (objects === 0) return deleted;
 	const verb = objects === 1 ? "is" : "are";
 	return `${deleted} ${counted(objects, "text")} (${megabytes(bytes)}) ${verb} still there: ${trouble}`;
-}
-
-/** The line that is always shown: context size now, and freed so far. */
-export function pruningStatus(usage: PruningReport["usage"], tokensKeptOut: number): string {
-	const size = usage?.tokens
-		? `context ${short(usage.tokens)} of ${short(usage.contextWindow)}`
-		: "";
-	const freed = tokensKeptOut > 0 ? `${short(tokensKeptOut)} pruned` : "nothing pruned";
-	return size === "" ? freed : `${size}, ${freed}`;
 }
 
 /** What was done is known one by one since this start; of what came before, the session still shows the stubs. */

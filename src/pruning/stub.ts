@@ -2,9 +2,9 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Blob, BlobStore } from "../core/blob-store.ts";
 import { estimateTokens } from "../core/tokens.ts";
-import type { ToolResultItem } from "../session/index.ts";
+import type { SessionView, ToolResultItem } from "../session/index.ts";
 import { bytesOf, clip } from "../text/clip.ts";
-import { grouped } from "../text/figures.ts";
+import { grouped, short } from "../text/figures.ts";
 import { collapsed } from "../text/one-line.ts";
 import type { Candidate } from "./candidates.ts";
 
@@ -193,4 +193,16 @@ export function knownByCall(
 /** What stands in the session for a pruned result. In a list, as tools return it: pi sends both forms alike. */
 export function contentOf({ stub }: Pruned): { type: "text"; text: string }[] {
 	return [{ type: "text", text: stub }];
+}
+
+/** The line that is always shown: context size now, and freed so far. */
+export function pruningStatus(
+	usage: ReturnType<SessionView["getContextUsage"]>,
+	tokensKeptOut: number,
+): string {
+	const size = usage?.tokens
+		? `context ${short(usage.tokens)} of ${short(usage.contextWindow)}`
+		: "";
+	const freed = tokensKeptOut > 0 ? `${short(tokensKeptOut)} pruned` : "nothing pruned";
+	return size === "" ? freed : `${size}, ${freed}`;
 }

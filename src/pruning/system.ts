@@ -2,7 +2,6 @@ import { property } from "../core/property.ts";
 import { createPerFolder, type Spine, type System } from "../session/index.ts";
 import { pruningCommands, type Subcommand } from "./commands.ts";
 import type { LivePruning } from "./live.ts";
-import { pruningStatus } from "./report.ts";
 import type { Touches } from "./survey.ts";
 
 /** How often the blob folder is cleaned in a long session. */
@@ -65,8 +64,7 @@ export function createPruningSystem(
 			const { toPersist, isChange } = await pruning.pruneWarm(session);
 			const taken = new Set(entries.map((entry) => property(entry, "targetId")));
 			sweepNowAndThen(pruning);
-			const status = pruningStatus(session.getContextUsage(), pruning.keptOut(session).tokens);
-			session.ui.setStatus("pruning", status);
+			session.ui.setStatus("pruning", pruning.status(session));
 			if (isChange) session.cache.notePruned();
 			return toPersist
 				.filter(({ entryId }) => !taken.has(entryId))

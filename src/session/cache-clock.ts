@@ -9,7 +9,7 @@ import {
 	rulesFor,
 } from "../economy/rules.ts";
 import type { HostContext, StartReason } from "./host.ts";
-import type { SessionSource } from "./ledger.ts";
+import type { SessionSource } from "./messages.ts";
 
 /** The provider's prompt cache as seen from one moment of a session. */
 export interface CacheClock {
@@ -75,7 +75,7 @@ export interface CacheTimer {
 }
 
 /** Makes the timer of a session. `now` is the time in milliseconds since 1970. */
-export function createCacheTimer(now: () => number = Date.now): CacheTimer {
+export function createCacheTimer(now: () => number = () => Date.now()): CacheTimer {
 	/** The last request, without its conversation. */
 	let last: SentWith | undefined;
 	/** When the cache was last used, as far as the session knows. */

@@ -4,7 +4,6 @@
  * request last observed, never stored: a text it cannot prove visible counts as not visible.
  */
 
-export { type ContextMessage, contextMessages, customMessages } from "./context-messages.ts";
 export type {
 	AnswerRead,
 	Draft,
@@ -15,7 +14,6 @@ export type {
 	ReadCall,
 	TurnEnd,
 } from "./host.ts";
-export type { SessionSource } from "./ledger.ts";
 export {
 	type ContextItem,
 	type ContextLog,
@@ -25,7 +23,14 @@ export {
 	type Ledger,
 	type ToolResultItem,
 } from "./ledger.ts";
-export { messageId, textOf } from "./observation.ts";
+export type { SessionSource } from "./messages.ts";
+export {
+	type ContextMessage,
+	contextMessages,
+	customMessages,
+	messageId,
+	textOf,
+} from "./messages.ts";
 export type { EditContent } from "./pending-edits.ts";
 export { createPerFolder } from "./per-folder.ts";
 export { createSession } from "./session.ts";

@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import { SHOWN_EDITS_ENTRY } from "../core/entry-types.ts";
 import { property } from "../core/property.ts";
 import type { Host } from "./host.ts";
-import type { Ledger, SessionSource } from "./ledger.ts";
-import { sentId, textOf } from "./observation.ts";
+import type { Ledger } from "./ledger.ts";
+import type { SessionSource } from "./messages.ts";
+import { sentId, textOf } from "./messages.ts";
 
 /** What a message becomes; `null` removes it. */
 export type EditContent = { type: "text"; text: string }[] | null;

@@ -42,11 +42,15 @@ export function createWorksetSystem(
 	view(session: SessionHolder): TiersView | undefined;
 } {
 	const perFolder = createPerFolder<Opened>({
-		async open(session) {
+		async open(session, isCurrent) {
 			const live = await import("./live.ts");
-			return { live, workset: await live.openWorkset(session) };
+			const opened = { live, workset: await live.openWorkset(session) };
+			if (isCurrent()) current = opened;
+			return opened;
 		},
 	});
+	/** What was last opened, for hooks that must not wait. */
+	let current: Opened | undefined;
 	let saving: Promise<unknown> = Promise.resolve();
 	/** Why the state could not be saved. Reported with the next turn: a session may be gone when its saving ends. */
 	let unsaved: string | undefined;
@@ -78,21 +82,21 @@ export function createWorksetSystem(
 	return {
 		name: "tiers",
 		view(session) {
-			const { live, workset } = perFolder.ready ?? {};
+			const { live, workset } = current ?? {};
 			if (!live || !workset || workset.files.length === 0) return undefined;
 			return live.tiersView(workset, { sessionManager: session.sessionManager, edits });
 		},
 		shownBy({ customType, texts }) {
 			if (customType !== WORKSET_ENTRY) return [];
 			// Before the code is loaded it cannot be told: then all files count as possibly shown.
-			return perFolder.ready?.live.filesIn(texts);
+			return current?.live.filesIn(texts);
 		},
-		shownBeside: () => perFolder.ready?.workset.beside,
+		shownBeside: () => current?.workset.beside,
 		status({ config }) {
 			if (!config.tiers.enabled) return { on: false, why: "tiers.enabled is false" };
-			const files = perFolder.ready?.workset.files.length ?? 0;
+			const files = current?.workset.files.length ?? 0;
 			if (files > 0) return { on: true, why: counted(files, "working file") };
-			const isUnread = used === true && !perFolder.ready;
+			const isUnread = used === true && !current;
 			return {
 				on: true,
 				why: isUnread
@@ -103,11 +107,11 @@ export function createWorksetSystem(
 		async start(session) {
 			used = session.config.tiers.enabled && isUsed(session);
 			unsaved = undefined;
-			await perFolder.clear();
+			await close();
 		},
 		async stop() {
 			await saving;
-			await perFolder.clear();
+			await close();
 		},
 		async onCompaction(session) {
 			// Outside of the loop a prompt or another start of it comes before the next request.
@@ -124,7 +128,7 @@ export function createWorksetSystem(
 		},
 		onBranch() {
 			used = undefined;
-			if (perFolder.ready) perFolder.ready.workset.beside = []; // it belongs to the branch that was left
+			if (current) current.workset.beside = []; // it belongs to the branch that was left
 		},
 		async onPrompt(_prompt, session) {
 			prompted = true;
@@ -156,13 +160,13 @@ export function createWorksetSystem(
 			return live.withWorkset(workset, messages, session);
 		},
 		onPayload(payload, { config, model }) {
-			const { live, workset } = perFolder.ready ?? {};
+			const { live, workset } = current ?? {};
 			if (!live || !workset || !config.tiers.enabled) return undefined;
 			if (model?.api !== "anthropic-messages") return undefined;
 			return live.withMarkers(workset, payload);
 		},
 		onToolResult(result, { config }) {
-			const { live, workset } = perFolder.ready ?? {};
+			const { live, workset } = current ?? {};
 			if (config.tiers.enabled && workset) live?.noteEdit(workset, result);
 			return undefined;
 		},
@@ -207,6 +211,11 @@ export function createWorksetSystem(
 		const plan = live.planNow(workset, session, session.cache.coldness.cold);
 		const message = live.inOneMessage(plan);
 		if (message) host.sendMessage(message, { deliverAs: "steer" });
+	}
+
+	async function close(): Promise<void> {
+		await perFolder.clear();
+		current = undefined;
 	}
 
 	/** The working set, if this branch has or had one; otherwise nothing is loaded and nothing looked at. */

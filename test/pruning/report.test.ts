@@ -1,11 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/core/config.ts";
-import {
-	type PruningReport,
-	pruningStatus,
-	pruningText,
-	purgedText,
-} from "../../src/pruning/report.ts";
+import { type PruningReport, pruningText, purgedText } from "../../src/pruning/report.ts";
+import { pruningStatus } from "../../src/pruning/stub.ts";
 import { tempDir } from "../support/temp.ts";
 
 const PLAN = { threshold: 20_000, freedTokens: 8000, rewrittenTokens: 12_000, rewriteCost: 1 };

@@ -8,7 +8,7 @@ import {
 	type Ledger,
 	type SessionSource,
 } from "../../src/session/index.ts";
-import { createObservation } from "../../src/session/observation.ts";
+import { createObservation } from "../../src/session/messages.ts";
 import { anyHistory, historyWithoutEdits, play } from "./random-session.ts";
 import {
 	appendCalls,

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { SHOWN_EDITS_ENTRY } from "../../src/core/entry-types.ts";
-import type { SessionSource } from "../../src/session/ledger.ts";
+import type { SessionSource } from "../../src/session/messages.ts";
 import {
 	createPendingEdits,
 	type PendingEdit,
