@@ -18,10 +18,10 @@ process.env.HOME = scratch;
 process.env.XDG_CACHE_HOME = join(scratch, "cache");
 
 const walks = {
-	"a repeated read": await repeatedRead(),
-	"strata usages": usages(),
-	"a prompt over WebSocket": await prompt(),
-	"prune and read back": await pruneAndReadBack(),
+	"A repeated read": await repeatedRead(),
+	"A code question": usages(),
+	"A prompt over WebSocket": await prompt(),
+	"Prune and read back": await pruneAndReadBack(),
 };
 console.log(JSON.stringify(walks, null, "\t"));
 rmSync(scratch, { recursive: true, force: true });
