@@ -49,14 +49,18 @@ export function createStrata(onOpened: (inside: StrataInside) => void): (pi: Ext
 /** Puts the systems into pi, in the order in which they are asked; `more` come first. */
 export function compose(pi: ExtensionAPI, more: readonly CreateSystem[] = []): StrataInside {
 	const session = createSession(createPiHost(pi), pi);
+	// Tools and commands are registered in the order of these lines, and requests list tools in that order.
 	const pruning = createPruningSystem(session, { fileTouchOf, touchesExcluded });
+	const workset = createWorksetSystem(session, {
+		symbolMap: (view, query) => code.symbolMap(view, query),
+	});
+	const readCache = createReadCacheSystem(session);
 	const code = createCodeSystem(session, { subcommands: pruning.commands });
-	const workset = createWorksetSystem(session, { symbolMap: code.symbolMap });
 	const economy = createEconomySystem();
 	const systems: System[] = [
 		...more.map((create) => create(session)),
 		createPagingSystem(),
-		createReadCacheSystem(session),
+		readCache,
 		pruning,
 		workset,
 		code,
