@@ -48,11 +48,11 @@ export interface PendingEdits {
 	 */
 	recorded(owner: string, source: SessionSource): Map<string, EditContent>;
 	/**
-	 * A request was built. Where an answer's thinking is bound to it, records the edits in it: the session gets them at the end of the turn, behind the
-	 * answer; a session that goes on right from that answer (in the tree, as a fork, after a crash) has this record only,
-	 * and needs it: the answer's thinking is bound to the edits.
+	 * A request was built whose answer's thinking is bound to it. Records the edits that `messages` show: the session gets
+	 * them at the end of the turn, behind the answer. A session that goes on right from that answer (in the tree, as a fork,
+	 * after a crash) has this record only.
 	 */
-	noteSent(source: SessionSource, isBinding: boolean): void;
+	noteBinding(source: SessionSource, messages: readonly unknown[]): void;
 }
 
 /** Makes an empty list. */
@@ -62,7 +62,6 @@ export function createPendingEdits(
 ): PendingEdits {
 	const pending = new Map<string, PendingEdit>();
 	const restored = new Set<string>();
-	const applied = new Set<string>();
 	const of = (owner: string) => [...pending.values()].filter((edit) => edit.owner === owner);
 
 	return {
@@ -72,13 +71,9 @@ export function createPendingEdits(
 		clear() {
 			pending.clear();
 			restored.clear();
-			applied.clear();
 		},
-		applyTo(messages, owner) {
-			const edited = edit(messages, new Map(of(owner).map((one) => [one.sentAs, one])));
-			if (edited !== messages) applied.add(owner);
-			return edited;
-		},
+		applyTo: (messages, owner) =>
+			edit(messages, new Map(of(owner).map((one) => [one.sentAs, one]))),
 		unsettled,
 		settle(owner, source) {
 			const shown = shownTexts(source);
@@ -95,12 +90,14 @@ export function createPendingEdits(
 			for (const id of edits.keys()) if (pending.has(id)) edits.delete(id);
 			return edits;
 		},
-		noteSent(source, isBinding) {
-			const edits = isBinding ? [...applied].flatMap((owner) => unsettled(owner, source)) : [];
-			applied.clear();
-			if (edits.length === 0) return;
+		noteBinding(source, messages) {
+			if (pending.size === 0) return;
+			const shown = shownTexts(source);
+			const sent = Map.groupBy(messages, sentId);
 			const known = recordedEdits(source);
-			const fresh = edits
+			const fresh = [...pending.values()]
+				.filter((one) => stateOf(one, shown(one.entryId)) === "pending")
+				.filter(({ sentAs, content }) => isShown(content, sent.get(sentAs) ?? []))
 				.filter(({ entryId, content }) => !isDeepStrictEqual(known.get(entryId), content))
 				.map(({ entryId, content }) => [entryId, content]);
 			if (fresh.length > 0) host.appendEntry(SHOWN_EDITS_ENTRY, { v: 1, edits: fresh });
@@ -143,6 +140,12 @@ function edit<Message>(
 		if (one.original === undefined) return known.get(one)?.length === 1;
 		return textOf(property(message, "content")) === one.original;
 	}
+}
+
+/** Whether messages of a request are what an edit makes of them. */
+function isShown(content: EditContent, messages: readonly unknown[]): boolean {
+	if (content === null) return messages.length === 0;
+	return messages.some((message) => isDeepStrictEqual(property(message, "content"), content));
 }
 
 function stateOf(

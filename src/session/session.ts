@@ -158,7 +158,7 @@ export function createSession(host: Host, events: HostEvents): Session {
 		on("context_with_system", ({ messages }, ctx) => {
 			timer.noteBuilt();
 			ledger.observe(ctx.sessionManager, messages);
-			edits.noteSent(ctx.sessionManager, rulesOf(ctx).bindsThinking);
+			if (rulesOf(ctx).bindsThinking) edits.noteBinding(ctx.sessionManager, messages);
 		});
 
 		each("onPayload", (ask) =>

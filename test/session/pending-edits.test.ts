@@ -129,20 +129,16 @@ describe("an edit is pending", () => {
 });
 
 describe("edits that a request shows are recorded", () => {
-	test("where thinking is bound to them, once, for all systems together", () => {
+	test("once, for all systems together", () => {
 		const branch: object[] = [];
 		const { edits, source, appendEntry } = pendingIn({ a: "text of a", m1: "old" }, branch);
 		edits.add(stub("a"));
 		edits.add(rewrite("m1", text("new")));
-		const send = () => {
-			for (const owner of [OWNER, "workset"]) edits.applyTo([result("a"), message("m1")], owner);
-		};
-		send();
-		edits.noteSent(source, false);
-		edits.noteSent(source, true);
+		const messages = [result("a"), message("m1")];
+		const edited = edits.applyTo(edits.applyTo(messages, OWNER), "workset");
+		edits.noteBinding(source, messages);
 		expect(appendEntry).not.toHaveBeenCalled();
-		send();
-		edits.noteSent(source, true);
+		edits.noteBinding(source, edited);
 		const data = {
 			v: 1,
 			edits: [
@@ -152,9 +148,17 @@ describe("edits that a request shows are recorded", () => {
 		};
 		expect(appendEntry.mock.calls).toEqual([[SHOWN_EDITS_ENTRY, data]]);
 		branch.push({ type: "custom", customType: SHOWN_EDITS_ENTRY, data });
-		send();
-		edits.noteSent(source, true);
+		edits.noteBinding(source, edited);
 		expect(appendEntry).toHaveBeenCalledTimes(1);
+	});
+
+	test("as far as it shows them: a removed message is not in it, and others may have changed a text", () => {
+		const { edits, source, appendEntry } = pendingIn({ a: "text of a", m1: "old", m2: "old" });
+		edits.add(stub("a"));
+		edits.add(rewrite("m1", null));
+		edits.add(rewrite("m2", null));
+		edits.noteBinding(source, [result("a", "changed by another extension"), message("m2")]);
+		expect(appendEntry.mock.calls).toEqual([[SHOWN_EDITS_ENTRY, { v: 1, edits: [["m1", null]] }]]);
 	});
 
 	test("and each system gets them once for a branch", () => {

@@ -84,5 +84,20 @@ export function fakeSession(context: FakeContext = {}) {
 			session.run(systems, () => {});
 			await emit("session_start", { reason });
 		},
+		emit,
 	};
+
+	/** Calls the handlers of an event in their order, as pi does. Returns what they returned. */
+	async function emit(name: string, event: object): Promise<unknown[]> {
+		const results: unknown[] = [];
+		let current = event;
+		for (const handler of handlers.get(name) ?? []) {
+			const result = await handler(current, ctx);
+			results.push(result);
+			if (result && typeof result === "object" && !Array.isArray(result)) {
+				if ("messages" in result) current = { ...current, ...result };
+			}
+		}
+		return results;
+	}
 }
