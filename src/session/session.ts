@@ -194,13 +194,24 @@ export function createSession(host: Host, events: HostEvents): Session {
 		);
 
 		// One handler for all: pi takes the list of the last one, and works the whole session out again for each.
+		const failedTurnEnds = new Set<string>();
 		on("turn_end", async (event, ctx) => {
 			let { entries } = event;
 			for (const system of systems) {
-				const drafts = await system.onTurnEnd?.({ ...event, entries }, at(ctx));
-				if (drafts && drafts.length > 0) entries = [...entries, ...drafts];
+				try {
+					const drafts = await system.onTurnEnd?.({ ...event, entries }, at(ctx));
+					if (drafts && drafts.length > 0) entries = [...entries, ...drafts];
+				} catch (error) {
+					failedTurnEnds.add(`${system.name}: ${describeError(error)}`);
+				}
 			}
 			return entries === event.entries ? undefined : { entries };
+		});
+		// Thrown there, they would take the drafts of the other systems along.
+		on("agent_end", () => {
+			const failures = [...failedTurnEnds];
+			failedTurnEnds.clear();
+			if (failures.length > 0) throw new Error(failures.join("; "));
 		});
 
 		if (!systems.some(({ read }) => read)) return;

@@ -49,7 +49,7 @@ export interface System {
 	onPayload?(payload: unknown, session: SessionView): unknown;
 	/** A message begins: the user's, a tool's, or the model's answer as it streams in. */
 	onMessage?(session: SessionView): void;
-	/** A tool is about to run. */
+	/** A tool is about to run. What this throws stops the tool. */
 	onToolCall?(call: ToolCall, session: SessionView): Promise<void>;
 	/** A result at birth: no request has held it. Returns the fields that change. */
 	onToolResult?(

@@ -1,8 +1,29 @@
 /** The loop that asks the systems: one that fails keeps nothing from the others. */
 import { expect, test } from "vitest";
 import { SHOWN_EDITS_ENTRY } from "../../src/core/entry-types.ts";
+import type { Draft } from "../../src/session/host.ts";
 import type { PendingEdits } from "../../src/session/pending-edits.ts";
+import type { System } from "../../src/session/system.ts";
 import { fakeSession } from "../support/fake-host.ts";
+
+const draft = (targetId: string): Draft => ({ type: "context_edit", targetId, replacement: null });
+const drafting = (name: string, more: Partial<System> = {}): System => ({
+	name,
+	onTurnEnd: async () => [draft(name)],
+	...more,
+});
+const failing = drafting("second", { onTurnEnd: () => Promise.reject(new Error("no disk")) });
+
+test("a system that fails at the end of a turn keeps no drafts of others out, and is reported with the run's end", async () => {
+	const { run, emit } = fakeSession();
+	await run([drafting("first"), failing, drafting("third")]);
+	const of = draft("another extension");
+	expect(await emit("turn_end", { entries: [of] })).toEqual([
+		{ entries: [of, draft("first"), draft("third")] },
+	]);
+	await expect(emit("agent_end", {})).rejects.toThrow("second: no disk");
+	await emit("agent_end", {});
+});
 
 test("an edit is not on record if the system failed that put it into the request", async () => {
 	const content = [{ type: "text" as const, text: "new" }];
