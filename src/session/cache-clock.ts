@@ -200,8 +200,9 @@ function lastUse(entries: ReturnType<HostContext["sessionManager"]["getEntries"]
 	atMs: number | undefined;
 	ttl: Ttl | undefined;
 } {
+	// Session files may hold anything.
 	const isAnswer = (entry: (typeof entries)[number]) =>
-		entry.type === "message" && entry.message.role === "assistant";
+		entry.type === "message" && property(entry.message, "role") === "assistant";
 	// A ping leaves a usage entry.
 	const used = entries.findLast((entry) => isAnswer(entry) || entry.type === "usage");
 	const answer = entries.findLast(isAnswer);

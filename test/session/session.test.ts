@@ -57,3 +57,12 @@ test("an edit is not on record if the system failed that put it into the request
 		[SHOWN_EDITS_ENTRY, { v: 1, edits: [["a", content]] }],
 	]);
 });
+
+test("a session with a damaged entry starts all systems", async () => {
+	const started: string[] = [];
+	const { run } = fakeSession({
+		sessionManager: { getEntries: () => [{ type: "message", timestamp: "" }, { type: "message" }] },
+	});
+	await run([{ name: "one", start: () => void started.push("one") }]);
+	expect(started).toEqual(["one"]);
+});
