@@ -78,10 +78,10 @@ export interface CacheTimer {
 export function createCacheTimer(now: () => number = () => Date.now()): CacheTimer {
 	/** The last request, without its conversation. */
 	let last: SentWith | undefined;
-	/** When the cache was last used, as far as the session knows. */
+	/** When something last left for the provider, as far as the session knows: what gaps are counted from. */
+	let sentMs: number | undefined;
+	/** When the cache may have been used last: also by a fork's parent, or by a request that is being built. */
 	let usedMs: number | undefined;
-	/** When it may have been used last. Later than `usedMs` where the session cannot know. */
-	let mayBeUsedMs: number | undefined;
 	let ttl: Ttl = "5m";
 	let inFlight: Coldness | undefined;
 	let compactedSinceRequest = false;
@@ -93,9 +93,9 @@ export function createCacheTimer(now: () => number = () => Date.now()): CacheTim
 		open(ctx, reason) {
 			const before = lastUse(ctx.sessionManager.getEntries());
 			last = undefined;
-			usedMs = before.atMs;
+			sentMs = before.atMs;
 			// A fork's parent may have been in use a moment ago, which the fork's entries do not tell.
-			mayBeUsedMs = reason === "fork" ? now() : before.atMs;
+			usedMs = reason === "fork" ? now() : before.atMs;
 			ttl = before.ttl ?? "5m";
 			inFlight = undefined;
 			compactedSinceRequest = false;
@@ -113,15 +113,18 @@ export function createCacheTimer(now: () => number = () => Date.now()): CacheTim
 			inFlight = coldnessFor(next, rules);
 			last = next;
 			compactedSinceRequest = false;
-			noteUse();
+			usedMs = now();
 		},
 		noteBuilt() {
 			inFlight = undefined;
 		},
 		notePayload(payload, thinking) {
+			const atMs = now();
+			const gapMs = Math.max(unbilled.sent?.gapMs ?? 0, atMs - (sentMs ?? atMs));
+			unbilled.sent = { payload, atMs, gapMs, thinking };
+			sentMs = atMs;
 			// A ping before any request leaves nothing of this session in the cache.
-			if (last !== undefined || usedMs !== undefined) noteUse();
-			unbilled.sent = { payload, atMs: now(), gapMs: unbilled.gapMs, thinking };
+			if (usedMs !== undefined) usedMs = atMs;
 		},
 		noteAnswer(message) {
 			const bill = billOf(message);
@@ -157,18 +160,12 @@ export function createCacheTimer(now: () => number = () => Date.now()): CacheTim
 		}),
 	};
 
-	function noteUse(): void {
-		const atMs = now();
-		unbilled.gapMs = Math.max(unbilled.gapMs, atMs - (usedMs ?? atMs));
-		usedMs = mayBeUsedMs = atMs;
-	}
-
 	function coldnessFor(next: SentWith, { ttlMs, invalidates }: CacheRules): Coldness {
 		const isOther = (part: keyof SentWith) =>
 			last?.[part] !== undefined && next[part] !== undefined && last[part] !== next[part];
 		return isCold({
 			compacted: compactedSinceRequest,
-			gapMs: mayBeUsedMs === undefined ? Number.POSITIVE_INFINITY : now() - mayBeUsedMs,
+			gapMs: usedMs === undefined ? Number.POSITIVE_INFINITY : now() - usedMs,
 			ttlMs: ttlMs[ttl],
 			modelChanged: isOther("model"),
 			toolsChanged: isOther("head") || isOther("tools"),
@@ -178,16 +175,15 @@ export function createCacheTimer(now: () => number = () => Date.now()): CacheTim
 }
 
 interface Unbilled {
+	/** The latest request that left, with the longest gap before any that was not billed. */
 	sent?: Pick<SentRequest, "payload" | "atMs" | "gapMs" | "thinking">;
-	/** The longest time between two uses of the cache. */
-	gapMs: number;
 	compacted: boolean;
 	pruned: boolean;
 	branched: boolean;
 }
 
 function nothingYet(): Unbilled {
-	return { gapMs: 0, compacted: false, pruned: false, branched: false };
+	return { compacted: false, pruned: false, branched: false };
 }
 
 /** How the provider of a model caches; of no model, by what is documented of none. */

@@ -150,6 +150,11 @@ describe("a session that was answered before", () => {
 		expect(why()).toBe(false);
 		to(4 * MINUTE);
 		expect(why()).toBe(false);
+		const empty = startTimer({ reason: "fork" });
+		empty.to(4 * MINUTE);
+		empty.timer.notePayload({}, "off");
+		empty.to(8 * MINUTE);
+		expect(empty.why()).toBe(false);
 		// The diagnosis of its first bill goes by what is known.
 		to(30 * MINUTE);
 		request();
@@ -191,6 +196,7 @@ describe("a bill", () => {
 	test("of a retry has the gap before its first attempt", () => {
 		const { timer, to, request } = startTimer();
 		request();
+		timer.notePayload({}, "off");
 		to(10 * MINUTE);
 		for (const _ of [1, 2]) {
 			request();
@@ -198,6 +204,18 @@ describe("a bill", () => {
 		}
 		expect(timer.noteAnswer(answer({}))).toBeUndefined();
 		expect(timer.noteAnswer(answer({ input: 1 }))?.request.gapMs).toBe(10 * MINUTE);
+	});
+
+	test("has the gap since something left: a request that was only built counts for nothing", () => {
+		const { timer, to, request } = startTimer();
+		request();
+		timer.notePayload({}, "off");
+		to(4 * MINUTE);
+		request();
+		to(8 * MINUTE);
+		request();
+		timer.notePayload({}, "off");
+		expect(timer.noteAnswer(answer({ input: 1 }))?.request.gapMs).toBe(8 * MINUTE);
 	});
 });
 
