@@ -64,9 +64,9 @@ const SHOWN = ["read cache", "paging", "kota", "pruning", "tiers", "economy"];
 function statusOf(systems: readonly System[], session: SessionView) {
 	const rank = (name: string) => (SHOWN.indexOf(name) + SHOWN.length + 1) % (SHOWN.length + 1);
 	return systems
-		.flatMap(({ name, ...system }) => {
+		.flatMap((system) => {
 			const status = system.status?.(session);
-			return status ? [{ name, ...status }] : [];
+			return status ? [{ name: system.name, ...status }] : [];
 		})
 		.sort((a, b) => rank(a.name) - rank(b.name));
 }

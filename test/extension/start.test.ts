@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createKotaSession } from "../../src/code/open-project.ts";
+import { showStart } from "../../src/extension/commands.ts";
 import { startAll } from "../../src/session/session.ts";
 import { fakeSession } from "../support/fake-host.ts";
 
@@ -46,4 +47,19 @@ test("code questions that could not be opened once are opened by the next questi
 	await expect(kota.open(failing)).rejects.toThrow("no settings");
 	expect((await kota.open(failing)).project.state).toBe("stopped");
 	await kota.close();
+});
+
+test("the status line names each system that is on, also one that is an object of a class", () => {
+	class Toy {
+		readonly name = "toy";
+		private readonly why = "always";
+		status() {
+			return { on: true, why: this.why };
+		}
+	}
+	const shown: unknown[] = [];
+	const ui = { setStatus: (...status: unknown[]) => shown.push(status), notify: () => {} };
+	const { view } = fakeSession({ ui: ui as never });
+	showStart([new Toy(), { name: "unlisted" }], view(), []);
+	expect(shown).toEqual([["strata", "strata: toy"]]);
 });
