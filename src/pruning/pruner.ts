@@ -207,12 +207,6 @@ export interface Survey {
 	readonly tokensAfterLast: number;
 }
 
-/** The state of a session at the moment when it could be pruned. */
-export interface Moment extends Price {
-	readonly messages: readonly ContextMessage[];
-	readonly candidates: readonly Candidate[];
-}
-
 /** What pruning costs and gains at a moment, whatever the candidates are. */
 export interface Price {
 	readonly rules: CacheRules;
@@ -245,11 +239,6 @@ export interface Plan {
 	readonly rewriteCost: number;
 }
 
-/** Asks the economy whether replacing all candidates pays, and whether the session can afford it by now. */
-export function planOf(moment: Moment): Plan {
-	return planFor(surveyOf(moment.messages, moment.candidates), moment);
-}
-
 /** What the candidates among messages come to. */
 export function surveyOf(
 	messages: readonly ContextMessage[],
@@ -264,7 +253,7 @@ export function surveyOf(
 	};
 }
 
-/** The same as {@link planOf} for candidates that were surveyed before. */
+/** Asks the economy whether replacing all candidates pays, and whether the session can afford it by now. */
 export function planFor(survey: Survey, moment: Price): Plan {
 	const { freedTokens, tokensFromFirst, tokensAfterLast } = survey;
 	const { rules, cold, contextTokens, contextWindow, ttl } = moment;

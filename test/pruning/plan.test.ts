@@ -1,12 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { rulesFor } from "../../src/economy/index.ts";
-import { candidatesOf } from "../../src/pruning/candidates.ts";
-import { type Moment, planOf } from "../../src/pruning/pruner.ts";
+import { type Candidate, candidatesOf } from "../../src/pruning/candidates.ts";
+import { type Price, planFor, surveyOf } from "../../src/pruning/pruner.ts";
+import type { ContextMessage } from "../../src/session/index.ts";
 import { conversationOf, factsOf, type Line } from "./conversation.ts";
 
 const rules = rulesFor({ provider: "anthropic", id: "claude-opus-4-5" });
 const SETTINGS = { keepRecentTurns: 0, maxToolChars: 1200, anyTool: false };
+
+interface Moment extends Price {
+	readonly messages: readonly ContextMessage[];
+	readonly candidates: readonly Candidate[];
+}
+
+const planOf = (moment: Moment) => planFor(surveyOf(moment.messages, moment.candidates), moment);
 
 /** A conversation with so many old results of 1,000 tokens, and a recent end of so many. */
 function momentOf(old: number, recent: number, more: Partial<Moment> = {}): Moment {
