@@ -29,7 +29,7 @@ function put(path: string, content: string | Uint8Array): void {
 test("a session with known files, pruned texts and a working set goes on with the same requests", async () => {
 	const place = oldPlace();
 	const file = join(place, "agent", "sessions", "old.jsonl");
-	put(file, readFileSync(join(made, "session.jsonl"), "utf8").replaceAll(PLACE, place));
+	put(file, asOfNow(readFileSync(join(made, "session.jsonl"), "utf8").replaceAll(PLACE, place)));
 	expect(await continueSession(place, file)).toEqual(expected.session);
 	// Neither read was served in full for want of an object, nor the stub made again.
 	const last = JSON.stringify(expected.session.requests.at(-1));
@@ -61,6 +61,18 @@ test("a server's journal gives its sessions and the answers to commands that it 
 	expect(answers).toEqual(expected.second);
 	expect(answers).toMatchObject(Array(3).fill({ replayed: true }).concat({}, {}));
 });
+
+/** As if its last entry had been written just now: an hour later its cache would be cold, and more be pruned. */
+function asOfNow(session: string): string {
+	const dates = /"timestamp":"([^"]+)"/g;
+	const lastMs = Math.max(
+		...Array.from(session.matchAll(dates), ([, date = ""]) => Date.parse(date)),
+	);
+	const laterMs = Date.now() - lastMs;
+	return session.replaceAll(dates, (_all, date: string) => {
+		return `"timestamp":"${new Date(Date.parse(date) + laterMs).toISOString()}"`;
+	});
+}
 
 /** As if it had been made in this place and today: commands are forgotten after two weeks. */
 function moveJournal(path: string, place: string): void {
