@@ -93,9 +93,9 @@ const BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 5_000;
 
 /**
- * Runs jobs in workers that call `serveJobs`. A worker starts when a job needs it, is replaced when it dies, and keeps
- * our process alive only while a job of it is pending. A death rejects the job the worker was busy with; jobs sent behind
- * it are sent again to another worker. Jobs start in the order of their calls.
+ * Runs jobs in workers that call `serveJobs`. A worker starts when a job needs it and is replaced when it dies. Workers
+ * keep our process alive only while a job is pending, or while they end. A death rejects the job the worker was busy with;
+ * jobs sent behind it are sent again to another worker. Jobs start in the order of their calls.
  */
 export class WorkerSupervisor<Job, Answer, Note = never> {
 	/** Workers started so far. */
@@ -134,14 +134,14 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 			settle: (error, answer) => {
 				if (task.isSettled) return;
 				task.isSettled = true;
-				this.#pending--;
+				if (--this.#pending === 0) this.#keepAlive(false);
 				signal?.removeEventListener("abort", onAbort);
 				if (error) reject(error);
 				else resolve(answer as Answer);
 			},
 		};
 		signal?.addEventListener("abort", onAbort);
-		this.#pending++;
+		if (++this.#pending === 1) this.#keepAlive(true);
 		this.#queue.push(task);
 		this.#assign();
 		return promise;
@@ -163,6 +163,13 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		}
 		for (const task of this.#queue.splice(0)) task.settle(error);
 		await this.#closing;
+	}
+
+	/** Jobs may wait for any worker, also for one that is busy with an aborted job. */
+	#keepAlive(isNeeded: boolean): void {
+		for (const { isEnding, port } of this.#slots) if (!isEnding) port.keepAlive(isNeeded);
+		if (isNeeded) this.#backoff?.ref();
+		else this.#backoff?.unref();
 	}
 
 	#assign(): void {
@@ -201,6 +208,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		const exited = Promise.withResolvers<void>();
 		const slot: Slot = { port, tasks: [], exited, isReady: false, isEnding: false, served: 0 };
 		this.#slots.add(slot);
+		port.keepAlive(true);
 		this.#limit(slot, "start", START_MS);
 		port.listen(
 			(message) => this.#onMessage(slot, message),
@@ -215,7 +223,9 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 			this.#backoff = undefined;
 			this.#assign();
 		};
+		clearTimeout(this.#backoff);
 		this.#backoff = setTimeout(retry, ms * (0.5 + Math.random() / 2));
+		if (this.#pending === 0) this.#backoff.unref();
 	}
 
 	#send(slot: Slot, task: Task): void {
@@ -227,7 +237,6 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		}
 		task.slot = slot;
 		slot.tasks.push(task);
-		slot.port.keepAlive(true);
 		if (slot.tasks.length === 1) this.#watch(slot);
 	}
 
@@ -236,14 +245,13 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		if (!slot.isReady) return;
 		const [task] = slot.tasks;
 		this.#limit(slot, "deadline", task ? task.deadlineMs : this.#options.idleMs);
-		if (!task || task.isSettled) slot.timer?.unref();
 	}
 
 	#limit(slot: Slot, fault: "start" | "deadline", ms: number | undefined): void {
 		clearTimeout(slot.timer);
 		if (ms === undefined) return;
 		const end = () => this.#end(slot, new WorkerError(fault, `over ${ms} ms`, slot.served));
-		slot.timer = setTimeout(end, ms);
+		slot.timer = setTimeout(end, ms).unref();
 	}
 
 	#onMessage(slot: Slot, message: FromWorker): void {
@@ -273,7 +281,6 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		if (slot.isEnding) return;
 		slot.tasks.splice(at, 1);
 		if (at === 0) this.#watch(slot);
-		this.#letRest(slot);
 		this.#assign();
 	}
 
@@ -294,20 +301,13 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 			this.#queue.splice(this.#queue.indexOf(task), 1);
 		} else if (this.#options.onAbort === "signal") {
 			slot.port.post({ kind: "abort", id: task.id });
-			this.#letRest(slot);
 		} else if (slot.tasks[0] === task) this.#end(slot);
-	}
-
-	#letRest(slot: Slot): void {
-		if (slot.tasks.some(({ isSettled }) => !isSettled)) return;
-		slot.port.keepAlive(false);
-		slot.timer?.unref();
 	}
 
 	/** Ends a worker, which may do so by itself within `graceMs`. `error` is for the job it is busy with. */
 	#end(slot: Slot, error?: WorkerError, graceMs = 0): void {
 		this.#release(slot, error);
-		slot.port.keepAlive(graceMs > 0);
+		slot.port.keepAlive(true);
 		if (graceMs === 0) slot.port.end();
 		else {
 			slot.port.post({ kind: "close" });

@@ -350,17 +350,65 @@ describe("closing", () => {
 	});
 });
 
-test("a process stays for a pending job, ends with a warm worker, and has a clean output", async () => {
+/** Runs a script in a process of its own, with the supervisor, both kinds of ports and the toy worker at hand. */
+async function runScript(body: string): Promise<{ stdout: string; stderr: string }> {
 	const at = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
 	const script = `
 		import { WorkerSupervisor } from ${at("../../src/core/worker-supervisor.ts")};
 		import { childProcess, thread } from ${at("../../src/core/worker-port.ts")};
 		const entry = new URL(${at("./toy-worker.ts")});
-		for (const start of [() => thread(entry), () => childProcess(entry, { args: [], maxHeapMb: 64 })]) {
-			const supervisor = new WorkerSupervisor({ start, idleMs: 600_000 });
-			console.log(await supervisor.run({ do: "flood" }));
-		}`;
+		const ports = [() => thread(entry), () => childProcess(entry, { args: [], maxHeapMb: 64 })];
+		${body}`;
 	const words = ["--input-type=module-typescript", "--eval", script];
-	const { stdout, stderr } = await promisify(execFile)(process.execPath, words, PATIENCE);
-	expect({ stdout, stderr }).toEqual({ stdout: "flooded\nflooded\n", stderr: "" });
+	return await promisify(execFile)(process.execPath, words, PATIENCE);
+}
+
+describe("a process", () => {
+	test("stays for a pending job, ends with a warm worker, and has a clean output", async () => {
+		const output = await runScript(`
+			for (const start of ports) {
+				const supervisor = new WorkerSupervisor({ start, idleMs: 600_000 });
+				console.log(await supervisor.run({ do: "flood" }));
+			}`);
+		expect(output).toEqual({ stdout: "flooded\nflooded\n", stderr: "" });
+	});
+
+	test("stays for a job that waits until the worker before it has ended, and for the end", async () => {
+		const output = await runScript(`
+			for (const start of ports) {
+				const supervisor = new WorkerSupervisor({ start });
+				const late = supervisor.run({ do: "hang" }, { deadlineMs: 50 });
+				const next = supervisor.run({ do: "echo", value: "next" });
+				console.log(await late.catch(({ fault }) => fault), await next);
+				await supervisor.close();
+				console.log("closed");
+			}`);
+		const each = "deadline next\nclosed\n";
+		expect(output).toEqual({ stdout: each + each, stderr: "" });
+	});
+
+	test("stays for a job that waits for a worker whose job was aborted", async () => {
+		const output = await runScript(`
+			for (const start of ports) {
+				const supervisor = new WorkerSupervisor({ start, onAbort: "signal" });
+				const stop = new AbortController();
+				const { promise, resolve } = Promise.withResolvers();
+				const given = { signal: stop.signal, onNote: resolve };
+				const slept = supervisor.run({ do: "sleep" }, given).catch(({ fault }) => fault);
+				const next = supervisor.run({ do: "echo", value: "next" });
+				await promise;
+				stop.abort();
+				console.log(await slept, await next);
+			}`);
+		expect(output).toEqual({ stdout: "aborted next\naborted next\n", stderr: "" });
+	});
+
+	test("does not stay for a back-off without jobs", async () => {
+		const output = await runScript(`
+			const start = () => thread(entry, { workerData: "crash" });
+			const supervisor = new WorkerSupervisor({ start });
+			await supervisor.run({ do: "id" }).catch(() => {});
+			console.log(process.getActiveResourcesInfo().includes("Timeout"));`);
+		expect(output.stdout).toBe("false\n");
+	});
 });
