@@ -58,8 +58,8 @@ export function childProcess(
 	keepAlive(false);
 	return {
 		id: child.pid ?? -1,
-		// A process that has just died reports its exit.
-		post: (message) => void child.send(message, () => {}),
+		// A process that has just died reports its exit. One that was not started, for want of files, has no `send`.
+		post: (message) => void child.send?.(message, () => {}),
 		keepAlive,
 		end: () => void child.kill("SIGKILL"),
 		listen(onMessage, onExit) {

@@ -351,7 +351,7 @@ describe("closing", () => {
 });
 
 /** Runs a script in a process of its own, with the supervisor, both kinds of ports and the toy worker at hand. */
-async function runScript(body: string): Promise<{ stdout: string; stderr: string }> {
+async function runScript(body: string, limit = ""): Promise<{ stdout: string; stderr: string }> {
 	const at = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
 	const script = `
 		import { WorkerSupervisor } from ${at("../../src/core/worker-supervisor.ts")};
@@ -360,7 +360,8 @@ async function runScript(body: string): Promise<{ stdout: string; stderr: string
 		const ports = [() => thread(entry), () => childProcess(entry, { args: [], maxHeapMb: 64 })];
 		${body}`;
 	const words = ["--input-type=module-typescript", "--eval", script];
-	return await promisify(execFile)(process.execPath, words, PATIENCE);
+	const inShell = ["-c", `${limit}exec "$0" "$@"`, process.execPath, ...words];
+	return await promisify(execFile)("/bin/sh", inShell, PATIENCE);
 }
 
 describe("a process", () => {
@@ -401,6 +402,19 @@ describe("a process", () => {
 				console.log(await slept, await next);
 			}`);
 		expect(output).toEqual({ stdout: "aborted next\naborted next\n", stderr: "" });
+	});
+
+	test("without files left reports that no worker starts, and blames no job", async () => {
+		const output = await runScript(
+			`import { openSync } from "node:fs";
+			const supervisor = new WorkerSupervisor({ start: ports[1] });
+			try {
+				for (;;) openSync("/dev/null");
+			} catch {}
+			console.log(await supervisor.run({ do: "id" }).catch(({ fault }) => fault));`,
+			"ulimit -n 64; ",
+		);
+		expect(output).toEqual({ stdout: "start\n", stderr: "" });
 	});
 
 	test("does not stay for a back-off without jobs", async () => {
