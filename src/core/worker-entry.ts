@@ -26,7 +26,8 @@ export type FromWorker =
 	| { kind: "ready" }
 	| { kind: "note"; id: number; value: unknown }
 	| { kind: "answer"; id: number; value: unknown }
-	| { kind: "failure"; id: number; message: string; code: string | undefined };
+	/** `isAbort`: the handler only passed on the reason of its signal. */
+	| { kind: "failure"; id: number; message: string; code: string | undefined; isAbort: boolean };
 
 /** A job as its handler sees it. */
 export interface JobContext<Note, Message> {
@@ -56,13 +57,14 @@ export function serveJobs<Job, Answer, Note = never, Message = never>(
 	const run = async (id: number, value: Job, inbox: JobInbox<Message>) => {
 		const notify = (note: Note, transfer?: readonly Transferable[]) =>
 			reply({ kind: "note", id, value: note }, transfer);
+		const { signal } = inbox.controller;
 		try {
-			const { signal } = inbox.controller;
 			signal.throwIfAborted();
 			const answer = await handle(value, { signal, notify, receive: () => inbox.next() });
 			reply({ kind: "answer", id, value: answer });
 		} catch (error) {
-			reply({ kind: "failure", id, message: describeError(error), code: errnoOf(error) });
+			const isAbort = signal.aborted && error === signal.reason;
+			reply({ kind: "failure", id, message: describeError(error), code: errnoOf(error), isAbort });
 		} finally {
 			jobs.delete(id);
 		}
@@ -79,11 +81,11 @@ export function serveJobs<Job, Answer, Note = never, Message = never>(
 			case "message":
 				return jobs.get(message.id)?.add(message.value as Message);
 			case "abort":
-				return jobs.get(message.id)?.controller.abort();
+				return jobs.get(message.id)?.abort();
 			case "tell":
 				return onTell?.(message.value as never);
 			case "close":
-				for (const { controller } of jobs.values()) controller.abort();
+				for (const inbox of jobs.values()) inbox.abort();
 				void last.then(() => {
 					onClose?.();
 					if (parentPort) parentPort.close();
@@ -121,13 +123,16 @@ class JobInbox<Message> {
 		this.#waiting = undefined;
 	}
 
+	abort(): void {
+		this.controller.abort();
+		this.#waiting?.reject(this.controller.signal.reason);
+		this.#waiting = undefined;
+	}
+
 	async next(): Promise<Message> {
-		const { signal } = this.controller;
-		signal.throwIfAborted();
+		this.controller.signal.throwIfAborted();
 		if (this.#messages.length > 0) return this.#messages.shift() as Message;
-		const waiting = Promise.withResolvers<Message>();
-		this.#waiting = waiting;
-		signal.addEventListener("abort", () => waiting.reject(signal.reason), { once: true });
-		return await waiting.promise;
+		this.#waiting = Promise.withResolvers<Message>();
+		return await this.#waiting.promise;
 	}
 }

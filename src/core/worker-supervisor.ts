@@ -43,7 +43,7 @@ export interface SupervisorOptions {
 	closeMs?: number;
 	/** Aborting a job in flight ends its worker, or only signals the handler. Default: "kill". */
 	onAbort?: "kill" | "signal";
-	/** A worker whose handler threw is ended. Default: it goes on. */
+	/** A worker whose handler threw is ended, except for the reason of its signal. Default: it goes on. */
 	endOnFailure?: boolean;
 }
 
@@ -273,10 +273,8 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 			slot.served++;
 			task.settle(undefined, message.value);
 		} else {
-			// Failing is how an aborted handler ends.
-			const isFault = !task.isSettled;
 			task.settle(new WorkerError("failed", message.message, slot.served, message.code));
-			if (this.#options.endOnFailure && isFault) this.#end(slot);
+			if (this.#options.endOnFailure && !message.isAbort) this.#end(slot);
 		}
 		if (slot.isEnding) return;
 		slot.tasks.splice(at, 1);

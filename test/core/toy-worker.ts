@@ -4,7 +4,7 @@ import { serveJobs } from "../../src/core/worker-entry.ts";
 
 export type ToyJob =
 	| { do: "echo"; value: unknown }
-	| { do: "hang" | "crash" | "flood" | "throw" | "eat-memory" | "sleep" | "id" | "told" }
+	| { do: "hang" | "crash" | "flood" | "throw" | "eat-memory" | "sleep" | "break" | "id" | "told" }
 	/** Answers the number of bytes that were sent after its note. */
 	| { do: "receive"; parts: number };
 
@@ -42,6 +42,11 @@ serveJobs<ToyJob, unknown, string, Uint8Array>(
 				notify("sleeping");
 				return await new Promise((resolve) => {
 					signal.addEventListener("abort", () => resolve("woken"));
+				});
+			case "break":
+				notify("breaking");
+				return await new Promise((_, reject) => {
+					signal.addEventListener("abort", () => reject(new Error("it broke")));
 				});
 			case "told":
 				return told;

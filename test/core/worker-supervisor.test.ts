@@ -138,6 +138,16 @@ describe("abort", () => {
 		expect(supervisor.started).toBe(1);
 	});
 
+	test("of a signaled handler that breaks over it ends the worker where failures do", async () => {
+		const supervisor = supervise({ onAbort: "signal", endOnFailure: true });
+		const stop = new AbortController();
+		const { answer } = await begun(supervisor, { do: "break" }, stop.signal);
+		stop.abort();
+		await expect(answer).rejects.toMatchObject({ fault: "aborted" });
+		expect(await supervisor.run(echo(1))).toBe(1);
+		expect(supervisor.started).toBe(2);
+	});
+
 	test("in flight behind another job does not end the worker of that", async () => {
 		const supervisor = supervise({ ahead: 2 });
 		const stop = new AbortController();

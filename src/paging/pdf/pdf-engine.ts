@@ -216,6 +216,11 @@ function createPdfWorkers({
 	 */
 	const buffers: ArrayBuffer[] = [];
 
+	function dropEnded(): void {
+		const alive = supervisor.workers;
+		for (const id of states.keys()) if (!alive.includes(id)) states.delete(id);
+	}
+
 	function read({ id, bytes }: Source, range: PageRange, signal: AbortSignal | undefined) {
 		let sent = 0;
 		const onNote = (returned: BytesNote, job: RunningJob) => {
@@ -249,13 +254,13 @@ function createPdfWorkers({
 				});
 			if (typeof reply === "string") throw reply === "password" ? encryptedError() : damagedError();
 			states.set(reply.worker.id, reply.worker);
+			if (states.size > workers) dropEnded();
 			return reply;
 		},
 		/** Frees what the threads hold of a document. */
 		forget: ({ id }: Source) => supervisor.tell(id),
 		stats: (): PdfEngineStats => {
-			const alive = supervisor.workers;
-			for (const id of states.keys()) if (!alive.includes(id)) states.delete(id);
+			dropEnded();
 			const living = [...states.values()];
 			const sum = (of: (state: WorkerState) => number) =>
 				living.reduce((total, state) => total + of(state), 0);

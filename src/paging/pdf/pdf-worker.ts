@@ -99,6 +99,7 @@ serveJobs<ReadJob, ReadReply | OpenFailure, BytesNote, BytesPart>(
 			const worker = { id: threadId, pagesLoaded, documents, memoryBytes };
 			return { totalPages: document.totalPages, title: titleText(document.title), pages, worker };
 		} catch (error) {
+			if (error === context.signal.reason) throw error;
 			const code = pdfium.isOutOfMemory() ? "memory" : "crash";
 			throw Object.assign(new Error(String(error)), { code });
 		} finally {
