@@ -4,7 +4,7 @@ import type { FromWorker } from "./worker-entry.ts";
 import type { WorkerPort } from "./worker-port.ts";
 
 /**
- * Why a job has no answer. `start`: its worker was not ready in time or at all. `crash`, `memory`: the worker ended during
+ * Why a job has no answer. `start`: no worker was ready in time or at all. `crash`, `memory`: the worker ended during
  * the job, at its heap limit. `busy`: too many jobs are pending. `unsendable`: it cannot be cloned. `failed`: its handler threw.
  */
 export type WorkerFault =
@@ -191,7 +191,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 			if (!best || load < best.tasks.length) best = slot;
 		}
 		const canStart = this.#slots.size < size && !this.#backoff;
-		return canStart && best?.tasks.length !== 0 ? this.#start() : best;
+		return canStart && best?.tasks.length !== 0 ? (this.#start() ?? best) : best;
 	}
 
 	#start(): Slot | undefined {
@@ -200,8 +200,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 			port = this.#options.start();
 		} catch (error) {
 			// The system has no thread left, for instance.
-			this.#queue.shift()?.settle(new WorkerError("start", error));
-			this.#backOff();
+			this.#startFailed(new WorkerError("start", error));
 			return undefined;
 		}
 		this.started++;
@@ -217,7 +216,10 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		return slot;
 	}
 
-	#backOff(): void {
+	/** Jobs that no other worker can take are rejected: the last one would wait for as many starts. */
+	#startFailed(error: WorkerError): void {
+		const isAlone = [...this.#slots].every(({ isEnding }) => isEnding);
+		if (isAlone) for (const task of this.#queue.splice(0)) task.settle(error);
 		const ms = Math.min(MAX_BACKOFF_MS, BACKOFF_MS * 2 ** this.#failedStarts++);
 		const retry = () => {
 			this.#backoff = undefined;
@@ -321,7 +323,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		for (const task of behind) task.slot = undefined;
 		this.#queue.unshift(...behind.filter(({ isSettled }) => !isSettled));
 		if (error) busyWith?.settle(error);
-		if (error?.fault === "start") this.#backOff();
+		if (error?.fault === "start") this.#startFailed(error);
 	}
 
 	#onExit(slot: Slot, cause: unknown): void {

@@ -301,6 +301,21 @@ describe("a worker that does not start", () => {
 		vi.restoreAllMocks();
 	});
 
+	test("rejects all jobs that wait for it: the last one does not wait for as many starts", async () => {
+		const crashing = () => thread(ENTRY, { workerData: "crash" });
+		const none = () => {
+			throw new Error("no thread left");
+		};
+		for (const start of [crashing, none]) {
+			const supervisor = supervise({ start, ahead: 2 });
+			const jobs = [1, 2, 3, 4].map((i) => supervisor.run(echo(i)));
+			for (const job of await Promise.allSettled(jobs)) {
+				expect(job).toMatchObject({ status: "rejected", reason: { fault: "start" } });
+			}
+			expect(supervisor.started).toBe(start === none ? 0 : 1);
+		}
+	});
+
 	test("for want of a thread is tried again by a later job", async () => {
 		let isAllowed = false;
 		const start = (): WorkerPort => {
