@@ -91,6 +91,8 @@ export function createFairQueue(limits: FairQueueLimits) {
 	}
 
 	function dropIfIdle(principal: string, tenant: Tenant): void {
-		if (tenant.running === 0 && tenant.waiting.size === 0) tenants.delete(principal);
+		const isIdle = tenant.running === 0 && tenant.waiting.size === 0;
+		// Another may have its place since.
+		if (isIdle && tenants.get(principal) === tenant) tenants.delete(principal);
 	}
 }

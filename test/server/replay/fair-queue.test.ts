@@ -58,6 +58,24 @@ describe("heavy work", () => {
 	});
 });
 
+test("an abort in the moment in which the last work of a principal ends forgets nothing of the next", async () => {
+	const { ask, begun, end } = start();
+	ask("a1");
+	const controller = new AbortController();
+	const aborted = ask("a2", controller.signal);
+	await Promise.resolve();
+	const ended = end("a1");
+	queueMicrotask(() => ask("a3"));
+	controller.abort();
+	await expect(aborted).rejects.toMatchObject({ code: "failed" });
+	await ended;
+	ask("a4");
+	await Promise.resolve();
+	expect(begun).toEqual(["a1", "a3"]);
+	await end("a3");
+	expect(begun).toEqual(["a1", "a3", "a4"]);
+});
+
 const LIMITS = { atOnce: 2, atOnceOfOne: 1, waiting: 64, waitingOfOne: 8 };
 
 /** The first letter of a name is its principal. */
