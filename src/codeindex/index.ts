@@ -15,4 +15,4 @@ export {
 	deleteCodeIndex,
 	openCodeIndex,
 } from "./open.ts";
-export { isTestPath } from "./scan/path-kinds.ts";
+export { isTestPath } from "./scan/project-path.ts";

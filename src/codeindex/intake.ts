@@ -7,7 +7,7 @@ import { affectedBy, type ProjectChange } from "./resolve/affected.ts";
 import { createConfigReader } from "./resolve/config-files.ts";
 import { createResolver, type ModuleResolution, type Resolver } from "./resolve/resolver.ts";
 import type { ProjectChanges, ProjectState } from "./scan/changed-files.ts";
-import { isTestPath } from "./scan/path-kinds.ts";
+import { isTestPath } from "./scan/project-path.ts";
 import type { ScannedFile, ScannedTree } from "./scan/scanned-tree.ts";
 import { ByteReader } from "./store/bytes.ts";
 import type { IndexStore } from "./store/index-store.ts";

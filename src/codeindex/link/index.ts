@@ -1,10 +1,10 @@
-export { type DeclaredEntity, type Entity, keyOf, type MemberEntity } from "./entity.ts";
+export { type DeclaredEntity, type Entity, keyOf, type MemberEntity } from "./export-chains.ts";
 export { type Linker, linkerOf } from "./linker.ts";
 export { dependenciesOf, dependentsOf, pairsOf } from "./module-pairs.ts";
-export type { Place } from "./places.ts";
 export {
 	importersOfSymbol,
 	type MemberUsages,
+	type Place,
 	usagesOfExport,
 	usagesOfMembers,
 	usagesOfSymbol,

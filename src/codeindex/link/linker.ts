@@ -2,14 +2,14 @@ import type { Declared, Member, Reference, Step, TypeName } from "../facts.ts";
 import { getOrAdd } from "../get-or-add.ts";
 import type { BindingRef, FileId, IndexReader } from "../reader.ts";
 import {
+	createExportChains,
 	type DeclaredEntity,
 	type Entity,
 	type Held,
 	keyOf,
 	type MemberEntity,
 	UNKNOWN,
-} from "./entity.ts";
-import { createExportChains } from "./export-chains.ts";
+} from "./export-chains.ts";
 
 /** Follows names across the files of an index, forwards: from a use to what it means. */
 export type Linker = ReturnType<typeof createLinker>;

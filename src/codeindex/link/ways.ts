@@ -1,6 +1,6 @@
 import type { Declared, Member, Position, Reference } from "../facts.ts";
 import type { BindingRef, FileId, ImportOf } from "../reader.ts";
-import { type DeclaredEntity, keyOf } from "./entity.ts";
+import { type DeclaredEntity, keyOf } from "./export-chains.ts";
 import type { Linker } from "./linker.ts";
 import { pairsOf } from "./module-pairs.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describeError, errnoOf } from "../../core/errno.ts";
 import { isRecord } from "../../core/property.ts";
 import { getOrAdd } from "../get-or-add.ts";
-import { pathKind } from "../scan/path-kinds.ts";
+import { pathKind } from "../scan/project-path.ts";
 
 /** A configuration file that could not, or not wholly, be understood. */
 export interface ConfigProblem {

@@ -1,6 +1,6 @@
 import { type Dirent, lstatSync, readdirSync, realpathSync, type Stats } from "node:fs";
 import { tickMs } from "./changed-files.ts";
-import { pathKind } from "./path-kinds.ts";
+import { pathKind } from "./project-path.ts";
 import { lookAtRules, type RuleFiles, rulesStillHold } from "./rule-files.ts";
 import { type Listing, type ScanOptions, scanAndList, scanListed, scanTree } from "./scan-tree.ts";
 import type { ScannedTree } from "./scanned-tree.ts";

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { describeError } from "../../core/errno.ts";
 import { counted } from "../../text/figures.ts";
 import { type Effort, type IgnoreRules, parseIgnoreRules } from "./gitignore.ts";
-import { pathKind } from "./path-kinds.ts";
+import { pathKind } from "./project-path.ts";
 import type { ScanTrouble } from "./scanned-tree.ts";
 
 /** What a walk finds in one folder. Paths are relative to the root of the walk, with forward slashes. */

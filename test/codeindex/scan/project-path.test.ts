@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isTestPath, pathKind } from "../../../src/codeindex/scan/path-kinds.ts";
+import { isTestPath, pathKind } from "../../../src/codeindex/scan/project-path.ts";
 
 describe("isTestPath", () => {
 	test.each([
