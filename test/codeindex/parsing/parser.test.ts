@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import type { FileOutcome } from "../../../src/codeindex/parsing/file-outcome.ts";
 import { Parser, type ParserOptions } from "../../../src/codeindex/parsing/parser.ts";
@@ -55,5 +57,36 @@ test("an abort ends what is in flight, and so does a failure to take an outcome"
 	expect(taken).toBe(1);
 	await expect(parser.parse(scanned, () => {}, AbortSignal.abort())).rejects.toMatchObject({
 		code: "aborted",
+	});
+});
+
+test("a process that cannot be started for want of file descriptors is no fault of the files", async () => {
+	const parser = new URL("../../../src/codeindex/parsing/parser.ts", import.meta.url).href;
+	const script = `
+		import { closeSync, openSync } from "node:fs";
+		import { Parser } from ${JSON.stringify(parser)};
+		const parser = new Parser(process.cwd(), { processes: 1 });
+		const open = [];
+		try {
+			while (true) open.push(openSync("/dev/null"));
+		} catch {}
+		const taken = [];
+		const files = [{ path: "a.ts", bytes: 1 }, { path: "b.ts", bytes: 1 }];
+		const error = await parser.parse(files, ({ path }) => taken.push(path)).catch((error) => error);
+		for (const descriptor of open) closeSync(descriptor);
+		console.log(JSON.stringify({ taken, code: error?.code, message: error?.message }));
+		parser.close();
+	`;
+	const words = [
+		"-c",
+		'ulimit -n 100; exec "$0" --input-type=module -e "$1"',
+		process.execPath,
+		script,
+	];
+	const { stdout } = await promisify(execFile)("sh", words);
+	expect(JSON.parse(stdout)).toEqual({
+		taken: [],
+		code: "failed",
+		message: expect.stringMatching(/^The parser could not be started: .*EMFILE/),
 	});
 });
