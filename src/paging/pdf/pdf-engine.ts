@@ -254,7 +254,7 @@ function createPdfWorkers({
 				});
 			if (typeof reply === "string") throw reply === "password" ? encryptedError() : damagedError();
 			states.set(reply.worker.id, reply.worker);
-			if (states.size > workers) dropEnded();
+			dropEnded();
 			return reply;
 		},
 		/** Frees what the threads hold of a document. */
