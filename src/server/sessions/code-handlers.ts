@@ -7,7 +7,7 @@ import {
 	type QueryOf,
 	type QuestionName,
 } from "../../codeindex/index.ts";
-import type { CommandType, Data, ResponseData } from "../../protocol/index.ts";
+import { type CommandType, type Data, type ResponseData, rowOf } from "../../protocol/index.ts";
 import { type Call, CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
 import type { SessionHandlers } from "./slot.ts";
@@ -34,10 +34,12 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): Code
 					const { coverage } = await index.search({ query: "index", limit: 1 }, { signal });
 					return withoutFolders({ state, coverage }) as ResponseData["code_status"];
 				}),
-			code_search: ({ runtime }, command, { call }) => ask(runtime.cwd, call, "search", command),
+			code_search: ({ runtime }, command, { call }) =>
+				ask(runtime.cwd, call, "search", fieldsOf("code_search", command)),
 			code_deps: ({ runtime }, command, { call }) =>
-				ask(runtime.cwd, call, "dependencies", command),
-			code_usages: ({ runtime }, command, { call }) => ask(runtime.cwd, call, "usages", command),
+				ask(runtime.cwd, call, "dependencies", fieldsOf("code_deps", command)),
+			code_usages: ({ runtime }, command, { call }) =>
+				ask(runtime.cwd, call, "usages", fieldsOf("code_usages", command)),
 		},
 		async close() {
 			const all = [...projects.values()];
@@ -47,7 +49,6 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): Code
 		},
 	};
 
-	/** A command has the fields of its query, under the same names. */
 	async function ask<Type extends CommandType, Name extends QuestionName>(
 		cwd: string,
 		{ signal }: Call<Type>,
@@ -101,6 +102,13 @@ function withoutFolders<Answer extends { readonly coverage?: Coverage }>(answer:
 	if (!coverage?.notStored) return answer;
 	const notStored = { reason: safeText(coverage.notStored.reason) };
 	return { ...answer, coverage: { ...coverage, notStored } };
+}
+
+/** The fields of a command, which a query has under the same names. Others were not checked. */
+function fieldsOf<Fields extends object>(type: CommandType, command: Fields): Fields {
+	const known = rowOf(type)?.fields.properties ?? {};
+	const given = Object.entries(command).filter(([name]) => Object.hasOwn(known, name));
+	return Object.fromEntries(given) as Fields;
 }
 
 interface Project {

@@ -32,6 +32,28 @@ describe("the code indexes of a server", () => {
 		expect(log.at(-1)).toBe("close /a");
 	});
 
+	test("get the fields of a command only: what else a client sends is not checked", async () => {
+		const queries: unknown[] = [];
+		const open = () =>
+			({
+				status: async () => ({ state: "ready" }),
+				search: async (query: unknown) => {
+					queries.push(query);
+					return { hits: [] };
+				},
+				close: async () => {},
+			}) as unknown as CodeIndex;
+		const { handlers, close } = createCodeHandlers(open, 10);
+		const command = { id: "1", type: "code_search", sessionId: "s", query: "x", limit: 3 };
+		await handlers.code_search(
+			{ runtime: { cwd: "/a" } } as never,
+			{ ...command, exclude: 7, scope: ["?"] } as never,
+			{ call: { signal: new AbortController().signal } } as never,
+		);
+		expect(queries).toEqual([{ query: "x", limit: 3 }]);
+		await close();
+	});
+
 	test.each(["absent", "partial", "ready"] as const)(
 		"a status is told of an index that is %s, and nothing is indexed for it",
 		async (state) => {
