@@ -76,7 +76,7 @@ function prices(cacheRead: number) {
 
 /** The system in a session on a fake host. */
 function watch(entries: object[] = []) {
-	const { run, emit, view, state } = fakeSession({
+	const session = fakeSession({
 		model: MODELS[0] as object,
 		modelRegistry: {
 			find: (provider: string, id: string) =>
@@ -85,7 +85,9 @@ function watch(entries: object[] = []) {
 		sessionManager: { getEntries: () => entries },
 	});
 	const system = createEconomySystem();
-	const started = run([system]);
+	const { state, view } = session;
+	const emit = session.emit.bind(session);
+	const started = session.run([system]);
 	return {
 		emit,
 		think(level: string) {
