@@ -58,26 +58,12 @@ export function fakeSession(context: FakeContext = {}) {
 		on: (name: string, handler: never) =>
 			void handlers.set(name, [...(handlers.get(name) ?? []), handler]),
 	} as never);
-	/** Calls the handlers of an event in their order, as pi does. Returns what they returned. */
-	async function emit(name: string, event: object): Promise<unknown[]> {
-		const results: unknown[] = [];
-		let current = event;
-		for (const handler of handlers.get(name) ?? []) {
-			const result = await handler(current, ctx);
-			results.push(result);
-			if (result && typeof result === "object" && "messages" in result) {
-				current = { ...current, ...result };
-			}
-		}
-		return results;
-	}
 	return {
 		session,
 		host,
 		ctx,
 		state,
 		notices,
-		emit,
 		view: (): SessionView => session.at(ctx),
 		/** Subscribes, and opens the session. */
 		async run(systems: readonly System[], reason = "startup"): Promise<void> {
