@@ -5,6 +5,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { WebSocket } from "ws";
 import { defaultLimits, startServer } from "../src/server/index.ts";
@@ -19,7 +20,7 @@ process.env.XDG_CACHE_HOME = join(scratch, "cache");
 
 const walks = {
 	"A repeated read": await repeatedRead(),
-	"A code question": usages(),
+	"A code question": await usages(),
 	"A prompt over WebSocket": await prompt(),
 	"Prune and read back": await pruneAndReadBack(),
 };
@@ -38,13 +39,14 @@ async function repeatedRead(): Promise<string[]> {
 	return files;
 }
 
-/** On an index that is up to date: the whole process. */
-function usages(): string[] {
+/** On an index that is up to date: the whole process. Files written a moment ago would be read again, so it waits. */
+async function usages(): Promise<string[]> {
 	const root = folder("project");
 	writeFileSync(join(root, "package.json"), "{}");
 	writeFileSync(join(root, "a.ts"), "export function area() { return 1; }\n");
 	writeFileSync(join(root, "b.ts"), 'import { area } from "./a.ts";\nexport const b = area();\n');
 	const strata = fileURLToPath(new URL("../bin/strata.js", import.meta.url));
+	await sleep(2500);
 	walkOfProcess([strata, "index"], root);
 	return walkOfProcess([strata, "usages", "area"], root);
 }
