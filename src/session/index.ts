@@ -28,7 +28,7 @@ export {
 	type ContextMessage,
 	contextMessages,
 	customMessages,
-	messageId,
+	editId,
 	textOf,
 } from "./messages.ts";
 export type { EditContent } from "./pending-edits.ts";

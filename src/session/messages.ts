@@ -74,6 +74,13 @@ export function sentId(message: unknown): string | undefined {
 	return role === "custom" ? messageId(details) : undefined;
 }
 
+/** What an edit knows a message by: its id, or its type where an extension gave it none. */
+export function editId(message: unknown): string | undefined {
+	const id = sentId(message);
+	if (id !== undefined || property(message, "role") !== "custom") return id;
+	return `type:${property(message, "customType")}`;
+}
+
 function contentText(message: unknown): string | undefined {
 	return textOf((message as { content?: unknown }).content);
 }

@@ -4,7 +4,7 @@ import { property } from "../core/property.ts";
 import type { Host } from "./host.ts";
 import type { Ledger } from "./ledger.ts";
 import type { SessionSource } from "./messages.ts";
-import { sentId, textOf } from "./messages.ts";
+import { editId, textOf } from "./messages.ts";
 
 /** What a message becomes; `null` removes it. */
 export type EditContent = { type: "text"; text: string }[] | null;
@@ -15,7 +15,7 @@ export interface PendingEdit {
 	readonly owner: string;
 	/** The entry that it edits. */
 	readonly entryId: string;
-	/** What the message is known by in a request: the id of its call, or `messageId` of an extension's message. */
+	/** What the message is known by in a request: see `editId`. */
 	readonly sentAs: string;
 	/**
 	 * The text that it replaces. An edit with `original` replaces just that text and gives way to any other edit; one
@@ -93,7 +93,7 @@ export function createPendingEdits(
 		noteBinding(source, messages) {
 			if (pending.size === 0) return;
 			const shown = shownTexts(source);
-			const sent = Map.groupBy(messages, sentId);
+			const sent = Map.groupBy(messages, editId);
 			const known = recordedEdits(source);
 			const fresh = [...pending.values()]
 				.filter((one) => stateOf(one, shown(one.entryId)) === "pending")
@@ -125,10 +125,10 @@ function edit<Message>(
 	byId: ReadonlyMap<string, PendingEdit>,
 ): readonly Message[] {
 	if (byId.size === 0) return messages;
-	const known = Map.groupBy(messages, (message) => byId.get(sentId(message) ?? ""));
+	const known = Map.groupBy(messages, (message) => byId.get(editId(message) ?? ""));
 	let isChanged = false;
 	const edited = messages.flatMap((message) => {
-		const one = byId.get(sentId(message) ?? "");
+		const one = byId.get(editId(message) ?? "");
 		if (!one || !isMeant(one, message)) return [message];
 		isChanged = true;
 		return one.content ? [{ ...message, content: one.content }] : [];

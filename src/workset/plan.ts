@@ -7,7 +7,7 @@ import {
 	customMessages,
 	type Draft,
 	type EditContent,
-	messageId,
+	editId,
 	type SessionHolder,
 	type SessionView,
 } from "../session/index.ts";
@@ -131,8 +131,11 @@ export function holdBackShown(session: SessionView): void {
 
 /** What the message of an entry is known by in a request. */
 function sentAs(sessionManager: SessionView["sessionManager"], entryId: string): string {
-	const entry = sessionManager.getEntry(entryId);
-	return messageId(property(entry, "details")) ?? `entry:${entryId}`;
+	const { customType, details } = (sessionManager.getEntry(entryId) ?? {}) as Record<
+		string,
+		unknown
+	>;
+	return editId({ role: "custom", customType, details }) ?? "";
 }
 
 function momentNow(

@@ -1,6 +1,6 @@
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import { property } from "../core/property.ts";
-import { messageId, type SessionView } from "../session/index.ts";
+import { editId, type SessionView } from "../session/index.ts";
 import { filesIn } from "./copy-text.ts";
 import { isLiteral } from "./plan.ts";
 import { type BlockName, tailFor, withMarkerBeforeTail, withMarkerOnBlock } from "./tail.ts";
@@ -43,7 +43,7 @@ function withPending<Message>(
 ): readonly Message[] {
 	edits.settle(OWNER, sessionManager);
 	if (cache.rules.bindsThinking) {
-		const ids = messages.filter(isOurs).map(idOf);
+		const ids = messages.filter(isOurs).map(editId);
 		for (const { entryId, sentAs } of edits.unsettled(OWNER, sessionManager)) {
 			if (ids.filter((id) => id === sentAs).length > 1) edits.drop(entryId);
 		}
@@ -58,7 +58,8 @@ function blockBeforeFrontier<Message>(
 	edited: readonly Message[],
 ): BlockName | undefined {
 	if (!frontier) return undefined;
-	const isFrontier = (message: unknown) => isOurs(message) && idOf(message) === frontier.messageId;
+	const isFrontier = (message: unknown) =>
+		isOurs(message) && editId(message) === frontier.messageId;
 	const at = messages.findIndex(isFrontier);
 	if (at < 0) return undefined;
 	if (frontier.block > 0) {
@@ -76,10 +77,6 @@ function blockBeforeFrontier<Message>(
 function isOurs(message: unknown): boolean {
 	const isCustom = property(message, "role") === "custom";
 	return isCustom && property(message, "customType") === WORKSET_ENTRY;
-}
-
-function idOf(message: unknown): string | undefined {
-	return messageId(property(message, "details"));
 }
 
 function textsOf(message: unknown): string[] {

@@ -202,3 +202,16 @@ describe("of the records on a branch", () => {
 		expect(recordedIn(recorded(...damaged), { ...recorded(), data: "x" })).toEqual([]);
 	});
 });
+
+test("a message without an id is known by its type, if no other of that type lacks one", () => {
+	const { edits } = pendingIn({});
+	const bare = { role: "custom", customType: "toy", content: text("old") };
+	const named = { ...bare, details: { id: "m" } };
+	edits.add({ owner: "workset", entryId: "m1", sentAs: "type:toy", content: text("new") });
+	expect(edits.applyTo([bare, named], "workset")).toEqual([
+		{ ...bare, content: text("new") },
+		named,
+	]);
+	const twice = [bare, { ...bare }];
+	expect(edits.applyTo(twice, "workset")).toBe(twice);
+});
