@@ -1,16 +1,11 @@
-/** A timeout that expires unless it is cancelled. */
 export interface Deadline {
-	/** Does nothing for one that has expired or was cancelled. */
 	cancel(): void;
 }
 
-/** Node fires timers with a longer delay at once. */
+/** Node fires timers with a longer delay immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/**
- * Deadlines with one duration: they expire in the order of their start. So a linked list and one timer for its head
- * suffice, and adding and cancelling are O(1).
- */
+/** Deadlines of one duration expire in insertion order: a linked list and one timer give O(1). */
 export class Deadlines<Item> {
 	readonly #afterMs: number;
 	readonly #clock: () => number;
@@ -19,7 +14,6 @@ export class Deadlines<Item> {
 	#last: Node<Item> | undefined;
 	#timer: NodeJS.Timeout | undefined;
 
-	/** `clock` is monotonic, in milliseconds. */
 	constructor(afterMs: number, clock: () => number, expired: (item: Item) => void) {
 		this.#afterMs = Math.min(afterMs, LONGEST_TIMER_MS);
 		this.#clock = clock;
@@ -36,7 +30,6 @@ export class Deadlines<Item> {
 		return node;
 	}
 
-	/** Called by {@link Deadline.cancel}. */
 	unlink({ earlier, later }: Node<Item>): void {
 		if (earlier === undefined) this.#first = later;
 		else earlier.later = later;
@@ -44,7 +37,6 @@ export class Deadlines<Item> {
 		else later.earlier = earlier;
 	}
 
-	/** Nothing expires any more. */
 	close(): void {
 		clearTimeout(this.#timer);
 		this.#timer = undefined;
@@ -52,14 +44,14 @@ export class Deadlines<Item> {
 		this.#last = undefined;
 	}
 
-	/** The timer outlives a cancelled deadline: it then finds nothing due and sleeps until the next. */
+	/** Cancelling does not clear the timer: it wakes, finds nothing due and re-arms for the next. */
 	#wakeIn(ms: number): NodeJS.Timeout {
 		return setTimeout(() => this.#wake(), Math.max(1, Math.ceil(ms))).unref();
 	}
 
 	#wake(): void {
 		const now = this.#clock();
-		// The spent timer keeps its place meanwhile: a deadline added now must not set a timer past those before it.
+		// `#timer` stays set during the loop, so an added deadline cannot arm a later timer.
 		while (this.#first !== undefined && this.#first.atMs <= now) {
 			const { item } = this.#first;
 			this.#first.cancel();

@@ -6,21 +6,19 @@ import { digestOf, type Failure, failed, isLong, type Outcome, type Past } from 
 import { type EngineParts, type InTurn, type Replies, sendNews, sendStarted } from "./replies.ts";
 import type { Request, Run, SessionNews, SessionState } from "./run.ts";
 
-/** What a command did to the sessions of its principal. */
 export interface Applied {
 	effects: Effects;
 	news: SessionNews | undefined;
-	/** The session the command was about or opened, if it exists now. */
+	/** The session it addressed or opened, if it still exists. */
 	session: SessionState | undefined;
 }
 
 export interface EndingOptions extends EngineParts {
 	replies: Replies;
-	/** Called for commands whose last dependency has succeeded. */
+	/** The last dependency of a command has succeeded. */
 	freed: (run: Run) => void;
-	/** When the joiners of a command are answered. */
 	inTurn: InTurn;
-	/** Called for every command right before its outcome is sent. */
+	/** Called right before an outcome is sent. */
 	over: (run: Run) => void;
 }
 
@@ -34,12 +32,12 @@ export class Ending {
 		this.#options = options;
 	}
 
-	/** Fails a command whose handler was not called; does nothing for others. */
+	/** Does nothing once the handler was called. */
 	failWaiting(run: Run, failure: Failure, isKept = true): void {
 		if (run.isWaiting) this.finish(run, failed(run.request.command.type, failure), { isKept });
 	}
 
-	/** The outcome is known. The lane may go on while it is made durable and sent. */
+	/** The lane may advance while the outcome is made durable and sent. */
 	finish(
 		run: Run,
 		outcome: Outcome,
@@ -62,7 +60,7 @@ export class Ending {
 		else durable.then((isDurable) => this.#durable(run, isDurable));
 	}
 
-	/** Records the effects of a command whose outcome was known before; that outcome stays. */
+	/** Journals the effects of a handler that returned after its outcome was known. */
 	keepLate({ request }: Run, { effects, session, news }: Applied): void {
 		const { journal, now } = this.#options;
 		const { version } = effects;
@@ -77,10 +75,8 @@ export class Ending {
 		written(journal.finish(record), session).then(() => sendNews(request.sender.tenant, news));
 	}
 
-	/**
-	 * Gives an outcome to the journal. Returns what must be waited for before it may be sent. Changes and timeouts must be on
-	 * disk; so must what a command has read, since a crash may not take back a version or a name that was seen.
-	 */
+	// Returns the write to await before sending. Changes and timeouts must be on disk, and so must
+	// the change a read has seen: a crash must not take back a version that a client knows.
 	#keep(run: Run, past: Past, applied?: Applied): Promise<boolean> | undefined {
 		const { journal } = this.#options;
 		const { request } = run;
@@ -106,13 +102,13 @@ export class Ending {
 			run.enter({ ...finished, name: "durable" });
 		} else {
 			const past = { ...finished.past, outcome: failed(request.command.type, notDurable) };
-			// The journal knows how it ended, and when that is on disk.
+			// The journal has the real outcome, once it can write it.
 			run.enter({ ...finished, name: "durable", past, isKept: false });
 		}
 		this.#sendIfFirst(run);
 	}
 
-	/** A loop, not a recursion: sending one outcome can finish a thousand others that depended on it. */
+	/** A loop, not recursion: one outcome can finish a thousand dependents. */
 	#sendIfFirst(first: Run): void {
 		if (first.in("durable")?.isStartHeld !== false) return;
 		this.#toSend.push(first);
@@ -145,7 +141,7 @@ export class Ending {
 			sendStarted(next);
 			this.#sendIfFirst(next);
 		}
-		// A repeated read has succeeded before, and that is what others depend on.
+		// Dependents need the first success of a repeated read, not this one.
 		const success = run.repeats !== undefined || past.outcome.response.success;
 		for (const dependent of run.dependents ?? []) {
 			if (!success) this.failWaiting(dependent, dependencyFailed(request.commandId));
@@ -154,7 +150,7 @@ export class Ending {
 	}
 }
 
-/** Resolves with whether the write succeeded. Reads of the session wait for it meanwhile. */
+/** Reads of the session wait for the write. */
 function written(writing: Promise<void>, session: SessionState | undefined): Promise<boolean> {
 	const safe = writing.then(
 		() => true,
@@ -169,7 +165,7 @@ function written(writing: Promise<void>, session: SessionState | undefined): Pro
 	return done;
 }
 
-/** What stands for the command from now on. A repeated read ends like the first one, or has no answer. */
+/** A repeated read keeps its first outcome, or fails if its answer has changed. */
 function pastOf({ request, repeats }: Run, outcome: Outcome, finishedAtMs: number): Past {
 	const { command, fingerprint, row } = request;
 	const isKept = fingerprint !== "" && row.effect === "read" && outcome.response.success;
@@ -179,7 +175,7 @@ function pastOf({ request, repeats }: Run, outcome: Outcome, finishedAtMs: numbe
 	return { kind: "past", fingerprint, outcome: failed(command.type, answerGone), finishedAtMs };
 }
 
-/** Applies what a command has done: a session it opened is at version 0, every other change raises the version by one. */
+/** A new session starts at version 0; every other change increments the version. */
 export function applyDone({ row, sender, sessionId }: Request, done: Done): Applied {
 	const { sessions } = sender.tenant;
 	const effects: Effects = done.session === undefined ? {} : { session: done.session };

@@ -18,24 +18,22 @@ import { type CommandCounters, type Latency, Replies, sendAccepted } from "./rep
 import { type Repeated, type Request, Run, type Sender, type Tenant } from "./run.ts";
 
 /**
- * Takes commands from clients and answers them: validation, lifecycle events, lanes, replay by id and key, dependencies,
- * versions, timeouts and limits. It knows neither pi nor sockets: handlers do the work, clients carry the messages.
+ * Accepts and answers commands: validation, lanes, replay, dependencies, versions, timeouts,
+ * limits. Knows neither pi nor sockets: handlers do the work, clients carry the messages.
  */
 export interface Engine {
-	/** The client gets `server_ready` first. */
+	/** Sends `server_ready` first. */
 	connect(client: Client): void;
-	/** A frame of a client: text, or bytes that should be UTF-8. Never throws. */
+	/** Text, or bytes that should be UTF-8. Never throws. */
 	receive(client: Client, frame: string | Uint8Array): void;
-	/** The client is gone; its commands go on. */
+	/** The client's commands continue. */
 	disconnect(client: Client): void;
-	/** The version of a session; `undefined` when there is no such session. */
 	version(principal: string, sessionId: string): number | undefined;
-	/** Resolves when all commands of the client so far have their responses, or the client is gone. */
+	/** Resolves when the client has all its responses so far, or is gone. */
 	answered(client: Client): Promise<void>;
 	counters(): EngineCounters;
-	/** Of the latest commands; `undefined` before the first. */
 	latencyMs(): Latency | undefined;
-	/** Refuses new commands, waits for running ones up to `graceMs`, aborts the rest and stores their failure. */
+	/** Refuses new commands, drains for up to `graceMs`, then aborts and stores failures. */
 	shutdown(reason: string, graceMs: number): Promise<void>;
 }
 
@@ -48,29 +46,23 @@ export interface EngineOptions {
 	journal: Journal;
 	handlers: Handlers;
 	limits: EngineLimits;
-	/** Sent in `server_ready`. */
 	serverVersion: string;
 	transports: readonly string[];
-	/** Outcomes kept in memory beside the journal. Default: 10,000 names, 16 million characters. */
+	/** In-memory outcomes. Default: 10,000 names, 16 million characters. */
 	memory?: MemoryBounds;
-	/**
-	 * A repetition was answered with the success of an earlier command; `data` reads that one's. What such a command does
-	 * for its connection has not been done for this one.
-	 */
+	/** A repetition got an earlier success, but its connection no subscription or other effect. */
 	replayed?(call: Omit<Call, "signal">, data: () => unknown): void;
-	/** Wall clock, in milliseconds. */
 	now?: () => number;
 	/** Monotonic, in milliseconds. */
 	clock?: () => number;
 }
 
-/** Enough for a busy quarter of an hour; older repetitions are answered from the journal. */
+/** Enough for a busy quarter of an hour; the journal answers older repetitions. */
 const DEFAULT_MEMORY: MemoryBounds = { names: 10_000, characters: 16_000_000 };
 
-/** A client that has no room for its reads this long after the server began to stop does not get them. */
+/** During shutdown, reads of a client under backpressure are dropped after this time. */
 const STALL_MS = 2_000;
 
-/** Makes the engine of a server, with the sessions the journal recovered. */
 export function createEngine(options: EngineOptions): Engine {
 	const { journal, limits, memory = DEFAULT_MEMORY, now = Date.now } = options;
 	const clock = options.clock ?? (() => performance.now());
@@ -162,7 +154,6 @@ export function createEngine(options: EngineOptions): Engine {
 		},
 	};
 
-	/** The response to a valid command that is not accepted. */
 	function refusalOf(sender: Sender, { id, type }: Command): Response | undefined {
 		const { maxPendingPerClient } = limits;
 		const isFull = sender.pending >= maxPendingPerClient;
@@ -231,17 +222,15 @@ export function createEngine(options: EngineOptions): Engine {
 			return;
 		}
 		const run = new Run(request, timeoutOf(command), repeats);
-		// The dependencies of a repetition succeeded before its first time.
+		// A repetition's dependencies succeeded the first time.
 		const found = repeats ? {} : dependenciesOf(request);
 		identities.claim(request, run);
 		if (found.failure === undefined) execution.start(run, found.dependencies);
 		else execution.fail(run, found.failure);
 	}
 
-	/**
-	 * The commands in flight that a new command depends on, or why it fails at once. A dependency must be known, so it came
-	 * earlier; lanes wait for earlier commands, too. Hence there is no cycle but a command that names itself.
-	 */
+	// No dependency cycle is possible except a self-reference: a dependency is known, so it came
+	// earlier, and lanes wait only for earlier commands.
 	function dependenciesOf({ command, sender }: Request): {
 		failure?: Failure;
 		dependencies?: Set<Run>;
@@ -287,7 +276,7 @@ function isStalled({ gone, hasRoom }: Client): boolean {
 	return gone || hasRoom === false;
 }
 
-/** Where nothing is held, anything fits: a command that is refused now must be able to get in later. */
+/** With nothing held anything fits: a large command must be able to get in eventually. */
 function isTooMuch(held: number, more: number, most: number): boolean {
 	return held > 0 && held + more > most;
 }

@@ -26,14 +26,14 @@ export interface ExecutionOptions extends EngineParts {
 	replies: Replies;
 }
 
-/** Takes new commands from their place in line through their handler to their {@link Ending}. */
+/** Runs accepted commands: queue, handler, then {@link Ending}. */
 export class Execution {
 	readonly #options: ExecutionOptions;
 	readonly #deadlines: Record<"turn" | "dependency" | "short" | "long" | "grace", Deadlines<Run>>;
 	readonly #ending: Ending;
 	readonly #reads: ReadQueue<Turn>;
 	readonly #runs = new Set<Run>();
-	/** Turns in which joiners are sent a long answer. */
+	/** Pending turns that send a long answer to joiners. */
 	readonly #unanswered = new Set<Turn>();
 	#isStopped = false;
 
@@ -54,7 +54,7 @@ export class Execution {
 		this.#reads = new ReadQueue({
 			tenantOf: ({ request }) => request.sender.tenant,
 			lineOf: ({ lane, request }) => lane ?? request.sender,
-			// A client that does not read must not hold a lane.
+			// A client under backpressure must not block a lane.
 			hasRoom: ({ lane, request }) => lane !== undefined || request.sender.client.hasRoom !== false,
 			whenRoom: async ({ request }) => request.sender.client.whenRoom?.(),
 			work: (turn) => turn.take(),
@@ -68,7 +68,7 @@ export class Execution {
 		});
 	}
 
-	/** Puts a command in line, where it may run at once. */
+	/** May run the command before it returns. */
 	start(run: Run, dependencies: Set<Run> | undefined): void {
 		this.#add(run);
 		const { command, row, sender } = run.request;
@@ -88,13 +88,13 @@ export class Execution {
 		if (run.in("queued")) run.note("queued", { turnDeadline: this.#deadlines.turn.add(run) });
 	}
 
-	/** Ends a command that was never in line, with an outcome that is kept. */
+	/** Fails a command that was never queued; the outcome is kept. */
 	fail(run: Run, failure: Failure): void {
 		this.#add(run);
 		this.#ending.failWaiting(run, failure);
 	}
 
-	/** Ends everything in flight with a stored failure. Nothing begins any more. */
+	/** Fails everything in flight, with a stored outcome. Nothing starts afterwards. */
 	interrupt(): void {
 		this.#isStopped = true;
 		for (const run of this.#runs) this.#ending.failWaiting(run, failures.interruptedWaiting);
@@ -104,7 +104,7 @@ export class Execution {
 		for (const turn of this.#unanswered) turn.take();
 	}
 
-	/** Ends reads of lost clients that no other command waits for: a server that stops does not carry them out. */
+	/** At shutdown: drops reads of lost clients that no other command waits for. */
 	interruptReads(isLost: (client: Client) => boolean): void {
 		for (const run of this.#runs) {
 			const { joiners, dependents, request } = run;
@@ -115,7 +115,7 @@ export class Execution {
 		for (const turn of this.#unanswered) if (isLost(turn.request.sender.client)) turn.take();
 	}
 
-	/** Leaves no timer behind, except for the grace of handlers that were told to stop and have not. */
+	/** Clears all timers except the grace of aborted handlers that still run. */
 	close(): void {
 		const { grace: _, ...others } = this.#deadlines;
 		for (const deadlines of Object.values(others)) deadlines.close();
@@ -126,7 +126,7 @@ export class Execution {
 		this.#options.replies.begin(run.request);
 	}
 
-	/** A change runs when the journal has the record of it. */
+	/** A change runs only after the journal has recorded its start. */
 	#record(run: Run): void {
 		this.#options.journal.admit(startRecord(run.request)).then(
 			() => {
@@ -157,7 +157,7 @@ export class Execution {
 
 	#giveTurn(run: Run): void {
 		if (!run.note("queued", { hasTurn: true })) return;
-		// Waiting for a dependency counts from here: before, the command would have had to wait anyway.
+		// The dependency timeout starts with the turn: the command had to queue anyway.
 		if (run.in("queued")?.dependencies !== undefined) {
 			run.note("queued", { dependencyDeadline: this.#deadlines.dependency.add(run) });
 		}
@@ -179,7 +179,7 @@ export class Execution {
 		return this.#reads.atWork?.run === run;
 	}
 
-	/** Thousands may have joined one read: its long answer goes to each of them as if that had read by itself. */
+	/** A read may have thousands of joiners: each long answer takes a turn of its own. */
 	#answerInTurn(request: Request, outcome: Outcome, answer: () => void): void {
 		if (request.row.effect !== "read" || !isLong(outcome) || this.#isStopped) {
 			answer();
@@ -234,18 +234,18 @@ export class Execution {
 			this.#options.identities.forgetKeys(request.sender.tenant.principal, done.removed);
 		}
 		if (!run.note("running", { isWorking: false })) {
-			// What a command did after its outcome was known has happened all the same.
+			// The outcome was decided before, but the change did happen.
 			if (request.row.effect === "change") this.#ending.keepLate(run, applied);
 			if (run.place) run.place.lane.release(run.place);
 			return;
 		}
-		// Read now, also if the answer is written later: data may be newer than its version, never older.
+		// Read before the answer is serialized: data may be newer than its version, never older.
 		const version = applied.session && { sessionVersion: applied.session.version };
 		if (!takesTurns(run) || this.#isAtWork(run)) {
 			this.#finish(run, done, { applied, version });
 			return;
 		}
-		// It waited for something, perhaps together with many others: writing the answer takes a turn, too.
+		// The handler waited, perhaps with many others: serializing takes a turn, too.
 		run.in("running")?.deadline?.cancel();
 		this.#takeTurn(run, () => this.#finish(run, done, { applied, version }));
 	}
@@ -283,7 +283,7 @@ export class Execution {
 				? writtenOutcome(done, written, data)
 				: outcomeOf(data === undefined ? done : { ...done, data });
 			if (outcome.json.length <= maxAnswerBytes) return outcome;
-			// That a change was made must be reported in any case.
+			// A change that was made must be reported as made.
 			if (row.effect === "change") return outcomeOf(done);
 			return failed(type, failures.answerTooLarge(outcome.json.length, maxAnswerBytes));
 		} catch {
@@ -292,7 +292,7 @@ export class Execution {
 		}
 	}
 
-	/** Finishes a command whose handler is at work, and aborts that. The lane waits for it up to `graceMs`. */
+	/** Aborts the handler. The lane waits for it up to `graceMs`. */
 	#stop(run: Run, failure: Failure): void {
 		run.abort();
 		if (run.in("running")?.isWorking) this.#deadlines.grace.add(run);
@@ -300,21 +300,19 @@ export class Execution {
 	}
 }
 
-/** The version of the session that a command was about, if there is one. */
 type Version = { sessionVersion: number } | undefined;
 
-/** Whether a command is one of those that could hold up all others by their number. */
+/** Reads take turns: by their number they could starve everything else. */
 function takesTurns({ request: { row } }: Run): boolean {
 	return row.effect === "read" && row.attaches !== true;
 }
 
-/** Whether one of these commands is not waited for by controls. */
 function isBehindSlow(runs: Iterable<Run> = []): boolean {
 	for (const { isSlow, place } of runs) if (isSlow || place?.lane.isBehindSlow(place)) return true;
 	return false;
 }
 
-/** A read's turn among the reads: to begin, to go on, or to be answered. */
+/** A read's turn to begin, to continue, or to be answered. */
 class Turn {
 	readonly request: Request;
 	/** Absent for the answer to a joiner. */
@@ -331,7 +329,6 @@ class Turn {
 		return this.run?.place?.lane;
 	}
 
-	/** Works once, however often it is called. */
 	take(): void {
 		const work = this.#work;
 		this.#work = undefined;
@@ -339,7 +336,7 @@ class Turn {
 	}
 }
 
-/** A class: an object literal with a getter is slower. */
+/** A class, because an object literal with a getter is slower. */
 class RunCall implements Call {
 	readonly command: Call["command"];
 	readonly principal: string;
@@ -365,7 +362,6 @@ class RunCall implements Call {
 	}
 }
 
-/** Why a command cannot run on its session as that is now. */
 function sessionFailure({ command, row, sender, sessionId }: Request): Failure | undefined {
 	const expected = command.ifSessionVersion;
 	if (sessionId === undefined || (row.target !== "session" && expected === undefined)) {

@@ -2,8 +2,6 @@ import { JournalUnavailable } from "../journal/journal.ts";
 import type { EngineLimits } from "../limits.ts";
 import type { Failure } from "./outcome.ts";
 
-/** The failures that the engine itself makes. */
-
 function failure(code: Failure["code"], error: string): Failure {
 	return { code, error };
 }
@@ -33,25 +31,24 @@ export const busy = failure(
 	"The server has too many commands under way: try again in a moment.",
 );
 
-/** For a change that was carried out and whose outcome the journal refuses. */
+/** A change that ran, but whose outcome the journal refused. */
 export const notDurable = failure(
 	"not_durable",
 	"The command was carried out and its effect is there, but the journal could not write that down: after a restart the server may not know of it. Look at the session, and do not send the command under a new id.",
 );
 
-/** For a repeated read whose answer was not kept and has changed. */
+/** A repeated read whose answer was not kept and has changed. */
 export const answerGone = failure(
 	"answer_gone",
 	"This read was answered before. The answer was too long to keep, and reading again gives another one: ask under a new id.",
 );
 
-/** For a change whose names cannot be looked up. */
 export const journalUnreadable = failure(
 	"journal_unavailable",
 	"The journal cannot be read, so nobody knows whether this command was carried out before. Reading goes on.",
 );
 
-/** For a change whose outcome is neither in the journal nor in memory. */
+/** A change whose outcome is neither in the journal nor in memory. */
 export const outcomeNotKept = failure(
 	"interrupted",
 	"The outcome of this command could not be kept. It may or may not have had an effect: look at the session, then use a new id.",
@@ -93,14 +90,12 @@ export const dependencyTimeout = ({ dependencyMs }: EngineLimits) =>
 		`What the command depends on did not finish within ${dependencyMs} ms. Use a new id to try again.`,
 	);
 
-/** `why` ends the sentence. */
 export const journalUnavailable = (why: string) =>
 	failure(
 		"journal_unavailable",
 		`Changes are not accepted, since they cannot be made durable: ${why}. Reading goes on.`,
 	);
 
-/** For a change that the journal refused to record before it ran. */
 export function notRecorded(thrown: unknown): Failure {
 	if (!(thrown instanceof JournalUnavailable)) return journalUnavailable("the journal failed");
 	return thrown.code === "busy"

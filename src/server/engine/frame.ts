@@ -8,14 +8,13 @@ import {
 } from "../../protocol/index.ts";
 import { type Failure, failureResponse } from "./outcome.ts";
 
-/** A frame that is a valid command, or the response to one that is not. */
 export type Frame =
 	| { ok: true; command: Command; row: CommandRow; fingerprint: string }
 	| { ok: false; response: Response };
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Parses and validates a frame. Never throws. */
+/** Never throws. */
 export function readFrame(frame: string | Uint8Array, maxBytes: number): Frame {
 	if (isLarger(frame, maxBytes)) {
 		const error = `The frame is larger than the ${maxBytes} bytes this server takes.`;
@@ -33,12 +32,12 @@ export function readFrame(frame: string | Uint8Array, maxBytes: number): Frame {
 	const { command } = parsed;
 	const row = rowOf(command.type) as CommandRow;
 	const isNamed = command.id !== undefined || command.idempotencyKey !== undefined;
-	// Of the frame, not of the parsed command: unknown fields count too.
+	// From the raw frame, so unknown fields count too.
 	const fingerprint = isNamed ? fingerprintOf(value as Record<string, unknown>) : "";
 	return { ok: true, command, row, fingerprint };
 }
 
-/** Counting the bytes of a text takes time: only texts that may be too large are counted. */
+/** Counts bytes only where the text may be too large: counting is slow. */
 function isLarger(frame: string | Uint8Array, maxBytes: number): boolean {
 	if (typeof frame !== "string") return frame.byteLength > maxBytes;
 	if (frame.length > maxBytes) return true;
@@ -49,15 +48,12 @@ function refused(failure: Failure): Frame {
 	return { ok: false, response: failureResponse("unknown", failure) };
 }
 
-/** Fingerprints of short commands, by their canonical JSON. */
+/** Fingerprint cache of short commands, by canonical JSON. */
 const recent = new Map<string, string>();
 const MAX_RECENT = 1_000;
 const MAX_RECENT_CHARACTERS = 500;
 
-/**
- * What a command means apart from its identity: equal for frames that differ only in `id`, `idempotencyKey`, order of keys
- * and spelling of numbers and strings. `parseCommand` bounds the nesting. The leading number is the version of the format.
- */
+/** Ignores `id`, `idempotencyKey`, key order and spelling. Starts with the format version. */
 export function fingerprintOf(command: Readonly<Record<string, unknown>>): string {
 	const text = canonicalObject(command, true);
 	const known = recent.get(text);
@@ -69,10 +65,10 @@ export function fingerprintOf(command: Readonly<Record<string, unknown>>): strin
 	return fingerprint;
 }
 
-/** JSON in the one form of RFC 8785: keys in code-unit order, no spaces. */
+/** RFC 8785: keys in code-unit order, no spaces. `parseCommand` bounds the nesting. */
 function canonical(value: unknown): string {
 	if (typeof value === "string") return JSON.stringify(value);
-	// JSON has no NaN and no infinity: String writes a number as JSON does.
+	// JSON has no NaN or infinity, so String writes numbers as JSON does.
 	if (typeof value !== "object" || value === null) return String(value);
 	return Array.isArray(value) ? `[${value.map(canonical).join(",")}]` : canonicalObject(value);
 }

@@ -23,20 +23,18 @@ import {
 } from "./outcome.ts";
 import type { NewNames, Request, Run } from "./run.ts";
 
-/** Bounds of what memory keeps of commands that are over. The journal has them all. */
+/** Bounds of the finished commands in memory. The journal has them all. */
 export interface MemoryBounds {
-	/** Names of commands: a command with id and key has two. */
+	/** A command with id and key has two names. */
 	names: number;
-	/** Characters of their outcomes as JSON. */
 	characters: number;
 }
 
-/** What a request's names stand for already. A conflict wins over everything else, an id over a key. */
+/** A conflict wins over a match, an id over a key. */
 export type Earlier =
 	| { kind: "refused"; failure: Failure }
 	| { kind: "known"; command: Run | Past; names: NewNames };
 
-/** The names of one scope. */
 class Names extends Map<string, Run | Remembered> {
 	readonly #emptied: (() => void) | undefined;
 
@@ -52,13 +50,12 @@ class Names extends Map<string, Run | Remembered> {
 	}
 }
 
-/** The names of one principal: ids, and keys by session, under `undefined` those of server commands. */
+/** Ids, and keys by session; `undefined` holds the keys of server commands. */
 interface Known {
 	readonly ids: Names;
 	readonly keys: Map<string | undefined, Names>;
 }
 
-/** A name of a command that is over, in a list from the oldest to the newest. */
 interface Remembered {
 	readonly kind: "remembered";
 	readonly past: Past;
@@ -70,10 +67,7 @@ interface Remembered {
 
 const ALL: NewNames = { id: true, key: true };
 
-/**
- * The commands by id and key: those in flight, those in memory, and the rest through the journal. A name is never evicted
- * while its command is in flight.
- */
+/** Commands by id and key, in memory or in the journal. A name in flight is never evicted. */
 export class Identities {
 	readonly #journal: Pick<Journal, "byId" | "byKey">;
 	readonly #bounds: MemoryBounds;
@@ -90,18 +84,16 @@ export class Identities {
 		this.#now = now;
 	}
 
-	/** `undefined` for a command whose names are all new. */
 	find(request: Request): Earlier | undefined {
 		try {
 			return this.#find(request);
 		} catch {
-			// A second read does no harm. A change must not run twice.
+			// A read may run twice, a change must not.
 			if (request.row.effect === "read") return undefined;
 			return { kind: "refused", failure: journalUnreadable };
 		}
 	}
 
-	/** An id that cannot be looked up is not known. */
 	byId(principal: string, id: string): Run | Past | undefined {
 		try {
 			return this.#byId(principal, id);
@@ -110,14 +102,12 @@ export class Identities {
 		}
 	}
 
-	/** From now on these names of the request stand for a command in flight. */
 	claim(request: Request, run: Run, names = ALL): void {
 		const { id, key } = namesOf(request, names);
 		if (id !== undefined) this.#ids(request).set(id, run);
 		if (key !== undefined) this.#keys(request).set(key, run);
 	}
 
-	/** From now on these names of the request stand for a command that is over. */
 	remember(request: Request, past: Past, names: NewNames): void {
 		const { id, key } = namesOf(request, names);
 		if (id === undefined && key === undefined) return;
@@ -131,14 +121,14 @@ export class Identities {
 		}
 	}
 
-	/** These names, which stood for a command in flight, are free again. */
+	/** Frees names of a command in flight. */
 	forget(request: Request, names: NewNames): void {
 		const { id, key } = namesOf(request, names);
 		if (id !== undefined) this.#ids(request).delete(id);
 		if (key !== undefined) this.#keys(request).delete(key);
 	}
 
-	/** The session is gone: its keys must not answer for another one of its id. Those in flight may be meant for that. */
+	/** A new session with the same id must not get old answers. Keys in flight may belong to it. */
 	forgetKeys(principal: string, sessionId: string): void {
 		const keys = this.#knownOf(principal).keys.get(sessionId);
 		for (const [key, known] of keys ?? []) {
@@ -218,7 +208,7 @@ export class Identities {
 		else newer.older = older;
 		this.#count -= 1;
 		this.#characters -= past.outcome.json.length;
-		// The name may stand for a newer command: a key that had expired, used again.
+		// An expired key may have been used again for a newer command.
 		if (names.get(name) === remembered) names.delete(name);
 	}
 }
@@ -228,7 +218,7 @@ function isSame(earlier: Run | Past, request: Request): boolean {
 	return fingerprint === request.fingerprint;
 }
 
-/** Session commands scope their key by session, server commands do not, even if they name one. */
+/** Server commands have global keys, even if they name a session. */
 function keyScope({ row, sessionId }: Request): string | undefined {
 	return row.target === "session" ? sessionId : undefined;
 }
@@ -258,10 +248,8 @@ function outcomeIn({ response, type, owed }: StoredCommand): Outcome {
 	return owed && response.success ? failed(type, notDurable) : outcomeOf(response);
 }
 
-/** What a command did to its session, for the journal. */
 export type Effects = Pick<FinishedCommand, "version" | "session" | "removed">;
 
-/** The journal's record of a command that is about to run. */
 export function startRecord(request: Request): AdmittedCommand {
 	const { command, sender, sessionId } = request;
 	const { idempotencyKey } = command;
@@ -278,7 +266,6 @@ export function startRecord(request: Request): AdmittedCommand {
 	};
 }
 
-/** The same with its outcome. */
 export function finishRecord(request: Request, past: Past, effects?: Effects): FinishedCommand {
 	const opened = effects?.session?.id;
 	return {
@@ -294,7 +281,7 @@ function storedOutcome({ outcome, digest, finishedAtMs }: Past) {
 	return { ...shortened(outcome), digest, finishedAtMs };
 }
 
-/** A record of further names of a recorded command. A key without a new id gets the id of `anonymousId`. */
+/** Adds names to a recorded command. A key without a new id gets an anonymous id. */
 export function aliasRecord(
 	request: Request,
 	past: Past,

@@ -1,27 +1,24 @@
-/** An item's place in a lane. */
 export interface Place<Item> {
 	readonly item: Item;
 	readonly lane: Lane<Item>;
-	/** Places are numbered in order. */
 	readonly number: number;
 	/** Controls do not wait for it. */
 	readonly isSlow: boolean;
-	/** Set by {@link Lane.finished}. */
 	isFinished: boolean;
 	before: Place<Item> | undefined;
 	after: Place<Item> | undefined;
 }
 
 /**
- * The commands of one session, or of the server, in order. One at a time has the turn. A command stays in line until its
- * outcome is sent, which may be after the next has begun.
+ * The commands of one session, or of the server, in order; one holds the turn. A command stays
+ * until its outcome is sent, which may be after the next has begun.
  */
 export class Lane<Item> {
 	readonly #giveTurn: (item: Item) => void;
 	readonly #emptied: () => void;
 	#first: Place<Item> | undefined;
 	#last: Place<Item> | undefined;
-	/** The place that has the turn, and the first that has not had it. */
+	/** Has the turn; `#upcoming` is the first that has not had it. */
 	#holder: Place<Item> | undefined;
 	#upcoming: Place<Item> | undefined;
 	#isGivingTurns = false;
@@ -30,16 +27,16 @@ export class Lane<Item> {
 	#lastNumber = 0;
 	/** All places up to this number are finished. */
 	#finishedNumber = 0;
-	/** Controls that wait, each for the place of its number. */
+	/** Pending controls, each behind the place of its number. */
 	#controls: Pick<Place<Item>, "item" | "number">[] = [];
 
-	/** `giveTurn` may be called within `join`. A lane that has emptied is not used again. */
+	/** `giveTurn` may be called within `join`. An emptied lane is not used again. */
 	constructor(options: { giveTurn: (item: Item) => void; emptied: () => void }) {
 		this.#giveTurn = options.giveTurn;
 		this.#emptied = options.emptied;
 	}
 
-	/** Takes the next place. `placed` gets it before the turn may come. */
+	/** `placed` is called before the turn can come. */
 	join(item: Item, isSlow: boolean, placed: (place: Place<Item>) => void): void {
 		const place: Place<Item> = {
 			item,
@@ -59,13 +56,11 @@ export class Lane<Item> {
 		this.#advance();
 	}
 
-	/**
-	 * A control gets its turn when the short commands before it are finished, except those behind a slow one: `abort` must
-	 * reach a run however long the line behind it is.
-	 */
+	// A control waits for earlier short commands, except those behind a slow one: `abort` must reach
+	// a run however long the queue is.
 	joinControl(item: Item): void {
 		const number = this.#firstSlow === undefined ? this.#lastNumber : this.#firstSlow.number - 1;
-		// Numbers of controls never decrease: they grow with the line, or when the slow one at its head finishes.
+		// Numbers never decrease, so `#controls` stays sorted.
 		if (number <= this.#finishedNumber) this.#giveTurn(item);
 		else this.#controls.push({ item, number });
 	}
@@ -74,7 +69,7 @@ export class Lane<Item> {
 		return this.#firstSlow !== undefined && this.#firstSlow.number < place.number;
 	}
 
-	/** The outcome is known. A handler that `isWorking` keeps the turn until {@link release}. */
+	/** A handler that `isWorking` keeps the turn until {@link release}. */
 	finished(place: Place<Item>, isWorking: boolean): void {
 		place.isFinished = true;
 		if (this.#firstSlow === place) this.#firstSlow = nextSlow(place.after);
@@ -85,19 +80,17 @@ export class Lane<Item> {
 		} else this.release(place);
 	}
 
-	/** Passes the turn on, if this place has it. */
 	release(place: Place<Item>): void {
 		if (this.#holder !== place) return;
 		this.#holder = undefined;
 		this.#advance();
 	}
 
-	/** Whether the outcomes of all before it are sent. */
 	isFirst(place: Place<Item>): boolean {
 		return this.#first === place;
 	}
 
-	/** The outcome is sent. Returns the new first of the line, if that changed. */
+	/** Call when the outcome is sent. Returns the new head, if that changed. */
 	leave(place: Place<Item>): Item | undefined {
 		const { before, after } = place;
 		if (this.#upcoming === place) this.#upcoming = after;
@@ -112,7 +105,7 @@ export class Lane<Item> {
 		return after?.item;
 	}
 
-	/** A loop, not a recursion: a thousand commands in line may fail at once. */
+	/** A loop, not recursion: a thousand queued commands may fail at once. */
 	#advance(): void {
 		if (this.#isGivingTurns) return;
 		this.#isGivingTurns = true;
@@ -132,7 +125,6 @@ export class Lane<Item> {
 		this.#endIfEmpty();
 	}
 
-	/** Controls do not keep a lane: without anybody in line they wait for nothing. */
 	#endIfEmpty(): void {
 		if (this.#first !== undefined || this.#holder !== undefined || this.#isEnded) return;
 		this.#isEnded = true;

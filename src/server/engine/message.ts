@@ -1,45 +1,39 @@
 import { hash } from "node:crypto";
 import type { Data } from "../../protocol/index.ts";
 
-/** A connection as the engine sees it. Transports make them. */
+/** A connection as the engine sees it. */
 export interface Client {
 	/** Unique in this process. */
 	readonly id: string;
 	readonly principal: string;
-	/** Which lifecycle events it gets: of all commands of its principal, of its own, or none. */
+	/** Lifecycle events to send: of the principal's commands, of its own, or none. */
 	lifecycle: "all" | "own" | "none";
-	/**
-	 * Queues a message. Never blocks, never throws, does nothing once the client is gone. With `canWait` the message leaves
-	 * with the next one that cannot wait, or a few milliseconds later.
-	 */
+	/** Never blocks or throws. A `canWait` message may be delayed by a few milliseconds. */
 	send(message: Message, canWait?: boolean): void;
 	/** False under backpressure: reads are not answered then. Default: true. */
 	readonly hasRoom?: boolean;
-	/** Resolves when there may be room again, or the client is gone. */
+	/** Resolves when there may be room, or the client is gone. */
 	whenRoom?(): Promise<void>;
 	/** Resolves when most of the output is sent, or the client is gone. */
 	drained?(): Promise<void>;
 	readonly gone: boolean;
 }
 
-/** A message of the server, serialized at most once for all its clients. */
+/** Serialized at most once for all clients. */
 export interface Message {
 	readonly value: Data<"ServerMessage">;
-	/** One line without a line feed. */
+	/** Contains no line feed. */
 	json(): string;
-	/** The WebSocket frame, cached for the next client. */
 	framed?: readonly Uint8Array[];
-	/** The parts of its JSON, where the data is shared with other messages and need not be copied. */
 	readonly shared?: SharedData | undefined;
 }
 
-/** A JSON text that is `head`, then the written data, then a closing brace. */
+/** JSON text: `head`, the written data, a closing brace. */
 export interface SharedData {
 	readonly head: string;
 	readonly written: WrittenData;
 }
 
-/** A message; `json` is its text where the caller has it already. */
 export function createMessage(value: Data<"ServerMessage">, json?: string): Message {
 	return new LazyMessage(value, json);
 }
@@ -48,12 +42,11 @@ export function createSharingMessage(value: Data<"ServerMessage">, shared: Share
 	return new LazyMessage(value, undefined, shared);
 }
 
-/** A message made of its JSON, which is parsed when somebody asks for the value. */
+/** Parses the JSON only when the value is read. */
 export function createWrittenMessage(json: string): Message {
 	return new LazyMessage(undefined, json);
 }
 
-/** A class: several of these are made for every command. */
 class LazyMessage implements Message {
 	framed?: readonly Uint8Array[];
 	readonly shared: SharedData | undefined;
@@ -78,7 +71,7 @@ class LazyMessage implements Message {
 	}
 }
 
-/** An answer's `data` as JSON and as bytes, for all clients that get the same answer. */
+/** An answer's `data` as JSON and as bytes, shared by all clients that get it. */
 export class WrittenData {
 	readonly json: string;
 	#bytes: Uint8Array | undefined;
@@ -88,7 +81,7 @@ export class WrittenData {
 		this.json = json;
 	}
 
-	/** In UTF-8. Shared: must not be changed. */
+	/** UTF-8. Shared: do not modify. */
 	get bytes(): Uint8Array {
 		this.#bytes ??= Buffer.from(this.json);
 		return this.#bytes;

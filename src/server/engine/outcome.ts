@@ -11,28 +11,26 @@ import {
 	type WrittenData,
 } from "./message.ts";
 
-/** How a command ended, without the identity of the request: no `id`, no `replayed`. */
+/** How a command ended, without the request's identity: no `id`, no `replayed`. */
 export interface Outcome {
-	/** Without `data` in outcomes that are kept for repetitions. */
+	/** Kept outcomes have no `data`. */
 	readonly response: Response;
-	/** Serialized once, so that every repetition is equal whatever became of the data since. */
+	/** Serialized once: repetitions must not see later changes of the data. */
 	readonly json: string;
 	readonly shared?: SharedData;
 }
 
-/** A command that is over. */
 export interface Past {
 	readonly kind: "past";
 	readonly fingerprint: string;
 	readonly outcome: Outcome;
 	readonly finishedAtMs: number;
-	/** Of a read whose answer is too long to keep: a repetition reads again and compares. */
+	/** Set for a read whose answer is too long to keep: a repetition reads again and compares. */
 	readonly digest?: string | undefined;
-	/** The journal has yet to write the outcome: no further name may stand for it. */
+	/** The journal has yet to write the outcome: it takes no further names. */
 	readonly owed?: true;
 }
 
-/** What goes into the response of a command that failed. */
 export interface Failure {
 	readonly code: Data<"ErrorCode">;
 	readonly error: string;
@@ -40,18 +38,16 @@ export interface Failure {
 	readonly timedOut?: true;
 }
 
-/** Throws where the data cannot be JSON. */
+/** Throws if the data cannot be JSON. */
 export function outcomeOf(response: Response): Outcome {
 	return { response, json: JSON.stringify(response) };
 }
 
-/** The same with data that is serialized already. */
 export function writtenOutcome(response: Response, written: WrittenData, data: unknown): Outcome {
 	const shared = { head: headOf(response), written };
 	return { response: { ...response, data }, json: `${shared.head}${written.json}}`, shared };
 }
 
-/** The JSON of a response up to its data, which comes last. */
 function headOf(response: Response): string {
 	return `${JSON.stringify(dataless(response)).slice(0, -1)},"data":`;
 }
@@ -79,7 +75,7 @@ export function failureResponse(
 	};
 }
 
-/** What a handler threw. A value whose text cannot be read must not break more than its own command. */
+/** Must not throw itself, even if the thrown value has no readable text. */
 export function failureOf(thrown: unknown): Failure {
 	if (thrown instanceof CommandError) return { code: thrown.code, error: thrown.message };
 	let error = "";
@@ -89,7 +85,7 @@ export function failureOf(thrown: unknown): Failure {
 	return { code: "failed", error: error || "The command failed." };
 }
 
-/** Longer answers to reads are not kept for repetitions, in characters. */
+/** In characters. Longer answers to reads are not kept. */
 const KEPT_ANSWER = 4_096;
 
 export function isLong({ json }: Outcome): boolean {
@@ -103,17 +99,15 @@ export function digestOf({ response, json, shared }: Outcome): string {
 	return `${json.length}:${sha256(head + data)}`;
 }
 
-/** The outcome without the live data of the handler, which may be large and change. */
+/** Drops the handler's live data, which may be large and change. */
 export function withoutData({ response, json }: Outcome): Outcome {
 	return { response: response.data === undefined ? response : dataless(response), json };
 }
 
-/** What is kept beside a digest. */
 export function shortened({ response }: Outcome): Outcome {
 	return outcomeOf(dataless(response));
 }
 
-/** The response to the client that sent the command, with its id if it gave one. */
 export function responseMessage(outcome: Outcome, id?: string): Message {
 	const { response, json, shared } = outcome;
 	const value = id === undefined ? response : { ...response, id };
@@ -123,7 +117,6 @@ export function responseMessage(outcome: Outcome, id?: string): Message {
 	return createSharingMessage(value, { ...shared, head: named(shared.head) });
 }
 
-/** The response to a repetition, with its own id if it gave one. */
 export function replayMessage({ response, json, shared }: Outcome, id?: string): Message {
 	const identity = id === undefined ? "" : `"id":${JSON.stringify(id)},`;
 	const replayed = (text: string) => `{${identity}"replayed":true,${text.slice(1)}`;

@@ -1,24 +1,20 @@
-/** What a {@link ReadQueue} needs to know of its items, and of the event loop. */
 export interface ReadQueueOptions<Item> {
-	/** Principals take turns. */
 	tenantOf(item: Item): object;
-	/** The lines of a principal take turns; each is first in, first out. */
+	/** The lines of a principal take turns; each is FIFO. */
 	lineOf(item: Item): object;
-	/** Whether there is room for the item's output. A line without room is passed over. */
+	/** A line without room for its output is skipped. */
 	hasRoom(item: Item): boolean;
-	/** Resolves when there may be room again. */
 	whenRoom(item: Item): Promise<void>;
-	/** Does an item's work. It may go on in microtasks. */
+	/** May continue in microtasks. */
 	work(item: Item): void;
-	/** Monotonic, in milliseconds. */
 	clock(): number;
-	/** Calls back in the same turn of the event loop, when all microtasks have run. */
+	/** Calls back in the same turn of the event loop, after all microtasks. */
 	afterWork?(next: () => void): void;
-	/** Calls back in the next turn of the event loop, after sockets were read and written. */
+	/** Calls back in the next turn of the event loop, after socket I/O. */
 	nextTurn?(next: () => void): void;
 }
 
-/** In one turn of the event loop, reads begin until they took so many milliseconds or produced so many bytes. */
+/** Budget per turn of the event loop: no read begins beyond either. */
 export const SLICE_MS = 4;
 export const SLICE_BYTES = 4 * 2 ** 20;
 
@@ -26,28 +22,23 @@ interface Line<Item> {
 	readonly key: object;
 	readonly tenant: object;
 	readonly items: Item[];
-	/** Among the ready lines of its principal. */
 	isReady: boolean;
-	/** Waits for room. */
 	isBlocked: boolean;
 }
 
 /**
- * The reads that are ready to run. Each turn of the event loop does a slice of them, round-robin over principals and over
- * the connections of each: a thousand reads of one client delay the read of another by one slice. An item that comes
- * while the slice of this turn is unused runs at once.
+ * Runs one slice of reads per turn of the event loop, round-robin over principals and their
+ * connections: a thousand reads of one client delay another by one slice.
  */
 export class ReadQueue<Item> {
 	readonly #options: ReadQueueOptions<Item>;
 	readonly #afterWork: (next: () => void) => void;
 	readonly #nextTurn: (next: () => void) => void;
-	/** Lines that are not empty, by `lineOf`. */
 	readonly #lines = new Map<object, Line<Item>>();
-	/** Ready lines by principal, the next first in both. */
+	/** By principal; the next to run is first in both. */
 	readonly #ready = new Map<object, Line<Item>[]>();
 	#atWork: Item | undefined;
 	#begunMs = 0;
-	/** What is used of the slice of this turn. */
 	#usedMs = 0;
 	#usedBytes = 0;
 	#isTurnDue = false;
@@ -58,7 +49,7 @@ export class ReadQueue<Item> {
 		this.#nextTurn = options.nextTurn ?? setImmediate;
 	}
 
-	/** Puts an item at the end of its line. It may run before this returns. */
+	/** May run the item before it returns. */
 	add(item: Item): void {
 		const key = this.#options.lineOf(item);
 		let line = this.#lines.get(key);
@@ -72,12 +63,12 @@ export class ReadQueue<Item> {
 		this.#go();
 	}
 
-	/** The work of this turn has produced so many bytes of output. */
+	/** Charges output bytes to the slice of this turn. */
 	spend(bytes: number): void {
 		this.#usedBytes += bytes;
 	}
 
-	/** The item whose turn it is, until its microtasks have run. */
+	/** The current item, until its microtasks have run. */
 	get atWork(): Item | undefined {
 		return this.#atWork;
 	}
@@ -89,7 +80,6 @@ export class ReadQueue<Item> {
 		else lines.push(line);
 	}
 
-	/** Begins the next item, unless one is at work or the slice is used up. */
 	#go(): void {
 		if (this.#atWork !== undefined || this.#ready.size === 0) return;
 		this.#scheduleTurn();
@@ -127,7 +117,7 @@ export class ReadQueue<Item> {
 	#next(): Item | undefined {
 		for (const [tenant, lines] of this.#ready) {
 			const item = this.#nextOf(lines);
-			// Deleted and set again, the principal is the last of the map.
+			// Re-insertion moves the principal to the end of the map.
 			this.#ready.delete(tenant);
 			if (lines.length > 0) this.#ready.set(tenant, lines);
 			if (item !== undefined) return item;
@@ -156,15 +146,15 @@ export class ReadQueue<Item> {
 		this.#options.whenRoom(item).then(() => {
 			line.isBlocked = false;
 			this.#makeReady(line);
-			// Not at once: where room is found and lost again at once, everything else still gets its turn.
+			// Not immediately: room that flickers must not starve everything else.
 			this.#scheduleTurn();
 		});
 	}
 }
 
-/** Ticks run when no microtask is left; one that is asked for in a tick would run before them. */
+/** Ticks run after all microtasks, but a tick queued within a tick would run before them. */
 function afterMicrotasks(next: () => void): void {
-	// Once for each read, and several times quicker than `queueMicrotask`.
+	// Several times faster than `queueMicrotask`, and runs for every read.
 	SETTLED.then(() => process.nextTick(next));
 }
 

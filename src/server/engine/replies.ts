@@ -12,7 +12,6 @@ import {
 } from "./outcome.ts";
 import type { NewNames, Repeated, Request, Run, SessionNews, Tenant } from "./run.ts";
 
-/** What the engine counts of commands. */
 export interface CommandCounters {
 	pending: number;
 	accepted: number;
@@ -24,7 +23,6 @@ export interface CommandCounters {
 	rejected: number;
 }
 
-/** What the parts of the engine share. */
 export interface EngineParts {
 	journal: Journal;
 	identities: Identities;
@@ -36,17 +34,13 @@ export interface EngineParts {
 
 export interface RepliesOptions extends EngineParts {
 	anonymousId: () => string;
-	/** Called for repetitions that are answered with a success; `data` parses that answer's. */
 	replayed: (request: Request, data: () => unknown) => void;
 }
 
-/** Calls `answer`, which sends the outcome, when it is the turn of the request. */
+/** Calls `answer` when the request has its turn. */
 export type InTurn = (request: Request, outcome: Outcome, answer: () => void) => void;
 
-/**
- * Answers accepted commands, exactly once each: with their own outcome, with that of an earlier command of the same name,
- * or with a refusal. Repetitions take no place in any lane and start nothing.
- */
+/** Answers each accepted command exactly once. Repetitions take no lane place and start nothing. */
 export class Replies {
 	readonly counters: CommandCounters = {
 		pending: 0,
@@ -67,17 +61,14 @@ export class Replies {
 		this.#options = options;
 	}
 
-	/** Size of the frames of all commands that were begun and have no answer yet. */
 	get pendingBytes(): number {
 		return this.#pendingBytes;
 	}
 
-	/** The command is in flight. */
 	begin({ sender, bytes }: Request): void {
 		this.#count(sender, 1, bytes);
 	}
 
-	/** The command that was begun has its answer. */
 	end({ sender, bytes, acceptedMs }: Request): void {
 		this.latencies.note(this.#options.clock() - acceptedMs);
 		this.#count(sender, -1, -bytes);
@@ -94,13 +85,12 @@ export class Replies {
 		this.counters.pending += commands;
 	}
 
-	/** Resolves when every command that was begun has its answer. */
 	async whenIdle(): Promise<void> {
 		if (this.counters.pending === 0) return;
 		await new Promise<void>((resolve) => this.#onIdle.push(resolve));
 	}
 
-	/** `command_finished` to all who want it, then the response to the sender. */
+	/** Sends `command_finished` to its subscribers, then the response to the sender. */
 	send(request: Request, outcome: Outcome, isReplayed: boolean): void {
 		const { counters } = this;
 		const { success, timedOut } = outcome.response;
@@ -116,12 +106,11 @@ export class Replies {
 		}
 	}
 
-	/** Answers with a failure that is not kept: the same command may be sent again. */
+	/** The failure is not kept: the command may be sent again. */
 	refuse(request: Request, failure: Failure): void {
 		this.send(request, failed(request.command.type, failure), false);
 	}
 
-	/** Answers with the outcome of a command that is over. */
 	replay(request: Request, past: Past, names: NewNames): void {
 		if (past.owed || !isNamed(request, names)) {
 			this.send(request, past.outcome, true);
@@ -132,7 +121,7 @@ export class Replies {
 		this.#recordAlias(request, past, names, () => this.#finish(request, past));
 	}
 
-	/** Answers a read that was done again: with its first answer, or with why not. */
+	/** Answers a repeated read with its first answer, or with why that is gone. */
 	repeat(run: Run, past: Past, { past: first, names }: Repeated): void {
 		const { identities, journal, anonymousId } = this.#options;
 		const { request, ended } = run;
@@ -146,7 +135,6 @@ export class Replies {
 		}
 	}
 
-	/** Will answer with the outcome of a command in flight. */
 	join(request: Request, run: Run, names: NewNames): void {
 		this.begin(request);
 		this.#options.identities.claim(request, run, names);
@@ -154,7 +142,6 @@ export class Replies {
 		run.joiners.push({ request, names });
 	}
 
-	/** Answers the joiners of a command that is over, each when `inTurn` says so. */
 	answerJoiners({ joiners, ended }: Run, past: Past, inTurn: InTurn): void {
 		const { identities } = this.#options;
 		for (const { request, names: claimed } of joiners ?? []) {
@@ -167,10 +154,8 @@ export class Replies {
 		}
 	}
 
-	/**
-	 * A new name is as durable as the first one: after a crash a repetition under it must not be a new command. A journal that
-	 * fails does not hold back the outcome.
-	 */
+	// A new name must be as durable as the first: after a crash it must not start a new command. A
+	// journal failure does not hold back the outcome.
 	#recordAlias(request: Request, past: Past, names: NewNames, finish: () => void): void {
 		const { journal, anonymousId } = this.#options;
 		const record = aliasRecord(request, past, { names, anonymousId });
@@ -187,7 +172,6 @@ export class Replies {
 	}
 }
 
-/** Whether the request has one of these names at all. */
 function isNamed({ command }: Request, names: NewNames): boolean {
 	return (
 		(names.id && command.id !== undefined) || (names.key && command.idempotencyKey !== undefined)
@@ -204,7 +188,6 @@ export function sendStarted({ repeats, request }: Run): void {
 	broadcast(request, () => `{"type":"command_started","data":${aboutJson(request)}}`);
 }
 
-/** `session_created` or `session_deleted`, to all clients of the principal. */
 export function sendNews(tenant: Tenant, news: SessionNews | undefined): void {
 	if (news === undefined) return;
 	const { kind, sessionId } = news;
@@ -215,7 +198,6 @@ export function sendNews(tenant: Tenant, news: SessionNews | undefined): void {
 	for (const { client } of tenant.senders) client.send(message);
 }
 
-/** Sends a lifecycle event to all clients of the principal that want it. Serialized on first use. */
 function broadcast({ sender }: Request, json: () => string): void {
 	let message: Message | undefined;
 	for (const other of sender.tenant.senders) {
@@ -228,7 +210,6 @@ function broadcast({ sender }: Request, json: () => string): void {
 
 function finishedJson(request: Request, { response }: Outcome, isReplayed: boolean): string {
 	const { success, error, code, sessionVersion, timedOut } = response;
-	// Undefined fields are not written.
 	const ending = JSON.stringify({
 		success,
 		error,
@@ -257,14 +238,13 @@ function aboutJson(request: Request): string {
 
 type Writable<Fields> = { [Name in keyof Fields]?: Fields[Name] | undefined };
 
-/** From acceptance to response. */
+/** From acceptance to response, in milliseconds. */
 export interface Latency {
 	p50: number;
 	p90: number;
 	p99: number;
 }
 
-/** So many of the latest commands count. */
 const LATENCIES = 1_024;
 
 export class Latencies {
@@ -275,7 +255,7 @@ export class Latencies {
 		this.#ms[this.#count++ % LATENCIES] = ms;
 	}
 
-	/** In milliseconds; `undefined` before the first command. */
+	/** `undefined` before the first command. */
 	percentiles(): Latency | undefined {
 		const sorted = this.#ms.slice(0, Math.min(this.#count, LATENCIES)).sort();
 		if (sorted.length === 0) return undefined;
