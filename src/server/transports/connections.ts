@@ -4,38 +4,32 @@ import { type Client, createMessage } from "../engine/message.ts";
 import { createRateBucket, type RateBucket, type ServerLimits } from "../limits.ts";
 import { type FrameWriter, Outbox, OutboxPool } from "./outbox.ts";
 
-/** The other side of a connection, as its transport knows it. */
+/** The other side of a connection, implemented by its transport. */
 export interface Remote extends FrameWriter {
-	/** Stops, or goes on, reading from it. */
 	pause(isPaused: boolean): void;
-	/** Ends the connection, with the reason if the transport can send it. The transport then calls `end`. */
+	/** Sends the reason if the transport can. The transport then calls `end`. */
 	close(cause: "overload" | "shutdown", why: string): void;
-	/** The same for a client that sends too much: what was read is dropped at once. */
+	/** For a client that sends too much: unprocessed input is dropped at once. */
 	cut(why: string): void;
 }
 
-/** One connection of whatever transport. */
 export interface Connection extends Required<Client> {
-	/** A frame came: text, or bytes that should be UTF-8. */
+	/** Text, or bytes that should be UTF-8. */
 	receive(frame: string | Uint8Array): void;
-	/** Bytes of an unfinished frame; 0 when there is none. */
+	/** Reports the bytes of an unfinished frame; 0 if none. */
 	holds(bytes: number): void;
-	/** A frame came that was too large to keep. */
 	refuseTooLarge(): void;
-	/** Resolves when everything that was received is answered, and the answers are sent. */
+	/** Resolves when all received frames are answered and the answers are sent. */
 	settled(): Promise<void>;
-	/** The connection has ended. */
 	end(): void;
-	/** Unsent bytes. */
 	readonly pending: number;
 }
 
-/** All connections of a server. */
 export interface Connections {
-	/** Why the principal may not have one more; `undefined` if it may. Takes one from its rate. */
+	/** Returns why another connection is refused, if it is. Takes one from the principal's rate. */
 	refusal(principal: string): string | undefined;
 	open(principal: string, remote: Remote): Connection;
-	/** Waits up to `ms` until everything is sent, closes them all, and waits up to `ms` again until they are. */
+	/** Drains for up to `ms`, closes all, then waits up to `ms` for them to end. */
 	close(ms: number): Promise<void>;
 	counters(): ConnectionCounters;
 }
@@ -44,7 +38,7 @@ export interface ConnectionCounters {
 	open: number;
 	opened: number;
 	refused: number;
-	/** Closed because they did not read, or began too much without ending it. */
+	/** Closed for not reading, or for too many unfinished frames. */
 	overloaded: number;
 	queuedBytes: number;
 }
@@ -55,7 +49,6 @@ export interface ConnectionsOptions {
 	now?: () => number;
 }
 
-/** The connections of one principal. */
 interface Account {
 	readonly outboxes: Set<Outbox>;
 	readonly rate: RateBucket;
@@ -71,7 +64,6 @@ export function createConnections({ engine, limits, now }: ConnectionsOptions): 
 	const inboxes = createInboxPool(limits.maxUnfinishedBytesInAll);
 	const all = new Map<Connection, { outbox: Outbox; remote: Remote; ended: Promise<void> }>();
 	const accounts = new Map<string, Account>();
-	/** Callers that wait until something is taken of the output of all connections. */
 	const onTaken: (() => void)[] = [];
 	let opened = 0;
 	let refused = 0;
@@ -79,7 +71,7 @@ export function createConnections({ engine, limits, now }: ConnectionsOptions): 
 	let isClosing = false;
 	const checks = setInterval(() => {
 		for (const { outbox } of [...all.values()]) outbox.check();
-		// An account without connections and with a full bucket need not be kept.
+		// After a minute the bucket is full again, so an idle account can be dropped.
 		for (const [principal, { outboxes, usedAtMs }] of accounts) {
 			if (outboxes.size === 0 && clock() - usedAtMs > MINUTE_MS) accounts.delete(principal);
 		}
@@ -104,10 +96,8 @@ export function createConnections({ engine, limits, now }: ConnectionsOptions): 
 		return account;
 	}
 
-	/**
-	 * Whether a principal holds less than is left for all: one alone may hold half of it, two a third each, and there is
-	 * always something left.
-	 */
+	// A principal may hold as much as is left: one alone gets half, two a third each, and there is
+	// always something left.
 	function hasShare({ outboxes }: Account): boolean {
 		const left = limits.maxQueueBytesInAll - pool.queued;
 		if (pool.queued <= left) return true;
@@ -211,25 +201,19 @@ export function createConnections({ engine, limits, now }: ConnectionsOptions): 
 	};
 }
 
-/** The unfinished frames of all connections. */
 export interface InboxPool {
-	/** The member holds so many bytes now. If that is too much in all, some give up. */
 	hold(member: InboxMember, bytes: number): void;
 }
 
 export interface InboxMember {
 	readonly principal: string;
-	/** Ends the connection and drops what it holds. */
 	giveUp(why: string): void;
 }
 
-/** What fits into one read of a socket is not counted: nearly all frames do, and cost nothing here. */
+/** One socket read. Smaller frames, nearly all, are not counted and cost nothing here. */
 const SMALL_BYTES = 65_536;
 
-/**
- * Holds at most `maxBytes`. Beyond that the principal that holds most loses its largest connection: a client that begins
- * many frames and ends none loses its own, not the one large frame of another principal.
- */
+/** At the bound, the principal that holds most loses its largest connection: others are spared. */
 export function createInboxPool(maxBytes: number): InboxPool {
 	const held = new Map<InboxMember, number>();
 	let total = 0;
@@ -240,7 +224,6 @@ export function createInboxPool(maxBytes: number): InboxPool {
 		else held.delete(member);
 	}
 
-	/** Rare, so it need not be quick. */
 	function greediest(): InboxMember | undefined {
 		const sums = new Map<string, number>();
 		for (const [{ principal }, bytes] of held) {

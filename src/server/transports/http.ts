@@ -6,13 +6,10 @@ import { describeError, errnoOf } from "../../core/errno.ts";
 import type { Access } from "../auth/access.ts";
 import type { Page } from "./page.ts";
 
-/** What the server says over plain HTTP, and where it listens for WebSockets. */
 export interface HttpTransport {
-	/** The port it really listens on. */
 	readonly port: number;
-	/** Takes no more connections; ends those that only wait for a next request. */
+	/** Also ends idle keep-alive connections. */
 	stopListening(): void;
-	/** Ends everything that is still open. */
 	close(): Promise<void>;
 }
 
@@ -21,21 +18,20 @@ export interface HttpOptions {
 	host: string;
 	tls?: { cert: string; key: string };
 	access: Access;
-	/** Whether commands are being answered, and if not, why. */
 	readiness(): { ok: true } | { ok: false; why: string };
-	/** The text of `/metrics`; `undefined` while there is nothing to tell. */
+	/** `undefined` while the server starts. */
 	metrics(): string | undefined;
 	page: Page;
 	upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 	maxConnections: number;
-	/** How long a request's headers may take to arrive. Default: 10 s. */
+	/** Default: 10 s. */
 	headersMs?: number;
 }
 
-/** Requests that are no WebSocket yet may take a few connections beyond those of clients. */
+/** Room for requests that are not WebSockets, beyond `maxConnections`. */
 const SPARE_CONNECTIONS = 100;
 
-/** Listens. Throws one clear line when it cannot. */
+/** Throws a one-line error if it cannot listen. */
 export async function listenHttp(options: HttpOptions): Promise<HttpTransport> {
 	const { port, host, tls, headersMs = 10_000 } = options;
 	const settings = {
@@ -58,7 +54,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpTransport> {
 		stopListening: () => void server.close(),
 		async close() {
 			const closed = new Promise<void>((resolve) => {
-				// It may be closed already: then it calls back with an error that says so.
+				// Calls back with an error if already closed.
 				server.close(() => resolve());
 			});
 			server.closeAllConnections();

@@ -8,7 +8,6 @@ import type { Connections } from "./connections.ts";
 import { writeParts } from "./outbox.ts";
 import type { Encoded } from "./outbox-queue.ts";
 
-/** Input and output of one client. */
 export interface Stdio {
 	input: Readable;
 	output: Writable;
@@ -17,11 +16,9 @@ export interface Stdio {
 export interface StdioOptions extends Stdio {
 	connections: Connections;
 	maxFrameBytes: number;
-	/** The client is gone, or its input has ended. */
 	onEnd(): void;
 }
 
-/** Serves the process that started this one. */
 export function serveStdio(options: StdioOptions): void {
 	openLineConnection({
 		...options,
@@ -30,10 +27,7 @@ export function serveStdio(options: StdioOptions): void {
 	});
 }
 
-/**
- * Takes standard output for the protocol: what else prints there from now on (`console.log` of an extension) goes to
- * standard error. The returned stream reports a reader that goes away.
- */
+/** Reserves stdout for the protocol: an extension's `console.log` then goes to stderr. */
 export function claimStdio(): Stdio {
 	const { stdin, stdout, stderr } = process;
 	const write = stdout.write.bind(stdout);
@@ -55,16 +49,15 @@ export interface UnixSocketTransport {
 
 export interface UnixSocketOptions {
 	path: string;
-	/** Clients wait for it. */
 	connections: Promise<Connections>;
 	maxFrameBytes: number;
 	maxConnections: number;
 }
 
-/** On macOS; Linux takes four bytes more. */
+/** The limit on macOS; Linux allows four bytes more. */
 const MAX_PATH_BYTES = 103;
 
-/** Listens on a socket that only its owner can open, the principal `local`. Replaces the socket of a dead process. */
+/** The socket is open to its owner only, as principal `local`. Replaces that of a dead process. */
 export async function listenUnixSocket(options: UnixSocketOptions): Promise<UnixSocketTransport> {
 	const { path, maxFrameBytes } = options;
 	const bytes = Buffer.byteLength(path);
@@ -117,7 +110,7 @@ export async function listenUnixSocket(options: UnixSocketOptions): Promise<Unix
 }
 
 async function removeStale(path: string): Promise<void> {
-	const stats = await lstat(path).catch(() => undefined); // listening will say what is wrong
+	const stats = await lstat(path).catch(() => undefined); // listening reports what is wrong
 	if (!stats) return;
 	if (!stats.isSocket()) {
 		throw new Error(`${path} is there and is no socket; choose another path or remove it`);
@@ -148,7 +141,7 @@ function listen(server: Server, path: string): Promise<void> {
 		server.once("error", (error) => {
 			reject(new Error(`cannot listen on ${path}: ${describeError(error)}`, { cause: error }));
 		});
-		// The file is made within this call, and must never be open to others, not even until chmod.
+		// The file must never be open to others, not even until a chmod.
 		const before = process.umask(0o177);
 		try {
 			server.listen(path, resolve);
@@ -161,15 +154,13 @@ function listen(server: Server, path: string): Promise<void> {
 export interface LineConnectionOptions extends Stdio {
 	connections: Connections;
 	maxFrameBytes: number;
-	/** Whether the client still wants answers when its input has ended. */
 	outlivesInput: boolean;
-	/** The input, or the connection as a whole, has ended. May be called for both. */
+	/** The input or the whole connection has ended. May be called for both. */
 	onEnd(): void;
-	/** Ends the connection after its output is sent. */
 	hangUp(): void;
 }
 
-/** A client of the same user, the principal `local`, that sends and gets one JSON object a line. */
+/** A client of the same user, principal `local`: one JSON object per line in both directions. */
 export function openLineConnection(options: LineConnectionOptions): void {
 	const { input, output, connections, maxFrameBytes, onEnd, hangUp } = options;
 	const splitter = createLineSplitter(maxFrameBytes);
@@ -230,35 +221,28 @@ function line(message: Message): Encoded {
 	return [Buffer.from(shared.head), shared.written.bytes, END];
 }
 
-/** A line without its end, or one that was too long to keep. */
 export type Line = { kind: "line"; bytes: Uint8Array } | { kind: "too_long" };
 
-/** Cuts a stream of bytes into lines. */
 export interface LineSplitter {
-	/** The lines that end in this chunk. */
 	push(chunk: Uint8Array): Line[];
-	/** The stream is over: what came after the last line feed. */
+	/** Returns the text after the last line feed. */
 	end(): Line[];
-	/** Bytes of the unfinished line. */
 	readonly held: number;
 }
 
 const LF = 10;
 const CR = 13;
 
-/**
- * Splits at LF only: U+2028 and U+2029 are ordinary characters of JSON strings. A CR before the LF and empty lines are
- * dropped. A line of more than `maxBytes` is reported once, as soon as it is that long, and the rest of it is skipped.
- */
+/** Splits at LF only: JSON may contain U+2028. Drops empty lines; reports an overlong one once. */
 export function createLineSplitter(maxBytes: number): LineSplitter {
-	// One buffer that doubles: a sender of single bytes must not make us keep an object for each.
+	// One doubling buffer: single-byte chunks must not cost an object each.
 	let buffer = Buffer.alloc(0);
 	let held = 0;
 	let isSkipping = false;
 
 	function add(part: Uint8Array, found: Line[]): void {
 		if (isSkipping || part.length === 0) return;
-		// One more for the CR that does not count.
+		// One more for the CR, which does not count.
 		if (held + part.length > maxBytes + 1) {
 			isSkipping = true;
 			clear();
@@ -283,7 +267,7 @@ export function createLineSplitter(maxBytes: number): LineSplitter {
 		return found;
 	}
 
-	/** The next line gets a new buffer: the last one belongs to the receiver of the line. */
+	/** The receiver owns the old buffer, so the next line gets a new one. */
 	function clear(): void {
 		buffer = Buffer.alloc(0);
 		held = 0;

@@ -1,35 +1,32 @@
 import type { Data } from "../../protocol/index.ts";
 import { createMessage, type Message } from "../engine/message.ts";
 
-/** A message as bytes, in parts that may be shared with other connections. */
+/** In parts, which connections may share. */
 export type Encoded = readonly Uint8Array[];
 
 export interface OutboxQueueOptions {
 	encode(message: Message): Encoded;
-	/** Called with all bytes that are added (positive) and removed (negative). */
+	/** Positive when added, negative when removed. */
 	count(bytes: number): void;
-	/** From so many bytes on, progress is only counted. */
+	/** High-water mark: beyond it progress is only counted. */
 	hardBytes: number;
 }
 
-/**
- * The unsent messages of one connection, first in, first out. Progress for a client that lags (the text deltas of a
- * session) can still change here: pieces of one text are joined, and a `gap` replaces those that are left out.
- */
+/** Unsent messages, FIFO. For a slow client, text deltas are joined, then replaced by a `gap`. */
 export class OutboxQueue {
 	readonly #options: OutboxQueueOptions;
 	#items: Item[] = [];
 	#bytes = 0;
-	/** How many items can be replaced by gaps. */
+	/** Number of items that gaps can replace. */
 	#sheddable = 0;
-	/** The last item of each session, which the next piece of its progress may join. */
+	/** The last pending item of each session, which the next delta may join. */
 	readonly #tails = new Map<string, Pending>();
 
 	constructor(options: OutboxQueueOptions) {
 		this.#options = options;
 	}
 
-	/** About what its messages take when they are sent. */
+	/** Approximate. */
 	get bytes(): number {
 		return this.#bytes;
 	}
@@ -38,17 +35,15 @@ export class OutboxQueue {
 		return this.#items.length === 0;
 	}
 
-	/** Bytes of the latest message. */
 	get lastBytes(): number {
 		return sizeOf(this.#items.at(-1) ?? []);
 	}
 
-	/** Adds a message that goes as it is. */
 	add(message: Message): void {
 		this.#push(this.#options.encode(message));
 	}
 
-	/** Adds progress, which may be joined with earlier progress, or left out. */
+	/** May be joined with earlier progress, or dropped. */
 	addProgress(message: Message, progress: Progress): void {
 		const { sessionId, fromSeq, seq, piece } = progress;
 		const tail = this.#tails.get(sessionId);
@@ -73,7 +68,7 @@ export class OutboxQueue {
 		this.#addPending({ size, sessionId, fromSeq, seq, last });
 	}
 
-	/** Takes messages off the front until they have so many bytes, or none is left. */
+	/** May exceed `bytesWanted` by part of a message. */
 	take(bytesWanted: number): { parts: Uint8Array[]; bytes: number } {
 		const parts: Uint8Array[] = [];
 		let bytes = 0;
@@ -90,7 +85,6 @@ export class OutboxQueue {
 		return { parts, bytes };
 	}
 
-	/** Replaces unsent progress by gaps. */
 	shed(): void {
 		if (this.#sheddable === 0) return;
 		const items = this.#items;
@@ -130,7 +124,6 @@ export class OutboxQueue {
 		this.#options.count(bytes);
 	}
 
-	/** The bytes of an item, which leaves the queue. */
 	#encoded(item: Item): Encoded {
 		this.#count(-sizeOf(item));
 		if (isEncoded(item)) return item;
@@ -140,7 +133,6 @@ export class OutboxQueue {
 	}
 }
 
-/** Progress for a client that lags: pieces of one text, or a gap. */
 interface Pending {
 	size: number;
 	sessionId: string;
@@ -152,7 +144,7 @@ interface Pending {
 
 type Item = Encoded | Pending;
 
-/** About what a `gap` message takes. */
+/** Approximate size of a `gap` message. */
 const GAP_BYTES = 120;
 
 function isEncoded(item: Item): item is Encoded {
@@ -176,20 +168,16 @@ function frameOf({
 	return last.texts.length > 1 ? joined(last.frame, fromSeq, last.texts.join("")) : last.frame;
 }
 
-/**
- * An event that only shows progress. A later event has all of it (`message_end`, `tool_execution_end`, the answer to
- * `bash`), so a client that lags can do with less.
- */
+/** An event that a later one (such as `message_end`) repeats in full: a slow client can skip it. */
 export interface Progress {
 	readonly sessionId: string;
-	/** The first and last sequence number it stands for. */
 	readonly fromSeq: number;
 	readonly seq: number;
-	/** A piece of the text named `of`; absent when it cannot be joined with the next. */
+	/** A piece of the text named `of`; absent if it cannot be joined with the next. */
 	readonly piece?: { readonly of: string; readonly text: string };
 }
 
-/** `undefined` for everything that every client must get. */
+/** `undefined` for a message that every client must get. */
 export function progressOf(message: Data<"ServerMessage">): Progress | undefined {
 	if (message.type !== "event" || message.seq === undefined) return undefined;
 	const { sessionId, seq, fromSeq = seq, event } = message;
@@ -209,7 +197,6 @@ export function progressOf(message: Data<"ServerMessage">): Progress | undefined
 	}
 }
 
-/** The last of several pieces of one text, with the text of all of them. */
 function joined(
 	last: Data<"SessionEventFrame">,
 	fromSeq: number,

@@ -3,10 +3,9 @@ import type { Message } from "../engine/message.ts";
 import type { OutboxLimits } from "../limits.ts";
 import { type Encoded, OutboxQueue, progressOf } from "./outbox-queue.ts";
 
-/** What a transport writes messages with. */
 export interface FrameWriter {
 	encode(message: Message): Encoded;
-	/** Sends all parts in order, with nothing in between. `done` is called when the system has taken them. */
+	/** Writes the parts contiguously. `done`: the system has taken them. */
 	write(parts: Uint8Array[], done: () => void): void;
 }
 
@@ -14,30 +13,25 @@ export interface OutboxOptions {
 	writer: FrameWriter;
 	limits: OutboxLimits;
 	pool: OutboxPool;
-	/** The other side does not read: the connection should be closed. Called once. */
+	/** The client does not read: close the connection. Called once. */
 	giveUp(why: string): void;
-	/** Backpressure begins or ends at `hardQueueBytes`: stop, or go on, reading from the other side. */
+	/** Backpressure begins above `hardQueueBytes` and ends at half of it: pause or resume reading. */
 	onPressure(isHigh: boolean): void;
-	/** Something was taken, or dropped with the connection. */
 	onTaken?(): void;
 	now?: () => number;
 }
 
-/** So much does not wait any longer. */
+/** From this size on a flush is not delayed. */
 const PATIENT_BYTES = 64 * 1024;
-/** High-water mark of what the system has not taken. The rest stays where it can still be joined. */
+/** High-water mark of bytes in flight. The rest stays queued, where it can still be joined. */
 const WRITE_AHEAD_BYTES = 256 * 1024;
-/** Long enough that one write takes the output of several turns, too short to notice. */
+/** Long enough to batch the output of several turns, too short to notice. */
 const LATER_MS = 10;
-/** Up to here copying parts together costs less than writing them one by one. */
+/** Up to this size one copy is cheaper than separate writes. */
 const COPY_BYTES = 128 * 1024;
 const MEGABYTE = 2 ** 20;
 
-/**
- * The output of one connection: first in, first out, with one write for each turn of the event loop. A client that reads
- * too slowly gets the text deltas of a session joined, then replaced by a `gap`. Everything else is kept, until too much
- * of it waits or nothing is taken for too long: then the outbox gives up, and the client can reconnect and resume.
- */
+/** The FIFO output of one connection. Gives up on overflow or a stall; the client can resume. */
 export class Outbox {
 	readonly #options: OutboxOptions;
 	readonly #queue: OutboxQueue;
@@ -65,12 +59,11 @@ export class Outbox {
 		pool.outboxes.add(this);
 	}
 
-	/** Bytes that the other side has not taken. */
 	get pending(): number {
 		return this.#queue.bytes + this.#inFlight;
 	}
 
-	/** A message that `canWait` does so for a few milliseconds, unless another is sent meanwhile that cannot. */
+	/** `canWait` delays the message by a few milliseconds, unless an urgent one follows. */
 	send(message: Message, canWait = false): void {
 		if (this.#isClosed) return;
 		const queue = this.#queue;
@@ -84,30 +77,30 @@ export class Outbox {
 		else this.#schedule();
 	}
 
-	/** Whether so little waits that answers to reads may be made. */
+	/** False under backpressure: reads must not be answered. */
 	get hasRoom(): boolean {
 		return this.pending <= this.#options.limits.hardQueueBytes;
 	}
 
-	/** Resolves when half of that room is free, or when the connection is gone. */
+	/** Resolves when half of that room is free, or the connection is gone. */
 	whenRoom(): Promise<void> {
 		return this.#wait(this.#options.limits.hardQueueBytes / 2);
 	}
 
-	/** Resolves when so little waits that a long replay may go on, or when the connection is gone. */
+	/** Resolves when a long replay may continue, or the connection is gone. */
 	drained(): Promise<void> {
 		return this.#wait(this.#options.limits.softQueueBytes / 2);
 	}
 
-	/** Resolves when nothing waits any more, or when the connection is gone. */
+	/** Resolves when nothing is queued, or the connection is gone. */
 	empty(): Promise<void> {
 		return this.#wait(0);
 	}
 
-	/** Gives up if nothing was taken for too long. Called every now and then. */
+	/** Gives up after a stall. Called periodically. */
 	check(): void {
 		if (this.#isClosed || this.#inFlight === 0) return;
-		// One large piece is reported in one piece, so it gets more time.
+		// A write completes as a whole, so a large one gets more time.
 		const megabytes = Math.max(1, Math.ceil(this.#inFlight / MEGABYTE));
 		const patience = this.#options.limits.stallMs * megabytes;
 		if (this.#now() - this.#takenAtMs > patience) this.giveUp("nothing was read for too long");
@@ -119,7 +112,6 @@ export class Outbox {
 		this.#options.giveUp(why);
 	}
 
-	/** Drops everything; nothing is sent any more. */
 	close(): void {
 		if (this.#isClosed) return;
 		const { pool, onTaken } = this.#options;
@@ -131,13 +123,13 @@ export class Outbox {
 		onTaken?.();
 	}
 
-	/** Too much waits: progress goes first, and if that is not enough, the connection. */
+	/** Sheds progress first; if that is not enough, the connection. */
 	#relieve(): void {
 		const { limits, pool } = this.#options;
 		const queue = this.#queue;
 		queue.shed();
 		if (queue.bytes <= limits.hardQueueBytes) return;
-		// One message may be of any size: a second try would not make it smaller.
+		// The last message may have any size: a retry would not make it smaller.
 		if (queue.bytes - queue.lastBytes > limits.maxQueueBytes) {
 			this.giveUp("too much waits to be read");
 			return;
@@ -152,7 +144,7 @@ export class Outbox {
 		this.#options.pool.schedule(this.#flush);
 	}
 
-	/** A write is a system call, which costs more than making a message. */
+	/** Batches: a write is a system call, which costs more than making a message. */
 	#scheduleLater(): void {
 		if (this.#isScheduled || this.#isScheduledLater) return;
 		this.#isScheduledLater = true;
@@ -211,16 +203,14 @@ export class Outbox {
 	}
 }
 
-/** What all outboxes of a server share. */
 export class OutboxPool {
-	/** Bytes that wait in all of them. */
 	queued = 0;
 	readonly outboxes = new Set<Outbox>();
-	/** Calls back after all that this turn has read: several commands and outcomes make one write. */
+	/** Runs after all input of this turn: several commands and outcomes share one write. */
 	readonly schedule = batched((run) => void setImmediate(run));
 	readonly scheduleLater = batched((run) => void setTimeout(run, LATER_MS));
 
-	/** The largest give up until at most `bytes` wait in all. */
+	/** The largest give up until at most `bytes` are queued. */
 	shrink(bytes: number): void {
 		while (this.queued > bytes && this.outboxes.size > 0) {
 			let largest: Outbox | undefined;
@@ -232,7 +222,6 @@ export class OutboxPool {
 	}
 }
 
-/** Collects calls; the first of a batch starts the timer that runs them all. */
 function batched(start: (run: () => void) => void): (call: () => void) => void {
 	let batch: (() => void)[] = [];
 	const run = () => {
@@ -245,7 +234,7 @@ function batched(start: (run: () => void) => void): (call: () => void) => void {
 	};
 }
 
-/** Writes several parts as one. `done` is called when the system has taken all of them; not at all when it never does. */
+/** `done` is called when the system has taken all parts, and never if it fails. */
 export function writeParts(stream: Writable, parts: Uint8Array[], done: () => void): void {
 	const finished = (error?: Error | null) => {
 		if (!error) done();

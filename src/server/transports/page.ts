@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { extname, join, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 
-/** Answers a request with a file of the dashboard. Resolves to false when there is no such file. */
+/** Serves a dashboard file. Resolves to false if there is none. */
 export type Page = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 
 const TYPES: ReadonlyMap<string, string> = new Map([
@@ -20,7 +20,7 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 	[".map", "application/json; charset=utf-8"],
 ]);
 
-/** Everything from this server and nothing from elsewhere; nobody may frame it. */
+/** Allows no foreign resources and no framing. */
 const HEADERS = {
 	"Content-Security-Policy":
 		"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; " +
@@ -32,12 +32,12 @@ const HEADERS = {
 	"Cross-Origin-Resource-Policy": "same-origin",
 } as const;
 
-/** The build puts a hash into the names of these, so their content never changes. */
+/** The build puts a content hash into these names, so they never change. */
 const HASHED = /[.-][A-Za-z0-9_-]{8,}\.[a-z0-9]+$/;
 const NO_PAGE =
 	"<!doctype html><title>strata</title><p>The server runs. Its dashboard is not built: run <code>npm run dashboard</code>.</p>\n";
 
-/** Serves the files of a folder, `index.html` for `/`; of files with a `.gz` beside them, that one to who takes it. */
+/** Serves `index.html` for `/`, and a file's `.gz` to clients that accept it. */
 export function createPage(folder: string | undefined): Page {
 	return async (request, response) => {
 		const path = pathOf(request.url);
@@ -58,7 +58,7 @@ export function createPage(folder: string | undefined): Page {
 	};
 }
 
-/** The path of a URL, decoded; `undefined` for one that is malformed or tries to climb. */
+/** `undefined` if malformed or climbing out of the folder. */
 function pathOf(url: string | undefined): string | undefined {
 	const [raw = "/"] = (url ?? "/").split(/[?#]/, 1);
 	try {
@@ -83,7 +83,7 @@ async function fileIn(folder: string, path: string): Promise<PageFile | undefine
 	if (type === undefined) return undefined;
 	try {
 		const root = await realpath(folder);
-		// A link may not lead out of the folder either.
+		// A link must not lead out of the folder either.
 		const real = await realpath(join(root, name));
 		const stats = await stat(real);
 		if (!real.startsWith(root + sep) || !stats.isFile()) return undefined;

@@ -8,20 +8,17 @@ import type { Connection, Connections, Remote } from "./connections.ts";
 import { writeParts } from "./outbox.ts";
 import type { Encoded } from "./outbox-queue.ts";
 
-/** Turns upgrade requests of an HTTP server into connections. */
 export interface WebSocketTransport {
-	/** For the server's `upgrade` event. */
 	upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-	/** Ends what `Connections.close` has not ended by itself. */
+	/** Terminates what `Connections.close` left open. */
 	close(): void;
 }
 
 export interface WebSocketOptions {
 	access: Access;
-	/** Upgrades wait for it. */
 	connections: Promise<Connections>;
 	limits: ServerLimits;
-	/** A ping goes out this often, and the client has this long to show that it is alive. Defaults: 30 s and 10 s. */
+	/** Ping interval, and how long the client has to show life. Defaults: 30 s and 10 s. */
 	pingMs?: number;
 	pongMs?: number;
 }
@@ -32,10 +29,10 @@ const CLOSE = { shutdown: 1001, refused: 1008, overload: 1013 } as const;
 const GOODBYE_MS = 2_000;
 /** Header and mask of a client's ping or pong. */
 const CONTROL_BYTES = 6;
-/** A client that pings without reading gets no more pongs from here on. */
+/** Above this backlog pings get no pongs: the client does not read. */
 const PONG_BYTES = 64 * 1024;
 
-/** `heard`: bytes it had sent when it was last pinged. */
+/** `heard`: bytes received before the last ping. */
 type Live = { ws: WebSocket; socket: Socket; connection: Connection; heard: number };
 type Socket = Duplex & { bytesRead?: number };
 
@@ -45,7 +42,7 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 	const server = new WebSocketServer({
 		noServer: true,
 		clientTracking: false,
-		// Compression would keep a window for each connection, and frames could not be shared.
+		// Compression needs a window per connection and prevents shared frames.
 		perMessageDeflate: false,
 		maxPayload: limits.maxFrameBytes,
 		autoPong: false,
@@ -55,7 +52,7 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 	beat.unref();
 
 	function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-		// Until it is a WebSocket, errors of the socket have no other listener.
+		// The socket has no other error listener until it is a WebSocket.
 		socket.on("error", () => socket.destroy());
 		const admitted = access.admits(request.headers);
 		if (!admitted.ok) {
@@ -82,7 +79,7 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 		);
 	}
 
-	/** Browsers and Node hide the status of a refused upgrade; they show a close code. */
+	/** Browsers and Node hide the status of a refused upgrade, but show a close code. */
 	function turnAway(
 		request: IncomingMessage,
 		socket: Duplex,
@@ -108,13 +105,13 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 			connection.holds(0);
 			connection.receive(isBinary ? data : data.toString("utf8"));
 		});
-		// Before `ws` sees the chunk: a frame that ends in it resets the count. What follows in the same chunk is not
-		// counted, which is little.
+		// Runs before `ws`, where a frame that ends in this chunk resets the count. The rest of the
+		// chunk is then not counted, which is little.
 		socket.prependListener("data", (chunk: Buffer) => {
 			unfinished += chunk.length;
 			connection.holds(unfinished);
 		});
-		// Control frames may come in the middle of a message, and nothing of them is kept.
+		// Control frames may interrupt a message and are not kept.
 		const forgetControl = (data: Buffer) => {
 			unfinished = Math.max(0, unfinished - data.length - CONTROL_BYTES);
 		};
@@ -123,7 +120,7 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 			forgetControl(data);
 			if (socket.writableLength < PONG_BYTES) ws.pong(data);
 		});
-		// What is wrong with a frame is in the close code that `ws` sends.
+		// `ws` sends a close code that says what is wrong.
 		ws.on("error", () => setTimeout(() => ws.terminate(), GOODBYE_MS).unref());
 		ws.on("close", () => {
 			live.delete(entry);
@@ -133,7 +130,7 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 
 	function ping(): void {
 		for (const entry of live) {
-			// A ping would wait behind unread output: the outbox watches whether the client reads.
+			// A ping would queue behind unread output, where the outbox detects a stall.
 			const isIdle = entry.connection.pending === 0;
 			entry.heard = isIdle ? (entry.socket.bytesRead ?? 0) : -1;
 			if (isIdle) entry.ws.ping();
@@ -159,21 +156,19 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 const UNAUTHORIZED = "401 Unauthorized";
 const UNAVAILABLE = "503 Service Unavailable";
 
-/** A client that offers the protocol by name, as the client library does, understands close codes. */
+/** Our client library offers the protocol by name and understands close codes. */
 function offersOurs({ headers }: IncomingMessage): boolean {
 	const offered = headers["sec-websocket-protocol"] ?? "";
 	return offered.split(",").some((name) => name.trim() === SUBPROTOCOL);
 }
 
-/**
- * Writing on the socket beside `ws` is safe: without compression it writes every frame in one call, and it only sends
- * control frames, which may stand between any two of ours.
- */
+// Writing beside `ws` is safe: without compression it writes each frame in one call, and sends only
+// control frames, which may stand between any two of ours.
 function remoteOf(ws: WebSocket, socket: Duplex): Remote {
 	return {
 		encode: textFrame,
 		write(parts, done) {
-			// After a close frame no data may follow.
+			// No data may follow a close frame.
 			if (ws.readyState === ws.OPEN) writeParts(socket, parts, done);
 		},
 		pause(isPaused) {
@@ -210,10 +205,7 @@ function refuse(socket: Duplex, status: string, why: string): void {
 
 const END = Buffer.from("}");
 
-/**
- * A message as one unmasked WebSocket text frame (RFC 6455 §5.2), cached in the message: `ws` would make it again for each
- * client.
- */
+/** An unmasked text frame (RFC 6455 §5.2), cached: `ws` would encode it for each client. */
 export function textFrame(message: Message): Encoded {
 	const { shared } = message;
 	if (shared !== undefined) {
@@ -224,13 +216,13 @@ export function textFrame(message: Message): Encoded {
 	return message.framed;
 }
 
-/** A frame up to the end of `text`; so many bytes `follow` it. */
+/** `follow`: payload bytes after `text`. */
 function frame(text: string, follow = 0): Uint8Array {
 	const own = Buffer.byteLength(text);
 	const length = own + follow;
 	const header = length < 126 ? 2 : length < 65_536 ? 4 : 10;
 	const bytes = Buffer.allocUnsafe(header + own);
-	bytes[0] = 0x81; // FIN and the opcode of text
+	bytes[0] = 0x81; // FIN, text opcode
 	if (header === 2) {
 		bytes[1] = length;
 	} else if (header === 4) {
@@ -240,7 +232,7 @@ function frame(text: string, follow = 0): Uint8Array {
 		bytes[1] = 127;
 		bytes.writeBigUInt64BE(BigInt(length), 2);
 	}
-	// A text of as many bytes as characters is ASCII, which is copied faster than converted.
+	// Equal counts of bytes and characters mean ASCII, which latin1 copies faster.
 	bytes.write(text, header, length === text.length ? "latin1" : "utf8");
 	return bytes;
 }
