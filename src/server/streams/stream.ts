@@ -8,28 +8,24 @@ import {
 import type { Journal, StreamEvent, StreamName } from "../journal/journal.ts";
 
 /**
- * One session's events: numbers them and sends them to live subscribers in order, each when the journal has it.
- *
- * An event that the journal refuses is sent without its number, which is not used again: a client only knows numbers that
- * the journal has, so that after a crash the others can be given again. The next journalled event comes behind a `gap`.
+ * Numbers one session's events and sends each once it is journalled. A refused event is sent
+ * without its number, and the next follows a `gap`: a crash may reuse unjournalled numbers.
  */
 export class Stream {
 	readonly name: StreamName;
-	/** The number before the first event of this process. */
 	readonly begin: number;
 	/** The highest number that subscribers know. */
 	last: number;
-	/** The number of the latest event, journalled or not. */
+	/** The latest number, journalled or not. */
 	#given: number;
 	readonly #inProgress = new InProgress();
-	/** Numbers of recent requests of extensions, by request id. */
 	readonly #requests = new Map<string, number>();
 	#queue: Queued[] = [];
-	/** How many of the queue have been sent. */
+	/** Index of the first unsent event. */
 	#head = 0;
-	/** Each with what ends its replay. */
+	/** The controller ends the client's replay. */
 	readonly #subscribers = new Map<Client, AbortController>();
-	/** Subscribers behind their replay. Replaced and never changed: delivery iterates while clients come and go. */
+	/** Subscribers past their replay. Copy on write: delivery iterates while clients come and go. */
 	#live: readonly Client[] = [];
 	#onDrained: (() => void)[] = [];
 
@@ -40,7 +36,6 @@ export class Stream {
 		this.#given = last;
 	}
 
-	/** Adds an event; `append` journals it under its number. */
 	emit(event: Data<"SessionEvent">, append: (event: KeptEvent) => Promise<void>): void {
 		const { sessionId } = this.name;
 		const body = JSON.stringify(event);
@@ -63,19 +58,17 @@ export class Stream {
 		);
 	}
 
-	/** The number of a request of an extension, unless it was long ago. */
 	numberOf(requestId: string): number | undefined {
 		return this.#requests.get(requestId);
 	}
 
-	/** The client gets what is sent from now on. */
 	join(client: Client): void {
 		if (this.isSubscribed(client)) return;
 		this.#subscribers.set(client, new AbortController());
 		this.#goLive(client);
 	}
 
-	/** Sends the events above `after`, then the live ones. Resolves when the client is live or has left. */
+	/** Sends events above `after`, then live ones. Resolves when the client is live or has left. */
 	replay(client: Client, after: number, options: ReplayOptions): Promise<void> {
 		this.leave(client);
 		const controller = new AbortController();
@@ -98,13 +91,12 @@ export class Stream {
 		for (const controller of this.#subscribers.values()) controller.abort();
 	}
 
-	/** Resolves when all events so far have been sent. */
 	drained(): Promise<void> {
 		if (this.#queue.length === 0) return Promise.resolve();
 		return new Promise((resolve) => this.#onDrained.push(resolve));
 	}
 
-	/** A page at a time. Sending the last page and going live are one step, so nothing comes in between. */
+	/** Sending the last page and going live are one synchronous step, so no event is lost between. */
 	async #replay(
 		client: Client,
 		after: number,
@@ -120,7 +112,7 @@ export class Stream {
 		this.#goLive(client);
 	}
 
-	/** Returns the number up to which the client now knows what there is. */
+	/** Returns the last number the client has, gaps included. */
 	#sendPage(client: Client, from: number, journal: ReplayOptions["journal"]): number {
 		const { sessionId } = this.name;
 		// The journal also has unflushed events, which no client may see.
@@ -147,7 +139,7 @@ export class Stream {
 		this.#requests.delete(this.#requests.keys().next().value as string);
 	}
 
-	/** Sends what the journal has taken or refused, up to the first event that it has not decided on. */
+	/** Stops at the first event whose append is pending. */
 	#deliver(): void {
 		for (; this.#head < this.#queue.length; this.#head++) {
 			const { seq, message, isKept } = this.#queue[this.#head] as Queued;
@@ -178,7 +170,6 @@ export class Stream {
 
 export interface ReplayOptions {
 	journal: Pick<Journal, "events">;
-	/** Resolves when it is the client's turn to be sent a page. */
 	turn(): Promise<void>;
 }
 
@@ -186,32 +177,28 @@ type KeptEvent = Pick<StreamEvent, "seq" | "body" | "underWay">;
 
 interface Queued {
 	seq: number;
-	/** Absent until the journal has taken or refused the event. */
 	message: Message | undefined;
 	isKept: boolean;
 }
 
 const PAGE_EVENTS = 256;
-/** Sent events are dropped from the queue in lots of this size, or when it is empty. */
+/** Sent events are dropped from the queue in batches of this size. */
 const COMPACT = 1_024;
-/** Enough for all that are open at a time. */
+/** Enough for all open requests. */
 const MAX_REQUESTS = 256;
 
-/** `body`: the event as JSON. */
 function eventJson(sessionId: string, seq: number, body: string): string {
 	return `{"type":"event","sessionId":${JSON.stringify(sessionId)},"seq":${seq},"event":${body}}`;
 }
 
-/** Events that cannot be had any more, both numbers included. */
 function gapMessage(sessionId: string, fromSeq: number, toSeq: number): Message {
 	return createMessage({ type: "gap", sessionId, fromSeq, toSeq });
 }
 
-/** What has begun in a session and not ended, judged by its events alone. */
 export class InProgress {
 	readonly #begun = new Set<string>();
 
-	/** Takes the next event. Returns whether something is in progress after it. */
+	/** Returns whether something is in progress after the event. */
 	take(event: Data<"SessionEvent">): boolean {
 		switch (event.type) {
 			// A run includes messages, tool calls and retries.
@@ -237,7 +224,7 @@ export class InProgress {
 	}
 }
 
-/** Whether a request of an extension waits for an answer; the rest is only shown. */
+/** Whether the request waits for an answer; others are only shown. */
 export function isQuestion(method: string): boolean {
 	return ["select", "confirm", "input", "editor"].includes(method);
 }

@@ -5,47 +5,37 @@ import { ReadQueue } from "../engine/read-queue.ts";
 import type { Journal, StreamName } from "../journal/journal.ts";
 import { Stream } from "./stream.ts";
 
-/**
- * The event streams of all sessions. Every event gets the next number of its session, is journalled, and only then
- * reaches subscribers: a number that a client has seen is never given to another event, also after a crash. An event that
- * the journal refuses reaches subscribers without a number, and the next one comes behind a `gap`.
- */
+/** An event is journalled before it is sent: its number never names another, even after a crash. */
 export interface Streams {
-	/** Adds an event. Returns at once; events of one session keep their order. */
+	/** Returns at once; events of one session keep their order. */
 	emit(stream: StreamName, event: Data<"SessionEvent">): void;
 	/**
-	 * The client gets the session's events from now on. With `after`, first those above that number from the journal, with a
-	 * `gap` for those it no longer has; a replay in flight starts again. Resolves with the number of the last event, while
-	 * the replay goes on. Rejects with a `CommandError` when `after` is above the last number.
+	 * With `after`, first replays the journalled events above it, with a `gap` for evicted ones.
+	 * Resolves with the last number, not waiting for the replay; rejects if `after` is above it.
 	 */
 	subscribe(client: Client, stream: StreamName, after?: number): Promise<{ seq: number }>;
-	/** The number before the first event that this process has for the stream. */
+	/** The number before this process's first event of the stream. */
 	begin(stream: StreamName): number;
-	/** Whether this request of an extension is known to be among the events above `after`. */
 	hasRequest(stream: StreamName, requestId: string, after: number): boolean;
 	isSubscribed(client: Client, stream: StreamName): boolean;
 	unsubscribe(client: Client, stream: StreamName): void;
-	/** The client is gone. */
 	drop(client: Client): void;
-	/** The session is gone. Live subscribers still get its events; a session of the same name goes on above their numbers. */
+	/** Live subscribers still get pending events. A session of the same name keeps counting. */
 	remove(stream: StreamName): void;
-	/** Resolves when all events so far are journalled and sent. */
 	settled(): Promise<void>;
 }
 
 export interface StreamsOptions {
 	journal: Pick<Journal, "append" | "events" | "extent">;
-	/** Streams in which something was in progress when the last process ended: each begins with the end of it. */
+	/** Streams interrupted by the end of the last process: each gets an `agent_settled` first. */
 	cutOff?: readonly StreamName[];
 	now?: () => number;
 }
 
-/** A stream begins with the first event or subscriber since the server started. */
 export function createStreams({ journal, cutOff = [], now = Date.now }: StreamsOptions): Streams {
-	/** By principal and session. */
 	const streams = new Map<string, Map<string, Stream>>();
 	const replays = new Set<Promise<void>>();
-	/** Pages of replays take turns like reads: thousands may be asked for at once. */
+	/** Replay pages take turns like reads: thousands may be requested at once. */
 	const pages = new ReadQueue<Page>({
 		tenantOf: ({ client }) => streams.get(client.principal) ?? client,
 		lineOf: ({ client }) => client,
@@ -55,7 +45,7 @@ export function createStreams({ journal, cutOff = [], now = Date.now }: StreamsO
 		clock: () => performance.now(),
 	});
 
-	// The journal marks a stream as whole in the transaction that has this event, so it comes once.
+	// The journal clears the interrupted mark with this event, in one transaction: it comes once.
 	for (const name of cutOff) emit(name, { type: "agent_settled", interrupted: true });
 
 	return {
@@ -98,7 +88,7 @@ export function createStreams({ journal, cutOff = [], now = Date.now }: StreamsO
 		},
 
 		remove(name) {
-			// Live subscribers keep the detached stream until its queue drains.
+			// Live subscribers keep the detached stream alive until its queue drains.
 			find(name)?.endReplays();
 			const sessions = streams.get(name.principal);
 			sessions?.delete(name.sessionId);
@@ -130,7 +120,6 @@ export function createStreams({ journal, cutOff = [], now = Date.now }: StreamsO
 	}
 }
 
-/** A page of a replay that waits for its turn. */
 interface Page {
 	readonly client: Client;
 	send(): void;
