@@ -2,25 +2,21 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import type { Tokens } from "./token-file.ts";
 
-/** The subprotocol that browsers request besides the one that carries their token. The only one echoed. */
+/** Browsers request it besides the one with their token. Only this one is echoed. */
 export const SUBPROTOCOL = "strata.v1";
 const TOKEN_SUBPROTOCOL = "strata.token.";
 
-/** Decides about requests by their headers alone. */
 export interface Access {
-	/** Whether the request may be answered at all: it names this server, and no foreign page sent it. */
+	/** The request must name this server (`Host`) and come from no foreign page (`Origin`). */
 	admits(headers: IncomingHttpHeaders): { ok: true } | { ok: false; why: string };
-	/** Whose request it is; `undefined` without a valid token. */
+	/** `undefined` without a valid token. */
 	principalOf(headers: IncomingHttpHeaders): string | undefined;
 }
 
-/** Which names, origins and tokens a request may carry. */
 export interface AccessOptions {
-	/** What the server listens on. */
 	readonly host: string;
-	/** Origins of pages that may connect beside the server's own, normalized (`https://example.org`). */
+	/** Allowed page origins besides the server's own, normalized (`https://example.org`). */
 	readonly origins: readonly string[];
-	/** Whether the server itself speaks TLS. */
 	readonly tls: boolean;
 	/** `none`: every client is the principal `local`. */
 	readonly tokens: Tokens | "none";
@@ -45,7 +41,7 @@ export function createAccess(options: AccessOptions): Access {
 	};
 }
 
-/** A bearer token or, for a browser's WebSocket, which can set no header, a subprotocol. Never the query. */
+/** A bearer token, or a subprotocol: a browser's WebSocket can set no header. Never the query. */
 export function tokenIn(headers: IncomingHttpHeaders): string | undefined {
 	const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
 	if (bearer !== undefined) return bearer;
@@ -55,16 +51,12 @@ export function tokenIn(headers: IncomingHttpHeaders): string | undefined {
 		?.slice(TOKEN_SUBPROTOCOL.length);
 }
 
-/** Whether a host to listen on can be reached from this machine only. */
 export function isLoopback(host: string): boolean {
 	const bare = host.replace(/^\[(.*)\]$/, "$1").toLowerCase();
 	return bare === "localhost" || bare === "::1" || (isIP(bare) === 4 && bare.startsWith("127."));
 }
 
-/**
- * Whether the `Host` header names this server. After DNS rebinding it carries the foreign name; a numeric address cannot
- * be rebound.
- */
+/** DNS rebinding leaves the foreign name in `Host`. A numeric address cannot be rebound. */
 function isOwnHost(header: string | undefined, { host, origins }: AccessOptions): boolean {
 	const name = hostName(header);
 	if (name === undefined) return false;
@@ -73,14 +65,14 @@ function isOwnHost(header: string | undefined, { host, origins }: AccessOptions)
 	return !isLoopback(host) && isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0;
 }
 
-/** Whether the origin is the server's own or a listed one; `host` is the checked `Host` header. Only browsers send one. */
+/** `host` is the checked `Host` header. Only browsers send an origin. */
 function isAllowedOrigin(origin: string | undefined, host: string, rules: AccessOptions) {
 	if (origin === undefined) return true;
 	const own = `${rules.tls ? "https" : "http"}://${host}`;
 	return origin.toLowerCase() === own.toLowerCase() || rules.origins.includes(origin);
 }
 
-/** An origin as browsers send it. Throws for what is none. */
+/** In the form that browsers send. Throws if invalid. */
 export function normalizedOrigin(origin: string): string {
 	const url = URL.canParse(origin) ? new URL(origin) : undefined;
 	const isOrigin =
@@ -91,7 +83,6 @@ export function normalizedOrigin(origin: string): string {
 	return url.origin;
 }
 
-/** The name in a `Host` header, in lower case and without its port. */
 function hostName(header: string | undefined): string | undefined {
 	const match = /^(\[[0-9a-f:.]+\]|[^\s:/@\\?#]+)(?::\d{1,5})?$/i.exec(header ?? "");
 	return match?.[1]?.toLowerCase();

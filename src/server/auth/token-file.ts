@@ -5,26 +5,22 @@ import { dirname, join } from "node:path";
 import { temporaryName } from "../../core/atomic-file.ts";
 import { errnoOf } from "../../core/errno.ts";
 
-/** Who may connect. */
 export interface Tokens {
-	/** The principal of a token; `undefined` when there is none. Takes the same time for every wrong token. */
+	/** Takes the same time for every wrong token. */
 	principalOf(token: string): string | undefined;
-	/** The file's first entry, for the address that is shown at a terminal. */
+	/** For the address shown at a terminal. */
 	readonly first: { readonly name: string; readonly token: string };
 }
 
 const MAX_FILE_BYTES = 2 ** 20;
 const MAX_ENTRIES = 1_000;
-/** Sixteen characters of base64url are 96 bits. */
+/** 96 bits in base64url. */
 const MIN_TOKEN_CHARS = 16;
 const NAME = /^[A-Za-z0-9._-]{1,64}$/;
-/** What fits both a header and the name of a WebSocket subprotocol. */
+/** Fits both a header and a WebSocket subprotocol. */
 const TOKEN = /^[A-Za-z0-9._~+-]+$/;
 
-/**
- * Reads the token file: `name:token` lines, `#` for comments. The name is the principal; a name on two lines has two
- * tokens. A missing file is made, for the owner only, with one entry for `local`. A file that others can read is refused.
- */
+/** Lines are `principal:token` or `#` comments. Creates a missing file; it must be private. */
 export async function loadTokens(path: string): Promise<Tokens> {
 	const text = (await readPrivate(path)) ?? (await create(path));
 	const entries = parseTokens(text, path);
@@ -46,7 +42,7 @@ export async function loadTokens(path: string): Promise<Tokens> {
 	};
 }
 
-/** The entries of a token file. Errors name the line, never what is on it. */
+/** Errors name the line, never its content. */
 export function parseTokens(text: string, path: string): { name: string; token: string }[] {
 	const entries: { name: string; token: string }[] = [];
 	for (const [index, raw] of text.split("\n").entries()) {
@@ -75,7 +71,6 @@ export function parseTokens(text: string, path: string): { name: string; token: 
 	return entries;
 }
 
-/** The file's text; `undefined` when there is no such file. */
 async function readPrivate(path: string): Promise<string | undefined> {
 	// Non-blocking: a pipe would wait for a writer.
 	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error) => {
@@ -107,7 +102,7 @@ function faultIn(stats: Stats, path: string): string | undefined {
 	return isTooLarge ? `has ${stats.size} bytes, at most ${MAX_FILE_BYTES} fit` : undefined;
 }
 
-/** Makes the file atomically, private from the start; returns what is there afterwards. */
+/** Private from the start. Returns the content of a faster process, if there is one. */
 async function create(path: string): Promise<string> {
 	const token = randomBytes(32).toString("base64url");
 	const text = `# name:token, one a line; the name is whose sessions they are. Keep this file to yourself.\nlocal:${token}\n`;
@@ -116,7 +111,7 @@ async function create(path: string): Promise<string> {
 	const temporary = join(folder, temporaryName());
 	try {
 		await writeFile(temporary, text, { flag: "wx", mode: 0o600, flush: true });
-		// A link: a rename would replace the file of a faster process.
+		// A link, as a rename would replace the file of a faster process.
 		await link(temporary, path);
 		return text;
 	} catch (error) {
