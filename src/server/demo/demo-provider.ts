@@ -17,23 +17,22 @@ import {
 } from "../../economy/index.ts";
 import { isStub } from "../../pruning/index.ts";
 
-/** A provider on this machine with one model, which is a script. */
+/** A local provider whose one model is a script. */
 export interface DemoProvider {
 	readonly config: Parameters<ModelRuntime["registerProvider"]>[1];
-	/** The content of a `models.json` that makes pi use it. */
 	readonly modelsJson: string;
 	close(): Promise<void>;
 }
 
 export const DEMO_MODEL = { provider: "strata-demo", id: "scripted" } as const;
 
-/** Small: a short conversation fills it, and pruning has something to do. */
+/** Small, so that a short conversation triggers pruning. */
 const CONTEXT_WINDOW = 56_000;
-/** Dollars for a million tokens: about what such models cost. */
+/** Dollars per million tokens, typical for such models. */
 const PRICES = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
-/** Starts the provider: Anthropic's API on the loopback interface, as far as pi uses it, with a simulated prompt cache. */
+/** The part of Anthropic's API that pi uses, on loopback, with a simulated prompt cache. */
 export async function startDemoProvider({ wordsPerSecond = 60 } = {}): Promise<DemoProvider> {
 	const key = randomBytes(24).toString("base64url");
 	const model = { ...DEMO_MODEL, api: "anthropic-messages", cost: PRICES };
@@ -101,11 +100,9 @@ export async function startDemoProvider({ wordsPerSecond = 60 } = {}): Promise<D
 
 interface TimedEvent {
 	readonly event: { readonly type: string; readonly [field: string]: unknown };
-	/** Before it is sent. */
 	readonly pauseMs: number;
 }
 
-/** The answer as the API streams it: the text word by word, each call at once. */
 function* eventsOf(
 	{ text, calls }: DemoAnswer,
 	bill: Billed,
@@ -190,10 +187,7 @@ interface DemoAnswer {
 	readonly calls: readonly DemoCall[];
 }
 
-/**
- * The demo model: a text for each step. The next step follows from the conversation alone, so it can be forked, resumed
- * and replayed.
- */
+/** The next step depends on the conversation alone, so it can be forked, resumed and replayed. */
 export function demoAnswer(messages: readonly unknown[]): DemoAnswer {
 	const prompts = messages.flatMap((message, at) => (isPrompt(message) ? [at] : []));
 	const script = SCRIPTS[Math.min(Math.max(prompts.length, 1), SCRIPTS.length) - 1] ?? [];
@@ -245,7 +239,6 @@ const FIRST: readonly DemoAnswer[] = [
 const WORKSET =
 	"One system is yours to start: say `/workset add src/discount.ts`, and every request of my next answer shows that file as it is then.";
 const PRUNED = `Every 37th order was slow. Soon pi would have had to compact this conversation, so old output was replaced by stubs that lead back to the full text: see the stubs in the **Context** view.\n\n${WORKSET}`;
-/** In place of {@link PRUNED} where the window had room. */
 const NOT_PRUNED = `Every 37th order was slow. Nothing had to go: the window still has room, see the **Context** view. When it is nearly full, stubs take the place of old output.\n\n${WORKSET}`;
 
 const SECOND: readonly DemoAnswer[] = [
@@ -270,7 +263,7 @@ const LATER: readonly DemoAnswer[] = [
 
 const SCRIPTS = [FIRST, SECOND, LATER];
 
-/** Something the user said: not the results of calls, and not what extensions insert. */
+/** Excludes tool results and what extensions insert. */
 function isPrompt(message: unknown): boolean {
 	if (property(message, "role") !== "user") return false;
 	return blocksOf(message).every(
@@ -280,7 +273,6 @@ function isPrompt(message: unknown): boolean {
 
 const INSERTED = "<working-file ";
 
-/** Whether pruning has put a stub into a result. */
 function hasStub(message: unknown): boolean {
 	const results = blocksOf(message).filter((block) => property(block, "content") !== undefined);
 	return results.some((result) => blocksOf(result).some((block) => isStub(textIn(block))));

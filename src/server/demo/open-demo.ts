@@ -6,28 +6,22 @@ import { collapsed } from "../../text/one-line.ts";
 import { DEMO_MODEL, startDemoProvider } from "./demo-provider.ts";
 import type { SampleProjects } from "./sample-projects.ts";
 
-/** The models that a server's sessions use. */
 export interface Models {
 	readonly modelRuntime: ModelRuntime;
-	/** Set when the only model is the demo's. */
+	/** Set if the only model is the demo's. */
 	readonly sampleProjects?: SampleProjects;
 	close(): Promise<void>;
 }
 
-/** When the scripted demo model takes the place of the user's own. */
 export type DemoMode = "auto" | "always" | "never";
 
 export interface OpenModelsOptions {
 	demo: DemoMode;
-	/** For the demo. */
 	sampleProjects: SampleProjects;
 	warn(line: string): void;
 }
 
-/**
- * The user's own models and keys; where there are none, or by choice, the demo's model. Never both: a script must not be
- * picked by accident for real work. Broken files of models are reported to `warn`, not replaced by the demo.
- */
+/** The user's models, or else the demo's. Never both: real work must not pick a script. */
 export async function openModels(
 	agentDir: string,
 	{ demo, sampleProjects, warn }: OpenModelsOptions,
@@ -43,18 +37,18 @@ export async function openModels(
 	return isUsable ? { modelRuntime, close: async () => {} } : await openDemo(sampleProjects);
 }
 
-/** Pi takes a broken file of keys for an empty one. */
+/** Pi treats a broken key file as empty. */
 async function faultIn(path: string): Promise<string | undefined> {
 	try {
 		JSON.parse(await readFile(path, "utf8"));
 		return undefined;
 	} catch (error) {
-		// The parser's own words would show what is in the file.
+		// The parser's message would quote the file's content.
 		return errnoOf(error) === "ENOENT" ? undefined : `${path} cannot be read as JSON`;
 	}
 }
 
-/** Nothing of it is written to disk, so a full one does not end the start. */
+/** Writes nothing to disk, so a full disk does not prevent the start. */
 async function openDemo(sampleProjects: SampleProjects): Promise<Models> {
 	const provider = await startDemoProvider();
 	try {
@@ -71,7 +65,7 @@ async function openDemo(sampleProjects: SampleProjects): Promise<Models> {
 	}
 }
 
-/** None of the user's keys are to be seen. */
+/** Hides the user's keys. */
 const NO_CREDENTIALS: NonNullable<
 	NonNullable<Parameters<typeof ModelRuntime.create>[0]>["credentials"]
 > = {

@@ -5,14 +5,14 @@ import { describeError, errnoOf } from "../../core/errno.ts";
 import { isWithin, realOrGiven } from "../../core/places.ts";
 import { CommandError } from "../engine/call.ts";
 
-/** What the demo works on: a project for each session, which is deleted with it. */
+/** The demo's projects: one per session, deleted with it. */
 export interface SampleProjects {
 	readonly folder: string;
-	/** Makes one for a session. @throws CommandError with what is wrong */
+	/** @throws CommandError with what is wrong */
 	make(): Promise<string>;
 	/**
-	 * Deletes the projects that the `left` folders are in, or all there are, except those that folders `inUse` are in.
-	 * Touches nothing else, and follows no link. What cannot be deleted stays for the next start.
+	 * Deletes the projects of the `left` folders (default: all), except those of `inUse`. Touches
+	 * nothing else and follows no link. Failures are retried at the next start.
 	 */
 	retire(options: { left?: readonly string[]; inUse: readonly string[] }): Promise<void>;
 }
@@ -51,13 +51,13 @@ export function createSampleProjects(folder: string, warn: (line: string) => voi
 	};
 }
 
-/** The folder without links on the way to it; `undefined` if it is none, or a link itself. */
+/** `undefined` if it is missing or a link. */
 async function ownFolder(folder: string): Promise<string | undefined> {
 	const stats = await lstat(folder).catch(() => undefined);
 	return stats?.isDirectory() ? realpath(folder) : undefined;
 }
 
-/** The names of the projects that folders are, or lie in, also by way of links. */
+/** Resolves links. */
 function projectsOf(folders: readonly string[], parent: string): string[] {
 	return folders
 		.map(realOrGiven)
@@ -72,7 +72,7 @@ async function remove(project: string): Promise<void> {
 	await deleteCodeIndex(project);
 }
 
-/** The project is ours, so no consent is needed to index it. */
+/** The project is ours, so indexing needs no consent. */
 async function index(project: string): Promise<void> {
 	const code = openCodeIndex({ root: project });
 	try {
@@ -82,7 +82,6 @@ async function index(project: string): Promise<void> {
 	}
 }
 
-/** Makes a small project in a new folder below the given one, and returns it. */
 export async function makeSampleProject(parent: string): Promise<string> {
 	await mkdir(parent, { recursive: true, mode: 0o700 });
 	const root = await realpath(await mkdtemp(join(parent, PREFIX)));
@@ -100,12 +99,11 @@ export async function makeSampleProject(parent: string): Promise<string> {
 
 const PREFIX = "shop-";
 
-/** Whether a folder of this name was made by {@link makeSampleProject}. */
 function isSampleName(name: string): boolean {
 	return name.startsWith(PREFIX) && /^[A-Za-z0-9]{6}$/.test(name.slice(PREFIX.length));
 }
 
-/** A shop: a cart, prices, orders; and logs that are long on purpose. */
+/** A shop. Its logs are long on purpose. */
 function sampleFiles(): Record<string, string | Buffer> {
 	return {
 		"package.json": `${JSON.stringify({ name: "sample-shop", type: "module" }, null, "\t")}\n`,
@@ -269,7 +267,6 @@ function handbookPage(page: number): string[] {
 	return [`Handbook of the sample shop, page ${page}`, "", ...lines];
 }
 
-/** A plain PDF, a page for each list of lines: Helvetica, ASCII, one column. */
 function samplePdf(pages: readonly (readonly string[])[]): Buffer {
 	const objects: string[] = [];
 	const add = (body: string) => objects.push(body); // its number is the new length
