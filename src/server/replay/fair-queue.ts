@@ -1,32 +1,28 @@
 import { CommandError } from "../engine/call.ts";
 
 export interface FairQueueLimits {
-	/** Running at once, in all and of one principal. */
+	/** Running, in total and per principal. */
 	readonly atOnce: number;
 	readonly atOnceOfOne: number;
-	/** Waiting, in all and of one principal. */
+	/** Waiting, in total and per principal. */
 	readonly waiting: number;
 	readonly waitingOfOne: number;
 }
 
 interface Tenant {
 	running: number;
-	/** Oldest first. */
 	readonly waiting: Set<() => void>;
 }
 
-/** Runs heavy work of many principals in turns: the one served last goes to the end. */
+/** Runs heavy work; the principal served last goes to the end. */
 export function createFairQueue(limits: FairQueueLimits) {
-	/** Those with work, in the order of their turns. */
+	/** In the order of their turns. */
 	const tenants = new Map<string, Tenant>();
 	let running = 0;
 	let waiting = 0;
 
 	return {
-		/**
-		 * Runs `work` when it is the principal's turn. What is aborted while it waits never runs.
-		 * @throws CommandError `busy` where too much waits already, `failed` when it was aborted
-		 */
+		/** @throws CommandError `busy` if the queue is full, `failed` if aborted while waiting */
 		async run<Result>(principal: string, signal: AbortSignal, work: () => Promise<Result>) {
 			const tenant = tenants.get(principal) ?? { running: 0, waiting: new Set() };
 			tenants.set(principal, tenant);
@@ -92,7 +88,7 @@ export function createFairQueue(limits: FairQueueLimits) {
 
 	function dropIfIdle(principal: string, tenant: Tenant): void {
 		const isIdle = tenant.running === 0 && tenant.waiting.size === 0;
-		// Another may have its place since.
+		// A new tenant may have its place.
 		if (isIdle && tenants.get(principal) === tenant) tenants.delete(principal);
 	}
 }

@@ -4,10 +4,9 @@ import { knownModel } from "../../economy/index.ts";
 import type { ReplayReport } from "../../economy/replay/index.ts";
 import { type PruneSettings, pruningPolicy } from "../../pruning/index.ts";
 
-/** A job of the thread. */
 export interface ReplayOrder {
 	file: string;
-	/** How the report and errors call the file. */
+	/** The file's name in the report and in errors. */
 	shownAs: string;
 	prune: PruneSettings;
 }
@@ -24,7 +23,7 @@ serveJobs<ReplayOrder, ReplayReport>(async ({ file, shownAs, prune }) => {
 		const policies = [...tools.replayPolicies, tools.strataPolicy(pruning), pruning];
 		return { ...tools.buildReport(session, { policies }), file: shownAs };
 	} catch (error) {
-		// Texts of the reader name the file, which may be one of ours.
+		// The reader's errors name the file, which may be a temporary one of ours.
 		throw new Error(describeError(error).replaceAll(file, shownAs));
 	}
 });

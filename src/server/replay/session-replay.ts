@@ -14,18 +14,13 @@ import { CommandError } from "../engine/call.ts";
 import { createFairQueue, type FairQueueLimits } from "./fair-queue.ts";
 import type { ReplayOrder } from "./replay-worker.ts";
 
-/**
- * Replays session files in threads: each is seconds of pure computing. Principals take turns, and an
- * abort ends a replay, whether it runs or waits.
- */
+/** Runs in threads, as a replay takes seconds of CPU. Principals take turns. */
 export interface SessionReplay {
 	/** What a session file cost and would have cost. `file` must have been checked. */
 	ofFile(file: string, by: ReplayedFor): Promise<ReplayReport>;
-	/** The same for the text of one. */
 	ofContent(content: string, by: ReplayedFor): Promise<ReplayReport>;
 }
 
-/** Who asks for a replay, and until when. */
 export interface ReplayedFor {
 	readonly principal: string;
 	readonly signal: AbortSignal;
@@ -34,7 +29,6 @@ export interface ReplayedFor {
 export interface SessionReplayOptions {
 	agentDir: string;
 	cwd: string;
-	/** For files that are gone again when their replay is done. */
 	tmpFolder: string;
 }
 
@@ -84,7 +78,6 @@ export function createSessionReplay({
 	};
 }
 
-/** The handler's own failures have their own words. */
 const FAULTS: { readonly [Fault in WorkerFault]?: string } = {
 	aborted: "the replay was stopped",
 	memory: "the session is too large to replay",
