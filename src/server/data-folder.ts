@@ -6,7 +6,7 @@ import { writeFileAtomic } from "../core/atomic-file.ts";
 import { describeError, errnoOf } from "../core/errno.ts";
 import { property } from "../core/property.ts";
 
-/** The server's own files in its data folder. Tokens are checked when they are read. */
+/** Token files are checked when they are read. */
 const OWN_FILES = [
 	"lock.db",
 	"lock.db-journal",
@@ -20,9 +20,8 @@ const OWN_FILES = [
 const hasModes = process.platform !== "win32";
 
 /**
- * Makes a data folder that only its owner can open, whatever the umask, or proves that no other user can change an existing
- * one: neither the folder, nor the server's files in it, nor a folder above it. A user who can write there can forge
- * sessions and tokens. Files that others can read are closed to them. Throws one clear line.
+ * Creates a private folder, whatever the umask, or verifies that no other user can write to it, its
+ * files or its parents: that user could forge sessions and tokens. Throws a one-line error.
  */
 export async function claimDataFolder(folder: string): Promise<void> {
 	const made = await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
@@ -35,7 +34,7 @@ export async function claimDataFolder(folder: string): Promise<void> {
 	refuseForeign(await stat(real), folder, "data folder");
 	for (let path = dirname(real), above = real; path !== above; above = path, path = dirname(path)) {
 		const { mode } = await stat(path);
-		if ((mode & 0o1002) !== 0o002) continue; // in a sticky folder others can move only what is theirs
+		if ((mode & 0o1002) !== 0o002) continue; // sticky: others can move only their own files
 		throw unusable(
 			folder,
 			`everyone can replace it, since ${path} is open to all; run: chmod o-w ${path}`,
@@ -44,13 +43,13 @@ export async function claimDataFolder(folder: string): Promise<void> {
 	for (const name of OWN_FILES) {
 		const path = join(folder, name);
 		const stats = await stat(path).catch(() => undefined);
-		if (!stats?.isFile()) continue; // opening it says what is wrong
+		if (!stats?.isFile()) continue; // opening it reports what is wrong
 		refuseForeign(stats, path, "file");
 		if ((stats.mode & 0o077) !== 0) await chmod(path, 0o600);
 	}
 }
 
-/** Makes a file if it is missing, and readable and writable for its owner only, whatever the umask. */
+/** Creates a missing file. Only the owner can read and write it, whatever the umask. */
 export function makePrivateFile(path: string): void {
 	const file = openSync(path, "a", 0o600);
 	try {
@@ -79,15 +78,11 @@ function unusable(folder: string, why: string, cause?: unknown): Error {
 	return new Error(message, { cause });
 }
 
-/** Held by the one server of a data folder. */
 export interface Lock {
 	release(): void;
 }
 
-/**
- * Claims a data folder for this process. The lock is SQLite's own on `lock.db`, which the system releases when the process
- * ends. Throws one clear line when another server has it.
- */
+/** SQLite locks `lock.db`; the system releases it at process end. Throws a one-line error. */
 export async function lockDataFolder(folder: string): Promise<Lock> {
 	await claimDataFolder(folder);
 	const sqlite = await import("node:sqlite");
@@ -95,10 +90,10 @@ export async function lockDataFolder(folder: string): Promise<Lock> {
 	const owner = join(folder, "lock.json");
 	let database: DatabaseSync | undefined;
 	try {
-		makePrivateFile(path); // SQLite would go by the umask
+		makePrivateFile(path); // SQLite would follow the umask
 		database = new sqlite.DatabaseSync(path);
-		// The transaction never ends: while it is open no other process can begin one. It writes nothing, so a full disk
-		// does not matter.
+		// The transaction stays open, which excludes other processes. It writes nothing, so a full disk
+		// does no harm.
 		database.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
 	} catch (error) {
 		database?.close();

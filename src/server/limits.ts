@@ -2,56 +2,51 @@ import { nearest } from "../text/nearest.ts";
 
 const MEGABYTE = 2 ** 20;
 
-/** What clients can make the engine hold or do. */
 const engineLimits = {
 	maxFrameBytes: 10 * MEGABYTE,
-	/** Commands in flight: of one connection (more are refused before acceptance), in all, and of one principal. */
+	/** In flight per connection (more are refused before acceptance), in total, and per principal. */
 	maxPendingPerClient: 128,
 	maxPending: 10_000,
 	maxPendingPerPrincipal: 5_000,
-	/** Their frames, in characters, in all and of one principal; a command alone may have as many as a frame may. */
+	/** Characters of frames in flight. A single command may always be as large as a frame. */
 	maxPendingBytes: 256 * MEGABYTE,
 	maxPendingBytesPerPrincipal: 128 * MEGABYTE,
-	/** One answer as JSON, in characters; a read whose answer is larger fails. */
+	/** One answer as JSON, in characters; a read with a larger one fails. */
 	maxAnswerBytes: 64 * MEGABYTE,
-	/** Of one principal, with bursts up to the same number. Stops a runaway program, not a busy one. */
+	/** Per principal, with bursts up to the same number. Stops a runaway program, not a busy one. */
 	commandsPerMinute: 600_000,
-	/** Time of a command by its timeout class. */
 	shortMs: 30_000,
 	longMs: 300_000,
-	/** A queued command that waits longer never starts. */
+	/** A command queued longer never starts. */
 	queueMs: 300_000,
 	dependencyMs: 30_000,
-	/** How long a lane waits for the handler of a timed-out command before the next may start. */
+	/** How long a lane waits for the handler of a timed-out command. */
 	graceMs: 5_000,
 };
 
-/** What one connection may leave unread. */
 const outboxLimits = {
-	/** From here on pending deltas of a session are joined. */
+	/** Above: pending deltas of a session are joined. */
 	softQueueBytes: MEGABYTE / 4,
-	/** From here on deltas are left out and a `gap` says so; the client's own frames are not read until it is below. */
+	/** High-water mark. Above: deltas become a `gap`, and the client's own frames are not read. */
 	hardQueueBytes: 4 * MEGABYTE,
-	/** From here on the connection is closed; one message may be larger, if nothing waits before it. */
+	/** Above: the connection is closed. Its latest message does not count. */
 	maxQueueBytes: 64 * MEGABYTE,
-	/** All connections together: from here on those are closed that leave most unread. */
+	/** Above, over all connections: the largest are closed. */
 	maxQueueBytesInAll: 256 * MEGABYTE,
-	/** How long a connection may take none of each megabyte that waits for it. */
+	/** For each megabyte in flight, how long the client may take nothing. */
 	stallMs: 30_000,
 };
 
-/** Every bound of the server, by one name each. */
 export const defaultLimits = {
 	...engineLimits,
-	/** Connections in all, of one principal, and new ones a minute of one principal. */
+	/** In total, per principal, and new ones per minute and principal. */
 	maxConnections: 1_000,
 	maxConnectionsPerPrincipal: 500,
 	connectionsPerMinute: 12_000,
-	/** Unfinished frames, over all connections. */
 	maxUnfinishedBytesInAll: 256 * MEGABYTE,
 	maxSessions: 300,
 	maxSessionsPerPrincipal: 100,
-	/** How long running commands may go on after the server was asked to stop. */
+	/** How long running commands may continue after a stop. */
 	drainMs: 30_000,
 	...outboxLimits,
 } as const satisfies Record<string, number>;
@@ -60,7 +55,7 @@ export type EngineLimits = Record<keyof typeof engineLimits, number>;
 export type OutboxLimits = Record<keyof typeof outboxLimits, number>;
 export type ServerLimits = Record<keyof typeof defaultLimits, number>;
 
-/** The defaults with some replaced, as in `["maxSessions=20", "drainMs=5000"]`. Throws for a name or number it does not know. */
+/** Example: `["maxSessions=20", "drainMs=5000"]`. Throws for an unknown name or a bad number. */
 export function limitsFrom(assignments: readonly string[]): ServerLimits {
 	const limits: ServerLimits = { ...defaultLimits };
 	for (const assignment of assignments) {
@@ -85,15 +80,14 @@ function isLimit(name: string): name is keyof ServerLimits {
 	return Object.hasOwn(defaultLimits, name);
 }
 
-/** Lets so many through a minute, with bursts up to the same number. Constant time and space. */
+/** Token bucket: a rate per minute, with bursts up to the same number. */
 export interface RateBucket {
-	/** Takes one; false when there is none left. */
 	take(): boolean;
-	/** Milliseconds until there is one again; 0 when there is one now. */
+	/** Milliseconds until the next `take` succeeds; 0 if it would now. */
 	waitMs(): number;
 }
 
-/** A full bucket. `clock` is monotonic, in milliseconds. */
+/** Starts full. `clock` is monotonic, in milliseconds. */
 export function createRateBucket(perMinute: number, clock: () => number): RateBucket {
 	const perMs = perMinute / 60_000;
 	let left = perMinute;

@@ -5,22 +5,18 @@ import type { Latency } from "./engine/replies.ts";
 import type { JournalStats } from "./journal/journal.ts";
 import type { ConnectionCounters } from "./transports/connections.ts";
 
-/** What the parts of the server count. */
 export interface PartFigures {
 	engine: EngineCounters;
 	journal: JournalStats & { healthy: boolean };
 	sessions: number;
 	process: ProcessFigures;
-	/** Of the latest commands; absent before the first. */
 	latencyMs?: Latency | undefined;
 }
 
-/** All that `/metrics` tells. */
 export interface Metrics extends PartFigures {
 	connections: ConnectionCounters;
 }
 
-/** The answer to `get_metrics`. */
 export function metricsData(figures: PartFigures): ResponseData["get_metrics"] {
 	const { engine, journal, sessions, process, latencyMs } = figures;
 	const { clients, ...commands } = engine;
@@ -40,7 +36,6 @@ export function metricsData(figures: PartFigures): ResponseData["get_metrics"] {
 	};
 }
 
-/** One figure of {@link Metrics}. Counters only go up while the process lives; gauges go up and down. */
 interface Row {
 	name: string;
 	kind: "counter" | "gauge";
@@ -48,7 +43,6 @@ interface Row {
 	value(metrics: Metrics): number;
 }
 
-/** The figures in Prometheus' text format. */
 export function prometheusText(metrics: Metrics): string {
 	const lines = ROWS.flatMap(({ name, kind, help, value }) => [
 		`# HELP ${name} ${help}`,
@@ -108,18 +102,16 @@ function gauge(name: string, help: string, value: Row["value"]): Row {
 	return { name: `strata_${name}`, kind: "gauge", help, value };
 }
 
-/** Figures of this process. */
 export interface ProcessFigures {
 	uptimeSeconds: number;
 	residentBytes: number;
 	heapBytes: number;
 	externalBytes: number;
 	cpuSeconds: number;
-	/** How late timers came, at the 99th percentile since the figures were last read. */
+	/** 99th percentile of timer delay since the last read. */
 	loopDelayMs: number;
 }
 
-/** Watches this process. */
 export interface ProcessGauge {
 	read(): ProcessFigures;
 	close(): void;

@@ -3,40 +3,34 @@ import type { DemoMode } from "./demo/open-demo.ts";
 import type { ServerLimits } from "./limits.ts";
 import type { Stdio } from "./transports/line-transports.ts";
 
-/** How a server is to run. */
 export interface ServerOptions {
-	/** The server's own folder: journal, lock, tokens. One server has it at a time. */
+	/** Journal, lock and tokens. One server uses it at a time. */
 	dataDir: string;
 	/** Pi's agent folder: models, keys, settings, session files. */
 	agentDir: string;
-	/** The folder it was started in: session files in its `.pi/sessions`, or in one above it, may be opened. */
+	/** Session files in `.pi/sessions` here or in a parent may be opened. */
 	cwd: string;
-	/** Where sessions start that name no folder; without one they must. */
+	/** For sessions that name no folder; without it they must. */
 	startFolder?: string;
-	/** When a scripted model on sample projects takes the place of the user's models. */
 	demo: DemoMode;
-	/** Whether clients may have settings and extensions loaded that a project brings itself; those run code of it. */
+	/** Whether clients may load a project's own settings and extensions, which run its code. */
 	allowProjectTrust: boolean;
-	/** For HTTP and WebSocket; port 0 takes a free one. */
+	/** HTTP and WebSocket; port 0 takes a free one. */
 	listen?: { port: number; host: string; tls?: { cert: string; key: string } };
-	/** For a Unix socket. */
 	socketPath?: string;
-	/** For the process that started this one. */
 	stdio?: Stdio;
-	/** `none`: whoever connects is the principal `local`. Otherwise the file with the tokens, made if it is missing. */
+	/** `none`: every client is the principal `local`. A missing token file is created. */
 	auth: "none" | { tokenFile: string };
-	/** Origins of pages that may connect beside the server's own. */
+	/** Allowed page origins besides the server's own. */
 	origins: readonly string[];
 	limits: ServerLimits;
-	/** The folder of the built dashboard, if there is one. */
 	pageFolder?: string;
-	/** Told what goes wrong beside any command, in one line. */
+	/** Reports problems outside of any command, in one line. */
 	warn(line: string): void;
-	/** The last client of stdio is gone. */
 	onStdioEnd?(): void;
 }
 
-/** The options with their origins normalized. Throws one clear line for a combination that would be unsafe or useless. */
+/** Normalizes the origins. Throws a one-line error for an unsafe or useless combination. */
 export function checkedOptions(options: ServerOptions): ServerOptions {
 	const { listen, socketPath, stdio, auth } = options;
 	if (!listen && socketPath === undefined && !stdio) {

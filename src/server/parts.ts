@@ -20,16 +20,15 @@ export interface Parts {
 	readonly journal: Journal;
 	readonly streams: Streams;
 	figures(): PartFigures;
-	/** Stops the sessions, waiting for each up to `ms`, and closes the journal. */
+	/** Waits up to `ms` for each session. */
 	close(ms: number): Promise<void>;
 }
 
-/** Opens the journal and its sessions, and puts the engine in front of them. */
 export async function openParts(
 	options: ServerOptions & { transports: readonly string[] },
 ): Promise<Parts> {
 	const { dataDir, agentDir, cwd, startFolder, demo, limits, warn } = options;
-	// Pi is large: it loads while the journal is being read.
+	// Pi is large: it loads while the journal is read.
 	const loading = Promise.all([
 		import("./sessions/sessions.ts"),
 		import("./demo/open-demo.ts"),
@@ -45,7 +44,7 @@ export async function openParts(
 		models = await openModels(agentDir, { demo, sampleProjects: projects, warn });
 		const { modelRuntime, sampleProjects } = models;
 		const { sessions: recovered } = journal.recovered;
-		// A journal that cannot be read does not say which projects are in use.
+		// An unreadable journal does not know which projects are in use.
 		if (journal.health().ok) await projects.retire({ inUse: recovered.map(({ cwd }) => cwd) });
 		const sessions = createSessions({
 			agentDir,

@@ -3,10 +3,7 @@ import { describeError } from "../core/errno.ts";
 import type { Data } from "../protocol/index.ts";
 import { CommandError } from "./engine/call.ts";
 
-/**
- * An error's text for a client: one line, no stack, no folders of the server. Absolute paths keep their last name, unless
- * the client itself gave them.
- */
+/** One line without stack. Absolute paths keep their last name, unless the client gave them. */
 export function safeText(error: unknown, given: readonly string[] = []): string {
 	const text = describeError(error);
 	const [line = ""] = text.trim().split(/\r?\n/, 1);
@@ -21,7 +18,7 @@ export function safeText(error: unknown, given: readonly string[] = []): string 
 	return safe.length <= MAX_TEXT ? safe : `${safe.slice(0, MAX_TEXT)}…`;
 }
 
-/** Turns whatever was thrown into a failure that may travel; one that may already stays as it is. */
+/** Returns a `CommandError` unchanged. */
 export function asCommandError(
 	error: unknown,
 	code: Data<"ErrorCode"> = "failed",
@@ -33,8 +30,8 @@ export function asCommandError(
 
 const MAX_TEXT = 500;
 
-/** Whatever stands between quotes and begins like an absolute path, spaces included. */
+/** A quoted absolute path, spaces included. */
 const QUOTED_PATH = /(['"`])((?:[A-Za-z]:)?[\\/][^'"`\n]*[\\/][^'"`\n]*)\1/g;
 const FILE_ADDRESS = /file:\/\/[^\s"'`<>]*/gi;
-/** Two folders deep at least, and not the path of a web address. */
+/** At least two folders deep, and not the path of a URL. */
 const ABSOLUTE_PATH = /(?<![\w/.]|:\/)(?:[A-Za-z]:)?(?:[\\/][^\s\\/"'`:;,()<>]+){2,}/g;

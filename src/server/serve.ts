@@ -12,29 +12,23 @@ import { listenUnixSocket, serveStdio } from "./transports/line-transports.ts";
 import { createPage } from "./transports/page.ts";
 import { createWebSocketTransport } from "./transports/websocket.ts";
 
-/** A server that listens. */
 export interface RunningServer {
-	/** The port of HTTP and WebSocket, if it has one. */
 	readonly port?: number;
-	/** The token to show to the user; absent when none is needed. */
+	/** To show to the user; absent if none is needed. */
 	readonly token?: string;
-	/** Resolves when it answers commands; until then clients wait. Rejects when it never will. */
+	/** Resolves when commands are answered; clients wait until then. Rejects if the start fails. */
 	readonly ready: Promise<void>;
-	/** Notifies all clients, waits for running commands for up to `drainMs`, then closes everything. */
+	/** Notifies all clients, drains for up to `drainMs`, then closes everything. */
 	stop(reason: string): Promise<void>;
 }
 
-/** How long unsent output may take at the end. */
+/** For unsent output at the end. */
 const FAREWELL_MS = 2_000;
-/** How long sessions may take to stop. */
 const SESSIONS_MS = 5_000;
 
 type Working = { parts: Parts; connections: Connections };
 
-/**
- * Starts a server. Resolves as soon as it listens, before the journal and pi are loaded; throws one clear line when it
- * cannot run with these options, on this machine, or beside another server.
- */
+/** Resolves once it listens, before the journal and pi are loaded. Throws a one-line error. */
 export async function startServer(given: ServerOptions): Promise<RunningServer> {
 	const options = checkedOptions(given);
 	let working: Working | undefined;
@@ -46,7 +40,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 	let tokens: Tokens | "none";
 	let listeners: Listeners;
 	try {
-		// The users of the socket and of stdio need no token.
+		// Clients of the socket and of stdio need no token.
 		const { auth, listen } = options;
 		tokens = auth === "none" || !listen ? "none" : await loadTokens(auth.tokenFile);
 		listeners = await openListeners({
@@ -90,7 +84,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 	async function stop(reason: string): Promise<void> {
 		try {
 			listeners.stopListening();
-			await ready.catch(() => {}); // what never started needs no end
+			await ready.catch(() => {}); // never started: nothing to stop
 			if (working) {
 				const { parts, connections: all } = working;
 				await parts.engine.shutdown(reason, options.limits.drainMs);
@@ -115,7 +109,6 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 	};
 }
 
-/** Opens the journal and loads pi, which takes its time. */
 async function startWorking(options: ServerOptions): Promise<Working> {
 	const { listen, socketPath, stdio, limits } = options;
 	const transports = [
@@ -134,12 +127,9 @@ async function startWorking(options: ServerOptions): Promise<Working> {
 	return { parts, connections: createConnections({ engine, limits }) };
 }
 
-/** Everything that takes connections from outside. */
 interface Listeners {
 	readonly port?: number;
-	/** Takes no more connections; open ones stay. */
 	stopListening(): void;
-	/** Ends all connections that are still open. */
 	close(): Promise<void>;
 }
 
@@ -147,11 +137,10 @@ interface ListenersOptions
 	extends Pick<ServerOptions, "listen" | "socketPath" | "origins" | "limits" | "pageFolder">,
 		Pick<HttpOptions, "readiness" | "metrics"> {
 	tokens: Tokens | "none";
-	/** Clients wait for it. */
 	connections: Promise<Connections>;
 }
 
-/** Listens on the port and on the socket that are asked for, or on neither if one of them cannot be had. */
+/** If one listener fails, closes the other. */
 async function openListeners(options: ListenersOptions): Promise<Listeners> {
 	const { socketPath: path, connections, limits } = options;
 	const web = await openWeb(options);

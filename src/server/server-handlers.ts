@@ -20,10 +20,7 @@ export interface ServerHandlersOptions {
 
 const DEFAULT_HISTORY = 100;
 
-/**
- * A handler for every command: the sessions' own, and those that need streams, journal or the whole server. Creating and
- * loading a session also subscribes the caller; deleting one ends its stream.
- */
+/** Creating or loading a session subscribes the caller; deleting one ends its stream. */
 export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 	const { sessions, streams, journal, replay } = options;
 	const { attach, known } = options.attachments;
@@ -35,7 +32,7 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 			const done = await handler(call);
 			const sessionId = property(done.data, "sessionId");
 			if (typeof sessionId !== "string") return done;
-			// The creator also gets what happened while the session was opened.
+			// The creator also gets the events from while the session was opened.
 			const stream = { principal: call.principal, sessionId };
 			await attach(call, sessionId, done.opened ? streams.begin(stream) : undefined);
 			return done;
@@ -142,19 +139,14 @@ function answer<Type extends keyof ResponseData>(data: ResponseData[Type]): Done
 	return { data };
 }
 
-/** The sender of a command and its connection. */
 export type Caller = Pick<Call, "principal" | "client">;
 
-/** Subscribes connections to sessions. */
 export interface Attachments {
-	/**
-	 * The caller gets the session's events, from now on or above `after`, its open dialogs, and the statuses and widgets that
-	 * are not among the events. Resolves with the number of the last event.
-	 */
+	/** Sends open dialogs, and events from now on or above `after`. Resolves with the last number. */
 	attach(caller: Caller, sessionId: string, after?: number): Promise<number>;
-	/** Subscribes the connection of a repetition, if the first answer, read by `data`, says that its connection is. */
+	/** Subscribes a repetition's connection if the first answer says that the command did so. */
 	repeat(call: Caller & { command: Command }, data: () => unknown): void;
-	/** The session's id. Throws `unknown_session` if the caller has no session of that name. */
+	/** Throws `unknown_session` if the caller has no such session. */
 	known(caller: Caller, sessionId: string): string;
 }
 
@@ -163,7 +155,7 @@ export function createAttachments(
 	streams: Streams,
 ): Attachments {
 	async function attach(caller: Caller, sessionId: string, after?: number): Promise<number> {
-		// The disconnect of a client that is gone was reported: it would stay subscribed.
+		// Its disconnect was already handled: it would stay subscribed forever.
 		if (caller.client.gone) return 0;
 		const stream: StreamName = { principal: caller.principal, sessionId };
 		const { seq } = await streams.subscribe(caller.client, stream, after);
@@ -174,7 +166,7 @@ export function createAttachments(
 		return seq;
 	}
 
-	/** A status or a widget that is among the events. A question is sent in any case, with the time that is left. */
+	/** A question is always sent again, with its time left. The rest may be among the events. */
 	function isToCome(stream: StreamName, event: Data<"SessionEvent">, after: number): boolean {
 		if (event.type !== "extension_ui_request" || isQuestion(event.method)) return false;
 		return streams.hasRequest(stream, event.requestId, after);
@@ -187,7 +179,7 @@ export function createAttachments(
 		if (sessionId === undefined || !sessions.has(principal, sessionId)) return;
 		if (streams.isSubscribed(client, { principal, sessionId })) return;
 		attach(call, sessionId, after).catch(() => {
-			// The stream is not what it was: the session of this name is another one by now.
+			// The stream has changed: another session has this name now.
 		});
 	}
 
@@ -201,7 +193,6 @@ export function createAttachments(
 	};
 }
 
-/** What a command subscribes its connection to, and from where on. */
 function placeOf(
 	command: Command,
 	data: () => unknown,
