@@ -6,10 +6,9 @@ import { grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
 import { fitText, type Part, type ProjectPaths, remark } from "./outline.ts";
 
-/** With more files a prompt is about something larger. */
 const BRIEFED_FILES = 3;
 
-/** Only so much of a prompt is looked at, and so many of its words: a pasted log must not cost a second. */
+/** Limits on the prompt scan: a pasted log must not cost a second. */
 const PROMPT_CHARS = 100_000;
 const MAX_CANDIDATES = 500;
 
@@ -18,7 +17,9 @@ export interface FileLookup {
 	isFile(path: string): boolean;
 }
 
-/** Files that a prompt names or, in mode `always`, that were last worked on; a number if it names too many. */
+/**
+ * Returns a number if the prompt names too many. Mode `always` falls back to files last touched.
+ */
 export function filesToBrief(
 	prompt: string,
 	mode: "onPaths" | "always",
@@ -31,7 +32,7 @@ export function filesToBrief(
 	return workedOnFiles(messages(), lookup).slice(0, BRIEFED_FILES);
 }
 
-/** The source files that a text names, in their order: words that look like a path, if the file is there. */
+/** Existing source files that a text names, in order of mention. */
 export function namedFiles(prompt: string, lookup: FileLookup): string[] {
 	return existing(candidates(prompt.slice(0, PROMPT_CHARS)), lookup);
 }
@@ -41,7 +42,7 @@ export interface TurnMessage {
 	readonly content?: unknown;
 }
 
-/** The source files that tools read or changed since the last prompt, the latest first, as the index has them. */
+/** Indexed source files that tools read or changed since the last prompt, latest first. */
 export function workedOnFiles(messages: readonly TurnMessage[], lookup: FileLookup): string[] {
 	return existing(calledPaths(messages), lookup);
 }
@@ -87,10 +88,9 @@ function existing(candidates: Iterable<string>, { paths, isFile }: FileLookup): 
 
 const SHOWN = { dependencies: 5, dependents: 10, tests: 5 } as const;
 
-/** The largest briefing in bytes: it is put before every answer, asked for or not. */
+/** In bytes. A briefing precedes every answer, requested or not. */
 export const BRIEFING_BYTES = 1_500;
 
-/** The briefing on some files: what they need, what needs them, which tests reach them, and how to learn more. */
 export function briefing(answer: TaskContextAnswer, { show }: ProjectPaths): string | undefined {
 	const targets = answer.targets.map(({ path }) => show(path));
 	if (targets.length === 0) return undefined;
@@ -126,7 +126,6 @@ function shortPath(path: string): string {
 const SOURCE_FILE = /\.(?:[cm]?[jt]s|[jt]sx)$/i;
 const WORD_CHARS = 1000;
 
-/** Words and quoted phrases that end like a source file, each with and without what may stand around it. */
 function* candidates(prompt: string): Generator<string> {
 	const seen = new Set<string>();
 	for (const [match, ...quoted] of prompt.matchAll(/`([^`\n]+)`|"([^"\n]+)"|'([^'\n]+)'|\S+/g)) {
@@ -143,14 +142,14 @@ function* candidates(prompt: string): Generator<string> {
 	}
 }
 
-/** A word without punctuation behind it, and also without brackets around it, which can be part of a path. */
+/** Trailing punctuation is dropped. Brackets can be part of a path, so both spellings are tried. */
 function spellings(word: string): string[] {
 	const ended = withoutPlace(word.replace(/["'`*_.,;:!?…]+$/, ""));
 	const inner = word.replace(/^[([{<"'`*_]+/, "").replace(/[\])}>"'`*_.,;:!?…]+$/, "");
 	return [ended, withoutPlace(inner)];
 }
 
-/** Without `:12`, `:12:5`, `:3-9`, `#L12`, `#L3-L9` or `(12,5)` behind a path. */
+/** Strips `:12`, `:12:5`, `:3-9`, `#L12`, `#L3-L9` and `(12,5)`. */
 function withoutPlace(path: string): string {
 	return path.replace(/(?::\d+(?:[:-]\d+)*|#L?\d+(?:-L?\d+)?|\(\d+(?:,\d+)?\)?)$/i, "");
 }

@@ -5,13 +5,10 @@ import { property } from "../core/property.ts";
 import type { SessionView, System } from "../session/index.ts";
 import { type KotaSession, kotaAsker } from "./open-project.ts";
 
-/** How long a prompt waits for its briefing. Indexing that takes longer goes on without it. */
+/** A prompt waits this long for its briefing. Slower indexing continues in the background. */
 const BRIEFING_MS = 20_000;
 
-/**
- * Adds a briefing to prompts that name one to three files, as `kota.autoContext` says. Whatever goes wrong, the prompt
- * goes through without it, and the user is notified once a session.
- */
+/** Briefs prompts that name one to three files. Errors notify once a session. */
 export function createBriefings(
 	kotaSession: KotaSession,
 ): Required<Pick<System, "start" | "onPrompt">> {
@@ -38,7 +35,6 @@ export function createBriefings(
 		},
 	};
 
-	/** What the briefing for a prompt says; `undefined` if it names no file, or too many. */
 	async function briefingFor(
 		prompt: string,
 		mode: "onPaths" | "always",
@@ -59,7 +55,7 @@ export function createBriefings(
 			const answer = await project.ask("taskContext", query, asker);
 			return kota.briefing(answer, paths);
 		} catch (error) {
-			// A prompt may name files that git ignores.
+			// A prompt may name git-ignored files.
 			if (property(error, "code") === "unknown-file") return undefined;
 			throw error;
 		}
@@ -70,7 +66,7 @@ function isFile(path: string): boolean {
 	try {
 		return statSync(path).isFile();
 	} catch {
-		return false; // missing, or not ours to look at: a prompt can name anything
+		return false; // missing or unreadable: a prompt can name anything
 	}
 }
 
@@ -80,7 +76,7 @@ function messagesOf(session: SessionView) {
 		.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
 }
 
-/** The same briefing again would say nothing new. */
+/** A repeated briefing adds nothing. */
 function isInContext(content: string, session: SessionView): boolean {
 	return session.sessionManager
 		.buildContextEntries()

@@ -3,18 +3,15 @@ import type { SessionView, Spine } from "../session/index.ts";
 import { megabytes } from "../text/figures.ts";
 import { type KotaSession, kotaAsker } from "./open-project.ts";
 
-/** A subcommand of `/kota`. */
 export interface Subcommand {
-	/** What it does, for `/kota help`. */
 	readonly usage: string;
-	/** Gets the words behind its name; returns what is reported. */
+	/** `words` follow the subcommand's name; the result is shown to the user. */
 	run(session: SessionView, words: string[]): Promise<string>;
 }
 
-/** Lines of an external engine's standard error that `/kota status` shows. */
 const STDERR_LINES = 10;
 
-/** Registers `/kota status | index | restart | help` and what others add; alone it is `status`. */
+/** Registers `/kota status | index | restart | help` and added subcommands. Default: `status`. */
 export function registerKotaCommand(
 	{ host, at }: Spine,
 	kotaSession: KotaSession,
@@ -51,7 +48,7 @@ export function registerKotaCommand(
 
 	async function status(session: SessionView): Promise<string> {
 		const { kota, project, blobs, settings } = await kotaSession.open(session);
-		// Of an engine that does not come up, the rest is what one needs to see why.
+		// If the engine fails to start, the remaining lines show why.
 		const index = await project.status().then(
 			(status) => kota.statusText(status, Date.now()),
 			async (error: unknown) => [`project: ${project.root}`, await messageOf(error)],
@@ -70,7 +67,7 @@ export function registerKotaCommand(
 		].join("\n");
 	}
 
-	/** Where there are dialogs the first indexing is confirmed here too; without them the command is the consent. */
+	/** With dialogs, the first indexing is confirmed. Without them the command is the consent. */
 	async function index(session: SessionView): Promise<string> {
 		const { kota, project } = await kotaSession.open(session);
 		const consent = session.hasUI ? "needed" : "given";

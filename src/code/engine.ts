@@ -23,11 +23,11 @@ import {
 import { usagesForms } from "./usages-text.ts";
 
 export interface Engine extends CodeIndex {
-	/** Of an engine that is a separate program: the last lines it wrote to its standard error. */
+	/** The last stderr lines of an external engine. */
 	stderr?(): readonly string[];
 }
 
-/** Opens the engine that the settings name. Its code is loaded here, with the first question. */
+/** Opens the configured engine. Its code is loaded lazily, with the first question. */
 export async function openEngine(settings: Config["kota"], root: string): Promise<Engine> {
 	if (settings.engine === "external") {
 		const { openExternalKota } = await import("./external/index.ts");
@@ -38,7 +38,6 @@ export async function openEngine(settings: Config["kota"], root: string): Promis
 	return openCodeIndex({ root });
 }
 
-/** What tools and commands decide before they ask; most are the index's own queries with all defaults filled in. */
 interface Inputs extends Record<QuestionName, object> {
 	search: SearchInput;
 	dependencies: DepsInput;
@@ -50,7 +49,7 @@ interface Inputs extends Record<QuestionName, object> {
 
 export type InputOf<Name extends QuestionName> = Inputs[Name];
 
-/** How a question is put to the index, and the forms of its answer from the one asked for to the briefest. */
+/** Maps a question to its query and to the forms of its answer, fullest first. */
 export const topics: {
 	readonly [Name in QuestionName]: {
 		query(input: Inputs[Name]): QueryOf<Name>;
@@ -69,7 +68,6 @@ function same<Input>(input: Input): Input {
 	return input;
 }
 
-/** Puts a question to an engine. The text is all of the answer in the form that was asked for. */
 export async function answerTo<Name extends QuestionName>(
 	name: Name,
 	input: InputOf<Name>,

@@ -25,7 +25,7 @@ import {
 import { symbolText } from "./search-text.ts";
 import type { DepsInput, TaskContextInput } from "./tools.ts";
 
-/** The forms of an answer about dependencies: with kinds and steps, by folder, and in numbers. */
+/** Forms: with kinds and steps, by folder, numbers only. */
 export function depsForms(
 	answer: DependenciesAnswer,
 	input: DepsInput,
@@ -76,13 +76,11 @@ function perDepth(
 		}));
 }
 
-/** One file with how it is reached: `  src/a.ts  value, type via src/b.ts`. */
 function described({ path, isTest, kinds, via }: FileAtDepth): string {
 	const step = via === undefined ? "" : ` via ${oneLine(via)}`;
 	return `  ${oneLine(path)}${isTest ? " (test)" : ""}  ${kinds.join(", ")}${step}`.trimEnd();
 }
 
-/** Packages, cycles and imports that lead nowhere; the first and the last belong to the dependencies. */
 function besides(
 	{ external, unresolved, cycles }: DependenciesAnswer,
 	direction: DepsInput["direction"],
@@ -141,7 +139,7 @@ function inBrief(head: string, byFolderHead: string, files: readonly FileAtDepth
 	];
 }
 
-/** The forms of an impact answer. The summary stands first in each: risk, what is reached, what to test. */
+/** Every form starts with the summary: risk, reach, tests to run. */
 export function impactForms(
 	answer: ImpactAnswer,
 	_input: ImpactQuery,
@@ -196,7 +194,7 @@ function usedExports({ symbols }: ImpactAnswer): ImpactAnswer["symbols"] {
 		.toSorted((a, b) => b.otherFiles - a.otherFiles || b.usages - a.usages);
 }
 
-/** The forms of a task context: with kinds and symbols, by folder, and with few symbols. */
+/** Forms: with kinds and symbols, by folder, few symbols. */
 export function taskContextForms(
 	answer: TaskContextAnswer,
 	input: TaskContextInput,
@@ -249,7 +247,6 @@ function testsPart({ tests }: TaskContextAnswer, show: (path: string) => string)
 	return { head: [`tests (${grouped(tests.length)}):`], items: byFolder(paths) };
 }
 
-/** The one form of a symbol map, which is within its own budget already. */
 export function symbolMapForms({ blocks, omittedFiles }: SymbolMapAnswer): (() => Outline)[] {
 	const lines = blocks.flatMap(({ text }) => text.split("\n").map(oneLine));
 	const more = omittedFiles > 0 ? [`(${counted(omittedFiles, "more file")})`] : [];

@@ -47,7 +47,6 @@ export function progressText({ phase, done, total }: IndexProgress): string {
 	return `indexing: ${phase}, ${grouped(done)} of ${grouped(total)} (${percent} %)`;
 }
 
-/** The index as it lies on disk, a fact on each line. */
 export function statusText(status: IndexStatus, nowMs: number): string[] {
 	const { state, root, database, bytes, files, symbols, updatedMs, note } = status;
 	const indexed = {

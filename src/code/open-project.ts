@@ -6,9 +6,8 @@ import { projectRoot } from "../core/places.ts";
 import { createPerFolder, type SessionView } from "../session/index.ts";
 import type * as Code from "./index.ts";
 
-/** What is open for a working folder. */
 export interface OpenKota {
-	/** The door of this folder, which is not loaded before the first question. */
+	/** Loaded with the first question. */
 	readonly kota: typeof Code;
 	readonly project: Code.KotaProject;
 	readonly paths: ReturnType<typeof Code.projectPaths>;
@@ -16,14 +15,13 @@ export interface OpenKota {
 	readonly settings: Config["kota"];
 }
 
-/** What the tools, the command and the briefings share: one open project at a time, that of the working folder. */
+/** Shared by tools, command and briefings: one open project, that of the working folder. */
 export interface KotaSession {
-	/** Opens it on first use; another working folder closes the one before. */
+	/** Opens on first use. A changed working folder closes the previous project. */
 	open(session: SessionView): Promise<OpenKota>;
 	close(): Promise<void>;
 }
 
-/** Makes the session. `openEngine` is by default the one that the settings name. */
 export function createKotaSession(openEngine?: typeof Code.openEngine): KotaSession {
 	const perFolder = createPerFolder({ open: openFor, close: ({ project }) => project.close() });
 	return { open: perFolder.get, close: perFolder.clear };
@@ -36,12 +34,12 @@ export function createKotaSession(openEngine?: typeof Code.openEngine): KotaSess
 			root,
 			confirmIndex: config.kota.confirmIndex,
 			async open() {
-				// A call that outlives its session would open an engine that is never closed.
+				// A call that outlives its session would leak an open engine.
 				if (!isCurrent()) throw new Error("The session has ended: ask again in the new one");
 				return await (openEngine ?? kota.openEngine)(config.kota, root);
 			},
 			onChange(progress) {
-				// After a session has ended its context must not be touched any more.
+				// The session's context is invalid after it has ended.
 				if (!isCurrent()) return;
 				showKotaStatus(session, project, progress && kota.progressText(progress));
 			},
@@ -56,7 +54,6 @@ export function createKotaSession(openEngine?: typeof Code.openEngine): KotaSess
 	}
 }
 
-/** Who asks: whether a user can consent to indexing, and who hears of progress. */
 export function kotaAsker(
 	session: SessionView,
 	{ progressText }: typeof Code,
@@ -79,7 +76,7 @@ export function kotaAsker(
 	};
 }
 
-/** The status line: `kota: running repo: web indexed: yes`, or how far indexing is. */
+/** `kota: running repo: web indexed: yes`, or indexing progress. */
 export function showKotaStatus(
 	session: SessionView,
 	project?: Pick<Code.KotaProject, "root" | "state" | "indexed">,

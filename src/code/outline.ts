@@ -6,13 +6,12 @@ import { bytesOf, clip, clipMiddle } from "../text/clip.ts";
 import { counted, grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
 
-/** Parts with a head and items. What does not fit a budget is left out item by item, and counted. */
+/** Parts with a head and items. Items over the budget are dropped and counted. */
 export type Outline = readonly Part[];
 
 export interface Part {
-	/** Lines that are shown as long as anything of the part is. */
 	readonly head: readonly string[];
-	/** Best first. An item is shown whole or not at all; it may have several lines. */
+	/** Best first. An item may have several lines and is never split. */
 	readonly items: readonly string[];
 }
 
@@ -20,7 +19,6 @@ export function remark(...head: string[]): Part {
 	return { head, items: [] };
 }
 
-/** A part that counts its items in the head, or no part if there are none. */
 export function section<Item>(
 	name: string,
 	list: readonly Item[],
@@ -31,7 +29,7 @@ export function section<Item>(
 	return [{ head: [`${name} (${grouped(total)}):`], items: list.map(line) }];
 }
 
-/** `form` is the one taken; `cut` says whether items of it are missing. */
+/** `form` is the index used; `cut` means that items are missing. */
 export interface Fitted {
 	readonly text: string;
 	readonly form: number;
@@ -42,7 +40,7 @@ export function wholeText(outline: Outline): string {
 	return outline.flatMap(({ head, items }) => [...head, ...items]).join("\n");
 }
 
-/** The first of the forms, fullest first, that fits as a whole, or else as much of the last as fits. */
+/** Returns the first form (fullest first) that fits, or as much of the last as fits. */
 export function fitText(forms: readonly (() => Outline)[], maxBytes: number): Fitted {
 	let outline: Outline = [];
 	for (const [form, make] of forms.entries()) {
@@ -53,10 +51,10 @@ export function fitText(forms: readonly (() => Outline)[], maxBytes: number): Fi
 	return { text: cutText(outline, maxBytes), form: forms.length - 1, cut: true };
 }
 
-/** No single line of a head may take more than this share of the budget. */
+/** Limit of a single head line, as a share of the budget. */
 const HEAD_SHARE = 1 / 4;
 
-/** Parts share the room: each gets one more item in turn, until its next one does not fit. */
+/** Round robin: each part gets one item in turn until its next one does not fit. */
 function cutText(outline: Outline, maxBytes: number): string {
 	const parts = withinHeads(outline, maxBytes).map(({ head, items }) => ({
 		head,
@@ -64,7 +62,7 @@ function cutText(outline: Outline, maxBytes: number): string {
 		shown: 0,
 		open: items.length > 0,
 	}));
-	// The note on what is missing is reserved from the start; a line costs its line feed too.
+	// Reserves the "missing" note up front. Each line costs its line feed too.
 	let room = maxBytes;
 	for (const { head, items } of parts) {
 		for (const line of head) room -= bytesOf(line) + 1;
@@ -88,11 +86,10 @@ function cutText(outline: Outline, maxBytes: number): string {
 		...items.slice(0, shown),
 		...(shown < items.length ? [missing(items.length - shown)] : []),
 	]);
-	// Holds even for a budget that the heads alone exceed.
+	// Holds even if the heads alone exceed the budget.
 	return clip(lines.join("\n"), maxBytes);
 }
 
-/** The leading parts whose heads, with their notes, leave room for items; long lines in them are shortened. */
 function withinHeads(outline: Outline, maxBytes: number): Part[] {
 	const most = Math.floor(maxBytes * HEAD_SHARE);
 	const parts: Part[] = [];
@@ -106,7 +103,6 @@ function withinHeads(outline: Outline, maxBytes: number): Part[] {
 	return parts;
 }
 
-/** Room for one note of {@link missing}. */
 const NOTE_BYTES = 24;
 
 function missing(items: number): string {
@@ -118,10 +114,10 @@ export interface Weighed {
 	readonly weight: number;
 }
 
-/** Names on one line of a folder; a longer list goes on in the next, so that it can be cut in between. */
+/** Wraps long folder lists, so that they can be cut between lines. */
 const NAMES_A_LINE = 12;
 
-/** Paths with each folder written once: `  src/ui/: button.ts, form.ts`, in the order of their first path. */
+/** Writes each folder once: `  src/ui/: button.ts, form.ts`, in order of first path. */
 export function byFolder<Item extends { readonly path: string }>(
 	items: readonly Item[],
 	label: (name: string, item: Item) => string = (name) => name,
@@ -138,7 +134,7 @@ export function byFolder<Item extends { readonly path: string }>(
 	);
 }
 
-/** How much there is in each folder, the most first: `  src/ui/  312 usages in 40 files` if the unit is `usage`. */
+/** Totals by folder, largest first: `  src/ui/  312 usages in 40 files` for unit `usage`. */
 export function folderTotals(items: readonly Weighed[], unit?: string): string[] {
 	const folders = new Map<string, { files: number; weight: number }>();
 	for (const { path, weight } of items) {
@@ -165,7 +161,7 @@ function splitPath(path: string): [folder: string, name: string] {
 	return slash < 0 ? ["./", path] : [path.slice(0, slash + 1), path.slice(slash + 1)];
 }
 
-/** The last line of every answer: what it covers, how fresh it is, and what the index could not understand. */
+/** The last line of every answer: coverage, freshness, unparsed files. */
 export function coverageLine(
 	coverage: Coverage,
 	nowMs: number,
@@ -188,10 +184,9 @@ export function coverageLine(
 	return `[${facts.join("; ")}]`;
 }
 
-/** Changed files that take about as long as a person notices. */
 const MANY_FILES = 100;
 
-/** Progress worth showing for a question: each one scans the tree, but only many changes take long. */
+/** Every question scans the tree; only progress over many files is worth showing. */
 export function ofManyFiles(
 	onProgress: (progress: IndexProgress) => void,
 ): (progress: IndexProgress) => void {
@@ -200,7 +195,6 @@ export function ofManyFiles(
 	};
 }
 
-/** Why there can be nothing at all, if that is so: a project without source, or an index that has only begun. */
 export function whyNothingIndexed(
 	{ files, complete }: Coverage,
 	{ index }: Advice,
@@ -249,13 +243,12 @@ function ago(ms: number): string {
 	return `${grouped(Math.round(minutes / 60))} h ago`;
 }
 
-/** The index has paths from the project's root; the model and people write them from the working folder. */
+/** The index has root-relative paths; the model and users write them from the working folder. */
 export interface ProjectPaths {
 	readonly root: string;
 	readonly cwd: string;
-	/** A path of the index as the model should write it. */
 	show(path: string): string;
-	/** A path from the model as the index has it. One that leaves the project keeps its `..`. */
+	/** From the model's spelling to the index path. A path outside the project keeps its `..`. */
 	find(path: string): string;
 }
 
@@ -273,7 +266,7 @@ export function projectPaths(
 		cwd,
 		show: /^\.\.(?:\/|$)/.test(folder) ? fromOutside : fromFolder(folder),
 		find(path) {
-			// Pi's tools take a path with a leading @ too, as people mention files.
+			// Pi's tools accept a leading @, as in file mentions.
 			const candidates = path.startsWith("@") ? [path, path.slice(1)] : [path];
 			const places = candidates
 				.map(expandHome)
@@ -285,7 +278,7 @@ export function projectPaths(
 	};
 }
 
-/** From one folder of the project to its paths; node's own `relative` is too slow for thousands of them. */
+/** Node's `relative` is too slow for thousands of paths. */
 function fromFolder(folder: string): (path: string) => string {
 	if (folder === "") return (path) => path;
 	const names = folder.split("/");
@@ -306,17 +299,14 @@ function slashed(path: string): string {
 	return sep === "\\" ? path.replaceAll("\\", "/") : path;
 }
 
-/** How the reader of an answer does what it advises: the model has tools, a person has commands. */
+/** Wording of advice: the model has tools, a user has commands. */
 export interface Advice {
 	readonly search: string;
 	readonly index: string;
-	/** How tests are counted too, behind a colon or comma. */
 	readonly countTests: string;
-	/** How to search everywhere, behind "Try". */
 	readonly withoutFilters: string;
 }
 
-/** The reader of an answer: how paths are written, and what is advised. Without advice it is the model. */
 export interface Reader extends Pick<ProjectPaths, "show"> {
 	readonly advice?: Advice;
 }

@@ -18,36 +18,32 @@ import { ofManyFiles } from "./outline.ts";
 
 export interface ProjectOptions {
 	readonly root: string;
-	/** `kota.confirmIndex` */
 	readonly confirmIndex: boolean;
-	/** Called on first use and after a restart. */
 	open(): Promise<Engine>;
-	/** Called when `state` or `indexed` has changed, and with the progress of indexing. */
+	/** Called when `state` or `indexed` changes, and with indexing progress. */
 	onChange?(progress?: IndexProgress): void;
 }
 
 export interface Asker extends CallOptions {
-	/** Asks the user whether the project may be indexed for the first time; absent without a user. */
+	/** Asks for consent to the first indexing; absent without a user. */
 	readonly confirm?: (status: IndexStatus) => Promise<boolean>;
 }
 
-/** The index of a project over a session. An index means consent; a no is remembered until the session ends. */
+/** A session's view of the index. An existing index implies consent; a no lasts for the session. */
 export interface KotaProject {
 	readonly root: string;
 	readonly state: "stopped" | "starting" | "running";
 	readonly indexed: IndexStatus["state"] | "unknown";
-	/** Puts a question to the index, which is built first if that was never done and is allowed. */
+	/** Builds the index first if there is none and the user consents. */
 	ask<Name extends QuestionName>(
 		name: Name,
 		query: QueryOf<Name>,
 		asker?: Asker,
 	): Promise<AnswerOf<Name>>;
-	/** Indexes, or takes in what changed. A user who asks for it has consented: then `consent` is `given`. */
+	/** Builds or refreshes. `given`: the user requested it, which is consent. */
 	build(asker?: Asker, consent?: "given" | "needed"): Promise<BuildReport>;
 	status(): Promise<IndexStatus>;
-	/** As {@link Engine.stderr}. */
 	stderr(): readonly string[];
-	/** Closes the engine; the next question opens it again. Safe to call at any time. */
 	close(): Promise<void>;
 }
 
@@ -56,7 +52,6 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 	let engine: Promise<Engine> | undefined;
 	let stderr: KotaProject["stderr"] = () => [];
 	let building: SharedBuild | undefined;
-	/** Calls that wait for the dialog of another call. */
 	let asking: Waiters<Consent> | undefined;
 	let state: KotaProject["state"] = "stopped";
 	let indexed: KotaProject["indexed"] = "unknown";
@@ -114,12 +109,12 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 		}
 	}
 
-	/** Builds once for all callers: several calls of one message find out at the same time. */
+	/** Concurrent callers share one build: parallel tool calls start at the same time. */
 	function beginBuild(): SharedBuild {
 		const shared: SharedBuild = { waiters: new Waiters(leaving), askers: new Set() };
 		const { waiters } = shared;
 		building = shared;
-		// The next caller must not join an aborted build.
+		// Later callers must not join an aborted build.
 		waiters.signal.addEventListener("abort", () => endBuild(shared));
 		runBuild(shared).then(
 			(report) => waiters.resolve(report),
@@ -148,9 +143,9 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 		if (building === shared) building = undefined;
 	}
 
-	/** An index that is there, even in part or in the making, was consented to. */
+	/** An existing index, even partial or in progress, implies consent. */
 	async function needConsent(asker: Asker): Promise<void> {
-		// Not asked of the engine while it builds: it would answer only afterwards.
+		// The engine would not respond to `status` during a build.
 		while (!building) {
 			const found = await status();
 			if (building || found.state !== "absent" || !confirmIndex) return;
@@ -162,7 +157,6 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 		}
 	}
 
-	/** The answer counts for all waiting calls; that of an aborted dialog for none. */
 	async function askUser(found: IndexStatus, { confirm, signal }: Asker): Promise<Consent> {
 		if (!confirm) throw new Error(nobodyToAsk(root));
 		const others = new Waiters<Consent>(leaving);
@@ -170,7 +164,7 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 		let consent: Consent = "unsaid";
 		try {
 			if (await confirm(found)) consent = "yes";
-			// An aborted dialog answers no, which the user has not said.
+			// An aborted dialog returns no, which is not the user's decision.
 			else if (!signal?.aborted) consent = "no";
 			if (consent === "no") declined = true;
 			return consent;
@@ -192,7 +186,7 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 		try {
 			return await use(await opened);
 		} catch (error) {
-			// The engine has died: the next question starts another.
+			// The engine has died; the next question starts another.
 			if (property(error, "code") === "unavailable" && engine === opened) await close();
 			throw error;
 		}
@@ -220,7 +214,7 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 		const closing = engine;
 		engine = undefined;
 		setState("stopped");
-		// One that could not be opened, or fails to close, is gone all the same.
+		// Ignores failures: an engine that failed to open or close is gone either way.
 		await closing?.then((index) => index.close()).catch(() => {});
 	}
 
@@ -241,7 +235,6 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 	}
 }
 
-/** A build in flight, and who gets its progress. */
 interface SharedBuild {
 	readonly waiters: Waiters<BuildReport>;
 	readonly askers: Set<Asker>;

@@ -36,7 +36,6 @@ export interface ToolRun {
 	readonly now: () => number;
 }
 
-/** Answers a call within its budget. What goes wrong is thrown as an error whose message is for the model. */
 export async function runTool<Name extends ToolName>(
 	name: Name,
 	call: ToolCalls[Name],
@@ -49,7 +48,7 @@ export async function runTool<Name extends ToolName>(
 	}
 }
 
-/** The error that a person or the model is told. An abort has pi's own words. */
+/** Converts to an error for the user or the model. Aborts use pi's wording. */
 export function toolError(error: unknown): Error {
 	if (property(error, "code") === "aborted" || property(error, "name") === "AbortError") {
 		return new AbortedError(error);
@@ -57,7 +56,7 @@ export function toolError(error: unknown): Error {
 	return new Error(clip(oneLine(describeError(error)), ERROR_BYTES), { cause: error });
 }
 
-/** No message needs more; one that quotes a path or a query from outside could have any length. */
+/** Bounds messages that quote untrusted paths or queries. */
 const ERROR_BYTES = 500;
 
 const drafts: { [Name in ToolName]: (call: ToolCalls[Name], run: ToolRun) => Promise<Draft> } = {
@@ -88,7 +87,7 @@ async function answered<Name extends QuestionName>(
 	return { forms: forms(answer, input, paths), lastLine: coverageLine(coverage, now()) };
 }
 
-/** The tools know one project, that of the working folder: indexing another would help none of their answers. */
+/** Tools cover only the working folder's project. Indexing another would help no answer. */
 function refuseElsewhere(path: string | undefined, paths: ProjectPaths): void {
 	if (path === undefined || path.trim() === "") return;
 	const within = paths.find(path.trim());
@@ -99,16 +98,14 @@ function refuseElsewhere(path: string | undefined, paths: ProjectPaths): void {
 }
 
 export interface Draft {
-	/** From what was asked for to the briefest; see {@link fitText}. */
+	/** Fullest first; see {@link fitText}. */
 	readonly forms: readonly (() => Outline)[];
 	readonly lastLine: string;
 }
 
 export interface Delivery {
-	/** `kota.maxAnswerBytes` */
 	readonly maxBytes: number;
 	readonly blobs: Pick<BlobStore, "keep">;
-	/** Asks the user, if there is one, whether the model shall get an answer of this size. */
 	readonly offerWhole?: (bytes: number) => Promise<boolean>;
 }
 
@@ -117,25 +114,23 @@ export interface Delivered {
 	readonly details: AnswerDetails;
 }
 
-/** About an answer: whether all of it was given, and where the whole of it is. */
 export type AnswerDetails =
 	| { readonly truncated: false; readonly originalBytes: number }
 	| {
 			readonly truncated: true;
-			/** Both absent if the whole answer could not be kept. */
+			/** Both absent if the blob could not be stored. */
 			readonly blobId?: string;
 			readonly blobPath?: string;
 			readonly originalBytes: number;
 			readonly excerptBytes: number;
 	  };
 
-/** The most that a user can let through, whatever the answer has. */
+/** Upper limit even with the user's consent. */
 export const MOST_BYTES = 50_000;
 
 /**
- * Brings an answer within its budget, everything included. One that does not fit is kept as a blob first; then a
- * briefer form is taken, and of the briefest as much as fits. Only if that is not possible either is a line cut, and
- * never within a character.
+ * Over budget, the whole is stored as a blob; then a briefer form is used, then items are dropped.
+ * A line is cut last, never within a character.
  */
 export async function deliver(draft: Draft, delivery: Delivery): Promise<Delivered> {
 	const [first] = draft.forms;
@@ -169,7 +164,7 @@ export async function deliver(draft: Draft, delivery: Delivery): Promise<Deliver
 
 type Kept = Awaited<ReturnType<BlobStore["keep"]>>;
 
-/** Where the rest is. Paths that would eat up a small budget are left to the details. */
+/** Paths too long for a small budget appear only in the details. */
 function pointer(kept: Kept, originalBytes: number, maxBytes: number): string {
 	const shortened = `shortened from ${grouped(originalBytes)} bytes`;
 	const most = maxBytes / 2;

@@ -12,7 +12,6 @@ import {
 } from "./outline.ts";
 import type { SearchInput, SearchOutput } from "./tools.ts";
 
-/** The forms of a search answer, from the one that was asked for to bare paths. */
 export function searchForms(
 	answer: SearchAnswer,
 	input: SearchInput,
@@ -79,7 +78,7 @@ function quoted(query: string): string {
 	return `"${clip(oneLine(query), 120)}"`;
 }
 
-/** What is declared there tells more than a line that speaks of it. */
+/** Declarations say more than matching lines. */
 function best(hit: SearchHit, most: number): string[] {
 	return hit.symbols.length > 0 ? symbolLines(hit, most) : matchLines(hit, 1);
 }
@@ -88,7 +87,7 @@ function symbolLines({ symbols }: SearchHit, most: number): string[] {
 	return symbols.slice(0, most).map((symbol) => `  ${symbol.line} ${symbolText(symbol)}`);
 }
 
-/** A symbol on one line: its head as it is written, with the owner of a member. */
+/** One line: the signature, prefixed with a member's owner. */
 export function symbolText({ signature, kind, name, owner }: SymbolBrief): string {
 	const head = oneLine(signature.trim() || `${kind} ${name}`);
 	return clip(owner ? `${oneLine(owner)}: ${head}` : head, LINE_BYTES);
@@ -109,7 +108,7 @@ function matchLines({ symbols, lines, matchingLines }: SearchHit, most: number):
 		: [...shown, more > 0 ? `${last}  (+${counted(more, "line")})` : last];
 }
 
-/** Matching lines with those around them: `12:` matches, `11-` does not. */
+/** `12:` marks a match, `11-` a context line. */
 function excerpt({ first, text, matches }: MatchingLines, index: number): string[] {
 	const matching = new Set(matches);
 	const lines = text.map((line, offset) => {

@@ -8,32 +8,24 @@ import type * as Code from "./index.ts";
 import { createKotaSession, kotaAsker, type OpenKota, showKotaStatus } from "./open-project.ts";
 import { kotaTools, prepareKotaInput } from "./tool-texts.ts";
 
-/** What the kota tools take from others. */
 export interface CodeSystemOptions {
-	/** Subcommands that other systems add to `/kota`. */
 	subcommands?: ReadonlyMap<string, Subcommand>;
-	/** Default: the engine that the settings name. */
 	openEngine?: typeof Code.openEngine;
 }
 
-/** How long the offer of the whole answer stays open: perhaps nobody is there, and the model waits. */
+/** The user may be away while the model waits. */
 const OFFER_MS = 20_000;
 
-/**
- * Code intelligence in a session: six tools, the command `/kota`, a status line, and briefings for prompts that name
- * files. The engine and all that shapes its answers are loaded when the first question comes.
- */
+/** Tools, `/kota`, status line and briefings. The engine is loaded with the first question. */
 export function createCodeSystem(
 	spine: Spine,
 	{ subcommands, openEngine }: CodeSystemOptions = {},
 ): System & {
-	/** A map of the project's symbols; asks for consent like any question, and rejects without it. */
 	symbolMap(session: SessionView, query: SymbolMapQuery): Promise<SymbolMapAnswer>;
 } {
 	const { host, at } = spine;
 	const kotaSession = createKotaSession(openEngine);
 	const briefings = createBriefings(kotaSession);
-	/** Whether the user may still be offered a whole answer in this session. */
 	let mayOffer = true;
 
 	for (const tool of kotaTools) {
@@ -74,7 +66,7 @@ export function createCodeSystem(
 			briefings.start(session, reason);
 			if (session.config.kota.enabled) showKotaStatus(session);
 			else withdrawTools(host);
-			// In the background: failures come back as results.
+			// Background; failures are returned as results.
 			void createBlobStore(session.config.blobs).sweep();
 		},
 		onPrompt: briefings.onPrompt,
@@ -90,7 +82,7 @@ export function createCodeSystem(
 		return mayOffer && settings.offerWhole && session.hasUI && !isNestedCall(toolCallId);
 	}
 
-	/** Asks until the user says no once, or does not answer. */
+	/** Offers until the user declines once or does not reply. */
 	async function offer(
 		bytes: number,
 		tool: string,
@@ -98,7 +90,7 @@ export function createCodeSystem(
 		signal: AbortSignal | undefined,
 	): Promise<boolean> {
 		if (!mayOffer) return false;
-		mayOffer = false; // of calls side by side only the first asks
+		mayOffer = false; // of concurrent calls only the first asks
 		const size = `${Math.ceil(bytes / 1000)} KB, about ${Math.ceil(bytes / 4000)} thousand tokens`;
 		mayOffer = await session.ui.confirm(
 			`${tool}: the answer was shortened`,
@@ -109,7 +101,7 @@ export function createCodeSystem(
 	}
 }
 
-/** Before the first request nothing is cached yet, so taking tools away costs nothing. */
+/** Nothing is cached before the first request, so removing tools costs nothing. */
 function withdrawTools(host: Host): void {
 	const ours = new Set<string>(kotaTools.map(({ name }) => name));
 	host.setActiveTools(host.getActiveTools().filter((name) => !ours.has(name)));

@@ -2,22 +2,16 @@ import { Type } from "typebox";
 import { symbolKinds } from "../text/kinds.ts";
 import type { runTool } from "./run-tool.ts";
 
-/*
- * Every request carries these texts, so they are as short as a model can do with: what is obvious from a name is not
- * said, and what is left out is a default.
- */
+/* Every request carries these texts: omit what a name says. Omitted means default. */
 
-/** What the model is told of a tool. */
 export interface KotaToolText {
 	readonly name: Parameters<typeof runTool>[0];
 	readonly description: string;
-	/** Its line in the system prompt. */
 	readonly promptSnippet: string;
 	readonly promptGuidelines?: string[];
 	readonly parameters: ReturnType<typeof Type.Object>;
 }
 
-/** A string out of a few, as plain JSON Schema. */
 function oneOf<const Values extends readonly string[]>(values: Values) {
 	return Type.Unsafe<Values[number]>({ type: "string", enum: [...values] });
 }
@@ -29,7 +23,6 @@ const optional = {
 	text: (description?: string) => Type.Optional(Type.String(description ? { description } : {})),
 };
 
-/** The six tools, in the order they are listed. */
 export const kotaTools: readonly KotaToolText[] = [
 	{
 		name: "kota_search",
@@ -112,7 +105,7 @@ export const kotaTools: readonly KotaToolText[] = [
 	},
 ];
 
-/** Names of parameters that are lists: a model that gives a single string means a list of one. */
+/** List parameters: models sometimes send a single string. */
 const LISTS = [
 	"scope",
 	"files",
@@ -122,7 +115,7 @@ const LISTS = [
 	"symbols",
 ];
 
-/** Turns single strings into lists where lists are wanted; everything else is left to pi's check. */
+/** Wraps single strings where lists are expected. pi validates the rest. */
 export function prepareKotaInput(input: unknown): unknown {
 	if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
 	const listed = Object.entries(input).map(([name, value]) =>

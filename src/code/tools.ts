@@ -7,7 +7,7 @@ import type {
 	UsagesQuery,
 } from "../codeindex/index.ts";
 
-/** What the tools take, by the names of their specification. pi has checked the types against the schema. */
+/** Tool parameters. pi has checked the types against the schema. */
 export interface ToolCalls {
 	kota_index: { path?: string };
 	kota_search: {
@@ -53,7 +53,6 @@ export interface SearchFilters {
 	include_tests?: boolean;
 }
 
-/** The most that can be asked for, whatever a call says. */
 const CAPS = {
 	limit: 50,
 	contextLines: 5,
@@ -73,7 +72,7 @@ export interface SearchInput {
 	readonly filters: SearchFilters;
 }
 
-/** `scope` code, `output` compact, `limit` 15, `context_lines` 1. */
+/** Defaults: `scope` code, `output` compact, `limit` 15, `context_lines` 1. */
 export function searchInput(call: ToolCalls["kota_search"]): SearchInput {
 	const { query, scope, output = "compact", filters = {} } = call;
 	return {
@@ -92,7 +91,7 @@ export function searchQuery(input: SearchInput): SearchQuery {
 		query: input.query,
 		scope: input.scope,
 		limit: input.limit,
-		// Bare paths need no lines looked up, and the compact form none around them.
+		// `paths` needs no lines, and `compact` no context.
 		...(input.output !== "paths" && {
 			contextLines: input.output === "snippet" ? input.contextLines : 0,
 		}),
@@ -107,7 +106,7 @@ export function searchQuery(input: SearchInput): SearchQuery {
 
 export type DepsInput = Required<Omit<DependenciesQuery, "kinds">>;
 
-/** `direction` both, `depth` 1, without tests. */
+/** Defaults: `direction` both, `depth` 1, no tests. */
 export function depsInput(call: ToolCalls["kota_deps"], find: FindPath): DepsInput {
 	return {
 		path: find(required("file_path", call.file_path)),
@@ -119,7 +118,7 @@ export function depsInput(call: ToolCalls["kota_deps"], find: FindPath): DepsInp
 
 export type UsagesInput = UsagesQuery & { readonly includeTests: boolean };
 
-/** In all files, without tests. */
+/** Defaults: all files, no tests. */
 export function usagesInput(call: ToolCalls["kota_usages"], find: FindPath): UsagesInput {
 	return {
 		symbol: required("symbol", call.symbol),
@@ -128,7 +127,7 @@ export function usagesInput(call: ToolCalls["kota_usages"], find: FindPath): Usa
 	};
 }
 
-/** At least one file has to be named, or there is no change to look at. */
+/** Throws if no file is named. */
 export function impactQuery(call: ToolCalls["kota_impact"], find: FindPath): ImpactQuery {
 	const modify = paths(call.files_to_modify, find);
 	const create = paths(call.files_to_create, find);
@@ -144,7 +143,7 @@ export function impactQuery(call: ToolCalls["kota_impact"], find: FindPath): Imp
 
 export type TaskContextInput = Required<TaskContextQuery>;
 
-/** With tests, without symbols, 20 impacted files. */
+/** Defaults: tests, no symbols, 20 impacted files. */
 export function taskContextInput(
 	call: ToolCalls["kota_task_context"],
 	find: FindPath,
@@ -159,7 +158,6 @@ export function taskContextInput(
 	};
 }
 
-/** A number lowered or raised into its range; a whole one, whatever was given. */
 function within(value: number | undefined, fallback: number, least: number, most: number): number {
 	if (value === undefined || Number.isNaN(value)) return fallback;
 	return Math.min(most, Math.max(least, Math.floor(value)));

@@ -16,7 +16,7 @@ import {
 } from "./outline.ts";
 import type { UsagesInput } from "./tools.ts";
 
-/** Every place, then lines by kind, then numbers by file, then by folder. Each definition has a separate part. */
+/** Forms: every place, lines by kind, counts by file, counts by folder. One part per definition. */
 export function usagesForms(
 	answer: UsagesAnswer,
 	input: UsagesInput,
@@ -51,7 +51,7 @@ export function usagesForms(
 	];
 }
 
-/** With more definitions than this, an answer that does not fit has a line for each instead of a part. */
+/** Above this, an answer that does not fit gets one line per definition instead of a part. */
 const SINGLE_PARTS = 4;
 const SIGNATURE_BYTES = 160;
 
@@ -121,13 +121,12 @@ function maybe({ count: accesses, files }: NonNullable<Definition["possible"]>):
 	return `possibly ${grouped(accesses)} more, on values whose type is not known, in ${named.join(", ")}${more}`;
 }
 
-/** The line of a definition where there are too many for a part each. */
 function oneDefinition(definition: Definition): string {
 	const global = definition.global ? "; global, other files are not followed" : "";
 	return `  ${title(definition)}: ${inFiles(definition.usages)}${global}`;
 }
 
-/** Lines for the usages of each file; a file with many has several, so that they can be cut in between. */
+/** Files with many usages get several lines, so that they can be cut in between. */
 function perFile(usages: readonly Usage[], list: (usages: readonly Usage[]) => string[]): string[] {
 	return [...Map.groupBy(usages, ({ path }) => path)].flatMap(([path, some]) => {
 		const isTest = some[0]?.isTest ? " (test)" : "";

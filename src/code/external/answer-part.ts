@@ -5,10 +5,7 @@ import type { ProjectFiles } from "./project-files.ts";
 
 const WHOLE = "the answer";
 
-/**
- * A part of an answer of KotaDB. A value of another form than asked for is an error that names its place; unknown
- * fields are ignored.
- */
+/** Part of an untrusted answer. A wrong type throws with its path; unknown fields are ignored. */
 export class Part {
 	readonly tool: string;
 	readonly value: unknown;
@@ -24,7 +21,7 @@ export class Part {
 		return typeof this.value === "string";
 	}
 
-	/** A field of an object: the first of these names that has a value. Errors name the first. */
+	/** The first of these names that has a value. Errors name the first. */
 	field(name: string, ...others: string[]): Part {
 		if (typeof this.value !== "object" || this.value === null || Array.isArray(this.value)) {
 			throw this.#wrong("an object");
@@ -34,7 +31,6 @@ export class Part {
 		return new Part(this.tool, value, this.#place === WHOLE ? name : `${this.#place}.${name}`);
 	}
 
-	/** The fields of an object by name; none if it is missing. */
 	entries(): [string, Part][] {
 		if (this.value === undefined) return [];
 		this.field("");
@@ -46,12 +42,10 @@ export class Part {
 		return this.value.map((item, at) => new Part(this.tool, item, `${this.#place}[${at}]`));
 	}
 
-	/** The items of a list that need not be there, or can be null. */
 	itemsOrNone(): Part[] {
 		return this.value === undefined || this.value === null ? [] : this.items();
 	}
 
-	/** Another value that counts as being at this place. */
 	holding(value: unknown): Part {
 		return new Part(this.tool, value, this.#place);
 	}
@@ -65,33 +59,31 @@ export class Part {
 		return typeof this.value === "string" && this.value !== "" ? this.value : fallback;
 	}
 
-	/** A whole number, not below zero. */
 	count(): number {
 		const { value } = this;
 		if (typeof value === "number" && value >= 0 && Number.isFinite(value)) return Math.floor(value);
 		throw this.#wrong("a number");
 	}
 
-	/** A line or column, from 1; an unknown one counts as the first. */
+	/** 1-based; an unknown line or column counts as 1. */
 	position(): number {
 		return positionOf(this.value);
 	}
 
-	/** A path: some tools give it as text, others in an object. */
+	/** KotaDB writes a path as text or as an object, depending on the tool. */
 	path(): string {
 		return this.isText ? this.text() : this.field("path", "file", "file_path").text();
 	}
 
-	/** The paths of a list that are files of the project. */
 	paths(files: ProjectFiles): string[] {
 		return files.findAll(this.items().map((item) => item.path()));
 	}
 
-	/** A symbol. Its place is in `location` or, in shorter forms, beside its name. */
+	/** The place is in `location` or, in shorter forms, in the symbol itself. */
 	symbol(): { path(): string; brief(): SymbolBrief } {
 		const location = this.field("location");
 		const at = location.value === undefined ? this : location;
-		// Named as the symbol itself.
+		// Errors name the symbol itself.
 		if (at !== this) this.holding(location.value).field("");
 		return {
 			path: () => at.path(),
@@ -123,15 +115,11 @@ export class Part {
 	}
 }
 
-/** A line or column as in {@link Part.position}. */
 export function positionOf(value: unknown): number {
 	return typeof value === "number" && value >= 1 && Number.isFinite(value) ? Math.floor(value) : 1;
 }
 
-/**
- * What a tool answered: the JSON in the text of an MCP result. A result that is marked as an error is one, and nothing
- * but whole JSON is an answer.
- */
+/** The JSON in an MCP result's text. Throws on an error result or incomplete JSON. */
 export function toolAnswer(tool: string, result: unknown): unknown {
 	const content = property(result, "content");
 	const texts = (Array.isArray(content) ? content : [])
@@ -147,22 +135,19 @@ export function toolAnswer(tool: string, result: unknown): unknown {
 	}
 }
 
-/** KotaDB's word for what a symbol is, in ours. One that we have none for counts as a variable. */
+/** Unknown words count as a variable. */
 export function symbolKind(word: unknown): SymbolKind {
 	return SYMBOL_KINDS.get(word) ?? "variable";
 }
 
-/** The words of KotaDB that mean one of our kinds. */
 export function symbolWords(kinds: readonly SymbolKind[]): string[] {
 	return [...SYMBOL_KINDS].filter(([, kind]) => kinds.includes(kind)).map(([word]) => String(word));
 }
 
-/** KotaDB's word for how a name is used, in ours. */
 export function usageKind(word: unknown): UsageKind {
 	return USAGE_KINDS.get(word) ?? "read";
 }
 
-/** `word=kind` where the two differ. */
 function kindsOf<Kind>(words: string): ReadonlyMap<unknown, Kind> {
 	const pairs = words.split(" ").map((pair) => pair.split("="));
 	return new Map(pairs.map(([word, kind = word]) => [word, kind as Kind]));
@@ -176,7 +161,7 @@ const USAGE_KINDS = kindsOf<UsageKind>(
 	"call new extends implements jsx type type_reference=type import dynamic_import=import re_export=re-export export_all=re-export assignment=write definition=declaration",
 );
 
-/** KotaDB's words for edges. An import may be of a value, of a type or of neither; `require` it does not see. */
+/** An import may be of a value, a type or neither. KotaDB does not see `require`. */
 export const EDGE_WORDS: Record<EdgeKind, readonly string[]> = {
 	value: ["import"],
 	type: ["import"],

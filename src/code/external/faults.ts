@@ -4,10 +4,7 @@ import { ABORTED } from "../../core/aborted.ts";
 import { describeError, errnoOf } from "../../core/errno.ts";
 import { printable } from "./log-tail.ts";
 
-/**
- * What can go wrong with an external KotaDB. The code is `failed` as long as the next question may succeed, so that
- * callers keep the connection, which knows of past crashes.
- */
+/** Code `failed` means a retry may succeed: callers keep the connection and its crash count. */
 export const faults = {
 	aborted: () => new CodeIndexError("aborted", ABORTED),
 
@@ -17,10 +14,9 @@ export const faults = {
 	restarted: () =>
 		failed("KotaDB was restarted while it was at work on this: ask again if it is still needed"),
 
-	/** The system could not run the program. */
 	notStarted(command: string, cwd: string, error: unknown): CodeIndexError {
 		const code = errnoOf(error);
-		// The system says the same of a missing working folder as of a missing program.
+		// ENOENT also means a missing working folder.
 		if (code === "ENOENT" && !existsSync(cwd)) {
 			return failed(`KotaDB could not be started: the project folder ${cwd} does not exist`, error);
 		}
@@ -39,7 +35,6 @@ export const faults = {
 			`KotaDB was started but did not answer within ${seconds(ms)}${words}. Check kota.command and kota.args; ${EMBEDDED}`,
 		),
 
-	/** It runs, but does not speak MCP as we do. */
 	notUnderstood: (error: unknown) =>
 		failed(
 			`What kota.command starts does not speak MCP as expected: ${printable(describeError(error), 300)}`,
@@ -72,11 +67,9 @@ export const faults = {
 			error,
 		),
 
-	/** It answered that it cannot. */
 	refused: (tool: string, words: string) =>
 		failed(`KotaDB could not do ${tool}: ${printable(words, 500) || "it did not say why"}`),
 
-	/** It answered something else than it should. */
 	misshapen: (tool: string, what: string) =>
 		failed(
 			`KotaDB's answer to ${tool} is not understood: ${printable(what, 300)}. Is it version 2.2?`,

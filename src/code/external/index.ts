@@ -22,45 +22,40 @@ import {
 	type QuestionName,
 } from "./questions.ts";
 
-/** How an external KotaDB is started and how long it may take. */
 export interface ExternalKotaOptions {
-	/** The program and its arguments; from the user's own configuration only. */
+	/** The program and its arguments. Security: taken from the user's own configuration only. */
 	readonly command: string;
 	readonly args: readonly string[];
-	/** The project. */
 	readonly root: string;
-	/** Time for one question. Indexing has ten times as much. Default: two minutes. */
+	/** Per question. Indexing gets ten times as much. Default: two minutes. */
 	readonly timeoutMs?: number;
-	/** Time until it answers after a start, which may have to fetch it first. Default: 30 seconds. */
+	/** From start to first response; the command may download KotaDB first. Default: 30 seconds. */
 	readonly connectTimeoutMs?: number;
-	/** Added to its environment. `KOTADB_PATH` is its database, by default one for each project in the user's cache. */
+	/** Added to the environment. `KOTADB_PATH` defaults to a per-project file in the user's cache. */
 	readonly env?: Readonly<Record<string, string>>;
-	/** Called for each line it writes to standard error. */
 	readonly onLog?: (line: string) => void;
 }
 
-/** A code index that an external KotaDB answers for. */
 export interface ExternalKota extends CodeIndex {
-	/** The end of what it wrote to standard error, oldest line first, safe to be shown. */
+	/** Tail of stderr, oldest line first, sanitized for display. */
 	stderr(): string[];
 	/** `failed`: it could not be started, or crashed too often. */
 	state(): KotaConnection["state"];
-	/** Ends it and starts it again, whatever happened before. Rejects if it does not come up. */
+	/** Clears the crash count. Rejects if KotaDB does not start. */
 	restart(): Promise<void>;
 }
 
 /**
- * Opens an index on top of KotaDB by Jaymin West, spoken to over MCP. The process is started by the first question and
- * restarted when it crashes. Unlike our own index it does not look for changed files: answers are as old as the last
- * `build`, as their coverage says, and each `build` takes in everything. What KotaDB does not tell is empty: kinds of
- * edges, packages, exports of changed files, and which files it failed to parse.
+ * Opens an index backed by KotaDB (by Jaymin West) over MCP. The first question starts it. Answers
+ * are as old as the last `build`, which indexes everything. Not reported, so empty: edge kinds,
+ * packages, exports of changed files, parse failures.
  */
 export function openExternalKota(options: ExternalKotaOptions): ExternalKota {
 	const { command, args, timeoutMs = 120_000, connectTimeoutMs = 30_000, env = {} } = options;
-	// KotaDB looks a project up by the name of its real working folder: under any other it would index it again.
+	// KotaDB keys a project by its real working folder. Any other path would index it again.
 	const root = realPath(options.root);
 	const database = databaseOf(root, env);
-	/** There while the first indexing is not finished, since KotaDB does not tell half an index from a whole one. */
+	/** Exists until the first indexing completes: KotaDB cannot detect a partial index. */
 	const unfinished = `${database}.unfinished`;
 	const log = createLogTail(options.onLog);
 	const connection = new KotaConnection({
@@ -72,7 +67,6 @@ export function openExternalKota(options: ExternalKotaOptions): ExternalKota {
 		connectTimeoutMs,
 		log,
 	});
-	/** As far as it is known. */
 	let indexedFiles: number | undefined;
 	let indexedMs: number | undefined;
 
@@ -113,7 +107,7 @@ export function openExternalKota(options: ExternalKotaOptions): ExternalKota {
 				args: { repository: `local/${basename(root)}`, localPath: root },
 				timeoutMs: timeoutMs * 10,
 				signal,
-				// What it ran out of memory over the first time it would not survive the second time.
+				// No retry: an out-of-memory crash would repeat.
 				repeat: false,
 			});
 			const answer = new Part(tool, data);
@@ -149,10 +143,10 @@ export function openExternalKota(options: ExternalKotaOptions): ExternalKota {
 		const { tool, args, read }: Question<N> = QUESTIONS[name];
 		const signal = call?.signal;
 		const files = projectFiles(root);
-		// First of all: a question that cannot be put need not start anything.
+		// Validates before anything is started.
 		const given = args(query, files);
 		if (!indexedFiles) await readStatistics(signal);
-		// Without an index KotaDB would begin to make one, unasked.
+		// Without an index KotaDB would start building one without consent.
 		if (!indexedFiles) {
 			const message = `KotaDB has not indexed ${options.root} yet: run kota_index, or /kota index`;
 			throw new CodeIndexError("not-indexed", message);
@@ -183,7 +177,6 @@ export function openExternalKota(options: ExternalKotaOptions): ExternalKota {
 	}
 }
 
-/** A missing folder keeps its name; starting KotaDB in it says what is wrong. */
 function realPath(path: string): string {
 	try {
 		return realpathSync(path);
@@ -192,7 +185,6 @@ function realPath(path: string): string {
 	}
 }
 
-/** The size of a database with its journal, and when it last changed; nothing if it is not where it should be. */
 async function measure(database: string): Promise<{ bytes: number; changedMs?: number }> {
 	const [main, journal] = await Promise.all(
 		[database, `${database}-wal`].map((path) => stat(path).catch(() => undefined)),
@@ -201,7 +193,7 @@ async function measure(database: string): Promise<{ bytes: number; changedMs?: n
 	return { bytes, ...(main && { changedMs: main.mtimeMs }) };
 }
 
-/** The whole environment of an external KotaDB. Nothing else of ours is passed on, since that is where API keys are. */
+/** The complete child environment. Nothing else is passed on: our environment holds API keys. */
 export function childEnvironment(
 	given: Readonly<Record<string, string>>,
 	parent: NodeJS.ProcessEnv = process.env,
@@ -219,14 +211,14 @@ const WINDOWS_NAMES = "PATH PATHEXT SYSTEMROOT USERPROFILE APPDATA LOCALAPPDATA 
 	" ",
 );
 
-/** The child works in the repository: a relative entry would let the repository bring the programs. */
+/** The child runs in the repository: relative PATH entries would let it supply the programs. */
 function absoluteEntries(path: string): string {
 	return path.split(delimiter).filter(isAbsolute).join(delimiter);
 }
 
 /**
- * Where KotaDB keeps its database. Its own default lies in the repository, which we never write to; and as its queries
- * join over all projects of a database, each project needs its own.
+ * KotaDB's default is inside the repository, which we never write to. One per project: its queries
+ * join all projects of a database.
  */
 export function databaseOf(root: string, given: Readonly<Record<string, string>>): string {
 	const name = `${basename(root)}-${hashBytes(root).slice(0, 12)}`;

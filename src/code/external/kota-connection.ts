@@ -16,40 +16,35 @@ import {
 import { printable } from "./log-tail.ts";
 
 export interface KotaConnectionOptions extends KotaProcessOptions {
-	/** Its database; the folder is made if need be. */
 	readonly database: string;
-	/** Time for a start, until it answers. */
 	readonly connectTimeoutMs: number;
 }
 
-/** How a tool of KotaDB is called. */
 export interface ToolCall {
 	readonly tool: string;
 	readonly args: Readonly<Record<string, unknown>>;
 	readonly timeoutMs: number;
 	readonly signal?: AbortSignal | undefined;
-	/** Whether it is asked again, once, if KotaDB crashes over it. */
+	/** Retry once if KotaDB crashes during the call. */
 	readonly repeat: boolean;
 }
 
-/** After so many crashes without an answer in between it is not started again by itself. */
+/** Consecutive crashes without an answer before automatic restarts stop. */
 const MAX_CRASHES = 4;
-/** The pause before it is started again after a first crash; doubled with each further one. */
+/** Backoff after the first crash; doubles with each further one. */
 const BACKOFF_MS = 200;
-/** The longest time that a timer of Node can have. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * The connection to an external KotaDB, over any number of runs of it. The first call starts it, and after a crash the
- * next one. KotaDB does one thing at a time, so calls queue here, where they can be aborted.
+ * The first call launches KotaDB, and so does the first after a crash. It handles one request at a
+ * time, so calls queue here, where they can be aborted.
  */
 export class KotaConnection {
 	readonly #options: KotaConnectionOptions;
 	readonly #closing = new AbortController();
 	#run: KotaProcess | undefined;
-	/** Of the run, once it has answered. */
 	#client: Client | undefined;
-	/** Settles when the process last stopped is gone: two of them would fight for the database. */
+	/** Settles when the last stopped process has exited: two would fight over the database. */
 	#lastStop: Promise<void> = Promise.resolve();
 	#queue: Promise<unknown> = Promise.resolve();
 	#crashes = 0;
@@ -59,7 +54,7 @@ export class KotaConnection {
 		this.#options = options;
 	}
 
-	/** The answer, which is JSON. Every failure is a `CodeIndexError`. */
+	/** Returns parsed JSON. Every failure is a `CodeIndexError`. */
 	async call(call: ToolCall): Promise<unknown> {
 		const { signal } = call;
 		if (signal?.aborted) throw faults.aborted();
@@ -69,14 +64,14 @@ export class KotaConnection {
 		);
 	}
 
-	/** Ends the process, forgets past crashes, and starts it again. A call in flight fails. */
+	/** Clears the crash count. A call in flight fails. */
 	async restart(): Promise<void> {
 		this.#crashes = 0;
 		await this.#stop();
 		await this.#inTurn(() => this.#running());
 	}
 
-	/** Ends the process for good; resolves when it is gone. Calls in flight fail. */
+	/** Resolves when the process has exited. Calls in flight fail. */
 	async close(): Promise<void> {
 		this.#closing.abort();
 		await this.#stop();
@@ -107,7 +102,7 @@ export class KotaConnection {
 		const asked = this.#run;
 		const params = { name: tool, arguments: { ...args } };
 		try {
-			// Our clock decides, not the SDK's: that would leave KotaDB busy.
+			// Our timeout applies. The SDK's would leave KotaDB busy.
 			const answer = client.callTool(params, undefined, { timeout: MAX_TIMER_MS });
 			const timedOut = () => faults.timedOut(tool, timeoutMs);
 			const result = await waitFor(answer, { signal, timeoutMs, timedOut });
@@ -115,7 +110,7 @@ export class KotaConnection {
 			return result;
 		} catch (error) {
 			if (error instanceof CodeIndexError) {
-				// It would work on and keep the next call waiting.
+				// Otherwise it would keep working and block the next call.
 				void this.#stop();
 				throw error;
 			}
@@ -124,7 +119,6 @@ export class KotaConnection {
 		}
 	}
 
-	/** The client of a running process, which is started if there is none. */
 	async #running(): Promise<Client> {
 		for (;;) {
 			if (this.#client) return this.#client;
@@ -133,7 +127,7 @@ export class KotaConnection {
 			if (crashes > 0) {
 				const { signal } = this.#closing;
 				await delay(BACKOFF_MS * 2 ** (crashes - 1), undefined, { signal }).catch(() => {
-					// Closed meanwhile, which the start reports.
+					// Closed meanwhile; the start reports it.
 				});
 			}
 			await this.#lastStop;
@@ -147,10 +141,10 @@ export class KotaConnection {
 
 	async #start(): Promise<Client> {
 		const { database, connectTimeoutMs } = this.#options;
-		// Large, and loaded only by those who use it.
+		// Large, so loaded on first use.
 		const sdk = await import("@modelcontextprotocol/sdk/client/index.js");
 		await mkdir(dirname(database), { recursive: true, mode: 0o700 }).catch(() => {
-			// KotaDB will say itself that it cannot open its database.
+			// KotaDB reports itself that it cannot open its database.
 		});
 		if (this.#closing.signal.aborted) throw faults.closed();
 		this.state = "starting";
@@ -206,27 +200,22 @@ export class KotaConnection {
 		return this.#lastStop;
 	}
 
-	/** What KotaDB said last, as the end of a sentence. */
 	#lastWords(): string {
 		const words = this.#options.log.lines().filter((line) => !line.startsWith("["));
 		return words.length > 0 ? `; it said: ${printable(words.slice(-3).join(" / "), 400)}` : "";
 	}
 }
 
-/** The process ended by itself; the message says how. */
 class Crash extends Error {}
 
-/**
- * The value of a promise, unless the signal or the time ends the wait first; the promise is then ignored. While waiting,
- * the timer keeps our process alive.
- */
+/** Rejects on abort or timeout; the promise is then ignored. The timer keeps our process alive. */
 async function waitFor<Result>(
 	promise: Promise<Result>,
 	limits: { signal?: AbortSignal | undefined; timeoutMs?: number; timedOut?: () => Error },
 ): Promise<Result> {
 	const { signal, timeoutMs, timedOut } = limits;
 	promise.catch(() => {
-		// It may fail after the wait.
+		// Avoids an unhandled rejection after the wait.
 	});
 	if (signal?.aborted) throw faults.aborted();
 	const end = Promise.withResolvers<never>();

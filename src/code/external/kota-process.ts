@@ -9,29 +9,28 @@ export interface KotaProcessOptions {
 	readonly command: string;
 	readonly args: readonly string[];
 	readonly cwd: string;
-	/** All of its environment. */
+	/** The complete environment; nothing is inherited. */
 	readonly env: Readonly<Record<string, string>>;
 	readonly log: LogTail;
 }
 
-/** Why a process ended: by itself, because we stopped it, because it said too much; or it never started. */
 export interface Ending {
 	readonly why: "crashed" | "stopped" | "too-big" | "not-started";
-	/** `exit status 3`, `signal SIGSEGV`, or why it could not be started. */
+	/** `exit status 3`, `signal SIGSEGV`, or the start error. */
 	readonly how: string;
 }
 
-/** An MCP message, and so an answer, has at most this many bytes. */
+/** Limit for one MCP message. */
 export const MAX_MESSAGE_BYTES = 20 * 1024 * 1024;
-/** How long a process may take to end after SIGTERM. */
+/** From SIGTERM to SIGKILL. */
 const GRACE_MS = 2000;
-/** How long output may still arrive after the process is gone. */
+/** Time for remaining output after exit. */
 const DRAIN_MS = 500;
 
 /**
- * One run of an external KotaDB, as a transport for the SDK's client. The SDK's stdio transport is not used: its child
- * keeps our process alive, outlives it, leaves processes of its own behind (`bun x` starts another), inherits
- * variables, and its exit status is lost. This one never keeps our process alive; a pending call holds a timer that does.
+ * One run of KotaDB as an MCP transport. The SDK's stdio transport keeps our process alive,
+ * outlives it, leaks grandchildren (`bun x` starts another), inherits variables, and loses the exit
+ * status.
  */
 export class KotaProcess implements Transport {
 	readonly #options: KotaProcessOptions;
@@ -41,7 +40,6 @@ export class KotaProcess implements Transport {
 	#exit: string | undefined;
 	#stopReason: "stopped" | "too-big" | undefined;
 	#stopping: Promise<void> | undefined;
-	/** Set when it has ended. */
 	ending: Ending | undefined;
 	onmessage?: NonNullable<Transport["onmessage"]>;
 	onclose?: () => void;
@@ -52,7 +50,6 @@ export class KotaProcess implements Transport {
 		this.#onEnd = onEnd;
 	}
 
-	/** Rejects with the system's error if the program cannot be run. */
 	start(): Promise<void> {
 		return new Promise((resolve, reject) => {
 			if (this.#stopReason) throw new Error("it was stopped before it had started");
@@ -60,7 +57,7 @@ export class KotaProcess implements Transport {
 			const child = spawn(command, args, {
 				cwd,
 				env: { ...env },
-				// A group of its own, so that it can be ended together with what it started.
+				// A separate process group, so that its children can be killed with it.
 				detached: process.platform !== "win32",
 				windowsHide: true,
 			});
@@ -75,7 +72,7 @@ export class KotaProcess implements Transport {
 				if (child.pid === undefined) this.#end({ why: "not-started", how: describeError(error) });
 			});
 			child.once("exit", (code, signal) => {
-				// At once, while its group's number cannot be another's yet.
+				// Immediately, before the system can reuse the group id.
 				this.#signalAll("SIGKILL");
 				this.#exit = code === null ? `signal ${signal}` : `exit status ${code}`;
 				process.off("exit", this.#killAtExit);
@@ -107,7 +104,6 @@ export class KotaProcess implements Transport {
 		return this.stop();
 	}
 
-	/** Ends it and all it started: SIGTERM, then SIGKILL. Resolves when it is gone. */
 	stop(why: "stopped" | "too-big" = "stopped"): Promise<void> {
 		this.#stopReason ??= why;
 		this.#stopping ??= this.#stop();
@@ -129,7 +125,7 @@ export class KotaProcess implements Transport {
 		try {
 			message = JSON.parse(line);
 		} catch {
-			// Programs that start others like to greet on standard output.
+			// Launchers often print a greeting to stdout.
 			this.#options.log.note(`[stdout] ${line.slice(0, 500)}`);
 			return;
 		}
@@ -148,7 +144,7 @@ export class KotaProcess implements Transport {
 		this.onclose?.();
 	}
 
-	/** To the process and all it started, which share its group; on Windows, which has no groups, to it alone. */
+	/** Windows has no process groups: only the process itself is signalled. */
 	#signalAll(signal: "SIGTERM" | "SIGKILL"): void {
 		const child = this.#child;
 		if (child?.pid === undefined || this.#exit !== undefined) return;
@@ -156,17 +152,14 @@ export class KotaProcess implements Transport {
 			if (process.platform === "win32") child.kill(signal);
 			else process.kill(-child.pid, signal);
 		} catch {
-			// It is gone already.
+			// Already exited.
 		}
 	}
 
 	readonly #killAtExit = () => this.#signalAll("SIGKILL");
 }
 
-/**
- * Takes the chunks of a stream and passes on its lines. A line of more than `maxBytes` is reported once; all after it is
- * dropped. Each byte is looked at once, also in lines of many megabytes that come in small pieces.
- */
+/** A line over `maxBytes` is reported once, the rest dropped. Linear time, even for tiny chunks. */
 export function splitLines(
 	maxBytes: number,
 	onLine: (line: string) => void,

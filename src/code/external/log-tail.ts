@@ -1,20 +1,16 @@
 import { StringDecoder } from "node:string_decoder";
 import { stripVTControlCharacters } from "node:util";
 
-/** The end of what a program says: the last lines, fit to be shown in a terminal. */
+/** The last lines of a program's output, sanitized for a terminal. */
 export interface LogTail {
-	/** Takes bytes of the program's output, cut anywhere. */
 	write(chunk: Uint8Array): void;
-	/** Adds a line of our own. */
 	note(line: string): void;
-	/** Oldest first. */
 	lines(): string[];
 }
 
-/** How much is kept: lines, bytes of all of them, and characters of each. */
+/** `bytes` is the total, `lineChars` is per line. */
 export const LOG_LIMITS = { lines: 200, bytes: 64 * 1024, lineChars: 1000 } as const;
 
-/** Makes an empty tail; `onLine` is called for every line that is kept. */
 export function createLogTail(onLine?: (line: string) => void): LogTail {
 	const decoder = new StringDecoder("utf8");
 	const kept: { text: string; bytes: number }[] = [];
@@ -39,7 +35,7 @@ export function createLogTail(onLine?: (line: string) => void): LogTail {
 		},
 	};
 
-	/** A line without an end is not collected without an end. */
+	/** Bounds an unterminated line. */
 	function grow(part: string): void {
 		const room = LOG_LIMITS.lineChars * 2 - unfinished.length;
 		if (room > 0) unfinished += part.slice(0, room);
@@ -58,7 +54,7 @@ export function createLogTail(onLine?: (line: string) => void): LogTail {
 	}
 }
 
-/** One line without escape sequences, control characters and marks that reorder text, cut to a sensible length. */
+/** Strips escape sequences, control characters and bidi marks from untrusted text; truncates it. */
 export function printable(text: string, maxChars: number = LOG_LIMITS.lineChars): string {
 	const plain = stripVTControlCharacters(text.slice(0, maxChars * 4))
 		.replace(/\s+/g, " ")

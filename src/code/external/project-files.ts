@@ -3,17 +3,13 @@ import { relative, resolve, sep } from "node:path";
 import { CodeIndexError } from "../../codeindex/index.ts";
 import { isWithin } from "../../core/places.ts";
 
-/** The files of a project, while one question about it is answered. */
 export type ProjectFiles = ReturnType<typeof projectFiles>;
 
-/** Looks at the disk once for each path, when it is asked for. */
+/** Checks each path on disk once, lazily. Use one instance per question. */
 export function projectFiles(root: string, exists: (path: string) => boolean = existsSync) {
 	const found = new Map<string, string | undefined>();
 
-	/**
-	 * A path of KotaDB as our answers have it: from the root, with forward slashes. `undefined` for what does not exist:
-	 * KotaDB recommends tests that were never written, and keeps deleted files.
-	 */
+	/** Returns `undefined` for missing files: KotaDB invents tests and keeps deleted files. */
 	function find(path: string): string | undefined {
 		if (!found.has(path)) {
 			const inside = insideOf(root, path);
@@ -22,7 +18,7 @@ export function projectFiles(root: string, exists: (path: string) => boolean = e
 		return found.get(path);
 	}
 
-	/** A path from a question, proven to lie within the project. It need not exist. */
+	/** Throws if the path leaves the project. It need not exist. */
 	function within(path: string): string {
 		const inside = insideOf(root, path);
 		if (inside !== undefined) return inside;
@@ -35,11 +31,9 @@ export function projectFiles(root: string, exists: (path: string) => boolean = e
 	return {
 		find,
 		within,
-		/** All that exist, each once. */
 		findAll: (paths: readonly string[]): string[] => [
 			...new Set(paths.map(find).filter((path) => path !== undefined)),
 		],
-		/** A path from a question that must exist. */
 		existing(path: string): string {
 			const inside = within(path);
 			if (find(inside) !== undefined) return inside;

@@ -13,19 +13,16 @@ import { printable } from "./log-tail.ts";
 import type { ProjectFiles } from "./project-files.ts";
 import { readSearch, searchArguments } from "./search-question.ts";
 
-/** The questions that KotaDB can answer. */
 export type QuestionName = "search" | "dependencies" | "usages" | "impact" | "taskContext";
 export type Query<N extends QuestionName> = Parameters<CodeIndex[N]>[0];
 type Answer<N extends QuestionName> = Omit<Awaited<ReturnType<CodeIndex[N]>>, "coverage">;
 
-/** How a question is put to a tool of KotaDB, and how the answer is read. */
 export interface Question<N extends QuestionName> {
 	readonly tool: string;
 	args(query: Query<N>, files: ProjectFiles): Record<string, unknown>;
 	read(data: unknown, query: Query<N>, files: ProjectFiles): Answer<N>;
 }
 
-/** Every question, by its name in {@link CodeIndex}. */
 export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 	search: {
 		tool: "search",
@@ -47,12 +44,12 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 				file_path: files.existing(path),
 				direction,
 				depth: Math.min(Math.max(1, depth), MAX_DEPTH),
-				// Its own filter drops latest.ts and inspector.ts as well.
+				// KotaDB's own filter also drops latest.ts and inspector.ts.
 				include_tests: true,
 				...(words && { reference_types: words }),
 			};
 		},
-		/** Kinds of edges and packages it does not tell. */
+		/** KotaDB reports no edge kinds or packages. */
 		read(data, { path, direction = "both", includeTests = true }, files) {
 			const answer = new Part("search_dependencies", data);
 			if (/not found/i.test(answer.field("message").textOr(""))) {
@@ -82,13 +79,13 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 	usages: {
 		tool: "find_usages",
 		args: ({ symbol, file }, files) => ({
-			// It knows members by their own names only.
+			// KotaDB knows members by bare name only.
 			symbol: memberOf(symbol)?.name ?? symbol,
 			...(file !== undefined && { file: files.existing(file) }),
 			include_definitions: false,
 			include_tests: true,
 		}),
-		/** It compares names: it takes the first definition of a name for all of them, and knows no class of a member. */
+		/** KotaDB matches by name: the first definition stands for all, and members have no class. */
 		read(data, { symbol, includeTests = true }, files) {
 			const answer = new Part("find_usages", data);
 			const usages = answer
@@ -123,7 +120,7 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 			const about = symbols && symbols.length > 0 ? ` of ${symbols.join(", ")}` : "";
 			const paths = [...modify, ...create, ...deleted].join(", ");
 			return {
-				// Both are required; neither is part of our question, nor changes what it finds.
+				// Required by KotaDB, without effect on the result.
 				change_type: "refactor",
 				description: printable(`Change${about} in ${paths}`),
 				files_to_modify: modify.map(files.within),
@@ -131,7 +128,7 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 				files_to_delete: deleted.map(files.within),
 			};
 		},
-		/** Without the tests it made up. */
+		/** Drops tests that KotaDB invented. */
 		read(data, { modify = [], create = [], delete: deleted = [] }, files) {
 			const answer = new Part("analyze_change_impact", data);
 			const scope = answer.field("test_scope");
@@ -148,7 +145,7 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 			const recommended = testPaths("recommended_test_files");
 			const risk = answer.field("risk_level").text().toLowerCase();
 			return {
-				// An unknown word is no reason to be calm.
+				// Unknown values count as high risk.
 				risk: risk === "low" || risk === "medium" ? risk : "high",
 				summary: answer.field("summary").text(),
 				affected: readAffected(answer, files).filter(({ path }) => !named.has(path)),
@@ -184,7 +181,7 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 				max_impacted_files: maxImpactedFiles,
 			};
 		},
-		/** What the files depend on it does not tell. */
+		/** KotaDB does not report what the files depend on. */
 		read(data, { files: asked, includeTests = true, maxImpactedFiles = 20 }, files) {
 			const answer = new Part("generate_task_context", data);
 			const targets = answer
@@ -213,7 +210,7 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 	},
 };
 
-/** When the index was last built, if an answer about impact tells (ms since 1970). */
+/** In ms since 1970. Only impact answers report it. */
 export function lastIndexedMs(data: unknown): number | undefined {
 	const at = Date.parse(new Part("", data).field("last_indexed_at").textOr(""));
 	return Number.isNaN(at) ? undefined : at;
@@ -257,7 +254,7 @@ function readUnresolved(item: Part): DependenciesAnswer["unresolved"][number] {
 	};
 }
 
-/** Both directions tell of the same cycles, each from another start. */
+/** Both directions report the same cycles, rotated. */
 function distinct(cycles: readonly string[][]): string[][] {
 	return [...new Map(cycles.map((cycle) => [cycle.toSorted().join("\n"), cycle])).values()];
 }
@@ -276,7 +273,6 @@ function readUsage(item: Part, files: ProjectFiles): Usage[] {
 	return path === undefined ? [] : [{ path, line, column, kind, isTest: isTestPath(path) }];
 }
 
-/** `src/a.ts:12` */
 function placeOf(
 	text: string | undefined,
 	files: ProjectFiles,
@@ -287,7 +283,7 @@ function placeOf(
 	return path === undefined ? undefined : { path, line: positionOf(Number(line)) };
 }
 
-/** How far away they are it says in words only; what it calls indirect counts as two steps. */
+/** KotaDB gives the distance in words; "indirect" counts as two steps. */
 function readAffected(answer: Part, files: ProjectFiles): FileAtDepth[] {
 	const affected = new Map<string, FileAtDepth>();
 	for (const item of answer.field("affected_files").items()) {

@@ -9,14 +9,12 @@ import {
 import { type Part, symbolWords } from "./answer-part.ts";
 import type { ProjectFiles } from "./project-files.ts";
 
-/** The arguments of KotaDB's `search`. */
 export function searchArguments(query: SearchQuery): Record<string, unknown> {
 	const { glob, exclude, language, symbolKinds, exportedOnly, contextLines } = query;
 	return {
 		query: query.query,
 		scope: query.scope ?? ["code", "symbols"],
 		limit: askedLimit(query),
-		// Without lines the names of the files are enough.
 		output: contextLines === undefined ? "compact" : "snippet",
 		...(contextLines !== undefined && { context_lines: Math.min(contextLines, 10) }),
 		filters: {
@@ -29,7 +27,6 @@ export function searchArguments(query: SearchQuery): Record<string, unknown> {
 	};
 }
 
-/** What `search` answered, by file: those that declare what was looked for first, tests last. */
 export function readSearch(
 	answer: Part,
 	query: SearchQuery,
@@ -41,7 +38,7 @@ export function readSearch(
 	const found = new Map<string, Draft>();
 
 	for (const item of symbols) {
-		// Where only paths were asked for there is nothing but a path.
+		// `paths` output has plain strings.
 		const symbol = item.isText ? undefined : item.symbol();
 		const path = (symbol ?? item).path();
 		const brief = symbol?.brief();
@@ -62,7 +59,7 @@ export function readSearch(
 	return {
 		hits: hits.slice(0, query.limit ?? DEFAULT_LIMIT),
 		total: hits.length,
-		// It says how many it gives, not how many there are.
+		// KotaDB reports the number returned, not the total.
 		...((code.length >= limit || symbols.length >= limit) && { atLeast: true as const }),
 	};
 
@@ -78,14 +75,14 @@ export function readSearch(
 const DEFAULT_LIMIT = 15;
 const MAX_LIMIT = 100;
 
-/** Its limit counts tests too; where they are dropped, more has to be asked for. */
+/** KotaDB's limit counts tests. If they are dropped, ask for more. */
 function askedLimit({ limit = DEFAULT_LIMIT, includeTests }: SearchQuery): number {
 	return Math.min(MAX_LIMIT, includeTests === false ? limit * 3 : limit);
 }
 
 interface Draft {
 	readonly symbols: SymbolBrief[];
-	/** Lines of the file by their numbers: those around one match may hold another. */
+	/** By line number: context of one match may contain another. */
 	readonly lines: Map<number, { text: string; matches: boolean }>;
 }
 
