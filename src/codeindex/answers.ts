@@ -1,26 +1,23 @@
 import type { EdgeKind, SymbolKind, UsageKind } from "./facts.ts";
 
-/** How far an answer can be trusted. Every answer carries one. */
 export interface Coverage {
 	readonly files: number;
-	/** Files that the parser did not, or not wholly, understand; the first few by path. */
+	/** Files that failed to parse, in whole or part; the first few by path. */
 	readonly unparsed: { readonly count: number; readonly paths: readonly string[] };
 	readonly unresolvedImports: number;
-	/** When the tree was last compared with the index (ms since 1970). */
+	/** Last comparison of tree and index (ms since 1970). */
 	readonly checkedMs: number;
-	/** What the check found changed and has taken in. */
 	readonly refreshedFiles: number;
-	/** False while the first indexing is not finished: the answer covers only what is there. */
+	/** False until the first indexing completes: the answer covers only indexed files. */
 	readonly complete: boolean;
-	/** Unreadable folders, names that are not UTF-8, files that are too large and the like; if any. */
+	/** Unreadable folders, names that are not UTF-8, oversized files and the like. */
 	readonly leftOut?: {
 		readonly count: number;
 		readonly kinds: readonly { readonly what: string; readonly count: number }[];
 		readonly first: readonly { readonly path: string; readonly reason: string }[];
 	};
-	/** Links that are broken or lead out of the project, which are not followed; if any. */
 	readonly linksNotFollowed?: number;
-	/** The index is up to date in memory only: it could not be written where it belongs, and why. */
+	/** The index could not be written and is up to date in memory only. */
 	readonly notStored?: { readonly place: string; readonly reason: string };
 }
 
@@ -28,10 +25,9 @@ export interface Covered {
 	readonly coverage: Coverage;
 }
 
-/** An answer as the queries give it; the service adds the coverage. */
 export type Uncovered<Answer extends Covered> = Omit<Answer, "coverage">;
 
-/** Every question that the index answers. Worker, engines, tools and commands derive from this table. */
+/** Every question of the index. Worker, engines, tools and commands derive from this table. */
 export interface Questions {
 	search: { query: SearchQuery; answer: SearchAnswer };
 	dependencies: { query: DependenciesQuery; answer: DependenciesAnswer };
@@ -51,7 +47,7 @@ export interface SearchQuery {
 	readonly scope?: readonly ("code" | "symbols")[];
 	/** Default: 15. */
 	readonly limit?: number;
-	/** Lines around each match; matching lines are only looked up if this is given. */
+	/** Context lines per match. Matching lines are looked up only if this is given. */
 	readonly contextLines?: number;
 	readonly glob?: string;
 	readonly exclude?: readonly string[];
@@ -64,10 +60,10 @@ export interface SearchQuery {
 
 export interface SearchAnswer extends Covered {
 	readonly hits: readonly SearchHit[];
-	/** How many files match, shown or not; `atLeast` where counting stopped. */
+	/** Matching files, shown or not; a lower bound if `atLeast` is set. */
 	readonly total: number;
 	readonly atLeast?: true;
-	/** One name was asked for and no file has it: these have parts of it. */
+	/** No file has the exact name; the hits contain parts of it. */
 	readonly inexact?: true;
 }
 
@@ -80,7 +76,6 @@ export interface SearchHit {
 }
 
 export interface MatchingLines {
-	/** The number of the first line of `text`, from 1. */
 	readonly first: number;
 	readonly text: readonly string[];
 	readonly matches: readonly number[];
@@ -88,7 +83,6 @@ export interface MatchingLines {
 
 export interface SymbolBrief {
 	readonly name: string;
-	/** The class, object or namespace it is a member of. */
 	readonly owner?: string;
 	readonly kind: SymbolKind;
 	readonly line: number;
@@ -114,11 +108,11 @@ export interface DependenciesAnswer extends Covered {
 	readonly file: string;
 	readonly dependents: readonly FileAtDepth[];
 	readonly dependencies: readonly FileAtDepth[];
-	/** The strongly connected component that the file is part of, if it is more than the file; and those nearby. */
+	/** The strongly connected component of the file, if larger than one, and those nearby. */
 	readonly cycles: readonly (readonly string[])[];
 	readonly unresolved: readonly { readonly specifier: string; readonly line: number }[];
 	readonly external: readonly string[];
-	/** Its top level is global: other files can use it without importing it, and that is not followed. */
+	/** The top level is global: uses without an import are not followed. */
 	readonly global?: true;
 }
 
@@ -127,7 +121,6 @@ export interface FileAtDepth {
 	readonly depth: number;
 	readonly kinds: readonly EdgeKind[];
 	readonly isTest: boolean;
-	/** From the second step on: the file of the step before. */
 	readonly via?: string;
 }
 
@@ -142,7 +135,6 @@ export interface UsagesQuery {
 export interface UsagesAnswer extends Covered {
 	readonly symbol: string;
 	readonly definitions: readonly Definition[];
-	/** How many more there are, if the name is that of very many things. */
 	readonly omittedDefinitions?: number;
 	readonly suggestions?: readonly string[];
 }
@@ -155,11 +147,10 @@ export interface Definition {
 	readonly owner?: string;
 	readonly exported: boolean;
 	readonly signature: string;
-	/** Sorted by path, line, column; the definition itself is not among them. */
+	/** Sorted by path, line, column. Excludes the definition. */
 	readonly usages: readonly Usage[];
-	/** The top level of its file is global: uses in other files are not followed. */
 	readonly global?: true;
-	/** Of a member: accesses of that name on something of unknown type, which may or may not be it. */
+	/** Member accesses of that name on unknown types: possible uses. */
 	readonly possible?: { readonly count: number; readonly files: readonly string[] };
 }
 
@@ -175,23 +166,21 @@ export interface ImpactQuery {
 	readonly modify?: readonly string[];
 	readonly create?: readonly string[];
 	readonly delete?: readonly string[];
-	/** Only these exported names of the modified files change. */
+	/** Limits the change to these exports of the modified files. */
 	readonly symbols?: readonly string[];
 }
 
 export interface ImpactAnswer extends Covered {
 	readonly risk: "low" | "medium" | "high";
-	/** One or two sentences: what is reached, and why the risk is what it is. */
 	readonly summary: string;
 	readonly affected: readonly FileAtDepth[];
-	/** Exports of the changed files with all their uses, counted as in a {@link UsagesAnswer}. */
 	readonly symbols: readonly {
 		readonly path: string;
 		readonly name: string;
 		readonly kind: SymbolKind;
 		readonly usages: number;
 		readonly files: number;
-		/** How many of those are not the changed file itself, nor its declaration file. */
+		/** Excludes the changed file and its declaration file. */
 		readonly otherFiles: number;
 	}[];
 	readonly tests: readonly {
@@ -199,7 +188,7 @@ export interface ImpactAnswer extends Covered {
 		readonly depth: number;
 		readonly via: "import" | "name";
 	}[];
-	/** Paths that were named and are not in the index, names that are not exported, global names, imports that will break, cycles. */
+	/** Unknown paths, names not exported, global names, imports that will break, cycles. */
 	readonly warnings: readonly string[];
 }
 
@@ -218,17 +207,14 @@ export interface TaskContextAnswer extends Covered {
 		readonly dependentCount: number;
 		readonly symbols: readonly SymbolBrief[];
 	}[];
-	/** Dependents of the targets, most important first. */
 	readonly impacted: readonly FileAtDepth[];
 	readonly impactedCount: number;
 	readonly tests: readonly string[];
-	/** Paths that were named and are not in the index. */
 	readonly unknown: readonly string[];
 }
 
 export interface SymbolMapQuery {
 	readonly budgetTokens: number;
-	/** Files to leave out, such as those whose whole text is in view. */
 	readonly exclude?: readonly string[];
 }
 
@@ -238,9 +224,8 @@ export interface SymbolMapAnswer extends Covered {
 		readonly path: string;
 		readonly text: string;
 		readonly tokens: number;
-		/** How many other files use something of it. */
 		readonly references: number;
 	}[];
-	/** Those that did not fit; which of them export something is not looked up once the budget is used up. */
+	/** Files over budget; after that point their exports are not checked. */
 	readonly omittedFiles: number;
 }

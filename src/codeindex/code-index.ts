@@ -2,7 +2,6 @@ import type { AnswerOf, Coverage, Covered, QueryOf, QuestionName } from "./answe
 
 export interface CallOptions {
 	readonly signal?: AbortSignal;
-	/** Called now and then while files are indexed. */
 	readonly onProgress?: (progress: IndexProgress) => void;
 }
 
@@ -19,9 +18,8 @@ export interface BuildReport extends Covered {
 	readonly seconds: number;
 }
 
-/** The state of the index as it lies on disk, without looking at the tree. */
 export interface IndexStatus {
-	/** `absent`: never built. `partial`: the first indexing was interrupted and goes on with the next `build`. */
+	/** `partial`: the first indexing was interrupted; the next `build` resumes it. */
 	readonly state: "absent" | "partial" | "ready";
 	readonly root: string;
 	readonly database: string;
@@ -29,10 +27,9 @@ export interface IndexStatus {
 	readonly files: number;
 	readonly symbols: number;
 	readonly updatedMs?: number;
-	/** What of the project is not in it, if the tree was looked at since it was opened. */
 	readonly leftOut?: Coverage["leftOut"];
 	readonly linksNotFollowed?: number;
-	/** Something that happened to the index since it was opened, such as that it was damaged and built again. */
+	/** An event since opening, such as a rebuild after damage. */
 	readonly note?: string;
 }
 
@@ -41,20 +38,17 @@ export type Asked = {
 };
 
 /**
- * The code index of one project, living in a worker thread. Every question first compares the tree with the
- * index and takes in what changed. All but `status` and `build` reject with the code `not-indexed` until the project
- * was indexed once: whether that may happen is for the caller to ask.
+ * The code index of one project, in a worker thread. Every question refreshes it first. Questions
+ * reject with `not-indexed` until the first `build`: consent is up to the caller.
  */
 export interface CodeIndex extends Asked {
 	readonly root: string;
 	status(): Promise<IndexStatus>;
-	/** Indexes for the first time, goes on with an interrupted one, or only takes in what changed. */
 	build(options?: CallOptions): Promise<BuildReport>;
-	/** Ends the worker. Questions in flight are rejected. */
 	close(): Promise<void>;
 }
 
-/** Why a question has no answer. `message` names the value that was wrong and what to do. */
+/** `message` names the wrong value and what to do. */
 export class CodeIndexError extends Error {
 	readonly code:
 		| "not-indexed"

@@ -2,130 +2,109 @@ import type { EdgeKind, SymbolKind, UsageKind } from "../text/kinds.ts";
 
 export type { EdgeKind, SymbolKind, UsageKind };
 
-/**
- * What one source file says by itself, before any other file is looked at: the seam between parsing (`extract/`),
- * storing (`store/`) and linking (`link/`). Facts are plain data, so that they cross threads and can be compared.
- */
+/** What one source file says by itself. Plain data: it crosses threads and compares by value. */
 export interface FileFacts {
-	/** `broken`: the parser gave up or recovered from errors; what could be understood is here all the same. */
+	/** `broken`: the parser failed or recovered; partial facts are kept. */
 	readonly status: "parsed" | "broken";
 	readonly problem?: string;
-	/** Whether it has imports or exports of any kind; the top level of other files is global to the project. */
+	/** Has imports or exports of any kind. The top level of other files is global. */
 	readonly isModule: boolean;
 	readonly lines: number;
-	/** Every other module it names, each specifier once. Imports and exports point into this list. */
+	/** Unique specifiers. Imports and exports index into it. */
 	readonly requests: readonly Request[];
-	/** Names of its top level, then what functions inside import. References and exports point into this list. */
+	/** Top-level names, then imports inside functions. References and exports index into it. */
 	readonly bindings: readonly Binding[];
 	readonly exports: readonly Export[];
 	readonly references: readonly Reference[];
-	/** How often each property name is accessed on something whose type this file does not tell. */
+	/** Accesses per property name on values of unknown type. */
 	readonly looseAccesses: ReadonlyMap<string, number>;
 }
 
-/** A place in a file: line and column from 1, columns in UTF-16 units. */
+/** 1-based; columns in UTF-16 units. */
 export type Position = readonly [line: number, column: number];
 
-/** A module specifier as written. */
 export interface Request {
 	readonly specifier: string;
 	readonly kinds: readonly EdgeKind[];
 	readonly at: Position;
 }
 
-/** A name of the file's top level. */
 export type Binding = Declared | Imported;
 
-/**
- * Something declared here. Declarations of one name are one binding, as TypeScript merges them: overloads, interfaces,
- * a class and its namespace, also a type and a constant. `exports.a = 1` declares too.
- */
+/** Merges declarations of one name as TypeScript does. `exports.a = 1` declares too. */
 export interface Declared {
 	readonly kind: "declared";
 	/** `default` for an anonymous default export. */
 	readonly name: string;
-	/** A constant that holds a function or a class counts as one. */
+	/** A constant that holds a function or class counts as one. */
 	readonly symbol: SymbolKind;
-	/** Where its name stands; an anonymous default export has the place of `default`. */
 	readonly at: Position;
 	readonly alsoAt?: readonly Position[];
 	readonly endLine: number;
-	/** Its head on one line without the body, at most 200 characters. */
+	/** One line without the body, at most 200 characters. */
 	readonly signature: string;
-	/** The first sentence of its doc comment, at most 200 characters. */
+	/** First sentence, at most 200 characters. */
 	readonly doc?: string;
 	/**
-	 * What it extends or implements, as far as that is a name; of a type alias, the names it is made of. The side is
-	 * that of an instance: static members are found on the value side of the same names.
+	 * Names it extends, implements or, for a type alias, consists of. Instance side; static members
+	 * are on the value side of the same names.
 	 */
 	readonly heritage?: readonly TypeName[];
-	/** Of a variable its type, of a function what it returns (promises unwrapped), if that is a name. */
+	/** A variable's type or a function's result (promises unwrapped), if it is a name. */
 	readonly type?: TypeName;
-	/** Of a class, interface, enum, namespace or object literal. */
 	readonly members?: readonly Member[];
 }
 
 /**
- * A name brought in from another module: by `import`, and by `const a = require("x")`, `const { a } = require("x")`,
- * `const a = await import("x")`, at any depth. Where a module is used without a name, as in `import("x").T`,
- * `(await import("x")).a`, `require("x").a` or `declare module "x"`, there is one binding with the name "" for the
- * module (`imported` is `*`, or `=` for `require`), and references to it have no place, only steps.
+ * A name imported by `import`, `require("x")` or `await import("x")`, at any depth. A module used
+ * without a name (`import("x").T`, `require("x").a`, `declare module "x"`) is one binding named ""
+ * with `imported` `*` or, for `require`, `=`. References to it have steps but no position.
  */
 export interface Imported {
 	readonly kind: "imported";
 	readonly name: string;
-	/** Index into `requests`. */
 	readonly request: number;
-	/** The exported name, `default`, `*` for the namespace, or `=` for all of a CommonJS module. */
+	/** A name, `default`, `*` for the namespace, or `=` for a whole CommonJS module. */
 	readonly imported: string;
 	readonly typeOnly: boolean;
-	/** Where the local name stands; of a binding without a name, the specifier. */
+	/** Position of the local name; without a name, of the specifier. */
 	readonly at: Position;
-	/** Where the exported name stands, if it is written apart: `a` of `a as b`. */
+	/** Position of the exported name, if separate: `a` of `a as b`. */
 	readonly importedAt?: Position;
 }
 
-/** Something that is reached with a dot. */
 export interface Member {
 	readonly name: string;
 	/** A property that holds a function, or has a function type, is a `method`. */
 	readonly symbol: "method" | "property" | "enum" | SymbolKind;
-	/**
-	 * Reached through the thing itself, its value side: static members of classes, all members of enums, namespaces and
-	 * object literals. The others are reached through an instance, or a value of the type.
-	 */
+	/** On the value side: class statics, and all members of enums, namespaces and object literals. */
 	readonly static: boolean;
 	readonly at: Position;
 	readonly alsoAt?: readonly Position[];
 	readonly endLine: number;
 	readonly signature: string;
-	/** As of {@link Declared}. */
 	readonly type?: TypeName;
-	/** Of an object literal or namespace inside. */
 	readonly members?: readonly Member[];
 }
 
-/** A type written as a name of this file: `Foo`, `ns.Foo`, `typeof foo`. */
 export interface TypeName {
-	/** Index into `bindings`. */
 	readonly binding: number;
 	/**
-	 * `instance`: what `new Foo` or, of a function, `foo()` gives, or a value of type Foo. `value`: the thing named
-	 * itself. With a path: where its first name is looked up.
+	 * `instance`: the result of `new Foo` or `foo()`, or a value of type Foo. `value`: the thing
+	 * itself. With a path: the side of its first name.
 	 */
 	readonly side: "instance" | "value";
-	/** Further names after dots, and calls of them. The type `ns.Foo` is `value` of `ns`, path `Foo` with `called`. */
+	/** Steps after the binding. The type `ns.Foo` is `value` of `ns`, path `Foo` with `called`. */
 	readonly path?: readonly Step[];
 }
 
 export type Export =
-	/** `export const a`, `export { a as b }`, `export default a`, `exports.a = a`; name `=` for `module.exports = a`. */
+	/** Also `export default a` and `exports.a = a`; name `=` for `module.exports = a`. */
 	| {
 			readonly kind: "local";
 			readonly name: string;
-			/** Index into `bindings`. */
 			readonly binding: number;
-			/** Places of the name in an export list: of `a as b` both, of `exports.b = a` and `{ b: a }` only `a`. */
+			/** Positions in an export list: both of `a as b`, only `a` of `exports.b = a`. */
 			readonly at?: readonly Position[];
 			readonly typeOnly: boolean;
 	  }
@@ -141,18 +120,14 @@ export type Export =
 	/** `export * from` */
 	| { readonly kind: "star"; readonly request: number; readonly typeOnly: boolean };
 
-/**
- * A use of a binding, or of something reached through it. `fmt.bold(x)` is a use of `fmt` with the step `bold`;
- * `this.log.warn()` in class C has no place of its own for C, and the steps `log`, `warn`.
- */
+/** `fmt.bold(x)` uses `fmt` with the step `bold`. `this.log.warn()` has no position, only steps. */
 export interface Reference {
-	/** Index into `bindings`. */
 	readonly binding: number;
-	/** Where the binding's name stands; absent where only its type is known: `this`, a variable of that type. */
+	/** Absent where only the type is known: `this`, or a variable of that type. */
 	readonly at?: Position;
-	/** How the last of its steps, or the binding without any, is used. */
+	/** Use of the last step, or of the binding itself. */
 	readonly usage: UsageKind;
-	/** Which side of the binding the first step is looked up on. Absent without steps. */
+	/** Where the first step is looked up. Absent without steps. */
 	readonly side?: "instance" | "value";
 	/** At most four. */
 	readonly steps?: readonly Step[];
@@ -160,8 +135,8 @@ export interface Reference {
 
 export interface Step {
 	readonly name: string;
-	/** Absent where the name is not written: in the path of a {@link TypeName}, or in what came from one. */
+	/** Absent if not written: in the path of a {@link TypeName}, or derived from one. */
 	readonly at?: Position;
-	/** It is called or constructed, or names a type; the next step is looked up on what that gives. */
+	/** Called, constructed or named as a type: the next step is looked up on the result. */
 	readonly called?: true;
 }

@@ -1,4 +1,4 @@
-/** The value of a key, made on first use. A value may be `undefined`. */
+/** A stored `undefined` counts as present. */
 export function getOrAdd<K, V>(
 	map: { has(key: K): boolean; get(key: K): V | undefined; set(key: K, value: V): unknown },
 	key: K,

@@ -11,7 +11,7 @@ import type { IndexStore } from "./store/index-store.ts";
 import type { WriterLock } from "./store/writer-lock.ts";
 
 export interface RefreshOptions extends IntakeOptions {
-	/** Index what was never indexed. Without it, an unfinished first indexing is kept fresh and goes no further. */
+	/** Allows the first indexing. Without it, a partial index is refreshed but not continued. */
 	readonly mayBuild: boolean;
 }
 
@@ -19,16 +19,15 @@ export interface RefreshReport {
 	readonly added: number;
 	readonly changed: number;
 	readonly removed: number;
-	/** When the tree was looked at (ms since 1970). */
 	readonly checkedMs: number;
 	readonly trouble: readonly ScanTrouble[];
 }
 
 const LOCK_WAIT_MS = 10_000;
-/** That process may be at its first indexing, which takes a while. */
+/** Another process may be running its first indexing. */
 const BUILD_LOCK_WAIT_MS = 600_000;
 
-/** Keeps a stored index equal to the tree of a project. One call at a time. */
+/** Keeps a stored index equal to the project's tree. One call at a time. */
 export class Indexer {
 	readonly #root: string;
 	readonly #store: IndexStore;
@@ -50,7 +49,7 @@ export class Indexer {
 		this.#parser = parser;
 	}
 
-	/** Stores what has changed in the tree. Rejects with a `CodeIndexError`, or with what the store throws. */
+	/** Rejects with a `CodeIndexError`, or with the store's error. */
 	async refresh(options: RefreshOptions): Promise<RefreshReport> {
 		const { signal, onProgress } = options;
 		const store = this.#store;
@@ -65,7 +64,7 @@ export class Indexer {
 		const plan = await planRefresh(store, scan, options);
 		if (plan.isEmpty) return reportOf(plan);
 		return await this.#whileLocked(options, async () => {
-			// Another process may have done the same in the meantime.
+			// Another process may have stored the same changes.
 			const current = store.sync() ? await planRefresh(store, scan, options) : plan;
 			if (!current.isEmpty) await this.#takeIn(current, options);
 			return reportOf(current);
@@ -78,7 +77,7 @@ export class Indexer {
 	}
 
 	async #takeIn(plan: RefreshPlan, options: RefreshOptions): Promise<void> {
-		// Its code is loaded only when there is something to write.
+		// Loaded only when there is something to write.
 		const { Intake } = await import("./intake.ts");
 		this.#intake ??= new Intake(this.#root, this.#store, this.#parser);
 		await this.#intake.carryOut(plan, options);
@@ -92,7 +91,7 @@ export class Indexer {
 			throw new CodeIndexError("failed", message);
 		}
 		try {
-			// A process that found no room removes what it has begun: what is written then would be lost.
+			// A process without disk space removes its unfinished index: later writes would be lost.
 			if (!this.#store.isInPlace()) throw new DamagedDatabase("its file was deleted");
 			return await work();
 		} finally {
@@ -113,7 +112,7 @@ function reportOf({ added, changed, removed, scan }: RefreshPlan): RefreshReport
 
 const READS_PER_TURN = 64;
 
-/** Compares a scan with what is stored, and where times leave a doubt, content with its hash. */
+/** Compares metadata first; if timestamps are inconclusive, content hashes. */
 async function planRefresh(
 	store: IndexStore,
 	scan: Scan,
@@ -158,15 +157,14 @@ function hasHash(root: string, path: string, hash: Uint8Array): boolean {
 }
 
 function configHash(root: string, path: string): string {
-	// Packages of a workspace are links in `node_modules`.
+	// Workspace packages are links in `node_modules`.
 	const source = readSource(root, path, { followLinks: true });
 	return source.kind === "read" ? Buffer.from(source.hash).toString("hex") : source.kind;
 }
 
-/** Files named in an answer. */
 const LEFT_OUT_NAMED = 3;
 
-/** Links are not followed on purpose, so they are counted apart. */
+/** Links are skipped on purpose, so they are counted separately. */
 export function leftOut({
 	trouble,
 }: RefreshReport): Pick<Coverage, "leftOut" | "linksNotFollowed"> {
@@ -186,7 +184,6 @@ export function leftOut({
 	};
 }
 
-/** Trouble that costs files, or finds too many. */
 const LOST: Partial<Record<ScanTrouble["kind"], string>> = {
 	unreadable: "unreadable",
 	"bad-name": "with names that are not UTF-8",

@@ -13,9 +13,8 @@ import { ByteReader } from "./store/bytes.ts";
 import type { IndexStore } from "./store/index-store.ts";
 import { requests as requestsOf } from "./store/records.ts";
 
-/** Files stored in one transaction of a first indexing: the most that an interruption can cost. */
+/** Files per transaction of a first indexing: the most an interruption can lose. */
 const FILES_PER_COMMIT = 250;
-/** After so many changes the database is vacuumed. */
 const TIDY_AFTER = 200;
 
 export interface Scan {
@@ -24,17 +23,16 @@ export interface Scan {
 	readonly scannedMs: number;
 }
 
-/** What has to be stored so that the index says what the tree says. */
 export interface RefreshPlan {
 	readonly scan: Scan;
 	readonly isFirst: boolean;
 	readonly completes: boolean;
-	/** Files to parse that were not taken in before. Some were already announced, and `unknown` were not. */
+	/** New files to parse. Some have an id already; `unknown` have none. */
 	readonly added: readonly ScannedFile[];
 	readonly unknown: readonly ScannedFile[];
 	readonly changed: readonly ScannedFile[];
 	readonly removed: readonly string[];
-	/** Files whose times have changed, or say nothing yet, and whose content is what is stored. */
+	/** New or inconclusive timestamps, same content. */
 	readonly confirmed: readonly ScannedFile[];
 	readonly project: ProjectChanges;
 	readonly isEmpty: boolean;
@@ -47,7 +45,6 @@ export interface IntakeOptions {
 
 export type FileParser = Pick<Parser, "parse" | "close">;
 
-/** Carries out refresh plans: parses files, resolves their imports and stores both. */
 export class Intake {
 	readonly #store: IndexStore;
 	readonly #imports: ImportResolution;
@@ -63,7 +60,7 @@ export class Intake {
 		this.#parser.close();
 	}
 
-	/** Stores all of the plan or, if that fails or is aborted, nothing; a first indexing keeps what is done. */
+	/** Atomic, except that a first indexing keeps its completed files. */
 	async carryOut(plan: RefreshPlan, options: IntakeOptions): Promise<void> {
 		const store = this.#store;
 		store.begin();
@@ -82,7 +79,7 @@ export class Intake {
 			store.tidy();
 		} catch (error) {
 			const isAborted = error instanceof CodeIndexError && error.code === "aborted";
-			// Every file that the first indexing has stored is whole by itself.
+			// Every stored file is consistent by itself.
 			if (plan.isFirst && isAborted) store.commit();
 			else store.rollback();
 			throw error;
@@ -127,7 +124,7 @@ export class Intake {
 		return done;
 	}
 
-	/** A file that is gone again stays as it is: the next look at the tree will find it missing. */
+	/** A file that vanished stays; the next scan finds it missing. */
 	#put(outcome: FileOutcome, plan: RefreshPlan, scanned: ScannedFile | undefined): void {
 		if (outcome.kind === "gone" || !scanned) return;
 		const { path, packed, hash } = outcome;
@@ -158,7 +155,7 @@ class ImportResolution {
 		this.#store = store;
 	}
 
-	/** Makes ready for a tree. The files of the tree must have been announced. */
+	/** Files of the tree must have ids already. */
 	use({ root, tree }: Scan, { configs, links }: ProjectState): void {
 		const inputs = JSON.stringify([
 			tree.files.map(({ path }) => path),
@@ -176,7 +173,6 @@ class ImportResolution {
 		this.#current = { inputs, resolver };
 	}
 
-	/** Files that the resolver has looked for so far besides those of the scan. */
 	get lookedFor(): readonly string[] {
 		return [...(this.#current?.resolver.lookedFor ?? [])].sort();
 	}
@@ -185,7 +181,7 @@ class ImportResolution {
 		return requests.map((request) => this.#resolve(from, request));
 	}
 
-	/** Resolves again what a change may have affected. To be called before removed files leave the store. */
+	/** Call before removed files leave the store. */
 	resolveAgain(change: ProjectChange): void {
 		if (change.added.length + change.removed.length + change.configs.length === 0) return;
 		const removed = new Set(change.removed);

@@ -21,11 +21,11 @@ import { storeFailure } from "./store/failures.ts";
 
 export interface OpenOptions {
 	readonly root: string;
-	/** Where indexes are kept, each in a folder of its own. Default: {@link codeIndexFolder}. */
+	/** One subfolder per index. Default: {@link codeIndexFolder}. */
 	readonly folder?: string;
 }
 
-/** Reads and starts nothing before the first call. Throws a `CodeIndexError` if the folder is not there. */
+/** Lazy: the first call starts the worker. Throws a `CodeIndexError` if `root` does not exist. */
 export function openCodeIndex({ root, folder = codeIndexFolder() }: OpenOptions): CodeIndex {
 	const real = realRoot(root);
 	const client = new IndexClient({ root: real, database: indexFile(folder, real) });
@@ -54,12 +54,12 @@ export function codeIndexFolder(env: NodeJS.ProcessEnv = process.env): string {
 	return join(cacheFolder(env), "codeindex");
 }
 
-/** Deletes the index of a project that is gone, by its path without links. Nothing may have it open. */
+/** `root` is the real path. The index must not be open. */
 export async function deleteCodeIndex(root: string, folder = codeIndexFolder()): Promise<void> {
 	await rm(dirname(indexFile(folder, root)), { recursive: true, force: true });
 }
 
-/** Marks the folder as ours, so that `strata clean` may delete it; one that is somebody else's is left alone. */
+/** Marks the folder as ours: `strata clean` may delete it. Never claims a foreign folder. */
 async function claimFolder(folder: string): Promise<void> {
 	const opened = await openStoreFolder({
 		folder,
@@ -77,7 +77,7 @@ async function claimFolder(folder: string): Promise<void> {
 
 export const CODE_INDEX_STORE = "codeindex";
 
-/** The database of a project: its name for people, and a hash since names are not unique. */
+/** A readable name plus a hash, since names are not unique. */
 function indexFile(folder: string, root: string): string {
 	const name =
 		basename(root)
@@ -95,10 +95,8 @@ function realRoot(root: string): string {
 	}
 }
 
-/** Time for the worker to close its database. */
 const CLOSE_MS = 3_000;
 
-/** The thread that an index lives in, seen from outside. */
 export class IndexClient {
 	readonly #supervisor: WorkerSupervisor<IndexCall, unknown, IndexProgress>;
 	#isClosed = false;
@@ -113,7 +111,7 @@ export class IndexClient {
 		});
 	}
 
-	/** Calls a method. Rejects with a `CodeIndexError`, immediately with `aborted` when the signal aborts. */
+	/** Rejects with a `CodeIndexError`; an abort rejects at once with `aborted`. */
 	async call<M extends Method>(
 		method: M,
 		query: Calls[M]["query"],
@@ -123,13 +121,12 @@ export class IndexClient {
 		try {
 			const job = { method, query } as IndexCall;
 			const value = await this.#supervisor.run(job, { signal, onNote: onProgress });
-			return fromColumns(value) as Calls[M]["answer"]; // the worker answers by the same table
+			return fromColumns(value) as Calls[M]["answer"]; // the worker uses the same table
 		} catch (error) {
 			throw indexError(error as WorkerError);
 		}
 	}
 
-	/** Ends the thread. Calls in flight are rejected. */
 	close(): Promise<void> {
 		this.#isClosed = true;
 		return this.#supervisor.close();

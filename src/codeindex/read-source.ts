@@ -6,15 +6,15 @@ import { maxSourceBytes } from "./scan/scanned-tree.ts";
 
 export type SourceContent =
 	| { readonly kind: "read"; readonly bytes: Buffer; readonly hash: Uint8Array }
-	/** Gone since it was listed, or not a file any more: the next look at the tree will tell. */
+	/** Deleted or replaced by a non-file since the scan. */
 	| { readonly kind: "gone" }
 	| { readonly kind: "unreadable"; readonly reason: string };
 
-// Windows has neither flag. Without O_NONBLOCK, opening a pipe waits for its writer.
+// Windows has neither flag. Without O_NONBLOCK, opening a pipe blocks.
 const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 const noFollow = constants.O_NOFOLLOW ?? 0;
 
-/** Reads a file of the project, synchronously. It may have been replaced since it was listed. */
+/** Synchronous. The file may have been replaced since the scan. */
 export function readSource(
 	root: string,
 	path: string,
@@ -38,7 +38,7 @@ export function readSource(
 	}
 }
 
-/** 128 bits of SHA-256: enough to tell two contents apart, and half as long to store. */
+/** SHA-256 truncated to 128 bits. */
 export function hashOf(bytes: Uint8Array): Uint8Array {
 	return hash("sha256", bytes, "buffer").subarray(0, 16);
 }

@@ -14,7 +14,6 @@ import {
 import { TYPE } from "./scope.ts";
 import { headEnd, headOf } from "./signature.ts";
 
-/** Describes everything that the top level declares, now that all of its names are known. */
 export function describeBindings(draft: Draft): void {
 	for (const [index, binding] of draft.bindings.entries()) {
 		if (binding.kind === "pending") draft.bindings[index] = describe(draft, binding, index);
@@ -25,7 +24,7 @@ export function describedBindings(draft: Draft): Binding[] {
 	return draft.bindings.filter((binding) => binding.kind !== "pending");
 }
 
-// What a reader asks for first, when a name is several things.
+// Preferred kind of a name with several.
 const RANK: readonly SymbolKind[] = ["class", "function", "enum", "variable", "interface", "type"];
 
 function describe(draft: Draft, { name, declarations }: Pending, index: number): Declared {
@@ -73,7 +72,6 @@ function initialOf(node: Node): Node | undefined {
 	return node.type === "VariableDeclarator" && node.init ? bare(node.init) : undefined;
 }
 
-/** The names that a class or interface extends or implements, or that a type alias is made of. */
 function heritageOf(place: Place, node: Node): TypeName[] {
 	switch (node.type) {
 		case "VariableDeclarator":
@@ -120,7 +118,7 @@ function typeOf(top: Place, declaration: Declaration, symbol: SymbolKind): TypeN
 	return path.reduce(member, whole);
 }
 
-/** `const`, `let` or `var` stand before the declarator and belong to its head. */
+/** `const`, `let` and `var` precede the declarator but belong to the head. */
 function headStart(draft: Draft, { node }: Declaration): number {
 	if (node.type !== "VariableDeclarator") return node.start;
 	const word = /\b(?:const|let|var|using)\s+$/.exec(
@@ -129,7 +127,6 @@ function headStart(draft: Draft, { node }: Declaration): number {
 	return word ? node.start - word[0].length : node.start;
 }
 
-/** Members of one name are one: overloads, a getter and its setter, parts of a merged interface. */
 function merged(members: readonly Member[]): Member[] {
 	const byName = new Map<string, Member[]>();
 	for (const one of members) {

@@ -23,7 +23,6 @@ import {
 } from "./scope.ts";
 import type { Visits, Walk } from "./walk.ts";
 
-/** Code with names of its own: blocks and loops, functions, classes and enums. */
 export const blockVisits: Visits = {
 	BlockStatement: (walk, node: Of<"BlockStatement">) => block(walk, node.body),
 	StaticBlock: (walk, node: Of<"StaticBlock">) => block(walk, node.body, true),
@@ -100,7 +99,7 @@ function inBlock(
 	visit: () => void,
 	isFunction = false,
 ): void {
-	// Most blocks declare nothing, and a scope would be most of their cost.
+	// Most blocks declare nothing; skipping their scope saves most of the cost.
 	if (!isFunction && statements.every(({ type }) => type.endsWith("Statement"))) {
 		visit();
 		return;
@@ -182,7 +181,7 @@ function declareParameter(walk: Walk, scope: Scope, parameter: Node, value: Loca
 		declarePattern(scope, parameter, value);
 		return;
 	}
-	// Inside the constructor the name is the property's as well.
+	// A parameter property is also a name inside the constructor.
 	eachName(parameter, value, ({ name }) => {
 		scope.names.set(name, { kind: "member", meaning: VALUE, owner: self, name });
 	});

@@ -5,15 +5,14 @@ import { MAX_STEPS, typeOfName } from "./receivers.ts";
 import { type LocalName, lookup, type Name, TYPE } from "./scope.ts";
 
 /**
- * A use that is read from left to right: a name, then what is reached from it. It becomes a reference when nothing
- * follows. Without a place of its own it came from a type, and counts only if a written step follows.
+ * A name and its member steps, not yet a reference. Without a position it came from a type, and
+ * counts only if a written step follows.
  */
 export interface Chain {
 	readonly binding: number;
 	readonly start?: number;
 	readonly side: "instance" | "value";
 	readonly steps: readonly Link[];
-	/** It ends in a call or construction so far. */
 	readonly ending?: "call" | "new";
 }
 
@@ -23,7 +22,7 @@ interface Link {
 	readonly called?: true;
 }
 
-/** Something that is none of the file's bindings, such as a literal or an object of the runtime. */
+/** Not a binding of the file: a literal or a runtime object. */
 export const OTHER = "other";
 
 const NO_STEPS: readonly Link[] = [];
@@ -41,7 +40,7 @@ export function fromName(draft: Draft, name: Name, id: Identifier): Reached {
 	return fromType(typeOfName(draft, name)) ?? (isOfRuntime(name) ? OTHER : undefined);
 }
 
-/** Whether a local name has the type of something that no file declares: `string`, `Foo[]`, `Map<string, Foo>`. */
+/** Whether the type is declared in no file: `string`, `Foo[]`, `Map<string, Foo>`. */
 function isOfRuntime({ value, scope }: LocalName): boolean {
 	const type = value?.path ? undefined : value?.annotation;
 	if (type?.type !== "TSTypeReference") return type !== undefined && RUNTIME_TYPES.has(type.type);
@@ -57,7 +56,7 @@ export function fromType(type: TypeName | undefined): Chain | undefined {
 	return type && { binding: type.binding, side: type.side, steps: type.path ?? NO_STEPS };
 }
 
-/** Goes on with a dot and a name. Unknown receivers only count the name. */
+/** On an unknown receiver only the name is counted. */
 export function access(draft: Draft, chain: Reached, key: Key): Reached {
 	if (chain === OTHER) return OTHER;
 	if (!chain || chain.steps.length >= MAX_STEPS) {
@@ -65,7 +64,7 @@ export function access(draft: Draft, chain: Reached, key: Key): Reached {
 		draft.looseAccesses.set(key.name, (draft.looseAccesses.get(key.name) ?? 0) + 1);
 		return undefined;
 	}
-	// A bare call was noted by itself; what follows is looked up on its result.
+	// The call itself is already recorded; the next step is looked up on its result.
 	const { binding, start, side, steps } = chain.ending ? called(draft, chain) : chain;
 	const further = [...steps, key];
 	return start === undefined
@@ -76,7 +75,7 @@ export function access(draft: Draft, chain: Reached, key: Key): Reached {
 export function call(draft: Draft, chain: Reached, ending: "call" | "new"): Reached {
 	if (!chain || chain === OTHER) return chain;
 	if (chain.ending) {
-		// The result of a result: nothing declares what that is.
+		// The type of a result's result is unknown.
 		close(draft, chain, "read");
 		return undefined;
 	}
@@ -86,7 +85,6 @@ export function call(draft: Draft, chain: Reached, ending: "call" | "new"): Reac
 	return { ...chain, ending };
 }
 
-/** Ends a chain: this is where it becomes a reference. */
 export function close(draft: Draft, chain: Reached, usage: UsageKind): void {
 	if (!chain || chain === OTHER) return;
 	const { binding, start, side, steps, ending } = chain;
@@ -103,7 +101,6 @@ export function close(draft: Draft, chain: Reached, usage: UsageKind): void {
 	references.push({ ...use, side, steps: steps.map((step) => placed(draft, step)) });
 }
 
-/** The chain that goes on from a call's result. */
 function called(draft: Draft, chain: Chain): Chain {
 	const last = chain.steps.at(-1);
 	if (last) return { ...chain, steps: [...chain.steps.slice(0, -1), { ...last, called: true }] };

@@ -21,7 +21,7 @@ import {
 	VALUE,
 } from "./scope.ts";
 
-/** Notes the CommonJS exports of a statement of the top level, also under a condition. Functions are left out. */
+/** Includes conditional exports. Exports inside functions are ignored. */
 export function exportCommonJs(place: Place, node: Node): void {
 	switch (node.type) {
 		case "VariableDeclaration":
@@ -46,7 +46,6 @@ export function exportCommonJs(place: Place, node: Node): void {
 	}
 }
 
-/** Where an export may be inside a statement or expression. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
 	IfStatement: ["consequent", "alternate"],
 	TryStatement: ["block", "handler", "finalizer"],
@@ -57,7 +56,6 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 	SequenceExpression: ["expressions"],
 };
 
-/** The names that a block of JavaScript has for itself: all that its statements declare but `var`s. */
 function declareNames(scope: Scope, node: Node): void {
 	if (node.type === "VariableDeclaration") {
 		if (node.kind !== "var") for (const { id } of node.declarations) declarePattern(scope, id, {});
@@ -66,7 +64,7 @@ function declareNames(scope: Scope, node: Node): void {
 	}
 }
 
-/** `target` is what the value has as its name here, too: `const a = module.exports = value`. */
+/** `target` is another name of the value: `const a = module.exports = value`. */
 function exportAssigned(place: Place, expression: Of<"AssignmentExpression">, target?: Node): void {
 	const { draft, scope } = place;
 	// `exports = module.exports = value` has several targets.
@@ -91,7 +89,6 @@ function exportAssigned(place: Place, expression: Of<"AssignmentExpression">, ta
 	if (last && value.type === "Identifier" && isNoted(draft, value)) draft.done.add(last);
 }
 
-/** Whether a value has no other name than the variable it is the initial value of. */
 function isOnlyNamed(
 	place: Place,
 	value: Node,
@@ -104,12 +101,11 @@ function isOnlyNamed(
 }
 
 interface Target {
-	/** Absent for the whole of `module.exports`. */
+	/** Absent for `module.exports` itself. */
 	readonly key?: Key;
 	readonly node: Of<"AssignmentExpression">;
 }
 
-/** The name that `exports.a` or `module.exports.a` reads or writes; none for the object itself. */
 export function exportsAccess(scope: Scope, node: Node): { key?: Key } | undefined {
 	if (isExports(scope, node)) return {};
 	if (node.type !== "MemberExpression" || !isExports(scope, node.object)) return undefined;
@@ -176,7 +172,6 @@ function exportName(place: Place, key: Key, value: Node, outer: Node): void {
 	exports.push({ kind: "local", name: key.name, binding, typeOnly: false });
 }
 
-/** Passes on a module, or a name of one: `exports.a = require("x").b`. */
 function exportModule(place: Place, name: string, value: Node): boolean {
 	const whole = moduleCall(place, value);
 	const part = value.type === "MemberExpression" ? value : undefined;
@@ -190,12 +185,12 @@ function exportModule(place: Place, name: string, value: Node): boolean {
 	return true;
 }
 
-/** Compilers write `exports.a = void 0` before anything else. */
+/** Compilers emit `exports.a = void 0` first. */
 function isVoid(value: Node): boolean {
 	return value.type === "UnaryExpression" && value.operator === "void";
 }
 
-/** Whether the export holds the place of the value, so that it is no reference as well. */
+/** Whether the export covers the value, so that it is not recorded as a reference too. */
 function isNoted(draft: Draft, value: Node): boolean {
 	const [line, column] = draft.positions.at(value.start);
 	return draft.exports.some(
@@ -204,7 +199,7 @@ function isNoted(draft: Draft, value: Node): boolean {
 	);
 }
 
-/** What compilers make of `export * from` and of `export { a } from`. */
+/** Compiler output for `export * from` and `export { a } from`. */
 function exportCall(place: Place, node: Of<"CallExpression">): void {
 	const { draft, scope } = place;
 	const { callee } = node;

@@ -11,16 +11,14 @@ import { declareTop, MEANING, type Place } from "./draft.ts";
 import { declareImports, importsEquals, importsModule } from "./imports.ts";
 import { ANY, declareLocal, eachName, type LocalValue, type Scope } from "./scope.ts";
 
-/** The body of a namespace: what it exports becomes its members. */
 export interface Space {
 	readonly owner: TypeName;
-	/** Takes the exported names; every declaration of the namespace sees them. */
+	/** Shared by all declarations of the namespace. */
 	readonly exported: Scope;
-	/** In a `.d.ts` or `declare`d namespace everything is exported. */
+	/** A `.d.ts` or `declare`d namespace exports everything. */
 	readonly ambient: boolean;
 }
 
-/** What statements of these kinds declare. */
 export const SYMBOLS: Readonly<Record<string, keyof typeof MEANING>> = {
 	FunctionDeclaration: "function",
 	TSDeclareFunction: "function",
@@ -31,7 +29,6 @@ export const SYMBOLS: Readonly<Record<string, keyof typeof MEANING>> = {
 	TSModuleDeclaration: "namespace",
 };
 
-/** Declares all names of a list of statements, and the `var`s inside them if the scope is a function's. */
 export function declareStatements(
 	{ draft, scope }: Place,
 	statements: readonly Node[],
@@ -113,7 +110,7 @@ function declareVariables(target: Target, node: Of<"VariableDeclaration">): void
 	}
 }
 
-/** `const require = createRequire(…)`: not declared, since it does what the one of CommonJS does. */
+/** `createRequire(…)` is not declared: its result acts like CommonJS `require`. */
 function isMadeRequire(id: Node, init: Node): boolean {
 	return (
 		id.type === "Identifier" &&
@@ -124,7 +121,6 @@ function isMadeRequire(id: Node, init: Node): boolean {
 	);
 }
 
-/** Where the statements inside a statement are, of those that do not begin a function. */
 const NESTED: Readonly<Record<string, readonly string[]>> = {
 	BlockStatement: ["body"],
 	IfStatement: ["consequent", "alternate"],
@@ -141,7 +137,6 @@ const NESTED: Readonly<Record<string, readonly string[]>> = {
 	SwitchCase: ["consequent"],
 };
 
-/** Declares the `var`s inside a statement, which belong to the function around it. */
 function hoistVars(target: Target, node: Node): void {
 	if (node.type === "VariableDeclaration") {
 		if (node.kind === "var") declareVariables(target, node);

@@ -3,7 +3,7 @@ import { type Draft, typeImport } from "./draft.ts";
 import { ANY, lookup, SPACE, TYPE } from "./scope.ts";
 import { cut } from "./signature.ts";
 
-/** The first sentence of the doc comment that ends right before a place. */
+/** First sentence of the doc comment that ends right before `from`. */
 export function docBefore(source: string, from: number): string | undefined {
 	let end = from;
 	while (end > 0 && isSpace(source.charCodeAt(end - 1))) end--;
@@ -14,7 +14,6 @@ export function docBefore(source: string, from: number): string | undefined {
 		.slice(start + 3, end - 2)
 		.replace(/^[ \t]*\*+[ \t]?/gm, "")
 		.trim();
-	// Tags come after the description, or there is none.
 	const description = text.split(/^@/m, 1)[0] ?? "";
 	const [paragraph = ""] = description.trim().split(/\n\s*\n/, 1);
 	const line = paragraph.replace(/\s+/g, " ");
@@ -26,13 +25,13 @@ function isSpace(char: number): boolean {
 	return char === 32 || (char >= 9 && char <= 13);
 }
 
-/** Notes names of the top level in `{@link name}` and in types of tags, which TypeScript counts as references, too. */
+/** TypeScript counts `{@link name}` and types in tags as references. */
 export function walkDocs(draft: Draft): void {
 	const { source } = draft;
 	for (let start = source.indexOf("/**"); start !== -1; start = source.indexOf("/**", start)) {
 		const end = source.indexOf("*/", start + 3);
 		if (end === -1) return;
-		// Most comments have neither, and this is quick to see.
+		// Fast path: most comments have no tag.
 		const at = source.indexOf("@", start);
 		if (at === -1) return;
 		if (at < end) walkComment(draft, start, end);
@@ -59,7 +58,6 @@ function walkComment(draft: Draft, start: number, end: number): void {
 
 const DOTTED = /[\p{ID_Start}$_][\p{ID_Continue}$]*(?:[.#][\p{ID_Start}$_][\p{ID_Continue}$]*)*/uy;
 
-/** Notes a dotted name that has one of the meanings, or goes on from what is reached. Gives where it ends. */
 function refer(
 	draft: Draft,
 	text: string,
@@ -112,7 +110,6 @@ function walkType(draft: Draft, text: string, offset: number, from: number): voi
 	}
 }
 
-/** Where the bracket that was opened before a place is closed. */
 function closing(text: string, from: number): number {
 	let depth = 1;
 	for (let at = from; at < text.length; at++) {

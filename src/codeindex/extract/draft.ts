@@ -12,7 +12,6 @@ import type {
 import type { Identifier, Node } from "./ast.ts";
 import { ANY, inside, type Scope, TYPE, VALUE } from "./scope.ts";
 
-/** The facts of a file while they are collected. */
 export interface Draft {
 	readonly source: string;
 	readonly positions: Positions;
@@ -22,39 +21,35 @@ export interface Draft {
 	readonly references: Reference[];
 	readonly looseAccesses: Map<string, number>;
 	readonly top: Scope;
-	/** Nodes that are done, which the walk skips. */
+	/** Nodes the walk skips. */
 	readonly done: Set<Node>;
-	/** The bindings without a name, by request and what they import. */
+	/** Nameless bindings, by request and imported name. */
 	readonly nameless: Map<string, number>;
-	/** What `exports.a` stands for, where the assignment itself declares it. */
+	/** Bindings declared by an assignment to `exports.a`. */
 	readonly commonJsNames: Map<string, number>;
-	/** What namespaces export, by the path to them: merged declarations see each other's names. */
+	/** Exports of namespaces, by path: merged declarations share them. */
 	readonly spaces: Map<string, Scope>;
-	/** The first argument of callbacks. */
+	/** First argument types of callbacks. */
 	readonly given: Map<Node, TypeName>;
-	/** The types that are written for object literals. */
+	/** Declared types of object literals. */
 	readonly expected: Map<Node, TypeName>;
-	/** The values of methods: in them, `this` is what the class around says. */
+	/** Values of methods: their `this` is the class. */
 	readonly methods: Set<Node>;
-	/** The names of classes and object literals from outside: `export default class`, `const A = class`. */
+	/** External names of classes and object literals: `export default class`, `const A = class`. */
 	readonly owners: Map<Node, TypeName>;
-	/** The scopes inside namespaces, by their bodies. */
 	readonly entered: Map<Node, Scope>;
 	readonly isJavaScript: boolean;
 	readonly isDeclaration: boolean;
-	/** Whether there is an `import` or `export`. */
 	isModule: boolean;
-	/** Whether something only modules have was seen besides `import` and `export`. */
+	/** A CommonJS construct was seen. */
 	commonJs: boolean;
 }
 
-/** Where an expression or type stands: its file, and the scope that its names are looked up in. */
 export interface Place {
 	readonly draft: Draft;
 	readonly scope: Scope;
 }
 
-/** A declared name whose declarations are not described yet. */
 export interface Pending {
 	readonly kind: "pending";
 	readonly name: string;
@@ -63,17 +58,15 @@ export interface Pending {
 
 export interface Declaration {
 	readonly symbol: SymbolKind;
-	/** The name; of an anonymous default export the word `default`. */
 	readonly id: Identifier;
-	/** The function, class, declarator, interface, …; of a default expression, the expression. */
+	/** The declaring node; for a default expression, the expression. */
 	readonly node: Node;
-	/** Where the statement begins, `export` and decorators included: a doc comment stands before it. */
+	/** Start of the statement, with `export` and decorators: a doc comment precedes it. */
 	readonly from: number;
-	/** Of a destructured variable: the properties from the initialiser to it. */
+	/** Destructured properties from the initialiser to the variable. */
 	readonly path?: readonly string[];
 }
 
-/** An empty draft for a source in one of the parser's languages. */
 export function newDraft(source: string, positions: Positions, language: string): Draft {
 	return {
 		source,
@@ -100,7 +93,7 @@ export function newDraft(source: string, positions: Positions, language: string)
 	};
 }
 
-/** The index of a request, with one more way it is asked for. */
+/** Adds `kind` to the request and returns its index. */
 export function request(draft: Draft, specifier: string, kind: EdgeKind, offset: number): number {
 	const index = draft.requests.findIndex((known) => known.specifier === specifier);
 	const known = draft.requests[index];
@@ -111,7 +104,7 @@ export function request(draft: Draft, specifier: string, kind: EdgeKind, offset:
 	return index;
 }
 
-/** Adds a declaration to the top level, merging it with others of the name. Returns the binding's index. */
+/** Merges declarations of one name. Returns the binding's index. */
 export function declareTop(draft: Draft, declaration: Declaration, meaning: number): number {
 	const { name } = declaration.id;
 	const known = draft.top.names.get(name);
@@ -128,13 +121,11 @@ export function declareTop(draft: Draft, declaration: Declaration, meaning: numb
 	return binding;
 }
 
-/** Adds a declaration that no bare name reaches, such as an anonymous default export. */
 export function declareHidden(draft: Draft, declaration: Declaration): number {
 	const { name } = declaration.id;
 	return draft.bindings.push({ kind: "pending", name, declarations: [declaration] }) - 1;
 }
 
-/** Adds an import whose name stands at an offset. With a scope, the name is declared there. */
 export function addImport(
 	draft: Draft,
 	{ scope, ...binding }: Omit<Imported, "kind" | "at"> & { at: number; scope?: Scope },
@@ -145,7 +136,6 @@ export function addImport(
 	return index;
 }
 
-/** The nameless binding of a whole module, added on first use. */
 export function namelessImport(
 	draft: Draft,
 	index: number,
@@ -160,7 +150,6 @@ export function namelessImport(
 	return added;
 }
 
-/** The nameless binding of a module that a type asks for, as in `import("x").T`. */
 export function typeImport(draft: Draft, specifier: string, at: number): number {
 	return namelessImport(draft, request(draft, specifier, "type", at), "*", at);
 }
@@ -175,9 +164,9 @@ export const MEANING = {
 	type: TYPE,
 } as const;
 
-/** Finds lines and columns of offsets. Lines end with "\n" only, as everywhere in this project. */
+/** Offsets to lines and columns. Only "\n" ends a line, as everywhere in this project. */
 export interface Positions {
-	/** How many lines the text has; an empty one at its end does not count. */
+	/** A trailing empty line does not count. */
 	readonly lines: number;
 	at(offset: number): Position;
 	line(offset: number): number;
@@ -188,7 +177,7 @@ export function positionsOf(source: string): Positions {
 	for (let at = source.indexOf("\n"); at !== -1; at = source.indexOf("\n", at + 1)) {
 		starts.push(at + 1);
 	}
-	// Most lookups are for the line of the one before, or the next line.
+	// Most lookups hit the last line or the next.
 	let last = 0;
 	const find = (offset: number): number => {
 		if (offset < start(last)) last = search(0, last, offset);

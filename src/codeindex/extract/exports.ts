@@ -4,7 +4,7 @@ import { SYMBOLS } from "./declare.ts";
 import { type Draft, declareHidden, request } from "./draft.ts";
 import { bindingOf, eachName, type Scope } from "./scope.ts";
 
-/** Notes what a statement of the top level exports. All names of the top level must be declared. */
+/** Requires all top-level names to be declared. */
 export function exportStatement(draft: Draft, node: Node): void {
 	switch (node.type) {
 		case "ExportNamedDeclaration":
@@ -31,7 +31,6 @@ export function exportStatement(draft: Draft, node: Node): void {
 	}
 }
 
-/** Exports an expression: a name as itself, anything else as something declared here. */
 export function exportValue(
 	draft: Draft,
 	name: "default" | "=",
@@ -135,7 +134,6 @@ function exportDefault(draft: Draft, node: Of<"ExportDefaultDeclaration">): void
 	}
 }
 
-/** The word `default` of a statement, which stands for a name where there is none. */
 function defaultName(draft: Draft, node: Node): Identifier {
 	const start =
 		node.type === "ExportDefaultDeclaration"

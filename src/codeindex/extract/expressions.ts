@@ -17,7 +17,7 @@ import {
 import { enclosing, inside, lookup, VALUE } from "./scope.ts";
 import { only, type Visits, type Walk } from "./walk.ts";
 
-/** Visits an expression and returns what it is; arguments and computed keys are noted, its own use is not. */
+/** Records arguments and computed keys, but not the use of the expression itself. */
 export function reach(walk: Walk, node: Node): Reached {
 	const { draft, scope } = walk;
 	switch (node.type) {
@@ -103,7 +103,7 @@ function reachCall(walk: Walk, node: Of<"CallExpression">): Reached {
 	const { callee } = node;
 	const [callback] = node.arguments;
 	if (isThen(callee)) {
-		// What a promise is of, its callback is given; types leave promises out.
+		// The callback gets the promised value; types are stored unwrapped.
 		const promised = typeOfExpression(walk, callee.object);
 		close(draft, walk.reach(callee.object), "read");
 		if (promised && isFunction(callback)) draft.given.set(callback, promised);
@@ -145,7 +145,7 @@ function reachCast(
 	return fromType(typeOfAnnotation(walk, typeAnnotation));
 }
 
-/** Notes that an object literal must be of a type, so that its keys are uses of the type's members. */
+/** The literal's keys count as uses of the type's members. */
 export function expect(
 	draft: Draft,
 	node: Node | null | undefined,
@@ -160,7 +160,6 @@ export function expect(
 	}
 }
 
-/** Visits an object literal. In its methods `this` is the object, if that has a name. */
 function visitObject(walk: Walk, node: Of<"ObjectExpression">): void {
 	const { draft } = walk;
 	const owner = draft.owners.get(node);
@@ -183,7 +182,6 @@ function visitObject(walk: Walk, node: Of<"ObjectExpression">): void {
 			const part = member(self, key.name);
 			if (part) (owner ? draft.owners : draft.expected).set(inner, part);
 		}
-		// Only methods have the object as `this`; elsewhere it is that of the code around.
 		if (value.type === "FunctionExpression") {
 			draft.methods.add(value);
 			walk.within(inside(walk.scope, { self }), () => walk.visit(property));
@@ -193,7 +191,6 @@ function visitObject(walk: Walk, node: Of<"ObjectExpression">): void {
 
 const read = (walk: Walk, node: Node): void => walk.use(node, "read");
 
-/** Expressions, patterns that are assigned to, and JSX. */
 export const expressionVisits: Visits = {
 	Identifier: read,
 	MemberExpression: read,
@@ -217,7 +214,7 @@ export const expressionVisits: Visits = {
 	AssignmentExpression(walk, node: Of<"AssignmentExpression">) {
 		const { draft } = walk;
 		if (draft.done.has(node)) return;
-		// Also inside a function, as in what wraps a file for several kinds of modules.
+		// Also inside functions, as in UMD wrappers.
 		const mayBeCommonJs = draft.isJavaScript && !draft.isModule && !draft.commonJs;
 		if (mayBeCommonJs && exportsAccess(walk.scope, node.left)) draft.commonJs = true;
 		if (node.left.type === "ObjectPattern") destructure(walk, node.left, { init: node.right });
@@ -253,7 +250,7 @@ export const expressionVisits: Visits = {
 	JSXAttribute: only("value"),
 };
 
-/** The name of a JSX element. Lower-case names without a dot are elements of the page, not of the program. */
+/** Lower-case names without a dot are intrinsic elements. */
 function element(walk: Walk, name: Node): void {
 	if (name.type === "JSXIdentifier" && /^[a-z]|-/.test(name.name)) return;
 	close(walk.draft, reachElement(walk, name), "jsx");

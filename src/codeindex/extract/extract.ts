@@ -13,7 +13,7 @@ import { languageOf, type Parsed, parse, release } from "./parse.ts";
 import { typeVisits } from "./types.ts";
 import { walkProgram } from "./walk.ts";
 
-/** The facts of a source, by the path's ending. Pure; never throws: what is not understood is `broken`. */
+/** Extracts facts; the extension selects the language. Pure, never throws: errors set `broken`. */
 export function extractFacts(path: string, source: string): FileFacts {
 	const positions = positionsOf(source);
 	const parsed = parse(path, source, positions);
@@ -33,7 +33,6 @@ export function extractFacts(path: string, source: string): FileFacts {
 	};
 }
 
-/** Collects the facts; returns the problem that stopped it. What was collected before stays. */
 function fill(draft: Draft, { program, module, problem }: Parsed): string | undefined {
 	draft.isModule = module?.hasModuleSyntax ?? false;
 	if (module && problem !== undefined && !program?.body.length) recoverModule(draft, module);
@@ -51,7 +50,7 @@ function fill(draft: Draft, { program, module, problem }: Parsed): string | unde
 		walkDocs(draft);
 		return undefined;
 	} catch (error) {
-		// A tree can be deeper than the stack of the code that walks it.
+		// A tree can be deeper than our stack.
 		if (error instanceof RangeError) return "nested too deeply to be read";
 		throw error;
 	}
@@ -59,7 +58,6 @@ function fill(draft: Draft, { program, module, problem }: Parsed): string | unde
 
 const VISITS = { ...expressionVisits, ...typeVisits, ...blockVisits, ...namespaceVisits };
 
-/** Files with these endings are modules whatever they contain. */
 function isModuleFile(path: string): boolean {
 	return /\.[cm][jt]s$/i.test(path) && !/\.d\.[cm]ts$/i.test(path);
 }

@@ -28,7 +28,7 @@ export function declareImports({ draft, scope }: Place, node: Of<"ImportDeclarat
 	}
 }
 
-/** Makes imports of `import a = require("x")`, and of `import A = ns.A` if `ns` is one. False: it is no import. */
+/** `import a = require("x")`, and `import A = ns.A` for an imported `ns`. False: not an import. */
 export function importsEquals(
 	{ draft, scope }: Place,
 	node: Of<"TSImportEqualsDeclaration">,
@@ -52,7 +52,7 @@ export function importsEquals(
 	return true;
 }
 
-/** Makes imports of `const a = require("x")` and its like. False: it is a variable like any other. */
+/** `const a = require("x")` and similar. False: an ordinary variable. */
 export function importsModule(place: Place, node: Of<"VariableDeclarator">): boolean {
 	const { draft } = place;
 	const { id, init } = node;
@@ -69,11 +69,10 @@ export function importsModule(place: Place, node: Of<"VariableDeclarator">): boo
 		const call = moduleCall(place, value);
 		if (!call) return false;
 		if (id.type === "Identifier") {
-			// Without `await` it is a promise, which only `then` leads out of.
 			if (value.type === "ImportExpression" && !isAwaited(init)) return false;
 			importAs(place, call, id, call.imported);
 		} else {
-			// TypeScript takes destructured `require` for imports, and destructured `import()` for variables.
+			// In TypeScript, destructured `require` is an import, destructured `import()` a variable.
 			if (id.type !== "ObjectPattern" || call.imported === "*" || !isFlat(id)) return false;
 			for (const property of id.properties) {
 				if (property.type === "RestElement" || property.value.type !== "Identifier") continue;
@@ -117,12 +116,12 @@ function importAs(
 
 interface ModuleCall {
 	readonly request: number;
-	/** `import()` gives the module's names, `require()` what it exports as a whole. */
+	/** `*` for `import()`, `=` for `require()`. */
 	readonly imported: "*" | "=";
 	readonly start: number;
 }
 
-/** `import("x")` or `require("x")` with a literal, awaited or not. Adds the request. */
+/** A literal `import("x")` or `require("x")`, awaited or not. Adds the request. */
 export function moduleCall({ draft, scope }: Place, expression: Node): ModuleCall | undefined {
 	const node = bare(expression);
 	if (node.type === "ImportExpression") {
@@ -131,7 +130,7 @@ export function moduleCall({ draft, scope }: Place, expression: Node): ModuleCal
 		const { start } = node.source;
 		return { request: request(draft, specifier, "dynamic", start), imported: "*", start };
 	}
-	// A `require` that the file declares is another function; one made by `createRequire` is never declared.
+	// A declared `require` is another function. `createRequire` results are never declared.
 	const isRequire =
 		node.type === "CallExpression" &&
 		node.callee.type === "Identifier" &&
@@ -145,7 +144,7 @@ export function moduleCall({ draft, scope }: Place, expression: Node): ModuleCal
 	return { request: request(draft, specifier, "require", start), imported: "=", start };
 }
 
-/** Takes imports and exports from what the parser saw before it gave up. No declarations are known then. */
+/** Recovers imports and exports up to a parse error. Declarations are unknown. */
 export function recoverModule(draft: Draft, module: EcmaScriptModule): void {
 	for (const { moduleRequest, entries } of module.staticImports) {
 		const allTypes = entries.length > 0 && entries.every(({ isType }) => isType);

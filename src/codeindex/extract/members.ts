@@ -26,10 +26,8 @@ import {
 import { ANY, declareTypeParameters, eachName, inside, lookup } from "./scope.ts";
 import { headEnd, headOf } from "./signature.ts";
 
-/** Objects inside objects are described this deep. */
 const MAX_DEPTH = 3;
 
-/** What is reached with a dot from the thing that a node declares. */
 export function membersOf(place: Place, node: Node, owner: TypeName): Member[] {
 	switch (node.type) {
 		case "ClassDeclaration":
@@ -68,13 +66,11 @@ export function membersOf(place: Place, node: Node, owner: TypeName): Member[] {
 	}
 }
 
-/** The parts of a union or intersection; another type is its only part. */
 export function partsOf(type: Node): Node[] {
 	if (type.type !== "TSUnionType" && type.type !== "TSIntersectionType") return [type];
 	return type.types.flatMap(partsOf);
 }
 
-/** The place inside the type parameters of something. */
 export function generic(
 	{ draft, scope }: Place,
 	node: { readonly typeParameters?: Of<"TSTypeParameterDeclaration"> | null },
@@ -82,7 +78,6 @@ export function generic(
 	return { draft, scope: declareTypeParameters(scope, node.typeParameters) };
 }
 
-/** The place where `this` is something. */
 function ownPlace({ draft, scope }: Place, self: TypeName | undefined): Place {
 	return { draft, scope: inside(scope, { self: self ?? null }) };
 }
@@ -146,7 +141,7 @@ function classMembers(outer: Place, node: ClassNode, owner: TypeName): Member[] 
 	});
 }
 
-/** What a constructor declares: parameter properties, and in JavaScript what it assigns to `this`. */
+/** Parameter properties and, in JavaScript, assignments to `this`. */
 function constructorMembers(place: Place, node: FunctionNode): Member[] {
 	const parameters = node.params.flatMap((one): Member[] => {
 		if (one.type !== "TSParameterProperty") return [];
@@ -166,7 +161,6 @@ function assignedMembers(place: Place, { body }: FunctionNode): Member[] {
 		const { left, right } = expression;
 		if (left.type !== "MemberExpression" || left.object.type !== "ThisExpression") return [];
 		const key = keyOf(left.property, left.computed);
-		// A private name is declared by itself.
 		if (!key || key.name.startsWith("#")) return [];
 		place.draft.done.add(left);
 		const made = bare(right);
@@ -215,7 +209,6 @@ function annotated(place: Place, type: Node | undefined): Kind {
 	return { symbol: "property", type: typeOfAnnotation(place, type), members };
 }
 
-/** The members of something that has this type written out, and so is itself what has them. */
 function literalMembers(place: Place, type: Of<"TSTypeLiteral">): Member[] {
 	return typeMembers(place, type.members).map((one) => ({ ...one, static: true }));
 }
@@ -248,7 +241,7 @@ function spaceMembers(place: Place, node: Of<"TSModuleDeclaration">, owner: Type
 			} else own.push(...statement.specifiers.map((one) => passedOn(within, one)));
 		}
 	}
-	// `namespace A.B.C` is three: each is the only member of the one before, as written here.
+	// `namespace A.B.C` is three nested namespaces.
 	const [, ...names] = dotted(id);
 	return names.reduceRight(
 		(members, key) => [describe(place, { key, node, symbol: "namespace", static: true, members })],
@@ -256,7 +249,6 @@ function spaceMembers(place: Place, node: Of<"TSModuleDeclaration">, owner: Type
 	);
 }
 
-/** A name of an export list stands for what it names. */
 function passedOn(place: Place, node: Of<"ExportSpecifier">): Member {
 	const found = lookup(place.scope, moduleName(node.local).name, ANY);
 	const type = found && typeOfName(place.draft, found);

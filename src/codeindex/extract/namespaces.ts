@@ -8,7 +8,7 @@ import { ANY, inside, lookup, type Scope, SPACE, TYPE } from "./scope.ts";
 import { entity } from "./types.ts";
 import { only, type Visits, type Walk } from "./walk.ts";
 
-/** The scope inside a namespace. Declarations of one namespace see each other's exported names. */
+/** Declarations of one namespace share their exported names. */
 export function enterSpace(
 	{ draft, scope: outer }: Place,
 	body: Of<"TSModuleBlock">,
@@ -30,19 +30,16 @@ export function enterSpace(
 	return scope;
 }
 
-/** What the inside of `namespace A.B` is a part of: `B` of `A`. */
 export function innerOwner(id: Node, first: TypeName | undefined): TypeName | undefined {
 	const [, ...inner] = dotted(id);
 	return inner.reduce((owner, { name }) => member(owner, name), first);
 }
 
-/** Whether everything in a namespace is exported: it only declares, and has no export list. */
 export function isAmbient({ draft }: Place, { declare, body }: Of<"TSModuleDeclaration">): boolean {
 	if (!declare && !draft.isDeclaration) return false;
 	return !body?.body.some((one) => one.type === "ExportNamedDeclaration" && !one.declaration);
 }
 
-/** Namespaces, and the statements that import or pass on names. */
 export const namespaceVisits: Visits = {
 	TSModuleDeclaration(walk, node: Of<"TSModuleDeclaration">) {
 		const { body } = node;
@@ -62,7 +59,7 @@ export const namespaceVisits: Visits = {
 	ExportAllDeclaration: only(),
 	ExportNamedDeclaration(walk, node: Of<"ExportNamedDeclaration">) {
 		walk.visit(node.declaration);
-		// The top level's lists are exports. A namespace's pass names of its surroundings on.
+		// Top-level lists are exports. In a namespace they re-export outer names.
 		if (walk.scope === walk.draft.top || node.source) return;
 		for (const { local, exported } of node.specifiers) {
 			for (const start of new Set([moduleName(local).start, moduleName(exported).start])) {
@@ -82,14 +79,13 @@ export const namespaceVisits: Visits = {
 	TSNamespaceExportDeclaration: only(),
 };
 
-/** What the names inside belong to, and whether that is declared in another file. */
 function ownerOfModule(
 	walk: Walk,
 	{ id, kind }: Of<"TSModuleDeclaration">,
 ): { owner?: TypeName | undefined; adds?: true } {
 	if (kind === "global") return {};
 	if (id.type === "Literal") {
-		// In a module it adds to what another file declares; elsewhere it declares a module of that name.
+		// In a module this augments another file; elsewhere it declares a module.
 		if (!walk.draft.isModule) return {};
 		const binding = typeImport(walk.draft, id.value, id.start);
 		return { owner: { binding, side: "value" }, adds: true };
@@ -98,7 +94,6 @@ function ownerOfModule(
 	return { owner: innerOwner(id, first && typeOfOwner(walk, first.name, SPACE)) };
 }
 
-/** Notes that a declaration adds to one of another file. */
 function addsTo({ draft }: Walk, owner: TypeName, statement: Node): void {
 	const node = statement.type === "ExportNamedDeclaration" ? statement.declaration : statement;
 	const id = node && "id" in node ? (node.id as Node | null) : undefined;

@@ -9,20 +9,19 @@ import type { Of } from "./ast.ts";
 import type { Positions } from "./draft.ts";
 
 export interface Parsed {
-	/** Empty where the parser gave up. */
 	readonly program?: Of<"Program">;
-	/** The imports and exports up to where the parser gave up. */
+	/** Imports and exports up to a parse error. */
 	readonly module?: EcmaScriptModule;
 	readonly problem?: string;
 }
 
-/** Parses a source in the language that its file's ending says. Never throws. */
+/** The extension selects the language. Never throws. */
 export function parse(path: string, source: string, positions: Positions): Parsed {
 	const lang = languageOf(path);
 	if (isTooDeep(source, lang !== "ts" && lang !== "dts")) {
 		return { problem: "nested too deeply to be parsed" };
 	}
-	// JavaScript may be a script or a module, and only CommonJS may return at its top.
+	// JavaScript may be a script or a module. Only CommonJS allows a top-level return.
 	const first = attempt(source, lang, lang === "jsx" ? "unambiguous" : "module", positions);
 	if (lang !== "jsx" || !first.problem || /\.mjs$/i.test(path)) return first;
 	const second = attempt(source, lang, "commonjs", positions);
@@ -30,8 +29,8 @@ export function parse(path: string, source: string, positions: Positions): Parse
 }
 
 /**
- * Empties the parser's result. It has getters, and V8 keeps the getters of every such object until a full collection,
- * with all that they lead to: that took a tenth of the time of parsing files, and 80 MB.
+ * Empties the parser's result. V8 keeps objects with getters alive until a full collection, with
+ * all they reference: that cost 10 % of parse time and 80 MB.
  */
 export function release({ program, module }: Parsed): void {
 	if (program) program.body.length = 0;
@@ -42,7 +41,6 @@ export function release({ program, module }: Parsed): void {
 
 type Language = "ts" | "tsx" | "dts" | "jsx";
 
-/** The language that a file's ending says; `jsx` is all JavaScript. */
 export function languageOf(path: string): Language {
 	if (/\.d\.[cm]?ts$/i.test(path)) return "dts";
 	if (/\.tsx$/i.test(path)) return "tsx";
@@ -71,8 +69,7 @@ function attempt(
 	}
 }
 
-// Passing the tree as memory instead of text halves the parsing time. Its buffer reserves 6 GiB of addresses, which
-// some systems refuse: those get the tree as text.
+// Raw transfer halves parsing time. It reserves 6 GiB of address space, which some systems refuse.
 let raw = rawTransferSupported();
 
 function parseWith(source: string, options: Options) {
@@ -89,8 +86,8 @@ function parseWith(source: string, options: Options) {
 }
 
 /**
- * The parser passes all statements of a body as arguments of one call, which overflows at some 100,000. As text they are
- * fine. What is too deep must not be tried as text: writing that overflows the native stack.
+ * The parser spreads a body's statements into one call, which overflows at some 100,000; as text
+ * they pass. Deeply nested sources must not be retried as text: that overflows the native stack.
  */
 function isOfTooManyStatements({ stack = "" }: Error, source: string): boolean {
 	const [, place = ""] = stack.split("\n");
@@ -98,25 +95,23 @@ function isOfTooManyStatements({ stack = "" }: Error, source: string): boolean {
 	return (source.match(/[;}\n]/g)?.length ?? 0) > 50_000;
 }
 
-/** Brackets inside brackets: a native parser's stack ends at about 2,500 in a worker thread. */
+/** Nested brackets. A native parser's stack overflows at about 2,500 in a worker thread. */
 const MAX_BRACKETS = 1_000;
-/** Operators and keywords that each hold all that follows (`a ? b : c ? d : …`): the stack ends at about 5,000. */
+/** Right-nested operators and keywords (`a ? b : c ? d : …`). Overflows at about 5,000. */
 const MAX_RUN = 2_000;
 
 /**
- * Whether a source nests so deeply that parsing it could overflow the native stack, which ends the process and cannot
- * be caught. It looks at characters, not at syntax: what passes is far below the limit, and what does not (a thousand
- * open brackets, even in a string) is not written by people. A source made to pass it costs only the process that
- * parses (`parsing/parser.ts`).
+ * Whether parsing could overflow the native stack, which kills the process. Scans characters, not
+ * syntax: only generated text gives false positives. A source that evades the check costs only the
+ * parser process (`parsing/parser.ts`).
  */
 function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
-	// Nothing so short can nest that deeply.
 	if (source.length < MAX_BRACKETS) return false;
 	const runs = new Uint32Array(MAX_BRACKETS + 1);
 	const runsOn = () => ++(runs[depth] as number) > MAX_RUN;
 	let depth = 0;
 	let tags = 0;
-	// A keyword takes three characters with what follows it. Counting words is far quicker than looking at each.
+	// A keyword takes at least three characters. Counting words first is far faster.
 	const mayRunOnWords = source.length > 3 * MAX_RUN && wordsIn(source) > MAX_RUN;
 	for (let at = 0; at < source.length; at++) {
 		const char = source.charCodeAt(at);
@@ -160,7 +155,7 @@ function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
 				if (!endsOperand(before(source, at)) && runsOn()) return true;
 				break;
 			case EQUALS:
-				// Attributes of elements are many; what they hold is in brackets or ends at once.
+				// JSX attributes are many, but their values are bracketed or end at once.
 				if (!isHeld(source.charCodeAt(at + 1)) && runsOn()) return true;
 				break;
 			case QUESTION:
@@ -203,13 +198,12 @@ function elseFollows(source: string, at: number): boolean {
 	let next = at;
 	while (source.charCodeAt(next) <= SPACE) next++;
 	const char = source.charCodeAt(next);
-	// Seen without a regular expression: statements end all the time.
+	// Fast path without a regular expression.
 	if (char <= TILDE && char !== SMALL_E) return false;
 	ELSE.lastIndex = at;
 	return ELSE.test(source);
 }
 
-/** The last character before a place that is no space. */
 function before(source: string, at: number): number {
 	let last = at - 1;
 	while (last > 0 && source.charCodeAt(last) <= SPACE) last--;
@@ -220,7 +214,7 @@ function isHeld(char: number): boolean {
 	return char === OPEN_CURLY || QUOTES.has(char);
 }
 
-/** A word, a string or a closed bracket; not a parenthesis, after which a nested statement may follow. */
+/** A word, string or closed bracket; not `)`, which a nested statement may follow. */
 function endsOperand(char: number): boolean {
 	return isWord(char) || char === CLOSE_SQUARE || char === CLOSE_CURLY || QUOTES.has(char);
 }
@@ -248,7 +242,6 @@ const [COLON, SEMICOLON, LESS, EQUALS, GREATER, QUESTION] = [58, 59, 60, 61, 62,
 const [OPEN_PAREN, CLOSE_PAREN, OPEN_SQUARE, CLOSE_SQUARE] = [40, 41, 91, 93];
 const [SMALL_E, OPEN_CURLY, CLOSE_CURLY, TILDE] = [101, 123, 125, 126];
 const QUOTES = new Set([34, 39, 96]);
-// Letters, digits and spaces say nothing by themselves.
 const PLAIN = Uint8Array.from({ length: 127 }, (_, char) =>
 	/[\w$ \t\r]/.test(String.fromCharCode(char)) ? 1 : 0,
 );

@@ -5,14 +5,13 @@ import { member, typeOfAnnotation, typeOfValue } from "./receivers.ts";
 import type { LocalValue } from "./scope.ts";
 import type { Walk } from "./walk.ts";
 
-/** Visits what a declared pattern uses: types, defaults, computed keys, and the properties it takes. */
 export function visitPattern(walk: Walk, node: Node, value: LocalValue = {}): void {
 	const whole = node.type === "AssignmentPattern" ? node.left : node;
 	if (whole.type === "ObjectPattern") destructure(walk, whole, value);
 	patternParts(walk, node, declared);
 }
 
-/** Notes the properties that `const { a, b: { c } } = value` takes from something known. */
+/** Records the properties that `const { a, b: { c } } = value` reads. */
 export function destructure(walk: Walk, node: Of<"ObjectPattern">, value: LocalValue): void {
 	const annotation = annotationOf(node);
 	take(walk, node, annotation ? typeOfAnnotation(walk, annotation) : typeOfValue(walk, value));
@@ -31,7 +30,6 @@ function take(walk: Walk, node: Of<"ObjectPattern">, type: TypeName | undefined)
 	}
 }
 
-/** Notes what is written to. Patterns are taken apart; their defaults and computed keys are read. */
 export function assign(walk: Walk, target: Node): void {
 	patternParts(walk, target, written);
 }

@@ -22,10 +22,8 @@ import {
 	VALUE,
 } from "./scope.ts";
 
-/** Longer paths of names are not followed. */
 export const MAX_STEPS = 4;
 
-/** What an expression's value is, as far as names of this file tell. */
 export function typeOfExpression(place: Place, expression: Node): TypeName | undefined {
 	const node = bare(expression);
 	switch (node.type) {
@@ -64,7 +62,7 @@ export function typeOfExpression(place: Place, expression: Node): TypeName | und
 	}
 }
 
-/** What a value of the written type is: `Foo`, `ns.Foo`, `typeof foo`, promises of them, `| undefined`. */
+/** Supports `Foo`, `ns.Foo`, `typeof foo`, promises of them, and `| undefined`. */
 export function typeOfAnnotation(
 	place: Place,
 	type: Node | null | undefined,
@@ -100,12 +98,12 @@ export function typeOfAnnotation(
 
 const NOTHING = new Set(["TSUndefinedKeyword", "TSNullKeyword", "TSVoidKeyword"]);
 
-/** What calling a function gives, by its return type or else by what it returns at its end. */
+/** By the return type, else by the final return statement. */
 export function resultOf(place: Place, node: FunctionNode): TypeName | undefined {
 	if (node.returnType) return typeOfAnnotation(place, node.returnType);
 	const { body } = node;
 	if (!body || (node.type !== "ArrowFunctionExpression" && node.generator)) return undefined;
-	// Names inside the body are not known out here, so only what needs none of them counts.
+	// Names local to the body are unknown here.
 	const last = body.type === "BlockStatement" ? body.body.at(-1) : undefined;
 	const value =
 		body.type === "BlockStatement" ? last?.type === "ReturnStatement" && last.argument : body;
@@ -119,14 +117,13 @@ export function typeOfName(draft: Draft, name: Name): TypeName | undefined {
 	if (name.kind === "binding") return { binding: name.binding, side: "value" };
 	if (name.kind === "member") return member(name.owner, name.name);
 	if (name.type === undefined) {
-		// Until it is known it is unknown: a name may be initialised with itself.
+		// Guards against a name initialised with itself.
 		name.type = null;
 		name.type = typeOfLocal(draft, name) ?? null;
 	}
 	return name.type ?? undefined;
 }
 
-/** What a name is to the code inside it, if it is a binding or a member of one. */
 export function typeOfOwner({ scope }: Place, name: string, meaning: number): TypeName | undefined {
 	const found = lookup(scope, name, meaning);
 	if (found?.kind === "binding") return { binding: found.binding, side: "value" };
@@ -138,7 +135,7 @@ export function member(of: TypeName | null | undefined, name: string): TypeName 
 	return { ...of, path: [...(of.path ?? []), { name }] };
 }
 
-/** What calling or constructing something gives, or a value of the type that it names. */
+/** The result of a call or construction, or a value of the named type. */
 export function given(of: TypeName | undefined): TypeName | undefined {
 	if (!of) return undefined;
 	if (!of.path?.length) return of.side === "value" ? { ...of, side: "instance" } : undefined;
@@ -153,7 +150,6 @@ function typeOfLocal(draft: Draft, { value, scope, bound }: LocalName): TypeName
 	return value && (value.path ?? []).reduce(member, typeOfValue(place, value));
 }
 
-/** The type of what a local name, or the pattern it stands in, is initialised with. */
 export function typeOfValue(place: Place, value: LocalValue): TypeName | undefined {
 	if (value.annotation) return typeOfAnnotation(place, value.annotation);
 	if (value.given) return value.given;
@@ -161,7 +157,6 @@ export function typeOfValue(place: Place, value: LocalValue): TypeName | undefin
 	return value.element ? elementOf(place, value.init) : typeOfExpression(place, value.init);
 }
 
-/** The module that `import("x")` or `require("x")` asks for. */
 export function typeOfModule(place: Place, node: Node): TypeName | undefined {
 	const call = moduleCall(place, node);
 	if (!call) return undefined;
@@ -178,7 +173,6 @@ function typeOfCall(place: Place, node: Of<"CallExpression">): TypeName | undefi
 	return given(typeOfExpression(place, callee));
 }
 
-/** What calling a function gives that is declared inside another. */
 function resultOfLocal(draft: Draft, name: LocalName): TypeName | undefined {
 	const { value, scope } = name;
 	const inner = value?.function ?? value?.init;
@@ -188,7 +182,7 @@ function resultOfLocal(draft: Draft, name: LocalName): TypeName | undefined {
 	return given(typeOfName(draft, name));
 }
 
-// What these give has the members of their first argument.
+// These have the members of their first type argument.
 const TRANSPARENT = new Set(
 	"Promise PromiseLike Awaited Readonly Partial Required Pick Omit NonNullable".split(" "),
 );
@@ -205,7 +199,7 @@ function typeOfReference(place: Place, type: Of<"TSTypeReference">): TypeName | 
 	return isMade ? given(typeOfAnnotation(place, first)) : undefined;
 }
 
-/** A dotted name. As a type it means a value of the type named, as a value (after `typeof`) the thing itself. */
+/** As a type: a value of it. As a value (after `typeof`): the thing itself. */
 export function typeOfEntity(
 	place: Place,
 	node: Node,
@@ -213,7 +207,7 @@ export function typeOfEntity(
 ): TypeName | undefined {
 	const whole = typeOfPlainEntity(place, node, meaning);
 	if (meaning === VALUE || !whole) return whole;
-	// A type parameter already stands for a value of what it extends.
+	// A type parameter already stands for a value of its bound.
 	const isParameter =
 		node.type === "Identifier" && lookup(place.scope, node.name, TYPE)?.kind === "local";
 	return isParameter ? whole : given(whole);
@@ -236,7 +230,6 @@ function typeOfPlainEntity(place: Place, node: Node, meaning: number): TypeName 
 	return undefined;
 }
 
-/** `import("x").T`, or `typeof import("x").t`. */
 function typeOfImportType(
 	{ draft }: Place,
 	{ source, qualifier }: Of<"TSImportType">,
@@ -253,7 +246,7 @@ function typeOfImportType(
 	return isType && qualifier ? given(whole) : whole;
 }
 
-/** What the elements of a list are, if the list is a local name whose type is written as `Foo[]` or its like. */
+/** For a local name typed as `Foo[]` or similar. */
 export function elementOf(place: Place, list: Node): TypeName | undefined {
 	const node = bare(list);
 	if (node.type === "Identifier") {
@@ -262,14 +255,13 @@ export function elementOf(place: Place, list: Node): TypeName | undefined {
 		const { annotation, init } = name.value;
 		const outer = { draft: place.draft, scope: name.scope };
 		if (annotation) return typeOfElement(outer, annotation);
-		// A list is made from others, never from itself: its initialiser stands further out or before.
+		// Guards against cycles: the initialiser must precede the list.
 		return init && init.end < node.start ? elementOf(outer, init) : undefined;
 	}
 	if (node.type === "TSAsExpression") return typeOfElement(place, node.typeAnnotation);
 	return elementBy(SAME_ELEMENTS, place, node);
 }
 
-/** The element type of a list, if `call` calls one of these methods of it. */
 export function elementBy(
 	methods: ReadonlySet<string>,
 	place: Place,
@@ -281,9 +273,8 @@ export function elementBy(
 }
 
 const SAME_ELEMENTS = new Set(["filter", "slice", "reverse", "sort", "toSorted", "toReversed"]);
-/** Methods that return one of the elements. */
 export const ONE_ELEMENT = new Set(["at", "find", "findLast", "pop", "shift"]);
-/** Methods that pass an element to their callback first. */
+/** Methods whose callback gets an element first. */
 export const WITH_CALLBACK = new Set(
 	"map flatMap filter find findLast findIndex findLastIndex forEach some every".split(" "),
 );

@@ -8,34 +8,33 @@ import {
 	type Of,
 } from "./ast.ts";
 
-/** What a name can stand for. One name can have several meanings, from one declaration or more. */
+/** Meanings of a name, as bits. */
 export const VALUE = 1;
 export const TYPE = 2;
-/** What may stand before a dot in a type: namespaces, enums, imports. */
+/** May precede a dot in a type: namespaces, enums, imports. */
 export const SPACE = 4;
 export const ANY = 7;
 
-/** A stretch of code with names of its own. All are declared when it is entered, hoisted ones included. */
+/** All names are declared on entry, hoisted ones included. */
 export interface Scope {
 	readonly parent: Scope | undefined;
 	readonly names: Map<string, Name>;
-	/** Takes the `var`s inside it. */
+	/** Hoists the `var`s inside it. */
 	readonly isFunction: boolean;
-	/** What `this` is. Undefined: as outside. Null: not known. */
+	/** Type of `this`. Undefined: inherited. Null: unknown. */
 	readonly self?: TypeName | null | undefined;
 	readonly base?: TypeName | null | undefined;
 }
 
 export type Name = BindingName | MemberName | LocalName;
 
-/** A name of {@link FileFacts.bindings}. */
+/** An entry of {@link FileFacts.bindings}. */
 interface BindingName {
 	readonly kind: "binding";
 	meaning: number;
 	readonly binding: number;
 }
 
-/** A name that stands for a member: inside a namespace or enum, or of a constructor's parameter property. */
 interface MemberName {
 	readonly kind: "member";
 	meaning: number;
@@ -43,28 +42,26 @@ interface MemberName {
 	readonly name: string;
 }
 
-/** A name of a function or block. */
 export interface LocalName {
 	readonly kind: "local";
 	meaning: number;
 	readonly scope: Scope;
 	value?: LocalValue;
-	/** Of a type parameter: what it extends. */
+	/** Constraint of a type parameter. */
 	readonly bound?: Node | undefined;
-	/** Computed on first use; null: not known, or being computed. */
+	/** Lazy. Null: unknown, or in progress. */
 	type?: TypeName | null | undefined;
 }
 
-/** What tells the type of a local name. */
 export interface LocalValue {
 	readonly annotation?: Node | undefined;
 	readonly init?: Node | undefined;
 	readonly function?: FunctionNode;
-	/** What the code around tells: the parameter of a callback. */
+	/** From the context: the parameter of a callback. */
 	readonly given?: TypeName | undefined;
-	/** Properties to go through from there: of `{ a: { b } }`, `a` and `b`. */
+	/** Destructured properties: `a` and `b` for `{ a: { b } }`. */
 	readonly path?: readonly string[];
-	/** The name is an element of the value, as in `for (const name of value)`. */
+	/** An element of the value, as in `for (const name of value)`. */
 	readonly element?: true;
 }
 
@@ -76,7 +73,6 @@ export function inside(
 	return { parent, names: new Map(), isFunction, self, base };
 }
 
-/** The innermost declaration of a name that has one of the meanings. */
 export function lookup(from: Scope, name: string, meaning: number): Name | undefined {
 	for (let scope: Scope | undefined = from; scope; scope = scope.parent) {
 		const found = scope.names.get(name);
@@ -90,7 +86,7 @@ export function bindingOf(scope: Scope, name: string): number | undefined {
 	return found?.kind === "binding" ? found.binding : undefined;
 }
 
-/** Declares a name of this scope; several declarations of one name become one. */
+/** Merges declarations of one name. */
 export function declareLocal(
 	scope: Scope,
 	id: Identifier,
@@ -112,7 +108,6 @@ export function declarePattern(scope: Scope, pattern: Node, value: LocalValue): 
 	eachName(pattern, value, (id, local) => declareLocal(scope, id, VALUE, local));
 }
 
-/** A scope for the type parameters of something, or the same scope if it has none. */
 export function declareTypeParameters(
 	outer: Scope,
 	parameters: Of<"TSTypeParameterDeclaration"> | null | undefined,
@@ -133,7 +128,6 @@ export function enclosing(from: Scope, which: "self" | "base"): TypeName | undef
 	return undefined;
 }
 
-/** Calls back for every name of a pattern, with what tells its type. */
 export function eachName(
 	pattern: Node,
 	value: LocalValue,
@@ -144,7 +138,7 @@ export function eachName(
 			take(pattern, annotated(pattern, value));
 			return;
 		case "AssignmentPattern": {
-			// A default tells the type where nothing else does.
+			// A default is the fallback for an unknown type.
 			const isKnown = value.annotation || value.init || value.given || value.path;
 			const isNamed = pattern.left.type === "Identifier";
 			eachName(pattern.left, isNamed && !isKnown ? { init: pattern.right } : value, take);

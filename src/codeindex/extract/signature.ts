@@ -1,11 +1,10 @@
 import type { Node } from "./ast.ts";
 
-/** Signatures and doc sentences are cut at this many characters. */
+/** In characters, for signatures and doc sentences. */
 const MAX_LENGTH = 200;
 
-/** The head of a declaration on one line: all of `start` to `end`, comments and line breaks taken out. */
 export function headOf(source: string, start: number, end: number): string {
-	// More than this is cut anyway; comments may take some of it.
+	// Bounds the work; the excess leaves room for comments.
 	const text = source.slice(start, Math.min(end, start + 4 * MAX_LENGTH));
 	const plain = text.includes("/*") || text.includes("//") ? withoutComments(text) : text;
 	return cut(
@@ -18,7 +17,6 @@ export function headOf(source: string, start: number, end: number): string {
 	);
 }
 
-/** Where the head of a declaration ends: at its body, or at an initialiser that says little. */
 export function headEnd(node: Node): number {
 	switch (node.type) {
 		case "FunctionDeclaration":
@@ -51,7 +49,6 @@ export function headEnd(node: Node): number {
 	}
 }
 
-/** A text of at most so many characters as a signature has. */
 export function cut(text: string): string {
 	if (text.length <= MAX_LENGTH) return text;
 	const end = MAX_LENGTH - 1;
@@ -59,7 +56,7 @@ export function cut(text: string): string {
 	return `${text.slice(0, splitsPair ? end - 1 : end)}…`;
 }
 
-/** A short value is part of the head, a function's head too; of anything else only its name and type. */
+/** Includes a short value or a function's head; otherwise only name and type. */
 function valueEnd(value: Node): number {
 	switch (value.type) {
 		case "ArrowFunctionExpression":
@@ -72,7 +69,7 @@ function valueEnd(value: Node): number {
 }
 
 function withoutComments(text: string): string {
-	// Strings are matched first, so that what looks like a comment inside them stays.
+	// Strings match first, which protects comment markers inside them.
 	return text.replace(
 		/("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)|\/\*[\s\S]*?(?:\*\/|$)|\/\/[^\n]*/g,
 		(_, string: string | undefined) => string ?? " ",

@@ -68,7 +68,7 @@ export const typeVisits: Visits = {
 	},
 	TSConditionalType(walk, node: Of<"TSConditionalType">) {
 		walk.visit(node.checkType);
-		// `infer U` is known where the condition holds, and in the rest of the condition.
+		// `infer U` is in scope in the condition and its true branch.
 		const scope = inside(walk.scope);
 		walk.within(scope, () => {
 			walk.visit(node.extendsType);
@@ -87,7 +87,6 @@ export const typeVisits: Visits = {
 	TSTypeAliasDeclaration: generic("typeParameters", "typeAnnotation"),
 };
 
-/** A visit of these fields inside the scope of the type parameters. */
 function generic(...fields: string[]) {
 	const visit = only(...fields);
 	return (walk: Walk, node: Of<"TSInterfaceDeclaration"> | Of<"TSTypeAliasDeclaration">) =>
@@ -103,7 +102,6 @@ function heritage(
 	walk.visit(node.typeArguments);
 }
 
-/** Notes the use of a dotted name: `A`, `ns.A`, or after `typeof`, `a.b`. */
 export function entity(walk: Walk, node: Node, meaning: number, usage: UsageKind): void {
 	close(walk.draft, reachEntity(walk, node, meaning), usage);
 }

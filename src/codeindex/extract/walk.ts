@@ -5,33 +5,28 @@ import { close, type Reached } from "./chains.ts";
 import type { Draft } from "./draft.ts";
 import type { Scope } from "./scope.ts";
 
-/** A walk through the tree that notes what is used. The scope is that of the place it is at. */
+/** Records uses. `scope` follows the current position. */
 export interface Walk {
 	readonly draft: Draft;
 	scope: Scope;
-	/** What the function around must return. */
+	/** Return type of the enclosing function. */
 	result: TypeName | undefined;
-	/** Visits anything. Expressions count as read. */
+	/** Expressions count as read. */
 	visit(node: Node | null | undefined): void;
 	visitAll(nodes: readonly (Node | null)[] | null | undefined): void;
-	/** Visits all parts of a node, in order. */
 	visitParts(node: Node): void;
-	/** Visits an expression that is used in some way. */
 	use(node: Node | null | undefined, usage: UsageKind): void;
-	/** Visits an expression and returns what it is, leaving its use to the caller. */
 	reach(node: Node): Reached;
 	within(scope: Scope, visit: () => void): void;
 }
 
-/** What to do at nodes of a kind; other nodes have all their parts visited. */
+/** Visitors by node type; other nodes have all parts visited. */
 export type Visits = Readonly<Record<string, ((walk: Walk, node: never) => void) | undefined>>;
 
-/** A visit of these fields alone. */
 export function only(...fields: string[]): (walk: Walk, node: Node) => void {
 	return (walk, node) => walk.visitAll(nodesIn(node, fields));
 }
 
-/** Notes all references of a program whose top level is declared. */
 export function walkProgram(
 	draft: Draft,
 	program: Node,

@@ -1,25 +1,21 @@
 import type { Declared, FileFacts, Member } from "../facts.ts";
 
-/** The words of a file for full-text search, separated by spaces, each kind of place apart. */
 export interface FileWords {
 	readonly path: string;
-	/** What the file declares. */
 	readonly symbols: string;
-	/** Identifiers, and what stands in comments and strings. */
+	/** Identifiers, comments and strings. */
 	readonly text: string;
 }
 
-/** Longer words are hashes, data and the like. */
+/** Longer words are hashes or data. */
 const MAX_WORD = 40;
-/** Longer identifiers are not split. */
 const MAX_IDENTIFIER = 4 * MAX_WORD;
-/** Distinct words of one file; only minified bundles have more. */
+/** Distinct words per file; only minified bundles have more. */
 const MAX_WORDS = 20_000;
 
 /**
- * Splits a file into words: every identifier in lower case, whole without what divides it (`getusername` for
- * `getUserName` and `get_user_name`), and in its parts (`get`, `user`, `name`). Each word stands there once, or up to
- * four times if the file uses it often, so that ranking sees what a file is about and the index stays small.
+ * Identifiers in lower case, whole (`getusername`) and in parts (`get`, `user`, `name`). A frequent
+ * word repeats up to four times: ranking sees term frequency and the index stays small.
  */
 export function fileWords(path: string, source: string, facts: FileFacts): FileWords {
 	return {
@@ -29,11 +25,10 @@ export function fileWords(path: string, source: string, facts: FileFacts): FileW
 	};
 }
 
-/** The words of an identifier, its parts first. */
 export function identifierWords(identifier: string): string[] {
 	if (identifier.length > MAX_IDENTIFIER) return [];
 	const parts = partsOf(identifier);
-	// `utf8` is found as `utf` as well.
+	// `utf8` also yields `utf`.
 	const stems = parts.map((part) => part.replace(/\p{N}+$/u, ""));
 	const words: string[] = [];
 	for (const text of [...parts, ...stems, parts.join("")]) {
@@ -43,9 +38,9 @@ export function identifierWords(identifier: string): string[] {
 	return words;
 }
 
-/** `HTTPServer2_main` in parts: `HTTP`, `Server2`, `main`. */
+/** `HTTPServer2_main` becomes `HTTP`, `Server2`, `main`. */
 function partsOf(identifier: string): readonly string[] {
-	// Nearly all are ASCII, and that is far quicker to match than what Unicode calls a letter.
+	// ASCII fast path: far faster than Unicode classes.
 	if (/^[\w$]*$/.test(identifier)) {
 		return identifier.match(/[A-Z]+(?=[A-Z][a-z])|[A-Z]*[a-z0-9]+|[A-Z]+/g) ?? [];
 	}
@@ -73,17 +68,16 @@ function namesOf({ bindings }: FileFacts): string[] {
 	);
 }
 
-/** Identifiers cached from text to text: some 10 MB. */
+/** Cached identifiers; some 10 MB. */
 const MAX_REMEMBERED = 50_000;
 
-/** Counts words. Identifiers are cached and found without making a string, which takes a quarter less time. */
+/** Caches identifiers and finds them without allocating strings: a quarter less time. */
 class WordCounter {
-	/** A hash table: an identifier is at the place its hash says, or at one of the next. */
+	/** Open addressing with linear probing. */
 	#identifiers: (Identifier | undefined)[] = emptyTable(4096);
 	#remembered = 0;
 	#words = new Map<string, Word>();
 
-	/** The words of a text in the order of their first use, each as often as `times` makes of its count. */
 	words(text: string, times: (count: number) => number): string {
 		if (this.#remembered > MAX_REMEMBERED) this.#clear();
 		const found: Word[] = [];
@@ -105,7 +99,6 @@ class WordCounter {
 		return all.join(" ");
 	}
 
-	/** The distinct identifiers of a text, with their counts. */
 	#count(text: string): Identifier[] {
 		const found: Identifier[] = [];
 		for (let at = 0; at < text.length; at++) {
@@ -143,7 +136,7 @@ class WordCounter {
 	}
 
 	#add(part: string, hash: number, place: number): Identifier {
-		// A slice keeps the whole text in memory, a copy does not.
+		// Copies: a slice would keep the whole text in memory.
 		const text: string = JSON.parse(JSON.stringify(part));
 		const words = identifierWords(text).map((word) => this.#word(word));
 		const identifier = { text, hash, words, count: 0 };
@@ -183,17 +176,15 @@ interface Identifier {
 	readonly text: string;
 	readonly hash: number;
 	readonly words: readonly Word[];
-	/** In the current text. */
 	count: number;
 }
 
 interface Word {
 	readonly text: string;
-	/** In the current text. */
 	count: number;
 }
 
-/** Odd, large and random: no file can be made of identifiers that all hash alike. */
+/** Random, odd and large: prevents crafted hash collisions. */
 const MULTIPLIER = (Math.floor(Math.random() * 0x4000_0000) + 0x1000_0000) | 1;
 
 const IN_WORD = Uint8Array.from({ length: 0x80 }, (_, char) =>

@@ -3,10 +3,7 @@ import { getOrAdd } from "../get-or-add.ts";
 import type { BindingRef, FileId, IndexReader, Resolution } from "../reader.ts";
 import { pairsOf } from "./module-pairs.ts";
 
-/**
- * What a name comes down to, once imports and export chains have been followed. `namespace` is all that a module
- * exports, `external` belongs to a package, and `unknown` could not be followed to its end.
- */
+/** `external` belongs to a package; `unknown` could not be followed to its declaration. */
 export type Entity =
 	| DeclaredEntity
 	| MemberEntity
@@ -14,14 +11,13 @@ export type Entity =
 	| { readonly kind: "external"; readonly name: string }
 	| { readonly kind: "unknown" };
 
-/** Something declared at the top level of a file; `binding` is its index there. */
 export interface DeclaredEntity {
 	readonly kind: "declared";
 	readonly file: FileId;
 	readonly binding: number;
 }
 
-/** A member of something declared: `path` are the indexes into `members`, level by level. */
+/** `path` are the indexes into `members`, level by level. */
 export interface MemberEntity {
 	readonly kind: "member";
 	readonly file: FileId;
@@ -29,16 +25,15 @@ export interface MemberEntity {
 	readonly path: readonly number[];
 }
 
-/** `instance`: what calling or constructing gives, or a value of the type; `value`: the thing itself. */
+/** `instance`: the result of a call or construction, or a value of the type. `value`: itself. */
 export interface Held {
 	readonly entity: Entity;
 	readonly side: "instance" | "value";
 }
 
-/** What could not be followed; all unknown things are the same to the linker. */
 export const UNKNOWN: Entity = { kind: "unknown" };
 
-/** Equal for equal entities, and for no others. */
+/** Injective: equal keys mean equal entities. */
 export function keyOf(entity: Entity): string {
 	switch (entity.kind) {
 		case "declared":
@@ -57,7 +52,6 @@ export function keyOf(entity: Entity): string {
 export interface OwnExports {
 	readonly byName: ReadonlyMap<string, NamedExport>;
 	readonly stars: readonly StarExport[];
-	/** Under which names each binding of the file is exported. */
 	readonly byBinding: ReadonlyMap<number, readonly LocalExport[]>;
 }
 
@@ -65,10 +59,7 @@ type NamedExport = Exclude<Export, { kind: "star" }>;
 type StarExport = Extract<Export, { kind: "star" }>;
 type LocalExport = Extract<Export, { kind: "local" }>;
 
-/**
- * Follows names from where they are used to where they are declared. `memberOf` finds what a dot leads to, for modules
- * that export one thing as a whole: `import { a }` of `module.exports = thing` is `thing.a`.
- */
+/** `memberOf` serves CommonJS: `import { a }` of `module.exports = thing` is `thing.a`. */
 export function createExportChains(
 	reader: IndexReader,
 	memberOf: (entity: Entity, name: string) => Entity | undefined,
@@ -76,16 +67,15 @@ export function createExportChains(
 	const pairs = pairsOf(reader);
 	const own = new Map<FileId, OwnExports>();
 	const found = new Map<string, Entity | undefined>();
-	// Names that are being followed: a barrel that re-exports itself ends here, not in the stack.
+	// Cycle guard: a barrel may re-export itself.
 	const pending = new Set<string>();
 
-	/** The exports of a file, without those that `export *` passes on. */
 	function ownExports(file: FileId): OwnExports {
-		// Mostly known, and then without a closure.
+		// Fast path without a closure.
 		return own.get(file) ?? getOrAdd(own, file, () => sortExports(reader.exports(file)));
 	}
 
-	/** What a file, or the other one of its pair, exports under a name, `default` or `=` (all of CommonJS). */
+	/** Covers both files of a pair. `name` may be `default` or `=` (all of CommonJS). */
 	function exported(file: FileId, name: string): Entity | undefined {
 		const key = `${file} ${name}`;
 		if (found.has(key)) return found.get(key);
@@ -95,20 +85,18 @@ export function createExportChains(
 		const entity =
 			exportedHere(file, name) ?? (other === undefined ? undefined : exportedHere(other, name));
 		pending.delete(key);
-		// A chain that ended nowhere while another was pending may only have been cut short by that one.
+		// Only cache certain results: another pending chain may have cut this one short.
 		const isCertain = entity !== undefined && entity.kind !== "unknown";
 		if (isCertain || pending.size === 0) found.set(key, entity);
 		return entity;
 	}
 
-	/** What the file itself exports under a name. */
 	function exportedHere(file: FileId, name: string): Entity | undefined {
 		return (
 			throughStars(file, name, new Set()) ?? wholeModule(file, name) ?? partOfWhole(file, name)
 		);
 	}
 
-	/** What the JavaScript beside a declaration file exports in the place of something declared there. */
 	function implementation({ file, binding }: DeclaredEntity): DeclaredEntity | undefined {
 		const plain = pairs.implementation(file);
 		if (plain === undefined) return undefined;
@@ -119,7 +107,7 @@ export function createExportChains(
 		return undefined;
 	}
 
-	/** Own names first, then each `export *` in order. Of a clash the first one counts, as in TypeScript. */
+	/** Own names first, then each `export *` in order. The first match wins, as in TypeScript. */
 	function throughStars(file: FileId, name: string, seen: Set<FileId>): Entity | undefined {
 		if (seen.has(file)) return undefined;
 		seen.add(file);
@@ -146,7 +134,6 @@ export function createExportChains(
 		return other === undefined ? undefined : throughStars(other, name, seen);
 	}
 
-	/** Every name that a file exports, those that `export *` brings along from files of the project included. */
 	function exportedNames(file: FileId): ReadonlySet<string> {
 		const names = new Set<string>();
 		const files = new Set([file]);
@@ -168,7 +155,7 @@ export function createExportChains(
 		return imported(file, own.request, own.imported);
 	}
 
-	/** `import all from "./common.cjs"` gives the whole of a CommonJS module, which has no `default`. */
+	/** `import all from "./common.cjs"` gives the whole module, which has no `default`. */
 	function wholeModule(file: FileId, name: string): Entity | undefined {
 		if (name !== "default" && name !== "=") return undefined;
 		const { byName } = ownExports(file);

@@ -11,10 +11,9 @@ import {
 	UNKNOWN,
 } from "./export-chains.ts";
 
-/** Follows names across the files of an index, forwards: from a use to what it means. */
 export type Linker = ReturnType<typeof createLinker>;
 
-/** The linker of a reader: there is one, since it caches what it has followed. */
+/** One per reader, since it caches results. */
 export function linkerOf(reader: IndexReader): Linker {
 	return getOrAdd(linkers, reader, () => createLinker(reader));
 }
@@ -22,7 +21,7 @@ export function linkerOf(reader: IndexReader): Linker {
 const linkers = new WeakMap<IndexReader, Linker>();
 
 function createLinker(reader: IndexReader) {
-	// Exports need members (`module.exports = thing`), and members need exports (`namespace.thing`).
+	// Mutual recursion: exports need members (`module.exports = thing`), and vice versa.
 	const chains = createExportChains(reader, (entity, name): Entity | undefined =>
 		members.memberOf({ entity, side: "value" }, name),
 	);
@@ -31,19 +30,16 @@ function createLinker(reader: IndexReader) {
 		...chains,
 		reader,
 		overridden: members.overridden,
-		/** What the JavaScript beside a declaration file has in the place of something that is declared there. */
 		implementation: (
 			entity: DeclaredEntity | MemberEntity,
 		): DeclaredEntity | MemberEntity | undefined =>
 			entity.kind === "declared" ? chains.implementation(entity) : members.implementation(entity),
-		/** The members of a name inside something declared. */
 		membersAt({ file, binding }: BindingRef, name: string): readonly MemberEntity[] {
 			const holder = members.holderOf({ kind: "declared", file, binding });
 			const paths = holder ? [...pathsTo(holder, name)] : [];
 			return paths.map((path) => ({ kind: "member", file, binding, path }));
 		},
 		memberAt: (member: MemberEntity) => members.holderOf(member) as Member | undefined,
-		/** What each step of a reference leads to, up to the first that is not known. */
 		steps: (at: BindingRef, { side = "value", steps = [] }: Reference) =>
 			members.walk({ entity: chains.bound(at), side }, steps),
 	};
@@ -56,14 +52,12 @@ function* pathsTo(holder: Declared | Member, name: string): Generator<readonly n
 	}
 }
 
-/** Follows dots: what a name after a dot stands for, as far as declarations and written types tell. */
 function createMemberLookup(reader: IndexReader, names: ReturnType<typeof createExportChains>) {
-	/** What `name` is on something; undefined if nothing of that name is known there. */
 	function memberOf(held: Held, name: string): Entity | undefined {
 		return find(held, name, new Set());
 	}
 
-	/** `seen` ends cycles: classes that extend each other, aliases of aliases. */
+	/** `seen` guards against cycles: classes that extend each other, aliases of aliases. */
 	function find(held: Held, name: string, seen: Set<string>): Entity | undefined {
 		const { entity, side } = held;
 		if (entity.kind === "external" || entity.kind === "unknown") return undefined;
@@ -91,7 +85,6 @@ function createMemberLookup(reader: IndexReader, names: ReturnType<typeof create
 		return undefined;
 	}
 
-	/** What the facts say of something declared, or of a member of it. */
 	function holderOf(entity: DeclaredEntity): Declared | undefined;
 	function holderOf(entity: DeclaredEntity | MemberEntity): Declared | Member | undefined;
 	function holderOf(entity: DeclaredEntity | MemberEntity): Declared | Member | undefined {
@@ -102,14 +95,13 @@ function createMemberLookup(reader: IndexReader, names: ReturnType<typeof create
 		return holder;
 	}
 
-	/** Where else members can come from: what is inherited, or the type that is written there. */
 	function* elsewhere(
 		entity: Entity & { file: FileId },
 		holder: Declared | Member,
 		side: Held["side"],
 	): Generator<Held> {
 		for (const parent of ("heritage" in holder && holder.heritage) || []) {
-			// An interface has no static side; a class hands its own down.
+			// Interfaces have no static side; classes inherit it.
 			yield { entity: typed(entity.file, parent).entity, side };
 		}
 		if (!holder.type) return;
@@ -128,7 +120,6 @@ function createMemberLookup(reader: IndexReader, names: ReturnType<typeof create
 		return { entity: entity ?? UNKNOWN, side: sideAfter(last) };
 	}
 
-	/** What each of the steps leads to, up to the first that is not known. */
 	function walk(start: Held, steps: readonly Step[]): readonly Entity[] {
 		const reached: Entity[] = [];
 		let held = start;
@@ -141,7 +132,7 @@ function createMemberLookup(reader: IndexReader, names: ReturnType<typeof create
 		return reached;
 	}
 
-	/** The members of the same name that a member overrides, implements or declares the types of, near ones first. */
+	/** Members it overrides, implements or declares the types of, nearest first. */
 	function overridden(member: MemberEntity): readonly MemberEntity[] {
 		const found = new Map([[keyOf(member), member]]);
 		for (const below of found.values()) {
@@ -153,7 +144,7 @@ function createMemberLookup(reader: IndexReader, names: ReturnType<typeof create
 		return [...found.values()];
 	}
 
-	/** The member of the JavaScript beside a declaration file that a member declared there describes. */
+	/** Of a pair: the JavaScript member that a declared member describes. */
 	function implementation({ file, binding, path }: MemberEntity): MemberEntity | undefined {
 		let holder: Declared | Member | undefined = holderOf({ kind: "declared", file, binding });
 		let found: Entity | undefined = names.implementation({ kind: "declared", file, binding });
@@ -170,7 +161,7 @@ function createMemberLookup(reader: IndexReader, names: ReturnType<typeof create
 		const owner = holderOf({ kind: "declared", file: member.file, binding: member.binding });
 		const own = holderOf(member) as Member | undefined;
 		if (!own || !owner?.heritage || member.path.length !== 1) return [];
-		// A type alias is made of other types, and overrides nothing of them.
+		// A type alias overrides nothing.
 		if (owner.symbol !== "class" && owner.symbol !== "interface") return [];
 		const side = own.static ? "value" : "instance";
 		return owner.heritage.flatMap((parent) => {
@@ -186,7 +177,6 @@ function sideAfter(step: Step): Held["side"] {
 	return step.called ? "instance" : "value";
 }
 
-/** Whether the type noted with a declaration is that of its value or that of what calling it gives. */
 function isOfItsType(symbol: Declared["symbol"] | Member["symbol"], side: Held["side"]): boolean {
 	const needed = symbol === "function" || symbol === "method" || symbol === "type";
 	return side === (needed ? "instance" : "value");

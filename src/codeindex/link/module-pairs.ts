@@ -3,13 +3,11 @@ import { getOrAdd } from "../get-or-add.ts";
 import type { Edge, FileId, IndexReader } from "../reader.ts";
 
 /**
- * The pairs of a declaration file and the JavaScript beside it that it describes: `index.d.ts` and `index.js`. A
- * pair is one module. An import resolves to the declaration, as in TypeScript, and loads the JavaScript.
+ * A declaration file and its JavaScript (`index.d.ts`, `index.js`) are one module. As in
+ * TypeScript, an import resolves to the declaration and loads the JavaScript.
  */
 export interface ModulePairs {
-	/** The other file of the pair that a file is part of. */
 	other(file: FileId): FileId | undefined;
-	/** The JavaScript that a declaration file describes. */
 	implementation(file: FileId): FileId | undefined;
 }
 
@@ -19,7 +17,7 @@ export function pairsOf(reader: IndexReader): ModulePairs {
 
 const memo = new WeakMap<object, ModulePairs>();
 
-/** What a file imports, each file once: of a pair both files, the declaration for its types. */
+/** Unique files. Includes both files of a pair, the declaration for its types. */
 export function dependenciesOf(reader: IndexReader, file: FileId): readonly Edge[] {
 	const pairs = pairsOf(reader);
 	const edges = reader.dependencies(file);
@@ -33,7 +31,7 @@ export function dependenciesOf(reader: IndexReader, file: FileId): readonly Edge
 	);
 }
 
-/** What imports a file, each file once: of a pair, what imports either. */
+/** Unique files. Includes importers of either file of a pair. */
 export function dependentsOf(reader: IndexReader, file: FileId): readonly Edge[] {
 	const pairs = pairsOf(reader);
 	const other = pairs.other(file);
@@ -74,7 +72,7 @@ function findPairs(reader: IndexReader): ModulePairs {
 		if (!beside) continue;
 		const { declaration, sources, plain } = beside;
 		const stem = path.slice(0, -declaration.length);
-		// TypeScript beside it is what imports mean.
+		// A TypeScript sibling takes precedence.
 		if (sources.some((ending) => reader.fileAt(stem + ending))) continue;
 		const implementation = plain.flatMap((ending) => reader.fileAt(stem + ending) ?? [])[0];
 		if (!implementation) continue;
@@ -87,7 +85,7 @@ function findPairs(reader: IndexReader): ModulePairs {
 	};
 }
 
-/** TypeScript beside a declaration file hides it, JavaScript is described by it. A RegExp is five times slower. */
+/** A `.d.ts` is hidden by TypeScript and describes JavaScript. A RegExp is five times slower. */
 const BESIDE = [
 	{ declaration: ".d.ts", sources: [".ts", ".tsx"], plain: [".js", ".jsx"] },
 	{ declaration: ".d.mts", sources: [".mts"], plain: [".mjs"] },

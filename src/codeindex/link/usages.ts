@@ -5,7 +5,6 @@ import { type DeclaredEntity, type Entity, keyOf, type MemberEntity } from "./ex
 import type { Linker } from "./linker.ts";
 import { type ExportRef, visitWays } from "./ways.ts";
 
-/** Every use of something declared at the top level, further merged declarations included. */
 export function usagesOfSymbol(linker: Linker, symbol: DeclaredEntity): Places {
 	const declared = linker.reader.bindings(symbol.file)[symbol.binding];
 	if (declared?.kind !== "declared") return new Places();
@@ -15,14 +14,14 @@ export function usagesOfSymbol(linker: Linker, symbol: DeclaredEntity): Places {
 	return places;
 }
 
-/** Every use of a name that a file exports or passes on, by those that ask this file for it. */
+/** Covers a declared or re-exported name, by imports from this file. */
 export function usagesOfExport(linker: Linker, file: FileId, name: string): Places {
 	const places = new Places();
 	addUsages(linker, { kind: "export", file, name }, places);
 	return places;
 }
 
-/** The other files that import a symbol, or name it in a namespace that they import. Quick for plain imports. */
+/** Other files that import the symbol or access it through a namespace. Fast for plain imports. */
 export function importersOfSymbol(linker: Linker, symbol: DeclaredEntity): ReadonlySet<FileId> {
 	const importers = new Set<FileId>();
 	visitWays(linker, symbol, {
@@ -46,7 +45,7 @@ function addUsages(linker: Linker, start: DeclaredEntity | ExportRef, places: Pl
 		bindings(all, path, known) {
 			const references = known ?? reader.referencesOfAll(all);
 			for (const [index, at] of all.entries()) {
-				// An import without a name, such as `require("x")` in an expression, names nothing.
+				// A nameless import, such as `require("x")` in an expression, names nothing.
 				if (path.length === 0 && "as" in at && at.as.name !== "") {
 					places.add(at.file, at.as.at, "import");
 					if (at.as.importedAt) places.add(at.file, at.as.importedAt, "import");
@@ -79,7 +78,6 @@ function addReference(
 	if (at) places.add(file, at, steps.length === path.length ? usage : "read");
 }
 
-/** Whether the names of `path` come right after the binding, with nothing called in between. */
 function leadsAlong({ side, steps = [] }: Reference, path: readonly string[]): boolean {
 	if (path.length === 0) return true;
 	return (
@@ -91,18 +89,15 @@ function leadsAlong({ side, steps = [] }: Reference, path: readonly string[]): b
 	);
 }
 
-/** The uses of all members of one name. */
 export interface MemberUsages {
-	/** The uses of one member: of itself, of what it overrides, and of what overrides it. */
+	/** Includes uses of members it overrides and of those that override it. */
 	of(member: MemberEntity): readonly Place[];
-	/** How often a file accesses a property of the name on something that could not be followed. */
 	readonly unclear: ReadonlyMap<FileId, number>;
 }
 
 /**
- * Looks at every access and declaration of the name: types stand between a member and its uses, so all members of a
- * name are done at once. Accesses in files that are not `isWithin` are left out: a file that does not reach a
- * declaration cannot know its type.
+ * Types link a member to its uses, so all members of a name are resolved at once. Files not
+ * `isWithin` are skipped: they cannot reach the declaration's type.
  */
 export function usagesOfMembers(
 	linker: Linker,
@@ -159,12 +154,11 @@ export function usagesOfMembers(
 	};
 }
 
-/** A name that more things bear (`id`, `name`) is not looked for among what overrides it without being accessed. */
+/** Above this (`id`, `name`), overriding members without an access are not searched. */
 const MAX_BEARERS = 1000;
 
 interface Uses {
 	readonly member: MemberEntity;
-	/** The keys of what it overrides. */
 	readonly above: ReadonlySet<string>;
 	readonly places: Places;
 }
@@ -174,29 +168,27 @@ function kindAt({ steps = [], usage }: Reference, index: number): Place["kind"] 
 	return steps[index]?.called ? "call" : "read";
 }
 
-/** Whether the step before the unknown one belongs to a package: then it is none of ours. */
+/** A package's members are not ours. */
 function isOutside(index: number, reached: readonly Entity[], start: Entity): boolean {
 	const last = reached[Math.min(index, reached.length) - 1] ?? start;
 	return last.kind === "external";
 }
 
-/** A use of something, by its place. */
 export interface Place {
 	readonly file: FileId;
 	readonly at: Position;
 	readonly kind: UsageKind;
 }
 
-/** Collects places, each once, in columns. Most come in order; only files with places out of order are sorted. */
+/** Unique places, in columns. Most arrive in order; only unordered files are sorted. */
 class Places {
 	readonly #ats: Position[] = [];
 	readonly #kinds: UsageKind[] = [];
-	/** Stretches of places in one file: where each begins, and its file. */
 	readonly #starts: number[] = [];
 	readonly #files: FileId[] = [];
 	readonly #definition: Pick<Place, "file" | "at"> | undefined;
 
-	/** The place of the definition is no use of it. */
+	/** The definition itself is not a use. */
 	constructor(definition?: Pick<Place, "file" | "at">) {
 		this.#definition = definition;
 	}
@@ -211,7 +203,7 @@ class Places {
 		this.#kinds.push(kind);
 	}
 
-	/** Tells of every place: file by file, within a file by line and column. */
+	/** By file, then line and column. */
 	each(visit: (file: FileId, at: Position, kind: UsageKind) => void): void {
 		const stretches = new Map<FileId, number | number[]>();
 		this.#files.forEach((file, stretch) => {
@@ -229,14 +221,12 @@ class Places {
 		}
 	}
 
-	/** All that {@link each} tells of. */
 	all(): readonly Place[] {
 		const all: Place[] = [];
 		this.each((file, at, kind) => all.push({ file, at, kind }));
 		return all;
 	}
 
-	/** Whether each place of a stretch comes after the one before. */
 	#isInOrder(stretch: number): boolean {
 		for (let place = this.#start(stretch) + 1; place < this.#start(stretch + 1); place++) {
 			if (compare(this.#at(place - 1), this.#at(place)) >= 0) return false;
@@ -255,7 +245,7 @@ class Places {
 			let kind = this.#kinds[places[index] as number] as UsageKind;
 			for (let next = places[index + 1]; next !== undefined; next = places[index + 1]) {
 				if (compare(at, this.#at(next)) !== 0) break;
-				// `export default a` is both a reading and an export: the word that tells more stays.
+				// `export default a` is both a read and an export: the more specific kind wins.
 				if (kind === "read") kind = this.#kinds[next] as UsageKind;
 				index++;
 			}

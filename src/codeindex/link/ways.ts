@@ -4,31 +4,25 @@ import { type DeclaredEntity, keyOf } from "./export-chains.ts";
 import type { Linker } from "./linker.ts";
 import { pairsOf } from "./module-pairs.ts";
 
-/** A name that a file exports, whether it is declared there or passed on. */
 export interface ExportRef {
 	readonly kind: "export";
 	readonly file: FileId;
 	readonly name: string;
 }
 
-/** Called for every way by which a symbol can be reached from its own and other files. */
 export interface WayVisitor {
-	/** Bindings which, followed by the names of `path`, are the symbol. With a path, `references` to each. */
+	/** Bindings that, followed by `path`, are the symbol. With a path, `references` to each. */
 	bindings(
 		all: readonly (BindingRef | ImportOf)[],
 		path: readonly string[],
 		references?: readonly (readonly Reference[])[],
 	): void;
-	/** Places in export lists that name the symbol. */
 	exported(file: FileId, at: readonly Position[]): void;
-	/** What the other file of a pair declares in the place of the symbol: its bindings are visited, too. */
+	/** The symbol's counterpart in the other file of a pair; its bindings are visited too. */
 	counterpart(declared: DeclaredEntity): void;
 }
 
-/**
- * Goes backwards from something declared at the top level of a file to the imports and re-exports that ask for it, and
- * on from there, through barrels, aliases and namespaces; or from a name that a file exports to those that ask for it.
- */
+/** Walks backwards to imports and re-exports, through barrels, aliases and namespaces. */
 export function visitWays(
 	linker: Linker,
 	start: DeclaredEntity | ExportRef,
@@ -76,7 +70,7 @@ export function visitWays(
 		}
 	}
 
-	/** Goes on to what holds a namespace in the same file: `const copy = namespace`, `const api = { namespace }`. */
+	/** `const copy = namespace`, `const api = { namespace }`. */
 	function throughCopies({ file, binding }: BindingRef, path: readonly string[]): void {
 		for (const [index, holder] of reader.bindings(file).entries()) {
 			if (holder.kind !== "declared") continue;
@@ -89,7 +83,6 @@ export function visitWays(
 		}
 	}
 
-	/** Goes on to all that ask a file for a name behind which, at the end of `path`, the symbol is. */
 	function throughExport({ file, name, path }: Carrier): void {
 		if (path.length === 0 && start.kind === "declared") throughPair(file, name);
 		reach(importsOf(file, name), path);
@@ -107,11 +100,10 @@ export function visitWays(
 		}
 	}
 
-	/** Goes on to what the other file of a pair exports by the same name. */
 	function throughPair(file: FileId, name: string): void {
 		const other = pairs.other(file);
 		if (other === undefined) return;
-		// Types often call the whole of a CommonJS module its default.
+		// Declaration files often name a whole CommonJS module `default`.
 		const isDefault = name === "=" && !linker.ownExports(file).byName.has("default");
 		for (const same of isDefault ? [name, "default"] : [name]) {
 			const found = linker.exportedHere(other, same);
@@ -121,7 +113,6 @@ export function visitWays(
 		}
 	}
 
-	/** The imports that ask a module for a name, by either file of a pair. */
 	function importsOf(file: FileId, name: string): readonly ImportOf[] {
 		const other = pairs.other(file);
 		const imports = reader.importsOf(file, name);
@@ -134,7 +125,6 @@ export function visitWays(
 		return other === undefined ? exports : [...exports, ...reader.exportsFrom(other)];
 	}
 
-	/** The names that lead from what a file is asked for to the symbol, which is behind another name of it. */
 	function pathBehind(
 		imported: string,
 		{ file, name, path }: Carrier,
@@ -148,7 +138,7 @@ export function visitWays(
 		return imported === "*" || isAllOf(file, imported) ? [name, ...path] : undefined;
 	}
 
-	/** The file exports one thing as a whole: `module.exports = thing`. */
+	/** `module.exports = thing` */
 	function asWhole(file: FileId, path: readonly string[]): void {
 		const [first, ...rest] = path;
 		if (first !== undefined) reach(importsOf(file, first), rest);
@@ -158,7 +148,6 @@ export function visitWays(
 		}
 	}
 
-	/** The symbol is one of many that the file exports: imports of all of them have it inside. */
 	function asPart(file: FileId, path: readonly string[]): void {
 		reach(importsOf(file, "*"), path);
 		for (const all of ["=", "default"]) {
@@ -167,7 +156,6 @@ export function visitWays(
 		}
 	}
 
-	/** Whether asking a file for a name gives all that it exports, as `require` does. */
 	function isAllOf(file: FileId, name: string): boolean {
 		if (name !== "=" && name !== "default") return false;
 		const whole = linker.exported(file, name);
@@ -175,13 +163,13 @@ export function visitWays(
 		return whole.file === file || whole.file === pairs.other(file);
 	}
 
-	/** Whether the names of a CommonJS file are properties of the one thing it exports: `exports = module.exports = thing`. */
+	/** CommonJS: `exports = module.exports = thing`, so names are properties of one thing. */
 	function isOnWhole(file: FileId, name: string): boolean {
 		const { byName } = linker.ownExports(file);
 		return byName.has("=") && (name === "=" || !byName.has("default"));
 	}
 
-	/** Whether `export *` brings the name along: an own one, or an earlier star, may stand before it. */
+	/** Own names and earlier stars take precedence. */
 	function passesOn(barrel: FileId, file: FileId, name: string): boolean {
 		const through = linker.exported(barrel, name);
 		if (through === undefined) return false;
@@ -192,36 +180,33 @@ export function visitWays(
 	}
 }
 
-/** An export behind which the symbol is: at once, or at the end of a path of names (`ns.inner.symbol`). */
+/** `path` leads from the export to the symbol (`ns.inner.symbol`). */
 interface Carrier {
 	readonly file: FileId;
 	readonly name: string;
 	readonly path: readonly string[];
 }
 
-/** Something declared that holds a namespace, and the names that lead from there to the symbol. */
 interface Copy extends BindingRef {
 	readonly path: readonly string[];
 }
 
-/** Whether a reference takes a namespace on the path as it is, rather than something in it. */
 function stopsWithin({ usage, steps = [] }: Reference, path: readonly string[]): boolean {
 	if (usage !== "read" && usage !== "type") return false;
 	return steps.length < path.length && steps.every(({ name }, index) => name === path[index]);
 }
 
-/** The names that lead from something declared to the symbol, where it or a part of it is what `binding` stands for. */
 function* waysWithin(
 	{ symbol, type, members = [] }: Declared | Member,
 	binding: number,
 	path: readonly string[],
 ): Generator<readonly string[]> {
-	// The type of a function is what it returns.
+	// A function's type is its result.
 	const isHolder = symbol === "variable" || symbol === "property";
 	if (isHolder && type?.binding === binding && type.side === "value") {
 		const { path: steps = [] } = type;
 		const leadsThere = steps.every(({ name, called }, index) => !called && name === path[index]);
-		// Of the symbol itself a copy is a thing of its own.
+		// A copy of the symbol itself is a separate thing.
 		if (leadsThere && steps.length < path.length) yield path.slice(steps.length);
 	}
 	for (const member of members) {
@@ -230,5 +215,5 @@ function* waysWithin(
 	}
 }
 
-/** As many steps as a reference has. */
+/** Equals the step limit of references. */
 const MAX_PATH = 4;

@@ -2,7 +2,6 @@ import { fileWords } from "../extract/words.ts";
 import type { FileFacts } from "../facts.ts";
 import { type PackedFile, packFile } from "../store/packed-file.ts";
 
-/** What became of reading and parsing a file. */
 export type FileOutcome =
 	| {
 			readonly kind: "parsed";
@@ -12,7 +11,7 @@ export type FileOutcome =
 	  }
 	| { readonly kind: "gone"; readonly path: string };
 
-/** A file that is known to be there, and of which nothing else is known. Without a hash it is tried again. */
+/** The file exists, nothing else is known. Without a hash it is retried. */
 export function failedFile(path: string, problem: string): FileOutcome & { kind: "parsed" } {
 	const facts = { ...NOTHING, problem };
 	const packed = packFile(facts, fileWords(path, "", facts));

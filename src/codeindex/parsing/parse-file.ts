@@ -4,13 +4,13 @@ import { readSource } from "../read-source.ts";
 import { packFile } from "../store/packed-file.ts";
 import { type FileOutcome, failedFile } from "./file-outcome.ts";
 
-/** Reads a source file and packs what it says. Never throws: what cannot be understood is a problem of the file. */
+/** Never throws: an error becomes the file's problem. */
 export function parseFile(root: string, path: string): FileOutcome {
 	const source = readSource(root, path);
 	if (source.kind === "gone") return { kind: "gone", path };
 	if (source.kind === "unreadable") return failedFile(path, source.reason);
 	const text = source.bytes.toString("utf8");
-	// The byte order mark is no part of the text that positions are counted in.
+	// Positions do not count the byte order mark.
 	const content = text.startsWith("\uFEFF") ? text.slice(1) : text;
 	try {
 		const facts = extractFacts(path, content);

@@ -7,25 +7,20 @@ import type { ScannedFile } from "../scan/scanned-tree.ts";
 import { type FileOutcome, failedFile } from "./file-outcome.ts";
 
 export interface ParserOptions {
-	/** Most processes at a time. Default: one for each core, up to four. */
+	/** Default: one per core, up to four. */
 	readonly processes?: number;
-	/** How long a process may take for a batch. */
 	readonly deadlineMs?: number;
-	/** How long a process without work stays. */
 	readonly idleMs?: number;
 }
 
 const BATCH_FILES = 32;
 const BATCH_BYTES = 400_000;
-/** Batches a process has at a time: one to work on, and one that waits. */
+/** Per process: one in progress, one queued. */
 const BATCHES_AHEAD = 2;
-/** A parser that needs more is lost in one file, which is stored as one that could not be parsed. */
+/** A file that needs more is stored as failed. */
 const MAX_HEAP_MB = 512;
 
-/**
- * Parses the files of a project in processes of their own: untrusted text can end the native parser's process, and
- * nothing else ends a parser that hangs.
- */
+/** Parses in child processes: untrusted text can crash or hang the native parser. */
 export class Parser {
 	readonly #processes: number;
 	readonly #supervisor: WorkerSupervisor<readonly string[], readonly FileOutcome[]>;
@@ -43,17 +38,13 @@ export class Parser {
 		});
 	}
 
-	/**
-	 * Hands on each result as it comes, in any order. A file that ends or hangs its process is reported as one that cannot
-	 * be parsed. Rejects with the code `aborted`, or with what `take` throws.
-	 */
+	/** Calls `take` in any order. A file that crashes or hangs its process is reported as failed. */
 	async parse(
 		files: readonly ScannedFile[],
 		take: (outcome: FileOutcome) => void,
 		signal?: AbortSignal,
 	): Promise<void> {
 		if (signal?.aborted) throw aborted();
-		/** Taken from the end. */
 		const waiting = batchesOf(files).reverse();
 		const failure = new AbortController();
 		const stop = AbortSignal.any([failure.signal, ...(signal ? [signal] : [])]);
@@ -62,7 +53,7 @@ export class Parser {
 				const outcomes = await this.#parseBatch(batch, stop);
 				if (stop.aborted) throw aborted();
 				if (outcomes) for (const outcome of outcomes) take(outcome);
-				// Each file of a lost batch gets a second chance.
+				// Retries each file of a lost batch alone.
 				else waiting.push(...batch.map((path) => [path]));
 			}
 		};
@@ -75,12 +66,11 @@ export class Parser {
 		}
 	}
 
-	/** Ends all processes. */
 	close(): void {
 		void this.#supervisor.close();
 	}
 
-	/** Returns nothing for a batch of several files that was lost. */
+	/** Returns nothing if a batch of several files was lost. */
 	async #parseBatch(
 		batch: readonly string[],
 		signal: AbortSignal,

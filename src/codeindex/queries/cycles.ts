@@ -2,14 +2,13 @@ import type { EdgeKind } from "../facts.ts";
 import type { FileId, IndexReader } from "../reader.ts";
 import { type FileGraph, graphOf, perShape } from "./graph.ts";
 
-/** The groups of two and more files that all reach each other, which is where import cycles are. */
+/** Strongly connected components of two or more files. */
 export interface Cycles {
 	of(file: FileId): readonly string[] | undefined;
 }
 
 const byKinds = new WeakMap<object, Map<string, Cycles>>();
 
-/** Finds the cycles of a project; with `kinds` those that edges of these kinds alone close. */
 export function cyclesOf(reader: IndexReader, kinds?: readonly EdgeKind[]): Cycles {
 	const key = kinds ? [...new Set(kinds)].sort().join(" ") : "";
 	const ofShape = perShape(byKinds, reader, () => new Map());
@@ -29,18 +28,16 @@ function findCycles(graph: FileGraph): Cycles {
 	return { of: (file) => groupOf.get(file) };
 }
 
-/** Tarjan's algorithm, with an explicit stack: import chains can be thousands of files long. */
+/** Tarjan's algorithm with an explicit stack: import chains can be thousands of files long. */
 export function* components({
 	starts,
 	targets,
 }: Pick<FileGraph, "starts" | "targets">): Generator<readonly number[]> {
 	const count = starts.length - 1;
-	/** When a node was first visited, from 1; 0: not yet. */
 	const order = new Int32Array(count);
-	/** The earliest visited of the open nodes that a node is known to reach. */
+	/** Tarjan's low-link. */
 	const earliest = new Int32Array(count);
 	const isOpen = new Uint8Array(count);
-	/** Where to go on with the edges of a node. */
 	const next = starts.slice();
 	const open: number[] = [];
 	let visited = 0;

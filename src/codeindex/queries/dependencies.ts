@@ -14,7 +14,6 @@ import { byPath, type Reached, reach, toFileAtDepth } from "./reach.ts";
 import { symbolsOf, toBrief } from "./symbols.ts";
 import { testsOf } from "./tests-of.ts";
 
-/** What a file asks for and what asks for it, step by step, with the cycles among them. */
 export function dependencies(
 	reader: IndexReader,
 	{ path, direction = "both", depth = 1, kinds, includeTests = true }: DependenciesQuery,
@@ -69,7 +68,7 @@ function outsideOf(
 	return { unresolved, external: [...external].sort() };
 }
 
-/** What files rest on, what rests on them, and their tests. It is an error if none of them is in the index. */
+/** Throws if none of the files is in the index. */
 export function taskContext(
 	reader: IndexReader,
 	{ files, includeTests = true, includeSymbols = false, maxImpactedFiles = 20 }: TaskContextQuery,
@@ -102,5 +101,5 @@ export function taskContext(
 	};
 }
 
-/** Files further away seldom matter to a task; `impact` follows them all. */
+/** Farther files seldom matter to a task; `impact` follows them all. */
 const MAX_DEPTH = 2;

@@ -7,12 +7,12 @@ import { describe } from "./symbols.ts";
 
 export interface UsedExport {
 	readonly path: string;
-	/** The name it is exported by; of all that a CommonJS file exports, the name it has inside or `module.exports`. */
+	/** The exported name; for a whole CommonJS module its inner name, or `module.exports`. */
 	readonly name: string;
 	readonly kind: SymbolKind;
-	/** The other files that name it, with whether they do more than import it or pass it on. */
+	/** Other files that name it; true if they do more than import or re-export it. */
 	readonly users: ReadonlyMap<FileId, boolean>;
-	/** All its uses, and the files they are in, as `usages` counts them; of a name passed on, those through this file. */
+	/** Counted as in `usages`; for a re-export, only through this file. */
 	readonly usages: number;
 	readonly files: number;
 }
@@ -27,7 +27,6 @@ export function exportsUsed(
 	});
 }
 
-/** The export that a name stands for, if the file has one: declared there, passed on, or part of `module.exports`. */
 export function exportsNamed(
 	reader: IndexReader,
 	file: IndexedFile,
@@ -36,7 +35,6 @@ export function exportsNamed(
 	const linker = linkerOf(reader);
 	const { byName } = linker.ownExports(file.id);
 	const bindings = reader.bindings(file.id);
-	// Someone who changes a file may know a thing by the name it has inside.
 	const names = [...byName].flatMap(([name, one]) => {
 		const inside = one.kind === "local" ? bindings[one.binding]?.name : undefined;
 		return name === wanted || inside === wanted ? [name] : [];
@@ -46,12 +44,12 @@ export function exportsNamed(
 	const found = names.map(
 		(name) => declaredExport(reader, file, name) ?? passedOn(reader, file, name),
 	);
-	// `export *` of a package may bring any name: it does if someone asks for it.
+	// `export *` of a package may provide any name: it counts if someone imports it.
 	const isGuess = outside?.kind === "external" || outside?.kind === "unknown";
 	return isGuess ? found.filter(({ users }) => users.size > 0) : found;
 }
 
-/** A name of an export as people write it: the facts call the whole of a CommonJS module `=`. */
+/** The facts call a whole CommonJS module `=`. */
 export function writtenName(name: string): string {
 	return name === "=" ? "module.exports" : name;
 }
@@ -112,10 +110,8 @@ function usesOf(
 	let last: FileId | undefined;
 	places.each((user, _, kind) => {
 		usages++;
-		// They come file by file.
 		if (user !== last) files++;
 		last = user;
-		// The other file of a pair is part of the module.
 		if (user === file || user === other) return;
 		const isPassedOn = kind === "declaration" && pairs.implementation(user) !== undefined;
 		const isUse = kind !== "import" && kind !== "re-export" && !isPassedOn;
@@ -126,12 +122,11 @@ function usesOf(
 
 export interface ChangedExports {
 	readonly used: readonly UsedExport[];
-	/** Modified files that have to be taken as changed altogether. */
 	readonly whole: readonly IndexedFile[];
 	readonly warnings: readonly string[];
 }
 
-/** Which exports the names mean. With an unknown name, files that export none of the others count whole. */
+/** With an unknown name, files that export none of the others count as a whole. */
 export function changedExports(
 	reader: IndexReader,
 	{ modified, deleted, names }: NamedChange,

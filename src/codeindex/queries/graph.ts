@@ -2,12 +2,12 @@ import type { EdgeKind } from "../facts.ts";
 import { dependenciesOf } from "../link/index.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 
-/** All files and what they ask for, in arrays, for what walks much of the graph. */
+/** Adjacency arrays, for queries that walk much of the graph. */
 export interface FileGraph {
-	/** By path, since ids depend on how the index came about. */
+	/** By path: ids depend on indexing order. */
 	readonly files: readonly GraphFile[];
 	readonly indexOf: ReadonlyMap<FileId, number>;
-	/** What file n asks for is in `targets` from `starts[n]` to `starts[n + 1]`. */
+	/** The edges of file n are `targets[starts[n]]` up to `targets[starts[n + 1] - 1]`. */
 	readonly starts: Int32Array;
 	readonly targets: Int32Array;
 	readonly kinds: readonly (readonly EdgeKind[])[];
@@ -15,7 +15,6 @@ export interface FileGraph {
 
 export type GraphFile = Pick<IndexedFile, "id" | "path" | "isTest">;
 
-/** Keeps what follows from the graph alone until that changes. */
 export function perShape<T>(memo: WeakMap<object, T>, reader: IndexReader, make: () => T): T {
 	const value = memo.get(reader.shape) ?? make();
 	memo.set(reader.shape, value);
@@ -27,13 +26,11 @@ const reversed = new WeakMap<object, FileGraph>();
 const ranks = new WeakMap<object, ReadonlyMap<FileId, number>>();
 const orders = new WeakMap<object, readonly FileId[]>();
 
-/** The graph of a project; with `kinds` only of edges that are of one of these. */
 export function graphOf(reader: IndexReader, kinds?: ReadonlySet<EdgeKind>): FileGraph {
 	if (!kinds) return perShape(graphs, reader, () => pack(reader, () => true));
 	return pack(reader, (found) => found.some((kind) => kinds.has(kind)));
 }
 
-/** The same graph with every edge reversed. */
 export function graphBackwards(reader: IndexReader): FileGraph {
 	return perShape(reversed, reader, () => turnRound(graphOf(reader)));
 }
@@ -52,7 +49,7 @@ function pack(reader: IndexReader, isWanted: (kinds: readonly EdgeKind[]) => boo
 			const target = indexOf.get(file);
 			if (target !== undefined && target !== index && isWanted(kinds)) own.push({ target, kinds });
 		}
-		// In order, since the order of additions decides the last digits of a rank.
+		// Sorted: the order of additions decides the last digits of a rank.
 		if (own.length > 1) own.sort((a, b) => a.target - b.target);
 		for (const { target, kinds } of own) {
 			targets.push(target);
@@ -84,27 +81,26 @@ function turnRound({ files, indexOf, starts, targets, kinds }: FileGraph): FileG
 	return { files, indexOf, starts: back, targets: sources, kinds: kindsBack };
 }
 
-/** PageRank over the imports, with 1 for the highest. It does not depend on how the index came about. */
+/** PageRank over imports, scaled to a maximum of 1. Independent of indexing order. */
 export function ranksOf(reader: IndexReader): ReadonlyMap<FileId, number> {
 	return perShape(ranks, reader, () => computeRanks(graphOf(reader)));
 }
 
-/** All files but tests, those that most rests on first, then by path. */
+/** Without tests; highest rank first, then by path. */
 export function filesByRank(reader: IndexReader): readonly FileId[] {
 	return perShape(orders, reader, () => {
 		const rankOf = ranksOf(reader);
 		const ranked = graphOf(reader)
 			.files.filter(({ isTest }) => !isTest)
 			.map(({ id }) => ({ id, rank: rankOf.get(id) ?? 0 }));
-		// The graph has them by path, and sorting is stable.
 		return ranked.sort((a, b) => b.rank - a.rank).map(({ id }) => id);
 	});
 }
 
 const DAMPING = 0.85;
-/** Ranks have settled to three digits by then. */
+/** Ranks converge to three digits by then. */
 const ROUNDS = 20;
-/** What a test asks for says less about the project than what its other files ask for. */
+/** Imports of a test say less about the project. */
 const WEIGHT_OF_TEST = 0.2;
 
 function computeRanks({ files, starts, targets }: FileGraph): ReadonlyMap<FileId, number> {

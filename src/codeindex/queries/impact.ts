@@ -9,10 +9,7 @@ import { isGlobalFile, isOutside, knownFile, namedAlike } from "./known-file.ts"
 import { byPath, type Reached, reach, toFileAtDepth } from "./reach.ts";
 import { type TestOf, testsOf } from "./tests-of.ts";
 
-/**
- * What a change of files reaches: other files, the exports that are used elsewhere, and the tests to run. Of files
- * that are not in the index, or are to be outside of the project, nothing can be said: if there are no others, that is an error.
- */
+/** Throws if every path is unknown or outside the project. */
 export function impact(reader: IndexReader, query: ImpactQuery): Uncovered<ImpactAnswer> {
 	const { symbols } = query;
 	const create = (query.create ?? []).filter((path) => !isOutside(path));
@@ -67,7 +64,7 @@ function known(reader: IndexReader, paths: readonly string[] = []): IndexedFile[
 	return paths.flatMap((path) => reader.fileAt(path) ?? []);
 }
 
-/** The files that use the changed exports, and what rests on them. A barrel alone passes no change on. */
+/** A barrel alone does not propagate a change. */
 function affectedBySymbols(
 	reader: IndexReader,
 	changed: readonly IndexedFile[],
@@ -98,7 +95,6 @@ function affectedBySymbols(
 	];
 }
 
-/** Each file once, by its shortest way; the nearest first, then by path. */
 function nearest(reached: readonly Reached[]): readonly Reached[] {
 	const found = new Map<IndexedFile["id"], Reached>();
 	for (const one of reached) {
@@ -108,7 +104,7 @@ function nearest(reached: readonly Reached[]): readonly Reached[] {
 	return [...found.values()].sort((a, b) => a.depth - b.depth || byPath(a.file, b.file));
 }
 
-/** Tests that import the changed files but are not reached by the symbols that change are left out. */
+/** Drops tests that import a changed file but reach no changed symbol. */
 function testsAmong(tests: readonly TestOf[], affected: readonly Reached[]): readonly TestOf[] {
 	const reached = new Map(affected.map(({ file, depth }) => [file.id, depth]));
 	return tests.flatMap((test) => {
@@ -127,7 +123,7 @@ export interface ChangeFacts {
 	readonly warnings: ImpactWarnings;
 }
 
-/** How much can go wrong, with the reasons in words. The limits are rules of thumb. */
+/** The thresholds are rules of thumb. */
 export function assessRisk(change: ChangeFacts): Pick<ImpactAnswer, "risk" | "summary"> {
 	const reasons = reasonsOf(change);
 	const weight = reasons.reduce((sum, reason) => sum + reason.weight, 0);
@@ -189,9 +185,8 @@ function capitalised(text: string): string {
 
 export interface ImpactWarnings {
 	readonly all: readonly string[];
-	/** Imports of files that stay, of files that go. */
 	readonly brokenImports: number;
-	/** Changed files whose names are used without being imported, which cannot be followed. */
+	/** Changed files with global names, whose uses cannot be followed. */
 	readonly globalFiles: number;
 }
 
@@ -237,7 +232,7 @@ function outside(path: string): string {
 function brokenImports(reader: IndexReader, remove: readonly string[]): string[] {
 	const gone = new Set(remove.flatMap((path) => reader.fileAt(path)?.id ?? []));
 	const pairs = pairsOf(reader);
-	// The declaration file of a pair is not loaded: an import breaks with the JavaScript.
+	// Imports load the JavaScript of a pair, so they break with it.
 	const breaks = (target: FileId) => gone.has(pairs.implementation(target) ?? target);
 	const importers = new Map<FileId, IndexedFile>();
 	for (const id of gone) {
@@ -256,7 +251,7 @@ function brokenImports(reader: IndexReader, remove: readonly string[]): string[]
 	});
 }
 
-/** A file that comes into being can mend imports, and can stand before another one that has the same name. */
+/** A new file can fix imports, or shadow another file of the same name. */
 function creation(reader: IndexReader, path: string): string[] {
 	if (reader.fileAt(path)) return [`${path} exists already.`];
 	if (isOutside(path)) return [outside(path)];
@@ -284,11 +279,9 @@ function creation(reader: IndexReader, path: string): string[] {
 	return warnings;
 }
 
-/** Files that an import without an extension can mean besides one at this path. */
 function shadowed(reader: IndexReader, path: string): IndexedFile[] {
 	const stem = withoutExtension(path);
 	const endings = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
-	// A declaration file describes what is beside it.
 	return (/\.d\.[cm]?ts$/.test(path) ? ["/index"] : ["", "/index"]).flatMap((middle) =>
 		endings.flatMap((ending) => reader.fileAt(`${stem}${middle}.${ending}`) ?? []),
 	);
@@ -334,7 +327,6 @@ function withoutExtension(path: string): string {
 	return path.replace(/\.(d\.)?[cm]?[jt]sx?$/, "");
 }
 
-/** Where a relative specifier of a file leads, without looking. */
 function joined(from: string, specifier: string): string {
 	const names = from.split("/").slice(0, -1);
 	for (const name of specifier.split("/")) {

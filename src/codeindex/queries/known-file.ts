@@ -3,7 +3,7 @@ import { CodeIndexError } from "../code-index.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
 import { maxSourceBytes } from "../scan/scanned-tree.ts";
 
-/** The file at a path, or an error that names files of the same name. */
+/** Throws an error that suggests files of the same name. */
 export function knownFile(reader: IndexReader, path: string): IndexedFile {
 	const file = reader.fileAt(path);
 	if (file) return file;
@@ -24,7 +24,6 @@ export function isOutside(path: string): boolean {
 	return /^\.\.(?:\/|$)/.test(path) || isAbsolute(path);
 }
 
-/** Up to three files with the same base name, extension aside. */
 export function namedAlike(reader: IndexReader, path: string): readonly string[] {
 	const wanted = stemOf(path).toLowerCase();
 	const found: string[] = [];
@@ -34,16 +33,15 @@ export function namedAlike(reader: IndexReader, path: string): readonly string[]
 	return found.sort().slice(0, 3);
 }
 
-/** The base name without the extension: `decide` of `src/decide.ts`. */
+/** `decide` for `src/decide.ts`. */
 export function stemOf(path: string): string {
 	const name = path.slice(path.lastIndexOf("/") + 1);
 	return name.replace(/\.[^.]+$/, "");
 }
 
-/** Whether other files can use its names without an import. Such uses are not in the index. */
+/** Uses of global names are not in the index. */
 export function isGlobalFile(reader: IndexReader, file: IndexedFile): boolean {
 	if (file.isModule) return false;
-	// A declaration file without names of its own declares modules.
 	return (
 		/\.d\.ts$/.test(file.path) || reader.bindings(file.id).some(({ kind }) => kind === "declared")
 	);

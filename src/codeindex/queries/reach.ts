@@ -6,11 +6,11 @@ import { type GraphFile, graphBackwards, graphOf } from "./graph.ts";
 
 export interface ReachOptions {
 	readonly direction: "dependents" | "dependencies";
-	/** How many steps at most; default: as far as it goes. */
+	/** Default: unlimited. */
 	readonly depth?: number;
-	/** Only edges of these kinds; default: all. */
+	/** Default: all. */
 	readonly kinds?: readonly EdgeKind[];
-	/** Whether tests are listed and gone through; default: true. */
+	/** Default: true. */
 	readonly includeTests?: boolean;
 }
 
@@ -18,11 +18,10 @@ export interface Reached {
 	readonly file: IndexedFile;
 	readonly depth: number;
 	readonly kinds: readonly EdgeKind[];
-	/** The file of the step before; absent after the first step. */
 	readonly via?: IndexedFile;
 }
 
-/** All files reachable from some: the nearest first, then by path. Of equal ways the first by path counts. */
+/** Nearest first, then by path. Ties go to the first path. */
 export function reach(
 	reader: IndexReader,
 	starts: readonly IndexedFile[],
@@ -30,7 +29,7 @@ export function reach(
 ): readonly Reached[] {
 	const wanted = kinds && new Set(kinds);
 	const graph = direction === "dependents" ? graphBackwards(reader) : graphOf(reader);
-	// A file's number in the graph is its place by path, so numbers are sorted instead of paths.
+	// Graph numbers are in path order, so numbers are sorted instead of paths.
 	const fileOf = (number: number) => reader.files.get((graph.files[number] as GraphFile).id);
 	const isSeen = new Uint8Array(graph.files.length);
 	let frontier = Int32Array.from(starts, ({ id }) => graph.indexOf.get(id) ?? 0).sort();
@@ -76,7 +75,7 @@ export function toFileAtDepth({ file, depth, kinds, via }: Reached): FileAtDepth
 	};
 }
 
-/** Orders by path, code unit by code unit, the same on every machine. */
+/** By UTF-16 code unit, independent of locale. */
 export function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
 	return compareText(a.path, b.path);
 }

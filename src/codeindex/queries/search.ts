@@ -15,9 +15,8 @@ import {
 } from "./words.ts";
 
 /**
- * Where something is: files that declare what was asked for, then files that speak of it, tests last. Of one name only
- * files that have it in them: the very name if it is declared anywhere, else parts of it if there is nothing better.
- * `readText` gives the text of a file as the index knows it, or undefined if it is gone.
+ * Declaring files first, tests last. A single name matches exactly if it is declared anywhere, else
+ * by its parts. `readText` returns undefined if a file is gone.
  */
 export function search(
 	reader: IndexReader,
@@ -28,7 +27,7 @@ export function search(
 	const { scope = ["code", "symbols"], limit = 15 } = query;
 	const name = identifierIn(query.query);
 	const declared = name === undefined ? undefined : symbolsOfName(reader, name, query);
-	// The full text has no words of a name such as `$` or `_`.
+	// Names such as `$` or `_` have no full-text words.
 	const hasNoWords = words.length === 0;
 	if (hasNoWords && !declared) return { hits: [], total: 0 };
 	const symbols = declared ?? matchingSymbols(reader, words, query);
@@ -69,7 +68,7 @@ export function search(
 	};
 }
 
-/** So many files are taken from the full text and looked into, more are taken where a filter will drop some. */
+/** Candidates from the full text; more are fetched if a filter will drop some. */
 const MAX_FILES = 300;
 const MAX_FILES_FILTERED = 2000;
 const MAX_SYMBOLS_OF_HIT = 5;
@@ -87,7 +86,6 @@ interface Checked {
 	readonly isCut?: boolean;
 }
 
-/** The candidates that have a name in them; all of them if none has and it is not declared anywhere. */
 function havingName(
 	found: readonly Candidate[],
 	name: string,
@@ -111,11 +109,10 @@ function havingName(
 	const folded = name.toLowerCase();
 	const part = having((text) => text.toLowerCase().includes(folded));
 	if (part.length > 0) return { files: part, having: "part of another", isCut };
-	// What was not looked into may have it.
 	return isCut ? { files: found, isCut } : { files: found, having: "nothing" };
 }
 
-/** The candidates that have a name of one word first: it may be meant as a word, too. */
+/** A single word may be a name or a plain word: files with the name come first. */
 function havingNameFirst(found: readonly Candidate[], name: string, readText: ReadText): Checked {
 	const read = found.slice(0, MAX_FILES).map((one) => {
 		const text = readText(one.file.path);
@@ -125,7 +122,6 @@ function havingNameFirst(found: readonly Candidate[], name: string, readText: Re
 	return { files: [...read, ...found.slice(MAX_FILES)], having: "name" };
 }
 
-/** Files that have the words as they are, then files that have their parts. */
 function matchingTexts(
 	reader: IndexReader,
 	words: readonly QueryWord[],
@@ -145,7 +141,7 @@ function matchingTexts(
 	return [...whole, ...parts.filter(({ file }) => !known.has(file))].slice(0, limit);
 }
 
-/** The place of each file among the matches. Equally good ones share a place, since their order is by chance. */
+/** Ties share a place, since their order is arbitrary. */
 function placesOf(texts: readonly TextMatch[]): Map<FileId, number> {
 	const places = new Map<FileId, number>();
 	let place = 0;
@@ -156,7 +152,7 @@ function placesOf(texts: readonly TextMatch[]): Map<FileId, number> {
 	return places;
 }
 
-/** By the place among the matches, since scores of several full text queries do not compare. */
+/** By place: scores of different full-text queries do not compare. */
 function textScore(place: number | undefined): number {
 	return place === undefined ? 0 : 1 / (1 + place / 20);
 }
@@ -169,7 +165,7 @@ function pathScore(file: IndexedFile, words: readonly QueryWord[]): number {
 		: 0;
 }
 
-/** From 0 to 0.5, by the order of magnitude. */
+/** From 0 to 0.5, logarithmic. */
 function importance(rank: number): number {
 	return rank <= 0 ? 0 : Math.max(0, 1 + Math.log10(rank) / 4) / 2;
 }
@@ -217,7 +213,6 @@ function languageOf(path: string): "typescript" | "javascript" {
 
 export interface SymbolMatch {
 	readonly symbol: FoundSymbol;
-	/** Up to 4 for a word that is the very name. */
 	readonly score: number;
 }
 
@@ -239,7 +234,7 @@ export function matchingSymbols(
 	return matchesByFile(found, filters);
 }
 
-/** The symbols of exactly the name that was asked for, which may be `Owner.member`; `undefined` if there are none. */
+/** `name` may be `Owner.member`. Returns `undefined` if there are none. */
 export function symbolsOfName(
 	reader: IndexReader,
 	name: string,
@@ -273,7 +268,6 @@ function matchesByFile(
 	return byFile;
 }
 
-/** How many names of a word are looked at, how many symbols of a name, and how many symbols in all. */
 const MAX_NAMES = 60;
 const MAX_BEARERS = 100;
 const MAX_SYMBOLS = 400;
@@ -289,7 +283,7 @@ function matchingNames(
 		const sum = words.reduce((total, { text }) => total + likeness(name, text), 0);
 		strengths.set(name, sum / words.length);
 	}
-	// "agent session" means AgentSession, too.
+	// "agent session" also means AgentSession.
 	if (words.length > 1 && words.length <= 4) {
 		const joined = words.map(({ text }) => text).join("");
 		for (const name of reader.namesLike(joined, MAX_NAMES)) {
@@ -303,7 +297,6 @@ function matchingNames(
 		.slice(0, MAX_NAMES);
 }
 
-/** The very name, the same but for case, its beginning, a part of it, or none of these. */
 function likeness(name: string, text: string): number {
 	if (name === text) return VERY_NAME;
 	const folded = name.toLowerCase();

@@ -7,7 +7,7 @@ import { filesByRank } from "./graph.ts";
 import { byPath } from "./reach.ts";
 import { type FoundSymbol, symbolsOf } from "./symbols.ts";
 
-/** The files that most rests on, by path, within a budget. The text of a block depends on its file alone. */
+/** Highest-ranked files within a budget, by path. A block depends on its file alone. */
 export function symbolMap(
 	reader: IndexReader,
 	{ budgetTokens, exclude = [] }: SymbolMapQuery,
@@ -51,13 +51,11 @@ export function symbolMap(
 
 /** In tokens: a path and one line. */
 const SMALLEST_BLOCK = 12;
-/** Once so many blocks were too big, the budget is as good as used up. */
+/** After so many oversized blocks the budget counts as used up. */
 const MAX_MISSES = 20;
-/** Lines of a block; a file with more exports is known by its first ones. */
 const MAX_SYMBOLS = 24;
 const MAX_MEMBERS = 12;
 
-/** The path, a line for each export, and one for the members of each. Undefined if nothing is exported. */
 function blockOf(reader: IndexReader, file: IndexedFile): string | undefined {
 	const exported = symbolsOf(reader, file.id).filter((symbol) => symbol.exported);
 	if (exported.length === 0) return undefined;
@@ -79,7 +77,7 @@ function isTelling({ name, signature }: Member): boolean {
 	return name !== "constructor" && !/^(#|_)/.test(name) && !/^(private|protected) /.test(signature);
 }
 
-/** How many other files use something that a file declares; once there are a thousand, no further export is asked. */
+/** Stops counting at a thousand. */
 function usersOf(reader: IndexReader, file: FileId): number {
 	const users = new Set<FileId>();
 	for (const { entity, exported } of symbolsOf(reader, file)) {

@@ -8,11 +8,10 @@ export interface FoundSymbol {
 	readonly entity: DeclaredEntity | MemberEntity;
 	readonly facts: Declared | Member;
 	readonly exported: boolean;
-	/** The names of what it is a member of, from outside to inside. */
+	/** Outermost first. */
 	readonly owners: readonly string[];
 }
 
-/** What is declared at the top level of a file, in the order of its lines. */
 export function symbolsOf(reader: IndexReader, file: FileId): readonly FoundSymbol[] {
 	const { byBinding } = linkerOf(reader).ownExports(file);
 	const found: FoundSymbol[] = [];
@@ -24,7 +23,7 @@ export function symbolsOf(reader: IndexReader, file: FileId): readonly FoundSymb
 	return found.sort(byPlace);
 }
 
-/** At most `limit` things of a name: top level before members, tests last, then by path. The rest is counted. */
+/** Top level before members, tests last, then by path. The rest is counted. */
 export function symbolsNamed(
 	reader: IndexReader,
 	name: string,
@@ -65,7 +64,6 @@ export function splitName(symbol: string): {
 	return { name, owners: names.filter((owner) => owner !== "prototype") };
 }
 
-/** What a name as people write it means: everything of the name, or the members of it that such owners have. */
 export function symbolsCalled(
 	reader: IndexReader,
 	symbol: string,
@@ -87,7 +85,6 @@ export function symbolsCalled(
 export interface NamedOptions {
 	readonly limit: number;
 	readonly file?: FileId;
-	/** Only members of something of this name, or of what is inside it. */
 	readonly owner?: string;
 }
 

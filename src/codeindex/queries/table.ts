@@ -7,7 +7,7 @@ export type Query<Name extends QuestionName> = (
 	readText: ReadText,
 ) => Uncovered<AnswerOf<Name>>;
 
-/** The function behind each question, loaded when it is asked for the first time. */
+/** Loaded on first use. */
 export const queries: { readonly [Name in QuestionName]: () => Promise<Query<Name>> } = {
 	search: async () => (await import("./search.ts")).search,
 	dependencies: async () => (await import("./dependencies.ts")).dependencies,

@@ -4,12 +4,12 @@ import { byPath, type Reached, reach } from "./reach.ts";
 
 export interface TestOf {
 	readonly file: IndexedFile;
-	/** Steps of imports from the test to the nearest of the files; 0 if only its name speaks for it. */
+	/** Import steps to the nearest of the files; 0 if matched by name only. */
 	readonly depth: number;
 	readonly via: "import" | "name";
 }
 
-/** The tests that reach one of the files or are named after one, nearest first. `dependents` rest on the files. */
+/** Tests that reach one of the files or are named after one, nearest first. */
 export function testsOf(
 	reader: IndexReader,
 	files: readonly IndexedFile[],
@@ -30,7 +30,7 @@ export function testsOf(
 
 const TEST_NAME = /[._-](test|tests|spec|specs|e2e|cy)$|^(test|tests|spec)[._-]/;
 
-/** Whether a test runner would take the file: helpers in test folders are tests to the index, but nothing to run. */
+/** Helpers in test folders count as tests in the index, but cannot be run. */
 function isRun(path: string): boolean {
 	return (
 		TEST_NAME.test(stemOf(path)) || /(^|\/)__tests__\//.test(path) || /^tests?$/.test(stemOf(path))
@@ -41,7 +41,6 @@ function namedAfter(reader: IndexReader, files: readonly IndexedFile[]): Indexed
 	const wanted = new Map<string, IndexedFile[]>();
 	for (const file of files) {
 		const stem = stemOf(file.path);
-		// Every folder has one: its name says nothing.
 		if (file.isTest || stem === "index") continue;
 		wanted.set(stem, [...(wanted.get(stem) ?? []), file]);
 	}
@@ -59,7 +58,7 @@ function namedAfter(reader: IndexReader, files: readonly IndexedFile[]): Indexed
 	}
 	return tests
 		.filter(({ test, stem }) =>
-			// Where several files share the name, the folders have to agree as well.
+			// If files share a name, their folders must match too.
 			namesakes.get(stem) === 1
 				? true
 				: wanted.get(stem)?.some((file) => topicOf(file.path) === topicOf(test.path)),
@@ -67,7 +66,6 @@ function namedAfter(reader: IndexReader, files: readonly IndexedFile[]): Indexed
 		.map(({ test }) => test);
 }
 
-/** The folders of a path without those that only say whether it is a test: the same for a file and its test. */
 function topicOf(path: string): string {
 	const folders = path.split("/").slice(0, -1);
 	return folders

@@ -17,7 +17,6 @@ import { knownFile } from "./known-file.ts";
 import { reach } from "./reach.ts";
 import { describe, type FoundSymbol, splitName, symbolsCalled } from "./symbols.ts";
 
-/** Who uses a name, for each thing of that name apart. */
 export function usages(
 	reader: IndexReader,
 	{ symbol, file: path, includeTests = true }: UsagesQuery,
@@ -42,9 +41,9 @@ export function usages(
 	return { symbol, definitions, ...(omitted > 0 && { omittedDefinitions: omitted }) };
 }
 
-/** A name that more things bear is asked for with its owner or file anyway. */
+/** Above this, callers need an owner or a file anyway. */
 const MAX_DEFINITIONS = 100;
-/** Beyond this, following every access of the name takes long and answers nothing. */
+/** Above this, following every access is slow and not useful. */
 const MAX_OMITTED = 1000;
 
 function definitionsOf(
@@ -66,7 +65,6 @@ function definitionsOf(
 		);
 	}
 	if (!file || found.length > 0 || owners.length > 0) return { found, omitted };
-	// The file does not declare it, but it may import or pass it on.
 	const binding = reader.bindings(file.id).findIndex((one) => one.name === name);
 	const entity =
 		binding >= 0 ? linker.bound({ file: file.id, binding }) : linker.exported(file.id, name);
@@ -74,7 +72,7 @@ function definitionsOf(
 	return { found: elsewhere ? [elsewhere] : [], omitted: 0 };
 }
 
-/** Whether a file can know the type of one of the things, of what they override, or of the JavaScript they describe. */
+/** Only files that reach a declaration can know its type. */
 function reachersOf(linker: Linker, found: readonly FoundSymbol[]): (file: FileId) => boolean {
 	const { reader } = linker;
 	const owners = found.flatMap(({ entity }) =>
@@ -92,7 +90,6 @@ function reachersOf(linker: Linker, found: readonly FoundSymbol[]): (file: FileI
 	return (file) => reachers.has(file);
 }
 
-/** What a declaration file says of something in the JavaScript beside it is among the usages of that. */
 function withoutDescriptions(linker: Linker, symbols: readonly FoundSymbol[]): FoundSymbol[] {
 	const keys = new Set(symbols.map(({ entity }) => keyOf(entity)));
 	return symbols.filter(({ entity }) => {
@@ -139,7 +136,6 @@ function toDefinition(
 	};
 }
 
-/** By path; the places of a file are together and in order already. */
 function toUsages(
 	reader: IndexReader,
 	places: readonly Place[],
@@ -189,5 +185,4 @@ function suggest(reader: IndexReader, name: string): readonly string[] {
 	return [...new Set([...(near === undefined ? [] : [near]), ...longer])].slice(0, 5);
 }
 
-/** Names that share their beginning or end with the one asked for, as far as it pays to compare them. */
 const CANDIDATES = 1000;

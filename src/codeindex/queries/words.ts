@@ -3,12 +3,12 @@ import { identifierWords } from "../extract/words.ts";
 
 export interface QueryWord {
 	readonly text: string;
-	/** In lower case, without what divides it: `agentsession`. Of one that is too long, its parts with spaces between. */
+	/** Lower case without separators: `agentsession`. An over-long name keeps its parts. */
 	readonly whole: string;
 	readonly parts: readonly string[];
 }
 
-/** The words of a question. What is no letter, digit, `_` or `$` divides them, as in `src/decide.ts` or `a.b`. */
+/** Separated by anything but letters, digits, `_` and `$`. */
 export function queryWords(query: string): readonly QueryWord[] {
 	const texts = query.match(/[A-Za-z0-9_$\u0080-\uFFFF]+/g) ?? [];
 	return [...new Set(texts)].slice(0, MAX_WORDS).flatMap((text) => {
@@ -20,21 +20,20 @@ export function queryWords(query: string): readonly QueryWord[] {
 	});
 }
 
-/** A whole paragraph is not a question; its first words are what it is about. */
+/** The first words of a long query carry its topic. */
 const MAX_WORDS = 16;
 
-/** Whether the last word of an identifier is all of it: a very long one only has parts. */
 function isWhole(word: string, parts: readonly string[]): boolean {
 	return parts.every((part) => word.includes(part));
 }
 
-/** A question that is one name as code writes it: `parse`, `#own`, `Reader.parse`. Undefined for anything else. */
+/** `parse`, `#own`, `Reader.parse`. Undefined if the query is not a single name. */
 export function identifierIn(query: string): string | undefined {
 	const text = query.trim();
 	return IDENTIFIER.test(text) ? text : undefined;
 }
 
-/** Whether a text has a name in it, in the same case and not as a part of a longer one. */
+/** Case-sensitive, whole identifiers only. */
 export function hasIdentifier(text: string, name: string): boolean {
 	for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
 		if (!isPart(text[at - 1]) && !isPart(text[at + name.length])) return true;
@@ -57,18 +56,16 @@ export interface WantedInLine {
 
 export interface LineOptions {
 	readonly context: number;
-	/** Lines that are shown first of all if they match: where what was asked for is declared. */
 	readonly preferred: readonly number[];
 }
 
-/** The lines of a text that have the most of the words, with the lines around them. */
+/** Lines with the most query words, with context. */
 export function matchingLines(
 	text: string,
 	wanted: WantedInLine,
 	{ context, preferred }: LineOptions,
 ): Pick<SearchHit, "lines"> & { readonly matchingLines: number } {
 	const lines = text.split(/\r?\n/);
-	// What ends with a line break has no further line behind it.
 	if (lines.at(-1) === "") lines.pop();
 	const named = linesWith(lines, wanted.name);
 	const matches = named.size > 0 ? named : countMatches(lines, wanted.words);
@@ -85,7 +82,7 @@ export function matchingLines(
 }
 
 const MAX_MATCHES = 5;
-/** Longer lines are cut: they are minified or data. */
+/** Longer lines are minified or data. */
 const MAX_LINE_LENGTH = 240;
 
 function linesWith(lines: readonly string[], name: string | undefined): Map<number, number> {
@@ -97,7 +94,6 @@ function linesWith(lines: readonly string[], name: string | undefined): Map<numb
 	return matches;
 }
 
-/** For each line that has one, how many of the words it has; of their parts where no line has a whole one. */
 function countMatches(lines: readonly string[], words: readonly QueryWord[]): Map<number, number> {
 	const folded = lines.map((line) => line.toLowerCase());
 	for (const wanted of [
@@ -114,7 +110,6 @@ function countMatches(lines: readonly string[], words: readonly QueryWord[]): Ma
 	return new Map();
 }
 
-/** Puts matches whose surroundings touch into one piece. */
 function inWindows(
 	lines: readonly string[],
 	matches: readonly number[],

@@ -3,27 +3,19 @@ import { folderOf, joinPath, nameOf } from "../scan/project-path.ts";
 import type { ModuleResolution } from "./resolver.ts";
 import { specifierKind, withoutLoaderHints } from "./specifier.ts";
 
-/** How the project differs from the state in which something was resolved. */
 export interface ProjectChange {
-	/** Source files that have appeared. */
 	readonly added: readonly string[];
-	/** Source files that have vanished. */
 	readonly removed: readonly string[];
-	/** Configuration files and links that have appeared, vanished or changed. */
 	readonly configs: readonly string[];
 }
 
-/** A request of a file and where it led. */
 export interface ResolvedRequest {
 	readonly from: string;
 	readonly specifier: string;
 	readonly resolution: ModuleResolution;
 }
 
-/**
- * Whether a request may lead elsewhere after the change and must be resolved again. Never false where it does; a false
- * positive costs only time. The change is prepared once, so pass the same object for every request.
- */
+/** Whether to resolve a request again. No false negatives. Pass the same `change` every time. */
 export function affectedBy(change: ProjectChange, request: ResolvedRequest): boolean {
 	if (change.configs.length > 0) return true;
 	const { specifier, resolution } = request;
@@ -33,7 +25,7 @@ export function affectedBy(change: ProjectChange, request: ResolvedRequest): boo
 	if (sorted.kind === "invalid") return false;
 	if (sorted.kind !== "relative" && withoutLoaderHints(specifier) === specifier) {
 		if (change.added.length > 0) return true;
-		// Without the last file of its folder, what was not found may be a package. Assets are not looked for either.
+		// Without the last file of its folder, an unresolved name may be a package.
 		const isMissing =
 			resolution.kind === "unresolved" ||
 			(resolution.kind === "external" && resolution.name.startsWith("asset:"));
@@ -41,24 +33,22 @@ export function affectedBy(change: ProjectChange, request: ResolvedRequest): boo
 	}
 	if (change.added.length === 0 && change.removed.length === 0) return false;
 	return [specifier, withoutLoaderHints(specifier)].some((written) => {
-		// Behind a loader, anything can stand.
+		// A loader prefix can precede anything.
 		if (specifierKind(written).kind !== "relative") return true;
 		const path = joinPath(folderOf(request.from), written);
-		// The root has no name that a file below could be found by.
+		// The root has no name to be found by.
 		return path === "" || (path !== undefined && names.has(stemOf(nameOf(path))));
 	});
 }
 
-/** What is derived from a change, once. */
 const derived = new WeakMap<ProjectChange, ReturnType<typeof derive>>();
 
 function derive({ added, removed }: ProjectChange) {
 	return {
 		removed: new Set(removed),
 		/**
-		 * The names that a relative specifier must end in to find one of the added files: the file's own, or that of any
-		 * folder around it, as a folder is found by its `index` or by what its `package.json` names. Everything after the
-		 * first dot is left out, since extensions, suffixes and `.d` are exchanged freely.
+		 * Names that a relative specifier must end in to find an added file: its own, or that of a
+		 * parent folder. Cut at the first dot: extensions, suffixes and `.d` are interchangeable.
 		 */
 		names: new Set(added.flatMap((path) => path.split("/")).map(stemOf)),
 	};

@@ -5,27 +5,25 @@ import { isRecord } from "../../core/property.ts";
 import { getOrAdd } from "../get-or-add.ts";
 import { pathKind } from "../scan/project-path.ts";
 
-/** A configuration file that could not, or not wholly, be understood. */
 export interface ConfigProblem {
 	readonly path: string;
 	readonly message: string;
 }
 
-/** The configuration files of a project, each read at most once. */
 export type ConfigFiles = ReturnType<typeof createConfigFiles>;
 
-/** An object read from a configuration file: no key of it can be trusted to hold anything. */
+/** Untrusted: any key may hold anything. */
 export type ConfigObject = Readonly<Record<string, unknown>>;
 
-/** Returns the text of a file by its path in the project, `undefined` if it is missing; throws if it cannot be read. */
+/** Returns `undefined` if the file is missing; throws if it cannot be read. */
 export type ReadConfig = (path: string) => string | undefined;
 
-/** Reads configuration of at most a megabyte from the disk; only regular files, so that no pipe is waited for. */
+/** Limit: one megabyte. Regular files only, since a pipe would block. */
 export function createConfigReader(root: string): ReadConfig {
 	return (path) => {
 		let file: number;
 		try {
-			// Links are followed: `node_modules` is full of them.
+			// Follows links: `node_modules` is full of them.
 			file = openSync(join(root, path), constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
 		} catch (error) {
 			if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return undefined;
@@ -46,14 +44,13 @@ export function createConfigReader(root: string): ReadConfig {
 
 const maxConfigBytes = 1024 * 1024;
 
-/** Wraps `read` so that nothing throws and nothing is read twice. `paths` are the files that the scan found. */
+/** Never throws, reads each file once. `paths` are the scanned files. */
 export function createConfigFiles(paths: ReadonlySet<string>, read: ReadConfig) {
 	const problems: ConfigProblem[] = [];
-	/** Files that were looked for, found or not, which a scan does not find by itself. */
+	/** Files outside the scan, existing or not. */
 	const looked = new Set<string>();
 	const objects = new Map<string, ConfigObject | undefined>();
 
-	/** `undefined` if there is none, or it cannot be read. */
 	function text(path: string): string | undefined {
 		const isScanned = pathKind(path) === "config" && !/(?:^|\/)node_modules\//.test(path);
 		if (isScanned && !paths.has(path)) return undefined;
@@ -66,7 +63,7 @@ export function createConfigFiles(paths: ReadonlySet<string>, read: ReadConfig) 
 		}
 	}
 
-	/** The object in a file; of any other JSON, an empty one. */
+	/** Returns an empty object for other JSON. */
 	function object(path: string): ConfigObject | undefined {
 		return getOrAdd(objects, path, () => {
 			const found = text(path);
@@ -85,25 +82,24 @@ export function createConfigFiles(paths: ReadonlySet<string>, read: ReadConfig) 
 	return { paths, text, object, problems, looked };
 }
 
-/** An object's own value: `constructor` and the like are not configuration. */
+/** Ignores inherited keys such as `constructor`. */
 export function own(object: ConfigObject, key: string): unknown {
 	return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** A non-empty text without NUL, or nothing. */
+/** Non-empty, without NUL. */
 export function ownText(object: ConfigObject, key: string): string | undefined {
 	const value = own(object, key);
 	return typeof value === "string" && value !== "" && !value.includes("\0") ? value : undefined;
 }
 
-/** The texts of a list, or nothing if there is no list. */
 export function ownTexts(object: ConfigObject, key: string): string[] | undefined {
 	const value = own(object, key);
 	if (!Array.isArray(value)) return undefined;
 	return value.filter((item) => typeof item === "string" && !item.includes("\0"));
 }
 
-/** Reads JSON as TypeScript reads its configuration. Where something is wrong the rest is read all the same. */
+/** Tolerant like TypeScript: skips errors and reads on. */
 function parseTolerantJson(text: string): TolerantJson {
 	const plain = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 	try {
@@ -113,13 +109,12 @@ function parseTolerantJson(text: string): TolerantJson {
 	}
 }
 
-/** What could be read, and what was wrong besides comments, trailing commas and a byte order mark. */
 interface TolerantJson {
 	readonly value: unknown;
 	readonly problem?: string;
 }
 
-/** Deeper than any honest file, and far from the end of the stack. */
+/** Deeper than any real file, and far from a stack overflow. */
 const maxDepth = 200;
 
 class Parser {
@@ -152,7 +147,7 @@ class Parser {
 	}
 
 	#object(depth: number): Record<string, unknown> {
-		// Without a prototype, a key such as `__proto__` is only a key.
+		// Null prototype: `__proto__` is a plain key.
 		const object: Record<string, unknown> = Object.create(null);
 		this.#at++;
 		while (this.#goesOn("}")) {
@@ -175,7 +170,6 @@ class Parser {
 		return array;
 	}
 
-	/** Goes to the next item of an object or array, or past its end. */
 	#goesOn(end: "}" | "]"): boolean {
 		for (;;) {
 			this.#skip();
@@ -188,7 +182,6 @@ class Parser {
 				this.#at++;
 				return false;
 			}
-			// The bracket of an outer level ends this one too.
 			if (next === "}" || next === "]") {
 				this.#complain(`${end} is missing`);
 				return false;
@@ -217,7 +210,7 @@ class Parser {
 		const word = /[^\s,:[\]{}"'/]*/y;
 		word.lastIndex = this.#at;
 		const found = word.exec(this.#text)?.[0] ?? "";
-		// Something must be taken, or the same character would be met for ever.
+		// Always consumes something, to prevent an endless loop.
 		this.#at += found.length || 1;
 		if (found === "true") return true;
 		if (found === "false") return false;

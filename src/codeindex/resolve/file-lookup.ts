@@ -2,10 +2,10 @@ import { below, folderOf, joinPath, nameOf, restBelow } from "../scan/project-pa
 import type { Symlink } from "../scan/scanned-tree.ts";
 import type { Package } from "./packages.ts";
 
-/** Which kinds of files may be found: `typed` are TypeScript and declarations. */
+/** `typed`: TypeScript and declarations. */
 export type Wanted = "typed" | "plain" | "all";
 
-/** Finds files of the project as TypeScript does, in memory: what a scan did not find does not exist. */
+/** Finds files as TypeScript does, in memory: files outside the scan do not exist. */
 export type FileLookup = ReturnType<typeof createFileLookup>;
 
 export function createFileLookup(
@@ -16,13 +16,12 @@ export function createFileLookup(
 	const linkTargets = new Map(links.map(({ path, target }) => [path, target]));
 	let folders: Set<string> | undefined;
 
-	/** The file under exactly this path, a link on the way taken into account. */
 	function file(path: string): string | undefined {
 		if (files.has(path)) return path;
 		return linkTargets.size === 0 ? undefined : behindLinks(path);
 	}
 
-	/** Links to links are no trouble: the scan names where they end. */
+	/** The scan already resolves links to links. */
 	function behindLinks(path: string): string | undefined {
 		for (let at = path; at !== ""; at = folderOf(at)) {
 			const target = linkTargets.get(at);
@@ -57,13 +56,12 @@ export function createFileLookup(
 		return undefined;
 	}
 
-	/** The same, where only a suffix such as `.ios` may come before the extension. */
+	/** Only a suffix such as `.ios` may precede the extension. */
 	function literal(path: string, suffixes: readonly string[]): string | undefined {
 		const extension = extensionOf(path);
 		return first(path.slice(0, path.length - extension.length), [extension], suffixes);
 	}
 
-	/** By a path that has its extension, as those of `exports` do. */
 	function withExtension(
 		path: string,
 		wanted: Wanted,
@@ -78,12 +76,12 @@ export function createFileLookup(
 		return wanted === "plain" ? undefined : first(stem, [`.d${extension}.ts`], suffixes);
 	}
 
-	/** By a path as imports write it: without extension, or with the one that the compiler will give it. */
+	/** Without an extension, or with the one of the output. */
 	function module(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined {
 		return withExtension(path, wanted, suffixes) ?? first(path, withoutExtension[wanted], suffixes);
 	}
 
-	/** By a path of a `package.json`: with TypeScript's extensions it is meant literally. */
+	/** For `package.json`: TypeScript extensions are literal. */
 	function exactly(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined {
 		if (wanted !== "plain" && /\.(?:[cm]?ts|tsx)$/.test(path)) {
 			return file(path) ?? literal(path, suffixes);
@@ -91,12 +89,12 @@ export function createFileLookup(
 		return withExtension(path, wanted, suffixes);
 	}
 
-	/** The file that stands for a folder: what its `package.json` names, or `index`. */
+	/** By `package.json`, else `index`. */
 	function folder(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined {
 		const found = packageAt(path);
 		const entry = wanted === "plain" ? found?.main : (found?.types ?? found?.main);
 		const entryPath = entry === undefined ? undefined : joinPath(path, entry);
-		// One that leads out of its folder would be found by a change that has nothing to do with the folder.
+		// Entries outside the folder are ignored: change detection could not track them.
 		if (entryPath !== undefined && restBelow(path, entryPath) !== undefined) {
 			const target =
 				exactly(entryPath, wanted, suffixes) ??
@@ -107,7 +105,6 @@ export function createFileLookup(
 		return module(below(path, "index"), wanted, suffixes);
 	}
 
-	/** The source that the compiler would turn into this output, at the same place. */
 	function source(output: string): string | undefined {
 		const extension = extensionOf(output);
 		const known = sourceCandidates.get(extension);
@@ -121,7 +118,7 @@ export function createFileLookup(
 
 const noSuffix = [""];
 
-/** The extension by which a path is treated: `.d.ts` is one, and so is an unknown one as in `vite.config`. */
+/** `.d.ts` is one extension; so is an unknown one as in `vite.config`. */
 function extensionOf(path: string): string {
 	const name = nameOf(path);
 	const declaration = /\.d\.[cm]?ts$/.exec(name)?.[0];
@@ -139,13 +136,13 @@ const forModule = byWanted([".mts", ".d.mts"], [".mjs"]);
 const forCommonJs = byWanted([".cts", ".d.cts"], [".cjs"]);
 const forJsx = byWanted([".tsx", ".ts", ".d.ts"], [".jsx", ".js"]);
 
-/** Which files an import with this extension may mean, first choice first. */
+/** In order of preference. */
 const candidates = byExtension(withoutExtension, forJsx, forModule, forCommonJs);
 
 const anySource = [".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"];
 const preferring = (extension: string) => [extension, ...anySource.filter((e) => e !== extension)];
 
-/** What an output may be made of; bundlers make an `.mjs` of a `.ts`. */
+/** Bundlers build `.mjs` from `.ts`. */
 const sourceCandidates = byExtension(
 	anySource,
 	preferring(".tsx"),

@@ -6,17 +6,16 @@ import type { Package } from "./packages.ts";
 import type { Scope } from "./resolution-scope.ts";
 import type { Tsconfigs } from "./tsconfig.ts";
 
-/** Every condition that an author may have thought of, for when none of the usual leads anywhere. */
+/** Fallback when the usual conditions find nothing. */
 export const anyCondition: Conditions = () => true;
 
-/** Finds the files of packages of the project, in their sources rather than in what is built from them. */
+/** Prefers sources over build output. */
 export function createPackageFiles(lookup: FileLookup, outputs: OutputSources) {
-	/** The file that a package offers under a subpath (`.`, `./a`). */
 	function offered(scope: Scope, owner: Package, subpath: string): string | undefined {
 		if (owner.exports === undefined) {
 			return inPlace(scope, owner, subpath) ?? searched(scope, owner, subpath);
 		}
-		// The older way of resolving knows no `exports`.
+		// `node10` ignores `exports`.
 		const older =
 			scope.tsconfig.resolution === "node10" ? inPlace(scope, owner, subpath) : undefined;
 		return older ?? findExport(scope, owner, subpath);
@@ -29,19 +28,18 @@ export function createPackageFiles(lookup: FileLookup, outputs: OutputSources) {
 		const asked = isSelf ? subpath.replace(/\/$/, "") : subpath;
 		for (const conditions of [scope.conditions, anyCondition]) {
 			const listed = exportTargets(owner.exports, asked, conditions);
-			// Bundlers look past a list that does not speak of a file, so a file that is there is meant.
+			// Bundlers fall back to existing files that `exports` does not list.
 			if (listed.kind === "not-listed") {
 				return inPlace(scope, owner, subpath) ?? searched(scope, owner, subpath);
 			}
 			const found = target(scope, owner, listed.targets, passes);
 			if (found !== undefined) return found;
-			// Empty for every condition is `null`: the package keeps others out.
+			// Empty for every condition means `null`: the package hides it.
 			if (conditions === anyCondition && listed.targets.length === 0) return undefined;
 		}
 		return outputs.usual(subpath, owner);
 	}
 
-	/** The first target in the package that is there, as written or as the source of what is written. */
 	function target(
 		scope: Scope,
 		owner: Package,
@@ -61,7 +59,6 @@ export function createPackageFiles(lookup: FileLookup, outputs: OutputSources) {
 		return firstOf(paths, (path) => outputs.guessed(path, owner));
 	}
 
-	/** Without `exports`: a subpath is a path, and the package its folder. */
 	function inPlace(scope: Scope, owner: Package, subpath: string): string | undefined {
 		const { moduleSuffixes } = scope.tsconfig;
 		const [path] = inFolder(owner, [subpath]);
@@ -79,7 +76,7 @@ export function createPackageFiles(lookup: FileLookup, outputs: OutputSources) {
 		);
 	}
 
-	/** Where TypeScript would give up: by other entry points, and by the usual places of sources. */
+	/** Beyond TypeScript: other entry points and usual source folders. */
 	function searched(scope: Scope, owner: Package, subpath: string): string | undefined {
 		const { moduleSuffixes } = scope.tsconfig;
 		const others = subpath === "." ? inFolder(owner, owner.otherEntries) : [];
@@ -101,7 +98,7 @@ function entriesOf(owner: Package): string[] {
 	return inFolder(owner, entries);
 }
 
-/** Paths of a `package.json` as paths of the project; those that leave the package mean nothing. */
+/** Drops paths outside the package. */
 function inFolder(owner: Package, written: readonly string[]): string[] {
 	return written.flatMap((each) => {
 		const path = joinPath(owner.folder, each);
@@ -109,7 +106,6 @@ function inFolder(owner: Package, written: readonly string[]): string[] {
 	});
 }
 
-/** The first that is found. */
 export function firstOf<T, U>(
 	items: readonly T[],
 	find: (item: T) => U | undefined,
@@ -123,7 +119,7 @@ export function firstOf<T, U>(
 
 type OutputSources = ReturnType<typeof createOutputSources>;
 
-/** Finds what a built file is built from: packages name their outputs, which are rarely part of the project. */
+/** Packages name build output, which is rarely part of the project. */
 export function createOutputSources(lookup: FileLookup, tsconfigs: Tsconfigs) {
 	const mappingsOf = new Map<string, readonly Mapping[]>();
 
@@ -131,7 +127,7 @@ export function createOutputSources(lookup: FileLookup, tsconfigs: Tsconfigs) {
 		return getOrAdd(mappingsOf, folder, () => {
 			const around = tsconfigs.of(below(folder, "index.ts"));
 			return [...new Set([...tsconfigs.in(folder), around])].flatMap((config) => {
-				// The default is the folder that all sources share, which is mostly `src`.
+				// The default is the common folder of all sources, mostly `src`.
 				const { rootDir } = config;
 				const inputs =
 					rootDir === undefined ? [below(config.folder, "src"), config.folder] : [rootDir];
@@ -140,7 +136,6 @@ export function createOutputSources(lookup: FileLookup, tsconfigs: Tsconfigs) {
 		});
 	}
 
-	/** The source of an output in one of the folders. */
 	function sourceIn(inputs: readonly string[], rest: string, output: string): string | undefined {
 		return firstOf(inputs, (input) => {
 			const path = below(input, rest);
@@ -148,7 +143,7 @@ export function createOutputSources(lookup: FileLookup, tsconfigs: Tsconfigs) {
 		});
 	}
 
-	/** By the folders that a configuration of the package names as output. */
+	/** By the output folders of the package's configurations. */
 	function configured(output: string, owner: Package | undefined): string | undefined {
 		return firstOf(mappings(owner?.folder ?? folderOf(output)), (mapping) => {
 			const rest = restBelow(mapping.output, output);
@@ -156,7 +151,7 @@ export function createOutputSources(lookup: FileLookup, tsconfigs: Tsconfigs) {
 		});
 	}
 
-	/** By the names people give to such folders: `dist/esm/a.js` is `src/a.ts`. */
+	/** By convention: `dist/esm/a.js` is `src/a.ts`. */
 	function guessed(output: string, owner: Package): string | undefined {
 		const names = (restBelow(owner.folder, output) ?? "").split("/");
 		const inputs = ["src", "", "source", "lib"].map((input) => below(owner.folder, input));
@@ -168,7 +163,6 @@ export function createOutputSources(lookup: FileLookup, tsconfigs: Tsconfigs) {
 		return undefined;
 	}
 
-	/** The usual place of what a package offers under a subpath (`.`, `./a`), whatever its `package.json` says. */
 	function usual(subpath: string, owner: Package): string | undefined {
 		const rest = subpath.slice(2);
 		const places =

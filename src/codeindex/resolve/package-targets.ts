@@ -2,11 +2,11 @@ import { isRecord } from "../../core/property.ts";
 import type { ConfigObject } from "./config-files.ts";
 
 export type PackageTargets =
-	/** In the order of preference: the first that exists is meant. Empty if the name is kept from others. */
+	/** In order of preference. Empty if the name is hidden. */
 	| { readonly kind: "targets"; readonly targets: readonly string[] }
 	| { readonly kind: "not-listed" };
 
-/** Looks up a subpath (`.`, `./a`) in `exports`. As in TypeScript, targets need not be built. */
+/** As in TypeScript, targets need not be built. */
 export function exportTargets(
 	exports: unknown,
 	subpath: string,
@@ -18,7 +18,6 @@ export function exportTargets(
 	return { kind: "targets", targets: collect(exports, conditions, (target) => target) };
 }
 
-/** Looks up a name that begins with `#` in `imports`. */
 export function importTargets(
 	imports: ConfigObject,
 	name: string,
@@ -27,7 +26,7 @@ export function importTargets(
 	return tableTargets(imports, name, conditions);
 }
 
-/** Whether a condition holds; `default` always does. */
+/** `default` always holds. */
 export type Conditions = (condition: string) => boolean;
 
 function tableTargets(table: ConfigObject, name: string, conditions: Conditions): PackageTargets {
@@ -35,7 +34,7 @@ function tableTargets(table: ConfigObject, name: string, conditions: Conditions)
 		return { kind: "targets", targets: collect(table[name], conditions, (target) => target) };
 	}
 	for (const { key, prefix, suffix } of patternsOf(table)) {
-		// Without a star, the key ends in a slash and stands for all below.
+		// A key that ends in a slash covers everything below.
 		const isPattern = suffix !== undefined;
 		if (!name.startsWith(prefix)) continue;
 		if (isPattern && (!name.endsWith(suffix) || name.length < prefix.length + suffix.length)) {
@@ -61,7 +60,7 @@ interface TablePattern {
 
 const patternsOfTable = new WeakMap<ConfigObject, readonly TablePattern[]>();
 
-/** The keys with one star or a slash at the end, the most special first. */
+/** Most specific first. */
 function patternsOf(table: ConfigObject): readonly TablePattern[] {
 	const known = patternsOfTable.get(table);
 	if (known) return known;
@@ -71,7 +70,7 @@ function patternsOf(table: ConfigObject): readonly TablePattern[] {
 		if (suffix !== undefined && more === undefined) patterns.push({ key, prefix, suffix });
 		else if (suffix === undefined && key.endsWith("/")) patterns.push({ key, prefix });
 	}
-	// The star counts as a character, so that of equal texts before it the one with the star comes first.
+	// The star counts: of equal prefixes, the one with a star comes first.
 	const special = (pattern: TablePattern) =>
 		pattern.prefix.length + (pattern.suffix === undefined ? 0 : 1);
 	patterns.sort((a, b) => special(b) - special(a) || b.key.length - a.key.length);
@@ -79,7 +78,7 @@ function patternsOf(table: ConfigObject): readonly TablePattern[] {
 	return patterns;
 }
 
-/** Nested deeper, or with more targets, is not written by anyone honest. */
+/** Limits against hostile files. */
 const maxDepth = 20;
 const maxTargets = 200;
 

@@ -4,26 +4,23 @@ import { matchesPath, type PathPattern, parsePathPattern } from "../scan/path-pa
 import { folderOf, joinPath } from "../scan/project-path.ts";
 import { type ConfigFiles, type ConfigObject, own, ownText, ownTexts } from "./config-files.ts";
 
-/** A package of the project: a folder with a `package.json`. */
 export interface Package {
 	readonly folder: string;
 	readonly name: string | undefined;
 	readonly isModule: boolean;
-	/** `exports` and `imports` as written. */
 	readonly exports: unknown;
 	readonly imports: ConfigObject | undefined;
-	/** Entry points in the order in which TypeScript asks for them: `typings`, `types`, `main`. */
+	/** TypeScript's order: `typings`, `types`, `main`. */
 	readonly types: string | undefined;
 	readonly main: string | undefined;
-	/** Entry points that bundlers ask for: `source`, `module`, `browser`. */
+	/** `source`, `module`, `browser`. */
 	readonly otherEntries: readonly string[];
-	/** What it depends on by name, with the version or place as written. */
+	/** Versions or locations as written. */
 	readonly dependencies: ReadonlyMap<string, string>;
 }
 
 export type Packages = ReturnType<typeof createPackages>;
 
-/** Reads every `package.json` of the project. */
 export function createPackages(files: ConfigFiles) {
 	const byFolder = new Map<string, Package>();
 	const patterns: WorkspacePatterns[] = [];
@@ -43,7 +40,7 @@ export function createPackages(files: ConfigFiles) {
 		}
 	}
 	const everyName = namesOf(byFolder.values());
-	// Without any workspace, as where only a part of a repository is open, every package may be meant.
+	// Without a workspace, as in a partial checkout, every package counts.
 	const members = [...byFolder.values()].filter((found) => isMember(found.folder, patterns));
 	const workspaceName = patterns.length === 0 ? everyName : namesOf(members);
 	const aroundFolder = new Map<string, Package | undefined>();
@@ -56,7 +53,6 @@ export function createPackages(files: ConfigFiles) {
 		);
 	}
 
-	/** The package of the project that a name means, seen from another package. */
 	function named(name: string, from: Package | undefined): Package | undefined {
 		const place = from?.dependencies.get(name);
 		if (place?.startsWith("npm:")) return undefined;
@@ -67,7 +63,6 @@ export function createPackages(files: ConfigFiles) {
 		);
 	}
 
-	/** Whether the package or one around it lists the name among its dependencies. */
 	function dependsOn(name: string, from: Package | undefined): boolean {
 		if (from === undefined) return false;
 		if (from.dependencies.has(name)) return true;
@@ -109,7 +104,7 @@ function dependenciesOf(manifest: ConfigObject): Map<string, string> {
 	return found;
 }
 
-/** If two have one name, the one nearer to the root is meant: the other is a fixture or an example. */
+/** Of equal names the one nearer to the root wins: the other is a fixture or an example. */
 function namesOf(packages: Iterable<Package>): Map<string, Package> {
 	const names = new Map<string, Package>();
 	const depth = (found: Package) => found.folder.split("/").length;
@@ -140,7 +135,7 @@ function workspacePatterns(folder: string, listed: readonly string[]): Workspace
 
 const maxPatterns = 1_000;
 
-/** `{a,b}/*` as `a/*` and `b/*`; nested braces are left as they are and match nothing. */
+/** `{a,b}/*` becomes `a/*` and `b/*`; nested braces match nothing. */
 function withoutBraces(pattern: string): string[] {
 	let patterns = [pattern];
 	for (let round = 0; round < 4; round++) {
@@ -163,7 +158,7 @@ function isMember(folder: string, all: readonly WorkspacePatterns[]): boolean {
 	});
 }
 
-/** The `packages` of a `pnpm-workspace.yaml`: a list of texts, one to a line or in brackets. No other YAML is read. */
+/** Reads `packages` only, as a block or flow list. No other YAML. */
 function pnpmWorkspacePatterns(text: string): string[] {
 	const lines = text.replace(/^\uFEFF/, "").split(/\r?\n/);
 	const start = lines.findIndex((line) => /^(packages|"packages"|'packages')\s*:/.test(line));
@@ -186,7 +181,6 @@ function bracketed(text: string): string[] {
 	return items.map((item) => scalar(item)).filter((item) => item !== "");
 }
 
-/** A text in quotes, or up to a comment. */
 function scalar(item: string): string {
 	const [, double, single] = /^\s*(?:"([^"]*)"|'([^']*)')/.exec(item) ?? [];
 	return double ?? single ?? item.replace(/(?:^|\s)#.*$/, "").trim();

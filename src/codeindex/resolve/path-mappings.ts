@@ -1,6 +1,6 @@
 import { joinPath } from "../scan/project-path.ts";
 
-/** `paths`, ready to be matched: exact names first, then the longest text before the star. */
+/** Exact names first, then the longest prefix. */
 export interface PathMappings {
 	readonly exact: ReadonlyMap<string, readonly string[]>;
 	readonly patterns: readonly PathMapping[];
@@ -9,24 +9,22 @@ export interface PathMappings {
 export interface PathMapping {
 	readonly prefix: string;
 	readonly suffix: string;
-	/** Paths in the project, a star in them where there is one in the name. */
 	readonly targets: readonly string[];
 }
 
 export interface MappedPaths {
 	readonly places: readonly MappedPlace[];
-	/** The pattern was `*`, which speaks of everything and so of nothing in particular. */
 	readonly isCatchAll: boolean;
 }
 
 export interface MappedPlace {
 	readonly path: string;
-	/** The target is written with an extension: a file under exactly that path goes before others. */
+	/** The target has an extension: an exact match takes precedence. */
 	readonly isLiteral: boolean;
 	readonly folderOnly: boolean;
 }
 
-/** Reads `paths`; keys and targets with two stars mean nothing to TypeScript either. */
+/** Ignores keys and targets with two stars, as TypeScript does. */
 export function parsePathMappings(
 	value: ReadonlyMap<string, readonly string[]>,
 	inProject: (target: string) => string | undefined,

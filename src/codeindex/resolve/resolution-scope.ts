@@ -6,28 +6,24 @@ import type { Conditions } from "./package-targets.ts";
 import type { Package, Packages } from "./packages.ts";
 import type { Tsconfig, Tsconfigs } from "./tsconfig.ts";
 
-/** What decides about specifiers that are not relative: they mean the same in every file that shares it. */
+/** Files that share it resolve non-relative specifiers alike. */
 export interface Scope {
 	readonly tsconfig: Tsconfig;
 	readonly owner: Package | undefined;
 	readonly conditions: Conditions;
-	/** What is looked for, one after the other. */
 	readonly passes: readonly Wanted[];
 }
 
-/** What decides about all specifiers of a file. `T` is what the resolver remembers of them. */
+/** `T` is the resolver's cached answer. */
 export interface Requester<T> {
 	readonly folder: string;
-	/** By the way of asking, the scope and its answers. */
 	readonly import: { readonly scope: Scope; readonly answers: Map<string, T> };
 	readonly require: { readonly scope: Scope; readonly answers: Map<string, T> };
-	/** Answers to relative specifiers, shared by the files of the folder that have one configuration. */
+	/** Shared by files of one folder with the same configuration. */
 	readonly relative: Map<string, T>;
-	/** Whether its imports become `require`. */
 	readonly isCommonJs: boolean;
 }
 
-/** Finds the requester for a file, making each once. */
 export function createRequesters<T>(
 	tsconfigs: Tsconfigs,
 	packages: Packages,
@@ -54,7 +50,6 @@ export function createRequesters<T>(
 	return (from) => getOrAdd(requesters, from, () => add(from));
 }
 
-/** Whether a file asks by `require`, as far as conditions of packages are concerned. */
 export function asksByRequire(requester: Requester<unknown>, kinds: readonly EdgeKind[]): boolean {
 	if (kinds.length > 0 && kinds.every((kind) => kind === "require")) return true;
 	return requester.isCommonJs && !kinds.includes("dynamic");
@@ -71,7 +66,7 @@ function createScope(
 	return { tsconfig, owner, conditions: (name) => holding.has(name), passes };
 }
 
-/** The format of the asking file decides what its imports become; its package has a say where TypeScript follows Node. */
+/** The package decides only where TypeScript follows Node. */
 function isCommonJs(from: string, tsconfig: Tsconfig, owner: Package | undefined): boolean {
 	if (/\.c[jt]s$/.test(from)) return true;
 	if (tsconfig.resolution !== "node16") return false;

@@ -13,34 +13,30 @@ import { createTsconfigs, type Tsconfig } from "./tsconfig.ts";
 
 export type ModuleResolution =
 	| { readonly kind: "file"; readonly path: string }
-	/** A package (`react`), a module of the runtime (`node:fs`), or `asset:` and a path that is no code. */
+	/** A package (`react`), a runtime module (`node:fs`), or `asset:` and a path. */
 	| { readonly kind: "external"; readonly name: string }
 	| { readonly kind: "unresolved"; readonly reason: string };
 
 export interface ResolverOptions {
-	/** The project's folder: absolute specifiers that lie in it are found. */
+	/** Absolute specifiers below it are resolved. */
 	readonly root: string;
 	readonly files: ReadonlySet<string>;
 	readonly configs: ReadonlySet<string>;
 	readonly links?: readonly Symlink[];
-	/** Reads a configuration file, such as `createConfigReader` does. */
 	readonly readConfig: ReadConfig;
 }
 
-/** Tells where imports lead, for one state of a project. */
 export interface Resolver {
-	/** `kinds` are the ways in which the file asks: `require` alone chooses other files of some packages. */
+	/** `require` selects other files of some packages. */
 	resolve(from: string, specifier: string, kinds: readonly EdgeKind[]): ModuleResolution;
-	/** Configuration that could not, or not wholly, be understood. */
 	readonly problems: readonly ConfigProblem[];
-	/** Files outside the scan that were looked for, such as bases in `node_modules`: they are configuration. */
+	/** Files outside the scan, such as base configurations in `node_modules`. */
 	readonly lookedFor: ReadonlySet<string>;
 }
 
 /**
- * Makes a resolver that agrees with TypeScript where that finds a file, and goes further for packages of the
- * project: what they offer is found in their sources, built or not. It looks only at the given lists and configuration,
- * so a result is always a file of the project, and the same input gives the same result.
+ * Agrees with TypeScript where that finds a file. Packages of the project resolve to their sources,
+ * built or not. Deterministic.
  */
 export function createResolver(options: ResolverOptions): Resolver {
 	const configs = createConfigFiles(options.configs, options.readConfig);
@@ -54,7 +50,7 @@ export function createResolver(options: ResolverOptions): Resolver {
 	function resolve(from: string, specifier: string, kinds: readonly EdgeKind[]): ModuleResolution {
 		const requester = requesterOf(from);
 		const { scope, answers } = requester[asksByRequire(requester, kinds) ? "require" : "import"];
-		// Behind a loader, a relative path may stand.
+		// A relative path may follow a loader prefix.
 		const isLocal = specifier.startsWith(".") || specifier.includes("!");
 		const known = isLocal ? requester.relative : answers;
 		const answer = known.get(specifier);
@@ -74,7 +70,7 @@ export function createResolver(options: ResolverOptions): Resolver {
 		return { kind: "external", name: `asset:${path ?? plain}` };
 	}
 
-	/** `depth` counts how often `imports` of a package led to another specifier. */
+	/** `depth` counts redirects through a package's `imports`. */
 	function find(scope: FolderScope, specifier: string, depth: number): ModuleResolution {
 		const sorted = specifierKind(specifier);
 		if (sorted.kind === "invalid") return unresolved(sorted.reason);
@@ -113,11 +109,11 @@ export function createResolver(options: ResolverOptions): Resolver {
 		return lenient === undefined ? unresolved(`${path} is not in the project`) : file(lenient);
 	}
 
-	/** A built file that a file beside it asks for, such as `bin/cli.js` for `../dist/cli.js`. */
+	/** Such as `../dist/cli.js` in `bin/cli.js`. */
 	function sourceOfOutput(path: string): string | undefined {
 		if (!/\.[cm]?js$/.test(path)) return undefined;
 		const found = outputs.configured(path, packages.around(folderOf(path)));
-		// Only under its own name: what else it may be made of, a change of files could not tell.
+		// Same name only: change detection could not track others.
 		return found !== undefined && stemOf(found) === stemOf(path) ? found : undefined;
 	}
 
@@ -129,7 +125,7 @@ export function createResolver(options: ResolverOptions): Resolver {
 		return found === undefined ? unresolved("the path is not in the project") : file(found);
 	}
 
-	/** By `paths` and `baseUrl`. A reason where those speak of the specifier, yet no such file is there. */
+	/** Returns a reason if a mapping matches but no file exists. */
 	function findMapped(
 		scope: FolderScope,
 		specifier: string,
@@ -152,7 +148,6 @@ export function createResolver(options: ResolverOptions): Resolver {
 		return isThere ? { reason: `${path} is not in the project` } : {};
 	}
 
-	/** The first file or folder that is there, as an import names it. */
 	function findFirst(scope: Scope, places: readonly MappedPlace[]): string | undefined {
 		const { moduleSuffixes } = scope.tsconfig;
 		for (const wanted of scope.passes) {
@@ -190,7 +185,7 @@ export function createResolver(options: ResolverOptions): Resolver {
 		return unresolved(`imports of ${below(owner.folder, "package.json")} lead to no file for it`);
 	}
 
-	/** The package around the file by its own name, which needs `exports`, or one of the workspace. */
+	/** A self-reference needs `exports`. */
 	function selfOrWorkspace(scope: Scope, name: string): Package | undefined {
 		const { owner } = scope;
 		if (owner?.name === name && owner.exports !== undefined) return owner;
@@ -213,12 +208,10 @@ interface FolderScope extends Scope {
 	readonly folder: string;
 }
 
-/** How often `imports` may lead to another name. */
 const maxImports = 5;
 
 const unresolved = (reason: string): ModuleResolution => ({ kind: "unresolved", reason });
 const file = (path: string) => ({ kind: "file", path }) as const;
-/** The same path in the other folders that are merged with `rootDirs`. */
 function otherRootDirs({ rootDirs }: Tsconfig, path: string): string[] {
 	const around = rootDirs
 		.filter((dir) => restBelow(dir, path))
@@ -228,7 +221,7 @@ function otherRootDirs({ rootDirs }: Tsconfig, path: string): string[] {
 	return rootDirs.filter((dir) => dir !== around).map((dir) => below(dir, rest));
 }
 
-/** Files that only some bundlers find without extension; TypeScript does not. */
+/** Only some bundlers find these without an extension. */
 function unusual(lookup: FileLookup, path: string): string | undefined {
 	const extensions = [".mts", ".cts", ".mjs", ".cjs", ".d.mts", ".d.cts"];
 	const paths = [path, `${path}/index`].flatMap((stem) => extensions.map((end) => stem + end));

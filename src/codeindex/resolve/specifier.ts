@@ -1,17 +1,14 @@
 import { isBuiltin } from "node:module";
 
-/** What a specifier is, by its text alone. */
 export type SpecifierKind =
 	| { readonly kind: "relative"; readonly folderOnly: boolean }
-	/** Begins at the root of the disk, or of the site. */
 	| { readonly kind: "absolute" }
-	/** A URL, or a module that the runtime or bundler makes up: `node:fs`, `bun:test`, `virtual:pages`. */
+	/** A URL or a virtual module: `node:fs`, `bun:test`, `virtual:pages`. */
 	| { readonly kind: "scheme"; readonly name: string }
-	/** A package or something that configuration maps; `packageName` only if it can be the name of one. */
+	/** `packageName` only if it is a valid one. */
 	| { readonly kind: "bare"; readonly packageName?: string; readonly subpath: string }
 	| { readonly kind: "invalid"; readonly reason: string };
 
-/** Sorts a specifier; nothing is looked up. */
 export function specifierKind(specifier: string): SpecifierKind {
 	if (specifier === "") return { kind: "invalid", reason: "the specifier is empty" };
 	if (specifier.length > maxLength) {
@@ -35,26 +32,25 @@ export function specifierKind(specifier: string): SpecifierKind {
 	return { kind: "bare", packageName, subpath: rest ? `./${rest}` : "." };
 }
 
-/** A module of Node without its prefix: `fs`, `fs/promises`. */
+/** Without the prefix: `fs`, `fs/promises`. */
 export function builtinName(specifier: string): string | undefined {
 	return isBuiltin(specifier) ? `node:${specifier.replace(/^node:/, "")}` : undefined;
 }
 
-/** The specifier without what tells a bundler how to load it: `raw-loader!./a.txt`, `./worker?worker`. */
+/** Strips bundler hints: `raw-loader!./a.txt`, `./worker?worker`. */
 export function withoutLoaderHints(specifier: string): string {
 	const afterLoaders = specifier.slice(specifier.lastIndexOf("!") + 1);
 	const query = afterLoaders.indexOf("?");
 	return query > 0 ? afterLoaders.slice(0, query) : afterLoaders;
 }
 
-/** Whether it names something that is neither TypeScript nor JavaScript: a style, an image, data, a component. */
 export function isAsset(specifier: string): boolean {
 	return assetName.test(specifier);
 }
 
 const maxLength = 4_096;
 
-/** A package as the registry allows it, and older ones with capitals; then the path within it. */
+/** Registry names, and older ones with capitals. */
 const packageForm = /^((?:@[a-z0-9_~-][\w.~-]*\/)?[a-z0-9_][\w.~-]*)(?:\/(.*))?$/is;
 
 const assetName =

@@ -5,7 +5,7 @@ import { below, folderOf, foldersUpwards, joinPath, nameOf } from "../scan/proje
 import { type ConfigFiles, own, ownText, ownTexts } from "./config-files.ts";
 import { type PathMappings, parsePathMappings } from "./path-mappings.ts";
 
-/** What a `tsconfig.json` or `jsconfig.json` says about where imports lead, all that it extends included. */
+/** The options that affect resolution, with all of `extends` applied. */
 export interface Tsconfig {
 	/** Empty where no file applies. */
 	readonly path: string;
@@ -13,24 +13,20 @@ export interface Tsconfig {
 	readonly baseUrl?: string | undefined;
 	readonly paths?: PathMappings | undefined;
 	readonly rootDirs: readonly string[];
-	/** At least the empty one. */
+	/** At least `""`. */
 	readonly moduleSuffixes: readonly string[];
 	readonly customConditions: readonly string[];
-	/** `node10` looks for TypeScript everywhere before it looks for JavaScript. */
+	/** `node10` looks for TypeScript everywhere before JavaScript. */
 	readonly resolution: "node10" | "node16" | "bundler";
 	readonly allowJs: boolean;
-	/** Where the compiler writes. */
 	readonly outputFolders: readonly string[];
 	readonly rootDir?: string | undefined;
 	readonly references: readonly string[];
-	/** Whether the file belongs to it, by its `files`, `include` and `exclude`. */
 	includes(path: string): boolean;
 }
 
-/** Finds the folder of a package by its name, seen from a folder: for `extends`. */
 type FindPackage = (name: string) => string | undefined;
 
-/** The configuration where there is none. */
 const noTsconfig: Tsconfig = {
 	path: "",
 	folder: "",
@@ -44,7 +40,6 @@ const noTsconfig: Tsconfig = {
 	includes: () => true,
 };
 
-/** Reads a configuration with all it extends. What is missing or not understood is left out. */
 function readTsconfig(
 	path: string,
 	files: ConfigFiles,
@@ -67,7 +62,7 @@ function readTsconfig(
 				inProject(target, baseUrl ?? paths.folder, folder),
 			),
 		rootDirs: settings.rootDirs ?? [],
-		// Others would let a file be found under another name than its own.
+		// Others would let a file be found under a different name.
 		moduleSuffixes: settings.moduleSuffixes?.filter((s) => s === "" || s.startsWith(".")) ?? [""],
 		customConditions: settings.customConditions ?? [],
 		resolution: resolutionOf(settings),
@@ -79,7 +74,7 @@ function readTsconfig(
 	};
 }
 
-/** The options as they stand after those of the bases. All paths are in the project already. */
+/** After `extends`. All paths are project paths. */
 interface Settings {
 	baseUrl?: string | undefined;
 	paths?: { folder: string; value: ReadonlyMap<string, readonly string[]> };
@@ -99,11 +94,11 @@ interface Settings {
 }
 
 interface Chain {
-	/** The folder of the configuration that everything is read for: `${configDir}`. */
+	/** `${configDir}`: the folder of the outermost configuration. */
 	readonly leaf: string;
 	readonly files: ConfigFiles;
 	readonly findPackage: FindPackage;
-	/** How many more may be read: lists of bases that name lists of bases grow without end. */
+	/** Remaining reads: nested `extends` lists can grow exponentially. */
 	left: number;
 	readonly open: Set<string>;
 }
@@ -155,7 +150,7 @@ function collect(path: string, settings: Settings, chain: Chain): void {
 	}
 }
 
-/** A path of a configuration as one of the project; absolute ones are another machine's business. */
+/** Absolute paths are ignored. */
 function inProject(value: string, folder: string, leaf: string): string | undefined {
 	const ofLeaf = /^\$\{configDir\}(.*)$/is.exec(value)?.[1];
 	if (ofLeaf !== undefined) return joinPath(leaf, ofLeaf);
@@ -183,7 +178,6 @@ function findBase(name: string, folder: string, chain: Chain): string | undefine
 	return undefined;
 }
 
-/** Where a package may keep the configuration that is named after it. */
 function baseInPackage(folder: string, rest: string, files: ConfigFiles): string[] {
 	const manifest = files.object(below(folder, "package.json")) ?? {};
 	const exports = own(manifest, "exports");
@@ -243,21 +237,20 @@ function createIncludes(
 	};
 }
 
-/** A name without wildcard or extension at the end is a folder and stands for all below. */
+/** A name without wildcard or extension is a folder. */
 function includePattern(path: string): PathPattern {
 	const pattern = parseLiterally(path);
 	const last = path.split("/").findLast((name) => name !== "" && name !== ".") ?? "";
 	return /[*?.]/.test(last) ? pattern : [...pattern, "**"];
 }
 
-/** Brackets, as in `app/[id]`, are nothing special to TypeScript. */
+/** Brackets, as in `app/[id]`, are literal in TypeScript. */
 function parseLiterally(path: string): PathPattern {
 	return parsePathPattern(path.replace(/[[\\]/g, "\\$&"));
 }
 
 export type Tsconfigs = ReturnType<typeof createTsconfigs>;
 
-/** Reads each configuration once, when it is needed. */
 export function createTsconfigs(files: ConfigFiles, findPackage: FindPackage) {
 	const byPath = new Map<string, Tsconfig | undefined>();
 	const nearestTo = new Map<string, Tsconfig>();
@@ -278,14 +271,13 @@ export function createTsconfigs(files: ConfigFiles, findPackage: FindPackage) {
 		});
 	}
 
-	/** The one for a file: of those around it the nearest, or the one among its references that includes the file. */
+	/** The nearest configuration, or the one among its references that includes the file. */
 	function of(path: string): Tsconfig {
 		const config = nearest(folderOf(path));
 		if (config.references.length === 0 || config.includes(path)) return config;
 		return including(config, path) ?? config;
 	}
 
-	/** Searches the references, and theirs. */
 	function including(config: Tsconfig, path: string): Tsconfig | undefined {
 		const queue = [...config.references];
 		const seen = new Set(queue);
@@ -301,7 +293,6 @@ export function createTsconfigs(files: ConfigFiles, findPackage: FindPackage) {
 		return undefined;
 	}
 
-	/** Those in a folder, whatever they are for: `tsconfig.json`, `tsconfig.build.json`. */
 	function inFolder(folder: string): readonly Tsconfig[] {
 		return (pathsIn.get(folder) ?? []).flatMap((path) => at(path) ?? []);
 	}

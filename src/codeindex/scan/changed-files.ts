@@ -1,25 +1,20 @@
 import { compareText } from "../../core/compare-text.ts";
 import type { ScannedFile, ScannedTree, Symlink } from "./scanned-tree.ts";
 
-/** What was stored about a file when its content was last read. */
 export interface KnownFile extends ScannedFile {
-	/** When its stat data was taken, before the content was read (ms since 1970). */
+	/** Time of the stat, before the content was read (ms since 1970). */
 	readonly storedMs: number;
 }
 
 export interface FileChanges {
 	readonly added: readonly ScannedFile[];
 	readonly removed: readonly string[];
-	/** Surely as they were. */
 	readonly unchanged: readonly ScannedFile[];
-	/** These may have changed: only their content tells. */
+	/** Metadata is inconclusive. */
 	readonly toHash: readonly ScannedFile[];
 }
 
-/**
- * Compares a scan with what was stored. A file counts as unchanged only if nothing about it differs and it was not
- * written around the time it was stored: a second write within the same tick leaves no trace in its times.
- */
+/** A second write within one clock tick leaves no trace: files stored within it must be hashed. */
 export function changedFiles(
 	known: ReadonlyMap<string, KnownFile>,
 	scanned: readonly ScannedFile[],
@@ -42,10 +37,9 @@ export function changedFiles(
 	return { added, removed, unchanged, toHash };
 }
 
-/** The coarsest resolution of file times in use, that of FAT. */
+/** The coarsest timestamp resolution in use (FAT). */
 export const tickMs = 2_000;
 
-/** Whether what the file system says about a file is the same. */
 export function isSameFile(before: ScannedFile, now: ScannedFile): boolean {
 	return (
 		before.bytes === now.bytes &&
@@ -55,34 +49,28 @@ export function isSameFile(before: ScannedFile, now: ScannedFile): boolean {
 	);
 }
 
-/** A configuration file as it was when imports were resolved with it. */
 export interface KnownConfig extends KnownFile {
-	/** Of its content, in hexadecimal. */
 	readonly hash: string;
 }
 
-/** What decides, besides the list of files, where imports lead. It is stored with them. */
+/** Besides the list of files, this decides where imports lead. */
 export interface ProjectState {
 	readonly configs: readonly KnownConfig[];
 	readonly links: readonly Symlink[];
-	/** Files that the resolver looked for besides. */
 	readonly lookedFor: readonly string[];
 }
 
 export const noProjectState: ProjectState = { configs: [], links: [], lookedFor: [] };
 
-/** The state that a scan shows, and how it differs from the one before. */
 export interface ProjectChanges {
 	readonly state: ProjectState;
-	/** Paths of configuration that is new, gone or says something else. */
 	readonly configs: readonly string[];
-	/** Paths of links that are new, gone or lead elsewhere. */
 	readonly links: readonly string[];
-	/** The state has to be stored, if only for the sake of times. */
+	/** Must be stored, if only for new timestamps. */
 	readonly isNew: boolean;
 }
 
-/** Compares a scan with the state before. `hash` is asked for the content of files that may have changed. */
+/** `hash` is called for files that may have changed. */
 export function projectChanges(
 	before: ProjectState,
 	tree: Pick<ScannedTree, "configs" | "links">,

@@ -3,10 +3,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { dirname } from "node:path";
 import { describeError, errnoOf } from "../../core/errno.ts";
 
-/** Something that git lists. Paths are relative to the folder that was asked for, with forward slashes. */
 export interface GitEntry {
 	readonly path: string;
-	/** `repository`: a submodule, or another repository within this one, which git does not look into. */
+	/** `repository`: a submodule or nested repository, which git does not enter. */
 	readonly kind: "file" | "link" | "repository";
 }
 
@@ -14,19 +13,18 @@ export type GitOutcome =
 	| {
 			readonly kind: "listed";
 			readonly unreadable: readonly string[];
-			/** Paths that are not UTF-8, as far as they can be written. */
+			/** Paths that are not UTF-8, lossily decoded. */
 			readonly badNames: readonly string[];
-			/** Untracked files are missing: git took too long to find them, or was not asked. */
+			/** Untracked files are missing: git timed out or was not asked. */
 			readonly isPartial?: true;
 	  }
-	/** Not in a work tree, or git is not there: nothing wrong. */
+	/** Not an error: no work tree, or no git. */
 	| { readonly kind: "no-git" }
-	/** `message` is git's own first line. */
 	| { readonly kind: "failed"; readonly message: string };
 
 /**
- * Lists what git tracks below `folder`, and what it neither tracks nor ignores. `take` gets the entries as they come,
- * an entry possibly twice. The repository is untrusted: nothing that it names is run, and nothing is written to it.
+ * Lists tracked and untracked files, without ignored ones. `take` may get an entry twice. The
+ * repository is untrusted: nothing it names is run, and nothing is written to it.
  */
 export async function listGitFiles(
 	folder: string,
@@ -38,7 +36,7 @@ export async function listGitFiles(
 	const options = { folder, signal: AbortSignal.any(signals) };
 	const tracked = runGit(["ls-files", "-z", "--cached", "--stage"], options);
 	const late = AbortSignal.timeout(othersMs);
-	// Git's matching of the repository's patterns has no bound.
+	// Git's pattern matching has no time limit.
 	const others =
 		othersMs === 0
 			? undefined
@@ -64,7 +62,6 @@ export async function listGitFiles(
 	}
 }
 
-/** The texts in git's output that are UTF-8, and the others as far as they can be written. */
 function texts(output: Buffer): { valid: string[]; bad: string[] } {
 	if (isUtf8(output)) return { valid: output.toString().split("\0"), bad: [] };
 	const valid: string[] = [];
@@ -78,20 +75,19 @@ function texts(output: Buffer): { valid: string[]; bad: string[] } {
 	return { valid, bad };
 }
 
-/** The files that git's settings for a folder come from, and those that they name as lists of what to ignore. */
+/** Git's configuration files for a folder, and the ignore files they name. */
 export async function gitConfiguration(folder: string): Promise<string[]> {
 	const options = { folder, signal: AbortSignal.timeout(maxMs) };
 	const [listed, named] = await Promise.all([
 		runGit(["config", "-z", "--list", "--show-origin", "--name-only"], options),
 		excludesFiles(folder),
 	]);
-	// Git fails where nothing is set, or there is no repository: then nothing is named either.
+	// Git fails if nothing is set or there is no repository.
 	const origins = listed.kind === "done" ? texts(listed.output).valid : [];
 	const files = origins.flatMap((part) => (part.startsWith("file:") ? [part.slice(5)] : []));
 	return [...new Set([...files, ...named])].filter((path) => path !== "");
 }
 
-/** The files that git's settings for a folder name as lists of what to ignore. The last one counts. */
 export async function excludesFiles(folder: string): Promise<string[]> {
 	const args = ["config", "-z", "--type=path", "--get-all", "core.excludesFile"];
 	const run = await runGit(args, { folder, signal: AbortSignal.timeout(maxMs) });
@@ -107,10 +103,10 @@ type GitRun =
 const maxOutputBytes = 256 * 1024 * 1024;
 const maxErrorBytes = 64 * 1024;
 const maxMs = 60_000;
-/** A repository takes seconds for what it does not track only if its patterns are made for that, or it is huge. */
+/** Only huge repositories or hostile patterns take this long. */
 const maxOthersMs = 10_000;
 
-/** `core.fsmonitor` names a program that git would start; hooks and the pager are programs too. */
+/** Security: `core.fsmonitor`, hooks and the pager name programs that git would start. */
 const safely = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-pager"];
 
 function runGit(
@@ -121,7 +117,7 @@ function runGit(
 		let child: ChildProcess;
 		try {
 			child = spawn("git", [...safely, "-C", folder, ...args], {
-				// Windows looks for programs in the working folder first, which must not be the untrusted one.
+				// Security: Windows searches the working folder for programs first.
 				cwd: dirname(process.execPath),
 				env: gitEnvironment(),
 				stdio: ["ignore", "pipe", "pipe"],
@@ -162,7 +158,7 @@ function runGit(
 	});
 }
 
-/** Ours without git's variables: in a hook, those name the repository of the hook. */
+/** Drops git's variables: in a hook they name the hook's repository. */
 function gitEnvironment(): NodeJS.ProcessEnv {
 	const kept = Object.entries(process.env).filter(([name]) => !/^git_/i.test(name));
 	return {
@@ -174,7 +170,6 @@ function gitEnvironment(): NodeJS.ProcessEnv {
 	};
 }
 
-/** Lines of `mode object stage<TAB>path`. */
 function parseTracked(lines: readonly string[]): GitEntry[] {
 	const entries: GitEntry[] = [];
 	for (const line of lines) {

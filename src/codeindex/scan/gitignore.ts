@@ -1,28 +1,23 @@
 import { bitsOf, type NamePattern, parseClass } from "./name-pattern.ts";
 import { matchesPath, type PathPattern, pathPatternOf } from "./path-pattern.ts";
 
-/** What one `.gitignore` says. Its rules are about paths below its own folder. */
 export interface IgnoreRules {
-	/** How many of its rules have to be compared with every path. */
 	readonly patterns: number;
-	/** How many of its lines are too long, and say nothing. */
+	/** Lines over the limit are ignored. */
 	readonly longLines: number;
 	/**
-	 * Whether the path, given by its names from the folder of the `.gitignore`, is ignored; `undefined` if no rule is
-	 * about it, or the effort is used up. Folders above it are not looked at: a walk does not enter an ignored one.
+	 * `names` start at the folder of the `.gitignore`. Undefined: no rule matches, or `effort` is
+	 * spent. Parents are not checked, since a walk never enters an ignored folder.
 	 */
 	decide(names: readonly string[], isFolder: boolean, effort?: Effort): boolean | undefined;
 }
 
-/** What may still be spent on matching, in comparisons of a part of a pattern with a name. */
+/** Remaining comparisons of a pattern part with a name. */
 export interface Effort {
 	left: number;
 }
 
-/**
- * Reads the text of a `.gitignore`, by git's rules: the last rule that matches decides. Names, paths and endings
- * without wildcards are looked up; of the others, most are ruled out by the characters that they need.
- */
+/** As in git, the last matching rule decides. Literal names, paths and endings are looked up. */
 export function parseIgnoreRules(text: string): IgnoreRules {
 	const lines = text.replace(/^\uFEFF/, "").split("\n");
 	const lookups: Lookups = { names: new Map(), endings: new Map(), paths: new Map() };
@@ -69,24 +64,20 @@ interface Rule {
 	/** Later rules win. */
 	readonly order: number;
 	readonly pattern: PathPattern;
-	/** The last part of the pattern, which the last name of a path has to match. */
 	readonly lastName: NamePattern;
 	readonly isNegated: boolean;
 	readonly isFolderOnly: boolean;
 }
 
-/** The last rule for a name, of all and of those that are not for folders only. */
+/** Last rule for a name: any, and not folder-only. */
 interface Orders {
 	any: number;
 	file: number;
 }
 
 interface Lookups {
-	/** Names that count in every folder. */
 	readonly names: Map<string, Orders>;
-	/** From the last dot on. */
 	readonly endings: Map<string, Orders>;
-	/** Paths from the folder of the file. */
 	readonly paths: Map<string, Orders>;
 }
 
@@ -124,7 +115,7 @@ function lookUp(
 	return found.reduce((last, one) => Math.max(last, (isFolder ? one?.any : one?.file) ?? -1), -1);
 }
 
-/** A longer line is no honest pattern, and matching it costs. */
+/** Longer lines are hostile and slow to match. */
 const maxLineLength = 1_000;
 
 function parseRule(line: string, order: number): Rule | undefined {
@@ -135,10 +126,10 @@ function parseRule(line: string, order: number): Rule | undefined {
 	const isFolderOnly = text.endsWith("/");
 	if (isFolderOnly) text = text.slice(0, -1);
 	if (text === "") return undefined;
-	// A slash at the start or in the middle ties the pattern to the folder of the file.
+	// A slash at the start or in the middle anchors the pattern.
 	const isAnchored = text.includes("/");
 	const parts = partsOf(asBytes(text.startsWith("/") ? text.slice(1) : text));
-	// `a/**` is what lies below `a`, not `a` itself.
+	// `a/**` matches below `a`, not `a` itself.
 	if (parts.at(-1) === "**") parts.push("*");
 	const pattern = pathPatternOf(isAnchored ? parts : ["**", ...parts]);
 	const lastName = pattern.at(-1);
@@ -147,8 +138,8 @@ function parseRule(line: string, order: number): Rule | undefined {
 }
 
 /**
- * Cuts a pattern at its slashes, but for those in a class. Stars are special only as a whole name. (Git also takes two
- * stars right behind a plain beginning, as in `a**\/b`, for any number of folders; here they stay within a name.)
+ * Splits at slashes outside of classes. Stars are special only as a whole name. (Git also treats
+ * `a**\/b` as any number of folders; here it stays within a name.)
  */
 function partsOf(pattern: string): string[] {
 	const parts: string[] = [];
@@ -169,14 +160,14 @@ function partsOf(pattern: string): string[] {
 	return parts.map((part) => (/^\*{2,}$/.test(part) ? "**" : part));
 }
 
-/** Spaces at the end do not count, unless the first of them is written `\ `. */
+/** Unless the first of them is written `\ `. */
 function withoutTrailingSpaces(line: string): string {
 	let end = line.length;
 	while (end > 0 && line[end - 1] === " " && line[end - 2] !== "\\") end--;
 	return line.slice(0, end);
 }
 
-/** Git compares bytes: `?` is one of those, not a character. */
+/** Git compares bytes: `?` is one byte. */
 function asBytes(text: string): string {
 	return /^[\0-\x7f]*$/.test(text) ? text : Buffer.from(text).toString("latin1");
 }

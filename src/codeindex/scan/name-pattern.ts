@@ -1,27 +1,23 @@
 import type { OnStep } from "../../text/wildcard.ts";
 
-/** A pattern for one name, taken apart once. */
 export interface NamePattern {
-	/** The name, if it is the only one that matches. */
+	/** Set if only this name matches. */
 	readonly literal?: string;
-	/** The end that every name has that matches, if all before it is free: `.ts` of `*.ts`. */
+	/** Set if all before it is free: `.ts` of `*.ts`. */
 	readonly ending?: string;
-	/** The characters that every matching name has, each as one of 32 bits. */
+	/** Bit set of required characters, hashed to 32 bits. */
 	readonly needs: number;
-	/** How many parts of the pattern are looked for, at most: what a comparison costs at least. */
+	/** Minimum cost of a comparison. */
 	readonly steps: number;
-	/** `onStep` gets the further steps that long parts take, and those with wildcards. */
+	/** `onStep` gets additional steps for long parts and wildcards. */
 	matches(name: string, onStep?: OnStep): boolean;
 }
 
-/**
- * Parses a pattern of `*`, `?`, `[a-z]`, `[!a-z]`, `[[:alpha:]]` and `\` before a character that is meant literally. It
- * is compared part by part between its stars, each part once, from the left: the leftmost place is never a worse one.
- */
+/** Supports `*`, `?`, `[a-z]`, `[!a-z]`, `[[:alpha:]]` and `\` escapes. No backtracking. */
 export function parseNamePattern(pattern: string): NamePattern {
 	const parts = partsOf(pattern);
 	const [first = [], ...others] = parts ?? [];
-	// Without the end of a class, or what a backslash is for, nothing matches.
+	// An unterminated class or escape matches nothing.
 	if (!parts) return { needs: 0, steps: 1, matches: () => false };
 	let needs = 0;
 	let least = 0;
@@ -34,7 +30,7 @@ export function parseNamePattern(pattern: string): NamePattern {
 		return { literal, needs, steps: 1, matches: (name) => name === literal };
 	}
 	const ending = first.length === 0 && parts.length === 2 ? literalOf(others[0] ?? []) : undefined;
-	// Most patterns are never compared, since names lack what they need.
+	// Lazy: most patterns are ruled out by `needs`.
 	let match: NamePattern["matches"] | undefined;
 	return {
 		...(ending !== undefined && { ending }),
@@ -48,7 +44,6 @@ export function parseNamePattern(pattern: string): NamePattern {
 	};
 }
 
-/** For names that are long enough. */
 function matcherOf(parts: readonly Unit[][]): NamePattern["matches"] {
 	const [begins, ...inner] = parts.map(finderOf) as [Finder, ...Finder[]];
 	const ends = inner.pop();
@@ -66,30 +61,26 @@ function matcherOf(parts: readonly Unit[][]): NamePattern["matches"] {
 	};
 }
 
-/** The characters of a name, as in {@link NamePattern.needs}. */
 export function bitsOf(name: string): number {
 	let bits = 0;
 	for (let at = 0; at < name.length; at++) bits |= 1 << (name.charCodeAt(at) & 31);
 	return bits;
 }
 
-/** One character of a name: this one, or one of some. */
 type Unit = number | CharacterClass;
 
 interface CharacterClass {
-	/** How many comparisons it can take. */
 	readonly size: number;
 	has(code: number): boolean;
 }
 
 const anyCharacter: CharacterClass = { size: 1, has: () => true };
-/** So many characters are compared by the engine in the time of a step. */
+/** Characters that the engine compares in the time of one step. */
 const charactersPerStep = 64;
 
 interface Finder {
 	readonly length: number;
 	at(name: string, place: number, onStep?: OnStep): boolean;
-	/** The first place from there on, or -1. */
 	find(name: string, from: number, onStep?: OnStep): number;
 }
 
@@ -133,14 +124,12 @@ function literalOf(units: readonly Unit[]): string | undefined {
 	return String.fromCharCode(...units);
 }
 
-/** The units between the stars; `undefined` for a pattern that matches nothing. */
 function partsOf(pattern: string): Unit[][] | undefined {
 	let part: Unit[] = [];
 	const parts = [part];
 	for (let at = 0; at < pattern.length; ) {
 		const character = pattern[at];
 		if (character === "*") {
-			// Two stars side by side are one.
 			if (part.length > 0 || parts.length === 1) {
 				part = [];
 				parts.push(part);
@@ -163,10 +152,7 @@ function partsOf(pattern: string): Unit[][] | undefined {
 	return parts;
 }
 
-/**
- * Where a class ends, behind its bracket, and which characters it has. `undefined` without an end, or with an unknown name
- * between `[:` and `:]`.
- */
+/** `undefined` without an end, or with an unknown name between `[:` and `:]`. */
 export function parseClass(
 	pattern: string,
 	start: number,
@@ -193,7 +179,7 @@ export function parseClass(
 			if (pattern[++at] === "\\") at++;
 			high = pattern.charCodeAt(at++);
 		}
-		// The first of a range counts by itself, even if the range is empty.
+		// The first character counts even if the range is empty.
 		tests.push((code) => code === low || (low <= code && code <= high));
 	}
 	const has = (code: number) => tests.some((test) => test(code)) !== negated;

@@ -1,4 +1,4 @@
-/** Paths relative to the project's root with forward slashes; the root is the empty string. No disk access. */
+/** Paths are root-relative with forward slashes; the root is "". No disk access. */
 
 export function folderOf(path: string): string {
 	const slash = path.lastIndexOf("/");
@@ -9,9 +9,9 @@ export function nameOf(path: string): string {
 	return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** Joins a path to a folder and takes out `.` and `..`; `undefined` where that leads out of the project. */
+/** Normalizes `.` and `..`; `undefined` if the path leaves the project. */
 export function joinPath(folder: string, path: string): string | undefined {
-	// Most requests look like `./name` and `../name`; both are worth the short cut.
+	// Fast path: most requests are `./name` or `../name`.
 	if (path.startsWith("./") && !path.includes("/", 2) && path !== "./." && path !== "./..") {
 		const name = path.slice(2);
 		return name === "" || folder === "" ? name || folder : `${folder}/${name}`;
@@ -25,34 +25,31 @@ export function joinPath(folder: string, path: string): string | undefined {
 	return names.join("/");
 }
 
-/** Joins where both are known to be within the project. */
 export function below(folder: string, path: string): string {
 	return folder === "" ? path : path === "" ? folder : `${folder}/${path}`;
 }
 
-/** What remains of a path below a folder; `undefined` if it is not below, empty if it is the folder. */
+/** `undefined` if not below, empty for the folder itself. */
 export function restBelow(folder: string, path: string): string | undefined {
 	if (folder === "") return path;
 	if (path === folder) return "";
 	return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : undefined;
 }
 
-/** The folder and those around it, innermost first, the root last. */
 export function* foldersUpwards(folder: string): Generator<string> {
 	for (let at = folder; at !== ""; at = folderOf(at)) yield at;
 	yield "";
 }
 
-/** What a path is to the index, by its name alone. */
 export type PathKind = "source" | "config" | "other";
 
-/** `source`: TypeScript or JavaScript, declarations included. `config`: a file that decides where imports lead. */
+/** `config`: a file that decides where imports lead. */
 export function pathKind(path: string): PathKind {
 	if (sourceName.test(path)) return "source";
 	return configName.test(path) ? "config" : "other";
 }
 
-/** Whether a file is written to test others, or to help such a file. Paths are relative to the project's root. */
+/** Includes test helpers. */
 export function isTestPath(path: string): boolean {
 	const names = path.split("/");
 	const name = names.pop() ?? "";
@@ -64,7 +61,7 @@ const sourceName = /\.[cm]?[jt]s$|\.[jt]sx$/;
 const configName =
 	/(?:^|\/)(?:[tj]sconfig(?:[.-][^/]*)?\.json|package\.json|pnpm-workspace\.yaml)$/;
 
-/** `a.test.ts`, `a.spec.tsx`, `a.e2e-spec.ts`, `a.cy.js`, `a.test-d.ts`, `a_test.ts`; a config is none. */
+/** `a.test.ts`, `a.e2e-spec.ts`, `a.cy.js`, `a.test-d.ts`, `a_test.ts`; a config is none. */
 const testName =
 	/^(?!.*\.config\.\w+$).+(?:\.(?:test|tests|spec|specs|e2e|cy|e2e-spec|e2e-test|int-spec|test-d|spec-d|test-utils?)(?:\.[\w-]+)*|_test|_spec)\.[cm]?[jt]sx?$/;
 

@@ -5,7 +5,6 @@ import { tickMs } from "./changed-files.ts";
 import { excludesFiles, gitConfiguration } from "./git-files.ts";
 import type { OuterRules } from "./walk-files.ts";
 
-/** Files outside the listed ones that decide what is listed, each with what the file system says of it. */
 export type RuleFiles = ReadonlyMap<string, RuleFile>;
 
 interface RulePlaces {
@@ -16,13 +15,12 @@ interface RulePlaces {
 
 interface RuleFile {
 	readonly state: string;
-	/** The later of its times, or 0. */
+	/** The later of mtime and ctime, or 0. */
 	readonly changedMs: number;
-	/** When it was looked at (ms since 1970). */
 	readonly takenMs: number;
 }
 
-/** Looks at all files besides the tree that decide what is listed. To be called before the files are listed. */
+/** Call before the files are listed. */
 export async function lookAtRules(
 	root: string,
 	{ folders, repositories, now }: RulePlaces,
@@ -41,7 +39,7 @@ export async function lookAtRules(
 	return new Map([...paths].map((path) => [path, { takenMs: now(), ...look(path) }]));
 }
 
-/** What git goes by in a folder of a repository besides the `.gitignore` files in it; what counts more comes later. */
+/** Outside the tree's own `.gitignore` files. Higher precedence comes later. */
 export async function rulesAround(folder: string): Promise<OuterRules[]> {
 	const top = [folder, ...ancestorsOf(folder)].find((path) => existsSync(join(path, ".git")));
 	if (top === undefined) return [];
@@ -56,7 +54,7 @@ export async function rulesAround(folder: string): Promise<OuterRules[]> {
 	];
 }
 
-/** Whether nothing has changed since; not if a file was changed so recently that a second change would not show. */
+/** False also for a file changed so recently that a second change would not show. */
 export function rulesStillHold(rules: RuleFiles): boolean {
 	for (const [path, before] of rules) {
 		if (before.changedMs >= before.takenMs - tickMs) return false;
@@ -75,7 +73,7 @@ function look(path: string): Pick<RuleFile, "state" | "changedMs"> {
 		return { state: "unreadable", changedMs: 0 };
 	}
 	if (!stats) return { state: "missing", changedMs: 0 };
-	// A folder `.git` changes all the time; what matters in it is looked at by itself.
+	// `.git` changes all the time; its relevant files are checked separately.
 	if (stats.isDirectory()) return { state: `folder ${stats.ino}`, changedMs: 0 };
 	const { size, mtimeMs, ctimeMs, ino } = stats;
 	const state = `${size} ${mtimeMs} ${ctimeMs} ${ino}`;
@@ -90,7 +88,7 @@ function ancestorsOf(root: string): string[] {
 	}
 }
 
-/** What is tracked, what is ignored, and the settings. `.git` is a file in submodules and further work trees. */
+/** `.git` is a file in submodules and linked work trees. */
 function filesOfRepository(marker: string): string[] {
 	const folder = gitFolder(marker);
 	if (folder === undefined) return [marker];
@@ -102,7 +100,6 @@ function filesOfRepository(marker: string): string[] {
 	];
 }
 
-/** What the work trees of a repository share. */
 function commonFolder(marker: string): string | undefined {
 	const folder = gitFolder(marker);
 	return folder && resolve(folder, textOf(join(folder, "commondir")) ?? ".");
@@ -118,11 +115,11 @@ function gitFolder(marker: string): string | undefined {
 	return pointer === undefined ? undefined : resolve(dirname(marker), pointer);
 }
 
-/** The user's files, also where they might come into being, and those that they include. */
+/** Includes files that do not exist yet. */
 async function configurationFiles(root: string): Promise<string[]> {
 	const folder = userFolder();
 	const usual = [join(homedir(), ".gitconfig"), join(folder, "config"), join(folder, "ignore")];
-	// Git names some by their path from the top of the repository, which is the root or around it.
+	// Git names some relative to the top of the repository, at or above the root.
 	const around = [root, ...ancestorsOf(root)];
 	const named = (await gitConfiguration(root)).flatMap((path) =>
 		isAbsolute(path) ? [path] : around.map((top) => join(top, path)),
@@ -134,7 +131,7 @@ function userFolder(): string {
 	return join(process.env.XDG_CONFIG_HOME || join(homedir(), ".config"), "git");
 }
 
-/** Nothing but a small file is read: opening a pipe would wait for its writer. */
+/** Small regular files only: opening a pipe would block. */
 function textOf(path: string): string | undefined {
 	try {
 		const stats = statSync(path, { throwIfNoEntry: false });

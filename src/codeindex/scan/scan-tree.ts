@@ -20,40 +20,33 @@ import { badName, type OuterRules, walkFolders } from "./walk-files.ts";
 
 export interface ScanOptions {
 	readonly signal?: AbortSignal;
-	/** Called from time to time with the number of files found. */
 	readonly onProgress?: (files: number) => void;
-	/** Further files to look at, as {@link ScannedTree.configs}, even if git ignores them; missing ones are left out. */
+	/** Checked even if git ignores them; missing ones are dropped. */
 	readonly alsoConfigs?: Iterable<string>;
-	/** How long git may take for files that it does not track; 0: it is not asked. They are then found by a walk. */
+	/** Git's time limit for untracked files, after which a walk finds them. 0: git is not asked. */
 	readonly othersMs?: number;
 }
 
-/**
- * Finds the TypeScript and JavaScript files of a project, and the configuration that imports depend on. Ignored files
- * are left out, by git itself or by the `.gitignore` files. Rejects if the root cannot be read, or with `aborted`.
- */
+/** Excludes ignored files. Rejects if the root is unreadable, or with `aborted`. */
 export async function scanTree(root: string, options: ScanOptions = {}): Promise<ScannedTree> {
 	const scan = new Scan(root, options);
 	await scan.lookAround();
 	return scan.result();
 }
 
-/** The files that a scan looked at, by path. */
 export interface Listing {
 	readonly listedBy: ScannedTree["listedBy"];
 	readonly entries: readonly ListedEntry[];
-	/** What could not be listed. */
 	readonly trouble: readonly ScanTrouble[];
 }
 
 interface ListedEntry {
 	readonly path: string;
 	readonly kind: PathKind;
-	/** As it was found last time. */
 	file?: ScannedFile;
 }
 
-/** As {@link scanTree}, with its list; none if listing had passing trouble. */
+/** No listing if a transient error occurred. */
 export async function scanAndList(
 	root: string,
 	options: ScanOptions,
@@ -63,7 +56,7 @@ export async function scanAndList(
 	return { tree: scan.result(), listing: scan.listing() };
 }
 
-/** As {@link scanTree}, of files that were listed before; undefined if the list is outdated. */
+/** Undefined if the listing is outdated. */
 export async function scanListed(
 	root: string,
 	listing: Listing,
@@ -73,17 +66,16 @@ export async function scanListed(
 	return (await scan.lookAgain(listing)) ? scan.result() : undefined;
 }
 
-/** How many files are looked at before the event loop gets a turn. */
+/** Files per turn of the event loop. */
 const batchSize = 512;
 const maxNestedRepositories = 200;
-/** Trouble that is the same as long as no folder and no rule changes. */
+/** Trouble that persists until a folder or rule changes. */
 const lasting = new Set<ScanTrouble["kind"]>(["unreadable", "bad-name", "rules", "slow"]);
 
 class Scan {
 	readonly #options: ScanOptions;
 	readonly #found: FoundFiles;
 	readonly #listed: ListedEntry[] = [];
-	/** Trouble with listing, as opposed to looking at what is listed. */
 	readonly #listingTrouble: ScanTrouble[] = [];
 	#listedBy: "git" | "walk" = "git";
 	#nested = 0;
@@ -97,7 +89,7 @@ class Scan {
 	async lookAround(): Promise<void> {
 		this.#refuseIfAborted();
 		const listed = await this.#listRepository("");
-		// Git knows nothing of a folder that its repository ignores as a whole.
+		// Git lists nothing if the repository ignores the whole folder.
 		if (!listed || this.#found.files.size === 0) {
 			this.#listedBy = "walk";
 			await this.#walk("");
@@ -117,7 +109,6 @@ class Scan {
 		return { listedBy: this.#listedBy, entries, trouble };
 	}
 
-	/** Looks at what was listed before. False if there is something else now, or nothing. */
 	async lookAgain({ listedBy, entries, trouble }: Listing): Promise<boolean> {
 		this.#refuseIfAborted();
 		this.#listedBy = listedBy;
@@ -157,7 +148,6 @@ class Scan {
 		return { ...this.#found.all(), listedBy: this.#listedBy };
 	}
 
-	/** Lists the repository at or around a folder; false if there is none, or git does not help. */
 	async #listRepository(folder: string): Promise<boolean> {
 		const repositories: string[] = [];
 		const take = async (entries: readonly GitEntry[]) => {
@@ -196,7 +186,7 @@ class Scan {
 		return true;
 	}
 
-	/** A submodule or a repository within the repository; one that was never fetched is an empty folder. */
+	/** A submodule that was never fetched is an empty folder. */
 	async #enterRepository(path: string): Promise<void> {
 		if (!isPathBelow(path) || !this.#found.isRealFolder(path)) return;
 		if (++this.#nested > maxNestedRepositories) {
@@ -204,7 +194,7 @@ class Scan {
 			this.#noteListing({ kind: "too-many", path, message });
 			return;
 		}
-		// Without a repository of its own, git would answer for the one around it.
+		// Without its own `.git`, git would list the outer repository.
 		const isRepository = existsSync(join(this.#found.root, path, ".git"));
 		if (!isRepository || !(await this.#listRepository(path))) await this.#walk(path);
 	}
@@ -260,23 +250,20 @@ class Scan {
 	}
 }
 
-/** Whether a path from a list stays in the project, and out of what is never indexed. */
 function isPathBelow(path: string): boolean {
 	return !/(?:^|\/)(?:\.\.|\.git|node_modules)(?:\/|$)|^\/|^$/.test(path);
 }
 
-/** What a scan has found so far, and what the file system says about it. */
 class FoundFiles {
-	/** Without links on the way. */
+	/** The real path. */
 	readonly root: string;
 	readonly files = new Map<string, ScannedFile>();
 	readonly configs = new Map<string, ScannedFile>();
 	readonly links = new Map<string, Symlink>();
 	readonly #trouble = new Map<string, ScanTrouble>();
-	/** Folders on the way to files, and whether none of them is a link. */
+	/** Parent folders; false if any is behind a link. */
 	readonly #folders = new Map<string, boolean>([["", true]]);
 
-	/** Throws a `CodeIndexError` if the root is no folder that can be read. */
 	constructor(root: string) {
 		try {
 			this.root = realpathSync(root);
@@ -309,7 +296,6 @@ class FoundFiles {
 		}
 	}
 
-	/** Takes a link in, if it leads to another place in the project. */
 	addLink(path: string): void {
 		try {
 			const target = relative(this.root, realpathSync(join(this.root, path)));
@@ -324,14 +310,14 @@ class FoundFiles {
 		}
 	}
 
-	/** Configuration that was asked for by name may be a link, as packages of a workspace are in `node_modules`. */
+	/** May be a link: workspace packages are links in `node_modules`. */
 	addConfig(path: string): void {
 		if (this.configs.has(path)) return;
 		const stats = statSync(join(this.root, path), { throwIfNoEntry: false });
 		if (stats?.isFile()) this.configs.set(path, scannedFile(path, stats));
 	}
 
-	/** Git can list files behind a folder that has become a link since. */
+	/** Git can list files behind a folder that has since become a link. */
 	isRealFolder(folder: string): boolean {
 		const known = this.#folders.get(folder);
 		if (known !== undefined) return known;
@@ -344,15 +330,13 @@ class FoundFiles {
 		this.#folders.set(folder, true);
 	}
 
-	/** Looks at a path if no folder on the way to it is a link. */
 	lstatIn(path: string): Stats | undefined {
 		return this.isRealFolder(folderOf(path)) ? this.lstat(path) : undefined;
 	}
 
-	/** Undefined if there is nothing, or it cannot be looked at, which is noted. */
 	lstat(path: string): Stats | undefined {
 		try {
-			// Tracked files that were deleted are the usual case of a missing one.
+			// A missing file is usually a tracked one that was deleted.
 			return lstatSync(`${this.root}/${path}`, { throwIfNoEntry: false });
 		} catch (error) {
 			this.note({ kind: "unreadable", path, message: describeError(error) });
@@ -370,7 +354,7 @@ function scannedFile(path: string, stats: Stats): ScannedFile {
 	return { path, bytes: size, mtimeMs, ctimeMs, inode: ino };
 }
 
-/** In the order of UTF-16 units, which is the same everywhere. */
+/** By UTF-16 code unit, independent of locale. */
 function byPath<T extends { readonly path: string }>(items: Iterable<T>): T[] {
 	return [...items].sort((a, b) => compareText(a.path, b.path));
 }

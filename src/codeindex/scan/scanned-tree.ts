@@ -1,4 +1,4 @@
-/** A file and what the file system says about it, which changes whenever its content does. */
+/** Metadata that changes whenever the content does. */
 export interface ScannedFile {
 	/** Relative to the project's root, with forward slashes. */
 	readonly path: string;
@@ -8,7 +8,7 @@ export interface ScannedFile {
 	readonly inode: number;
 }
 
-/** A symbolic link within the project: what is imported through it is the target. */
+/** Imports through it resolve to the target. */
 export interface Symlink {
 	readonly path: string;
 	readonly target: string;
@@ -16,9 +16,9 @@ export interface Symlink {
 
 export interface ScanTrouble {
 	/**
-	 * `git`: git failed and the tree was walked instead; `slow`: git took too long for files that are not tracked, which
-	 * were found by a walk. `rules`: of a `.gitignore`, something is not applied. `link`: it is broken or leads out of
-	 * the project.
+	 * `git`: git failed, so the tree was walked. `slow`: git timed out on untracked files; a walk
+	 * found them. `rules`: a `.gitignore` is only partly applied. `link`: broken, or out of the
+	 * project.
 	 */
 	readonly kind:
 		| "unreadable"
@@ -33,17 +33,16 @@ export interface ScanTrouble {
 	readonly message: string;
 }
 
-/** The sources of a project at one moment, each list sorted by path. */
 export interface ScannedTree {
 	readonly files: readonly ScannedFile[];
-	/** Files that decide where imports lead: `tsconfig*.json`, `package.json` and the like. */
+	/** `tsconfig*.json`, `package.json` and the like. */
 	readonly configs: readonly ScannedFile[];
 	readonly links: readonly Symlink[];
 	readonly trouble: readonly ScanTrouble[];
 	readonly listedBy: "git" | "walk";
 }
 
-/** A larger file is data, whatever its name says. */
+/** Larger files are data. */
 export const maxSourceBytes = 8 * 1024 * 1024;
-/** More would not fit into the memory we allow ourselves. */
+/** Memory limit. */
 export const maxFiles = 250_000;

@@ -5,7 +5,6 @@ import { lookAtRules, type RuleFiles, rulesStillHold } from "./rule-files.ts";
 import { type Listing, type ScanOptions, scanAndList, scanListed, scanTree } from "./scan-tree.ts";
 import type { ScannedTree } from "./scanned-tree.ts";
 
-/** What was listed, and what must not have changed since. */
 interface Memory {
 	readonly root: string;
 	readonly listing: Listing;
@@ -14,19 +13,15 @@ interface Memory {
 	readonly listedMs: number;
 }
 
-/** A list expires: some file systems do not keep the times of folders. */
+/** Lists expire: some file systems do not update folder times. */
 const maxAgeMs = 10 * 60_000;
 
-/**
- * Scans one project repeatedly. Git lists the files again only if a folder, a `.gitignore` or one of git's own files has
- * changed; otherwise only the listed files are looked at.
- */
+/** Git lists files again only if a folder, a `.gitignore` or one of git's own files changed. */
 export class TreeScanner {
 	readonly #root: string;
 	readonly #now: () => number;
 	#memory: Memory | undefined;
 	#hasScanned = false;
-	/** Since when git is known to be slow with what it does not track (ms since 1970). */
 	#slowSinceMs = Number.NEGATIVE_INFINITY;
 
 	constructor(root: string, { now = Date.now }: { now?: () => number } = {}) {
@@ -65,12 +60,11 @@ export class TreeScanner {
 		return tree;
 	}
 
-	/** Git's slowness is waited for once. */
 	#noteSlowness({ trouble }: ScannedTree): void {
 		if (trouble.some(({ kind }) => kind === "slow")) this.#slowSinceMs = this.#now();
 	}
 
-	/** Taken before the files are listed, so that the next scan sees what changes meanwhile. */
+	/** Taken before the listing, so that concurrent changes show in the next scan. */
 	async #watch(): Promise<Pick<Memory, "root" | "folders" | "rules"> | undefined> {
 		const root = realPath(this.#root);
 		const folders = root === undefined ? undefined : FolderWatch.take(root, this.#now);
@@ -84,7 +78,6 @@ export class TreeScanner {
 	}
 }
 
-/** Undefined if there is nothing, which the scan reports. */
 function realPath(path: string): string | undefined {
 	try {
 		return realpathSync(path);
@@ -93,24 +86,24 @@ function realPath(path: string): string | undefined {
 	}
 }
 
-/** More are not watched: looking at each of them would take longer than asking git. */
+/** Above this, asking git is faster than checking each folder. */
 const maxFolders = 20_000;
 
 interface WatchedFolder {
 	readonly mtimeMs: number;
 	readonly ctimeMs: number;
 	readonly inode: number;
-	/** When it was looked at (ms since 1970), before its entries were read. */
+	/** Before its entries were read (ms since 1970). */
 	readonly takenMs: number;
-	/** What decides about the list of files: names with their types. Absent if the folder could not be read. */
+	/** Names with types. Absent if the folder could not be read. */
 	readonly entries: ReadonlyMap<string, EntryType> | undefined;
 }
 
 type EntryType = "folder" | "link" | "file";
 
 /**
- * Tells whether a list of the files of a tree is still complete: no file appears, or becomes another kind of thing,
- * without its folder changing. It is taken before the list is made. Files that vanish are found by looking at the list.
+ * Detects new entries: none appears or changes type without its folder changing. Taken before the
+ * listing. Deleted files are found by checking the list.
  */
 class FolderWatch {
 	readonly #root: string;
@@ -123,7 +116,7 @@ class FolderWatch {
 		this.#folders = folders;
 	}
 
-	/** Looks at all folders below `root` but `node_modules` and `.git`; undefined if they are too many. */
+	/** Skips `node_modules` and `.git`. Undefined if there are too many folders. */
 	static take(root: string, now: () => number): FolderWatch | undefined {
 		const folders = new Map<string, WatchedFolder>();
 		const open = [""];
@@ -131,7 +124,7 @@ class FolderWatch {
 			if (folders.size >= maxFolders) return undefined;
 			const takenMs = now();
 			const stats = lstatOrNothing(`${root}/${path}`);
-			// Gone since its parent was read, which will show there.
+			// Gone since its parent was read, which shows there.
 			if (!stats?.isDirectory()) continue;
 			const entries = readEntries(`${root}/${path}`);
 			folders.set(path, watched(stats, takenMs, entries));
@@ -142,12 +135,10 @@ class FolderWatch {
 		return new FolderWatch(root, now, folders);
 	}
 
-	/** The watched folders, as paths from the root, that have an entry of this name. */
 	*having(name: string): Generator<string> {
 		for (const [path, { entries }] of this.#folders) if (entries?.has(name)) yield path;
 	}
 
-	/** False if files may have come that are not in the list, or rules that decide about it have come or gone. */
 	stillHolds(): boolean {
 		for (const [path, before] of this.#folders) {
 			const takenMs = this.#now();
@@ -170,7 +161,7 @@ function watched(
 	return { mtimeMs, ctimeMs, inode: ino, takenMs, entries };
 }
 
-/** Whether nothing can have come to a folder or gone from it; a change within the tick of its times leaves no trace. */
+/** A change within the clock tick of its times leaves no trace. */
 export function isSurelySame(
 	before: WatchedFolder,
 	{ mtimeMs, ctimeMs, ino }: Pick<Stats, "mtimeMs" | "ctimeMs" | "ino">,
@@ -183,7 +174,7 @@ export function isSurelySame(
 	);
 }
 
-/** Whether all that is there now was there before; files may have gone, but no folder, link or `.gitignore`. */
+/** Files may be gone, but no folder, link or `.gitignore`. */
 function bringsNothing(before: WatchedFolder["entries"], now: WatchedFolder["entries"]): boolean {
 	if (before === undefined || now === undefined) return before === now;
 	for (const [name, type] of now) if (before.get(name) !== type) return false;
@@ -200,7 +191,7 @@ function readEntries(folder: string): Map<string, EntryType> | undefined {
 	try {
 		found = readdirSync(folder, { withFileTypes: true });
 	} catch {
-		// The listing reports it; here it only matters whether that changes.
+		// The listing reports the error.
 		return undefined;
 	}
 	const entries = new Map<string, EntryType>();

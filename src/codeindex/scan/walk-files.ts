@@ -15,18 +15,16 @@ import { type Effort, type IgnoreRules, parseIgnoreRules } from "./gitignore.ts"
 import { pathKind } from "./project-path.ts";
 import type { ScanTrouble } from "./scanned-tree.ts";
 
-/** What a walk finds in one folder. Paths are relative to the root of the walk, with forward slashes. */
 export interface WalkedFolder {
 	readonly path: string;
 	readonly files: readonly string[];
 	readonly links: readonly string[];
-	/** What could not be read, is left out, or is not applied. */
 	readonly trouble: readonly ScanTrouble[];
 }
 
 /**
- * Visits the folders below `root` as git would, without `node_modules` and `.git`. Links are named and not followed, so
- * the walk ends. Once `effort` is spent on matching, patterns are not applied any more: rather too much is found.
+ * Walks like git, without `node_modules` and `.git`. Links are not followed, so the walk ends. Once
+ * `effort` is spent, patterns are no longer applied: too many files rather than too few.
  */
 export function* walkFolders(
 	root: string,
@@ -83,14 +81,11 @@ export function* walkFolders(
 	}
 }
 
-/** A file of rules outside of the walk that holds for it, too. */
 export interface OuterRules {
 	readonly path: string;
-	/** The names from the folder that its rules are about to the root of the walk. */
 	readonly names: readonly string[];
 }
 
-/** Why a file or folder is left out. */
 export const badName = "its name is not valid UTF-8";
 
 interface Place {
@@ -100,22 +95,19 @@ interface Place {
 
 interface PlacedRules {
 	readonly path: string;
-	/** Of its folder. */
 	readonly depth: number;
-	/** The names from that folder to the root of the walk. */
 	readonly above: readonly string[];
 	readonly rules: IgnoreRules;
-	/** It is longer than what was read of it. */
 	readonly isCut: boolean;
 }
 
-/** No tree is deeper; a file system that shows a folder inside itself is. */
+/** Guards against file systems that show a folder inside itself. */
 const maxDepth = 100;
 const maxIgnoreBytes = 1024 * 1024;
-/** Enough for thousands of honest patterns and files; of hostile ones, about a second. */
+/** Thousands of real patterns and files; about a second of hostile ones. */
 const maxEffort = 20_000_000;
 
-/** The text of a name that is not UTF-8 opens nothing, and may be that of another file. */
+/** A lossily decoded name opens nothing, or another file. */
 function entriesOf(folder: string, onBadName: (name: string) => void): Dirent[] {
 	const entries = readdirSync(folder, { withFileTypes: true });
 	if (!entries.some(({ name }) => name.includes("\uFFFD"))) return entries;
@@ -146,16 +138,16 @@ function rulesIn(
 	try {
 		const text = beginningOf(file);
 		const isCut = text.length > maxIgnoreBytes;
-		// Half a line is another pattern.
+		// A partial line would be a different pattern.
 		const end = isCut ? text.lastIndexOf("\n", maxIgnoreBytes) : text.length;
 		return [{ ...given, rules: parseIgnoreRules(text.slice(0, Math.max(0, end))), isCut }];
 	} catch {
-		// Git goes on without a `.gitignore` that it cannot read; so do we, and index rather more.
+		// Like git, ignores an unreadable `.gitignore`.
 		return [];
 	}
 }
 
-/** As much of a file as can count, and a little more. Settings can name a pipe, whose writer would be waited for. */
+/** Settings can name a pipe, which would block. */
 function beginningOf(path: string): string {
 	const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
 	try {
@@ -175,7 +167,7 @@ function notRead(placed: PlacedRules | undefined): ScanTrouble[] {
 	return [{ kind: "rules", path, message }];
 }
 
-/** The innermost `.gitignore` that says something about the path decides. */
+/** The innermost `.gitignore` with a matching rule decides. */
 function isIgnored(
 	rules: Place["rules"],
 	{ names, isFolder, effort }: { names: readonly string[]; isFolder: boolean; effort: Effort },

@@ -25,35 +25,35 @@ export interface ServiceCall {
 interface Opened {
 	readonly store: IndexStore;
 	readonly indexer: Indexer;
-	/** Nothing was indexed when the call began: what it writes before it fails is useless. */
+	/** There was no index at the start: a failed build leaves nothing useful. */
 	wasEmpty: boolean;
 	readonly inMemory?: InMemory;
 }
 
 interface InMemory {
 	readonly reason: string;
-	/** When to try the disk again (ms, monotonic). */
+	/** In ms, monotonic. */
 	retryAt: number;
 }
 
 const REPLACE_WAIT_MS = 10_000;
-/** Limit of an index in memory: about that of 700 MB of sources. */
+/** About 700 MB of sources. */
 const MAX_MEMORY_BYTES = 512 * 1024 * 1024;
-/** An unwritable disk is probed again after this time, with so many bytes. */
+/** Interval and size of the probe of an unwritable disk. */
 const RETRY_MS = 60_000;
-/** Each failure after a good probe doubles the time, up to this. */
+/** Each failure after a good probe doubles the interval, up to this. */
 const MAX_RETRY_MS = 60 * 60_000;
 const PROBE_BYTES = 256 * 1024;
 const UNPARSED_NAMED = 5;
 
-/** The index of one project: refreshed before every question, rebuilt when damaged, in memory while unwritable. */
+/** Refreshed before every question, rebuilt when damaged, in memory while unwritable. */
 export class IndexService {
 	readonly #root: string;
 	readonly #path: string;
 	#opened: Opened | undefined;
 	#lock: WriterLock | undefined;
 	#note: string | undefined;
-	/** There was an index, so the user has agreed to one: it may be built again. */
+	/** An earlier index implies consent to a rebuild. */
 	#isAgreed = false;
 	#retryMs = RETRY_MS;
 	#leftOut: ReturnType<typeof leftOut> = {};
@@ -98,7 +98,6 @@ export class IndexService {
 		});
 	}
 
-	/** Refreshes the index and answers from it. */
 	async ask<Name extends QuestionName>(
 		name: Name,
 		query: QueryOf<Name>,
@@ -136,7 +135,7 @@ export class IndexService {
 		return this.#lock;
 	}
 
-	/** Works with the index. A damaged one is built again, and the work repeated. */
+	/** Rebuilds a damaged index and retries. */
 	async #surviving<T>(call: ServiceCall, work: (opened: Opened) => Promise<T>): Promise<T> {
 		try {
 			return await this.#explaining(async () => {
@@ -159,13 +158,11 @@ export class IndexService {
 		}
 	}
 
-	/** Whether an index on the disk failed because the disk takes no writes. */
 	#isUnwritable(error: unknown): boolean {
 		const failure = storeFailure(error);
 		return !this.#opened?.inMemory && (failure === "full" || failure === "unwritable");
 	}
 
-	/** Works with an index in memory. What a failed build wrote is removed. */
 	async #inMemory<T>(error: unknown, work: (opened: Opened) => Promise<T>): Promise<T> {
 		const before = this.#opened;
 		if (before?.wasEmpty) await this.#removeUnfinished(before);
@@ -173,7 +170,7 @@ export class IndexService {
 		return await this.#explaining(async () => work(await this.#openInMemory(error)));
 	}
 
-	/** Explains failures, except damage and an unwritable disk, from which the service recovers. */
+	/** Not for damage and an unwritable disk, from which the service recovers. */
 	async #explaining<T>(work: () => Promise<T>): Promise<T> {
 		try {
 			return await work();
@@ -194,7 +191,7 @@ export class IndexService {
 		}
 	}
 
-	/** Opens the index, again if its file has been deleted or replaced. */
+	/** Reopens if the file was deleted or replaced. */
 	async #openInPlace(call: ServiceCall): Promise<Opened> {
 		const opened = await this.#open();
 		const { inMemory } = opened;
@@ -204,7 +201,7 @@ export class IndexService {
 		this.#isAgreed ||= hadContent;
 		this.close();
 		const current = await this.#open();
-		// The user has agreed to an index before.
+		// The earlier index implies consent.
 		if (hadContent && current.store.state().updatedMs === undefined) {
 			if (!isBack)
 				this.#note = `The index was deleted while it was open, and was built again ${timeOfDay()}.`;
@@ -239,7 +236,6 @@ export class IndexService {
 		}
 	}
 
-	/** Opens a copy of what is on the disk, or an empty index where that cannot be copied. */
 	async #openInMemory(error: unknown): Promise<Opened> {
 		const { cause = error } = error as { cause?: unknown };
 		const reason = describeError(cause);
@@ -247,7 +243,7 @@ export class IndexService {
 		this.#isAgreed ||= bytes > 0;
 		if (bytes > MAX_MEMORY_BYTES) throw this.#noRoom(reason, error);
 		const store = await IndexStore.openInMemory(this.#path, MAX_MEMORY_BYTES).catch((trouble) => {
-			// One of a newer version is left alone, and so is what no engine can open.
+			// An index of a newer version, or one that no engine can open, is left alone.
 			if (trouble instanceof CodeIndexError && trouble.cause === undefined) throw trouble;
 			return IndexStore.openInMemory("", MAX_MEMORY_BYTES);
 		});
@@ -278,7 +274,6 @@ export class IndexService {
 		}
 	}
 
-	/** Replaces a damaged index, unless another process has done so. */
 	async #replace(damage: unknown, call: ServiceCall): Promise<void> {
 		const damaged = this.#opened?.store.identity ?? identityOf(this.#path);
 		this.#isAgreed = true;
@@ -298,11 +293,10 @@ export class IndexService {
 		await indexer.refresh({ ...call, mayBuild: true });
 	}
 
-	/** Removes what a first indexing wrote before it failed, with the files of SQLite. */
 	async #removeUnfinished(opened?: Opened): Promise<void> {
 		const lock = this.#writerLock();
 		try {
-			// Another process may have got further than this one. A lock that cannot be made is held by none.
+			// Another process may be further along. A lock that cannot be created is not held.
 			if (!(await lock.take(0).catch(() => true))) return;
 			if (opened && (!opened.store.isInPlace() || opened.store.state().isComplete)) return;
 			opened?.indexer.close();
@@ -310,7 +304,7 @@ export class IndexService {
 			removeDatabase(this.#path);
 			lock.remove();
 		} catch {
-			return; // what cannot be removed stays, and the next build starts with it
+			return; // the next build starts from what could not be removed
 		}
 		removeIfEmpty(dirname(this.#path));
 	}
@@ -352,14 +346,14 @@ export class IndexService {
 	}
 }
 
-/** In memory there is no other writer. */
+/** An index in memory has no other writer. */
 const noLock = { take: () => Promise.resolve(true), release: () => {} };
 
 function removeIfEmpty(folder: string): void {
 	try {
 		rmdirSync(folder);
 	} catch {
-		// It holds something, or is not there.
+		// Not empty, or missing.
 	}
 }
 

@@ -19,7 +19,7 @@ serveJobs<IndexCall, unknown, IndexProgress>(
 			return toColumns(await service.ask(call.method, call.query, options));
 		} catch (error) {
 			if (error instanceof CodeIndexError) throw error;
-			// A code of the system is none of ours.
+			// Drops system error codes.
 			throw new Error(describeError(error));
 		}
 	},

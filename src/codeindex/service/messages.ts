@@ -13,7 +13,7 @@ export interface Calls extends Questions {
 
 export type Method = keyof Calls;
 
-/** A job of the worker; `IndexProgress` comes before its answer. */
+/** `IndexProgress` messages precede the answer. */
 export type IndexCall = {
 	[M in Method]: { readonly method: M; readonly query: Calls[M]["query"] };
 }[Method];

@@ -1,4 +1,4 @@
-/** The stored bytes do not decode: the database is damaged. */
+/** The database is damaged. */
 export class MalformedBytes extends Error {
 	constructor(message: string) {
 		super(`stored bytes are damaged: ${message}`);
@@ -6,26 +6,20 @@ export class MalformedBytes extends Error {
 	}
 }
 
-/**
- * One end of a codec. A {@link ByteWriter} writes the value it is given, a {@link ByteReader} ignores it and reads the
- * next one; both return the value, so that one description of a record serves both directions.
- */
+/** {@link ByteWriter} writes `value`; {@link ByteReader} ignores it and reads. Both return it. */
 export interface Bytes {
-	/** A whole number from 0. Small ones take one byte. */
+	/** From 0. Small numbers take one byte. */
 	number(value?: number): number;
-	/** A whole number of either sign. */
 	signed(value?: number): number;
 	string(text?: string): string;
-	/** How many items follow, of at least one byte each. */
+	/** Items take at least one byte each, which bounds the count. */
 	count(value?: number): number;
-	/** Nothing is left to read. */
 	readonly isAtEnd: boolean;
 }
 
-/** The length of so short a text, doubled, takes one byte. */
 const SHORT = 0x3f;
 
-/** Builds compact bytes: numbers of seven bits a byte, strings with their length. */
+/** Varints with seven bits per byte; strings are length-prefixed. */
 export class ByteWriter implements Bytes {
 	readonly isAtEnd = true;
 	#bytes = Buffer.allocUnsafe(256);
@@ -38,7 +32,7 @@ export class ByteWriter implements Bytes {
 	number(value = 0): number {
 		this.#reserve(8);
 		let rest = value;
-		// Arithmetic instead of shifts: these would cut a number to 32 bits.
+		// Arithmetic, since shifts truncate to 32 bits.
 		while (rest > 0x7f) {
 			this.#bytes[this.#length++] = (rest % 0x80) | 0x80;
 			rest = Math.floor(rest / 0x80);
@@ -58,7 +52,7 @@ export class ByteWriter implements Bytes {
 
 	string(text = ""): string {
 		if (text.length <= SHORT && this.#ascii(text)) return text;
-		// Lone surrogates have no bytes in UTF-8, so such a text is written by its units.
+		// UTF-8 cannot encode lone surrogates: such text is written as UTF-16.
 		const isWellFormed = text.isWellFormed();
 		const length = isWellFormed ? Buffer.byteLength(text) : text.length * 2;
 		this.number(length * 2 + (isWellFormed ? 0 : 1));
@@ -68,7 +62,7 @@ export class ByteWriter implements Bytes {
 		return text;
 	}
 
-	/** Most texts are short names, which take less time to write than to hand over to native code. */
+	/** Short names are faster to write here than through native code. */
 	#ascii(text: string): boolean {
 		this.#reserve(text.length + 1);
 		const bytes = this.#bytes;
@@ -96,7 +90,6 @@ export class ByteWriter implements Bytes {
 		other.#length = 0;
 	}
 
-	/** Returns a copy of what was written, and empties the writer. */
 	take(): Uint8Array<ArrayBuffer> {
 		const bytes = new Uint8Array(this.#bytes.subarray(0, this.#length));
 		this.#length = 0;
@@ -111,7 +104,6 @@ export class ByteWriter implements Bytes {
 	}
 }
 
-/** Reads what a {@link ByteWriter} wrote, in the same order. Throws {@link MalformedBytes}. */
 export class ByteReader implements Bytes {
 	readonly #bytes: Buffer;
 	at: number;

@@ -3,14 +3,13 @@ import type { BindingRef, FileId, ImportOf } from "../reader.ts";
 import type { LinkFacts } from "./records.ts";
 import { unpackReferences } from "./references.ts";
 
-/** Files kept decoded, at a few KB each. */
+/** Decoded files, at a few KB each. */
 const MAX_FILES = 4_000;
-/** References are kept as they are stored: those of 10,000 files take 8 MB. */
+/** Stored as bytes: 10,000 files take 8 MB. */
 const MAX_REFERENCE_BYTES = 32 * 1024 * 1024;
-/** References kept decoded, at some 120 bytes each: those of the symbols that most files use. */
+/** At some 120 bytes each. */
 const MAX_DECODED = 200_000;
 
-/** Decoded facts, kept until their file changes: most questions come back to the same files. */
 export class FactsCache {
 	readonly #bindings = new Map<FileId, readonly Binding[]>();
 	readonly #links = new Map<FileId, LinkFacts>();
@@ -90,17 +89,16 @@ function remembered<T>(kept: Map<FileId, T>, file: FileId, decode: () => T): T {
 }
 
 export interface ImportSource {
-	/** The imports of all files, by file in rising order. */
 	all(): readonly ImportOf[];
 	of(file: FileId): readonly ImportOf[];
 }
 
-/** Shorter lists are read from the database as quickly. */
+/** Shorter lists are read from the database just as fast. */
 const LONG_LIST = 100;
-/** Imports kept in all, at some 200 bytes each. */
+/** In total, at some 200 bytes each. */
 const MAX_IMPORTS = 100_000;
 
-/** Long lists of imports of a name, kept while files change: only a changed file's imports are read again. */
+/** Long import lists. After a change, only the changed file's imports are reread. */
 export class ImportLists {
 	readonly #lists = new Map<string, { all: readonly ImportOf[]; readonly stale: Set<FileId> }>();
 	#kept = 0;
@@ -136,7 +134,6 @@ export class ImportLists {
 	}
 }
 
-/** Merges two lists in rising order of files. */
 function merged(one: readonly ImportOf[], other: readonly ImportOf[]): readonly ImportOf[] {
 	if (other.length === 0) return one;
 	const all: ImportOf[] = [];

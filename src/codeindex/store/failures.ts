@@ -2,7 +2,7 @@ import { property } from "../../core/property.ts";
 import { CodeIndexError } from "../code-index.ts";
 import { MalformedBytes } from "./bytes.ts";
 
-/** The database is not what was stored: damaged, deleted or another one. It has to be made again. */
+/** Damaged, deleted or replaced: rebuild. */
 export class DamagedDatabase extends Error {
 	constructor(message: string, options?: ErrorOptions) {
 		super(message, options);
@@ -10,13 +10,11 @@ export class DamagedDatabase extends Error {
 	}
 }
 
-/** The files of an index cannot be opened or made; `cause` is what the system or SQLite said. */
 export class UnavailableStore extends CodeIndexError {
 	constructor(message: string, cause?: unknown) {
 		super("unavailable", message, cause === undefined ? {} : { cause });
 	}
 
-	/** Of a database that did not open. */
 	static of(refused: { readonly message: string; readonly cause?: unknown }): UnavailableStore {
 		return new UnavailableStore(refused.message, refused.cause);
 	}
@@ -31,13 +29,13 @@ const CORRUPT = 11;
 const FULL = 13;
 const CANNOT_OPEN = 14;
 const NOT_A_DATABASE = 26;
-/** Further bits tell more: a read that ended early, and a database whose file was moved away. */
+/** SQLite extended codes: short read, and a moved database file. */
 const SHORT_READ = IO_ERROR | (2 << 8);
 const MOVED = READ_ONLY | (4 << 8);
-/** Further bits of I/O errors: write, fsync (2), truncate, and the shared memory of a log (open, size, lock, map). */
+/** SQLite I/O subcodes: write, fsync (2), truncate, WAL memory (open, size, lock, map). */
 const WRITING = new Set([3, 4, 5, 6, 18, 19, 20, 21]);
 
-/** Tells what a failure of the store means; `other` for what is none of SQLite's or the disk's. */
+/** `other`: neither SQLite nor the disk. */
 export function storeFailure(error: unknown): StoreFailure {
 	if (error instanceof DamagedDatabase || error instanceof MalformedBytes) return "damaged";
 	const code = property(error, "errcode");
@@ -60,12 +58,10 @@ export function storeFailure(error: unknown): StoreFailure {
 	}
 }
 
-/** Whether SQLite's primary code says that the file is no sound database. */
 export function meansDamage(code: number | undefined): boolean {
 	return code === CORRUPT || code === NOT_A_DATABASE;
 }
 
-/** What a failed system call means, or the one behind an error that explains it. */
 function failureOfDisk(error: unknown): StoreFailure {
 	switch (property(error, "code")) {
 		case "ENOSPC":

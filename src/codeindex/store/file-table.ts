@@ -7,7 +7,6 @@ import { kindsOf } from "./records.ts";
 export interface FileRow {
 	readonly id: FileId;
 	readonly known: KnownFile;
-	/** Absent while the file is only known to exist: its content was not taken in yet. */
 	readonly content?: FileContent;
 }
 
@@ -15,23 +14,19 @@ export interface FileContent {
 	/** Empty if the file could not be read. */
 	readonly hash: Uint8Array;
 	readonly file: IndexedFile;
-	/** How many things it declares, without members. */
 	readonly symbols: number;
 	readonly unresolved: number;
-	/** Files it asks for, with the kinds as bits. */
 	readonly edges: ReadonlyMap<FileId, number>;
 }
 
-/** The table of files and their edges, in memory: every question compares the tree with it. Writers update it. */
+/** In memory, since every question compares the tree with it. Writers update it. */
 export class FileTable {
 	readonly indexed = new Map<FileId, IndexedFile>();
-	/** What a scan is compared with; all files, by path. */
 	readonly known = new Map<string, KnownFile>();
 	readonly #rows = new Map<string, FileRow>();
 	readonly #paths = new Map<FileId, string>();
 	readonly #edges = new Map<FileId, ReadonlyMap<FileId, number>>();
 	readonly #edgesBack = new Map<FileId, Map<FileId, number>>();
-	/** Lists that were asked for, until something about them changes. */
 	readonly #dependencies = new Map<FileId, readonly Edge[]>();
 	readonly #dependents = new Map<FileId, readonly Edge[]>();
 	#lastId = 0;
@@ -71,7 +66,7 @@ export class FileTable {
 		return this.#rows.get(path)?.content?.file;
 	}
 
-	/** An id that no file has had since the table was loaded. */
+	/** Never reused while the table is loaded. */
 	newId(): FileId {
 		return ++this.#lastId as FileId;
 	}
@@ -160,7 +155,7 @@ export class FileTable {
 		if (kept) return kept;
 		const list: Edge[] = [];
 		for (const [file, kinds] of edges ?? []) {
-			// A file that is still to be taken in is not there for those who ask.
+			// Files not yet indexed are invisible to readers.
 			if (this.indexed.has(file)) list.push({ file, kinds: kindsOf(kinds) });
 		}
 		lists.set(id, list);

@@ -20,7 +20,7 @@ export interface StoreState {
 	readonly updatedMs?: number;
 }
 
-/** The index of one project on disk: many readers, one writer. Failures of SQLite pass: see `storeFailure`. */
+/** The index of one project on disk: many readers, one writer. SQLite errors pass through. */
 export class IndexStore {
 	readonly path: string;
 	readonly files = new FileTable();
@@ -56,13 +56,13 @@ export class IndexStore {
 		return this.#writer;
 	}
 
-	/** Opens or creates it. Rejects with a {@link DamagedDatabase} or a `CodeIndexError` of the code `unavailable`. */
+	/** Rejects with {@link DamagedDatabase} or a `CodeIndexError` with code `unavailable`. */
 	static async open(path: string): Promise<IndexStore> {
 		makePrivateFile(path);
 		return IndexStore.#of(path, await openDatabase(path, migrations));
 	}
 
-	/** An index in memory, with what the one on disk holds as far as that can be read; takes up to `maxBytes`. */
+	/** Copies the index on disk as far as it is readable. Limited to `maxBytes`. */
 	static async openInMemory(copyOf: string, maxBytes: number): Promise<IndexStore> {
 		return IndexStore.#of("", await openInMemory(migrations, { copyOf, maxBytes }));
 	}
@@ -83,7 +83,6 @@ export class IndexStore {
 		throw UnavailableStore.of(opened);
 	}
 
-	/** Whether the file is still the one that was opened: it may have been deleted or replaced. */
 	isInPlace(): boolean {
 		return identityOf(this.path) === this.identity;
 	}
@@ -96,13 +95,12 @@ export class IndexStore {
 		};
 	}
 
-	/** What imports were resolved with, besides the list of files. */
 	projectState(): ProjectState {
 		const value = this.#getMeta.get("project")?.value;
 		return typeof value === "string" ? JSON.parse(value) : noProjectState;
 	}
 
-	/** Takes notice of what other processes have stored, and says whether that was anything. */
+	/** Loads changes of other processes. Returns whether there were any. */
 	sync(): boolean {
 		if (this.#dataVersion.get()?.data_version === this.#seenVersion) return false;
 		this.#within("BEGIN", () => this.#reload());
@@ -111,14 +109,13 @@ export class IndexStore {
 
 	read<T>(question: (reader: IndexReader) => T): T {
 		return this.#within("BEGIN", () => {
-			// The first look at a table fixes the moment.
+			// The first read pins the snapshot.
 			this.state();
 			if (this.#dataVersion.get()?.data_version !== this.#seenVersion) this.#reload();
 			return question(this.reader());
 		});
 	}
 
-	/** The reader of the current state. There is a new one when something was stored. */
 	reader(): IndexReader {
 		this.#reader ??= new StoredReader({
 			files: this.files,
@@ -129,9 +126,9 @@ export class IndexStore {
 		return this.#reader;
 	}
 
-	/** What every file asks for and where that leads, also to files that are still to be taken in. */
+	/** Includes files not yet indexed. */
 	*imports(): Generator<{ file: FileId } & Pick<LinkFacts, "requests" | "resolutions">> {
-		// All at once, since the table may be written to meanwhile.
+		// Read at once, since the caller may write to the table meanwhile.
 		for (const row of this.#allImports.all()) {
 			yield {
 				file: row.id as FileId,
@@ -141,14 +138,13 @@ export class IndexStore {
 		}
 	}
 
-	/** Begins to write; others see nothing of it until {@link commit}. */
 	begin(): void {
 		this.#database.exec("BEGIN IMMEDIATE");
 		this.#hasChanged = false;
 		if (this.#dataVersion.get()?.data_version !== this.#seenVersion) this.#reload();
 	}
 
-	/** To be called for every file that is written or removed. */
+	/** Call for every file written or removed. */
 	changed(file: FileId): void {
 		this.#hasChanged = true;
 		this.#facts.forget(file);
@@ -174,12 +170,12 @@ export class IndexStore {
 	}
 
 	rollback(): void {
-		// SQLite itself has rolled back where the disk is full or broken.
+		// SQLite rolls back by itself if the disk is full or broken.
 		if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
 		this.#reload();
 	}
 
-	/** Vacuums after very many changes, outside of a transaction. Without room, or with busy readers, it does nothing. */
+	/** Vacuums after many changes. No effect without space or with busy readers. */
 	tidy(): void {
 		try {
 			this.#database.exec("INSERT INTO words (words) VALUES ('optimize')");
@@ -212,12 +208,11 @@ export class IndexStore {
 	}
 }
 
-/** Deletes a database with the files that SQLite keeps beside it. */
 export function removeDatabase(path: string): void {
 	for (const end of ["", "-wal", "-shm", "-journal"]) rmSync(path + end, { force: true });
 }
 
-/** Creates a file and its folder, private to the owner. SQLite gives its own files the same permissions. */
+/** Private to the owner. SQLite copies the permissions to its companion files. */
 export function makePrivateFile(path: string): void {
 	const folder = dirname(path);
 	try {
@@ -231,7 +226,6 @@ export function makePrivateFile(path: string): void {
 	}
 }
 
-/** Tells files of the same name apart. */
 export function identityOf(path: string): string {
 	const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
 	return stats ? `${stats.dev}:${stats.ino}` : "missing";

@@ -17,10 +17,7 @@ export interface ParsedFile {
 	readonly resolutions: readonly Resolution[];
 }
 
-/**
- * Changes the tables, within a transaction that is the caller's. Tables that are keyed by something else than the
- * file have no index by file: which rows are a file's follows from what is stored about it.
- */
+/** Runs in the caller's transaction. A file's rows in other tables follow from its stored facts. */
 export class IndexWriter {
 	readonly #files: FileTable;
 	readonly #names: NameIds;
@@ -33,19 +30,18 @@ export class IndexWriter {
 		this.#sql = prepare(database);
 	}
 
-	/** Gives files that were never seen an id, so that requests of others can lead to them. */
+	/** Assigns an id before indexing, so that other files' requests can point to it. */
 	announce(scanned: ScannedFile): FileId {
 		const row = this.#files.row(scanned.path);
 		if (row) return row.id;
 		const id = this.#files.newId();
-		// No real file has fewer than no bytes: until it is taken in, every comparison finds it changed.
+		// Size -1 is a sentinel that forces a re-index.
 		const announced = { id, known: { ...scanned, bytes: -1, storedMs: 0 } };
 		this.#sql.setFile.run(...toColumns(announced));
 		this.#files.set(announced);
 		return id;
 	}
 
-	/** Stores the content of a file in the place of what was stored of it before. */
 	put({ scanned, storedMs, hash, isTest, packed, resolutions }: ParsedFile): FileId {
 		const id = this.announce(scanned);
 		if (this.#files.row(scanned.path)?.content) this.#removeContent(id);
@@ -96,7 +92,7 @@ export class IndexWriter {
 		this.#files.set(changed);
 	}
 
-	/** Notes that a file's content was looked at again and is what is stored. */
+	/** The content was checked again and is unchanged. */
 	confirm(scanned: ScannedFile, storedMs: number): void {
 		const row = this.#files.row(scanned.path);
 		if (!row) return;
@@ -106,7 +102,7 @@ export class IndexWriter {
 		this.#files.set(confirmed);
 	}
 
-	/** Removes a file with all that is stored of it. What others ask of it must be resolved anew. */
+	/** Requests that lead to the file must be resolved again. */
 	remove(path: string): void {
 		const row = this.#files.row(path);
 		if (!row) return;
@@ -118,7 +114,6 @@ export class IndexWriter {
 		this.#files.remove(path);
 	}
 
-	/** Removes the rows that are found by other keys than the file's id. */
 	#removeContent(id: FileId): void {
 		const links = this.#linksOf(id);
 		if (!links) return;
@@ -191,7 +186,6 @@ export class IndexWriter {
 
 interface LinkRows {
 	readonly imports: ReadonlyMap<FileId, ReadonlyMap<string, readonly records.ImportEntry[]>>;
-	/** Exports that pass on what another file exports: their indexes by that file. */
 	readonly passes: ReadonlyMap<FileId, readonly number[]>;
 }
 

@@ -1,10 +1,10 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { compareText } from "../../core/compare-text.ts";
 
-/** Ids kept in memory: those of a large project, at some 100 bytes each. */
+/** Cached ids of a large project, at some 100 bytes each. */
 const MAX_KEPT = 300_000;
 
-/** The numbers that stand for names in the tables. A name keeps its number even when it is no longer used. */
+/** Name ids. A name keeps its id even when unused. */
 export class NameIds {
 	readonly #kept = new Map<string, { id: number; isDeclared: boolean }>();
 	readonly #find: StatementSync;
@@ -14,7 +14,6 @@ export class NameIds {
 	readonly #database: DatabaseSync;
 	#declared: DeclaredNames | undefined;
 	#lastId: number | undefined;
-	/** Names that became declared since {@link generation}, in their order. */
 	readonly newlyDeclared: string[] = [];
 	generation = 0;
 
@@ -30,13 +29,11 @@ export class NameIds {
 		return this.#look(name)?.id;
 	}
 
-	/** As {@link IndexReader.namesLike}. */
 	like(part: string, limit: number): string[] {
 		this.#declared ??= new DeclaredNames(this.#database, this);
 		return this.#declared.like(part, limit);
 	}
 
-	/** The number of a name, which gets one if it has none. `isDeclared`: something declared has it. */
 	give(name: string, isDeclared: boolean): number {
 		const known = this.#look(name);
 		if (!known) return this.#add(name, isDeclared);
@@ -48,7 +45,7 @@ export class NameIds {
 		return known.id;
 	}
 
-	/** For after a rollback, or a write of another process. */
+	/** Call after a rollback, or a write of another process. */
 	forget(): void {
 		this.#kept.clear();
 		this.#lastId = undefined;
@@ -59,7 +56,7 @@ export class NameIds {
 	#look(name: string) {
 		const kept = this.#kept.get(name);
 		if (kept) return kept;
-		// During a first indexing, every known name was given here.
+		// During a first indexing all names are cached.
 		if (this.#kept.size === this.#lastId) return undefined;
 		const row = this.#find.get(name);
 		if (!row) return undefined;
@@ -83,13 +80,12 @@ export class NameIds {
 	}
 }
 
-/** Separates names: no name has it. */
+/** Never part of a name. */
 const BETWEEN = "\u001f";
 
-/** With more new names, reading all again takes less time than inserting each. */
+/** Above this, a full reload is faster than single inserts. */
 const MAX_INSERTED = 40;
 
-/** Finds declared names by a part of them, in one text of all names, the shorter first. */
 class DeclaredNames {
 	readonly #names: NameIds;
 	readonly #all: StatementSync;
@@ -109,11 +105,10 @@ class DeclaredNames {
 		if (wanted === "" || wanted.includes(BETWEEN)) return [];
 		const text = this.#read();
 		const names = new Set<string>();
-		// Equal names are the shortest of those that begin with it.
+		// An equal name is the shortest of its prefix matches.
 		for (const found of [occurrences(text, BETWEEN + wanted), occurrences(text, wanted)]) {
 			for (const name of found) {
 				if (names.size >= limit) return [...names];
-				// The list may hold names that are no longer declared.
 				if (!names.has(name) && this.#isDeclared.get(name)) names.add(name);
 			}
 		}
@@ -138,11 +133,9 @@ class DeclaredNames {
 	}
 }
 
-/** Every name between two {@link BETWEEN}, shorter ones first, then by code unit. */
 interface NamesText {
 	readonly exact: string;
 	readonly folded: string;
-	/** The new names it has. */
 	readonly generation: number;
 	readonly taken: number;
 }
@@ -165,7 +158,7 @@ function inOrder(names: readonly string[]): string[] {
 function inserted(text: string, name: string): string {
 	let low = 0;
 	let high = text.length - 1;
-	// Both are always at a BETWEEN; names that end at `low` come before, those that begin at `high` after.
+	// Binary search; both bounds are always at a BETWEEN.
 	while (low < high) {
 		const start = text.lastIndexOf(BETWEEN, (low + high) >> 1);
 		const end = text.indexOf(BETWEEN, start + 1);
@@ -177,7 +170,7 @@ function inserted(text: string, name: string): string {
 	return `${text.slice(0, low)}${BETWEEN}${name}${text.slice(low)}`;
 }
 
-/** In lower case, with every character in its old place: a few letters become two when folded. */
+/** Lower case with offsets preserved: some letters become two when folded. */
 function foldedAlike(text: string): string {
 	const folded = text.toLowerCase();
 	if (folded.length === text.length) return folded;

@@ -3,23 +3,21 @@ import { ByteReader, ByteWriter } from "./bytes.ts";
 import { exports, importedOnly, packBindings, requests } from "./records.ts";
 import { packReferences } from "./references.ts";
 
-/** The words of a file for full text search, each list joined by spaces. */
 export interface FileText {
 	readonly path: string;
 	readonly symbols: string;
 	readonly text: string;
 }
 
-/** A file's facts as they are stored. Packed where it is parsed, so that threads exchange bytes, not objects. */
+/** Packed by the parser, so that threads exchange bytes, not objects. */
 export interface PackedFile {
 	readonly lines: number;
 	readonly isModule: boolean;
 	readonly problem?: string;
-	/** How many things are declared, without members. */
 	readonly symbols: number;
 	readonly requests: Uint8Array;
 	readonly bindings: Uint8Array;
-	/** The imports among the bindings, for `importedOnly`. Not stored: `bindings` has them too. */
+	/** For `importedOnly`. Not stored, since `bindings` has them too. */
 	readonly imported: Uint8Array;
 	readonly exports: Uint8Array;
 	readonly references: Uint8Array;
@@ -52,12 +50,9 @@ export function packFile(facts: FileFacts, text: FileText): PackedFile {
 	};
 }
 
-/** What a file has to do with one name, as it is stored under that name. Absent where it is nothing. */
 export interface NameRow {
 	readonly name: string;
-	/** Things and members of that name, for {@link unpackDeclarations}. */
 	readonly declared?: Uint8Array;
-	/** Uses behind a dot, for {@link unpackMentions}. */
 	readonly mentioned?: Uint8Array;
 }
 
@@ -130,7 +125,7 @@ function addTo(lists: Map<string, number[]>, name: string, value: number): void 
 	else lists.set(name, [value]);
 }
 
-/** Distinct values in rising order, each as the difference to the one before: small numbers take less room. */
+/** Delta-encoded in rising order. */
 function writeSet(writer: ByteWriter, values: number[] = []): void {
 	let last = -1;
 	for (const value of values.sort((one, other) => one - other)) {

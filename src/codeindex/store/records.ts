@@ -1,7 +1,4 @@
-/**
- * How facts lie in bytes. Each record is described once, as a function that hands its fields to a {@link Bytes} in
- * their order: a writer takes the fields of `value`, a reader, which gets no `value`, fills them in.
- */
+/** One function describes a record in both directions: a writer gets `value`, a reader does not. */
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type {
 	Binding,
@@ -33,7 +30,7 @@ function listOf<T>(item: Layout<T>): Layout<readonly T[]> {
 	};
 }
 
-/** One of a fixed list, by its place there. The lists are part of the format: append only. */
+/** The lists are part of the format: append only. */
 function oneOf<T>(io: Bytes, all: readonly T[], what: string, value: T | undefined): T {
 	const found = all[io.number(value === undefined ? 0 : all.indexOf(value))];
 	if (found === undefined) throw new MalformedBytes(`an unknown kind of ${what}`);
@@ -69,7 +66,7 @@ const typeName: Layout<TypeName> = (io, from: Fields<TypeName> = {}) => {
 };
 const typeNames = listOf(typeName);
 
-/** Of imports; bit 1 has another meaning in each of their two records. */
+/** Bit 1 differs between the two import records. */
 const TYPE_ONLY = 2;
 const IMPORTED_AT = 4;
 const SAME_NAME = 8;
@@ -80,7 +77,6 @@ function importFlags({ name, imported, typeOnly, importedAt }: Fields<Imported>)
 	);
 }
 
-/** What the two records of an import end with. */
 function importOf(
 	io: Bytes,
 	flags: number,
@@ -114,7 +110,6 @@ const SYMBOLS: readonly SymbolKind[] = [
 	"property",
 ];
 
-/** Of bindings and members. */
 const IMPORTED = 1;
 const ALSO_AT = 2;
 const DOC = 4;
@@ -139,7 +134,7 @@ function shared(io: Bytes, flags: number, from: Partial<Shared>): Shared {
 	return { name, symbol, at, alsoAt: positions(io, from.alsoAt), endLine, signature };
 }
 
-/** Nearly every signature holds the name, and short ones little else: what stands around it is written. */
+/** Most signatures contain the name: only the text around it is stored. */
 function signatureOf(io: Bytes, name: string, signature = ""): string {
 	const found = name === "" ? -1 : signature.indexOf(name);
 	const place = io.number(found + 1) - 1;
@@ -182,7 +177,6 @@ export const bindings = listOf<Binding>((io, value) => {
 	return flags & IMPORTED ? importedBinding(io, flags, from) : declaredBinding(io, flags, from);
 });
 
-/** The bindings of a file, compressed, with their plain length before them. */
 export function packBindings(values: readonly Binding[]): Uint8Array {
 	const writer = new ByteWriter();
 	bindings(writer, values);
@@ -198,7 +192,7 @@ export function unpackBindings(bytes: Uint8Array): readonly Binding[] {
 	return bindings(new ByteReader(unsqueeze(bytes.subarray(reader.at), length)));
 }
 
-/** Compresses signatures and comments. Inflating takes some 20 µs: not for what is read in thousands of files. */
+/** Inflating takes some 20 µs: not for data read from thousands of files. */
 function squeeze(bytes: Uint8Array): Uint8Array {
 	if (bytes.length < WORTHWHILE) return bytes;
 	return deflateRawSync(bytes, { dictionary: DICTIONARY, windowBits, level: 3, memLevel: 6 });
@@ -214,10 +208,10 @@ function unsqueeze(bytes: Uint8Array, length: number): Uint8Array {
 }
 
 const WORTHWHILE = 64;
-/** Little memory to set up: most bytes are few. */
+/** Small window: most inputs are short. */
 const windowBits = 13;
 
-/** What signatures are made of, the most frequent last. Part of the format: to change it is a new schema. */
+/** Common signature text, most frequent last. Part of the format: a change needs a new schema. */
 const DICTIONARY = Buffer.from(
 	"extends Omit<Pick<Record<string, unknown>ReadonlyMap<ReadonlySet<Partial<Uint8Array " +
 		"abstract protected private override declare enum namespace get set constructor( " +
@@ -229,14 +223,12 @@ const DICTIONARY = Buffer.from(
 		"(value: number): boolean, (key: string): string[], number, string, ",
 );
 
-/** A binding that is an import, with its index: all that linking needs of them. */
 export const importedOnly = listOf<readonly [index: number, as: Imported]>((io, value) => {
 	const [index, from = {}]: readonly [number?, Fields<Imported>?] = value ?? [];
 	const at = io.number(index);
 	return [at, importedBinding(io, io.number(IMPORTED | importFlags(from)), from)];
 });
 
-/** An import binding as it is stored under the file and the name it asks for. */
 export interface ImportEntry {
 	readonly binding: number;
 	readonly as: Imported;
@@ -245,7 +237,6 @@ export interface ImportEntry {
 
 const EXPORTED = 1;
 
-/** Imports of one file that ask for the same name of the same file; the name itself is the row's key. */
 export function importEntries(
 	io: Bytes,
 	imported: string,
@@ -265,7 +256,7 @@ export function importEntries(
 	return entries;
 }
 
-/** Edge kinds in the order of their bits on disk: append only. */
+/** Bit order on disk: append only. */
 const EDGE_KINDS: readonly EdgeKind[] = [
 	"value",
 	"type",
@@ -279,7 +270,7 @@ export function kindBits(kinds: readonly EdgeKind[]): number {
 	return kinds.reduce((bits, kind) => bits | (1 << EDGE_KINDS.indexOf(kind)), 0);
 }
 
-/** The kinds of a number's bits, in a fixed order; equal numbers give the same list. */
+/** Fixed order; equal bits return the same list. */
 export function kindsOf(bits: number): readonly EdgeKind[] {
 	return KINDS_OF[bits] ?? [];
 }
@@ -288,7 +279,6 @@ const KINDS_OF = Array.from({ length: 1 << EDGE_KINDS.length }, (_, bits) =>
 	EDGE_KINDS.filter((_, place) => bits & (1 << place)),
 );
 
-/** The modules that a file asks for. The kinds of each come back in a fixed order. */
 export const requests = listOf<Request>((io, value) => {
 	const kinds = kindsOf(io.number(kindBits(value?.kinds ?? [])));
 	return { specifier: io.string(value?.specifier), kinds, at: position(io, value?.at) };
@@ -351,7 +341,6 @@ export interface LinkFacts {
 	readonly resolutions: readonly Resolution[];
 }
 
-/** A row of the table `links`. */
 export function unpackLinks(row: Record<string, unknown>): LinkFacts {
 	return {
 		exports: exports(new ByteReader(row.exports as Uint8Array)),
@@ -367,7 +356,6 @@ export function unpackDeclarations(bytes: Uint8Array): { binding: number; isMemb
 	}));
 }
 
-/** How often a file accesses a name on something unknown, and through which of its bindings otherwise. */
 export function unpackMentions(bytes: Uint8Array): { loose: number; bindings: number[] } {
 	const reader = new ByteReader(bytes);
 	return { loose: reader.number(), bindings: sums(reader) };

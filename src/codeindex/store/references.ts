@@ -2,7 +2,7 @@ import type { Position, Reference, Step, UsageKind } from "../facts.ts";
 import { ByteReader, type Bytes, ByteWriter, MalformedBytes } from "./bytes.ts";
 import { bit, type Writable } from "./records.ts";
 
-/** A section for each binding, behind a table of their lengths: those of one are found without decoding all. */
+/** One section per binding behind a length table: a binding is read without decoding the rest. */
 export function packReferences(writer: ByteWriter, references: readonly Reference[]): void {
 	const byBinding = Map.groupBy(references, ({ binding }) => binding);
 	const sections = new ByteWriter();
@@ -19,7 +19,6 @@ export function packReferences(writer: ByteWriter, references: readonly Referenc
 	writer.append(sections);
 }
 
-/** The references to one binding, in the order they were packed in. */
 export function unpackReferences(bytes: Uint8Array, binding: number): Reference[] {
 	const reader = new ByteReader(bytes);
 	let at = 0;
@@ -60,10 +59,7 @@ const STEPS = 32;
 const SIDE = 64;
 const ON_INSTANCE = 128;
 
-/**
- * The references of a section, one a call. Positions are relative to the one before, which is near; a step's name is
- * written only the first time. No spreading: a name that thousands of files use is decoded in all of them.
- */
+/** Positions are deltas. No object spread: a popular name is decoded in thousands of files. */
 function referenceLayout(io: Bytes, binding: number): (value?: Reference) => Reference {
 	const names: string[] = [];
 	let numbers: Map<string, number> | undefined;

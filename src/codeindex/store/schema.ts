@@ -1,21 +1,17 @@
 import type { Migration } from "../../core/sqlite.ts";
 
-/**
- * The history of the database. It only holds what can be made again from the sources, so a change of what is stored
- * or of how it is packed is a step that empties it: the next question parses every file again.
- */
+/** All data can be rebuilt from the sources, so a format change appends a step that empties it. */
 export const migrations: Migration[] = [
 	(database) => database.exec(TABLES),
-	// CommonJS exports under a condition are known, and lines are counted without an empty one at the end.
+	// Conditional CommonJS exports; a trailing empty line does not count.
 	(database) => database.exec(EMPTIED),
-	// CommonJS exports that are variables as well are known.
+	// CommonJS exports that are also variables.
 	(database) => database.exec(EMPTIED),
 ];
 
 /**
- * What is looked up backwards (who declares, mentions, imports, passes on) has tables of its own, keyed by what is
- * asked, with everything of one file packed into one row. What belongs to a file alone is packed in `facts`
- * and `links`. `words` keeps no copy of the words; a row of it can be removed by its number all the same.
+ * Reverse lookups have their own tables, keyed by the query, with one packed row per file. Data of
+ * a single file is in `facts` and `links`. `words` is contentless, but rows can be deleted by id.
  */
 const TABLES = `
 	CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -61,7 +57,7 @@ const TABLES = `
 	);
 `;
 
-/** Leaves the list of files, as files that are still to be taken in: no real file has fewer than no bytes. */
+/** Keeps the files as not yet indexed (size -1). */
 const EMPTIED = `
 	DELETE FROM links;
 	DELETE FROM bindings;

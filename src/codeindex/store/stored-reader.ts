@@ -47,14 +47,14 @@ export function prepareReader(database: DatabaseSync) {
 		imports: sql("SELECT file, data FROM imports WHERE target = ? AND name = ? ORDER BY file"),
 		importsOfFile: sql("SELECT file, data FROM imports WHERE target = ? AND name = ? AND file = ?"),
 		passes: sql("SELECT file, data FROM passes WHERE target = ?"),
-		// The words of a path say most about a file, then what it declares; the rest is mentioned in passing.
+		// Weights: path words count most, then declared names.
 		matching: sql(
 			"SELECT rowid AS file, bm25(words, 4.0, 3.0, 1.0) AS rank FROM words WHERE words MATCH ? ORDER BY rank, rowid LIMIT ?",
 		),
 	};
 }
 
-/** Answers from the tables, looking up only what is asked for. Valid until the store changes. */
+/** Reads lazily from the tables. Valid until the store changes. */
 export class StoredReader implements IndexReader {
 	readonly #from: ReaderSources;
 	#unresolved: readonly { file: FileId; specifier: string }[] | undefined;
@@ -117,7 +117,7 @@ export class StoredReader implements IndexReader {
 			if (kept) byFile.set(file, kept);
 			else wanted.add(file);
 		}
-		// One statement for all of them takes half the time of one for each.
+		// One statement takes half the time of one per file.
 		const rows = wanted.size > 0 ? statements.manyReferences.all(JSON.stringify([...wanted])) : [];
 		for (const { id, data } of rows) {
 			byFile.set(id as FileId, data as Uint8Array);
@@ -243,15 +243,13 @@ function unpackRows(rows: readonly Record<string, unknown>[], imported: string):
 	return found;
 }
 
-/** From so many bindings on, they are fetched together. */
 const MANY = 16;
 
-/** Of a request for a file that the first indexing has not come to. */
 const NOT_YET: Resolution = { kind: "unresolved", reason: "that file is not indexed yet" };
 
 /**
- * The full text queries for words, the strictest and quickest first: all words as they are, all as prefixes, any as a
- * prefix. A word may have several parts, divided by spaces: all of them are required, and the last is the prefix.
+ * Strictest and fastest first: all words exact, all as prefixes, any as a prefix. All parts of a
+ * word are required; the last is the prefix.
  */
 function textQueries(words: readonly string[]): readonly string[] {
 	const exact = words.map((word) => term(word, "")).filter((text) => text !== "");
@@ -264,7 +262,7 @@ function textQueries(words: readonly string[]): readonly string[] {
 function term(word: string, end: "" | "*"): string {
 	const parts = word.split(/\s+/).filter((part) => part !== "");
 	if (parts.length === 0) return "";
-	// In double quotes nothing is an operator of SQLite's query language.
+	// Double quotes disable SQLite's query operators.
 	const quoted = parts.map((part) => `"${part.replaceAll('"', '""').replaceAll("\0", "")}"`);
 	const text = quoted.join(" AND ") + end;
 	return quoted.length === 1 ? text : `(${text})`;

@@ -7,10 +7,7 @@ import { identityOf, makePrivateFile, removeDatabase } from "./index-store.ts";
 
 const POLL_MS = 40;
 
-/**
- * Held by the one process that writes an index, across its transactions. It is a transaction of a separate database:
- * the system releases it when the process ends, however that happens, so none is ever left behind.
- */
+/** A transaction of a separate database, held across others: the system releases it on a crash. */
 export class WriterLock {
 	readonly #path: string;
 	#database: DatabaseSync | undefined;
@@ -20,7 +17,7 @@ export class WriterLock {
 		this.#path = `${path}-lock`;
 	}
 
-	/** Takes the lock; false if another process still has it after `waitMs`. */
+	/** False if another process still holds it after `waitMs`. */
 	async take(waitMs: number, signal?: AbortSignal): Promise<boolean> {
 		const end = performance.now() + waitMs;
 		this.#database ??= await this.#open();
@@ -31,12 +28,11 @@ export class WriterLock {
 			await delay(POLL_MS);
 		}
 		if (identityOf(this.#path) === this.#identity) return true;
-		// The previous holder has deleted it with the index: others take another file now.
+		// The previous holder deleted the file with the index; others lock a new one.
 		this.close();
 		return await this.take(end - performance.now(), signal);
 	}
 
-	/** Deletes the lock, which must be held. */
 	remove(): void {
 		this.close();
 		removeDatabase(this.#path);
@@ -55,13 +51,13 @@ export class WriterLock {
 		makePrivateFile(this.#path);
 		let opened = await openDatabase(this.#path, []);
 		if (opened.kind !== "open" && /not a database|malformed/.test(opened.message)) {
-			// It holds nothing, so a damaged one is no loss, and a process that cannot read it cannot hold it.
+			// The file has no data, so it can be recreated. A process that cannot read it cannot hold it.
 			removeDatabase(this.#path);
 			makePrivateFile(this.#path);
 			opened = await openDatabase(this.#path, []);
 		}
 		if (opened.kind !== "open") throw UnavailableStore.of(opened);
-		// Waiting is done here, where it can be aborted.
+		// Waits here, where an abort is possible.
 		opened.database.exec("PRAGMA busy_timeout = 0");
 		this.#identity = identityOf(this.#path);
 		return opened.database;
