@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The `strata` command. Plain JavaScript that every Node can parse: it checks Node's version before anything else is loaded.
+// Plain JavaScript that every Node can parse: Node's version is checked before anything else loads.
 import { existsSync, readFileSync } from "node:fs";
 import module from "node:module";
 import { homedir } from "node:os";
@@ -12,7 +12,6 @@ const { engines } = JSON.parse(readFileSync(new URL("package.json", root), "utf8
 const least = engines.node.replace(">=", "");
 
 if (isAtLeast(process.versions.node, least)) {
-	// Node keeps compiled code there from the second start on. Where it cannot, it compiles as ever and says nothing.
 	module.enableCompileCache?.(compileCacheFolder());
 	import(isClone ? "../src/cli/main.ts" : "../dist/cli/main.js")
 		.then(({ runAtTerminal }) => runAtTerminal())
@@ -22,7 +21,7 @@ if (isAtLeast(process.versions.node, least)) {
 	fail(`Node.js ${least} or newer is needed, this is ${process.versions.node}${hint}`);
 }
 
-/** Beside the indexes: a folder of the user's own, since whoever can write there can run code as this user. */
+/** A folder of the user's own: write access to it means running code as this user. */
 function compileCacheFolder() {
 	const { XDG_CACHE_HOME: xdg, LOCALAPPDATA: local } = process.env;
 	if (xdg && isAbsolute(xdg)) return join(xdg, "pi-strata", "compiled");
