@@ -7,7 +7,6 @@ import { type Command, UsageError } from "./command.ts";
 import { serverFolder } from "./serve.ts";
 import { knownStores, type MeasuredStore, measureStore } from "./stores.ts";
 
-/** `strata clean`: what pi-strata has stored on disk, and its removal. */
 export const clean: Command = {
 	name: "clean",
 	usage: "[--delete <store>… | --all] [--yes] [--json]",

@@ -10,10 +10,8 @@ type KotaDoor = typeof Kota;
 type Topic = Parameters<KotaDoor["answerTo"]>[0];
 type InputOf<Name extends Topic> = Parameters<typeof Kota.answerTo<Name>>[1];
 
-/** What a command line asks, with all that decides the question. */
 interface Line {
 	readonly kota: KotaDoor;
-	/** A path from the command line as the index has it. */
 	readonly find: (path: string) => string;
 	readonly words: string[];
 	readonly options: OptionValues;
@@ -148,12 +146,11 @@ export const index: Command = {
 		withEngine(options, terminal, async ({ kota, build }) => {
 			const report = await build("given");
 			show(options, terminal, report, () => kota.buildText(report, kota.commandAdvice));
-			// What is in the memory of this process is gone with it.
+			// An index that exists only in memory ends with this process.
 			return report.coverage.notStored ? 1 : 0;
 		}),
 };
 
-/** A command that puts one question. */
 function question<Name extends Topic>(
 	topic: Name,
 	{ input, ...command }: Omit<Command, "run"> & { input(line: Line): InputOf<Name> },
@@ -179,16 +176,13 @@ function question<Name extends Topic>(
 	};
 }
 
-/** What the commands share. */
 interface Opened {
 	readonly kota: KotaDoor;
 	readonly engine: Awaited<ReturnType<KotaDoor["openEngine"]>>;
 	readonly root: string;
-	/** Indexes, with the consent that is given or needed. */
 	build(consent: "given" | "needed"): ReturnType<Kota.KotaProject["build"]>;
 }
 
-/** Opens the engine of the project that a command line is about, and closes it afterwards. */
 async function withEngine(
 	options: OptionValues,
 	terminal: Terminal,
@@ -229,7 +223,7 @@ function progressTo(kota: KotaDoor, { progress }: Terminal): Pick<Kota.Asker, "o
 	return progress ? { onProgress: (step) => progress(kota.progressText(step)) } : {};
 }
 
-/** The folder that `--root` names: anything else would silently stand for the project around it. */
+/** Rejects a `--root` that is no folder: it would silently mean the project around it. */
 function givenRoot(named: string, cwd: string): string {
 	const folder = resolve(cwd, named);
 	const found = statSync(folder, { throwIfNoEntry: false });
@@ -238,7 +232,7 @@ function givenRoot(named: string, cwd: string): string {
 	return folder;
 }
 
-/** A no ends the command here: what the tools say of it is meant for a model. */
+/** A refusal ends the command here: the tools' text about it is meant for a model. */
 async function confirmIndexing(
 	confirm: NonNullable<Terminal["confirm"]>,
 	root: string,

@@ -4,18 +4,13 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describeError } from "../core/errno.ts";
 
-/** The dashboard's files, and what there is to say about them. */
 export interface DashboardPage {
-	/** Where the built files are, or would be. */
 	readonly folder: string;
-	/** Why there are none, and what to do; absent when they are there. */
+	/** Why there are no built files and what to do; absent when there are. */
 	readonly missing?: string;
 }
 
-/**
- * Finds the built dashboard: beside this program in the package, in `dist` of a clone. In a clone it is built first if it
- * was not yet, or if its source is newer. Without the tools for that everything else works, and the result says so.
- */
+/** Finds the built dashboard. A clone builds it first if it is missing or outdated. */
 export async function dashboardPage(onBuild: () => void): Promise<DashboardPage> {
 	const here = fileURLToPath(new URL(".", import.meta.url));
 	const packed = resolve(here, "..", "dashboard");
@@ -28,7 +23,7 @@ export async function dashboardPage(onBuild: () => void): Promise<DashboardPage>
 	try {
 		const { build } = await import("vite");
 		onBuild();
-		// Elsewhere, then in its place: another server may be building too, or serving the old one.
+		// Builds elsewhere, then renames: another server may be building too, or serving the old page.
 		const fresh = `${folder}-${process.pid}`;
 		await build({
 			root: source,
@@ -52,7 +47,6 @@ function isBuilt(folder: string): boolean {
 	return existsSync(join(folder, "index.html")) && existsSync(join(folder, "assets"));
 }
 
-/** Whether something was written after the page was built. */
 function isNewer(sources: readonly string[], built: string): boolean {
 	const builtMs = statSync(join(built, "index.html")).mtimeMs;
 	return sources.some((source) =>

@@ -8,7 +8,7 @@ import type { Command } from "./command.ts";
 import { describePi, installedPi, missingPackages } from "./installed-pi.ts";
 import { knownStores, measureStore } from "./stores.ts";
 
-/** One thing doctor looked at. `required` ones that fail make the exit status 1. */
+/** One check. A failed `required` one makes the exit status 1. */
 export interface Finding {
 	name: string;
 	ok: boolean;
@@ -16,7 +16,6 @@ export interface Finding {
 	note: string;
 }
 
-/** `strata doctor`: is this machine fit, and which configuration is in force? */
 export const doctor: Command = {
 	name: "doctor",
 	usage: "[--json]",
@@ -67,7 +66,6 @@ async function examine(): Promise<Finding[]> {
 	return [checkNode(), checkPackages(), checkPi(), await checkSqlite(), await checkWorker()];
 }
 
-/** Always well: with an older Node, `bin/strata.js` does not come this far. */
 function checkNode(): Finding {
 	return { name: "Node.js", ok: true, required: true, note: process.version };
 }
@@ -110,7 +108,7 @@ async function checkWorker(): Promise<Finding> {
 	} catch (error) {
 		return { ...finding, ok: false, note: `do not start: ${(error as Error).message}` };
 	} finally {
-		clearTimeout(timer); // else a worker that fails at once keeps the process for 10 s
+		clearTimeout(timer); // a worker that fails at once would otherwise keep the process for 10 s
 		await worker.terminate();
 	}
 }

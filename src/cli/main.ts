@@ -7,7 +7,6 @@ import { packageVersion } from "../core/package-info.ts";
 import { nearest } from "../text/nearest.ts";
 import { type Command, type OptionValues, type Terminal, UsageError } from "./command.ts";
 
-/** A command as the help of all lists it. Its code is loaded to run it, or for its own help. */
 interface ListedCommand {
 	readonly name: string;
 	readonly summary: string;
@@ -16,7 +15,6 @@ interface ListedCommand {
 
 const code = () => import("./code-commands.ts");
 
-/** Every command of `strata`, in the order of its help. */
 export const commands: readonly ListedCommand[] = [
 	listed(
 		"serve",
@@ -69,7 +67,7 @@ function listed<Name extends string>(
 	return { name, summary, load: async () => (await module())[name] };
 }
 
-/** Runs one command line and returns its exit status: 0 done, 1 failed, 2 wrong usage. Throws if code cannot be loaded. */
+/** Returns the exit status: 0 done, 1 failed, 2 wrong usage. Throws if code cannot be loaded. */
 export async function main(argv: string[], terminal: Terminal): Promise<number> {
 	const [word, ...rest] = argv;
 	if (word === undefined || word === "--help" || word === "-h" || word === "help") {
@@ -83,9 +81,8 @@ export async function main(argv: string[], terminal: Terminal): Promise<number> 
 	return listed ? runCommand(listed, rest, terminal) : 2;
 }
 
-/** Runs the command line of this process; called by `bin/strata.js`, and by this file when it is started directly. */
 export async function runAtTerminal(): Promise<void> {
-	// A reader that went away (strata doctor | head -1) ends the output, not with a stack trace.
+	// A closed pipe (strata doctor | head -1) ends the output without a stack trace.
 	process.stdout.on("error", (error: NodeJS.ErrnoException) =>
 		process.exit(error.code === "EPIPE" ? 0 : 1),
 	);
@@ -93,10 +90,10 @@ export async function runAtTerminal(): Promise<void> {
 	if (process.exitCode !== 0) endSoon();
 }
 
-/** How long what a failed command has left open may keep the process: a thread, a socket, a timer. */
+/** How long a thread, socket or timer of a failed command may keep the process. */
 const LEFTOVERS_MS = 1_000;
 
-/** Ends the process after a failure, once its error is written. By itself this keeps nothing. */
+/** Ends the process after its error is flushed. The timer itself does not keep it alive. */
 function endSoon(): void {
 	process.stdout.write("", () =>
 		process.stderr.write("", () => {
@@ -129,7 +126,7 @@ async function runCommand(
 		return await command.run(values, positionals, terminal);
 	} catch (error) {
 		const message = describeError(error);
-		// It may quote an untrusted name of a file, which must not steer the terminal.
+		// The message may quote an untrusted file name, which must not steer the terminal.
 		const line = message.split("\n")[0]?.replaceAll(/\p{Cc}/gu, "\uFFFD");
 		terminal.printError(`strata ${command.name}: ${line}`);
 		if (!(error instanceof UsageError)) return 1;
@@ -144,11 +141,11 @@ function parseCommandLine(command: Command, args: string[]) {
 		try {
 			return parseArgs({ args, options, allowPositionals: true, strict: true });
 		} catch (error) {
-			// The first sentence names the option; the rest is advice about Node's own conventions.
+			// The first sentence names the option; the rest is advice on Node's own conventions.
 			throw new UsageError((error as Error).message.split(". ")[0], { cause: error });
 		}
 	})();
-	// Most likely a variable of the shell that is not set, not the current folder or nothing at all.
+	// Most likely an unset shell variable, not the current folder.
 	for (const [name, value] of Object.entries<OptionValues[string]>(parsed.values)) {
 		if ([value].flat().includes("")) throw new UsageError(`--${name} is empty: give it a value`);
 	}
@@ -159,7 +156,7 @@ function parseCommandLine(command: Command, args: string[]) {
 	return parsed;
 }
 
-/** Of a command that takes no words but is about a project, the surplus one is most likely its folder. */
+/** A surplus word of a command about a project is most likely its folder. */
 function aboutSurplus({ name, options, maxArguments = 0 }: Command, surplus: string): string {
 	if (maxArguments > 0 || !("root" in options)) return "";
 	return `: name a project by --root, as in strata ${name} --root ${surplus}`;
@@ -215,12 +212,11 @@ function atTerminal(): Terminal {
 	return terminal;
 }
 
-/** Whether Node was started with this file: `node src/cli/main.ts doctor`. */
 function isStartedDirectly(): boolean {
 	try {
 		return realpathSync(process.argv[1] ?? "") === fileURLToPath(import.meta.url);
 	} catch {
-		return false; // started without a file, as by `node --eval`
+		return false;
 	}
 }
 

@@ -1,4 +1,4 @@
 import { parentPort } from "node:worker_threads";
 
-/** Started by `strata doctor` to see whether worker threads of this installation run. */
+/** `strata doctor` starts this to check that worker threads run. */
 parentPort?.postMessage("ready");

@@ -3,7 +3,6 @@ import { agentFolder } from "../core/places.ts";
 import type { PageAnswer } from "../paging/index.ts";
 import { type Command, type Terminal, UsageError } from "./command.ts";
 
-/** `strata read`: a web page, PDF or file in chunks, as an agent would get it. */
 export const read: Command = {
 	name: "read",
 	usage: "<uri> [--cursor <cursor>] [--max-chars <n>] [--all] [--json]",
@@ -35,7 +34,7 @@ export const read: Command = {
 				terminal.progress?.(cursor ? `reading on in ${uri} …` : `reading ${uri} …`);
 				const answer = await reader.read({ uri, cursor, max_chars: maxChars });
 				terminal.progress?.("");
-				// Its beginning behind a part of the older text would be neither, and of what changes all the time there is no end.
+				// The new beginning after a part of the old text would be neither, and might never end.
 				if (options.all && answer.cursor_reset) throw changed(uri);
 				show(answer, options.json === true, options.all === true, terminal);
 				cursor = answer.next_cursor;

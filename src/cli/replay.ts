@@ -17,7 +17,6 @@ import { type Command, type Terminal, UsageError } from "./command.ts";
 
 type Replay = typeof import("../economy/replay/index.ts");
 
-/** `strata replay`: what sessions cost, and what they would have cost. */
 export const replay: Command = {
 	name: "replay",
 	usage: "<session.jsonl|folder> [--json] [--html <file>] [--model <id>] [--policy <name>…]",
@@ -55,7 +54,7 @@ export const replay: Command = {
 		const target = resolve(terminal.cwd, path);
 		const isFolder = await stat(target).then(
 			(stats) => stats.isDirectory(),
-			() => false, // reading it will say what is wrong
+			() => false, // reading it will report the fault
 		);
 		const { files, unreadable } = isFolder
 			? await sessionFilesIn(target)
@@ -109,7 +108,7 @@ async function replayFile(
 	file: string,
 	{ tools, policies, modelFor, terminal }: ReplayFileOptions,
 ): Promise<ReplayReport> {
-	const shown = tools.plainText(file); // in a folder, names are untrusted
+	const shown = tools.plainText(file); // file names are untrusted
 	const session = await tools.readSessionFile(file, {
 		onProgress: (bytes, ofBytes) =>
 			terminal.progress?.(`reading ${shown}: ${Math.floor((100 * bytes) / ofBytes)} %`),
@@ -156,9 +155,9 @@ function nothingIn(folder: string, failed: readonly { reason: string }[]): strin
 	return `none of the ${failed.length} .jsonl files in ${folder} could be replayed; the first: ${failed[0]?.reason}`;
 }
 
-/** Whatever else stands where the page is to go is somebody's file, perhaps the session itself. */
+/** Refuses to overwrite any other file, perhaps the session itself. */
 async function checkPage(page: string, { PAGE_MARK }: Replay): Promise<void> {
-	const stats = await stat(page).catch(() => undefined); // writing it will say what is wrong
+	const stats = await stat(page).catch(() => undefined); // writing it will report the fault
 	if (!stats) return;
 	if (!stats.isFile()) throw new UsageError(`--html needs a file, ${page} is none`);
 	const handle = await open(page);
@@ -173,7 +172,7 @@ async function checkPage(page: string, { PAGE_MARK }: Replay): Promise<void> {
 	);
 }
 
-/** What the system says of a failure names the temporary file, which nobody knows. */
+/** The system's error names the temporary file, which means nothing to the user. */
 async function writePage(page: string, content: string): Promise<void> {
 	await writeFileAtomic(page, content).catch((error: unknown) => {
 		const why = errnoOf(error) ?? describeError(error);
@@ -183,7 +182,7 @@ async function writePage(page: string, content: string): Promise<void> {
 	});
 }
 
-/** Charts take memory and a page shows only so many sessions, so of a large folder only the dearest are kept. */
+/** Charts take memory and a page shows few sessions, so only the dearest are kept. */
 function withDearest(reports: ReplayReport[], report: ReplayReport, most: number): ReplayReport[] {
 	if (reports.length < most) return [...reports, report];
 	const cost = ({ check }: ReplayReport) => check.billed;
@@ -192,7 +191,7 @@ function withDearest(reports: ReplayReport[], report: ReplayReport, most: number
 	return all.filter((one) => one !== cheapest);
 }
 
-/** JSON escapes what moves the cursor of most terminals, but not what does so in eight bits. */
+/** JSON escapes C0 controls but not C1, which also move the cursor of some terminals. */
 function harmlessJson(value: unknown): string {
 	return JSON.stringify(value, null, 2).replace(
 		/[\u007f-\u009f]/g,
@@ -205,17 +204,16 @@ function shownPath(path: string, cwd: string): string {
 	return shown.startsWith("..") ? path : shown;
 }
 
-/** Pi keeps its sessions two folders deep; more than this is no folder of sessions. */
+/** Pi nests its sessions two folders deep; a deeper tree is something else. */
 const MAX_DEPTH = 4;
 const MAX_FILES = 10_000;
 
-/** What lies below a folder, sorted by name: session files, and folders that could not be looked into. */
 export interface SessionFiles {
 	readonly files: string[];
 	readonly unreadable: { readonly file: string; readonly reason: string }[];
 }
 
-/** The `.jsonl` files below a folder. Links are not followed. Rejects if the folder itself cannot be read. */
+/** The `.jsonl` files below a folder; links are not followed. Rejects if it cannot be read. */
 export async function sessionFilesIn(folder: string): Promise<SessionFiles> {
 	const files: string[] = [];
 	const unreadable: { file: string; reason: string }[] = [];
@@ -242,7 +240,7 @@ export async function sessionFilesIn(folder: string): Promise<SessionFiles> {
 	}
 }
 
-/** How replay gets the rules of models: by the name in the session file, or the same for all when one was asked for. */
+/** Model rules by the name in the session file, or one model's for all if the user names it. */
 export function modelsByName(
 	asked: string | undefined,
 ): (name: ReplayModel["name"]) => ReplayModel {

@@ -1,7 +1,6 @@
 import { configJsonSchema } from "../core/config.ts";
 import { type Command, UsageError } from "./command.ts";
 
-/** `strata schema`: JSON Schemas for editors and for writers of clients. */
 export const schema: Command = {
 	name: "schema",
 	usage: "[config | protocol]",
@@ -19,7 +18,7 @@ export const schema: Command = {
 
 async function schemaOf(which: string): Promise<object> {
 	if (which === "config") return configJsonSchema();
-	// Loaded when asked for: no other command but `serve` needs the protocol.
+	// Loaded on demand: of the other commands only `serve` needs the protocol.
 	if (which === "protocol") return (await import("../protocol/index.ts")).protocolJsonSchema();
 	throw new UsageError(`There is no schema "${which}"; say config or protocol.`);
 }

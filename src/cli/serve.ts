@@ -17,18 +17,15 @@ type ServerOptions = Parameters<ServerModule["startServer"]>[0];
 
 const DEFAULT_PORT = 3141;
 const DEFAULT_HOST = "127.0.0.1";
-/** How long things that nobody stopped may go on after the server has. */
 const LEFTOVERS_MS = 500;
 
-/** How long a start that failed may take to close what it has opened. */
 const STOP_MS = 5_000;
 
-/** Where the server keeps its tokens, its journal and the projects of its demo, unless `--data-dir` names a folder. */
+/** Default folder for tokens, journal and demo projects; `--data-dir` overrides it. */
 export function serverFolder(env: NodeJS.ProcessEnv): string {
 	return join(agentFolder(env), "strata", "server");
 }
 
-/** `strata serve`: many agent sessions behind one protocol. */
 export const serve: Command = {
 	name: "serve",
 	usage:
@@ -94,7 +91,7 @@ export const serve: Command = {
 			await announce({ values, terminal, options, running });
 			const reason = await stopAsked.promise;
 			await running.stop(reason);
-			// What an extension left running must not keep the process; by itself this keeps nothing.
+			// An extension's leftovers must not keep the process; the timer itself does not either.
 			setTimeout(() => process.exit(), LEFTOVERS_MS).unref();
 			return 0;
 		} catch (error) {
@@ -106,7 +103,6 @@ export const serve: Command = {
 	},
 };
 
-/** What the command line asks for. Throws {@link UsageError} for what is no such thing. */
 function serverOptions(
 	values: OptionValues,
 	terminal: Terminal,
@@ -199,11 +195,11 @@ interface Announcement {
 	running: Awaited<ReturnType<ServerModule["startServer"]>>;
 }
 
-/** Says once where the server is. The token is shown on a terminal only: elsewhere it would end up in a log. */
+/** The token is shown on a terminal only: anywhere else it would end up in a log. */
 async function announce({ values, terminal, options, running }: Announcement): Promise<void> {
 	const { listen, socketPath, stdio, auth, dataDir } = options;
 	const { port, token } = running;
-	// Standard output is the protocol's with --stdio.
+	// With --stdio, standard output belongs to the protocol.
 	const say = stdio ? terminal.printError : terminal.print;
 	const host = listen && (listen.host.includes(":") ? `[${listen.host}]` : listen.host);
 	const url = listen && `${listen.tls ? "https" : "http"}://${host}:${port}/`;
@@ -225,7 +221,7 @@ function launchPage(dataDir: string): string {
 	return join(dataDir, "open.html");
 }
 
-/** By way of a private file: everybody on this machine can see the arguments of a process, and the token with them. */
+/** Passes the token in a private file: process arguments are visible to every user. */
 async function openBrowser(page: string, dataDir: string, terminal: Terminal): Promise<void> {
 	const file = launchPage(dataDir);
 	const meta = `<meta http-equiv="refresh" content="0; url=${page}">`;
@@ -244,7 +240,7 @@ async function openBrowser(page: string, dataDir: string, terminal: Terminal): P
 	browser.unref();
 }
 
-/** The first signal asks to stop, the second does not ask. */
+/** The first signal asks to stop, the second forces it. */
 function watchSignals(ask: (reason: string) => void): void {
 	let isAsked = false;
 	for (const [signal, number] of [

@@ -8,7 +8,7 @@ import { readCacheFolder } from "../readcache/index.ts";
 import { counted, megabytes } from "../text/figures.ts";
 import { TIER_STORE, tierStateFolder } from "../tiers/index.ts";
 
-/** A folder pi-strata writes to and can do without: everything in it is made again when needed. */
+/** A folder pi-strata writes to and can rebuild when needed. */
 export interface Store {
 	name: string;
 	folder: string;
@@ -17,15 +17,14 @@ export interface Store {
 }
 
 export interface MeasuredStore extends Store {
-	/** `foreign`: the folder is there but does not carry this store's version file, so it is left alone. */
+	/** `foreign`: the folder lacks this store's version file, so it is left alone. */
 	state: "absent" | "ours" | "foreign";
 	files: number;
 	bytes: number;
-	/** Size or absence, for people. */
 	note: string;
 }
 
-/** Every store this version ever writes, as seen from `cwd`; also where it would be without a configured folder. */
+/** Every store this version writes, also in its default folder if another one is configured. */
 export function knownStores(config: Config, cwd: string): Store[] {
 	const folders = [config.readcache, { ...config.readcache, storeDir: "" }].map((settings) =>
 		readCacheFolder(settings, cwd),
@@ -54,7 +53,7 @@ export function knownStores(config: Config, cwd: string): Store[] {
 	];
 }
 
-/** Counts what a store holds. Never throws: what cannot be read counts as nothing. */
+/** Never throws: unreadable content counts as nothing. */
 export async function measureStore(store: Store): Promise<MeasuredStore> {
 	const state = await stateOf(store);
 	if (state === "absent") return { ...store, state, files: 0, bytes: 0, note: "empty" };
@@ -76,7 +75,7 @@ async function stateOf(store: Store): Promise<MeasuredStore["state"]> {
 		return "absent";
 	}
 	try {
-		// A repository can bring this file: a link to a device, or a pipe, must not keep us waiting.
+		// A repository can bring this file: a link to a device or a pipe must not block.
 		const file = await readRegularFile(join(store.folder, "version.json"), 4096);
 		if (file.kind !== "read") return "foreign";
 		const marker: unknown = JSON.parse(file.bytes.toString());
@@ -96,7 +95,7 @@ async function sizeOf(folder: string): Promise<{ files: number; bytes: number }>
 			total.bytes += info?.size ?? 0;
 		}
 	} catch {
-		// A folder that vanishes or cannot be read while we count: report what was counted.
+		// A folder that vanishes or cannot be read meanwhile: report what was counted.
 	}
 	return total;
 }
