@@ -1,24 +1,20 @@
-/** Cuts one text into chunks. Create it once per text: it remembers where the code blocks are. */
+/** Cuts one text into chunks. Create one per text: it remembers the code blocks. */
 export interface Chunker {
 	/**
-	 * Where the chunk that begins at `start` ends, at most `maxChars` UTF-16 units further; both positions count units.
-	 * `start` is 0 or an earlier result below the length of the text, `maxChars` at least {@link minChunkChars}.
-	 *
-	 * The cut is the best boundary in the last quarter of the chunk: behind a blank line, before a row of a list or
-	 * table (or a heading), behind a line, all these outside code; then behind a line of code, a sentence, a space; the
-	 * last of its kind. Where there is none, between two grapheme clusters. A CRLF, a surrogate pair and a cluster of
-	 * up to 64 units always stay whole.
+	 * Returns the end of the chunk at `start` (0 or an earlier end), in UTF-16 units. It is the last
+	 * of the best boundaries in the last quarter: outside code a blank line, a row (list, table,
+	 * heading), a line; then a code line, a sentence, a space, a cluster. CRLF, surrogate pairs and
+	 * clusters of up to 64 units stay whole. `maxChars` is at least {@link minChunkChars}.
 	 */
 	end(start: number, maxChars: number): number;
 }
 
-/** Clusters of up to this many UTF-16 units are never cut: longer than any emoji family or stacked syllable in use. */
+/** UTF-16 units; longer than any emoji family or stacked syllable in use. */
 export const longestCluster = 64;
 
-/** The smallest chunk: with less there may be no room for a single cluster. */
+/** A smaller chunk may have no room for a single cluster. */
 export const minChunkChars = longestCluster;
 
-/** Makes a chunker. The text is scanned for code blocks by the first `end` that has to choose a place. */
 export function createChunker(text: string): Chunker {
 	let fences: Fences | undefined;
 	return {
@@ -37,7 +33,7 @@ export function createChunker(text: string): Chunker {
 	};
 }
 
-/** How good a cut is, from worst to best. */
+/** From worst to best. */
 const rank = { none: 0, space: 1, sentence: 2, codeLine: 3, line: 4, row: 5, blankLine: 6 };
 
 function bestBoundary(
@@ -52,7 +48,7 @@ function bestBoundary(
 	for (let at = limit; at > floor && bestRank < rank.blankLine; at--) {
 		const found = rankOf(text, start, at, fences);
 		if (found <= bestRank) continue;
-		// A line feed ends its cluster; but a space can carry an accent.
+		// A line feed ends its cluster, but a space can carry an accent.
 		if (found < rank.codeLine && !isClusterBoundary(text, start, at)) continue;
 		best = at;
 		bestRank = found;
@@ -70,39 +66,34 @@ function rankOf(text: string, start: number, at: number, fences: Fences): number
 	}
 	const isSpace = spaces.includes(before);
 	if (!isSpace && !sentenceMarks.includes(before)) return rank.none;
-	// As far back as the pattern reaches.
 	if (sentenceEnd.test(text.slice(Math.max(start, at - 12), at))) return rank.sentence;
 	return isSpace ? rank.space : rank.none;
 }
 
-/** No-break spaces are none of these. */
+/** Excludes no-break spaces. */
 const spaces = " \t\u3000";
-/** The marks that end a sentence without a space behind them, and what may close behind them. */
+/** Marks that end a sentence without a following space, and closing marks after them. */
 const sentenceMarks = "。！？｡．\"'”’»）」』】)]";
 const sentenceEnd =
 	/(?:[.!?…]["'”’»)\]]{0,3}[ \t]{1,8}|[。！？｡．]["'”’»）」』】)\]]{0,3}\u3000?)$/;
 
-/** A list item, a table row or a heading; not the dashes between a table's head and body, which belong together. */
+/** A list item, table row or heading. A table's delimiter row stays with its head. */
 const rowStart = /[ \t>]{0,64}(?:(?:[-*+]|\d{1,9}[.)]|#{1,6})[ \t]|\|(?![ \t]{0,64}:?-{2}))/y;
 
-/** Whether the line that ends at `newline`, itself behind `start`, has nothing in it. */
 function isBlank(text: string, start: number, newline: number): boolean {
 	let at = newline - 1;
 	while (at >= start && " \t\r".includes(text.charAt(at))) at--;
 	return at >= start && text.charAt(at) === "\n";
 }
 
-/** Where the fenced code blocks of a text are. */
 interface Fences {
-	/** Whether a cut here would go through a code block: behind its opening line and before the end of its closing one. */
+	/** True between the end of the opening line and the end of the closing one. */
 	encloses(at: number): boolean;
 }
 
 /**
- * Finds the fenced code blocks of a markdown text, also in quotes and list items. An opening line that nothing
- * closes opens nothing, so one stray fence does not turn the rest of a plain text into code.
- *
- * Linear, and quick because it jumps from fence to fence: 10 MB of markdown with 30,000 fence lines take about 10 ms.
+ * Finds fenced code blocks, also in quotes and list items. An unclosed fence opens nothing, or a
+ * stray one would turn the rest into code. Linear: about 10 ms for 10 MB with 30,000 fence lines.
  */
 export function findFences(text: string): Fences {
 	const opens: number[] = [];
@@ -125,14 +116,10 @@ export function findFences(text: string): Fences {
 	};
 }
 
-/**
- * More lines with fence marks than this are not examined; code behind them is cut like text. No document has them, and
- * a hostile one could stall its caller: so the scan of 10 MB stays below some 30 ms.
- */
+/** Code after this many fence lines is cut like text, so a hostile 10 MB scan stays below 30 ms. */
 const maxExaminedLines = 50_000;
 
 type FenceLine = {
-	/** Where the line begins, and where the next one does. */
 	start: number;
 	end: number;
 	mark: string;
@@ -151,18 +138,16 @@ function* fenceLines(text: string): Generator<FenceLine> {
 		const end = newline < 0 ? text.length : newline + 1;
 		const line = fenceLine(text, at, end);
 		if (line) yield line;
-		// On to the next line, so that a line of a million fences is looked at once.
+		// Continues at the next line: a line with a million fences is examined once.
 		if (backticks >= 0 && backticks < end) backticks = text.indexOf("```", end);
 		if (tildes >= 0 && tildes < end) tildes = text.indexOf("~~~", end);
 	}
 }
 
-/** What may stand before a fence: indentation, quote marks, one list marker. */
 const prefix = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?$/;
-/** A longer prefix is no fence's; this keeps the pattern from running over a huge line. */
+/** Keeps the pattern from running over a huge line. */
 const maxPrefix = 64;
 
-/** The line that ends at `end` and has its first three fence marks at `at`, if it is one of a fence. */
 function fenceLine(text: string, at: number, end: number): FenceLine | undefined {
 	const start = text.lastIndexOf("\n", at) + 1;
 	if (at - start > maxPrefix || !prefix.test(text.slice(start, at))) return undefined;
@@ -175,13 +160,12 @@ function fenceLine(text: string, at: number, end: number): FenceLine | undefined
 		end,
 		mark,
 		length: behind - at,
-		// "```like this```" on one line is code within a sentence.
+		// "```like this```" on one line is inline code.
 		mayOpen: mark === "~" || !info.includes("`"),
 		mayClose: info.trim() === "",
 	};
 }
 
-/** How many of the ascending numbers are smaller. */
 function countBelow(numbers: readonly number[], bound: number): number {
 	let low = 0;
 	let high = numbers.length;
@@ -194,54 +178,50 @@ function countBelow(numbers: readonly number[], bound: number): number {
 }
 
 /**
- * The last place in `(floor, at]` where no grapheme cluster of up to {@link longestCluster} units is cut. `floor` must
- * be 0 or an earlier result, and at least that many units before `at`.
- *
- * Looks at some 64 units whatever the size of the text; only a row of flags is followed further, to where it begins.
+ * The last place in `(floor, at]` that cuts no cluster of up to {@link longestCluster} units.
+ * `floor` is 0 or an earlier result, at least that many units before `at`. Examines some 64 units,
+ * and a row of flags to its beginning.
  */
 export function clusterBoundary(text: string, floor: number, at: number): number {
 	return boundaryBefore(text, floor, at) ?? placeWithin(text, at);
 }
 
-/** Whether this is a boundary between two clusters; `floor` as above, but at any distance. */
+/** `floor` as in {@link clusterBoundary}, at any distance. */
 export function isClusterBoundary(text: string, floor: number, at: number): boolean {
 	return boundaryBefore(text, floor, at) === at;
 }
 
-/** Whether a cut here would go between the two halves of one character. */
 export function splitsPair(text: string, at: number): boolean {
 	return at > 0 && isHigh(text.charCodeAt(at - 1)) && isLow(text.charCodeAt(at));
 }
 
 const segmenter = new Intl.Segmenter("und", { granularity: "grapheme" });
 
-/** The last boundary in `(floor, at]`, if a cluster that reaches over `at` is not overlong. */
+/** `undefined` if the cluster across `at` is overlong. */
 function boundaryBefore(text: string, floor: number, at: number): number | undefined {
 	const anchor = anchorAt(text, floor, Math.max(floor, at - longestCluster));
-	// Whether there is a boundary depends on what is before it and the one code point after it: hence the two units.
+	// A boundary depends on the text before it and one code point (two units) after it.
 	const tail = text.slice(anchor, at + 2);
 	const found = segmenter.segment(tail).containing(at - anchor)?.index ?? 0;
 	return found > 0 ? anchor + found : undefined;
 }
 
-/** A place in an overlong cluster: not within a character, nor within a flag, lest all that follow are cut in half. */
+/** Avoids surrogate pairs and flags: half a flag would break the following ones. */
 function placeWithin(text: string, at: number): number {
 	const place = splitsPair(text, at) ? at - 1 : at;
 	const splitsFlag = isFlagLetter(text, place) && isFlagLetter(text, place - 2);
 	return splitsFlag ? place - 2 : place;
 }
 
-/** Flags are pairs of these letters: only their number from the beginning of the row tells which belong together. */
+/** Flags are pairs of these letters; they pair up from the beginning of the row. */
 function isFlagLetter(text: string, at: number): boolean {
 	const low = text.charCodeAt(at + 1);
 	return text.charCodeAt(at) === 0xd83c && low >= 0xdde6 && low <= 0xddff;
 }
 
-/**
- * The last place up to `at` from which segmenting may begin. Anywhere else the rules of Unicode (UAX #29) look back
- * within one cluster only: begun in its middle, segmenting can go wrong up to the end of that cluster, which reaches
- * over the place asked for only if it is overlong.
- */
+// The last place up to `at` where segmenting may begin. UAX #29 looks back within one cluster only
+// (flags aside): starting inside a cluster is wrong only up to its end, which reaches the queried
+// place only if the cluster is overlong.
 function anchorAt(text: string, floor: number, at: number): number {
 	let anchor = splitsPair(text, at) ? at - 1 : at;
 	while (anchor > floor && isFlagLetter(text, anchor)) {

@@ -9,27 +9,25 @@ declare const digestBrand: unique symbol;
 /** The first 96 bits of a sha256 in base64url, 16 characters. Made by {@link digest}. */
 export type Digest = string & { readonly [digestBrand]: true };
 
-/** A place to go on reading: the next character (UTF-16 units from 0), in a PDF of the given page (from 1). */
+/** Where to continue: a character (UTF-16 units from 0), in a PDF within a page (from 1). */
 export type Position =
 	| { readonly kind: "text"; readonly char: number }
 	| { readonly kind: "pdf"; readonly page: number; readonly char: number };
 
-/** What a continuation token says. */
 export interface Cursor {
-	/** Of the resource's normalised address, its root and the version of the extractor. */
+	/** Digest of the normalised address, its root and the extractor's version. */
 	readonly resource: Digest;
-	/** Of the extracted text; for a PDF, of its bytes. */
+	/** Digest of the extracted text; for a PDF, of its bytes. */
 	readonly content: Digest;
 	readonly position: Position;
 }
 
-/** Shortens a text or bytes to what a cursor can carry. */
 export function digest(value: string | Uint8Array): Digest {
 	const hash = Buffer.from(hashBytes(value), "hex");
 	return hash.toString("base64url", 0, digestBytes) as Digest;
 }
 
-/** {@link digest} of a text of any size: gives the event loop a turn between the pieces. */
+/** {@link digest} for large texts: yields to the event loop between slices. */
 export async function digestInSlices(text: string): Promise<Digest> {
 	const hash = createHash("sha256");
 	for (let at = 0, end = 0; at < text.length; at = end) {
@@ -43,7 +41,7 @@ export async function digestInSlices(text: string): Promise<Digest> {
 
 const SLICE_CHARS = 1024 * 1024;
 
-/** Writes a cursor as 48 characters that are safe in a URL. The same cursor always gives the same token. */
+/** Encodes a cursor as 48 URL-safe characters, deterministically. */
 export function encodeCursor({ resource, content, position }: Cursor): string {
 	const bytes = Buffer.alloc(tokenBytes);
 	bytes.writeUInt8(version, versionAt);
@@ -54,21 +52,18 @@ export function encodeCursor({ resource, content, position }: Cursor): string {
 	if (!isPlace || (position.kind === "pdf" && page === textPage)) {
 		throw new RangeError(`Not a place to read from: ${JSON.stringify(position)}`);
 	}
-	// Both refuse what is negative or too large.
+	// Both throw on a negative or too large value.
 	bytes.writeUIntBE(page, pageAt, charAt - pageAt);
 	bytes.writeUInt32BE(position.char, charAt);
 	checksum(bytes).copy(bytes, checksumAt);
 	return bytes.toString("base64url");
 }
 
-/**
- * Reads a token that {@link encodeCursor} wrote; throws `cursor_malformed` for everything else, typing errors
- * included. A token can still be of another resource, or point behind the end of this one: that is for the reader to check.
- */
+/** Throws `cursor_malformed`. The caller checks that the cursor fits the resource. */
 export function decodeCursor(token: string): Cursor {
-	// Callers without types send all sorts of things.
+	// Untyped callers may send anything.
 	if (typeof token !== "string") throw malformed(`a cursor is a text, this one is ${typeof token}`);
-	// At this length base64url has no spare bits: one token for one sequence of bytes.
+	// At this length base64url has no spare bits: one token per byte sequence.
 	if (!/^[\w-]{48}$/.test(token)) {
 		throw malformed(`a cursor has 48 letters, digits, "-" or "_", this one is ${shown(token)}`);
 	}
@@ -88,11 +83,11 @@ export function decodeCursor(token: string): Cursor {
 	};
 }
 
-/** Raise it when the meaning of a position or a digest changes. */
+/** Raise it when the meaning of a position or digest changes. */
 const version = 1;
 const digestBytes = 12;
 
-// The layout: version, resource, content, page (0 for a text), character, checksum.
+// Layout: version, resource, content, page (0 for a text), character, checksum.
 const versionAt = 0;
 const resourceAt = 1;
 const contentAt = resourceAt + digestBytes;
@@ -113,7 +108,7 @@ function readDigest(bytes: Buffer, at: number): Digest {
 	return bytes.toString("base64url", at, at + digestBytes) as Digest;
 }
 
-/** Not a secret: it tells a model's slip from a cursor, not a forgery. */
+/** Detects a model's typing error, not forgery. */
 function checksum(bytes: Buffer): Buffer {
 	return Buffer.from(hashBytes(bytes.subarray(0, checksumAt)).slice(0, 8), "hex");
 }

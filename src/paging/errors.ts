@@ -1,39 +1,31 @@
-/** What went wrong with a read, for callers that branch on it. */
 export type PagingErrorCode =
-	/** the address cannot be understood */
 	| "invalid_uri"
-	/** neither http, https, file nor a path */
 	| "unsupported_scheme"
-	/** a private, loopback or otherwise special network address */
+	/** private, loopback or another special network address */
 	| "address_refused"
 	| "too_many_redirects"
-	/** more bytes than the limit allows, on the wire or unpacked */
+	/** over the limit, on the wire or unpacked */
 	| "too_large"
 	| "timeout"
-	/** the server answered, but not with the resource */
+	/** an answer without the resource */
 	| "http_status"
-	/** no usable answer came at all */
 	| "network"
-	/** binary content that is not a PDF */
+	/** binary content other than a PDF */
 	| "not_text"
-	/** called a PDF, but is none, or is damaged beyond reading */
+	/** declared a PDF, but is none or is damaged */
 	| "not_a_pdf"
-	/** a PDF that asks for a password */
 	| "encrypted_pdf"
 	| "cursor_malformed"
-	/** a cursor that belongs to another resource */
 	| "cursor_foreign"
-	/** a path that leads out of the allowed folders */
 	| "outside_root"
 	| "not_found"
 	/** a folder, device, pipe or socket */
 	| "not_a_file"
 	| "invalid_max_chars"
-	/** pages that the document does not have */
 	| "invalid_pages"
 	| "aborted";
 
-/** An error that a reader shows to whoever asked: its message names the value that was wrong and what to do. */
+/** Its message is for the caller: it names the wrong value and what to do. */
 export class PagingError extends Error {
 	readonly code: PagingErrorCode;
 
@@ -44,7 +36,7 @@ export class PagingError extends Error {
 	}
 }
 
-/** The error for what is over its limit, a number of bytes. */
+/** `limit` is in bytes. */
 export function tooLarge(name: string, limit: number): PagingError {
 	return new PagingError(
 		"too_large",
@@ -52,7 +44,7 @@ export function tooLarge(name: string, limit: number): PagingError {
 	);
 }
 
-/** Limits are set in bytes, and their defaults are whole millions. */
+/** Decimal: limits default to whole millions of bytes. */
 const MEGABYTE = 1_000_000;
 
 function inUnits(bytes: number): string {

@@ -1,6 +1,6 @@
 /**
- * Paging: web pages, PDFs and files read in chunks with one cursor contract. Chunks joined in order are the whole
- * extracted text; a cursor continues exactly there, or says that the content has changed.
+ * Reads web pages, PDFs and files in chunks. Joined in order, chunks are the whole extracted text;
+ * a cursor continues where the last chunk ended or reports that the content changed.
  */
 export { PagingError, type PagingErrorCode } from "./errors.ts";
 export {

@@ -17,45 +17,38 @@ import { createResourceCache, type Loader } from "./resource-cache.ts";
 import { locateFile, readLocated } from "./sources/file.ts";
 import { normaliseUri } from "./uri.ts";
 
-/** Where resources may come from, and the limits of everything. All but `root` have defaults, those of the settings. */
+/** Defaults are those of the settings. */
 export interface LibraryOptions {
-	/** The folder that paths start from, and that files must lie in. */
+	/** Relative paths start here, and files must lie in it. */
 	root: string;
-	/** Further folders that files may be read from. */
 	readOnlyRoots?: readonly string[];
-	/** Network ranges (CIDR) that may be reached although they are not public. */
+	/** Non-public networks (CIDR) that may be reached. */
 	allowRanges?: readonly string[];
-	/** Use the proxies named in the environment; the address behind a name is then not checked. */
+	/** Use the environment's proxies; the address behind a name is then not checked. */
 	useProxy?: boolean;
-	/** How long a resource is used without asking again; continuing to read prolongs it. */
+	/** How long a resource stays fresh; continuing to read prolongs it. */
 	ttlMs?: number;
-	/** How many resources are kept at most. */
 	maxEntries?: number;
-	/** How much memory they may take together. */
 	maxCacheBytes?: number;
-	/** Time for a whole request, redirects included. */
+	/** For a whole request, redirects included. */
 	timeoutMs?: number;
 	/** Largest page or text, unpacked. */
 	maxBytes?: number;
-	/** Largest PDF. */
 	maxPdfBytes?: number;
-	/** Time for converting one page before a simpler conversion is used. */
+	/** Time to convert a page before falling back to the simpler conversion. */
 	extractMs?: number;
 	now?: () => number;
 }
 
-/** A resource that was asked for, not loaded yet. */
 interface Target {
-	/** The same for all spellings of one address. */
+	/** The same for all spellings of an address. */
 	key: string;
 	load: Loader<Resource>;
-	/** Files are looked at every time, since that costs next to nothing. */
+	/** True for files: checking them is cheap. */
 	revalidate: boolean;
-	/** Of a file: what it was when it was looked at. */
 	version?: string;
 }
 
-/** Finds, loads, converts and keeps resources. */
 export function createLibrary(options: LibraryOptions) {
 	const { root, readOnlyRoots = [] } = options;
 	const {
@@ -105,7 +98,7 @@ export function createLibrary(options: LibraryOptions) {
 			return { key: `file:${file.path}`, load, revalidate: true, version: file.validators };
 		},
 
-		/** `continues`: with a cursor, which prolongs the time a resource is kept. */
+		/** `continues`: a read with a cursor, which prolongs the resource's life. */
 		use: <R>(
 			target: Target,
 			{ signal, continues }: { signal?: AbortSignal | undefined; continues: boolean },
@@ -172,7 +165,7 @@ export function createLibrary(options: LibraryOptions) {
 			);
 		}
 		const text = await decodeInSlices(bytes, { contentType, isHtml: kind === "html" });
-		// A local page is source code to whoever reads it here.
+		// A local page is source code to its reader.
 		if (kind === "text" || loaded.isLocal) return textResource("text", text, shared);
 		const { markdown, title, degraded } = await extractor.extract(
 			{ html: text, baseUrl: url?.href ?? "" },
@@ -182,7 +175,7 @@ export function createLibrary(options: LibraryOptions) {
 	}
 }
 
-/** Shown only if it looks like a type: whoever wrote the header may be writing to the model. */
+/** The header is untrusted text: it reaches the model only if it looks like a type. */
 function shownType(contentType: string | undefined): string {
 	const { type } = parseMediaType(contentType);
 	return /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(type) ? type : "binary";
@@ -191,11 +184,9 @@ function shownType(contentType: string | undefined): string {
 const DEFAULTS = settingGroups.paging.settings;
 
 interface Loaded {
-	/** For messages. */
 	name: string;
 	bytes: Buffer;
 	contentType?: string | undefined;
-	/** Where it came from in the end, and where it was asked for. */
 	url?: URL;
 	requested?: URL;
 	validators: unknown;

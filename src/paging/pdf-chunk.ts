@@ -2,21 +2,19 @@ import { createChunker, isClusterBoundary, minChunkChars } from "./chunk.ts";
 import { PagingError } from "./errors.ts";
 import type { PdfDocument, PdfPage } from "./pdf/pdf-engine.ts";
 
-/** Where to read in a PDF, and how much. */
 export interface PdfChunkRequest {
 	page: number;
-	/** First character within the page's part of the text. */
 	char: number;
 	size: number;
-	/** The page to stop after; the document's last if not given. */
+	/** Default: the document's last. */
 	lastPage?: number | undefined;
-	/** How long to look for text in all. Default: 30 s. */
+	/** For all pages together. Default: 30 s. */
 	budgetMs?: number;
 }
 
 export interface PdfChunk {
 	content: string;
-	/** Where the text goes on; absent when nothing is left. */
+	/** Absent at the end. */
 	next?: { page: number; char: number };
 	pageStart: number;
 	pageEnd: number;
@@ -24,9 +22,8 @@ export interface PdfChunk {
 }
 
 /**
- * Whole pages as long as they fit, or a part of one page that does not fit at all. Every page with text contributes
- * that and a blank line; a page without text contributes nothing. Only pages that are read are extracted, and those
- * without text behind them, so that no continuation leads to nothing.
+ * Whole pages as long as they fit, or a part of one that does not. A page with text ends in a blank
+ * line. Pages without text after it are read too, so that no cursor leads to nothing.
  */
 export async function readPdfChunk(
 	pages: Pick<PdfPages, "totalPages" | "get">,
@@ -64,7 +61,7 @@ export async function readPdfChunk(
 	}
 	return finish(page <= last ? { page, char: 0 } : undefined);
 
-	/** Counts a page as read. A skipped one too: nothing else would tell that it is a scan. */
+	/** Counts skipped pages too: otherwise a scan would go unreported. */
 	function note({ number, warning }: PdfPage): void {
 		pageEnd = number;
 		if (!warning) return;
@@ -85,7 +82,7 @@ export async function readPdfChunk(
 	}
 }
 
-/** The end of a part of a page. What is left must be worth a call of its own, not just the blank line below. */
+/** The rest must be worth a call of its own, not just the blank line. */
 function cut(text: string, start: number, size: number): number {
 	const chunker = createChunker(text);
 	const end = chunker.end(start, size);
@@ -96,7 +93,7 @@ function cut(text: string, start: number, size: number): number {
 	return isRestBlank(earlier) ? (placeBefore(text, start, start + half) ?? end) : earlier;
 }
 
-/** The last space, or else the last place between two clusters, for less text than a chunker can cut. */
+/** The last space or cluster boundary, for less text than a chunker can cut. */
 function placeBefore(text: string, start: number, limit: number): number | undefined {
 	const places: number[] = [];
 	for (let at = limit; text.slice(start, at).trim() !== ""; at--) {
@@ -140,7 +137,6 @@ function describe(kind: string, pages: number[]): string {
 		: `${subject(pages)} a broken character encoding: the text may be garbled.`;
 }
 
-/** Short however many pages there are. */
 function subject(pages: number[]): string {
 	const first = pages[0] as number;
 	const last = pages.at(-1) as number;
@@ -151,18 +147,16 @@ function subject(pages: number[]): string {
 		: `${pages.length} of the pages ${first} to ${last} have`;
 }
 
-/** The pages of one document, extracted when they are first wanted and kept for a while. */
 export interface PdfPages {
 	readonly totalPages: number;
-	/** Characters of the pages kept at present. */
 	readonly keptChars: number;
-	/** A page. Those behind it come along, up to `maxChars` in all: who reads one mostly reads on. */
+	/** Also prefetches the following pages, up to `maxChars` in all. */
 	get(page: number, maxChars: number, signal?: AbortSignal): Promise<PdfPage>;
 }
 
-/** A message to the worker costs more than a page, so some are asked for at a time. */
+/** A message to the worker costs more than a page. */
 const BATCH = 16;
-/** How much text is kept of one document. */
+/** Per document. */
 const MAX_KEPT_CHARS = 400_000;
 
 export function createPdfPages(document: Pick<PdfDocument, "totalPages" | "pages">): PdfPages {

@@ -14,43 +14,39 @@ import { readPdfChunk } from "./pdf-chunk.ts";
 import { type PdfResource, type Resource, type TextResource, textResource } from "./resource.ts";
 import { maxUriLength } from "./uri.ts";
 
-/** One read, in the form of the paging contract. */
 export interface PageRequest {
-	/** `http(s):` and `file:` addresses, or a path below the root. */
+	/** An `http(s):` or `file:` address, or a path below the root. */
 	uri: string;
-	/** `next_cursor` of an earlier answer; without it reading starts at the beginning. */
+	/** `next_cursor` of an earlier answer. Default: the beginning. */
 	cursor?: string | undefined;
-	/** Largest `content`, in UTF-16 units: at least 64, 20,000 at most (more is lowered to it), 8,000 if not given. */
+	/** Largest `content` in UTF-16 units: 64 to 20,000 (more is clamped). Default: 8,000. */
 	max_chars?: number | undefined;
-	/** For a PDF: the pages to read, from 1; `last` also when continuing. */
+	/** Pages of a PDF, from 1; `last` also applies when continuing. */
 	pages?: { first?: number | undefined; last?: number | undefined } | undefined;
 }
 
-/** A chunk. Chunks joined in order are the whole extracted text. */
+/** Chunks joined in order are the whole extracted text. */
 export interface PageAnswer {
 	uri: string;
 	content: string;
-	/** There is more; `next_cursor` leads to it. */
 	truncated: boolean;
 	next_cursor?: string;
 	content_type?: string;
 	kind?: "html" | "text" | "pdf" | "unknown";
 	page_info?: { page_start: number; page_end: number; total_pages: number };
 	title?: string;
-	/** Where redirects led. */
 	final_uri?: string;
-	/** Length of the whole text; not known for a PDF. */
+	/** Of the whole text; unknown for a PDF. */
 	total_chars?: number;
-	/** The cursor could not be used, so this chunk is the first; `cursor_reason` says why. */
+	/** The cursor was unusable, so this is the first chunk. */
 	cursor_reset?: boolean;
 	cursor_reason?: "content_changed";
-	/** A simpler conversion was used because the page was too much for the good one. */
+	/** The page was too much for the good conversion. */
 	degraded?: boolean;
-	/** What a reader should know about the content. */
 	warning?: string;
 }
 
-/** Reads resources in chunks. One per root; it holds a cache and worker threads, so close it. */
+/** One per root. It holds a cache and worker threads: close it. */
 export interface Reader {
 	/** Throws only {@link PagingError}. */
 	read(request: PageRequest, signal?: AbortSignal): Promise<PageAnswer>;
@@ -59,11 +55,9 @@ export interface Reader {
 
 export type ReaderOptions = LibraryOptions;
 
-/** Length of a chunk when nothing is said. */
 const defaultChars = 8_000;
-/** Longest chunk there is. */
 export const maxChars = 20_000;
-/** Part of every cursor's binding: a change of how text is extracted must not be read with old positions. */
+/** Part of every cursor: raise it when extraction changes, so that old positions are not reused. */
 const EXTRACTOR_VERSION = 2;
 
 export function createReader(options: ReaderOptions): Reader {
@@ -83,10 +77,7 @@ export function createReader(options: ReaderOptions): Reader {
 	};
 }
 
-/**
- * Reads a text that is at hand in chunks: as it is, to the letter, whatever it looks like. The request's `uri` is only
- * its name. Throws {@link PagingError} for a cursor or a size that cannot be used.
- */
+/** Reads a given text verbatim in chunks; `uri` is only its name. Throws {@link PagingError}. */
 export async function readText(text: string, request: PageRequest): Promise<PageAnswer> {
 	const size = chunkSize(request.max_chars);
 	const cursor = request.cursor === undefined ? undefined : decodeCursor(request.cursor);
@@ -95,7 +86,6 @@ export async function readText(text: string, request: PageRequest): Promise<Page
 	return await answerFrom(resource, { request, size, cursor, address });
 }
 
-/** A request that was looked at: how much is asked for, from where, and what its cursors are bound to. */
 interface ChunkRequest {
 	request: PageRequest;
 	size: number;
@@ -126,7 +116,7 @@ async function answerFrom(
 	};
 }
 
-/** Callers without types send all sorts of things. */
+/** Untyped callers may send anything. */
 function checkUri(uri: unknown): void {
 	if (typeof uri === "string") return;
 	throw new PagingError(
@@ -146,10 +136,7 @@ function chunkSize(asked: number | undefined): number {
 	return Math.min(asked, maxChars);
 }
 
-/**
- * Where reading starts. A cursor holds for the content it was made from, under whatever address; after a change of
- * the same resource reading starts over; a cursor of something else is a mistake worth telling.
- */
+// A cursor holds for its content under any address; another resource's cursor is an error.
 function startOf(
 	resource: Resource,
 	cursor: Cursor | undefined,
@@ -213,7 +200,7 @@ async function pdfChunk(
 	};
 }
 
-/** All of it is untrusted: what is too long to be of use is left out or cut. */
+/** All of it is untrusted text: overlong values are dropped or cut. */
 function about(resource: Resource) {
 	const { kind, contentType, title, finalUri } = resource;
 	return {
@@ -229,7 +216,6 @@ function firstChars(text: string, count: number): string {
 	return text.slice(0, splitsPair(text, count) ? count - 1 : count);
 }
 
-/** A reader's options from the user's settings. */
 export function readerOptions({ paging }: Config, root: string): ReaderOptions {
 	return {
 		root,
@@ -245,7 +231,6 @@ export function readerOptions({ paging }: Config, root: string): ReaderOptions {
 	};
 }
 
-/** What an agent should be told when it is given a `read` in the form of the paging contract. */
 export const instructions: readonly string[] = [
 	"The `read` tool may return `truncated=true` with a `next_cursor`.",
 	"To continue reading the same resource, call `read` again with the same `uri` and `cursor=next_cursor`.",

@@ -2,58 +2,51 @@ import { ABORTED } from "../core/aborted.ts";
 import { Waiters } from "../core/waiters.ts";
 import { PagingError } from "./errors.ts";
 
-/** What is kept, how much and how long. */
 export interface ResourceCacheOptions<T> {
-	/** How long a value counts as fresh after its last use. */
+	/** Counted from the last use. */
 	readonly ttlMs: number;
 	readonly maxEntries: number;
-	/**
-	 * In the units of `sizeOf`. One value that is larger by itself is kept beside it, until the next such: loading it
-	 * again for every use would cost more.
-	 */
+	/** In the units of `sizeOf`. One larger value is kept in addition, until the next such one. */
 	readonly maxBytes: number;
-	/** Measured again after each use, since a resource may grow as more of it is extracted. */
+	/** Called after each use: a resource may grow as more of it is extracted. */
 	sizeOf(value: T): number;
-	/** Called once for every value that has left the cache, when its last use is over. It must not throw. */
+	/** Called once per evicted value, after its last use. Must not throw. */
 	dispose?(value: T): void;
 	now?(): number;
 }
 
-/** Gets a value. `previous` is the outdated one, if there is any, which may be returned if it still holds. */
+/** `previous` is the expired value, which may be returned if it still holds. */
 export type Loader<T> = (context: {
 	readonly previous: T | undefined;
-	/** Fires when nobody waits for the value any more. */
+	/** Aborts when no caller waits any more. */
 	readonly signal: AbortSignal;
 }) => Promise<T>;
 
-/** One wish for a resource. */
 export interface ResourceRequest<T> {
 	readonly key: string;
 	readonly load: Loader<T>;
-	/** Ends the waiting of this caller; the load goes on while others wait for it. */
+	/** Ends this caller's wait; the load continues for others. */
 	readonly signal?: AbortSignal | undefined;
-	/** Treats a fresh value as outdated, for resources that are cheap to check. Default: false. */
+	/** Treats a fresh value as expired. Default: false. */
 	readonly revalidate?: boolean;
-	/** Counts the time from the load, not from the last use: else what is asked for often enough is never loaded again. */
+	/** Expires from the load, not the last use: else a popular resource is never reloaded. */
 	readonly sinceLoad?: boolean;
-	/** What the caller saw of the resource. A load that was begun for another version is not joined. */
+	/** A load in flight for another version is not joined. */
 	readonly version?: string | undefined;
 }
 
-/** Loaded resources, kept in memory for a while: the least recently used go first. */
+/** An in-memory LRU cache of loaded resources. */
 export interface ResourceCache<T> {
 	/**
-	 * Does something with a value, kept or loaded; it is not disposed of before `work` is done, and must not be used
-	 * afterwards. Simultaneous uses of one key load once. A load that fails rejects all who wait for it, and the
-	 * outdated value goes.
+	 * The value is valid only until `work` ends. Concurrent uses of a key share one load. A failed
+	 * load rejects all its callers and drops the expired value.
 	 */
 	use<R>(request: ResourceRequest<T>, work: (value: T) => R | Promise<R>): Promise<R>;
-	/** Lets go of everything. Loads under way still serve those who wait, and are not kept. */
+	/** Loads in flight still serve their callers, uncached. */
 	clear(): void;
 	stats(): ResourceCacheStats;
 }
 
-/** The state of a cache, and what it was good for: uses without a load against loads. */
 export interface ResourceCacheStats {
 	readonly entries: number;
 	readonly bytes: number;
@@ -62,13 +55,13 @@ export interface ResourceCacheStats {
 	readonly loads: number;
 }
 
-/** Makes an empty cache. It sets no timers: what has expired stays, to be revalidated, until the limits push it out. */
+/** Sets no timers: expired values stay, to be revalidated, until the limits evict them. */
 export function createResourceCache<T>(options: ResourceCacheOptions<T>): ResourceCache<T> {
 	const { ttlMs, maxEntries, maxBytes, now = Date.now } = options;
 	/** Least recently used first. */
 	const entries = new Map<string, Entry<T>>();
 	const flights = new Map<string, Flight<T>>();
-	/** The one entry that is too large to be counted. */
+	/** The one value above `maxBytes`, not counted. */
 	let oversized: Entry<T> | undefined;
 	let bytes = 0;
 	let hits = 0;
@@ -98,7 +91,7 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 		return entry;
 	}
 
-	/** Joins the load of this key, or begins it. The entry that comes is already counted as used by this caller. */
+	/** Joins or starts the load. The returned entry already counts this caller as a user. */
 	function waitFor({ key, load, signal, version }: ResourceRequest<T>): Promise<Entry<T>> {
 		const current = flights.get(key);
 		const running = current?.version === version ? current : undefined;
@@ -106,14 +99,14 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 		const entry = flight.waiters.join(signal);
 		if (!running) {
 			flights.set(key, flight);
-			// Whoever comes next must not join a load that was told to stop.
+			// A later caller must not join an aborted load.
 			flight.waiters.signal.addEventListener("abort", () => land(key, flight));
 			void fly(key, flight, load);
 		}
 		return entry;
 	}
 
-	/** Runs a load to its end. It holds what it was given and what it got until those who wait have taken over. */
+	/** Holds the previous and the loaded value until the waiting callers have taken over. */
 	async function fly(key: string, flight: Flight<T>, load: Loader<T>): Promise<void> {
 		loads++;
 		const { signal } = flight.waiters;
@@ -135,12 +128,11 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 		}
 	}
 
-	/** Ends a load; false if it was given up meanwhile (everyone left, or the cache was cleared). */
+	/** False if the load was abandoned meanwhile (no callers left, or cache cleared). */
 	function land(key: string, flight: Flight<T>): boolean {
 		return flights.get(key) === flight && flights.delete(key);
 	}
 
-	/** Makes an entry the most recently used of its key, in place of any other. */
 	function keep(entry: Entry<T>): void {
 		const other = entries.get(entry.key);
 		if (other && other !== entry) drop(other);
@@ -154,7 +146,7 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 	function weigh(entry: Entry<T>): void {
 		const size = options.sizeOf(entry.value);
 		const fits = size <= maxBytes;
-		// Alone too large: no reason to push out all the others.
+		// Too large alone: no reason to evict all the others.
 		const counted = fits ? size : 0;
 		bytes += counted - entry.bytes;
 		entry.bytes = counted;
@@ -169,7 +161,6 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 		}
 	}
 
-	/** Only for what is kept. */
 	function drop(entry: Entry<T>): void {
 		entries.delete(entry.key);
 		entry.kept = false;
@@ -198,13 +189,13 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 type Entry<T> = {
 	readonly key: string;
 	readonly value: T;
-	/** Counted in the total while the entry is kept and fits, otherwise 0. */
+	/** 0 unless the entry is kept and fits. */
 	bytes: number;
-	/** Calls and loads that need the value. It is disposed of when it is neither used nor kept. */
+	/** Calls and loads that need the value. It is disposed of at 0 once evicted. */
 	users: number;
 	kept: boolean;
 	expiresAt: number;
-	/** When it was loaded, or last found to be still the same. */
+	/** Or last revalidated. */
 	loadedAt: number;
 };
 
@@ -213,7 +204,7 @@ type Flight<T> = {
 	readonly version: string | undefined;
 };
 
-/** An entry nobody has yet but the load that made it. */
+/** Its only user is the load that made it. */
 function newEntry<T>(key: string, value: T): Entry<T> {
 	return { key, value, bytes: 0, users: 1, kept: false, expiresAt: 0, loadedAt: 0 };
 }

@@ -3,30 +3,26 @@ import { type Digest, digestInSlices } from "./cursor.ts";
 import type { PdfDocument } from "./pdf/pdf-engine.ts";
 import type { PdfPages } from "./pdf-chunk.ts";
 
-/** A resource that was loaded and made readable. */
 export type Resource = TextResource | PdfResource;
 
 interface Shared {
-	/** Ties cursors to this content: of the text, for a PDF of the bytes. */
+	/** Binds cursors to the text, or to a PDF's bytes. */
 	content: Digest;
 	contentType?: string | undefined;
 	title?: string | undefined;
-	/** The address after redirects, where it is another one. */
+	/** The address after redirects, if it differs. */
 	finalUri?: string | undefined;
-	/** Whatever tells the source cheaply that it has not changed since. */
+	/** The source's own means to detect a change cheaply. */
 	validators: unknown;
 }
 
-/** Text that is there as a whole. */
 export interface TextResource extends Shared {
 	kind: "html" | "text";
 	text: string;
 	chunker: Chunker;
-	/** The page was converted by the simple converter because the good one took too long. */
 	degraded?: boolean;
 }
 
-/** A document whose pages are extracted when they are read. */
 export interface PdfResource extends Shared {
 	kind: "pdf";
 	document: PdfDocument;
@@ -34,7 +30,6 @@ export interface PdfResource extends Shared {
 	bytes: number;
 }
 
-/** Makes a text readable in chunks. */
 export async function textResource(
 	kind: TextResource["kind"],
 	text: string,
@@ -43,7 +38,7 @@ export async function textResource(
 	return { kind, text, chunker: createChunker(text), content: await digestInSlices(text), ...more };
 }
 
-/** Roughly the memory a resource takes. */
+/** Approximate memory, in bytes. */
 export function sizeOf(resource: Resource): number {
 	if (resource.kind === "pdf") return resource.bytes + resource.pages.keptChars * 2;
 	return resource.text.length * 2;

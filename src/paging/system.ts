@@ -9,15 +9,14 @@ import type { ReadAnswer, ReadCall, SessionView, System } from "../session/index
 import { addressedPath, parseShorthand, pathCandidates } from "../session/read-path.ts";
 import type { PageAnswer, PageRequest, Reader } from "./index.ts";
 
-/** The line that tells the model how to go on; pi's own guidelines stay beside it. */
 const GUIDELINE =
 	"read also takes https:// addresses and PDFs; when an answer ends with a page:… token, read that token as the path to continue.";
 
-/** Paging in a session: web addresses, `file:` addresses, PDFs and continuation tokens of the `read` tool. */
+/** Serves web and `file:` addresses, PDFs and continuation tokens of the `read` tool. */
 export function createPagingSystem(): System & Required<Pick<System, "read" | "stop">> {
-	/** By the folder that addresses are confined to; of one session. */
+	/** By root; of one session. */
 	let readers = new Map<string, Reader>();
-	/** Files outside the project that were asked for by their own path. */
+	/** Files outside the project that the model named by path. */
 	const openedByPath = new Set<string>();
 
 	return {
@@ -29,12 +28,12 @@ export function createPagingSystem(): System & Required<Pick<System, "read" | "s
 			const ofSession = readers;
 			const named = blobNamed(call.path, cwd, blobs);
 			if (named === undefined) {
-				// The lines behind such a path are the read cache's to take off; but not of a copy that is damaged.
+				// The read cache removes a line range after such a path, unless the copy is damaged.
 				const shorthand = parseShorthand(call.path);
 				const blob = shorthand && blobNamed(shorthand.path, cwd, blobs);
 				if (blob !== undefined) await loadBlob(blob, blobs);
 			} else if (!config.paging.enabled || hasRange(call)) {
-				// Pi's rules for what it shows of a file, but of the text that was checked, and never as a picture.
+				// Pi's display rules on the verified text, never as an image.
 				return plain(call, Buffer.from(await loadBlob(named, blobs)));
 			}
 			if (!config.paging.enabled) return undefined;
@@ -64,21 +63,19 @@ export function createPagingSystem(): System & Required<Pick<System, "read" | "s
 		},
 	};
 
-	/**
-	 * Addresses are confined to the project; a plain path is not, as in pi's own read, which takes any. But whoever looks
-	 * over the model's calls must have seen that path: a token may come from a web page that wants to be clever.
-	 * Readers are made on first use, and their code is loaded then: most sessions never read a page.
-	 */
+	// Addresses are confined to the project; a plain path is not, as in pi's own read. But a reviewer
+	// of the model's calls must have seen that path: a token may come from a hostile web page.
+	// Readers load lazily: most sessions never read a page.
 	async function readerFor(
 		{ uri }: PageRequest,
 		{ config, cwd }: SessionView,
 		ofSession: typeof readers,
 	): Promise<Reader> {
 		const { createReader, readerOptions } = await import("./index.ts");
-		// The session ended meanwhile: nobody would close the reader.
+		// The session ended meanwhile: a reader created now would never be closed.
 		if (ofSession !== readers) throw new AbortedError();
 		const root = isAddress(uri) || !openedByPath.has(uri) ? cwd : parse(uri).root;
-		// Texts that were pruned are read from their folder, by a path or by the token of an answer.
+		// Pruned texts are read from their folder, by path or by token.
 		const options = { ...readerOptions(config, root), readOnlyRoots: [blobFolder(config.blobs)] };
 		const reader = readers.get(root) ?? createReader(options);
 		readers.set(root, reader);
@@ -86,12 +83,11 @@ export function createPagingSystem(): System & Required<Pick<System, "read" | "s
 	}
 }
 
-/** Whether something has a scheme. A single letter is a drive of Windows. */
+/** A single letter is a Windows drive. */
 function isAddress(uri: string): boolean {
 	return /^[a-z][a-z\d+.-]+:/i.test(uri);
 }
 
-/** The id of the text behind a path or an address as the model wrote it; `undefined` for every other file. */
 function blobNamed(written: string, cwd: string, blobs: BlobStore): string | undefined {
 	if (isPageToken(written) || /^https?:/i.test(written)) return undefined;
 	try {
@@ -101,7 +97,7 @@ function blobNamed(written: string, cwd: string, blobs: BlobStore): string | und
 	}
 }
 
-/** The text that was kept, which is known to be text; one that is gone or damaged must not be taken for it. */
+/** A missing or damaged blob must not pass for the text. */
 async function loadBlob(id: string, blobs: BlobStore): Promise<string> {
 	const found = await blobs.load(id);
 	if (found.kind === "found") return found.text;
@@ -111,7 +107,7 @@ async function loadBlob(id: string, blobs: BlobStore): Promise<string> {
 	);
 }
 
-/** What a call asks of paging; `undefined` when it is not paging's. */
+/** `undefined` when the call is not paging's. */
 async function requestFor(
 	call: ReadCall,
 	cwd: string,
@@ -151,7 +147,7 @@ function refuseRange(call: ReadCall): void {
 	);
 }
 
-/** The file that pi would take for this path; one that is not there as it was written. */
+/** The file pi would take; a missing one as written. */
 async function findFile(path: string, cwd: string): Promise<string> {
 	for (const candidate of pathCandidates(path, cwd)) {
 		const isThere = await access(candidate).then(
@@ -163,10 +159,9 @@ async function findFile(path: string, cwd: string): Promise<string> {
 	return resolve(cwd, path);
 }
 
-/** Without O_NONBLOCK (Windows has none), opening a pipe waits for its writer, whatever the signal says. */
+/** Without O_NONBLOCK (absent on Windows), opening a pipe blocks until it has a writer. */
 const readFlags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** The first spelling of the path that is a PDF by its first bytes. */
 async function findPdf(path: string, cwd: string): Promise<string | undefined> {
 	for (const candidate of pathCandidates(path, cwd)) {
 		const file = await open(candidate, readFlags).catch(() => undefined);
@@ -182,7 +177,7 @@ async function findPdf(path: string, cwd: string): Promise<string | undefined> {
 	return undefined;
 }
 
-/** Whether what was asked for is blank as a whole. A blank part of a text is a part like any other. */
+/** True only if the whole resource is blank, not a part of it. */
 function hasNoText(answer: PageAnswer, request: PageRequest): boolean {
 	const isFirst = request.cursor === undefined || answer.cursor_reset === true;
 	return isFirst && !answer.truncated && answer.content.trimEnd() === "";
@@ -208,7 +203,6 @@ function notesOn({ cursor_reset, degraded, warning }: Omit<PageAnswer, "content"
 	];
 }
 
-/** The last line: where we are, and the token that goes on. */
 function continuation(
 	answer: Omit<PageAnswer, "content">,
 	request: PageRequest,
@@ -229,7 +223,7 @@ function continuation(
 	return `${where ?? ""} To continue, read: ${token}`.trim();
 }
 
-/** Pi wants an exception for a failed tool; an abort has pi's own text. */
+/** Pi expects an exception from a failed tool; an abort has pi's own text. */
 function asToolError(error: unknown): never {
 	if (property(error, "code") === "aborted") throw new AbortedError(error);
 	throw error;

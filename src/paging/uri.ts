@@ -2,21 +2,15 @@ import { posix, win32 } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { PagingError } from "./errors.ts";
 
-/** An address that was understood. */
 export type Address =
-	/** `key` is the same for every spelling of the address that means the same. */
 	| { readonly kind: "web"; readonly url: URL; readonly key: string }
-	/** An absolute path without `.` and `..`. Whether it may be read is not decided here: links have to be followed for that. */
+	/** Absolute, without `.` and `..`. Access is checked later, since links have to be followed. */
 	| { readonly kind: "file"; readonly path: string };
 
-/** Longer addresses are refused, in UTF-16 units. */
+/** UTF-16 units. */
 export const maxUriLength = 8192;
 
-/**
- * Decides whether an address is one of the web (`http:`, `https:`), a `file:` URI or a path, and writes it in the one
- * form the rest of paging works with. Fragments are dropped. What is relative starts from `root`, and is refused
- * without one. Throws `invalid_uri` or `unsupported_scheme`.
- */
+/** Drops fragments. Relative ones need a `root`. Throws `invalid_uri` or `unsupported_scheme`. */
 export function normaliseUri(
 	input: string,
 	root?: string,
@@ -31,7 +25,7 @@ export function normaliseUri(
 	const places: Places = { root, isWindows: platform === "win32" };
 	const scheme = schemeOf(input, places);
 	if (scheme === undefined) return { kind: "file", path: pathOf(input, places) };
-	// Like a browser, but only around the address: those within are how one is disguised as another.
+	// Only at the ends, like a browser: white space inside can disguise an address.
 	const uri = input.trim();
 	if (/[\s\p{Cc}]/u.test(uri)) throw invalid(input, "write spaces as %20, and nothing invisible");
 	if (scheme === "http" || scheme === "https") return webAddress(uri);
@@ -44,14 +38,14 @@ export function normaliseUri(
 
 type Places = { readonly root: string | undefined; readonly isWindows: boolean };
 
-/** The scheme in lower case; `undefined` for a path, such as `C:\notes.txt` on Windows. */
+/** Lower case; `undefined` for a path, such as `C:\notes.txt` on Windows. */
 function schemeOf(input: string, { isWindows }: Places): string | undefined {
 	const scheme = /^\s*([a-z][a-z0-9+.-]*):/i.exec(input)?.[1]?.toLowerCase();
 	return isWindows && scheme?.length === 1 ? undefined : scheme;
 }
 
 function webAddress(uri: string): Address {
-	// URL itself takes "https:host", "https:///host" and "https:\\host" for the same; whoever writes that errs, or hides something.
+	// URL also accepts "https:host", "https:///host" and "https:\\host": a mistake or a disguise.
 	const authority = /^https?:\/\/([^/?#\\]+)/i.exec(uri)?.[1];
 	if (authority === undefined) throw invalid(uri, "a web address begins with https:// and a host");
 	if (authority.includes("@")) {
@@ -87,13 +81,13 @@ function pathOf(path: string, places: Places): string {
 	const { resolve, isAbsolute } = places.isWindows ? win32 : posix;
 	if (/\p{Cc}/u.test(path)) throw invalid(path, "it has control characters in it");
 	if (places.isWindows) {
-		// The mere look at \\host\share sends the user's credentials there; \\.\ and \\?\ are devices.
+		// Opening \\host\share sends the user's credentials there; \\.\ and \\?\ are devices.
 		if (/^[\\/]{2}/.test(path)) throw invalid(path, "network and device paths cannot be read");
 		// "C:notes.txt" is relative to a folder only the process knows.
 		if (/^[a-z]:(?![\\/])/i.test(path)) throw invalid(path, "write a slash behind the drive");
 	}
 	if (isAbsolute(path) && places.root === undefined) return resolve(path);
-	// Also of what is absolute: `\notes.txt` means the drive of the root.
+	// Absolute paths too: `\notes.txt` means the drive of the root.
 	return resolve(rootOf(path, places), path);
 }
 
@@ -102,7 +96,6 @@ function rootOf(input: string, { root }: Places): string {
 	throw invalid(input, "it is relative, and there is no folder to start from");
 }
 
-/** The root as a URL that ends in a slash, so that what is relative to it lies in it. */
 function folderUrl(uri: string, places: Places): URL {
 	const root = rootOf(uri, places);
 	return pathToFileURL(root.endsWith("/") ? root : `${root}/`, { windows: places.isWindows });
@@ -112,7 +105,7 @@ function parse(uri: string, base?: URL): URL {
 	try {
 		return new URL(uri, base);
 	} catch {
-		// The error itself quotes the whole address, and is no cause for that.
+		// No `cause`: the original error quotes the whole address.
 		throw invalid(uri, "it cannot be understood as a URL");
 	}
 }
@@ -122,12 +115,9 @@ function invalid(input: string, reason: string, cause?: unknown): PagingError {
 	return new PagingError("invalid_uri", message, cause === undefined ? undefined : { cause });
 }
 
-/**
- * An address without its user, password, query and fragment. It could not be understood, so these are wherever they
- * may be; what is no more than a path stays as it is.
- */
+// The address could not be parsed, so secrets may be anywhere. A plain path stays.
 function withoutSecrets(input: string): string {
-	// Also one that is disguised by invisible characters. A single letter is a drive of Windows.
+	// Also a scheme disguised by invisible characters. A single letter is a Windows drive.
 	const scheme = /^[\s\p{Cc}]*[a-z][a-z0-9+.\s\p{Cc}-]+:/iu.exec(input)?.[0];
 	if (scheme === undefined) return input;
 	const rest = input.slice(scheme.length);

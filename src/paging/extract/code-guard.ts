@@ -1,10 +1,7 @@
 import { CODE_LINES } from "./element-names.ts";
 import { type PageDocument, type PageElement, type PageNode, TEXT_NODE } from "./page-document.ts";
 
-/**
- * Protects the white space of code from Defuddle, which makes one blank line of several, spaces of tabs, and
- * removes indentation. {@link releaseCode} takes the protection off again.
- */
+/** Protects white space in code from Defuddle; {@link releaseCode} undoes it. */
 export function guardCode(document: PageDocument): void {
 	for (const pre of document.querySelectorAll("pre")) {
 		for (const line of pre.querySelectorAll(LINES)) {
@@ -27,17 +24,14 @@ export function guardCode(document: PageDocument): void {
 	}
 }
 
-/** The HTML with the white space of its code as it was before {@link guardCode}. */
+/** Undoes {@link guardCode}. */
 export function releaseCode(html: string): string {
 	return html.replace(/<pre[\s>][\s\S]*?<\/pre>/g, (code) =>
 		code.replaceAll(BLANK, "").replaceAll(START, "").replaceAll(TAB, "\t"),
 	);
 }
 
-/**
- * Makes one plain text of each block of code, for Readability: it takes the elements some highlighters make of lines
- * for paragraphs and removes their indentation.
- */
+/** Readability takes highlighted lines for paragraphs and removes their indentation. */
 export function flattenCode(document: PageDocument): void {
 	for (const pre of document.querySelectorAll("pre")) {
 		const text = codeText(pre);
@@ -47,7 +41,6 @@ export function flattenCode(document: PageDocument): void {
 	}
 }
 
-/** The text of code; a line that is an element of its own begins a new one. */
 function codeText(pre: PageElement): string {
 	const pieces: string[] = [];
 	const add = (node: PageNode): void => {
@@ -61,7 +54,6 @@ function codeText(pre: PageElement): string {
 	return pieces.join("");
 }
 
-/** The texts and line breaks in an element, in order. */
 function piecesOf(element: PageElement): PageNode[] {
 	return [...element.childNodes].flatMap((node) => {
 		const isPiece = node.nodeType === TEXT_NODE || node.nodeName === "BR";
@@ -73,10 +65,9 @@ function guarded(text: string): string {
 	return text.replace(/\n(?=\n)/g, `\n${BLANK}`).replaceAll("\t", TAB);
 }
 
-/** What Defuddle takes for a line of code of its own. */
 const LINES = '.line, [data-line], div[class*="line"], span[class*="line"]';
-/** Stands in blank lines. Like the next it is white space to Defuddle, too, and hardly ever in code. */
+/** Marks blank lines. Like `TAB` it is white space to Defuddle and rare in code. */
 const BLANK = "\u2028";
 const TAB = "\u2029";
-/** Stands before a first line that is indented. */
+/** Marks an indented first line. */
 const START = "\ue000";

@@ -1,13 +1,12 @@
 /**
- * Replaces character references: numeric ones, and the named ones of HTML 4 with the commonest of HTML 5.
- * Unknown names stay as they are. A reference without its semicolon counts only for the five that pages
- * really write that way, so that `?a=1&copy=2` stays whole.
+ * Knows the names of HTML 4 and the commonest of HTML 5; others stay. Only five may lack the
+ * semicolon, so `?a=1&copy=2` stays whole.
  */
 export function decodeEntities(text: string): string {
 	return text.includes("&") ? text.replace(REFERENCE, decodeReference) : text;
 }
 
-// The longest name we know has 8 letters; the bounds keep one reference from swallowing a whole document.
+// The longest known name has 8 letters; the bounds keep a reference from swallowing a document.
 const REFERENCE = /&(?:#[xX]([0-9a-fA-F]{1,16})|#([0-9]{1,16})|([A-Za-z][A-Za-z0-9]{1,31}));?/g;
 const MAY_LACK_SEMICOLON = new Set(["amp", "lt", "gt", "quot", "nbsp"]);
 
@@ -19,7 +18,7 @@ function decodeReference(match: string, hex?: string, decimal?: string, name?: s
 	return closed || MAY_LACK_SEMICOLON.has(name) ? (NAMED.get(name) ?? match) : match;
 }
 
-/** What windows-1252 has at 0x80–0x9F: pages write `&#150;` and mean a dash, and the HTML standard agrees. */
+/** windows-1252 at 0x80–0x9F: pages write `&#150;` for a dash, and the HTML standard agrees. */
 const WINDOWS_1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
 
 function characterOf(code: number): string {
@@ -66,7 +65,7 @@ const NAMED: ReadonlyMap<string, string> = new Map([
 		const [, name = "", character = ""] = /^([A-Za-z0-9]+)(.+)$/u.exec(entry) ?? [];
 		return [name, character] as const;
 	}),
-	// Every space of its own width, and the two that break lines or words, become what they look like.
+	// Spaces of every width, and the two that break lines or words, become what they look like.
 	...["ensp", "emsp", "emsp13", "emsp14", "numsp", "puncsp", "thinsp", "hairsp", "MediumSpace"].map(
 		(name) => [name, " "] as const,
 	),

@@ -3,10 +3,8 @@ import type { Draft, ExtractAnswer, ExtractPage } from "./extractor.ts";
 import { htmlToMarkdown } from "./html-to-markdown.ts";
 import { linearHtmlToMarkdown, type PageShape } from "./linear-html.ts";
 
-/**
- * Beyond these a search for the main text does not end in time: Defuddle takes 0.05 to 0.15 ms an element, and
- * the square of the depth (1,000 nested elements: 4 to 12 s; 2,000 of them: most of a minute).
- */
+// Larger pages miss the deadline: Defuddle takes 0.05 to 0.15 ms an element and the square of the
+// depth (1,000 levels: 4 to 12 s; 2,000: most of a minute).
 const MAX_ELEMENTS = 150_000;
 const MAX_DEPTH = 1500;
 

@@ -12,61 +12,51 @@ import type { PageMarkdown } from "./html-to-markdown.ts";
 import { HtmlTokenizer } from "./html-tokenizer.ts";
 import { collapsed, escaped } from "./inline-text.ts";
 
-/** A page whose text is wanted. */
 export interface ExtractPage {
 	html: string;
-	/** The address the page was finally found at. */
+	/** The address after redirects. */
 	baseUrl: string;
 }
 
-/** The text of a page, as markdown. */
 export interface Extracted {
 	markdown: string;
 	title?: string;
-	/** Which way it was found: two readers for the main text, or without looking for one, down to bare text. */
 	via: "defuddle" | "readability" | "linear" | "text";
-	/** The page was too much for the readers, so that the text has more around it and less structure than usual. */
+	/** The page was too much for the readers: the text has more clutter and less structure. */
 	degraded: boolean;
-	/** Why, in that case. */
 	reason?: "too_large" | "deadline" | "out_of_memory" | "failed";
 }
 
-/** What linear time makes of a page; sent before the answer. */
+/** The linear conversion, sent before the answer. */
 export interface Draft {
 	markdown: string;
 	title?: string;
 }
 
-/** `too_large`: the draft is the answer, since looking for the main text would not end in time. */
+/** `too_large`: the draft is the answer, since the readers would miss the deadline. */
 export type ExtractAnswer = PageMarkdown | "too_large";
 
-/** Limits of an extractor; all have defaults. */
 export interface ExtractorOptions {
-	/** Time to look for the main text of a page, from when the worker begins with that. Default: 10 s. */
+	/** Time to find the main text, after the draft. Default: 10 s. */
 	deadlineMs?: number;
-	/** Memory for the worker's objects, in MiB. Default: 512. */
+	/** The worker's old generation, in MiB. Default: 512. */
 	maxOldGenerationMb?: number;
-	/** How long a worker without work is kept. Default: 60 s. */
+	/** Idle workers end after this. Default: 60 s. */
 	idleMs?: number;
 }
 
-/** Converts pages away from the main thread, one at a time. */
 export interface Extractor {
-	/**
-	 * The page's text: always an answer, whatever the page. Rejects only with a `PagingError` "aborted", at once,
-	 * when the signal is aborted or the extractor closed.
-	 */
+	/** Always answers. Rejects only with a `PagingError` "aborted", on abort or close. */
 	extract(page: ExtractPage, signal?: AbortSignal): Promise<Extracted>;
 	close(): Promise<void>;
 }
 
-/** For the draft of a page, before its deadline begins: a second or less for 10 MB on a quiet machine. */
+/** For the draft, before the deadline starts: 10 MB take a second or less on an idle machine. */
 const DRAFT_MS = 15_000;
 
 /**
- * The worker first converts a page in linear time and sends that as a draft; then it looks for the main text. A page that
- * takes too long, too much memory or the worker with it is answered with the draft. Without a draft the page is stripped
- * of its tags here, in small slices.
+ * The worker sends a linear-time draft first. The draft is the answer if the search for the main
+ * text fails; without a draft, tags are stripped here, in slices.
  */
 export function createExtractor(options: ExtractorOptions = {}): Extractor {
 	const { deadlineMs = 10_000, maxOldGenerationMb = 512, idleMs = 60_000 } = options;
@@ -117,14 +107,11 @@ function reasonOf({ fault }: WorkerError): NonNullable<Extracted["reason"]> {
 	return fault === "memory" ? "out_of_memory" : "failed";
 }
 
-/** How much text is taken at a time, and how many milliseconds before the event loop gets its turn. */
+/** Characters per step, and milliseconds before yielding to the event loop. */
 const PIECE = 65_536;
 const MS_PER_SLICE = 8;
 
-/**
- * The bare text of a page, tags left out, for when nothing better could be had. Runs on the calling thread, in
- * slices of a few milliseconds; throws the signal's reason once that is aborted.
- */
+/** Runs on the calling thread in slices of a few milliseconds; throws the signal's reason. */
 async function strippedText(html: string, signal?: AbortSignal): Promise<string> {
 	const pieces: string[] = [];
 	let sliceStart = performance.now();
@@ -139,7 +126,7 @@ async function strippedText(html: string, signal?: AbortSignal): Promise<string>
 	return pieces.join("\n");
 }
 
-/** The text between tags, cut at white space where it is long; an empty piece for each tag. */
+/** Cuts long text at white space; yields an empty piece for each tag. */
 function* textPieces(html: string): Generator<string> {
 	const tokens = new HtmlTokenizer(html);
 	for (let kind = tokens.next(); kind !== "end"; kind = tokens.next()) {

@@ -1,30 +1,28 @@
-/** A formula as markdown: `$…$` in the text, `$$…$$` on lines of its own. Empty if there is nothing in it. */
+/** `$…$` inline, `$$…$$` on lines of its own; empty for an empty formula. */
 export function formulaMarkdown(latex: string, display: boolean): string {
 	const inner = latex
 		.trim()
 		.replace(WRAPPER, "$1")
 		.replace(/\s*\n\s*/g, " ")
-		// A space means nothing to LaTeX, and without it this might be read as a tag.
+		// LaTeX ignores the space; without it this might read as a tag.
 		.replace(/<(?=[A-Za-z/!?])/g, "< ")
 		.trim();
 	if (inner === "") return "";
 	return display ? `$$\n${inner}\n$$` : `$${inner}$`;
 }
 
-/** Wikipedia wraps every formula in a style of its own. */
 const WRAPPER = /^\{\\(?:displaystyle|textstyle)\s([\s\S]*)\}$/;
 
-/** The formula an image stands for, if it does: Wikipedia and some others put the LaTeX in its `alt`. */
+/** Wikipedia and others put an image's LaTeX in its `alt`. */
 export function imagedFormula(alt: string, className: string): string | undefined {
 	if (WRAPPER.test(alt.trim())) return alt;
 	return /\b(?:mwe-math|latex|tex)\b/.test(className) && /[\\^_{]/.test(alt) ? alt : undefined;
 }
 
-/** The parts of a `<math>` element while it is being read. Takes time in proportion to them, however they are nested. */
+/** A `<math>` element being read. Linear in its parts, however nested. */
 export class Formula {
 	readonly display: boolean;
 	#latex: string | undefined;
-	/** The elements that are open, for formulae that come without LaTeX; the first is the formula. */
 	readonly #open: MathElement[] = [{ name: "math", parts: [] }];
 	readonly #openNames = new Map<string, number>();
 	#annotation: { isLatex: boolean; text: string[] } | undefined;
@@ -40,20 +38,18 @@ export class Formula {
 		else if (trimmed !== "") this.#innermost.parts.push({ latex: trimmed, isSingle: true });
 	}
 
-	/** An element begins. */
 	open(name: string): void {
 		if (this.#annotation || this.#open.length > MAX_DEPTH) return;
 		this.#open.push({ name, parts: [] });
 		this.#openNames.set(name, (this.#openNames.get(name) ?? 0) + 1);
 	}
 
-	/** An element ends, and with it those inside that were never closed. */
+	/** Also closes unclosed elements inside. */
 	close(name: string): void {
 		if (this.#annotation || !this.#openNames.get(name)) return;
 		while (this.#closeInnermost() !== name);
 	}
 
-	/** Text from here on is a note on the formula: one in LaTeX is what we are after, any other is dropped. */
 	startAnnotation(isLatex: boolean): void {
 		this.#annotation = { isLatex, text: [] };
 	}
@@ -63,7 +59,6 @@ export class Formula {
 		this.#annotation = undefined;
 	}
 
-	/** The formula, once all of it has been read. */
 	get latex(): string {
 		while (this.#open.length > 1) this.#closeInnermost();
 		return this.#latex ?? inRow(this.#innermost.parts).latex;
@@ -81,7 +76,7 @@ export class Formula {
 	}
 }
 
-/** Nobody's formula is nested deeper; a page that means harm is, and would take seconds. */
+/** Deeper than any real formula; a hostile one would take seconds. */
 const MAX_DEPTH = 500;
 
 interface MathElement {
@@ -91,11 +86,11 @@ interface MathElement {
 
 interface MathPart {
 	latex: string;
-	/** It needs no braces to have an index or a power. */
+	/** Takes an index or a power without braces. */
 	isSingle: boolean;
 }
 
-/** An element of MathML in LaTeX. One that means nothing of its own, or has too few parts or too many: in a row. */
+/** MathML as LaTeX. Unknown elements, or a wrong number of parts, become a row. */
 function written(name: string, parts: MathPart[]): MathPart {
 	const [first, second, third] = parts;
 	if (name === "msqrt") return { latex: `\\sqrt{${inRow(parts).latex}}`, isSingle: false };
@@ -124,7 +119,7 @@ function written(name: string, parts: MathPart[]): MathPart {
 function inRow(parts: MathPart[]): MathPart {
 	const [only = { latex: "", isSingle: true }, ...others] = parts;
 	if (others.length === 0) return only;
-	// Not `join`, which would copy the text at each level of a deeply nested formula.
+	// `join` would copy the text at each level of nesting.
 	let latex = only.latex;
 	for (const part of others)
 		if (part.latex !== "") latex += latex === "" ? part.latex : ` ${part.latex}`;

@@ -7,25 +7,18 @@ import type { PartKind } from "./main-part.ts";
 import { narrowToPart, type PageDocument, type PageElement, parsePage } from "./page-document.ts";
 import { pageTitle } from "./page-title.ts";
 
-/** A page as markdown. */
 export interface PageMarkdown {
 	markdown: string;
 	title?: string;
-	/** Who found the main text; `"linear"` where neither did and the page's whole text is the better answer. */
 	via: Reading["via"];
 }
 
 /**
- * Finds the main text of a page and writes it as markdown. Synchronous, without network, and the same for the
- * same input; but its time and stack grow faster than the page, so it belongs in a worker with a deadline.
- *
- * Of an article Readability's reading is taken, which has the least of what surrounds the text. Of all else Defuddle
- * looks first: it is the better one for code, formulae, headings, threads and listings. What it brings is held
- * against all text of the page. If that is suspiciously little, the other is heard too, and if both have missed it
- * (pages of links, mostly) the page is taken as it is. All three are written by the same converter.
- *
- * @param baseUrl the address the page was finally found at; links are absolute against it
- * @param page what the linear converter makes of the page, if that is known already
+ * Finds the main text of a page. Superlinear in time and stack: run it in a worker with a deadline.
+ * Readability keeps the least clutter of articles; Defuddle is better at all else. A reading with
+ * too little of the page is checked against the other; if both fail, the whole page is taken.
+ * @param baseUrl the address after redirects; links become absolute
+ * @param page the linear conversion, if it is known already
  */
 export function htmlToMarkdown(
 	html: string,
@@ -40,7 +33,7 @@ export function htmlToMarkdown(
 	return { markdown, via, ...(title ? { title } : {}) };
 }
 
-/** Whether an address is one of documentation, which often has the metadata of articles. */
+/** Documentation often carries the metadata of articles. */
 function isDocumentation(address: string): boolean {
 	const { hostname = "", pathname = "" } = URL.parse(address) ?? {};
 	return (
@@ -49,15 +42,10 @@ function isDocumentation(address: string): boolean {
 	);
 }
 
-/**
- * The first reading that holds enough of the page's text, or the longest; the whole page if none of them does and
- * none has a passage of prose. Of an article, the first one with such a passage will do: how much there is around
- * it says nothing. Throws what a reader threw if the others found nothing.
- *
- * The shares are from documentation, articles, listings and threads (`bench/paging-html.ts`): a good reading
- * keeps 0.5 of all text or more, down to 0.2 on pages with much around the article; one that went wrong stays
- * below 0.15 or is a few lines long.
- */
+// The first reading with enough of the page's text, or the longest; the whole page if none has
+// enough and none has prose. An article only needs prose. Rethrows if no reader succeeds. Shares
+// measured with `bench/paging-html.ts`: a good reading keeps 0.5 or more (0.2 among much clutter),
+// a bad one less than 0.15.
 function choose(whole: Reading, isArticle: boolean, readings: (() => Reading)[]): Reading {
 	const available = textLength(whole.markdown);
 	let best = { ...whole, markdown: "", length: 0 };
@@ -67,11 +55,11 @@ function choose(whole: Reading, isArticle: boolean, readings: (() => Reading)[])
 		try {
 			candidate = read();
 		} catch (error) {
-			failure = error; // the other reader may still do
+			failure = error; // the other reader may succeed
 			continue;
 		}
 		const length = textLength(candidate.markdown);
-		// A little more is more likely to be the page's surroundings than a lost paragraph.
+		// A little more is more likely clutter than a lost paragraph.
 		if (length > 1.2 * best.length) best = { ...candidate, length };
 		if (isArticle && hasProse(best.markdown)) break;
 		if (best.length >= 0.5 * available) break;
@@ -85,37 +73,33 @@ function choose(whole: Reading, isArticle: boolean, readings: (() => Reading)[])
 	return isEnough || hasProse(best.markdown) ? best : whole;
 }
 
-/** Whether there is a passage of sentences, not only headings, links and labels. */
+/** Sentences, not only headings, links and labels. */
 function hasProse(markdown: string): boolean {
 	let length = 0;
 	for (const line of markdown.split("\n")) {
-		// Images first: they may be what a link is around.
+		// Images first: a link may wrap one.
 		const unlinked = line.replace(IMAGE, "").replace(LINK, "");
 		if (unlinked.length >= 40 && /[.!?。！？]/.test(unlinked)) length += unlinked.length;
 	}
 	return length >= 250;
 }
 
-// No label or address goes on past another's beginning: a line of brackets takes no longer than any other.
+// Labels and addresses stop at the next bracket, which keeps a line of brackets linear.
 const IMAGE = /!\[[^[\]]*\]\([^()\s]*\)/g;
 const LINK = /\[[^[\]]*\]\([^()\s]*\)/g;
 
-/** How much text there is for a reader: without addresses, marks and white space. */
 function textLength(markdown: string): number {
 	return markdown.replace(/\]\([^()\s]*\)/g, "").replace(/[\s|*#>`[\]!-]+/g, "").length;
 }
 
-/** What one reader takes for the main text of a page. */
 interface Reading {
 	via: "defuddle" | "readability" | "linear";
 	markdown: string;
 	title: string | undefined;
 }
 
-/**
- * Defuddle's guesses at what is no content, by names, words and length, cost lists, notes and short paragraphs. It
- * makes them only where nothing else tells the text from what is around it.
- */
+// Defuddle's heuristics (names, words, length) lose lists, notes and short paragraphs. They run
+// only where the page marks no main part.
 function defuddled(html: string, baseUrl: string, mainPart: PartKind | undefined): Reading {
 	const document = parsePage(html, baseUrl);
 	const isMarked = mainPart !== undefined && narrowToPart(document, mainPart);
@@ -125,7 +109,7 @@ function defuddled(html: string, baseUrl: string, mainPart: PartKind | undefined
 	guardCode(document);
 	const options = { url: baseUrl, useAsync: false, ...(isMarked ? NO_GUESSES : FEW_GUESSES) };
 	const { result, errors } = quietly(() => new DefuddleClass(document, options).parse());
-	// Defuddle swallows its own exceptions, says so on the console and returns the body as it is.
+	// Defuddle catches its own exceptions, logs them and returns the body unchanged.
 	const hasFailed = errors.some((words) => words.includes("Error processing document"));
 	return {
 		via: "defuddle",
@@ -142,23 +126,21 @@ const NO_GUESSES = {
 	removeLowScoring: false,
 };
 
-/**
- * Defuddle takes a short element with a date for a byline, without an option, if it is one of the three after the
- * heading. These three it passes over and drops.
- */
+// Defuddle drops a short element with a date as a byline if it is among the three after the
+// heading. These three take the places and are dropped.
 function keepDates(document: PageDocument): void {
 	for (const heading of document.querySelectorAll("h1")) {
 		heading.after(...Array.from({ length: 3 }, () => document.createElement("wbr")));
 	}
 }
 
-/** Readability's reading: the best one of articles. What it leaves of menus and links to other articles goes. */
+/** Best for articles. Leftover menus and links to other articles are removed. */
 function readable(html: string, baseUrl: string): Reading {
 	const document = parsePage(html, baseUrl);
 	removeLineNumbers(document);
 	flattenCode(document);
 	const options = {
-		keepClasses: true, // they tell the language of code
+		keepClasses: true, // they name the language of code
 		serializer(content: PageElement) {
 			removeClutter(content);
 			return content.innerHTML;
@@ -176,7 +158,6 @@ function cleanHtmlToMarkdown(html: string, baseUrl: string): string {
 	return linearHtmlToMarkdown(html, { baseUrl, scope: "everything" }).markdown;
 }
 
-/** Runs a task that logs, and hands its complaints to us instead of the terminal. */
 function quietly<T>(task: () => T): { result: T; errors: string[] } {
 	const errors: string[] = [];
 	const { log, warn, error } = console;
@@ -192,10 +173,7 @@ function quietly<T>(task: () => T): { result: T; errors: string[] } {
 	}
 }
 
-/**
- * Keeps the words of headings that link to a place on the page, such as the function's name in a signature: Defuddle
- * takes every such link for a sign that leads to the heading.
- */
+/** Defuddle drops links in headings as permalinks, even the function name in a signature. */
 function keepHeadingLinks(document: PageDocument): void {
 	for (const heading of document.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
 		for (const link of heading.querySelectorAll('a[href^="#"]')) {
@@ -209,6 +187,5 @@ function isPermalink(link: PageElement): boolean {
 	return PERMALINK_TEXT.test(link.textContent) || PERMALINK_HINT.test(hints.join(" "));
 }
 
-/** Signs only, or a word that says what it is. */
 const PERMALINK_TEXT = /^[^\p{L}\p{N}]*(?:(?:perma|copy )?link|anchor)?[^\p{L}\p{N}]*$/iu;
 const PERMALINK_HINT = /anchor|permalink|headerlink|hash-?link|link to/i;

@@ -1,39 +1,31 @@
 import { decodeEntities } from "./entities.ts";
 
 /**
- * Cuts HTML into text and tags, the way browsers do for documents with mistakes, in one pass.
- *
- * Call `next()` until it says `"end"`; the fields describe the token it stopped at. Every character is looked
- * at a bounded number of times, whatever the input: a search that fails once for want of a closing quote,
- * comment or element is remembered and not made again.
+ * Cuts HTML into text and tags in one pass, with the error recovery of browsers. Call `next()`
+ * until `"end"`; the fields describe the current token. Linear: a failed search for a closing
+ * quote, comment or element is not repeated.
  */
 export class HtmlTokenizer {
-	/** A `"text"` token as it is in the source. */
 	source = "";
-	/** The name of a tag, in lower case. */
+	/** Lower case. */
 	name = "";
-	/** Whether the tag ended in `/>`. */
 	selfClosing = false;
-	/**
-	 * The content of an element that holds no tags (`script`, `style`, `title`, …), as it is in the source. Such
-	 * an element has no `"close"` token.
-	 */
+	/** Content of `script`, `style`, `title`, …, which have no `"close"` token. */
 	rawText: string | undefined;
-	/** Characters looked at so far: what the tests hold the linear time with. */
+	/** Characters examined; tests check that it is linear. */
 	work = 0;
 
 	readonly #html: string;
 	#at = 0;
-	/** Four numbers for each attribute of the tag: where its name and its value begin and end. */
+	/** Four offsets per attribute: start and end of its name and its value. */
 	#attributes: number[] = [];
-	/** Strings known not to occur any more. */
+	/** Strings known not to occur in the rest. */
 	readonly #missing = new Set<string>();
 
 	constructor(html: string) {
 		this.#html = html;
 	}
 
-	/** Moves on to the next token. Comments, doctypes and processing instructions are passed over. */
 	next(): "text" | "open" | "close" | "end" {
 		const html = this.#html;
 		while (this.#at < html.length) {
@@ -45,12 +37,11 @@ export class HtmlTokenizer {
 		return "end";
 	}
 
-	/** The text of a `"text"` token, character references replaced. */
 	get text(): string {
 		return decodeEntities(this.source);
 	}
 
-	/** The value of an attribute of the current tag, `""` if it has none, `undefined` if there is no such attribute. */
+	/** `""` without a value, `undefined` without the attribute. */
 	attribute(name: string): string | undefined {
 		const places = this.#attributes;
 		this.work += places.length / 4;
@@ -64,7 +55,6 @@ export class HtmlTokenizer {
 		return undefined;
 	}
 
-	/** Whether the current tag has attributes at all. */
 	get hasAttributes(): boolean {
 		return this.#attributes.length > 0;
 	}
@@ -95,7 +85,7 @@ export class HtmlTokenizer {
 	#declaration(start: number): "text" | undefined {
 		const html = this.#html;
 		if (html.startsWith("<!--", start)) {
-			// From the second character on, since `<!-->` is a whole comment.
+			// `<!-->` is a whole comment.
 			this.#skipPast("-->", start + 2);
 			return undefined;
 		}
@@ -127,7 +117,7 @@ export class HtmlTokenizer {
 		return "open";
 	}
 
-	/** Reads up to the end of the tag; false when the document ends first, in which case the tag counts for nothing. */
+	/** False if the document ends first; the tag is then ignored. */
 	#readAttributes(from: number): boolean {
 		const html = this.#html;
 		const places = this.#attributes;
@@ -142,7 +132,7 @@ export class HtmlTokenizer {
 				return true;
 			}
 			const nameStart = at;
-			at++; // whatever stands here belongs to a name, even "="
+			at++; // anything here belongs to a name, even "="
 			while (at < html.length && !endsAttributeName(html.charCodeAt(at))) at++;
 			const nameEnd = at;
 			while (isSpace(html.charCodeAt(at))) at++;
@@ -178,13 +168,12 @@ export class HtmlTokenizer {
 			this.rawText = html.slice(start, end);
 			this.#skipPast(">", end);
 		} else if (this.name === "script" || this.name === "style") {
-			// Never closed: code runs to the end of the document. For other elements browsers lose the page, we do not.
+			// Unclosed code runs to the end; other unclosed elements do not, or the page would be lost.
 			this.rawText = html.slice(start);
 			this.#at = html.length;
 		}
 	}
 
-	/** Where the close tag of the current element begins, in whatever case it is written. */
 	#findCloseTag(from: number): number {
 		const html = this.#html;
 		const closing = `</${this.name}`;

@@ -1,7 +1,5 @@
-/** What can be around a stretch of text inside one block. */
 export type Mark = "strong" | "emphasis" | "strike" | "superscript" | "subscript" | "link";
 
-/** The marks that elements mean. */
 export const MARKS: ReadonlyMap<string, Mark> = new Map([
 	["b", "strong"],
 	["strong", "strong"],
@@ -14,23 +12,16 @@ export const MARKS: ReadonlyMap<string, Mark> = new Map([
 	["sub", "subscript"],
 ]);
 
-/**
- * The text of one block of markdown, put together piece by piece: white space collapsed, marks set only around
- * text that is really there, closed at the latest with the block.
- *
- * Pieces are kept in a list and looked at once, so a block of a million pieces costs a million steps.
- */
+/** Collapses white space and sets marks only around real text. Linear in the number of pieces. */
 export class InlineText {
 	readonly #pieces: string[] = [];
-	/** Marks with text inside, outermost first. */
 	readonly #open: OpenMark[] = [];
-	/** Marks opened since the last text: they are written with the next, and forgotten if there is none. */
+	/** Marks opened since the last text: written with the next text, dropped without any. */
 	#waiting: OpenMark[] = [];
 	#space = false;
 	#break = false;
 	#code: string[] | undefined;
 
-	/** Adds text in which any run of white space means one space. */
 	add(text: string): void {
 		if (this.#code) {
 			this.#code.push(text);
@@ -46,7 +37,6 @@ export class InlineText {
 		if (words.endsWith(" ")) this.#space = true;
 	}
 
-	/** Adds finished markdown, such as an image or a formula. */
 	literal(markdown: string): void {
 		if (this.#code) {
 			this.#code.push(markdown);
@@ -65,7 +55,7 @@ export class InlineText {
 		this.#pieces.push(markdown);
 	}
 
-	/** Ends a line; false if the line was empty, which makes it the end of a paragraph. */
+	/** False if the line was empty: that ends a paragraph. */
 	endLine(): boolean {
 		if (this.#code) {
 			this.#code.push(" ");
@@ -76,14 +66,14 @@ export class InlineText {
 		return true;
 	}
 
-	/** Opens a mark; within one of its own kind that changes nothing. `target` is where a link leads. */
+	/** No effect inside a mark of the same kind. `target` is a link's address. */
 	open(kind: Mark, target = ""): void {
 		const same = this.#find(kind);
 		if (same) same.depth++;
 		else this.#waiting.push({ kind, target, depth: 1, from: 0 });
 	}
 
-	/** Closes a mark. Marks opened inside it and still open go on after it. */
+	/** Marks opened inside it stay open. */
 	close(kind: Mark): void {
 		const mark = this.#find(kind);
 		if (!mark || --mark.depth > 0) return;
@@ -100,12 +90,10 @@ export class InlineText {
 		}
 	}
 
-	/** Whether a mark of this kind is open. */
 	has(kind: Mark): boolean {
 		return this.#find(kind) !== undefined;
 	}
 
-	/** Text from here to `endCode` is code. */
 	startCode(): void {
 		this.#code ??= [];
 	}
@@ -120,7 +108,7 @@ export class InlineText {
 		this.literal(fence + pad + code + pad + fence);
 	}
 
-	/** The finished text, and an empty block again. A link without text so far goes on in the next block. */
+	/** Returns the text and empties the block. A link without text continues in the next block. */
 	take(): string {
 		if (this.#code) this.endCode();
 		while (this.#open.length > 0) this.#writeClosing(this.#open.pop() as OpenMark);
@@ -150,7 +138,7 @@ export class InlineText {
 			return;
 		}
 		const label = this.#pieces.slice(from + 1);
-		// A link whose text is its address needs no second copy of it.
+		// A link whose text is its address needs no second copy.
 		if (label.length === 1 && label[0] === target) this.#pieces[from] = "";
 		else this.#pieces.push(`](${target})`);
 	}
@@ -159,9 +147,8 @@ export class InlineText {
 interface OpenMark {
 	kind: Mark;
 	target: string;
-	/** How many of its kind are open inside each other. */
 	depth: number;
-	/** The place of its opening among the pieces. */
+	/** Index of its opening among the pieces. */
 	from: number;
 }
 
@@ -182,14 +169,13 @@ const CLOSING = {
 	subscript: "",
 } as const;
 
-/** Collapses white space to single spaces and drops characters that nobody sees. */
 export function collapsed(text: string): string {
-	// Most text needs nothing done; asking is three times as quick as replacing.
+	// Most text needs no change, and testing is three times as fast as replacing.
 	if (!/\s\s|[^\S ]/.test(text) && !HAS_UNSEEN.test(text)) return text;
 	return withoutControls(text).replace(/\s+/g, " ");
 }
 
-/** Drops control characters, soft hyphens and zero-width spaces; no-break spaces become spaces. */
+/** Also drops soft hyphens and zero-width spaces; no-break spaces become spaces. */
 export function withoutControls(text: string): string {
 	return text.replace(UNSEEN, "").replaceAll("\u00a0", " ");
 }
@@ -199,12 +185,11 @@ const UNSEEN_CHARACTERS =
 const HAS_UNSEEN = new RegExp(UNSEEN_CHARACTERS);
 const UNSEEN = new RegExp(UNSEEN_CHARACTERS, "g");
 
-/** Makes sure that text cannot be taken for a tag: not by itself, and not together with the text after it. */
+/** Text must not form a tag, alone or with the text after it. */
 export function escaped(text: string): string {
 	return text.includes("<") ? text.replace(/<(?=[A-Za-z/!?]|$)/g, "&lt;") : text;
 }
 
-/** The length of the longest match. */
 export function longestRun(text: string, runs: RegExp): number {
 	let longest = 0;
 	for (const [run] of text.matchAll(runs)) longest = Math.max(longest, run.length);

@@ -1,14 +1,11 @@
 import { names } from "./element-names.ts";
 import type { HtmlTokenizer } from "./html-tokenizer.ts";
 
-/** Where an element stands, as far as that decides whether it is read. */
 export interface PlaceInPage {
-	/** The page is read as a page: what is beside its content is left out. */
 	readonly wholePage: boolean;
 	readonly inQuote: () => boolean;
 }
 
-/** Whether the element whose tag was just read is left out with all that is in it. */
 export function isLeftOut(tokens: HtmlTokenizer, { wholePage, inQuote }: PlaceInPage): boolean {
 	const { name } = tokens;
 	if (NEVER_TEXT.has(name)) return true;
@@ -31,7 +28,6 @@ function isHidden(tokens: HtmlTokenizer): boolean {
 }
 
 const HIDING_STYLE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
-/** Line numbers beside code. */
 const GUTTER =
 	/(?:^|\s)(?:gutter|rouge-gutter|lineno|linenos|linenodiv|blob-num|hljs-ln-numbers)(?:\s|$)/;
 

@@ -22,50 +22,37 @@ import { pageTitle } from "./page-title.ts";
 
 export type { PageShape } from "./page-signs.ts";
 
-/** What {@link linearHtmlToMarkdown} makes of a page. */
 export interface LinearMarkdown {
 	markdown: string;
-	/** The page's `<title>`. */
 	title?: string;
-	/** What the markdown is of, if the page marks a main part and all the rest is left out. */
 	mainPart?: PartKind;
-	/** Whether the page is an article of a newspaper, magazine or blog, by its own word. */
 	isArticle: boolean;
-	/** How large the page is as a tree, which decides what readers that build one will cost. */
+	/** Decides what readers that build a tree will cost. */
 	shape: PageShape;
-	/** Characters looked at and elements closed: proportional to the input, which tests hold it to. */
+	/** Characters examined and elements closed; tests check that it is linear. */
 	work: number;
 }
 
-/** How {@link linearHtmlToMarkdown} reads a page. */
 export interface LinearOptions {
-	/** Links are made absolute against it; without it they stay as they are. */
+	/** Links become absolute against it; without it they stay as they are. */
 	baseUrl?: string;
-	/**
-	 * `"page"` (the default) leaves out navigation, footers and hidden parts and, if the page marks its main part,
-	 * all the rest too; `"everything"` is for HTML that has been cleaned already.
-	 */
+	/** `"page"` (the default) leaves out clutter and all but a marked main part. */
 	scope?: "page" | "everything";
 }
 
-/**
- * Converts HTML to markdown in one pass: no tree, no recursion, time and memory proportional to the input
- * whatever it contains. Headings, paragraphs, lists, quotes, code, tables, formulae, links and images are kept;
- * the result holds no HTML outside code.
- */
+/** One pass: no tree, no recursion, linear time and memory. No HTML remains outside code. */
 export function linearHtmlToMarkdown(html: string, options: LinearOptions = {}): LinearMarkdown {
 	const { leftOut, ...first } = new Conversion(html, options).run();
 	if (first.markdown !== "" || !leftOut) return first;
-	// All that the page has to say is in parts that are usually not worth reading.
+	// All of the page's text is in parts that are usually clutter.
 	const { leftOut: _, ...second } = new Conversion(html, { ...options, scope: "everything" }).run();
 	return { ...second, work: first.work + second.work };
 }
 
-/** Reads the tags of one document and tells {@link MarkdownBlocks} what they mean. */
 class Conversion {
 	readonly #tokens: HtmlTokenizer;
 	readonly #blocks = new MarkdownBlocks();
-	/** Blocks; inside code and parts left out every element, so that their end is found. */
+	/** Blocks; inside code and left-out parts every element, so their end is found. */
 	readonly #open = new OpenElements<Meaning>((name, meaning, place) =>
 		this.#closed(name, meaning, place),
 	);
@@ -73,15 +60,13 @@ class Conversion {
 	readonly #placeInPage: PlaceInPage;
 	readonly #links: PageLinks;
 	#title: string | undefined;
-	/** Whether the text at hand is that of a link to a place on the page. */
 	#inPageLink = false;
 	#work = 0;
 	readonly #shape = new ShapeMeter();
 	readonly #signs = new ArticleSigns();
 
-	/** The place among the open elements of the one that is being left out. */
+	/** Index of the open element being left out. */
 	#skipped: number | undefined;
-	/** Whether there was text in such parts. */
 	#leftOut = false;
 	#code: { pieces: string[]; language: string } | undefined;
 	#formula: Formula | undefined;
@@ -101,7 +86,6 @@ class Conversion {
 		["td", () => this.#startCell(false)],
 		["th", () => this.#startCell(true)],
 	]);
-	/** Elements within a paragraph. */
 	readonly #inlineStarts = new Map<string, () => void>([
 		["a", () => this.#openLink()],
 		["br", () => this.#blocks.inline.endLine() || this.#blocks.endBlock()],
@@ -193,7 +177,7 @@ class Conversion {
 
 	#endImplied(name: string): void {
 		this.#open.endImplied(name);
-		// Only within a part left out are paragraphs among the open elements.
+		// Paragraphs are among the open elements only inside a left-out part.
 		const endsParagraph = this.#skipped !== undefined && BLOCKS.has(name);
 		if (endsParagraph && this.#open.innermost === "p") {
 			this.#open.closeDownTo(this.#open.length - 1);
@@ -224,7 +208,6 @@ class Conversion {
 		return { ...meaning, part };
 	}
 
-	/** Hears of every element that ends, whether it was closed or not. */
 	#closed(name: string, { silent, part }: Meaning, place: number): void {
 		this.#work++;
 		const blocks = this.#blocks;
@@ -288,7 +271,6 @@ class Conversion {
 		this.#blocks.inline.add(" ");
 	}
 
-	/** Elements that hold no tags. */
 	#rawElement(name: string, content: string): void {
 		const type = this.#tokens.attribute("type") ?? "";
 		if (name === "title") this.#title ??= pageTitle(decodeEntities(content));
@@ -310,7 +292,7 @@ class Conversion {
 		if (name === "annotation" || name === "annotation-xml") {
 			this.#formula?.startAnnotation(/\btex\b/i.test(this.#tokens.attribute("encoding") ?? ""));
 		} else if (BLOCKS.has(name)) {
-			// Nothing of the kind belongs in a formula: it was never closed.
+			// A formula holds no such element: it was never closed.
 			this.#endFormula();
 			this.#openTag(name);
 		} else if (!VOID.has(name)) {
@@ -335,7 +317,7 @@ class Conversion {
 	}
 
 	#startCode(): void {
-		// The language is named by the code's own element or by the two around it.
+		// The code's own element or one of the two around it names the language.
 		const named = this.#open.innermostValues(3).find(({ language }) => language !== "");
 		this.#code = { pieces: [], language: named?.language ?? "" };
 	}
@@ -345,7 +327,7 @@ class Conversion {
 		if (name === "code" && code.language === "") code.language = this.#language();
 		if (name === "br") code.pieces.push("\n");
 		if (VOID.has(name)) return;
-		// Some highlighters make every line an element of its own.
+		// Some highlighters wrap every line in an element.
 		const isLine = CODE_LINES.has(name) && code.pieces.length > 0;
 		if (isLine && !code.pieces.at(-1)?.endsWith("\n")) code.pieces.push("\n");
 		if (BLOCKS.has(name)) this.#open.push(name, SILENT);
@@ -380,11 +362,9 @@ class Conversion {
 	}
 }
 
-/** What there is to know about an open element. */
 interface Meaning {
-	/** Its end means nothing: it is inside code or a part left out. */
+	/** Inside code or a left-out part: its end means nothing. */
 	silent: boolean;
-	/** The programming language of code in it. */
 	language: string;
 	part?: Part;
 }
@@ -392,8 +372,8 @@ interface Meaning {
 const PLAIN: Meaning = { silent: false, language: "" };
 const SILENT: Meaning = { silent: true, language: "" };
 
-/** The sign after a heading that links to it, or after a footnote that leads back. */
+/** The sign of a permalink or of a footnote's back link. */
 const PERMALINK = /^\s*[§¶#⚓🔗↩]\ufe0f?\s*$/u;
 
-/** Where the address of an image is, the first that is one: pages that load images late put a stand-in in `src`. */
+/** The first valid one counts: lazy images have a placeholder in `src`. */
 const IMAGE_SOURCES = ["src", "data-src", "data-original", "data-lazy-src"];

@@ -1,34 +1,26 @@
 import { InlineText, longestRun } from "./inline-text.ts";
 import { TableText } from "./table-text.ts";
 
-/** Deeper lists and quotes are not indented further: it would cost the square of their depth. */
+/** Deeper lists and quotes are not indented further: the cost is quadratic in the depth. */
 const MAX_DEPTH = 5;
 
-/**
- * Writes markdown block by block: paragraphs with the marks and indentation of the headings, lists and quotes
- * they stand in, code, and tables.
- */
 export class MarkdownBlocks {
-	/** The text of the paragraph being written. */
 	readonly inline = new InlineText();
 
-	/** Finished blocks, each with the white space before it. */
+	/** Each with the white space before it. */
 	readonly #out: string[] = [];
-	/** The lists and quotes open now, outermost first. */
 	readonly #containers: Container[] = [];
 	#listDepth = 0;
 	#heading = "";
-	/** The mark of a list item without text so far. */
+	/** The mark of a list item that has no text yet. */
 	#marker: { text: string; outer: string; inner: string } | undefined;
 	#followsItem = false;
 	#table: TableText | undefined;
 
-	/** How many blocks are finished. */
 	get length(): number {
 		return this.#out.length;
 	}
 
-	/** The markdown of the blocks from one count to another. */
 	join(from = 0, to = this.#out.length): string {
 		return this.#out
 			.slice(from, to)
@@ -36,7 +28,6 @@ export class MarkdownBlocks {
 			.replace(/^\n+|\n+$/g, "");
 	}
 
-	/** Ends the paragraph, if there is one. */
 	endBlock(): void {
 		const text = this.inline.take();
 		if (text === "") return;
@@ -44,7 +35,7 @@ export class MarkdownBlocks {
 		this.#heading = "";
 	}
 
-	/** The next paragraph is a heading of this level; 0 takes that back. */
+	/** Applies to the next paragraph; 0 undoes it. */
 	heading(level: number): void {
 		this.endBlock();
 		if (level > 0) this.#dissolveTable();
@@ -56,7 +47,6 @@ export class MarkdownBlocks {
 		this.#open({ number: undefined, isList: false }, "> ");
 	}
 
-	/** Opens a list; an ordered one counts from `start`. */
 	openList(start?: number): void {
 		this.endBlock();
 		if (this.#listDepth === 0) this.#followsItem = false;
@@ -64,7 +54,6 @@ export class MarkdownBlocks {
 		this.#open({ number: start, isList: true }, start === undefined ? "  " : "   ");
 	}
 
-	/** Ends the innermost list or quote. */
 	closeContainer(): void {
 		this.endBlock();
 		this.#marker = undefined;
@@ -72,7 +61,7 @@ export class MarkdownBlocks {
 		if (container?.isList && --this.#listDepth === 0) this.#followsItem = false;
 	}
 
-	/** The next paragraph is an item of the innermost list, with the number given or the one due. */
+	/** Default: the next number of the innermost list. */
 	item(number?: number): void {
 		this.endBlock();
 		const list = this.#containers.at(-1);
@@ -82,7 +71,6 @@ export class MarkdownBlocks {
 		this.#marker = { text, outer: list?.isList ? list.outer : inner, inner };
 	}
 
-	/** The next paragraph explains the term before it. */
 	definition(): void {
 		this.endBlock();
 		const inner = this.#containers.at(-1)?.inner ?? "";
@@ -90,13 +78,11 @@ export class MarkdownBlocks {
 		this.#followsItem = true;
 	}
 
-	/** A paragraph of finished markdown, such as a rule or a formula. */
 	block(markdown: string): void {
 		this.endBlock();
 		this.#write(markdown);
 	}
 
-	/** A block of code. */
 	code(code: string, language: string): void {
 		this.endBlock();
 		const content = code.replace(/^\n+|\s+$/g, "");
@@ -106,7 +92,7 @@ export class MarkdownBlocks {
 		this.#write(`${fence}${language}\n${content}\n${fence}`);
 	}
 
-	/** Opens a table. One inside another makes the outer one a mere arrangement of blocks. */
+	/** A nested table turns the outer one into layout. */
 	openTable(): void {
 		this.endBlock();
 		this.#dissolveTable();
@@ -136,12 +122,11 @@ export class MarkdownBlocks {
 		else for (const block of form?.blocks ?? []) this.#write(block);
 	}
 
-	/** Whether the text being written is inside a table that may become rows. */
 	get inTable(): boolean {
 		return this.#table !== undefined;
 	}
 
-	/** What is in the table so far becomes blocks, since a row cannot hold what comes next. */
+	/** A row cannot hold what follows, so the table so far becomes blocks. */
 	#dissolveTable(): void {
 		const blocks = this.#table?.blocks() ?? [];
 		this.#table = undefined;
@@ -159,7 +144,7 @@ export class MarkdownBlocks {
 		this.#marker = undefined;
 		const isNext = marker !== undefined && this.#followsItem;
 		this.#followsItem = this.#listDepth > 0;
-		// Text of a table outside its cells is its caption and goes before it.
+		// Text outside the cells is the caption and precedes the table.
 		if (this.#table?.add((marker?.text ?? "") + text, isNext)) return;
 		const inner = this.#containers.at(-1)?.inner ?? "";
 		const first = marker ? marker.outer + marker.text + inner.slice(marker.inner.length) : inner;
@@ -170,9 +155,8 @@ export class MarkdownBlocks {
 
 interface Container {
 	isList: boolean;
-	/** The number of an ordered list's next item. */
 	number: number | undefined;
-	/** What stands before its items' marks, and before the text inside. */
+	/** Prefix of its items' marks, and of the text inside. */
 	outer: string;
 	inner: string;
 }

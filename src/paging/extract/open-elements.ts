@@ -1,23 +1,19 @@
 /**
- * The elements of a document that are open at a place in it, with the rules of HTML for what ends what.
- *
- * Every question is answered without walking the stack, and closing an element costs no more than opening it
- * did: a document of a million unclosed elements takes a million steps. It is kept in one list for each field,
- * since a million objects would keep the garbage collector busy for seconds.
+ * The stack of open elements, with HTML's rules for implied ends. No query walks the stack, and one
+ * list per field spares the garbage collector: a million unclosed elements stay cheap.
  */
 export class OpenElements<T> {
 	readonly #names: string[] = [];
 	readonly #values: T[] = [];
-	/** For each element, the place of the nearest table, row, cell and list item around it or itself; -1 for none. */
+	/** Index of the nearest table, row, cell and item per element, itself included; -1 for none. */
 	readonly #tables: number[] = [];
 	readonly #rows: number[] = [];
 	readonly #cells: number[] = [];
 	readonly #items: number[] = [];
-	/** Where in the stack the elements of each name are. */
 	readonly #places = new Map<string, number[]>();
 	readonly #onClose: (name: string, value: T, place: number) => void;
 
-	/** `onClose` hears of every element once, innermost first, however it ends. */
+	/** `onClose` runs once per element, innermost first, however it ends. */
 	constructor(onClose: (name: string, value: T, place: number) => void) {
 		this.#onClose = onClose;
 	}
@@ -26,12 +22,11 @@ export class OpenElements<T> {
 		return this.#names.length;
 	}
 
-	/** The name of the innermost element. */
 	get innermost(): string | undefined {
 		return this.#names.at(-1);
 	}
 
-	/** The values of the innermost elements, at most so many, innermost first. */
+	/** Innermost first. */
 	innermostValues(count: number): T[] {
 		return this.#values.slice(-count).reverse();
 	}
@@ -56,13 +51,13 @@ export class OpenElements<T> {
 		else this.#places.set(name, [place]);
 	}
 
-	/** Closes the innermost element of this name and all inside it, unless it is out of the tag's reach. */
+	/** Also closes everything inside; no effect on an element out of the tag's reach. */
 	close(name: string): void {
 		const place = this.#places.get(name)?.at(-1) ?? -1;
 		if (place > this.#reach(name)) this.closeDownTo(place);
 	}
 
-	/** Closes what a start tag ends without saying so: an item the item before, a cell the cell, a row the row. */
+	/** An item ends the item before it, a cell the cell, a row the row. */
 	endImplied(name: string): void {
 		const kind = KINDS.get(name);
 		let place: number | undefined;
@@ -72,7 +67,6 @@ export class OpenElements<T> {
 		if (place !== undefined && place !== -1) this.closeDownTo(place);
 	}
 
-	/** Closes elements, innermost first, until so many are left. */
 	closeDownTo(count: number): void {
 		while (this.#names.length > count) {
 			const name = this.#names.pop() as string;
@@ -83,7 +77,7 @@ export class OpenElements<T> {
 		}
 	}
 
-	/** A close tag reaches elements above this place only: a stray `</div>` in a cell does not end the table. */
+	/** Keeps a stray `</div>` in a cell from ending the table. */
 	#reach(name: string): number {
 		const kind = KINDS.get(name);
 		if (kind === "table") return -1;

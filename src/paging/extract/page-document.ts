@@ -3,14 +3,13 @@ import { codeLanguage } from "./code-language.ts";
 import { Formula } from "./formula.ts";
 import type { PartKind } from "./main-part.ts";
 
-/** The little of a DOM document that is used here; Defuddle and Readability take it for a whole one. */
+/** The part of a DOM document used here. */
 export interface PageDocument {
 	querySelectorAll(selector: string): Iterable<PageElement>;
 	createElement(name: string): PageElement;
 	readonly body: PageElement;
 }
 
-/** The little of a DOM node that is used here. */
 export interface PageNode {
 	readonly nodeType: number;
 	readonly nodeName: string;
@@ -19,7 +18,6 @@ export interface PageNode {
 	before(text: string): void;
 }
 
-/** The little of a DOM element that is used here. */
 export interface PageElement extends PageNode {
 	readonly id: string;
 	readonly innerHTML: string;
@@ -40,16 +38,12 @@ export interface PageElement extends PageNode {
 	remove(): void;
 }
 
-/**
- * Parses a page for the readers that look for its main text, and writes down plainly what they would lose: parts
- * that are hidden for now, the language of code that only an element around it names, and formulae kept in scripts
- * or without LaTeX.
- */
+/** Preserves what readers lose: hidden parts, languages of code, formulae without LaTeX. */
 export function parsePage(html: string, baseUrl: string): PageDocument {
 	const { document } = parseHTML(isComplete(html) ? html : rewrapped(html)) as unknown as {
 		document: PageDocument;
 	};
-	// linkedom has no style sheets, which Defuddle asks for, and does not know where the page comes from.
+	// Defuddle needs style sheets and an address, which linkedom lacks.
 	Object.assign(document, { styleSheets: [], URL: baseUrl });
 	showHiddenParts(document);
 	nameLanguages(document);
@@ -58,7 +52,7 @@ export function parsePage(html: string, baseUrl: string): PageDocument {
 	return document;
 }
 
-/** Leaves nothing of a page but its only part of a kind. False, and the page as it was, if there is none or several. */
+/** Returns false, page unchanged, unless there is exactly one part of the kind. */
 export function narrowToPart(document: PageDocument, kind: PartKind): boolean {
 	const selector = kind === "main" ? 'main, [role="main"]' : "article";
 	const [part, ...others] = document.querySelectorAll(selector);
@@ -67,7 +61,7 @@ export function narrowToPart(document: PageDocument, kind: PartKind): boolean {
 	return true;
 }
 
-/** Whether linkedom will find all of the page in its body: unlike browsers it puts nothing there by itself. */
+/** linkedom, unlike browsers, moves nothing into the body. */
 function isComplete(html: string): boolean {
 	if (!/<html[\s>]/i.test(html) || !/<body[\s>]/i.test(html)) return false;
 	const end = /<\/(?:body|html)\s*>/i.exec(html);
@@ -89,7 +83,7 @@ function nameLanguages(document: PageDocument): void {
 		for (const element of [code, pre, around, around?.parentElement]) {
 			const language = element ? languageOf(element) : "";
 			if (!element || language === "") continue;
-			// Readability looks no further than the code; Defuddle begins with what is around it.
+			// Readability looks at the code only; Defuddle starts with the element around it.
 			(code ?? pre).setAttribute("class", `language-${language}`);
 			element.setAttribute("data-lang", language);
 			break;
@@ -104,7 +98,7 @@ function languageOf(element: PageElement): string {
 	});
 }
 
-/** MathJax keeps formulae in scripts, which readers drop: they become what a formula is in HTML. */
+/** Readers drop scripts, where MathJax keeps formulae. */
 function keepFormulae(document: PageDocument): void {
 	for (const script of document.querySelectorAll('script[type^="math/tex"]')) {
 		const math = document.createElement("math");
@@ -121,7 +115,7 @@ function keepFormulae(document: PageDocument): void {
 	}
 }
 
-/** What Defuddle makes of MathML has neither fractions nor powers: formulae without LaTeX get ours. */
+/** Defuddle's MathML conversion lacks fractions and powers. */
 function writeFormulae(document: PageDocument): void {
 	for (const math of document.querySelectorAll("math")) {
 		const notes = [...math.querySelectorAll("annotation")];
@@ -146,10 +140,9 @@ function read(node: PageNode, formula: Formula): void {
 }
 
 const ELEMENT_NODE = 1;
-/** The `nodeType` of text. */
 export const TEXT_NODE = 3;
 
-/** Shows what a page hides only until its scripts have run or a tab is chosen, so that no reader drops it. */
+/** Scripts or a chosen tab would show these parts. */
 function showHiddenParts(document: PageDocument): void {
 	placeStreamedParts(document);
 	for (const panel of document.querySelectorAll('[role="tabpanel"]')) {
@@ -159,10 +152,7 @@ function showHiddenParts(document: PageDocument): void {
 	}
 }
 
-/**
- * React sends what was not ready in time at the end of the page, hidden as `S:n`; a script moves it to where the
- * template `B:n` is.
- */
+// React streams late parts hidden as `S:n`; a script moves each to the template `B:n`.
 function placeStreamedParts(document: PageDocument): void {
 	const parts = [...document.querySelectorAll('[hidden][id^="S:"]')];
 	if (parts.length === 0) return;

@@ -1,7 +1,6 @@
-/** Where the links of one page lead. */
 export class PageLinks {
 	#baseUrl: string | undefined;
-	/** By how many characters links may still grow: a long base address is not to multiply a short page. */
+	/** Characters links may still grow by: a long base address must not multiply a short page. */
 	#budget: number;
 
 	/** Without a base, links stay as they are. */
@@ -10,13 +9,12 @@ export class PageLinks {
 		this.#budget = 4 * pageLength + 65_536;
 	}
 
-	/** From here on links are relative to another address, as `<base>` says. */
 	rebase(href: string): void {
 		const address = URL.parse(href, this.#baseUrl);
 		if (address?.protocol.startsWith("http")) this.#baseUrl = address.href;
 	}
 
-	/** As it stands in markdown; undefined if there is nothing to lead to. */
+	/** `undefined` for an address without a usable target. */
 	target(address: string): string | undefined {
 		const target = linkTarget(address, this.#budget > 0 ? this.#baseUrl : undefined);
 		if (target !== undefined) this.#budget -= Math.max(0, target.length - address.length);
@@ -24,13 +22,10 @@ export class PageLinks {
 	}
 }
 
-/** Longer addresses carry data rather than lead somewhere. */
+/** Longer addresses carry data. */
 const MAX_LENGTH = 2000;
 
-/**
- * Where a link or image leads, fit for the round brackets of a markdown link: absolute if there is a base.
- * `undefined` if it leads nowhere a reader could go: scripts, embedded data, places on the page itself.
- */
+// `undefined` for scripts, embedded data and places on the page.
 function linkTarget(address: string, baseUrl: string | undefined): string | undefined {
 	const written = address.trim();
 	if (written === "" || written.startsWith("#") || written.length > MAX_LENGTH) return undefined;
@@ -43,7 +38,7 @@ function linkTarget(address: string, baseUrl: string | undefined): string | unde
 }
 
 const LEADS_SOMEWHERE = new Set(["http", "https", "mailto", "tel", "ftp", "file"]);
-// Browsers drop tabs and line ends from addresses, so that "java\nscript:" is a script as well.
+// Browsers drop tabs and line ends from addresses: "java\nscript:" is a script too.
 const SCHEME = /^([a-z][a-z0-9+.\-\t\n\r]*):/i;
 
 function isSamePage(resolved: string, baseUrl: string): boolean {

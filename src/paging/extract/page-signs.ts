@@ -1,29 +1,25 @@
 import { RARELY_CLOSED, VOID } from "./element-names.ts";
 import type { HtmlTokenizer } from "./html-tokenizer.ts";
 
-/** Finds out from its tags, as they come, whether a page is an article of a newspaper, magazine or blog. */
+/** Decides from its tags whether a page is an article of a newspaper, magazine or blog. */
 export class ArticleSigns {
-	/** What the page is in the terms of Open Graph, and when it appeared. */
 	#openGraphType: string | undefined;
 	#isDated = false;
-	/** What schema.org's data on the page is about. */
 	readonly #schemaTypes = new Set<string>();
 	#codeBlocks = 0;
 	#terms = 0;
 
-	/** Whether the page claims to be an article and does not look like documentation. */
 	get isArticle(): boolean {
 		if (this.#codeBlocks > 1) return false;
 		if (this.#isOneOf(CERTAIN)) return true;
 		if (this.#terms > 5 || this.#isOneOf(DOCUMENTATION)) return false;
 		const isArticle = this.#schemaTypes.has("Article");
 		if (this.#openGraphType === undefined) return isArticle;
-		// Some sites call every page an article; those have data on a page, and no article in it.
+		// Some sites call every page an article; their data describes a page.
 		const isMerePage = !isArticle && !this.#isDated && this.#isOneOf(OTHER_PAGES);
 		return this.#openGraphType === "article" && !isMerePage;
 	}
 
-	/** The tokenizer stands at the tag of an element that opens. */
 	opened(tokens: HtmlTokenizer): void {
 		switch (tokens.name) {
 			case "pre":
@@ -71,14 +67,12 @@ const CERTAIN = [
 const DOCUMENTATION = ["TechArticle", "APIReference"];
 const OTHER_PAGES = ["WebPage", "CollectionPage", "FAQPage", "Product"];
 
-/** The size of a page's tree, counted from its tags. */
 export interface PageShape {
 	elements: number;
-	/** How deep elements are nested, as far as they say where they end. */
+	/** Counts only elements that are usually closed. */
 	depth: number;
 }
 
-/** Counts the tags of a page as they come. */
 export class ShapeMeter {
 	#elements = 0;
 	#depth = 0;
@@ -88,7 +82,7 @@ export class ShapeMeter {
 		return { elements: this.#elements, depth: this.#deepest };
 	}
 
-	/** `holdsTags`: what is inside is not raw text, which ends with it. */
+	/** `holdsTags`: false for raw text, which ends with its element. */
 	opened(name: string, holdsTags: boolean): void {
 		this.#elements++;
 		if (holdsTags) this.#step(name, 1);

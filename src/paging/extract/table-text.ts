@@ -1,21 +1,14 @@
-/** How a table is best written down. */
 export type TableForm =
-	/** lines of a markdown table */
 	| { kind: "rows"; lines: string[] }
-	/** the cells one after the other: a table that only places things, or nothing to tabulate */
+	/** a layout table, or nothing to tabulate */
 	| { kind: "blocks"; blocks: string[] };
 
-/**
- * Holds the cells of one table until it is known whether it tabulates or only lays out.
- *
- * Spanned places are filled with empty cells, never more than there are real ones: sizes in attributes are not
- * to be trusted.
- */
+/** Spans add empty cells, never more than there are real ones: attributes are untrusted. */
 export class TableText {
 	readonly #rows: Cell[][] = [];
 	#row: Cell[] | undefined;
 	#cell: Cell | undefined;
-	/** For each column, how many more rows a cell above reaches into. */
+	/** Per column, how many more rows a cell above spans. */
 	#reach: number[] = [];
 	#realCells = 0;
 	#emptyCells = 0;
@@ -46,7 +39,7 @@ export class TableText {
 		this.#cell = undefined;
 	}
 
-	/** Adds a block to the cell at hand, `tight` ones on the line after the one before; false if there is no cell. */
+	/** `tight` blocks follow on the next line. False if no cell is open. */
 	add(block: string, tight: boolean): boolean {
 		const cell = this.#cell;
 		if (!cell) return false;
@@ -54,7 +47,6 @@ export class TableText {
 		return true;
 	}
 
-	/** The text of the cells, in the order of the source. */
 	blocks(): string[] {
 		return this.#rows.flatMap((row) => row.map(({ text }) => text).filter((text) => text !== ""));
 	}
@@ -67,8 +59,8 @@ export class TableText {
 			return { kind: "blocks", blocks: this.blocks() };
 		}
 		const [first = [], ...rest] = rows;
-		// The header must be as wide as the widest row: readers of markdown drop the cells beyond it. Short rows
-		// stay short: filling up a thousand of them to the width of one would be work without end.
+		// Markdown drops cells beyond the header, so it is as wide as the widest row. Short rows stay
+		// short: padding a thousand of them to the width of one costs too much.
 		const lines = [
 			lineOf(columns.map((i) => textOf(first[i]))),
 			lineOf(columns.map(() => "---")),
@@ -77,7 +69,6 @@ export class TableText {
 		return { kind: "rows", lines };
 	}
 
-	/** Which columns have text in any row. */
 	#usedColumns(): boolean[] {
 		const used: boolean[] = [];
 		for (const row of this.#rows) {
@@ -101,7 +92,7 @@ export class TableText {
 		return true;
 	}
 
-	/** Steps over the places that cells of earlier rows reach into. */
+	/** Skips places that cells of earlier rows span. */
 	#fillReached(row: Cell[]): void {
 		for (let i = row.length; (this.#reach[i] ?? 0) > 0; i++) {
 			this.#reach[i] = (this.#reach[i] as number) - 1;
@@ -111,7 +102,6 @@ export class TableText {
 }
 
 interface Cell {
-	/** Blocks of text, with line ends between them. */
 	text: string;
 	header: boolean;
 }

@@ -3,19 +3,17 @@ import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw }
 import { PagingError, tooLarge } from "../errors.ts";
 import { hasPdfHeader, isPdfType, parseMediaType } from "./media-type.ts";
 
-/** How many bytes a body may have. */
+/** In bytes. */
 export interface BodyLimits {
-	/** Unpacked, for anything but a PDF. */
+	/** Unpacked, except for PDFs. */
 	maxBytes: number;
-	/** Unpacked, for a PDF. */
+	/** Unpacked. */
 	maxPdfBytes: number;
 	/** As sent. */
 	maxWireBytes: number;
 }
 
-/** A body as it arrives, with the headers that describe it. */
 export interface IncomingBody {
-	/** What the errors call it. */
 	name: string;
 	stream: AsyncIterable<Buffer>;
 	contentType: string | undefined;
@@ -23,29 +21,28 @@ export interface IncomingBody {
 	contentLength: string | undefined;
 }
 
-/** The content codings that {@link readBody} unpacks, as an `Accept-Encoding` header. */
 export const ACCEPT_ENCODING = "gzip, br, deflate";
 
 /**
- * Receives and unpacks a body. Bytes are counted while they come, so a body over a limit, on the wire or
- * unpacked, is given up there and then. A packed body that ends too early is an error, never a shorter text.
+ * Fails as soon as a limit is exceeded, packed or unpacked. A truncated body is an error, never a
+ * shorter text.
  */
 export async function readBody(body: IncomingBody, limits: BodyLimits): Promise<Buffer> {
 	const codings = codingsOf(body);
-	// What is sent as it is has its size in the header, so that we need not find out.
+	// Without a coding, the header has the size.
 	const announced = codings.length === 0 ? Number(body.contentLength ?? 0) : 0;
 	const least = Math.min(limits.maxBytes, limits.maxPdfBytes);
 	const most = Math.max(limits.maxBytes, limits.maxPdfBytes);
 	let stream = limited(body.stream, body.name, limits.maxWireBytes);
 	for (const coding of codings.reverse()) {
-		// The stages in between count too: empty blocks let a small body unpack to endless nothing.
+		// Intermediate stages count too: empty blocks let a small body unpack to endless nothing.
 		stream = limited(unpacked(stream, coding), body.name, most);
 	}
 	const received = new GrowingBytes(Math.min(announced, most));
 	let limit: number | undefined;
 	for await (const chunk of stream) {
 		received.add(chunk);
-		// Which of the two limits holds, the first kilobyte tells.
+		// The first kilobyte decides which limit applies.
 		if (received.size >= 1024 || received.size > least) {
 			limit ??= limitFor(received.view(), body, limits);
 			if (received.size > limit || announced > limit) throw tooLarge(body.name, limit);
@@ -56,7 +53,7 @@ export async function readBody(body: IncomingBody, limits: BodyLimits): Promise<
 
 type Coding = "gzip" | "br" | "deflate";
 
-/** More than anyone needs; each costs a decompressor. */
+/** Each costs a decompressor. */
 const MAX_CODINGS = 3;
 
 function codingsOf({ contentEncoding, name }: IncomingBody): Coding[] {
@@ -70,7 +67,7 @@ function codingsOf({ contentEncoding, name }: IncomingBody): Coding[] {
 	return codings.map((coding) => {
 		if (coding === "x-gzip") return "gzip";
 		if (coding === "gzip" || coding === "br" || coding === "deflate") return coding;
-		// Shown only if it looks like a coding: whoever wrote the header may be writing to the model.
+		// The header is untrusted text: it reaches the model only if it looks like a coding.
 		const shown = /^[\w.-]{1,20}$/.test(coding) ? ` "${coding}"` : "";
 		throw new PagingError(
 			"network",
@@ -101,10 +98,10 @@ async function* limited(
 async function* unpacked(stream: AsyncIterable<Buffer>, coding: Coding): AsyncGenerator<Buffer> {
 	const chunks = stream[Symbol.asyncIterator]();
 	const first = await chunks.next();
-	// An empty body needs no unpacking, and a decompressor would miss its header.
+	// A decompressor would reject an empty body.
 	if (first.done) return;
 	const packed = Readable.from(resumed(first.value, chunks));
-	// The errors of both streams reach us through the iteration.
+	// The iteration throws the errors of both streams.
 	yield* pipeline(packed, decompressor(coding, first.value), () => {});
 }
 
@@ -116,16 +113,15 @@ async function* resumed(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenera
 function decompressor(coding: Coding, first: Buffer): Transform {
 	if (coding === "gzip") return createGunzip();
 	if (coding === "br") return createBrotliDecompress();
-	// "deflate" means zlib format, but some servers send the bare format; the first byte tells (RFC 1950).
+	// "deflate" means zlib format, but some servers send it raw; the first byte decides (RFC 1950).
 	return ((first[0] ?? 0) & 0x0f) === 8 ? createInflate() : createInflateRaw();
 }
 
-/** Bytes in one piece: a list of chunks costs a hundred bytes a chunk, and a hostile server sends chunks of one. */
+/** One buffer: a list costs 100 bytes a chunk, and a hostile server sends chunks of one byte. */
 class GrowingBytes {
 	#bytes: Buffer;
 	size = 0;
 
-	/** With the size it will have, if that is known: then nothing is moved later. */
 	constructor(expectedSize: number) {
 		this.#bytes = Buffer.allocUnsafeSlow(expectedSize || 64 * 1024);
 	}
@@ -141,12 +137,12 @@ class GrowingBytes {
 		this.size = size;
 	}
 
-	/** What came so far; valid until the next `add`. */
+	/** Valid until the next `add`. */
 	view(): Buffer {
 		return this.#bytes.subarray(0, this.size);
 	}
 
-	/** What came, with memory of its own and no more of it than needed. */
+	/** Its own memory, no more than needed. */
 	take(): Buffer {
 		if (this.size === this.#bytes.length) return this.#bytes;
 		const exact = Buffer.allocUnsafeSlow(this.size);

@@ -3,25 +3,23 @@ import { createRequire } from "node:module";
 import { setImmediate } from "node:timers/promises";
 import { parseMediaType } from "./media-type.ts";
 
-/** What surrounds the bytes of a text. */
 export interface TextSource {
-	/** The `Content-Type` header as it came. */
 	contentType?: string | undefined;
-	/** Look for a `<meta>` that names the charset, in the first 1024 bytes. */
+	/** Look for a `<meta>` charset in the first 1024 bytes. */
 	isHtml: boolean;
 }
 
 /**
- * Decodes a text: by its byte order mark, else the charset of the header, else that of an XML declaration or
- * `<meta>`, else as UTF-8 if the bytes are valid UTF-8, else as windows-1252. A label that nobody knows is passed
- * over. The mark is removed; what is invalid becomes U+FFFD. `charset` is the WHATWG name in lower case.
+ * Decodes by byte order mark, header, XML declaration or `<meta>`; else as UTF-8 if valid, else as
+ * windows-1252. Unknown labels are ignored, the mark is removed, invalid bytes become U+FFFD.
+ * `charset` is the WHATWG name in lower case.
  */
 export function decodeText(bytes: Buffer, source: TextSource): { text: string; charset: string } {
 	const charset = charsetOf(bytes, source);
 	return { text: createDecoder(charset)(bytes, true), charset };
 }
 
-/** {@link decodeText} for texts of any size: gives the event loop a turn between the pieces. */
+/** {@link decodeText} for large texts: yields to the event loop between slices. */
 export async function decodeInSlices(bytes: Buffer, source: TextSource): Promise<string> {
 	const decode = createDecoder(charsetOf(bytes, source));
 	const parts: string[] = [];
@@ -32,21 +30,21 @@ export async function decodeInSlices(bytes: Buffer, source: TextSource): Promise
 	return parts.join("");
 }
 
-/** Some 20 ms for the slowest charsets. */
+/** About 20 ms in the slowest charsets. */
 const SLICE_BYTES = 512 * 1024;
 
 function charsetOf(bytes: Buffer, source: TextSource): string {
 	return declaredCharset(bytes, source) ?? (isUtf8(bytes) ? "utf-8" : "windows-1252");
 }
 
-/** Decodes one piece after the other; characters may lie across two. */
+/** A character may span two pieces. */
 function createDecoder(charset: string): (piece: Buffer, isLast: boolean) => string {
 	if (charset === "windows-1252") return decodeWindows1252;
-	const decoder = new TextDecoder(charset); // it also removes the mark
+	const decoder = new TextDecoder(charset);
 	return (piece, isLast) => decoder.decode(piece, { stream: !isLast });
 }
 
-/** The charset that bytes or header name, in lower case; undefined when neither names one that can be decoded. */
+/** Lower case; `undefined` without a charset that can be decoded. */
 export function declaredCharset(
 	bytes: Buffer,
 	{ contentType, isHtml }: TextSource,
@@ -76,7 +74,7 @@ type Sniff = (
 
 let sniffer: Sniff | undefined;
 
-/** Loaded at the first text: it takes longer to load than the rest of this folder together. */
+/** Loaded at the first text: it takes longer to load than the rest of this folder. */
 function loadSniffer(): Sniff {
 	sniffer ??= createRequire(import.meta.url)("html-encoding-sniffer") as Sniff;
 	return sniffer;
@@ -87,7 +85,7 @@ function canDecode(label: string): boolean {
 		new TextDecoder(label);
 		return true;
 	} catch {
-		// The one way to learn which labels this Node knows.
+		// The only way to find out which labels this Node knows.
 		return false;
 	}
 }
@@ -99,9 +97,9 @@ const CODES_1252 = Uint16Array.from({ length: 256 }, (_, byte) =>
 	byte >= 0x80 && byte <= 0x9f ? WINDOWS_1252.charCodeAt(byte - 0x80) : byte,
 );
 
-/** TextDecoder decodes these bytes as Latin-1 on some versions of Node (nodejs/node#56542, #60888). */
+/** Some versions of Node decode these bytes as Latin-1 (nodejs/node#56542, #60888). */
 function decodeWindows1252(bytes: Buffer): string {
-	// By a table: a replacement for each character takes seconds where all 10 MB are such bytes.
+	// A table: replacing each character takes seconds for 10 MB of such bytes.
 	const units = new Uint16Array(bytes.length);
 	for (let at = 0; at < bytes.length; at++) units[at] = CODES_1252[bytes[at] as number] as number;
 	return Buffer.from(units.buffer).toString("utf16le");

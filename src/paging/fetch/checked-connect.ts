@@ -3,25 +3,21 @@ import type { buildConnector } from "undici";
 import { PagingError } from "../errors.ts";
 import { rangeOf } from "./address.ts";
 
-/** An address as a resolver gives it. */
 export interface ResolvedAddress {
 	address: string;
 	family: number;
 }
 
-/** Finds all addresses of a host name. */
 export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 
-/** Says whether an IP address may be connected to. */
 export type IsAllowed = (address: string) => boolean;
 
 type Connect = buildConnector.connector;
 
 /**
- * Makes a connector refuse addresses: a literal one before it connects, and the address of every socket before a
- * byte of the request is sent. Names must be resolved through {@link checkedLookup}, which the given connector is
- * built with: it alone sees the address that a connection is then made to, so a name cannot change its answer
- * between check and use.
+ * Checks literal addresses before connecting and socket addresses before sending. `connect` must
+ * use {@link checkedLookup}: it sees the address of the connection, so a name cannot change its
+ * answer between check and use.
  */
 export function checkedConnect(connect: Connect, isAllowed: IsAllowed): Connect {
 	return (options, callback) => {
@@ -41,7 +37,7 @@ export function checkedConnect(connect: Connect, isAllowed: IsAllowed): Connect 
 	};
 }
 
-/** A lookup for `net.connect` that fails unless every address of the name may be connected to. */
+/** Fails unless every address of the name is allowed. */
 export function checkedLookup(resolve: Resolve, isAllowed: IsAllowed): LookupFunction {
 	return (hostname, { all }, callback) => {
 		resolveAllowed(hostname, resolve, isAllowed).then(
@@ -54,7 +50,6 @@ export function checkedLookup(resolve: Resolve, isAllowed: IsAllowed): LookupFun
 	};
 }
 
-/** The error for a host whose address may not be connected to. */
 export function addressRefused(host: string, address: string): PagingError {
 	const subject = host === address ? address : `${host} has the address ${address}, which`;
 	return new PagingError(

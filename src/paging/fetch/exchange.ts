@@ -5,31 +5,26 @@ import { ACCEPT_ENCODING, type BodyLimits, readBody } from "./body.ts";
 import { failureOf } from "./failure.ts";
 import { isWebUrl, shownUrl, withoutCredentials } from "./web-url.ts";
 
-/** What a server said to recognise a version by. They are sent only to the URL they came from. */
+/** A server's validators, sent only to the URL they came from. */
 export interface Validators {
 	finalUrl: URL;
 	etag?: string | undefined;
 	lastModified?: string | undefined;
 }
 
-/** A resource, unpacked and complete; `finalUrl` is where it was found after all redirects. */
 export interface Fetched extends Validators {
 	kind: "fetched";
-	/** The header as it came. */
 	contentType?: string;
 	bytes: Buffer;
 }
 
-/** The resource is still the one that the validators came with. */
 export interface NotModified {
 	kind: "not_modified";
 	finalUrl: URL;
 }
 
-/** What one request can lead to. */
 export type Answer = Fetched | NotModified | { kind: "redirected"; to: URL };
 
-/** What a request says, and what its answer may cost. */
 export interface Question {
 	userAgent: string;
 	validators: Validators | undefined;
@@ -37,10 +32,9 @@ export interface Question {
 	signal: AbortSignal;
 }
 
-/** The part of undici that is used: one request at a time. */
 export type Requester = Pick<Dispatcher, "request">;
 
-/** Sends one request and receives its answer. Throws a {@link PagingError} if that is not the resource. */
+/** Sends one request. Throws a {@link PagingError} if the answer is not the resource. */
 export async function ask(requester: Requester, url: URL, question: Question): Promise<Answer> {
 	try {
 		const headers = headersFor(url, question);
@@ -51,7 +45,7 @@ export async function ask(requester: Requester, url: URL, question: Question): P
 			headers,
 			signal: question.signal,
 		});
-		// It is destroyed below wherever we stop reading, and the error of that is no news.
+		// Destroyed below wherever reading stops; that error is expected.
 		response.body.on("error", () => {});
 		try {
 			const to = redirectTarget(response, url);
@@ -76,7 +70,7 @@ function headersFor(url: URL, { userAgent, validators }: Question): Record<strin
 		"accept-encoding": ACCEPT_ENCODING,
 		"user-agent": userAgent,
 	};
-	// An ETag can be made to identify a reader, so no other server gets to see it.
+	// An ETag can identify a reader, so no other server gets it.
 	if (validators === undefined || !isSameResource(validators.finalUrl, url)) return headers;
 	const { etag, lastModified } = validators;
 	if (etag !== undefined) headers["if-none-match"] = etag;
@@ -90,11 +84,10 @@ function isSameResource(a: URL, b: URL): boolean {
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** Where an answer points to; undefined if it points nowhere. */
 function redirectTarget(response: Dispatcher.ResponseData, from: URL): URL | undefined {
 	const location = single(response.headers.location);
 	if (!REDIRECTS.has(response.statusCode) || location === undefined) return undefined;
-	// Headers arrive as Latin-1, while addresses beyond ASCII are sent as UTF-8.
+	// Headers arrive as Latin-1, but non-ASCII addresses are sent as UTF-8.
 	const text = Buffer.from(location, "latin1").toString("utf8");
 	const name = shownUrl(from);
 	if (!URL.canParse(text, from.href)) {
@@ -111,7 +104,7 @@ function redirectTarget(response: Dispatcher.ResponseData, from: URL): URL | und
 }
 
 function requireResource(status: number, url: URL): void {
-	// 203 is a 200 that a proxy has changed; anything else is not the resource, or not all of it.
+	// 203 is a 200 changed by a proxy; anything else is not the whole resource.
 	if (status === 200 || status === 203) return;
 	const text = STATUS_CODES[status];
 	throw new PagingError(
@@ -152,7 +145,7 @@ async function receive(
 	};
 }
 
-/** A header that is sent several times counts as it was sent first. */
+/** The first of repeated headers counts. */
 function single(value: string | string[] | undefined): string | undefined {
 	return Array.isArray(value) ? value[0] : value;
 }

@@ -2,7 +2,7 @@ import { describeError, errnoOf } from "../../core/errno.ts";
 import { PagingError } from "../errors.ts";
 import { shownUrl } from "./web-url.ts";
 
-/** Whatever was thrown while a URL was read, as the error to show. Errors meant to be shown stay as they are. */
+/** Converts anything thrown while reading a URL to the error to show. */
 export function failureOf(error: unknown, url: URL): PagingError {
 	if (error instanceof PagingError) return error;
 	const code = errnoOf(error) ?? "";
@@ -38,11 +38,10 @@ function reasonOf(code: string): string | undefined {
 		case "UND_ERR_RES_CONTENT_LENGTH_MISMATCH":
 			return "the body does not have the length it announced; try again";
 	}
-	// Not in Node's words: these quote the certificate, and whoever wrote that may be writing to the model.
+	// Node's message quotes the certificate, which is untrusted text to the model.
 	if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "its certificate belongs to another host";
 	if (/CERT|SIGNATURE/.test(code)) return "its certificate cannot be trusted";
 	if (code.startsWith("HPE_")) return "the answer is not valid HTTP";
-	// zlib's own codes, and those of brotli.
 	if (/^Z_|^ERR_.*(BROTLI|FORMAT|_ERROR_)/.test(code)) {
 		return "its packed body is damaged or cut off; try again";
 	}

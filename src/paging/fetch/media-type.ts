@@ -1,13 +1,12 @@
 import { isUtf8 } from "node:buffer";
 
-/** What a `Content-Type` header says, in lower case. */
 export interface MediaType {
-	/** `text/html`; empty when the header is missing or has no type. */
+	/** Empty without a type. */
 	type: string;
 	charset?: string;
 }
 
-/** Reads a `Content-Type` header as leniently as servers write it; never throws. */
+/** Lenient and in lower case; never throws. */
 export function parseMediaType(contentType: string | undefined): MediaType {
 	const header = contentType?.toLowerCase() ?? "";
 	const type = /^\s*([^\s;,/]+\/[^\s;,]+)/.exec(header)?.[1] ?? "";
@@ -15,15 +14,12 @@ export function parseMediaType(contentType: string | undefined): MediaType {
 	return charset === undefined ? { type } : { type, charset };
 }
 
-/**
- * Whether there is the header of a PDF in the first kilobyte: a file may carry junk before it. A text about PDFs may
- * have it as well.
- */
+/** Junk may precede the header, and a text about PDFs may contain it. */
 export function hasPdfHeader(bytes: Buffer): boolean {
 	return bytes.subarray(0, 1024).includes("%PDF-");
 }
 
-/** Whether bytes can only be a PDF: they begin with its header, or it is followed by its mark for binary content. */
+/** The bytes start with the PDF header, or its mark for binary content follows it. */
 export function isSurelyPdf(bytes: Buffer): boolean {
 	if (!hasPdfHeader(bytes)) return false;
 	const start = bytes.toString("latin1", 0, 1024 + 64);
@@ -33,7 +29,6 @@ export function isSurelyPdf(bytes: Buffer): boolean {
 	return mark !== undefined && !isUtf8(Buffer.from(mark, "latin1"));
 }
 
-/** Whether a media type is one of those PDFs are sent with. */
 export function isPdfType(type: string): boolean {
 	return type === "application/pdf" || type === "application/x-pdf";
 }

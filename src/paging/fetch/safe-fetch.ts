@@ -9,49 +9,46 @@ import { ask, type Fetched, type NotModified, type Validators } from "./exchange
 import { failureOf } from "./failure.ts";
 import { requireAllowedHost, requireWebUrl, shownUrl, withoutCredentials } from "./web-url.ts";
 
-/** What a fetch may reach, and how much it may take. */
 export interface SafeFetchOptions {
-	/** Addresses that may be reached although they are not public. */
 	allowRanges: AllowedRanges;
 	userAgent: string;
 	/**
-	 * Go through the proxies of `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`; otherwise these are ignored. A proxy
-	 * resolves names itself, so **the address behind a name is not checked** when one is used; literal addresses,
-	 * `localhost` and connections past the proxy still are. Default: false.
+	 * Use `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`. A proxy resolves names itself, so **the address
+	 * behind a name is not checked**; literal addresses, `localhost` and direct connections are.
+	 * Default: false.
 	 */
 	useProxy?: boolean;
 	/** Default: 5. */
 	maxRedirects?: number;
-	/** For all of it: redirects, headers and body. */
+	/** For redirects, headers and body together. */
 	timeoutMs: number;
-	/** For each connection. Default: 10 s. */
+	/** Per connection. Default: 10 s. */
 	connectTimeoutMs?: number;
-	/** Unpacked bytes of anything but a PDF. */
+	/** Unpacked, except for PDFs. */
 	maxBytes: number;
-	/** Unpacked bytes of a PDF. */
+	/** Unpacked. */
 	maxPdfBytes: number;
-	/** Bytes of a body as sent. Default: the larger of the two limits above. */
+	/** As sent. Default: the larger of the two limits above. */
 	maxWireBytes?: number;
 	/** Default: the system's resolver. */
 	resolve?: Resolve;
 }
 
-/** How one fetch goes. */
 export interface FetchOptions {
 	signal?: AbortSignal | undefined;
-	/** Of the copy at hand, such as an earlier {@link Fetched}. */
+	/** Of the cached copy, such as an earlier {@link Fetched}. */
 	validators?: Validators | undefined;
 }
 
-/** Gets resources from the web, trusting neither the addresses nor the answers. */
+/** Trusts neither addresses nor answers. */
 export interface SafeFetch {
-	/** Gets a resource with nothing that identifies the user. Throws only {@link PagingError}. */
+	/** Sends nothing that identifies the user. Throws only {@link PagingError}. */
 	fetch(url: URL, options?: FetchOptions): Promise<Fetched | NotModified>;
-	/** Ends what is under way, with the code `aborted`, and lets go of all connections. */
+	/** Requests in flight fail as `aborted`. */
 	close(): Promise<void>;
 }
 
-/** Makes a fetch; the network library is loaded at the first use. */
+/** The network library loads at the first use. */
 export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
 	const { allowRanges, userAgent, useProxy = false, maxRedirects = 5 } = options;
 	const { timeoutMs, maxBytes, maxPdfBytes } = options;
@@ -72,7 +69,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
 		for (let redirects = 0; redirects <= maxRedirects; redirects++) {
 			signal.throwIfAborted();
 			requireWebUrl(url);
-			// Without a proxy, the connector checks the host, whatever its spelling.
+			// Without a proxy, the connector checks the host in any spelling.
 			if (useProxy) requireAllowedHost(url, isAllowed);
 			const answer = await ask(dispatcher, url, { userAgent, validators, limits, signal });
 			if (answer.kind !== "redirected") return answer;
@@ -109,7 +106,7 @@ async function openDispatcher(
 ): Promise<Dispatcher> {
 	const { buildConnector, createAgent } = await loadUndici(useProxy);
 	const connect = buildConnector({
-		// One request a page gains nothing from HTTP/2, and this way there is one parser to trust.
+		// One request a page gains nothing from HTTP/2; HTTP/1 alone means one parser to trust.
 		allowH2: false,
 		timeout: connectTimeoutMs,
 		lookup: checkedLookup(resolve, isAllowed),
@@ -118,33 +115,30 @@ async function openDispatcher(
 		allowH2: false,
 		connect: checkedConnect(connect, isAllowed),
 		connectTimeout: connectTimeoutMs,
-		// Time is limited as a whole; a body that trickles would pass a limit on silence.
+		// The total time is limited; a trickling body would pass an idle timeout.
 		headersTimeout: 0,
 		bodyTimeout: 0,
 		maxHeaderSize: MAX_HEADER_BYTES,
 	};
-	// The proxy agent uses `connect` only for what goes past the proxy.
+	// The proxy agent uses `connect` only for direct connections.
 	return createAgent(agentOptions);
 }
 
-/** Four times Node's own limit: some sites send long policies. */
+/** Four times Node's limit: some sites send long policies. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
 function resolveAll(hostname: string) {
 	return lookup(hostname, { all: true });
 }
 
-/** The end of a piece of work: when its time is up, or when someone stops it. */
 interface Deadline {
-	/** Aborts at the end, with the error to show as its reason. */
 	signal: AbortSignal;
-	/** The outcome of the work, or the reason at the very moment of the end, whatever the work is stuck in. */
+	/** Rejects with the reason at the deadline, even if the work hangs. */
 	race<T>(work: Promise<T>): Promise<T>;
-	/** Lets go of timer and signals; call it when the work is done. */
+	/** Clears timer and listeners; call it when the work is done. */
 	stop(): void;
 }
 
-/** Starts the clock. `name` is what the errors call the work; each signal can end it, undefined ones cannot. */
 function startDeadline(
 	name: string,
 	timeoutMs: number,
@@ -177,17 +171,13 @@ function startDeadline(
 	};
 }
 
-/** What fetching needs of undici. */
 interface Undici {
 	buildConnector: typeof buildConnector;
-	/** An agent, or one that goes through the proxies of the environment. */
 	createAgent(options: Agent.Options): Dispatcher;
 }
 
-/**
- * Loads the parts of undici that a request needs, with a pause after each. Its door loads all that it has
- * (WebSocket, caches, a second fetch) in one go, which keeps the main thread from everything else for over 100 ms.
- */
+// Loads only the parts a request needs, with a pause after each: undici's entry point loads
+// everything (WebSocket, caches, a second fetch) and blocks the main thread for over 100 ms.
 async function loadUndici(useProxy: boolean): Promise<Undici> {
 	await import("undici/lib/core/util.js");
 	await setImmediate();
@@ -201,7 +191,6 @@ async function loadUndici(useProxy: boolean): Promise<Undici> {
 		: await import("undici/lib/dispatcher/agent.js");
 	return {
 		buildConnector,
-		// It is undici's door that gives agents this method.
 		createAgent: (options) => Object.assign(new Agent(options), { request }),
 	};
 }

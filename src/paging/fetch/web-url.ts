@@ -2,13 +2,12 @@ import { isIP } from "node:net";
 import { PagingError } from "../errors.ts";
 import { addressRefused, type IsAllowed } from "./checked-connect.ts";
 
-/** A URL for messages: origin and path, since the query and the user part may hold secrets. */
+/** For messages: origin and path, since query and user part may hold secrets. */
 export function shownUrl(url: URL): string {
 	const shown = `${url.protocol}//${url.host}${url.pathname}`;
 	return shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown;
 }
 
-/** A copy of a URL that has no user name and password. */
 export function withoutCredentials(url: URL): URL {
 	const copy = new URL(url);
 	copy.username = "";
@@ -16,12 +15,10 @@ export function withoutCredentials(url: URL): URL {
 	return copy;
 }
 
-/** Whether a URL is for the web. */
 export function isWebUrl({ protocol }: URL): boolean {
 	return protocol === "http:" || protocol === "https:";
 }
 
-/** Throws unless a URL has a scheme and a port of the web. */
 export function requireWebUrl(url: URL): void {
 	if (!isWebUrl(url)) {
 		throw new PagingError(
@@ -37,7 +34,7 @@ export function requireWebUrl(url: URL): void {
 	}
 }
 
-/** Throws for a host that is not allowed by its spelling alone: an address, or `localhost`. */
+/** Checks literal addresses and `localhost`, without resolving. */
 export function requireAllowedHost({ hostname }: URL, isAllowed: IsAllowed): void {
 	const host = hostname.replace(/^\[|\]$|\.$/g, "");
 	const address = /^(.+\.)?localhost$/.test(host) ? "127.0.0.1" : host;
@@ -46,7 +43,7 @@ export function requireAllowedHost({ hostname }: URL, isAllowed: IsAllowed): voi
 
 const MAX_SHOWN = 300;
 
-/** Ports of other services, which a request could be made to talk to (the "bad ports" of the Fetch standard). */
+/** The Fetch standard's "bad ports": a request could be made to talk to other services. */
 const BAD_PORTS = new Set(
 	(
 		"0 1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 " +

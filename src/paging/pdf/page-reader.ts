@@ -1,6 +1,6 @@
 import type { PdfPage } from "./pdf-worker.ts";
 
-/** A number of pages, from `first` to `last`; fewer when their text reaches `maxChars`, never less than one page. */
+/** Ends early when the text reaches `maxChars`, after at least one page. */
 export interface PageSpan {
 	first: number;
 	last: number;
@@ -9,38 +9,31 @@ export interface PageSpan {
 
 export type ReadSpan = (span: PageSpan, signal?: AbortSignal) => Promise<PdfPage[]>;
 
-/** Reads the pages of one document. */
 export interface PageReader {
 	read: ReadSpan;
-	/** Ends what goes on in advance. */
 	stop(): void;
 }
 
 export interface PageReaderOptions {
 	totalPages: number;
-	/** How many spans can be worked on at the same time. */
 	width: number;
-	/** Does the work. */
 	read: ReadSpan;
 	/** Milliseconds; only differences count. Default: `performance.now`. */
 	now?: () => number;
 }
 
-/** Most and fewest pages of one piece of work when several are under way: some 20 and 5 ms. */
+/** Pages per slice when several are in flight: some 20 and 5 ms. */
 const MAX_SLICE = 16;
 const MIN_SLICE = 4;
-/** A piece of work ends early with this much text, which bounds what waits to be asked for. */
+/** Ends a slice early, which bounds the read-ahead. */
 const SLICE_CHARS = 200_000;
-/** From so many characters on a call is worth sharing out: less is done before a second worker has started. */
+/** Smaller calls finish before a second worker has started. */
 const BULK_CHARS = 200_000;
-/** Who continues within this time, three calls in a row, is a program going through the document, not a model. */
+/** Three calls in a row within this time come from a program, not a model. */
 const QUICK_MS = 100;
 const QUICK_CALLS = 2;
 
-/**
- * Reads what is asked for and nothing else, until somebody goes through the document: then slices of it are read in
- * advance, as many as there are workers, so that all of them are busy while the pages are served in order.
- */
+/** Reads on demand until a caller goes through the document; then all workers read ahead. */
 export function createPageReader(options: PageReaderOptions): PageReader {
 	const { totalPages, now = () => performance.now() } = options;
 	// A chunk often ends within its last page or before it, and the next one begins there.
@@ -48,7 +41,7 @@ export function createPageReader(options: PageReaderOptions): PageReader {
 	let servedAt = Number.NEGATIVE_INFINITY;
 	let quickCalls = 0;
 	let run: Run | undefined;
-	/** A page that fails is met again by every slice with it: better to meet it when it is asked for. */
+	/** Every slice with a failing page fails, so such a document is read on demand. */
 	let isUnsafe = false;
 
 	const stop = () => {
@@ -70,7 +63,6 @@ export function createPageReader(options: PageReaderOptions): PageReader {
 				const slice = advance(current, first, options) as Slice;
 				const found = await slice.pages.catch(() => undefined);
 				if (!found) {
-					// Stopped, by this call or by another one on the same document; or a page of it fails.
 					isUnsafe ||= !current.stop.signal.aborted;
 					current.stop.abort();
 					const rest = await options.read({ ...span, first, maxChars: left }, signal);
@@ -118,14 +110,10 @@ export function createPageReader(options: PageReaderOptions): PageReader {
 	};
 }
 
-/** Slices one after the other without a gap, all of them under way or done. */
 interface Run {
 	slices: Slice[];
-	/** The first page after the last slice. */
 	next: number;
-	/** The last page that may be read. */
 	limit: number;
-	/** Pages of a slice. */
 	size: number;
 	stop: AbortController;
 }
@@ -137,7 +125,7 @@ interface Slice {
 }
 
 function startRun(first: number, limit: number, width: number): Run {
-	// Two slices for each worker at least, or some would have nothing to do at the end of a short run.
+	// At least two slices per worker, or some would idle at the end of a short run.
 	const share = Math.ceil((limit - first + 1) / (2 * width));
 	const size = Math.min(MAX_SLICE, Math.max(MIN_SLICE, share));
 	return { slices: [], next: first, limit, size, stop: new AbortController() };
@@ -148,14 +136,13 @@ function covers({ slices, next, limit }: Run, page: number): boolean {
 	return page >= first && page <= next && page <= limit;
 }
 
-/** Drops slices before a page, starts as many new ones as can be under way, and returns the one with the page. */
 function advance(run: Run, page: number, { width, read }: PageReaderOptions): Slice | undefined {
 	while (run.slices[0] && run.slices[0].last < page) run.slices.shift();
-	// One more than can be worked on: the next one waits for a worker, not a worker for it.
+	// One more than the workers: a slice waits for a worker, never a worker for a slice.
 	while (run.next <= run.limit && run.slices.length <= width) {
 		const [first, last] = [run.next, Math.min(run.next + run.size - 1, run.limit)];
 		const pages = read({ first, last, maxChars: SLICE_CHARS }, run.stop.signal);
-		pages.catch(() => {}); // looked at when its turn comes, if that comes
+		pages.catch(() => {}); // handled when the slice is served, if ever
 		run.slices.push({ first, last, pages });
 		run.next = last + 1;
 	}

@@ -22,45 +22,37 @@ export type { PageWarning } from "./page-text.ts";
 export type { PdfPage } from "./pdf-worker.ts";
 
 export interface PdfEngineOptions {
-	/** Longest time a worker may spend on one piece of work: opening, or some pages. Default: 10 s. */
+	/** For one job of a worker: opening, or some pages. Default: 10 s. */
 	deadlineMs?: number;
-	/** Memory of each worker. Default: 512 MB, enough for several documents of 50 MB. */
+	/** Per worker. Default: 512 MB, enough for several documents of 50 MB. */
 	maxMemoryMb?: number;
-	/** How long a worker without work lives. Default: 60 s. */
+	/** Idle workers end after this. Default: 60 s. */
 	idleMs?: number;
-	/** Most workers at a time. Default: 3, or the number of processors if that is less. */
+	/** Default: 3, or the number of processors if that is less. */
 	workers?: number;
 }
 
-/** Reads PDFs off the main thread. Nothing starts before the first document is opened. */
+/** Reads PDFs in workers, which start with the first document. */
 export interface PdfEngine {
 	/**
-	 * Opens a document: reads its index, none of its pages. The document keeps the bytes, which must not change.
-	 *
+	 * Keeps the bytes, which must not change.
 	 * @throws PagingError `not_a_pdf`, `encrypted_pdf`, `too_large` (memory), `timeout` or `aborted`
 	 */
 	open(bytes: Buffer, signal?: AbortSignal): Promise<PdfDocument>;
-	/** What has happened so far: for reports and tests. */
 	stats(): PdfEngineStats;
-	/** Ends the workers; calls that are under way fail as aborted. May be called twice. */
+	/** Calls in flight fail as aborted. Idempotent. */
 	close(): Promise<void>;
 }
 
-/**
- * An open document. It keeps the bytes, so that it stays usable whatever happens to the workers: one that ends, by
- * itself or for its faults, is replaced with the next call.
- */
+/** Keeps the bytes, so it survives its workers: the next call replaces one that ended. */
 export interface PdfDocument {
 	readonly totalPages: number;
-	/** The title the document gives itself, on one line. */
 	readonly title?: string;
 	/**
-	 * The pages from `first` (1 is the first of the document), at most `count` of them. There are fewer when the
-	 * document ends, and when the text reaches `maxChars`: the page with which it does is the last. Pages are whole
-	 * whatever `maxChars` says. Several workers share the work from 200,000 characters on, and when one call follows
-	 * the other through the document; else no page is looked at that is not in the answer.
-	 *
-	 * @throws PagingError `invalid_pages`, `not_a_pdf` (damaged), `too_large` (memory), `timeout` or `aborted`
+	 * Whole pages from `first` (1-based), up to `count` or the page that reaches `maxChars`. Workers
+	 * share calls of 200,000 characters or more and read ahead for sequential calls; otherwise only
+	 * returned pages are read.
+	 * @throws PagingError `invalid_pages`, `not_a_pdf`, `too_large` (memory), `timeout` or `aborted`
 	 */
 	pages(
 		first: number,
@@ -68,23 +60,19 @@ export interface PdfDocument {
 		limit: { maxChars: number },
 		signal?: AbortSignal,
 	): Promise<PdfPage[]>;
-	/** Frees the document. May be called twice. */
+	/** Idempotent. */
 	close(): void;
 }
 
 export interface PdfEngineStats {
 	workers: number;
-	/** Workers started so far. */
 	started: number;
-	/** Pages looked at by the workers now alive. */
 	pagesLoaded: number;
-	/** Documents open in the workers now alive; one counts once for each. */
+	/** In the live workers, counted once per worker. */
 	openDocuments: number;
-	/** WebAssembly memory of the workers now alive. */
 	memoryBytes: number;
 }
 
-/** Creates an engine. */
 export function createPdfEngine(options: PdfEngineOptions = {}): PdfEngine {
 	const width = options.workers ?? Math.min(3, availableParallelism());
 	const limits = { deadlineMs: 10_000, maxMemoryMb: 512, idleMs: 60_000, ...options };
@@ -115,7 +103,7 @@ function createDocument(
 ): PdfDocument {
 	let isClosed = false;
 
-	/** In as many calls as it takes: a worker that has spent its time returns what it has. */
+	/** A worker that has used up its time returns a part, so this may take several calls. */
 	const readSpan: ReadSpan = async ({ first, last, maxChars }, signal) => {
 		const pages: PdfPage[] = [];
 		let left = maxChars;
@@ -149,7 +137,7 @@ function createDocument(
 	};
 }
 
-/** Readers look for the header in the first 1,024 bytes: junk before it is common and harmless. */
+/** Junk before the header is common and harmless. */
 function checkHeader(bytes: Buffer): void {
 	if (bytes.subarray(0, 1024 + 5).includes("%PDF-")) return;
 	throw new PagingError(
@@ -177,20 +165,18 @@ function abortedError(): PagingError {
 	return new PagingError("aborted", "reading the PDF was aborted");
 }
 
-/** A document as the main thread holds it: its bytes are sent to the worker that needs them. */
+/** The main thread keeps the bytes and sends them to the worker that needs them. */
 interface Source {
-	/** The same in every call, and no other document's. */
 	readonly id: number;
 	readonly bytes: Uint8Array;
 }
 
-/** Documents are sent in parts of this size: one is written here while another is taken over there. */
+/** One part is written here while the worker copies another. */
 const PART_BYTES = 1024 * 1024;
 const MAX_PARTS = 4;
 
 type PdfWorkers = ReturnType<typeof createPdfWorkers>;
 
-/** Threads that read PDFs, each call in one of them. */
 function createPdfWorkers({
 	workers,
 	deadlineMs,
@@ -203,17 +189,14 @@ function createPdfWorkers({
 			thread(entry, {
 				workerData: { maxMemoryBytes: maxMemoryMb * 1024 * 1024 },
 				resourceLimits: { maxOldGenerationSizeMb: maxMemoryMb },
-				// Documents are untrusted data: what reads them gets no environment.
+				// Documents are untrusted: their reader gets no environment.
 				env: {},
 			}),
 		...{ size: workers, deadlineMs, idleMs, onAbort: "signal", endOnFailure: true },
 	});
-	/** By thread. */
 	const states = new Map<number, WorkerState>();
-	/**
-	 * Buffers that are not on their way. They go to the worker and come back: fresh memory for every document costs
-	 * more time than reading a page, and copying to shared memory takes twice as long.
-	 */
+	// Idle buffers. They travel to the worker and back: fresh memory per document costs more time
+	// than reading a page, and copying to shared memory takes twice as long.
 	const buffers: ArrayBuffer[] = [];
 
 	function dropEnded(): void {
@@ -233,18 +216,17 @@ function createPdfWorkers({
 				job.send({ buffer, length: part.length }, [buffer]);
 			}
 		};
-		// A quarter of the deadline: only a single page that hangs overruns, never a long list of pages.
+		// A quarter of the deadline: only a page that hangs overruns, never a long list of pages.
 		const job = { ...range, document: id, total: bytes.length, budgetMs: deadlineMs / 4 };
 		const prefer = (worker: number) => states.get(worker)?.documents.includes(id) ?? false;
 		return supervisor.run(job, { signal, prefer, onNote });
 	}
 
 	return {
-		/** Opens or reads. */
 		async run(source: Source, range: PageRange, signal?: AbortSignal): Promise<ReadReply> {
 			const reply = await read(source, range, signal)
 				.catch((error: WorkerError) => {
-					// The fault may lie with what the worker did before: a fresh one gets a chance.
+					// The worker's earlier work may be at fault: retry in a fresh one.
 					const isBroken = ["failed", "crash", "memory"].includes(error.fault);
 					if (isBroken && error.served > 0) return read(source, range, signal);
 					throw error;
@@ -257,7 +239,6 @@ function createPdfWorkers({
 			dropEnded();
 			return reply;
 		},
-		/** Frees what the threads hold of a document. */
 		forget: ({ id }: Source) => supervisor.tell(id),
 		stats: (): PdfEngineStats => {
 			dropEnded();

@@ -1,4 +1,3 @@
-/** Worker entry: holds documents, open in pdfium, and reads their pages. */
 import { setImmediate } from "node:timers/promises";
 import { threadId, workerData } from "node:worker_threads";
 import { type JobContext, serveJobs } from "../../core/worker-entry.ts";
@@ -6,35 +5,30 @@ import { type PageWarning, pageText, titleText } from "./page-text.ts";
 import { loadPdfium, type OpenFailure, type PdfiumDocument, type PdfiumFile } from "./pdfium.ts";
 
 export interface PageRange {
-	/** The first page, from 1. */
+	/** From 1. */
 	first: number;
-	/** How many pages; 0 only opens the document. */
+	/** 0 only opens the document. */
 	count: number;
-	/** Stop after the page with which the text reaches this length. */
+	/** Stop after the page that reaches this length. */
 	maxChars: number;
 }
 
-/** A job of the worker. */
 export interface ReadJob extends PageRange {
-	/** The same in every job, and no other document's. */
+	/** Unique per document. */
 	document: number;
-	/** Bytes of the document. */
 	total: number;
-	/** Stop after the page with which this time is over. */
+	/** Stop after the page that exceeds this time. */
 	budgetMs: number;
 }
 
 export interface ReadReply {
 	totalPages: number;
-	/** Empty if the document has none. */
 	title: string;
 	pages: PdfPage[];
 	worker: WorkerState;
 }
 
-/** One page of a document. */
 export interface PdfPage {
-	/** From 1. */
 	number: number;
 	/** Lines end in "\n"; empty for a page without text. */
 	text: string;
@@ -43,10 +37,8 @@ export interface PdfPage {
 
 export interface WorkerState {
 	id: number;
-	/** Pages whose content was looked at since the worker started. */
 	pagesLoaded: number;
 	documents: number[];
-	/** WebAssembly memory. */
 	memoryBytes: number;
 }
 
@@ -56,25 +48,23 @@ export interface BytesPart {
 	length: number;
 }
 
-/** A buffer that was taken over comes back; nothing asks for the first bytes of a document. */
+/** Returns a copied buffer; `undefined` requests the first bytes. */
 export type BytesNote = ArrayBuffer | undefined;
 
 interface Held {
 	readonly bytes: number;
 	readonly file: PdfiumFile;
-	/** Opened with the first job. */
 	document?: PdfiumDocument;
 }
 
-/** Documents held at a time; one that was evicted is sent again when it is asked for. */
+/** An evicted document is sent again on demand. */
 const MAX_DOCUMENTS = 8;
 
 const { maxMemoryBytes } = workerData as { maxMemoryBytes: number };
 const pdfium = await loadPdfium({ maxMemoryBytes });
-/** By number; the one used last comes last. */
+/** Least recently used first. */
 const held = new Map<number, Held>();
 let pagesLoaded = 0;
-/** The job's document, and whether it has to go after the job. */
 let inUse: number | undefined;
 let isLast = false;
 
@@ -115,7 +105,7 @@ serveJobs<ReadJob, ReadReply | OpenFailure, BytesNote, BytesPart>(
 	},
 );
 
-/** Short of memory pdfium may leave things out without saying so. */
+/** Short of memory, pdfium may silently omit content. */
 function checkMemory(): void {
 	if (pdfium.isOutOfMemory()) throw new Error("the memory limit was reached");
 }
@@ -137,7 +127,7 @@ async function load(
 	return entry;
 }
 
-/** Evicts what was not used for longest. Documents take at most half of the memory, pdfium's work on them the rest. */
+/** Evicts the least recently used. Documents take half of the memory, pdfium's work the rest. */
 function makeRoom(bytes: number): void {
 	let total = bytes;
 	for (const other of held.values()) total += other.bytes;
@@ -162,7 +152,7 @@ async function readPages(
 		pages.push(page);
 		chars += page.text.length;
 		if (chars >= range.maxChars || performance.now() >= end) break;
-		// An abort arrives between two pages.
+		// Lets an abort arrive between two pages.
 		if (number < last) await setImmediate();
 		if (signal.aborted) break;
 	}

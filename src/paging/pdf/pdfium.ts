@@ -2,39 +2,33 @@ import { readFile } from "node:fs/promises";
 import { PDFiumModule } from "@hyzyla/pdfium";
 import type { RawPage } from "./page-text.ts";
 
-/** pdfium in WebAssembly. Every call blocks its thread, so this belongs in a worker. */
+/** pdfium in WebAssembly. Every call blocks its thread: use it in a worker. */
 export interface Pdfium {
-	/** Makes room for the bytes of a document. */
 	reserve(size: number): PdfiumFile;
-	/** Bytes of WebAssembly memory in use or kept for reuse; it never shrinks. */
+	/** In use or kept for reuse; it never shrinks. */
 	memoryBytes(): number;
-	/** Whether the limit was hit. From then on nothing this instance says can be relied on. */
+	/** After that, no result of this instance is reliable. */
 	isOutOfMemory(): boolean;
 }
 
-/** The bytes of a document in pdfium's memory. */
 export interface PdfiumFile {
 	write(part: Uint8Array, offset: number): void;
-	/** Opens the document: reads its index, none of its pages. */
 	open(): PdfiumDocument | OpenFailure;
-	/** Gives the memory back; a document opened from it must be closed before. */
+	/** Close the document first. */
 	free(): void;
 }
 
 export interface PdfiumDocument {
 	readonly totalPages: number;
-	/** As the document says it; may be any text. */
+	/** Untrusted text. */
 	readonly title: string;
-	/** A page by its number from 1, or undefined when it cannot be loaded. */
+	/** From 1; `undefined` for a page that cannot be loaded. */
 	page(number: number): RawPage | undefined;
-	/** Gives the memory back. */
 	close(): void;
 }
 
-/** Why a document does not open. */
 export type OpenFailure = "format" | "password";
 
-/** Starts pdfium, with a limit on its memory. */
 export async function loadPdfium({ maxMemoryBytes }: { maxMemoryBytes: number }): Promise<Pdfium> {
 	const file = new URL(import.meta.resolve("@hyzyla/pdfium/pdfium.wasm"));
 	const compiled = await wasm.compile(await readFile(file));
@@ -53,7 +47,7 @@ export async function loadPdfium({ maxMemoryBytes }: { maxMemoryBytes: number })
 			return {};
 		},
 	});
-	// The package's own types name a few functions, wrapped in run-time assertions; these are the functions themselves.
+	// The package's types name only a few functions, wrapped in assertions; these are the raw ones.
 	const api = wasmExports as unknown as PdfiumExports;
 	api.FPDF_InitLibrary();
 	return {
@@ -63,7 +57,7 @@ export async function loadPdfium({ maxMemoryBytes }: { maxMemoryBytes: number })
 	};
 }
 
-/** What `FPDF_GetLastError` says when a password or an unknown kind of encryption is in the way. */
+/** `FPDF_GetLastError`: password needed, unknown encryption. */
 const ENCRYPTED = [4, 5];
 
 function reserveFile(api: PdfiumExports, size: number): PdfiumFile {
@@ -81,7 +75,7 @@ function reserveFile(api: PdfiumExports, size: number): PdfiumFile {
 
 function openedDocument(api: PdfiumExports, handle: number, size: number): PdfiumDocument {
 	return {
-		// What the document claims, unchecked: a page takes more than a byte.
+		// The document's claim is unchecked; a page takes more than a byte.
 		totalPages: Math.min(api.FPDF_GetPageCount(handle), size),
 		title: metaText(api, handle, "Title"),
 		page: (number) => {
@@ -122,7 +116,7 @@ function metaText(api: PdfiumExports, document: number, key: string): string {
 	return text;
 }
 
-/** Lets `fill` write into a buffer of `size` bytes; it returns how many it wrote, the final NUL included. */
+/** `fill` returns how many bytes it wrote, the final NUL included. */
 function readUtf16(api: PdfiumExports, size: number, fill: (buffer: number) => number): string {
 	const buffer = allocate(api, Math.max(size, 2));
 	const written = Math.min(fill(buffer), size);
@@ -137,7 +131,7 @@ function allocate(api: PdfiumExports, size: number): number {
 	return address;
 }
 
-/** What is used of Node's WebAssembly, whose types come with the DOM only. */
+/** Node's WebAssembly types come with the DOM only. */
 const wasm = (globalThis as unknown as { WebAssembly: WebAssemblyCompiler }).WebAssembly;
 
 interface WebAssemblyCompiler {
@@ -149,7 +143,7 @@ interface HeapImports {
 	emscripten_resize_heap: (size: number) => boolean;
 }
 
-/** The functions of the WebAssembly module used here: pointers and handles are numbers, 0 means failure. */
+/** Pointers and handles are numbers; 0 means failure. */
 interface PdfiumExports {
 	memory: { buffer: ArrayBuffer };
 	malloc(size: number): number;

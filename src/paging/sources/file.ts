@@ -3,26 +3,24 @@ import { basename, dirname, resolve, sep } from "node:path";
 import { readRegularFile } from "../../core/regular-file.ts";
 import { PagingError, tooLarge } from "../errors.ts";
 
-/** Where files may be read, and how large they may be. */
 export interface FileSourceOptions {
-	/** The folder that relative paths start from, and that files must lie in. */
+	/** Relative paths start here, and files must lie in it. */
 	root: string;
-	/** Further folders that files may lie in. */
 	readOnlyRoots?: readonly string[];
 	maxBytes: number;
 }
 
-/** A file that may be read: its real path, and what tells whether it changed. */
+/** The real path, and a version to detect changes. */
 export interface LocatedFile {
 	path: string;
 	validators: string;
 }
 
-/** Finds a file and checks that it lies in an allowed folder, behind all links. */
+/** Checks that the file lies in an allowed folder after following all links. */
 export async function locateFile(path: string, options: FileSourceOptions): Promise<LocatedFile> {
 	const absolute = resolve(options.root, path);
 	const real = await realpath(absolute).catch(async (error) => {
-		// Only within the allowed folders may be told what is there and what is not.
+		// Only within the allowed folders may the error reveal what exists.
 		await checkInside(await nearestReal(absolute), path, options);
 		throw notFound(path, error);
 	});
@@ -35,7 +33,7 @@ export async function locateFile(path: string, options: FileSourceOptions): Prom
 	return { path: real, validators: [dev, ino, size, mtimeNs, ctimeNs].join(":") };
 }
 
-/** Reads a located file. Links that were swapped in meanwhile are found out. */
+/** Detects links swapped in since. */
 export async function readLocated(file: LocatedFile, options: FileSourceOptions): Promise<Buffer> {
 	const name = basename(file.path);
 	const content = await readRegularFile(file.path, options.maxBytes).catch((error) => {
@@ -51,10 +49,10 @@ export async function readLocated(file: LocatedFile, options: FileSourceOptions)
 	return content.bytes;
 }
 
-/** More links in a row than any system follows. */
+/** More than any system follows. */
 const MAX_LINKS = 40;
 
-/** The real path of what there is on the way to a path that leads nowhere, links that lead nowhere followed. */
+/** The real path of the existing part of a missing path, following dangling links. */
 async function nearestReal(path: string, links = 0): Promise<string> {
 	const real = await realpath(path).catch(() => undefined);
 	if (real !== undefined) return real;
