@@ -1,6 +1,5 @@
-/** How many bytes a text has as UTF-8. */
 export function bytesOf(text: string): number {
-	// A loop, since a browser has no `Buffer` and encoding takes ten times as long.
+	// A loop: browsers have no `Buffer`, and encoding takes ten times as long.
 	let bytes = text.length;
 	for (let at = 0; at < text.length; at++) {
 		const unit = text.charCodeAt(at);
@@ -13,11 +12,10 @@ export function bytesOf(text: string): number {
 }
 
 /**
- * At most `maxBytes` of a text, from its start, with `…` where something is missing. Never splits a character; of a
- * limit too small even for the `…` nothing is left.
+ * At most `maxBytes` of UTF-8, cut between characters and ended by `…`; empty if `…` does not fit.
  */
 export function clip(text: string, maxBytes: number): string {
-	// A character has at least one byte: what is longer than the limit need not be measured.
+	// A character has at least one byte, so a longer text needs no measuring.
 	if (text.length <= maxBytes && bytesOf(text) <= maxBytes) return text;
 	const room = maxBytes - bytesOf(ELLIPSIS);
 	if (room < 0) return "";
@@ -25,7 +23,7 @@ export function clip(text: string, maxBytes: number): string {
 	return text.slice(0, read) + ELLIPSIS;
 }
 
-/** Like {@link clip}, but leaves out the middle: the end of a path tells more than its start. */
+/** Like {@link clip}, but cuts the middle: the end of a path matters more than its start. */
 export function clipMiddle(text: string, maxBytes: number): string {
 	if (text.length <= maxBytes && bytesOf(text) <= maxBytes) return text;
 	const tailBytes = Math.floor(((maxBytes - bytesOf(ELLIPSIS)) * 2) / 3);

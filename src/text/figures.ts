@@ -1,16 +1,16 @@
-/** A whole number for people: `12,345`. */
+/** `12,345` */
 export function grouped(count: number): string {
 	const digits = String(Math.round(count));
 	if (digits.length < 4) return digits;
 	return digits.replace(/\B(?=(?:\d{3})+$)/g, ","); // toLocaleString takes microseconds
 }
 
-/** A number with its noun: `1 session`, `1,200 sessions`; `many` where the plural is not made with an s. */
+/** `1 session`, `1,200 sessions` */
 export function counted(count: number, one: string, many = `${one}s`): string {
 	return `${grouped(count)} ${count === 1 ? one : many}`;
 }
 
-/** A number of tokens or characters in few letters: `950`, `12.3k`, `1.2M`. */
+/** `950`, `12.3k`, `1.2M` */
 export function short(count: number): string {
 	const size = Math.abs(count);
 	if (size < 999.5) return String(Math.round(count));
@@ -19,7 +19,6 @@ export function short(count: number): string {
 	return `${scaled(count / 1e9)}G`;
 }
 
-/** Bytes as `3.5 MB`, of 1024 × 1024 each. */
 export function megabytes(bytes: number): string {
 	return `${(bytes / 1024 ** 2).toFixed(1)} MB`;
 }

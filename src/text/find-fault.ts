@@ -1,18 +1,13 @@
-/** The first thing in a value that its schema does not allow. */
+/** The first violation of a schema. */
 export interface Fault {
 	/** Where, such as `images[0].mimeType`; empty for the value itself. */
 	readonly path: string;
 	/** Completes "must be …". */
 	readonly allowed: string;
-	/** What is there instead; absent when nothing is. */
 	readonly found?: { readonly value: unknown };
 }
 
-/**
- * Checks a value against the part of JSON Schema that commands and settings are made of. Strings are measured in UTF-16 units, not in what a
- * reader would call characters: those can be of any size, and these bounds keep memory bounded. Fields that the schema
- * does not have are not looked at.
- */
+/** Checks the JSON Schema keywords in use. Lengths are UTF-16 units, as the bounds limit memory. */
 export function findFault(schema: object, value: unknown): Fault | undefined {
 	const node: Node = schema;
 	if (node.anyOf) {
@@ -24,7 +19,6 @@ export function findFault(schema: object, value: unknown): Fault | undefined {
 	return isAllowed(node, value) ? undefined : faultOf(node, value);
 }
 
-/** The keywords that are checked. */
 interface Node {
 	readonly type?: string;
 	readonly description?: string;
@@ -68,7 +62,6 @@ function faultInArray(node: Node, value: unknown): Fault | undefined {
 	return undefined;
 }
 
-/** A fault of a part, seen from the whole. */
 function inside(where: string, { path, ...fault }: Fault): Fault {
 	const isJoined = path === "" || path.startsWith("[");
 	return { ...fault, path: isJoined ? where + path : `${where}.${path}` };
@@ -80,7 +73,7 @@ interface Field {
 	readonly isRequired: boolean;
 }
 
-/** The fields of each object schema, listed once: commands are checked by the ten thousand. */
+/** Cached per schema: commands are checked by the ten thousand. */
 const fields = new WeakMap<Node, readonly Field[]>();
 
 function fieldsOf(node: Node): readonly Field[] {

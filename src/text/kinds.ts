@@ -1,4 +1,4 @@
-/** What a declared name stands for. The index stores the positions: append only. */
+/** The index stores the positions: append only. */
 export const symbolKinds = [
 	"function",
 	"class",
@@ -12,7 +12,7 @@ export const symbolKinds = [
 ] as const;
 export type SymbolKind = (typeof symbolKinds)[number];
 
-/** How a module is asked for. The index stores the positions as bits: append only. */
+/** The index stores the positions as bits: append only. */
 export const edgeKinds = [
 	"value",
 	"type",
@@ -23,7 +23,7 @@ export const edgeKinds = [
 ] as const;
 export type EdgeKind = (typeof edgeKinds)[number];
 
-/** How a name is used. The index stores the positions: append only, at most 16. */
+/** The index stores the positions: append only, at most 16. */
 export const usageKinds = [
 	"call",
 	"new",
@@ -40,8 +40,7 @@ export const usageKinds = [
 export type UsageKind = (typeof usageKinds)[number];
 
 /**
- * What a piece of the model's window is, in the order of a prompt. `stub`: a few words in place of something longer that
- * was taken out.
+ * Parts of the model's window in prompt order. `stub`: a short text in place of removed content.
  */
 export const contextKinds = [
 	"system",

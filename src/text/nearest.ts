@@ -1,11 +1,11 @@
 export interface NearestOptions {
-	/** The most edits (insert, delete or replace one character) of a slip; by default two, and never the whole word. */
+	/** The most edits of a typo. Default: 2, but fewer than the length of the word. */
 	readonly maxEdits?: number;
 	/** Two swapped neighbours count as one edit. */
 	readonly swaps?: boolean;
 }
 
-/** The candidate that `word` was probably meant to be: fewest edits, the earlier one on a tie; undefined if none is close. */
+/** The candidate with the fewest edits, the earlier one on a tie; `undefined` if none is close. */
 export function nearest(
 	word: string,
 	candidates: Iterable<string>,
@@ -14,7 +14,7 @@ export function nearest(
 	let best: string | undefined;
 	let fewest = maxEdits + 1;
 	for (const candidate of candidates) {
-		// The length check also keeps an untrusted, megabyte-long key from costing anything.
+		// The length check also makes an untrusted, megabyte-long key cheap.
 		if (Math.abs(candidate.length - word.length) >= fewest) continue;
 		const edits = editDistance(word, candidate, swaps);
 		if (edits < fewest) [best, fewest] = [candidate, edits];
@@ -22,7 +22,7 @@ export function nearest(
 	return best;
 }
 
-/** Levenshtein distance, or with `swaps` the optimal string alignment, three rows of the table at a time. */
+/** Levenshtein distance; with `swaps`, optimal string alignment. */
 function editDistance(from: string, to: string, swaps: boolean): number {
 	let older: number[] = [];
 	let row = Array.from({ length: to.length + 1 }, (_, column) => column);

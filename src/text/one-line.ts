@@ -1,13 +1,12 @@
 /**
- * An untrusted text (a path, a line of code) as one line: what would break the line or steer a terminal is written as
- * an escape, and half characters are replaced.
+ * Untrusted text as one line: escapes line breaks and terminal controls, replaces lone surrogates.
  */
 export function oneLine(text: string): string {
-	if (/^[\x20-\x7e]*$/.test(text)) return text; // nearly always, and ten times as fast
+	if (/^[\x20-\x7e]*$/.test(text)) return text; // the usual case, ten times as fast
 	return escaped(text.toWellFormed(), /[^\P{Cc}\t]|[\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu);
 }
 
-/** The text with all that `characters` finds written as in JSON: `\u001b`. */
+/** Writes each match of `characters` as in JSON: `\u001b`. */
 export function escaped(text: string, characters: RegExp): string {
 	return text.replace(characters, (found) =>
 		found
@@ -17,7 +16,6 @@ export function escaped(text: string, characters: RegExp): string {
 	);
 }
 
-/** The text with every run of white space as one space, and none at its ends. */
 export function collapsed(text: string): string {
 	return text.replaceAll(/\s+/g, " ").trim();
 }

@@ -1,19 +1,15 @@
-/** One part of a pattern: `**` takes any number of items, anything else decides about one. */
+/** `**` matches any number of items, a matcher exactly one. */
 export type Wildcard<Item> = "**" | ItemMatcher<Item>;
 
 export interface ItemMatcher<Item> {
-	/** What a comparison costs at least; 1 if absent. */
+	/** The least cost of a comparison. Default: 1. */
 	readonly steps?: number;
 	matches(item: Item, onStep?: OnStep): boolean;
 }
 
-/** Gets the steps of a comparison as they are taken. */
 export type OnStep = (steps: number) => void;
 
-/**
- * Whether all items match a pattern: names of a path, or characters of a name. The work is bounded by pattern times
- * items, however hostile they are: that is why it is not a regular expression.
- */
+/** Not a regular expression: hostile input costs at most pattern × items steps. */
 export function matchesAll<Item>(
 	pattern: readonly Wildcard<Item>[],
 	items: readonly Item[],
@@ -21,7 +17,7 @@ export function matchesAll<Item>(
 ): boolean {
 	let wantedAt = 0;
 	let itemAt = 0;
-	// Going back to the last star only is enough: an earlier one could take nothing that the last cannot.
+	// Backtracking to the last star is enough: an earlier one can match nothing more.
 	let starAt = -1;
 	let takenUpTo = 0;
 	while (itemAt < items.length) {
