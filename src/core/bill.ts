@@ -1,8 +1,7 @@
 import { countIn, property } from "./property.ts";
 
-/** The prompt of one request by how it was billed, in tokens. Their sum is the prompt. */
+/** The tokens of one prompt by how they were billed. `input`, `read` and `write` add up to it. */
 export interface PromptTokens {
-	/** Neither read from a cache nor written to one. */
 	readonly input: number;
 	readonly read: number;
 	readonly write: number;
@@ -10,37 +9,26 @@ export interface PromptTokens {
 	readonly writeOneHour: number;
 }
 
-/** How long a provider keeps a cached prefix after its last use. */
+/** Lifetime of a cached prefix after its last use. */
 export type Ttl = "5m" | "1h";
 
-/** What a provider charged for one request. */
 export interface Bill {
 	readonly provider: string;
-	/** The model's id at its provider. */
 	readonly model: string;
 	readonly atMs: number;
 	readonly tokens: PromptTokens;
-	/** Tokens of the answer. */
 	readonly output: number;
-	/** Thinking blocks of earlier answers that the provider left out of the prompt, or would have: see {@link Thinking}. */
 	readonly thinking?: Thinking;
 }
 
-/**
- * Thinking blocks that no longer stand behind what was sent when they were made, by what the provider did about it. Each
- * request counts all of them again.
- */
+/** Thinking blocks whose earlier context changed. Each request counts all of them again. */
 export interface Thinking {
-	/** Left out of the prompt, unbilled. */
+	/** Dropped from the prompt, unbilled. */
 	readonly dropped: number;
-	/** Let through. */
 	readonly allowed: number;
 }
 
-/**
- * The bill of a message of a session, which may be anything; none if it is no answer, or nothing was billed. What was
- * stopped midway is billed too. `writtenMs` is for messages that do not say when they were sent.
- */
+/** The bill of an untrusted message, aborted answers included. `writtenMs`: fallback timestamp. */
 export function billOf(message: unknown, writtenMs = 0): Bill | undefined {
 	if (property(message, "role") !== "assistant") return undefined;
 	const usage = property(message, "usage");
@@ -58,7 +46,7 @@ export function billOf(message: unknown, writtenMs = 0): Bill | undefined {
 	};
 }
 
-/** As pi stores what Anthropic reports in `input_transformations`. */
+/** Pi stores Anthropic's `input_transformations` as diagnostics. */
 function misplacedThinking(message: unknown): Thinking | undefined {
 	const diagnostics = property(message, "diagnostics");
 	if (!Array.isArray(diagnostics)) return undefined;
@@ -71,7 +59,6 @@ function misplacedThinking(message: unknown): Thinking | undefined {
 	return dropped + allowed > 0 ? { dropped, allowed } : undefined;
 }
 
-/** What a message's `usage` says about the request, by how it was billed. Session files may hold anything. */
 export function promptTokens(usage: unknown): PromptTokens {
 	const write = countIn(usage, "cacheWrite");
 	return {
@@ -82,7 +69,7 @@ export function promptTokens(usage: unknown): PromptTokens {
 	};
 }
 
-/** For how long the provider keeps what a request wrote to its cache; `undefined` if it wrote nothing. */
+/** `undefined` if nothing was written. */
 export function ttlOf({ write, writeOneHour }: PromptTokens): Ttl | undefined {
 	if (write === 0) return undefined;
 	return writeOneHour > 0 ? "1h" : "5m";

@@ -17,39 +17,35 @@ import {
 
 export { type Config, configJsonSchema, type SettingKey, type SettingValue } from "./settings.ts";
 
-/** The configuration of one session, and how it came about. */
 export interface LoadedConfig {
-	/** Every setting's value; built for this call alone and frozen. */
 	config: Config;
-	/** Where a value comes from: `default`, a file's label, or several joined by ` + ` for a list added to. */
+	/** `default`, a file's label, or several joined by ` + ` for an appended list. */
 	origin(key: SettingKey): string;
-	/** What was wrong with the files, a line each, in the order of the files; safe to print. */
+	/** One line for each problem in the files, in file order; safe to print. */
 	warnings: string[];
-	/** The files looked for, the strongest last. */
+	/** All candidate files, the strongest last. */
 	files: ConfigFile[];
 }
 
-/** A place where configuration may be. */
 export interface ConfigFile {
 	path: string;
-	/** What origins call the file: `strata.json`, `project strata.json`. Warnings name its path. */
+	/** Used in origins: `strata.json`, `project strata.json`. Warnings name the path. */
 	label: string;
-	/** Something is there, usable or not. */
 	found: boolean;
-	/** It counts: it could be read and holds a JSON object. */
+	/** It was readable and holds a JSON object. */
 	used: boolean;
 }
 
-/** Where the files are: pi's agent folder, and the folder whose `.pi` holds the project's. */
+/** `.pi` in `cwd` holds the project's files. */
 export interface ConfigFolders {
 	agentDir: string;
 	cwd: string;
 }
 
 /**
- * Reads the four configuration files and merges them key by key, later over earlier: the user's `pi-kota.json`
- * and `strata.json`, then the project's. Never throws: a missing file is silent, an unusable file or value is a
- * warning and leaves what the files before it said.
+ * Merges four files key by key, later over earlier: the user's `pi-kota.json` and `strata.json`,
+ * then the project's. Never throws: a missing file is ignored; an unusable file or value is a
+ * warning and keeps the earlier value.
  */
 export function loadConfig(folders: ConfigFolders): LoadedConfig {
 	const entries: Entries = new Map(
@@ -78,7 +74,6 @@ export function loadConfig(folders: ConfigFolders): LoadedConfig {
 	};
 }
 
-/** Every setting with its value and where that comes from, in the order of the settings table. */
 export function describeConfig({
 	config,
 	origin,
@@ -98,7 +93,6 @@ interface Source {
 	path: string;
 	/** The file comes with a repository: untrusted data. */
 	isProject: boolean;
-	/** The groups that a file of this name can have. */
 	groups: string[];
 }
 
@@ -121,7 +115,7 @@ const MAX_WARNINGS = 20;
 
 type Warn = (text: () => string) => void;
 
-/** Collects the warnings about one file. Texts are made only for those shown: a file can hold 100 000 slips. */
+/** Formats only the warnings shown: a file can hold 100 000 mistakes. */
 function createReport(file: string): { warn: Warn; lines(): string[] } {
 	const shown: string[] = [];
 	let more = 0;
@@ -136,11 +130,11 @@ function createReport(file: string): { warn: Warn; lines(): string[] } {
 
 const MAX_FILE_BYTES = 1024 * 1024;
 
-/** The object in a file; `undefined` if there is no file, a text if it cannot be used and why. */
+/** `undefined` if there is no file; a string is the reason why it cannot be used. */
 function readObject(path: string): Record<string, unknown> | string | undefined {
 	let bytes: Uint8Array;
 	try {
-		// Before opening: to open a device can already have an effect.
+		// Checked before opening: opening a device can have side effects.
 		if (!statSync(path).isFile()) return "is not a regular file";
 		bytes = readStart(path, MAX_FILE_BYTES + 1);
 	} catch (error) {
@@ -149,18 +143,18 @@ function readObject(path: string): Record<string, unknown> | string | undefined 
 	}
 	if (bytes.length > MAX_FILE_BYTES) return "is larger than 1 MiB";
 	try {
-		// The decoder drops a BOM and, being fatal, throws on anything that is not UTF-8.
+		// The decoder drops a BOM; `fatal` makes it throw on invalid UTF-8.
 		const value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
 		return isRecord(value) ? value : `must be a JSON object, got ${kindOf(value)}`;
 	} catch (error) {
-		// Only the position is taken from the parser's message: the rest quotes the file, which may be a link to a secret.
+		// Only the position is used: the rest of the message quotes the file, maybe a link to a secret.
 		const found = /\(line (\d+) column (\d+)\)$/.exec((error as Error).message);
 		return `is not valid JSON${found ? ` (line ${found[1]}, column ${found[2]})` : ""}`;
 	}
 }
 
 function readStart(path: string, limit: number): Uint8Array {
-	// O_NONBLOCK: should a FIFO have taken the file's place since it was looked at, opening does not hang.
+	// O_NONBLOCK: opening does not hang if a FIFO has replaced the file since the check.
 	const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
 	try {
 		const buffer = Buffer.alloc(limit);
@@ -223,7 +217,7 @@ function hint(meant: string | undefined): string {
 
 const MAX_QUOTED = 60;
 
-/** The value as JSON where that is short and cannot be a secret, else only what kind of value it is. */
+/** JSON if that is short and cannot be a secret, else only the kind of value. */
 function shownValue(setting: Setting, value: unknown): string {
 	if (setting.userOnly && typeof value !== "number" && typeof value !== "boolean") {
 		return kindOf(value);
@@ -232,7 +226,7 @@ function shownValue(setting: Setting, value: unknown): string {
 		const json = printable(JSON.stringify(value));
 		if (json.length <= MAX_QUOTED) return json;
 	} catch {
-		// Nested deeper than the stack reaches, so it is too long as well.
+		// Nested deeper than the stack, so too long as well.
 	}
 	return `${kindOf(value)} too long to show`;
 }
@@ -243,7 +237,7 @@ function quoteKey(key: string): string {
 	return `${quoted.slice(0, MAX_QUOTED - 2).toWellFormed()}…"`;
 }
 
-/** JSON and paths leave some characters alone that steer a terminal or reorder its text; they are escaped here. */
+/** JSON and paths may hold characters that steer a terminal or reorder its text. */
 function printable(text: string): string {
 	return escaped(text, /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu);
 }

@@ -14,43 +14,39 @@ import {
 } from "./secret-values.ts";
 
 /**
- * What the excluded files of a project hold, so that it can be kept out of every store. The values are in memory only.
- * What was in a file earlier in the session counts as well: output from then may still be around.
+ * Contents of excluded files, which no store may hold. Kept in memory only. A value removed from
+ * its file still counts: earlier output may hold it.
  */
 export interface ExcludedValues {
-	/** Looks at the project again; to be awaited before the other two are asked. Never rejects. */
+	/** Scans the project. Await it before using the other members. Never rejects. */
 	refresh(): Promise<void>;
-	/** Files may just have been written: what was found before this is not enough for the next refresh. */
+	/** Files may have been written: the next refresh must scan again. */
 	expire(): void;
-	/** Whether a text holds a value of an excluded file, or of a secret variable of the environment. */
 	appearIn(text: string): boolean;
-	/** Another one whenever there are more values: what was decided before has to be decided again. */
+	/** Changes whenever values are added: earlier decisions are then stale. */
 	readonly revision: number;
-	/** How many files the values come from, and how many were too many, too large or unreadable. */
+	/** `leftOut` counts files that were too many, too large or unreadable. */
 	readonly files: { readonly read: number; readonly leftOut: number };
 }
 
 export interface ExcludedValuesOptions {
-	/** The project's folder. */
 	readonly root: string;
-	/** `readcache.exclude` */
 	readonly exclude: readonly string[];
 	readonly env?: NodeJS.ProcessEnv;
 }
 
-/** Bounds, so that no project can make a turn wait: folders from the root outwards, then files. */
+/** Bounds the time a turn waits. The scan goes from the root outwards. */
 const maxFolders = 2_000;
 const maxFiles = 200;
 const maxFileBytes = 256 * 1024;
-/** Of variables twice as many: those of keys must not take their room. */
+/** Variables get twice as many, so that keys cannot displace them. */
 const maxValues = 20_000;
-/** Calls within this time share one look. */
+/** Calls within this time share one scan. */
 const freshMs = 1_000;
-/** What was changed so recently may change again without a trace in its times. */
+/** A file modified this recently may change again without a new timestamp. */
 const tickMs = 2_000;
 const sideBySide = 32;
 
-/** Makes it; nothing is read before the first refresh. */
 export function createExcludedValues({
 	root,
 	exclude,
@@ -112,7 +108,6 @@ export function createExcludedValues({
 		revision++;
 	}
 
-	/** Reads a file again only if it may have changed. */
 	async function contentOf(
 		path: string,
 		before: Content | undefined,
@@ -130,11 +125,11 @@ export function createExcludedValues({
 			const isCut = values.size >= room && [...found].some((value) => !values.has(value));
 			return { ...timesOf(state), takenMs, isCut };
 		} catch {
-			return undefined; // gone, or not to be read: then no command of the user reads it either
+			return undefined; // gone or unreadable, so for the user's commands too
 		}
 	}
 
-	/** The excluded files, those near the root first. What git ignores is looked at too: secrets usually are ignored. */
+	/** Files near the root first. Includes git-ignored files: secrets usually are ignored. */
 	async function excludedPaths(): Promise<string[]> {
 		const found: string[] = [];
 		const next = new Map<string, Folder>();
@@ -172,7 +167,7 @@ export function createExcludedValues({
 	}
 }
 
-/** Programs of Windows write UTF-16, with a mark at its start. Other files with zeros in them are no text. */
+/** Windows programs write UTF-16 with a BOM. Any other file with zeros is binary. */
 function textOf(bytes: Buffer): string | undefined {
 	const start = bytes.toString("latin1", 0, 2);
 	const even = bytes.length & ~1;
@@ -182,7 +177,6 @@ function textOf(bytes: Buffer): string | undefined {
 	return bytes.includes(0) ? undefined : bytes.toString();
 }
 
-/** A file or folder as it was when it was looked at. */
 interface Look {
 	readonly size: number;
 	readonly mtimeMs: number;
@@ -192,7 +186,7 @@ interface Look {
 }
 
 interface Content extends Look {
-	/** There was no room for some of its values. */
+	/** The limit dropped some of its values. */
 	readonly isCut: boolean;
 }
 
@@ -230,7 +224,6 @@ async function inGroups<Item>(
 
 const WHY = "it holds a value of a file on readcache.exclude";
 
-/** A store of texts that takes none with a value of an excluded file in it. */
 export function guardBlobs(blobs: BlobStore, values: ExcludedValues): BlobStore {
 	return {
 		...blobs,
@@ -241,7 +234,7 @@ export function guardBlobs(blobs: BlobStore, values: ExcludedValues): BlobStore 
 	};
 }
 
-/** The same for file versions: a copy of an excluded file may have any name. */
+/** Refuses file versions too: a copy of an excluded file may have any name. */
 export function guardObjects(store: ObjectStore, values: ExcludedValues): ObjectStore {
 	return {
 		...store,

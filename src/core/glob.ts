@@ -1,13 +1,13 @@
 import { matchesAll, type Wildcard } from "../text/wildcard.ts";
 
-/** Longer patterns never match. Whoever reads patterns from a file should refuse them with a message. */
+/** Longer patterns never match. Callers that read patterns from a file should reject them. */
 export const maxGlobLength = 512;
 
 /**
- * Whether a path matches one of the patterns of an exclude list. A pattern without `/` is compared with
- * the base name (`.env*`), one with `/` with the end of the path (`secrets/*.json`), one that begins with
- * `/` with the whole of it; `secrets/` stands for all below. `*` and `?` stay within a name, `**` spans
- * folders, everything else is literal. macOS and Windows ignore case.
+ * Matches a path against an exclude list. A pattern without `/` matches the base name (`.env*`),
+ * one with `/` the end of the path (`secrets/*.json`), one that starts with `/` the whole path;
+ * `secrets/` matches everything below. `*` and `?` stay within a name, `**` spans folders, all else
+ * is literal. macOS and Windows ignore case.
  */
 export function matchesAny(
 	patterns: readonly string[],
@@ -20,9 +20,7 @@ export function matchesAny(
 	return literal.has(name) || others.some((matches) => matches(name, names));
 }
 
-/** A list of patterns, taken apart once. */
 interface Compiled {
-	/** Patterns without a wildcard or slash: names as they are. */
 	readonly literal: ReadonlySet<string>;
 	readonly others: readonly Matcher[];
 }
@@ -52,7 +50,7 @@ function compiled(patterns: readonly string[], platform: NodeJS.Platform): Compi
 	return list;
 }
 
-/** Most patterns end with a literal name, which few paths do. */
+/** Checks the last name first: it is usually literal, and few paths end with it. */
 function pathMatcher(parts: readonly string[]): Matcher {
 	const last = nameMatcher(parts.at(-1) ?? "");
 	const whole = ["**", ...parts].map((part): Wildcard<string> => {
@@ -61,7 +59,7 @@ function pathMatcher(parts: readonly string[]): Matcher {
 	return (name, names) => last(name) && matchesAll(whole, names);
 }
 
-/** `*` at one end and nothing else is by far the usual pattern. */
+/** Fast path: most patterns are a `*` at one end. */
 function nameMatcher(pattern: string): (name: string) => boolean {
 	if (!/[*?]/.test(pattern)) return (name) => name === pattern;
 	const [, before = "", after = ""] = /^([^*?]*)\*([^*?]*)$/.exec(pattern) ?? [];
@@ -76,11 +74,11 @@ function nameMatcher(pattern: string): (name: string) => boolean {
 	return (name) => matchesAll(characters, [...name]);
 }
 
-/** The names along a path; the first is empty if the path begins at the root. */
+/** The first name is empty if the path starts at the root. */
 function splitPath(path: string, platform: NodeJS.Platform): string[] {
 	const slashed = withSlashes(path, platform);
 	const ignoresCase = platform === "win32" || platform === "darwin";
-	// One accented letter can be written in two ways, and macOS returns either.
+	// macOS returns accented letters in either normal form.
 	const folded = (ignoresCase ? slashed.toLowerCase() : slashed).normalize("NFC");
 	return folded.split("/").filter((name, index) => (name === "" ? index === 0 : name !== "."));
 }

@@ -1,4 +1,4 @@
-/** What a promise gives, or `undefined` if that takes longer than `ms`; the work itself goes on. A failure in time is thrown. */
+/** Resolves to `undefined` after `ms`; the work itself continues. An earlier failure is thrown. */
 export async function inTime<Result>(
 	work: Promise<Result>,
 	ms: number,

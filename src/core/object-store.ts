@@ -8,53 +8,43 @@ import { readRegularFile } from "./regular-file.ts";
 import { chooseExpired } from "./retention.ts";
 import { openStoreFolder, type StoreFolder } from "./store-version.ts";
 
-/** Where objects are kept, under which names, how many and how long. */
 export type ObjectStoreOptions = {
-	/** The store's own folder; created by the first `put`. */
+	/** Created by the first `put`. */
 	readonly folder: string;
-	/** The kind of store and the version of its layout, as written to its `version.json`. */
+	/** As in `version.json`. */
 	readonly name: string;
 	readonly version: number;
-	/**
-	 * The path of an object within `folder`; it must contain the hash, and the same folder for every
-	 * object. Default: `objects/sha256-<hash>.txt`.
-	 */
+	/** Must contain the hash; one folder for all. Default: `objects/sha256-<hash>.txt`. */
 	readonly fileName?: (hash: Hash) => string;
-	/** Files beside the objects that an older program may have left, and that are no sign of a foreign folder. Default: none. */
+	/** Files of an older program that do not make the folder foreign. Default: none. */
 	readonly isLegacy?: (entryName: string) => boolean;
-	/** What `sweep` leaves at most. */
 	readonly maxBytes: number;
-	/** How long `sweep` leaves an object that nobody uses. */
 	readonly maxAgeMs: number;
 	/** A larger object is neither stored nor loaded. Default: 32 MiB. */
 	readonly maxObjectBytes?: number;
 	readonly now?: () => number;
 };
 
-/** Why a store did not do its work. The caller goes on without it, and may count or report the reason. */
 export type StoreFault = {
 	readonly kind: "failed";
 	/**
-	 * `newer`, `unusable`: the folder, see {@link StoreFolder}. `too-big`: over `maxObjectBytes`.
-	 * `corrupt`: the bytes were not the object's, which is now deleted. `not-a-file`: a link or folder
-	 * bears the object's name. `io`: the disk (full, read-only, not permitted). `excluded`: the caller does not want it stored.
+	 * `newer`, `unusable`: see {@link StoreFolder}. `too-big`: over `maxObjectBytes`. `corrupt`: the
+	 * hash did not match; the object is deleted. `not-a-file`: a link or folder has the object's
+	 * name. `io`: disk full, read-only or not permitted. `excluded`: the caller refused it.
 	 */
 	readonly reason: "newer" | "unusable" | "too-big" | "corrupt" | "not-a-file" | "io" | "excluded";
 	readonly message: string;
 };
 
-/** `stored` was written by this call, `present` was there already. */
 export type PutResult =
 	| { readonly kind: "stored" | "present"; readonly hash: Hash }
 	| (StoreFault & { readonly hash: Hash });
 
-/** `missing` is the ordinary answer for an object never stored, or swept since. */
 export type GetResult =
 	| { readonly kind: "found"; readonly bytes: Buffer }
 	| { readonly kind: "missing" }
 	| StoreFault;
 
-/** What a sweep removed, and what it left. */
 export type SweepResult =
 	| {
 			readonly kind: "swept";
@@ -63,12 +53,12 @@ export type SweepResult =
 			readonly removedTemporary: number;
 			readonly objects: number;
 			readonly bytes: number;
-			/** Why an object that should have gone is still there: the first reason. */
+			/** Why an expired object could not be deleted: the first reason. */
 			readonly trouble?: string;
 	  }
 	| StoreFault;
 
-/** How much is kept. With a `fault` there may be more: the store, or part of it, cannot be looked at. */
+/** With a `fault`, the counts are lower bounds. */
 export type StoreStats = {
 	readonly objects: number;
 	readonly bytes: number;
@@ -76,28 +66,26 @@ export type StoreStats = {
 };
 
 /**
- * Bytes kept on disk under their own sha256, shared by any number of processes without a lock. It is
- * supporting data: an object can vanish at any time, so every caller needs another way. No method throws
- * or rejects.
+ * Content-addressed bytes on disk (sha256), shared by any number of processes without a lock. A
+ * cache: an object can vanish at any time, so every caller needs a fallback. No method throws or
+ * rejects.
  */
 export type ObjectStore = {
-	/** Keeps the bytes, or counts a use if they are kept already. A given `hash` must be theirs. */
+	/** Stores the bytes, or counts a use if present. `hash` must be the hash of the bytes. */
 	put(bytes: Uint8Array, hash?: Hash): Promise<PutResult>;
-	/** The bytes of an object, proven to be what the hash says; counts as a use. */
+	/** Verifies the hash; counts as a use. */
 	get(hash: Hash): Promise<GetResult>;
-	/** Removes what is too old or too much (see {@link chooseExpired}), and what crashes left behind. */
+	/** Evicts by {@link chooseExpired}, and deletes leftovers of crashes. */
 	sweep(): Promise<SweepResult>;
-	/** Removes all objects, whoever may still count on them. */
 	clear(): Promise<SweepResult>;
-	/** What is kept, in no order, as far as it can be found; nothing for a store that cannot be used. */
+	/** Best effort; empty for an unusable store. */
 	list(): Promise<StoredFile[]>;
 	stats(): Promise<StoreStats>;
 };
 
-/** The file of an object, its size, and when it was last used (ms since 1970). */
 export type StoredFile = { path: string; bytes: number; usedMs: number };
 
-/** Makes a store; the disk is not touched before the first call, nor is a folder made before the first `put`. */
+/** The disk is not touched before the first call. */
 export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 	const { folder, name, version, maxBytes, maxAgeMs, now = Date.now } = options;
 	const { fileName = defaultFileName, maxObjectBytes = 32 * 1024 * 1024 } = options;
@@ -112,7 +100,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 
 	let opening: Promise<StoreFolder> | undefined;
 
-	/** Opens the store once; a failure is tried again by the next call, as disks get mended. */
+	/** Opens once. The next call retries after a failure, as disks recover. */
 	function open(): Promise<StoreFolder> {
 		opening ??= openFolders().then((opened) => {
 			if (opened.kind !== "ready") opening = undefined;
@@ -121,7 +109,6 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 		return opening;
 	}
 
-	/** Like `open`, but a store that was never written to is not created by being looked at. */
 	async function openExisting(): Promise<StoreFolder | { kind: "absent" }> {
 		if (opening === undefined && (await isMissing(folder))) return { kind: "absent" };
 		return await open();
@@ -140,21 +127,21 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 		return opened;
 	}
 
-	/** Marks an object as used now, as seldom as the guard of sweeping allows; false if it has vanished. */
+	/** Records a use at most once per `useIntervalMs`; false if the object has vanished. */
 	async function countUse(path: string, usedMs: number): Promise<boolean> {
 		const nowMs = now();
-		// A time ahead of the clock is corrected too, or the object would never age.
+		// A time in the future is corrected too, or the object would never expire.
 		if (Math.abs(nowMs - usedMs) < useIntervalMs) return true;
 		try {
 			await lutimes(path, nowMs / 1000, nowMs / 1000);
 			return true;
 		} catch (error) {
-			// Elsewhere (a read-only disk) the object is of use all the same; it only looks older than it is.
+			// On a read-only disk the object stays usable; it only looks older than it is.
 			return errnoOf(error) !== "ENOENT";
 		}
 	}
 
-	/** An object dated ahead of the clock would never age, so it counts as used now. */
+	/** An object dated in the future would never expire, so it counts as used now. */
 	async function notAhead(file: StoredFile): Promise<StoredFile> {
 		if (file.usedMs - now() < useIntervalMs) return file;
 		await countUse(file.path, file.usedMs);
@@ -176,15 +163,15 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 			if (opened.kind !== "ready") return { ...faultOf(opened), hash };
 			try {
 				if (await isPresent(path, bytes.length)) return { kind: "present", hash };
-				// Not forced to the disk: what a power cut damages is found when it is loaded.
+				// Not flushed: `get` detects damage by a power cut.
 				await writeFileAtomic(path, bytes, { tmpFolder });
 				return { kind: "stored", hash };
 			} catch (error) {
-				// Windows lets nobody replace a file that another process, which was quicker, has open.
+				// On Windows, a file that another process has open cannot be replaced.
 				const present = await isPresent(path, bytes.length).catch(() => false);
 				if (present) return { kind: "present", hash };
 				if (errnoOf(error) !== "ENOENT" || attempt === 2) return { ...ioFault(error), hash };
-				// Someone removed the folder under a running session: set it up once more.
+				// The folder was removed during the session: create it again.
 				opening = undefined;
 			}
 		}
@@ -262,7 +249,6 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 		}
 	}
 
-	/** What could be found; with a fault there may be more. */
 	async function look(): Promise<{ found: StoredFile[]; fault?: StoreFault }> {
 		const found: StoredFile[] = [];
 		try {
@@ -286,18 +272,17 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 		put,
 		get,
 		sweep: () => sweepTo(maxBytes),
-		clear: () => sweepTo(0), // everything is too much for a store of no bytes
+		clear: () => sweepTo(0), // a cap of 0 bytes evicts everything
 		list: async () => (await look()).found,
 		stats,
 	};
 }
 
 /**
- * An object's modification time is its last use, written at most this often. Half the guard of
- * {@link chooseExpired}, so that a use protects for at least the other half.
+ * Interval of mtime updates, half the guard of {@link chooseExpired}: a use protects for the rest.
  */
 const useIntervalMs = 5 * 60_000;
-/** No write takes this long: the process behind an older temporary file is gone. */
+/** No write takes this long: an older temporary file was left by a crash. */
 const temporaryAgeMs = 60 * 60_000;
 
 const anyHash = hashBytes("");
@@ -316,7 +301,7 @@ function ioFault(error: unknown): StoreFault {
 	return { kind: "failed", reason: "io", message: describeError(error) };
 }
 
-/** Makes a folder of the store; a reason if something else, such as a repository's link, is in its place. */
+/** Returns a reason if something else, such as a repository's link, is in its place. */
 async function makeFolder(path: string): Promise<string | undefined> {
 	try {
 		await mkdir(path, { recursive: true, mode: 0o700 });
@@ -339,7 +324,6 @@ async function statOf(path: string): Promise<Stats | undefined> {
 	}
 }
 
-/** The regular files of a folder whose name is right, one by one. A folder that is gone holds none. */
 async function* filesIn(
 	folder: string,
 	isOurs: (name: string) => boolean,
@@ -354,10 +338,8 @@ async function* filesIn(
 }
 
 /**
- * Deletes an object unless it was used since it was listed; `gone` if another process swept it first, a fault if the
- * disk did not let it go.
- * Moved aside before it is looked at: a use before the move shows in its time, and a `put` after the move
- * finds nothing and writes the object anew.
+ * Deletes an object unless it was used since it was listed. Renames it before the check: an earlier
+ * use shows in its mtime, and a later `put` finds nothing and writes the object again.
  */
 async function removeUnused(
 	file: StoredFile,
@@ -377,7 +359,6 @@ async function removeUnused(
 	}
 }
 
-/** Deletes a file; false if that was not possible, or another process did it. */
 async function remove(path: string): Promise<boolean> {
 	return await unlink(path).then(
 		() => true,

@@ -1,23 +1,19 @@
-/** The name of pi's package. */
 export const PI_PACKAGE = "@earendil-works/pi-coding-agent";
 
-/** The versions of pi that everything here is tested with. */
+/** The tested versions. */
 export const SUPPORTED_PI = "0.87.1 and 1.5.0";
 
-/** The versions that are not refused, as in `peerDependencies`: what lies between and after the tested ones may work. */
+/** As in `peerDependencies`: versions between and after the tested ones may work. */
 export const ALLOWED_PI = ">=0.87.1 <2";
 
-/** Why a pi of this version is refused, in one sentence; `undefined` when it is not. */
 export function piFault(version: string): string | undefined {
 	return isAllowed(version) ? undefined : unusablePi(version);
 }
 
-/** What to say of a pi that does not have what we need. */
 export function unusablePi(version: string): string {
 	return `pi ${version} was found, which cannot be used; supported are ${SUPPORTED_PI}`;
 }
 
-/** Whether this version is a tested one, or a patch of one. */
 export function isTestedPi(version: string): boolean {
 	const [major, minor] = numbersOf(version);
 	return isAllowed(version) && ["0.87", "1.5"].includes(`${major}.${minor}`);

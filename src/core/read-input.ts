@@ -1,33 +1,30 @@
 import { property } from "./property.ts";
 
 /**
- * `read` takes pi's own form (`path`, `offset`, `limit`) and the paging form (`uri`, `cursor`, `max_chars`). The stored
- * call keeps the form the model wrote, so everything that looks at calls (the tool itself, the ledger, replay) folds it
- * with this one function. What needs more than a path to continue is written as a token that is itself a path:
- * `page:<cursor>;<max_chars>;<last_page>;<uri>`, empty where there is nothing to say.
+ * `read` takes pi's form (`path`, `offset`, `limit`) and the paging form (`uri`, `cursor`,
+ * `max_chars`). The session stores the form the model wrote, so the tool, the ledger and replay all
+ * fold it here. A continuation becomes a token that is itself a path:
+ * `page:<cursor>;<max_chars>;<last_page>;<uri>`. Fields may be empty.
  */
 export interface PageToken {
 	uri: string;
 	cursor?: string;
 	maxChars?: number;
-	/** Of a PDF: the page to stop after. */
+	/** The last page to read of a PDF. */
 	lastPage?: number;
 }
 
 const PREFIX = "page:";
 
-/** Writes a token. */
 export function encodePageToken({ uri, cursor = "", maxChars, lastPage }: PageToken): string {
-	// No cursor of ours has a ";": what has one stays malformed, but must not pass for the fields behind it.
+	// Our cursors have no ";". A malformed one must not spill into the fields after it.
 	return `${PREFIX}${cursor.replaceAll(";", "%3B")};${maxChars ?? ""};${lastPage ?? ""};${uri}`;
 }
 
-/** Whether a path is one of our tokens, well-formed or not. */
 export function isPageToken(path: string): boolean {
 	return path.startsWith(PREFIX);
 }
 
-/** Takes a token apart; `undefined` when it is none or not one that we write. */
 export function decodePageToken(path: string): PageToken | undefined {
 	const match = /^page:([^;]*);(\d*);(\d*);(.+)$/s.exec(path);
 	if (!match) return undefined;
@@ -40,7 +37,7 @@ export function decodePageToken(path: string): PageToken | undefined {
 	};
 }
 
-/** Folds the paging form into pi's form; any other input is returned as it is, the same object. */
+/** Folds the paging form into pi's form; returns any other input unchanged, as the same object. */
 export function foldReadInput(input: unknown): unknown {
 	const uri = property(input, "uri");
 	const cursor = property(input, "cursor");

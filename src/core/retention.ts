@@ -1,23 +1,15 @@
-/** Something kept on disk, by size and last use (ms since 1970). */
 export type Kept = { readonly bytes: number; readonly usedMs: number };
 
-/** How much may be kept, and for how long after its last use. */
 export type RetentionLimits = {
 	readonly maxBytes: number;
 	readonly maxAgeMs: number;
 	readonly nowMs: number;
 };
 
-/**
- * What was used less than this long ago stays (10 minutes): whoever stored it counts on it. Only a
- * store of more than twice its cap gives up even these.
- */
+/** Guards recent uses from eviction, unless the store exceeds twice its cap. */
 export const retentionGuardMs = 10 * 60_000;
 
-/**
- * Chooses what has to go: everything unused for longer than `maxAgeMs`, then the least recently used
- * until the rest fits `maxBytes`.
- */
+/** Everything unused for longer than `maxAgeMs`, then the least recently used above `maxBytes`. */
 export function chooseExpired<Item extends Kept>(
 	items: readonly Item[],
 	{ maxBytes, maxAgeMs, nowMs }: RetentionLimits,
@@ -27,11 +19,11 @@ export function chooseExpired<Item extends Kept>(
 	const expired = items.filter(isTooOld);
 	const rest = items.filter((item) => !isTooOld(item));
 	let bytes = rest.reduce((sum, item) => sum + item.bytes, 0);
-	// Sorting a large store takes a moment, and most of the time there is room.
+	// Skips the sort, which is slow for a large store.
 	if (bytes <= maxBytes) return expired;
 
 	for (const item of rest.toSorted((a, b) => a.usedMs - b.usedMs)) {
-		// Those used later are at least as well guarded: once one may stay, so may they.
+		// Items used later are guarded at least as well, so the loop can stop.
 		if (bytes <= (isGuarded(item) ? 2 * maxBytes : maxBytes)) break;
 		bytes -= item.bytes;
 		expired.push(item);

@@ -1,57 +1,49 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { property } from "./property.ts";
 
-/** A line of a session file as pi holds it: the header first, then the entries in the order of the file. */
 export interface FileEntry {
 	readonly id: string;
 }
 
-/** What a session file holds, compared with what pi believes. */
 export type FileState =
-	/** Its last line is pi's last entry. */
 	| { readonly kind: "in-step" }
-	/** There is no file and there was none: pi writes it later. */
+	/** No file, now or earlier: pi writes it later. */
 	| { readonly kind: "unwritten" }
-	/** The last entries are not there, or not whole. Appending `rest` mends that. */
+	/** The last entries are missing or cut. Appending `rest` repairs that. */
 	| { readonly kind: "behind"; readonly missing: number; readonly rest: Buffer }
-	/** Entries are missing, or the file is. Nothing in it is unknown: it may be written again. */
+	/** Entries or the whole file are missing. Nothing in it is unknown: it may be rewritten. */
 	| { readonly kind: "lacking"; readonly missing: number }
-	/** It holds lines that pi does not know: another program's entries, or what cannot be read. */
+	/** It holds lines unknown to pi: entries of another program, or unreadable ones. */
 	| {
 			readonly kind: "foreign";
 			readonly entries: number;
 			readonly garbled: number;
-			/** Of pi's entries. */
 			readonly missing: number;
 	  };
 
-/** A line that is no entry. */
 export interface GarbledLine {
-	/** From 1. */
+	/** 1-based. */
 	readonly number: number;
-	/** Its first byte, and the byte behind its last. */
+	/** Byte range; `to` is exclusive. */
 	readonly from: number;
 	readonly to: number;
 }
 
-/** Compares one session file with pi's entries, again and again. */
 export interface SessionFileWatch {
 	readonly file: string;
-	/** Whether the file was ever in step. Until then pi may still have to write it. */
+	/** Whether the file was ever in step. Before that, pi may not have written it. */
 	readonly isSeen: boolean;
-	/** The id in its last line when it was last in step. */
 	readonly last: string | undefined;
-	/** The lines that were garbled already when the file was first in step. */
+	/** Lines that were garbled when the file was first in step. */
 	readonly garbled: readonly GarbledLine[];
 	/**
-	 * `entries` are all that pi holds, the header first. The first look reads the file, later ones ask for its size and
-	 * read only what they did not expect. Throws what the disk throws.
+	 * `entries` include the header. Reads the file once, then only unexpected bytes. Throws disk
+	 * errors.
 	 */
 	look(entries: readonly FileEntry[]): FileState;
 }
 
 export function watchSessionFile(file: string): SessionFileWatch {
-	/** The file when it was last in step: so many entries in so many bytes. */
 	let known: { dev: number; ino: number; size: number; count: number; last?: string } | undefined;
 	let garbled: readonly GarbledLine[] = [];
 	return {
@@ -79,7 +71,7 @@ export function watchSessionFile(file: string): SessionFileWatch {
 			} else {
 				const bytes = readFileSync(file);
 				state = !known && isPlainlyWhole(bytes, entries) ? IN_STEP : judge(bytes, entries);
-				// The damage of a file that was just loaded is not of this writer's making.
+				// Damage in a file that was just loaded comes from an earlier writer.
 				if (!known && state.kind === "foreign" && holdsAll(bytes, entries)) {
 					garbled = linesIn(bytes).filter(({ id }) => id === undefined);
 					state = IN_STEP;
@@ -99,7 +91,6 @@ export function watchSessionFile(file: string): SessionFileWatch {
 
 const IN_STEP = { kind: "in-step" } as const;
 
-/** The bytes that pi writes for entries. */
 export function linesOfEntries(entries: readonly FileEntry[]): string {
 	return entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
 }
@@ -108,12 +99,11 @@ function bytesOf(entries: readonly FileEntry[]): number {
 	return entries.length === 0 ? 0 : Buffer.byteLength(linesOfEntries(entries));
 }
 
-/** Compares bytes of a file with the entries that are to be in them. */
 function judge(bytes: Buffer, entries: readonly FileEntry[]): FileState {
 	const lines = linesIn(bytes);
 	let present = 0;
 	let to = 0;
-	// By id: pi may have changed an entry in memory since it wrote it.
+	// By id: pi may have changed an entry in memory after writing it.
 	for (const line of lines) {
 		if (!line.isEnded || line.id === undefined || line.id !== entries[present]?.id) break;
 		present++;
@@ -140,7 +130,7 @@ function judge(bytes: Buffer, entries: readonly FileEntry[]): FileState {
 	};
 }
 
-/** The same for a file that pi has just read or written, without parsing it: as many lines as entries, the last one last. */
+/** Fast path without parsing: as many lines as entries, and the right last line. */
 function isPlainlyWhole(bytes: Buffer, entries: readonly FileEntry[]): boolean {
 	if (bytes.at(-1) !== 10) return false;
 	let count = 0;
@@ -150,21 +140,17 @@ function isPlainlyWhole(bytes: Buffer, entries: readonly FileEntry[]): boolean {
 	return idIn(last.toString()) === entries.at(-1)?.id;
 }
 
-/** Whether a file has every entry in order, and nothing else that is one. */
 function holdsAll(bytes: Buffer, entries: readonly FileEntry[]): boolean {
 	const ids = linesIn(bytes).flatMap(({ id }) => id ?? []);
-	const own = entries.flatMap(({ id }) => (typeof id === "string" ? id : [])); // pi checks no line it reads
+	const own = entries.flatMap(({ id }) => (typeof id === "string" ? id : [])); // pi does not validate lines
 	return ids.length === own.length && ids.every((id, at) => id === own[at]);
 }
 
 interface Line extends GarbledLine {
-	/** Of the entry in it; absent where there is none. */
 	readonly id?: string;
-	/** A newline follows. */
 	readonly isEnded: boolean;
 }
 
-/** The lines of a file that are not blank. */
 function linesIn(bytes: Buffer): Line[] {
 	const lines: Line[] = [];
 	let number = 0;

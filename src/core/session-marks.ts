@@ -8,16 +8,12 @@ import { inTime } from "./in-time.ts";
 import { property } from "./property.ts";
 import { readRegularFile } from "./regular-file.ts";
 
-/** Says to other processes that this one has a session file open. */
 export interface SessionMark {
-	/** Takes it back. Never throws, and gives a slow disk a second. */
+	/** Never throws; waits at most a second for a slow disk. */
 	remove(): Promise<void>;
 }
 
-/**
- * Marks a session file as open in this process, in the background. Two processes that append to one file ruin its tree,
- * and pi has no lock. Without the mark, as on a disk that is full, others cannot know.
- */
+/** Two processes that append to one file ruin its tree, and pi has no lock. Best effort. */
 export function markSession(agentDir: string, sessionFile: string): SessionMark {
 	const path = join(marksFolder(agentDir), `${randomUUID()}.json`);
 	const written = write(path, sessionFile).catch(() => undefined);
@@ -31,8 +27,8 @@ export function markSession(agentDir: string, sessionFile: string): SessionMark 
 }
 
 /**
- * The session files that running processes have marked, without links, each with its process. Evicts marks of processes
- * that have ended. Never throws: marks that cannot be read do not exist.
+ * Real paths of open sessions with their process ids. Evicts marks of ended processes. Never
+ * throws.
  */
 export async function markedSessions(agentDir: string): Promise<ReadonlyMap<string, number>> {
 	const folder = marksFolder(agentDir);
@@ -56,7 +52,7 @@ export async function markedSessions(agentDir: string): Promise<ReadonlyMap<stri
 
 interface Mark {
 	pid: number;
-	/** Tells the process from a later one of the same id; absent where the system does not say. */
+	/** Distinguishes a later process with the same id; Linux only. */
 	started?: string;
 	/** Process ids mean nothing on another machine that shares the folder. */
 	host: string;
@@ -66,7 +62,7 @@ interface Mark {
 const REMOVE_MS = 1_000;
 const MAX_MARKS = 1_000;
 const MAX_MARK_BYTES = 16 * 1024;
-/** Whether a process of another machine has ended cannot be known. */
+/** Expiry for marks of other machines, whose processes cannot be checked. */
 const MAX_AGE_MS = 30 * 24 * 60 * 60_000;
 
 function marksFolder(agentDir: string): string {
@@ -111,10 +107,10 @@ async function isRunning({ pid, started }: Mark): Promise<boolean> {
 	return started === undefined || started === (await startOf(pid));
 }
 
-/** When a process started, in the words of Linux; `undefined` on other systems, and for one that has ended. */
+/** Linux only; `undefined` elsewhere, or if the process ended. */
 async function startOf(pid: number): Promise<string | undefined> {
 	const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
-	// The name of the program, in parentheses, may have spaces. The start is the 20th field behind it.
+	// The program name, in parentheses, may hold spaces. The start is the 20th field after it.
 	return text?.slice(text.lastIndexOf(")") + 2).split(" ")[19];
 }
 

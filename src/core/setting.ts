@@ -1,36 +1,32 @@
 import { findFault } from "../text/find-fault.ts";
 
-/** One setting: what values it takes, its default, and who may set it. */
 export interface Setting<Value extends SettingValue = SettingValue> extends Sources {
 	readonly default: Value;
-	/** One sentence for people, shown by editors through the JSON Schema. */
 	readonly description: string;
 	/** Completes "must be …". */
 	readonly requirement: string;
-	/** The values as JSON Schema. Plain objects: loading typebox takes longer than all the rest of a start. */
+	/** JSON Schema as plain objects: loading typebox takes longer than the rest of a start. */
 	readonly schema: Readonly<Record<string, unknown>>;
 }
 
-/** A value that some setting can have. */
 export type SettingValue = boolean | number | string | readonly string[];
 
 interface Sources {
-	/** Set on what a repository must not decide for its user: commands, folders and their limits, questions asked. */
+	/** A repository must not decide it: commands, folders and their limits, questions asked. */
 	readonly userOnly?: true;
-	/** A project's list is added to the user's instead of replacing it. */
+	/** A project's list extends the user's instead of replacing it. */
 	readonly projectMerge?: "append";
 }
 
 interface Bounds extends Sources {
-	/** 0 if absent. */
+	/** Default: 0. */
 	readonly min?: number;
 	readonly max?: number;
 }
 
-/** Settings that stand under one key of the file. */
 export interface SettingGroup<Settings = Readonly<Record<string, Setting>>> {
 	readonly description: string;
-	/** The group is part of `pi-kota.json` too; every group is part of `strata.json`. */
+	/** Whether `pi-kota.json` has the group too; `strata.json` has every group. */
 	readonly inKotaFile: boolean;
 	readonly settings: Settings;
 }
@@ -46,7 +42,7 @@ export function kotaGroup<Settings>(
 	return { description, inKotaFile: true, settings };
 }
 
-/** A list from a repository is gone through on every read: it must stay short. */
+/** Every read walks a repository's lists, so they must stay short. */
 const MAX_LIST_ITEMS = 200;
 const MAX_ITEM_LENGTH = 512;
 
@@ -55,7 +51,6 @@ export function flag(value: boolean, description: string, sources?: Sources): Se
 	return { default: value, description, requirement: "true or false", schema, ...sources };
 }
 
-/** An integer; without `max`, up to the largest that JavaScript counts exactly. */
 export function whole(
 	value: number,
 	description: string,
@@ -103,12 +98,10 @@ export function list(
 	return { default: value, description, requirement, schema, ...sources };
 }
 
-/** Whether a value from a file is one that the setting can have. */
 export function accepts({ schema }: Setting, value: unknown): value is SettingValue {
 	return findFault(schema, value) === undefined;
 }
 
-/** The JSON Schema of one setting. */
 export function settingSchema(setting: Setting): Record<string, unknown> {
 	const { description, schema, userOnly, projectMerge, default: value } = setting;
 	const note = userOnly

@@ -17,8 +17,8 @@ export { accepts, type Setting, type SettingGroup, type SettingValue } from "./s
 const MIB = 1024 * 1024;
 
 /**
- * Usual names of files with variables, keys, certificates, accounts, tokens and passwords. A name too many costs a saving,
- * so they are wide; but sources that deal with such things (`token.ts`, `credentials.ts`) are not among them.
+ * Usual names of files with secrets. Wide, as a false positive only costs a saving; but sources
+ * that deal with secrets (`token.ts`, `credentials.ts`) do not match.
  */
 const SENSITIVE_FILES: readonly string[] = `
 	.env* *.env *.tfvars *.tfvars.json *.tfstate *.tfstate.*
@@ -37,7 +37,7 @@ const SENSITIVE_FILES: readonly string[] = `
 	.trim()
 	.split(/\s+/);
 
-/** Every setting there is. The `Config` type, validation, defaults and the JSON Schema are made from this table. */
+/** The source of the `Config` type, validation, defaults and the JSON Schema. */
 export const settingGroups = {
 	readcache: group("Files the model already has in view are not sent again.", {
 		mode: choice(
@@ -45,7 +45,7 @@ export const settingGroups = {
 			"on",
 			"Whether reads are served from the cache (on), only measured (shadow) or left to pi (off).",
 		),
-		// A repository may set it: no more than what is read and hashed in a moment.
+		// A repository may set it: bounded by what is read and hashed in a moment.
 		maxFileBytes: whole(
 			8 * MIB,
 			"Files larger than this many bytes get pi's own output and are not hashed.",
@@ -199,13 +199,13 @@ export const settingGroups = {
 		cacheBufferMultiplier: number(1.5, "A tier is filled to cacheMinTokens times this.", {
 			max: 100,
 		}),
-		// No model's window is larger than its bound.
+		// No model's window exceeds this bound.
 		maxTokens: whole(
 			60_000,
 			"The working files may have this many tokens together; further files are refused.",
 			{ max: 2_000_000 },
 		),
-		// Each is read before every request.
+		// Every request reads each of them.
 		maxFiles: whole(200, "The working set may hold this many files.", { min: 1, max: 10_000 }),
 		maxFileBytes: whole(256 * 1024, "A larger file is not taken into the working set.", {
 			min: 1,
@@ -227,7 +227,7 @@ export const settingGroups = {
 
 type Groups = typeof settingGroups;
 
-/** The value of every setting, by group: `config.prune.keepRecentTurns`. */
+/** Values by group: `config.prune.keepRecentTurns`. */
 export type Config = {
 	readonly [G in keyof Groups]: {
 		readonly [S in keyof Groups[G]["settings"]]: ValueOf<Groups[G]["settings"][S]>;
@@ -236,12 +236,10 @@ export type Config = {
 
 type ValueOf<S> = S extends Setting<infer Value> ? Value : never;
 
-/** A setting's full name: `prune.keepRecentTurns`. */
 export type SettingKey = {
 	[G in keyof Groups]: `${G}.${keyof Groups[G]["settings"] & string}`;
 }[keyof Groups];
 
-/** A row of the table: the setting, its group, its name in the group, and both joined as the key. */
 export interface NamedSetting {
 	key: SettingKey;
 	group: string;
@@ -249,7 +247,6 @@ export interface NamedSetting {
 	setting: Setting;
 }
 
-/** Every setting with its names, in the order of the table. */
 export const settings: readonly NamedSetting[] = Object.entries<SettingGroup>(
 	settingGroups,
 ).flatMap(([group, { settings }]) =>
@@ -261,13 +258,13 @@ export const settings: readonly NamedSetting[] = Object.entries<SettingGroup>(
 	})),
 );
 
-/** The JSON Schema (draft 2020-12) of `strata.json`, which `docs/strata.schema.json` is a copy of. */
+/** The JSON Schema (draft 2020-12) of `strata.json`; `docs/strata.schema.json` is a copy. */
 export function configJsonSchema(): Record<string, unknown> {
 	const groups = Object.entries<SettingGroup>(settingGroups).map(([name, group]) => {
 		const own = Object.entries(group.settings).map(([name, one]) => [name, settingSchema(one)]);
 		return [name, objectSchema(group.description, Object.fromEntries(own))];
 	});
-	// Cloned, so that a caller who changes the schema does not change the table's lists.
+	// Cloned, so that a caller cannot change the table's lists.
 	return structuredClone({
 		$schema: "https://json-schema.org/draft/2020-12/schema",
 		title: "strata.json",

@@ -4,26 +4,24 @@ import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 
-/** One step of a database's history. Step `i` takes the schema from version `i` to `i + 1`. */
+/** Step `i` takes the schema from version `i` to `i + 1`. */
 export type Migration = (database: DatabaseSync) => void;
 
-/** What became of opening a database. Only `open` gives one; the others say why not, for people. */
 export type OpenedDatabase =
 	| { kind: "open"; database: DatabaseSync }
 	| { kind: "newer"; message: string }
 	| {
 			kind: "unavailable";
 			message: string;
-			/** SQLite's own code, where it was SQLite that refused; see {@link sqliteErrorCode}. */
+			/** Set if SQLite refused; see {@link sqliteErrorCode}. */
 			errorCode?: number;
-			/** What SQLite threw. */
 			cause?: unknown;
 	  };
 
 /**
- * Opens (or creates) a SQLite database and brings its schema to `migrations.length`. The version lives in
- * `PRAGMA user_version`. A database of a newer pi-strata is closed again untouched. All of ours go through here,
- * so that the host without `node:sqlite` (pi under Bun) and a change of engine are one file's business.
+ * Migrates the schema to `migrations.length`, stored in `PRAGMA user_version`. A newer database
+ * stays untouched. All databases open here: one file depends on the engine, which pi under Bun
+ * lacks.
  */
 export async function openDatabase(path: string, migrations: Migration[]): Promise<OpenedDatabase> {
 	const sqlite = await loadSqlite();
@@ -32,17 +30,14 @@ export async function openDatabase(path: string, migrations: Migration[]): Promi
 		try {
 			return open(sqlite, path, migrations);
 		} catch (error) {
-			// SQLite does not wait by itself for everything: a change of the journal fails at once beside another's.
+			// SQLite's busy timeout does not cover a change of the journal mode.
 			if (isBusy(error) && performance.now() < end) continue;
 			return refused(path, error);
 		}
 	}
 }
 
-/**
- * Opens a database that something else in this process has open for writing, to read beside it. It neither creates nor
- * migrates anything.
- */
+/** A second connection to a database of this process. Creates and migrates nothing. */
 export async function openForReading(path: string): Promise<OpenedDatabase> {
 	const sqlite = await loadSqlite();
 	if (!sqlite) return { kind: "unavailable", message: NO_SQLITE };
@@ -54,17 +49,14 @@ export async function openForReading(path: string): Promise<OpenedDatabase> {
 	}
 }
 
-/**
- * Makes a database in memory, with the content of the one at `copyOf` if that can be read. Its file is not changed. For
- * a disk that cannot be written to. It takes up to `maxBytes`, then it is full.
- */
+/** For a read-only disk. Starts with the content at `copyOf` if readable; full at `maxBytes`. */
 export async function openInMemory(
 	migrations: Migration[],
 	{ copyOf, maxBytes }: { copyOf: string; maxBytes: number },
 ): Promise<OpenedDatabase> {
 	const sqlite = await loadSqlite();
 	if (!sqlite) return { kind: "unavailable", message: NO_SQLITE };
-	// A name of its own, under which the copy finds it; it goes with its last connection.
+	// The copy finds it by this unique name; it is dropped with its last connection.
 	const name = `file:/strata-${randomUUID()}?vfs=memdb`;
 	const database = new sqlite.DatabaseSync(name);
 	try {
@@ -85,8 +77,8 @@ export async function openInMemory(
 }
 
 /**
- * Copies a database of which no file can be written. Where SQLite cannot join those that have it open, the file alone is
- * read: if it has no log, and does not change meanwhile, it is all there is. False if there is no such copy.
+ * Copies without writing. If SQLite cannot join the processes that have the database open, copies
+ * the file alone, provided it has no log and does not change meanwhile.
  */
 function copyUnchanged(
 	sqlite: typeof import("node:sqlite"),
@@ -111,7 +103,7 @@ function copyUnchanged(
 			if (path === from || (after.changedMs === before.changedMs && !after.hasLog)) return true;
 			throw new Error(`${from} was changed while it was copied`);
 		} catch (error) {
-			// The next way may work; after the last one, there is no copy.
+			// Try the next way.
 			if (path !== from) throw error;
 		} finally {
 			source?.close();
@@ -120,10 +112,7 @@ function copyUnchanged(
 	return false;
 }
 
-/**
- * What SQLite said when it threw this: 5 busy, 8 read-only, 10 I/O error, 11 damaged, 13 full, 26 not a database …
- * (the primary code, without its details). `undefined` for any other error.
- */
+/** The primary code: 5 busy, 8 read-only, 10 I/O error, 11 damaged, 13 full, 26 not a database. */
 export function sqliteErrorCode(error: unknown): number | undefined {
 	const code = (error as { errcode?: unknown } | null | undefined)?.errcode;
 	return typeof code === "number" ? code & 0xff : undefined;
@@ -139,7 +128,6 @@ function refused(path: string, error: unknown): OpenedDatabase {
 	};
 }
 
-/** How long to wait for another process. */
 const BUSY_MS = 5_000;
 const BUSY_POLL_MS = 25;
 
@@ -171,13 +159,11 @@ function open(
 	}
 }
 
-/** SQLITE_BUSY or SQLITE_LOCKED, whatever their details. */
 function isBusy(error: unknown): boolean {
 	const code = sqliteErrorCode(error);
 	return code === 5 || code === 6;
 }
 
-/** Whether this host has `node:sqlite` with full-text search, and if not, why. */
 export async function sqliteSupport(): Promise<
 	{ ok: true; version: string } | { ok: false; why: string }
 > {
@@ -209,10 +195,7 @@ function schemaVersion(database: DatabaseSync): number {
 	return Number(database.prepare("PRAGMA user_version").get()?.user_version ?? 0);
 }
 
-/**
- * The version in the file's header, 0 where there is none yet. Looked at before SQLite is: closing a database whose
- * program crashed already writes its log into it.
- */
+/** Reads the header without SQLite: closing a crashed database writes its log into it. */
 function writtenVersion(path: string): number {
 	const header = Buffer.alloc(64);
 	try {
@@ -223,16 +206,16 @@ function writtenVersion(path: string): number {
 			closeSync(file);
 		}
 	} catch {
-		return 0; // not there yet, or not readable: SQLite says so in better words
+		return 0; // missing or unreadable: SQLite reports it
 	}
 	return header.toString("latin1", 0, 15) === "SQLite format 3" ? header.readInt32BE(60) : 0;
 }
 
-/** Returns the schema's version afterwards: ours, or the newer one that another process has made of it. */
+/** The version afterwards; newer than ours if another process migrated. */
 function migrate(database: DatabaseSync, migrations: Migration[]): number {
 	const target = migrations.length;
 	if (schemaVersion(database) >= target) return schemaVersion(database);
-	// IMMEDIATE: of two processes that open an old database at once, one migrates and the other finds it done.
+	// IMMEDIATE: of two processes that open an old database, only one migrates.
 	database.exec("BEGIN IMMEDIATE");
 	try {
 		const version = schemaVersion(database);
@@ -241,7 +224,7 @@ function migrate(database: DatabaseSync, migrations: Migration[]): number {
 		database.exec("COMMIT");
 		return Math.max(version, target);
 	} catch (error) {
-		// SQLite itself has rolled back where the disk is full or broken.
+		// SQLite itself rolls back if the disk is full or broken.
 		if (database.isTransaction) database.exec("ROLLBACK");
 		throw error;
 	}

@@ -4,36 +4,28 @@ import { isTemporaryName, writeFileAtomic } from "./atomic-file.ts";
 import { describeError, errnoOf } from "./errno.ts";
 import { readRegularFile } from "./regular-file.ts";
 
-/** Which store a folder should hold, and how to bring an older one up to date. */
 export type StoreFolderOptions = {
 	readonly folder: string;
-	/** What kind of store it is; a folder that names another kind is left alone. */
+	/** The kind of store; a folder of another kind stays untouched. */
 	readonly name: string;
-	/** The version of the layout that the caller reads and writes, from 1. */
 	readonly version: number;
-	/**
-	 * `migrate[n]` brings a folder from version n to n + 1. It must bear being run twice: a crash
-	 * repeats it, and two processes may both run it.
-	 */
+	/** From version n to n + 1. Must be idempotent: crashes and other processes repeat it. */
 	readonly migrate?: Readonly<Record<number, (folder: string) => Promise<void>>>;
 	/**
-	 * Whether the caller can use an entry of a folder whose version file is missing or damaged (an older
-	 * program wrote none). One entry it does not own, and the folder is left alone. Default: owns nothing.
+	 * For folders without a valid version file; one entry not owned makes them foreign. Default:
+	 * none.
 	 */
 	readonly owns?: (entryName: string) => boolean;
 };
 
-/** Whether a store's folder can be used; where it cannot, `message` says why and what to do. */
 export type StoreFolder =
 	| { readonly kind: "ready" }
 	| { readonly kind: "newer"; readonly found: number; readonly message: string }
-	/** `cause`: what the system refused, if it did. */
 	| { readonly kind: "unusable"; readonly message: string; readonly cause?: unknown };
 
 /**
- * Makes sure that a folder holds the store we think it does. A missing or empty folder is set up
- * (0700, its own `.gitignore`, `version.json`), an older one migrated, and a newer or foreign one left
- * exactly as it is. Never throws.
+ * Sets up a missing or empty folder (0700), migrates an older one, and leaves a newer or foreign
+ * one untouched. Never throws.
  */
 export async function openStoreFolder(options: StoreFolderOptions): Promise<StoreFolder> {
 	try {
@@ -46,7 +38,7 @@ export async function openStoreFolder(options: StoreFolderOptions): Promise<Stor
 
 const versionFile = "version.json";
 const ignoreFile = ".gitignore";
-/** What file managers leave in any folder, ours or not. */
+/** Left by file managers in any folder. */
 const litter = [".DS_Store", "Thumbs.db", "desktop.ini"];
 /** Far more than a version file needs; a bigger one is not ours. */
 const maxVersionBytes = 4096;
@@ -55,7 +47,7 @@ async function open(options: StoreFolderOptions): Promise<StoreFolder> {
 	const { folder, name, version } = options;
 	const place = await kindOfPlace(folder);
 	if (place === "missing") return await claim(options);
-	// A repository can bring a link, and through it we would write into a folder it chose.
+	// Security: a repository's link would redirect our writes to a folder it chose.
 	if (place === "link") return unusable(options, "it is a link; name the folder itself");
 	if (place === "other") return unusable(options, "it is not a folder");
 
@@ -89,7 +81,6 @@ async function kindOfPlace(folder: string): Promise<"missing" | "folder" | "link
 	}
 }
 
-/** The version a folder carries; `unknown` where the file is missing or damaged. */
 async function readVersion(options: StoreFolderOptions): Promise<number | "unknown" | "foreign"> {
 	const file = await readRegularFile(join(options.folder, versionFile), maxVersionBytes);
 	if (file.kind === "missing") return "unknown";
@@ -98,7 +89,6 @@ async function readVersion(options: StoreFolderOptions): Promise<number | "unkno
 	try {
 		value = JSON.parse(file.bytes.toString());
 	} catch {
-		// Not JSON is one way of being damaged; the check below treats all ways alike.
 		return "unknown";
 	}
 	if (typeof value !== "object" || value === null) return "unknown";
@@ -108,7 +98,7 @@ async function readVersion(options: StoreFolderOptions): Promise<number | "unkno
 	return Number.isSafeInteger(version) && Number(version) > 0 ? Number(version) : "unknown";
 }
 
-/** The first entry nobody vouches for. Our own files count as known: another process may be setting up. */
+/** Our own files count as known: another process may be setting up. */
 async function findStranger({ folder, owns }: StoreFolderOptions): Promise<string | undefined> {
 	for await (const { name } of await opendir(folder)) {
 		if (name === versionFile || name === ignoreFile || isTemporaryName(name)) continue;
@@ -121,13 +111,13 @@ async function findStranger({ folder, owns }: StoreFolderOptions): Promise<strin
 async function claim(options: StoreFolderOptions): Promise<StoreFolder> {
 	const { folder, version } = options;
 	await mkdir(folder, { recursive: true, mode: 0o700 });
-	// Closing a folder that was there before is a courtesy; one that is not ours to close still works.
+	// Best effort: a folder that we may not restrict still works.
 	await chmod(folder, 0o700).catch(() => {});
 	try {
 		await writeFileAtomic(join(folder, ignoreFile), "*\n");
 		await writeVersion(version, options);
 	} catch (error) {
-		// Windows does not replace a file that another process, setting up the same store, holds open.
+		// Windows cannot replace a file that another process, setting up the same store, holds open.
 		if ((await readVersion(options)) !== version) throw error;
 	}
 	return { kind: "ready" };

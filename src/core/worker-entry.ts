@@ -1,18 +1,11 @@
 import { parentPort, type Transferable } from "node:worker_threads";
 import { describeError, errnoOf } from "./errno.ts";
 
-/**
- * The URL of a worker's entry file beside the module that starts it: TypeScript in a clone, compiled
- * JavaScript in the published package, where Node refuses to strip types.
- *
- * @param name the file's name without its ending, e.g. `"./probe-worker"`
- * @param moduleUrl the caller's `import.meta.url`
- */
+/** TypeScript in a clone, JavaScript in the package, where Node refuses to strip types. */
 export function workerEntry(name: string, moduleUrl: string): URL {
 	return new URL(`${name}${moduleUrl.endsWith(".ts") ? ".ts" : ".js"}`, moduleUrl);
 }
 
-/** From the supervisor to a worker. `id` is the job's. */
 export type ToWorker =
 	| { kind: "job"; id: number; value: unknown }
 	| { kind: "message"; id: number; value: unknown }
@@ -20,29 +13,22 @@ export type ToWorker =
 	| { kind: "tell"; value: unknown }
 	| { kind: "close" };
 
-/** From a worker to its supervisor. */
 export type FromWorker =
-	/** Sent once, when jobs can be handled. */
 	| { kind: "ready" }
 	| { kind: "note"; id: number; value: unknown }
 	| { kind: "answer"; id: number; value: unknown }
-	/** `isAbort`: the handler only passed on the reason of its signal. */
+	/** `isAbort`: the handler only rethrew the reason of its signal. */
 	| { kind: "failure"; id: number; message: string; code: string | undefined; isAbort: boolean };
 
-/** A job as its handler sees it. */
 export interface JobContext<Note, Message> {
-	/** Aborts when the caller does or the supervisor closes; only if the supervisor aborts by signal. */
+	/** Aborts with the caller or when the supervisor closes, if `onAbort` is "signal". */
 	readonly signal: AbortSignal;
-	/** Sends something before the answer. */
 	notify(note: Note, transfer?: readonly Transferable[]): void;
-	/** The next message the caller has sent with `send`. Rejects when the job is aborted. */
+	/** The caller's next `send`. Rejects when the job is aborted. */
 	receive(): Promise<Message>;
 }
 
-/**
- * The worker's side of a `WorkerSupervisor`, in a thread or a child process: handles one job after the other. What the
- * handler throws rejects the job; a string `code` of the error arrives with it.
- */
+/** Handles jobs in order. A thrown error rejects the job and passes on its string `code`. */
 export function serveJobs<Job, Answer, Note = never, Message = never>(
 	handle: (job: Job, context: JobContext<Note, Message>) => Answer | Promise<Answer>,
 	{ onTell, onClose }: { onTell?(value: never): void; onClose?(): void } = {},
@@ -102,7 +88,7 @@ export function serveJobs<Job, Answer, Note = never, Message = never>(
 	reply({ kind: "ready" });
 }
 
-/** Unread output would pile up in memory; a reader on the other side would keep that process alive. */
+/** Unread output would fill memory; a reader on the other side would keep that process alive. */
 function dropOutput(stream: NodeJS.WriteStream): void {
 	stream.write = (...given: unknown[]) => {
 		const done = given.at(-1);
@@ -111,7 +97,6 @@ function dropOutput(stream: NodeJS.WriteStream): void {
 	};
 }
 
-/** Messages for a job that it has not received yet. */
 class JobInbox<Message> {
 	readonly controller = new AbortController();
 	readonly #messages: Message[] = [];

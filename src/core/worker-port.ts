@@ -3,19 +3,16 @@ import { fileURLToPath } from "node:url";
 import { type Transferable, Worker, type WorkerOptions } from "node:worker_threads";
 import type { FromWorker, ToWorker } from "./worker-entry.ts";
 
-/** A started worker; {@link thread} and {@link childProcess} make one. */
 export interface WorkerPort {
-	/** The thread's or process's id. */
 	readonly id: number;
 	post(message: ToWorker, transfer?: readonly Transferable[]): void;
-	/** Whether the worker keeps our process alive. */
 	keepAlive(isNeeded: boolean): void;
 	end(): void;
-	/** `onExit` is called once, `onMessage` not after it. */
+	/** `onExit` is called once, `onMessage` never after it. */
 	listen(onMessage: (message: FromWorker) => void, onExit: (error: unknown) => void): void;
 }
 
-/** Starts a thread. Its output never reaches the terminal, or a protocol on standard output; `serveJobs` drops it. */
+/** Its output never reaches the terminal or a protocol on stdout; `serveJobs` drops it. */
 export function thread(
 	entry: URL,
 	options: Pick<WorkerOptions, "workerData" | "resourceLimits" | "env"> = {},
@@ -39,8 +36,8 @@ export function thread(
 }
 
 /**
- * Starts a process without our environment, for native code that untrusted data can end or hang. It is killed, not
- * asked: it has nothing to lose.
+ * For native code that untrusted data can crash or hang. Gets no environment of ours; is killed
+ * without notice, as it has no state.
  */
 export function childProcess(
 	entry: URL,
@@ -58,7 +55,7 @@ export function childProcess(
 	keepAlive(false);
 	return {
 		id: child.pid ?? -1,
-		// A process that has just died reports its exit. One that was not started, for want of files, has no `send`.
+		// A process that just died reports its exit. One that failed to start has no `send`.
 		post: (message) => void child.send?.(message, () => {}),
 		keepAlive,
 		end: () => void child.kill("SIGKILL"),

@@ -4,19 +4,17 @@ import type { FromWorker } from "./worker-entry.ts";
 import type { WorkerPort } from "./worker-port.ts";
 
 /**
- * Why a job has no answer. `start`: no worker was ready in time or at all. `crash`, `memory`: the worker ended during
- * the job, at its heap limit. `busy`: too many jobs are pending. `unsendable`: it cannot be cloned. `failed`: its handler threw.
+ * `start`: no worker became ready in time. `crash`: the worker died. `memory`: at its heap limit.
+ * `busy`: too many pending jobs. `unsendable`: not cloneable. `failed`: the handler threw.
  */
 export type WorkerFault =
 	| ("start" | "crash" | "memory" | "deadline" | "failed")
 	| ("aborted" | "closed" | "busy" | "unsendable");
 
-/** What {@link WorkerSupervisor.run} rejects with. */
 export class WorkerError extends Error {
 	readonly fault: WorkerFault;
 	/** Jobs the worker had answered before. */
 	readonly served: number;
-	/** The `code` of what the handler threw. */
 	readonly code: string | undefined;
 
 	constructor(fault: WorkerFault, cause: unknown, served = 0, code?: string) {
@@ -29,38 +27,34 @@ export class WorkerError extends Error {
 
 export interface SupervisorOptions {
 	start(): WorkerPort;
-	/** Most workers at a time; another starts when a job would have to wait. Default: 1. */
+	/** Most workers; another starts when a job would have to wait. Default: 1. */
 	size?: number;
-	/** Jobs sent to one worker at a time; it handles them in order. Default: 1. */
+	/** Jobs in flight per worker, handled in order. Default: 1. */
 	ahead?: number;
-	/** Bound of jobs queued and in flight. Default: 1,000. */
+	/** Bound of queued and in-flight jobs. Default: 1,000. */
 	maxPending?: number;
-	/** Longest time for a job, from when a ready worker begins with it. Default: no limit. */
+	/** Counts from when a ready worker starts the job. Default: no limit. */
 	deadlineMs?: number;
-	/** A worker without jobs ends after this time. Default: it stays. */
+	/** An idle worker ends after this time. Default: never. */
 	idleMs?: number;
 	/** `close` gives a worker this time to end by itself. Default: none. */
 	closeMs?: number;
-	/** Aborting a job in flight ends its worker, or only signals the handler. Default: "kill". */
+	/** Aborting a job in flight kills its worker, or only signals the handler. Default: "kill". */
 	onAbort?: "kill" | "signal";
-	/** A worker whose handler threw is ended, except for the reason of its signal. Default: it goes on. */
+	/** Ends a worker whose handler threw anything but its abort reason. Default: false. */
 	endOnFailure?: boolean;
 }
 
 export interface JobOptions<Note> {
 	signal?: AbortSignal | undefined;
-	/** Instead of the supervisor's. */
+	/** Overrides the supervisor's. */
 	deadlineMs?: number;
-	/** Prefers an idle worker by its id. */
 	prefer?(worker: number): boolean;
-	/** Called for each note of the handler until the job is settled. */
 	onNote?(note: Note, job: RunningJob): void;
 }
 
 export interface RunningJob {
-	/** For the handler's `receive`. */
 	send(message: unknown, transfer?: readonly Transferable[]): void;
-	/** Starts a new deadline from now. */
 	extend(deadlineMs: number): void;
 }
 
@@ -71,16 +65,16 @@ interface Task {
 	deadlineMs: number | undefined;
 	slot: Slot | undefined;
 	isSettled: boolean;
-	/** Does nothing the second time. */
+	/** Idempotent. */
 	settle(error: WorkerError | undefined, answer?: unknown): void;
 }
 
 interface Slot {
 	readonly port: WorkerPort;
-	/** In flight, in the order they were sent. The worker is busy with the first. */
+	/** In flight, in send order. The worker is busy with the first. */
 	readonly tasks: Task[];
 	readonly exited: PromiseWithResolvers<void>;
-	/** Limit of the start, of the first task, or of idling. */
+	/** Limits the start, the first task or the idle time. */
 	timer?: NodeJS.Timeout;
 	isReady: boolean;
 	isEnding: boolean;
@@ -88,21 +82,20 @@ interface Slot {
 }
 
 const START_MS = 30_000;
-/** Back-off after failed starts in a row: doubles from the first to the second, half of it is jitter. */
+/** Exponential back-off after failed starts in a row; half of it is jitter. */
 const BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 5_000;
 
 /**
- * Runs jobs in workers that call `serveJobs`. A worker starts when a job needs it and is replaced when it dies. Workers
- * keep our process alive only while a job is pending, or while they end. A death rejects the job the worker was busy with;
- * jobs sent behind it are sent again to another worker. Jobs start in the order of their calls.
+ * Runs jobs in workers that call `serveJobs`, in call order. A worker starts on demand and is
+ * replaced when it dies; its current job is rejected, and jobs queued behind it are sent to
+ * another. Workers keep our process alive only while a job is pending or while they end.
  */
 export class WorkerSupervisor<Job, Answer, Note = never> {
-	/** Workers started so far. */
 	started = 0;
 	readonly #options: SupervisorOptions;
 	readonly #queue: Task[] = [];
-	/** A worker that is ending keeps its place until it has ended. */
+	/** A worker that is ending keeps its slot until it has exited. */
 	readonly #slots = new Set<Slot>();
 	#ids = 0;
 	#pending = 0;
@@ -114,7 +107,6 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		this.#options = options;
 	}
 
-	/** Ids of the workers that can take jobs. */
 	get workers(): number[] {
 		return [...this.#slots].flatMap(({ isEnding, port }) => (isEnding ? [] : [port.id]));
 	}
@@ -147,12 +139,10 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		return promise;
 	}
 
-	/** Sends a value to the `onTell` of each running worker. */
 	tell(value: unknown): void {
 		for (const { isEnding, port } of this.#slots) if (!isEnding) port.post({ kind: "tell", value });
 	}
 
-	/** Rejects all jobs and ends the workers. */
 	async close(): Promise<void> {
 		this.#closing ??= Promise.all([...this.#slots].map(({ exited }) => exited.promise));
 		clearTimeout(this.#backoff);
@@ -165,7 +155,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		await this.#closing;
 	}
 
-	/** Jobs may wait for any worker, also for one that is busy with an aborted job. */
+	/** A job may wait for any worker, even one that is busy with an aborted job. */
 	#keepAlive(isNeeded: boolean): void {
 		for (const { isEnding, port } of this.#slots) if (!isEnding) port.keepAlive(isNeeded);
 		if (isNeeded) this.#backoff?.ref();
@@ -199,7 +189,6 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		try {
 			port = this.#options.start();
 		} catch (error) {
-			// The system has no thread left, for instance.
 			this.#startFailed(new WorkerError("start", error));
 			return undefined;
 		}
@@ -216,7 +205,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		return slot;
 	}
 
-	/** Jobs that no other worker can take are rejected: the last one would wait for as many starts. */
+	/** Rejects jobs that no other worker can take: the last would wait for as many starts. */
 	#startFailed(error: WorkerError): void {
 		const isAlone = [...this.#slots].every(({ isEnding }) => isEnding);
 		if (isAlone) for (const task of this.#queue.splice(0)) task.settle(error);
@@ -242,7 +231,6 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		if (slot.tasks.length === 1) this.#watch(slot);
 	}
 
-	/** Limits what a ready worker does now. */
 	#watch(slot: Slot): void {
 		if (!slot.isReady) return;
 		const [task] = slot.tasks;
@@ -304,7 +292,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		} else if (slot.tasks[0] === task) this.#end(slot);
 	}
 
-	/** Ends a worker, which may do so by itself within `graceMs`. `error` is for the job it is busy with. */
+	/** The worker may end by itself within `graceMs`. `error` is for its current job. */
 	#end(slot: Slot, error?: WorkerError, graceMs = 0): void {
 		this.#release(slot, error);
 		slot.port.keepAlive(true);
@@ -315,7 +303,6 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		}
 	}
 
-	/** Takes its jobs from a worker that is ending. */
 	#release(slot: Slot, error?: WorkerError): void {
 		slot.isEnding = true;
 		clearTimeout(slot.timer);
