@@ -1,7 +1,7 @@
 import type { PromptTokens, Ttl } from "./request.ts";
 import type { CacheRules, ModelPrices, PriceRates } from "./rules.ts";
 
-/** What a prompt costs in plain input tokens, so that policies compare whatever the currency. */
+/** In plain input tokens, so that policies compare in any currency. */
 export function costOf(
 	tokens: PromptTokens,
 	rules: Pick<CacheRules, "readRatio" | "writeRatio" | "writeOneHourRatio">,
@@ -14,7 +14,7 @@ export function costOf(
 	);
 }
 
-/** What a token costs that is written for a lifetime; one plain input token is 1. */
+/** The price of a written token; one plain input token is 1. */
 export function writeRatioFor(
 	ttl: Ttl,
 	{ writeRatio, writeOneHourRatio }: Pick<CacheRules, "writeRatio" | "writeOneHourRatio">,
@@ -22,7 +22,7 @@ export function writeRatioFor(
 	return ttl === "1h" ? writeOneHourRatio : writeRatio;
 }
 
-/** What a request costs in dollars, by the sums that pi itself shows. */
+/** By the same sums as pi shows. */
 export function dollarsOf(
 	tokens: PromptTokens & { readonly output?: number },
 	prices: ModelPrices,
@@ -39,7 +39,7 @@ export function dollarsOf(
 	);
 }
 
-/** Pi charges an hour's write at twice the input price, whatever the model. */
+/** Pi charges a one-hour write at twice the input price, for every model. */
 const HOUR_WRITE = 2;
 
 function ratesFor(prompt: number, prices: ModelPrices): PriceRates {

@@ -1,4 +1,4 @@
-/** The economy: what requests cost by the providers' rules, why caches miss, and when changing a conversation pays. */
+/** What requests cost by the providers' rules, why caches miss, and when a rewrite pays. */
 export { costOf, dollarsOf, writeRatioFor } from "./cost.ts";
 export { type Account, type CostlyMiss, createAccount } from "./live/account.ts";
 export { accountText, missText } from "./live/account-text.ts";

@@ -1,10 +1,10 @@
 import type { MissCause } from "./live/miss.ts";
 import type { ReplayMissCause } from "./replay/misses.ts";
 
-/** Older content was taken out or made shorter, by pruning or for the working set; whether it paid, time will tell. */
+/** By pruning or for the working set. */
 const REPLACED = "older content was replaced on purpose";
 
-/** What causes of misses mean, for people: the same words while a session runs and in a replay. */
+/** For people: live sessions and replay share the wording. */
 export const MISS_CAUSES: Readonly<Record<MissCause | ReplayMissCause, string>> = {
 	compaction: "the conversation was compacted",
 	pruning: REPLACED,

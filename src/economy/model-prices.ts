@@ -2,19 +2,13 @@ import { MODEL_SNAPSHOT } from "./model-snapshot.ts";
 import type { ReplayModel } from "./replay/requests.ts";
 import { type ModelInfo, type PriceRates, rulesFor } from "./rules.ts";
 
-/**
- * The models whose prices were known when this version was made, for work without pi at hand. Whoever has
- * pi takes its own table, which is newer and holds the user's own models.
- */
+/** A snapshot for use without pi, whose own table is newer and has the user's models. */
 export function knownModels(): readonly ModelInfo[] {
 	parsed ??= parseModels(MODEL_SNAPSHOT);
 	return parsed;
 }
 
-/**
- * The model called `provider/id`, or just `id`: then the vendor's own offer is preferred to that of a cloud or
- * gateway. `undefined` if there is none.
- */
+/** Finds `provider/id`, or `id` alone: then the vendor's own offer precedes clouds and gateways. */
 export function findModel(
 	name: string,
 	models: readonly ModelInfo[] = knownModels(),
@@ -25,17 +19,13 @@ export function findModel(
 	return named.find(({ provider }) => VENDORS.includes(provider)) ?? named[0];
 }
 
-/** A model with what is known about it without pi: by both its names, by its own alone, or nothing but the names. */
 export function knownModel(name: ReplayModel["name"]): ReplayModel {
 	const { provider, id } = name;
 	const model: ModelInfo = findModel(`${provider}/${id}`) ?? findModel(id) ?? name;
 	return { name, rules: rulesFor(model), prices: model.cost, contextWindow: model.contextWindow };
 }
 
-/**
- * The snapshot's text for the given models. One line a model:
- * `provider id api contextWindow input/output/cacheRead/cacheWrite`, then the tiers as `tokens:rates`.
- */
+/** Lines of `provider id api contextWindow input/output/cacheRead/cacheWrite [tokens:rates …]`. */
 export function formatModels(models: readonly ModelInfo[]): string {
 	return models
 		.filter((model) => SNAPSHOT_PROVIDERS.includes(model.provider))
@@ -49,7 +39,6 @@ export function formatModels(models: readonly ModelInfo[]): string {
 		.join("\n");
 }
 
-/** The inverse of {@link formatModels}. */
 export function parseModels(text: string): ModelInfo[] {
 	return text
 		.split("\n")
@@ -64,9 +53,9 @@ export function parseModels(text: string): ModelInfo[] {
 		});
 }
 
-/** Companies that sell their own models, under pi's names for them. */
+/** Companies that sell their own models, by pi's names. */
 const VENDORS = ["anthropic", "openai", "google", "deepseek"];
-/** Gateways resell these under names of their own; with pi at hand their prices are known too. */
+/** Gateways are left out: they resell these under their own names, and pi knows their prices. */
 const SNAPSHOT_PROVIDERS = [...VENDORS, "amazon-bedrock", "github-copilot", "openai-codex"];
 
 let parsed: readonly ModelInfo[] | undefined;

@@ -2,29 +2,27 @@ import type { Step } from "./replay/requests.ts";
 import type { Block, Breakpoint, Request, Ttl } from "./request.ts";
 import type { CacheRules } from "./rules.ts";
 
-/** A request that is to be marked. Indices are of blocks; one outside the request is left out. */
+/** Indices are of blocks; one outside the request is ignored. */
 export interface Placement {
 	readonly blocks: readonly Block[];
 	readonly rules: Pick<CacheRules, "maxBreakpoints" | "minimumTokens" | "lookbackBlocks">;
-	/** The last block that the next pruning will leave as it is; its entry is what stays readable then. */
+	/** The last block that the next pruning keeps; its cache entry stays readable. */
 	readonly frontier?: number;
-	/** The last marked block of the request before. */
 	readonly previousTail?: number;
-	/** The last block worth caching, where a tail follows that changes each time. Default: the last block. */
+	/** The last block worth caching, if a volatile tail follows. Default: the last block. */
 	readonly tail?: number;
-	/** Markers on the last blocks of the system prompt: pi sets two with a subscription login. Default: 1. */
+	/** Markers at the end of the system prompt: pi sets two with a subscription login. Default: 1. */
 	readonly systemUses?: number;
-	/** Default: all the provider allows. */
+	/** Default: the provider's limit. */
 	readonly budget?: number;
 	/** Default: 5m. */
 	readonly ttl?: Ttl;
 }
 
 /**
- * Where the cache markers of a request go, in the order of its blocks. When there are too few for all:
- * first the tail, which holds everything; then the system prompt; then the tail of the request before, if
- * looking back from the new one would not find it; then the frontier; then the tools, which
- * matter only when the system prompt changes.
+ * Markers in block order. Priority if there are too few: the tail, which covers everything; the
+ * system prompt; the previous tail, if the lookback would not reach it; the frontier; the tools,
+ * which matter only when the system prompt changes.
  */
 export function placeBreakpoints(placement: Placement): Breakpoint[] {
 	const { blocks, rules, frontier, previousTail, systemUses = 1, ttl = "5m" } = placement;
@@ -48,7 +46,7 @@ export function placeBreakpoints(placement: Placement): Breakpoint[] {
 		.map((after) => ({ after, ttl }));
 }
 
-/** Parts stand in their order, and the messages, of which there are many, come last. */
+/** Stops at the messages: they come last, and are many. */
 function lastOf(part: "tools" | "system", blocks: readonly Block[]): number {
 	let last = -1;
 	for (const [at, block] of blocks.entries()) {
@@ -58,7 +56,6 @@ function lastOf(part: "tools" | "system", blocks: readonly Block[]): number {
 	return last;
 }
 
-/** The first block up to which there are enough tokens for an entry. */
 function firstReaching(minimum: number, blocks: readonly Block[]): number {
 	let tokens = 0;
 	for (const [index, block] of blocks.entries()) {
@@ -68,7 +65,7 @@ function firstReaching(minimum: number, blocks: readonly Block[]): number {
 	return blocks.length;
 }
 
-/** The request of a step with these blocks in it. `frontier`: see `placeBreakpoints`; without it the markers are pi's. */
+/** Without `frontier`, the markers are pi's. */
 export function requestOf(step: Step, blocks: readonly Block[], frontier?: number): Request {
 	const { atMs, settings, ttl, model } = step;
 	const breakpoints = placeBreakpoints({

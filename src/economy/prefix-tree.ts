@@ -1,41 +1,31 @@
 import type { Ttl } from "./request.ts";
 
-/** The start of a prompt. Prompts that start alike share it, so that equal prefixes are one object. */
+/** The start of a prompt. Equal prefixes are one object. */
 export interface Prefix {
 	readonly parent: Prefix | undefined;
-	/** What this prefix adds to its parent. */
 	readonly key: string;
-	/** What the provider has cached up to here. */
 	entry: Entry | undefined;
-	/** The continuation used last: sessions repeat themselves. The only one while `all` is not set. */
+	/** The continuation used last: sessions repeat themselves. The only one until `all` is set. */
 	recent: Prefix | undefined;
-	/** All continuations, once there was a second one: most prefixes never need a map. */
+	/** Created for the second continuation: most prefixes never need a map. */
 	all: Map<string, Prefix> | undefined;
-	/** The last sweep that found a living entry here or further on. */
+	/** The last sweep that found a live entry here or below. */
 	keptBySweep: number;
 }
 
-/** A cached prefix. */
 export interface Entry {
-	/** Alive before this time, dead at it. */
+	/** Exclusive. */
 	readonly expiresMs: number;
-	/** The lifetime that was paid for. */
 	readonly ttl: Ttl;
 }
 
-/** The prefixes that requests had so far. */
 export interface PrefixTree {
 	readonly root: Prefix;
-	/** The prefix that goes on with `key`. */
 	follow(prefix: Prefix, key: string): Prefix;
-	/**
-	 * When there are many prefixes, lets go of those that lead to no living entry. True if it did: then
-	 * prefixes that were handed out may no longer be part of the tree.
-	 */
+	/** Evicts prefixes without a live entry. If true, prefixes returned earlier may be detached. */
 	sweep(nowMs: number): boolean;
 }
 
-/** A tree of nothing but the empty prefix. */
 export function createPrefixTree(): PrefixTree {
 	const root = newPrefix(undefined, "");
 	let prefixes: Prefix[] = [];
@@ -70,7 +60,7 @@ export function createPrefixTree(): PrefixTree {
 			}
 			const isKept = (prefix: Prefix) => prefix.keptBySweep === sweep;
 			for (const prefix of prefixes) {
-				// What hangs on a prefix that goes, goes with it.
+				// A detached prefix takes its descendants with it.
 				if (!isKept(prefix) && isKept(prefix.parent as Prefix)) detach(prefix);
 			}
 			prefixes = prefixes.filter(isKept);
@@ -80,12 +70,11 @@ export function createPrefixTree(): PrefixTree {
 	};
 }
 
-/** The entry that ends at a prefix, if it can still be read. */
 export function livingEntry({ entry }: Prefix, nowMs: number): Entry | undefined {
 	return entry && nowMs < entry.expiresMs ? entry : undefined;
 }
 
-/** So many prefixes are no burden, and sweeping them is not worth the time. */
+/** Fewer prefixes are not worth a sweep. */
 const FEW = 10_000;
 
 function newPrefix(parent: Prefix | undefined, key: string): Prefix {

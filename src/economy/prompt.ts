@@ -2,24 +2,18 @@ import { createPrefixTree, type Prefix } from "./prefix-tree.ts";
 import type { Block, Part, Request, Setting } from "./request.ts";
 import type { CacheRules } from "./rules.ts";
 
-/** A request as a prompt cache sees it, block by block. */
 export interface Prompt {
-	/** The prefix that ends behind each block. */
 	readonly prefixes: readonly Prefix[];
-	/** Tokens up to each block, that one included. */
+	/** Cumulative. */
 	readonly tokensTo: readonly number[];
 }
 
-/** Turns requests into prompts, in which equal prefixes are one object. */
 export interface PromptReader {
-	/**
-	 * The prompt of a request, valid until the next call.
-	 * @throws RangeError for blocks that cannot be.
-	 */
+	/** Valid until the next call. Throws a RangeError for invalid blocks. */
 	read(request: Request, nowMs: number): Prompt;
 }
 
-/** Requests of a session start like the one before, so reading costs by what is new in them. */
+/** Incremental: a request starts like its predecessor, so only new blocks cost time. */
 export function createPromptReader(rules: Pick<CacheRules, "invalidates">): PromptReader {
 	const tree = createPrefixTree();
 	const blocks: Block[] = [];
@@ -46,7 +40,7 @@ export function createPromptReader(rules: Pick<CacheRules, "invalidates">): Prom
 			for (let index = blocks.length; index < request.blocks.length; index++) {
 				const block = request.blocks[index] as Block;
 				checkBlock(block, index, PARTS[entered - 1]);
-				// A part begins with the settings that it depends on, so that a change of them ends what is shared.
+				// A part starts with its settings, so that a changed setting ends the shared prefix.
 				while (PARTS[entered - 1] !== block.part) {
 					prefix = tree.follow(prefix, keys[entered++] as string);
 				}
@@ -61,14 +55,12 @@ export function createPromptReader(rules: Pick<CacheRules, "invalidates">): Prom
 	};
 }
 
-/** Tokens of the first so many blocks. */
 export function tokensOfFirst(count: number, { tokensTo }: Prompt): number {
 	return tokensTo[count - 1] ?? 0;
 }
 
 const PARTS: readonly Part[] = ["tools", "system", "messages"];
 
-/** What each part begins with: its name, and the settings that lose it when they change. */
 function partKeysOf(
 	settings: Request["settings"],
 	{ invalidates }: Pick<CacheRules, "invalidates">,
@@ -81,7 +73,6 @@ function partKeysOf(
 	});
 }
 
-/** How many blocks two lists have in common before the first difference. */
 function sharedBlocks(some: readonly Block[], others: readonly Block[]): number {
 	const most = Math.min(some.length, others.length);
 	for (let index = 0; index < most; index++) {

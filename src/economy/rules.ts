@@ -1,7 +1,7 @@
 import { property } from "../core/property.ts";
 import type { Part, Setting, Ttl } from "./request.ts";
 
-/** Dollars for a million tokens, as in pi's model table. Zero where the table has no price. */
+/** Dollars per million tokens, as in pi's model table. Zero if the table has no price. */
 export interface PriceRates {
 	readonly input: number;
 	readonly output: number;
@@ -9,28 +9,24 @@ export interface PriceRates {
 	readonly cacheWrite: number;
 }
 
-/** The prices of a model. With tiers, the highest one that a prompt exceeds prices all of it. */
+/** The highest tier that a prompt exceeds prices all of it. */
 export interface ModelPrices extends PriceRates {
 	readonly tiers?: readonly (PriceRates & { readonly inputTokensAbove: number })[];
 }
 
-/** What the economy needs of a model: a model of pi fits, and its two names alone will do. */
+/** A model of pi fits; `provider` and `id` are enough. */
 export interface ModelInfo {
 	readonly provider: string;
 	readonly id: string;
 	readonly api?: string;
 	readonly cost?: ModelPrices;
 	readonly contextWindow?: number;
-	/** How long cached prefixes live, in seconds, where pi or its user states it. */
+	/** Lifetimes in seconds, if pi or its user states them. */
 	readonly promptCache?: { readonly short?: number; readonly long?: number };
-	/** Pi's switches for the model's API. */
 	readonly compat?: unknown;
 }
 
-/**
- * Whose way of caching a model follows. `none`: its price list knows no cached reads.
- * `default`: nothing is documented.
- */
+/** `none`: the price list has no cached reads. `default`: nothing is documented. */
 export type CacheFamily =
 	| "anthropic"
 	| "openai"
@@ -41,50 +37,39 @@ export type CacheFamily =
 	| "none"
 	| "default";
 
-/** How a provider caches the prompts of one model, and what that costs. */
+/** How a provider caches the prompts of one model. One plain input token costs 1. */
 export interface CacheRules {
 	readonly family: CacheFamily;
-	/** Price of a token read from the cache; one plain input token is 1. */
 	readonly readRatio: number;
-	/** Price of a token written for the short lifetime. */
 	readonly writeRatio: number;
-	/** Price of a token written for the long lifetime. */
 	readonly writeOneHourRatio: number;
-	/** What the provider makes of the two lifetimes. Every use starts them again. */
+	/** Every use restarts the lifetime. */
 	readonly ttlMs: Readonly<Record<Ttl, number>>;
-	/** Shorter prefixes are not cached, silently. */
+	/** Shorter prefixes are not cached, without an error. */
 	readonly minimumTokens: number;
-	/** Markers a request may carry; zero where the provider ignores them. */
+	/** Zero if the provider ignores markers. */
 	readonly maxBreakpoints: number;
-	/** How many blocks before a marked one are searched for an entry. */
+	/** How many blocks before a marker are searched for an entry. */
 	readonly lookbackBlocks: number;
-	/**
-	 * What is cached without markers: nothing, each request up to its end, or whatever prefix two
-	 * requests share, in steps of `stepTokens`.
-	 */
+	/** `request`: up to its end. `prefix`: any that two requests share, in steps of `stepTokens`. */
 	readonly automatic: "none" | "request" | "prefix";
 	readonly stepTokens: number;
-	/** The first part that a changed setting loses; absent where a change is not known to lose any. */
+	/** The first part that a changed setting invalidates; absent if none is known. */
 	readonly invalidates: Readonly<Partial<Record<Setting, Part>>>;
-	/** See {@link bindsThinking}. */
 	readonly bindsThinking: boolean;
-	/** `default`: cautious values stand in for rules nobody has written down. */
+	/** `default`: cautious values, as the rules are undocumented. */
 	readonly source: "table" | "default";
-	/** Where the rules come from, in a sentence for people. */
 	readonly because: string;
 }
 
-/**
- * The rules for a model: price ratios from its own price list, the rest from the table of families.
- * `overrides` win; they are for people who know better, and for asking what if.
- */
+/** Price ratios come from the model's price list, the rest from its family. `overrides` win. */
 export function rulesFor(model: ModelInfo, overrides: Partial<CacheRules> = {}): CacheRules {
 	const family = familyOf(model);
 	const row = FAMILIES[family];
 	const { input = 0, cacheRead = 0, cacheWrite = 0 } = model.cost ?? {};
 	const hasReadPrice = input > 0 && cacheRead > 0;
 	const readRatio = hasReadPrice ? ratio(cacheRead, input) : row.readRatio;
-	// A list that prices reads but not writes bills the writes as plain input.
+	// A list with a price for reads but none for writes bills writes as plain input.
 	const unpriced = hasReadPrice ? 1 : row.writeRatio;
 	const writeRatio = input > 0 && cacheWrite > 0 ? ratio(cacheWrite, input) : unpriced;
 	const { short, long } = model.promptCache ?? {};
@@ -107,17 +92,17 @@ export function rulesFor(model: ModelInfo, overrides: Partial<CacheRules> = {}):
 }
 
 /**
- * Whether the model accepts a thinking block only while system prompt, tools and every earlier message are what was sent
- * when the block was made. An edit before such a block makes the provider refuse the request, or drop that block and all
- * later ones. Claude does so from Opus 5.5 and Fable 5.1 on, so unknown Claude models count as binding; and so does a
- * model under another name that pi drives like one of those.
+ * Whether a thinking block is valid only with the system prompt, tools and earlier messages it was
+ * made with. After an edit before it, the provider refuses the request or drops that block and all
+ * later ones. Claude does so since Opus 5.5 and Fable 5.1; unknown Claude models, and models that
+ * pi drives like those, count as binding.
  */
 export function bindsThinking({ id, compat }: Pick<ModelInfo, "id" | "compat">): boolean {
 	if (/claude/i.test(id)) return !FREE_THINKING.test(id.replaceAll(".", "-"));
 	return property(compat, "supportsMidConvoEffort") === true;
 }
 
-/** Claude 1 to 4.x in both word orders, the 5.0 models, and Mythos 5.1. Dates and platform suffixes may follow. */
+/** Claude 1 to 4.x in both word orders, the 5.0 models and Mythos 5.1; suffixes may follow. */
 const FREE_THINKING =
 	/claude-(instant|v?[1-4](?!\d)|(opus|sonnet|haiku)-[34](?!\d)|(opus|sonnet|haiku|fable|mythos)-5(?!\d|-\d{1,2}(?!\d))|mythos-5-1(?!\d))/i;
 
@@ -125,13 +110,13 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** What Anthropic and pi charge for a write that lives an hour; no price list has a column for it. */
+/** Anthropic's and pi's price of a one-hour write; price lists have no column for it. */
 const ANTHROPIC_HOUR_RATIO = 2;
 
-/** A family's rules; the two ratios hold for models whose price list says nothing about caching. */
+/** The ratios are for models whose price list has no cache prices. */
 type Row = Omit<CacheRules, "family" | "writeOneHourRatio" | "bindsThinking" | "source">;
 
-/** Shared by the providers that cache shared prefixes by themselves and bill writes as input. */
+/** Providers that cache shared prefixes by themselves and bill writes as input. */
 const AUTOMATIC = {
 	readRatio: 0.1,
 	writeRatio: 1,
@@ -143,8 +128,8 @@ const AUTOMATIC = {
 } as const;
 
 /**
- * Vendor documentation as of November 2026. Where sources disagree or are vague, the value that promises
- * less caching stands here: the longer minimum, the shorter life.
+ * Vendor documentation as of November 2026. Where sources disagree, the value that promises less
+ * caching is used: the longer minimum, the shorter life.
  */
 const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 	anthropic: {
@@ -173,7 +158,7 @@ const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 		stepTokens: 128,
 		because: "OpenAI's documented rules for models before GPT-5.6",
 	},
-	// Entries are matched exactly and from anywhere; four are written for a request.
+	// Exact matches from anywhere; a request writes four entries.
 	"openai-breakpoints": {
 		...AUTOMATIC,
 		writeRatio: 1.25,
@@ -191,7 +176,7 @@ const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 		minimumTokens: 4096,
 		because: "Google's documented rules for implicit caching",
 	},
-	// Whole requests; the prefixes it detects between requests are not documented well enough to promise.
+	// Whole requests; detection of shared prefixes is not documented well enough to promise.
 	deepseek: {
 		...AUTOMATIC,
 		readRatio: 0.033,
@@ -216,7 +201,7 @@ const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 		automatic: "none",
 		because: "The vendor's price list has no cached reads",
 	},
-	// Cheap reads and dear writes make rearranging look dear, so an unknown prefix is left alone.
+	// Cheap reads and expensive writes discourage a rewrite of an unknown cache.
 	default: {
 		...AUTOMATIC,
 		writeRatio: 1.25,
@@ -227,7 +212,7 @@ const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 	},
 };
 
-/** By the model's name, since gateways and clouds pass on the caching of the vendor behind them. */
+/** By model name: gateways and clouds pass on the vendor's caching. */
 function familyOf({ provider, id, cost }: ModelInfo): CacheFamily {
 	const sellsNoReads = cost !== undefined && cost.input > 0 && cost.cacheRead === 0;
 	if (/claude/i.test(id)) return "anthropic";
@@ -241,7 +226,7 @@ function familyOf({ provider, id, cost }: ModelInfo): CacheFamily {
 	return major > 5 || (major === 5 && minor >= 6) ? "openai-breakpoints" : "openai";
 }
 
-/** Models that are not listed get the longest minimum. */
+/** Unlisted models get the longest minimum. */
 function claudeMinimum(id: string): number {
 	const name = id.replaceAll(".", "-");
 	const row = CLAUDE_MINIMUMS.find(({ models }) => models.test(name));
@@ -256,16 +241,13 @@ const CLAUDE_MINIMUMS = [
 	{ models: /opus-4-7(?!\d)/, tokens: 2048 },
 ];
 
-/** Prices are decimals: 0.3 / 3 should be 0.1 to the last digit. */
+/** Rounds, so that 0.3 / 3 is exactly 0.1. */
 function ratio(price: number, base: number): number {
 	return Number((price / base).toPrecision(6));
 }
 
-/** What happened since the last request of a session. */
 export interface SinceLastRequest {
-	/** Time since the last request that used the cache. */
 	readonly gapMs: number;
-	/** How long the provider keeps what that request cached. */
 	readonly ttlMs: number;
 	readonly modelChanged?: boolean;
 	readonly toolsChanged?: boolean;
@@ -273,7 +255,6 @@ export interface SinceLastRequest {
 	readonly compacted?: boolean;
 }
 
-/** Whether the conversation has to be written anew anyway, and the weightiest reason why. */
 export type Coldness =
 	| { readonly cold: false }
 	| {
@@ -282,15 +263,15 @@ export type Coldness =
 	  };
 
 /**
- * While the cache is cold, changing the conversation costs nothing: it is about to be written in full. Another branch, a
- * fork or a resumed session is not cold by itself: its beginning was sent before, and may be in the cache.
+ * A rewrite of a cold conversation is free: it is written in full anyway. A branch, fork or resumed
+ * session is not cold by itself: its start may still be cached.
  */
 export function isCold(since: SinceLastRequest): Coldness {
 	if (since.modelChanged) return { cold: true, why: "model" };
 	if (since.toolsChanged) return { cold: true, why: "tools" };
 	if (since.compacted) return { cold: true, why: "compaction" };
 	if (since.thinkingChanged) return { cold: true, why: "thinking" };
-	// An entry is dead at the instant its time is over.
+	// An entry expires at this instant.
 	if (since.gapMs >= since.ttlMs) return { cold: true, why: "gap" };
 	return { cold: false };
 }

@@ -3,26 +3,24 @@ import { createPromptReader, type Prompt, tokensOfFirst } from "./prompt.ts";
 import type { Breakpoint, PromptTokens, Request, Ttl } from "./request.ts";
 import type { CacheRules } from "./rules.ts";
 
-/** How a provider bills one prompt. */
 export interface Billed extends PromptTokens {
-	/** Index of the last block that was read from the cache, whole or in part; -1 if none was. */
+	/** Index of the last block that was read, whole or in part; -1 for none. */
 	readonly hitAfter: number;
 }
 
-/** A provider's prompt cache for one account, fed with requests in the order of time. */
+/** A provider's prompt cache for one account, fed with requests in order of time. */
 export interface CacheSimulator {
 	/**
-	 * Bills a request, and writes and refreshes what it has cached. A clock that goes back stands still.
-	 * @throws RangeError for a request that the provider would refuse; the cache stays as it was then.
+	 * An `atMs` in the past counts as now. Throws a RangeError for a request that the provider would
+	 * refuse, and leaves the cache unchanged.
 	 */
 	send(request: Request): Billed;
-	/** Sends the last request once more to keep its entries alive; `undefined` before the first one. */
+	/** Repeats the last request to keep its entries alive; `undefined` before the first one. */
 	ping(atMs: number): Billed | undefined;
-	/** Everything cached is gone. */
 	forget(): void;
 }
 
-/** Follows a provider's rules exactly, as far as blocks can tell: what differs within one differs from its start. */
+/** Exact at the level of blocks: a change within a block invalidates it from its start. */
 export function createCacheSimulator(rules: CacheRules): CacheSimulator {
 	let reader = createPromptReader(rules);
 	let nowMs = Number.NEGATIVE_INFINITY;
@@ -42,7 +40,7 @@ export function createCacheSimulator(rules: CacheRules): CacheSimulator {
 		return bill(prompt, request);
 	}
 
-	/** Entries end behind marked blocks, and are found from marked blocks. */
+	/** Entries end at marked blocks, and are found from marked blocks. */
 	function billMarked(prompt: Prompt, request: Request): Billed {
 		const endOf = (marker: Breakpoint | undefined) =>
 			tokensOfFirst((marker?.after ?? -1) + 1, prompt);
@@ -55,7 +53,7 @@ export function createCacheSimulator(rules: CacheRules): CacheSimulator {
 		if (hit && paid) keep(hit, paid);
 		for (const { after, ttl } of markers) {
 			const prefix = prompt.prefixes[after] as Prefix;
-			// Nothing is billed for an entry inside what was read, so it gets no longer life than that.
+			// An entry inside the hit is not billed, so it does not outlive the hit.
 			const lifetime = after < hitAfter && paid === "5m" ? paid : ttl;
 			keep(prefix, livingEntry(prefix, nowMs)?.ttl ?? lifetime);
 		}
@@ -65,7 +63,7 @@ export function createCacheSimulator(rules: CacheRules): CacheSimulator {
 		return billed(prompt, { hitAfter, read, cached, cachedForHour: Math.max(read, endOf(hour)) });
 	}
 
-	/** Each marker is searched from for itself, the last one first: no other can find anything longer. */
+	/** Searches from the last marker first: it finds the longest hit. */
 	function longestHit({ prefixes }: Prompt, markers: readonly Breakpoint[]): number {
 		for (const { after } of markers.toReversed()) {
 			const first = Math.max(0, after - rules.lookbackBlocks);
@@ -85,21 +83,20 @@ export function createCacheSimulator(rules: CacheRules): CacheSimulator {
 		const cached = Math.max(read, inSteps(tokensOfFirst(prefixes.length, prompt), rules));
 		const entry = { ttl, expiresMs: nowMs + rules.ttlMs[ttl] };
 		for (const prefix of prefixes) {
-			// A request without the wish for a long life does not end one.
+			// A short lifetime does not shorten a longer one.
 			if (!prefix.entry || prefix.entry.expiresMs < entry.expiresMs) prefix.entry = entry;
 		}
 		const cachedForHour = ttl === "1h" ? cached : read;
 		return billed(prompt, { hitAfter: read > 0 ? shared : -1, read, cached, cachedForHour });
 	}
 
-	/** Starts the life of an entry, or starts it again. */
 	function keep(prefix: Prefix, ttl: Ttl): void {
 		prefix.entry = { ttl, expiresMs: nowMs + rules.ttlMs[ttl] };
 	}
 
 	function billed(prompt: Prompt, { hitAfter, read, cached, cachedForHour }: CachedSpan): Billed {
 		const tokens = tokensOfFirst(prompt.prefixes.length, prompt);
-		// Where writing has no price of its own, providers count it as input.
+		// Providers count writes as input if they have no price of their own.
 		if (rules.maxBreakpoints === 0 && rules.writeRatio === 1) {
 			return { input: tokens - read, read, write: 0, writeOneHour: 0, hitAfter };
 		}
@@ -116,18 +113,16 @@ export function createCacheSimulator(rules: CacheRules): CacheSimulator {
 	};
 }
 
-/** Bills requests one after another, starting with an empty cache. */
 export function simulate(requests: Iterable<Request>, rules: CacheRules): Billed[] {
 	const cache = createCacheSimulator(rules);
 	return Array.from(requests, (request) => cache.send(request));
 }
 
-/** How much of a prompt is in the cache, in tokens from its start. */
+/** In tokens from the start of the prompt. */
 interface CachedSpan {
 	readonly hitAfter: number;
-	/** Before the request. */
 	readonly read: number;
-	/** After it: in all, and the part that was read or is written for an hour. */
+	/** After the request; `cachedForHour` includes what was read. */
 	readonly cached: number;
 	readonly cachedForHour: number;
 }
@@ -137,7 +132,7 @@ function inSteps(tokens: number, { stepTokens, minimumTokens }: CacheRules): num
 	return whole >= minimumTokens ? whole : 0;
 }
 
-/** The markers that count, in the order of blocks, with the one that the provider itself sets. */
+/** In block order, with the provider's own implied marker. */
 function markersOf(request: Request, rules: CacheRules): readonly Breakpoint[] {
 	const own = rules.maxBreakpoints > 0 ? request.breakpoints : [];
 	const end = request.blocks.length - 1;
@@ -146,7 +141,7 @@ function markersOf(request: Request, rules: CacheRules): readonly Breakpoint[] {
 	return [...own, implied].slice(-Math.max(1, rules.maxBreakpoints));
 }
 
-/** Who wants long retention from a provider without markers still says so in the request's own. */
+/** Requests for providers without markers still carry one to ask for long retention. */
 function retentionOf({ breakpoints }: Request): Ttl {
 	return breakpoints.at(-1)?.ttl ?? "5m";
 }
@@ -156,7 +151,7 @@ function checkTime({ atMs }: Request): void {
 }
 
 function checkMarkers({ blocks, breakpoints }: Request, { maxBreakpoints }: CacheRules): void {
-	if (maxBreakpoints === 0) return; // the provider does not look at them
+	if (maxBreakpoints === 0) return; // the provider ignores them
 	if (breakpoints.length > maxBreakpoints) {
 		throw new RangeError(
 			`breakpoints: ${breakpoints.length} are more than the ${maxBreakpoints} that the provider allows`,

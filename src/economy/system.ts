@@ -2,10 +2,7 @@ import { type Bill, billOf } from "../core/bill.ts";
 import type { SessionView, System } from "../session/index.ts";
 import type { Account, Answered, ModelInfo } from "./index.ts";
 
-/**
- * Follows what every request of a session costs, and why a cached prefix was missed. Nothing is changed on the way.
- * Requests are counted when an answer with a bill has come: retries and pings leave without one.
- */
+/** Counts requests by billed answers: retries and pings have none. Changes no request. */
 export function createEconomySystem(): System & {
 	costReport(session: SessionView): Promise<string>;
 } {
@@ -31,7 +28,7 @@ export function createEconomySystem(): System & {
 			const miss = (await accountOf(session)).add(answered, knownModel(bill, session));
 			const { missNotice, missThreshold } = session.config.economy;
 			if (!miss || miss.tokens < missThreshold || missNotice === "off") return;
-			if (miss.cause === "pruning") return; // it was decided, and paid for with open eyes
+			if (miss.cause === "pruning") return; // on purpose, so not reported
 			if (missNotice === "once" && told) return;
 			told = true;
 			const { missText } = await import("./index.ts");
@@ -43,7 +40,7 @@ export function createEconomySystem(): System & {
 		},
 	};
 
-	/** Begins with what a resumed session has cost before; why it missed then was not observed. */
+	/** Adds the earlier bills of a resumed session; the causes of their misses are unknown. */
 	async function accountOf(session: SessionView): Promise<Account> {
 		const { createAccount } = await import("./index.ts");
 		if (account) return account;
@@ -58,7 +55,7 @@ interface EarlierBill {
 	answered: Answered;
 }
 
-/** The bills in a session's entries, whichever branch they are on. */
+/** On all branches. */
 function earlierBills({ sessionManager }: SessionView): EarlierBill[] {
 	const bills: EarlierBill[] = [];
 	let lastMs: number | undefined;
@@ -86,7 +83,6 @@ function answeredBy({
 	return { model: `${provider}/${model}`, tokens, ...(thinking && { misplaced: thinking }) };
 }
 
-/** The model of a bill, with its prices where pi knows them. */
 function knownModel(
 	{ provider, model: id }: Bill,
 	{ model: current, modelRegistry }: SessionView,

@@ -2,7 +2,6 @@ import { counted, grouped } from "../../text/figures.ts";
 import { MISS_CAUSES } from "../miss-causes.ts";
 import type { AccountSummary, CostlyMiss } from "./account.ts";
 
-/** What `/strata cost` prints. */
 export function accountText(summary: AccountSummary): string {
 	const { requests, tokens, cost, uncached, withoutMisses, misses, misplaced } = summary;
 	if (requests === 0) return "No request of this session has been billed yet.";
@@ -20,7 +19,7 @@ export function accountText(summary: AccountSummary): string {
 	].join("\n");
 }
 
-/** One miss in a line: `48,200 cached tokens were paid for again ($0.27): the tools changed, first tool kota_search`. */
+/** One line: `48,200 cached tokens were paid for again ($0.27): the tools changed, …`. */
 export function missText({ tokens, dollars, cause, changed }: CostlyMiss): string {
 	const price = dollars === undefined ? "" : ` ($${dollars.toFixed(dollars < 0.1 ? 3 : 2)})`;
 	const first = changed ? `, first ${changed}` : "";
@@ -43,7 +42,6 @@ function misplacedLines({ dropped, allowed, latestBlocks }: AccountSummary["misp
 	];
 }
 
-/** How many misses are listed. */
 const SHOWN = 15;
 
 function ratio(cost: number, of: number): string {

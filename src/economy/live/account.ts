@@ -4,45 +4,39 @@ import type { PromptTokens } from "../request.ts";
 import { type CacheRules, type ModelInfo, rulesFor } from "../rules.ts";
 import { type Answered, diagnoseMiss, type Miss } from "./miss.ts";
 
-/** What the requests of a session have cost so far. Costs are in plain input tokens of their models. */
+/** Costs are in plain input tokens of each model. */
 export interface AccountSummary {
 	readonly requests: number;
 	readonly tokens: PromptTokens;
 	readonly cost: number;
-	/** The same prompts without any cache. */
 	readonly uncached: number;
-	/** The same prompts if nothing had been missed. */
 	readonly withoutMisses: number;
 	/** Latest last. */
 	readonly misses: readonly CostlyMiss[];
-	/** Requests with thinking that no longer stood behind what it was made behind. */
 	readonly misplaced: MisplacedThinking;
 }
 
-/** Such requests by what the provider did, and how many blocks it dropped in the latest of them. */
+/** Requests with thinking whose earlier context changed, and the blocks dropped by the latest. */
 export interface MisplacedThinking {
 	readonly dropped: number;
 	readonly allowed: number;
 	readonly latestBlocks: number;
 }
 
-/** A miss, with what it cost beyond a hit: in plain input tokens, and in dollars where the price is known. */
+/** `cost` is in plain input tokens beyond a hit; `dollars` needs a known price. */
 export interface CostlyMiss extends Miss {
 	readonly cost: number;
 	readonly dollars?: number;
 }
 
-/** Adds up the requests of one session. */
 export interface Account {
-	/** Takes note of an answered request. Returns the miss, if it was one. */
 	add(answered: Answered, model: ModelInfo): CostlyMiss | undefined;
 	summary(): AccountSummary;
 }
 
-/** Only the latest are kept one by one. */
+/** Older misses are only summed up. */
 const MAX_MISSES = 500;
 
-/** Begins an account without requests. */
 export function createAccount(): Account {
 	let before: Answered | undefined;
 	let requests = 0;
@@ -51,7 +45,7 @@ export function createAccount(): Account {
 	let missed = 0;
 	const misses: CostlyMiss[] = [];
 	let misplaced: MisplacedThinking = { dropped: 0, allowed: 0, latestBlocks: 0 };
-	/** Of the last request: a session rarely changes its model. */
+	/** Cached from the last request: a session rarely changes its model. */
 	let known: { model: ModelInfo; rules: CacheRules } | undefined;
 
 	return {
@@ -91,7 +85,7 @@ function withRequest(sum: MisplacedThinking, { dropped, allowed }: Thinking): Mi
 	};
 }
 
-/** What was missed was written again as far as anything was written, and is plain input for the rest. */
+/** Missed tokens are billed as written up to `billed.write`, the rest as plain input. */
 function priced(miss: Miss, billed: PromptTokens, rules: CacheRules, model: ModelInfo): CostlyMiss {
 	const write = Math.min(miss.tokens, billed.write);
 	const writeOneHour = billed.write > 0 ? write * (billed.writeOneHour / billed.write) : 0;

@@ -1,9 +1,9 @@
 import { property } from "../../core/property.ts";
 
-/** Markers that a request of Anthropic's API may carry. */
+/** The limit of Anthropic's API for one request. */
 export const MAX_MARKERS = 4;
 
-/** All cache markers of such a request, in order: on tools, system prompt and messages. */
+/** All cache markers in order: tools, system prompt, messages. */
 export function markersIn(payload: unknown): unknown[] {
 	const messages = listOf(property(payload, "messages"));
 	return [
@@ -16,23 +16,19 @@ export function markersIn(payload: unknown): unknown[] {
 		.filter((marker) => marker !== undefined && marker !== null);
 }
 
-/** Whether a block of a message may carry a marker: thinking cannot, nor can an empty text. */
+/** Thinking and empty texts cannot carry a marker. */
 export function canCarryMarker(block: unknown): boolean {
 	const type = property(block, "type");
 	if (type === "text") return property(block, "text") !== "";
 	return type === "tool_use" || type === "tool_result" || type === "image";
 }
 
-/** Where a block stands in a request: the number of its message, and its own within that. */
 export interface BlockPlace {
 	readonly message: number;
 	readonly block: number;
 }
 
-/**
- * Puts one more marker on a block of a message, where the limit leaves one. Returns a changed copy of the request, or
- * `undefined` where it stays as it is: another provider's, without markers, full, or without that place.
- */
+/** A copy with one more marker; `undefined` if the request has none, is full or lacks the block. */
 export function withExtraMarker(
 	payload: unknown,
 	placeIn: (messages: readonly unknown[]) => BlockPlace | undefined,
@@ -47,7 +43,7 @@ export function withExtraMarker(
 	const content = messages[message].content as object[];
 	const unmarked = content[block] as object;
 	if ("cache_control" in unmarked || !canCarryMarker(unmarked)) return undefined;
-	// The last one is on the request's end: whatever lifetime it asks for, so may we.
+	// The last marker is on the request's end: its lifetime is allowed.
 	const marked = { ...unmarked, cache_control: markers.at(-1) };
 	const changed = { ...messages[message], content: content.with(block, marked) };
 	return { ...(payload as object), messages: messages.with(message, changed) };

@@ -3,30 +3,24 @@ import type { Part, PromptTokens } from "../request.ts";
 import type { CacheRules } from "../rules.ts";
 import { isSamePiece, type PayloadBlock, payloadBlocks } from "./payload.ts";
 
-/** A request that was answered, as far as its cost is concerned. */
 export interface Answered {
 	readonly atMs: number;
-	/** Time since the cache was last used, which a ping also does. */
+	/** Time since the last use of the cache. A ping is a use. */
 	readonly gapMs: number;
 	readonly model: string;
 	readonly thinking?: string;
 	readonly tokens: PromptTokens;
-	/** What was sent, if we saw it. Only looked into after a miss. */
+	/** The request as sent, if it was observed. Read only after a miss. */
 	readonly payload?: unknown;
-	/** The conversation was summarised just before. */
 	readonly compacted?: boolean;
-	/** Old tool output was taken out just before, on purpose. */
 	readonly pruned?: boolean;
-	/** The user went to another branch of the session just before. */
 	readonly branched?: boolean;
-	/** Thinking that no longer stands behind what it was made behind. */
 	readonly misplaced?: Thinking;
 }
 
-/** Why a provider did not find what it had cached. */
 export type MissCause =
 	| "compaction"
-	/** Old tool output was taken out of the conversation: it pays over time, or the window was nearly full. */
+	/** Old tool output was removed on purpose. */
 	| "pruning"
 	| "model"
 	| "thinking"
@@ -35,23 +29,21 @@ export type MissCause =
 	| "system"
 	| "branch"
 	| "messages"
-	/** The provider left out thinking blocks, and with them all that was cached behind the first. */
+	/** The provider dropped thinking blocks, and with them everything cached after the first. */
 	| "dropped"
-	/** Nothing changed that we can see: the provider dropped or did not find it. */
+	/** No visible change: the provider evicted or did not find it. */
 	| "provider"
-	/** The requests were not watched. */
+	/** The requests were not observed. */
 	| "unknown";
 
-/** Tokens that were in the cache and had to be paid for again. */
 export interface Miss {
 	readonly atMs: number;
 	readonly tokens: number;
 	readonly cause: MissCause;
-	/** The first piece that differs from the request before, in words. */
 	readonly changed?: string;
 }
 
-/** Finds out whether a request missed what the one before it had left in the cache, and why. */
+/** Whether a request missed what its predecessor left in the cache, and why. */
 export function diagnoseMiss(
 	before: Answered,
 	now: Answered,
@@ -70,15 +62,14 @@ export function diagnoseMiss(
 	};
 }
 
-/** Providers round, and count a block anew where another follows it: less than this says nothing. */
+/** Providers round, and recount a block when another follows it: a smaller difference is noise. */
 const LEAST_MISS = 256;
 
-/** What a request left in the cache for the next one. */
 function leftBehind(
 	{ tokens }: Answered,
 	{ automatic, stepTokens }: Pick<CacheRules, "automatic" | "stepTokens">,
 ): number {
-	// Who bills no writes caches without saying so, in steps.
+	// Providers that bill no writes cache silently, in steps.
 	if (automatic !== "none" && tokens.write === 0) {
 		const prompt = tokens.input + tokens.read;
 		return tokens.read > 0 ? Math.floor(prompt / stepTokens) * stepTokens - stepTokens : 0;
@@ -97,7 +88,7 @@ function causeOf(
 	if (now.model !== before.model) return "model";
 	const ttl = rules.ttlMs[before.tokens.writeOneHour > 0 ? "1h" : "5m"];
 	if (now.gapMs >= ttl) return "expired";
-	// Tools and system stand before all that thinking settings can lose.
+	// Tools and system precede everything that a thinking setting invalidates.
 	if (changed && changed.part !== "messages") return changed.part;
 	if (now.branched) return "branch";
 	const isOtherThinking = before.thinking !== undefined && now.thinking !== before.thinking;
@@ -109,13 +100,12 @@ function causeOf(
 
 const PARTS: readonly Part[] = ["tools", "system", "messages"];
 
-/** The first piece of the earlier request that the later one does not begin with. */
 function firstChange(before: unknown, now: unknown): PayloadBlock | undefined {
 	const pieces = payloadBlocks(now);
 	for (const [at, piece] of payloadBlocks(before).entries()) {
 		const other = pieces[at];
 		if (other && isSamePiece(piece, other)) continue;
-		// With the last tool gone, the system prompt stands in its place, and has not changed.
+		// If the last tool is gone, the unchanged system prompt takes its place.
 		const isGone = !other || PARTS.indexOf(piece.part) < PARTS.indexOf(other.part);
 		return isGone ? { ...piece, label: `${piece.label} (gone)` } : other;
 	}

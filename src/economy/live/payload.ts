@@ -1,24 +1,18 @@
 import { isRecord } from "../../core/property.ts";
 import type { Block, Breakpoint, Part, Ttl } from "../request.ts";
 
-/** A piece of a request as it goes over the wire. */
 export interface PayloadBlock {
 	readonly part: Part;
 	/** For people: `tool read`, `result of toolu_01`, `user message 3`. Never the text itself. */
 	readonly label: string;
-	/** Whose message it is part of: one text by another speaker is another prefix. */
+	/** The speaker: the same text by another speaker is another prefix. */
 	readonly role?: string;
-	/** The piece itself, as the provider gets it. */
 	readonly value: unknown;
-	/** Set where a cache marker stands behind it. */
+	/** Set if a cache marker follows the block. */
 	readonly marker?: Ttl;
 }
 
-/**
- * Takes a provider's request apart into the pieces that a cached prefix can end behind, in the order in which
- * providers match prefixes. Knows the common shapes: `tools`, `system` or `instructions`, `messages`, `input` or
- * `contents`. What it does not know is left out; a payload that is no object has no pieces.
- */
+/** Blocks in the order of prefix matching. Ignores unknown fields of the payload. */
 export function payloadBlocks(payload: unknown): PayloadBlock[] {
 	if (!isRecord(payload)) return [];
 	const { tools, system, instructions, systemInstruction, messages, input, contents } = payload;
@@ -31,7 +25,6 @@ export function payloadBlocks(payload: unknown): PayloadBlock[] {
 	];
 }
 
-/** The pieces as the simulator takes them, hashed and counted by what a cache matches. */
 export function simulated(
 	pieces: readonly PayloadBlock[],
 	{ hashOf, tokensOf }: { hashOf(text: string): string; tokensOf(text: string): number },
@@ -46,12 +39,12 @@ export function simulated(
 	return { blocks, breakpoints };
 }
 
-/** Whether two pieces are the same to a cache, wherever markers stand. */
+/** Ignores markers. */
 export function isSamePiece(one: PayloadBlock, other: PayloadBlock): boolean {
 	return one.part === other.part && matchedText(one) === matchedText(other);
 }
 
-/** What a cache matches of a piece. The order of keys stays: other bytes are another prefix. */
+/** Key order is kept: other bytes are another prefix. */
 function matchedText({ role, value }: PayloadBlock): string {
 	return `${role === undefined ? "" : `${role} `}${JSON.stringify(withoutMarker(value))}`;
 }
@@ -105,7 +98,7 @@ function toolName(tool: unknown): string {
 	return nameOf(inner) ?? "without a name";
 }
 
-/** Names come from payloads of untrusted tools and go to the screen. */
+/** Untrusted: names come from tools' payloads and go to the screen. */
 function nameOf(name: unknown): string | undefined {
 	if (typeof name !== "string" || name === "") return undefined;
 	return name.replace(/[^\w.:/-]/g, "?").slice(0, 60);

@@ -2,28 +2,27 @@ import type { Block } from "../request.ts";
 import type { Conversation } from "./conversation.ts";
 import type { BlockKind, SourceBlock, ToolResult } from "./entry.ts";
 
-/** A block of a request with what the session file says about it. */
 export interface SessionBlock extends Block {
 	/** The same in all requests that hold the block. */
 	readonly id: number;
 	readonly kind: BlockKind | "tools" | "system";
 	readonly result?: ToolResult;
-	/** The read cache put a marker or a diff here: it stands for text that an earlier result shows. */
+	/** A marker or diff of the read cache: it refers to text in an earlier result. */
 	readonly isReference?: true;
 }
 
 /** Tools and system prompt, then the conversation. */
 export type Assembled = (HeadBlock | SourceBlock)[];
 
-/** Puts requests together. One per session. */
+/** One per session. */
 export interface Assembly {
-	/** What a request holds, sizes as the file suggests them. */
+	/** Sizes are estimates from the file. */
 	sources(conversation: Conversation): Assembled;
-	/** A walk through the requests of the session in their order. Going on costs only what is new. */
+	/** Walks the requests in order, incrementally. */
 	walk(): AssemblyWalk;
 }
 
-/** The blocks of the next request; `factor` makes their sizes add up to the bill. */
+/** `factor` scales the sizes to the bill. */
 export type AssemblyWalk = (conversation: Conversation, factor: number) => SessionBlock[];
 
 interface HeadBlock extends Sizable {
@@ -32,10 +31,8 @@ interface HeadBlock extends Sizable {
 	readonly label: string;
 }
 
-/** What a walk remembers of the request before. */
 interface Walked {
 	readonly head: Conversation["head"];
-	/** The conversation's own list, and how much of it was taken. */
 	readonly blocks: readonly SourceBlock[];
 	readonly taken: number;
 	readonly factor: number;
@@ -57,11 +54,10 @@ const UNSEEN: HeadBlock = {
 	label: "system prompt and tools (not in the file)",
 };
 
-/** `sizeOf` knows the tokens of a block by its id. */
 export function createAssembly(sizeOf: (id: number) => number): Assembly {
-	/** Ids of the head's blocks: negative, so that they meet none of the file's. */
+	/** Negative, so that they never collide with the file's ids. */
 	const headIds = new Map<string, number>();
-	/** Blocks that nothing sets apart are made once and used in every request. */
+	/** Unscaled, and shared by all requests. */
 	const made = new Map<number, SessionBlock>();
 
 	return { sources, walk };
@@ -74,7 +70,7 @@ export function createAssembly(sizeOf: (id: number) => number): Assembly {
 		let before: Walked | undefined;
 		return (conversation, factor) => {
 			const { head, blocks } = conversation;
-			// The list of a conversation that only grows is the same one.
+			// A conversation that only grows keeps its list object.
 			const grows = before?.blocks === blocks && before.head === head && before.factor === factor;
 			const added = before && grows ? blocks.slice(before.taken) : sources(conversation);
 			const fresh = (added as Assembled).map((source) => made.get(source.id) ?? make(source));
@@ -114,39 +110,33 @@ export function createAssembly(sizeOf: (id: number) => number): Assembly {
 	}
 }
 
-/** A block whose size is to be found. */
 export interface Sizable {
 	readonly id: number;
-	/** Tokens by rule of thumb; `undefined` for what the session file does not show at all. */
+	/** Estimated tokens; `undefined` if the session file does not show the block. */
 	readonly estimate: number | undefined;
-	/** The provider counted `estimate`. */
 	readonly counted: boolean;
 }
 
 /**
- * Finds the tokens of blocks from what requests were billed. A session file has texts and, for every request, the size
- * of the whole prompt: the difference between two prompts is the size of the blocks that came in between, shared out by
- * their estimates. A block keeps the size it was given first.
+ * Derives block sizes from bills. The difference between two prompts is the size of the blocks
+ * added in between, shared out by their estimates. A block keeps its first size.
  */
 export interface Calibration {
 	/**
-	 * Takes the next request. Returns a factor by which all sizes are to be multiplied in this request so that they add
-	 * up to the prompt: 1, unless the prompt shrank or grew for reasons that the file does not show. `grows`: the blocks
-	 * are only those that the request has behind the ones of the request before.
+	 * Returns a factor that scales all sizes to the prompt: 1, unless it changed for reasons that the
+	 * file does not show. `grows`: `blocks` are only the new ones.
 	 */
 	learn(blocks: readonly Sizable[], promptTokens: number, grows?: boolean): number;
-	/** The size of a block that was in a request; without the factor. */
+	/** Without the factor. */
 	sizeOf(id: number): number;
 }
 
-/** New blocks that would get less than this share of their estimates show that something else shrank. */
+/** If new blocks would get a smaller share of their estimates, something else shrank. */
 const LEAST_SHARE = 0.25;
 
-/** Begins without a size. One per session, fed with its requests in their order. */
 export function createCalibration(): Calibration {
 	const sizes = new Map<number, number>();
 	let factor = 1;
-	/** Of the request before. */
 	let total = 0;
 
 	return { learn, sizeOf: (id) => sizes.get(id) ?? 0 };
@@ -166,7 +156,7 @@ export function createCalibration(): Calibration {
 	}
 }
 
-/** Whole numbers that add up to `room`: first what was counted, then what can be estimated, the rest to the unseen. */
+/** Integers that add up to `room`: counted blocks first, then estimated, then unseen ones. */
 function shareOut(blocks: readonly Sizable[], room: number): number[] {
 	const isUnseen = ({ estimate }: Sizable) => estimate === undefined;
 	const isSure = ({ counted, estimate }: Sizable) => counted && estimate !== undefined;
@@ -175,7 +165,7 @@ function shareOut(blocks: readonly Sizable[], room: number): number[] {
 		blocks.filter(select).reduce((sum, { estimate }) => sum + (estimate ?? 1), 0);
 	const [sure, rough, unseen] = [total(isSure), total(isRough), total(isUnseen)];
 
-	// Whoever can vary takes up the difference: the unseen if there is any, else the rough, else all.
+	// The least certain blocks absorb the difference: the unseen, else the rough, else all.
 	const scale = (share: number, of: number) => (of > 0 ? share / of : 0);
 	const weights: ((block: Sizable) => number) | undefined =
 		unseen > 0 && room - sure - rough >= unseen
@@ -184,7 +174,7 @@ function shareOut(blocks: readonly Sizable[], room: number): number[] {
 				? (block) => (isRough(block) ? scale(room - sure - unseen, rough) : 1)
 				: undefined;
 	const estimated = sure + rough + unseen;
-	// An empty system prompt without tools is estimated at nothing, and billed all the same.
+	// An empty system prompt without tools is estimated at 0, but billed.
 	if (estimated === 0) return roundedTogether(blocks.map(() => room / blocks.length));
 	const even = room / estimated;
 	return roundedTogether(
@@ -192,12 +182,11 @@ function shareOut(blocks: readonly Sizable[], room: number): number[] {
 	);
 }
 
-/** Rounds so that the sum stays what it was. */
 function roundedTogether(values: readonly number[]): number[] {
 	return values.map(createRounding());
 }
 
-/** Rounds numbers one after the other so that their sum stays what it was. */
+/** Rounds a series so that its sum is preserved. */
 export type Rounding = (value: number) => number;
 
 export function createRounding(): Rounding {

@@ -2,18 +2,16 @@ import type { PromptTokens, Ttl } from "../request.ts";
 import type { CacheRules } from "../rules.ts";
 import { type Entry, fullName, type ModelName, type Usage } from "./entry.ts";
 
-/** A request of a session with its bill. */
 export interface BilledRequest {
-	/** Position of the last entry that the request holds; -1 for none. */
+	/** Position of the request's last entry; -1 for none. */
 	readonly leaf: number;
 	readonly atMs: number;
 	readonly model: ModelName;
 	readonly billed: PromptTokens;
-	/** How long the provider was asked to keep what it cached. */
 	readonly ttl: Ttl;
 }
 
-/** Answers with a bill, and pings that keep a cache warm: those send the request before them once more. */
+/** Billed answers, and pings that repeat the previous request to keep a cache warm. */
 export function* billedRequests(entries: readonly Entry[]): Generator<BilledRequest> {
 	let leaf = -1;
 	let atMs = 0;
@@ -22,7 +20,7 @@ export function* billedRequests(entries: readonly Entry[]): Generator<BilledRequ
 		const bill = billOf(entry);
 		if (!bill || promptOf(bill.usage) === 0) continue;
 		const { usage, model } = bill;
-		// A request that wrote nothing does not tell; it is taken to be like the one before.
+		// A request without writes does not show its lifetime: it inherits the previous one.
 		if (usage.write > 0) ttl = usage.writeOneHour > 0 ? "1h" : "5m";
 		if (entry.type === "assistant") leaf = entry.parent;
 		atMs = Math.max(atMs, bill.atMs); // clocks go back, requests do not
@@ -30,10 +28,7 @@ export function* billedRequests(entries: readonly Entry[]): Generator<BilledRequ
 	}
 }
 
-/**
- * The full names of models whose cache was read although no write to it was ever billed: what they write is
- * billed as plain input.
- */
+/** Models with cache reads but no billed writes: their writes are plain input. */
 export function modelsWithoutWrites(entries: readonly Entry[]): ReadonlySet<string> {
 	const read = new Set<string>();
 	const written = new Set<string>();
@@ -45,12 +40,10 @@ export function modelsWithoutWrites(entries: readonly Entry[]): ReadonlySet<stri
 	return new Set([...read].filter((name) => !written.has(name)));
 }
 
-/** The whole prompt in tokens. */
 export function promptOf({ input, read, write }: Omit<PromptTokens, "writeOneHour">): number {
 	return input + read + write;
 }
 
-/** A bill as a provider would write it that counts writes as plain input. */
 export function billedBy(
 	{ maxBreakpoints, writeRatio }: Pick<CacheRules, "maxBreakpoints" | "writeRatio">,
 	billed: PromptTokens,

@@ -5,7 +5,6 @@ import { type Html, html } from "./html-text.ts";
 const WIDTH = 480;
 const HEIGHT = 120;
 
-/** Requests left to right, each a column of what was read from the cache, written to it and neither. SVG. */
 export function requestChart(points: readonly PromptTokens[], top: number): Html {
 	const layers = [
 		{ name: "read", of: ({ read }: PromptTokens) => read },
@@ -23,13 +22,13 @@ export function requestChart(points: readonly PromptTokens[], top: number): Html
 <text x="4" y="12">${short(top)} tokens</text><text x="4" y="${HEIGHT + 14}">first request</text><text x="${WIDTH - 4}" y="${HEIGHT + 14}" text-anchor="end">last</text></svg>`;
 }
 
-/** A bar of a length between 0 and 1. SVG. */
+/** SVG; `share` is between 0 and 1. */
 export function barChart(share: number): Html {
 	const width = (Math.max(0, Math.min(1, share)) * 200).toFixed(1);
 	return html`<svg class="bar" viewBox="0 0 200 12" aria-hidden="true"><rect width="${width}" height="12"/></svg>`;
 }
 
-/** The outline between two lines, in steps: every request keeps its width. */
+/** Steps, so that every request keeps its width. */
 function area(from: readonly number[], to: readonly number[], top: number): string {
 	const width = WIDTH / Math.max(1, to.length);
 	const y = (value: number) => (HEIGHT - (value / Math.max(1, top)) * HEIGHT).toFixed(1);

@@ -1,26 +1,24 @@
 import type { Entry, SourceBlock, SystemChange } from "./entry.ts";
 import { type Head, headAfter } from "./system-message.ts";
 
-/** What a request made at one place of the session holds. */
 export interface Conversation {
-	/** `undefined` where the session does not store the system prompt. */
 	readonly head: Head | undefined;
-	/** In the order in which they are sent. Valid until the walk goes on. */
+	/** In send order. Valid until the next `at`. */
 	readonly blocks: readonly SourceBlock[];
 	readonly thinking: string;
-	/** What happened since the conversation last asked for, other than that it grew. */
+	/** Changes since the previous `at`, apart from growth. */
 	readonly changes: ReadonlySet<"compaction" | "edit" | "branch">;
-	/** Entries and pieces of the system prompt looked at to find this out: a measure of the work done. */
+	/** Entries and system-prompt pieces visited: a measure of work. */
 	readonly visited: number;
 }
 
-/** Walks through the tree of a session. Going on from the entry last asked for costs only what is new. */
+/** Walks the session tree. Continuing from the previous entry costs only the new ones. */
 export interface ConversationWalk {
-	/** The conversation up to and with an entry (-1: the empty one). */
+	/** Up to and including an entry; -1 is the empty conversation. */
 	at(leaf: number): Conversation;
 }
 
-/** `heads`: what earlier walks through the same entries have found, so that no system prompt is put together twice. */
+/** `heads` caches system prompts across walks of the same entries. */
 export function createConversationWalk(
 	entries: readonly Entry[],
 	heads = new Map<number, Head | undefined>(),
@@ -70,11 +68,11 @@ interface Draft {
 	thinking: string;
 }
 
-/** The entries below `from` down to `to`, oldest first; `undefined` when `from` is not above `to`. */
+/** Oldest first, without `from`; `undefined` if `from` is no ancestor of `to`. */
 function entriesBetween(entries: readonly Entry[], from: number, to: number): Entry[] | undefined {
 	const path: Entry[] = [];
 	let at = to;
-	// A parent always stands before its children, so going below `from` means having missed it.
+	// Parents precede their children, so a position below `from` means that it was missed.
 	while (at > from) {
 		const entry = entries[at] as Entry;
 		path.push(entry);
@@ -83,7 +81,7 @@ function entriesBetween(entries: readonly Entry[], from: number, to: number): En
 	return at === from ? path.reverse() : undefined;
 }
 
-/** What pi sends of a branch: the latest compaction, what it kept, all since; the newest edit of each entry applied. */
+/** What pi sends: the latest compaction, what it kept, all since; the newest edits applied. */
 function project(path: readonly Entry[]): Draft {
 	const draft: Draft = { changesOfHead: [], blocks: [], thinking: "off" };
 	const compactedAt = path.findLastIndex((entry) => entry.type === "compaction");
@@ -124,10 +122,10 @@ function append(draft: Draft, entry: Entry, edit?: Entry & { type: "edit" }): vo
 			draft.thinking = entry.level;
 			return;
 		default:
-			return; // compactions and edits have been applied by now; the rest is not sent
+			return; // compactions and edits are applied already; the rest is not sent
 	}
 }
 
 function addAll(to: SourceBlock[], blocks: readonly SourceBlock[]): void {
-	for (const block of blocks) to.push(block); // not spread: an untrusted message may have any number of them
+	for (const block of blocks) to.push(block); // not spread: untrusted messages could overflow the stack
 }

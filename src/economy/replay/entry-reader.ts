@@ -3,21 +3,19 @@ import type { Answer, Entry, ModelName, SourceBlock, Usage } from "./entry.ts";
 import { createBlockReader, nameOr } from "./message-blocks.ts";
 import { systemChangeOf } from "./system-message.ts";
 
-/** Turns the lines of a session file into entries and links them. */
 export interface EntryReader {
 	readonly entries: readonly Entry[];
-	/** How many content blocks, tools and pieces of system prompts the entries have together. */
+	/** Content blocks, tools and system-prompt pieces of all entries. */
 	blocks(): number;
-	/** Adds the next line. `relinked`: its parent is unknown, so it follows the line above. */
+	/** `relinked`: the parent is unknown, so the entry follows the line above. */
 	add(line: unknown): "added" | "relinked" | "damaged";
-	/** Leaves room for a line that was not read: format 1 names entries by their position. */
+	/** Reserves a position for an unread line: format 1 names entries by position. */
 	skip(): void;
 }
 
-/** Begins with no entry; `version` is the format that the file states. */
 export function createEntryReader(version: 1 | 2 | 3): EntryReader {
 	const entries: Entry[] = [];
-	/** The newest entry under each id. Only earlier entries are in here, so parents never form a circle. */
+	/** The newest entry by id. Holds only earlier entries, so parents cannot form a cycle. */
 	const positions = new Map<string, number>();
 	const blocks = createBlockReader();
 	let lastMs = 0;
@@ -62,7 +60,7 @@ export function createEntryReader(version: 1 | 2 | 3): EntryReader {
 		try {
 			return contentOf(type, line);
 		} catch (error) {
-			// What is nested too deeply can be parsed, but not be written again to be hashed.
+			// Deeply nested values parse, but cannot be serialized for hashing.
 			if (error instanceof RangeError) return undefined;
 			throw error;
 		}
@@ -161,7 +159,7 @@ export function createEntryReader(version: 1 | 2 | 3): EntryReader {
 	function firstKeptId(line: unknown): string | undefined {
 		const id = property(line, "firstKeptEntryId");
 		if (typeof id === "string") return id;
-		// Format 1 counts lines, the first line of the file among them.
+		// Format 1 counts lines, including the header.
 		const index = property(line, "firstKeptEntryIndex");
 		return typeof index === "number" ? String(index - 1) : undefined;
 	}
@@ -170,7 +168,7 @@ export function createEntryReader(version: 1 | 2 | 3): EntryReader {
 type WithoutBase<T> = T extends unknown ? Omit<T, "id" | "parent" | "atMs"> : never;
 type EntryContent = WithoutBase<Entry>;
 
-/** Pi's ids have 8 to 36 characters. All ids are kept, so a file must not be able to make them megabytes. */
+/** Pi's ids have 8 to 36 characters. An untrusted file must not fill memory with longer ones. */
 const MAX_ID_LENGTH = 256;
 
 function blocksIn(content: EntryContent): number {
@@ -197,7 +195,7 @@ function modelOf(message: unknown): ModelName {
 	};
 }
 
-/** No context holds this many tokens; a larger figure is nonsense that would drown all others. */
+/** No context holds this many tokens; a larger figure is invalid and would dwarf all others. */
 const MAX_COUNT = 1e9;
 
 function countOf(value: unknown): number {

@@ -1,25 +1,23 @@
-/** A multiple of something: 0.61 or 12.3. */
+/** 0.61 or 12.3 */
 export function times(ratio: number): string {
 	return ratio >= 10 ? ratio.toFixed(1) : ratio.toFixed(2);
 }
 
-/** An amount of money. */
 export function money(dollars: number | undefined): string {
 	return dollars === undefined ? "" : `$${dollars.toFixed(2)}`;
 }
 
-/** A share in percent, with its sign. */
 export function percent(share: number): string {
 	return `${share < 0 ? "−" : "+"}${Math.abs(share * 100).toFixed(2)} %`;
 }
 
-/** The time of a request, in UTC as in the session file. */
+/** UTC, as in the session file. */
 export function clock(ms: number): string {
 	const date = new Date(ms);
 	return Number.isNaN(date.getTime()) ? "?" : date.toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** A count in few digits: `1.23 M`, `45.6 k`, `789`. */
+/** `1.23 M`, `45.6 k`, `789` */
 export function short(count: number): string {
 	if (count < 999.5) return String(Math.round(count));
 	const power = UNITS.findIndex((_, at) => count < 999.5 * 1000 ** at);

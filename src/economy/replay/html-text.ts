@@ -1,9 +1,9 @@
 declare const htmlBrand: unique symbol;
 
-/** Text that is HTML already. Everything else is escaped before it gets into a page. */
+/** Escaped text. Anything else is escaped before it enters a page. */
 export type Html = { readonly [htmlBrand]: true; readonly text: string };
 
-/** Builds HTML: a template with this tag escapes what is put in, unless it is HTML itself or a list of it. */
+/** Escapes every value that is not HTML or a list of it. */
 export function html(
 	strings: TemplateStringsArray,
 	...values: (string | number | Html | readonly Html[])[]

@@ -8,19 +8,15 @@ import { savedAlreadyNotes, skippedNotes, summaryOf } from "./notes.ts";
 import { plainText } from "./plain-text.ts";
 import type { FolderReport, ReplayReport } from "./report.ts";
 
-/** Rows of a table on the page; the rest is in `--json`. */
+/** The rest is in `--json`. */
 const MOST_ROWS = 200;
 
-/** How many sessions of a folder a page shows one by one. */
 export const MOST_SESSIONS = 100;
 
-/** What tells a page of ours from other files, within its first 1,000 characters. */
+/** Identifies our pages within their first 1,000 characters. */
 export const PAGE_MARK = 'name="generator" content="strata replay"';
 
-/**
- * The reports as one page that needs nothing else: no script, and a policy that forbids loading anything. For a folder,
- * the sums come first.
- */
+/** A self-contained page: no script, and a policy that forbids loading anything. */
 export function reportHtml(reports: readonly ReplayReport[], folder?: FolderReport): string {
 	const sessions = folder?.sessions.length ?? reports.length;
 	const page = html`<!doctype html>

@@ -1,7 +1,4 @@
-/**
- * Replay: reads a session of pi, rebuilds the requests that were sent, and finds what they cost, what they would have
- * cost under other policies, and where the provider's cache was missed.
- */
+/** Rebuilds the requests of a session and compares their cost under policies. */
 export type { SessionBlock } from "./assembly.ts";
 export { MOST_SESSIONS, PAGE_MARK, reportHtml } from "./html.ts";
 export { plainText } from "./plain-text.ts";

@@ -4,26 +4,23 @@ import { foldReadInput } from "../../core/read-input.ts";
 import { estimateTokens } from "../../core/tokens.ts";
 import type { BlockKind, FileRead, SourceBlock, ToolResult } from "./entry.ts";
 
-/** Turns messages into blocks without text. One per session: calls and results belong together. */
+/** One per session: it pairs calls with their results. */
 export interface BlockReader {
-	/** The blocks of a message's content, which may be anything. */
+	/** `content` is untrusted. */
 	blocksOf(kind: BlockKind, content: unknown, label: string): SourceBlock[];
-	/** The blocks of an answer; `outputTokens` is what the provider counted for it. */
+	/** `outputTokens` is the provider's count. */
 	answerBlocks(content: unknown, outputTokens: number): SourceBlock[];
-	/** The result of a tool, always one block. */
 	resultBlock(message: unknown): SourceBlock;
 }
 
-/** What an image costs on average; pi reckons with the same figure. */
+/** Pi's own average. */
 const IMAGE_TOKENS = 1200;
 
-/** Sixteen bytes: enough for no two contents of a session to meet by chance. */
+/** Sixteen bytes make a collision within a session implausible. */
 const HASH_DIGITS = 32;
 
-/** One per session: it numbers the blocks, and remembers calls until their results come. */
 export function createBlockReader(): BlockReader {
 	let count = 0;
-	/** Calls of `read` by their id, whose results are to come. */
 	const reads = new Map<string, FileRead>();
 	const linePrints = createLinePrints();
 
@@ -93,7 +90,7 @@ export function createBlockReader(): BlockReader {
 	}
 }
 
-/** Modes of the read cache that stand for text shown earlier. */
+/** Modes of the read cache that refer to text shown earlier. */
 const SHORT_MODES: readonly unknown[] = ["unchanged", "unchanged_range", "diff"];
 
 function isShort(details: unknown): boolean {
@@ -124,7 +121,7 @@ function describe(part: unknown): { kind: BlockKind; label: string } {
 	}
 }
 
-/** Providers refuse empty texts, so pi leaves them out. */
+/** Pi omits empty texts, which providers refuse. */
 function isSent(part: unknown): boolean {
 	switch (property(part, "type")) {
 		case "text":
@@ -156,15 +153,14 @@ function tokensOf(part: unknown): number {
 	}
 }
 
-/** A short hash of anything that came out of a session file. */
 export function contentHash(kind: string, content: unknown): string {
 	return hashBytes(`${kind}\0${JSON.stringify(content)}`).slice(0, HASH_DIGITS);
 }
 
-/** A name, path or id out of a session file, which is kept: no longer than those that tools and systems allow. */
+/** Bounds an untrusted name, path or id, which stays in memory. */
 export function nameOr(value: unknown, otherwise: string): string {
 	const name = textOr(value, otherwise);
-	// A slice would hold on to the whole text, so it is made anew.
+	// Copied: a slice would retain the whole text.
 	return name.length <= MAX_NAME_LENGTH
 		? name
 		: Buffer.from(name.slice(0, MAX_NAME_LENGTH)).toString();
@@ -176,16 +172,15 @@ function textOr(value: unknown, otherwise: string): string {
 	return typeof value === "string" ? value : otherwise;
 }
 
-/** Short hashes of lines, so that two readings of a file can be compared after their text is gone. */
+/** Short line hashes: they compare two reads after their text is dropped. */
 export interface LinePrints {
-	/** One number a line, in ascending order; `undefined` when the session has had too many lines already. */
+	/** Ascending, one number a line; `undefined` once the session has had too many lines. */
 	of(text: string): Uint32Array | undefined;
 }
 
-/** Lines of all results of a session together: 16 MB of hashes. */
+/** Per session: 16 MB of hashes. */
 const MAX_LINES = 4_000_000;
 
-/** One per session; `maxLines` bounds what all its texts take together. */
 export function createLinePrints(maxLines = MAX_LINES): LinePrints {
 	let left = maxLines;
 	return {
@@ -198,10 +193,7 @@ export function createLinePrints(maxLines = MAX_LINES): LinePrints {
 	};
 }
 
-/**
- * How many lines of `text` are not, or not as often, in `base`. Takes time by the length of `text`, however long `base`
- * is: a file may be read in thousands of small pieces after it was read as a whole.
- */
+/** Lines of `text` beyond those in `base`. Linear in `text`: a file may be read in many pieces. */
 export function countNewLines(text: Uint32Array, base: Uint32Array): number {
 	let fresh = 0;
 	let next = 0; // lines of `base` before this one are smaller, or matched already
@@ -213,7 +205,6 @@ export function countNewLines(text: Uint32Array, base: Uint32Array): number {
 	return fresh;
 }
 
-/** The first place at or behind `from` whose line is not smaller. */
 function firstFrom(from: number, lines: Uint32Array, line: number): number {
 	let [low, high] = [from, lines.length];
 	while (low < high) {
@@ -224,7 +215,7 @@ function firstFrom(from: number, lines: Uint32Array, line: number): number {
 	return low;
 }
 
-/** FNV-1a over the UTF-16 units. A collision makes one changed line look unchanged in an estimate, no more. */
+/** FNV-1a. A collision only makes a changed line look unchanged in an estimate. */
 function print(line: string): number {
 	let hash = 0x811c9dc5;
 	for (let i = 0; i < line.length; i++) {

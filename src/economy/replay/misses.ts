@@ -4,32 +4,28 @@ import { sharedStart } from "../request.ts";
 import { promptOf } from "./billed.ts";
 import type { Change, ReplaySession, Step } from "./requests.ts";
 
-/** A request for which the provider did not find what the request before had left in its cache. */
 export interface ReplayMiss {
-	/** Number of the request, from 1. */
+	/** 1-based. */
 	readonly request: number;
 	readonly atMs: number;
-	/** Tokens that were paid for again. */
 	readonly tokens: number;
-	/** What that cost beyond reading them from the cache, in plain input tokens. */
+	/** In plain input tokens, beyond the cost of a cache read. */
 	readonly cost: number;
 	readonly cause: ReplayMissCause;
-	/** The first block that differs from the request before, or `undefined` if the file shows no difference. */
 	readonly changed: string | undefined;
-	/** Next to nothing was found, so that for a simulation the cache is empty. */
+	/** Almost nothing was found: the simulation treats the cache as empty. */
 	readonly isTotal: boolean;
 }
 
-/** Why a cached prefix was of no use: something that changed, its time was over, or nothing that the file shows. */
+/** `provider`: the file shows no cause. */
 export type ReplayMissCause = Change | "messages" | "expired" | "provider";
 
-/** Below this, a difference is the grain of the provider's counting. Pi uses the same figure. */
+/** Smaller differences come from the provider's counting. Pi's own figure. */
 const NOISE_TOKENS = 1024;
 
-/** Less than this share of what should have been read counts as all lost. */
+/** A smaller share of the expected read counts as a total loss. */
 const TOTAL_LOSS = 0.5;
 
-/** Compares each request with the one before and with its bill. */
 export function findMisses(session: ReplaySession): ReplayMiss[] {
 	const misses: ReplayMiss[] = [];
 	let before: Step | undefined;
@@ -55,12 +51,12 @@ function missBetween(before: Step, step: Step): ReplayMiss | undefined {
 		cost: costOfMiss(tokens, step),
 		cause,
 		changed: changed?.label,
-		// What is lost for a reason that shows, the simulation loses by itself.
+		// The simulation reproduces losses with a visible cause by itself.
 		isTotal: read === 0 || (cause === "provider" && read < expected * TOTAL_LOSS),
 	};
 }
 
-/** What a request left in the cache for the next one. Providers that bill no writes keep what they were sent. */
+/** Providers that bill no writes cache what they were sent. */
 function leftBehind({ billed, model }: Step): number {
 	const isSilent = model.rules.automatic !== "none" && billed.write === 0 && billed.read > 0;
 	return isSilent ? promptOf(billed) : billed.read + billed.write;
@@ -73,7 +69,7 @@ function costOfMiss(tokens: number, { billed, model }: Step): number {
 	return Math.max(0, tokens * (perToken - model.rules.readRatio));
 }
 
-/** Changes that explain a miss whatever else happened, the weightiest first. */
+/** These precede all other causes, the strongest first. */
 const CAUSES: readonly Change[] = [
 	"compaction",
 	"model",
@@ -94,7 +90,6 @@ function causeOf(before: Step, step: Step, changed: Block | undefined): ReplayMi
 	return changed ? "messages" : "provider";
 }
 
-/** The first block of the later request that stands where the earlier one had another. */
 function firstChange(before: readonly Block[], now: readonly Block[]): Block | undefined {
 	for (let at = sharedStart(before, now); at < before.length; at++) {
 		if (now[at]?.hash !== before[at]?.hash) return now[at] ?? before[at];

@@ -2,7 +2,6 @@ import { counted } from "../../text/figures.ts";
 import { short, times } from "./figures.ts";
 import type { ReplayReport } from "./report.ts";
 
-/** The gist of a report in a line; none where it compares too little to have one. */
 export function summaryOf({
 	policies,
 	misses,
@@ -19,7 +18,6 @@ export function summaryOf({
 	return sentences.length > 0 ? [sentences.join(" ")] : [];
 }
 
-/** Says so where part of the savings is in the bill already; nothing for a session of plain pi. */
 export function savedAlreadyNotes({
 	savedAlready: { shortReads, edits },
 }: Pick<ReplayReport, "savedAlready">): string[] {
@@ -33,7 +31,6 @@ export function savedAlreadyNotes({
 	];
 }
 
-/** What of the file is not in the report, in sentences; none for a sound file. */
 export function skippedNotes({
 	skipped,
 	skippedBy,

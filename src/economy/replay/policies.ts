@@ -7,7 +7,6 @@ import { createPrunedResults, freedBy, isPrunable } from "./pruned-results.ts";
 import { createReadReplacer } from "./replaced-reads.ts";
 import type { Step } from "./requests.ts";
 
-/** Pi's own requests under the provider's rules: everything is appended, nothing changed. */
 export const appendOnly: RequestPolicy = {
 	name: "append-only",
 	description: "pi's own requests, nothing lost without a known cause",
@@ -16,7 +15,7 @@ export const appendOnly: RequestPolicy = {
 	},
 };
 
-/** Pi's own requests, with the cache lost where the bills show that it was. */
+/** Pi's own requests, with the cache lost where the bills show it. */
 export function appendOnlyWithLosses(isLost: (step: Step) => boolean): RequestPolicy {
 	return {
 		...appendOnly,
@@ -28,20 +27,18 @@ export function appendOnlyWithLosses(isLost: (step: Step) => boolean): RequestPo
 	};
 }
 
-/** Files that the model has before it are not sent again. */
 export const readCache = withReadCache(appendOnly, {
 	name: "read-cache",
 	description: "repeated reads become a marker or a diff",
 });
 
-/** Another policy in a session that has the read cache: what it takes out of a request is read in full the next time. */
+/** Adds the read cache to a policy: a result that it removes is read in full the next time. */
 export function withReadCache(policy: RequestPolicy, called: PolicyName): RequestPolicy {
 	return {
 		...called,
 		*requests(session) {
 			const reads = createReadReplacer();
 			let blocks: Step["blocks"] = [];
-			/** Content that the policy was given for the latest request, and what it sent of it. */
 			const offered = createContents();
 			const sent = createContents();
 			const isVisible = ({ hash }: Block) => sent.has(hash) || !offered.has(hash);
@@ -63,7 +60,6 @@ export function withReadCache(policy: RequestPolicy, called: PolicyName): Reques
 	};
 }
 
-/** The contents of the latest of many requests. */
 function createContents() {
 	const counts = new Map<string, number>();
 	let before: readonly Block[] = [];
@@ -85,7 +81,7 @@ function createContents() {
 	};
 }
 
-/** What pi-strata would do: no repeated reads, and `pruning`, which that system decides with its own code. */
+/** What pi-strata would do. `pruning` runs that system's own code. */
 export function strataPolicy(pruning: RequestPolicy): RequestPolicy {
 	return withReadCache(pruning, {
 		name: "strata",
@@ -93,16 +89,14 @@ export function strataPolicy(pruning: RequestPolicy): RequestPolicy {
 	});
 }
 
-/** How many results a sliding window keeps. */
 const KEPT = 10;
 
-/** Old results go with every request: what many agents do, and what breaks the cached prefix each time. */
+/** What many agents do. It breaks the cached prefix with every request. */
 export const pruneEach: ReplayPolicy = {
 	name: "prune-each",
 	description: `every request keeps only the ${KEPT} newest tool results`,
 	*requests(session) {
 		const pruned = createPrunedResults();
-		/** The results that the window still holds. */
 		let kept: SessionBlock[] = [];
 		for (const step of session.steps()) {
 			const known = pruned.follow(step.blocks);
@@ -115,20 +109,19 @@ export const pruneEach: ReplayPolicy = {
 	},
 };
 
-/** What a batch must free. */
 const BATCH_TOKENS = 20_000;
 
-/** Recent results are never pruned: what came in the latest turns, as far as it is among the newest tokens. */
+/** Results of the latest turns are kept, up to this many of the newest tokens. */
 const RECENT_TURNS = 2;
 const RECENT_TOKENS = 20_000;
 
-/** Old results go in batches of a fixed size, whatever that costs at the moment. */
+/** Prunes in batches of a fixed size, whatever the cost at the moment. */
 export const pruneBatch: ReplayPolicy = {
 	name: "prune-batch",
 	description: "old tool results go whenever 20,000 tokens of them have come together",
 	*requests(session) {
 		const pruned = createPrunedResults();
-		/** No result before this block can be pruned any more, or ever. */
+		/** No result before this block can become prunable. */
 		let from = 0;
 		for (const step of session.steps()) {
 			if (pruned.follow(step.blocks) === 0) from = 0;
@@ -140,7 +133,7 @@ export const pruneBatch: ReplayPolicy = {
 	},
 };
 
-/** Results that may be pruned now, oldest first: all but the recent ones and those that the model has not answered yet. */
+/** Oldest first, without recent results and those that the model has not answered yet. */
 function prunableNow(blocks: readonly SessionBlock[], from: number): SessionBlock[] {
 	let isAnswered = false;
 	const found: SessionBlock[] = [];
@@ -168,7 +161,7 @@ const NOTHING_CACHED = { read: 0, write: 0, writeOneHour: 0 };
 
 const ANSWERS: ReadonlySet<SessionBlock["kind"]> = new Set(["text", "call", "thinking"]);
 
-/** The policies of the economy itself, in the order of the report. Other systems bring their own. */
+/** In report order. Other systems add their own. */
 export const replayPolicies: readonly ReplayPolicy[] = [
 	{
 		name: "no-cache",

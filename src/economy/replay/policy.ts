@@ -6,21 +6,17 @@ import { fullName } from "./entry.ts";
 import type { ReplaySession } from "./requests.ts";
 
 /**
- * A way to make the requests of a session: what a session would have cost under it is what replay finds out. Either
- * `requests` says what would have been sent, and the provider's rules say what that is billed; or `bills` says what is
- * billed. Both yield one item for each request of the session, in its order.
+ * `requests` yields what would have been sent, billed by the provider's rules; `bills` yields
+ * bills. Both yield one item for each request of the session, in order.
  */
 export type ReplayPolicy = RequestPolicy | BillPolicy;
 
-/** What a policy is called. */
 export interface PolicyName {
-	/** A word for tables and the command line. */
 	readonly name: string;
-	/** One line for people. */
 	readonly description: string;
 }
 
-/** A policy that says what would have been sent. It yields each request before it looks at the next step. */
+/** Yields each request before it reads the next step. */
 export interface RequestPolicy extends PolicyName {
 	requests(session: ReplaySession): Iterable<Request>;
 }
@@ -29,18 +25,16 @@ interface BillPolicy extends PolicyName {
 	bills(session: ReplaySession): Iterable<PromptTokens>;
 }
 
-/** What a session costs under a policy. */
 export interface PolicyOutcome extends PromptTokens {
 	readonly name: string;
 	readonly description: string;
-	/** In plain input tokens: what is read or written counts by its price. */
+	/** In plain input tokens; cache reads and writes are weighted by price. */
 	readonly cost: number;
-	/** The largest prompt in tokens. */
+	/** The largest prompt, in tokens. */
 	readonly maxContext: number;
 	readonly requests: readonly PromptTokens[];
 }
 
-/** Replays a session under a policy. */
 export function runPolicy(policy: ReplayPolicy, session: ReplaySession): PolicyOutcome {
 	const requests: PromptTokens[] = [];
 	const total = { input: 0, read: 0, write: 0, writeOneHour: 0, cost: 0, maxContext: 0 };

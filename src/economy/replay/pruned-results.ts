@@ -1,30 +1,25 @@
 import { sharedStart } from "../request.ts";
 import type { SessionBlock } from "./assembly.ts";
 
-/** Tokens of what stands for a pruned result: tool, arguments, size, a line of gist and how to get it back. */
+/** Tokens of a stub: tool, arguments, size, a line of gist and how to restore the result. */
 const STUB_TOKENS = 75;
 
-/** A result this small is not worth a stub. */
+/** A smaller result is not worth a stub. */
 const LEAST_TOKENS = 2 * STUB_TOKENS;
 
-/**
- * Results that a policy has pruned so far; what is pruned stays pruned. For the policies that pi-strata's own pruning
- * is compared with: that one is decided elsewhere, by the code that runs in a session.
- */
+/** For baseline policies only: pi-strata's pruning is replayed with its own code. */
 export interface PrunedResults {
-	/** Takes the blocks of the next request, and returns how many of them are those of the request before. */
+	/** Returns how many leading blocks equal those of the previous request. */
 	follow(blocks: readonly SessionBlock[]): number;
 	add(blocks: Iterable<SessionBlock>): void;
-	/** The blocks with stubs for the pruned results. */
 	blocks(): readonly SessionBlock[];
 }
 
-/** Begins with nothing pruned. One per replay. */
 export function createPrunedResults(): PrunedResults {
 	const stubs = new Map<number, SessionBlock>();
 	let before: readonly SessionBlock[] = [];
 	let shown: SessionBlock[] = [];
-	/** Where the results of the request are. */
+	/** Index of each result in the request. */
 	let places = new Map<number, number>();
 
 	return {
@@ -50,7 +45,7 @@ export function createPrunedResults(): PrunedResults {
 		blocks: () => shown,
 	};
 
-	/** The same each time, unless the block itself has another size by now. */
+	/** Stable, unless the block's size has changed. */
 	function stubOf(block: SessionBlock): SessionBlock {
 		const { tokens, hash, id } = block;
 		const size = Math.min(tokens, STUB_TOKENS);
@@ -62,12 +57,11 @@ export function createPrunedResults(): PrunedResults {
 	}
 }
 
-/** Whether a block could ever be pruned: a result of some size that is neither an error nor an image. */
+/** Not errors, images or small results. */
 export function isPrunable({ tokens, result }: SessionBlock): boolean {
 	return result !== undefined && tokens > LEAST_TOKENS && !result.isError && !result.hasImage;
 }
 
-/** Tokens that pruning these would free. */
 export function freedBy(blocks: readonly SessionBlock[]): number {
 	return blocks.reduce((sum, { tokens }) => sum + tokens - STUB_TOKENS, 0);
 }

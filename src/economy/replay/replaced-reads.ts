@@ -4,12 +4,11 @@ import type { FileRead } from "./entry.ts";
 import { countNewLines } from "./message-blocks.ts";
 
 /**
- * Finds results of `read` that repeat what the model has before it, and puts something shorter in their place: a marker
- * where nothing is new, a diff where little is. Once replaced, a result stays replaced, as in a session that had the
- * read cache from the start.
+ * Replaces `read` results that repeat visible text: by a marker if nothing is new, by a diff if
+ * little is. A replaced result stays replaced, as in a session with the read cache from the start.
  */
 export interface ReadReplacer {
-	/** The blocks of the next request. `isVisible`: whether the model has a result of earlier requests before it. */
+	/** `isVisible`: whether the model still sees a result of earlier requests. */
 	replace(
 		blocks: readonly SessionBlock[],
 		isVisible?: (result: SessionBlock) => boolean,
@@ -19,21 +18,20 @@ export interface ReadReplacer {
 /** A line like "[readcache: unchanged, 120 lines]". */
 const MARKER_TOKENS = 15;
 
-/** A changed line in a diff brings the line it replaces and some of its neighbours with it. */
+/** A changed line brings the line it replaces and some context lines. */
 const DIFF_LINES = 4;
 
-/** A diff longer than this share of the text is not worth reading. */
+/** A diff above this share of the text is not worth reading. */
 const LARGEST_DIFF = 0.5;
 
-/** Begins with nothing served. One per replay. */
 export function createReadReplacer(): ReadReplacer {
-	/** By the number of a result: what stands for it, or itself when it was served in full. */
+	/** By result id. */
 	const served = new Map<number, Served>();
 
 	const shortened = new WeakMap<SessionBlock, SessionBlock>();
 	let before: readonly SessionBlock[] = [];
 	let replaced: SessionBlock[] = [];
-	/** Of the request before: its results, and the last one of each part of a file. */
+	/** Of the previous request: its results, and the last one of each part of a file. */
 	let present = new Set<number>();
 	let latest = new Map<string, Served>();
 
@@ -82,14 +80,13 @@ export function createReadReplacer(): ReadReplacer {
 }
 
 interface Served {
-	/** The result as the session has it. */
 	readonly block: SessionBlock;
-	/** The result whose full text everything since builds on. */
+	/** The result with the full text that later ones refer to. */
 	readonly root: SessionBlock;
 	readonly replaced?: Pick<SessionBlock, "tokens" | "hash" | "isReference">;
 }
 
-/** Tokens of what says how `block` differs from `base`; `undefined` when that is not known. */
+/** Tokens of a marker or diff against `base`; `undefined` if unknown. */
 function sizeAgainst(base: SessionBlock, block: SessionBlock): number | undefined {
 	if (base.hash === block.hash) return MARKER_TOKENS;
 	const [before, after] = [base.result?.read?.lines, block.result?.read?.lines];

@@ -9,72 +9,65 @@ import { type PolicyOutcome, type ReplayPolicy, runPolicy } from "./policy.ts";
 import { createReadReplacer } from "./replaced-reads.ts";
 import type { ReplaySession, SavedAlready, Skipped } from "./requests.ts";
 
-/** What a session cost and would have cost. Plain data; costs are in plain input tokens. */
+/** Plain data; costs are in plain input tokens. */
 export interface ReplayReport {
-	/** The file that was read. */
 	readonly file: string;
 	readonly requests: number;
 	readonly models: readonly ReportModel[];
 	readonly policies: readonly PolicyRow[];
 	readonly misses: readonly Omit<ReplayMiss, "isTotal">[];
 	readonly duplicateReads: readonly DuplicateRead[];
-	/** How well replay reproduces the bill when it is told when the provider lost its cache. */
+	/** How well replay reproduces the bill, given when the provider lost its cache. */
 	readonly check: {
 		readonly simulated: number;
 		readonly billed: number;
 		readonly deviation: number;
 	};
 	readonly savedAlready: SavedAlready;
-	/** Lines of the file that could not be used. */
 	readonly skipped: number;
 	readonly skippedBy: Skipped;
 	readonly chart: readonly ChartSeries[];
 }
 
-/** A model of the session, and the rules that its requests were billed by. */
 export interface ReportModel {
-	/** `provider/id`. */
+	/** `provider/id` */
 	readonly name: string;
 	readonly requests: number;
 	readonly readRatio: number;
 	readonly writeRatio: number;
-	/** Where the rules come from, in a sentence. */
 	readonly because: string;
 }
 
-/** One line of the comparison. */
 export interface PolicyRow {
 	readonly name: string;
 	readonly description: string;
 	readonly cost: number;
-	/** To the cost of append-only. */
+	/** Relative to append-only. */
 	readonly ratio: number;
-	/** Without the answers; absent where a price is not known. */
+	/** Without the answers; absent if a price is unknown. */
 	readonly dollars?: number;
 	readonly read: number;
 	readonly write: number;
 	readonly input: number;
-	/** The largest prompt in tokens. */
+	/** The largest prompt, in tokens. */
 	readonly maxContext: number;
 }
 
-/** The requests of a policy, one after another; long sessions are thinned out. */
+/** Long sessions are thinned out. */
 export interface ChartSeries {
 	readonly name: string;
 	readonly points: readonly PromptTokens[];
 }
 
-/** More points than a chart is wide help nobody. */
+/** No chart is wider. */
 const MAX_POINTS = 1000;
 
-/** What a report is to compare. */
 export interface ReportOptions {
 	readonly policies: readonly ReplayPolicy[];
-	/** Told what is being worked on. */
+	/** Called with the policy in progress. */
 	readonly onProgress?: (policy: string) => void;
 }
 
-/** Replays a session under each policy and draws up the account. */
 export function buildReport(
 	session: ReplaySession,
 	{ policies, onProgress }: ReportOptions,
@@ -157,7 +150,7 @@ function modelsOf({ bills }: ReplaySession): ReportModel[] {
 	return [...models.values()].sort((a, b) => b.requests - a.requests);
 }
 
-/** Of each run of requests, the one with the largest prompt. */
+/** Keeps the largest prompt of each run of requests. */
 function thinnedOut(requests: readonly PromptTokens[]): PromptTokens[] {
 	const size = Math.ceil(requests.length / MAX_POINTS);
 	if (size <= 1) return [...requests];
@@ -169,7 +162,6 @@ function thinnedOut(requests: readonly PromptTokens[]): PromptTokens[] {
 	return points;
 }
 
-/** The sessions of a folder, added up in the shape of one report, and each by itself. */
 export interface FolderReport {
 	/** The folder. */
 	readonly file: string;
@@ -178,11 +170,10 @@ export interface FolderReport {
 	readonly misses: readonly (Omit<ReplayMiss, "isTotal"> & { readonly file: string })[];
 	readonly skipped: number;
 	readonly sessions: readonly Omit<ReplayReport, "chart">[];
-	/** Files that could not be replayed, and why. */
 	readonly failed: readonly { readonly file: string; readonly reason: string }[];
 }
 
-/** Adds up the reports of a folder. All must have been made with the same policies. */
+/** All reports must have the same policies. */
 export function combineReports(
 	folder: string,
 	reports: FolderReport["sessions"],
@@ -223,24 +214,21 @@ function sum<T>(items: readonly T[], of: (item: T) => number): number {
 	return items.reduce((total, item) => total + of(item), 0);
 }
 
-/** A file that was sent again although the model had it before it. */
 export interface DuplicateRead {
 	readonly path: string;
-	/** How often it was read in vain. */
 	readonly times: number;
-	/** Tokens of those readings that said nothing new. */
+	/** Tokens of the redundant reads. */
 	readonly tokens: number;
-	/** What they cost from then on, written once and read with every later request, in plain input tokens. */
+	/** In plain input tokens: written once, then read with every later request. */
 	readonly cost: number;
 }
 
-/** The files that were sent in vain, the dearest first. */
+/** The most expensive first. */
 export function findDuplicateReads(session: ReplaySession): DuplicateRead[] {
 	const reads = createReadReplacer();
 	const seen = new Set<number>();
 	const files = new Map<string, { path: string; times: number; tokens: number; cost: number }>();
 	let before: readonly SessionBlock[] = [];
-	/** The reads of the request that said nothing new, in its order. */
 	let vain: { file: { cost: number }; saved: number }[] = [];
 	for (const { blocks, model } of session.steps()) {
 		const { writeRatio, readRatio } = model.rules;

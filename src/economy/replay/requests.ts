@@ -12,34 +12,29 @@ import { type Conversation, createConversationWalk } from "./conversation.ts";
 import { type Entry, fullName, type ModelName } from "./entry.ts";
 import type { SessionFile, SkippedLines } from "./session-file.ts";
 
-/** A session as the requests that were made in it. */
 export interface ReplaySession {
 	readonly file: string;
 	/** Format of the session file, 1 to 3. */
 	readonly version: number;
 	readonly skipped: Skipped;
 	readonly savedAlready: SavedAlready;
-	/** What each request was billed, in the order in which they were made. */
+	/** In request order. */
 	readonly bills: readonly Bill[];
-	/** The requests in full, in the same order. Rebuilt on each call, so that only one is in memory. */
+	/** In the same order. Rebuilt on each call, so that only one is in memory. */
 	steps(): Iterable<Step>;
 }
 
-/** What of a session is not in its replay. */
 export interface Skipped extends SkippedLines {
-	/** Requests at the end of a session too large to be replayed in full. */
+	/** Requests beyond the work limit, at the end of a large session. */
 	readonly requests: number;
 }
 
-/** What was done in a session to make its requests smaller: its bill is the lower for it. */
+/** Savings that the session's bill already includes. */
 export interface SavedAlready {
-	/** Reads that were answered with a marker or a diff. */
 	readonly shortReads: number;
-	/** Contents that a context edit replaced or took out, as pruning does. */
 	readonly edits: number;
 }
 
-/** The bill of one request. */
 export interface Bill {
 	readonly index: number;
 	readonly atMs: number;
@@ -47,36 +42,28 @@ export interface Bill {
 	readonly billed: PromptTokens;
 }
 
-/** A request that was billed, as it was sent. */
 export interface Step extends Bill {
-	/** Their tokens add up to what was billed. */
+	/** Their tokens add up to the bill. */
 	readonly blocks: readonly SessionBlock[];
 	readonly settings: NonNullable<Request["settings"]>;
-	/** How long the provider was asked to keep what it cached. */
 	readonly ttl: Ttl;
-	/** What is different from the request before, other than that the conversation grew. */
+	/** Differences from the previous request, apart from growth. */
 	readonly changes: ReadonlySet<Change>;
 }
 
-/** Something that makes a request differ from the one before. */
 export type Change = "compaction" | "edit" | "branch" | "model" | "thinking" | "tools" | "system";
 
-/** A model with the rules its requests are billed by. */
 export interface ReplayModel {
 	readonly name: ModelName;
 	readonly rules: CacheRules;
 	readonly prices: ModelPrices | undefined;
-	/** Tokens that a request may have at most; `undefined` where nobody knows. */
+	/** In tokens; `undefined` if unknown. */
 	readonly contextWindow: number | undefined;
 }
 
-/**
- * Blocks and entries that one session may make us look at. A session that grows has as many as its file; one that is
- * rearranged over and over has that many each time.
- */
+/** Bound of visited blocks and entries. A session that is rearranged often visits all each time. */
 const MAX_WORK = 12_000_000;
 
-/** Rebuilds the requests of a session. `modelFor` knows the rules of the models that the file names. */
 export function rebuildRequests(
 	session: SessionFile,
 	modelFor: (name: ModelName) => ReplayModel,
@@ -103,7 +90,7 @@ export function rebuildRequests(
 		before = { head, blocks, taken: blocks.length };
 		work += 1 + sources.length + conversation.visited;
 		const known = modelFor(request.model);
-		// The bill says nothing about a model that is asked about in place of the billed one.
+		// The bill says nothing about a model that replaces the billed one.
 		const isItsBill = fullName(known.name) === fullName(request.model);
 		const isFree = isItsBill && withoutWrites.has(fullName(known.name));
 		const model = isFree ? withFreeWrites(known) : known;
@@ -139,7 +126,7 @@ export function rebuildRequests(
 	};
 }
 
-/** Where no rules are documented, the bill takes the place of the cautious price of a write. */
+/** Without documented rules, the bill overrides the cautious write price. */
 function withFreeWrites(model: ReplayModel): ReplayModel {
 	const { rules } = model;
 	if (rules.source !== "default") return model;

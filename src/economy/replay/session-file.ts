@@ -6,43 +6,39 @@ import type { Entry } from "./entry.ts";
 import { createEntryReader } from "./entry-reader.ts";
 import { plainText } from "./plain-text.ts";
 
-/** A session file without its texts. */
 export interface SessionFile {
 	readonly file: string;
 	readonly version: 1 | 2 | 3;
-	/** In the order of the file. */
 	readonly entries: readonly Entry[];
 	readonly skipped: SkippedLines;
 }
 
-/** What could not be used. Everything 0 for a sound file. */
+/** All 0 for a sound file. */
 export interface SkippedLines {
-	/** Not JSON, or no entry of a session. */
 	readonly damaged: number;
 	readonly tooLong: number;
-	/** Entries whose parent is not in the file before them; they were taken to follow the line above. */
+	/** Entries without an earlier parent in the file; they follow the line above. */
 	readonly relinked: number;
-	/** Entries beyond the most entries or blocks that are read. */
+	/** Entries beyond `maxEntries` or `maxBlocks`. */
 	readonly surplus: number;
 }
 
-/** Bounds and progress of reading a session file. */
 export interface SessionFileOptions {
-	/** The longest line that is read, in bytes. Default: 32 MiB, an answer with several large images. */
+	/** In bytes. Default: 32 MiB, an answer with several large images. */
 	readonly maxLineBytes?: number;
-	/** The most entries that are read. Default: 200,000, some 200 MB of memory. */
+	/** Default: 200,000, some 200 MB of memory. */
 	readonly maxEntries?: number;
-	/** The most content blocks of all entries together, the last entry's aside. Default: 500,000. */
+	/** Content blocks of all entries but the last. Default: 500,000. */
 	readonly maxBlocks?: number;
 	readonly onProgress?: (bytes: number, ofBytes: number) => void;
 }
 
-/** The first line of a session is short; what is longer than this is none. Pi has the same bound. */
+/** A longer first line is no session header. Pi's own bound. */
 const MAX_HEADER_BYTES = 1024 * 1024;
 
 /**
- * Reads a session of pi, format 1 to 3. Lines that cannot be used are counted, never fatal; a file that is no session
- * at all is an error. Keeps hashes and sizes, so that memory follows the number of entries and not the size of the file.
+ * Counts unusable lines; throws if the file is no session. Stores hashes and sizes, so that memory
+ * depends on the number of entries, not on the file size.
  */
 export async function readSessionFile(
 	file: string,
@@ -78,12 +74,11 @@ export async function readSessionFile(
 	return { file, version, entries: reader.entries, skipped };
 }
 
-/** Refuses what cannot be a session before any time is spent on it. Returns the size in bytes. */
 async function checkFile(file: string): Promise<number> {
 	const stats = await stat(file).catch((error: unknown) => {
 		throw unreadable(file, error);
 	});
-	if (!stats.isFile()) throw notASession(file, "it is not a file"); // and opening a pipe would wait for its writer
+	if (!stats.isFile()) throw notASession(file, "it is not a file"); // opening a pipe would block
 	if (stats.size === 0) throw notASession(file, "it is empty");
 	const handle = await open(file).catch((error: unknown) => {
 		throw unreadable(file, error);
@@ -93,7 +88,7 @@ async function checkFile(file: string): Promise<number> {
 		const { bytesRead } = await handle.read(start, 0, start.length, 0);
 		const beginning = start.subarray(0, bytesRead);
 		const end = beginning.indexOf("\n");
-		// Further down, zeros are what a crash leaves of a line.
+		// Later zeros are what a crash leaves of a line.
 		const firstLine = end === -1 ? beginning : beginning.subarray(0, end);
 		if (firstLine.includes(0)) throw notASession(file, "it is binary");
 		if (bytesRead === MAX_HEADER_BYTES && end === -1) {
@@ -125,26 +120,22 @@ function notASession(file: string, reason: string): Error {
 	return new Error(`${file} is not a session of pi: ${reason}`);
 }
 
-/** One line of a JSONL file. Blank lines are left out. */
+/** Blank lines are skipped. */
 export type JsonLine =
 	| { readonly kind: "value"; readonly value: unknown }
-	/** It is not JSON: cut off, overwritten or never whole. */
 	| { readonly kind: "damaged" }
-	/** It has more bytes than the bound, and was passed over without being kept. */
+	/** It exceeds the bound, and was skipped without buffering. */
 	| { readonly kind: "too-long" };
 
-/** Bounds and progress of reading a JSONL file. */
 export interface JsonLinesOptions {
-	/** The longest line that is parsed, in bytes. */
 	readonly maxLineBytes: number;
-	/** Told now and then how many bytes have been read. */
 	readonly onProgress?: (bytes: number) => void;
 }
 
 const NEWLINE = 0x0a;
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Reads a JSONL file line by line; holds one line at a time, however large the file is. */
+/** Holds one line at a time, whatever the file size. */
 export async function* readJsonLines(
 	path: string,
 	{ maxLineBytes, onProgress }: JsonLinesOptions,
@@ -171,7 +162,7 @@ export async function* readJsonLines(
 	function take(piece: Buffer): void {
 		length += piece.length;
 		if (length <= maxLineBytes) pieces.push(piece);
-		else pieces = []; // of a line that is too long, only its length is kept
+		else pieces = []; // too long: only the length is kept
 	}
 
 	function finish(): JsonLine | undefined {
@@ -185,11 +176,11 @@ export async function* readJsonLines(
 function parse(pieces: readonly Buffer[]): JsonLine | undefined {
 	const text = (pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces))
 		.toString()
-		.trim(); // which takes a byte order mark with it
+		.trim(); // also removes a BOM
 	if (text === "") return undefined;
 	try {
 		return { kind: "value", value: JSON.parse(text) };
 	} catch {
-		return { kind: "damaged" }; // the caller counts it; what a broken line meant cannot be known
+		return { kind: "damaged" }; // the caller counts it
 	}
 }

@@ -3,13 +3,11 @@ import { estimateTokens } from "../../core/tokens.ts";
 import type { Sized, SystemChange } from "./entry.ts";
 import { contentHash, nameOr } from "./message-blocks.ts";
 
-/** The system prompt and the tools of a request. */
 export interface Head {
 	readonly tools: Sized;
 	readonly system: Sized;
 }
 
-/** What a system message changes. */
 export function systemChangeOf(message: unknown): SystemChange {
 	const content = property(message, "content");
 	return {
@@ -28,10 +26,7 @@ export function systemChangeOf(message: unknown): SystemChange {
 	};
 }
 
-/**
- * Replays system messages in order, as pi does for models that take the system prompt only at the start of a request.
- * `undefined` when there are none: sessions of older pi do not store the prompt.
- */
+/** As pi does for models with one system prompt. `undefined`: older pi stores no prompt. */
 export function headAfter(changes: readonly SystemChange[]): Head | undefined {
 	if (changes.length === 0) return undefined;
 	const last = changes.findLastIndex((change) => change.replace);

@@ -5,10 +5,10 @@ import { savedAlreadyNotes, skippedNotes, summaryOf } from "./notes.ts";
 import { plainText } from "./plain-text.ts";
 import type { FolderReport, PolicyRow, ReplayReport } from "./report.ts";
 
-/** Rows of a table that are printed; the rest is in `--json`. */
+/** The rest is in `--json`. */
 const MOST_ROWS = 12;
 
-/** The report for a terminal: no colours, nothing from the file that could move the cursor. */
+/** Without colours; untrusted text cannot move the cursor. */
 export function reportText(report: ReplayReport): string[] {
 	return [
 		`Session ${plainText(report.file, 500)}`,
@@ -26,7 +26,6 @@ export function reportText(report: ReplayReport): string[] {
 	];
 }
 
-/** The sum over a folder for a terminal. */
 export function folderText({ file, requests, policies, sessions, failed }: FolderReport): string[] {
 	return [
 		`All sessions in ${plainText(file, 500)}`,
@@ -49,7 +48,7 @@ function headLines({ requests, models }: ReplayReport): string[] {
 }
 
 const BAR_WIDTH = 24;
-/** The longest bar, in multiples of append-only; dearer policies get an arrow. */
+/** In multiples of append-only; more expensive policies get an arrow. */
 const BAR_END = 2;
 
 function policyLines(policies: readonly PolicyRow[]): string[] {
@@ -78,13 +77,12 @@ function bar(ratio: number): string {
 const CHART_WIDTH = 72;
 const LEVELS = "▁▂▃▄▅▆▇█";
 
-/** The size of each request, left to right, of every run of requests the largest; and what was billed as written. */
 function chartLines({ chart }: ReplayReport): string[] {
 	const sizes = chart.map(({ name, points }) => ({
 		name,
 		values: columns(points.map(({ input, read, write }) => input + read + write)),
 	}));
-	// Policies that send pi's own requests differ in price, not in size: one line for them all.
+	// Policies that send pi's own requests differ in price, not in size: they share a line.
 	sizes.sort((a, b) => Number(b.name === "append-only") - Number(a.name === "append-only"));
 	const billed = chart.find(({ name }) => name === "billed");
 	if (billed) sizes.push({ name: "written", values: columns(billed.points.map((p) => p.write)) });
@@ -162,7 +160,7 @@ function more(rows: number): string {
 	return rows > MOST_ROWS ? ` (the ${MOST_ROWS} dearest of ${rows})` : "";
 }
 
-/** Columns side by side, figures to the right, those in `left` to the left. */
+/** Right-aligned, except the columns in `left`. */
 function table(head: string[], rows: string[][], left: number[]): string[] {
 	const widths = head.map((title, at) =>
 		[title, ...rows.map((row) => row[at] ?? "")].reduce(
