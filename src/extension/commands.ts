@@ -4,31 +4,25 @@ import { REPORT_ENTRY } from "../core/entry-types.ts";
 import type { Host, SessionView, Spine, System } from "../session/index.ts";
 import { oneLine } from "../text/one-line.ts";
 
-/**
- * The one way our commands print. Terminal, RPC and JSON mode get a session entry with a renderer; print mode gets
- * standard output, which pi keeps for itself, hence the bare descriptor. Reports quote untrusted text: characters that
- * would steer the terminal are written as escapes.
- */
+/** Reports quote untrusted text, so control characters are escaped. */
 export function createReport(pi: Pick<ExtensionAPI, "appendEntry">): Host["report"] {
 	return (ctx, report) => {
 		const text = report.split("\n").map(oneLine).join("\n");
 		if (ctx.mode === "print") {
-			writeSync(1, `${text}\n`);
+			writeSync(1, `${text}\n`); // pi takes over `process.stdout`
 			return;
 		}
 		pi.appendEntry(REPORT_ENTRY, { text });
-		// Clients that draw only UI requests would miss the entry: they get its first line.
+		// Clients that draw only UI requests miss the entry: they get its first line.
 		if (ctx.mode === "rpc") ctx.ui.notify(text.split("\n")[0] ?? "", "info");
 	};
 }
 
-/** What `/strata` needs besides the systems. */
 export interface StrataCommandOptions {
 	systems: readonly System[];
 	costReport(session: SessionView): Promise<string>;
 }
 
-/** Registers `/strata`. */
 export function registerStrataCommand(
 	{ host, at }: Spine,
 	{ systems, costReport }: StrataCommandOptions,
@@ -45,7 +39,7 @@ export function registerStrataCommand(
 	});
 }
 
-/** Says at the start of a session what is on, and the first of what went wrong. */
+/** Reports at session start which systems are on, and the first failure. */
 export function showStart(
 	systems: readonly System[],
 	session: SessionView,
@@ -58,7 +52,7 @@ export function showStart(
 	session.ui.notify(`pi-strata: ${first}${rest}`, "warning");
 }
 
-/** The order in which users know the systems; others follow. */
+/** Display order; other systems follow. */
 const SHOWN = ["read cache", "paging", "kota", "pruning", "tiers", "economy"];
 
 function statusOf(systems: readonly System[], session: SessionView) {
@@ -71,7 +65,6 @@ function statusOf(systems: readonly System[], session: SessionView) {
 		.sort((a, b) => rank(a.name) - rank(b.name));
 }
 
-/** The table that `/strata` prints. */
 function systemsTable(systems: readonly System[], session: SessionView): string {
 	const listed = statusOf(systems, session);
 	const width = Math.max(0, ...listed.map(({ name }) => name.length));
@@ -82,7 +75,6 @@ function systemsTable(systems: readonly System[], session: SessionView): string 
 	return ["pi-strata", ...rows, ...notes].join("\n");
 }
 
-/** The one line pi shows at the bottom of its screen. */
 function statusLine(systems: readonly System[], session: SessionView): string {
 	const on = statusOf(systems, session).filter((status) => status.on);
 	return on.length > 0 ? `strata: ${on.map(({ name }) => name).join(", ")}` : "strata: nothing on";

@@ -15,7 +15,6 @@ import type { AnswerRead, Host, PlainRead } from "../session/index.ts";
 import { createReport } from "./commands.ts";
 import { registerRenderers, renderersOf } from "./render.ts";
 
-/** Pi itself as the host of a session. */
 export function createPiHost(pi: ExtensionAPI): Host {
 	registerRenderers(pi);
 	return {
@@ -30,7 +29,7 @@ export function createPiHost(pi: ExtensionAPI): Host {
 		setActiveTools: (names) => pi.setActiveTools(names),
 		report: createReport(pi),
 		ownRead: (answer, guidelines) => ownRead(pi, answer, guidelines),
-		// Of several extensions that register `read`, pi takes the first loaded. Ours is found by its `/strata` command.
+		// Pi takes the first loaded `read`. Our extension is found by its `/strata` command.
 		otherReadOwner() {
 			const owner = pi.getAllTools().find((tool) => tool.name === "read")?.sourceInfo;
 			const own = pi.getCommands().find((command) => command.name === "strata")?.sourceInfo;
@@ -39,7 +38,7 @@ export function createPiHost(pi: ExtensionAPI): Host {
 	};
 }
 
-/** Registers `read`, which pi lets one extension own. Schema, description, prompt texts and renderers stay pi's. */
+/** Pi lets one extension own `read`. Schema, texts and renderers stay pi's. */
 function ownRead(pi: ExtensionAPI, answer: AnswerRead, guidelines: readonly string[]): void {
 	const definition = createReadToolDefinition(process.cwd());
 	pi.registerTool({
@@ -57,7 +56,7 @@ function ownRead(pi: ExtensionAPI, answer: AnswerRead, guidelines: readonly stri
 	});
 }
 
-/** Takes the paging form too (`uri`, `cursor`, `max_chars`), and says what is wrong with it while it still can. */
+/** Accepts the paging form too (`uri`, `cursor`, `max_chars`). */
 function prepareReadInput(input: unknown): unknown {
 	const size = property(input, "max_chars");
 	if (
@@ -70,7 +69,7 @@ function prepareReadInput(input: unknown): unknown {
 	return foldReadInput(input);
 }
 
-/** Pi's own `read` for one call. Bytes that were read already are shown as they are, so that a file is read once. */
+/** With `bytes` the file is not read again. */
 export function plainRead(
 	ctx: ExtensionContext,
 	onUpdate: AgentToolUpdateCallback<ReadToolDetails | undefined> | undefined,
@@ -89,7 +88,7 @@ export function plainRead(
 	};
 }
 
-/** Only for text: the cache has looked at the bytes and knows that pi would not take them for an image. */
+/** Text only: the cache has checked that pi would not detect an image. */
 function operationsOn(bytes: Buffer) {
 	return {
 		readFile: async () => bytes,
@@ -98,7 +97,7 @@ function operationsOn(bytes: Buffer) {
 	};
 }
 
-/** The user's setting for images, which pi gives to its own `read` but not to extensions. */
+/** Pi does not pass this setting to extensions. */
 function resizesImages(ctx: ExtensionContext): boolean {
 	try {
 		const projectTrusted = ctx.isProjectTrusted();

@@ -10,7 +10,6 @@ import { Text } from "@earendil-works/pi-tui";
 import { BRIEFING_ENTRY, REPORT_ENTRY } from "../core/entry-types.ts";
 import { property } from "../core/property.ts";
 
-/** How a tool of ours looks in pi's terminal; pi's own way where nothing is said. */
 export function renderersOf(name: string): Pick<ToolDefinition, "renderCall" | "renderResult"> {
 	if (!name.startsWith("kota_")) return {};
 	return {
@@ -19,7 +18,6 @@ export function renderersOf(name: string): Pick<ToolDefinition, "renderCall" | "
 	};
 }
 
-/** How our entries and messages look in pi's terminal. */
 export function registerRenderers(pi: ExtensionAPI): void {
 	pi.registerEntryRenderer<{ text?: string }>(
 		REPORT_ENTRY,
@@ -36,18 +34,16 @@ export function registerRenderers(pi: ExtensionAPI): void {
 	});
 }
 
-/** Lines of an answer that are shown before somebody unfolds it. */
+/** Lines shown while the answer is folded. */
 const FOLDED_LINES = 4;
 const ARGUMENT_CHARS = 120;
 
-/** The line of a call in pi's terminal: the tool and what it is asked about. */
 function renderKotaCall(name: string, args: unknown, theme: Theme): Text {
 	const title = theme.fg("toolTitle", theme.bold(name));
 	const what = subject(args);
 	return new Text(what ? `${title} ${theme.fg("accent", what)}` : title, 0, 0);
 }
 
-/** The answer in pi's terminal: its first lines, or all of it once unfolded. */
 function renderKotaResult(
 	result: AgentToolResult<unknown>,
 	{ expanded, isPartial }: ToolRenderResultOptions,
@@ -70,7 +66,7 @@ function renderKotaResult(
 	return new Text(text.join("\n"), 0, 0);
 }
 
-/** Arguments come from the model while it still writes them: any of them may be missing or of another type. */
+/** Arguments stream in: any may be missing or of another type. */
 function subject(args: unknown): string {
 	const named = ["query", "symbol", "file_path", "path"].map((name) => property(args, name));
 	const lists = ["files", "files_to_modify", "files_to_create", "files_to_delete"].flatMap((name) =>
@@ -88,7 +84,7 @@ function shortened(details: unknown): string {
 	return typeof path === "string" ? `${size}, whole answer: ${visible(path)}` : size;
 }
 
-/** Without what could steer the terminal. */
+/** Replaces characters that could control the terminal. */
 function visible(text: string): string {
 	return text.replaceAll("\t", "    ").replace(/\p{Cc}/gu, "�");
 }
