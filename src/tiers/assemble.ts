@@ -8,41 +8,31 @@ import {
 	type TrackedItem,
 } from "./item.ts";
 
-/** All that goes into one request. Parts without content leave no message. */
+/** The content of one request. Parts without content produce no message. */
 export interface Prompt {
 	readonly system: string;
-	/** How to read the symbol map; stands behind the system prompt. */
 	readonly legend?: string;
 	readonly tiers: Readonly<Record<CachedTier, readonly PromptItem[]>>;
 	readonly fileTree?: string;
 	readonly urls?: string | readonly string[];
-	/** Working files that are not in a tier; symbol entries that are not may stand among them. */
+	/** May include symbol entries. */
 	readonly activeFiles: readonly PromptItem[];
-	/** Messages that are not in a tier, oldest first. */
+	/** Oldest first. */
 	readonly activeHistory: readonly PromptItem[];
-	/** What the user says now. */
 	readonly prompt: string;
-	/**
-	 * The shortest prefix that the model's provider caches, in tokens. A breakpoint where all text up to it is shorter is
-	 * left out; the text stays where it is. Default: 0, all breakpoints are set.
-	 */
+	/** The provider's minimum in tokens; shorter prefixes get no breakpoint. Default: 0. */
 	readonly minimumTokens?: number;
 }
 
-/** One message of a request, for whatever provider. */
 export interface PromptMessage {
 	readonly role: "system" | "user" | "assistant";
 	readonly text: string;
-	/** The message belongs to a cached tier. */
 	readonly cached: boolean;
-	/** A cache marker belongs at its end: on the last message of a tier, at most four in a request. */
+	/** A cache marker goes at its end: on the last message of a tier, at most four in a request. */
 	readonly breakpoint: boolean;
 }
 
-/**
- * Lays a request out by stability: the system prompt with L0, then L1, L2 and L3, then what is not cached: file tree, web
- * pages, active files, the recent conversation, and the prompt.
- */
+/** Orders a request by stability: system prompt with L0, L1, L2, L3, then the uncached parts. */
 export function assemble(prompt: Prompt): PromptMessage[] {
 	const { system, legend = "", tiers, fileTree = "", urls = [], minimumTokens = 0 } = prompt;
 	const messages: PromptMessage[] = [];
@@ -71,10 +61,9 @@ export function assemble(prompt: Prompt): PromptMessage[] {
 
 const UNCACHED = { cached: false, breakpoint: false };
 
-/** What the assistant is made to answer to content, so that roles alternate. */
+/** The assistant's reply to content, so that roles alternate. */
 const ACKNOWLEDGEMENT = "Ok.";
 
-/** Content and its acknowledgement; nothing for no content. */
 function pair(text: string, { cached, breakpoint } = UNCACHED): PromptMessage[] {
 	if (text === "") return [];
 	return [
@@ -87,27 +76,21 @@ function tokensOf(text: string): number {
 	return estimateTokens(text.length);
 }
 
-/** A piece of a prompt that has a place in a tier or in the active part. */
 export interface PromptItem {
-	/** A file's path, `symbol:<path>`, or the stable id of a history entry. */
 	readonly key: string;
 	readonly kind: "file" | "symbol" | "history";
-	/** The file's content, the compact block of its symbols, or what was said. */
 	readonly text: string;
-	/** The file has no text to show, and `text` says why. */
+	/** The file has no text to show; `text` says why. */
 	readonly gone?: true;
-	/** Who said it; of history only. Default: user. */
+	/** History only. Default: user. */
 	readonly role?: "user" | "assistant";
-	/** What the text weighs. Default: an estimate from its length. */
+	/** Default: an estimate from the text's length. */
 	readonly tokens?: number;
-	/** When the item was first seen; any rising number. Symbols and files stand in this order, then in that of keys. */
+	/** First seen; any rising number. Symbols and files sort by it, then by key. */
 	readonly entered?: number;
 }
 
-/**
- * The text of a tier, or of the active part: symbols, then files, then history as markdown; empty without items. N has
- * no say in the order: a count that moves text would change bytes where nothing changed.
- */
+/** Empty without items. N does not affect the order: a moved block would change unchanged bytes. */
 export function tierText(label: string, items: readonly PromptItem[]): string {
 	const symbols = inOrder(items, "symbol").map(({ text }) => text);
 	const files = inOrder(items, "file").map(fileText);
@@ -119,13 +102,11 @@ export function tierText(label: string, items: readonly PromptItem[]): string {
 	]);
 }
 
-/** A heading with what stands under it; empty if that is nothing. */
 export function section(title: string, texts: readonly string[]): string {
 	const body = joined(texts);
 	return body === "" ? "" : joined([`## ${title}`, body]);
 }
 
-/** Parts with an empty line between them; empty parts leave no trace. */
 export function joined(parts: readonly string[]): string {
 	return parts.filter((part) => part !== "").join("\n\n");
 }
@@ -136,7 +117,7 @@ function inOrder(items: readonly PromptItem[], kind: PromptItem["kind"]): Prompt
 		.sort((a, b) => (a.entered ?? 0) - (b.entered ?? 0) || compareText(a.key, b.key));
 }
 
-/** A file under its path, in a fence longer than any inside it; what is said instead of its text is in none. */
+/** The fence is longer than any inside the file; a missing file gets none. */
 function fileText({ key, text, gone }: PromptItem): string {
 	if (gone) return `### ${shownPath(key)}\n${text}`;
 	const runs = text.match(/`{3,}/g) ?? [];
@@ -145,7 +126,7 @@ function fileText({ key, text, gone }: PromptItem): string {
 	return `### ${shownPath(key)}\n${fence}\n${text}${end}${fence}`;
 }
 
-/** A name with a line break in it could pass for a heading of ours. */
+/** Security: a path with a line break could pass for a heading of ours. */
 function shownPath(path: string): string {
 	return /[\p{Cc}\p{Zl}\p{Zp}]/u.test(path) ? JSON.stringify(path) : path;
 }
@@ -155,9 +136,8 @@ function messageText({ role, text }: PromptItem): string {
 }
 
 /**
- * Sends each piece of content where its tracking says, ready for `assemble`. History keeps the order given; files and
- * symbols stand in the order in which they were first seen. The symbol entry of a file that is there in full is left
- * out, and what is not tracked is active.
+ * Assigns content to tiers for `assemble`; untracked content is active. A file in full hides its
+ * symbol entry. History keeps its order; files and symbols sort by first sight.
  */
 export function placeByTier(
 	items: ReadonlyMap<string, TrackedItem>,
@@ -186,16 +166,14 @@ export function placeByTier(
 	};
 }
 
-/** A text of a request to Anthropic, with or without a cache marker. */
 export interface AnthropicBlock {
 	readonly type: "text";
 	readonly text: string;
 	readonly cache_control?: { readonly type: "ephemeral" };
 }
 
-/** The two parts of a request to Anthropic that hold the prompt. */
 export interface AnthropicBody {
-	/** Absent without a system prompt: the provider refuses an empty one. */
+	/** Absent without a system prompt: the provider rejects an empty one. */
 	readonly system?: readonly AnthropicBlock[];
 	readonly messages: readonly {
 		readonly role: "user" | "assistant";
@@ -203,7 +181,7 @@ export interface AnthropicBody {
 	}[];
 }
 
-/** The messages of {@link assemble} as Anthropic takes them. Blank texts, which it refuses, are left out. */
+/** The messages of {@link assemble} in Anthropic's form, without blank texts, which it rejects. */
 export function anthropicBody(messages: readonly PromptMessage[]): AnthropicBody {
 	const sent = messages.filter(({ text }) => text.trim() !== "");
 	const system = sent.filter(({ role }) => role === "system").map(blockOf);

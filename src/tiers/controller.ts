@@ -11,45 +11,41 @@ import {
 import type { TierState } from "./state-file.ts";
 import { createTracker, type Seeds } from "./tracker.ts";
 
-/** What a controller is made from. */
 export interface ControllerOptions {
-	/** The fewest tokens that the provider caches. Default: 1024; 0 ends all gating by tokens and keeps history active. */
+	/** The provider's minimum. Default: 1024; 0 disables token gating and keeps history active. */
 	readonly cacheMinTokens?: number;
-	/** How many times that a block should have, to be safe. Default: 1.5. */
+	/** Safety factor on that minimum. Default: 1.5. */
 	readonly cacheBufferMultiplier?: number;
-	/** Where another controller stopped: its `toJSON()`. Anything else throws a `TierStateError`. */
+	/** A `toJSON()` of another controller. Anything else throws a `TierStateError`. */
 	readonly state?: TierState | undefined;
 }
 
-/** The content of one request; what is left out is empty. What was in the last and is not in this is forgotten. */
+/** The content of one request. Items that are missing from it are dropped. */
 export interface TierRequest {
-	/** The files that the user selected, by path. */
 	readonly files?: Iterable<Item>;
-	/** The symbol map of the whole project, by `symbol:<path>`; entries of selected files weigh nothing. */
+	/** By `symbol:<path>`; entries of selected files weigh nothing. */
 	readonly symbols?: Iterable<Item>;
-	/** The conversation, oldest first, by ids that stay with their message. */
+	/** Oldest first, by stable message ids. */
 	readonly history?: Iterable<Item>;
-	/** Paths edited since the last request. */
 	readonly modified?: Iterable<string>;
 }
 
-/** Decides for every request which items are active, and lets the tracker draw the consequences. */
+/** Decides for every request which items are active, and updates the tracker. */
 export interface Controller {
-	/** Counts a request; `items()` then says where each of its items is to be sent. */
+	/** Counts a request; `items()` then returns the result. */
 	next(request: TierRequest): void;
-	/** All tracked items in the order in which they were first seen; a copy. */
+	/** A copy, in order of first sight. */
 	items(): Map<string, TrackedItem>;
-	/** Gives items their first tier by references, L1 to L3; to be called before the first request. */
+	/** Assigns first tiers (L1 to L3) by references; call before the first request. */
 	seed(seeds: Seeds): void;
 	toJSON(): TierState;
 }
 
-/** Makes a controller, empty or from a stored state. */
 export function createController(options: ControllerOptions = {}): Controller {
 	const { cacheMinTokens = 1024, cacheBufferMultiplier = 1.5, state } = options;
 	const targetTokens = cacheTargetTokens(cacheMinTokens, cacheBufferMultiplier);
 	const tracker = createTracker({ targetTokens, state });
-	// Not part of the state: after a restart the cache is cold, so the first request counts as a ripple.
+	// Not stored: the cache is cold after a restart, so the first request counts as a ripple.
 	let lastSelected: ReadonlySet<string> | undefined;
 
 	function next(request: TierRequest): void {
@@ -93,8 +89,8 @@ export function createController(options: ControllerOptions = {}): Controller {
 }
 
 /**
- * Files and symbols in an order that does not depend on the caller's, and the conversation in its own. The symbol entry
- * of a selected file is tracked but not sent, for the file stands there in full: it must not count as filling a block.
+ * Sorted by key, whatever the caller's order. The symbol entry of a selected file is tracked but
+ * not sent, so it must not count as filling a block.
  */
 function contentOf(request: TierRequest) {
 	const files = byKey(request.files);
@@ -113,7 +109,7 @@ function byKey(items: Iterable<Item> = []): Item[] {
 	return [...itemsByKey(items).values()].sort((a, b) => compareText(a.key, b.key));
 }
 
-/** What is tracked and not in the request, with the symbol entries of such files: these come back as new. */
+/** Includes symbol entries of missing files: they return as new. */
 function goneFrom(known: ReadonlyMap<string, TrackedItem>, current: readonly Item[]): Set<string> {
 	const present = new Set(current.map(({ key }) => key));
 	const absent = [...known.keys()].filter((key) => !present.has(key));
@@ -128,10 +124,7 @@ function isCachedSymbol(key: string, item: TrackedItem | undefined): boolean {
 	return fileOfSymbol(key) !== undefined && item !== undefined && item.tier !== "active";
 }
 
-/**
- * `active`: new, changed in active, or not there for long enough. `eligible`: may graduate from active.
- * `cached`: unchanged in its tier. `demoted`: was in a tier and has changed.
- */
+/** `active` includes items that are too young; `demoted` ones changed in a tier. */
 type Standing = "active" | "eligible" | "cached" | "demoted";
 
 function standing(item: Item, before: TrackedItem | undefined, isEdited: boolean): Standing {
@@ -141,18 +134,15 @@ function standing(item: Item, before: TrackedItem | undefined, isEdited: boolean
 	return isUnchanged && isEligible(before) ? "eligible" : "active";
 }
 
-/** What decides whether history may leave the active part. */
 export interface HistoryTerms {
-	/** The tokens of a cached block; 0 keeps all history active. */
+	/** Target size of a cached block; 0 keeps all history active. */
 	readonly targetTokens: number;
-	/** Files or symbols change cached blocks in this request anyway. */
 	readonly ripple: boolean;
 }
 
 /**
- * The keys of the history messages that graduate, of those that may, oldest first. With a ripple all of them, for their
- * blocks are rewritten anyway. Without one only when they exceed the target together, and then the newest that fit the
- * target stay, so that the next graduation is a long way off.
+ * With a ripple all graduate: their blocks are rewritten anyway. Otherwise only above the target,
+ * and the newest that fit it stay, which delays the next graduation. `eligible` is oldest first.
  */
 export function graduatingHistory(
 	eligible: readonly Item[],
@@ -163,7 +153,6 @@ export function graduatingHistory(
 	return leaving.map(({ key }) => key);
 }
 
-/** Where the longest end of the list begins that fits into so many tokens: at 0 if all of it does. */
 function startOfNewest(items: readonly Item[], tokens: number): number {
 	let room = tokens;
 	return (

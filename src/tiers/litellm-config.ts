@@ -4,16 +4,12 @@ import { property } from "../core/property.ts";
 import { readRegularFile } from "../core/regular-file.ts";
 import { accepts, settingGroups } from "../core/settings.ts";
 
-/** What a project's `litellm.json` says about tiers; keys it does not set are absent. */
 export interface LitellmSettings {
 	readonly cacheMinTokens?: number;
 	readonly cacheBufferMultiplier?: number;
 }
 
-/**
- * Reads `litellm.json` at the root of a project. Other keys are other programs' business. Never rejects: a missing file
- * says nothing, an unusable file or value is a warning. No text of the file gets into a warning, for it may hold keys.
- */
+/** Never rejects: a bad file becomes a warning, which quotes none of it (it may hold keys). */
 export async function readLitellmSettings(
 	projectRoot: string,
 ): Promise<{ settings: LitellmSettings; warnings: string[] }> {
@@ -38,16 +34,13 @@ const NAME = "litellm.json";
 const KEYS = ["cacheMinTokens", "cacheBufferMultiplier"] as const;
 const MAX_BYTES = 1024 * 1024;
 
-/** What {@link readJsonObject} found; `why` completes a sentence that begins with the file's name. */
+/** `why` completes a sentence that begins with the file's name. */
 export type JsonFile =
 	| { readonly kind: "missing" }
 	| { readonly kind: "unusable"; readonly why: string }
 	| { readonly kind: "object"; readonly object: object };
 
-/**
- * Reads a JSON object from a file that a repository may have brought: no link, no pipe, no more than `maxBytes`. Never
- * rejects, and quotes nothing of the file.
- */
+/** For untrusted files: no link, no pipe, at most `maxBytes`. Never rejects, never quotes. */
 export async function readJsonObject(path: string, maxBytes: number): Promise<JsonFile> {
 	try {
 		const file = await readRegularFile(path, maxBytes);
@@ -57,7 +50,6 @@ export async function readJsonObject(path: string, maxBytes: number): Promise<Js
 			file.reason === "too-big" ? `is larger than ${maxBytes} bytes` : "is not a regular file",
 		);
 	} catch (error) {
-		// Something that is no folder stands where a folder should: there is no such file either.
 		if (errnoOf(error) === "ENOTDIR") return { kind: "missing" };
 		return unusable(`cannot be read (${errnoOf(error) ?? describeError(error)})`);
 	}
@@ -66,7 +58,7 @@ export async function readJsonObject(path: string, maxBytes: number): Promise<Js
 function parse(bytes: Uint8Array): JsonFile {
 	let value: unknown;
 	try {
-		// The decoder drops a BOM and, being fatal, throws on anything that is not UTF-8.
+		// The fatal decoder drops a BOM and throws on invalid UTF-8.
 		value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
 	} catch {
 		return unusable("is not valid JSON"); // the parser's own message quotes the file

@@ -5,10 +5,9 @@ import { type ControllerOptions, createController } from "./controller.ts";
 import { CACHED_TIERS, type Item, type TrackedItem } from "./item.ts";
 
 /**
- * What sessions would have cost in the literal layout of tiers, by the very controller that ranks in a session. Files
- * are lifted out of the results of `read`: what was read of a file is a working file from then on, for as long as the
- * result is in the conversation, and reading other text of it again is a change. Every other block is an item of the
- * history, the last one is the prompt. There is no symbol map, for a session file has none.
+ * Costs in the literal tier layout, by the same controller. Text that `read` returned is a working
+ * file while the result is in the conversation; other text for the file is a change. Other blocks
+ * are history, the last one is the prompt. Session files hold no symbol map.
  */
 export function tiersPolicy(settings: Omit<ControllerOptions, "state"> = {}): ReplayPolicy {
 	return {
@@ -26,7 +25,6 @@ export function tiersPolicy(settings: Omit<ControllerOptions, "state"> = {}): Re
 	};
 }
 
-/** The blocks of a request by what they are to the tiers. */
 interface Content {
 	readonly head: readonly Block[];
 	readonly files: readonly Item[];
@@ -34,7 +32,7 @@ interface Content {
 	readonly prompt: readonly Block[];
 }
 
-/** What is left of a result when its file stands elsewhere: that the tool was called, and for what. */
+/** Size of a lifted result: the call without its text. */
 const LIFTED_TOKENS = 20;
 
 function contentOf(blocks: readonly SessionBlock[]): Content {
@@ -62,7 +60,7 @@ function asItem({ id, hash, tokens }: SessionBlock): Item {
 	return { key: `entry ${id}`, hash, tokens };
 }
 
-/** A block and a marker for each tier; L0 goes with the system prompt. What is active is not cached. */
+/** L0 joins the system prompt. Active content is uncached. */
 function laidOut(step: Step, content: Content, items: ReadonlyMap<string, TrackedItem>): Request {
 	const { files, history, head, prompt } = content;
 	const placed = Map.groupBy([...files, ...history], ({ key }) => items.get(key)?.tier ?? "active");

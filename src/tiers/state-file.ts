@@ -9,18 +9,16 @@ import { openStoreFolder, type StoreFolder } from "../core/store-version.ts";
 import { TIERS, type Tier, type TrackedItem } from "./item.ts";
 import { readJsonObject } from "./litellm-config.ts";
 
-/** The stability data as they are stored: the specification's shape, and the tokens of each item. */
+/** The specification's shape plus the tokens of each item. */
 export interface TierState {
-	/** Responses tracked so far. */
 	readonly response_count: number;
-	/** The keys of the items that were active on the last request. */
 	readonly last_active_items: readonly string[];
 	readonly items: Readonly<Record<string, ItemState>>;
-	/** The keys of `items` as they were first seen; only where the order of an object's keys cannot tell. */
+	/** Keys of `items` by first sight; set where the object's key order differs. */
 	readonly order?: readonly string[];
 }
 
-/** What is stored of an item. Other programs store no tokens, which then count as 0 until the next request. */
+/** Other programs store no tokens, which then count as 0 until the next request. */
 export interface ItemState {
 	readonly content_hash: string;
 	readonly n_value: number;
@@ -28,18 +26,15 @@ export interface ItemState {
 	readonly tokens?: number;
 }
 
-/** A state that cannot be used; the message says what is wrong with it. */
 export class TierStateError extends Error {
 	override readonly name = "TierStateError";
 }
 
-/** What a tracker starts from. */
 export interface TrackedState {
 	readonly responseCount: number;
 	readonly items: Map<string, TrackedItem>;
 }
 
-/** The stored form of what a tracker knows. */
 export function stateOf({ responseCount, items }: TrackedState): TierState {
 	const keys = [...items.keys()];
 	const stored = Object.fromEntries(
@@ -48,7 +43,7 @@ export function stateOf({ responseCount, items }: TrackedState): TierState {
 			{ content_hash: hash, n_value: n, tier, tokens },
 		]),
 	);
-	// An object moves keys that look like numbers to its front, and entry ids may look so.
+	// Objects move numeric keys to the front, and entry ids may be numeric.
 	const isOrdered = Object.keys(stored).every((key, index) => key === keys[index]);
 	return {
 		response_count: responseCount,
@@ -59,8 +54,8 @@ export function stateOf({ responseCount, items }: TrackedState): TierState {
 }
 
 /**
- * Checks a stored state, ours or another program's. N is brought within what the item's tier allows: programs that
- * count every request store more. Throws a {@link TierStateError} on anything that is not such a state.
+ * Validates a stored state, ours or another program's; throws a {@link TierStateError}. Clamps N to
+ * the tier's range, since some programs count every request.
  */
 export function parseTierState(state: unknown): TrackedState {
 	const count = property(state, "response_count");
@@ -81,7 +76,7 @@ export function parseTierState(state: unknown): TrackedState {
 	return { responseCount: count, items };
 }
 
-/** More than any session has; a file of a stranger may hold anything. */
+/** Above any real session; the file is untrusted. */
 const MAX_ITEMS = 50_000;
 
 function itemOf(key: string, value: unknown): TrackedItem {
@@ -99,7 +94,7 @@ function itemOf(key: string, value: unknown): TrackedItem {
 	return { tier, n: allowedN(tier, n), hash, tokens };
 }
 
-/** In active nothing bounds N: items wait there for as long as they are listed. */
+/** N is unbounded in active: items wait there while they are listed. */
 function allowedN(tier: Tier, n: number): number {
 	if (tier === "active") return n;
 	const { entryN, promotionN } = TIERS[tier];
@@ -119,23 +114,20 @@ function isWhole(value: unknown): value is number {
 	return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
-/** Without the key: it comes from a file that anyone may have written, and the message goes to a terminal. */
+/** Omits the key: it is untrusted text, and the message goes to a terminal. */
 function wrong(what: string): TierStateError {
 	return new TierStateError(`The tier state is damaged: ${what}`);
 }
 
-/** The name that the store of tier states carries in its folder. */
 export const TIER_STORE = "tiers";
 
-/** Where the tier states of a project are kept, unless the caller names another folder. */
 export function tierStateFolder(projectRoot: string): string {
 	return join(projectRoot, ".pi", "strata");
 }
 
-/** Whose state is kept where. */
 export interface StateFileOptions {
 	readonly projectRoot: string;
-	/** One file for each session, so that two in one project do not overwrite each other. */
+	/** One file per session, so that two in one project do not overwrite each other. */
 	readonly sessionId: string;
 	/** Default: `.pi/strata` in the project. */
 	readonly folder?: string;
@@ -143,29 +135,23 @@ export interface StateFileOptions {
 	readonly now?: () => number;
 }
 
-/** What to start from: nothing, what this session left, or what another program left in the project. */
+/** `session`: this session's own state. `import`: another program's. */
 export interface LoadedState {
 	readonly origin: "fresh" | "session" | "import";
-	/** Absent for a fresh start. */
 	readonly state?: TierState;
-	/** Why a state that is there could not be used. */
 	readonly warning?: string;
 }
 
-/** The tier state of one session on disk. No method rejects: without a disk a session only starts afresh next time. */
+/** The tier state of one session on disk. No method rejects: a failure only means a fresh start. */
 export interface StateFile {
-	/**
-	 * The state that the session left, else the one in `.aicoder/stability.json`. It has been checked, so a tracker takes
-	 * it. A damaged file is a fresh start and a warning; nothing is written.
-	 */
+	/** The session's state, else `.aicoder/stability.json`. A damaged file only gives a warning. */
 	load(): Promise<LoadedState>;
-	/** Replaces the stored state, in the order of calls. A reason if that failed, for each reason once. */
+	/** Replaces the stored state, in call order. Returns each failure reason once. */
 	save(state: TierState): Promise<string | undefined>;
-	/** Deletes the states of other sessions that are too old or too many, and what crashes left behind. */
+	/** Evicts old or surplus states of other sessions, and leftovers of crashes. */
 	sweep(): Promise<void>;
 }
 
-/** Makes the access to a session's state; the disk is not touched before the first call. */
 export function createStateFile(options: StateFileOptions): StateFile {
 	const { projectRoot, sessionId, folder = tierStateFolder(projectRoot), now = Date.now } = options;
 	const name = fileName(sessionId);
@@ -221,7 +207,7 @@ export function createStateFile(options: StateFileOptions): StateFile {
 				await rm(file.path, { force: true });
 			}
 		} catch {
-			// What is left over is in nobody's way, and the next session sweeps again.
+			// Leftovers are harmless; the next session sweeps again.
 		}
 	}
 
@@ -232,12 +218,12 @@ const IMPORTED = [".aicoder", "stability.json"];
 const MAX_STATE_BYTES = 16 * 1024 * 1024;
 const MAX_STATES = 200;
 const MAX_AGE_MS = 30 * 24 * 60 * 60 * 1000;
-/** No write takes this long: the process behind an older temporary file is gone. */
+/** No write takes this long: an older temporary file is orphaned. */
 const TEMPORARY_AGE_MS = 60 * 60_000;
 
 const STATE_NAME = /^session-[A-Za-z0-9][A-Za-z0-9._-]*\.json$/;
 
-/** Ids come from session files: one that is not a plain file name takes part only as its hash. */
+/** Ids are untrusted: one that is not a plain file name is hashed. */
 function fileName(sessionId: string): string {
 	const isPlain = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(sessionId);
 	return `session-${isPlain ? sessionId : hashBytes(sessionId)}.json`;
@@ -247,7 +233,6 @@ function storeOf(folder: string) {
 	return { folder, name: TIER_STORE, version: 1, owns: (entry: string) => STATE_NAME.test(entry) };
 }
 
-/** Opens the folder without making it. */
 async function openExisting(folder: string): Promise<StoreFolder | { kind: "absent" }> {
 	try {
 		await lstat(folder);
@@ -258,7 +243,6 @@ async function openExisting(folder: string): Promise<StoreFolder | { kind: "abse
 	return await openStoreFolder(storeOf(folder));
 }
 
-/** The state in a file; a fresh start and a warning if it is damaged, nothing if there is none. */
 async function read(path: string, origin: "session" | "import"): Promise<LoadedState | undefined> {
 	const file = await readJsonObject(path, MAX_STATE_BYTES);
 	if (file.kind === "missing") return undefined;
@@ -276,7 +260,7 @@ async function read(path: string, origin: "session" | "import"): Promise<LoadedS
 
 type StateEntry = Kept & { readonly path: string };
 
-/** The files of the folder that are ours, without this session's. Each state counts as one: their number is bounded. */
+/** Each counts as 1: their number is bounded, not their size. */
 async function filesIn(folder: string, own: string) {
 	const states: StateEntry[] = [];
 	const temporary: StateEntry[] = [];

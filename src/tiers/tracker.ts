@@ -13,49 +13,43 @@ import {
 } from "./item.ts";
 import { parseTierState, stateOf, type TierState } from "./state-file.ts";
 
-/** What a tracker is made from. */
 export interface TrackerOptions {
-	/** The tokens that anchor a tier before its veterans age; 0 lets all of them age. */
+	/** Tokens that anchor a tier before its veterans age; 0 lets all of them age. */
 	readonly targetTokens: number;
-	/** Where another tracker stopped: its `toJSON()`. Anything else throws a `TierStateError`. */
+	/** A `toJSON()` of another tracker. Anything else throws a `TierStateError`. */
 	readonly state?: TierState | undefined;
 }
 
-/** One request, as far as the tracker is concerned. */
 export interface TrackerUpdate {
-	/** The items in active context. New ones and ties are ranked in this order. */
+	/** Items in active context. New ones and ties rank in this order. */
 	readonly active: Iterable<Item>;
-	/** Keys edited since the last request; a file's symbol entry goes with it. They count as changed whatever the hash. */
+	/** Edited keys, with their symbol entries, count as changed whatever the hash. */
 	readonly modified?: Iterable<string>;
 }
 
-/** Items for the first run, with the references to them. */
 export interface Seeds {
 	readonly refs: Iterable<Referenced>;
-	/** What is in active context: these files, and their symbol entries, stay untracked. */
 	readonly exclude?: Iterable<string>;
 }
 
-/** Measures how long each item has stayed unchanged, and moves it through the tiers accordingly. */
+/** Measures how long each item has stayed unchanged, and moves it through the tiers. */
 export interface Tracker {
 	/**
-	 * Counts one request. Listed items gain N while they stay the same, and start again when they change. An active item
-	 * that is no longer listed enters L3 if its N allows it, and is forgotten if not. What is in a tier keeps its N until
-	 * something enters that tier, listed or not.
+	 * Counts one request. Listed items gain N while unchanged. An active item that is no longer
+	 * listed enters L3 if eligible, else it is dropped. Items in a tier age only when something
+	 * enters it.
 	 */
 	update(request: TrackerUpdate): void;
-	/** All tracked items in the order in which they were first seen; a copy. */
+	/** A copy, in order of first sight. */
 	items(): Map<string, TrackedItem>;
-	/** Gives items their first tier by references, L1 to L3. Those tracked already keep what they have. */
+	/** Assigns first tiers (L1 to L3) by references. Tracked items keep theirs. */
 	seed(seeds: Seeds): void;
-	/** Forgets items. Nobody moves up for it. */
+	/** Drops items without promoting others. */
 	remove(keys: Iterable<string>): void;
-	/** Takes over what tracked items weigh now; nothing else about them changes. */
 	weigh(items: Iterable<Pick<Item, "key" | "tokens">>): void;
 	toJSON(): TierState;
 }
 
-/** Makes a tracker, empty or from a stored state. */
 export function createTracker({ targetTokens, state }: TrackerOptions): Tracker {
 	if (!Number.isFinite(targetTokens) || targetTokens < 0) {
 		throw new RangeError(`targetTokens must be a number ≥ 0, got ${targetTokens}`);
@@ -73,10 +67,7 @@ export function createTracker({ targetTokens, state }: TrackerOptions): Tracker 
 		ripple(items.values(), leave(listed, demoted), targetTokens);
 	}
 
-	/**
-	 * Sends edited items of the tiers back to active, also those that nobody lists. What is active already starts again,
-	 * so that it does not graduate by leaving the list just now.
-	 */
+	/** Demotes edited items, listed or not. Active ones restart, else they could graduate now. */
 	function demoteEdited(edited: ReadonlySet<string>): Set<string> {
 		const demoted = new Set<string>();
 		for (const key of edited) {
@@ -100,7 +91,6 @@ export function createTracker({ targetTokens, state }: TrackerOptions): Tracker 
 		}
 	}
 
-	/** Takes what has left the active list out of active, and returns what may enter L3. */
 	function leave(listed: ReadonlyMap<string, Item>, demoted: ReadonlySet<string>): MutableItem[] {
 		const graduates: MutableItem[] = [];
 		for (const [key, item] of items) {
@@ -137,13 +127,11 @@ export function createTracker({ targetTokens, state }: TrackerOptions): Tracker 
 	};
 }
 
-/** An item as the tracker may change it. */
 export type MutableItem = { -readonly [Field in keyof TrackedItem]: TrackedItem[Field] };
 
 /**
- * Lets items enter L3 and carries on what follows from it, once and from the bottom up: the veterans of an entered tier
- * age, those that reach its promotion N enter the next tier, and a tier that nothing enters ends it. `items` are all
- * tracked items in the order in which they were first seen, the entrants among them.
+ * Promotes from the bottom up in one pass. Veterans of an entered tier age; those at its promotion
+ * N enter the next tier; a tier without entrants ends the pass. `items` include the entrants.
  */
 export function ripple(
 	items: Iterable<MutableItem>,
@@ -164,11 +152,7 @@ export function ripple(
 	}
 }
 
-/**
- * The veterans that age: those behind the ones that fill the block to its target together with the entrants. Filling
- * starts with the lowest N, in the order given where N is equal; one that is reached below the target anchors the tier,
- * however far it goes beyond.
- */
+/** Entrants, then veterans with the lowest N, anchor the tier up to the target. The rest age. */
 function pastThreshold(
 	veterans: readonly MutableItem[],
 	entrantTokens: number,
@@ -188,20 +172,18 @@ function sumOfTokens(items: readonly TrackedItem[]): number {
 	return items.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-/** An item with the number of references to its file, and the hash of its real content. */
 export interface Referenced extends Item {
 	readonly refs: number;
 }
 
-/** What seeding goes by. */
 export interface SeedTerms {
-	/** Keys that get no tier, and files whose symbol entries get none: what is in active context. */
+	/** Also excludes the symbol entries of these files. */
 	readonly exclude: ReadonlySet<string>;
-	/** What L1, then L2 are filled to; 0 shares out by number instead. */
+	/** Fill target of L1, then L2; 0 shares out by number instead. */
 	readonly targetTokens: number;
 }
 
-/** A tier for each item by its references, the most referenced first. L0 is never given: it must be earned. */
+/** Most referenced first. L0 is never given: it must be earned. */
 export function seedTiers(
 	refs: Iterable<Referenced>,
 	{ exclude, targetTokens }: SeedTerms,
@@ -222,7 +204,6 @@ function checked(item: Referenced): Referenced {
 
 type TierOf = (item: Referenced, index: number) => CachedTier;
 
-/** L1 until it meets the target, L2 until it does, and L3 takes all the rest. */
 function byTokens(targetTokens: number): TierOf {
 	const filled = { L1: 0, L2: 0, L3: Number.NEGATIVE_INFINITY };
 	return ({ tokens }) => {
@@ -232,7 +213,6 @@ function byTokens(targetTokens: number): TierOf {
 	};
 }
 
-/** The top 20 % into L1, the next 30 % into L2, the bottom half into L3. */
 function byShare(count: number): TierOf {
 	const [endOfL1, endOfL2] = [Math.floor((count * 2) / 10), Math.floor((count * 5) / 10)];
 	return (_item, index) => (index < endOfL1 ? "L1" : index < endOfL2 ? "L2" : "L3");
