@@ -11,41 +11,35 @@ import {
 import type { HostContext, StartReason } from "./host.ts";
 import type { SessionSource } from "./messages.ts";
 
-/** The provider's prompt cache as seen from one moment of a session. */
+/** The provider's prompt cache at one moment of a session. */
 export interface CacheClock {
-	/** How the provider of the model in use caches. */
 	readonly rules: CacheRules;
-	/** How long the provider keeps what it caches, by the latest bill that states it. */
+	/** By the latest bill that states it. */
 	readonly ttl: Ttl;
-	/** Whether the request in flight, or else the next one, finds the cache cold, and why. */
+	/** Of the request in flight, or else the next one. */
 	readonly coldness: Coldness;
-	/**
-	 * The entry of the last answer whose thinking is bound to all before it, by any model: the user may return to that
-	 * model. `undefined` where every edit is harmless.
-	 */
+	/** The last answer whose thinking an earlier edit would lose; see `lastBoundAnswer`. */
 	readonly boundAnswer: string | undefined;
-	/** The latest bill of this session; `undefined` until a request was billed since the session was opened. */
+	/** `undefined` until the first bill since the session was opened. */
 	readonly lastBill: Bill | undefined;
-	/** Reports that the next request lacks old tool output on purpose: the miss that follows has that cause. */
+	/** The next request lacks old tool output on purpose: its cache miss has that cause. */
 	notePruned(): void;
 }
 
-/** What a request is sent with, besides the conversation. */
 export interface SentWith {
 	readonly model: string;
 	readonly thinking: string;
-	/** Identifies the system prompt as the request holds it; `undefined` before the request is built. */
+	/** Identifies the system prompt; `undefined` before the request is built. */
 	readonly head?: string;
-	/** Identifies the tools; `undefined` where changing them does not touch the cached prefix. */
+	/** `undefined` where changing tools does not touch the cached prefix. */
 	readonly tools: string | undefined;
 }
 
-/** A request as it left, with all that a diagnosis of its bill needs. */
 export interface SentRequest {
-	/** What was sent to the provider; `undefined` if the request was not seen. */
+	/** `undefined` if the request was not seen. */
 	readonly payload: unknown;
 	readonly atMs: number;
-	/** Time since the cache was last used before it, which a ping also does. */
+	/** Since the last use of the cache; a ping counts as use. */
 	readonly gapMs: number;
 	readonly thinking?: string;
 	readonly compacted: boolean;
@@ -53,40 +47,36 @@ export interface SentRequest {
 	readonly branched: boolean;
 }
 
-/** Follows one session: the loop feeds it with every event that touches the provider's cache. */
+/** The session loop reports every event here that touches the provider's cache. */
 export interface CacheTimer {
-	/** A session was opened. Its last use of the cache comes from its entries, on whichever branch. */
+	/** The last use of the cache is read from the entries of all branches. */
 	open(ctx: Pick<HostContext, "sessionManager">, reason: StartReason): void;
 	noteCompaction(): void;
-	/** The user went to another branch. */
 	noteBranch(): void;
-	/** A request is being built: from now until {@link noteBuilt} the clock speaks of it. */
+	/** A request is being built: until {@link noteBuilt} the clock describes it. */
 	noteRequest(next: SentWith, rules: CacheRules): void;
 	noteBuilt(): void;
-	/** A request left: a new one, a retry, or a ping that keeps the cache warm. */
+	/** A request leaves: new, a retry, or a ping that keeps the cache warm. */
 	notePayload(payload: unknown, thinking: string): void;
-	/** An answer came. Returns the request that it was for, if it was billed. */
+	/** Returns the answered request, if it was billed. */
 	noteAnswer(message: unknown): { bill: Bill; request: SentRequest } | undefined;
-	/** The clock as read now. `next` is what the next request would be sent with. */
 	at(
 		ctx: Pick<HostContext, "model" | "modelRegistry" | "sessionManager">,
 		next: () => SentWith,
 	): CacheClock;
 }
 
-/** Makes the timer of a session. `now` is the time in milliseconds since 1970. */
+/** `now` returns ms since 1970. */
 export function createCacheTimer(now: () => number = () => Date.now()): CacheTimer {
-	/** The last request, without its conversation. */
 	let last: SentWith | undefined;
-	/** When something last left for the provider, as far as the session knows: what gaps are counted from. */
+	/** Last known send to the provider; gaps count from here. */
 	let sentMs: number | undefined;
-	/** When the cache may have been used last: also by a fork's parent, or by a request that is being built. */
+	/** Last possible use of the cache: includes a fork's parent and a request being built. */
 	let usedMs: number | undefined;
 	let ttl: Ttl = "5m";
 	let inFlight: Coldness | undefined;
 	let compactedSinceRequest = false;
 	let lastBill: Bill | undefined;
-	/** What happened since the last bill. */
 	let unbilled = nothingYet();
 
 	return {
@@ -94,7 +84,7 @@ export function createCacheTimer(now: () => number = () => Date.now()): CacheTim
 			const before = lastUse(ctx.sessionManager.getEntries());
 			last = undefined;
 			sentMs = before.atMs;
-			// A fork's parent may have been in use a moment ago, which the fork's entries do not tell.
+			// A fork's parent may have used the cache just now; the fork's entries do not show it.
 			usedMs = reason === "fork" ? now() : before.atMs;
 			ttl = before.ttl ?? "5m";
 			inFlight = undefined;
@@ -175,7 +165,7 @@ export function createCacheTimer(now: () => number = () => Date.now()): CacheTim
 }
 
 interface Unbilled {
-	/** The latest request that left, with the longest gap before any that was not billed. */
+	/** The latest request sent, with the longest gap before any unbilled one. */
 	sent?: Pick<SentRequest, "payload" | "atMs" | "gapMs" | "thinking">;
 	compacted: boolean;
 	pruned: boolean;
@@ -186,17 +176,15 @@ function nothingYet(): Unbilled {
 	return { compacted: false, pruned: false, branched: false };
 }
 
-/** How the provider of a model caches; of no model, by what is documented of none. */
 export function rulesOf({ model }: Pick<HostContext, "model">): CacheRules {
 	return rulesFor(model ?? { provider: "unknown", id: "unknown" });
 }
 
-/** When a session's cache was last used, on whichever branch, and what its last answer paid for. */
 function lastUse(entries: ReturnType<HostContext["sessionManager"]["getEntries"]>): {
 	atMs: number | undefined;
 	ttl: Ttl | undefined;
 } {
-	// Session files may hold anything.
+	// Session files are untrusted.
 	const isAnswer = (entry: (typeof entries)[number]) =>
 		entry.type === "message" && property(entry.message, "role") === "assistant";
 	// A ping leaves a usage entry.
@@ -208,16 +196,14 @@ function lastUse(entries: ReturnType<HostContext["sessionManager"]["getEntries"]
 	};
 }
 
-/** A model by its names, as an answer in a session states them. */
 export interface AnsweringModel {
 	readonly provider: string;
 	readonly id: string;
 }
 
 /**
- * The entry of the last answer whose thinking is bound to everything before it: an edit before that entry would lose it.
- * `binds` says which models bind. `undefined` where any edit is harmless: no such answer since the last compaction, which
- * replaced the beginning and with it lost the thinking of all answers that it kept.
+ * The last answer whose thinking an edit before it would lose. `undefined` if none since the last
+ * compaction, which drops the thinking of all answers it keeps.
  */
 export function lastBoundAnswer(
 	source: Pick<SessionSource, "getBranch">,
@@ -231,7 +217,7 @@ export function lastBoundAnswer(
 	return bound?.type === "compaction" ? undefined : bound?.id;
 }
 
-/** The model whose thinking an entry holds. Pi does not send answers that failed or were aborted. */
+/** Pi does not send answers that failed or were aborted. */
 function thinkingModel(entry: SessionEntry): AnsweringModel | undefined {
 	if (entry.type !== "message" || entry.message.role !== "assistant") return undefined;
 	const { content, stopReason, provider, model } = entry.message;

@@ -1,7 +1,6 @@
 /**
- * The spine of a pi session: one object listens to pi, holds one ledger (what the model can see), one cache clock and one
- * list of pending edits, and asks the systems in a fixed order. The ledger is derived from the session and from the
- * request last observed, never stored: a text it cannot prove visible counts as not visible.
+ * The spine of a session: one listener, ledger, cache clock and list of pending edits. The ledger
+ * is derived, never stored: text it cannot prove visible counts as not visible.
  */
 
 export type {

@@ -18,23 +18,20 @@ export interface ToolResultItem {
 	entryId: string;
 	toolCallId: string;
 	toolName: string;
-	/** What the model asked for, in the form in which it asked; `undefined` when the call itself is gone. */
+	/** As the model wrote it; `undefined` when the call itself is gone. */
 	input: unknown;
 	isError: boolean;
 	details: unknown;
-	/** The text the tool returned, as stored; `undefined` for results with images or without text. */
+	/** As stored; `undefined` for results with images or without text. */
 	returned: string | undefined;
-	/** The text that stands for it in the context: `returned`, or what a context edit put there. */
+	/** The text in the context: `returned`, or that of a context edit. */
 	text: string | undefined;
-	/** When it entered the session, in milliseconds since 1970. */
+	/** When it entered the session, in ms since 1970. */
 	since: number;
-	/** Its place in the log. */
 	order: number;
-	/** Rough size of `text`. */
 	tokens: number;
 }
 
-/** An entry that some extension left in the session; the model never sees it. */
 export interface CustomItem {
 	kind: "custom";
 	entryId: string;
@@ -42,74 +39,67 @@ export interface CustomItem {
 	data: unknown;
 }
 
-/** A message that an extension put before the model. */
 export interface CustomMessageItem {
 	kind: "customMessage";
 	entryId: string;
 	customType: string;
-	/** What it is known by in a request, where results have the id of their call: the id in its details. */
+	/** The id in its details, which identifies it in a request. */
 	toolCallId: string;
-	/** Its blocks of text as they stand in the context. */
 	texts: readonly string[];
-	/** The text that stands for it in the context; `undefined` for more than text, and for none. */
+	/** As in the context; `undefined` without text, or with more than text. */
 	text: string | undefined;
 }
 
 export type ContextItem = ToolResultItem | CustomItem | CustomMessageItem;
 
 /**
- * The active context in branch order; a message of an extension that was edited stands where it was edited, since what
- * it says now was said then. Within one `epoch` items are only appended (a context edit changes an item's
- * `text` in place), so a reader who has seen the first n of an epoch goes on from there; a new epoch starts over.
+ * The active context in branch order; an edited extension message stands where it was edited.
+ * Within one `epoch` items are only appended (a context edit changes `text` in place), so a reader
+ * can resume at its last index; a new epoch starts over.
  */
 export interface ContextLog {
 	epoch: number;
 	items: readonly ContextItem[];
-	/** The items that requests hold, by entry. */
 	sent: ReadonlyMap<string, SentItem>;
 }
 
-/** What stands in requests under an id of its own. */
+/** An item that requests identify by an id. */
 export type SentItem = ToolResultItem | CustomMessageItem;
 
-/** Whether a result's text is before the model's eyes as it was returned, and if not, why not. */
+/** Whether the model sees a result's text as it was returned, or why not. */
 export type Visibility =
 	| { visible: true }
 	| {
 			visible: false;
 			why: /** a context edit replaced or removed it */
 				| "edited"
-				/** it holds no text, or more than text */
+				/** no text, or more than text */
 				| "not-text"
-				/** somebody changed it after the tool returned it */
+				/** changed after the tool returned it */
 				| "rewritten"
-				/** it was not in the last request */
+				/** not in the last request */
 				| "not-sent"
 				/** the last request held another text for it */
 				| "altered"
-				/** several results share its call id, and they cannot be told apart */
+				/** several results share its call id */
 				| "ambiguous"
-				/** the last request held the results in another order, so which is the newest is not clear */
+				/** the last request changed the order of results, so the newest is unknown */
 				| "reordered";
 	  };
 
 export interface LedgerOptions {
-	/** The hash of the text a tool returned, where the tool noted it in its details. */
 	returnedHash?: (item: ToolResultItem) => string | undefined;
 }
 
-/** Answers what the model can see. One per session of pi. */
+/** What the model can see. One per session. */
 export interface Ledger {
-	/** Takes note of a request on its way to the model; `messages` is not changed and only kept until the next one. */
+	/** Observes a request in flight. `messages` is read-only, and kept until the next request. */
 	observe(source: SessionSource, messages: readonly unknown[]): void;
-	/** Goes through the request last observed while nobody waits, so that asking about it later costs next to nothing. */
+	/** Indexes the observed request in the background, so that later queries are cheap. */
 	prepare(source: SessionSource): void;
-	/** The active context. The cost grows with what is new since the last call, not with the session. */
+	/** The active context. The cost grows with new entries only. */
 	log(source: SessionSource): ContextLog;
-	/**
-	 * About an item of the current log. Without an observed request the session alone decides. Of a message, an edit
-	 * does not count against it: its texts are those of the edit.
-	 */
+	/** Without an observed request the session alone decides. Edited messages can be visible. */
 	visibility(item: SentItem): Visibility;
 }
 
@@ -162,13 +152,12 @@ interface State extends ContextLog {
 	sessionId: string;
 	leafId: string | null;
 	items: ContextItem[];
-	/** Arguments by call id, of calls whose results are still to come or in the log. */
+	/** By call id, for calls whose results are pending or in the log. */
 	inputs: Map<string, unknown>;
-	/** Call ids of the results, in the order of the log. */
 	callIds: string[];
 	sent: Map<string, SentItem>;
 	resultsByCall: Map<string, SentItem[]>;
-	/** Memo of the hash check; items are immutable but for their edits, which are checked before. */
+	/** Memo of the hash check; edits, the only mutation of items, are checked before. */
 	asReturned: WeakMap<ToolResultItem, boolean>;
 }
 
@@ -186,7 +175,7 @@ function emptyState(sessionId: string, epoch: number): State {
 	};
 }
 
-/** Brings the state to the source's leaf: entry by entry where the branch only grew, else from the projection. */
+/** Advances entry by entry where the branch only grew, else rebuilds from the projection. */
 function advance(state: State, source: SessionSource): State {
 	const sessionId = source.getSessionId();
 	const leafId = source.getLeafId();
@@ -223,10 +212,7 @@ function rebuild(old: State, source: SessionSource): State {
 	return state;
 }
 
-/**
- * Adds what one entry brings. `content` is the entry's content as it stands in the context, edits included.
- * Returns false when adding cannot express the entry's effect and the log must be rebuilt.
- */
+/** `content` includes context edits. Returns false when the log must be rebuilt. */
 function append(state: State, entry: SessionEntry, content: unknown): boolean {
 	switch (entry.type) {
 		case "compaction":
@@ -249,7 +235,7 @@ function append(state: State, entry: SessionEntry, content: unknown): boolean {
 			if (entry.message.role === "toolResult") addResult(state, entry, content);
 			return true;
 		default:
-			return true; // nothing the ledger speaks of
+			return true; // not tracked by the ledger
 	}
 }
 
@@ -263,7 +249,7 @@ function noteCalls(state: State, content: unknown): void {
 	const named = new Set<string>();
 	for (const block of content as { type?: unknown; id?: unknown; arguments?: unknown }[]) {
 		if (block?.type === "toolCall" && typeof block.id === "string") {
-			// Two calls of one message under one id: nobody can tell whose result is whose.
+			// Two calls of one message share an id: their results cannot be matched.
 			state.inputs.set(block.id, named.has(block.id) ? undefined : block.arguments);
 			named.add(block.id);
 		}
@@ -311,7 +297,6 @@ function messageItem(
 	};
 }
 
-/** Takes note of where in a request an item is to be found. */
 function addSent<Item extends SentItem>(state: State, item: Item): Item {
 	state.sent.set(item.entryId, item);
 	state.callIds.push(item.toolCallId);
@@ -321,7 +306,7 @@ function addSent<Item extends SentItem>(state: State, item: Item): Item {
 	return item;
 }
 
-/** The newest edit of an entry wins. False for an edit of anything but a result that is held: it rebuilds the log. */
+/** The newest edit wins. Returns false, for a rebuild, unless it edits a held result. */
 function applyEdit(state: State, targetId: string, content: unknown): boolean {
 	const item = state.sent.get(targetId);
 	if (item?.kind !== "toolResult") return false;

@@ -2,21 +2,16 @@ import type { SessionEntry, SessionProjection } from "@earendil-works/pi-coding-
 import { property } from "../core/property.ts";
 import { estimateTokens, PICTURE_CHARACTERS } from "../core/tokens.ts";
 
-/** The request that was last seen on its way to the model. */
 export interface Observation {
 	sessionId: string;
-	/** The text of every result sent under this call id, in request order. Providers may use an id more than once. */
+	/** In request order. Providers may reuse a call id. */
 	textsOf(toolCallId: string): (string | undefined)[];
-	/** Whether the results stood in the request in the same order as in this list of call ids; strangers are passed over. */
+	/** Whether the results kept the order of these call ids; unknown ids are ignored. */
 	isInOrder(callIds: readonly string[]): boolean;
-	/** Does the work of answering ahead of the questions. The answers are the same without it, only later. */
 	prepare(callIds: readonly string[]): void;
 }
 
-/**
- * Remembers a request. The messages are looked into only when somebody asks, since most requests are never asked
- * about; and they are gone through once, without an index, which would cost more than the few questions that come.
- */
+/** Scans messages lazily and once: most requests are never queried, and an index costs more. */
 export function createObservation(sessionId: string, messages: readonly unknown[]): Observation {
 	const texts = new Map<string, (string | undefined)[]>();
 	let results: SentResults | undefined;
@@ -27,7 +22,7 @@ export function createObservation(sessionId: string, messages: readonly unknown[
 		return results;
 	};
 	const isInOrder = (known: readonly string[]) => {
-		// Once is enough: what is new since the request was not in it.
+		// Once is enough: results newer than the request were not in it.
 		inOrder ??= areInOrder(sent().callIds, known);
 		return inOrder;
 	};
@@ -48,9 +43,7 @@ export function createObservation(sessionId: string, messages: readonly unknown[
 }
 
 interface SentResults {
-	/** The calls whose results were sent, in the order of the request. */
 	callIds: string[];
-	/** Where in the request the results of a call stand. */
 	places: Map<string, number[]>;
 }
 
@@ -67,14 +60,13 @@ function resultsIn(messages: readonly unknown[]): SentResults {
 	return results;
 }
 
-/** What a result or a message of an extension is known by. */
 export function sentId(message: unknown): string | undefined {
 	const { toolCallId, role, details } = (message ?? {}) as Record<string, unknown>;
 	if (typeof toolCallId === "string") return toolCallId;
 	return role === "custom" ? messageId(details) : undefined;
 }
 
-/** What an edit knows a message by: its id, or its type where an extension gave it none. */
+/** The id of a message for edits; its type where it has no id. */
 export function editId(message: unknown): string | undefined {
 	const id = sentId(message);
 	if (id !== undefined || property(message, "role") !== "custom") return id;
@@ -85,7 +77,7 @@ function contentText(message: unknown): string | undefined {
 	return textOf((message as { content?: unknown }).content);
 }
 
-/** Strangers are rare, and looking for them takes longer than all the rest: only if there seems to be one. */
+/** Unknown ids are rare and slow to filter: only if the first check fails. */
 function areInOrder(sent: readonly string[], known: readonly string[]): boolean {
 	return isSubsequence(sent, known) || isSubsequence(withoutStrangers(sent, known), known);
 }
@@ -104,10 +96,7 @@ function isSubsequence(sent: readonly string[], known: readonly string[]): boole
 	return true;
 }
 
-/**
- * The text of a message's content: its text blocks joined by newlines. `undefined` when there is none or when
- * anything else (an image) stands beside it, since then the text is not all the model saw.
- */
+/** `undefined` without text, or with other blocks (an image): the model saw more than text. */
 export function textOf(content: unknown): string | undefined {
 	if (typeof content === "string") return content;
 	if (!Array.isArray(content) || content.length === 0) return undefined;
@@ -122,7 +111,6 @@ function isTextBlock(block: unknown): block is { type: "text"; text: string } {
 	return type === "text" && typeof text === "string";
 }
 
-/** The blocks of text of a message, each as it is; other blocks are left out. */
 export function textBlocks(content: unknown): string[] {
 	if (typeof content === "string") return [content];
 	if (!Array.isArray(content)) return [];
@@ -132,31 +120,27 @@ export function textBlocks(content: unknown): string[] {
 	});
 }
 
-/** What a message of an extension is known by, in the session and in a request; no call of a tool has such an id. */
+/** The id of an extension's message; never equal to a tool call id. */
 export function messageId(details: unknown): string | undefined {
 	const id = property(details, "id");
 	return typeof id === "string" ? `message:${id}` : undefined;
 }
 
-/** A message of the active context, by what a decision about its place or size needs. */
 export interface ContextMessage {
-	/** The session's entry that it comes from. */
 	readonly entryId: string;
 	readonly role: string;
-	/** How many messages of the user stand before it, or are it. */
+	/** User messages up to and including this one. */
 	readonly turn: number;
-	/** Rough size as it stands in the context, context edits applied. */
+	/** Rough size, context edits applied. */
 	readonly tokens: number;
-	/** The part of it that tools take: a result, or calls with their arguments. */
+	/** Of tool results, or calls with their arguments. */
 	readonly toolTokens: number;
 }
 
-/** What the next request will hold of the session, in order. */
 export function contextMessages(source: SessionSource): ContextMessage[] {
 	return messagesIn(activeEntries(source));
 }
 
-/** The messages of entries of the active context. */
 export function messagesIn(entries: readonly ActiveEntry[]): ContextMessage[] {
 	let turn = 0;
 	return entries.flatMap(({ sourceEntry, messages }) =>
@@ -192,16 +176,12 @@ function blockCharacters(block: unknown): number {
 	return typeof text === "string" ? text.length : 0;
 }
 
-/** A message that an extension put into the session, as it stands in the context. */
 export interface CustomMessage {
 	readonly entryId: string;
-	/** Its text blocks, context edits applied. */
 	readonly texts: readonly string[];
-	/** Rough size of the conversation behind it. */
 	readonly tokensBehind: number;
 }
 
-/** The messages of one type in the active context, in its order, without those that were edited away. */
 export function customMessages(source: SessionSource, customType: string): CustomMessage[] {
 	const entries = activeEntries(source);
 	const behind = tokensBehind(entries);
@@ -216,7 +196,6 @@ export function customMessages(source: SessionSource, customType: string): Custo
 	});
 }
 
-/** For each entry of the context, the tokens of all that comes after it. */
 function tokensBehind(entries: readonly ActiveEntry[]): Map<string, number> {
 	const behind = new Map<string, number>();
 	let tokens = 0;
@@ -227,7 +206,7 @@ function tokensBehind(entries: readonly ActiveEntry[]): Map<string, number> {
 	return behind;
 }
 
-/** The part of pi's session manager that the ledger reads. Older hosts and stand-ins lack the optional methods. */
+/** The part of pi's session manager we read. Older hosts lack the optional methods. */
 export interface SessionSource {
 	getSessionId(): string;
 	getLeafId(): string | null;
@@ -236,10 +215,9 @@ export interface SessionSource {
 	buildSessionProjection?(): SessionProjection;
 }
 
-/** An entry of the active context with the messages it contributes to a request, context edits applied. */
 export type ActiveEntry = SessionProjection["entries"][number];
 
-/** Everything on the current branch that is in the active context, in branch order. */
+/** In branch order. */
 export function activeEntries(source: SessionSource): ActiveEntry[] {
 	if (source.buildSessionProjection) return source.buildSessionProjection().entries;
 	return entriesAfterCompaction(source.getBranch()).map((sourceEntry) => ({
@@ -248,10 +226,7 @@ export function activeEntries(source: SessionSource): ActiveEntry[] {
 	}));
 }
 
-/**
- * The entries between `ancestorId` and the leaf, oldest first; `undefined` when the ancestor is not above the leaf
- * (the user went elsewhere in the tree) or the source cannot look entries up.
- */
+/** Oldest first. `undefined` when the ancestor is not above the leaf, or lookup is missing. */
 export function entriesSince(
 	source: SessionSource,
 	ancestorId: string,
@@ -267,7 +242,7 @@ export function entriesSince(
 	return fresh.reverse();
 }
 
-/** For hosts without a projection, which have no context edits either: what the latest compaction kept, and all since. */
+/** For hosts without a projection, which have no context edits: what the last compaction kept. */
 function entriesAfterCompaction(branch: SessionEntry[]): SessionEntry[] {
 	const at = branch.findLastIndex((entry) => entry.type === "compaction");
 	const compaction = branch[at];

@@ -6,56 +6,48 @@ import type { Ledger } from "./ledger.ts";
 import type { SessionSource } from "./messages.ts";
 import { editId, textOf } from "./messages.ts";
 
-/** What a message becomes; `null` removes it. */
+/** `null` removes the message. */
 export type EditContent = { type: "text"; text: string }[] | null;
 
-/** An edit of a message that requests show before the session has it. */
+/** An edit that requests show before the session has it. */
 export interface PendingEdit {
-	/** The system that made it. */
 	readonly owner: string;
-	/** The entry that it edits. */
 	readonly entryId: string;
-	/** What the message is known by in a request: see `editId`. */
+	/** The message's id in a request: see `editId`. */
 	readonly sentAs: string;
 	/**
-	 * The text that it replaces. An edit with `original` replaces just that text and gives way to any other edit; one
-	 * without it is pending until the session shows its content.
+	 * With it, the edit replaces just that text and yields to any other edit. Without, it is pending
+	 * until the session shows its content.
 	 */
 	readonly original?: string;
 	readonly content: EditContent;
 }
 
 /**
- * Edits on their way into the session. They are put into every request and drafted at each end of a turn until the
- * session shows them: another extension may drop a draft, and a request must not show again what one before has hidden.
+ * Every request and turn end gets these edits until the session shows them: another extension may
+ * drop a draft, and hidden text must stay hidden.
  */
 export interface PendingEdits {
 	add(edit: PendingEdit): void;
 	get(entryId: string): PendingEdit | undefined;
-	/** Gives an edit up: the next request shows the text again. */
+	/** Cancels an edit: the next request shows the original text. */
 	drop(entryId: string): void;
-	/** All edits are of a branch: leaving it drops them. */
+	/** On leaving the branch. */
 	clear(): void;
-	/** A request's messages with an owner's edits in them: the same array if nothing changed. */
+	/** Returns the same array if nothing changed. */
 	applyTo<Message>(messages: readonly Message[], owner: string): readonly Message[];
-	/** The edits of an owner that the session does not have yet. */
 	unsettled(owner: string, source: SessionSource): PendingEdit[];
-	/** Takes out what the session shows or no longer has in its context. Returns the edits that it shows now. */
+	/** Drops edits that the session shows or whose entry left the context. Returns the shown ones. */
 	settle(owner: string, source: SessionSource): PendingEdit[];
-	/**
-	 * The edits on record that answers of this branch have seen in their requests, if neither the session nor this
-	 * list has them. Each owner gets them once for a branch.
-	 */
+	/** Recorded edits that neither session nor list has. Returned once per owner and branch. */
 	recorded(owner: string, source: SessionSource): Map<string, EditContent>;
 	/**
-	 * A request was built whose answer's thinking is bound to it. Records the edits that `messages` show: the session gets
-	 * them at the end of the turn, behind the answer. A session that goes on right from that answer (in the tree, as a fork,
-	 * after a crash) has this record only.
+	 * Records the edits in `messages`: the answer's thinking is bound to them, but the session gets
+	 * them only behind it. A fork, branch or crash recovery at that answer has this record only.
 	 */
 	noteBinding(source: SessionSource, messages: readonly unknown[]): void;
 }
 
-/** Makes an empty list. */
 export function createPendingEdits(
 	ledger: Pick<Ledger, "log">,
 	host: Pick<Host, "appendEntry">,
@@ -109,7 +101,6 @@ export function createPendingEdits(
 		return of(owner).filter((one) => stateOf(one, shown(one.entryId)) === "pending");
 	}
 
-	/** The texts of an entry as the session shows them; `undefined` for one that is not in the context. */
 	function shownTexts(source: SessionSource): (entryId: string) => readonly string[] | undefined {
 		const { sent } = ledger.log(source);
 		return (entryId) => {
@@ -135,14 +126,13 @@ function edit<Message>(
 	});
 	return isChanged ? edited : messages;
 
-	/** Ids may be used twice, and others may have changed the text. */
+	/** Ids may repeat, and other extensions may have changed the text. */
 	function isMeant(one: PendingEdit, message: Message): boolean {
 		if (one.original === undefined) return known.get(one)?.length === 1;
 		return textOf(property(message, "content")) === one.original;
 	}
 }
 
-/** Whether messages of a request are what an edit makes of them. */
 function isShown(content: EditContent, messages: readonly unknown[]): boolean {
 	if (content === null) return messages.length === 0;
 	return messages.some((message) => isDeepStrictEqual(property(message, "content"), content));
@@ -158,7 +148,7 @@ function stateOf(
 	return original === undefined || shown[0] === original ? "pending" : "gone";
 }
 
-/** Recorded edits that the branch does not have. A compaction ends them, as it ends the thinking before it. */
+/** Recorded edits missing from the branch. A compaction ends them, like the thinking before it. */
 export function recordedEdits(source: Pick<SessionSource, "getBranch">): Map<string, EditContent> {
 	const edits = new Map<string, EditContent>();
 	for (const entry of source.getBranch()) {
@@ -171,7 +161,7 @@ export function recordedEdits(source: Pick<SessionSource, "getBranch">): Map<str
 	return edits;
 }
 
-/** Session files may hold anything. */
+/** Session files are untrusted. */
 function editsIn(data: unknown): [string, EditContent][] {
 	const edits = property(data, "edits");
 	return Array.isArray(edits) ? edits.filter(isEdit) : [];

@@ -1,27 +1,21 @@
 import type { SessionView } from "./system.ts";
 
-/** Something that is opened once for a working folder, on first use. */
+/** A resource opened once per working folder, on first use. */
 export interface PerFolder<Opened> {
-	/**
-	 * What is open for the folder of this session, or is being opened already. Another folder closes the one before. An
-	 * opening that failed is tried again by the next call.
-	 */
+	/** Joins an opening in flight, retries a failed one, and closes another folder's. */
 	get(session: SessionView): Promise<Opened>;
-	/** What was last asked for, once it is open: for those who must not wait. */
+	/** For callers that must not wait. */
 	readonly ready: Opened | undefined;
-	/** Closes and forgets it, also while it is being opened. */
+	/** Also while it is opening. */
 	clear(): Promise<void>;
 }
 
-/** How something is opened and closed. */
 export interface PerFolderOptions<Opened> {
-	/** `isCurrent` says whether it is still wanted: not after `clear`, nor once another folder is. */
+	/** `isCurrent` is false after `clear`, and once another folder is wanted. */
 	open(session: SessionView, isCurrent: () => boolean): Promise<Opened>;
-	/** Left out where nothing needs closing. */
 	close?(opened: Opened): Promise<void>;
 }
 
-/** Makes an empty one; nothing is opened before the first `get`. */
 export function createPerFolder<Opened>({
 	open,
 	close,
@@ -36,7 +30,7 @@ export function createPerFolder<Opened>({
 				cwd: session.cwd,
 				opening: open(session, () => current === folder),
 			};
-			// At once: a call side by side must find it.
+			// Set before awaiting: a concurrent call must find it.
 			current = folder;
 			folder.opening.then(
 				(opened) => {
@@ -61,7 +55,7 @@ export function createPerFolder<Opened>({
 
 	async function leave(folder: Folder<Opened> | undefined): Promise<void> {
 		if (!folder || !close) return;
-		// What could not be opened needs no closing, and those who asked for it have been told.
+		// A failed opening needs no closing; its callers got the error.
 		await folder.opening.catch(() => undefined);
 		if (folder.ready !== undefined) await close(folder.ready);
 	}

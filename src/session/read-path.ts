@@ -6,8 +6,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const UNICODE_SPACES = /[\u00A0\u2000-\u200A\u202F\u205F\u3000]/g;
 
 /**
- * The paths that pi's `read` would try for what the model wrote, in its order: the path itself, then the spellings
- * under which macOS stores screenshots (narrow space before AM/PM, decomposed accents, curly quotes).
+ * As pi's `read` tries them: as written, then macOS screenshot spellings (narrow space before
+ * AM/PM, decomposed accents, curly quotes).
  */
 export function pathCandidates(written: string, cwd: string): string[] {
 	const path = absolutePath(written, cwd);
@@ -23,7 +23,7 @@ export function pathCandidates(written: string, cwd: string): string[] {
 	];
 }
 
-/** The path pi would look at first: unicode spaces plain, one leading `@` dropped, `~` and `file:` expanded. */
+/** Like pi: plain spaces for unicode ones, one leading `@` dropped, `~` and `file:` expanded. */
 export function absolutePath(written: string, cwd: string): string {
 	const spaced = written.replace(UNICODE_SPACES, " ");
 	const plain = expand(spaced.startsWith("@") ? spaced.slice(1) : spaced);
@@ -38,20 +38,17 @@ function expand(path: string): string {
 	return path.startsWith("file://") ? fileURLToPath(path) : path;
 }
 
-/**
- * The file behind any `file:` address, relative or in capitals too. Pi itself knows only `file://`; paging knows all.
- * `undefined` for what is none, or names no file.
- */
+/** Any `file:` address, relative or in capitals too (pi knows only `file://`); else `undefined`. */
 export function addressedPath(written: string, cwd: string): string | undefined {
 	if (!/^file:/i.test(written)) return undefined;
 	try {
 		return fileURLToPath(new URL(written, `${pathToFileURL(cwd).href}/`));
 	} catch {
-		return undefined; // whoever was asked to read it could not
+		return undefined; // no tool could read it either
 	}
 }
 
-/** The path behind all links. Of a file that is not there (any more), the folder's, as far as it exists. */
+/** Resolves all links. For a missing file, resolves the part of its path that exists. */
 export function canonicalPath(path: string): string {
 	try {
 		return realpathSync.native(path);
@@ -63,7 +60,7 @@ export function canonicalPath(path: string): string {
 	}
 }
 
-/** Where a link that leads nowhere (any more) leads; `undefined` for what is no link, or one of a circle. */
+/** Target of a dangling link; `undefined` for a non-link and a link cycle. */
 function targetOf(link: string): string | undefined {
 	let path = link;
 	try {
@@ -74,14 +71,13 @@ function targetOf(link: string): string | undefined {
 	}
 }
 
-/** A path with a range behind it, as models like to write it: `src/a.ts:10-20`, `src/a.ts:10`. */
+/** A path with a range, as models write it: `src/a.ts:10-20`, `src/a.ts:10`. */
 export interface RangeShorthand {
 	path: string;
 	start: number;
 	end: number;
 }
 
-/** Takes `path:start-end` or `path:line` apart; `undefined` when there is no such ending. */
 export function parseShorthand(written: string): RangeShorthand | undefined {
 	const match = /^(.+):(\d+)(?:-(\d+))?$/s.exec(written);
 	if (!match) return undefined;
@@ -97,7 +93,6 @@ export function checkShorthand({ start, end }: RangeShorthand, written: string):
 	}
 }
 
-/** The tools with which a model changes files. */
 export function isEditingTool(toolName: string): boolean {
 	return toolName === "edit" || toolName === "write";
 }

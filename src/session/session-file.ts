@@ -6,13 +6,9 @@ import {
 import { markSession, type SessionMark } from "../core/session-marks.ts";
 import type { SessionView, System } from "./system.ts";
 
-/**
- * Warns at once when pi could not write to its session file, or when another program writes to it. Pi goes on as if
- * nothing had happened, and what was said is missing when the session is opened again.
- */
+/** Warns of failed and foreign writes: pi continues silently, and the entries are lost. */
 export function createSessionFileWatch(): System {
 	let watched: SessionFileWatch | undefined;
-	/** The state that the user was warned of. */
 	let warned: string | undefined;
 
 	const look = ({ sessionManager, ui }: SessionView) => {
@@ -22,7 +18,7 @@ export function createSessionFileWatch(): System {
 			watched = watchSessionFile(file);
 			warned = undefined;
 		}
-		if (warned === "foreign") return; // that does not pass, and all since then would be read again each time
+		if (warned === "foreign") return; // permanent, and each check would read all since then again
 		const header = sessionManager.getHeader();
 		const entries = sessionManager.getEntries();
 		try {
@@ -36,7 +32,7 @@ export function createSessionFileWatch(): System {
 			}
 			warned = warning?.about;
 		} catch {
-			// Without a look at the file there is nothing to say about it.
+			// An unreadable file gives no warning.
 		}
 	};
 
@@ -52,7 +48,7 @@ export function createSessionFileWatch(): System {
 	};
 }
 
-/** Marks each session file as open while pi has it open: the server then works on a copy of it. */
+/** Marks session files as open: the server then works on a copy. */
 export function createSessionMark(agentDir: string): System {
 	let mark: SessionMark | undefined;
 	return {

@@ -9,19 +9,14 @@ import { createLedger } from "./ledger.ts";
 import { createPendingEdits } from "./pending-edits.ts";
 import type { SessionView, Spine, System } from "./system.ts";
 
-/** One session of pi: what all systems share, and the loop that asks them. */
 export interface Session extends Spine {
-	/**
-	 * Subscribes to pi's events, once. Systems are asked in the order of the list. Handlers towards other extensions are
-	 * those of one extension: pi calls all of ours for an event before it goes on to the next extension's.
-	 */
+	/** Subscribes once. Systems run in list order, all before the next extension's handlers. */
 	run(
 		systems: readonly System[],
 		onStarted: (session: SessionView, failures: string[]) => void,
 	): void;
 }
 
-/** Makes the session of a host. Nothing is read or started before pi's first event or call. */
 export function createSession(host: Host, events: HostEvents): Session {
 	let systems: readonly System[] = [];
 	let running = false;
@@ -101,7 +96,7 @@ export function createSession(host: Host, events: HostEvents): Session {
 	function run(list: readonly System[], onStarted: Parameters<Session["run"]>[1]): void {
 		systems = list;
 		const on = events.on.bind(events) as HostEvents["on"];
-		/** One handler for each system that has the method: pi shows what one throws, and goes on with the next. */
+		/** One handler per system: pi shows what one throws and continues with the next. */
 		const each = <Name extends keyof System>(
 			name: Name,
 			subscribe: (ask: NonNullable<System[Name]>) => void,
@@ -124,7 +119,6 @@ export function createSession(host: Host, events: HostEvents): Session {
 		});
 		on("session_shutdown", async () => {
 			const failures = await stop();
-			// Pi shows what a handler throws.
 			if (failures.length > 0) throw new Error(failures.join("; "));
 		});
 
@@ -169,13 +163,13 @@ export function createSession(host: Host, events: HostEvents): Session {
 		);
 
 		each("onMessage", (ask) => on("message_start", (_event, ctx) => ask(at(ctx))));
-		// While the answer streams in: by then all other extensions are through with the request.
+		// While the answer streams in, all other extensions are done with the request.
 		on("message_start", ({ message }, ctx) => {
 			if (message.role === "assistant") ledger.prepare(ctx.sessionManager);
 		});
 
 		each("onToolCall", (ask) => on("tool_call", async (event, ctx) => await ask(event, at(ctx))));
-		// Any other tool may have written a file with a secret in it, and a copy of that.
+		// Any other tool may have written a file with a secret, and a copy of it.
 		on("tool_result", ({ toolName }, ctx) => {
 			if (toolName !== "read") valuesFor(ctx.cwd).expire();
 		});
@@ -193,7 +187,7 @@ export function createSession(host: Host, events: HostEvents): Session {
 			}),
 		);
 
-		// One handler for all: pi takes the list of the last one, and works the whole session out again for each.
+		// A single handler: pi keeps only the last list, and rebuilds the whole session for each.
 		const failedTurnEnds = new Set<string>();
 		on("turn_end", async (event, ctx) => {
 			let { entries } = event;
@@ -207,7 +201,7 @@ export function createSession(host: Host, events: HostEvents): Session {
 			}
 			return entries === event.entries ? undefined : { entries };
 		});
-		// Thrown there, they would take the drafts of the other systems along.
+		// Thrown in `turn_end`, they would drop the drafts of the other systems.
 		on("agent_end", () => {
 			const failures = [...failedTurnEnds];
 			failedTurnEnds.clear();
@@ -225,10 +219,9 @@ export function createSession(host: Host, events: HostEvents): Session {
 		}, guidelines);
 	}
 
-	/** What a request is sent with now; `messages` are those of a request that is being built. */
 	function sentWith(ctx: HostContext, messages?: readonly unknown[]): SentWith {
 		const { model } = ctx;
-		// Where a model takes changes of the system prompt in mid-conversation, what stands before them stays cached.
+		// Such models take system prompt changes mid-conversation: the prefix before them stays cached.
 		const takesChanges = property(model?.compat, "supportsMidConvoSystemMessages") === true;
 		const systemMessages = messages?.filter((message) => property(message, "role") === "system");
 		return {
@@ -257,7 +250,7 @@ export function createSession(host: Host, events: HostEvents): Session {
 		return excluded.values;
 	}
 
-	/** Safe to call when nothing runs, and twice. Returns what went wrong. */
+	/** Idempotent. */
 	async function stop(): Promise<string[]> {
 		if (!running) return [];
 		running = false;
@@ -267,7 +260,7 @@ export function createSession(host: Host, events: HostEvents): Session {
 
 const NONE: readonly [] = [];
 
-/** Starts all systems in order: one that fails does not keep the others off. Returns what went wrong, a line each. */
+/** One failure does not keep the others off. Returns failures. */
 export async function startAll(
 	systems: readonly System[],
 	session: SessionView,
@@ -284,7 +277,7 @@ export async function startAll(
 	return failures;
 }
 
-/** Stops all systems, the last first: one that fails does not keep the others open. Returns what went wrong, a line each. */
+/** In reverse order. One failure does not keep the others open. Returns failures. */
 export async function stopAll(systems: readonly System[]): Promise<string[]> {
 	const failures: string[] = [];
 	for (const system of systems.toReversed()) {
