@@ -3,9 +3,8 @@ import type { View } from "./history.ts";
 import { type LineRange, shownRange } from "./metadata.ts";
 
 /**
- * Rebuilds what the model can read of a file from nothing but the visible texts themselves, newest view of each
- * line last, and says whether the given lines of the file are literally among it. It shares no reasoning with
- * `decide`: shadow mode and the tests hold the one against the other.
+ * Whether the lines are literally among the visible texts. It shares no reasoning with `decide`:
+ * shadow mode and the tests compare the two.
  */
 export function isInView(
 	visibleViews: readonly View[],
@@ -35,7 +34,7 @@ function place(seen: Map<number, string>, first: number, lines: string[]): void 
 	for (const [index, line] of lines.entries()) seen.set(first + index, line);
 }
 
-/** What a diff makes of a text; `undefined` when it was not made from that text, and the model cannot apply it either. */
+/** `undefined` when the diff was not made from `base`: the model cannot apply it either. */
 function applied(base: string | undefined, diffText: string): string | undefined {
 	if (base === undefined) return undefined;
 	try {
@@ -45,7 +44,6 @@ function applied(base: string | undefined, diffText: string): string | undefined
 	}
 }
 
-/** The known lines as one text; `undefined` when one is missing. */
 function joined(seen: Map<number, string>): string | undefined {
 	const lines: string[] = [];
 	for (let line = 1; line <= seen.size; line++) {

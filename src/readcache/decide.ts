@@ -4,37 +4,33 @@ import { covers, type Knowledge, type Segment, wholeVersion, within } from "./kn
 import type { LineRange, Mode } from "./metadata.ts";
 import type { Window } from "./text-file.ts";
 
-/** A read that could be answered from the cache. */
 export interface Request {
-	/** The file as it is now. */
 	lines: Lines;
 	hash: Hash;
-	/** The lines asked for; the whole file when neither offset nor limit was given. */
 	range: LineRange;
-	/** What pi's own answer would show of them. */
+	/** What pi's own answer would show. */
 	window: Window & { kind: "lines" };
 	knowledge: Knowledge;
 }
 
-/** How to answer. Every decision but `plain` stands for text that is provably before the model. */
+/** Every decision but `plain` stands for text that is provably in view. */
 export type Decision =
 	| { kind: "plain"; mode: Mode & ("full" | "full_fallback"); why: string; base?: Hash }
 	| { kind: "unchanged"; base: Hash }
-	/** `elsewhere`: the file changed outside these lines. `cut`: the range goes on, as under pi's own truncated answer. */
+	/** `elsewhere`: other lines changed. `cut`: the range goes on, as in pi's truncated answer. */
 	| { kind: "unchanged_range"; base: Hash; range: LineRange; elsewhere: boolean; cut: boolean }
 	| { kind: "diff"; base: Hash; text: string; changedLines: number };
 
-/** What deciding needs from outside. */
 export interface Dependencies {
-	/** The stored bytes of an earlier version, verified; `undefined` when they are gone. */
+	/** Verified bytes of an earlier version; `undefined` on a cache miss. */
 	load(version: Hash): Promise<Lines | undefined>;
-	/** The diff from a base to the file as it is, or why none is worth sending. */
+	/** The diff to the current file, or why none is worth sending. */
 	diff(base: Lines): Promise<{ text: string; changedLines: number } | { why: string }>;
-	/** Diffs that may follow one another before the file is sent in full again. */
+	/** Consecutive diffs before the file is sent in full again. */
 	maxChain: number;
 }
 
-/** Decides how to answer a read. Whatever cannot be proven ends in `plain`. */
+/** Anything unproven ends in `plain`. */
 export async function decide(request: Request, dependencies: Dependencies): Promise<Decision> {
 	const { lines, hash, range, window, knowledge } = request;
 	const { segments } = knowledge;
@@ -48,7 +44,7 @@ export async function decide(request: Request, dependencies: Dependencies): Prom
 	if (covers(segments, range)) {
 		const same = await compare(range);
 		if (same.kind === "missing") return fallback("object-missing", same.version);
-		// A full answer also says where the file ends: a base that went on behind is not the same file.
+		// A full answer also shows where the file ends, so a longer base is not the same file.
 		if (same.kind === "same" && !(isFull && endsDiffer(request))) {
 			return isFull
 				? marker({ kind: "unchanged", base: same.base })
@@ -86,10 +82,7 @@ export async function decide(request: Request, dependencies: Dependencies): Prom
 	}
 }
 
-/**
- * Whether somebody else changed the file after the model's own edit. An older view then no longer tells the model
- * what it has: "unchanged" may be true of the text before an edit that was undone.
- */
+/** The file changed again after the model's own edit: the edit may have been undone. */
 function isOvertaken({ edited }: Segment, hash: Hash): boolean {
 	return edited !== undefined && edited !== hash;
 }
@@ -112,7 +105,6 @@ function memoized(load: Dependencies["load"]): Dependencies["load"] {
 	};
 }
 
-/** Compares known lines with the file's, number by number. */
 function comparer({ lines, hash, knowledge }: Request, load: Dependencies["load"]) {
 	return async (range: LineRange): Promise<Comparison> => {
 		const parts = within(knowledge.segments, range);
@@ -133,7 +125,7 @@ function sameLines(base: Lines, current: Lines, { start, end }: LineRange): bool
 	return base.slice(start, end).equals(current.slice(start, end));
 }
 
-/** The bytes before and after the range; what differs within it, a newer view of those lines has shown. */
+/** Differences within the range were shown by a newer view of those lines. */
 function sameOutside(base: Lines, current: Lines, { start, end }: LineRange): boolean {
 	if (end > base.count) return false;
 	const before = (lines: Lines) =>
@@ -142,7 +134,6 @@ function sameOutside(base: Lines, current: Lines, { start, end }: LineRange): bo
 	return before(base).equals(before(current)) && after(base).equals(after(current));
 }
 
-/** Whether some version the model knows has another number of lines than the file now. */
 function endsDiffer({ lines, knowledge }: Request): boolean {
 	return knowledge.segments.some((segment) => segment.totalLines !== lines.count);
 }

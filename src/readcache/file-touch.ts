@@ -18,17 +18,17 @@ import {
 import { parseOwnEdit } from "./own-edit.ts";
 import { isExcluded } from "./text-file.ts";
 
-/** What a tool result has to do with one file. */
+/** How a tool result relates to one file. */
 export interface FileTouch {
-	/** Its real path where that was noted, else the path that was asked for. */
+	/** The real path where noted, else the requested one. */
 	file: string;
-	/** Text of it stands in the result; the result stands for text shown before; or the file became another. */
+	/** `shown`: holds its text. `refers`: stands for earlier text. `changed`: changed the file. */
 	kind: "shown" | "refers" | "changed";
-	/** The lines shown; all if absent. */
+	/** All if absent. */
 	lines?: LineRange;
 }
 
-/** The file that a `read`, `edit` or `write` was about; `undefined` for other tools and for what names no file. */
+/** `undefined` for other tools than `read`, `edit` and `write`. */
 export function fileTouchOf(item: ToolResultItem, cwd: string): FileTouch | undefined {
 	const { toolName, details, input } = item;
 	if (isEditingTool(toolName)) {
@@ -49,8 +49,8 @@ export function fileTouchOf(item: ToolResultItem, cwd: string): FileTouch | unde
 }
 
 /**
- * Whether a result may hold text of a file on the list of excluded ones, by the paths and words of its call, and by what
- * lies behind them if they are links. A `read` notes where a link led; of other calls, it counts where it leads now.
+ * Whether a result may hold text of an excluded file, by the words of its call and their link
+ * targets. A `read` noted its target; for other calls the current one counts.
  */
 export function touchesExcluded(
 	{ input, details }: Pick<ToolResultItem, "input" | "details">,
@@ -67,7 +67,7 @@ export function touchesExcluded(
 	return [...named].some((path) => filesBehind(path, cwd).some(matches));
 }
 
-/** The lines of a read that left no note: what was asked for, as far as pi did not cut it off. */
+/** Without a note: the requested lines that pi did not cut off. */
 function askedLines(input: unknown, details: unknown): Pick<FileTouch, "lines"> {
 	const start = lineNumber(property(input, "offset")) ?? 1;
 	const limit = lineNumber(property(input, "limit")) ?? Number.POSITIVE_INFINITY;
@@ -89,32 +89,31 @@ function namedFile(input: unknown, cwd: string): string | undefined {
 	return candidatesOf(path, cwd)[0];
 }
 
-/** The texts in a call's arguments; further down nobody hides a path. */
+/** Deeper levels hold no paths. */
 function stringsIn(input: unknown, levels = 8): string[] {
 	if (typeof input === "string") return [input];
 	if (typeof input !== "object" || input === null || levels === 0) return [];
 	return Object.values(input).flatMap((value) => stringsIn(value, levels - 1));
 }
 
-/** The words of a command. Of one with braces or brackets also its parts: a shell makes several of it. */
+/** Words with braces or brackets are also split: a shell expands them. */
 function wordsIn(text: string): string[] {
 	const words = text.split(/[\s"'`=:;|&<>()]+/);
 	return words.flatMap((word) => [word, ...(/[{},[\]]/.test(word) ? word.split(/[{},[\]]+/) : [])]);
 }
 
-/** Each path costs a look at the disk; a call names few, and a file that is written may hold thousands. */
+/** Each path costs a disk lookup; a written file may hold thousands. */
 const MOST_PATHS = 100;
 
 function looksLikePath(word: string): boolean {
 	return isShort(word) && /[\w~]/.test(word) && /[./]/.test(word);
 }
 
-/** Nothing longer is a path. */
+/** No path is longer. */
 function isShort(text: string): boolean {
 	return text !== "" && text.length <= 4096;
 }
 
-/** The real paths of the files that a call may mean by a text, as far as they exist. */
 function filesBehind(text: string, cwd: string): string[] {
 	const named = decodePageToken(text)?.uri ?? text;
 	const shorthand = parseShorthand(named)?.path;

@@ -30,25 +30,20 @@ import {
 } from "./metadata.ts";
 import { parseOwnEdit } from "./own-edit.ts";
 
-/** What happened to each file in the active context, in order. */
+/** File events of the active context, in order. */
 export interface History {
-	/** The events of one file, and whether the model can still see its views. */
 	eventsOf(source: SessionSource, pathKey: string): FileEvent[];
-	/** Every file with events, for reports. */
 	paths(source: SessionSource): string[];
-	/** The views of one file that the model can see, with the text that each shows of it. */
 	visibleViews(source: SessionSource, pathKey: string): View[];
-	/** Whether the model was ever shown the file, as far as the active context goes. */
 	hasViews(source: SessionSource, pathKey: string): boolean;
 }
 
-/** Some text of a file before the model's eyes. */
+/** Text of a file that the model sees. */
 export interface View {
 	meta: Metadata;
 	text: string | undefined;
 }
 
-/** What other systems show of files. */
 export type ShownElsewhere = Partial<SessionView["shown"]>;
 
 type Recorded =
@@ -56,7 +51,7 @@ type Recorded =
 	| { kind: "view"; meta: Metadata; item: ToolResultItem }
 	| { kind: "view"; meta: Metadata; item: CustomMessageItem; text: string };
 
-/** Follows the ledger's log; what was gone through once is not gone through again. */
+/** Follows the ledger's log incrementally. */
 export function createHistory(
 	ledger: Ledger,
 	cwd: string,
@@ -117,7 +112,7 @@ export function createHistory(
 		}
 	}
 
-	/** Later than all that is recorded: the model has it before it while it calls `read`. */
+	/** Newer than all recorded events: the model sees it while it calls `read`. */
 	function besideEvents(pathKey: string): FileEvent[] {
 		const files = shownBeside();
 		if (files !== beside.files) {
@@ -130,7 +125,7 @@ export function createHistory(
 		return versions.has(pathKey) ? [{ kind: "beside", version: versions.get(pathKey) }] : [];
 	}
 
-	/** Shown files by their real paths. Links move: of a path through one, nobody can tell which file it was. */
+	/** By real path. Links move: a path through one cannot be traced to its file. */
 	function located(files: readonly ShownFile[]): { pathKey: string; text: string | undefined }[] {
 		const home = files.length > 0 ? canonicalPath(cwd) : cwd;
 		return files.map(({ path, text }) => {
@@ -145,7 +140,7 @@ export function createHistory(
 		if (meta && !item.isError) {
 			if (!isDerived(meta.mode) || meta.mode === "diff")
 				add(meta.pathKey, { kind: "view", meta, item });
-			// A marker shows nothing, but another extension may have put some text in its place.
+			// A marker shows nothing, but another extension may have replaced it with text.
 			else if (!isMarker(item.returned)) add(meta.pathKey, { kind: "untracked" });
 			return;
 		}
@@ -157,7 +152,7 @@ export function createHistory(
 		if (noted !== undefined) add(noted, { kind: "untracked" });
 		const path = pathOfRead(item.input);
 		if (path === undefined) {
-			byPath.clear(); // a read of an unknown file: nothing is sure any more
+			byPath.clear(); // a read of an unknown file may be of any
 			return;
 		}
 		const shorthand = parseShorthand(path);
@@ -182,11 +177,10 @@ export function createHistory(
 		return typeof path === "string" ? filesNamed(path) : [...byPath.keys()];
 	}
 
-	/** Every file that pi may have found under a path. */
 	function filesNamed(path: string): string[] {
 		try {
 			const candidates = pathCandidates(path, cwd);
-			// Both: what is a link now may have been the file itself then.
+			// Both: a link may have been the file itself then.
 			return [...new Set([...candidates, ...candidates.map(canonicalPath)])];
 		} catch {
 			return []; // a URL that names no file: pi's answer was an error, and no file's text
@@ -206,8 +200,8 @@ export function createHistory(
 }
 
 /**
- * The hash that a read's text must have to be what we returned. Results that stand for nothing need no proof; those
- * whose text cannot be proven get a hash that no text has.
+ * The hash that proves a read's text. `undefined` where no proof is needed; where none is possible,
+ * a hash that no text has.
  */
 export function returnedHash(item: ToolResultItem): string | undefined {
 	const meta = item.toolName === "read" ? parseMetadata(item.details) : undefined;
@@ -218,7 +212,6 @@ export function returnedHash(item: ToolResultItem): string | undefined {
 	return isWholeFile ? meta.servedHash : UNPROVABLE;
 }
 
-/** The path that a call of `read` named, in whichever form. */
 function pathOfRead(input: unknown): string | undefined {
 	const path = property(foldReadInput(input), "path");
 	if (typeof path !== "string") return undefined;
@@ -227,7 +220,6 @@ function pathOfRead(input: unknown): string | undefined {
 
 const UNPROVABLE = "unprovable";
 
-/** What a read of the whole file would have noted. */
 function wholeFile(pathKey: string, text: string): Metadata {
 	const totalLines = text.split("\n").length;
 	return {
@@ -243,7 +235,7 @@ function wholeFile(pathKey: string, text: string): Metadata {
 	};
 }
 
-/** After such an event nothing before it matters, whether the model can see it or not. */
+/** Events before such an event no longer matter. */
 function startsOver(event: Recorded): boolean {
 	switch (event.kind) {
 		case "untracked":

@@ -1,6 +1,3 @@
-/**
- * The read cache: a file the model provably still has in view is answered with a marker or a small diff. Every
- * doubt ends in pi's own answer.
- */
+/** Answers with a marker or a small diff when the model provably sees the file, else as pi does. */
 export { fileTouchOf, touchesExcluded } from "./file-touch.ts";
 export { readCacheFolder } from "./store.ts";

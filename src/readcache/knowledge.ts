@@ -1,52 +1,47 @@
 import type { Hash } from "../core/hash.ts";
 import { type LineRange, type Metadata, shownRange } from "./metadata.ts";
 
-/** Something in the active context that bears on what the model knows of one file. */
+/** An event that affects what the model knows of one file. */
 export type FileEvent =
-	/** Text of the file was shown: as it is, or as a diff against the version known before. */
+	/** Shown literally, or as a diff against the version known before. */
 	| { kind: "view"; meta: Metadata; seen: Seen }
-	/** The file was read in a way we do not follow (an image, an error, another program's answer). */
+	/** Read in a way we do not follow (an image, an error, another program's answer). */
 	| { kind: "untracked" }
-	/** The user or the model wants these lines afresh. */
+	/** The user or the model wants these lines in full again. */
 	| { kind: "refresh"; scope: LineRange | "full" }
-	/** The model itself changed the file; `before` and `after` are what it was and became, if that was noted. */
+	/** The model's own change; hashes where noted. */
 	| { kind: "edit"; before: Hash | undefined; after: Hash | undefined }
-	/** The request itself shows the file, outside of the session; `undefined` when it cannot be told as what. */
+	/** The request itself shows the file, outside the session; `undefined` where unknown. */
 	| { kind: "beside"; version: Hash | undefined };
 
-/** Whether the model has the view's text before it, or why not. */
 export type Seen = { visible: true } | { visible: false; why: string };
 
-/** Lines of one version of the file whose newest view is that version's. */
+/** Lines whose newest view is of this version. */
 export interface Segment extends LineRange {
 	version: Hash;
-	/** How many lines that version has. */
 	totalLines: number;
-	/** How many diffs lie between a literal view of these lines and their text. */
+	/** Diffs between a literal view of these lines and their text. */
 	chain: number;
 	/**
-	 * Set when the model has changed the file after it saw these lines: what the file was then, or `unknown`. As long
-	 * as it is that, the model can put view and change together; otherwise somebody else has been at it since.
+	 * The file's version after the model's own later edit. While it is current, the model can combine
+	 * view and edit; otherwise the file changed again.
 	 */
 	edited?: Hash | "unknown";
-	/**
-	 * Set when these lines are wanted afresh: they are no longer known, but a version that was seen before them must
-	 * not pass for the newest whole one either.
-	 */
+	/** No longer known after a refresh, but still newer than any version seen before. */
 	refreshed?: true;
 }
 
-/** What the model provably has in view of one file. */
+/** What the model provably sees of one file. */
 export interface Knowledge {
-	/** In line order, not overlapping; {@link within} leaves out those wanted afresh. */
+	/** In line order, not overlapping; {@link within} leaves out refreshed ones. */
 	segments: Segment[];
-	/** Why older knowledge was given up, if it was. */
+	/** Why older knowledge was dropped. */
 	lost?: string;
 }
 
 /**
- * Goes through a file's events, oldest first; the newest view of each line wins. A view that the model does not have
- * before it any more ends all older knowledge: it was newer, and what it showed cannot be ruled out.
+ * Oldest event first; the newest view of each line wins. A view that is no longer visible drops all
+ * older knowledge: its text is unknown.
  */
 export function knowledgeOf(events: Iterable<FileEvent>): Knowledge {
 	let segments: Segment[] = [];
@@ -84,7 +79,6 @@ export function knowledgeOf(events: Iterable<FileEvent>): Knowledge {
 	return { segments, ...(lost !== undefined && { lost }) };
 }
 
-/** The one version of which every line is known, if there is one. */
 export function wholeVersion(segments: Segment[]): Segment | undefined {
 	const [first] = segments;
 	if (!first || !covers(segments, { start: 1, end: first.totalLines })) return undefined;
@@ -95,7 +89,7 @@ export function wholeVersion(segments: Segment[]): Segment | undefined {
 	return { ...first, start: 1, end: first.totalLines, chain, ...(edited && { edited }) };
 }
 
-/** Whether every line of the range is known, whichever version. */
+/** In any version. */
 export function covers(segments: Segment[], { start, end }: LineRange): boolean {
 	let next = start;
 	for (const segment of segments) {
@@ -106,7 +100,6 @@ export function covers(segments: Segment[], { start, end }: LineRange): boolean 
 	return next > end;
 }
 
-/** The known parts of the segments that lie in the range. */
 export function within(segments: Segment[], range: LineRange): Segment[] {
 	return clipped(segments, range).filter((segment) => !segment.refreshed);
 }
@@ -119,7 +112,7 @@ function afterView(segments: Segment[], meta: Metadata): Segment[] | undefined {
 		return [{ start: 1, end: totalLines, version, totalLines, chain: base.chain + 1 }];
 	}
 	const shown: Segment = { ...shownRange(meta), version, totalLines, chain: 0 };
-	// The answer also said how long the file is: what was known beyond that is no longer there.
+	// The answer also gave the file's length: lines beyond it are gone.
 	const older = clipped(without(segments, shown), { start: 1, end: totalLines });
 	return [...older, shown].sort((a, b) => a.start - b.start);
 }
@@ -132,7 +125,7 @@ function afterRefresh(segments: Segment[], scope: LineRange): Segment[] {
 	return [...without(segments, scope), ...refreshed].sort((a, b) => a.start - b.start);
 }
 
-/** The model believes in all its edits: one that was no longer there when the next was made leaves the rest unknown. */
+/** The model relies on all its edits: one undone before the next leaves the rest unknown. */
 function afterEdit(segment: Segment, { before, after }: FileEvent & { kind: "edit" }): Segment {
 	const stood = segment.edited === undefined || segment.edited === before;
 	return { ...segment, edited: stood && after ? after : "unknown" };
@@ -150,7 +143,7 @@ function clipped(segments: Segment[], { start, end }: LineRange): Segment[] {
 
 function without(segments: Segment[], { start, end }: LineRange): Segment[] {
 	return segments.flatMap((segment) => {
-		// Most lie elsewhere; a file read in a thousand pieces must not copy them all a thousand times.
+		// Skips the copy: a file read in a thousand pieces must not copy all of them each time.
 		if (segment.end < start || segment.start > end) return segment;
 		return [
 			...clipped([segment], { start: 1, end: start - 1 }),

@@ -3,43 +3,38 @@ import { type Hash, isHash } from "../core/hash.ts";
 import { property } from "../core/property.ts";
 import type { CustomItem } from "../session/index.ts";
 
-/** How a read was answered. */
 export type Mode = "full" | "unchanged" | "unchanged_range" | "diff" | "full_fallback";
 
-/** What a read leaves in its result's `details.readcache`: enough to know later what the model was shown. */
+/** Stored in `details.readcache`: what the model was shown. */
 export interface Metadata {
 	v: 1;
-	/** Real path of the file. */
 	pathKey: string;
 	/** `full`, or `r:<start>:<end>`. */
 	scopeKey: string;
 	/** Hash of the file's bytes at the time. */
 	servedHash: Hash;
-	/** Hash of the version the answer refers to; always there for markers and diffs. */
+	/** The version the answer refers to; always set for markers and diffs. */
 	baseHash?: Hash;
 	mode: Mode;
 	totalLines: number;
 	rangeStart: number;
 	rangeEnd: number;
-	/** Size of the file. */
 	bytes: number;
-	/** First and last line literally in the text, for `full` and `full_fallback`. Fewer than the range when pi truncated. */
+	/** First and last line in the text, for `full` and `full_fallback`; fewer if pi truncated. */
 	shown?: [number, number];
-	/** Hash of the text as returned, for results that hold text of the file. */
+	/** Hash of the returned text, for results that hold text of the file. */
 	textHash?: Hash;
-	/** Bytes that pi's own answer would have had, for markers and diffs. */
+	/** Size of pi's own answer, for markers and diffs. */
 	plainBytes?: number;
 }
 
-/** What a read that is not followed leaves in `details.readcache` when its path led through a link. */
+/** Stored in `details.readcache` by an untracked read through a link. */
 export interface Untracked {
 	v: 1;
 	mode: "untracked";
-	/** Real path of the file at the time. */
 	pathKey: string;
 }
 
-/** The file that a stored result names as read without being followed, if it names one. */
 export function parseUntracked(details: unknown): string | undefined {
 	const note = property(details, "readcache");
 	if (property(note, "v") !== 1 || property(note, "mode") !== "untracked") return undefined;
@@ -47,25 +42,23 @@ export function parseUntracked(details: unknown): string | undefined {
 	return typeof pathKey === "string" ? pathKey : undefined;
 }
 
-/** Lines `start` to `end`, 1-based and inclusive. */
+/** 1-based and inclusive. */
 export interface LineRange {
 	start: number;
 	end: number;
 }
 
-/** The lines that the text of a result literally shows, if it shows any. */
 export function shownRange({ shown, rangeStart, rangeEnd }: Metadata): LineRange {
 	const [start, end] = shown ?? [rangeStart, rangeEnd];
 	return { start, end };
 }
 
-/** The name of a scope as metadata and invalidations write it. */
 export function scopeKeyOf(range: LineRange, totalLines: number): string {
 	const isWhole = range.start === 1 && range.end === totalLines;
 	return isWhole ? "full" : `r:${range.start}:${range.end}`;
 }
 
-/** The lines a scope key names; `"full"` for the whole file, `undefined` when it is malformed. */
+/** `undefined` when malformed. */
 export function parseScopeKey(scopeKey: unknown): LineRange | "full" | undefined {
 	if (scopeKey === "full") return "full";
 	const match = typeof scopeKey === "string" ? /^r:(\d+):(\d+)$/.exec(scopeKey) : null;
@@ -74,7 +67,7 @@ export function parseScopeKey(scopeKey: unknown): LineRange | "full" | undefined
 	return isLine(range.start) && isLine(range.end) && range.start <= range.end ? range : undefined;
 }
 
-/** Reads the metadata of a stored result. Anything malformed counts as none: sessions outlive versions and programs. */
+/** Malformed metadata counts as none: sessions outlive versions and programs. */
 export function parseMetadata(details: unknown): Metadata | undefined {
 	const raw = property(details, "readcache");
 	if (property(raw, "v") !== 1) return undefined;
@@ -95,7 +88,7 @@ export function parseMetadata(details: unknown): Metadata | undefined {
 	return { ...(raw as Metadata), mode };
 }
 
-/** Whether an answer of this mode stands for text shown earlier instead of showing it. */
+/** Whether the answer stands for text shown earlier. */
 export function isDerived(mode: Mode): boolean {
 	return mode === "unchanged" || mode === "unchanged_range" || mode === "diff";
 }
@@ -127,32 +120,27 @@ function isWithin(shown: unknown, first: number, last: number): boolean {
 	return isLine(start) && isLine(end) && first <= start && start <= end && end <= last;
 }
 
-/** The whole file is as the model last saw it. */
 export function unchangedMarker(totalLines: number): string {
 	return `[readcache: unchanged, ${totalLines} lines]`;
 }
 
-/** These lines are as the model last saw them, and so is the rest of the file as far as we know. */
 export function unchangedRangeMarker({ start, end }: LineRange, totalLines: number): string {
 	return `[readcache: unchanged in lines ${start}-${end} of ${totalLines}]`;
 }
 
-/** These lines are as the model last saw them; other lines of the file are not. */
 export function changedElsewhereMarker({ start, end }: LineRange): string {
 	return `[readcache: unchanged in lines ${start}-${end}; changes exist outside this range]`;
 }
 
-/** Whether a text is a marker, and so shows nothing of a file. */
 export function isMarker(text: string | undefined): boolean {
 	return text?.startsWith("[readcache: unchanged") === true;
 }
 
-/** Stands above a diff. */
 export function diffHeader(changedLines: number, totalLines: number): string {
 	return `[readcache: ${changedLines} lines changed of ${totalLines}]`;
 }
 
-/** What a refresh leaves in the session: from here on, on this branch, these lines count as not seen. */
+/** Left by a refresh: from here on, on this branch, these lines count as unseen. */
 export interface Invalidation {
 	v: 1;
 	kind: "invalidate";
@@ -161,7 +149,6 @@ export interface Invalidation {
 	at: number;
 }
 
-/** Reads a stored invalidation; anything malformed counts as none. */
 export function parseInvalidation(
 	item: CustomItem,
 ): { pathKey: string; scope: LineRange | "full" } | undefined {

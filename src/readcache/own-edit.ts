@@ -4,21 +4,19 @@ import { pathCandidates } from "../session/read-path.ts";
 import { type Eligibility, firstExisting, readTextFile } from "./text-file.ts";
 
 /**
- * What the model's own `edit` or `write` leaves in its result's `details.readcache`: the file as the model must now
- * believe it to be. If it is anything else later, somebody has been at it since, perhaps undoing the edit, and a
- * marker or diff against an older view would mislead.
+ * In `details.readcache` of the model's own `edit` or `write`. If the file differs later, it
+ * changed again, and a marker or diff against an older view would mislead.
  */
 export interface OwnEdit {
 	v: 1;
 	mode: "own_edit";
 	pathKey: string;
-	/** Hash of the file's bytes right before the edit, if the cache could speak about it then. */
+	/** Before the edit, if the file was cacheable. */
 	baseHash?: Hash;
-	/** Hash of the file's bytes right after the edit. */
 	servedHash: Hash;
 }
 
-/** Looks at the file after an edit; `undefined` for files the cache does not speak about. */
+/** `undefined` for files that are not cacheable. */
 export async function noteOwnEdit(
 	input: unknown,
 	cwd: string,
@@ -30,7 +28,6 @@ export async function noteOwnEdit(
 	return { v: 1, mode: "own_edit", pathKey: file.pathKey, servedHash: file.hash };
 }
 
-/** Reads a stored note; anything malformed counts as none. */
 export function parseOwnEdit(details: unknown): OwnEdit | undefined {
 	const note = property(details, "readcache");
 	if (property(note, "v") !== 1 || property(note, "mode") !== "own_edit") return undefined;
@@ -47,6 +44,6 @@ async function locate(path: unknown, cwd: string) {
 	try {
 		return await firstExisting(pathCandidates(path, cwd));
 	} catch {
-		return undefined; // a URL that names no file: another extension's tool must know what it meant
+		return undefined; // a URL that names no file: another extension's tool takes it
 	}
 }

@@ -31,13 +31,12 @@ import {
 	windowOf,
 } from "./text-file.ts";
 
-/** The part of a tool result that the cache looks at; whatever else pi returns stays on it. */
 export interface ReadResult {
 	content: { type: string; text?: string }[];
 	details?: unknown;
 }
 
-/** Pi's own `read`. With `bytes` it shows those instead of reading the file again. */
+/** With `bytes` the file is not read again. */
 export type PlainRead<R extends ReadResult> = (call: ReadCall, bytes?: Buffer) => Promise<R>;
 
 export interface ReadCacheOptions {
@@ -45,21 +44,20 @@ export interface ReadCacheOptions {
 	cwd: string;
 	ledger: Ledger;
 	store: ObjectStore;
-	/** Pi's limits for one answer. */
 	limits: WindowLimits;
 	/** Default: no other system shows files. */
 	shownElsewhere?: ShownElsewhere;
 }
 
-/** What the cache has done since the session started. */
+/** Counts since the session started. */
 export interface Tally {
-	/** Why pi's own answer was served, and how often. */
+	/** By reason. */
 	plain: Map<string, number>;
-	/** In shadow mode: what would have been served, the bytes that would have saved, and answers that would have been wrong. */
+	/** Would-be answers in shadow mode; `unsound` ones would have been wrong. */
 	shadow: { served: Map<Mode, number>; savedBytes: number; unsound: number };
 }
 
-/** Answers reads from what the model provably has in view. One per session. */
+/** Answers reads from what the model provably sees. One per session. */
 export interface ReadCache {
 	read<R extends ReadResult>(
 		call: ReadCall,
@@ -68,7 +66,7 @@ export interface ReadCache {
 	): Promise<R | ReadResult>;
 	history: History;
 	tally: Tally;
-	/** Waits for file versions that are still being stored. */
+	/** Drains pending writes to the store. */
 	settle(): Promise<void>;
 }
 
@@ -97,7 +95,7 @@ export function createReadCache(options: ReadCacheOptions): ReadCache {
 			const result = await plain(target.call);
 			const { found } = target;
 			if (!found || asked.why === "internal-error") return result;
-			// Only where there is something to forget, or to keep out of stores: else the answer is pi's to the last detail.
+			// Only with views to drop or text to exclude: else the answer stays exactly pi's.
 			const isOfUse = asked.why === "excluded" || history.hasViews(source, found.pathKey);
 			return isOfUse ? untracked(result, found) : result;
 		}
@@ -124,7 +122,6 @@ export function createReadCache(options: ReadCacheOptions): ReadCache {
 		return servePlain({ kind: "plain", mode: "full", why: "shadow" });
 	}
 
-	/** Everything `decide` wants to know, or why this read is pi's alone. */
 	async function examine(
 		{ call, found }: Target,
 		source: SessionSource,
@@ -180,7 +177,7 @@ export function createReadCache(options: ReadCacheOptions): ReadCache {
 		const { text } = answerText(asked, decision, limits);
 		tally.shadow.savedBytes += asked.window.bytes - Buffer.byteLength(text);
 		const views = history.visibleViews(source, asked.file.pathKey);
-		// A diff is sound when the model can apply it to what it has in view, and that makes the file.
+		// A diff is sound if applying it to the visible text gives the file.
 		const diff = { meta: metadata(asked, "diff", {}), text };
 		const shown = decision.kind === "diff" ? [...views, diff] : views;
 		if (!isInView(shown, asked.lines.bytes.toString("utf8"), range)) tally.shadow.unsound += 1;
@@ -192,12 +189,11 @@ type Served = Exclude<Decision, { kind: "plain" }>;
 type PlainDecision = Extract<Decision, { kind: "plain" }>;
 
 interface Target {
-	/** The call with a range in its path taken out of it. */
 	call: ReadCall;
 	found: { path: string; pathKey: string } | undefined;
 }
 
-/** Finds the file a call means. A path that exists as it is written wins over one with a range behind it. */
+/** A path that exists as written wins over one with a range suffix. */
 async function locate(call: ReadCall, cwd: string): Promise<Target> {
 	const found = await firstExisting(pathCandidates(call.path, cwd));
 	const shorthand =
@@ -212,10 +208,7 @@ async function locate(call: ReadCall, cwd: string): Promise<Target> {
 	return { call: { ...call, path, offset: start, limit: end - start + 1 }, found: inside };
 }
 
-/**
- * An answer that is not followed ends what is known of the file. Of a path that leads through a link the answer says
- * which file that was: links move.
- */
+/** An untracked answer ends knowledge of the file. Behind a link it names the file: links move. */
 function untracked<R extends ReadResult>(result: R, found: NonNullable<Target["found"]>): R {
 	if (found.path === found.pathKey) return result;
 	const readcache: Untracked = { v: 1, mode: "untracked", pathKey: found.pathKey };
@@ -274,10 +267,7 @@ function metadata(
 	};
 }
 
-/**
- * Which lines pi's answer literally shows, compared with the file itself; `undefined` when the text is not what we
- * expect of pi, and nothing may be built on it.
- */
+/** Compared with the file itself; `undefined` when the text is not what we expect of pi. */
 function shownLines(
 	{ lines, range, window }: Asked,
 	{ content }: ReadResult,
@@ -290,22 +280,22 @@ function shownLines(
 	const isWholeFile = rest === "" && lines.bytes.length === lines.size(range.start, window.end);
 	return {
 		shown: [range.start, window.end],
-		// The text of a whole file hashes to the file's own hash: nothing to add.
+		// The text of a whole file has the file's own hash.
 		...(!isWholeFile && { textHash: hashBytes(block.text) }),
 	};
 }
 
-/** Earlier versions of files: in the store, or on their way there. */
+/** Earlier versions, stored or pending. */
 function createVersions(store: ObjectStore, maxBytes: number) {
 	let storedSinceSweep = 0;
 	const pending = new Map<Hash, Buffer>();
 	const writing = new Set<Promise<unknown>>();
 	return {
-		/** Stores a version in the background. A failure only means that a later change cannot be shown as a diff. */
+		/** Background write. A failure only costs a later diff. */
 		keep({ lines, hash }: TextFile): void {
 			if (pending.has(hash)) return;
 			pending.set(hash, lines.bytes);
-			// The answer goes out first: nobody waits for the store.
+			// The answer goes out first.
 			const write = setImmediate()
 				.then(() => store.put(lines.bytes, hash))
 				.then((put) => (put.kind === "stored" ? sweepAfter(lines.bytes.length) : undefined))
@@ -326,7 +316,7 @@ function createVersions(store: ObjectStore, maxBytes: number) {
 		},
 	};
 
-	/** Keeps the cap while the session lasts, which can be weeks, not only when the next one starts. */
+	/** Enforces the cap during the session too, which can last weeks. */
 	async function sweepAfter(stored: number): Promise<void> {
 		storedSinceSweep += stored;
 		if (storedSinceSweep <= maxBytes / 4) return;
@@ -347,7 +337,7 @@ function throwIfAborted(signal: AbortSignal | undefined): void {
 	if (signal?.aborted) throw new AbortedError();
 }
 
-/** A fault of ours must not become the user's: pi's own answer is served. Only an abort goes through. */
+/** Our failures fall back to pi's own answer. Only an abort is rethrown. */
 function reasonOf(error: unknown): string {
 	if (error instanceof Error && error.message === ABORTED) throw error;
 	return "internal-error";

@@ -2,7 +2,6 @@ import { checkShorthand, parseShorthand, pathCandidates } from "../session/read-
 import type { Invalidation } from "./metadata.ts";
 import { type Eligibility, firstExisting, readTextFile } from "./text-file.ts";
 
-/** What somebody wants to have afresh: a file, or some lines of it. */
 export interface RefreshRequest {
 	path: string;
 	range?: { start: number; end?: number | undefined };
@@ -10,7 +9,7 @@ export interface RefreshRequest {
 
 const USAGE = "usage: /readcache-refresh <path> [start-end]";
 
-/** Reads the words after the command: `a.ts`, `a.ts 10-20`, `a.ts 10`, `a.ts:10-20`, `"a b.ts" 10-20`. */
+/** Parses `a.ts`, `a.ts 10-20`, `a.ts 10`, `a.ts:10-20`, `"a b.ts" 10-20`. */
 export function parseRefreshCommand(args: string): RefreshRequest {
 	const match = /^\s*(?:"([^"]+)"|'([^']+)'|(\S.*?))(?:\s+(\d+)(?:-(\d+))?)?\s*$/.exec(args);
 	const path = match?.[1] ?? match?.[2] ?? match?.[3];
@@ -22,7 +21,6 @@ export function parseRefreshCommand(args: string): RefreshRequest {
 	return { path, range: { start: range.start, end: range.end } };
 }
 
-/** The lines that a call of the `readcache_refresh` tool names. */
 export function parseRefreshCall(call: {
 	path: string;
 	offset?: number;
@@ -40,8 +38,8 @@ export function parseRefreshCall(call: {
 }
 
 /**
- * The entry to leave in the session so that the next read of these lines is pi's own, also where the file has no text or
- * fewer lines just now: they may come back. Throws for what is not a file, or never cached.
+ * Makes the next read of these lines pi's own, even if the file lacks them now: they may return.
+ * Throws for a file that is never cached.
  */
 export async function invalidationFor(
 	request: RefreshRequest,
@@ -73,7 +71,7 @@ async function locate(request: RefreshRequest, cwd: string) {
 	return { path, range: { start, end }, found: await firstExisting(pathCandidates(path, cwd)) };
 }
 
-/** Other reasons pass: a file that is binary or too large today may be the text again that the model has seen. */
+/** Other reasons pass: a binary or large file may become the text again that the model saw. */
 const NEVER_CACHED: ReadonlySet<string> = new Set(["excluded", "not-a-file"]);
 
 function scopeKey(

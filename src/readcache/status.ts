@@ -5,22 +5,20 @@ import { knowledgeOf, type Segment, within } from "./knowledge.ts";
 import { isDerived, type Mode, parseMetadata } from "./metadata.ts";
 import type { ReadCache } from "./read-cache.ts";
 
-/** What `/readcache-status` shows, as data. */
 export interface Status {
 	mode: string;
-	/** Files of which lines are in view, with those lines. */
 	files: { path: string; lines: string }[];
-	/** Answers in the active context by mode. */
+	/** In the active context, by mode. */
 	served: Record<Mode, number>;
-	/** Tokens that markers and diffs in the active context took less than pi's own answers would have. */
+	/** By markers and diffs in the active context, against pi's own answers. */
 	savedTokens: number;
 	store: { objects: number; bytes: number };
-	/** Since the session started: why pi's own answer was served. */
+	/** Reasons for pi's own answer, since the session started. */
 	plain: [reason: string, count: number][];
 	shadow?: { served: [Mode, number][]; savedTokens: number; unsound: number };
 }
 
-/** Derives the state from the active context; only the reasons are counted live. */
+/** Derived from the active context; only the reasons are counted live. */
 export function statusOf(
 	cache: ReadCache,
 	source: SessionSource,
@@ -41,7 +39,7 @@ export function statusOf(
 		if (!meta) continue;
 		served[meta.mode] += 1;
 		if (isDerived(meta.mode) && meta.plainBytes !== undefined && item.returned !== undefined) {
-			// Negative where a marker is longer than the few bytes it stands for.
+			// Negative where a marker is longer than the bytes it stands for.
 			savedBytes += meta.plainBytes - Buffer.byteLength(item.returned);
 		}
 	}
@@ -69,7 +67,6 @@ export function statusOf(
 
 const MAX_FILES = 30;
 
-/** The status as text for people. */
 export function formatStatus(status: Status): string {
 	const { files, served, store, plain, shadow } = status;
 	const lines = [

@@ -5,12 +5,12 @@ import { configuredFolder, projectRoot } from "../core/places.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Where file versions are kept: the configured folder, else `.pi/readcache` at the git root or in the working folder. */
+/** The configured folder, else `.pi/readcache` at the git root or in the working folder. */
 export function readCacheFolder({ storeDir }: Config["readcache"], cwd: string): string {
 	return configuredFolder(storeDir || join(".pi", "readcache"), projectRoot(cwd));
 }
 
-/** The store of file versions. Nothing touches the disk before its first use. */
+/** Does not touch the disk before its first use. */
 export function createReadCacheStore(settings: Config["readcache"], cwd: string): ObjectStore {
 	return createObjectStore({
 		folder: readCacheFolder(settings, cwd),

@@ -18,9 +18,8 @@ import {
 import { formatStatus, statusOf } from "./status.ts";
 import { createReadCacheStore } from "./store.ts";
 
-/** The read cache in a session: its part of the `read` tool, its refresh tool, and two commands. */
 export function createReadCacheSystem({ host, at }: Spine): System {
-	/** What files were before the model's edits in flight, by call. */
+	/** Hashes by call id, for edits in flight. */
 	const beforeEdits = new Map<string, Hash>();
 	let open:
 		| { cache: ReadCache; store: ObjectStore; settings: Config["readcache"]; cwd: string }
@@ -76,7 +75,7 @@ export function createReadCacheSystem({ host, at }: Spine): System {
 		async onToolCall({ toolName, toolCallId, input }, session) {
 			const { settings } = openFor(session);
 			if (settings.mode === "off" || !isEditingTool(toolName)) return;
-			// Whatever throws here would stop the edit itself.
+			// An error here would stop the edit itself.
 			const before = await noteOwnEdit(input, session.cwd, settings).catch(() => undefined);
 			if (before) beforeEdits.set(toolCallId, before.servedHash);
 		},
@@ -101,7 +100,7 @@ export function createReadCacheSystem({ host, at }: Spine): System {
 		},
 		start(session) {
 			open = undefined;
-			// In the background: failures come back as results.
+			// Background: failures are returned, not thrown.
 			void openFor(session).store.sweep();
 		},
 		async stop() {
@@ -110,7 +109,7 @@ export function createReadCacheSystem({ host, at }: Spine): System {
 		},
 	};
 
-	/** The cache of the session; made on first use, since an SDK user may call a tool before any event. */
+	/** Lazy, since an SDK user may call a tool before any event. */
 	function openFor({ cwd, config, values, ledger, shown }: SessionView) {
 		if (open?.cwd !== cwd) {
 			const settings = config.readcache;

@@ -6,26 +6,24 @@ import { type Lines, linesOf } from "../core/lines.ts";
 import { readRegularFile } from "../core/regular-file.ts";
 import type { LineRange } from "./metadata.ts";
 
-/** A file the cache can speak about: ordinary text, read once. */
+/** A cacheable file: ordinary text, read once. */
 export interface TextFile {
-	/** Its real path, behind all links. */
+	/** Real path, all links resolved. */
 	pathKey: string;
 	lines: Lines;
 	hash: Hash;
 }
 
-/** Why a file is left to pi. */
 export type NotEligible = {
 	why: "excluded" | "not-a-file" | "too-big" | "not-text" | "unreadable";
 };
 
 export interface Eligibility {
 	maxFileBytes: number;
-	/** Glob patterns; matched against the path asked for and against the real one. */
+	/** Globs; matched against the requested and the real path. */
 	exclude: readonly string[];
 }
 
-/** The real path of the first candidate that exists. */
 export async function firstExisting(
 	candidates: string[],
 ): Promise<{ path: string; pathKey: string } | undefined> {
@@ -33,13 +31,13 @@ export async function firstExisting(
 		try {
 			return { path, pathKey: await realpath(path) };
 		} catch {
-			// Not there, or not reachable: pi would try its next spelling too.
+			// Missing or unreachable: pi tries its next spelling too.
 		}
 	}
 	return undefined;
 }
 
-/** Reads a file if the cache may speak about it. Never throws: what goes wrong here is pi's to report. */
+/** Never throws: pi reports the error. */
 export async function readTextFile(
 	found: { path: string; pathKey: string },
 	{ maxFileBytes, exclude }: Eligibility,
@@ -57,10 +55,7 @@ export async function readTextFile(
 const MAX_REMEMBERED = 1000;
 const remembered = new WeakMap<readonly string[], Map<string, boolean>>();
 
-/**
- * Whether a path is on a list of excluded files. Remembered for each list: matching all its patterns takes a tenth of a
- * small file's read, and files come again.
- */
+/** Memoized per list: matching takes a tenth of a small file's read, and files repeat. */
 export function isExcluded(exclude: readonly string[], path: string): boolean {
 	const answers = remembered.get(exclude) ?? new Map<string, boolean>();
 	remembered.set(exclude, answers);
@@ -73,12 +68,11 @@ export function isExcluded(exclude: readonly string[], path: string): boolean {
 	return answer;
 }
 
-/** The images that pi recognises and that can be without a NUL byte: to pi, such text is an image. */
+/** Image formats that pi detects and that may lack a NUL byte. */
 function beginsAsImage(bytes: Buffer): boolean {
 	return /^(GIF8[79]a|RIFF.{4}WEBP)/s.test(bytes.toString("latin1", 0, 12));
 }
 
-/** How much of a file pi's `read` shows at most in one answer. */
 export interface WindowLimits {
 	maxLines: number;
 	maxBytes: number;
@@ -87,10 +81,10 @@ export interface WindowLimits {
 /** What pi's `read` would show of a range. */
 export type Window =
 	| { kind: "lines"; end: number; bytes: number; cutBy?: "lines" | "bytes" }
-	/** The first line alone is over the limit: pi shows none of it. */
+	/** The first line alone exceeds the limit. */
 	| { kind: "nothing" };
 
-/** Computes pi's truncation from the line index, without making the text. */
+/** Computes pi's truncation from the line index, without building the text. */
 export function windowOf(lines: Lines, range: LineRange, limits: WindowLimits): Window {
 	const { start, end } = range;
 	const bytes = lines.size(start, end);
@@ -118,7 +112,6 @@ export function windowOf(lines: Lines, range: LineRange, limits: WindowLimits): 
 	return { kind: "lines", end: fits, bytes: lines.size(start, fits), cutBy: "bytes" };
 }
 
-/** The line pi puts under a truncated answer. */
 export function continuationLine(
 	shown: LineRange,
 	totalLines: number,

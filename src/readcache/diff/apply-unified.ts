@@ -1,17 +1,13 @@
-/** Applies a unified diff exactly: no fuzz, no offsets, every count and every line checked. */
+/** Applies a unified diff exactly: no fuzz, no offsets, every count and line checked. */
 
 import { NO_FINAL_NEWLINE } from "./lines.ts";
 import { runAtOnce, type Steps } from "./slices.ts";
 
-/**
- * The text that `diffText` makes of `base`. Accepts what `unifiedDiff` writes: one file, hunk headers with
- * all four numbers, every row ended by a newline. Throws where the diff is malformed or does not fit.
- */
+/** Accepts the output of `unifiedDiff` only. Throws where the diff is malformed or does not fit. */
 export function applyUnified(base: string, diffText: string): string {
 	return runAtOnce(applySteps(base, diffText));
 }
 
-/** `applyUnified` as steps, for large texts. */
 export function* applySteps(base: string, diffText: string): Steps<string> {
 	const rows = createRows(diffText);
 	if (!rows.next().startsWith("--- ")) throw rows.error('should begin with "--- "');
@@ -76,7 +72,6 @@ export function* applySteps(base: string, diffText: string): Steps<string> {
 	return output.join("");
 }
 
-/** The rows of a diff, read one by one, each with its newline. */
 function createRows(diffText: string) {
 	let at = 0;
 	let row = 0;
@@ -92,7 +87,6 @@ function createRows(diffText: string) {
 			at = end + 1;
 			return text;
 		},
-		/** Passes over the note that the row before has no newline in its text, if it is there. */
 		skipNote(): boolean {
 			if (diffText[at] !== "\\") return false;
 			if (!diffText.startsWith(`${NO_FINAL_NEWLINE}\n`, at)) return false;
@@ -116,7 +110,7 @@ function parseHunkHeader(rows: ReturnType<typeof createRows>) {
 	if ((baseCount > 0 && baseStart === 0) || (currentCount > 0 && currentStart === 0)) {
 		throw rows.error("counts lines from 0");
 	}
-	// Lines before the hunk. An empty side names the line it comes after instead of its first one.
+	// Lines before the hunk. An empty side names the line before it, not its first one.
 	return {
 		baseStart: baseCount === 0 ? baseStart : baseStart - 1,
 		baseCount,

@@ -1,18 +1,13 @@
 /**
- * Which lines differ between two texts. A few edits are found at once. Otherwise lines that occur once on both sides
- * anchor the comparison (patience diff), the gaps between anchors are compared the same way, and gaps without an anchor
- * go to Myers' algorithm. All of it within a budget of work, so that no input takes long: what the budget does
- * not cover counts as replaced, which is longer than needed but never wrong.
+ * Line diff: a fast path for few edits, else patience diff (lines unique on both sides are
+ * anchors), with Myers' algorithm for gaps without an anchor. A work budget bounds the time:
+ * uncovered gaps count as replaced, which is longer than needed but never wrong.
  */
 import type { InternedLines } from "./lines.ts";
 import { type Budget, type Keep, matchFewEdits, matchLines } from "./myers.ts";
 import type { Steps } from "./slices.ts";
 
-/**
- * `baseCount` lines of the base from index `baseStart` became `currentCount` lines of the current text from
- * index `currentStart`. Indices count from 0, at least one count is positive, and between two changes at
- * least one line is unchanged.
- */
+/** 0-based. At least one count is positive, and an unchanged line separates two changes. */
 export interface Change {
 	baseStart: number;
 	baseCount: number;
@@ -20,17 +15,13 @@ export interface Change {
 	currentCount: number;
 }
 
-/** How much work a diff may take by default, in units of `Steps`: about 100 ms, which no ordinary edit takes. */
+/** In units of `Steps`: about 100 ms, above any ordinary edit. */
 const DEFAULT_DIFF_BUDGET = 20_000_000;
 
-/** Removed plus added lines that count as few. */
+/** Removed plus added. */
 const FEW_EDITS = 64;
 
-/**
- * The fewest changes from `base` to `current`, or `undefined` if they take more than a few edits or more work than a
- * few passes over the lines. Lines are compared as they are: numbering them first costs several times what finding a few
- * edits does.
- */
+/** `undefined` above the limits. Skips interning, which costs more than finding a few edits. */
 export function* fewEdits(
 	base: readonly string[],
 	current: readonly string[],
@@ -41,7 +32,6 @@ export function* fewEdits(
 	return isFound ? kept.changes(0) : undefined;
 }
 
-/** The changes between interned texts, with the indices of the whole texts. */
 export function* diffInterned(
 	lines: InternedLines,
 	budget: number = DEFAULT_DIFF_BUDGET,
@@ -53,7 +43,7 @@ export function* diffInterned(
 	const gaps: Gap[] = [
 		{ baseStart: 0, baseEnd: base.length, currentStart: 0, currentEnd: current.length },
 	];
-	// A list to work off instead of recursion: gaps can nest as deep as there are lines.
+	// A work list, not recursion: gaps can nest as deep as there are lines.
 	for (let gap = gaps.pop(); gap && remaining.left > 0; gap = gaps.pop()) {
 		trimGap(lines, gap, kept.keep);
 		const size = gap.baseEnd - gap.baseStart + gap.currentEnd - gap.currentStart;
@@ -75,7 +65,6 @@ export function* diffInterned(
 	return kept.changes(lines.commonStart);
 }
 
-/** Lines `baseStart … baseEnd - 1` of the base against lines `currentStart … currentEnd - 1` of the current text. */
 interface Gap {
 	baseStart: number;
 	baseEnd: number;
@@ -87,7 +76,6 @@ function isTwoSided({ baseStart, baseEnd, currentStart, currentEnd }: Gap): bool
 	return baseStart < baseEnd && currentStart < currentEnd;
 }
 
-/** Keeps equal lines at the start and the end and narrows the gap to the rest. */
 function trimGap({ base, current }: InternedLines, gap: Gap, keep: Keep): void {
 	while (isTwoSided(gap) && base[gap.baseStart] === current[gap.currentStart])
 		keep(gap.baseStart++, gap.currentStart++);
@@ -95,19 +83,19 @@ function trimGap({ base, current }: InternedLines, gap: Gap, keep: Keep): void {
 		keep(--gap.baseEnd, --gap.currentEnd);
 }
 
-/** Room to count in, by the number of a line: how often it occurs in a gap, all 0 between two gaps; and its last place. */
+/** Counts by line number, all 0 between gaps, and last positions. */
 function createCounts(distinct: number) {
 	const [inBase, inCurrent] = [new Int32Array(distinct), new Int32Array(distinct)];
 	return { inBase, inCurrent, lastInBase: new Int32Array(distinct) };
 }
 
-/** A line that occurs once on both sides, and where. */
+/** A line unique on both sides. */
 interface Anchor {
 	readonly x: number;
 	readonly y: number;
 }
 
-/** The places of the lines that occur on both sides; the others cannot be matched. Anchors are in the order of `y`. */
+/** Drops lines that occur on one side only. Anchors are in the order of `y`. */
 function commonLines(
 	{ base, current }: InternedLines,
 	{ baseStart, baseEnd, currentStart, currentEnd }: Gap,
@@ -137,19 +125,16 @@ function commonLines(
 	return { baseAt, currentAt, anchors };
 }
 
-/**
- * As many anchors as stand in the same order on both sides: a longest increasing subsequence of `x`, found with one
- * candidate per length.
- */
+/** A longest increasing subsequence of `x`, with one candidate per length. */
 function* longestRun(anchors: Anchor[]): Steps<Anchor[]> {
-	// ends[n] is the anchor whose run of n + 1 ends with the smallest x; before[i] leads back along a run.
+	// ends[n]: the anchor whose run of n + 1 ends with the smallest x; before[i]: previous.
 	const ends: number[] = [];
 	const before: number[] = [];
 	const endOf = (run: number) => (anchors[ends[run] as number] as Anchor).x;
 	for (const [i, { x }] of anchors.entries()) {
 		let low = 0;
 		let high = ends.length;
-		// Edits leave most lines in order: the longest run is the likely answer.
+		// Most lines stay in order: try the longest run first.
 		if (high > 0 && endOf(high - 1) < x) low = high;
 		while (low < high) {
 			const middle = (low + high) >> 1;
@@ -165,7 +150,6 @@ function* longestRun(anchors: Anchor[]): Steps<Anchor[]> {
 	return run.reverse();
 }
 
-/** Keeps the anchors and adds to `gaps` what lies between them. */
 function addGapsBetween(anchors: Anchor[], gap: Gap, gaps: Gap[], keep: Keep): void {
 	let { baseStart, currentStart } = gap;
 	for (const { x, y } of anchors) {
@@ -178,7 +162,6 @@ function addGapsBetween(anchors: Anchor[], gap: Gap, gaps: Gap[], keep: Keep): v
 	gaps.push({ ...gap, baseStart, currentStart });
 }
 
-/** Notes which lines are unchanged, and lists the changes between them. */
 function createKept(baseLength: number, currentLength: number) {
 	const base = new Uint8Array(baseLength);
 	const current = new Uint8Array(currentLength);
@@ -187,7 +170,6 @@ function createKept(baseLength: number, currentLength: number) {
 			base[x] = 1;
 			current[y] = 1;
 		},
-		/** `offset` is added to the indices. */
 		changes(offset: number): Change[] {
 			const changes: Change[] = [];
 			for (let x = 0, y = 0; x < base.length || y < current.length; x++, y++) {

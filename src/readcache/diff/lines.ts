@@ -1,7 +1,6 @@
-/** The lines of a text as a unified diff shows them, and as numbers. */
 import type { Steps } from "./slices.ts";
 
-/** What unified diffs print below a last line that does not end with a newline. */
+/** Below a last line without a newline. */
 export const NO_FINAL_NEWLINE = "\\ No newline at end of file";
 
 const LINES_PER_STEP = 2048;
@@ -11,11 +10,9 @@ const UNITS_TO_COMPARE = 8;
 const UNITS_TO_INTERN = 40;
 
 /**
- * The lines of a text without their newlines. Only "\n" separates: CR, U+0085, U+2028 and U+2029 stay in the
- * line. A last line without newline carries the note of unified diffs as a second row, which makes it
- * differ from the same line with a newline (no other line contains "\n") and print as it should.
- *
- * The empty line that pi counts after a final newline is not among them.
+ * Only "\n" separates: CR, U+0085, U+2028 and U+2029 stay in the line. A last line without newline
+ * carries the note of unified diffs as a second row, so it differs from the same line with one.
+ * Omits the empty line that pi counts after a final newline.
  */
 export function* splitLines(text: string): Steps<string[]> {
 	const lines: string[] = [];
@@ -34,18 +31,16 @@ export function* splitLines(text: string): Steps<string[]> {
 }
 
 /**
- * Two texts between their common first and last lines. Equal lines have equal numbers, so that comparing them costs the
- * same at any length. `base[i]` stands for line `i + commonStart` of the base, and likewise for `current`.
+ * Two texts without their common prefix and suffix. Equal lines have equal numbers. `base[i]` is
+ * line `i + commonStart`, likewise `current[i]`.
  */
 export interface InternedLines {
 	base: Int32Array;
 	current: Int32Array;
 	commonStart: number;
-	/** The line behind each number. */
 	texts: string[];
 }
 
-/** Numbers the lines of both texts, leaving out what they have in common at start and end. */
 export function* internLines(
 	base: readonly string[],
 	current: readonly string[],
@@ -93,15 +88,12 @@ function* internRange(
 	return interned;
 }
 
-/**
- * A lower bound for the characters of changed lines in any diff of the two texts: a line that occurs more
- * often on one side has to be removed or added as many times. `overhead` is added for each such line.
- */
+/** A lower bound for any diff: surplus lines on one side must be removed or added. */
 export function* leastChangedLength(
 	{ base, current, texts }: InternedLines,
 	overhead: number,
 ): Steps<number> {
-	// How many more times a line occurs in the base than in the current text.
+	// Occurrences in the base minus those in the current text.
 	const surplus = new Int32Array(texts.length);
 	for (const id of base) surplus[id] = (surplus[id] as number) + 1;
 	yield base.length * 4;

@@ -1,23 +1,19 @@
-/**
- * Equal lines of two texts by Myers' greedy algorithm ("An O(ND) Difference Algorithm and Its Variations", 1986), with a
- * ceiling on its cost.
- */
+/** Myers' greedy diff ("An O(ND) Difference Algorithm and Its Variations", 1986), bounded. */
 import type { Steps } from "./slices.ts";
 
-/** Work that may still be spent, in units of `Steps`; shared by all parts of one diff and counted down. */
+/** Remaining work in units of `Steps`, shared by all parts of one diff. */
 export interface Budget {
 	left: number;
 }
 
-/** Takes note of two equal lines, by their indices in base and current. */
 export type Keep = (x: number, y: number) => void;
 
-/** Edits of one search. Results are minimal up to here; beyond, time stays proportional to this times the lines. */
+/** Per search. Results are minimal up to here; beyond, time grows with this times the lines. */
 const MAX_EDITS = 256;
 
 /**
- * Calls `keep` for the lines of a common subsequence, in no particular order: a longest one if few edits lead
- * from base to current. What is left when the budget runs out is reported as not common.
+ * Calls `keep` in no particular order, for a longest common subsequence if edits are few. Lines
+ * beyond the budget count as different.
  */
 export function* matchLines(
 	base: readonly string[],
@@ -32,7 +28,7 @@ export function* matchLines(
 	}
 }
 
-/** Like `matchLines`, if at most `maxEdits` lead to the end of both texts; otherwise nothing is kept, and false returned. */
+/** Like `matchLines`, but keeps nothing and returns false above `maxEdits`. */
 export function* matchFewEdits(
 	base: readonly string[],
 	current: readonly string[],
@@ -50,8 +46,8 @@ interface Point {
 }
 
 /**
- * A search from a point on. On diagonal k, where the base is k lines ahead, `reach[k + origin]` is the furthest line of
- * the base that can be arrived at with the edits made so far, and `before[n]` what `reach` was before the n-th edit.
+ * On diagonal k, where the base is k lines ahead, `reach[k + origin]` is the furthest line of the
+ * base so far; `before[n]` is `reach` before the n-th edit.
  */
 interface Search {
 	readonly base: readonly string[];
@@ -60,15 +56,13 @@ interface Search {
 	readonly before: Int32Array[];
 	readonly reach: Int32Array;
 	readonly origin: number;
-	/** The diagonal on which the search came furthest. */
 	diagonal: number;
-	/** Whether that leads to the end of both texts. */
 	isComplete: boolean;
 }
 
 const UNREACHED = -1;
 
-/** The way with the fewest edits from a point to the end of both texts, or the one that comes furthest within the limits. */
+/** The fewest edits, or the furthest path within the limits. */
 function* search(
 	base: readonly string[],
 	current: readonly string[],
@@ -102,7 +96,7 @@ function* search(
 	return state;
 }
 
-/** Makes one edit more on every diagonal, and follows equal lines. Returns the units of work. */
+/** Returns the units of work. */
 function advance(state: Search): number {
 	const { base, current, from, reach, origin } = state;
 	const edits = state.before.length;
@@ -131,19 +125,16 @@ function advance(state: Search): number {
 	return units;
 }
 
-/** Where one arrives on a diagonal by removing a line of the base, which has so many columns. */
 function byRemoval(reach: Int32Array, diagonal: number, columns: number): number {
 	const x = reach[diagonal - 1] as number;
 	return x === UNREACHED || x === columns ? UNREACHED : x + 1;
 }
 
-/** Where one arrives on a diagonal by adding a line of the current text; `end` is where the diagonal ends. */
 function byAddition(reach: Int32Array, diagonal: number, end: number): number {
 	const x = reach[diagonal + 1] as number;
 	return x === UNREACHED || x > end ? UNREACHED : x;
 }
 
-/** Where most lines of both texts are behind: on a diagonal of the last edit. */
 function furthestDiagonal({ reach, origin, before }: Search): number {
 	const edits = before.length - 1;
 	const progress = (k: number) =>
@@ -153,7 +144,6 @@ function furthestDiagonal({ reach, origin, before }: Search): number {
 	return best;
 }
 
-/** Goes back from where a search ended, edit by edit, and keeps the equal lines. Returns the end. */
 function keepPath({ base, current, from, before, reach, origin, diagonal }: Search, keep: Keep) {
 	const columns = base.length - from.x;
 	const rows = current.length - from.y;

@@ -1,26 +1,18 @@
 import { AbortedError } from "../../core/aborted.ts";
 
-/**
- * Long computations in short slices, so that the agent stays responsive and can be stopped.
- *
- * A computation is written as a plain generator that yields the work it has just done. It knows neither
- * clock nor event loop; `runInSlices` adds both, `runAtOnce` neither.
- */
+/** Computations run in short slices: the agent stays responsive and can abort. */
 
 /**
- * A computation that yields the units of work done since its last yield: every 50,000 units, or after each
- * pass over the lines. A unit is 2 to 5 ns in compiled code, ten times that in the first milliseconds.
+ * Yields the units done: every 50,000, or after each pass over the lines. A unit is 2 to 5 ns
+ * in compiled code, ten times that in the first milliseconds.
  */
 export type Steps<T> = Generator<number, T, void>;
 
-// Units are what makes pauses reproducible; the clock covers code not yet compiled and busy machines.
+// Units make pauses reproducible; the clock covers uncompiled code and busy machines.
 const UNITS_PER_SLICE = 1_500_000;
 const MS_PER_SLICE = 8;
 
-/**
- * Runs the steps, giving the event loop a turn between slices of a few milliseconds.
- * Throws pi's "Operation aborted" once the signal is aborted.
- */
+/** Yields to the event loop every few ms. Throws pi's "Operation aborted" on abort. */
 export async function runInSlices<T>(steps: Steps<T>, signal?: AbortSignal): Promise<T> {
 	let units = 0;
 	let unitsAtLook = 0;
@@ -40,7 +32,6 @@ export async function runInSlices<T>(steps: Steps<T>, signal?: AbortSignal): Pro
 	}
 }
 
-/** Runs the steps to their end without a pause. */
 export function runAtOnce<T>(steps: Steps<T>): T {
 	for (;;) {
 		const step = steps.next();
