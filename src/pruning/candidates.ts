@@ -1,48 +1,41 @@
 import type { ContextMessage, ToolResultItem } from "../session/index.ts";
 import { MAX_STUB_BYTES } from "./stub.ts";
 
-/** The settings that choose what may go. */
 export interface CandidateSettings {
 	/** Tool output of this many latest turns stays. */
 	readonly keepRecentTurns: number;
-	/** Output of any tool goes above this length; of the tools that only fetch, wherever a stub is worth it. */
+	/** Longer output of any tool is pruned; of tools that only fetch, wherever a stub pays. */
 	readonly maxToolChars: number;
-	/** Output of every tool may go, not only of those that fetch. */
+	/** Prune every tool's output, not only of those that fetch. */
 	readonly anyTool: boolean;
 }
 
-/** What the policy cannot see by itself. Each answers for one result. */
+/** Facts that the policy cannot see by itself. */
 export interface ResultFacts {
 	isPinned(item: ToolResultItem): boolean;
-	/** It comes from a file that must be neither pruned nor stored. */
+	/** From a file that must be neither pruned nor stored. */
 	isExcluded(item: ToolResultItem): boolean;
-	/** What it showed has been shown again since, or is no longer so. */
+	/** Shown again since, or out of date. */
 	isSuperseded(item: ToolResultItem): boolean;
-	/** Results without which it means nothing: the text that a marker or diff refers to. */
+	/** The results that a marker or diff refers to. */
 	basesOf(item: ToolResultItem): readonly ToolResultItem[];
 }
 
-/** A result that may be replaced by a stub. */
 export interface Candidate {
 	readonly item: ToolResultItem;
-	/** Its place among the messages. */
 	readonly at: number;
 	readonly why: "superseded" | "old";
 }
 
-/**
- * How much of the newest that tools take in the context is recent, however long the turn. Calls count like results: a
- * file that the model writes stands in a call's arguments, and fills the window like one that it reads.
- */
+/** Newest tool tokens that count as recent. Calls count too: their arguments can hold files. */
 export const PROTECTED_TOOL_TOKENS = 20_000;
 
-/** Shorter output stays: a stub would free next to nothing, and everything behind it would be written anew. */
+/** Shorter output stays: a stub frees too little to pay for rewriting all behind it. */
 export const LEAST_CHARS = 2 * MAX_STUB_BYTES;
 
 /**
- * Chooses what may be pruned, oldest first. Recent output stays: that of the last turns as far as it lies within the
- * newest {@link PROTECTED_TOOL_TOKENS}, and whatever the model has not answered yet. So do errors, pictures, pins,
- * results of excluded files, and what a recent or pinned result refers to.
+ * Oldest first. Keeps output of the last turns (within {@link PROTECTED_TOOL_TOKENS}), unanswered
+ * output, errors, images, pins, excluded files, and what a recent or pinned result refers to.
  */
 export function candidatesOf(
 	messages: readonly ContextMessage[],
@@ -66,8 +59,8 @@ export function candidatesOf(
 }
 
 /**
- * The first result that a pruning may replace, now or later: all before it stays as it is, so a cache may end there.
- * None while thinking is bound to the conversation: the next pruning then follows a compaction, which ends every cache.
+ * The first result that may ever be replaced: a cache may end before it. None while thinking is
+ * bound: the next pruning then follows a compaction, which ends every cache.
  */
 export function frontierOf({
 	messages,
@@ -86,13 +79,12 @@ export function frontierOf({
 		.find((item) => item && isPrunable(item) && !facts.isPinned(item) && !facts.isExcluded(item));
 }
 
-/** Not an error, not a picture, not replaced already, long enough, and a text that a file can hold. */
 export function isPrunable({ isError, text, returned }: ToolResultItem): boolean {
 	if (isError || text === undefined || text !== returned) return false;
 	return text.length > LEAST_CHARS && text.isWellFormed();
 }
 
-/** Whether a result goes once it is no longer recent. */
+/** Whether a result is pruned once it is no longer recent. */
 export function goesByAge(
 	item: ToolResultItem,
 	{ maxToolChars, anyTool }: CandidateSettings,
@@ -101,7 +93,7 @@ export function goesByAge(
 	return anyTool || fetchesOnly(item);
 }
 
-/** Tools whose output can be had again by the same call. */
+/** Tools whose output the same call returns again. */
 function fetchesOnly({ toolName, input }: ToolResultItem): boolean {
 	if (toolName === "read" || toolName === "bash") return true;
 	return toolName === "kota_search" && (input as { output?: unknown })?.output === "snippet";

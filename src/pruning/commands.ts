@@ -7,18 +7,13 @@ import type { LivePruning } from "./live.ts";
 import { pruningText, purgedText } from "./report.ts";
 import type { PinEntry } from "./survey.ts";
 
-/** A subcommand of `/kota`. */
 export interface Subcommand {
-	/** What it does, for `/kota help`. */
 	readonly usage: string;
-	/** Gets the words behind its name; returns what is reported. */
 	run(session: SessionView, words: string[]): Promise<string>;
 }
 
-/** Blobs that `/kota blobs` lists. */
 const SHOWN_BLOBS = 10;
 
-/** `/kota pruning`, `blobs`, `purge-blobs`, `pin`, `unpin` and `pins`. */
 export function pruningCommands(
 	{ host }: Spine,
 	openFor: (session: SessionView) => Promise<LivePruning>,

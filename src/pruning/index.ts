@@ -1,4 +1,4 @@
-/** Pruning: old tool output is replaced by a stub that says how to read it back, when that pays. */
+/** Pruning replaces old tool output by a stub that names the stored original, when that pays. */
 
 export type { PruneSettings } from "./pruner.ts";
 export { pruningPolicy } from "./replay-policy.ts";

@@ -20,38 +20,33 @@ import {
 } from "./stub.ts";
 import { createSurveyor, lastMeaningful, resultsIn, type Survey, type Touches } from "./survey.ts";
 
-/** The name under which stubs are pending. */
 const OWNER = "pruning";
 
-/** Pruning of one session: what is pending, what was done, and what would be done next. */
+/** Pruning of one session. */
 export interface LivePruning {
 	readonly pruner: Pruner;
 	readonly history: PruningHistory;
 	readonly blobs: BlobStore;
-	/** Why something could not be pruned the last time, in words. */
+	/** Why the last pruning failed, for the user. */
 	readonly trouble: string | undefined;
 	survey(session: SessionView): Survey;
-	/** What the pruner decides on: all but what has a stub already. */
+	/** Without results that have a stub already. */
 	prunable(session: SessionView, cold: boolean): PrunableSession;
-	/** What stubs keep out of the context as it is now. */
 	keptOut(session: SessionView): KeptOut;
-	/** The line that is always shown: context size now, and freed so far. */
 	status(session: SessionView): string;
-	/** The whole conversation is about to be sent: whatever may go gets a stub, for this very request. */
+	/** Everything is sent again: all candidates get a stub in this very request. */
 	pruneCold(session: SessionView): Promise<void>;
 	/**
-	 * The end of a turn: a batch gets stubs if it pays. At the end of a run too: it costs nothing before the next
-	 * request, and pi may be about to compact. Returns what has to be persisted, with stubs that requests had already, and
-	 * whether the next request has stubs that no request has had.
+	 * Prunes a batch if it pays; also at the end of a run, since pi may be about to compact.
+	 * `toPersist` includes stubs of earlier requests, `isChange` means new ones.
 	 */
 	pruneWarm(session: SessionView): Promise<{ toPersist: Pruned[]; isChange: boolean }>;
-	/** Stubs that answers of this branch have seen are pending again, if their originals are kept. */
+	/** Restores stubs that answers of this branch have seen, if their originals are stored. */
 	restore(session: SessionView): Promise<void>;
-	/** Takes note of what a request cost, and what it would have cost with the full texts in it. */
+	/** Records a request's cost, with and without pruning. */
 	noteAnswer(message: unknown, session: SessionView): void;
-	/** A request's messages with the stubs that are pending. */
 	applyTo<Message>(messages: readonly Message[], session: SessionView): readonly Message[];
-	/** A payload with a cache marker before the first result that may be pruned next; `undefined` for the same. */
+	/** Marks the cache before the next prunable result; `undefined` for no change. */
 	withMarker(payload: unknown): unknown;
 	readonly callOf: typeof callOf;
 	readonly lastMeaningful: typeof lastMeaningful;
@@ -60,7 +55,6 @@ export interface LivePruning {
 type Results = ReadonlyMap<string, ToolResultItem>;
 type BatchPlan = Pick<Plan, "why" | "rewrittenTokens" | "rewriteCost">;
 
-/** Opens it for a session. `touches` says what results are about. */
 export function openPruning(
 	{ config, cwd, values }: SessionView,
 	touches: Touches,
@@ -70,10 +64,10 @@ export function openPruning(
 	const survey = createSurveyor({ settings: config, cwd, values, touches });
 	const pruner = createPruner(config.prune);
 	const history = createPruningHistory();
-	/** The stubs that are pending, with the batch that each is of. */
+	/** Pending stubs by entry, with their batch. */
 	const made = new Map<string, { pruned: Pruned; plan: BatchPlan }>();
 	let trouble: string | undefined;
-	/** The call before whose result a cache marker stands. */
+	/** The call whose result follows the cache marker. */
 	let frontier: string | undefined;
 
 	return {
@@ -106,7 +100,7 @@ export function openPruning(
 			await keepPendingAgain(session);
 			const state = prunable(session, false);
 			const { candidates, plan } = pruner.decide(state);
-			// As it is before this batch: what the provider has cached ends here, and is read once more.
+			// From before this batch: the provider's cache ends there, and is read again.
 			frontier = frontierIn(state);
 			const count = plan.prune ? await makeStubs(session, candidates, plan) : 0;
 			return { toPersist: waiting(session), isChange: count > 0 };
@@ -163,7 +157,7 @@ export function openPruning(
 		return keptOut(resultsNow(session).values());
 	}
 
-	/** Returns how many it made: of what cannot be kept as a blob there is none. */
+	/** Returns the number made: a result without a stored blob gets none. */
 	async function makeStubs(
 		session: SessionView,
 		candidates: readonly Candidate[],
@@ -190,7 +184,7 @@ export function openPruning(
 			.flatMap(({ entryId }) => made.get(entryId)?.pruned ?? []);
 	}
 
-	/** Stubs that a request had before the session: their originals may have been deleted since. */
+	/** Originals of stubs from earlier requests may have been deleted since. */
 	async function keepPendingAgain(session: SessionView): Promise<void> {
 		const stubs = waiting(session);
 		const { pruned: kept, why } = await keepAgain(stubs, blobs);
@@ -199,7 +193,7 @@ export function openPruning(
 		for (const { entryId } of lost) session.edits.drop(entryId);
 	}
 
-	/** A batch counts once the session shows it. Returns what rewriting has cost. */
+	/** A batch counts once the session shows it. Returns the rewrite cost. */
 	function noteSettled({ edits, sessionManager }: SessionView): number {
 		const settled = new Map<BatchPlan, { results: number; freedTokens: number }>();
 		for (const { entryId } of edits.settle(OWNER, sessionManager)) {
@@ -232,34 +226,30 @@ export function openPruning(
 	}
 }
 
-/** A batch that was pruned, and when. */
 export interface Action extends Pick<Plan, "why" | "rewrittenTokens" | "rewriteCost"> {
 	readonly results: number;
 	readonly freedTokens: number;
 	readonly atMs: number;
 }
 
-/** What pruning did in a session since this process opened it. */
+/** Since this process opened the session. */
 export interface PruningSummary {
-	/** Latest last. */
 	readonly actions: readonly Action[];
 	readonly results: number;
 	readonly freedTokens: number;
-	/** In plain input tokens; below zero, it has cost more than it saved. */
+	/** In plain input tokens; negative if pruning cost more than it saved. */
 	readonly saved: number;
 }
 
-/** Keeps count of what pruning did and what it is worth. */
 export interface PruningHistory {
 	noteAction(action: Action): void;
-	/** A request was cheaper by so much, in plain input tokens. */
+	/** In plain input tokens. */
 	noteSaved(saved: number): void;
 	summary(): PruningSummary;
 }
 
 const MAX_ACTIONS = 50;
 
-/** Makes an empty one. */
 export function createPruningHistory(): PruningHistory {
 	const actions: Action[] = [];
 	let results = 0;
@@ -281,15 +271,14 @@ export function createPruningHistory(): PruningHistory {
 }
 
 /**
- * Puts a standing cache marker right before the result of a call, if the limit leaves one. Before the first result that
- * a later pruning will replace, it makes that pruning write from there on, and not from the start. Returns a changed
- * copy of the request, or `undefined` where it is to stay as it is: another provider's, without that result, or full.
+ * Sets a cache marker before a result, if the limit leaves one. A later pruning then rewrites from
+ * there, not from the start. `undefined` for no change.
  */
 export function withMarkerBeforeResult(payload: unknown, toolCallId: string): object | undefined {
 	return withExtraMarker(payload, (messages) => blockBefore(messages, toolCallId));
 }
 
-/** The last block before a call's result that can carry a marker: thinking cannot, nor can an empty text. */
+/** Thinking and empty texts cannot carry a marker. */
 function blockBefore(messages: readonly unknown[], toolCallId: string): BlockPlace | undefined {
 	let last: BlockPlace | undefined;
 	for (const [message, { content }] of (messages as { content?: unknown }[]).entries()) {

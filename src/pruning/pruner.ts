@@ -15,53 +15,45 @@ import {
 } from "./candidates.ts";
 import { MAX_STUB_TOKENS } from "./stub.ts";
 
-/** A session at the moment when it could be pruned, without its conversation. */
 export interface PricedSession {
 	readonly rules: CacheRules;
-	/** The provider has to be sent everything again in any case. */
+	/** The next request rewrites the cache anyway. */
 	readonly cold: boolean;
-	/** Tokens of the next request as far as known, tools and system prompt included. */
+	/** Of the next request as far as known, tools and system prompt included. */
 	readonly contextTokens: number;
 	readonly contextWindow: number;
 	readonly ttl: Ttl;
 }
 
-/** A session at the moment when it could be pruned. */
 export interface PrunableSession extends PricedSession {
 	readonly messages: readonly ContextMessage[];
-	/** The tool results among them, by entry. */
 	readonly results: ReadonlyMap<string, ToolResultItem>;
 	readonly facts: ResultFacts;
-	/**
-	 * The first message that may be edited; zero if all may. Behind the ones before it stands thinking that the provider
-	 * accepts only while they stay as they were sent.
-	 */
+	/** Thinking is bound to the messages before this index: they must not change. */
 	readonly editableFrom: number;
 }
 
-/** What could go, and whether it goes now. */
 export interface Decision {
 	readonly candidates: readonly Candidate[];
 	readonly plan: Plan;
-	/** Results that would be candidates if no thinking were bound to them. */
+	/** Candidates blocked by bound thinking. */
 	readonly bound: number;
-	/** The window is so full that more goes than usual. */
+	/** The window is nearly full: prune more than usual. */
 	readonly tight: boolean;
 }
 
-/** Decides what is pruned and when, over the life of a session. It changes nothing itself. */
+/** Decides what is pruned and when. Has no side effects on the session. */
 export interface Pruner {
-	/** To be asked once for every request: it learns from it how fast prunable output grows. */
+	/** Call once per request: it learns the growth of prunable output. */
 	decide(session: PrunableSession): Decision;
-	/** The same for a session whose candidates are found elsewhere: `survey` says what they come to. */
+	/** The same for candidates that the caller has found. */
 	decideOn(session: PricedSession, survey: (settings: CandidateSettings) => Survey): Plan;
-	/** What it would decide, without learning from it. */
+	/** Like `decide`, without learning. */
 	preview(session: PrunableSession): Decision;
-	/** Takes note of what a request cost, and what it would have cost without pruning; in plain input tokens. */
+	/** Records a request's cost, with and without pruning, in plain input tokens. */
 	noteRequest(cost: number, costUnpruned: number): void;
 }
 
-/** Makes one for a session. */
 export function createPruner(settings: PruneSettings): Pruner {
 	const growth = createGrowth();
 	const credit = createRewriteCredit();
@@ -81,7 +73,7 @@ export function createPruner(settings: PruneSettings): Pruner {
 		const considered = consider(session, survey);
 		wasTight = considered.tight;
 		growth.note(considered.survey.freedTokens);
-		// With what was learned just now: without it, the first batch would have nothing to go by.
+		// After learning: the first batch needs a growth rate.
 		return { ...considered, plan: plan(considered.survey, session) };
 	}
 
@@ -131,18 +123,16 @@ function decision({
 	return { candidates: survey.candidates, plan, bound: survey.bound, tight };
 }
 
-/** How fast something grows from one request to the next: an average in which the latest counts most. */
+/** Growth per request, as a moving average. */
 export interface Growth {
-	/** Takes note of the size at a request. A size that fell was pruned, and says nothing about growth. */
+	/** A size that fell was pruned, and is ignored. */
 	note(size: number): void;
-	/** Growth per request; zero until there is something to go by. */
 	readonly perRequest: number;
 }
 
-/** The weight of the latest step once there are many; before, each counts the same. */
+/** Weight of the latest step; the first steps weigh the same. */
 const WEIGHT = 0.05;
 
-/** Begins without a size. */
 export function createGrowth(): Growth {
 	let last = 0;
 	let steps = 0;
@@ -161,21 +151,17 @@ export function createGrowth(): Growth {
 	};
 }
 
-/** The `prune` settings that decide what may go. */
 export interface PruneSettings {
 	readonly keepRecentTurns: number;
 	readonly maxToolChars: number;
 	readonly adaptive: boolean;
 }
 
-/** How full the window must be to prune more, and how empty to stop: far enough apart not to go back and forth. */
+/** Shares of the window, far enough apart not to oscillate. */
 const TIGHTEN_ABOVE = 0.6;
 const RELAX_BELOW = 0.45;
 
-/**
- * Whether to prune more than usual, from how full the model's window is and whether we already do. It stays as it is
- * between the two marks, so that a prune, which empties the window, does not at once end itself.
- */
+/** Between the marks the state stays: a prune empties the window and must not end itself. */
 export function isTight(
 	wasTight: boolean,
 	{ contextTokens, contextWindow }: { contextTokens: number; contextWindow: number },
@@ -185,7 +171,7 @@ export function isTight(
 	return fill > (wasTight ? RELAX_BELOW : TIGHTEN_ABOVE);
 }
 
-/** What may go, usually or when it is tight: one turn fewer is kept, shorter output goes, and of every tool. */
+/** When tight: one turn fewer is kept, and shorter output of every tool is pruned. */
 export function strictness(
 	{ keepRecentTurns, maxToolChars }: Omit<PruneSettings, "adaptive">,
 	tight: boolean,
@@ -198,48 +184,40 @@ export function strictness(
 	};
 }
 
-/** What pruning all candidates frees, and where they stand. All in tokens. */
+/** The effect of pruning all candidates, in tokens. */
 export interface Survey {
 	readonly freedTokens: number;
-	/** Of the first candidate and all behind it. */
+	/** From the first candidate on. */
 	readonly tokensFromFirst: number;
-	/** Of all behind the last candidate. */
 	readonly tokensAfterLast: number;
 }
 
-/** What pruning costs and gains at a moment, whatever the candidates are. */
+/** The price of pruning, whatever the candidates. */
 export interface Price {
 	readonly rules: CacheRules;
-	/** The provider has to be sent everything anew in any case. */
+	/** The next request rewrites the cache anyway. */
 	readonly cold: boolean;
-	/** Tokens of the next request: the messages', and tools and system prompt. */
 	readonly contextTokens: number;
 	readonly contextWindow: number;
-	/** By how much the prunable tokens grow from one request to the next. */
 	readonly growthPerRequest: number;
-	/** What a rewrite may cost, in plain input tokens, without making a session that ends now dearer. */
+	/** The most a rewrite may cost, in plain input tokens, without a loss if the session ends now. */
 	readonly credit: number;
 	readonly ttl: Ttl;
 }
 
-/** Whether to prune now, and what that would free and cost. */
 export interface Plan {
 	readonly prune: boolean;
-	/**
-	 * As the economy says; or it would pay in the long run, but is `unpaid` so far: a session that ended now would have
-	 * been dearer for it.
-	 */
+	/** `unpaid`: it pays in the long run, but a session that ends now would lose. */
 	readonly why: PruneDecision["why"] | "unpaid";
-	/** The tokens that a batch must free to pay. */
+	/** Tokens that a batch must free to pay. */
 	readonly threshold: number;
 	readonly freedTokens: number;
-	/** Tokens that the provider has to write again because of it; none if it has to anyway. */
+	/** Tokens written again because of it; 0 when cold. */
 	readonly rewrittenTokens: number;
-	/** What that costs, in plain input tokens. */
+	/** In plain input tokens. */
 	readonly rewriteCost: number;
 }
 
-/** What the candidates among messages come to. */
 export function surveyOf(
 	messages: readonly ContextMessage[],
 	candidates: readonly Candidate[],
@@ -253,7 +231,7 @@ export function surveyOf(
 	};
 }
 
-/** Asks the economy whether replacing all candidates pays, and whether the session can afford it by now. */
+/** Whether replacing all candidates pays, and whether the session can afford it now. */
 export function planFor(survey: Survey, moment: Price): Plan {
 	const { freedTokens, tokensFromFirst, tokensAfterLast } = survey;
 	const { rules, cold, contextTokens, contextWindow, ttl } = moment;
@@ -281,12 +259,10 @@ function tokensFrom(messages: readonly ContextMessage[], at: number): number {
 	return messages.slice(at).reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-/** What replacing these results by stubs frees. */
 export function freedBy(candidates: readonly Candidate[]): number {
 	return candidates.reduce((sum, { item }) => sum + freedFrom(item), 0);
 }
 
-/** What replacing one frees. */
 export function freedFrom({ tokens }: Pick<ToolResultItem, "tokens">): number {
 	return Math.max(0, tokens - MAX_STUB_TOKENS);
 }

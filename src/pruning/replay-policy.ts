@@ -8,9 +8,8 @@ import { MAX_STUB_TOKENS } from "./stub.ts";
 import type { FileTouch } from "./survey.ts";
 
 /**
- * What sessions would have cost with pruning, by the very code that decides in a session. Sizes are the provider's, and
- * four characters are a token. Pins, excluded files and edits are not known here: all results count as free to go, and
- * as superseded only by reading the file again.
+ * The cost of sessions with pruning, by the code of live sessions. A token is four characters.
+ * Pins, excluded files and edits are unknown here: every result is prunable.
  */
 export function pruningPolicy(settings: PruneSettings): RequestPolicy {
 	return {
@@ -29,11 +28,11 @@ function createReplay(settings: PruneSettings) {
 	const pruned = new Set<number>();
 	const stubs = new WeakMap<SessionBlock, SessionBlock>();
 	let before: { step: Step; tokens: number } | undefined;
-	/** The blocks of the last request, pruned. */
+	/** The last request, pruned. */
 	let shown: readonly SessionBlock[] = [];
-	/** Of `shown`; undefined when that did anything but grow. */
+	/** Of `shown`; `undefined` when that did anything but grow. */
 	let survey: GrowingSurvey | undefined;
-	/** Whether the thinking of a block is bound to what stands before it: by the model that thought. */
+	/** By block: its model binds thinking to all before it. */
 	const binds = new Map<number, boolean>();
 
 	return {
@@ -59,7 +58,7 @@ function createReplay(settings: PruneSettings) {
 				},
 				(by) => surveyOf(now, by).survey(),
 			);
-			// Where this pruning begins, not the next: that prefix is in the cache.
+			// Where this pruning begins, not the next: that prefix is cached.
 			const first = survey?.frontier();
 			shown = plan.prune ? prune(now) : now;
 			const sent = survey?.tokens ?? 0;
@@ -71,7 +70,7 @@ function createReplay(settings: PruneSettings) {
 		},
 	};
 
-	/** Replaces all candidates. Nothing before the first of them changes, so it is not looked at again. */
+	/** Nothing before the first candidate changes, so it is skipped. */
 	function prune(blocks: readonly SessionBlock[]): readonly SessionBlock[] {
 		const candidates = survey?.candidates() ?? [];
 		if (!survey || candidates.length === 0) return blocks;
@@ -83,7 +82,6 @@ function createReplay(settings: PruneSettings) {
 		return blocks.slice(0, rest.at).concat(changed);
 	}
 
-	/** The survey of these blocks by these settings: the one there is, or a new one. */
 	function surveyOf(blocks: readonly SessionBlock[], by: CandidateSettings): GrowingSurvey {
 		if (survey && isSameStrictness(survey.settings, by)) return survey;
 		survey = createGrowingSurvey(by);
@@ -108,7 +106,7 @@ function createReplay(settings: PruneSettings) {
 		return stub;
 	}
 
-	/** New thinking is that of the request before. A compaction takes the prefix from all that it keeps. */
+	/** New thinking is the previous request's. A compaction unbinds all that it keeps. */
 	function noteThinking({ blocks, changes, model }: Step, from: number): void {
 		const { rules } = before?.step.model ?? model;
 		for (const { id, kind } of from > 0 ? blocks.slice(from) : blocks) {
@@ -131,14 +129,13 @@ function createReplay(settings: PruneSettings) {
 			gapMs: step.atMs - before.step.atMs,
 			ttlMs: ttlMs[before.step.ttl],
 			modelChanged: step.changes.has("model"),
-			// The conversation stands behind both.
+			// The conversation follows both in the request.
 			toolsChanged: step.changes.has("tools") || step.changes.has("system"),
 			thinkingChanged: invalidates.thinking !== undefined && step.changes.has("thinking"),
 			compacted: step.changes.has("compaction"),
 		}).cold;
 	}
 
-	/** What the request costs by the rules, and what it would cost whole. */
 	function noteCost(step: Step, { cold, rewriteCost, sent, whole }: RequestCost): void {
 		const { rules } = step.model;
 		const writeRatio = writeRatioFor(step.ttl, rules);
@@ -153,12 +150,11 @@ function createReplay(settings: PruneSettings) {
 interface RequestCost {
 	readonly cold: boolean;
 	readonly rewriteCost: number;
-	/** Tokens of the request, and of what it would be without pruning. */
+	/** In tokens; `whole` is without pruning. */
 	readonly sent: number;
 	readonly whole: number;
 }
 
-/** The conversation did something other than grow. */
 function isRearranged({ changes }: Step): boolean {
 	return changes.has("compaction") || changes.has("edit") || changes.has("branch");
 }
@@ -173,7 +169,7 @@ function isSameStrictness(one: CandidateSettings, other: CandidateSettings): boo
 
 const STUB_MARK = "~stub";
 
-/** Nobody reads the text of a session's results here; only its length counts. */
+/** Only the text's length matters here. */
 function resultItem({ id, tokens, result }: SessionBlock): ToolResultItem {
 	const length = Math.min(tokens * 4, MOST_CHARS);
 	const text = result?.hasImage ? undefined : "x".repeat(length);
@@ -193,7 +189,7 @@ function resultItem({ id, tokens, result }: SessionBlock): ToolResultItem {
 	};
 }
 
-/** Longer than any output that pi lets through; a damaged or hostile file may state anything. */
+/** Above any output that pi lets through; the file is untrusted. */
 const MOST_CHARS = 200_000;
 
 function touchOf(block: SessionBlock, item: ToolResultItem): FileTouch<ToolResultItem> | undefined {

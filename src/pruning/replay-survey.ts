@@ -9,44 +9,36 @@ import {
 import { freedFrom, type Survey } from "./pruner.ts";
 import { type FileTouch, replaces } from "./survey.ts";
 
-/** A block of a request, with what the survey cannot see in it. */
 export interface SurveyedBlock {
 	readonly block: SessionBlock;
-	/** The result in it that is not pruned yet, and what it has to do with a file. */
 	readonly item?: ToolResultItem | undefined;
 	readonly touch?: FileTouch<ToolResultItem> | undefined;
-	/** Thinking in it is bound to what stands before it. */
+	/** Its thinking is bound to all before it. */
 	readonly isBound: boolean;
 }
 
-/**
- * The candidates for pruning in a conversation that only grows: the same as `candidatesOf` chooses, found by looking at
- * what is new. When anything else changes, a new survey takes the place of this one.
- */
+/** Incremental `candidatesOf` for a conversation that only grows; otherwise make a new survey. */
 export interface GrowingSurvey {
 	readonly settings: CandidateSettings;
 	add(next: SurveyedBlock): void;
 	survey(): Survey;
-	/** The results that would be pruned, oldest first. */
+	/** Oldest first. */
 	candidates(): ToolResultItem[];
-	/** The place of the first result that a pruning may replace, now or later: see `frontierOf`. */
+	/** See `frontierOf`. */
 	frontier(): number | undefined;
-	/** The same conversation up to the first candidate, which is pruned now; `at` is its place. The rest is to be added. */
+	/** A survey up to the first candidate, which is pruned now. The caller adds the rest. */
 	restart(): { readonly at: number; readonly survey: GrowingSurvey };
-	/** Tokens of all blocks. */
 	readonly tokens: number;
 }
 
-/** Where a conversation stands before one of its blocks. */
+/** Totals before one block. */
 interface Mark {
-	/** How many blocks there are, and their tokens, in all and of tools. */
 	readonly at: number;
 	readonly tokens: number;
 	readonly toolTokens: number;
 	readonly turn: number;
 	readonly kindBefore: SessionBlock["kind"] | undefined;
 	readonly lastAnswer: number;
-	/** The first block that may be edited. */
 	readonly editableFrom: number;
 }
 
@@ -60,24 +52,21 @@ const START: Mark = {
 	editableFrom: 0,
 };
 
-/** A result that is not pruned. */
 interface Result {
 	readonly item: ToolResultItem;
 	readonly touch: FileTouch<ToolResultItem> | undefined;
-	/** The conversation before and behind it. */
 	readonly before: Mark;
 	readonly behind: Mark;
 	readonly couldGo: boolean;
-	/** Results that it refers to. */
 	readonly bases: readonly Result[];
-	/** How many recent results refer to it. */
+	/** Recent results that refer to it. */
 	neededBy: number;
 	isRecent: boolean;
 	isSuperseded: boolean;
 	isCandidate: boolean;
 }
 
-/** A result that shows a file or refers to what shows it, as far as later ones can make it superfluous. */
+/** A touch that later ones may supersede. */
 interface Alive {
 	readonly result: Result;
 	readonly touch: FileTouch<ToolResultItem>;
@@ -90,7 +79,7 @@ interface FileState {
 	lastReference: number;
 }
 
-/** Of the empty conversation, or of one that stands at a mark with these results in it. */
+/** Empty, or restored at a mark with these results. */
 export function createGrowingSurvey(
 	settings: CandidateSettings,
 	mark: Mark = START,
@@ -99,13 +88,13 @@ export function createGrowingSurvey(
 	const results: Result[] = [];
 	const files = new Map<string, FileState>();
 	let now = mark;
-	/** All results before these are no longer recent, or not editable. */
+	/** All results before these indices are no longer recent, or not editable. */
 	let recentFrom = 0;
 	let editable = 0;
 	let firstPrunable: number | undefined;
 	let count = 0;
 	let freedTokens = 0;
-	/** No candidate stands before this result. */
+	/** No candidate stands before this index. */
 	let first = 0;
 	for (const result of known) addResult(result);
 
@@ -179,7 +168,7 @@ export function createGrowingSurvey(
 		if (file && touch) follow(file, touch, result);
 	}
 
-	/** As `followTouches` does for a whole list. */
+	/** The incremental form of `followTouches`. */
 	function follow(file: FileState, touch: FileTouch<ToolResultItem>, result: Result): void {
 		const order = file.touches++;
 		if (touch.kind === "refers") file.lastReference = order;
@@ -196,7 +185,7 @@ export function createGrowingSurvey(
 		file.alive.push({ result, touch, order });
 	}
 
-	/** Results do not become recent or editable again, so each is looked at once for either. */
+	/** No result becomes recent or editable again, so each is visited once. */
 	function settle(): void {
 		for (; recentFrom < results.length; recentFrom++) {
 			const result = results[recentFrom] as Result;
@@ -212,7 +201,7 @@ export function createGrowingSurvey(
 		}
 	}
 
-	/** See `recentResults`: what is not recent any more stands before all that is. */
+	/** See `recentResults`: recent results are a suffix. */
 	function isRecent({ before, behind }: Result): boolean {
 		if (before.at > now.lastAnswer) return true;
 		const tokens = now.toolTokens - before.toolTokens;
@@ -239,7 +228,6 @@ export function createGrowingSurvey(
 		if (isCandidate) first = Math.min(first, indexOf(result));
 	}
 
-	/** By its place, which grows with the index. */
 	function indexOf({ before: { at } }: Result): number {
 		let [low, high] = [0, results.length];
 		while (low < high) {

@@ -8,30 +8,25 @@ import type { Decision } from "./pruner.ts";
 import type { KeptOut } from "./stub.ts";
 import { pruningStatus } from "./stub.ts";
 
-/** What `/kota pruning` tells. */
 export interface PruningReport {
 	readonly settings: Pick<Config, "prune" | "blobs">;
 	readonly usage: ReturnType<SessionView["getContextUsage"]>;
-	/** What stubs keep out of the context as it is now. */
 	readonly keptOut: KeptOut;
 	readonly summary: PruningSummary;
-	/** Absent as long as there is nothing to decide on. */
+	/** Absent while there is nothing to decide on. */
 	readonly decision?: Decision;
-	/** Of a candidate, its call in short. */
 	readonly callOf: (candidate: Candidate) => string;
 	readonly pinned: number;
-	/** Results that stay because they hold a value of an excluded file. */
+	/** Kept because they hold a value of an excluded file. */
 	readonly holdingValues: number;
 	readonly trouble: string | undefined;
-	/** Dollars for a plain input token; zero where nobody knows. */
+	/** Dollars per plain input token; 0 if unknown. */
 	readonly tokenPrice: number;
 	readonly nowMs: number;
 }
 
-/** Actions and candidates that are shown. */
 const SHOWN = 5;
 
-/** The text of `/kota pruning`. */
 export function pruningText(report: PruningReport): string {
 	const { settings, usage, keptOut, summary, trouble, pinned, holdingValues } = report;
 	const { keepRecentTurns, maxToolChars, adaptive, pinImpactSummaries } = settings.prune;
@@ -55,7 +50,6 @@ export function pruningText(report: PruningReport): string {
 	].join("\n");
 }
 
-/** What became of the wish to delete all stored texts. */
 export function purgedText(swept: SweepResult): string {
 	if (swept.kind === "failed") return `Nothing deleted: ${swept.message}`;
 	const { removedObjects, removedBytes, objects, bytes, trouble = "used meanwhile" } = swept;
@@ -68,7 +62,7 @@ export function purgedText(swept: SweepResult): string {
 	return `${deleted} ${counted(objects, "text")} (${megabytes(bytes)}) ${verb} still there: ${trouble}`;
 }
 
-/** What was done is known one by one since this start; of what came before, the session still shows the stubs. */
+/** Actions are known since this start; older ones only by their stubs. */
 function doneLines({ summary, keptOut, nowMs }: PruningReport): string[] {
 	const { actions, results, freedTokens } = summary;
 	const earlier = keptOut.results - results;
@@ -125,7 +119,7 @@ function nextLines({ decision, callOf }: PruningReport): string[] {
 	];
 }
 
-/** Money in words: what is not priced is told in tokens. */
+/** In tokens where there is no price. */
 function moneyLine({ summary, tokenPrice }: PruningReport): string {
 	const tokens = Math.abs(summary.saved);
 	const amount =

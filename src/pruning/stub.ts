@@ -8,23 +8,22 @@ import { grouped, short } from "../text/figures.ts";
 import { collapsed } from "../text/one-line.ts";
 import type { Candidate } from "./candidates.ts";
 
-/** No stub is longer than this, in bytes. */
 export const MAX_STUB_BYTES = 300;
 
-/** The same in tokens: what a stub is taken to cost before it is made. */
+/** A stub's assumed cost before it is made. */
 export const MAX_STUB_TOKENS = estimateTokens(MAX_STUB_BYTES);
 
 /**
- * What stands in the context for a pruned result: the call, its size, a line of what it was about, and the exact call
- * that brings it back. The text is `undefined` where that would be no shorter than the result itself.
+ * The call, its size, a line of its text, and the exact call that restores it. `undefined` where
+ * that is no shorter than the result.
  */
 export function stubFor(item: ToolResultItem, text: string, blob: Blob): string | undefined {
 	const back = `Full text: read ${shownPath(blob.path)}`;
 	const size = `${grouped(text.length)} chars`;
 	const head = `${OPENING}${callOf(item)}: ${size}.`;
 	const fixed = bytesOf(` ${back}`);
-	if (fixed > MAX_STUB_BYTES - MIN_HEAD_BYTES) return undefined; // a folder with an endless name
-	// The call that brings it back comes first; then the call it was; the gist gets what is left.
+	if (fixed > MAX_STUB_BYTES - MIN_HEAD_BYTES) return undefined; // the blob path is too long
+	// Priority: the restoring call, the original call, then the gist.
 	const call = clip(head, MAX_STUB_BYTES - fixed);
 	const gist = clip(gistOf(text), MAX_STUB_BYTES - fixed - bytesOf(call) - 3);
 	const stub = `${call}${gist === "" ? "" : ` "${gist}"`} ${back}`;
@@ -33,18 +32,16 @@ export function stubFor(item: ToolResultItem, text: string, blob: Blob): string 
 
 const OPENING = "(Pruned) ";
 
-/** Whether a text that stands for a result is one of our stubs. */
 export function isStub(text: string | undefined): boolean {
 	return text?.startsWith(OPENING) === true && Buffer.byteLength(text) <= MAX_STUB_BYTES;
 }
 
-/** What stubs keep out of a context. */
 export interface KeptOut {
 	readonly results: number;
 	readonly tokens: number;
 }
 
-/** Counts the stubs in a context, whoever put them there and when. */
+/** Counts all stubs, whichever process made them. */
 export function keptOut(inContext: Iterable<ToolResultItem>): KeptOut {
 	let results = 0;
 	let freed = 0;
@@ -56,10 +53,9 @@ export function keptOut(inContext: Iterable<ToolResultItem>): KeptOut {
 	return { results, tokens: freed };
 }
 
-/** Room for the tool's name and the size at least. */
 const MIN_HEAD_BYTES = 60;
 
-/** A call in short: `read(path="src/a.ts", offset=10)`. */
+/** For example `read(path="src/a.ts", offset=10)`. */
 export function callOf({ toolName, input }: Pick<ToolResultItem, "toolName" | "input">): string {
 	const entries = typeof input === "object" && input !== null ? Object.entries(input) : [];
 	const shown = entries
@@ -68,14 +64,14 @@ export function callOf({ toolName, input }: Pick<ToolResultItem, "toolName" | "i
 	return `${shortened(toolName)}(${shown.join(", ")})`;
 }
 
-/** Part of a call as it may be shown: names are the model's own words, too. */
+/** Names are untrusted too: the model writes them. */
 function shortened(part: string): string {
 	return clip(printable(part.toWellFormed()), MAX_PART_BYTES);
 }
 
 const MAX_PART_BYTES = 80;
 
-/** The first line that says something, in a form that cannot leave the quotes it is put in. */
+/** The first meaningful line, escaped so that it cannot leave its quotes. */
 function gistOf(text: string): string {
 	const beginning = text.slice(0, 2000).replace(/[\ud800-\udbff]$/, "");
 	const lines = beginning.split("\n");
@@ -87,13 +83,13 @@ function printable(text: string): string {
 	return collapsed(text.replace(/[\p{Cc}\p{Cf}]/gu, " "));
 }
 
-/** As a person would write it; `read` takes this form too. */
+/** With `~`, which `read` accepts. */
 function shownPath(path: string): string {
 	const home = join(homedir(), "/");
 	return path.startsWith(home) ? `~/${path.slice(home.length)}` : path;
 }
 
-/** A result that has a stub and a stored original. */
+/** A result with a stub and a stored original. */
 export interface Pruned {
 	readonly entryId: string;
 	readonly toolCallId: string;
@@ -102,22 +98,18 @@ export interface Pruned {
 	readonly freedTokens: number;
 }
 
-/** What became of a batch. `why` names what kept the rest from being pruned, in words. */
+/** `why`: what kept the rest from being pruned, for the user. */
 export interface Batch {
 	readonly pruned: readonly Pruned[];
 	readonly why?: string;
 }
 
-/** More at once would hold up the turn: pi appends each to the session file by itself. */
+/** Bounds the delay of a turn: pi appends each edit to the session file. */
 const MAX_BATCH = 500;
 
-/** Files written side by side. */
 const SIDE_BY_SIDE = 8;
 
-/**
- * Stores the original of each candidate and makes its stub, those first that were shown again or have changed
- * since. Nothing gets a stub whose original was not stored before, and found there as it was.
- */
+/** Superseded results first. Invariant: no stub without a stored and verified original. */
 export function prune(candidates: readonly Candidate[], blobs: BlobStore): Promise<Batch> {
 	const first = candidates.filter(({ why }) => why === "superseded");
 	const then = candidates.filter(({ why }) => why !== "superseded");
@@ -125,7 +117,7 @@ export function prune(candidates: readonly Candidate[], blobs: BlobStore): Promi
 	return inGroups(chosen, (candidate) => pruneOne(candidate, blobs));
 }
 
-/** Of stubs made for an earlier request, those whose original is kept now: what was deleted since is stored again. */
+/** Stores deleted originals again; returns the stubs whose original is stored. */
 export function keepAgain(pruned: readonly Pruned[], blobs: BlobStore): Promise<Batch> {
 	return inGroups(pruned, async (one) => {
 		const kept = await keepProven(one.original, blobs);
@@ -133,7 +125,7 @@ export function keepAgain(pruned: readonly Pruned[], blobs: BlobStore): Promise<
 	});
 }
 
-/** Does some at a time, until all of them fail: one text may be at fault by itself, else it is the store. */
+/** Stops when a whole group fails: one failure may be the text's, all are the store's. */
 async function inGroups<Item>(
 	items: readonly Item[],
 	work: (item: Item) => Promise<Pruned | string>,
@@ -150,7 +142,6 @@ async function inGroups<Item>(
 	return { pruned, ...(why !== undefined && { why }) };
 }
 
-/** The stub, or in words why there is none. */
 async function pruneOne({ item }: Candidate, blobs: BlobStore): Promise<Pruned | string> {
 	const { text: original } = item;
 	if (original === undefined) return "the result holds more than text";
@@ -161,7 +152,6 @@ async function pruneOne({ item }: Candidate, blobs: BlobStore): Promise<Pruned |
 	return pruned ?? "the path of the blob folder is too long to be named in a stub";
 }
 
-/** A result with a stub that it has or had already; `undefined` if it holds more than text. */
 export function prunedAs(item: ToolResultItem, stub: string): Pruned | undefined {
 	const { entryId, toolCallId, text: original, tokens } = item;
 	if (original === undefined) return undefined;
@@ -169,19 +159,19 @@ export function prunedAs(item: ToolResultItem, stub: string): Pruned | undefined
 	return { entryId, toolCallId, original, stub, freedTokens };
 }
 
-/** Keeps a text and reads it back: a copy that was there before may have been damaged since. */
+/** Reads back what it stored: an existing copy may be damaged. */
 async function keepProven(text: string, blobs: BlobStore): Promise<Blob | string> {
 	for (let attempt = 1; ; attempt++) {
 		const kept = await blobs.keep(text);
 		if (kept.kind === "not-kept") return kept.why;
 		const loaded = await blobs.load(kept.blob.id);
 		if (loaded.kind === "found" && loaded.text === text) return kept.blob;
-		// A damaged copy is deleted by the attempt to load it.
+		// Loading deletes a damaged copy.
 		if (attempt === 2) return loaded.kind === "failed" ? loaded.why : "the copy is not as it was";
 	}
 }
 
-/** Candidates that can be replaced in a request: there results are known by their calls, and some ids are used twice. */
+/** Requests know results by call id; candidates with a reused id are left out. */
 export function knownByCall(
 	candidates: readonly Candidate[],
 	results: ReadonlyMap<string, ToolResultItem>,
@@ -190,12 +180,11 @@ export function knownByCall(
 	return candidates.filter(({ item }) => byCall.get(item.toolCallId)?.length === 1);
 }
 
-/** What stands in the session for a pruned result. In a list, as tools return it: pi sends both forms alike. */
+/** A list, as tools return it: pi sends both forms alike. */
 export function contentOf({ stub }: Pruned): { type: "text"; text: string }[] {
 	return [{ type: "text", text: stub }];
 }
 
-/** The line that is always shown: context size now, and freed so far. */
 export function pruningStatus(
 	usage: ReturnType<SessionView["getContextUsage"]>,
 	tokensKeptOut: number,

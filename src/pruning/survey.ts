@@ -15,13 +15,11 @@ import type { ResultFacts } from "./candidates.ts";
 
 /** What a result is about, by the system that notes it. */
 export interface Touches {
-	/** The file that a result shows, refers to or changed. */
 	fileTouchOf(item: ToolResultItem, cwd: string): Touch | undefined;
-	/** Whether its call names a file that must not be stored. */
 	touchesExcluded(item: ToolResultItem, exclude: readonly string[], cwd: string): boolean;
 }
 
-/** What a result has to do with one file; all of its lines where none are named. */
+/** All lines where none are named. */
 export interface Touch {
 	readonly file: string;
 	readonly kind: FileTouch<ToolResultItem>["kind"];
@@ -31,19 +29,16 @@ export interface Touch {
 /** What pruning sees of a session. */
 export interface Survey {
 	readonly messages: readonly ContextMessage[];
-	/** The tool results in the context, by entry. */
 	readonly results: ReadonlyMap<string, ToolResultItem>;
 	readonly facts: ResultFacts;
-	/** The calls whose results are pinned. */
 	readonly pinned: ReadonlySet<string>;
-	/** How many of the results hold a value of an excluded file. */
+	/** Results that hold a value of an excluded file. */
 	readonly holdingValues: number;
 }
 
-/** The settings that decide what may not be pruned. */
 export type SurveySettings = Pick<Config, "prune" | "blobs" | "readcache">;
 
-/** Makes the function that looks at a session for pruning. `values` are refreshed by the caller. */
+/** The caller refreshes `values`. */
 export function createSurveyor({
 	settings,
 	cwd,
@@ -55,7 +50,7 @@ export function createSurveyor({
 	values?: Pick<ExcludedValues, "appearIn" | "revision">;
 	touches: Touches;
 }): (session: Pick<SessionView, "ledger" | "sessionManager">) => Survey {
-	/** Worked out once for each result: neither its call nor its details change. */
+	/** Memo: neither call nor details of a result change. */
 	const known = new WeakMap<ToolResultItem, { touch: Touch | undefined; isExcluded: boolean }>();
 
 	function about(item: ToolResultItem): { touch: Touch | undefined; isExcluded: boolean } {
@@ -71,7 +66,7 @@ export function createSurveyor({
 		return { touch, isExcluded };
 	}
 
-	/** By result: whether it holds such a value, and the revision of the values that says so. */
+	/** Memo per revision of the values. */
 	const looked = new WeakMap<ToolResultItem, { revision: number; holds: boolean }>();
 
 	function holdsValue(item: ToolResultItem): boolean {
@@ -97,10 +92,7 @@ export function createSurveyor({
 	};
 }
 
-/**
- * The context without answers that failed or were aborted: they are not sent, and what stands before them is still to
- * be answered.
- */
+/** Failed or aborted answers are not sent: the message before them is unanswered. */
 function sentMessages(source: SessionSource): ContextMessage[] {
 	const failed = new Set(
 		source
@@ -116,7 +108,6 @@ function isFailedAnswer(entry: ReturnType<SessionSource["getBranch"]>[number]): 
 	return entry.message.stopReason === "error" || entry.message.stopReason === "aborted";
 }
 
-/** The tool results of a log, by entry. */
 export function resultsIn(items: readonly ContextItem[]): Map<string, ToolResultItem> {
 	const results = items.filter((item) => item.kind === "toolResult");
 	return new Map(results.map((item) => [item.entryId, item]));
@@ -126,7 +117,7 @@ function isInScope({ toolName }: ToolResultItem, scope: Config["blobs"]["scope"]
 	return scope === "all" || toolName.startsWith("kota_");
 }
 
-/** What failed did nothing; what was replaced shows nothing any more, but a change stays a change. */
+/** A failed call touches nothing. A replaced result shows nothing, but its change stays. */
 function touchNow(item: ToolResultItem, touch: Touch | undefined): FileTouch<ToolResultItem>[] {
 	if (!touch || item.isError) return [];
 	if (touch.kind !== "changed" && item.text !== item.returned) return [];
@@ -134,29 +125,21 @@ function touchNow(item: ToolResultItem, touch: Touch | undefined): FileTouch<Too
 	return [{ item, file, kind, ...(lines && { lines: [lines.start, lines.end] as const }) }];
 }
 
-/** What a tool result has to do with a file. */
 export interface FileTouch<Item> {
 	readonly item: Item;
-	/** The file, by whatever names it the same each time. */
 	readonly file: string;
-	/**
-	 * `shown`: text of it stands in the result. `refers`: the result stands for text shown before (a marker, a diff).
-	 * `changed`: the file is no longer what was shown before.
-	 */
+	/** `shown`: holds its text. `refers`: a marker or diff of earlier text. `changed`: changed it. */
 	readonly kind: "shown" | "refers" | "changed";
-	/** The lines shown or meant; all of them if absent. */
+	/** All if absent. */
 	readonly lines?: readonly [first: number, last: number];
 }
 
-/** What follows from the order in which files were shown and changed. */
 export interface TouchFacts<Item> {
-	/** It showed what has been shown in full again since, or is no longer so. */
+	/** Shown in full again since, or out of date. */
 	isSuperseded(item: Item): boolean;
-	/** The earlier results that an item refers to. */
 	basesOf(item: Item): readonly Item[];
 }
 
-/** Goes through what happened to files, oldest first. */
 export function followTouches<Item>(touches: readonly FileTouch<Item>[]): TouchFacts<Item> {
 	const superseded = new Set<Item>();
 	const references = new Map<Item, { lives: readonly Life<Item>[]; at: number }>();
@@ -177,16 +160,11 @@ export function followTouches<Item>(touches: readonly FileTouch<Item>[]): TouchF
 	};
 }
 
-/** A touch, and what became of it. */
 interface Life<Item> {
 	readonly touch: FileTouch<Item>;
 	readonly at: number;
-	/** The model has newer text of it, or the file is no longer so. */
 	isSuperseded: boolean;
-	/**
-	 * The place of the touch from which on nothing refers to it any more. A change does not end it: the diff behind the
-	 * change says what became of this very text.
-	 */
+	/** From this touch on nothing refers to it. A change does not end it: diffs build on its text. */
 	end: number;
 }
 
@@ -203,7 +181,7 @@ function livesOf<Item>(touches: readonly FileTouch<Item>[]): Life<Item>[] {
 			const replaced = alive.filter((life) => replaces(touch, life.touch));
 			for (const life of replaced) {
 				life.isSuperseded = true;
-				// A diff needs all that it was made of, even where some lines of it are shown again.
+				// A diff needs its whole base, even where some lines of it are shown again.
 				if (!touch.lines || life.at > lastReference) life.end = at;
 			}
 			if (replaced.length > 0) alive = alive.filter(({ end }) => end !== at);
@@ -214,20 +192,19 @@ function livesOf<Item>(touches: readonly FileTouch<Item>[]): Life<Item>[] {
 	});
 }
 
-/** Whether text that is shown makes what was shown or meant before it superfluous. */
 export function replaces(later: FileTouch<unknown>, earlier: FileTouch<unknown>): boolean {
 	if (!later.lines) return true;
 	if (!earlier.lines) return false;
 	return later.lines[0] <= earlier.lines[0] && earlier.lines[1] <= later.lines[1];
 }
 
-/** What an entry of the type {@link PIN_ENTRY} says: the result of this call is pinned from here on, or no longer. */
+/** Data of a {@link PIN_ENTRY}: pins or unpins the result from here on. */
 export interface PinEntry {
 	readonly toolCallId: string;
 	readonly pinned: boolean;
 }
 
-/** The calls whose results are pinned: by the user's entries, latest wins, or because they are impact summaries. */
+/** The user's latest entry wins; impact summaries are pinned too. */
 export function pinnedCalls(
 	items: readonly ContextItem[],
 	{ pinImpactSummaries }: { pinImpactSummaries: boolean },
@@ -246,7 +223,7 @@ export function pinnedCalls(
 	return pinned;
 }
 
-/** The result that `/kota pin` means without a name: the latest that says something, and is neither error nor stub. */
+/** The default target of `/kota pin`: the latest result with text, neither error nor stub. */
 export function lastMeaningful(items: readonly ContextItem[]): ToolResultItem | undefined {
 	return items.findLast(
 		(item): item is ToolResultItem =>

@@ -4,23 +4,20 @@ import { pruningCommands, type Subcommand } from "./commands.ts";
 import type { LivePruning } from "./live.ts";
 import type { Touches } from "./survey.ts";
 
-/** How often the blob folder is cleaned in a long session. */
 const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
 
 /**
- * Pruning in a session. Old results become stubs by context edits at the end of a turn, in batches. While the
- * provider's cache is cold that costs nothing; but no turn ends just before such a request, so the stubs are put into
- * the request itself and persisted at the end of its turn. `touches` says what results are about.
+ * Stubs are context edits at the end of a turn, in batches. With a cold cache they go into the
+ * request itself, where they cost nothing, and are persisted at the end of its turn.
  */
 export function createPruningSystem(
 	spine: Spine,
 	touches: Touches,
 ): System & {
-	/** Subcommands of `/kota`. */
 	commands: ReadonlyMap<string, Subcommand>;
 } {
 	const now = () => Date.now();
-	/** Most sessions are too short to be pruned: the code behind it is loaded on first use. */
+	/** Lazy import: most sessions are too short to be pruned. */
 	const perFolder = createPerFolder<LivePruning>({
 		open: async (session) => (await import("./live.ts")).openPruning(session, touches, now),
 	});
@@ -53,7 +50,7 @@ export function createPruningSystem(
 			return perFolder.ready?.withMarker(payload);
 		},
 		async onAnswer({ message, failed }, session) {
-			// Requests that failed are not billed.
+			// Failed requests are not billed.
 			if (failed || !session.config.prune.enabled || !perFolder.ready) return;
 			(await perFolder.get(session)).noteAnswer(message, session);
 		},
@@ -79,6 +76,6 @@ export function createPruningSystem(
 	function sweepNowAndThen({ blobs }: LivePruning): void {
 		if (now() - sweptMs < SWEEP_INTERVAL_MS) return;
 		sweptMs = now();
-		void blobs.sweep(); // in the background: failures come back as results
+		void blobs.sweep(); // background; failures are returned
 	}
 }
