@@ -24,26 +24,22 @@ const USAGE = [
 	"/tiers                             how stable each file is, and where it stands in the request",
 ].join("\n");
 
-/** Files that a report names one by one. */
+/** Files listed by name in a report. */
 const MAX_NAMED = 20;
 
-/** What `/tiers` answers. */
 export async function runTiers(workset: OpenWorkset, session: SessionView): Promise<string> {
 	await refreshFiles(workset, session);
 	return printable(tiersReport(workset, session, Date.now()));
 }
 
-/** A call of `/workset`, with what it needs. */
 export interface WorksetCall {
 	readonly args: string;
 	readonly workset: OpenWorkset;
 	readonly session: SessionView;
 	readonly host: Pick<Host, "appendEntry">;
-	/** Called when the selection has changed. */
 	onSelected(): void;
 }
 
-/** What `/workset` answers. */
 export async function runWorkset(call: WorksetCall): Promise<string> {
 	const { workset, session, host, onSelected } = call;
 	const subcommands = { add, drop, list, clear, map };
@@ -65,7 +61,7 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 		const added: string[] = [];
 		const kept: string[] = [];
 		const refused: string[] = [];
-		/** Files that are not even read: there is no room for them, or hardly any. */
+		/** Skipped for lack of room. */
 		const unread: string[] = [];
 		let tooLarge = 0;
 		for (const path of await pathsOf(words, cwd, refused)) {
@@ -95,7 +91,7 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 			}
 		}
 		const taken = `${selected.size} of ${maxFiles} files (tiers.maxFiles) and ${tokens} of ${maxTokens} tokens (tiers.maxTokens) are taken`;
-		// The first reason stands in the first line: some clients show no other.
+		// The first reason goes into the first line: some clients show no other.
 		const [why = "", ...others] = [
 			...shortened(refused),
 			...(unread.length > 0 ? [`no room for ${named(unread)}: ${taken}`] : []),
@@ -157,10 +153,7 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 	}
 }
 
-/**
- * The files that words name: paths as they are, patterns by what they match. What names nothing is refused, and so is
- * what a search of `maxEntries` did not get to.
- */
+/** Expands patterns. Refuses words without a match, and paths beyond the search limit. */
 export async function pathsOf(
 	words: readonly string[],
 	root: string,
@@ -192,7 +185,7 @@ export async function pathsOf(
 	return [...paths];
 }
 
-/** In pi one names a file with an `@` before it; but names may begin with one. */
+/** Pi names files with a leading `@`, but real names may begin with one. */
 function spellingsOf(word: string): string[] {
 	return word.startsWith("@") ? [word, word.slice(1)] : [word];
 }
@@ -208,25 +201,23 @@ async function filesNamed(
 	return { files: isThere && folderNamed(name, root) === undefined ? [path] : [], cut: false };
 }
 
-/** The folder that a word names, from the project's root, which is the empty one. */
 function folderNamed(name: string, root: string): string | undefined {
 	const path = resolve(root, name) === resolve(root) ? "" : projectPath(root, name);
 	if (path === undefined) return undefined;
 	try {
 		return statSync(join(root, path)).isDirectory() ? path : undefined;
 	} catch {
-		return undefined; // not there, or nothing that can be looked at
+		return undefined; // missing or unreadable
 	}
 }
 
-/** Words of a command line; quotes hold one with spaces together. */
 function wordsOf(args: string): string[] {
 	return [...args.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
 		([, double, single, plain]) => double ?? single ?? plain ?? "",
 	);
 }
 
-/** Names of files come from strangers, and a terminal obeys some of their characters. */
+/** Security: file names are untrusted, and a terminal obeys control characters. */
 function printable(text: string): string {
 	return text.replace(/[^\P{Cc}\n]/gu, "\ufffd");
 }

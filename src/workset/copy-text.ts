@@ -2,29 +2,23 @@ import { hashBytes } from "../core/hash.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type { Copy } from "./log/layout.ts";
 
-/** A file's text as it goes into the session, or what is to be said instead of it. */
+/** A file's text in the session, or the note in its place. */
 export interface FileText {
 	readonly path: string;
-	/** The hash of `text`. */
 	readonly hash: string;
 	readonly text: string;
-	/** The file has no text to show, and `text` says why. */
+	/** The file has no text to show; `text` says why. */
 	readonly gone?: true;
 }
 
-/** What stands before the files of the slot. */
 export const SLOT_INTRO =
 	"These are the working files of this session. They are kept up to date: when one changes, its new text is given further on. " +
 	"Of several copies of a file, the last one is the file as it is now.";
 
-/** What stands before the files of a request's tail. */
 export const TAIL_INTRO =
 	"Working files as they are at this moment, in place of all earlier copies:";
 
-/**
- * A file as one block of text. The first line says what it is, so that the text in between can hold anything and still
- * be told apart: a block is one file, from its first line to its last.
- */
+/** A block is one file, from its first line to its last, so its text can hold anything. */
 export function copyText({ path, hash, text, gone }: FileText, replaces?: string): string {
 	const notes = [
 		`path=${JSON.stringify(path)}`,
@@ -40,10 +34,7 @@ const END = "\n</working-file>";
 const FIRST_LINE =
 	/^<working-file path=("(?:[^"\\\n]|\\.)*") sha256="([0-9a-f]{64})"(?: replaces="[0-9a-f]+")?( state="gone")?>$/;
 
-/**
- * The file that a block holds, by the block alone; `undefined` for any other text, and for a block whose text is not
- * what its first line says: somebody changed it.
- */
+/** `undefined` for other text, and for a block whose text does not match its first line. */
 export function parseCopy(block: string): FileText | undefined {
 	const lineEnd = block.indexOf("\n");
 	const match = FIRST_LINE.exec(block.slice(0, lineEnd));
@@ -54,18 +45,17 @@ export function parseCopy(block: string): FileText | undefined {
 	try {
 		return { path: JSON.parse(quoted) as string, hash, text, ...(gone && { gone: true as const }) };
 	} catch {
-		return undefined; // an escape that is none
+		return undefined; // an invalid escape
 	}
 }
 
 const DROPPED = "No longer kept up to date from here on: ";
 
-/** Says that files are left as they are from now on. */
+/** Announces files that are no longer kept up to date. */
 export function droppedText(paths: readonly string[]): string {
 	return `${DROPPED}${JSON.stringify(paths)}`;
 }
 
-/** The files that such a text is about; none for any other text. */
 export function parseDropped(block: string): string[] {
 	if (!block.startsWith(DROPPED)) return [];
 	try {
@@ -76,36 +66,30 @@ export function parseDropped(block: string): string[] {
 	}
 }
 
-/** A piece of a message's content. */
 export interface TextBlock {
 	type: "text";
 	text: string;
 }
 
-/** A text as a block of a message. */
 export function blockOf(text: string): TextBlock {
 	return { type: "text", text };
 }
 
-/** A message of the working set as it stands in the context. */
 export interface WorksetInView {
 	readonly entryId: string;
 	readonly texts: readonly string[];
-	/** Tokens of the conversation behind it. */
+	/** Of the conversation after it. */
 	readonly tokensBehind: number;
 }
 
 /** What the model can see of the working set. */
 export interface View {
 	readonly copies: readonly Copy[];
-	/** The newest copy of each path, by hash; none of those that the model was told are no longer kept up to date. */
+	/** Hash of the newest copy by path, without dropped files. */
 	readonly newest: ReadonlyMap<string, string>;
 }
 
-/**
- * Reads the working set off the messages that hold it. A copy from before its file was dropped is worth nothing any
- * more, whatever it says: the model was told not to rely on it.
- */
+/** A copy from before its file was dropped is void: the model was asked not to rely on it. */
 export function viewOf(messages: readonly WorksetInView[]): View {
 	const slotAt = messages.findLastIndex(({ texts }) => texts[0] === SLOT_INTRO);
 	const newest = new Map<string, string>();
@@ -122,7 +106,7 @@ export function viewOf(messages: readonly WorksetInView[]): View {
 	return { copies: copies.map((copy) => withoutDropped(copy, newest)), newest };
 }
 
-/** A hash that no file has stands for "not this version, whichever it is". */
+/** Matches no file: "not this version, whichever it is". */
 const NO_VERSION = "";
 
 function withoutDropped(copy: Copy, newest: View["newest"]): Copy {
@@ -132,10 +116,7 @@ function withoutDropped(copy: Copy, newest: View["newest"]): Copy {
 	return { ...copy, files };
 }
 
-/**
- * The files that a message of the working set shows; a file without text is only spoken of. `undefined` when the message
- * is not as we made it, and so may show anything.
- */
+/** Files without text are only named. `undefined` for a changed message: it may show anything. */
 export function filesIn(
 	texts: readonly string[],
 ): { readonly path: string; readonly text: string | undefined }[] | undefined {

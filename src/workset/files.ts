@@ -7,19 +7,17 @@ import { isWithin } from "../core/places.ts";
 import { readRegularFile } from "../core/regular-file.ts";
 import { estimateTokens } from "../core/tokens.ts";
 
-/** What a project lets into its working set. */
 export interface WorksetLimits {
 	readonly maxFileBytes: number;
-	/** Patterns of files that are never sent on our own account. */
+	/** Patterns of files that are never sent automatically. */
 	readonly exclude: readonly string[];
 }
 
-/** A working file as it is on disk. */
 export type FileNow =
 	| { readonly path: string; readonly text: string; readonly hash: string; readonly tokens: number }
 	| { readonly path: string; readonly why: string };
 
-/** Reads a file of the project for the working set; `why` says in words why it cannot be in it. */
+/** `why` names for the user what keeps it out. */
 export async function readWorkingFile(
 	root: string,
 	path: string,
@@ -48,7 +46,7 @@ export async function readWorkingFile(
 	}
 }
 
-/** A path as the user wrote it, from the project's root with forward slashes; `undefined` outside of it. */
+/** From the project's root, with forward slashes; `undefined` outside it. */
 export function projectPath(root: string, written: string): string | undefined {
 	return pathBelow(root, resolve(root, written))?.split(sep).join("/");
 }
@@ -57,26 +55,22 @@ function pathBelow(folder: string, path: string): string | undefined {
 	return isWithin(folder, path) ? relative(folder, path) : undefined;
 }
 
-/** Whether a word is a pattern, not a path. */
 export function isPattern(word: string): boolean {
 	return /[*?]/.test(word);
 }
 
-/** Whether a path of the project matches a pattern, which begins at the project's root. */
+/** Patterns are anchored at the project's root. */
 export function matchesPattern(pattern: string, path: string): boolean {
 	return matchesAny([`/${pattern.replace(/^(\.?\/)+/, "")}`], `/${path}`);
 }
 
-/** Folders that nobody means unless by their name. */
+/** Entered only when named. */
 const SKIPPED = new Set(["node_modules", ".git", ".pi", "dist", "build", "coverage"]);
 
-/** Entries that a search looks at before it gives up. */
+/** Entries that a search visits before it gives up. */
 export const MAX_ENTRIES = 100_000;
 
-/**
- * The project's files that match a pattern, sorted. The search begins at the folder that the pattern names and enters
- * no other; `cut` says that it ended after `maxEntries` entries, so that there may be more.
- */
+/** Sorted. The search enters only folders that can match; `cut` means that it hit `maxEntries`. */
 export async function filesMatching(
 	root: string,
 	pattern: string,
@@ -89,7 +83,7 @@ export async function filesMatching(
 	let seen = 0;
 	for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
 		const entries = await opendir(join(root, folder)).catch(() => undefined);
-		if (!entries) continue; // not readable, or gone by now
+		if (!entries) continue; // unreadable, or deleted since
 		const isOnTheWay = depthOf(folder) < firstOpen;
 		for await (const entry of entries) {
 			if (!isOnTheWay && ++seen > maxEntries) return { files: files.sort(), cut: true };
@@ -102,14 +96,13 @@ export async function filesMatching(
 	return { files: files.sort(), cut: false };
 }
 
-/** The names along a pattern; one that ends with a slash means all below. */
+/** A trailing slash means all below. */
 function namesIn(pattern: string): string[] {
 	const slashed = pattern.replaceAll(sep, "/");
 	const names = slashed.split("/").filter((name) => name !== "" && name !== ".");
 	return slashed.endsWith("/") ? [...names, "**"] : names;
 }
 
-/** Whether files below a folder can match a pattern of these names. */
 function mayHold(names: readonly string[], folder: string): boolean {
 	const depth = depthOf(folder);
 	const anyDepth = names.indexOf("**");
@@ -123,7 +116,7 @@ function depthOf(folder: string): number {
 	return folder === "" ? 0 : folder.split("/").length;
 }
 
-/** The text of a file; `undefined` for bytes that are none. */
+/** `undefined` for binary content. */
 function textOf(bytes: Buffer): string | undefined {
 	if (bytes.includes(0)) return undefined;
 	try {

@@ -1,3 +1,3 @@
-/** The working set: files that stand in every request, always as they are now, laid out so that caches keep hitting. */
+/** The working set: files in every request, always current, laid out for cache hits. */
 export { logPolicy } from "./replay-policy.ts";
 export { selectionOf } from "./selection.ts";

@@ -1,4 +1,4 @@
-/** The working set of a session that has one. It is loaded on first use: most sessions have none. */
+/** Loaded on first use: most sessions have no working set. */
 export { runTiers, runWorkset } from "./commands.ts";
 export { filesIn } from "./copy-text.ts";
 export { holdBackShown, inOneMessage, planNow, turnEndDrafts } from "./plan.ts";

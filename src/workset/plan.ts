@@ -24,10 +24,7 @@ import {
 import type { LogMoment, LogPlan } from "./log/layout.ts";
 import { MAP_NAME, type OpenWorkset, OWNER, refreshFiles, textsNow, viewNow } from "./workset.ts";
 
-/**
- * Decides what is to be done to the session before the next request; to be asked once for each. Returns the messages to
- * append; the edits are pending from now on.
- */
+/** Call once per request. Returns the messages to append; edits become pending. */
 export function planNow(
 	workset: OpenWorkset,
 	session: SessionView,
@@ -37,7 +34,7 @@ export function planNow(
 	const view = viewNow(session);
 	const files = textsNow(workset);
 	if (isLiteral(workset, session)) {
-		// Copies from before the layout was chosen: they are no longer kept up to date.
+		// Copies from before the switch to this layout are out of date.
 		for (const { entryId } of view.copies) holdBack(session, entryId, null);
 		return [];
 	}
@@ -55,23 +52,20 @@ export function planNow(
 	}));
 }
 
-/**
- * Whether requests have the literal layout. It changes what stands before the conversation, so it gives way to the log
- * where thinking is or will be bound to that.
- */
+/** The literal layout changes the prefix, so it yields to the log where thinking is bound. */
 export function isLiteral({ settings }: OpenWorkset, { cache }: SessionView): boolean {
 	if (settings.tiers.layout !== "tiers" || cache.rules.bindsThinking) return false;
 	return cache.boundAnswer === undefined;
 }
 
-/** All that is to be appended in one message, for moments at which pi takes in no more than one before the request. */
+/** Merges messages, for moments when pi accepts one before the request. */
 export function inOneMessage([first, ...others]: readonly WorksetMessage[]):
 	| WorksetMessage
 	| undefined {
 	return first && { ...first, content: [first, ...others].flatMap(({ content }) => content) };
 }
 
-/** A message that holds working files. Requests know it by the id in its details. */
+/** Identified in requests by the id in its details. */
 export interface WorksetMessage extends ContextMessageDraft {
 	customType: typeof WORKSET_ENTRY;
 	content: TextBlock[];
@@ -79,10 +73,7 @@ export interface WorksetMessage extends ContextMessageDraft {
 	details: { v: 1; id: string };
 }
 
-/**
- * What is to enter the session at the end of a turn: the edits that are pending, and files that have changed. After the
- * last turn of a run (`isLast`) a prompt comes in before the next request, and until then files may change again.
- */
+/** After the last turn of a run (`isLast`) no files: they may change before the next prompt. */
 export async function turnEndDrafts(
 	workset: OpenWorkset,
 	session: SessionView,
@@ -120,7 +111,7 @@ function holdBack(
 	edits.add({ owner: OWNER, entryId, sentAs: sentAs(sessionManager, entryId), content });
 }
 
-/** Edits that the answers of this branch have seen in their requests are pending, if the session does not have them. */
+/** Restores edits that answers of this branch have seen and the session lacks. */
 export function holdBackShown(session: SessionView): void {
 	const { edits, sessionManager } = session;
 	for (const [entryId, content] of edits.recorded(OWNER, sessionManager)) {
@@ -129,7 +120,6 @@ export function holdBackShown(session: SessionView): void {
 	}
 }
 
-/** What the message of an entry is known by in a request. */
 function sentAs(sessionManager: SessionView["sessionManager"], entryId: string): string {
 	const { customType, details } = (sessionManager.getEntry(entryId) ?? {}) as Record<
 		string,
@@ -148,7 +138,7 @@ function momentNow(
 	const tracked = workset.controller.items();
 	return {
 		files: textsNow(workset).map(({ path, hash, tokens }) => {
-			// The map stays as it is by our own decision, so nothing is more stable.
+			// The map changes only by our decision, so nothing is more stable.
 			const top = path === MAP_NAME ? ({ tier: "L0", n: tracked.size + 12 } as const) : undefined;
 			const { tier = "active", n = 0 } = top ?? tracked.get(path) ?? {};
 			return { path, hash, tokens, tier, n };
@@ -163,7 +153,6 @@ function momentNow(
 	};
 }
 
-/** Whether thinking behind an entry is bound to it. */
 function isBound({ cache, sessionManager }: SessionView, entryId: string | undefined): boolean {
 	const bound = cache.boundAnswer;
 	if (bound === undefined || entryId === undefined) return false;
@@ -172,33 +161,29 @@ function isBound({ cache, sessionManager }: SessionView, entryId: string | undef
 	return placeOf(entryId) < placeOf(bound);
 }
 
-/** A rough size of the conversation. */
 export function conversationTokens({ sessionManager }: SessionHolder): number {
 	return contextMessages(sessionManager).reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-/** What is to be done to a session so that it follows a plan. */
 export interface SessionChanges {
-	/** The content of messages to append, in their order. */
 	readonly append: readonly TextBlock[][];
-	/** By entry: its new content, or `null` for none. */
+	/** By entry; `null` removes it. */
 	readonly edits: ReadonlyMap<string, TextBlock[] | null>;
 }
 
-/** The texts that a plan is carried out with. */
 export interface WorksetTexts {
 	readonly files: readonly FileText[];
 	readonly view: View;
 }
 
-/** Turns a plan into messages and edits. A file that was dropped since is announced once. */
+/** Turns a plan into messages and edits. A dropped file is announced once. */
 export function changesFor(plan: LogPlan, { files, view }: WorksetTexts): SessionChanges {
 	const byPath = new Map(files.map((file) => [file.path, file]));
 	const append: TextBlock[][] = [];
 	const edits = new Map<string, TextBlock[] | null>(plan.drop.map((entryId) => [entryId, null]));
 	if (plan.slot) {
 		const { entryId, paths } = plan.slot;
-		// Without a word of what they replace: what stays where it is keeps its bytes.
+		// Does not name what they replace: unchanged copies keep their bytes.
 		const texts = textsOf(paths).map((file) => copyText(file));
 		const content = [SLOT_INTRO, ...texts].map(blockOf);
 		if (entryId === undefined) append.push(content);
@@ -215,7 +200,7 @@ export function changesFor(plan: LogPlan, { files, view }: WorksetTexts): Sessio
 		return paths.flatMap((path) => byPath.get(path) ?? []);
 	}
 
-	/** What goes altogether needs no word. */
+	/** A removed copy needs no announcement. */
 	function staysInView(path: string): boolean {
 		const holders = view.copies.filter((copy) => copy.files.some((file) => file.path === path));
 		return holders.some(({ entryId }) => !edits.has(entryId));

@@ -4,10 +4,8 @@ import { symbolKey, TIERS, type Tier } from "../tiers/index.ts";
 import { conversationTokens } from "./plan.ts";
 import { leftOutText, MAP_NAME, type OpenWorkset, viewNow, type WorkingText } from "./workset.ts";
 
-/** The session, with what only its requests show. */
 type Shown = SessionHolder & Pick<SessionView, "edits">;
 
-/** What `/workset list` shows. */
 export function worksetReport(workset: OpenWorkset, wantsMap: boolean): string {
 	const { files, settings, leftOut, map, noMap } = workset;
 	const total = files.reduce((sum, { tokens }) => sum + tokens, 0);
@@ -21,21 +19,20 @@ export function worksetReport(workset: OpenWorkset, wantsMap: boolean): string {
 	].join("\n");
 }
 
-/** One working file as `/tiers` and the server show it. */
+/** As `/tiers` and the server show it. */
 export interface WorkingFileView {
 	readonly path: string;
 	readonly tier: Tier;
 	readonly n: number;
 	readonly tokens: number;
-	/** When its text last changed, as far as this process saw it; ms since 1970, 0 if it did not. */
+	/** Last change seen by this process, in ms since 1970; 0 if none. */
 	readonly changedMs: number;
-	/** Requests since then that had it from the provider's cache. */
+	/** Requests since then that read it from the provider's cache. */
 	readonly hits: number;
-	/** Where its current text stands in the next request. */
 	readonly place: "slot" | "snapshot" | "tail" | "prefix";
 }
 
-/** Where every working file and the symbol map stand, the most stable first. */
+/** Most stable first. */
 function fileViews(workset: OpenWorkset, session: Shown): WorkingFileView[] {
 	const { map, files, settings, fileHistory } = workset;
 	const tracked = workset.controller.items();
@@ -50,13 +47,12 @@ function fileViews(workset: OpenWorkset, session: Shown): WorkingFileView[] {
 		return { path, tier, n, tokens, changedMs, hits, place };
 	};
 	const rows = files.map((file) => rowOf(file, tracked.get(file.path) ?? { tier: "active", n: 0 }));
-	// As it is planned: nothing is more stable than what we leave as it is.
+	// As planned: the map is most stable.
 	if (map && !isLiteral) rows.push(rowOf(map, { tier: "L0", n: TIERS.L0.entryN }));
 	if (isLiteral) rows.push(...mapByTier(workset, tracked));
 	return rows.sort((a, b) => (a.tier < b.tier ? -1 : a.tier > b.tier ? 1 : b.n - a.n));
 }
 
-/** The symbol map as the literal layout sends it: by tiers, without the files that are there in full. */
 function mapByTier(
 	{ map, files, fileHistory }: OpenWorkset,
 	tracked: ReadonlyMap<string, Pick<WorkingFileView, "tier" | "n">>,
@@ -83,7 +79,6 @@ function mapByTier(
 	);
 }
 
-/** The working set as a host of the session shows it. */
 export interface TiersView {
 	readonly layout: "log" | "tiers";
 	readonly files: readonly WorkingFileView[];
@@ -100,7 +95,6 @@ export function tiersView(workset: OpenWorkset, session: Shown): TiersView {
 	};
 }
 
-/** What `/tiers` shows: a table, and a picture of the layout. */
 export function tiersReport(workset: OpenWorkset, session: Shown, nowMs: number): string {
 	const files = fileViews(workset, session);
 	if (files.length === 0) return "The working set is empty: /workset add <path>";
@@ -110,7 +104,7 @@ export function tiersReport(workset: OpenWorkset, session: Shown, nowMs: number)
 		String(tokens),
 		`N=${n}`,
 		changedMs > 0 ? `${age(nowMs - changedMs)} ago` : "-",
-		// Of the literal layout nobody counts them.
+		// Not counted in the literal layout.
 		place === "prefix" ? "-" : `${hits} hits`,
 		place,
 	]);
@@ -121,7 +115,7 @@ export function tiersReport(workset: OpenWorkset, session: Shown, nowMs: number)
 	].join("\n");
 }
 
-/** The request from its beginning to its end, in one line for each part. */
+/** One line per part of the request. */
 function layoutPicture(
 	workset: OpenWorkset,
 	session: Shown,
@@ -154,7 +148,6 @@ function whyNot({ lastPlan }: OpenWorkset): string {
 	return `dropped from ${Math.ceil(lastPlan.threshold)} tokens on, or when the cache is cold`;
 }
 
-/** Where the current text of a file stands. */
 function placesNow(session: Shown) {
 	const { copies } = viewNow(session);
 	return (path: string, hash: WorkingText["hash"]): WorkingFileView["place"] => {

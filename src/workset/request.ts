@@ -7,10 +7,7 @@ import { type BlockName, tailFor, withMarkerBeforeTail, withMarkerOnBlock } from
 import { type PrefixMessage, tierPrefix, withTierMarkers } from "./tier-prefix.ts";
 import { type OpenWorkset, OWNER, textsNow } from "./workset.ts";
 
-/**
- * A request's messages with what the session cannot show by itself: edits that no turn has ended for yet, and files at
- * the end, or tiers at the beginning. The same array where there is nothing to change.
- */
+/** Adds pending edits, and a tail or the tier prefix. Returns the same array for no change. */
 export function withWorkset<Message extends { role: string }>(
 	workset: OpenWorkset,
 	messages: readonly Message[],
@@ -24,7 +21,7 @@ export function withWorkset<Message extends { role: string }>(
 		: withTail(workset, edited, session);
 }
 
-/** Changes what an Anthropic request caches to what will be there the next time. */
+/** Moves the cache markers of an Anthropic request to what the next request repeats. */
 export function withMarkers(workset: OpenWorkset, payload: unknown): object | undefined {
 	const { prefix, hasTail, tailTag, beforeFrontier } = workset;
 	if (prefix.length > 0) return withTierMarkers(payload, prefix);
@@ -34,8 +31,8 @@ export function withMarkers(workset: OpenWorkset, payload: unknown): object | un
 }
 
 /**
- * A message is found by its id. Where several have it, none can be identified, and their edits wait for the turn's
- * end; unless by then thinking will be bound to them as they are.
+ * A message with a reused id cannot be identified: its edit waits for the end of the turn, unless
+ * thinking will be bound to it by then.
  */
 function withPending<Message>(
 	messages: readonly Message[],
@@ -51,7 +48,6 @@ function withPending<Message>(
 	return edits.applyTo(messages, OWNER);
 }
 
-/** The last block before the frontier that the request still has. `undefined` where it cannot be told. */
 function blockBeforeFrontier<Message>(
 	{ frontier }: OpenWorkset,
 	messages: readonly Message[],
@@ -85,10 +81,7 @@ function textsOf(message: unknown): string[] {
 	return content.map((block) => String(property(block, "text")));
 }
 
-/**
- * Puts files at the end that the request does not show as they are. Not where the answer's thinking would be bound to
- * them, for the next request has no such tail: there, files that change are appended to the session alone.
- */
+/** No tail where thinking would be bound to it: the next request lacks it. */
 function withTail<Message>(
 	workset: OpenWorkset,
 	messages: readonly Message[],
@@ -104,7 +97,6 @@ function withTail<Message>(
 	return tail ? [...messages, tail as Message] : messages;
 }
 
-/** Puts the tiers between system prompt and conversation. */
 function withPrefix<Message extends { role: string }>(
 	workset: OpenWorkset,
 	messages: readonly Message[],
@@ -124,7 +116,7 @@ function withPrefix<Message extends { role: string }>(
 	return messages.toSpliced(at < 0 ? messages.length : at, 0, ...prefix);
 }
 
-/** A message as pi holds it; an assistant's has to say by which model. */
+/** Pi requires the model of an assistant message. */
 function piMessage({ role, text }: PrefixMessage, { model }: SessionView): object {
 	const content = [{ type: "text", text }];
 	if (role === "user") return { role, content, timestamp: 0 };

@@ -1,23 +1,19 @@
 import { property } from "../core/property.ts";
 
-/** What `/workset` leaves in the session: a change of the selection from here on, on this branch. */
+/** Left by `/workset`: a change of the selection on this branch. */
 export type SelectionChange =
 	| { readonly op: "add" | "drop"; readonly paths: readonly string[] }
 	| { readonly op: "clear" }
 	| { readonly op: "map"; readonly on: boolean };
 
-/** What the user wants in every request. */
 export interface Selection {
-	/** Paths from the project's root with forward slashes, in the order in which they were added. */
+	/** From the project's root with forward slashes, in the order added. */
 	readonly paths: readonly string[];
-	/** Whether the symbol map is wanted; `undefined` where nobody said so. */
+	/** `undefined` if never set. */
 	readonly map: boolean | undefined;
 }
 
-/**
- * The selection that the changes of a branch add up to. They come from a session file, which others may have written:
- * what is not a change of ours counts for nothing.
- */
+/** Session files are untrusted: malformed changes are ignored. */
 export function selectionOf(changes: Iterable<unknown>): Selection {
 	const paths = new Set<string>();
 	let map: boolean | undefined;
@@ -34,7 +30,7 @@ export function selectionOf(changes: Iterable<unknown>): Selection {
 	return { paths: [...paths], map };
 }
 
-/** Only what stays within the project: a session file must not make us send others. */
+/** Security: a session file must not make us send files outside the project. */
 function namedPaths(change: unknown): string[] {
 	const paths = property(change, "paths");
 	if (!Array.isArray(paths)) return [];

@@ -15,9 +15,8 @@ import type { MapAnswer, MapQuery, OpenWorkset } from "./workset.ts";
 
 export type { TiersView } from "./report.ts";
 
-/** What the working set needs of other systems. */
 export interface WorksetSystemOptions {
-	/** A map of the project's symbols; rejects when there is no index, and none may be made. */
+	/** Rejects without an index. */
 	symbolMap(session: SessionView, query: MapQuery): Promise<MapAnswer>;
 }
 
@@ -26,19 +25,17 @@ interface Opened {
 	readonly workset: OpenWorkset;
 }
 
-/** The words that `/workset` takes first. */
 const SUBCOMMANDS = ["add", "drop", "list", "clear", "map"];
 
 /**
- * The working set in a session. Between two requests pi lets an extension change the session at the end of a turn, and
- * when a prompt comes in: there files that changed are appended. What cannot be done there, or changed since, stands in
- * the request itself, at its end. Without a working set, requests are pi's own to the last byte.
+ * Pi lets an extension change the session at the end of a turn and at a prompt: changed files are
+ * appended there. Later changes go into the request's tail. Without a working set, requests are
+ * pi's own to the last byte.
  */
 export function createWorksetSystem(
 	{ host, at, edits }: Spine,
 	{ symbolMap }: WorksetSystemOptions,
 ): System & {
-	/** The working set of a session, if it has one. */
 	view(session: SessionHolder): TiersView | undefined;
 } {
 	const perFolder = createPerFolder<Opened>({
@@ -49,16 +46,16 @@ export function createWorksetSystem(
 			return opened;
 		},
 	});
-	/** What was last opened, for hooks that must not wait. */
+	/** For hooks that must not wait. */
 	let current: Opened | undefined;
 	let saving: Promise<unknown> = Promise.resolve();
-	/** Why the state could not be saved. Reported with the next turn: a session may be gone when its saving ends. */
+	/** Reported with the next turn: the session may be gone when saving ends. */
 	let unsaved: string | undefined;
-	/** The run that starts has had its prompt. */
+	/** The starting run had a prompt. */
 	let prompted = false;
-	/** Between the start and the end of pi's loop, which takes in what is steered before its next request. */
+	/** Pi's loop runs, and takes in steered messages before its next request. */
 	let isLooping = false;
-	/** Whether this branch has or had a working set; `undefined` until it is looked up. */
+	/** Whether this branch has or had a working set; `undefined` until looked up. */
 	let used: boolean | undefined;
 
 	host.registerCommand("workset", {
@@ -88,7 +85,7 @@ export function createWorksetSystem(
 		},
 		shownBy({ customType, texts }) {
 			if (customType !== WORKSET_ENTRY) return [];
-			// Before the code is loaded it cannot be told: then all files count as possibly shown.
+			// Unknown before the code is loaded: all files count as possibly shown.
 			return current?.live.filesIn(texts);
 		},
 		shownBeside: () => current?.workset.beside,
@@ -114,12 +111,12 @@ export function createWorksetSystem(
 			await close();
 		},
 		async onCompaction(session) {
-			// Outside of the loop a prompt or another start of it comes before the next request.
+			// Outside the loop, a prompt or run start precedes the next request.
 			if (isLooping) await appendBeforeRequest(session);
 		},
 		async onRunStart(session) {
 			isLooping = true;
-			// A retry, which no prompt precedes: files may have changed while it waited.
+			// A retry without a prompt: files may have changed meanwhile.
 			if (!prompted) await appendBeforeRequest(session);
 			prompted = false;
 		},
@@ -146,7 +143,7 @@ export function createWorksetSystem(
 				workset.noMap = undefined;
 			}
 			const messages = live.planNow(workset, session, cold);
-			// Before the first prompt the system prompt is not in the session yet, and must stay its beginning.
+			// Before the first prompt the system prompt is not in the session, and must stay first.
 			if (!hasSystemPrompt(session)) return live.inOneMessage(messages);
 			for (const message of messages) host.sendMessage(message, { triggerTurn: false });
 			return undefined;
@@ -171,7 +168,7 @@ export function createWorksetSystem(
 			return undefined;
 		},
 		async onAnswer({ message, failed }, session) {
-			if (failed) return; // requests that failed were not seen
+			if (failed) return; // the model has not seen a failed request
 			const opened = await inUse(session);
 			opened?.live.noteAnswered(opened.workset, message, session);
 		},
@@ -199,8 +196,8 @@ export function createWorksetSystem(
 	}
 
 	/**
-	 * In the middle of a run, where no turn ends and no prompt comes in before the next request. Only for models that get
-	 * no tail. Pi takes in one steered message at a time: behind the user's, ours would wait, and then make pi ask again.
+	 * For models without a tail. Pi takes one steered message at a time: behind the user's, ours
+	 * would wait and then trigger another request.
 	 */
 	async function appendBeforeRequest(session: SessionView): Promise<void> {
 		const opened = await inUse(session);
@@ -218,7 +215,7 @@ export function createWorksetSystem(
 		current = undefined;
 	}
 
-	/** The working set, if this branch has or had one; otherwise nothing is loaded and nothing looked at. */
+	/** Loads nothing for a branch that never had a working set. */
 	async function inUse(session: SessionView): Promise<Opened | undefined> {
 		if (!session.config.tiers.enabled) return undefined;
 		used ??= isUsed(session);
@@ -236,7 +233,7 @@ function isUsed({ sessionManager, config }: SessionView): boolean {
 	);
 }
 
-/** Whether a prompt comes in before the next request, as far as can be known at the end of a turn. */
+/** Whether a prompt precedes the next request, as far as known at the end of a turn. */
 function isLastOfRun({ toolResults, context, continue: goesOn }: TurnEnd): boolean {
 	return toolResults.length === 0 && context.pendingMessages.length === 0 && !goesOn;
 }

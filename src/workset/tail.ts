@@ -9,17 +9,14 @@ import {
 	viewOf,
 } from "./copy-text.ts";
 
-/** A request's last message, which is in no other request and in no session. */
+/** A request's last message; not in the session or any other request. */
 export interface TailMessage {
 	role: "user";
 	content: TextBlock[];
 	timestamp: 0;
 }
 
-/**
- * The files that a request would not show as they are now, as a message for its end; `undefined` when it shows all.
- * `messages` are the texts of the working set in the request, in its order.
- */
+/** Files that the request does not show as they are; `messages` are in its order. */
 export function tailFor(
 	messages: readonly (readonly string[])[],
 	files: readonly FileText[],
@@ -34,9 +31,8 @@ export function tailFor(
 }
 
 /**
- * Moves the rolling cache marker of an Anthropic request from behind the tail to the block before it: the tail is
- * different the next time, and a marker on it would never be hit. `tag` is what the tail's first block begins with, and
- * nothing else does. Returns a changed copy; `undefined` where the request is not as expected and stays as it is.
+ * Moves the rolling cache marker to the block before the tail: the tail changes, so a marker on it
+ * would never hit. `tag` starts the tail's first block and nothing else. `undefined` for no change.
  */
 export function withMarkerBeforeTail(payload: unknown, tag: string): object | undefined {
 	const messages = property(payload, "messages");
@@ -65,7 +61,6 @@ function isTail(message: unknown, tag: string): boolean {
 	return property(message, "role") === "user" && String(first).startsWith(tag);
 }
 
-/** The last block that may carry a marker. */
 function lastCarrier(messages: readonly unknown[]): { message: number; block: number } | undefined {
 	for (let message = messages.length - 1; message >= 0; message--) {
 		const content = property(messages[message], "content");
@@ -94,13 +89,12 @@ function withoutMarkers(message: unknown): object {
 	};
 }
 
-/** How a block of a request is known: a tool's result by its call, any other by its text. */
+/** A tool result by its call, any other block by its text. */
 export type BlockName = { readonly text: string } | { readonly toolCallId: string };
 
 /**
- * Puts a standing cache marker on a block, if the limit leaves one. On the block before the copy where the next
- * reorganisation begins, it lets all before it be read then and not written anew. Returns a changed copy of the request,
- * or `undefined` where it stays as it is: another provider's, full, or without that block.
+ * Sets a cache marker on a block, if the limit leaves one. Before the next reorganisation's start,
+ * it lets all earlier text be read, not rewritten. `undefined` for no change.
  */
 export function withMarkerOnBlock(payload: unknown, block: BlockName): object | undefined {
 	return withExtraMarker(payload, (messages) => {

@@ -4,30 +4,25 @@ import type { PromptItem } from "../tiers/index.ts";
 import { assemble, placeByTier, symbolKey, type TrackedItem } from "../tiers/index.ts";
 import type { FileText } from "./copy-text.ts";
 
-/** One message of the literal layout's prefix. */
 export interface PrefixMessage {
 	readonly role: "user" | "assistant";
 	readonly text: string;
-	/** A cache marker is wanted behind it. */
 	readonly breakpoint: boolean;
 }
 
-/** What the prefix is made from. */
 export interface PrefixContent {
 	readonly files: readonly FileText[];
 	readonly symbols: readonly { readonly path: string; readonly text: string }[];
-	/** Where each of them stands, by the controller. */
 	readonly items: ReadonlyMap<string, TrackedItem>;
 	readonly minimumTokens: number;
 }
 
-/** Markers that tiers may take: system prompt and conversation need the others. */
+/** System prompt and conversation need the others. */
 const MAX_TIER_MARKERS = 2;
 
 /**
- * The working set as the specification lays it out, for a conversation that stays as it is: a pair of messages for each
- * tier that holds something, then one for the active files. The system prompt is the host's, so L0 is a pair of its own,
- * and only the last tiers are marked.
+ * A pair of messages per tier, then one for active files. The host owns the system prompt, so L0 is
+ * a pair of its own. Only the last tiers are marked.
  */
 export function tierPrefix({
 	files,
@@ -60,10 +55,7 @@ export function tierPrefix({
 	return pairs.map((message, index) => ({ ...message, breakpoint: kept.has(index) }));
 }
 
-/**
- * Marks the tiers of the prefix in an Anthropic request, as far as the limit leaves markers. Returns a changed copy;
- * `undefined` where the prefix does not stand at the beginning as it was made, and the request stays as it is.
- */
+/** `undefined`, for no change, unless the prefix stands unchanged at the start. */
 export function withTierMarkers(
 	payload: unknown,
 	prefix: readonly PrefixMessage[],
@@ -71,7 +63,7 @@ export function withTierMarkers(
 	const messages = property(payload, "messages");
 	if (!Array.isArray(messages) || prefix.length > messages.length) return undefined;
 	const markers = markersIn(payload);
-	// On the conversation's end: whatever lifetime it asks for, so may we.
+	// The lifetime of the conversation's own marker.
 	const last = markers.at(-1);
 	if (last === undefined || !prefix.every(({ text }, index) => saidBy(messages[index]) === text)) {
 		return undefined;
@@ -86,7 +78,6 @@ export function withTierMarkers(
 	return { ...(payload as object), messages: marked };
 }
 
-/** The text of a message that says one thing. */
 function saidBy(message: unknown): unknown {
 	const content = property(message, "content");
 	if (!Array.isArray(content)) return content;

@@ -30,80 +30,69 @@ import { type Selection, selectionOf } from "./selection.ts";
 import type { BlockName } from "./tail.ts";
 import type { PrefixMessage } from "./tier-prefix.ts";
 
-/** The name under which edits of the working set are pending. */
 export const OWNER = "workset";
 
-/** What is known about the working set of one session. */
+/** The working set of one session. */
 export interface OpenWorkset {
 	readonly cwd: string;
 	readonly settings: Pick<Config, "tiers" | "readcache">;
 	readonly controller: ReturnType<typeof createController>;
 	readonly layout: LogLayout;
 	readonly stateFile: ReturnType<typeof createStateFile>;
-	/** What the first block of a request's tail begins with. Nobody can guess it, so nothing else passes for the tail. */
+	/** Starts the tail's first block. Random, so that no other text passes for the tail. */
 	readonly tailTag: string;
-	/** What each file has been through since the workset was opened; `changedMs` is 0 where nobody saw it change. */
+	/** Since opening; `changedMs` is 0 if no change was seen. */
 	readonly fileHistory: Map<string, { changedMs: number; hits: number }>;
-	/** The files that the model has edited since a request was last counted. */
+	/** Files edited by the model since the last counted request. */
 	readonly edited: Set<string>;
-	/** The working files as they were last read. */
 	files: readonly WorkingText[];
-	/** How many selected files no request shows, for there are more than `tiers.maxFiles`. */
+	/** Selected files above `tiers.maxFiles`. */
 	leftOut: number;
-	/** The symbol map as it was last made. It stays as it is until the conversation is sent anew anyway. */
+	/** Kept unchanged until the conversation is sent again anyway. */
 	map: SymbolMap | undefined;
 	/** Why there is none although it is wanted. */
 	noMap: string | undefined;
-	/** The literal layout's messages in the last request. */
 	prefix: readonly PrefixMessage[];
-	/** The copy where the next reorganisation begins: its message, and the number of its block there. */
+	/** Where the next reorganisation begins. */
 	frontier: { readonly messageId: unknown; readonly block: number } | undefined;
-	/** The last block before that copy in the last request. */
+	/** The last block before it in the last request. */
 	beforeFrontier: BlockName | undefined;
-	/** The last request ended with a tail. */
 	hasTail: boolean;
-	/** The files that the last request showed outside of the session, in its tail or in the literal layout's prefix. */
+	/** Files in the last request but not in the session: in its tail or prefix. */
 	beside: readonly ShownFile[];
-	/** The last request that was counted has been answered. */
+	/** Whether the last counted request was answered. */
 	answered: boolean;
-	/** Why the session was last changed, or not. */
 	lastPlan: LogPlan | undefined;
 }
 
-/** A working file with its text, or with what is said instead of it. */
 export interface WorkingText extends FileText {
 	readonly tokens: number;
 }
 
-/** A map of the symbols of files that are not in the working set, as text and by file. */
+/** Symbols of files outside the working set. */
 export interface SymbolMap extends WorkingText {
 	readonly entries: readonly MapEntry[];
 }
 
-/** A file's part of the symbol map. */
 export interface MapEntry {
 	readonly path: string;
 	readonly text: string;
 	readonly tokens: number;
-	/** How many other files use something of it. */
 	readonly references: number;
 }
 
-/** How large a symbol map may be, and whose symbols it leaves out. */
 export interface MapQuery {
 	readonly budgetTokens: number;
 	readonly exclude: readonly string[];
 }
 
-/** What the code index answers. */
 export interface MapAnswer {
 	readonly blocks: readonly MapEntry[];
 }
 
-/** What the map is called among the working files. A file of this name cannot be one of them. */
+/** A file of this name cannot be in the working set. */
 export const MAP_NAME = "(symbol map)";
 
-/** Opens it for a session, with what was saved of it. */
 export async function openWorkset(session: SessionView): Promise<OpenWorkset> {
 	const { cwd, config } = session;
 	const stateFile = createStateFile({
@@ -111,12 +100,12 @@ export async function openWorkset(session: SessionView): Promise<OpenWorkset> {
 		sessionId: session.sessionManager.getSessionId(),
 	});
 	const { state, warning } = await stateFile.load();
-	void stateFile.sweep(); // in the background; it never rejects
+	void stateFile.sweep(); // background; it never rejects
 	const litellm = await readLitellmSettings(cwd);
 	for (const text of [warning, ...litellm.warnings]) {
 		if (text) session.ui.notify(`pi-strata: ${text}`, "warning");
 	}
-	/** Our own files are about this program, `litellm.json` about another: it counts where ours say nothing. */
+	/** `litellm.json` is another program's: it counts where our settings are defaults. */
 	const value = (name: "cacheMinTokens" | "cacheBufferMultiplier") =>
 		session.loaded.origin(`tiers.${name}`) === "default"
 			? (litellm.settings[name] ?? config.tiers[name])
@@ -148,7 +137,6 @@ export async function openWorkset(session: SessionView): Promise<OpenWorkset> {
 	};
 }
 
-/** What the user has selected on this branch. */
 export function selectionNow(session: SessionView): Selection {
 	const changes = session.sessionManager
 		.getBranch()
@@ -159,12 +147,11 @@ export function selectionNow(session: SessionView): Selection {
 	return { paths: paths.filter((path) => path !== MAP_NAME), map };
 }
 
-/** Whether the user wants the symbol map on this branch. */
 export function wantsMap(workset: OpenWorkset, session: SessionView): boolean {
 	return selectionNow(session).map ?? workset.settings.tiers.map;
 }
 
-/** Reads the selected files anew. What has no text to show, or no room, says so in its place. */
+/** Files without text or room get a note instead. */
 export async function refreshFiles(workset: OpenWorkset, session: SessionView): Promise<void> {
 	const { settings, cwd, fileHistory } = workset;
 	const { maxFileBytes, maxFiles, maxTokens } = settings.tiers;
@@ -195,7 +182,6 @@ export async function refreshFiles(workset: OpenWorkset, session: SessionView): 
 	}
 }
 
-/** Says how many files are left out, and why. */
 export function leftOutText({ leftOut, settings }: OpenWorkset): string {
 	const files = counted(leftOut, "selected file is", "selected files are");
 	return `${files} left out: tiers.maxFiles is ${settings.tiers.maxFiles}`;
@@ -205,7 +191,7 @@ function withoutText(path: string, text: string): WorkingText {
 	return { path, text, hash: hashBytes(text), tokens: estimateTokens(text.length), gone: true };
 }
 
-/** What the model can see of the working set: as the session has it, with edits that only the requests show yet. */
+/** Includes edits that only requests show yet. */
 export function viewNow(session: SessionHolder & Pick<SessionView, "edits">): View {
 	const messages = customMessages(session.sessionManager, WORKSET_ENTRY);
 	return viewOf(
@@ -217,12 +203,11 @@ export function viewNow(session: SessionHolder & Pick<SessionView, "edits">): Vi
 	);
 }
 
-/** Everything that every request is to show: the map, and the files. */
 export function textsNow({ map, files }: OpenWorkset): WorkingText[] {
 	return map ? [map, ...files] : [...files];
 }
 
-/** Makes the symbol map anew, of all files but the working files, and lets the tiers begin with what others use most. */
+/** Rebuilds the map without working files, and seeds the tiers with the most used entries. */
 export async function refreshMap(
 	workset: OpenWorkset,
 	{ ui }: SessionView,
@@ -235,7 +220,7 @@ export async function refreshMap(
 		workset.map = symbolMapOf(blocks);
 		workset.noMap = workset.map ? undefined : "the code index has no symbols of other files";
 	} catch (error) {
-		// Without an index there is no map, and the session goes on without one.
+		// Without an index the session continues without a map.
 		workset.map = undefined;
 		workset.noMap = describeError(error);
 	}
@@ -263,7 +248,7 @@ function symbolMapOf(entries: readonly MapEntry[]): SymbolMap | undefined {
 	return { path: MAP_NAME, text, hash: hashBytes(text), tokens, entries };
 }
 
-/** Counts a request for the tiers, unless it repeats one that was never answered: what stayed unchanged rises. */
+/** Counts a request, unless it repeats an unanswered one. */
 export function countRequest(workset: OpenWorkset): void {
 	const { controller, files, map, edited } = workset;
 	if (!workset.answered) return;
@@ -283,7 +268,7 @@ export function countRequest(workset: OpenWorkset): void {
 	edited.clear();
 }
 
-/** Takes note of a tool's result: a file that the model has written counts as changed, whatever it wrote. */
+/** A file that the model wrote counts as changed, whatever its text. */
 export function noteEdit(
 	{ edited, cwd }: OpenWorkset,
 	{ toolName, input, isError }: Pick<ToolResult, "toolName" | "input" | "isError">,
@@ -295,11 +280,11 @@ export function noteEdit(
 		const path = file && projectPath(cwd, file);
 		if (path) edited.add(path);
 	} catch {
-		// A URL that names no file: another extension's tool must know what it meant.
+		// The URL names no file: another extension's tool takes it.
 	}
 }
 
-/** Takes note of a bill: the files that were read from the cache were hit. */
+/** Files read from the cache count a hit. */
 export function noteAnswered(workset: OpenWorkset, message: unknown, session: SessionView): void {
 	const { fileHistory } = workset;
 	const shown = textsNow(workset);

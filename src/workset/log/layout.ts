@@ -1,18 +1,14 @@
 /**
- * The `log` layout: where the working files of a session live in its requests.
+ * The `log` layout of a request:
  *
- *     tools | system, map | slot: stable files | conversation … snapshot … snapshot … | tail: very hot files
+ *     tools | system, map | slot: stable files | conversation … snapshot … | tail: very hot files
  *
- * The *slot* is one message with a block for each file. A *snapshot* is a later message with one file, put behind the
- * conversation when the file is new or has changed. The *tail* stands at the end of a request only and is never
- * cached. Nothing is moved in a warm prefix unless the economy says that it pays.
- *
- * Where the model's thinking is bound to what was sent (`isBound`, `bindsThinking`), nothing in view is moved or dropped,
- * and there is no tail: a file that changed is appended.
- *
- * This file decides; who asks it makes the messages. Of the copies of a path in view the last one counts, and it is
- * live as long as its hash is the file's; every other copy is dead. After a plan has been carried out, the text of
- * every working file is live exactly once: in the slot, in a snapshot, or in the tail.
+ * The *slot* is one message with a block per file. A *snapshot* is a later message with one new or
+ * changed file. The *tail* ends a request and is never cached. A warm prefix moves only when that
+ * pays. Where thinking is bound to the request (`isBound`, `bindsThinking`), nothing in view moves
+ * or is dropped, and there is no tail.
+ * Of the copies of a path the last one counts; it is live while its hash is the file's. Invariant:
+ * after a plan, the text of every working file is live exactly once, in slot, snapshot or tail.
  */
 
 import { compareText } from "../../core/compare-text.ts";
@@ -34,66 +30,56 @@ import { createEditRates, isHot } from "./heat.ts";
 
 export type { Copy, WorkingFile } from "./copies.ts";
 
-/** A session at the moment before a request. */
 export interface LogMoment {
 	readonly files: readonly WorkingFile[];
-	/** In the order of the conversation. */
+	/** In conversation order. */
 	readonly copies: readonly Copy[];
 	readonly rules: CacheRules;
-	/** Thinking behind a copy in view is bound to it: the copies stay as they are. */
+	/** Thinking is bound to a copy in view: copies must not change. */
 	readonly isBound: boolean;
-	/** The provider has to be sent everything anew in any case. */
+	/** The next request rewrites the cache anyway. */
 	readonly cold: boolean;
-	/** Tokens of the next request as far as known: tools, system prompt and all messages. */
+	/** Of the next request as far as known: tools, system prompt and all messages. */
 	readonly contextTokens: number;
 	readonly contextWindow: number;
-	/** For how long the session writes its cache. Default: 5m. */
+	/** Default: 5m. */
 	readonly ttl?: Ttl;
 }
 
-/** What is to be done before the request, and what the request is to end with. */
 export interface LogPlan {
-	/**
-	 * The slot as it is to be: with `entryId`, that message gets these files as its content (a context edit); without, a
-	 * new message is appended. Absent: the slot stays as it is.
-	 */
+	/** With `entryId` a context edit, without it a new message. Absent: no change. */
 	readonly slot?: { readonly entryId?: string; readonly paths: readonly string[] };
-	/** Messages that go altogether: snapshots that are dead or were taken into the slot, or an empty slot. */
+	/** Messages to remove: dead or merged snapshots, or an empty slot. */
 	readonly drop: readonly string[];
-	/** Files whose current text is appended, each as a snapshot of its own, in this order, behind a new slot. */
+	/** Files to append as snapshots, in this order, after a new slot. */
 	readonly append: readonly string[];
-	/** Files whose current text stands in the tail of this request, in this order. */
 	readonly tail: readonly string[];
-	/**
-	 * Why a slot is made or refilled and copies go, or why not: there is no slot yet (`first`), thinking is bound to
-	 * outdated copies (`bound`), or as the economy says.
-	 */
+	/** `first`: no slot yet. `bound`: thinking is bound to outdated copies. */
 	readonly why: "first" | "bound" | "cold" | "near-limit" | "pays" | "waits" | "nothing";
-	/** Tokens of dead copies in view once the plan is carried out. */
+	/** In tokens, after the plan. */
 	readonly deadTokens: number;
 	/** Tokens that the next reorganisation must free to pay. */
 	readonly threshold: number;
 	/**
-	 * The first copy, among those in view before the plan is carried out, that this reorganisation changes, or if it is
-	 * not one, the next will. A cache marker on the block before it makes that cheap: all before it is read, not written.
-	 * With `path`, it is that file's block in the slot. Absent when nothing is dead, and when the cache is cold.
+	 * The first copy, before the plan, that this or the next reorganisation changes; with `path`, its
+	 * block in the slot. A cache marker before it makes that cheap. Absent when nothing is dead or
+	 * the cache is cold.
 	 */
 	readonly frontier?: { readonly entryId: string; readonly path?: string };
 }
 
-/** Decides about the layout over the life of a session. It changes nothing itself. */
+/** Decides on the layout of one session. Has no side effects on it. */
 export interface LogLayout {
-	/** To be asked once for every request: it learns from it how often files change, and how fast copies die. */
+	/** Call once per request: it learns how often files change and copies die. */
 	decide(moment: LogMoment): LogPlan;
 }
 
-/** Makes one for a session. */
 export function createLogLayout(): LogLayout {
 	const rates = createEditRates();
 	let requests = 0;
-	/** Requests that met a cold cache. The first does not count, it always does. */
+	/** Cold requests; the first always is, and does not count. */
 	let cold = 0;
-	/** Tokens of copies that died, in all, and of those that were dead after the last plan. */
+	/** Tokens of dead copies: in total, and after the last plan. */
 	let died = 0;
 	let dead = 0;
 
@@ -109,7 +95,7 @@ export function createLogLayout(): LogLayout {
 			learn(moment);
 			const plan = planOf(moment, {
 				editRate: rates.of,
-				// Before anything was seen, the next request is thought to come in time, four times out of five.
+				// Prior: four of five requests are warm.
 				warmShare: 1 - (cold + 0.2) / (requests + 1),
 				growthPerRequest: died / requests,
 			});
@@ -119,17 +105,15 @@ export function createLogLayout(): LogLayout {
 	};
 }
 
-/** What earlier requests of the session have taught. */
 export interface Learned {
-	/** How likely it is that a file changes from one request to the next. */
+	/** Probability of a change per request. */
 	editRate(path: string): number;
-	/** The share of requests that come while the cache is warm. */
 	readonly warmShare: number;
-	/** Tokens of copies that die, per request. */
+	/** In tokens of copies that die. */
 	readonly growthPerRequest: number;
 }
 
-/** What to do before a request. Equal values give an equal plan. */
+/** Pure: equal values give an equal plan. */
 export function planOf(moment: LogMoment, learned: Learned): LogPlan {
 	const spans = spansOf(moment.copies, moment.files);
 	const scene: Scene = {
@@ -137,7 +121,7 @@ export function planOf(moment: LogMoment, learned: Learned): LogPlan {
 		spans,
 		slotId: slotIn(moment.copies),
 		ranked: byStability(moment.files),
-		// The answer to a request with a tail would think behind text that the next request does not have.
+		// With a tail, thinking would be bound to text that the next request lacks.
 		isHot: (path) =>
 			!moment.rules.bindsThinking &&
 			isHot({ ...moment, ...learned, editRate: learned.editRate(path) }),
@@ -157,12 +141,12 @@ export function planOf(moment: LogMoment, learned: Learned): LogPlan {
 interface Scene extends LogMoment {
 	readonly spans: readonly Span[];
 	readonly slotId: string | undefined;
-	/** The most stable first. */
+	/** Most stable first. */
 	readonly ranked: readonly string[];
 	isHot(path: string): boolean;
 }
 
-/** Nothing in view changes: what is not live is put behind it. */
+/** Appends what is not live; nothing in view changes. */
 function appended(
 	{ spans, ranked, slotId, isHot }: Scene,
 	why: LogPlan["why"] = "nothing",
@@ -176,14 +160,13 @@ function appended(
 	return { ...plan, slot: { paths: lasting }, why: "first" };
 }
 
-/** Snapshots from the cut on go in which all is dead; the rest stays where it is. */
 function dropped(scene: Scene, cut: Cut): LogPlan {
 	const drop = deadMessages(scene.spans.slice(cut.at));
 	const left = scene.spans.filter(({ entryId }) => !drop.has(entryId));
 	return { ...appended({ ...scene, spans: judged(left, scene.files) }), drop: [...drop] };
 }
 
-/** Everything from a span on is gathered in the slot, by stability; nothing dead is left of it. */
+/** Gathers all live text from a span on in the slot, by stability. */
 function refilled(scene: Scene, from: number): LogPlan {
 	const { spans, slotId, ranked, copies, files, isHot } = scene;
 	const staying = judged(spans.slice(0, from), files);
@@ -228,7 +211,7 @@ function livePaths(spans: readonly Span[]): Set<string> {
 	return new Set(spans.filter(({ live }) => live).map(({ path }) => path));
 }
 
-/** By tier, then by N, then by name, so that the files likely to change stand last. */
+/** By tier, N and name, so that the files likely to change come last. */
 function byStability(files: readonly WorkingFile[]): string[] {
 	return files
 		.toSorted(
