@@ -12,13 +12,12 @@ import { type Call, CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
 import type { SessionHandlers } from "./slot.ts";
 
-/** Questions about the code of a session's project. One index a project, however many sessions ask. */
+/** One index per project, shared by all its sessions. */
 export interface CodeHandlers {
 	readonly handlers: SessionHandlers<"code_status" | "code_search" | "code_deps" | "code_usages">;
 	close(): Promise<void>;
 }
 
-/** An idle index ends its thread after this long. */
 const IDLE_MS = 60_000;
 
 export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): CodeHandlers {
@@ -30,7 +29,7 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): Code
 				withIndex(runtime.cwd, async (index) => {
 					const { state } = await index.status();
 					if (state !== "ready") return { state };
-					// Every answer says how far it can be trusted; that of one word is the cheapest.
+					// Coverage comes with every answer; a one-word search is the cheapest.
 					const { coverage } = await index.search({ query: "index", limit: 1 }, { signal });
 					return withoutFolders({ state, coverage }) as ResponseData["code_status"];
 				}),
@@ -57,7 +56,6 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): Code
 	): Promise<ResponseData[Type]> {
 		return withIndex(cwd, async (index: CodeIndex) => {
 			const asked: Asked = index;
-			// The caller wants an answer: the project is indexed first where it never was.
 			if ((await index.status()).state !== "ready") await index.build({ signal });
 			return withoutFolders(await asked[question](query, { signal })) as ResponseData[Type];
 		});
@@ -96,7 +94,7 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): Code
 	}
 }
 
-/** Where the server keeps its indexes is its own business. */
+/** Hides the server's index folder from clients. */
 function withoutFolders<Answer extends { readonly coverage?: Coverage }>(answer: Answer): unknown {
 	const { coverage } = answer;
 	if (!coverage?.notStored) return answer;
@@ -104,7 +102,7 @@ function withoutFolders<Answer extends { readonly coverage?: Coverage }>(answer:
 	return { ...answer, coverage: { ...coverage, notStored } };
 }
 
-/** The fields of a command, which a query has under the same names. Others were not checked. */
+/** Drops unknown fields: they were not validated. */
 function fieldsOf<Fields extends object>(type: CommandType, command: Fields): Fields {
 	const known = rowOf(type)?.fields.properties ?? {};
 	const given = Object.entries(command).filter(([name]) => Object.hasOwn(known, name));

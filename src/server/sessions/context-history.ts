@@ -4,19 +4,15 @@ import { estimateTokens, PICTURE_CHARACTERS } from "../../core/tokens.ts";
 import type { Data } from "../../protocol/index.ts";
 import { isStub } from "../../pruning/index.ts";
 
-/** About as many as a chart is wide. */
+/** About the width of a chart. */
 const MAX_MOMENTS = 300;
 
-/**
- * How much of each kind every request of a branch held. The system prompt and tools are those of today, since sessions
- * do not keep how large they were.
- */
+/** Tokens by kind in each request. System prompt and tools count at their current size. */
 export function contextHistory(
 	branch: readonly SessionEntry[],
 	head: { system: number; tools: number },
 ): Data<"ContextMoment">[] {
 	const moments: Data<"ContextMoment">[] = [];
-	/** What is in the context at this point of the branch, by entry. */
 	let active = new Map<string, { kind: Data<"ContextKind">; tokens: number }>();
 	const byKind = new Map<Data<"ContextKind">, number>();
 	const add = (kind: Data<"ContextKind">, tokens: number) =>
@@ -63,7 +59,7 @@ function isRequest(entry: SessionEntry): boolean {
 	return entry.type === "message" && entry.message.role === "assistant";
 }
 
-/** What a compaction leaves: everything from its first kept entry on. An entry that is not there keeps nothing. */
+/** Keeps nothing if `firstKept` is missing. */
 function keptBy<Piece>(firstKept: string | null, active: Map<string, Piece>): Map<string, Piece> {
 	const entries = [...active];
 	const at = entries.findIndex(([id]) => id === firstKept);
@@ -92,17 +88,15 @@ function kindOf(message: unknown): Data<"ContextKind"> {
 	return property(message, "toolName") === "read" ? "read" : "tool";
 }
 
-/** The last one always stays. */
 function thinnedOut(moments: Data<"ContextMoment">[]): Data<"ContextMoment">[] {
 	const step = Math.ceil(moments.length / MAX_MOMENTS);
 	if (step <= 1) return moments;
 	return moments.filter((_, index) => (moments.length - 1 - index) % step === 0);
 }
 
-/** Pi counts a picture as so many characters. */
 const PICTURE = "[image]".padEnd(PICTURE_CHARACTERS, " ");
 
-/** All of a message's text: what was said, thought and called. Pictures are as long as pi counts them. */
+/** All text of a message. A picture counts as many characters as pi assumes. */
 export function messageText(message: unknown): string {
 	const content = property(message, "content");
 	if (typeof content === "string") return content;

@@ -16,17 +16,15 @@ export interface ContextSource {
 	window: number;
 	startedMs: number;
 	systemPrompt: string;
-	/** The tools the model is offered, as they are declared to it. */
 	tools: readonly { name: string; description: string; parameters: unknown }[];
-	/** The active context, edits applied. */
+	/** Edits applied. */
 	projected: readonly ProjectedSessionEntry[];
-	/** What the session's ledger holds of it, by entry. */
 	sent: ContextLog["sent"];
-	/** The whole branch, with what compaction has replaced. */
+	/** Includes entries that compaction replaced. */
 	branch: readonly SessionEntry[];
 }
 
-/** What is in the model's window now, piece by piece, and how it came to be. Sizes are pi's own rough estimates. */
+/** The content of the model's window, by piece. Sizes are pi's estimates. */
 export function contextView(source: ContextSource): Data<"ContextView"> {
 	const pieces = piecesOf(source).map(({ text, ...piece }) => ({
 		...piece,
@@ -48,7 +46,7 @@ export function contextView(source: ContextSource): Data<"ContextView"> {
 	};
 }
 
-/** Characters of a piece that are sent at a time. */
+/** Characters per response. */
 const STRETCH = 32_768;
 
 /** A stretch of a piece's text; `undefined` if the piece is not in the context. */
@@ -61,7 +59,7 @@ export function pieceText(
 	if (!piece) return undefined;
 	const { text } = piece;
 	const end = Math.min(text.length, offset + STRETCH);
-	// Not within a character: the next stretch starts with the whole of it.
+	// Do not split a surrogate pair.
 	const code = text.charCodeAt(end - 1);
 	const splitsPair = code >= 0xd800 && code <= 0xdbff && end < text.length;
 	const next = splitsPair ? end - 1 : end;
@@ -74,7 +72,6 @@ export function pieceText(
 	};
 }
 
-/** A piece with its text, which is usually only measured. */
 type Piece = Omit<Data<"ContextPiece">, "tokens"> & { text: string };
 
 function piecesOf(source: ContextSource): Piece[] {
@@ -129,7 +126,6 @@ function described(
 	return { kind: "conversation", label: labelOf(message, String(role)) };
 }
 
-/** Messages that our systems put into the conversation, by their type. */
 const CUSTOM_KINDS: ReadonlyMap<string, Piece["kind"]> = new Map([
 	[WORKSET_ENTRY, "file"],
 	[BRIEFING_ENTRY, "map"],
@@ -172,7 +168,6 @@ function labelOf(message: unknown, otherwise: string): string {
 	return words.slice(0, MAX_LABEL) || otherwise;
 }
 
-/** The answer to the branch's last request, with its place in the branch. */
 function lastAnswer(branch: readonly SessionEntry[]): { at: number; usage: Usage } | undefined {
 	const at = branch.findLastIndex(
 		(entry) => entry.type === "message" && entry.message.role === "assistant",
@@ -188,13 +183,12 @@ function promptOf({ input, cacheRead, cacheWrite }: Usage): number {
 	return input + cacheRead + cacheWrite;
 }
 
-/** How many pieces, from the first on, stood in the request whose answer is at `at` just as they do now. */
+/** Counts the leading pieces that the request answered at `at` held unchanged. */
 function heldBy(
 	at: number,
 	branch: readonly SessionEntry[],
 	pieces: readonly Pick<Data<"ContextPiece">, "entryId">[],
 ): number {
-	/** What came with the answer or after it, or was changed then. */
 	const later = new Set(
 		branch.slice(at).map((entry) => (entry.type === "context_edit" ? entry.targetId : entry.id)),
 	);

@@ -16,21 +16,21 @@ import { isStub } from "../../pruning/index.ts";
 import { textOf } from "../../session/index.ts";
 
 export interface CostSource {
-	/** Of all branches, as they came: all of them were paid for. */
+	/** All branches: all were paid for. */
 	entries: readonly SessionEntry[];
-	/** The branch the session is on; only for it is known what stood in each request. */
+	/** The current branch: only its requests have known content. */
 	branch: readonly SessionEntry[];
 	findModel(provider: string, id: string): ModelInfo | undefined;
-	/** The prompt above which pi compacts, in tokens, if known. */
+	/** Prompt size in tokens above which pi compacts. */
 	compactsAbove?(provider: string, id: string): number | undefined;
 }
 
-/** The requests that are listed one by one; totals cover all. */
+/** Listed requests; totals cover all. */
 const MAX_REQUESTS = 500;
 
 type Price = Data<"CostRequest">["cost"];
 
-/** What a session has cost, request by request, and what it would have cost without us and without any cache. */
+/** Cost per request, compared with the cost without our systems and without a cache. */
 export function costView({ entries, branch, findModel, compactsAbove }: CostSource): Data<"Cost"> {
 	const account = createAccount();
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
@@ -88,7 +88,6 @@ export function costView({ entries, branch, findModel, compactsAbove }: CostSour
 
 const NOTHING: PromptTokens = { input: 0, read: 0, write: 0, writeOneHour: 0 };
 
-/** What happened since the request before. */
 interface Between {
 	compacted: boolean;
 	pruned: boolean;
@@ -102,13 +101,12 @@ function noteBetween(
 	entryOf: (id: string) => SessionEntry | undefined,
 ): void {
 	if (entry.type === "compaction") before.compacted = true;
-	// The working set edits entries too, and for other reasons.
+	// The working set edits entries too.
 	const isEdit = entry.type === "context_edit";
 	if (isEdit && removedBy(entry, entryOf)?.system === "pruning") before.pruned = true;
 	if (entry.type === "usage") before.usedMs = Date.parse(entry.timestamp) || before.usedMs || 0; // a ping
 }
 
-/** Whether an entry descends from an earlier one. */
 function createLineage(
 	entries: readonly SessionEntry[],
 ): (entry: SessionEntry, earlierId: string) => boolean {
@@ -127,24 +125,23 @@ function billIn(entry: SessionEntry): Bill | undefined {
 	return billOf(entry.message, Date.parse(entry.timestamp) || 0);
 }
 
-/** Tokens kept out of a request: since the last one, and since longer. */
+/** Removed tokens: `fresh` since the last request, `standing` from before. */
 interface Missing {
 	fresh: number;
 	standing: number;
 }
 
-/** By the entry that answers the request. */
+/** Keyed by the entry that answers the request. */
 function removedTokens(branch: readonly SessionEntry[]): Map<string, Missing> {
 	const byId = new Map(branch.map((entry) => [entry.id, entry]));
 	const order = new Map(branch.map((entry, index) => [entry.id, index]));
 	const found = new Map<string, Missing>();
-	/** Standing removals by the entry whose text is smaller for them. */
 	let standing = new Map<string, number>();
 	let fresh = 0;
 	for (const entry of branch) {
 		const removed = removedBy(entry, (id) => byId.get(id));
 		if (removed) {
-			// What was pruned had been sent before; what a marker stands for would have been new.
+			// A pruned result was sent before; a marker replaces text that would be new.
 			if (entry.type === "context_edit") standing.set(entry.targetId, removed.tokens);
 			else {
 				standing.set(entry.id, removed.tokens);
@@ -165,10 +162,7 @@ function removedTokens(branch: readonly SessionEntry[]): Map<string, Missing> {
 	return found;
 }
 
-/**
- * The bill of the prompt as pi alone would have sent it: with what is missing, read from the cache where the rest was, and
- * without rewrites because of pruning.
- */
+/** The bill of pi's own prompt: removed text still in it, no rewrites caused by pruning. */
 function withoutUs(
 	billed: PromptTokens,
 	missing: Missing | undefined,
@@ -232,7 +226,6 @@ function totalsOf(requests: readonly Data<"CostRequest">[]): Data<"Cost">["total
 	};
 }
 
-/** In dollars only where each of them is known. */
 function addPrices(prices: readonly Price[]): Price {
 	const dollars = addUp(prices.map((price) => price.dollars));
 	const tokens = prices.reduce((total, price) => total + price.tokens, 0);
@@ -252,14 +245,13 @@ function promptOf({ input, read, write }: PromptTokens): number {
 	return input + read + write;
 }
 
-/** Tokens that one of our systems kept out of the context, or took out of it. */
+/** Tokens that one of our systems kept out of the context. */
 export interface Removed {
 	readonly system: "readCache" | "pruning";
 	readonly label: string;
 	readonly tokens: number;
 }
 
-/** What an entry of a session stands for beyond its own text. `entryOf` finds the target of a context edit. */
 export function removedBy(
 	entry: SessionEntry,
 	entryOf: (id: string) => SessionEntry | undefined,
@@ -272,7 +264,6 @@ export function removedBy(
 	return removedByReadCache(details, shown);
 }
 
-/** Answers of the read cache that stand for text shown before, with their labels. */
 const DERIVED: ReadonlyMap<string, string> = new Map([
 	["unchanged", "unchanged file"],
 	["unchanged_range", "unchanged lines"],

@@ -4,15 +4,13 @@ import type { CommandOf, Data } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 
 export interface Dialogs {
-	/** The methods of pi's user interface that reach a client; the rest does nothing, as in pi's own RPC. */
+	/** Pi's UI methods that reach a client; the rest are no-ops, as in pi's RPC. */
 	readonly ui: ReachableUi;
-	/** Answers a dialog. The first valid answer counts; an answer that does not fit leaves the dialog open. */
+	/** The first valid answer counts; an invalid one leaves the dialog open. */
 	answer(requestId: string, response: DialogResponse): void;
-	/** For a late subscriber: the open dialogs, and what is in the status line, widgets and title. */
+	/** Open dialogs, statuses, widgets and title, for a late subscriber. */
 	current(): Data<"SessionEvent">[];
-	/** Closes all dialogs without an answer. */
 	cancelAll(): void;
-	/** Drops statuses, widgets and title: the extensions that set them are gone. */
 	reset(): void;
 }
 
@@ -35,14 +33,14 @@ type ReachableUi = Pick<
 
 export interface DialogsOptions {
 	emit(event: Data<"SessionEvent">): void;
-	/** How long a dialog waits that sets no time itself, in milliseconds. Default: a minute. */
+	/** Timeout in ms of a dialog that sets none. Default: one minute. */
 	timeoutMs?: number;
 }
 
 interface Waiting {
 	readonly request: Question;
 	readonly expiresMs: number;
-	/** Takes the answer, or returns what the dialog takes instead. */
+	/** Returns the expected form if the response does not fit. */
 	take(response: DialogResponse): string | undefined;
 	cancel(): void;
 }
@@ -59,15 +57,13 @@ type Asked = WithoutId<Data<"ExtensionUiRequest">>;
 const MINUTE = 60_000;
 /** Node fires longer timers at once. */
 const MAX_TIMEOUT = 2 ** 31 - 1;
-/** An extension that asks in a loop must not fill the server. */
+/** Bounds an extension that asks in a loop. */
 const MAX_WAITING = 100;
-/** Statuses and widgets kept for late subscribers, and the size of each. */
 const MAX_SHOWN = 64;
 const MAX_SHOWN_CHARACTERS = 16_384;
 
 export function createDialogs({ emit, timeoutMs = MINUTE }: DialogsOptions): Dialogs {
 	const waiting = new Map<string, Waiting>();
-	/** The last request by what it sets, for late subscribers. */
 	const shown = new Map<string, Data<"ExtensionUiRequest">>();
 
 	return {
@@ -207,7 +203,6 @@ export function createDialogs({ emit, timeoutMs = MINUTE }: DialogsOptions): Dia
 	}
 }
 
-/** A notice of the server itself, in the form that extensions use. */
 export function warningOf(message: string): Data<"SessionEvent"> {
 	return requestOf({ method: "notify", message, notifyType: "warning" });
 }

@@ -5,21 +5,20 @@ export type EventTranslator = ReturnType<typeof createEventTranslator>;
 
 export interface EventTranslatorOptions {
 	emit(event: Data<"SessionEvent">): void;
-	/** Whether the run that is ending was aborted on purpose. Pi calls an abort in a tool an error. */
+	/** Whether the run was aborted on purpose. Pi reports an abort in a tool as an error. */
 	wasAborted(): boolean;
 }
 
-/** Output of a shell command that is streamed, in characters; its result has the end of all of it. */
+/** Streamed characters of a shell command; its result has the tail. */
 const MAX_BASH_CHARACTERS = 1024 * 1024;
-/** Tools repeat all of their output in each update: updates are throttled and cut. */
+/** Tools repeat all output in each update. */
 const UPDATE_PAUSE_MS = 200;
 const MAX_UPDATE_CHARACTERS = 16 * 1024;
 
-/** Turns pi's events of one session into those of the protocol: deltas instead of growing messages, every text once. */
+/** Translates pi's events: deltas instead of growing messages, each text once. */
 export function createEventTranslator({ emit, wasAborted }: EventTranslatorOptions) {
 	let usage: string | undefined;
 	let bashCharacters = 0;
-	/** Throttled calls, with the latest update that waits. */
 	const updated = new Map<string, { timer: NodeJS.Timeout; next?: Data<"SessionEvent"> }>();
 
 	return {
@@ -47,7 +46,6 @@ export function createEventTranslator({ emit, wasAborted }: EventTranslatorOptio
 						),
 					});
 				case "agent_end":
-					// The messages have all been sent; what is new is how many there were.
 					return send({
 						type: event.type,
 						messages: [],
@@ -71,7 +69,6 @@ export function createEventTranslator({ emit, wasAborted }: EventTranslatorOptio
 					return send(event as Data<"SessionEvent">);
 			}
 		},
-		/** The output of each shell command has a budget of its own. */
 		bashStarts() {
 			bashCharacters = 0;
 		},
@@ -87,7 +84,7 @@ export function createEventTranslator({ emit, wasAborted }: EventTranslatorOptio
 
 	function sendUpdate(event: Extract<AgentSessionEvent, { type: "message_update" }>): void {
 		const message = event.message as Data<"AgentMessage">;
-		// Most providers count once or twice in an answer: unchanged usage is not repeated.
+		// Most providers count once or twice per answer: skip unchanged usage.
 		const counted = JSON.stringify(message.usage);
 		const isNew = counted !== undefined && counted !== usage;
 		usage = counted;
@@ -128,7 +125,7 @@ export function createEventTranslator({ emit, wasAborted }: EventTranslatorOptio
 	}
 }
 
-/** Identifies a message without its text, which only `message_end` carries. */
+/** Only `message_end` carries the text. */
 function withoutText(message: Data<"AgentMessage">): Data<"AgentMessage"> {
 	const { role, timestamp, model, stopReason, errorMessage, toolCallId, toolName, isError } =
 		message;
@@ -164,13 +161,9 @@ function deltaOf(event: PiDelta): Data<"AssistantMessageEvent"> {
 	}
 }
 
-/** Events above this size are cut, in characters of text. */
 const MAX_EVENT_CHARACTERS = 256 * 1024;
 
-/**
- * The value as it is if its texts are no longer than `most` characters in all; otherwise a copy in which texts are cut and
- * what follows is left out. `get_entries` and the session's file still have everything.
- */
+/** The value if its texts fit in `most` characters, else a cut copy. The file has everything. */
 export function bounded<Value>(
 	value: Value,
 	most = MAX_EVENT_CHARACTERS,
@@ -179,14 +172,13 @@ export function bounded<Value>(
 	return { value: cutTo(value, { left: most }, 0) as Value, cut: true };
 }
 
-/** A text of at most `most` characters, with a note about what is missing. */
 export function clipText(text: string, most: number): string {
 	if (text.length <= most) return text;
 	const kept = wholeCharacters(text, most);
 	return `${kept}\n[${text.length - kept.length} more characters are not shown here]`;
 }
 
-/** Nothing that pi makes is deeper. */
+/** Pi makes nothing deeper. */
 const MAX_DEPTH = 64;
 const SMALL = 8;
 
@@ -226,13 +218,13 @@ function cutTo(value: unknown, budget: { left: number }, depth: number): unknown
 		if (budget.left <= (typeof item === "object" ? 0 : -SLACK)) continue;
 		budget.left -= key.length;
 		const isPicture = key === "data" && "mimeType" in value && typeof item === "string";
-		// Part of a picture is useless.
+		// A partial picture is useless.
 		copy[key] = isPicture && item.length > budget.left ? "" : cutTo(item, budget, depth + 1);
 	}
 	return copy;
 }
 
-/** Names and ids stay whole; together they may take this much more. */
+/** Names and ids stay whole, within this slack. */
 const MAX_NAME = 256;
 const SLACK = 16 * 1024;
 

@@ -13,7 +13,6 @@ import { costView, removedBy } from "./cost-view.ts";
 import type { LiveSession } from "./live-session.ts";
 import type { SessionHandlers } from "./slot.ts";
 
-/** What a session's model sees, what that costs, and what our systems saved. */
 export function createInsightHandlers(agentDir: string) {
 	const costOf = (session: AgentSession) =>
 		costView({
@@ -66,7 +65,7 @@ function compactionLimit(session: AgentSession, provider: string, id: string): n
 	return window && settings.enabled ? window - settings.reserveTokens : undefined;
 }
 
-/** The view asks the ledger that the systems of the session ask. */
+/** Reads the same ledger as the session's systems. */
 function sourceOf({ session, inside }: Pick<LiveSession, "session" | "inside">): ContextSource {
 	const { sessionManager, model } = session;
 	const ledger = inside?.ledger ?? createLedger();
@@ -89,13 +88,13 @@ function sourceOf({ session, inside }: Pick<LiveSession, "session" | "inside">):
 type System = Exclude<keyof Data<"Savings">, "total">;
 
 export interface SavingsSource {
-	/** Of all branches: all of them were paid for. */
+	/** All branches: all were paid for. */
 	entries: readonly SessionEntry[];
 	misses: readonly Data<"CacheMiss">[];
 	enabled: Readonly<Record<System, boolean>>;
 }
 
-/** What our systems did and saved in a session, as its entries tell. */
+/** What our systems saved, derived from the session's entries. */
 export function savingsView({ entries, misses, enabled }: SavingsSource): Data<"Savings"> {
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
 	const removed = entries.flatMap((entry) => removedBy(entry, (id) => byId.get(id)) ?? []);
@@ -112,14 +111,14 @@ export function savingsView({ entries, misses, enabled }: SavingsSource): Data<"
 	return { ...systems, total: { tokens } };
 }
 
-/** To know why a cache was missed saves nothing by itself. */
+/** An explained miss saves nothing by itself. */
 function explained(misses: readonly Data<"CacheMiss">[]): Use[] {
 	return misses.flatMap(({ cause }) =>
 		cause === "unknown" ? [] : [{ label: `miss explained: ${cause}` }],
 	);
 }
 
-/** Reasons beyond these are few and small. */
+/** Further reasons are few and small. */
 const MAX_DETAILS = 10;
 
 function summed(enabled: boolean, uses: readonly Use[]): Data<"SystemSavings"> {
@@ -139,15 +138,12 @@ function figuresOf(uses: readonly Use[]) {
 	};
 }
 
-/** One use of a system in a session. */
 interface Use {
-	/** The reason or the file, in a word or two. */
 	readonly label: string;
-	/** What it kept out of the context, if known. */
 	readonly tokens?: number;
 }
 
-/** Questions that the kota tools answered; measured is only what a budget cut off. */
+/** Only what a budget cut off is measured. */
 function kotaUses(entries: readonly SessionEntry[]): Use[] {
 	return resultsIn(entries).flatMap(({ toolName, details, isError }) => {
 		if (isError || !toolName.startsWith("kota_")) return [];
@@ -158,7 +154,6 @@ function kotaUses(entries: readonly SessionEntry[]): Use[] {
 	});
 }
 
-/** Pages that were served, and how much of their documents was not. */
 function pagingUses(entries: readonly SessionEntry[]): Use[] {
 	const byUri = new Map<string, Page[]>();
 	for (const { toolName, details, content, isError } of resultsIn(entries)) {
@@ -179,7 +174,6 @@ function pagingUses(entries: readonly SessionEntry[]): Use[] {
 	});
 }
 
-/** Requests that showed the files of the working set. */
 function tiersUses(entries: readonly SessionEntry[]): Use[] {
 	const changesAt = new Map<string | null, readonly unknown[]>();
 	const uses: Use[] = [];
@@ -202,7 +196,7 @@ interface Page {
 	readonly characters: number;
 }
 
-/** Characters of a document that no page has shown; of a PDF by the length of those that were. */
+/** Characters not shown by any page; for a PDF estimated from the shown pages. */
 function restOf(pages: readonly Page[]): number | undefined {
 	const shown = pages.reduce((sum, { characters }) => sum + characters, 0);
 	const all = countIn(pages.at(-1)?.details, "total_chars");
@@ -220,7 +214,6 @@ function restOf(pages: readonly Page[]): number | undefined {
 
 const MAX_LABEL = 120;
 
-/** Of a file its name alone, of a page in the web its address. */
 function documentName(uri: string): string {
 	return (/^https?:/i.test(uri) ? uri : basename(uri)).slice(0, MAX_LABEL);
 }

@@ -3,13 +3,9 @@ import type { Command, CommandType } from "../../protocol/index.ts";
 import { WrittenData } from "../engine/message.ts";
 import type { LiveSession } from "./live-session.ts";
 
-/**
- * The inputs of an answer, which is reused only while each of them is identical. Objects are compared by identity: they
- * must not be changed in place.
- */
+/** Inputs of an answer. Compared by identity, so objects must not change in place. */
 interface Basis {
 	readonly facts: readonly unknown[];
-	/** Objects of which there may be many. */
 	readonly list: readonly unknown[];
 }
 
@@ -19,18 +15,18 @@ interface KeptAnswer {
 }
 
 export interface KeptAnswers {
-	/** The cached answer of that name if its basis is the same; otherwise that of `make`, which is cached. */
+	/** Returns the cached answer if its basis is the same, else caches that of `make`. */
 	answer(of: object, name: string, basis: Basis, make: () => unknown): KeptAnswer;
 	forget(of: object): void;
 	readonly bytes: number;
 }
 
-/** Room for the largest answer that is sent by default. */
+/** Fits the largest answer sent by default. */
 const DEFAULT_BYTES = 192 * 2 ** 20;
-/** Of one session: a client could make up names, such as those of `since`, without end. */
+/** Per session: a client could invent names without end, such as those of `since`. */
 const MAX_NAMES = 16;
 
-/** An LRU cache of the answers of idle sessions. */
+/** LRU cache of the answers of idle sessions. */
 export function createKeptAnswers(maxBytes = DEFAULT_BYTES): KeptAnswers {
 	/** Oldest first. */
 	const all = new Set<Entry>();
@@ -71,7 +67,7 @@ export function createKeptAnswers(maxBytes = DEFAULT_BYTES): KeptAnswers {
 			const data = make();
 			const written = new WrittenData(JSON.stringify(data));
 			const { facts, list } = basis;
-			// A text takes up to two bytes a character, its UTF-8 about one.
+			// Up to two bytes per UTF-16 unit, about one for its UTF-8.
 			const bytes = written.json.length * 3 + list.length * 8;
 			const entry = { of, name, basis: { facts, list: [...list] }, data, written, bytes };
 			keep(entry);
@@ -99,10 +95,7 @@ function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
 	return true;
 }
 
-/**
- * The basis of the answer to a read, for large or slow answers that depend on the session alone; `undefined` where it must
- * be made each time: reads of files, settings and models, and all while pi works, which changes the last message in place.
- */
+/** `undefined`: not cacheable. While pi works it changes the last message in place. */
 export function basisOf(
 	command: Command,
 	{ session, revision }: Pick<LiveSession, "session" | "revision">,
@@ -112,7 +105,6 @@ export function basisOf(
 	return list && { facts: [revision, session, ...list.facts], list: list.list };
 }
 
-/** The fields of a read without those of the envelope. */
 export function readName(command: Command): string {
 	const { id, dependsOn, ifSessionVersion, idempotencyKey, ...read } = command;
 	return JSON.stringify(read);
@@ -130,7 +122,7 @@ function entriesOf({ sessionManager }: AgentSession): Basis {
 	return { facts: [sessionManager, sessionManager.getLeafId()], list: sessionManager.getEntries() };
 }
 
-/** See `sourceOf` in `inspector.ts`. */
+/** Same inputs as `sourceOf` in `inspector.ts`. */
 function contextOf(session: AgentSession): Basis {
 	const { sessionManager, model, systemPrompt } = session;
 	const { facts, list } = entriesOf(session);

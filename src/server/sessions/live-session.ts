@@ -21,10 +21,10 @@ import type { StoredSettings } from "./stored-settings.ts";
 export interface LiveSessionOptions {
 	readonly host: Host;
 	readonly cwd: string;
-	/** Pi's file to go on with; without one the session is made from `settings`. */
+	/** Pi's session file; absent: created from `settings`. */
 	readonly file?: string;
 	readonly settings: StoredSettings;
-	/** The last process crashed: the file may hold more of its work than the record says. */
+	/** The last process crashed: the file may be ahead of the record. */
 	readonly wasCutOff?: boolean;
 	emit(event: Data<"SessionEvent">): void;
 	onChange(): void;
@@ -32,38 +32,35 @@ export interface LiveSessionOptions {
 
 export type Replacement = Extract<Data<"SessionEvent">, { type: "session_replaced" }>["reason"];
 
-/** How long a tool may take to stop when its session is closed. */
 const CLOSE_MS = 5000;
-/** How long `abort` waits for pi to accept a prompt, so that it can be stopped. After that it is stopped all the same. */
+/** Time for pi to accept a pending prompt before `abort` stops it anyway. */
 const TAKE_MS = 5000;
 
-/** A session with a running pi behind it. Pi's own session objects change: ask for them each time. */
+/** A session with a running pi. Pi replaces its session objects: read them each time. */
 export class LiveSession {
 	readonly runtime: AgentSessionRuntime;
 	readonly dialogs: Dialogs;
-	/** What clients have chosen for this session; it outlives pi's session objects. */
 	readonly chosen: ChosenSettings;
-	/** What there was to say about the file when it was opened: what it has lost, and what others have added. */
+	/** Losses and foreign entries found when the file was opened. */
 	readonly warning: string | undefined;
 	readonly #options: LiveSessionOptions;
 	readonly #state: PiState;
 	readonly #guard: FileGuard;
 	readonly #translator: EventTranslator;
-	/** Prompts that pi has neither accepted nor refused; pi's own abort does nothing to them. */
+	/** Neither accepted nor refused yet: pi's own abort does not reach them. */
 	readonly #pending = new Set<PendingPrompt>();
-	/** Shell commands of the user, also before pi has begun with them. */
+	/** The user's shell commands, including those pi has not started. */
 	readonly #shell = new Set<AbortController>();
-	/** Increased whenever something may have changed, or is about to. */
+	/** Increases whenever something may have changed, or is about to. */
 	revision = 0;
-	/** Whether the last run was stopped by `abort`. */
 	wasAborted = false;
-	/** Pi's session is gone without a successor: not yet, or for good since the replacement failed. */
+	/** Pi's session is gone: the successor is pending, or its creation failed. */
 	isBroken = false;
-	/** The {@link replacing} in flight: resolves when it is over, also after a failure. */
+	/** Resolves when the {@link replacing} in flight ends, also on failure. */
 	replacement: Promise<void> | undefined;
 	#reason: Replacement = "new";
 	#unsubscribe = () => {};
-	/** Pi's session was closed in order: its file may still lack something. */
+	/** Pi's session closed cleanly; its file may still lack something. */
 	#isClosing = false;
 
 	static async open(options: LiveSessionOptions): Promise<LiveSession> {
@@ -118,7 +115,7 @@ export class LiveSession {
 			const { session } = runtime;
 			if (settings.name && !session.sessionName) session.setSessionName(settings.name);
 		} catch {
-			guard.watch(); // pi has the name, and could not append it
+			guard.watch(); // pi has the name but could not append it
 		}
 		runtime.setBeforeSessionInvalidate(() => {
 			this.isBroken = true;
@@ -143,7 +140,6 @@ export class LiveSession {
 		return this.runtime.session;
 	}
 
-	/** What pi-strata's extension in it tells; `undefined` before it is loaded. */
 	get inside(): StrataInside | undefined {
 		return this.#state.inside;
 	}
@@ -152,12 +148,10 @@ export class LiveSession {
 		return this.#shell.size > 0;
 	}
 
-	/** The last entry that was seen in the file. */
 	get lastInFile(): string | undefined {
 		return this.#guard.lastInFile();
 	}
 
-	/** Runs `replace` and sends clients the `reason` why another session of pi is behind the id. */
 	async replacing<T>(reason: Replacement, replace: () => Promise<T>): Promise<T> {
 		const over = Promise.withResolvers<void>();
 		this.#reason = reason;
@@ -171,18 +165,17 @@ export class LiveSession {
 		}
 	}
 
-	/** Writes pi's file of the session if there is none, or none that is whole. */
 	ensureFile(): void {
 		ensureSessionFile(this.session);
 		this.#guard.check();
 	}
 
-	/** Throws a `CommandError` while the file lacks what the session holds: see {@link FileGuard}. */
+	/** Throws a `CommandError` while the file lags behind the session: see {@link FileGuard}. */
 	checkFile(): void {
 		this.#guard.check();
 	}
 
-	/** Throws outside the sample projects of the demo. */
+	/** Throws outside the demo's sample projects. */
 	checkModelUse(): void {
 		const { sampleProjects } = this.#options.host;
 		if (sampleProjects === undefined) return;
@@ -208,7 +201,6 @@ export class LiveSession {
 		this.session.setActiveToolsByName(tools);
 	}
 
-	/** Runs a shell command of the user, which `abortBash` stops through the signal. */
 	async runningBash<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
 		const stopping = new AbortController();
 		this.#shell.add(stopping);
@@ -224,7 +216,7 @@ export class LiveSession {
 		for (const stopping of this.#shell) stopping.abort();
 	}
 
-	/** Runs `take`, which hands pi a prompt and ends when pi has accepted or refused it: `abort` reaches it meanwhile. */
+	/** Lets `abort` reach a prompt until pi accepts or refuses it. */
 	taking<T>(take: () => Promise<T>): Promise<T> {
 		const taken = take();
 		const over = async () => {
@@ -236,9 +228,9 @@ export class LiveSession {
 		return taken;
 	}
 
-	/** Stops what runs, dialogs and pending prompts included, and resolves when the session is idle, or after a bound. */
+	/** Stops the run, dialogs and pending prompts. Resolves when idle, or after a time limit. */
 	async abort(): Promise<void> {
-		await nextTick(); // a prompt that was sent right before this is pending then
+		await nextTick(); // a prompt sent right before this is then pending
 		const prompts = [...this.#pending];
 		for (const prompt of prompts) prompt.isAborted = true;
 		await this.#stop();
@@ -247,7 +239,6 @@ export class LiveSession {
 		await Promise.race([over, sleep(TAKE_MS, undefined, { ref: false })]);
 	}
 
-	/** Stops what runs and disposes of it; what does not stop within seconds is abandoned. */
 	async close(): Promise<void> {
 		this.dialogs.cancelAll();
 		const { session } = this;
@@ -276,7 +267,7 @@ export class LiveSession {
 		this.#unsubscribe = session.subscribe((event) => {
 			this.revision++;
 			if (event.type === "agent_start") this.wasAborted = false;
-			// First the check: what another program has appended must not be overwritten.
+			// Check first: lines of another program must not be overwritten.
 			if (APPENDING.has(event.type)) this.#guard.watch();
 			if (event.type === "agent_settled") this.#keepFile(session);
 			this.#translator.take(event);
@@ -285,7 +276,7 @@ export class LiveSession {
 		const { runtime } = this;
 		await session.bindExtensions({
 			mode: "rpc",
-			// Own properties only, since pi copies the object; pi's own stand-ins do nothing.
+			// Own properties only: pi copies the object.
 			uiContext: { ...session.extensionRunner.getUIContext(), ...this.dialogs.ui },
 			commandContextActions: {
 				waitForIdle: () => session.waitForIdle(),
@@ -308,7 +299,7 @@ export class LiveSession {
 		this.applyTools();
 	}
 
-	/** A run without an answer leaves a file, too. */
+	/** A run without an answer leaves a file too. */
 	#keepFile(session: AgentSession): void {
 		try {
 			ensureSessionFile(session);
@@ -341,11 +332,11 @@ export class LiveSession {
 
 interface PendingPrompt {
 	isAborted: boolean;
-	/** It was accepted or refused and, if it is to be aborted, its run is over. */
+	/** Resolves after acceptance or refusal and, if aborted, the end of the run. */
 	readonly over: Promise<void>;
 }
 
-/** Events around which pi has appended to its file. */
+/** Pi appends to its file around these events. */
 const APPENDING: ReadonlySet<string> = new Set([
 	"message_start",
 	"message_end",
@@ -363,7 +354,7 @@ const CHANGING: ReadonlySet<string> = new Set([
 	"compaction_end",
 ]);
 
-/** All that is stored except what pi's session knows itself: a setting that is added later is kept too. */
+/** Drops what pi's session knows itself. Settings added later are kept. */
 function chosenIn(settings: StoredSettings): ChosenSettings {
 	const { piSessionId, name, model, thinkingLevel, messageCount, ...rest } = settings;
 	const { lastEntry, lastInFile, cutOff, ...chosen } = rest;

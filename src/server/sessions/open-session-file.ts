@@ -7,7 +7,6 @@ import { lastEntryOf, moveTo } from "./session-file.ts";
 import { sessionFolder } from "./session-files.ts";
 import type { StoredSettings } from "./stored-settings.ts";
 
-/** As in `LiveSessionOptions`. */
 interface SessionFileOptions {
 	readonly agentDir: string;
 	readonly cwd: string;
@@ -18,17 +17,16 @@ interface SessionFileOptions {
 
 export interface OpenedFile {
 	readonly manager: SessionManager;
-	/** Where the session is in its tree, if it is not behind the last entry. */
+	/** Absent: after the last entry. */
 	readonly leaf?: NonNullable<StoredSettings["leaf"]>;
 	readonly warning?: string;
 }
 
-/** Opens a session in pi's file of it, at the place in its tree where it was left. */
 export function openSessionFile(options: SessionFileOptions): OpenedFile {
 	const { agentDir, cwd, file, settings, wasCutOff = false } = options;
 	const folder = sessionFolder(agentDir, cwd);
 	const { piSessionId: id } = settings;
-	// A crashed process may have written the file and not the record.
+	// A crashed process may have written the file but not the record.
 	const found = file ?? (id && SessionManager.findById(cwd, id, folder));
 	if (!found) return { manager: SessionManager.create(cwd, folder, { ...(id && { id }) }) };
 	const manager = openWhole(found, folder, options);
@@ -42,7 +40,7 @@ export function openSessionFile(options: SessionFileOptions): OpenedFile {
 	};
 }
 
-/** Refuses an empty file: pi would start a new session in it, and the loss would go unnoticed. */
+/** Refuses an empty file: pi would silently start a new session in it. */
 function openWhole(
 	file: string,
 	folder: string,
@@ -66,12 +64,7 @@ function openWhole(
 	}
 }
 
-/**
- * The server's own place in a file that may have changed since its record was written, and what has happened, for people.
- * `leaf` is the entry to go on from, `null` for before the first; absent: after the last entry, as pi does. Entries after
- * the last recorded one are another program's or, after a crash, from the server's own last work. If they continue the
- * server's branch the session goes on after them. Otherwise it stays where it was.
- */
+/** `leaf`: `null` before the first entry, absent after the last. Ignores foreign branches. */
 export function ownPlace(
 	entries: readonly SessionEntry[],
 	{ leaf, lastEntry, lastInFile }: Pick<StoredSettings, "leaf" | "lastEntry" | "lastInFile">,
@@ -103,17 +96,13 @@ export function ownPlace(
 	};
 }
 
-/** Whether the last of the entries descends from that place through the others. */
 function continues(added: readonly SessionEntry[], place: string | null): boolean {
 	let above = added.at(-1)?.parentId;
 	for (const { id, parentId } of added.toReversed()) if (id === above) above = parentId;
 	return above === place;
 }
 
-/**
- * What a damaged session file has lost, for people; `undefined` for one that is whole. Pi skips lines that it cannot
- * read: the entry after such a line has no parent, and what came before is out of view.
- */
+/** `undefined` if undamaged. Pi skips unreadable lines, which hides the entries before them. */
 export function describeDamage(
 	garbled: readonly GarbledLine[],
 	manager: SessionManager,
@@ -145,7 +134,7 @@ function hiddenBefore(
 	branch: readonly SessionEntry[],
 ): string | undefined {
 	const [first] = branch;
-	if (!first?.parentId) return undefined; // a file of another program may leave it out
+	if (!first?.parentId) return undefined; // other programs may leave it out
 	const at = entries.indexOf(first);
 	const before = entries.slice(0, at);
 	const messages = before.filter(({ type }) => type === "message").length;
@@ -156,18 +145,16 @@ function hiddenBefore(
 	return `Entry ${first.id} has lost its parent ${first.parentId}: the ${before.length} entries before it, with ${messages} messages, are out of view.${back}`;
 }
 
-/** A copy that is used in place of a session file which a running pi has open. */
+/** A copy used while a running pi has the original open. */
 export interface SessionFork {
 	readonly file: string;
-	/** For the response to the command that opened it. */
 	readonly about: { readonly forkedFrom: string; readonly warning: string };
 	discard(): void;
 }
 
-/** The processes of running pis that have session files open, by the files' paths without links. */
+/** Running pi processes by the real paths of their open session files. */
 export type PiProcesses = () => Promise<ReadonlyMap<string, number>>;
 
-/** Copies a session file of a project. `pid` is the process that has it open. */
 export function forkSession(
 	forkedFrom: string,
 	{ pid, cwd, agentDir }: { pid: number; cwd: string; agentDir: string },

@@ -17,33 +17,30 @@ import { createStrata, type StrataInside } from "../../extension/index.ts";
 import { rememberName } from "./session-file.ts";
 import type { SessionModes, StoredSettings } from "./stored-settings.ts";
 
-/** What all sessions of a server share. */
 export interface Host {
-	/** Pi's agent folder: models, keys, settings, session files. Extensions find it through pi's `getAgentDir()`. */
+	/** Pi's agent folder. Extensions find it through pi's `getAgentDir()`. */
 	readonly agentDir: string;
 	readonly modelRuntime: ModelRuntime;
-	/** Whether a project's own settings and extensions may be loaded at all. Default: no. */
+	/** Whether a project's own settings and extensions may load. Default: no. */
 	readonly allowProjectTrust?: boolean;
-	/** How long a dialog of an extension waits that sets no time itself, in milliseconds. Default: a minute. */
+	/** Timeout in ms of a dialog that sets none. Default: one minute. */
 	readonly dialogTimeoutMs?: number;
-	/** The models are a script that must not work on anything outside this folder. */
+	/** The scripted models must not work outside this folder. */
 	readonly sampleProjects?: string;
 }
 
 export type ChosenSettings = SessionModes & Pick<StoredSettings, "tools" | "leaf" | "trustedCwd">;
 
-/** State of one session that outlives pi's session objects. */
+/** Outlives pi's session objects. */
 export interface PiState {
 	readonly chosen: ChosenSettings;
-	/** A session without messages starts with these; one that has some brings its own. */
+	/** For a session without messages; one with messages brings its own. */
 	preferred: { model: StoredSettings["model"] | undefined; thinkingLevel: string | undefined };
-	/** Pi-strata's extension in the session; `undefined` before it is loaded. */
 	inside?: StrataInside;
 }
 
 export const OWN_NAME = "pi-strata";
 
-/** Starts pi on a session, with pi-strata's extension loaded. */
 export function createPiRuntime(
 	host: Host,
 	state: PiState,
@@ -80,7 +77,7 @@ export function createPiRuntime(
 	return createAgentSessionRuntime(create, { ...first, agentDir });
 }
 
-/** Whether a session loads what its folder brings itself: it runs code of the project, so the server must allow it. */
+/** Project settings and extensions run code: the server must allow it. */
 export function isTrusted(
 	{ trustedCwd }: Pick<StoredSettings, "trustedCwd">,
 	cwd: string,
@@ -108,17 +105,14 @@ type Extensions = Parameters<
 	>
 >[0];
 
-/** The user may have pi-strata installed in pi too: both would register the same tools. */
+/** The user's pi may have pi-strata too: both would register the same tools. */
 function withoutOtherStrata(loaded: Extensions): Extensions {
 	const isOther = ({ path, commands }: Extensions["extensions"][number]) =>
 		commands.has("strata") && path !== `<inline:${OWN_NAME}>`;
 	return { ...loaded, extensions: loaded.extensions.filter((extension) => !isOther(extension)) };
 }
 
-/**
- * Pi's settings as one session sees them: the files, with the session's modes on top. Pi would write a changed mode to
- * the user's file, for all sessions and for the terminal too; here nothing is written.
- */
+/** Keeps session modes in memory: pi would write them to the user's file, for all sessions. */
 function createSessionSettings(
 	agentDir: string,
 	cwd: string,
@@ -144,7 +138,7 @@ function withModes(stored: string | undefined, modes: Readonly<SessionModes>): s
 	const { steeringMode, followUpMode, autoCompaction, autoRetry } = modes;
 	if (Object.values(modes).every((mode) => mode === undefined)) return stored;
 	const settings = parsed(stored);
-	if (!settings) return stored; // pi says what is wrong with it
+	if (!settings) return stored; // pi reports what is wrong
 	const withEnabled = (name: string, enabled: boolean | undefined) =>
 		enabled !== undefined && { [name]: { ...asObject(settings[name]), enabled } };
 	return JSON.stringify({

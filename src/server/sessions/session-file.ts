@@ -24,7 +24,6 @@ import { CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
 
 export interface FileGuardOptions {
-	/** Pi's current session; `undefined` while there is none. */
 	session(): AgentSession | undefined;
 	notify(message: string, type: "info" | "warning" | "error"): void;
 	moved(): void;
@@ -35,22 +34,15 @@ const RETRY_MS = 1000;
 
 export type FileGuard = ReturnType<typeof createFileGuard>;
 
-/**
- * Keeps the file of a session in step with what pi holds. Pi ignores a failed append: later entries then have a parent
- * that is not in the file.
- */
+/** Restores entries missing in the file: pi ignores a failed append, which orphans later ones. */
 export function createFileGuard(options: FileGuardOptions) {
 	const { session, notify, moved, mended } = options;
 	let watched: SessionFileWatch | undefined;
 	let retry: NodeJS.Timeout | undefined;
-	/** The file in which foreign lines were reported. */
 	let reported: string | undefined;
 	let isClosed = false;
 
-	/**
-	 * Compares, and writes what is missing. Throws a {@link CommandError} if that fails, and retries every second. Without
-	 * new entries it only asks for the size of the file.
-	 */
+	/** Throws a {@link CommandError} on failure and retries every second. Idle cost: one stat. */
 	function check(): void {
 		const pi = session();
 		if (!pi || isClosed) return; // another session may have the file
@@ -71,7 +63,7 @@ export function createFileGuard(options: FileGuardOptions) {
 		mended();
 	}
 
-	/** The same between the steps of a run: failures are reported, never thrown. */
+	/** `check` during a run: reports failures, never throws. */
 	function watch(): void {
 		try {
 			check();
@@ -83,14 +75,13 @@ export function createFileGuard(options: FileGuardOptions) {
 	return {
 		check,
 		watch,
-		/** The last entry that was seen in the file. */
 		lastInFile(): string | undefined {
 			const file = session()?.sessionManager.getSessionFile();
 			return watched?.file === file ? watched?.last : undefined;
 		},
-		/** Lines that were unreadable when the file was opened. */
+		/** As of opening the file. */
 		garbled: () => watched?.garbled ?? [],
-		/** A last try, if something is missing. Afterwards the file is not touched. */
+		/** Retries a last time, then leaves the file alone. */
 		close() {
 			if (retry) watch();
 			clearInterval(retry);
@@ -111,7 +102,7 @@ export function createFileGuard(options: FileGuardOptions) {
 			leave(pi, file, state.entries > 0);
 			return;
 		}
-		// Pi has not written this file itself, and would refuse to append: it must read it first.
+		// Pi did not write this file itself: it must read it before it appends.
 		if (!isSeen && pi.isStreaming) throw new Error("the run must end first");
 		if (state.kind === "behind") {
 			appendFileSync(file, state.rest);
@@ -123,7 +114,7 @@ export function createFileGuard(options: FileGuardOptions) {
 		if (after.kind !== "in-step") throw new Error("it still lacks entries");
 	}
 
-	/** Goes on in a copy, and leaves the file to the other program. */
+	/** Continues in a copy; the file belongs to the other program. */
 	function leave(pi: AgentSession, file: string, isAnother: boolean): void {
 		const what = isAnother
 			? "Another program writes to the file of this session"
@@ -144,9 +135,9 @@ export function createFileGuard(options: FileGuardOptions) {
 	}
 }
 
-/** All that pi holds of a session, in the order of its file, the header first. */
+/** In file order, header first. */
 function fileEntriesOf(manager: SessionManager): readonly FileEntry[] {
-	// Pi's own list, if this version has it: `getEntries` copies, which is dear in a long session.
+	// Pi's internal list, if present: `getEntries` copies, which is slow in a long session.
 	const { fileEntries } = manager as unknown as { fileEntries?: unknown };
 	if (Array.isArray(fileEntries)) return fileEntries;
 	const header = manager.getHeader();
@@ -158,10 +149,7 @@ export function lastEntryOf(manager: SessionManager): string | undefined {
 	return entries.length > 1 ? entries.at(-1)?.id : undefined;
 }
 
-/**
- * Writes pi's file of a session if there is none, or one without its header because it was deleted meanwhile. Pi writes it
- * with the first answer (or the first message, by version): a crash before that would lose what the user said.
- */
+/** Writes a missing or headerless file: pi waits for the first answer, a crash loses input. */
 export function ensureSessionFile(session: AgentSession): void {
 	const { sessionManager, isStreaming } = session;
 	const file = sessionManager.getSessionFile();
@@ -169,7 +157,7 @@ export function ensureSessionFile(session: AgentSession): void {
 	writeSessionFile(session, file);
 }
 
-/** Writes all that pi holds of a session to a file, atomically, and has pi go on in it, at the same place. */
+/** Atomic. Pi continues in the file at the same place. */
 function writeSessionFile(
 	session: AgentSession,
 	file: string,
@@ -182,7 +170,7 @@ function writeSessionFile(
 	reopen(session, file);
 }
 
-/** Has pi read its file again and go on at the same place. A run keeps what it has: the file holds the same. */
+/** A run keeps its state: the file holds the same. */
 function reopen(session: AgentSession, file: string): void {
 	const { sessionManager } = session;
 	if (session.isStreaming && sessionManager.getSessionFile() === file) return;
@@ -192,7 +180,6 @@ function reopen(session: AgentSession, file: string): void {
 	session.refreshContext();
 }
 
-/** Puts a session into a new file, with all that pi holds of it. The old file stays as it is. */
 function moveToCopy(session: AgentSession): void {
 	const { sessionManager } = session;
 	const parentSession = sessionManager.getSessionFile();
@@ -236,16 +223,13 @@ function hasHeader(path: string): boolean {
 	}
 }
 
-/** Goes on from another place in the tree; `null` is before its first entry. */
+/** `null` is before the first entry. */
 export function moveTo(manager: SessionManager, leaf: string | null): void {
 	if (leaf === null) manager.resetLeaf();
 	else manager.branch(leaf);
 }
 
-/**
- * Caches the name of a session. Pi searches all entries at each change; this searches only those since the last time. A pi
- * that keeps its entries elsewhere is asked itself.
- */
+/** Caches the session name: pi searches all entries at each change. */
 export function rememberName(manager: SessionManager): void {
 	const ask = manager.getSessionName.bind(manager);
 	let known: Searched | undefined;
@@ -264,7 +248,7 @@ interface Searched {
 	readonly name: string | undefined;
 }
 
-/** Pi appends entries, may remove the last one, and has another array for another file. */
+/** Pi appends, may remove the last entry, and uses a new array for another file. */
 function search(entries: readonly unknown[], known: Searched | undefined): Searched {
 	const count = entries.length;
 	const last = entries[count - 1];
@@ -274,7 +258,7 @@ function search(entries: readonly unknown[], known: Searched | undefined): Searc
 		const entry = entries[index];
 		if (property(entry, "type") !== "session_info") continue;
 		const name = property(entry, "name");
-		// As pi reads it: an empty name removes the name.
+		// As in pi: an empty name removes the name.
 		const isName = typeof name === "string" && name.trim() !== "";
 		return { entries, count, last, name: isName ? name.trim() : undefined };
 	}

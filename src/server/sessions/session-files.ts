@@ -8,31 +8,26 @@ import type { Data } from "../../protocol/index.ts";
 import { collapsed } from "../../text/one-line.ts";
 import { CommandError } from "../engine/call.ts";
 
-/** Where session files may be. */
 export interface SessionPlaces {
 	agentDir: string;
-	/** The server's folder: `.pi/sessions` in it and above it counts too. */
+	/** `.pi/sessions` in this folder and above it counts too. */
 	cwd: string;
 }
 
-/** A session file that may be opened. */
 export interface SessionFile {
-	/** Without links. */
+	/** Links resolved. */
 	path: string;
-	/** Pi's id of the session. */
 	id: string;
 	cwd: string;
 	parentSession?: string;
 }
 
-/** A session file and what its beginning says about it. */
 export interface StoredSession extends SessionFile {
 	bytes: number;
-	/** For a list. Counts only what was read; lines that look like entries are not parsed. */
+	/** Counts only what was read, without parsing entries. */
 	view: Data<"StoredSession">;
 }
 
-/** The folder in which pi keeps the sessions of a project. */
 export function sessionFolder(agentDir: string, cwd: string): string {
 	const name = resolve(cwd)
 		.replace(/^[/\\]/, "")
@@ -40,9 +35,9 @@ export function sessionFolder(agentDir: string, cwd: string): string {
 	return join(agentDir, "sessions", `--${name}--`);
 }
 
-/** An absolute path of a folder that is there, as the client gave it. */
+/** Throws unless `cwd` is an existing absolute folder. Links are not resolved. */
 export async function checkFolder(cwd: string): Promise<string> {
-	// The protocol lets through absolute paths of any system.
+	// The protocol accepts absolute paths of any system.
 	const found = isAbsolute(cwd) ? await stat(cwd).catch(() => undefined) : undefined;
 	if (!found?.isDirectory()) {
 		throw new CommandError("not_found", `cwd: there is no folder "${cwd}" on the server`);
@@ -50,7 +45,6 @@ export async function checkFolder(cwd: string): Promise<string> {
 	return resolve(cwd);
 }
 
-/** A path from a client, and its field in the command. */
 export interface GivenPath {
 	path: string;
 	field: "sessionPath" | "parentSession";
@@ -60,7 +54,7 @@ export function noSuchFile({ path, field }: GivenPath): CommandError {
 	return new CommandError("not_found", `${field}: there is no file "${path}"`);
 }
 
-/** The folder a session file belongs to. The failure names the file only: the client may not know the folder. */
+/** The error names the file only: the client may not know the folder. */
 export async function checkProject(cwd: string, sessionPath: string): Promise<string> {
 	return checkFolder(cwd).catch(() => {
 		throw new CommandError(
@@ -70,10 +64,7 @@ export async function checkProject(cwd: string, sessionPath: string): Promise<st
 	});
 }
 
-/**
- * Proves that a path from a client is a session file in one of the places, links followed. Outside these places the answer
- * is the same whether there is a file or not.
- */
+/** Follows links. Outside the places the error is the same with or without a file. */
 export async function checkSessionFile(
 	given: GivenPath,
 	places: SessionPlaces,
@@ -100,7 +91,7 @@ export async function checkSessionFile(
 	return { path: real, id, cwd, ...(parentSession && { parentSession }) };
 }
 
-/** The newest session files in a folder, at most `most`, and whether there are more. `chosen` filters them by their headers. */
+/** The newest, at most `most`. `chosen` filters by header. */
 export async function listStoredSessions(
 	folder: string,
 	most: number,
@@ -132,7 +123,7 @@ export async function listStoredSessions(
 
 const HEAD_BYTES = 64 * 1024;
 const MAX_HEADS = 2_000;
-/** Read for one list in all; of further files only the beginning is. */
+/** Per listing; of further files only the beginning is read. */
 const MAX_LISTING_BYTES = 64 * 1024 * 1024;
 const MAX_FILES = 20_000;
 const MAX_FIRST_MESSAGE = 200;
@@ -171,7 +162,6 @@ async function sessionFilesIn(folder: string, depth: number) {
 	}
 }
 
-/** Reads the first bytes of a session file; `undefined` for any other file. */
 async function readStored(path: string, most: number): Promise<StoredSession | undefined> {
 	// Non-blocking: a pipe would wait for a writer.
 	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -209,7 +199,7 @@ async function readStored(path: string, most: number): Promise<StoredSession | u
 	}
 }
 
-/** Pi writes the type first, so lines need not be parsed. */
+/** Pi writes the type first: no parsing needed. */
 function isOf(type: string): (line: string) => boolean {
 	const beginning = `{"type":"${type}",`;
 	return (line) => line.startsWith(beginning);
@@ -238,6 +228,6 @@ function parsed(line: string | undefined): unknown {
 	try {
 		return line ? JSON.parse(line) : undefined;
 	} catch {
-		return undefined; // cut off by our own limit, or not a session
+		return undefined; // cut by our own limit, or not a session
 	}
 }

@@ -21,23 +21,18 @@ import type { StoredSettings } from "./stored-settings.ts";
 import { talkHandlers } from "./talk-handlers.ts";
 import { createTreeHandlers } from "./tree-handlers.ts";
 
-/**
- * The agent sessions of the server: one pi runtime each, in this process, with pi-strata's extension loaded. Ids are the
- * server's own, since a runtime changes pi's on new, switch and fork.
- */
+/** One pi runtime per session, in process. Ids are the server's own: pi's ids change. */
 export interface Sessions {
 	readonly handlers: Pick<Handlers, SessionCommandType>;
-	/** Whether a principal has a session of that id; also true for one not yet reopened after a restart. */
+	/** Also true for a session not yet reopened after a restart. */
 	has(principal: string, sessionId: string): boolean;
 	count(): number;
-	/** The open dialogs, status lines and widgets, for a late subscriber. */
 	openDialogs(stream: StreamName): Data<"SessionEvent">[];
-	/** Proves that a path from a client is a session file that the principal may read; resolves with it, links followed. */
+	/** Rejects unless the principal may read the session file. Follows links. */
 	readableFile(principal: string, path: string): Promise<string>;
 	close(): Promise<void>;
 }
 
-/** Every command but those that the server answers by itself. */
 export type SessionCommandType = Exclude<
 	keyof Handlers,
 	| "subscribe"
@@ -51,21 +46,21 @@ export type SessionCommandType = Exclude<
 >;
 
 export interface SessionsOptions extends Omit<SlotsOptions, "owners" | "piProcesses"> {
-	/** The server's folder: session files in its `.pi/sessions`, or in one above it, may be opened. */
+	/** Session files in `.pi/sessions` here or above may be opened. */
 	cwd: string;
-	/** Where a session starts without a `cwd`; undefined: it must name one. Default: in the server's folder. */
+	/** For a session without a `cwd`; undefined: it must name one. Default: the server's folder. */
 	startFolder?: string | undefined;
-	/** Makes a folder for each such session instead. */
+	/** Makes a folder for each session without a `cwd` instead. */
 	newFolder?: () => Promise<string>;
-	/** Called with the folders that a deleted session has used, and with those in use. */
+	/** Called with a deleted session's folders, and with those in use. */
 	leaveFolders?: (left: readonly string[], inUse: readonly string[]) => Promise<void>;
 	owners: OwnersJournal;
 }
 
-/** Starts with the sessions of the last process, none of them open yet. */
+/** Restores the last process's sessions, none of them open yet. */
 export function createSessions(options: SessionsOptions): Sessions {
 	const { agentDir, cwd } = options;
-	initTheme("dark"); // extensions may ask for a theme, which pi's own modes set up
+	initTheme("dark"); // extensions may ask for a theme, which pi's modes set up
 	const owners = createFileOwners(options.owners);
 	owners.ownAll(options.recovered);
 	const piProcesses = () => markedSessions(agentDir);
@@ -100,7 +95,7 @@ function createLifeHandlers(options: SessionsOptions, slots: Slots, files: Store
 		: startFolder !== undefined && { startsIn: { folder: startFolder } };
 	const leave = async (left: readonly string[]) => leaveFolders?.(left, slots.folders());
 
-	/** The failure does not name the folder, which the client does not know. */
+	/** The error does not name the folder, which the client does not know. */
 	async function ownFolder(): Promise<string> {
 		const folder = (await newFolder?.()) ?? startFolder;
 		if (folder === undefined) {
@@ -140,7 +135,7 @@ function createLifeHandlers(options: SessionsOptions, slots: Slots, files: Store
 			const file = await files.find(sessionPath, principal);
 			const project = await checkProject(file.cwd, sessionPath).catch((error: Error) => error);
 			await slots.settled(file.path);
-			// Nothing is awaited from here to `add`, or two could open the file at once.
+			// No await from here to `add`: two could open the file at once.
 			files.check(file, principal, sessionPath);
 			const owner = slots.openFiles().get(file.path);
 			if (owner) {
@@ -149,7 +144,7 @@ function createLifeHandlers(options: SessionsOptions, slots: Slots, files: Store
 					const error = `sessionPath: "${sessionPath}" is being closed: try again in a moment`;
 					throw new CommandError("wrong_state", error);
 				}
-				owner.refresh(); // the command that has put the file there may not be done yet
+				owner.refresh(); // the command that put the file there may be in flight
 				return { data: answer(owner), session: owner.record };
 			}
 			if (typeof project !== "string") throw project;

@@ -12,7 +12,7 @@ import { lastEntryOf } from "./session-file.ts";
 import type { FileHeader, FileOwners } from "./stored-files.ts";
 import { parseSettings, type StoredSettings } from "./stored-settings.ts";
 
-/** Runs the commands of one type in their open session. Returns the response's `data`. */
+/** Runs in the open session. Returns the response's `data`. */
 export type SessionHandler<Type extends CommandType> = (
 	live: LiveSession,
 	command: CommandOf<Type>,
@@ -25,15 +25,14 @@ export type SessionHandlers<Type extends CommandType = CommandType> = {
 
 export interface SlotOptions extends Host {
 	emit(stream: StreamName, event: Data<"SessionEvent">): void;
-	/** A session changed outside a command: keep its record. */
 	save(session: SessionRecord): void;
 	owners: Pick<FileOwners, "own" | "disown">;
 	piProcesses: PiProcesses;
-	/** The last process crashed: files may hold more of its work than the records say. Default: no. */
+	/** The last process crashed: files may be ahead of records. Default: no. */
 	wasCutOff?: boolean;
 }
 
-/** One session: its record, and its pi from the first use on. */
+/** One session: its record and, from first use on, its pi. */
 export class Slot implements StreamName {
 	readonly principal: string;
 	readonly sessionId: string;
@@ -45,12 +44,12 @@ export class Slot implements StreamName {
 	#fork: SessionFork | undefined;
 	#opening: Promise<LiveSession> | undefined;
 	#movingTo: string | undefined;
-	/** Clients know the session: what happens to it is announced by events. */
+	/** Clients know the session: events announce its changes. */
 	#isKnown: boolean;
 	#wasOpen = false;
 	#isClosed = false;
 	#closedAs: SessionRecord | undefined;
-	/** The last known file of the session, and whether it was ever seen. */
+	/** The last known file, and whether it was ever seen. */
 	#own: { header: FileHeader; file: string | undefined; isWritten: boolean } | undefined;
 
 	constructor(record: SessionRecord, host: SlotOptions, isKnown: boolean) {
@@ -64,12 +63,11 @@ export class Slot implements StreamName {
 		if (!host.allowProjectTrust && "trustedCwd" in record.settings) this.#withdrawTrust();
 	}
 
-	/** As it should be in the journal. Immutable: a change makes a new object. */
+	/** Immutable: a change makes a new object. */
 	get record(): SessionRecord {
 		return this.#record;
 	}
 
-	/** The copy it works on, if a running pi had its file open. */
 	get fork(): SessionFork | undefined {
 		return this.#fork;
 	}
@@ -90,7 +88,7 @@ export class Slot implements StreamName {
 		return this.#opening;
 	}
 
-	/** Runs `move`, which puts the session into another file: meanwhile that one counts as open. */
+	/** The target file counts as open while `move` runs. */
 	async moving<T>(file: string, move: () => Promise<T>): Promise<T> {
 		this.#movingTo = file;
 		try {
@@ -100,7 +98,6 @@ export class Slot implements StreamName {
 		}
 	}
 
-	/** The files that no other session may open. */
 	files(): string[] {
 		const files = [this.#current?.session.sessionFile, this.#record.file, this.#movingTo];
 		return [...new Set(files)].flatMap((file) => realFile(file) ?? []);
@@ -110,7 +107,6 @@ export class Slot implements StreamName {
 		return [...this.#folders, ...(this.#current ? [this.#current.runtime.cwd] : [])];
 	}
 
-	/** Updates the record from the session. Returns whether it changed. */
 	refresh(): boolean {
 		if (!this.#current || this.#isClosed || this.#current.isBroken) return false;
 		const next = recordOf(this.#current, this.#record);
@@ -134,7 +130,7 @@ export class Slot implements StreamName {
 		this.#opening = undefined;
 	}
 
-	/** Saves for the next process what extensions have added while the session was closed, or that this is unknown. */
+	/** Saves for the next process what extensions added during close, or that it is unknown. */
 	keep(): void {
 		const record = this.#record;
 		const isUnknown = !this.#closedAs && (this.#host.wasCutOff || this.#wasOpen);
@@ -143,7 +139,7 @@ export class Slot implements StreamName {
 		if (JSON.stringify(last) !== JSON.stringify(record)) this.#host.save(last);
 	}
 
-	/** The session leaves its file. One without messages has written none, which needs no owner. */
+	/** A session without messages has no file and needs no owner. */
 	leave(): void {
 		const own = this.#own;
 		if (own && !own.isWritten && !(own.file && existsSync(own.file))) {
@@ -152,7 +148,7 @@ export class Slot implements StreamName {
 		this.#own = undefined;
 	}
 
-	/** The principal owns the file before anything is said in it: it is never open to others. */
+	/** Runs before anything is written: the file is never open to others. */
 	#ownFile(live: LiveSession): void {
 		const { sessionManager, sessionFile: file } = live.session;
 		const header = sessionManager.getHeader();
@@ -179,7 +175,7 @@ export class Slot implements StreamName {
 				cwd,
 				settings,
 				...(path && { file: path }),
-				// A broken session is like one of a crashed process.
+				// A broken session counts as crashed.
 				wasCutOff: host.wasCutOff || this.#wasOpen || settings.cutOff === true,
 				emit: (event) => {
 					if (!this.#isClosed) host.emit(this.#stream, event);
@@ -202,14 +198,14 @@ export class Slot implements StreamName {
 		}
 	}
 
-	/** Two processes that append to one file would corrupt it. */
+	/** Two processes appending to one file would corrupt it. */
 	async #forkIfOpen(file: string, cwd: string): Promise<SessionFork | undefined> {
 		const { agentDir, piProcesses } = this.#host;
 		const pid = (await piProcesses()).get(realFile(file) ?? file);
 		return pid === undefined ? undefined : forkSession(file, { pid, cwd, agentDir });
 	}
 
-	/** No command asked for this: clients learn it from events. */
+	/** No command caused this: clients learn it from events. */
 	#announce(warning: string | undefined): void {
 		this.#saveIfChanged(); // pi may have added to the file
 		if (this.#fork) {
@@ -224,7 +220,7 @@ export class Slot implements StreamName {
 		if (warning) this.#warn(warning);
 	}
 
-	/** Permanent: a later server that allows it must be asked again. */
+	/** Permanent: trust must be requested again on a later server. */
 	#withdrawTrust(): void {
 		const { trustedCwd: _, ...settings } = this.#record.settings;
 		this.#record = { ...this.#record, settings };
@@ -305,7 +301,6 @@ function infoOf(
 	};
 }
 
-/** Worked out once for each record. */
 const facts = new WeakMap<SessionRecord, { settings: StoredSettings; createdAt: string }>();
 
 function factsOf(record: SessionRecord) {
@@ -319,7 +314,7 @@ function factsOf(record: SessionRecord) {
 
 type PiModel = NonNullable<AgentSession["model"]>;
 
-/** A model for clients: without addresses and headers, which may hold keys. */
+/** Without addresses and headers, which may hold keys. */
 export function modelView(model: PiModel): Data<"Model"> {
 	const known = views.get(model);
 	if (known) return known;

@@ -8,20 +8,19 @@ import { lastEntryOf } from "./session-file.ts";
 import { type SessionHandler, type SessionHandlers, Slot, type SlotOptions } from "./slot.ts";
 
 export interface SlotsOptions extends SlotOptions {
-	/** Sessions of the last process; each is reopened on first use. */
+	/** Each is reopened on first use. */
 	recovered: Recovered["sessions"];
 	maxSessions: number;
-	/** Default: as many as in all. */
+	/** Default: `maxSessions`. */
 	maxSessionsPerPrincipal?: number;
 }
 
 export type Slots = ReturnType<typeof createSlots>;
 
-/** All sessions of the server, by principal and id. */
 export function createSlots(options: SlotsOptions) {
 	const { maxSessions, maxSessionsPerPrincipal = maxSessions } = options;
 	const byPrincipal = new Map<string, Map<string, Slot>>();
-	/** Deleted for clients, but what runs in them may still write to their files. */
+	/** Deleted for clients; running work may still write to their files. */
 	const closing = new Set<Slot>();
 	const kept = createKeptAnswers();
 	let total = 0;
@@ -32,7 +31,7 @@ export function createSlots(options: SlotsOptions) {
 	const get = (principal: string, sessionId: string) => byPrincipal.get(principal)?.get(sessionId);
 	const open = () => [...byPrincipal.values()].flatMap((slots) => [...slots.values()]);
 	const present = () => [...closing, ...open()];
-	/** The sessions of all principals by their files, also those that are being closed. Paths are without links. */
+	/** By real path, closing sessions included. */
 	const openFiles = () =>
 		new Map(present().flatMap((slot) => slot.files().map((file) => [file, slot] as const)));
 
@@ -42,9 +41,8 @@ export function createSlots(options: SlotsOptions) {
 		of: (principal: string) => [...(byPrincipal.get(principal)?.values() ?? [])],
 		count: () => total,
 		openFiles,
-		/** The folders that sessions work in, also those that are being closed. */
 		folders: () => present().flatMap((slot) => slot.folders()),
-		/** Waits until no session is about to enter a file or to leave it: only then its owner is known. */
+		/** Waits until no session enters or leaves the file: only then its owner is known. */
 		async settled(file: string) {
 			for (;;) {
 				const move = openFiles().get(file)?.current?.replacement;
@@ -52,7 +50,6 @@ export function createSlots(options: SlotsOptions) {
 				await move;
 			}
 		},
-		/** Opens a session that is new to the server. */
 		async add(record: SessionRecord) {
 			const own = byPrincipal.get(record.principal);
 			if (own?.has(record.id)) {
@@ -81,7 +78,6 @@ export function createSlots(options: SlotsOptions) {
 			slot.refresh();
 			return slot;
 		},
-		/** Stops what runs, disposes of it and drops the session. */
 		async remove(slot: Slot) {
 			drop(slot);
 			kept.forget(slot);
@@ -93,7 +89,7 @@ export function createSlots(options: SlotsOptions) {
 				closing.delete(slot);
 			}
 		},
-		/** Handlers that open the session of each command first; after a change, its record goes with the outcome. */
+		/** Opens the session first; after a change its record goes with the outcome. */
 		handlers<Given extends Partial<SessionHandlers>>(given: Given) {
 			const entries = Object.entries(given).map(([type, run]) => [
 				type,
@@ -152,7 +148,7 @@ export function createSlots(options: SlotsOptions) {
 			}
 			live.revision++;
 			const change = async () => ({ data: await make() });
-			// What reaches into a run must get through, whatever has become of the file.
+			// Control commands must get through, whatever happened to the file.
 			const made = path === "lane" ? guarded(live, change) : change();
 			const done = await made.finally(() => live.revision++);
 			slot.refresh();
@@ -163,7 +159,6 @@ export function createSlots(options: SlotsOptions) {
 	}
 }
 
-/** Makes a change that is to be in the session's file. Throws if it was not made. */
 async function guarded(live: LiveSession, change: () => Promise<Done>): Promise<Done> {
 	live.checkFile();
 	const { sessionManager } = live.session;
@@ -174,14 +169,13 @@ async function guarded(live: LiveSession, change: () => Promise<Done>): Promise<
 		return { ...done, ...(notDurable && { notDurable }) };
 	} catch (error) {
 		const loss = lossIn(live);
-		// Pi goes on with an entry that it could not append.
+		// Pi continues with an entry that it could not append.
 		if (lastEntryOf(sessionManager) === last || !isOfSystem(error)) throw error;
 		const mended = `It was carried out, but pi could not write to the session's file (${safeText(error)}). Nothing is missing in the file now.`;
 		return { notDurable: loss ?? mended };
 	}
 }
 
-/** The warning about a change that is in memory only. */
 function lossIn(live: LiveSession): string | undefined {
 	try {
 		live.checkFile();

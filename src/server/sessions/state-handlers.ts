@@ -9,7 +9,6 @@ import { modelView, type SessionHandlers } from "./slot.ts";
 import type { StoredFiles } from "./stored-files.ts";
 import { slashCommands, stoppable } from "./talk-handlers.ts";
 
-/** What a session works with (model, tools, modes, name: for this session only) and has said; shell commands, exports. */
 export function createStateHandlers(stored: Pick<StoredFiles, "list">) {
 	return {
 		...settings,
@@ -59,7 +58,7 @@ export function createStateHandlers(stored: Pick<StoredFiles, "list">) {
 			const name = outputPath ?? `${basename(sessionFile, ".jsonl")}.html`;
 			const folder = await exportFolder(sessionFile);
 			const path = join(folder, name);
-			// Renamed into place: pi would write through a link of that name.
+			// Rename into place: pi would write through a link of that name.
 			const temporary = join(folder, `.${randomUUID()}.html`);
 			try {
 				await session.exportToHtml(temporary);
@@ -165,7 +164,7 @@ const settings = {
 	},
 } satisfies Partial<SessionHandlers>;
 
-/** Runs a shell command of the user, or lets an extension run it. Once `signal` is aborted, it ends as cancelled. */
+/** Ends as cancelled once `signal` aborts. An extension may run the command. */
 async function runBash(
 	session: AgentSession,
 	{ command, excludeFromContext = false, id }: CommandOf<"bash">,
@@ -196,7 +195,6 @@ async function runBash(
 	};
 }
 
-/** The result of a command that was stopped before its shell started. */
 const NEVER_BEGUN: Awaited<ReturnType<AgentSession["executeBash"]>> = {
 	output: "",
 	exitCode: undefined,
@@ -204,7 +202,7 @@ const NEVER_BEGUN: Awaited<ReturnType<AgentSession["executeBash"]>> = {
 	truncated: false,
 };
 
-/** A folder of its own: the session's folder holds files of other principals, too. */
+/** Private: the session folder also holds files of other principals. */
 async function exportFolder(sessionFile: string): Promise<string> {
 	const folder = join(dirname(sessionFile), basename(sessionFile, ".jsonl"));
 	await mkdir(folder, { mode: 0o700 }).catch(() => undefined); // it may be there

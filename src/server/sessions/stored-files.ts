@@ -21,7 +21,7 @@ const MAX_LISTED = 200;
 
 export type StoredFiles = ReturnType<typeof createStoredFiles>;
 
-/** The session files of the server as a principal sees them: those of others do not exist. */
+/** Session files as a principal sees them: those of others do not exist. */
 export function createStoredFiles(
 	places: SessionPlaces,
 	slots: Pick<Slots, "openFiles">,
@@ -32,7 +32,7 @@ export function createStoredFiles(
 		if (visible([file], principal).length === 0) throw noSuchFile(given);
 	}
 
-	/** An open file is visible to its session's principal only; a closed one to its owner, or to all without one. */
+	/** Open: visible to the session's principal only. Closed: to the owner, or to all without one. */
 	function visible<File extends SessionFile>(files: readonly File[], principal: string): File[] {
 		const open = slots.openFiles();
 		const ofFiles = owners.of(files);
@@ -43,16 +43,14 @@ export function createStoredFiles(
 	}
 
 	return {
-		/** Proves that a path from a client is a session file that exists for the principal. */
 		async find(path: string, principal: string, field: GivenPath["field"] = "sessionPath") {
 			const file = await checkSessionFile({ path, field }, places);
 			check(file, principal, { path, field });
 			return file;
 		},
-		/** Throws as for a missing file, if it belongs to another principal by now. */
+		/** Fails like a missing file if another principal owns it by now. */
 		check: (file: SessionFile, principal: string, path: string) =>
 			check(file, principal, { path, field: "sessionPath" }),
-		/** The newest session files in a folder that exist for the principal. */
 		async list(folder: string, principal: string) {
 			const { sessions, truncated } = await listStoredSessions(folder, MAX_LISTED, (files) =>
 				visible(files, principal),
@@ -69,7 +67,6 @@ export function createStoredFiles(
 	};
 }
 
-/** A stored file, with what its open session knows better. */
 function listed({ path, view }: StoredSession, slot: Slot | undefined): Data<"StoredSession"> {
 	const { sessionPath: _path, sessionName: stored, ...rest } = view;
 	const { sessionName = stored, messageCount = view.messageCount } = slot?.info() ?? {};
@@ -82,25 +79,25 @@ function listed({ path, view }: StoredSession, slot: Slot | undefined): Data<"St
 	};
 }
 
-/** What a session file says of itself in its first line; it stays when the file is moved or copied. */
+/** From the file's first line; survives a move or copy. */
 export type FileHeader = Pick<SessionFile, "id" | "cwd" | "parentSession">;
 
-/** Session files belong to the principal that opened them first, for good; files without an owner are open to all. */
+/** The first principal to open a file owns it for good; without an owner it is open to all. */
 export interface FileOwners {
-	/** The file of this header belongs to the principal, unless it has an owner. It need not be written yet. */
+	/** No effect if the file has an owner. It need not exist yet. */
 	own(principal: string, header: FileHeader): void;
-	/** There is no such file after all. */
+	/** The file was never written. */
 	disown(principal: string, header: FileHeader): void;
-	/** Sessions own their files, also those from before owners were stored. */
+	/** Includes files from before owners were stored. */
 	ownAll(records: readonly SessionRecord[]): void;
-	/** The owner of each file, in order, if it has one. Throws a {@link CommandError} when the journal is unreadable. */
+	/** In order. Throws a {@link CommandError} when the journal is unreadable. */
 	of(files: readonly FileHeader[]): (string | undefined)[];
 }
 
 export type OwnersJournal = Pick<Journal, "own" | "disown" | "owners">;
 
 export function createFileOwners(journal: OwnersJournal): FileOwners {
-	// The journal keeps in memory what it could not write, and reports it.
+	// The journal keeps unwritten records in memory and reports failures.
 	const own = (principal: string, header: FileHeader) =>
 		void journal.own({ principal, conversation: conversationOf(header) }).catch(() => {});
 
@@ -132,15 +129,12 @@ function ownersOf(journal: OwnersJournal, conversations: string[]): ReadonlyMap<
 	}
 }
 
-/** Pi's ids are unique in a project only. A hash is short, whatever the file says. */
+/** Pi's ids are unique per project only. A hash bounds the length. */
 function conversationOf({ id, cwd }: FileHeader): string {
 	return hashBytes(JSON.stringify([id, cwd]));
 }
 
-/**
- * The conversation that a file was forked from: pi writes a fork before it reports it, so until then, or after a crash in
- * between, the owner of the parent counts. Pi's file names end in the id.
- */
+/** An unreported fork belongs to its parent's owner. Pi's file names end in the id. */
 function parentOf({ parentSession, cwd }: FileHeader): string | undefined {
 	const [, id] = /_(.+)\.jsonl$/.exec(basename(parentSession ?? "")) ?? [];
 	return id && conversationOf({ id, cwd });

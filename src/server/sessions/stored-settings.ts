@@ -1,6 +1,6 @@
 import { property } from "../../core/property.ts";
 
-/** What a client has switched for one session, and only for it. */
+/** Set by a client for one session only. */
 export interface SessionModes {
 	steeringMode?: "all" | "one-at-a-time";
 	followUpMode?: "all" | "one-at-a-time";
@@ -8,28 +8,27 @@ export interface SessionModes {
 	autoRetry?: boolean;
 }
 
-/** What a session's record holds besides its folder and file: enough to recreate it where pi has no file of it. */
+/** Recreates a session, also one without a pi file. */
 export interface StoredSettings extends SessionModes {
-	/** Pi's own id, for a session without a file. */
+	/** Pi's id, for a session without a file. */
 	piSessionId?: string;
 	name?: string;
 	model?: { provider: string; id: string };
 	thinkingLevel?: string;
 	tools?: string[];
-	/** Where the session was moved to in its tree; pi's files continue from their last entry. */
+	/** Position in the tree; pi continues from the last entry by default. */
 	leaf?: { id: string | null; afterEntry: string };
-	/** The last entry in the file as of the last change of the record: later ones are not from this server. */
+	/** Last entry at the last save: later ones are not from this server. */
 	lastEntry?: string;
-	/** The last entry seen in the file, if another one: the file could not be written. */
+	/** Last entry seen in the file, if different: a write failed. */
 	lastInFile?: string;
-	/** A process crashed and no later one has closed the session: the file may hold more of its work. */
+	/** No clean close since a crash: the file may be ahead of the record. */
 	cutOff?: true;
-	/** The folder whose own settings and extensions count. */
 	trustedCwd?: string;
 	messageCount?: number;
 }
 
-/** Reads settings of an earlier process, maybe of another version. Drops what does not fit. */
+/** Input may be of another version: drops what does not fit. */
 export function parseSettings(stored: Record<string, unknown>): StoredSettings {
 	const { steeringMode, followUpMode, autoCompaction, autoRetry, messageCount } = stored;
 	const settings: StoredSettings = {};

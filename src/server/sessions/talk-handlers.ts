@@ -69,7 +69,7 @@ async function prompt(live: LiveSession, command: CommandOf<"prompt">): Promise<
 	return outcomeOf(live);
 }
 
-/** Runs `work`, and `stop` once the signal is aborted meanwhile. */
+/** Calls `stop` if the signal aborts during `work`. */
 export async function stoppable<Result>(
 	signal: AbortSignal,
 	stop: () => void,
@@ -83,7 +83,7 @@ export async function stoppable<Result>(
 	}
 }
 
-/** Refuses what pi would refuse with a text that names files of the server. */
+/** Pi's own refusals name files of the server. */
 async function refuseEarly(
 	live: LiveSession,
 	{ streamingBehavior, message, verbatim }: CommandOf<"prompt">,
@@ -120,10 +120,7 @@ const NONE_CHOSEN = "The session has no model: choose one with set_model";
 const NONE_SET_UP =
 	"No model is set up on the server: run pi there and /login, or give the server a provider's key in its environment, then start it again. To try it without a model, start it with --demo always";
 
-/**
- * Hands a prompt to pi. `accepted` resolves when pi has taken it and the message is in the session's file; `ended` when
- * the run is over, and never rejects: a failed run shows as events.
- */
+/** `accepted`: pi took it and it is in the file. `ended`: the run is over; never rejects. */
 function startPrompt(
 	session: AgentSession,
 	{ message, images, streamingBehavior, verbatim }: CommandOf<"prompt">,
@@ -135,7 +132,7 @@ function startPrompt(
 			if (isTaken && event.type === "message_end" && event.message.role === "user") resolve();
 		});
 	});
-	// Pi 0.87 passes a boolean here; 1.5 passes a word, only for prompts that are taken.
+	// Pi 0.87 passes a boolean; 1.5 passes a word, only for accepted prompts.
 	const preflightResult = ((result: unknown) => {
 		isTaken = result !== false;
 	}) as NonNullable<PromptOptions["preflightResult"]>;
@@ -168,7 +165,7 @@ function isExtensionCommand({ extensionRunner }: AgentSession, message: string):
 	return message.startsWith("/") && extensionRunner.getCommand(name) !== undefined;
 }
 
-/** Pi refuses commands of extensions here. */
+/** Pi refuses extension commands here. */
 async function queue(
 	live: LiveSession,
 	how: "steer" | "followUp",
@@ -201,22 +198,22 @@ export function slashCommands(session: AgentSession): Data<"SlashCommand">[] {
 	];
 }
 
-/** A message as pi takes it. Throws `unknown_command` for an unknown command: pi would send it to the model as text. */
+/** Throws `unknown_command`: pi would send an unknown command to the model as text. */
 function checkedMessage(session: AgentSession, message: string): string {
 	const [, word, rest = ""] = /^\/(\S+)([\s\S]*)$/.exec(message) ?? [];
 	if (word === undefined) return message;
 	const commands = slashCommands(session);
 	const known = commands.find(({ name }) => name === word);
-	// Pi ends a name at a space only, except that of a template.
+	// Pi ends a name at a space only, except a template's.
 	if (known) return rest === "" ? message : `/${word} ${rest.slice(1)}`;
 	if (!COMMAND.test(word)) return message;
 	throw new CommandError("unknown_command", refusal(word, commands));
 }
 
-/** Begins with a letter and has no slash: `/usr/bin`, `//` and a lone slash are text. */
+/** Starts with a letter, no slash: `/usr/bin`, `//` and a lone slash are text. */
 const COMMAND = /^\p{L}[^/]*$/u;
 
-/** Commands of pi's terminal, and those of the protocol that do the same. */
+/** Pi's terminal commands and their protocol equivalents. */
 export const TERMINAL_COMMANDS: ReadonlyMap<string, readonly CommandType[]> = new Map(
 	Object.entries<CommandType[]>({
 		bug: [],

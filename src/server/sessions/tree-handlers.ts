@@ -12,7 +12,7 @@ import type { Slots } from "./slots.ts";
 import type { StoredFiles } from "./stored-files.ts";
 import { stoppable } from "./talk-handlers.ts";
 
-/** Moving within a session's tree, and putting another session of pi behind the server's id. */
+/** Moves within the tree, and replaces pi's session behind the server's id. */
 export function createTreeHandlers(
 	files: Pick<StoredFiles, "find" | "check">,
 	slots: Pick<Slots, "openFiles">,
@@ -30,7 +30,7 @@ export function createTreeHandlers(
 			const cwd = await checkProject(file.cwd, sessionPath);
 			const pid = (await piProcesses()).get(file.path);
 			files.check(file, slot.principal, sessionPath);
-			// Two pi sessions that append to one file would corrupt it.
+			// Two pi sessions appending to one file would corrupt it.
 			const owner = slots.openFiles().get(file.path);
 			if (owner && owner !== slot) {
 				throw new CommandError(
@@ -130,9 +130,9 @@ async function replace<Result extends { cancelled: boolean }>(
 	}
 }
 
-/** The latest nodes beyond this are left out. */
+/** Nodes after these are left out. */
 export const MAX_NODES = 10_000;
-/** Deep nesting breaks JSON parsers and pages. The flat form has no such limit. */
+/** Deep nesting breaks JSON parsers and pages. The flat form has no depth limit. */
 export const MAX_DEPTH = 1000;
 const MAX_PREVIEW = 400;
 
@@ -156,7 +156,7 @@ export function flatTree(
 	return { nodes, truncated: entries.length > nodes.length };
 }
 
-/** The same nested, as pi's RPC has it. Built without recursion: a long conversation is a deep tree. */
+/** As in pi's RPC. No recursion: a long conversation is a deep tree. */
 export function nestedTree(roots: readonly SessionTreeNode[]): {
 	tree: Data<"TreeNode">[];
 	truncated: boolean;
@@ -164,7 +164,7 @@ export function nestedTree(roots: readonly SessionTreeNode[]): {
 	const tree: Data<"TreeNode">[] = [];
 	let count = 0;
 	let truncated = false;
-	/** Level by level: what is left out is furthest from the root. */
+	/** By level: cuts are furthest from the root. */
 	let level = [{ from: roots, to: tree }];
 	for (let depth = 0; level.length > 0; depth++) {
 		const next: typeof level = [];
