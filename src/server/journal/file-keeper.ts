@@ -9,13 +9,12 @@ export interface FileKeeperOptions {
 	path: string;
 	now(): number;
 	maxFileBytes: number;
-	/** The file could be read for the first time. */
 	onOpened(opened: Reply<"opened">): Promise<void>;
 }
 
 export type Reply<Kind extends WriterReply["kind"]> = WriterReply & { kind: Kind };
 
-/** Sends requests to the thread. Opens the file first where needed: at the start, after a refusal, in a new thread. */
+/** Opens the file before a request if needed: at the start, after a refusal, in a new thread. */
 export class FileKeeper {
 	readonly #options: FileKeeperOptions;
 	#recovery: (WriterRequest & { kind: "open" })["recovery"] = "settle";
@@ -27,7 +26,7 @@ export class FileKeeper {
 		this.#options = options;
 	}
 
-	/** Opens the file for the first time. Returns why that failed; later requests then try again. */
+	/** Returns why opening failed; later requests retry. */
 	async open(): Promise<Refusal | undefined> {
 		const refusal = await this.#withThread(() => this.#ensureOpen());
 		// Content that appears later is unknown to this process: see FOUND_LATE.
@@ -47,7 +46,7 @@ export class FileKeeper {
 		try {
 			if (this.#isOpen) await this.#options.thread.run({ kind: "close" });
 		} catch {
-			// The thread died, and what was committed is on disk.
+			// The thread died; committed records are on disk.
 		}
 		await this.#options.thread.close();
 	}
@@ -83,7 +82,7 @@ export class FileKeeper {
 		return undefined;
 	}
 
-	/** A dead thread is restarted at once, but not twice within {@link RESTART_MS}. */
+	/** Restarts a dead thread at once, but not twice within {@link RESTART_MS}. */
 	async #withThread<T>(body: () => Promise<T>): Promise<T | Refusal> {
 		for (;;) {
 			try {

@@ -6,36 +6,33 @@ import type { Refusal } from "./refusal.ts";
 
 export interface Entry {
 	readonly record: JournalRecord;
-	/** About what it takes, in memory and on disk. */
 	readonly bytes: number;
 	readonly weight: Weight;
-	/** Written, or refused. Called once. */
+	/** Written or refused. Called once. */
 	settle(error?: Error): void;
-	/** Written, or dropped: lookups no longer need it. Called once, before `settle` where both are due. */
+	/** Written or dropped. Called once, before `settle` where both are due. */
 	release(): void;
 }
 
 interface Treatment {
 	/** Survives a power cut. */
 	readonly durable: boolean;
-	/** Kept for later when the disk refuses it. */
+	/** Kept for a retry when the disk refuses it. */
 	readonly owed: boolean;
-	/** Others go first. */
 	readonly lazy: boolean;
 }
 
 const TREATMENT = {
-	/** What is about to be done: if it cannot be written, it is not done. */
+	/** About to be done: not done if it cannot be written. */
 	intent: { durable: true, owed: false, lazy: false },
-	/** What has been done, and cannot be undone. */
+	/** Done and irreversible. */
 	fact: { durable: true, owed: true, lazy: false },
-	/** What a client was shown, and may ask for again. */
+	/** Sent to clients, which may ask for it again. */
 	event: { durable: false, owed: false, lazy: false },
 	/** Background: no caller waits. */
 	note: { durable: false, owed: false, lazy: true },
 } as const satisfies Record<string, Treatment>;
 
-/** How much depends on a record. */
 export type Weight = keyof typeof TREATMENT;
 
 export interface GroupCommitOptions {
@@ -46,10 +43,7 @@ export interface GroupCommitOptions {
 	onRefusal(refusal: Refusal): void;
 }
 
-/**
- * Collects records while a transaction is in flight and writes them with the next: one fsync serves all of them. What the
- * disk refuses is refused to all callers at once; a timer retries until the disk takes records.
- */
+/** Batches records while a transaction is in flight: one fsync serves all of them. */
 export class GroupCommit {
 	readonly #options: GroupCommitOptions;
 	#queue: Entry[] = [];
@@ -89,7 +83,6 @@ export class GroupCommit {
 		else this.#wake();
 	}
 
-	/** Takes a record, or refuses it at once. */
 	add(entry: Entry): void {
 		const unavailable = this.#unavailable(entry);
 		if (unavailable) this.#reject(entry, unavailable);
@@ -99,13 +92,11 @@ export class GroupCommit {
 		}
 	}
 
-	/** Evicts what is too old or too much, in small steps, then checkpoints the log. */
 	sweep(): void {
 		this.#sweepIsDue = true;
 		this.#wake();
 	}
 
-	/** Refuses all records until the disk recovers. */
 	refuse(refusal: Refusal): void {
 		if (this.#refusal?.lasting) return;
 		if (this.#refusal?.why !== refusal.why) this.#options.onRefusal(refusal);
@@ -119,7 +110,7 @@ export class GroupCommit {
 		this.#retryLater();
 	}
 
-	/** Resolves when nothing waits to be written or evicted, except what the disk refuses. */
+	/** Resolves when nothing is pending, except what the disk refuses. */
 	async settled(): Promise<void> {
 		for (;;) {
 			if (this.#lazyQueue.length > 0) this.#wake();
@@ -128,7 +119,7 @@ export class GroupCommit {
 		}
 	}
 
-	/** Flushes, also what is owed if the disk takes it now, and closes the file. */
+	/** Flushes, owed records included if the disk takes them, and closes the file. */
 	async close(): Promise<void> {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
@@ -170,7 +161,7 @@ export class GroupCommit {
 		this.#idle = this.#run();
 	}
 
-	/** A transaction costs as much for one record as for many, so lazy records wait for each other. */
+	/** A transaction costs the same for one record as for many: lazy records wait. */
 	#wakeWhenDue(): void {
 		const isDue = this.#queue.length > 0 || this.#lazyQueue.length >= BATCH_LAZY_RECORDS;
 		if (isDue) this.#wake();
@@ -183,7 +174,7 @@ export class GroupCommit {
 
 	async #run(): Promise<void> {
 		do {
-			// What arrives in this tick goes into the next transaction.
+			// Records of this tick join the next transaction.
 			await nextTick();
 			const batch = this.#nextBatch();
 			if (batch.length > 0) await this.#commit(batch);
@@ -202,7 +193,6 @@ export class GroupCommit {
 		return batch;
 	}
 
-	/** Writes a batch; what the disk refuses is rejected, or waits if it is owed. */
 	async #commit(batch: Entry[]): Promise<void> {
 		while (batch.length > 0) {
 			const reply = await this.#options.file.write({
@@ -251,7 +241,6 @@ export class GroupCommit {
 		this.#retryTimer = setTimeout(() => void this.#retry(), retryMs).unref();
 	}
 
-	/** Probes the disk; if it takes records again, what is owed is written. */
 	async #retry(): Promise<void> {
 		await this.settled();
 		const reply = await this.#options.file.write({ kind: "write", records: [], durable: true });
@@ -262,7 +251,7 @@ export class GroupCommit {
 	}
 }
 
-/** A transaction of this size takes some tens of milliseconds. */
+/** A transaction of this size takes tens of milliseconds. */
 const BATCH_RECORDS = 2_048;
 const BATCH_LAZY_RECORDS = 512;
 const LAZY_MS = 25;

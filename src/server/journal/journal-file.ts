@@ -22,15 +22,11 @@ import { sweepStep } from "./retention.ts";
 import { migrations } from "./schema.ts";
 import { BadRecord, Writer } from "./writer.ts";
 
-/**
- * The journal's file in its thread: one request at a time. After a failure the file is closed, and the next request must
- * open it again. Recovery never deletes anything.
- */
+/** Handles one request at a time. A failure closes the file. Recovery never deletes anything. */
 export class JournalFile {
 	#database: DatabaseSync | undefined;
 	#writer: Writer | undefined;
 	#path = "";
-	/** The file that was opened, and whether it has a log beside it. */
 	#identity: string | undefined;
 	#hasLog = false;
 	#markFile: MarkFile | undefined;
@@ -63,7 +59,7 @@ export class JournalFile {
 		const mark = await checkMark(request.path);
 		if ("why" in mark) return { kind: "refused", refusal: mark };
 		mkdirSync(dirname(request.path), { recursive: true, mode: 0o700 });
-		makePrivateFile(request.path); // SQLite gives the files beside it the same permissions
+		makePrivateFile(request.path); // SQLite copies these permissions to its other files
 		const opened = await openDatabase(request.path, migrations);
 		if (opened.kind === "newer") return { kind: "refused", refusal: NEWER };
 		if (opened.kind === "unavailable") {
@@ -75,7 +71,7 @@ export class JournalFile {
 		this.#identity = identityOf(request.path);
 		this.#hasLog = false;
 		const pageBytes = Number(database.prepare("PRAGMA page_size").get()?.page_size);
-		// A large transaction must not leave the log large.
+		// A large transaction must not leave a large log.
 		database.exec(`PRAGMA max_page_count = ${Math.ceil(request.maxFileBytes / pageBytes)};
 			PRAGMA journal_size_limit = ${LOG_BYTES}`);
 		const recovered = readRecovered(database, request.nowMs);
@@ -125,7 +121,6 @@ export class JournalFile {
 		return { kind: "swept", size: writer.size(), forgotten, more };
 	}
 
-	/** Marks the transactions so far as confirmed: the next process must find them. */
 	#confirm({ durable }: { durable: boolean }): void {
 		const written = this.#opened().commits;
 		this.#mark = { ...this.#mark, written, ...(durable && { durable: written }) };
@@ -133,7 +128,7 @@ export class JournalFile {
 		this.#markFile.write(this.#mark);
 	}
 
-	/** Checkpoints the log. SQLite does so when it is large; this keeps it small after a start and on a quiet server. */
+	/** Keeps the log small: SQLite checkpoints only a large one. */
 	#fold(): void {
 		const folded = this.#opened().commits;
 		const foldedBytes = this.#opened().size().fileBytes;
@@ -157,7 +152,7 @@ export class JournalFile {
 				this.#confirm({ durable: false });
 			}
 		} catch {
-			// The next start then assumes a crash, which is safe.
+			// The next start assumes a crash, which is safe.
 		}
 		this.#letGo();
 		return { kind: "closed" };
@@ -178,7 +173,7 @@ export class JournalFile {
 			markFile?.close();
 			if (database?.isOpen) database.close();
 		} catch {
-			// A full or broken disk; what was committed is in the log.
+			// Full or broken disk; committed records are in the log.
 		}
 	}
 }
@@ -199,7 +194,7 @@ function refusalFor(error: unknown): Refusal {
 	const known = refusalOf(error);
 	if (known) return known;
 	const { code, syscall } = error as NodeJS.ErrnoException;
-	// Rows that cannot be parsed, a missing table: not what we wrote.
+	// Unparsable rows or a missing table: not our data.
 	if (code === undefined || syscall === undefined) return DAMAGED;
 	if (code === "ENOSPC" || code === "EDQUOT") return DISK_FULL;
 	return { why: `the journal's file cannot be opened (${code})`, lasting: false };

@@ -1,4 +1,3 @@
-/** Worker entry: the one that writes the journal. */
 import { serveJobs } from "../../core/worker-entry.ts";
 import { JournalFile } from "./journal-file.ts";
 import type { WriterReply, WriterRequest } from "./messages.ts";

@@ -1,58 +1,43 @@
 import type { Data, Response } from "../../protocol/index.ts";
 
-/** What survives the death of the process. One per data folder. */
+/** Survives the death of the process. One per data folder. */
 export interface Journal {
 	readonly recovered: Recovered;
-	/** Whether changing commands can be made durable; `why` is for clients, without server paths. */
+	/** Whether changes can be made durable; `why` is for clients, without server paths. */
 	health(): { ok: true } | { ok: false; why: string };
-	/**
-	 * A changing command is about to run. Resolves when that is on disk: a command without a record never had an effect,
-	 * one with a record but no outcome was interrupted. Rejects with {@link JournalUnavailable}: the command must not run.
-	 */
+	/** Resolves when on disk. After {@link JournalUnavailable} the command must not run. */
 	admit(command: AdmittedCommand): Promise<void>;
-	/**
-	 * A command's outcome, with what it did to its session, in one transaction. Resolves when it is on disk. The first
-	 * outcome of an id stays; a second one only changes the session. After a rejection with {@link JournalUnavailable}
-	 * the outcome stays in memory and is written when the disk recovers.
-	 */
+	/** The first outcome of an id stays. A refused one stays in memory until the disk recovers. */
 	finish(outcome: FinishedCommand): Promise<void>;
-	/** Like `finish`, for reads: written with the next batch, in the background. */
+	/** `finish` for reads: in the background, with the next batch. */
 	note(outcome: FinishedCommand): void;
-	/** A change of a session outside any command. Resolves when it is on disk. */
 	saveSession(session: SessionRecord): Promise<void>;
-	/**
-	 * A conversation (the content of one pi session file, known by a hash) belongs to the principal, unless it has an
-	 * owner. Counts at once; resolves when on disk. Only the newest of each principal are kept.
-	 */
+	/** Counts at once, resolves when on disk. The first owner stays; old entries are evicted. */
 	own(owner: Ownership): Promise<void>;
 	disown(owner: Ownership): Promise<void>;
-	/** The owners of these conversations; those without one are absent. Throws {@link JournalUnavailable}. */
+	/** Conversations without an owner are absent. Throws {@link JournalUnavailable}. */
 	owners(conversations: readonly string[]): ReadonlyMap<string, string>;
-	/** The command of that id, finished, interrupted or in flight; also one that is not on disk yet. */
+	/** Includes commands not on disk yet. */
 	byId(principal: string, id: string): StoredCommand | undefined;
-	/** Commands of the principal from before this time may have been evicted; 0 when none was. */
+	/** Earlier commands of the principal may have been evicted; 0 if none was. */
 	forgottenBefore(principal: string): number;
-	/** The command under that key, if it has finished less than {@link KEY_LIFE_MS} ago. Its aliases are stored without it. */
+	/** Found until {@link KEY_LIFE_MS} after it finished. Aliases are stored without the key. */
 	byKey(scope: KeyScope, key: string): StoredCommand | undefined;
-	/** Keeps an event. Resolves when the death of the process cannot lose it; after a rejection it is not kept. */
+	/** Resolves when a process death cannot lose it; after a rejection it is not kept. */
 	append(event: StreamEvent): Promise<void>;
-	/** Events with a sequence number above `after`, in order: at most `limit`, and fewer where they are large. */
+	/** Above `after`, in order: at most `limit`, fewer if they are large. */
 	events(stream: StreamName, after: number, limit: number): StreamEvent[];
-	/**
-	 * The first and last sequence number still there; both 0 for a stream that never had events. Where all were evicted,
-	 * `last` stays and `first` is the number after it. Removing the session adds one to `last`, so that a client of the
-	 * old stream is behind the first event of the next one.
-	 */
+	/** Both 0 without events; all evicted: `first` is `last` + 1. Removal adds one to `last`. */
 	extent(stream: StreamName): { first: number; last: number };
-	/** Commands, newest first. */
+	/** Newest first. */
 	history(query: HistoryQuery): HistoryEntry[];
 	stats(): JournalStats;
 	close(): Promise<void>;
 }
 
-/** The journal does not take a record. The message is for clients. */
+/** The journal refuses a record. The message is for clients. */
 export class JournalUnavailable extends Error {
-	/** `busy`: too much waits for the disk, try again soon. */
+	/** `busy`: backpressure, retry soon. */
 	readonly code: "journal_unavailable" | "busy";
 
 	constructor(code: "journal_unavailable" | "busy", message: string) {
@@ -63,21 +48,19 @@ export class JournalUnavailable extends Error {
 
 export interface Recovered {
 	readonly sessions: readonly (SessionRecord & { version: number })[];
-	/** Commands in flight when the last process died; each now has a stored failure. */
+	/** In flight when the last process died; each now has a stored failure. */
 	readonly interrupted: readonly StoredCommand[];
 	/** Streams whose last event left a run open. */
 	readonly cutOff: readonly StreamName[];
 	readonly crashed: boolean;
 }
 
-/** What recreates a session, also one that pi has no file for yet. */
 export interface SessionRecord {
 	principal: string;
 	id: string;
 	cwd: string;
 	file?: string;
 	createdAtMs: number;
-	/** Name, model, thinking level and the like: see `StoredSettings` of the sessions. */
 	settings: Record<string, unknown>;
 }
 
@@ -86,10 +69,8 @@ export interface Ownership {
 	conversation: string;
 }
 
-/** How long after its completion a command is found by its idempotency key. */
 export const KEY_LIFE_MS = 600_000;
 
-/** The scope of an idempotency key: a session, or the server's own commands. */
 export interface KeyScope {
 	principal: string;
 	/** Absent for server commands. */
@@ -98,40 +79,37 @@ export interface KeyScope {
 
 export interface AdmittedCommand {
 	principal: string;
-	/** The client's id, or one made up for it (`anon:…`). */
+	/** The client's id, or a generated one (`anon:…`). */
 	id: string;
 	type: string;
-	/** The session it is about; of one that opened a session, known when it has ended. */
+	/** Set at the end of a command that opens a session. */
 	sessionId?: string;
 	fingerprint: string;
 	idempotencyKey?: string;
-	/** The session that scopes the key; absent for the key of a server command, also of one about a session. */
+	/** Scope of the key; absent for server commands, even those about a session. */
 	keySessionId?: string;
 	atMs: number;
 }
 
 export interface FinishedCommand extends AdmittedCommand {
-	/** Without the identity of the request: no `id`, no `replayed`. */
+	/** Without `id` and `replayed`. */
 	response: Response;
-	/** The response as JSON, if it was serialised before. */
 	json?: string;
-	/** Of an answer that is not kept: what tells it from another. `response` has no data then. */
+	/** Identifies an answer that is not kept; `response` then has no data. */
 	digest?: string;
 	finishedAtMs: number;
-	/** The session's version from now on; absent when it stays. */
 	version?: number;
-	/** A session's record from now on; a new session starts at version 0. */
+	/** A new session starts at version 0. */
 	session?: SessionRecord;
-	/** A session that is gone, with its version, its events and the keys of its finished commands. */
+	/** Removed with its version, events and the keys of finished commands. */
 	removed?: string;
 }
 
 export interface StoredCommand extends AdmittedCommand {
-	/** Absent while it is in flight. */
 	response?: Response;
 	finishedAtMs?: number;
 	digest?: string;
-	/** The disk has refused its outcome: so far only this process knows of it. */
+	/** The disk refused the outcome: only this process knows it. */
 	owed?: true;
 }
 
@@ -141,12 +119,11 @@ export interface StreamName {
 }
 
 export interface StreamEvent extends StreamName {
-	/** 1, 2, 3 …, with a hole only where an event was not kept. */
+	/** 1, 2, 3 …; a hole only where an event was not kept. */
 	seq: number;
 	atMs: number;
-	/** The event as JSON. */
 	body: string;
-	/** A later event will end what has begun. For {@link Recovered.cutOff}: it is not read back. */
+	/** A later event ends what this one begins. Only for {@link Recovered.cutOff}. */
 	underWay?: true;
 }
 
@@ -177,7 +154,7 @@ export function historyEntry(command: StoredCommand): HistoryEntry {
 	};
 }
 
-/** A command without an outcome that no living process works on. */
+/** For a command without an outcome that no living process runs. */
 export function interrupted(command: AdmittedCommand, finishedAtMs: number): StoredCommand {
 	const response: Response = {
 		type: "response",
@@ -195,26 +172,22 @@ export interface JournalStats {
 	commands: number;
 	events: number;
 	sessions: number;
-	/** Transactions so far, and what they took, for metrics. */
 	commits: number;
 	commitMsTotal: number;
 	pending: number;
 }
 
 export interface JournalLimits {
-	/** Older commands and events are evicted. */
 	maxAgeMs: number;
-	/** Above this, the oldest are evicted. */
 	maxBytes: number;
-	/** Hard limit of the file: where eviction does not keep up, the journal refuses as on a full disk. */
+	/** Hard limit: above it the journal refuses as on a full disk. */
 	maxFileBytes: number;
-	/** Records that wait for the disk. */
+	/** High-water mark of records waiting for the disk. */
 	pendingBytes: number;
 	/** A larger outcome is not kept. */
 	outcomeBytes: number;
-	/** Conversations of one principal whose owner is known. */
+	/** Per principal. */
 	maxOwned: number;
-	/** How often a journal that refuses tries again. */
 	retryMs: number;
 	sweepMs: number;
 }

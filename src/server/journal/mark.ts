@@ -22,17 +22,14 @@ import {
 	refusalOfCode,
 } from "./refusal.ts";
 
-/**
- * A lower bound of what the journal holds, written beside it after each transaction. SQLite silently ends a log at the
- * first broken frame: with the mark the next process detects that something confirmed is missing.
- */
+/** Lower bound of the journal's content: SQLite silently ends a log at a broken frame. */
 export interface Mark {
-	/** The number of the last transaction that a power cut cannot lose. */
+	/** Last transaction that survives a power cut. */
 	durable: number;
-	/** The number of the last transaction. Holds for the boot of this name. */
+	/** Last transaction; valid for this `boot` only. */
 	written: number;
 	boot: string;
-	/** The last transaction known to be in the database's own file, and the size of that file at least. */
+	/** Last transaction in the main file, and the minimum size of that file. */
 	folded: number;
 	foldedBytes: number;
 }
@@ -43,7 +40,7 @@ export function markPath(journalPath: string): string {
 	return join(dirname(journalPath), "journal.mark");
 }
 
-/** Reads a mark: `undefined` where there is none, `damaged` where it cannot be one. Throws what the disk says. */
+/** `undefined` if missing, `damaged` if it does not parse. Throws disk errors. */
 export function readMark(path: string): Mark | "damaged" | undefined {
 	let bytes: Buffer;
 	try {
@@ -66,11 +63,11 @@ export class MarkFile {
 	constructor(path: string, mark: Mark) {
 		if (!existsSync(path)) make(path, mark);
 		this.#file = openSync(path, "r+");
-		// Both: one from before a power cut may have a higher number than the journal has now.
+		// Both slots: one from before a power cut may have a higher number than the journal.
 		writeAll(this.#file, mark);
 	}
 
-	/** Replaces the mark before the last one. A power cut may leave an earlier mark, which detects less. */
+	/** Replaces the older slot. A power cut may leave an older mark, which detects less. */
 	write(mark: Mark): void {
 		writeSync(this.#file, textOf(mark), SLOTS[mark.written % SLOTS.length], "latin1");
 	}
@@ -80,7 +77,7 @@ export class MarkFile {
 	}
 }
 
-/** In separate pages: a torn write leaves the other one. */
+/** Separate pages: a torn write leaves the other slot. */
 const SLOTS = [0, 4_096] as const;
 const SLOT_BYTES = 256;
 
@@ -117,10 +114,7 @@ function checksum(text: string): string {
 
 export const COMMITS = "commits";
 
-/**
- * Checks that the journal holds what its mark says, without changing a byte of it: opening it for writing would drop what
- * SQLite takes for the broken end of its log. Returns the mark, or why the journal must not be opened.
- */
+/** Read-only: opening for writing would drop what SQLite takes for the log's broken end. */
 export async function checkMark(path: string): Promise<Mark | Refusal> {
 	const mark = readMark(markPath(path));
 	if (mark === undefined) return NO_MARK;
@@ -128,19 +122,18 @@ export async function checkMark(path: string): Promise<Mark | Refusal> {
 	const { size } = statSync(path, { throwIfNoEntry: false }) ?? { size: 0 };
 	if (size < mark.foldedBytes) return LOST;
 	const atLeast = mark.boot === bootName() ? mark.written : mark.durable;
-	// SQLite deletes the log of a database that is empty, even when it only reads.
+	// SQLite deletes the log of an empty database, even on a read.
 	if (size === 0) return atLeast > 0 ? LOST : mark;
 	const known = await commitsIn(path);
 	if (typeof known !== "number") return known;
 	if (known < atLeast) return LOST;
-	// An older file under a newer log mixes pages of both. A file that cannot be read alone proves nothing.
+	// An older file under a newer log mixes pages of both. An unreadable file proves nothing.
 	const alone = pathToFileURL(path);
 	alone.searchParams.set("immutable", "1");
 	const folded = await commitsIn(alone.href);
 	return typeof folded === "number" && folded < mark.folded ? LOST : mark;
 }
 
-/** Names the time since the machine was started, on systems that can. */
 export function bootName(): string | undefined {
 	try {
 		return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim() || undefined;

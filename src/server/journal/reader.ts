@@ -16,10 +16,10 @@ export interface IdRow {
 	readonly id: string;
 }
 
-/** A page of events ends with the one that makes it this large. */
+/** A page ends with the event that reaches this size. */
 const PAGE_CHARACTERS = 2 ** 20;
 
-/** Answers lookups from the journal's file while the thread writes it. Throws what SQLite throws. */
+/** Reads while the thread writes. Throws SQLite errors. */
 export class Reader {
 	readonly #database: DatabaseSync;
 	readonly #sql: ReturnType<typeof prepare>;
@@ -39,7 +39,7 @@ export class Reader {
 		return rows.map(({ position, principal, id }) => ({ position, principal, id: fromColumn(id) }));
 	}
 
-	/** The first command under the key that finished after `sinceMs` or, it seems, not at all. */
+	/** The first under the key that finished after `sinceMs` or has no outcome. */
 	byKey({ principal, sessionId }: KeyScope, key: string, sinceMs: number) {
 		const row = this.#sql.byKey.get(principal, toColumn(key), sessionId ?? null, sinceMs);
 		return row && commandOf(row);

@@ -3,7 +3,6 @@ import { interrupted, type Recovered } from "./journal.ts";
 import type { ForgottenMark } from "./messages.ts";
 import { COMMAND_COLUMNS, commandOf, fieldsOf, toColumn } from "./schema.ts";
 
-/** What the journal holds for a process that begins with it. Only reads. */
 export function readRecovered(database: DatabaseSync, nowMs: number): Recovered {
 	const all = (sql: string) => database.prepare(sql).all();
 	const sessions = all(
@@ -30,10 +29,7 @@ export function readRecovered(database: DatabaseSync, nowMs: number): Recovered 
 	};
 }
 
-/**
- * Stores the failure of interrupted commands, abandons the events of sessions that were never created, and marks the
- * journal as in use. Call it in a transaction.
- */
+/** Call in a transaction. Also abandons events of sessions that were never created. */
 export function settleRecovered(database: DatabaseSync, recovered: Recovered, nowMs: number): void {
 	const finish = database.prepare(
 		`UPDATE commands SET outcome = ?, finished_at = ?, success = 0, error = ?, code = ?
@@ -49,7 +45,7 @@ export function settleRecovered(database: DatabaseSync, recovered: Recovered, no
 				RETURNING principal, session, last`,
 		)
 		.all() as unknown as { principal: string; session: string; last: number }[];
-	// Clients may have seen them: their numbers are not reused.
+	// Clients may have seen these numbers: never reuse them.
 	const end = database.prepare(
 		"INSERT INTO streams (principal, session, last, ended_at) VALUES (?, ?, ?, ?)",
 	);
@@ -58,11 +54,10 @@ export function settleRecovered(database: DatabaseSync, recovered: Recovered, no
 	database.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('open', 1)");
 }
 
-/** A condition on `streams`: no session has its name. */
 export const WITHOUT_SESSION = `NOT EXISTS
 	(SELECT 1 FROM sessions WHERE sessions.principal = streams.principal AND sessions.id = streams.session)`;
 
-/** Marks a clean shutdown. Call it in a transaction. */
+/** Marks a clean shutdown. Call in a transaction. */
 export function markClosed(database: DatabaseSync): void {
 	database.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('open', 0)");
 }

@@ -1,13 +1,13 @@
 import { sqliteErrorCode } from "../../core/sqlite.ts";
 
 export interface Refusal {
-	/** For clients and people: no paths, no content. */
+	/** For clients: no paths, no content. */
 	why: string;
-	/** A retry cannot help, or would do harm: a person must look at the file and restart the server. */
+	/** A retry cannot help or does harm: a person must act and restart the server. */
 	lasting: boolean;
 }
 
-/** What a failure of SQLite means for the journal; `undefined` when it is about the record and not about the file. */
+/** `undefined` if the error is about the record, not the file. */
 export function refusalOf(error: unknown): Refusal | undefined {
 	return refusalOfCode(sqliteErrorCode(error));
 }
@@ -22,7 +22,7 @@ export const DAMAGED: Refusal = {
 	lasting: true,
 };
 
-/** SQLite would continue with the rest, and confirmed ids would run again. */
+/** SQLite would continue with the rest: confirmed ids would run again. */
 export const LOST: Refusal = {
 	why: "the journal lacks commands that were confirmed: its log or its file is damaged, cut, gone or an older one; restore it, or delete journal.mark to go on without them, then start the server again",
 	lasting: true,
@@ -40,7 +40,7 @@ export const NEWER: Refusal = {
 	lasting: true,
 };
 
-/** What the journal holds is unknown to this process. */
+/** This process does not know the content. */
 export const FOUND_LATE: Refusal = {
 	why: "the journal could not be read when the server started, but can be now; start the server again",
 	lasting: true,

@@ -9,16 +9,11 @@ export type KeepUntil = Pick<JournalLimits, "maxBytes" | "maxOwned"> & { olderTh
 export interface Swept {
 	commands: number;
 	events: number;
-	/** For each principal that lost commands, the time up to which. */
 	forgotten: ForgottenMark[];
 	more: boolean;
 }
 
-/**
- * Evicts one step in one transaction: events of deleted sessions, then what is too old, then what is too much. Of that, a
- * principal with too many conversations or deleted sessions loses its own; then outcomes of reads go, since a read may run
- * again; then events, for which there is a gap marker; outcomes of changes last. Commands in flight stay.
- */
+/** Above `maxBytes`: reads (repeatable), then events (clients get a gap), then finished changes. */
 export function sweepStep(database: DatabaseSync, writer: Writer, keep: KeepUntil): Swept {
 	let swept = NOTHING;
 	writer.transaction(() => {
@@ -39,13 +34,13 @@ export function sweepStep(database: DatabaseSync, writer: Writer, keep: KeepUnti
 
 const NOTHING: Swept = { commands: 0, events: 0, forgotten: [], more: false };
 
-/** Deleted sessions of one principal whose last number is known. */
+/** Per principal. */
 const MAX_ENDED = 10_000;
 
-/** Few enough rows that waiting commands do not notice. */
+/** Few enough not to delay waiting commands. */
 const STEP_ROWS = 500;
 
-// Rows are in the order of their time: only the first are read, not the whole table.
+// Rows are in time order: only the first are read, not the whole table.
 const OLDEST_COMMANDS = `SELECT position FROM commands ORDER BY position LIMIT ${STEP_ROWS}`;
 const OLDEST_READS = `SELECT position FROM commands WHERE changing = 0 ORDER BY position LIMIT ${STEP_ROWS}`;
 const OLDEST_EVENTS = `SELECT position FROM events ORDER BY position LIMIT ${STEP_ROWS}`;
@@ -61,7 +56,6 @@ function removeOldest(database: DatabaseSync): Swept | undefined {
 	);
 }
 
-/** Events of one session that is gone; then the stream itself. */
 function removeAbandoned(database: DatabaseSync): Swept | undefined {
 	const stream = database.prepare("SELECT id FROM streams WHERE gone = 1 LIMIT 1").get()?.id;
 	if (stream === undefined) return undefined;
@@ -109,7 +103,6 @@ function removeOwners(database: DatabaseSync, most: number): Swept | undefined {
 	return { ...NOTHING, more: true };
 }
 
-/** A principal with more than `most` of these rows, and how many of them one step removes. */
 function crowdedBy(database: DatabaseSync, from: string, most: number) {
 	const row = database
 		.prepare(
@@ -121,7 +114,7 @@ function crowdedBy(database: DatabaseSync, from: string, most: number) {
 	return { principal: String(row.principal), excess };
 }
 
-/** The last numbers of deleted sessions. Another session of such an id begins with 1 again. */
+/** A later session of such an id restarts at 1. */
 function removeEnded(database: DatabaseSync, olderThanMs: number): Swept | undefined {
 	const ended = `FROM streams WHERE ended_at IS NOT NULL AND ${WITHOUT_SESSION}`;
 	const remove = (which: string) =>

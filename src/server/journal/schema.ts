@@ -2,15 +2,9 @@ import type { Migration } from "../../core/sqlite.ts";
 import type { AdmittedCommand, StoredCommand } from "./journal.ts";
 
 /**
- * The journal's history of schemas.
- *
- * `commands` and `events` are in the order of arrival. `id` and `key` are ANY for texts that UTF-8 cannot hold: see
- * {@link toColumn}. `success`, `error` and `version` repeat what is in `outcome`, so that the history need not parse
- * outcomes of a megabyte. Of a long answer to a read there is a `digest`, and `outcome` lacks the data.
- *
- * `streams` stays when its events are evicted: `last` is never reused. The stream of a deleted session is `gone`: it has
- * no name, and its events are removed in small steps. Another row takes its name and continues its numbers; until a
- * session uses that one, it has `ended_at`.
+ * `id` and `key` are ANY: see {@link toColumn}. `success`, `error` and `version` repeat `outcome`,
+ * so that the history need not parse megabytes. `last` of `streams` is never reused: a deleted
+ * session's stream is `gone` and nameless until evicted; a row with `ended_at` keeps its numbers.
  */
 export const migrations: Migration[] = [
 	(database) =>
@@ -73,7 +67,7 @@ export const migrations: Migration[] = [
 			) STRICT;
 			CREATE UNIQUE INDEX events_by_seq ON events (stream, seq);
 		`),
-	// Until then `session` was the scope of the key only, so that a session's history lacked its begin and end.
+	// Before: `session` only scoped the key; a session's history lacked its begin and end.
 	(database) =>
 		database.exec(`
 			ALTER TABLE commands ADD COLUMN key_session TEXT;
@@ -88,7 +82,7 @@ export const migrations: Migration[] = [
 			ALTER TABLE streams ADD COLUMN under_way INTEGER NOT NULL DEFAULT 0;
 			CREATE INDEX streams_under_way ON streams (id) WHERE under_way = 1;
 		`),
-	// Until then a closed session file was open to every principal.
+	// Before: a closed session file was open to every principal.
 	(database) =>
 		database.exec(`
 			CREATE TABLE owners (
@@ -98,17 +92,17 @@ export const migrations: Migration[] = [
 			) STRICT;
 			CREATE INDEX owners_by_principal ON owners (principal, position);
 		`),
-	// Until then numbers restarted when a session was deleted and created again.
+	// Before: numbers restarted when a session was deleted and created again.
 	(database) =>
 		database.exec(`
 			ALTER TABLE streams ADD COLUMN ended_at INTEGER;
 			CREATE INDEX streams_ended ON streams (principal, ended_at) WHERE ended_at IS NOT NULL;
 		`),
-	// Until then long answers to reads were kept as they were.
+	// Before: long answers to reads were kept whole.
 	(database) => database.exec("ALTER TABLE commands ADD COLUMN digest TEXT"),
 ];
 
-/** A client's text as a column. UTF-8 maps all lone surrogates to one character; such texts are stored as bytes. */
+/** UTF-8 maps all lone surrogates to one character: such texts are stored as bytes. */
 export function toColumn(text: string): string | Uint8Array {
 	return text.isWellFormed() ? text : Buffer.from(text, "utf16le");
 }
@@ -134,7 +128,6 @@ export function commandOf(row: Row): StoredCommand {
 	};
 }
 
-/** The columns of a row as fields; NULL is an absent one. */
 export function fieldsOf<Fields>(row: Row): Fields {
 	return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as Fields;
 }

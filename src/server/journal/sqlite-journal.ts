@@ -31,7 +31,7 @@ import { SeenIds, Unwritten } from "./unwritten.ts";
 import { createWriterThread, type WriterThread } from "./writer-thread.ts";
 
 export interface JournalOptions {
-	/** The folder for `journal.db`; made if it is missing. */
+	/** Holds `journal.db`; created if missing. */
 	dataDir: string;
 	limits?: Partial<JournalLimits>;
 	now?: () => number;
@@ -40,10 +40,7 @@ export interface JournalOptions {
 	thread?: WriterThread;
 }
 
-/**
- * Opens the journal of a locked data folder. With an unusable file it keeps nothing, and `health` says why. Rejects where
- * the file can be written but not read: known ids would run again.
- */
+/** An unusable file keeps nothing. Rejects if it can be written but not read: ids would rerun. */
 export async function openJournal(options: JournalOptions): Promise<SqliteJournal> {
 	const journal = new SqliteJournal(options);
 	try {
@@ -55,7 +52,7 @@ export async function openJournal(options: JournalOptions): Promise<SqliteJourna
 	}
 }
 
-/** The journal in a SQLite database: written by a thread in group commits, read here. */
+/** A thread writes in group commits; reads happen here. */
 export class SqliteJournal implements Journal {
 	readonly #path: string;
 	readonly #limits: JournalLimits;
@@ -153,7 +150,7 @@ export class SqliteJournal implements Journal {
 		if (unwritten) return unwritten;
 		if (!this.#seen.mayHave(principal, id)) return undefined;
 		const found = this.#read((reader) => reader.byId(principal, id));
-		// Without an outcome and not in flight here: interrupted, also where that could not be stored.
+		// No outcome and not in flight: interrupted, even if that could not be stored.
 		return found && !found.response ? interrupted(found, this.#openedAtMs) : found;
 	}
 
@@ -165,7 +162,7 @@ export class SqliteJournal implements Journal {
 		const since = this.#now() - KEY_LIFE_MS;
 		const unwritten = this.#unwritten.byKey(scope, key);
 		const found = unwritten ?? this.#keyOnDisk(scope, key, since);
-		// The disk may have the admission, and the memory the rest.
+		// The disk may have the admission and memory the rest.
 		const known = found && this.byId(found.principal, found.id);
 		return known?.finishedAtMs !== undefined && known.finishedAtMs > since ? known : undefined;
 	}
@@ -175,7 +172,7 @@ export class SqliteJournal implements Journal {
 		const unwritten = this.#unwritten.events(stream);
 		if (unwritten.length === 0 || events.length >= limit) return events;
 		const last = events.at(-1)?.seq ?? after;
-		// A page may end early because it is large: the next event need not be an unwritten one.
+		// A large page may end early: the next event may still be on disk.
 		const lastOnDisk = this.#onDisk(stream, (reader) => reader.extent(stream))?.last ?? 0;
 		if (last < lastOnDisk) return events;
 		for (const event of unwritten) {
@@ -206,12 +203,11 @@ export class SqliteJournal implements Journal {
 		return { bytes: fileBytes, commands, events, sessions, ...this.#commit.counters };
 	}
 
-	/** Evicts what is too old or too much and checkpoints the log, in the background; a timer calls it too. */
+	/** Background; a timer calls it too. */
 	sweep(): void {
 		this.#commit.sweep();
 	}
 
-	/** Resolves when nothing waits to be written or evicted, except what the disk refuses. */
 	settled(): Promise<void> {
 		return this.#commit.settled();
 	}
@@ -221,7 +217,7 @@ export class SqliteJournal implements Journal {
 		clearInterval(this.#sweepTimer);
 		this.#seen.close();
 		await this.#commit.settled();
-		// Before the thread's: the last connection to close checkpoints the log, which a reader cannot.
+		// Before the thread: the last connection to close checkpoints the log, a reader cannot.
 		this.#reader?.close();
 		this.#reader = undefined;
 		await this.#commit.close();
@@ -236,7 +232,7 @@ export class SqliteJournal implements Journal {
 		const stored: StoredCommand = { ...command, response };
 		if (!changing || !this.#isFinished(command)) this.#unwritten.finish(stored);
 		const stream = removed === undefined ? undefined : { principal, sessionId: removed };
-		// One number stays unused: a client with the last event finds a gap before those of the next session of this id.
+		// Skip one number: a client at the last event finds a gap before the next session's events.
 		const end = stream ? this.extent(stream).last : 0;
 		const last = end === 0 ? 0 : end + 1;
 		if (stream) this.#unwritten.endStream(stream, last);
@@ -276,13 +272,12 @@ export class SqliteJournal implements Journal {
 		});
 	}
 
-	/** Whether the disk has an outcome, which stays: this one comes late. */
+	/** Whether the disk has an outcome: the first one stays. */
 	#isFinished({ principal, id }: AdmittedCommand): boolean {
 		const isPending = this.#unwritten.command(principal, id) !== undefined;
 		return !isPending && this.byId(principal, id)?.response !== undefined;
 	}
 
-	/** Resolves when the record is on disk. `bytes` is what its texts take. */
 	#write(
 		record: JournalRecord,
 		weight: Weight,
@@ -318,7 +313,7 @@ export class SqliteJournal implements Journal {
 			throw this.#unreadable(describeError(error));
 		}
 		const reader = this.#reader;
-		// Reads every row of the commands, so it finds damage.
+		// Reads every command row, so it finds damage.
 		this.#seen
 			.takeIn((after, limit) => reader.ids(after, limit))
 			.catch((error: unknown) => this.#commit.refuse(refusalOf(error) ?? DAMAGED));
@@ -344,7 +339,7 @@ export class SqliteJournal implements Journal {
 		return this.#unwritten.ending(stream) === undefined ? this.#read(ask) : undefined;
 	}
 
-	/** Asks the file. An unreadable one may hold any id: from then on changes are refused. */
+	/** An unreadable file may hold any id: changes are refused from then on. */
 	#read<T>(ask: (reader: Reader) => T): T | undefined {
 		if (!this.#reader) return undefined;
 		try {
@@ -356,24 +351,20 @@ export class SqliteJournal implements Journal {
 	}
 }
 
-/** A checkpoint soon after the start: until then the log may hold all there is. */
+/** Until the first checkpoint the log may hold everything. */
 const FIRST_SWEEP_MS = 1_000;
 
-/** About what a record takes besides its texts. */
 const RECORD_BYTES = 512;
 
 const UNREADABLE = "the server cannot read its journal, which knows whose session files are";
 
-/**
- * What to keep of a response. One that is too large is not kept: asking for it again by id says so. That a change was
- * made is kept even then, or a client would repeat it.
- */
+/** Drops oversized data but keeps that a change was made, or a client would repeat it. */
 function keptOutcome(
 	{ response, json = JSON.stringify(response) }: FinishedCommand,
 	changing: boolean,
 	maxBytes: number,
 ): { response: Response; json: string } {
-	// UTF-16 units are at most bytes, and counting bytes would read each outcome again.
+	// UTF-16 length is at most the byte count; counting bytes would read the text again.
 	if (json.length <= maxBytes) return { response, json };
 	const { data: _data, ...rest } = response;
 	const short: Response = changing

@@ -12,13 +12,13 @@ import {
 import type { OwnerChange } from "./messages.ts";
 import type { IdRow } from "./reader.ts";
 
-/** Uncommitted state that lookups must see: commands in flight, outcomes, owners, events, and ends of streams. */
+/** Uncommitted state that lookups must see. */
 export class Unwritten {
 	readonly #commands = new Map<string, Map<string, StoredCommand>>();
 	readonly #byKey = new Map<string, StoredCommand>();
 	readonly #owners = new Map<string, OwnerChange>();
 	readonly #events = new Map<string, Map<number, StreamEvent>>();
-	/** Pending removals of streams: how many, and the number that the last of them ends with. */
+	/** Pending removals of a stream, and the number that the last one ends with. */
 	readonly #ending = new Map<string, { count: number; last: number }>();
 
 	admit(command: StoredCommand): void {
@@ -27,7 +27,6 @@ export class Unwritten {
 		else this.#commands.set(command.principal, new Map([[command.id, command]]));
 	}
 
-	/** The admission was refused: there is no such command. */
 	dismiss({ principal, id }: AdmittedCommand): void {
 		const commands = this.#commands.get(principal);
 		commands?.delete(id);
@@ -42,7 +41,6 @@ export class Unwritten {
 		if (name !== undefined && !this.#byKey.has(name)) this.#byKey.set(name, command);
 	}
 
-	/** The outcome is on disk, or dropped. */
 	forget(command: StoredCommand): void {
 		if (this.command(command.principal, command.id) !== command) return;
 		this.dismiss(command);
@@ -58,7 +56,6 @@ export class Unwritten {
 		return this.#byKey.get(keyName(principal, sessionId, key));
 	}
 
-	/** The history from the disk, with the commands of which the memory knows more. Newest first. */
 	history(stored: readonly HistoryEntry[], query: HistoryQuery): HistoryEntry[] {
 		const { sessionId, commandId, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, limit } = query;
 		const recent = [...(this.#commands.get(query.principal)?.values() ?? [])]
@@ -76,7 +73,7 @@ export class Unwritten {
 			.slice(0, limit);
 	}
 
-	/** A conversation is taken or released. The first owner keeps it. */
+	/** The first owner stays. */
 	changeOwner(change: OwnerChange): void {
 		const known = this.#owners.get(change.conversation);
 		if (known?.owns && known.principal !== change.principal) return;
@@ -88,7 +85,6 @@ export class Unwritten {
 		this.#owners.delete(change.conversation);
 	}
 
-	/** The owner of a conversation whose owner on disk is `onDisk`. */
 	owner(conversation: string, onDisk: string | undefined): string | undefined {
 		const change = this.#owners.get(conversation);
 		if (change?.owns) return onDisk ?? change.principal;
@@ -114,7 +110,7 @@ export class Unwritten {
 		return [...(this.#events.get(streamName(stream))?.values() ?? [])];
 	}
 
-	/** The session is gone with its events and the keys of finished commands, on disk too; the next number is above `last`. */
+	/** Drops events and keys of finished commands; the next number is above `last`. */
 	endStream(stream: StreamName, last: number): void {
 		const name = streamName(stream);
 		this.#events.delete(name);
@@ -132,7 +128,6 @@ export class Unwritten {
 		else this.#ending.delete(name);
 	}
 
-	/** The number that a stream ends with whose end is pending. */
 	ending(stream: StreamName): number | undefined {
 		return this.#ending.get(streamName(stream))?.last;
 	}
@@ -157,11 +152,11 @@ const ROWS_AT_ONCE = 2_000;
 const BITS = 2 ** 23;
 const BITS_PER_ID = 4;
 
-/** A Bloom filter over the ids of the journal: a new command need not ask the disk. Until it is loaded any id may be there. */
+/** Bloom filter of journal ids: new commands skip the disk. Until loaded any id may be there. */
 export class SeenIds {
 	readonly #bits = new Uint32Array(BITS / 32);
 	#isWhole = false;
-	/** Another file, or the end, cancels a load. */
+	/** Cancels a load when the file changes or closes. */
 	#reading = 0;
 
 	add(principal: string, id: string): void {
@@ -172,7 +167,6 @@ export class SeenIds {
 		}
 	}
 
-	/** `false` only for what was never added and is not in the file. */
 	mayHave(principal: string, id: string): boolean {
 		if (!this.#isWhole) return true;
 		let [bit, step] = hashes(principal, id);
@@ -183,7 +177,7 @@ export class SeenIds {
 		return true;
 	}
 
-	/** Loads a file's ids, in the background. After a failure any id may be there for good. */
+	/** Background. After a failure `mayHave` stays true. */
 	async takeIn(read: (after: number, limit: number) => readonly IdRow[]): Promise<void> {
 		this.#isWhole = false;
 		const reading = ++this.#reading;
@@ -205,7 +199,7 @@ export class SeenIds {
 	}
 }
 
-/** First bit and step: two FNV-1a hashes of the name. An odd step reaches all bits. */
+/** Two FNV-1a hashes: first bit and step. An odd step reaches all bits. */
 function hashes(principal: string, id: string): [number, number] {
 	const first = hash(hash(0x811c9dc5, principal), id);
 	return [first, hash(first ^ 0x5bd1e995, id) | 1];

@@ -3,10 +3,9 @@ import { thread } from "../../core/worker-port.ts";
 import { WorkerSupervisor } from "../../core/worker-supervisor.ts";
 import type { WriterReply, WriterRequest } from "./messages.ts";
 
-/** The thread that writes the journal. A request it died over may have been carried out or not. */
+/** A request it died over may or may not have been carried out. */
 export type WriterThread = WorkerSupervisor<WriterRequest, WriterReply>;
 
-/** Tests give a `start` of their own, to get at the worker. */
 export function createWriterThread(start = startJournalWorker): WriterThread {
 	return new WorkerSupervisor({ start, endOnFailure: true });
 }

@@ -16,7 +16,6 @@ export class BadRecord extends Error {
 	}
 }
 
-/** Writes records into the journal's database, a batch a transaction, in the journal's thread. */
 export class Writer {
 	readonly #database: DatabaseSync;
 	readonly #sql: ReturnType<typeof prepare>;
@@ -34,10 +33,7 @@ export class Writer {
 		return this.#commits;
 	}
 
-	/**
-	 * Writes all of the records or none. `durable` survives a power cut; otherwise they survive the death of the process.
-	 * Throws {@link BadRecord}, or what SQLite throws when the file does not take them.
-	 */
+	/** All or none; `durable` survives a power cut. Throws {@link BadRecord} or SQLite errors. */
 	write(records: readonly JournalRecord[], durable: boolean): void {
 		this.#synchronise(durable);
 		const before = { ...this.#counts };
@@ -54,20 +50,19 @@ export class Writer {
 			});
 		} catch (error) {
 			Object.assign(this.#counts, before);
-			// An error of the commit itself comes with `index` past the end.
+			// A failed commit has `index` past the end.
 			if (index < records.length && isAboutTheRecord(error)) throw new BadRecord(index, error);
 			throw error;
 		}
 	}
 
-	/** Writes and deletes something large. Throws when the disk has no room. */
 	probe(): void {
 		this.#synchronise(true);
 		this.transaction(() => this.#sql.setMeta.run("probe", Buffer.alloc(PROBE_BYTES)));
 		this.transaction(() => this.#sql.deleteMeta.run("probe"));
 	}
 
-	/** Runs `body` in one transaction. Each writes its number: no part of a log has an old page beside a new number. */
+	/** Each transaction writes its number: no part of a log has an old page and a new number. */
 	transaction(body: () => void): void {
 		this.#database.exec("BEGIN IMMEDIATE");
 		try {
@@ -76,7 +71,7 @@ export class Writer {
 			this.#database.exec("COMMIT");
 			this.#commits = commits;
 		} catch (error) {
-			// SQLite itself has rolled back where the disk is full or broken.
+			// SQLite rolls back by itself on a full or broken disk.
 			if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
 			throw error;
 		}
@@ -131,7 +126,7 @@ export class Writer {
 			record.sessionVersion ?? null,
 			command.digest ?? null,
 		];
-		// What was admitted has a row and what only reads has none: the likely statement first.
+		// Changes have a row since admission, reads have none: the likely statement first.
 		const isUpdated = changing && this.#finish(command, columns);
 		const inserted = isUpdated ? 0 : this.#insert(command, changing, columns);
 		this.#counts.commands += inserted;
@@ -144,8 +139,7 @@ export class Writer {
 		if (removed !== undefined) {
 			const { sessionId, last } = removed;
 			this.#counts.sessions -= Number(this.#sql.deleteSession.run(principal, sessionId).changes);
-			// The events are to go, and the next stream of this name continues after them. Where a batch is sent again, its
-			// streams have ended already, and what follows them is to stay.
+			// In a resent batch the stream has ended already: what follows it stays.
 			this.#sql.abandonStream.run(principal, sessionId, last);
 			if (last > 0) this.#sql.insertEnded.run(principal, sessionId, last, finishedAtMs);
 			lasts.delete(nameOf({ principal, sessionId }));
@@ -153,7 +147,7 @@ export class Writer {
 		}
 	}
 
-	/** Gives a command its outcome, unless it has one: a timeout is not overwritten by what came after it. */
+	/** The first outcome stays: a late one does not overwrite a timeout. */
 	#finish(command: AdmittedCommand, columns: OutcomeColumns): boolean {
 		const { principal, id, sessionId = null } = command;
 		return this.#sql.finish.run(...columns, sessionId, principal, toColumn(id)).changes === 1;
@@ -190,7 +184,7 @@ export class Writer {
 		const name = nameOf(event);
 		const known = lasts.get(name);
 		const stream = known?.stream ?? this.#streamId(event);
-		// A batch is sent again when its thread died: what it had already written is there.
+		// A batch is resent when its thread died: its rows may exist.
 		this.#counts.events += Number(this.#sql.append.run(stream, seq, atMs, body).changes);
 		lasts.set(name, { stream, last: Math.max(known?.last ?? 0, seq), underWay });
 	}
@@ -201,7 +195,7 @@ export class Writer {
 	}
 }
 
-/** Enough that a disk with room for this has room for a batch or two. */
+/** A disk with room for this has room for a batch or two. */
 const PROBE_BYTES = 65_536;
 
 /** outcome, finished_at, success, error, code, version, digest */
@@ -210,7 +204,6 @@ const NO_OUTCOME: OutcomeColumns = [null, null, null, null, null, null, null];
 
 type Counts = Pick<JournalSize, "commands" | "events" | "sessions">;
 
-/** The streams that a batch has added to, by {@link nameOf}, so that each is looked up and marked once. */
 type StreamLasts = Map<string, { stream: number; last: number; underWay: boolean }>;
 
 /** The length keeps `ab` + `c` and `a` + `bc` apart. */
@@ -218,7 +211,7 @@ function nameOf({ principal, sessionId }: StreamName): string {
 	return `${principal.length}:${principal}${sessionId}`;
 }
 
-/** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE, and values that cannot be bound at all. */
+/** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE, and unbindable values. */
 function isAboutTheRecord(error: unknown): boolean {
 	const code = sqliteErrorCode(error);
 	return code === undefined || [18, 19, 20, 25].includes(code);
@@ -236,7 +229,7 @@ function prepare(database: DatabaseSync) {
 			`UPDATE commands SET outcome = ?, finished_at = ?, success = ?, error = ?, code = ?, version = ?, digest = ?,
 				session = coalesce(?, session) WHERE principal = ? AND id = ? AND outcome IS NULL`,
 		),
-		// What is under way may be meant for the next session of that id.
+		// Commands in flight may be meant for the next session of that id.
 		forgetKeys: statement(
 			`UPDATE commands SET key = NULL WHERE principal = ? AND session = ? AND key_session = ?
 				AND key IS NOT NULL AND finished_at IS NOT NULL`,
