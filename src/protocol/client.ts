@@ -33,25 +33,19 @@ export {
 	webSocketTransport,
 } from "./client/wire.ts";
 
-/** Every command but those that `subscribe` and `stream` send by themselves. */
+/** All commands except those that `subscribe` and `stream` send. */
 export type RequestType = Exclude<CommandType, "subscribe" | "unsubscribe">;
 
-/** The fields of a command; for a command without fields of its own they may be left out. */
+/** Optional for a command without fields of its own. */
 export type RequestArguments<Type extends CommandType> =
 	Record<never, never> extends CommandFields<Type>
 		? [fields?: CommandFields<Type>, options?: RequestOptions]
 		: [fields: CommandFields<Type>, options?: RequestOptions];
 
-/**
- * A server's client that outlives its connections: it comes back by itself, repeats what was not answered under the same
- * id, so that it happens once, and goes on with its streams where they broke off.
- */
+/** Reconnects, resends unanswered commands under their ids (each runs once), resumes streams. */
 export interface Client {
 	readonly state: ClientState;
-	/**
-	 * Sends a command. Resolves when it has succeeded and throws a {@link ClientError} when it has failed. It waits for a
-	 * connection as long as it takes; `timeoutMs` or `signal` in the options put an end to that.
-	 */
+	/** Throws a {@link ClientError}. Waits for a connection until `timeoutMs` or `signal` ends it. */
 	request<Type extends RequestType>(
 		type: Type,
 		...rest: RequestArguments<Type>
@@ -62,37 +56,32 @@ export interface Client {
 		listener: (frame: StreamFrame) => void,
 		options?: SubscribeOptions,
 	): Subscription;
-	/** The same as something to loop over. */
 	stream(sessionId: string, options?: StreamOptions): AsyncIterableIterator<StreamFrame>;
-	/** What else the server says: sessions come and go, lifecycle events, shutdown. Returns how to stop listening. */
+	/** Session list, lifecycle and shutdown events. Returns an unsubscribe function. */
 	onEvent(listener: (event: ServerEvent) => void): () => void;
-	/** Returns how to stop listening. */
 	onState(listener: (state: ClientState) => void): () => void;
-	/** An id that no other command has. */
 	newId(): string;
-	/** For good. What is under way fails with the code `closed`, though the server may carry it out. */
+	/** Final. Requests in flight fail with `closed`; the server may still carry them out. */
 	close(): void;
 }
 
-/**
- * A server's address (`ws://…`, or that of its page, with or without `#token=…`) and token, or a transport that knows them.
- */
+/** `url` is `ws://…` or the address of the server's page, with or without `#token=…`. */
 export type ClientOptions = ({ url: string; token?: string } | { transport: Transport }) & {
-	/** Which commands' lifecycle events to get. Default: none. */
+	/** Which commands' lifecycle events to receive. Default: none. */
 	lifecycle?: "all" | "own" | "none";
-	/** The first wait before connecting again; each is twice as long as the one before. Default: 250 ms. */
+	/** First wait before a reconnect; doubles each time. Default: 250 ms. */
 	firstRetryMs?: number;
-	/** The longest wait. Default: 15 s. */
+	/** Longest wait before a reconnect. Default: 15 s. */
 	lastRetryMs?: number;
-	/** How long the server may be silent before it is asked whether it is there. Default: 30 s. */
+	/** Silence after which the server is probed. Default: 30 s. */
 	silenceMs?: number;
-	/** The largest frame the server takes. Default: 10 MiB. */
+	/** Largest frame the server takes. Default: 10 MiB. */
 	maxFrameBytes?: number;
-	/** From 0 up to, but not including, 1; spreads the waits. */
+	/** Jitter source in [0, 1). */
 	random?: () => number;
 };
 
-/** Connects, and stays connected until it is closed. Throws for an address or a token that can never work. */
+/** Stays connected until closed. Throws for an address or token that can never work. */
 export function createClient(options: ClientOptions): Client {
 	const stateListeners = new Set<(state: ClientState) => void>();
 	const eventListeners = new Set<(event: ServerEvent) => void>();
@@ -143,9 +132,9 @@ export function createClient(options: ClientOptions): Client {
 	function onState(state: ClientState): void {
 		if (state.name === "open") {
 			const lifecycle = options.lifecycle ?? "none";
-			// Fails only with the connection, and the next one asks again.
+			// Fails only with the connection; the next one asks again.
 			requests.requestOnce("subscribe", { lifecycle }).catch(() => undefined);
-			// Streams first: what a repeated command causes is then seen as it happens.
+			// Streams first, to see live what resent commands cause.
 			subscriptions.resume();
 			requests.sendAll();
 		}

@@ -4,19 +4,19 @@ import { oneOf } from "./field-schemas.ts";
 
 const SymbolKind = oneOf(...symbolKinds);
 
-/** How far an answer about code can be trusted. */
+/** How far an answer can be trusted. */
 export const CodeCoverage = Type.Object({
 	files: Type.Number(),
-	/** Files that the parser did not, or not wholly, understand; the first few by path. */
+	/** Not, or not fully, parsed; the first few by path. */
 	unparsed: Type.Object({ count: Type.Number(), paths: Type.Array(Type.String()) }),
 	unresolvedImports: Type.Number(),
 	checkedMs: Type.Number(),
 	refreshedFiles: Type.Number(),
-	/** False while the first indexing is not finished. */
+	/** False until the first indexing is finished. */
 	complete: Type.Boolean(),
-	/** Links that are broken or lead out of the project. */
+	/** Broken, or leading out of the project. */
 	linksNotFollowed: Type.Optional(Type.Number()),
-	/** The index is up to date in the memory of the server only, and why. */
+	/** The index is current in memory only, and why. */
 	notStored: Type.Optional(Type.Object({ reason: Type.String() })),
 	leftOut: Type.Optional(
 		Type.Object({
@@ -27,15 +27,14 @@ export const CodeCoverage = Type.Object({
 	),
 });
 
-/** How the index of a project is, which is not made for this question. */
+/** Asking does not build the index. */
 export const CodeStatus = Type.Object({
-	/** `absent`: never made. `partial`: the first indexing was interrupted; the next question goes on with it. */
+	/** `absent`: never built. `partial`: interrupted, the next question resumes it. */
 	state: oneOf("absent", "partial", "ready"),
-	/** Of an index that is ready. */
+	/** Only if `ready`. */
 	coverage: Type.Optional(CodeCoverage),
 });
 
-/** A declared name. */
 export const CodeSymbol = Type.Object({
 	name: Type.String(),
 	owner: Type.Optional(Type.String()),
@@ -47,7 +46,6 @@ export const CodeSymbol = Type.Object({
 	doc: Type.Optional(Type.String()),
 });
 
-/** Files that match a search. */
 export const CodeSearchAnswer = Type.Object({
 	hits: Type.Array(
 		Type.Object({
@@ -69,7 +67,6 @@ export const CodeSearchAnswer = Type.Object({
 	coverage: CodeCoverage,
 });
 
-/** A file some steps away from another. */
 export const CodeFileAtDepth = Type.Object({
 	path: Type.String(),
 	depth: Type.Number(),
@@ -78,7 +75,6 @@ export const CodeFileAtDepth = Type.Object({
 	via: Type.Optional(Type.String()),
 });
 
-/** What a file needs and what needs it. */
 export const CodeDepsAnswer = Type.Object({
 	file: Type.String(),
 	dependents: Type.Array(CodeFileAtDepth),
@@ -89,7 +85,6 @@ export const CodeDepsAnswer = Type.Object({
 	coverage: CodeCoverage,
 });
 
-/** Where a name is defined and used. */
 export const CodeUsagesAnswer = Type.Object({
 	symbol: Type.String(),
 	definitions: Type.Array(

@@ -1,26 +1,23 @@
 import type { TObject } from "typebox";
 
-/** What there is to know about the commands of one type before any of them runs. */
+/** Static traits of a command type. */
 export interface CommandRow<
 	Target extends "server" | "session" = "server" | "session",
 	Fields extends TObject = TObject,
 > {
-	/** A session command names its session in `sessionId`, and its key is scoped by it. */
+	/** A session command has a `sessionId`, which scopes its key. */
 	readonly target: Target;
-	/** A change raises its session's version by one when it succeeds, and is durable before it is answered. */
+	/** A successful change raises the session's version by one and is durable when answered. */
 	readonly effect: "read" | "change";
-	/**
-	 * On the lane, a command waits for those before it. The control path is for what must get through while the lane is
-	 * held by something long: it waits for earlier short commands only, and holds up nothing.
-	 */
+	/** `lane`: waits for earlier commands. `control`: waits for short ones only, blocks nothing. */
 	readonly path: "lane" | "control";
-	/** It decides what its connection gets from now on, so it never waits for other reads. */
+	/** Decides what its connection receives: never waits for other reads. */
 	readonly attaches?: true;
-	/** `short`: half a minute. `long`: minutes. `none`: it ends when it ends. See `timeoutOf`. */
+	/** `short`: half a minute. `long`: minutes. `none`: unlimited. See `timeoutOf`. */
 	readonly timeout: "short" | "long" | "none";
 	/** Whether it may carry `ifSessionVersion`. */
 	readonly versioned: boolean;
-	/** Its own fields, without those of the envelope; for session commands also without `sessionId`. */
+	/** Without the envelope's fields and `sessionId`. */
 	readonly fields: Fields;
 }
 
@@ -29,7 +26,6 @@ type Traits<Target extends "server" | "session"> = Omit<
 	"target" | "fields" | "versioned"
 >;
 
-/** A row of a command for one session. */
 export function sessionCommand<Fields extends TObject>(
 	traits: Traits<"session">,
 	fields: Fields,
@@ -37,7 +33,6 @@ export function sessionCommand<Fields extends TObject>(
 	return { target: "session", versioned: true, ...traits, fields };
 }
 
-/** A row of a command for the server as a whole. */
 export function serverCommand<Fields extends TObject>(
 	traits: Traits<"server"> & { versioned?: boolean },
 	fields: Fields,

@@ -10,14 +10,7 @@ type Schemas = typeof import("./code-data.ts") &
 	typeof import("./session-data.ts") &
 	typeof import("./session-events.ts");
 
-/**
- * A shape that travels, by the name of its schema.
- *
- * @example
- * function label(piece: Data<"ContextPiece">): string {
- * 	return piece.label;
- * }
- */
+/** A shape that travels, by the name of its schema, such as `Data<"ContextPiece">`. */
 export type Data<Name extends keyof Schemas> = Schemas[Name] extends Type.TSchema
 	? Type.Static<Schemas[Name]>
 	: never;

@@ -8,39 +8,34 @@ import {
 	SessionId,
 } from "./field-schemas.ts";
 
-/** What every command may carry beside its type and its own fields. */
 export const EnvelopeFields = Type.Object({
-	/** Names this command's intent: sent again with the same content, it is answered with the same outcome. */
+	/** Names the intent: resent with the same content, it gets the same outcome. */
 	id: Type.Optional(CommandId),
-	/** Ids of commands that must have succeeded first. */
+	/** Commands that must have succeeded first. */
 	dependsOn: Type.Optional(Type.Array(KnownCommandId, { maxItems: 32 })),
-	/** The command fails unless the session is at this version. */
+	/** Fails unless the session is at this version. */
 	ifSessionVersion: Type.Optional(Count),
-	/** Like `id`, for clients that cannot keep ids: scoped by session, and forgotten ten minutes after completion. */
+	/** `id` for clients that keep none: scoped by session, expires ten minutes after completion. */
 	idempotencyKey: Type.Optional(IdempotencyKey),
 });
 
-/** What a session command must carry. */
 export const SessionFields = Type.Object({ sessionId: SessionId });
 
-/** Why a command failed. New codes may be added; treat one you do not know as `failed`. */
+/** New codes may be added; treat unknown ones as `failed`. */
 export const ErrorCode = oneOf(
-	/** The frame is not one JSON object. */
 	"invalid_json",
-	/** A field is missing, unknown to the command's shape, or out of bounds. */
+	/** A field is missing, unknown or out of bounds. */
 	"invalid_command",
 	"unknown_command",
-	/** The frame is larger than the server takes. */
 	"too_large",
 	"shutting_down",
 	/** The id was used for another command. */
 	"id_conflict",
-	/** The idempotency key was used for another command. */
 	"key_conflict",
 	"rate_limited",
-	/** Too many commands under way, on this connection or in all. */
+	/** Too many commands in flight, on this connection or in all. */
 	"busy",
-	/** A configured number of sessions or subscriptions is reached. */
+	/** A configured limit of sessions or subscriptions. */
 	"limit_reached",
 	"unknown_session",
 	"session_exists",
@@ -48,46 +43,42 @@ export const ErrorCode = oneOf(
 	"dependency_unknown",
 	"dependency_failed",
 	"dependency_timeout",
-	/** Waiting for the dependency could never end: it is the command itself, comes later in the same lane, or waits for this one. */
+	/** The dependency is the command itself, later in its lane, or waits for it. */
 	"dependency_cycle",
 	"timeout",
-	/** The server stopped or died while the command was under way; it may or may not have had an effect. */
+	/** The server stopped while it was in flight; it may have had an effect. */
 	"interrupted",
-	/** The server cannot write or trust its journal: the command had no effect, only reads are answered. */
+	/** The journal cannot be written or trusted: no effect, only reads are answered. */
 	"journal_unavailable",
-	/** The command was carried out, but its outcome is not on disk: after a crash the server may not know of it. */
+	/** Carried out, but the outcome is not on disk: a crash may lose it. */
 	"not_durable",
-	/** The read was answered before, and its answer is neither kept nor the same any more: ask again under a new id. */
+	/** A read's answer is neither kept nor the same any more: ask again under a new id. */
 	"answer_gone",
-	/** What the command names (a model, an entry, a file) is not there. */
+	/** A named model, entry or file is missing. */
 	"not_found",
-	/** The server's configuration does not allow it. */
 	"forbidden",
-	/** The session cannot do it now: it is streaming, compacting, or has no model. */
+	/** The session is streaming, compacting, or has no model. */
 	"wrong_state",
-	/** The work itself failed. */
 	"failed",
 );
 export type ErrorCode = Type.Static<typeof ErrorCode>;
 
 const Replayed = Type.Optional(Type.Literal(true));
 
-/** The answer to one command. */
 export const Response = Type.Object({
 	type: Type.Literal("response"),
-	/** The type that was asked for, or `unknown`. */
+	/** The requested type, or `unknown`. */
 	command: Type.String(),
 	success: Type.Boolean(),
-	/** As in the command; absent when it had none. */
+	/** Absent if the command had none. */
 	id: Type.Optional(Type.String()),
 	data: Type.Optional(Type.Unknown()),
-	/** For people; present when `success` is false. */
+	/** For people; present on failure. */
 	error: Type.Optional(Type.String()),
-	/** For programs; present when `success` is false. */
+	/** For programs; present on failure. */
 	code: Type.Optional(ErrorCode),
-	/** The session's version after the command. */
 	sessionVersion: Type.Optional(Count),
-	/** The outcome is that of an earlier command with the same identity. */
+	/** From an earlier command of the same identity. */
 	replayed: Replayed,
 	timedOut: Replayed,
 });
@@ -95,7 +86,6 @@ export interface Response<Data = unknown> extends Omit<Type.Static<typeof Respon
 	data?: Data;
 }
 
-/** What lifecycle events say about a command. */
 export const LifecycleData = Type.Object({
 	commandId: Type.String(),
 	commandType: Type.String(),

@@ -1,7 +1,4 @@
-/**
- * The commands, responses and events of the server. `Data` has the shape of everything that travels, by name. The client
- * library is a door of its own, `client.ts`, which loads no schemas.
- */
+/** `Data` names every shape that travels. The client's own door, `client.ts`, loads no schemas. */
 export type { CommandRow } from "./command-row.ts";
 export {
 	type Command,

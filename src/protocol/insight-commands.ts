@@ -3,15 +3,13 @@ import { sessionCommand } from "./command-row.ts";
 import { Count, oneOf, Path, Reference, text, whole } from "./field-schemas.ts";
 
 const READ = { effect: "read", path: "control", timeout: "short" } as const;
-/** The first question about a project may have to wait for its index. */
+/** The first question may wait for the project's index. */
 const CODE = { effect: "read", path: "control", timeout: "long" } as const;
 
 const IncludeTests = Type.Optional(Type.Boolean());
 
-/** Reads about what a session's model sees, what that costs, and the code of its project. */
 export const insightCommands = {
 	get_context_view: sessionCommand(READ, Type.Object({})),
-	/** The text of one piece of the context view. */
 	get_context_piece: sessionCommand(
 		READ,
 		Type.Object({ pieceId: Reference, offset: Type.Optional(Count) }),
@@ -20,7 +18,7 @@ export const insightCommands = {
 	get_tiers: sessionCommand(READ, Type.Object({})),
 	get_savings: sessionCommand(READ, Type.Object({})),
 
-	/** The one question about code that never indexes a project. */
+	/** Never indexes a project, unlike the other code commands. */
 	code_status: sessionCommand(CODE, Type.Object({})),
 	code_search: sessionCommand(
 		CODE,
@@ -41,7 +39,7 @@ export const insightCommands = {
 			includeTests: IncludeTests,
 		}),
 	),
-	/** `symbol` is a name or `Owner.member`; `file` narrows it to the definition there. */
+	/** `symbol` is a name or `Owner.member`; `file` selects the definition there. */
 	code_usages: sessionCommand(
 		CODE,
 		Type.Object({

@@ -15,7 +15,7 @@ import { PROTOCOL_VERSION } from "./version.ts";
 
 type Json = { [key: string]: unknown };
 
-/** Schemas that are worth a name. Where one occurs in another, it is referred to. */
+/** Referenced by name where they occur in others. */
 const named: Record<string, TSchema> = {
 	ErrorCode,
 	CommandId: fields.CommandId,
@@ -52,10 +52,7 @@ const named: Record<string, TSchema> = {
 	LifecycleData,
 };
 
-/**
- * The protocol as JSON Schema: `command.<type>` is a frame to the server, `data.<type>` is `data` of its successful
- * response. The document itself accepts every frame in either direction.
- */
+/** `command.<type>`: a frame to the server; `data.<type>`: its response data. Root: any frame. */
 export function protocolJsonSchema(): Json {
 	const names = new Map(Object.entries(named).map(([name, schema]) => [textOf(schema), name]));
 	const defs: Json = {
@@ -78,7 +75,7 @@ export function protocolJsonSchema(): Json {
 	};
 }
 
-/** A command with its envelope. The `x-` words are its row of the table. */
+/** `x-` fields hold its row of the table. */
 function commandSchema(type: CommandType): Json {
 	const { target, effect, path, timeout, versioned, fields: own } = commandTable[type];
 	const parts = [EnvelopeFields, ...(target === "session" ? [SessionFields] : []), own];
@@ -106,7 +103,7 @@ function refTo(name: string): Json {
 	return { $ref: `#/$defs/${name}` };
 }
 
-/** A copy in which every named schema, but the one that is being defined, is a reference. */
+/** References every named schema except the one being defined. */
 function withRefs(value: unknown, names: ReadonlyMap<string, string>, defining?: string): unknown {
 	if (Array.isArray(value)) return value.map((item) => withRefs(item, names));
 	if (typeof value !== "object" || value === null) return value;

@@ -4,21 +4,17 @@ import type { CommandRow } from "./command-row.ts";
 import { type Command, commandTypes, rowOf } from "./command-table.ts";
 import { EnvelopeFields, type ErrorCode, type Response, SessionFields } from "./envelope.ts";
 
-/** A command that can be run, or the response that says why it cannot. */
 export type Parsed = { ok: true; command: Command } | { ok: false; response: Response };
 
-/** Nesting beyond this is refused: no command comes near it, and whoever walks through a command stays shallow. */
+/** Bounds recursion; no command comes near it. */
 const MAX_DEPTH = 64;
-/** Objects and arrays in one command: a frame of a few megabytes can hold a million of them. */
+/** Objects and arrays per command: a few megabytes can hold a million. */
 const MAX_PARTS = 10_000;
 
-/** Longer names are not repeated to the client. */
+/** Longer names are not echoed. */
 const MAX_ECHO = 256;
 
-/**
- * Takes a parsed frame for a command if it is one. Fields that the command does not have are let through: clients may be
- * newer than the server. Never throws, whatever JSON the value came from.
- */
+/** Never throws. Unknown fields pass: a client may be newer than the server. */
 export function parseCommand(value: unknown): Parsed {
 	if (typeof value !== "object" || value === null || Array.isArray(value)) {
 		return refuse({}, "invalid_command", `A command must be a JSON object, not ${shown(value)}.`);
@@ -56,7 +52,6 @@ function complaintAbout(
 	return complaintAboutPair(frame, type);
 }
 
-/** What no single field shows. */
 function complaintAboutPair(frame: Record<string, unknown>, type: string): string | undefined {
 	const has = (name: string) => ownOf(frame, name) !== undefined;
 	if (type === "subscribe") {
@@ -110,7 +105,7 @@ function ownOf(frame: Record<string, unknown>, name: string): unknown {
 	return Object.hasOwn(frame, name) ? frame[name] : undefined;
 }
 
-/** A value in an error text: enough to recognise it, however large it is. */
+/** Enough to recognise the value, however large. */
 function shown(value: unknown): string {
 	if (Array.isArray(value)) return `an array of ${value.length}`;
 	if (typeof value === "object" && value !== null) return "an object";
@@ -119,7 +114,7 @@ function shown(value: unknown): string {
 	return `${JSON.stringify(value.slice(0, 50))}… (${value.length} characters)`;
 }
 
-/** Whether objects and arrays nest within bounds. Counts `room` down, and gives up when there is none left. */
+/** Counts `room` down and stops when it is used up. */
 function isBounded(value: object, depth: number, room: { left: number }): boolean {
 	if (depth > MAX_DEPTH || --room.left < 0) return false;
 	for (const inner of Array.isArray(value) ? value : Object.values(value)) {

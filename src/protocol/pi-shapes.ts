@@ -1,9 +1,8 @@
 import Type from "typebox";
 import { QueueMode, ThinkingLevel } from "./field-schemas.ts";
 
-// What pi owns and hands through: only what clients commonly use is spelled out, the rest travels as pi made it.
+// Pi's shapes: common fields are declared, the rest passes through.
 
-/** Tokens and dollars of one answer of a model, as pi counts them. */
 export const Usage = Type.Object({
 	input: Type.Number(),
 	output: Type.Number(),
@@ -13,7 +12,7 @@ export const Usage = Type.Object({
 	cost: Type.Object({ total: Type.Number() }),
 });
 
-/** A message of a conversation. `role` says which fields it has. */
+/** `role` decides the fields. */
 export const AgentMessage = Type.Object({
 	role: Type.String(),
 	content: Type.Optional(Type.Unknown()),
@@ -27,7 +26,6 @@ export const AgentMessage = Type.Object({
 	isError: Type.Optional(Type.Boolean()),
 });
 
-/** A line of a session file. */
 export const SessionEntry = Type.Object({
 	type: Type.String(),
 	id: Type.String(),
@@ -36,7 +34,6 @@ export const SessionEntry = Type.Object({
 	message: Type.Optional(AgentMessage),
 });
 
-/** A model as pi knows it. */
 export const Model = Type.Object({
 	id: Type.String(),
 	name: Type.String(),
@@ -52,7 +49,6 @@ export const Model = Type.Object({
 	}),
 });
 
-/** What a summary replaced. */
 export const CompactionResult = Type.Object({
 	summary: Type.String(),
 	firstKeptEntryId: Type.String(),
@@ -60,21 +56,20 @@ export const CompactionResult = Type.Object({
 	estimatedTokensAfter: Type.Optional(Type.Number()),
 });
 
-/** How full the model's window is; `tokens` and `percent` are null right after a compaction. */
+/** `tokens` and `percent` are null right after a compaction. */
 export const ContextUsage = Type.Object({
 	tokens: Type.Union([Type.Number(), Type.Null()]),
 	contextWindow: Type.Number(),
 	percent: Type.Union([Type.Number(), Type.Null()]),
 });
 
-/** One session as the server lists it. */
 export const SessionInfo = Type.Object({
-	/** The server's own id: it stays when pi's changes on new, switch and fork. */
+	/** The server's id; pi's id changes on new, switch and fork. */
 	sessionId: Type.String(),
 	sessionName: Type.Optional(Type.String()),
 	sessionFile: Type.Optional(Type.String()),
 	cwd: Type.String(),
-	/** The settings, extensions and skills that the folder brings itself are loaded. Absent: they are not. */
+	/** The folder's own settings, extensions and skills are loaded. */
 	projectTrusted: Type.Optional(Type.Literal(true)),
 	model: Type.Optional(Model),
 	thinkingLevel: ThinkingLevel,
@@ -84,10 +79,10 @@ export const SessionInfo = Type.Object({
 	createdAt: Type.String(),
 });
 
-/** All of a session's settings and what it is doing: `get_state`. */
+/** Answer to `get_state`. */
 export const SessionState = Type.Interface([SessionInfo], {
 	isCompacting: Type.Boolean(),
-	/** A shell command of the user is running: `abort_bash` stops it. */
+	/** A shell command of the user; `abort_bash` stops it. */
 	isBashRunning: Type.Boolean(),
 	steeringMode: QueueMode,
 	followUpMode: QueueMode,

@@ -7,9 +7,9 @@ const PromptTokens = Type.Object({
 	writeOneHour: Type.Number(),
 });
 
-/** What a session cost and would have cost under each policy; `cost` counts plain input tokens. */
+/** Cost under each policy, in plain input tokens. */
 export const ReplayReport = Type.Object({
-	/** The file's name, or `content` for one that was sent along. */
+	/** File name, or `content` for text sent along. */
 	file: Type.String(),
 	requests: Type.Number(),
 	models: Type.Array(
@@ -26,7 +26,7 @@ export const ReplayReport = Type.Object({
 			name: Type.String(),
 			description: Type.String(),
 			cost: Type.Number(),
-			/** To the cost of append-only. */
+			/** Relative to append-only. */
 			ratio: Type.Number(),
 			dollars: Type.Optional(Type.Number()),
 			read: Type.Number(),
@@ -59,9 +59,9 @@ export const ReplayReport = Type.Object({
 		billed: Type.Number(),
 		deviation: Type.Number(),
 	}),
-	/** What was done to make the requests smaller while the session ran: short answers to reads, context edits. */
+	/** Savings made while the session ran: short reads, context edits. */
 	savedAlready: Type.Object({ shortReads: Type.Number(), edits: Type.Number() }),
-	/** Lines of the file that could not be used. */
+	/** Unusable lines of the file. */
 	skipped: Type.Number(),
 	chart: Type.Array(Type.Object({ name: Type.String(), points: Type.Array(PromptTokens) })),
 });

@@ -5,7 +5,7 @@ import { ContextPieceText, ContextView, Cost, Savings, Tiers } from "./context-d
 import { serverData } from "./server-data.ts";
 import { sessionData } from "./session-data.ts";
 
-/** The schema of `data` in the successful response to each command. */
+/** Schema of `data` in each successful response. */
 export const responseData = {
 	...serverData,
 	...sessionData,
@@ -20,5 +20,4 @@ export const responseData = {
 	code_usages: CodeUsagesAnswer,
 } as const satisfies Record<CommandType, Type.TSchema>;
 
-/** What each command answers with when it succeeds. */
 export type ResponseData = { [Name in CommandType]: Type.Static<(typeof responseData)[Name]> };

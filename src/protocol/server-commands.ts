@@ -15,36 +15,32 @@ import {
 
 const READ = { effect: "read", path: "lane", timeout: "short" } as const;
 const CHANGE = { effect: "change", path: "lane", timeout: "short" } as const;
-/** On the lane of the session it names, but never behind that session's run. */
+/** On the named session's lane, but never behind its run. */
 const ATTACH = { effect: "read", path: "control", timeout: "short", attaches: true } as const;
 
-/** How the server is doing must show above all when its lane is stuck. */
+/** Must work when the server's lane is stuck. */
 const ABOUT = { effect: "read", path: "control", timeout: "short" } as const;
 
-/** Commands that are not for one open session. */
 export const serverCommands = {
 	list_sessions: serverCommand(READ, Type.Object({})),
-	/** Also subscribes the caller. Without `sessionId` the server makes one up. */
+	/** Also subscribes the caller. Generates a missing `sessionId`. */
 	create_session: serverCommand(
 		CHANGE,
 		Type.Object({
 			sessionId: Type.Optional(SessionId),
 			cwd: Type.Optional(AbsolutePath),
-			/** Load the settings and extensions that the folder brings itself; only where the server allows it. */
+			/** Loads the folder's own settings and extensions, if the server allows it. */
 			trustProject: Type.Optional(Type.Boolean()),
 		}),
 	),
-	/** Closes the session; pi's file of it stays. */
+	/** Pi's file stays. */
 	delete_session: serverCommand(
 		{ ...CHANGE, versioned: true },
 		Type.Object({ sessionId: SessionId }),
 	),
-	/** Subscribes from now on. `subscribe` does the same and can go back in time. */
+	/** Subscribes to live events; `subscribe` can also go back. */
 	switch_session: serverCommand(ATTACH, Type.Object({ sessionId: SessionId })),
-	/**
-	 * With `sessionId`: the session's events from now on, and with `after` first those above that number. With
-	 * `lifecycle`: which commands' lifecycle events this connection gets. At least one of the two.
-	 */
+	/** Needs `sessionId` (with `after`: past events first) or `lifecycle` (for this connection). */
 	subscribe: serverCommand(
 		ATTACH,
 		Type.Object({
@@ -56,9 +52,9 @@ export const serverCommands = {
 	unsubscribe: serverCommand(ATTACH, Type.Object({ sessionId: SessionId })),
 	get_metrics: serverCommand(ABOUT, Type.Object({})),
 	health_check: serverCommand(ABOUT, Type.Object({})),
-	/** Session files that `load_session` takes. */
+	/** Files that `load_session` takes. */
 	list_stored_sessions: serverCommand(READ, Type.Object({})),
-	/** Also subscribes the caller. A file that is open already keeps its session and its version. */
+	/** Also subscribes the caller. An open file keeps its session and version. */
 	load_session: serverCommand(
 		CHANGE,
 		Type.Object({ sessionPath: SessionPath, sessionId: Type.Optional(SessionId) }),
@@ -74,10 +70,7 @@ export const serverCommands = {
 			limit: Type.Optional(whole(1, 500)),
 		}),
 	),
-	/**
-	 * What a session cost and would have cost: one under the server's sessions folder, or one sent along. Takes seconds,
-	 * so it must not hold the server's lane.
-	 */
+	/** A stored session, or one sent along. Takes seconds: must not hold the server's lane. */
 	replay_session: serverCommand(
 		{ effect: "read", path: "control", timeout: "long" },
 		Type.Object({

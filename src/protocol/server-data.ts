@@ -5,11 +5,10 @@ import { ReplayReport } from "./replay-data.ts";
 import { OpenedSession, StoredSession } from "./session-data.ts";
 
 const Subscribed = {
-	/** The number of the last event at the time of subscribing; live events have higher ones. */
+	/** Last event at subscription; live events have higher numbers. */
 	seq: Type.Number(),
 };
 
-/** A command as the journal remembers it. */
 export const CommandHistoryEntry = Type.Object({
 	commandId: Type.String(),
 	commandType: Type.String(),
@@ -22,18 +21,17 @@ export const CommandHistoryEntry = Type.Object({
 	sessionVersion: Type.Optional(Type.Number()),
 });
 
-/** What the server made of the data folder it found. */
 export const StartupRecovery = Type.Object({
 	startedAtMs: Type.Number(),
-	/** The last process did not shut down in order. */
+	/** No clean shutdown. */
 	crashed: Type.Boolean(),
-	/** Sessions of this principal that were there. */
+	/** Of this principal. */
 	sessions: Type.Number(),
-	/** Commands of this principal that were under way then. */
+	/** Commands of this principal that were in flight. */
 	interrupted: Type.Array(CommandHistoryEntry),
 });
 
-/** Figures of the server since it started. */
+/** Since the start. */
 export const ServerMetrics = Type.Object({
 	uptimeMs: Type.Number(),
 	clients: Type.Number(),
@@ -49,7 +47,7 @@ export const ServerMetrics = Type.Object({
 		rateLimited: Type.Number(),
 		rejected: Type.Number(),
 	}),
-	/** From acceptance to response, of the latest commands; absent before the first. */
+	/** Acceptance to response, latest commands; absent before the first. */
 	latencyMs: Type.Optional(
 		Type.Object({ p50: Type.Number(), p90: Type.Number(), p99: Type.Number() }),
 	),
@@ -69,20 +67,18 @@ export const ServerMetrics = Type.Object({
 	}),
 });
 
-/** Whether everything works. */
 export const Health = Type.Object({
 	status: Type.Enum(["ok", "degraded"]),
-	/** What does not work, in words; empty when all is well. */
+	/** For people; empty when all is well. */
 	problems: Type.Array(Type.String()),
 	uptimeMs: Type.Number(),
 	sessions: Type.Number(),
 });
 
-/** `data` of successful responses to server commands. */
 export const serverData = {
 	list_sessions: Type.Object({
 		sessions: Type.Array(SessionInfo),
-		/** Where a session starts that names no folder: there, or on a sample project. Absent where it must name one. */
+		/** Where a session without a folder starts; absent if it must name one. */
 		startsIn: Type.Optional(
 			Type.Union([
 				Type.Object({ folder: Type.String() }),
@@ -96,7 +92,6 @@ export const serverData = {
 	subscribe: Type.Object({
 		/** With `sessionId`. */
 		seq: Type.Optional(Subscribed.seq),
-		/** What this connection gets from now on. */
 		lifecycle: Type.Enum(["all", "own", "none"]),
 	}),
 	unsubscribe: Type.Object({}),
@@ -104,17 +99,16 @@ export const serverData = {
 	health_check: Health,
 	list_stored_sessions: Type.Object({
 		sessions: Type.Array(StoredSession),
-		/** There are more than are sent; the latest are. */
+		/** More exist; the latest are sent. */
 		truncated: Type.Optional(Type.Boolean()),
 	}),
 	load_session: OpenedSession,
 	get_startup_recovery: StartupRecovery,
 	get_command_history: Type.Object({
-		/** Whether commands are kept at all; this server always does. */
+		/** Always true here. */
 		enabled: Type.Boolean(),
-		/** `failed`: the journal cannot be written or read now, and entries may be missing. */
+		/** `failed`: the journal cannot be written or read; entries may be missing. */
 		initState: Type.Enum(["ready", "failed"]),
-		/** What was asked for, with the limit that holds where none was given. */
 		filters: Type.Object({
 			sessionIdFilter: Type.Optional(Type.String()),
 			commandId: Type.Optional(Type.String()),
@@ -124,7 +118,6 @@ export const serverData = {
 		}),
 		entries: Type.Array(CommandHistoryEntry),
 		returned: Type.Number(),
-		/** There are more that match. */
 		truncated: Type.Boolean(),
 	}),
 	replay_session: ReplayReport,

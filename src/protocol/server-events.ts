@@ -8,19 +8,18 @@ const AboutSession = Type.Object({
 	sessionInfo: Type.Optional(SessionInfo),
 });
 
-/** An event of a session, to its subscribers. */
 export const SessionEventFrame = Type.Object({
 	type: Type.Literal("event"),
 	sessionId: Type.String(),
-	/** 1, 2, 3 … in the session's stream; absent on a dialog that is shown again to a late subscriber. */
+	/** 1, 2, 3 … per session; absent on a dialog repeated to a late subscriber. */
 	seq: Type.Optional(Type.Integer({ minimum: 1 })),
-	/** For a client that lags, deltas are put together: this event stands for those from here to `seq`, both included. */
+	/** Merged deltas for a slow client: covers `fromSeq` to `seq`, inclusive. */
 	fromSeq: Type.Optional(Type.Integer({ minimum: 1 })),
 	event: SessionEvent,
 });
 export type SessionEventFrame = Type.Static<typeof SessionEventFrame>;
 
-/** Events of a session that this connection does not get, both numbers included. */
+/** Events this connection does not get, both numbers inclusive. */
 export const GapFrame = Type.Object({
 	type: Type.Literal("gap"),
 	sessionId: Type.String(),
@@ -29,9 +28,9 @@ export const GapFrame = Type.Object({
 });
 export type GapFrame = Type.Static<typeof GapFrame>;
 
-/** What the server says without being asked. More types may come; ignore those you do not know. */
+/** Unsolicited. Ignore unknown types: more may come. */
 export const ServerEvent = Type.Union([
-	/** The first message of every connection. */
+	/** First on every connection. */
 	Type.Object({
 		type: Type.Literal("server_ready"),
 		data: Type.Object({
@@ -54,6 +53,5 @@ export const ServerEvent = Type.Union([
 ]);
 export type ServerEvent = Type.Static<typeof ServerEvent>;
 
-/** Everything a server says. */
 export const ServerMessage = Type.Union([Response, ...ServerEvent.anyOf]);
 export type ServerMessage = Response | ServerEvent;

@@ -18,22 +18,18 @@ import {
 
 const READ = { effect: "read", path: "control", timeout: "short" } as const;
 const CHANGE = { effect: "change", path: "lane", timeout: "short" } as const;
-/** Work that asks a model, runs a program, or lets extensions ask the user first. */
+/** Asks a model, runs a program, or lets extensions ask the user. */
 const LONG = { effect: "change", path: "lane", timeout: "long" } as const;
-/** Reaches into what is running. */
+/** Reaches into a run. */
 const INTERVENE = { effect: "change", path: "control", timeout: "short" } as const;
 
 const Nothing = Type.Object({});
 const Said = Type.Object({ message: Message, images: Type.Optional(Images) });
 const Switch = Type.Object({ enabled: Type.Boolean() });
 
-/** Commands for one session. Names and fields are those of pi's RPC where it has them. */
+/** Names and fields follow pi's RPC. */
 export const sessionCommands = {
-	/**
-	 * Answered when pi has taken it, or with `waitFor: "settled"` when the run is over. Long, not short, since commands
-	 * of extensions run before pi takes it, and may ask the user. A message that begins with `/name` is a command of an
-	 * extension, a template or a skill; a name that is none of them fails with `unknown_command` and is not sent.
-	 */
+	/** Answered once pi accepts it, or after the run if `settled`. An unknown `/name` fails. */
 	prompt: sessionCommand(
 		LONG,
 		Type.Object({
@@ -41,13 +37,12 @@ export const sessionCommands = {
 			images: Type.Optional(Images),
 			streamingBehavior: Type.Optional(oneOf("steer", "followUp")),
 			waitFor: Type.Optional(oneOf("accepted", "settled")),
-			/** The message is text for the model, also if it begins with a slash. */
+			/** Text for the model, even with a leading slash. */
 			verbatim: Type.Optional(Type.Boolean()),
 		}),
 	),
 	steer: sessionCommand(INTERVENE, Said),
 	follow_up: sessionCommand(INTERVENE, Said),
-	/** Answers a dialog of an extension. */
 	extension_ui_response: sessionCommand(
 		READ,
 		Type.Object({
@@ -73,7 +68,7 @@ export const sessionCommands = {
 	get_state: sessionCommand(READ, Nothing),
 	get_messages: sessionCommand(READ, Nothing),
 	get_entries: sessionCommand(READ, Type.Object({ since: Type.Optional(Reference) })),
-	/** Nested as in pi's RPC; `flat: true` gives short nodes in a list, for any depth. */
+	/** Nested as in pi's RPC; `flat: true` lists short nodes, at any depth. */
 	get_tree: sessionCommand(READ, Type.Object({ flat: Type.Optional(Type.Boolean()) })),
 	get_fork_messages: sessionCommand(READ, Nothing),
 	get_last_assistant_text: sessionCommand(READ, Nothing),
@@ -84,7 +79,7 @@ export const sessionCommands = {
 	get_commands: sessionCommand(READ, Nothing),
 	get_skills: sessionCommand(READ, Nothing),
 	get_tools: sessionCommand(READ, Nothing),
-	/** Session files of the session's project. */
+	/** Of the session's project. */
 	list_session_files: sessionCommand(READ, Nothing),
 
 	clear_queue: sessionCommand(CHANGE, Nothing),
@@ -100,7 +95,6 @@ export const sessionCommands = {
 	set_auto_compaction: sessionCommand(CHANGE, Switch),
 	set_auto_retry: sessionCommand(CHANGE, Switch),
 	set_session_name: sessionCommand(CHANGE, Type.Object({ name: SessionName })),
-	/** The tools the model is offered, by name. */
 	set_tools: sessionCommand(
 		CHANGE,
 		Type.Object({ tools: Type.Array(Reference, { maxItems: 256 }) }),
@@ -132,8 +126,8 @@ export const sessionCommands = {
 			),
 		}),
 	),
-	/** Settings, extensions, skills and prompts once more from disk. */
+	/** Rereads settings, extensions, skills and prompts from disk. */
 	reload: sessionCommand(LONG, Nothing),
-	/** Written into the session's own folder; `outputPath` names a file in it. */
+	/** `outputPath` names a file in the session's own folder. */
 	export_html: sessionCommand(LONG, Type.Object({ outputPath: Type.Optional(ExportName) })),
 } as const;

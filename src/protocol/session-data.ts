@@ -13,36 +13,34 @@ import {
 const Nothing = Type.Object({});
 const Cancelled = Type.Object({ cancelled: Type.Boolean() });
 const Forked = {
-	/** The file that was asked for: a running pi has it open, so that a copy of it was opened. */
+	/** The requested file: a running pi has it open, so a copy was opened. */
 	forkedFrom: Type.Optional(Type.String()),
-	/** What there is to say about the file, for people: that this is a copy, or what is damaged in it. */
+	/** For people: this is a copy, or the file is damaged. */
 	warning: Type.Optional(Type.String()),
 };
 const TextOrNull = Type.Union([Type.String(), Type.Null()]);
 
-/** A session file that can be loaded. */
 export const StoredSession = Type.Object({
 	sessionPath: Type.String({
 		description: "what load_session, switch_session_file and replay_session take",
 	}),
-	/** The open session it belongs to. */
 	sessionId: Type.Optional(Type.String()),
 	sessionName: Type.Optional(Type.String()),
 	cwd: Type.String(),
 	createdAt: Type.String({ description: "ISO 8601" }),
 	modifiedAt: Type.String({ description: "ISO 8601" }),
 	messageCount: Type.Number(),
-	/** The beginning of the first message. */
+	/** Truncated. */
 	firstMessage: Type.Optional(Type.String()),
 	/** An open session may have no file yet. */
 	fileExists: Type.Boolean(),
-	/** At least so many lines cannot be read; the notice when it is opened says which. */
+	/** At least this many unreadable lines; opening reports which. */
 	damagedLines: Type.Optional(Type.Integer()),
-	/** The id of a process of pi that has it open: `load_session` opens a copy. */
+	/** A pi process that has it open: `load_session` opens a copy. */
 	piProcess: Type.Optional(Type.Integer()),
 });
 
-/** A session's tree as pi's RPC gives it: entries in full, children inside their parents. */
+/** As in pi's RPC: full entries, nested children. */
 export interface TreeNode {
 	entry: Type.Static<typeof SessionEntry>;
 	children: TreeNode[];
@@ -50,36 +48,31 @@ export interface TreeNode {
 }
 export const TreeNode = Type.Unsafe<TreeNode>({ type: "object" });
 
-/** A node of a tree that is sent as a list, parents before their children. */
+/** Parents come before their children. */
 export const FlatTreeNode = Type.Object({
 	id: Type.String(),
 	parentId: TextOrNull,
 	type: Type.String(),
 	role: Type.Optional(Type.String()),
-	/** The beginning of its text. */
 	preview: Type.String(),
 	timestamp: Type.String(),
 	label: Type.Optional(Type.String()),
 });
 
-/** A command that `prompt` understands when it starts with a slash. */
 export const SlashCommand = Type.Object({
 	name: Type.String(),
 	description: Type.Optional(Type.String()),
 	source: Type.String({ description: "extension, prompt or skill" }),
 });
 
-/** A tool, and whether the model is offered it. */
 export const ToolInfo = Type.Object({
 	name: Type.String(),
 	description: Type.String(),
 	active: Type.Boolean(),
 });
 
-/** A skill that pi found. */
 export const SkillInfo = Type.Object({ name: Type.String(), description: Type.String() });
 
-/** Counts of a session, as pi's RPC gives them. */
 export const SessionStats = Type.Object({
 	sessionFile: Type.Optional(Type.String()),
 	sessionId: Type.String(),
@@ -99,7 +92,6 @@ export const SessionStats = Type.Object({
 	contextUsage: Type.Optional(ContextUsage),
 });
 
-/** What a shell command printed. */
 export const BashResult = Type.Object({
 	output: Type.String(),
 	/** Absent when it was killed. */
@@ -109,9 +101,8 @@ export const BashResult = Type.Object({
 	fullOutputPath: Type.Optional(Type.String()),
 });
 
-/** `data` of successful responses to session commands. */
 export const sessionData = {
-	/** Of a prompt that was waited for: how its run ended. */
+	/** With `waitFor: "settled"`: how the run ended. */
 	prompt: Type.Optional(
 		Type.Object({
 			stopReason: Type.Optional(Type.String()),
@@ -130,11 +121,10 @@ export const sessionData = {
 	get_entries: Type.Object({ entries: Type.Array(SessionEntry), leafId: TextOrNull }),
 	get_tree: Type.Object({
 		leafId: TextOrNull,
-		/** Unless `flat` was asked for. */
+		/** Without `flat`. */
 		tree: Type.Optional(Type.Array(TreeNode)),
-		/** If `flat` was asked for. */
+		/** With `flat`. */
 		nodes: Type.Optional(Type.Array(FlatTreeNode)),
-		/** There are more nodes than are sent. */
 		truncated: Type.Optional(Type.Boolean()),
 	}),
 	get_fork_messages: Type.Object({
@@ -181,11 +171,10 @@ export const sessionData = {
 	export_html: Type.Object({ path: Type.String() }),
 } as const;
 
-/** What `create_session` and `load_session` answer: a session the caller is now subscribed to. */
+/** The caller is subscribed to it. */
 export const OpenedSession = Type.Object({
 	sessionId: Type.String(),
 	sessionInfo: SessionInfo,
 	...Forked,
-	/** The number of the last event so far. */
 	seq: Type.Optional(Type.Number()),
 });

@@ -4,10 +4,7 @@ import { AgentMessage, CompactionResult, SessionEntry, Usage } from "./pi-shapes
 
 const Index = { contentIndex: Type.Number() };
 
-/**
- * One step of an answer that is being written. Only what is new: `message_start` has the message before the first step
- * and `message_end` the whole of it.
- */
+/** Only what is new: `message_start` precedes the steps, `message_end` has the whole message. */
 export const AssistantMessageEvent = Type.Union([
 	event("start", {}),
 	event("text_start", Index),
@@ -30,17 +27,16 @@ const Retry = {
 	delayMs: Type.Number(),
 	errorMessage: Type.String(),
 };
-/** Somebody stopped the run. */
 const Aborted = { aborted: Type.Optional(Type.Literal(true)) };
 const Call = { toolCallId: Type.String(), toolName: Type.String() };
 const Dialog = {
 	/** Repeat it in `extension_ui_response`. */
 	requestId: Type.String(),
-	/** Milliseconds until the dialog counts as cancelled. */
+	/** Milliseconds until it counts as cancelled. */
 	timeout: Type.Optional(Type.Number()),
 };
 
-/** An extension asks or tells the user something. `select`, `confirm`, `input` and `editor` wait for an answer. */
+/** `select`, `confirm`, `input` and `editor` wait for an answer. */
 export const ExtensionUiRequest = Type.Union([
 	dialog("select", { title: Type.String(), options: Type.Array(Type.String()) }),
 	dialog("confirm", { title: Type.String(), message: Type.String() }),
@@ -61,14 +57,11 @@ export const ExtensionUiRequest = Type.Union([
 	dialog("set_editor_text", { text: Type.String() }),
 ]);
 
-/**
- * What happens in a session: pi's events with deltas instead of growing messages, and ours about dialogs. More types may
- * come; ignore those you do not know.
- */
+/** Pi's events with deltas, and ours about dialogs. Ignore unknown types: more may come. */
 export const SessionEvent = Type.Union([
 	event("agent_start", {}),
 	event("agent_end", {
-		/** Empty: `message_end` has brought each of them. */
+		/** Empty: `message_end` has sent them. */
 		messages: Type.Optional(Type.Array(AgentMessage)),
 		messageCount: Type.Optional(Type.Number()),
 		...Aborted,
@@ -76,10 +69,7 @@ export const SessionEvent = Type.Union([
 	}),
 	event("agent_settled", {
 		...Aborted,
-		/**
-		 * The server died in the middle: whatever had begun in the session (the run, messages, tool calls, a compaction,
-		 * retries, dialogs) is over and has no end of its own.
-		 */
+		/** The server died: everything begun in the session is over without its own end event. */
 		interrupted: Type.Optional(Type.Literal(true)),
 	}),
 	event("turn_start", {}),
@@ -130,12 +120,12 @@ export const SessionEvent = Type.Union([
 		error: Type.String(),
 	}),
 	...ExtensionUiRequest.anyOf,
-	/** The dialog was answered, by whichever client was first, or ran out of time. */
+	/** Answered by the first client, or timed out. */
 	event("extension_ui_closed", {
 		requestId: Type.String(),
 		reason: oneOf("answered", "timeout", "aborted"),
 	}),
-	/** Pi's session behind the server's id is another one now: ask for state and messages again. */
+	/** Another pi session is behind the id: reload state and messages. */
 	event("session_replaced", {
 		reason: oneOf("new", "switch", "fork", "clone", "reload"),
 		sessionFile: Type.Optional(Type.String()),
@@ -147,7 +137,6 @@ function event<Name extends string, Fields extends TProperties>(type: Name, fiel
 	return Type.Object({
 		type: Type.Literal(type),
 		...fields,
-		/** Something in it was longer than the server sends, and was cut. */
 		truncated: Type.Optional(Type.Literal(true)),
 	});
 }

@@ -1,2 +1,2 @@
-/** The version announced in `server_ready`. In a file of its own, since the client does not load schemas. */
+/** Announced in `server_ready`. Separate file: the client loads no schemas. */
 export const PROTOCOL_VERSION = "1.0.0";

@@ -1,17 +1,16 @@
 import type { ErrorCode, Response } from "../envelope.ts";
 
-/** Why a request failed: a code of the server, or one of the client's own. */
+/** A server code, or one of the client's own. */
 export type ClientErrorCode =
 	| ErrorCode
-	/** The client was closed, or the server refused the connection for good. */
+	/** The client was closed, or the server refused it for good. */
 	| "closed"
 	/** No answer within `timeoutMs`. The command may have had an effect. */
 	| "no_answer";
 
-/** A request, or a subscription, that failed. */
 export class ClientError extends Error {
 	readonly code: ClientErrorCode;
-	/** What the server said, if it was the server. */
+	/** Absent if the error is the client's own. */
 	readonly response?: Response;
 
 	constructor(code: ClientErrorCode, message: string, response?: Response) {
@@ -22,7 +21,6 @@ export class ClientError extends Error {
 	}
 }
 
-/** The error of a response without success. */
 export function errorOf(response: Response): ClientError {
 	return new ClientError(
 		response.code ?? "failed",
@@ -31,7 +29,6 @@ export function errorOf(response: Response): ClientError {
 	);
 }
 
-/** The error of everything that is asked of a client, or under way, when it is closed. */
 export function closedError(why: string): ClientError {
 	return new ClientError("closed", `There is no connection: ${why}.`);
 }

@@ -9,41 +9,36 @@ import {
 	type WireListener,
 } from "./wire.ts";
 
-/** What the server says about itself. */
 export type ServerReady = Extract<ServerEvent, { type: "server_ready" }>["data"];
 
-/** How the connection is doing. */
 export type ClientState =
 	| { name: "connecting"; attempt: number }
 	| { name: "open"; server: ServerReady }
-	/** Lost, or not to be had: the next attempt is `retryMs` away. */
+	/** The next attempt follows in `retryMs`. */
 	| { name: "waiting"; attempt: number; retryMs: number; why: string }
-	/** For good. */
 	| { name: "closed"; why: string };
 
-/** One connection after the other, until it is closed. */
 export interface Connection {
 	readonly state: ClientState;
-	/** Sends a frame if the connection is open. */
+	/** Drops the frame unless connected. */
 	send(text: string): void;
 	close(why: string): void;
 }
 
 export interface ConnectionOptions {
 	transport: Transport;
-	/** The first wait before another attempt; each wait is twice as long, up to the last. */
+	/** Doubles with each attempt, up to `lastRetryMs`. */
 	firstRetryMs: number;
 	lastRetryMs: number;
-	/** A server that says nothing for this long is asked whether it is there, and given up after as long again. */
+	/** Silence before a probe; after as long again the connection is dropped. */
 	silenceMs: number;
 	random(): number;
 	onMessage(message: ServerMessage): void;
-	/** The connection is lost; another attempt follows unless the state is `closed`. */
+	/** Another attempt follows unless the state is `closed`. */
 	onLost(how: Closed): void;
 	onState(state: ClientState): void;
 }
 
-/** Keeps a connection to a server. */
 export function keepConnected(options: ConnectionOptions): Connection {
 	let state: ClientState = { name: "connecting", attempt: 1 };
 	let wire: Wire | undefined;
@@ -51,9 +46,9 @@ export function keepConnected(options: ConnectionOptions): Connection {
 	let heard = false;
 	let probed = false;
 	let openedAt = 0;
-	/** What comes from an earlier connection is no longer of interest. */
+	/** Generation: callbacks of earlier connections are ignored. */
 	let current = 0;
-	// Nobody can listen before the caller has what this returns.
+	// Listeners can attach only after this returns.
 	queueMicrotask(() => connect(1));
 
 	return {
@@ -76,7 +71,7 @@ export function keepConnected(options: ConnectionOptions): Connection {
 		set({ name: "connecting", attempt });
 		watchSilence(mine, attempt);
 		const isMine = () => mine === current;
-		/** What a transport hands over before it says that it is open. */
+		/** Frames that arrive before the transport reports open. */
 		const early: string[] = [];
 		open({
 			message: (text) => {
@@ -102,7 +97,7 @@ export function keepConnected(options: ConnectionOptions): Connection {
 		);
 	}
 
-	/** A transport that throws is one that cannot connect. */
+	/** A transport that throws cannot connect. */
 	async function open(listener: WireListener): Promise<Wire> {
 		return options.transport.open(listener);
 	}
@@ -131,16 +126,15 @@ export function keepConnected(options: ConnectionOptions): Connection {
 			set({ name: "closed", why });
 			return;
 		}
-		// A server that takes connections and drops them at once is as good as none: the waits go on growing.
+		// A server that drops connections at once counts as down: the backoff keeps growing.
 		const failures = lasted ? 1 : attempt;
 		const longest = Math.min(options.firstRetryMs * 2 ** (failures - 1), options.lastRetryMs);
-		// Half of it by chance, or all clients of a restarted server would come back in one moment.
+		// Jitter, or all clients of a restarted server would reconnect at once.
 		const retryMs = Math.round(longest * (0.5 + options.random() / 2));
 		set({ name: "waiting", attempt: failures, retryMs, why });
 		timer = setTimeout(() => connect(failures + 1), retryMs);
 	}
 
-	/** Parts with the connection, whatever state it is in. */
 	function leave(how: Closed): void {
 		current++;
 		clearTimeout(timer);
@@ -149,7 +143,7 @@ export function keepConnected(options: ConnectionOptions): Connection {
 		options.onLost(how);
 	}
 
-	/** A network that went away closes nothing: only silence tells. */
+	/** A lost network closes nothing: only silence shows it. */
 	function watchSilence(mine: number, attempt: number): void {
 		heard = false;
 		probed = false;
@@ -177,12 +171,12 @@ export function keepConnected(options: ConnectionOptions): Connection {
 	}
 }
 
-/** Additions keep the first number of the version. */
+/** Additions keep the major version. */
 function isOurs(version: string): boolean {
 	return version.split(".")[0] === PROTOCOL_VERSION.split(".")[0];
 }
 
-/** A message of the server; `undefined` for what is none, which a newer server may send. */
+/** `undefined` for unknown frames, which a newer server may send. */
 function parsed(text: string): ServerMessage | undefined {
 	try {
 		const value: unknown = JSON.parse(text);
@@ -191,7 +185,7 @@ function parsed(text: string): ServerMessage | undefined {
 			? (value as ServerMessage)
 			: undefined;
 	} catch {
-		return undefined; // Nobody waits for a frame that nobody can read.
+		return undefined; // unreadable frames are dropped
 	}
 }
 

@@ -3,52 +3,44 @@ import type { Response } from "../envelope.ts";
 import type { ResponseData } from "../response-data.ts";
 import { ClientError, errorOf } from "./client-error.ts";
 
-/** The answer to a command that succeeded. */
 export interface Answer<Type extends CommandType> extends Response<ResponseData[Type]> {
 	id: string;
 	success: true;
 	data: ResponseData[Type];
 }
 
-/** How a command is sent, beside its fields. */
 export interface RequestOptions {
-	/** Names the command, also for `dependsOn` of others. Default: a fresh one. */
+	/** Also for `dependsOn` of others. Default: a fresh id. */
 	id?: string;
 	dependsOn?: string[];
 	ifSessionVersion?: number;
-	/** It may have been sent before under its id, as by the same page before it was loaded again. */
+	/** May have been sent before under this id, such as before a page reload. */
 	isRepeated?: boolean;
-	/** Give up after this long. The server may carry it out all the same. */
+	/** Give up after this time; the server may still carry it out. */
 	timeoutMs?: number;
-	/** Give up when it is aborted. The server may carry it out all the same. */
 	signal?: AbortSignal;
 }
 
-/** Commands on their way, each sent again after every loss of the connection until it is answered. */
+/** Commands in flight, resent after each reconnect until answered. */
 export interface Requests {
 	request<Type extends CommandType>(
 		type: Type,
 		fields: CommandFields<Type>,
 		options?: RequestOptions,
 	): Promise<Answer<Type>>;
-	/**
-	 * For what is about the connection itself: it needs one, is not repeated on the next, where its outcome would be
-	 * replayed without effect, and fails with the code `closed` when this one is lost.
-	 */
+	/** About this connection: not resent, since a replay has no effect. Fails with `closed`. */
 	requestOnce<Type extends CommandType>(
 		type: Type,
 		fields: CommandFields<Type>,
 	): Promise<Answer<Type>>;
 	receive(response: Response): void;
-	/** There is a new connection: repeats what was not answered. */
+	/** Resends unanswered commands on a new connection. */
 	sendAll(): void;
-	/** The connection is gone. */
 	lost(wasTooLarge: boolean): void;
 	failAll(error: ClientError): void;
 }
 
 export interface RequestsOptions {
-	/** Sends a frame, if there is a connection. */
 	send(text: string): void;
 	newId(): string;
 	isOpen(): boolean;
@@ -57,18 +49,17 @@ export interface RequestsOptions {
 
 interface Pending {
 	readonly text: string;
-	/** On how many connections it was sent, one before this client included. */
+	/** Connections it was sent on, including one before this client. */
 	sent: number;
 	readonly once: boolean;
 	answer(response: Response): void;
 	fail(reason: unknown): void;
 }
 
-/** How long to wait before a command that was already under way is offered again to a busy server. */
+/** Wait before a resent command is offered again to a busy server. */
 const BUSY_RETRY_MS = 500;
 
 export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsOptions): Requests {
-	/** By id, in the order of their sending. */
 	const pending = new Map<string, Pending>();
 
 	function start(
@@ -148,7 +139,7 @@ export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsO
 				return response as Answer<typeof type>;
 			} catch (error) {
 				if (!(error instanceof ClientError) || error.code !== "answer_gone") throw error;
-				// It was answered on an earlier connection, and only a read can have lost its answer.
+				// Answered on an earlier connection: only a read can lose its answer.
 				return requests.request(type, fields, further);
 			}
 		},
@@ -161,7 +152,7 @@ export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsO
 			if (!entry.once && response.code === "shutting_down") return; // for the next server
 			const isRefused = response.code === "busy" || response.code === "rate_limited";
 			if (!entry.once && isRefused && entry.sent > 1) {
-				// It may have been carried out on an earlier connection, so this refusal says nothing about it.
+				// It may have run on an earlier connection: this refusal proves nothing.
 				setTimeout(() => isUnderWay(entry, response.id) && sendOne(entry), BUSY_RETRY_MS);
 				return;
 			}
@@ -186,7 +177,7 @@ export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsO
 		return isOpen() && id !== undefined && pending.get(id) === entry;
 	}
 
-	/** The server hung up on a frame. Sent again, it would do so again. */
+	/** The server closed because of this frame: a resend would fail too. */
 	function dropLargest(): void {
 		const sent = [...pending.values()].filter((entry) => entry.sent > 0);
 		const largest = sent.sort((a, b) => b.text.length - a.text.length)[0];
@@ -195,6 +186,6 @@ export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsO
 }
 
 function isLonger(text: string, bytes: number): boolean {
-	// A UTF-16 unit takes at most three bytes, so most texts need not be measured.
+	// A UTF-16 unit is at most three bytes: most texts need no measuring.
 	return text.length * 3 > bytes && new TextEncoder().encode(text).length > bytes;
 }

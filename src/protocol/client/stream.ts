@@ -7,16 +7,12 @@ import {
 } from "./subscriptions.ts";
 
 export interface StreamOptions extends Pick<SubscribeOptions, "after"> {
-	/** Ends the loop. */
 	signal?: AbortSignal;
-	/** Frames that may wait for a slow loop; beyond that the older half becomes a gap. Default: 10,000. */
+	/** Frames buffered for a slow loop; beyond it the older half becomes a gap. Default: 10,000. */
 	maxWaiting?: number;
 }
 
-/**
- * A subscription as something to loop over: `for await (const frame of …)`. It begins when this is called, and ends with
- * the loop, with the session, or with `signal`.
- */
+/** Begins at the call; ends with the loop, the session or `signal`. */
 export function streamOf(
 	subscriptions: Pick<Subscriptions, "subscribe">,
 	sessionId: string,
@@ -75,7 +71,7 @@ export function streamOf(
 	}
 }
 
-/** The older half as one gap; what has no number is kept. */
+/** Merges the older half into one gap; frames without a number stay. */
 function thinned(frames: StreamFrame[]): StreamFrame[] {
 	const half = Math.ceil(frames.length / 2);
 	const older = frames.slice(0, half);

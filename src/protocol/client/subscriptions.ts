@@ -4,31 +4,29 @@ import type { ClientState } from "./keep-connected.ts";
 import type { Requests } from "./requests.ts";
 import { tell } from "./tell.ts";
 
-/** The stream's numbers start again: the server lost its journal, or the number to begin with was never one of its own. */
+/** Numbers restart: the server lost its journal, or `after` was never one of its numbers. */
 export interface RestartFrame {
 	type: "restart";
 	sessionId: string;
 }
 
-/** What a subscriber gets, in order and each once. */
+/** Delivered in order, each once. */
 export type StreamFrame = SessionEventFrame | GapFrame | RestartFrame;
 
-/** The events of a session, for as long as it is not closed. */
 export interface Subscription {
 	readonly sessionId: string;
-	/** The number of the last event that was delivered, or that there was when this began. */
+	/** Last delivered event, or the last one when this began. */
 	readonly seq: number | undefined;
 	close(): void;
 }
 
 export interface SubscribeOptions {
-	/** Begin with the event after this number; 0 for all. Default: only what happens from now on. */
+	/** Begin after this number; 0 for all. Default: live events only. */
 	after?: number;
-	/** The session is gone, or the subscription failed: then there is an error. Not called by `close`. */
+	/** The session is gone or, with an error, the subscription failed. Not called by `close`. */
 	onEnd?(error?: ClientError): void;
 }
 
-/** All subscriptions of a client, carried from connection to connection. */
 export interface Subscriptions {
 	subscribe(
 		sessionId: string,
@@ -36,35 +34,31 @@ export interface Subscriptions {
 		options?: SubscribeOptions,
 	): Subscription;
 	receive(event: ServerEvent): void;
-	/** There is a new connection. */
 	resume(): void;
-	/** The connection is gone. */
 	lost(): void;
 	endAll(error: ClientError): void;
 }
 
 interface Subscriber {
-	/** Undefined until the server has said where the stream is. */
+	/** Undefined until the server reports the position. */
 	seq: number | undefined;
-	/** What came before it had. */
+	/** Frames that arrived before `seq` was known. */
 	early: StreamFrame[];
 	deliver(frame: StreamFrame): void;
 	end(error?: ClientError): void;
 }
 
-/** Where a subscriber was when the server was asked. */
 interface Place {
 	readonly subscriber: Subscriber;
 	readonly seq: number;
 }
 
-/** Subscribers of one session share the server's one subscription. */
+/** One server subscription, shared by all subscribers of a session. */
 class Feed extends Set<Subscriber> {
-	/** Times that the server was asked to send from an earlier place and has not answered yet. */
+	/** Pending requests to send from an earlier position. */
 	asking = 0;
 }
 
-/** How long to wait before a busy server is asked again. */
 const BUSY_RETRY_MS = 500;
 
 export function createSubscriptions(
@@ -99,7 +93,7 @@ export function createSubscriptions(
 				close() {
 					if (!feed.delete(subscriber) || feed.size > 0) return;
 					feeds.delete(sessionId);
-					// If it fails the connection is gone, and the subscription with it.
+					// A failure means the connection is gone, and the subscription with it.
 					if (isOpen()) requests.requestOnce("unsubscribe", { sessionId }).catch(() => undefined);
 				},
 			};
@@ -109,7 +103,7 @@ export function createSubscriptions(
 			if (event.type !== "event" && event.type !== "gap") return;
 			const feed = feeds.get(event.sessionId);
 			for (const subscriber of feed ?? []) {
-				// Sent before the server had read where to begin; it comes again behind what is missing.
+				// Sent before the server read the position; it comes again after the missing events.
 				const isEarly = feed?.asking && event.type === "event" && isBeyond(subscriber, event);
 				if (!isEarly) take(subscriber, event);
 			}
@@ -125,9 +119,9 @@ export function createSubscriptions(
 		},
 	};
 
-	/** Subscribes from where the subscriber is that has seen least; the others skip what they know. */
+	/** Subscribes from the earliest position; others skip what they have. */
 	async function attach(sessionId: string, feed: Feed): Promise<void> {
-		// As it is now: what comes before the answer may be newer than that.
+		// Snapshot: events before the answer may be newer.
 		const known = [...feed].flatMap((subscriber) =>
 			subscriber.seq === undefined ? [] : [{ subscriber, seq: subscriber.seq }],
 		);
@@ -160,10 +154,10 @@ export function createSubscriptions(
 		for (const frame of early) take(subscriber, frame);
 	}
 
-	/** Those who are ahead of the server begin anew; to the others that is a repetition, which they skip. */
+	/** Subscribers ahead of the server restart; the others skip the repetition. */
 	function restart(sessionId: string, feed: Feed, ahead: readonly Place[]): void {
 		for (const { subscriber, seq } of ahead) {
-			if (subscriber.seq !== seq) continue; // an answer that came earlier has done it
+			if (subscriber.seq !== seq) continue; // an earlier answer did it
 			subscriber.seq = 0;
 			subscriber.deliver({ type: "restart", sessionId });
 		}
@@ -191,13 +185,13 @@ export function createSubscriptions(
 	}
 }
 
-/** Whether there are events between the last that the subscriber had and this one. */
+/** Whether events are missing before this frame. */
 function isBeyond({ seq }: Subscriber, frame: StreamFrame): boolean {
 	const span = spanOf(frame);
 	return seq !== undefined && span !== undefined && span.from > seq + 1;
 }
 
-/** Delivers a frame unless the subscriber has had it; a hole that nobody announced is announced. */
+/** Skips known frames and reports unannounced holes as gaps. */
 function take(subscriber: Subscriber, frame: StreamFrame): void {
 	const span = spanOf(frame);
 	if (!span) {
@@ -222,7 +216,6 @@ function take(subscriber: Subscriber, frame: StreamFrame): void {
 	subscriber.deliver(frame);
 }
 
-/** The numbers that a frame stands for. */
 export function spanOf(frame: StreamFrame): { from: number; to: number } | undefined {
 	if (frame.type === "gap") return { from: frame.fromSeq, to: frame.toSeq };
 	if (frame.type === "restart" || frame.seq === undefined) return undefined;

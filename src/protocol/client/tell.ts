@@ -1,7 +1,4 @@
-/**
- * Calls a listener. What it throws is reported like any uncaught error, but later: the others must hear too, and what is
- * being delivered must be delivered.
- */
+/** Rethrows later, as an uncaught error: other listeners and the delivery must go on. */
 export function tell<Value>(listener: (value: Value) => void, value: Value): void {
 	try {
 		listener(value);

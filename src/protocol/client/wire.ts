@@ -1,47 +1,40 @@
-/** A way to a server: WebSocket, a pipe, a Unix socket, or two arrays in a test. */
+/** WebSocket, pipe, Unix socket, or two arrays in a test. */
 export interface Transport {
-	/**
-	 * Connects once. Rejects when that fails, with a {@link CannotConnect} if every attempt would; after it has resolved,
-	 * `closed` is called exactly once.
-	 */
+	/** A {@link CannotConnect} rejection stops retries. Once resolved, `closed` is called once. */
 	open(listener: WireListener): Promise<Wire>;
 }
 
-/** What comes from the other side. */
 export interface WireListener {
 	/** One frame: the JSON of one object. */
 	message(text: string): void;
 	closed(how: Closed): void;
 }
 
-/** An open connection. */
 export interface Wire {
-	/** Sends one frame; without effect once it is closed. */
+	/** No effect once closed. */
 	send(text: string): void;
 	close(): void;
 }
 
-/** How a connection ended; `code` is that of a WebSocket, where there is one. */
+/** `code` is the WebSocket's, if any. */
 export interface Closed {
 	code?: number;
 	reason?: string;
 }
 
-/** Why no attempt to connect can succeed. The client does not retry. */
+/** No attempt can succeed: the client does not retry. */
 export class CannotConnect extends Error {}
 
-/** The server refuses this client: it would do so again. */
+/** The server refuses this client, and would again. */
 export const REFUSED = 1008;
-/** A frame was larger than the server takes. */
 export const TOO_LARGE = 1009;
 
 const SUBPROTOCOL = "strata.v1";
 const TOKEN_SUBPROTOCOL = "strata.token.";
 
 /**
- * Connects by the platform's own WebSocket to `ws://…`, or to the address of the server's page, whose `#token=…` is the
- * token unless one is given. The token travels as a subprotocol: a browser can set no header, and what is in an address
- * ends up in logs. Throws {@link CannotConnect} for a token that no WebSocket can send.
+ * `#token=…` of the address counts unless a token is given. It travels as a subprotocol: browsers
+ * set no headers, and addresses end up in logs. Throws {@link CannotConnect} for an unusable token.
  */
 export function webSocketTransport(address: string, givenToken?: string): Transport {
 	const { url, inAddress } = partsOf(address);
@@ -74,13 +67,10 @@ export function webSocketTransport(address: string, givenToken?: string): Transp
 	};
 }
 
-/** Servers refuse a request whose headers are longer than some kilobytes, and do not say why to a WebSocket. */
+/** Servers refuse longer headers, and a WebSocket cannot see why. */
 const MAX_TOKEN_CHARS = 8192;
 
-/**
- * Why a token cannot be sent: the name of a subprotocol takes some ASCII characters only. `undefined` if it can be. The
- * words do not contain the token.
- */
+/** Why a token cannot be a subprotocol name. Never contains the token. */
 export function tokenFault(token: string): string | undefined {
 	if (token === "") return "the token is empty";
 	if (token.length > MAX_TOKEN_CHARS) {
@@ -98,7 +88,7 @@ export function tokenFault(token: string): string | undefined {
 	return `the token cannot be sent: its character ${at + 1}, ${shown}, is not allowed in a token`;
 }
 
-/** Percent signs decoded. A plus stays one: this is no form. */
+/** A plus stays a plus: this is no form. */
 function decoded(text: string): string {
 	try {
 		return decodeURIComponent(text);
