@@ -89,7 +89,9 @@ export function followSessions({ client, onServerEvent }: SessionListOptions) {
 					sessionId && firstMessage ? [[sessionId, firstMessage] as const] : [],
 				),
 			);
-		} catch {}
+		} catch {
+			// Names of folders have to do.
+		}
 	}
 
 	/** One at a time: asking a session that sleeps wakes it. */

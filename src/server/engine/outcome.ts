@@ -81,7 +81,9 @@ export function failureOf(thrown: unknown): Failure {
 	let error = "";
 	try {
 		error = safeText(thrown);
-	} catch {}
+	} catch {
+		// The value has no text: the general sentence stands for it.
+	}
 	return { code: "failed", error: error || "The command failed." };
 }
 
