@@ -8,7 +8,7 @@ export function createEconomySystem(): System & {
 } {
 	let earlier: EarlierBill[] = [];
 	let account: Account | undefined;
-	let told = false;
+	let isNotified = false;
 
 	return {
 		name: "economy",
@@ -18,7 +18,7 @@ export function createEconomySystem(): System & {
 		}),
 		start(session) {
 			account = undefined;
-			told = false;
+			isNotified = false;
 			earlier = earlierBills(session);
 		},
 		async onAnswer({ billed }, session) {
@@ -29,8 +29,8 @@ export function createEconomySystem(): System & {
 			const { missNotice, missThreshold } = session.config.economy;
 			if (!miss || miss.tokens < missThreshold || missNotice === "off") return;
 			if (miss.cause === "pruning") return; // on purpose, so not reported
-			if (missNotice === "once" && told) return;
-			told = true;
+			if (missNotice === "once" && isNotified) return;
+			isNotified = true;
 			const { missText } = await import("./index.ts");
 			session.ui.notify(`pi-strata: ${missText(miss)}. See /strata cost.`, "info");
 		},

@@ -1,5 +1,7 @@
 /** One function describes a record in both directions: a writer gets `value`, a reader does not. */
+
 import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { edgeKinds, symbolKinds } from "../../text/kinds.ts";
 import type {
 	Binding,
 	Declared,
@@ -10,7 +12,6 @@ import type {
 	Position,
 	Request,
 	Step,
-	SymbolKind,
 	TypeName,
 } from "../facts.ts";
 import type { FileId, Resolution } from "../reader.ts";
@@ -98,18 +99,6 @@ function importedBinding(io: Bytes, flags: number, from: Fields<Imported>): Impo
 	return importOf(io, flags, { name, imported, request }, from);
 }
 
-const SYMBOLS: readonly SymbolKind[] = [
-	"function",
-	"class",
-	"interface",
-	"type",
-	"enum",
-	"variable",
-	"namespace",
-	"method",
-	"property",
-];
-
 const IMPORTED = 1;
 const ALSO_AT = 2;
 const DOC = 4;
@@ -126,7 +115,7 @@ function sharedFlags({ alsoAt, type, members }: Fields<Declared | Member>): numb
 
 function shared(io: Bytes, flags: number, from: Partial<Shared>): Shared {
 	const name = io.string(from.name);
-	const symbol = oneOf(io, SYMBOLS, "symbol", from.symbol);
+	const symbol = oneOf(io, symbolKinds, "symbol", from.symbol);
 	const at = position(io, from.at);
 	const endLine = at[0] + io.signed((from.endLine ?? 0) - at[0]);
 	const signature = signatureOf(io, name, from.signature);
@@ -256,18 +245,8 @@ export function importEntries(
 	return entries;
 }
 
-/** Bit order on disk: append only. */
-const EDGE_KINDS: readonly EdgeKind[] = [
-	"value",
-	"type",
-	"re-export",
-	"dynamic",
-	"require",
-	"side-effect",
-];
-
 export function kindBits(kinds: readonly EdgeKind[]): number {
-	return kinds.reduce((bits, kind) => bits | (1 << EDGE_KINDS.indexOf(kind)), 0);
+	return kinds.reduce((bits, kind) => bits | (1 << edgeKinds.indexOf(kind)), 0);
 }
 
 /** Fixed order; equal bits return the same list. */
@@ -275,8 +254,8 @@ export function kindsOf(bits: number): readonly EdgeKind[] {
 	return KINDS_OF[bits] ?? [];
 }
 
-const KINDS_OF = Array.from({ length: 1 << EDGE_KINDS.length }, (_, bits) =>
-	EDGE_KINDS.filter((_, place) => bits & (1 << place)),
+const KINDS_OF = Array.from({ length: 1 << edgeKinds.length }, (_, bits) =>
+	edgeKinds.filter((_, place) => bits & (1 << place)),
 );
 
 export const requests = listOf<Request>((io, value) => {

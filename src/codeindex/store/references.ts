@@ -1,4 +1,5 @@
-import type { Position, Reference, Step, UsageKind } from "../facts.ts";
+import { usageKinds } from "../../text/kinds.ts";
+import type { Position, Reference, Step } from "../facts.ts";
 import { ByteReader, type Bytes, ByteWriter, MalformedBytes } from "./bytes.ts";
 import { bit, type Writable } from "./records.ts";
 
@@ -39,20 +40,6 @@ export function unpackReferences(bytes: Uint8Array, binding: number): Reference[
 	return references;
 }
 
-/** At most 16. */
-const USAGES: readonly UsageKind[] = [
-	"call",
-	"new",
-	"extends",
-	"implements",
-	"jsx",
-	"type",
-	"read",
-	"write",
-	"import",
-	"re-export",
-	"declaration",
-];
 const USAGE_BITS = 15;
 const PLACED = 16;
 const STEPS = 32;
@@ -87,7 +74,7 @@ function referenceLayout(io: Bytes, binding: number): (value?: Reference) => Ref
 	};
 	return (value) => {
 		const flags = io.number(value && referenceFlags(value));
-		const usage = USAGES[flags & USAGE_BITS];
+		const usage = usageKinds[flags & USAGE_BITS];
 		if (!usage) throw new MalformedBytes("an unknown kind of usage");
 		const reference: Writable<Reference> = { binding, usage };
 		if (flags & PLACED) reference.at = near(value?.at);
@@ -104,7 +91,7 @@ function referenceLayout(io: Bytes, binding: number): (value?: Reference) => Ref
 
 function referenceFlags({ usage, at, steps, side }: Reference): number {
 	return (
-		USAGES.indexOf(usage) |
+		usageKinds.indexOf(usage) |
 		bit(at, PLACED) |
 		bit(steps, STEPS) |
 		bit(side, SIDE) |
