@@ -180,6 +180,14 @@ describe("--against", () => {
 		expect(printed.at(-1)).toContain("1 of 2 benchmarks not compared");
 	});
 
+	test("a script that needs newer code is replaced by the old commit's own", async () => {
+		write("src/newer.ts", "export const newer = 1;\n");
+		write("bench/toy.ts", `import "../src/newer.ts";\n${TOY.replace('"rate"', '"rate, renamed"')}`);
+		expect(await run(["toy", "--against", "HEAD", "--rounds", "1"])).toBe(0);
+		expect(printed[1]).toMatch(/^toy: needs code that \w+ does not have/);
+		expect(printed.at(-1)).toMatch(/^2 cases compared with .* 0 of 1 benchmarks not compared$/);
+	});
+
 	test("an interrupted comparison removes its tree", async () => {
 		const stop = new AbortController();
 		write("bench/toy.ts", "setInterval(() => {}, 1000);");

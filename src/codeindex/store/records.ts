@@ -20,14 +20,19 @@ import { ByteReader, type Bytes, ByteWriter, MalformedBytes } from "./bytes.ts";
 type Layout<T> = (io: Bytes, value?: T) => T;
 export type Writable<T> = { -readonly [K in keyof T]: T[K] };
 type Fields<T> = Partial<Omit<T, "kind">>;
+/** Stands for a value that a reader does not have. */
+const NONE = {};
 
 function listOf<T>(item: Layout<T>): Layout<readonly T[]> {
 	return (io, values) => {
+		let left = io.count(values?.length);
+		if (values) {
+			for (const value of values) item(io, value);
+			return values;
+		}
 		const items: T[] = [];
-		const count = io.count(values?.length);
-		if (values) for (const value of values) item(io, value);
-		else for (let left = count; left > 0; left--) items.push(item(io));
-		return values ?? items;
+		for (; left > 0; left--) items.push(item(io));
+		return items;
 	};
 }
 
@@ -48,7 +53,7 @@ const positions = listOf(position);
 const CALLED = 1;
 const AT = 2;
 
-const steps = listOf<Step>((io, { name, at, called }: Fields<Step> = {}) => {
+const steps = listOf<Step>((io, { name, at, called }: Fields<Step> = NONE) => {
 	const flags = io.number(bit(called, CALLED) | bit(at, AT));
 	const step: Writable<Step> = { name: io.string(name) };
 	if (flags & AT) step.at = position(io, at);
@@ -59,7 +64,7 @@ const steps = listOf<Step>((io, { name, at, called }: Fields<Step> = {}) => {
 const INSTANCE = 1;
 const PATH = 2;
 
-const typeName: Layout<TypeName> = (io, from: Fields<TypeName> = {}) => {
+const typeName: Layout<TypeName> = (io, from: Fields<TypeName> = NONE) => {
 	const flags = io.number(bit(from.side === "instance", INSTANCE) | bit(from.path, PATH));
 	const binding = io.number(from.binding);
 	const side = flags & INSTANCE ? "instance" : "value";
@@ -81,10 +86,11 @@ function importFlags({ name, imported, typeOnly, importedAt }: Fields<Imported>)
 function importOf(
 	io: Bytes,
 	flags: number,
-	named: Pick<Imported, "name" | "request" | "imported">,
 	from: Fields<Imported>,
+	name: string,
+	imported: string,
+	request: number,
 ): Imported {
-	const { name, request, imported } = named;
 	const typeOnly = (flags & TYPE_ONLY) !== 0;
 	const at = position(io, from.at);
 	if (!(flags & IMPORTED_AT)) return { kind: "imported", name, request, imported, typeOnly, at };
@@ -96,7 +102,7 @@ function importedBinding(io: Bytes, flags: number, from: Fields<Imported>): Impo
 	const name = io.string(from.name);
 	const imported = flags & SAME_NAME ? name : io.string(from.imported);
 	const request = io.number(from.request);
-	return importOf(io, flags, { name, imported, request }, from);
+	return importOf(io, flags, from, name, imported, request);
 }
 
 const IMPORTED = 1;
@@ -133,7 +139,7 @@ function signatureOf(io: Bytes, name: string, signature = ""): string {
 	return place < 0 ? rest : rest.slice(0, place) + name + rest.slice(place);
 }
 
-const member: Layout<Member> = (io, from: Fields<Member> = {}) => {
+const member: Layout<Member> = (io, from: Fields<Member> = NONE) => {
 	const flags = io.number(sharedFlags(from) | bit(from.static, STATIC));
 	const { name, symbol, at, endLine, signature, alsoAt } = shared(io, flags, from);
 	const isStatic = (flags & STATIC) !== 0;
@@ -157,7 +163,7 @@ function declaredBinding(io: Bytes, flags: number, from: Fields<Declared>): Decl
 }
 
 export const bindings = listOf<Binding>((io, value) => {
-	const from: Fields<Imported> & Fields<Declared> = value ?? {};
+	const from: Fields<Imported> & Fields<Declared> = value ?? NONE;
 	const flags = io.number(
 		value?.kind === "imported"
 			? IMPORTED | importFlags(value)
@@ -234,12 +240,12 @@ export function importEntries(
 	const entries: ImportEntry[] = [];
 	for (let at = 0; at < values.length || !io.isAtEnd; at++) {
 		const value = values[at];
-		const from: Fields<Imported> = value?.as ?? {};
+		const from: Fields<Imported> = value?.as ?? NONE;
 		const flags = io.number(bit(value?.isExported, EXPORTED) | importFlags(from));
 		const binding = io.number(value?.binding);
 		const request = io.number(from.request);
 		const name = flags & SAME_NAME ? imported : io.string(from.name);
-		const as = importOf(io, flags, { name, request, imported }, from);
+		const as = importOf(io, flags, from, name, imported, request);
 		entries.push({ binding, as, isExported: (flags & EXPORTED) !== 0 });
 	}
 	return entries;
@@ -268,7 +274,7 @@ const EXTERNAL = 1;
 const UNRESOLVED = 2;
 
 export const resolutions = listOf<Resolution>((io, value) => {
-	const { file = 0, name, reason }: ResolutionFields = value ?? {};
+	const { file = 0, name, reason }: ResolutionFields = value ?? NONE;
 	const kind = name !== undefined ? EXTERNAL : reason !== undefined ? UNRESOLVED : TO_FILE;
 	const head = io.number(file * 4 + kind);
 	if (head % 4 === TO_FILE) return { kind: "file", file: Math.floor(head / 4) as FileId };
@@ -284,7 +290,7 @@ const EXPORT_TYPE_ONLY = 4;
 const POSITIONS = 8;
 
 export const exports = listOf<Export>((io, value) => {
-	const from: ExportFields = value ?? {};
+	const from: ExportFields = value ?? NONE;
 	const flags = io.number(
 		(value ? EXPORTS.indexOf(value.kind) : 0) |
 			bit(from.typeOnly, EXPORT_TYPE_ONLY) |
