@@ -5,7 +5,9 @@ import {
 	createWrittenMessage,
 	type Message,
 } from "../engine/message.ts";
-import type { Journal, StreamEvent, StreamName } from "../journal/journal.ts";
+import type { Journal, StreamName } from "../journal/journal.ts";
+
+export type StreamsJournal = Pick<Journal, "append" | "events" | "extent">;
 
 /**
  * Numbers one session's events and sends each once it is journalled. A refused event is sent
@@ -18,33 +20,41 @@ export class Stream {
 	last: number;
 	/** The latest number, journalled or not. */
 	#given: number;
+	readonly #journal: StreamsJournal;
+	readonly #now: () => number;
 	readonly #inProgress = new InProgress();
 	readonly #requests = new Map<string, number>();
-	#queue: Queued[] = [];
-	/** Index of the first unsent event. */
-	#head = 0;
+	/** Unsent events, as a linked list. */
+	#first: Queued | undefined;
+	#last: Queued | undefined;
 	/** The controller ends the client's replay. */
 	readonly #subscribers = new Map<Client, AbortController>();
 	/** Subscribers past their replay. Copy on write: delivery iterates while clients come and go. */
 	#live: readonly Client[] = [];
 	#onDrained: (() => void)[] = [];
 
-	constructor(name: StreamName, last: number) {
+	constructor(name: StreamName, journal: StreamsJournal, now: () => number) {
+		const { last } = journal.extent(name);
 		this.name = name;
 		this.begin = last;
 		this.last = last;
 		this.#given = last;
+		this.#journal = journal;
+		this.#now = now;
 	}
 
-	emit(event: Data<"SessionEvent">, append: (event: KeptEvent) => Promise<void>): void {
+	emit(event: Data<"SessionEvent">): void {
 		const { sessionId } = this.name;
 		const body = JSON.stringify(event);
 		const seq = ++this.#given;
-		const queued: Queued = { seq, message: undefined, isKept: false };
-		this.#queue.push(queued);
+		const queued: Queued = { seq, isKept: false };
+		if (this.#first && this.#last) this.#last.next = queued;
+		else this.#first = queued;
+		this.#last = queued;
 		if (event.type === "extension_ui_request") this.#noteRequest(event.requestId, seq);
 		const underWay = this.#inProgress.take(event);
-		append({ seq, body, ...(underWay && { underWay }) }).then(
+		const stored = { ...this.name, seq, body, atMs: this.#now(), ...(underWay && { underWay }) };
+		this.#journal.append(stored).then(
 			() => {
 				const value = { type: "event", sessionId, seq, event } as const;
 				queued.message = createMessage(value, eventJson(sessionId, seq, body));
@@ -58,8 +68,11 @@ export class Stream {
 		);
 	}
 
-	numberOf(requestId: string): number | undefined {
-		return this.#requests.get(requestId);
+	/** Whether a replay above `after` sends the request. */
+	hasRequest(requestId: string, after: number): boolean {
+		const seq = this.#requests.get(requestId);
+		if (seq === undefined || seq <= after) return false;
+		return this.#journal.events(this.name, seq - 1, 1)[0]?.seq === seq;
 	}
 
 	join(client: Client): void {
@@ -68,12 +81,23 @@ export class Stream {
 		this.#goLive(client);
 	}
 
-	/** Sends events above `after`, then live ones. Resolves when the client is live or has left. */
-	replay(client: Client, after: number, options: ReplayOptions): Promise<void> {
+	/**
+	 * Sends events above `after`, then live ones; awaits `turn` before each page. Resolves when the
+	 * client is live or has left.
+	 */
+	async replay(client: Client, after: number, turn: () => Promise<void>): Promise<void> {
 		this.leave(client);
-		const controller = new AbortController();
-		this.#subscribers.set(client, controller);
-		return this.#replay(client, after, { ...options, signal: controller.signal });
+		const replaying = new AbortController();
+		this.#subscribers.set(client, replaying);
+		let cursor = after;
+		do {
+			if (cursor > after || client.hasRoom === false) await client.drained?.();
+			await turn();
+			if (replaying.signal.aborted || client.gone) return;
+			cursor = this.#sendPage(client, cursor);
+		} while (cursor !== this.last);
+		// In one synchronous step with the last page, so that no event is lost between.
+		this.#goLive(client);
 	}
 
 	leave(client: Client): void {
@@ -92,33 +116,17 @@ export class Stream {
 	}
 
 	drained(): Promise<void> {
-		if (this.#queue.length === 0) return Promise.resolve();
+		if (!this.#first) return Promise.resolve();
 		return new Promise((resolve) => this.#onDrained.push(resolve));
 	}
 
-	/** Sending the last page and going live are one synchronous step, so no event is lost between. */
-	async #replay(
-		client: Client,
-		after: number,
-		{ journal, turn, signal }: ReplayOptions & { signal: AbortSignal },
-	): Promise<void> {
-		let cursor = after;
-		do {
-			if (cursor > after || client.hasRoom === false) await client.drained?.();
-			await turn();
-			if (signal.aborted || client.gone) return;
-			cursor = this.#sendPage(client, cursor, journal);
-		} while (cursor !== this.last);
-		this.#goLive(client);
-	}
-
 	/** Returns the last number the client has, gaps included. */
-	#sendPage(client: Client, from: number, journal: ReplayOptions["journal"]): number {
+	#sendPage(client: Client, from: number): number {
 		const { sessionId } = this.name;
 		// The journal also has unflushed events, which no client may see.
 		const to = this.last;
 		let sent = from;
-		for (const { seq, body } of journal.events(this.name, from, PAGE_EVENTS)) {
+		for (const { seq, body } of this.#journal.events(this.name, from, PAGE_EVENTS)) {
 			if (seq > to) break;
 			if (seq > sent + 1) client.send(gapMessage(sessionId, sent + 1, seq - 1));
 			client.send(createWrittenMessage(eventJson(sessionId, seq, body)));
@@ -141,20 +149,12 @@ export class Stream {
 
 	/** Stops at the first event whose append is pending. */
 	#deliver(): void {
-		for (; this.#head < this.#queue.length; this.#head++) {
-			const { seq, message, isKept } = this.#queue[this.#head] as Queued;
-			if (!message) break;
+		for (; this.#first?.message; this.#first = this.#first.next) {
+			const { seq, message, isKept } = this.#first;
 			if (isKept) this.#advance(seq);
 			this.#send(message);
 		}
-		if (this.#head === this.#queue.length) {
-			this.#queue = [];
-			this.#head = 0;
-			for (const resolve of this.#onDrained.splice(0)) resolve();
-		} else if (this.#head > COMPACT) {
-			this.#queue = this.#queue.slice(this.#head);
-			this.#head = 0;
-		}
+		if (!this.#first) for (const resolve of this.#onDrained.splice(0)) resolve();
 	}
 
 	#advance(seq: number): void {
@@ -168,22 +168,15 @@ export class Stream {
 	}
 }
 
-export interface ReplayOptions {
-	journal: Pick<Journal, "events">;
-	turn(): Promise<void>;
-}
-
-type KeptEvent = Pick<StreamEvent, "seq" | "body" | "underWay">;
-
 interface Queued {
-	seq: number;
-	message: Message | undefined;
+	readonly seq: number;
 	isKept: boolean;
+	/** Set once the append ends. */
+	message?: Message;
+	next?: Queued;
 }
 
 const PAGE_EVENTS = 256;
-/** Sent events are dropped from the queue in batches of this size. */
-const COMPACT = 1_024;
 /** Enough for all open requests. */
 const MAX_REQUESTS = 256;
 
@@ -200,26 +193,15 @@ export class InProgress {
 
 	/** Returns whether something is in progress after the event. */
 	take(event: Data<"SessionEvent">): boolean {
-		switch (event.type) {
-			// A run includes messages, tool calls and retries.
-			case "agent_start":
-				this.#begun.add("run");
-				break;
-			case "agent_settled":
-				this.#begun.delete("run");
-				break;
-			case "compaction_start":
-				this.#begun.add("compaction");
-				break;
-			case "compaction_end":
-				this.#begun.delete("compaction");
-				break;
-			case "extension_ui_request":
-				if (isQuestion(event.method)) this.#begun.add(`dialog ${event.requestId}`);
-				break;
-			case "extension_ui_closed":
-				this.#begun.delete(`dialog ${event.requestId}`);
+		// A run includes messages, tool calls and retries.
+		if (event.type === "agent_start") this.#begun.add("run");
+		if (event.type === "agent_settled") this.#begun.delete("run");
+		if (event.type === "compaction_start") this.#begun.add("compaction");
+		if (event.type === "compaction_end") this.#begun.delete("compaction");
+		if (event.type === "extension_ui_request" && isQuestion(event.method)) {
+			this.#begun.add(`dialog ${event.requestId}`);
 		}
+		if (event.type === "extension_ui_closed") this.#begun.delete(`dialog ${event.requestId}`);
 		return this.#begun.size > 0;
 	}
 }
