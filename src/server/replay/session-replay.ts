@@ -10,37 +10,21 @@ import {
 	WorkerSupervisor,
 } from "../../core/worker-supervisor.ts";
 import type { ReplayReport } from "../../economy/replay/index.ts";
-import { CommandError } from "../engine/call.ts";
-import { createFairQueue, type FairQueueLimits } from "./fair-queue.ts";
+import { type Call, CommandError } from "../engine/call.ts";
 import type { ReplayOrder } from "./replay-worker.ts";
 
-/** Runs in threads, as a replay takes seconds of CPU. Principals take turns. */
-export interface SessionReplay {
-	/** What a session file cost and would have cost. `file` must have been checked. */
-	ofFile(file: string, by: ReplayedFor): Promise<ReplayReport>;
-	ofContent(content: string, by: ReplayedFor): Promise<ReplayReport>;
-}
-
-export interface ReplayedFor {
-	readonly principal: string;
-	readonly signal: AbortSignal;
-}
-
-export interface SessionReplayOptions {
-	agentDir: string;
-	cwd: string;
-	tmpFolder: string;
-}
+export type SessionReplay = ReturnType<typeof createSessionReplay>;
 
 /** One principal never has all threads. */
 const LIMITS: FairQueueLimits = { atOnce: 2, atOnceOfOne: 1, waiting: 64, waitingOfOne: 8 };
 const MAX_HEAP_MB = 1024;
 
-export function createSessionReplay({
-	agentDir,
-	cwd,
-	tmpFolder,
-}: SessionReplayOptions): SessionReplay {
+/**
+ * What a session cost and would have cost. Runs in threads, as a replay takes seconds of CPU.
+ * Principals take turns.
+ */
+export function createSessionReplay(options: { agentDir: string; cwd: string; tmpFolder: string }) {
+	const { tmpFolder } = options;
 	const queue = createFairQueue(LIMITS);
 	const entry = workerEntry("./replay-worker", import.meta.url);
 	const resourceLimits = { maxOldGenerationSizeMb: MAX_HEAP_MB };
@@ -52,7 +36,7 @@ export function createSessionReplay({
 	});
 
 	async function replay(file: string, shownAs: string, signal: AbortSignal): Promise<ReplayReport> {
-		const { config } = loadConfig({ agentDir, cwd });
+		const { config } = loadConfig(options);
 		try {
 			return await supervisor.run({ file, shownAs, prune: config.prune }, { signal });
 		} catch (error) {
@@ -62,9 +46,10 @@ export function createSessionReplay({
 	}
 
 	return {
-		ofFile: (file, { principal, signal }) =>
+		/** `file` must have been checked. */
+		ofFile: (file: string, { principal, signal }: ReplayedFor) =>
 			queue.run(principal, signal, () => replay(file, basename(file), signal)),
-		ofContent: (content, { principal, signal }) =>
+		ofContent: (content: string, { principal, signal }: ReplayedFor) =>
 			queue.run(principal, signal, async () => {
 				await mkdir(tmpFolder, { recursive: true, mode: 0o700 });
 				const file = join(tmpFolder, temporaryName());
@@ -78,9 +63,104 @@ export function createSessionReplay({
 	};
 }
 
+type ReplayedFor = Pick<Call, "principal" | "signal">;
+
 const FAULTS: { readonly [Fault in WorkerFault]?: string } = {
 	aborted: "the replay was stopped",
 	memory: "the session is too large to replay",
 	crash: "the replay broke off",
 	start: "the replay broke off",
 };
+
+interface FairQueueLimits {
+	/** Running, in total and per principal. */
+	readonly atOnce: number;
+	readonly atOnceOfOne: number;
+	/** Waiting, in total and per principal. */
+	readonly waiting: number;
+	readonly waitingOfOne: number;
+}
+
+interface Tenant {
+	running: number;
+	readonly waiting: Set<() => void>;
+}
+
+/** Runs heavy work; the principal served last goes to the end. */
+export function createFairQueue(limits: FairQueueLimits) {
+	/** In the order of their turns. */
+	const tenants = new Map<string, Tenant>();
+	let running = 0;
+	let waiting = 0;
+
+	return {
+		/** @throws CommandError `busy` if the queue is full, `failed` if aborted while waiting */
+		async run<Result>(principal: string, signal: AbortSignal, work: () => Promise<Result>) {
+			const tenant = tenants.get(principal) ?? { running: 0, waiting: new Set() };
+			tenants.set(principal, tenant);
+			try {
+				await turnOf(tenant, signal);
+			} catch (error) {
+				dropIfIdle(principal, tenant);
+				throw error;
+			}
+			try {
+				return await work();
+			} finally {
+				running--;
+				tenant.running--;
+				tenants.delete(principal);
+				tenants.set(principal, tenant);
+				dropIfIdle(principal, tenant);
+				startNext();
+			}
+		},
+	};
+
+	function turnOf(tenant: Tenant, signal: AbortSignal): Promise<void> {
+		const isFull = waiting >= limits.waiting || tenant.waiting.size >= limits.waitingOfOne;
+		return new Promise((resolve, reject) => {
+			const leave = () => {
+				tenant.waiting.delete(begin);
+				waiting--;
+			};
+			const stop = () => {
+				leave();
+				reject(new CommandError("failed", "the replay was stopped"));
+			};
+			const begin = () => {
+				leave();
+				signal.removeEventListener("abort", stop);
+				resolve();
+			};
+			tenant.waiting.add(begin);
+			waiting++;
+			startNext();
+			if (!tenant.waiting.has(begin)) return;
+			if (signal.aborted) return stop();
+			if (!isFull) return signal.addEventListener("abort", stop, { once: true });
+			leave();
+			const why = `${tenant.waiting.size} replays of yours are waiting, ${waiting} in all`;
+			reject(new CommandError("busy", `${why}: try again when one is done`));
+		});
+	}
+
+	function startNext(): void {
+		while (running < limits.atOnce) {
+			const isNext = (tenant: Tenant) =>
+				tenant.waiting.size > 0 && tenant.running < limits.atOnceOfOne;
+			const tenant = [...tenants.values()].find(isNext);
+			const [begin] = tenant?.waiting ?? [];
+			if (!tenant || !begin) return;
+			running++;
+			tenant.running++;
+			begin();
+		}
+	}
+
+	function dropIfIdle(principal: string, tenant: Tenant): void {
+		const isIdle = tenant.running === 0 && tenant.waiting.size === 0;
+		// A new tenant may have its place.
+		if (isIdle && tenants.get(principal) === tenant) tenants.delete(principal);
+	}
+}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createFairQueue } from "../../../src/server/replay/fair-queue.ts";
+import { createFairQueue } from "../../../src/server/replay/session-replay.ts";
 
 describe("heavy work", () => {
 	test("of one principal never takes all there is, and each gets its turn", async () => {
