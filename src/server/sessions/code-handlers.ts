@@ -10,17 +10,13 @@ import {
 import { type CommandType, type Data, type ResponseData, rowOf } from "../../protocol/index.ts";
 import { type Call, CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
+import type { LiveSession } from "./live-session.ts";
 import type { SessionHandlers } from "./slot.ts";
-
-/** One index per project, shared by all its sessions. */
-export interface CodeHandlers {
-	readonly handlers: SessionHandlers<"code_status" | "code_search" | "code_deps" | "code_usages">;
-	close(): Promise<void>;
-}
 
 const IDLE_MS = 60_000;
 
-export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): CodeHandlers {
+/** One index per project, shared by all its sessions. */
+export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS) {
 	const projects = new Map<string, Project>();
 
 	return {
@@ -33,13 +29,10 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): Code
 					const { coverage } = await index.search({ query: "index", limit: 1 }, { signal });
 					return withoutFolders({ state, coverage }) as ResponseData["code_status"];
 				}),
-			code_search: ({ runtime }, command, { call }) =>
-				ask(runtime.cwd, call, "search", fieldsOf("code_search", command)),
-			code_deps: ({ runtime }, command, { call }) =>
-				ask(runtime.cwd, call, "dependencies", fieldsOf("code_deps", command)),
-			code_usages: ({ runtime }, command, { call }) =>
-				ask(runtime.cwd, call, "usages", fieldsOf("code_usages", command)),
-		},
+			code_search: (live, command, { call }) => ask(live, call, "search", fieldsOf(command)),
+			code_deps: (live, command, { call }) => ask(live, call, "dependencies", fieldsOf(command)),
+			code_usages: (live, command, { call }) => ask(live, call, "usages", fieldsOf(command)),
+		} satisfies Partial<SessionHandlers>,
 		async close() {
 			const all = [...projects.values()];
 			projects.clear();
@@ -49,12 +42,12 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): Code
 	};
 
 	async function ask<Type extends CommandType, Name extends QuestionName>(
-		cwd: string,
+		{ runtime }: LiveSession,
 		{ signal }: Call<Type>,
 		question: Name,
 		query: QueryOf<Name>,
 	): Promise<ResponseData[Type]> {
-		return withIndex(cwd, async (index: CodeIndex) => {
+		return withIndex(runtime.cwd, async (index) => {
 			const asked: Asked = index;
 			if ((await index.status()).state !== "ready") await index.build({ signal });
 			return withoutFolders(await asked[question](query, { signal })) as ResponseData[Type];
@@ -65,23 +58,18 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS): Code
 		cwd: string,
 		work: (index: CodeIndex) => Promise<Answer>,
 	): Promise<Answer> {
-		let project: Project | undefined;
+		let project = projects.get(cwd);
 		try {
-			project = enter(cwd);
+			project ??= { index: open({ root: cwd }), asking: 0 };
+			projects.set(cwd, project);
+			clearTimeout(project.timer);
+			project.asking++;
 			return await work(project.index);
 		} catch (error) {
 			throw asFailure(error);
 		} finally {
 			if (project) leave(cwd, project);
 		}
-	}
-
-	function enter(cwd: string): Project {
-		const project = projects.get(cwd) ?? { index: open({ root: cwd }), asking: 0 };
-		projects.set(cwd, project);
-		clearTimeout(project.timer);
-		project.asking++;
-		return project;
 	}
 
 	function leave(cwd: string, project: Project): void {
@@ -103,8 +91,8 @@ function withoutFolders<Answer extends { readonly coverage?: Coverage }>(answer:
 }
 
 /** Drops unknown fields: they were not validated. */
-function fieldsOf<Fields extends object>(type: CommandType, command: Fields): Fields {
-	const known = rowOf(type)?.fields.properties ?? {};
+function fieldsOf<Fields extends { type: CommandType }>(command: Fields): Fields {
+	const known = rowOf(command.type)?.fields.properties ?? {};
 	const given = Object.entries(command).filter(([name]) => Object.hasOwn(known, name));
 	return Object.fromEntries(given) as Fields;
 }

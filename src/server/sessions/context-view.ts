@@ -3,12 +3,12 @@ import type { ProjectedSessionEntry, SessionEntry } from "@earendil-works/pi-cod
 import { BRIEFING_ENTRY, WORKSET_ENTRY } from "../../core/entry-types.ts";
 import { property } from "../../core/property.ts";
 import { foldReadInput } from "../../core/read-input.ts";
-import { estimateTokens } from "../../core/tokens.ts";
+import { estimateTokens, PICTURE_CHARACTERS } from "../../core/tokens.ts";
 import type { Data } from "../../protocol/index.ts";
 import { callOf, isStub } from "../../pruning/index.ts";
 import type { ContextLog } from "../../session/index.ts";
 import { collapsed } from "../../text/one-line.ts";
-import { contextHistory, messageText } from "./context-history.ts";
+import { wholeCharacters } from "./events.ts";
 
 export interface ContextSource {
 	cwd: string;
@@ -30,14 +30,10 @@ export function contextView(source: ContextSource): Data<"ContextView"> {
 		...piece,
 		tokens: estimateTokens(text.length),
 	}));
-	const last = lastAnswer(source.branch);
 	return {
 		window: source.window,
 		tokens: pieces.reduce((sum, { tokens }) => sum + tokens, 0),
-		...(last && {
-			cachedTokens: last.usage.cacheRead,
-			lastRequest: { tokens: promptOf(last.usage), pieces: heldBy(last.at, source.branch, pieces) },
-		}),
+		...lastRequest(source.branch, pieces),
 		pieces,
 		history: contextHistory(source.branch, {
 			system: estimateTokens(source.systemPrompt.length),
@@ -57,19 +53,10 @@ export function pieceText(
 ): Data<"ContextPieceText"> | undefined {
 	const piece = piecesOf(source).find(({ id }) => id === pieceId);
 	if (!piece) return undefined;
-	const { text } = piece;
-	const end = Math.min(text.length, offset + STRETCH);
-	// Do not split a surrogate pair.
-	const code = text.charCodeAt(end - 1);
-	const splitsPair = code >= 0xd800 && code <= 0xdbff && end < text.length;
-	const next = splitsPair ? end - 1 : end;
-	return {
-		pieceId,
-		text: text.slice(offset, next),
-		offset,
-		totalChars: text.length,
-		...(next < text.length && { nextOffset: next }),
-	};
+	const totalChars = piece.text.length;
+	const text = wholeCharacters(piece.text.slice(offset), STRETCH);
+	const nextOffset = offset + text.length;
+	return { pieceId, text, offset, totalChars, ...(nextOffset < totalChars && { nextOffset }) };
 }
 
 type Piece = Omit<Data<"ContextPiece">, "tokens"> & { text: string };
@@ -168,30 +155,144 @@ function labelOf(message: unknown, otherwise: string): string {
 	return words.slice(0, MAX_LABEL) || otherwise;
 }
 
-function lastAnswer(branch: readonly SessionEntry[]): { at: number; usage: Usage } | undefined {
-	const at = branch.findLastIndex(
-		(entry) => entry.type === "message" && entry.message.role === "assistant",
-	);
-	const entry = branch[at];
-	if (entry?.type !== "message" || entry.message.role !== "assistant") return undefined;
-	return { at, usage: entry.message.usage };
-}
-
-type Usage = Record<"input" | "cacheRead" | "cacheWrite", number>;
-
-function promptOf({ input, cacheRead, cacheWrite }: Usage): number {
-	return input + cacheRead + cacheWrite;
-}
-
-/** Counts the leading pieces that the request answered at `at` held unchanged. */
-function heldBy(
-	at: number,
+/** The latest request, and how many leading pieces it held unchanged. */
+function lastRequest(
 	branch: readonly SessionEntry[],
 	pieces: readonly Pick<Data<"ContextPiece">, "entryId">[],
-): number {
+): Pick<Data<"ContextView">, "cachedTokens" | "lastRequest"> {
+	const at = branch.findLastIndex(isAnswer);
+	const answer = branch[at];
+	if (!answer || !isAnswer(answer)) return {};
+	const { input, cacheRead, cacheWrite } = answer.message.usage;
 	const later = new Set(
 		branch.slice(at).map((entry) => (entry.type === "context_edit" ? entry.targetId : entry.id)),
 	);
 	const first = pieces.findIndex(({ entryId }) => entryId !== undefined && later.has(entryId));
-	return first < 0 ? pieces.length : first;
+	const held = first < 0 ? pieces.length : first;
+	return {
+		cachedTokens: cacheRead,
+		lastRequest: { tokens: input + cacheRead + cacheWrite, pieces: held },
+	};
+}
+
+/** About the width of a chart. */
+const MAX_MOMENTS = 300;
+
+/** Tokens by kind in each request. System prompt and tools count at their current size. */
+function contextHistory(
+	branch: readonly SessionEntry[],
+	head: { system: number; tools: number },
+): Data<"ContextMoment">[] {
+	const moments: Data<"ContextMoment">[] = [];
+	let active = new Map<string, { kind: Data<"ContextKind">; tokens: number }>();
+	const byKind = new Map<Data<"ContextKind">, number>();
+	const add = (kind: Data<"ContextKind">, tokens: number) =>
+		byKind.set(kind, (byKind.get(kind) ?? 0) + tokens);
+	add("system", head.system);
+	add("tools", head.tools);
+
+	for (const entry of branch) {
+		if (isAnswer(entry)) {
+			const held = [...byKind].filter(([, tokens]) => tokens > 0);
+			moments.push({
+				request: moments.length + 1,
+				atMs: Date.parse(entry.timestamp) || 0,
+				byKind: Object.fromEntries(held),
+			});
+		}
+		if (entry.type === "compaction") {
+			const kept = keptBy(entry.firstKeptEntryId, active);
+			for (const [id, { kind, tokens }] of active) if (!kept.has(id)) add(kind, -tokens);
+			active = kept;
+		}
+		if (entry.type === "context_edit") {
+			const before = active.get(entry.targetId);
+			if (!before) continue;
+			const text = messageText(entry.replacement);
+			const kind = isStub(text) ? "stub" : before.kind;
+			add(before.kind, -before.tokens);
+			put(entry.targetId, kind, text);
+			continue;
+		}
+		const piece = pieceOf(entry);
+		if (piece) put(entry.id, piece.kind, piece.text);
+	}
+	return thinnedOut(moments);
+
+	function put(id: string, kind: Data<"ContextKind">, text: string): void {
+		const tokens = estimateTokens(text.length);
+		active.set(id, { kind, tokens });
+		add(kind, tokens);
+	}
+}
+
+type MessageEntry = Extract<SessionEntry, { type: "message" }>;
+type Answer = MessageEntry & { message: Extract<MessageEntry["message"], { role: "assistant" }> };
+
+function isAnswer(entry: SessionEntry): entry is Answer {
+	return entry.type === "message" && entry.message.role === "assistant";
+}
+
+/** Keeps nothing if `firstKept` is missing. */
+function keptBy<Piece>(firstKept: string | null, active: Map<string, Piece>): Map<string, Piece> {
+	const entries = [...active];
+	const at = entries.findIndex(([id]) => id === firstKept);
+	return new Map(at < 0 ? [] : entries.slice(at));
+}
+
+function pieceOf(entry: SessionEntry): { kind: Data<"ContextKind">; text: string } | undefined {
+	switch (entry.type) {
+		case "compaction":
+		case "branch_summary":
+			return { kind: "conversation", text: entry.summary };
+		case "custom_message":
+			return { kind: "conversation", text: messageText(entry) };
+		case "message": {
+			if (entry.message.role === "system") return undefined;
+			if (property(entry.message, "excludeFromContext") === true) return undefined;
+			return { kind: kindOf(entry.message), text: messageText(entry.message) };
+		}
+		default:
+			return undefined;
+	}
+}
+
+function kindOf(message: unknown): Data<"ContextKind"> {
+	if (property(message, "role") !== "toolResult") return "conversation";
+	return property(message, "toolName") === "read" ? "read" : "tool";
+}
+
+function thinnedOut(moments: Data<"ContextMoment">[]): Data<"ContextMoment">[] {
+	const step = Math.ceil(moments.length / MAX_MOMENTS);
+	if (step <= 1) return moments;
+	return moments.filter((_, index) => (moments.length - 1 - index) % step === 0);
+}
+
+const PICTURE = "[image]".padEnd(PICTURE_CHARACTERS, " ");
+
+/** All text of a message. A picture counts as many characters as pi assumes. */
+function messageText(message: unknown): string {
+	const content = property(message, "content");
+	if (typeof content === "string") return content;
+	if (Array.isArray(content)) return content.map(blockText).filter(Boolean).join("\n");
+	const summary = property(message, "summary");
+	if (typeof summary === "string") return summary;
+	const command = property(message, "command");
+	if (typeof command !== "string") return "";
+	return `$ ${command}\n${property(message, "output") ?? ""}`;
+}
+
+function blockText(block: unknown): string {
+	switch (property(block, "type")) {
+		case "text":
+			return String(property(block, "text") ?? "");
+		case "thinking":
+			return String(property(block, "thinking") ?? "");
+		case "toolCall":
+			return `${property(block, "name")}(${JSON.stringify(property(block, "arguments")) ?? ""})`;
+		case "image":
+			return PICTURE;
+		default:
+			return "";
+	}
 }

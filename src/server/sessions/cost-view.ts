@@ -15,7 +15,7 @@ import type { Data } from "../../protocol/index.ts";
 import { isStub } from "../../pruning/index.ts";
 import { textOf } from "../../session/index.ts";
 
-export interface CostSource {
+interface CostSource {
 	/** All branches: all were paid for. */
 	entries: readonly SessionEntry[];
 	/** The current branch: only its requests have known content. */
@@ -28,45 +28,52 @@ export interface CostSource {
 /** Listed requests; totals cover all. */
 const MAX_REQUESTS = 500;
 
-type Price = Data<"CostRequest">["cost"];
-
 /** Cost per request, compared with the cost without our systems and without a cache. */
 export function costView({ entries, branch, findModel, compactsAbove }: CostSource): Data<"Cost"> {
 	const account = createAccount();
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
 	const removedAt = removedTokens(branch);
-	const continues = createLineage(entries);
+	const continues = createLineage(entries, byId);
 	const requests: Data<"CostRequest">[] = [];
-	const before: Between = { compacted: false, pruned: false };
+	// Since the last request.
+	let compacted = false;
+	let pruned = false;
+	let usedMs: number | undefined;
+	let lastId: string | undefined;
 	let overLimit = 0;
 	for (const entry of entries) {
-		noteBetween(entry, before, (id) => byId.get(id));
+		if (entry.type === "compaction") compacted = true;
+		// The working set edits entries too.
+		const isEdit = entry.type === "context_edit";
+		if (isEdit && removedBy(entry, byId)?.system === "pruning") pruned = true;
+		if (entry.type === "usage") usedMs = Date.parse(entry.timestamp) || usedMs || 0; // a ping
 		const bill = billIn(entry);
 		if (!bill) continue;
 		const { provider, model: id, atMs, tokens, output, thinking } = bill;
+		const name = `${provider}/${id}`;
 		const model = findModel(provider, id) ?? { provider, id };
-		const gapMs = Math.max(0, atMs - (before.usedMs ?? atMs));
-		const branched = before.lastId !== undefined && !continues(entry, before.lastId);
-		const { compacted, pruned } = before;
 		const answered = {
 			atMs,
-			gapMs,
-			model: `${provider}/${id}`,
+			gapMs: Math.max(0, atMs - (usedMs ?? atMs)),
+			model: name,
 			tokens,
 			compacted,
 			pruned,
-			branched,
+			branched: lastId !== undefined && !continues(entry, lastId),
 			...(thinking && { misplaced: thinking }),
 		};
 		const miss = account.add(answered, model);
-		Object.assign(before, { compacted: false, pruned: false, usedMs: atMs, lastId: entry.id });
+		compacted = false;
+		pruned = false;
+		usedMs = atMs;
+		lastId = entry.id;
 		const appendOnly = withoutUs(tokens, removedAt.get(entry.id), miss);
 		const limit = compactsAbove?.(provider, id) ?? Number.POSITIVE_INFINITY;
 		if (promptOf(appendOnly) > limit) overLimit++;
 		const dollars = model.cost?.input ? dollarsOf({ ...NOTHING, output }, model.cost) : undefined;
 		requests.push({
 			atMs,
-			model: `${provider}/${id}`,
+			model: name,
 			read: tokens.read,
 			write: tokens.write,
 			input: tokens.input,
@@ -79,43 +86,21 @@ export function costView({ entries, branch, findModel, compactsAbove }: CostSour
 			...(miss && { miss: missView(miss) }),
 		});
 	}
-	const totals = {
-		...totalsOf(requests),
-		...(overLimit > 0 && { appendOnlyOverLimit: overLimit }),
-	};
+	const totals = totalsOf(requests);
+	if (overLimit > 0) totals.appendOnlyOverLimit = overLimit;
 	return { requests: requests.slice(-MAX_REQUESTS), totals };
 }
 
 const NOTHING: PromptTokens = { input: 0, read: 0, write: 0, writeOneHour: 0 };
 
-interface Between {
-	compacted: boolean;
-	pruned: boolean;
-	usedMs?: number;
-	lastId?: string;
-}
+type Entries = ReadonlyMap<string, SessionEntry>;
 
-function noteBetween(
-	entry: SessionEntry,
-	before: Between,
-	entryOf: (id: string) => SessionEntry | undefined,
-): void {
-	if (entry.type === "compaction") before.compacted = true;
-	// The working set edits entries too.
-	const isEdit = entry.type === "context_edit";
-	if (isEdit && removedBy(entry, entryOf)?.system === "pruning") before.pruned = true;
-	if (entry.type === "usage") before.usedMs = Date.parse(entry.timestamp) || before.usedMs || 0; // a ping
-}
-
-function createLineage(
-	entries: readonly SessionEntry[],
-): (entry: SessionEntry, earlierId: string) => boolean {
-	const parents = new Map(entries.map(({ id, parentId }) => [id, parentId]));
+function createLineage(entries: readonly SessionEntry[], byId: Entries) {
 	const order = new Map(entries.map(({ id }, index) => [id, index]));
-	return (entry, earlierId) => {
+	return (entry: SessionEntry, earlierId: string): boolean => {
 		const least = order.get(earlierId) ?? 0;
 		let at: string | null | undefined = entry.id;
-		while (at && (order.get(at) ?? -1) > least) at = parents.get(at);
+		while (at && (order.get(at) ?? -1) > least) at = byId.get(at)?.parentId;
 		return at === earlierId;
 	};
 }
@@ -139,7 +124,7 @@ function removedTokens(branch: readonly SessionEntry[]): Map<string, Missing> {
 	let standing = new Map<string, number>();
 	let fresh = 0;
 	for (const entry of branch) {
-		const removed = removedBy(entry, (id) => byId.get(id));
+		const removed = removedBy(entry, byId);
 		if (removed) {
 			// A pruned result was sent before; a marker replaces text that would be new.
 			if (entry.type === "context_edit") standing.set(entry.targetId, removed.tokens);
@@ -184,19 +169,13 @@ function withoutUs(
 	return { input, read, write, writeOneHour };
 }
 
-function priceOf(tokens: PromptTokens, model: ModelInfo): Price {
+function priceOf(tokens: PromptTokens, model: ModelInfo): Data<"Price"> {
 	const cost = costOf(tokens, rulesFor(model));
 	if (!model.cost?.input) return { tokens: cost };
 	return { tokens: cost, dollars: dollarsOf(tokens, model.cost) };
 }
 
-function missView({
-	tokens,
-	cause,
-	cost,
-	dollars,
-	changed,
-}: CostlyMiss): Data<"CostRequest">["miss"] & {} {
+function missView({ tokens, cause, cost, dollars, changed }: CostlyMiss): Data<"CacheMiss"> {
 	return {
 		tokens,
 		cause,
@@ -226,7 +205,7 @@ function totalsOf(requests: readonly Data<"CostRequest">[]): Data<"Cost">["total
 	};
 }
 
-function addPrices(prices: readonly Price[]): Price {
+function addPrices(prices: readonly Data<"Price">[]): Data<"Price"> {
 	const dollars = addUp(prices.map((price) => price.dollars));
 	const tokens = prices.reduce((total, price) => total + price.tokens, 0);
 	return { tokens, ...(dollars !== undefined && { dollars }) };
@@ -246,17 +225,14 @@ function promptOf({ input, read, write }: PromptTokens): number {
 }
 
 /** Tokens that one of our systems kept out of the context. */
-export interface Removed {
+interface Removed {
 	readonly system: "readCache" | "pruning";
 	readonly label: string;
 	readonly tokens: number;
 }
 
-export function removedBy(
-	entry: SessionEntry,
-	entryOf: (id: string) => SessionEntry | undefined,
-): Removed | undefined {
-	if (entry.type === "context_edit") return removedByStub(entry, entryOf(entry.targetId));
+export function removedBy(entry: SessionEntry, byId: Entries): Removed | undefined {
+	if (entry.type === "context_edit") return removedByStub(entry, byId.get(entry.targetId));
 	if (entry.type !== "message" || entry.message.role !== "toolResult") return undefined;
 	const { details, content } = entry.message;
 	const shown = textOf(content);

@@ -1,21 +1,17 @@
 import { randomUUID } from "node:crypto";
-import type { ExtensionUIContext, ExtensionUIDialogOptions } from "@earendil-works/pi-coding-agent";
+import type {
+	ExtensionUIContext,
+	ExtensionUIDialogOptions,
+	ExtensionWidgetOptions,
+} from "@earendil-works/pi-coding-agent";
 import type { CommandOf, Data } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 
-export interface Dialogs {
-	/** Pi's UI methods that reach a client; the rest are no-ops, as in pi's RPC. */
-	readonly ui: ReachableUi;
-	/** The first valid answer counts; an invalid one leaves the dialog open. */
-	answer(requestId: string, response: DialogResponse): void;
-	/** Open dialogs, statuses, widgets and title, for a late subscriber. */
-	current(): Data<"SessionEvent">[];
-	cancelAll(): void;
-	reset(): void;
-}
+export type Dialogs = ReturnType<typeof createDialogs>;
 
 type DialogResponse = CommandOf<"extension_ui_response">["response"];
 
+/** Pi's UI methods that reach a client; the rest are no-ops, as in pi's RPC. */
 type ReachableUi = Pick<
 	ExtensionUIContext,
 	| "select"
@@ -31,10 +27,10 @@ type ReachableUi = Pick<
 	| "pasteToEditor"
 >;
 
-export interface DialogsOptions {
+interface DialogsOptions {
 	emit(event: Data<"SessionEvent">): void;
 	/** Timeout in ms of a dialog that sets none. Default: one minute. */
-	timeoutMs?: number;
+	timeoutMs?: number | undefined;
 }
 
 interface Waiting {
@@ -49,8 +45,13 @@ type Question = Extract<
 	Data<"ExtensionUiRequest">,
 	{ method: "select" | "confirm" | "input" | "editor" }
 >;
+/** Optional fields may be `undefined`: JSON leaves them out. */
 type WithoutId<Request> = Request extends unknown
-	? Omit<Request, "type" | "requestId" | "timeout">
+	? {
+			[Field in Exclude<keyof Request, "type" | "requestId" | "timeout" | "truncated">]:
+				| Request[Field]
+				| undefined;
+		}
 	: never;
 type Asked = WithoutId<Data<"ExtensionUiRequest">>;
 
@@ -62,63 +63,52 @@ const MAX_WAITING = 100;
 const MAX_SHOWN = 64;
 const MAX_SHOWN_CHARACTERS = 16_384;
 
-export function createDialogs({ emit, timeoutMs = MINUTE }: DialogsOptions): Dialogs {
+export function createDialogs({ emit, timeoutMs = MINUTE }: DialogsOptions) {
 	const waiting = new Map<string, Waiting>();
 	const shown = new Map<string, Data<"ExtensionUiRequest">>();
 
-	return {
-		ui: {
-			select: (title, options, opts) =>
-				ask({ method: "select", title, options }, opts, undefined, (response) =>
-					"value" in response && options.includes(response.value)
-						? { value: response.value }
-						: { problem: "one of the options as `value`" },
-				),
-			confirm: (title, message, opts) =>
-				ask({ method: "confirm", title, message }, opts, false, (response) =>
-					"confirmed" in response
-						? { value: response.confirmed }
-						: { problem: "`confirmed` as true or false" },
-				),
-			input: (title, placeholder, opts) =>
-				ask(
-					{ method: "input", title, ...(placeholder !== undefined && { placeholder }) },
-					opts,
-					undefined,
-					textOf,
-				),
-			editor: (title, prefill) =>
-				ask(
-					{ method: "editor", title, ...(prefill !== undefined && { prefill }) },
-					undefined,
-					undefined,
-					textOf,
-				),
-			notify: (message, notifyType = "info") => send({ method: "notify", message, notifyType }),
-			setStatus(statusKey, statusText) {
-				show(["status", statusKey], statusText === undefined, {
-					method: "setStatus",
-					statusKey,
-					...(statusText !== undefined && { statusText }),
-				});
-			},
-			setWidget(widgetKey: string, content: unknown, options?: { placement?: Placement }) {
-				if (content !== undefined && !Array.isArray(content)) return; // drawn by code, for a terminal
-				show(["widget", widgetKey], content === undefined, {
-					method: "setWidget",
-					widgetKey,
-					...(content && { widgetLines: content.map(String) }),
-					...(options?.placement && { widgetPlacement: options.placement }),
-				});
-			},
-			setTitle: (title) => show(["title"], false, { method: "setTitle", title }),
-			setWorkingMessage: (message) =>
-				send({ method: "setWorkingMessage", ...(message !== undefined && { message }) }),
-			setEditorText: (text) => send({ method: "set_editor_text", text }),
-			pasteToEditor: (text) => send({ method: "set_editor_text", text }),
+	const ui: ReachableUi = {
+		select: (title, options, opts) =>
+			ask({ method: "select", title, options }, opts, undefined, (response) =>
+				"value" in response && options.includes(response.value)
+					? { value: response.value }
+					: { problem: "one of the options as `value`" },
+			),
+		confirm: (title, message, opts) =>
+			ask({ method: "confirm", title, message }, opts, false, (response) =>
+				"confirmed" in response
+					? { value: response.confirmed }
+					: { problem: "`confirmed` as true or false" },
+			),
+		input: (title, placeholder, opts) =>
+			ask({ method: "input", title, placeholder }, opts, undefined, textOf),
+		editor: (title, prefill) =>
+			ask({ method: "editor", title, prefill }, undefined, undefined, textOf),
+		notify: (message, notifyType = "info") => send({ method: "notify", message, notifyType }),
+		setStatus(statusKey, statusText) {
+			const isGone = statusText === undefined;
+			show(["status", statusKey], isGone, { method: "setStatus", statusKey, statusText });
 		},
+		setWidget(widgetKey: string, content: unknown, options?: ExtensionWidgetOptions) {
+			if (content !== undefined && !Array.isArray(content)) return; // drawn by code, for a terminal
+			show(["widget", widgetKey], content === undefined, {
+				method: "setWidget",
+				widgetKey,
+				widgetLines: content?.map(String),
+				widgetPlacement: options?.placement,
+			});
+		},
+		setTitle: (title) => show(["title"], false, { method: "setTitle", title }),
+		setWorkingMessage: (message) => send({ method: "setWorkingMessage", message }),
+		setEditorText: (text) => send({ method: "set_editor_text", text }),
+		pasteToEditor: (text) => send({ method: "set_editor_text", text }),
+	};
 
-		answer(requestId, response) {
+	return {
+		ui,
+
+		/** The first valid answer counts; an invalid one leaves the dialog open. */
+		answer(requestId: string, response: DialogResponse) {
 			const dialog = waiting.get(requestId);
 			if (!dialog) {
 				throw new CommandError(
@@ -135,7 +125,8 @@ export function createDialogs({ emit, timeoutMs = MINUTE }: DialogsOptions): Dia
 			}
 		},
 
-		current: () => [
+		/** Open dialogs, statuses, widgets and title, for a late subscriber. */
+		current: (): Data<"SessionEvent">[] => [
 			...shown.values(),
 			...[...waiting.values()].map(({ request, expiresMs }) => ({
 				...request,
@@ -143,12 +134,17 @@ export function createDialogs({ emit, timeoutMs = MINUTE }: DialogsOptions): Dia
 			})),
 		],
 
-		cancelAll() {
-			for (const dialog of [...waiting.values()]) dialog.cancel();
-		},
+		cancelAll,
 
-		reset: () => shown.clear(),
+		reset() {
+			cancelAll();
+			shown.clear();
+		},
 	};
+
+	function cancelAll(): void {
+		for (const dialog of [...waiting.values()]) dialog.cancel();
+	}
 
 	function ask<Value>(
 		asked: WithoutId<Question>,
@@ -214,8 +210,6 @@ function requestOf(asked: Asked): Data<"ExtensionUiRequest"> {
 		...asked,
 	} as Data<"ExtensionUiRequest">;
 }
-
-type Placement = "aboveEditor" | "belowEditor";
 
 function textOf(response: DialogResponse): { value: string | undefined } | { problem: string } {
 	return "value" in response ? { value: response.value } : { problem: "a text as `value`" };

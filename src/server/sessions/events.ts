@@ -3,7 +3,7 @@ import type { Data } from "../../protocol/index.ts";
 
 export type EventTranslator = ReturnType<typeof createEventTranslator>;
 
-export interface EventTranslatorOptions {
+interface EventTranslatorOptions {
 	emit(event: Data<"SessionEvent">): void;
 	/** Whether the run was aborted on purpose. Pi reports an abort in a tool as an error. */
 	wasAborted(): boolean;
@@ -20,30 +20,27 @@ export function createEventTranslator({ emit, wasAborted }: EventTranslatorOptio
 	let usage: string | undefined;
 	let bashCharacters = 0;
 	const updated = new Map<string, { timer: NodeJS.Timeout; next?: Data<"SessionEvent"> }>();
+	const aborted = () => wasAborted() && { aborted: true as const };
 
 	return {
 		take(event: AgentSessionEvent) {
 			switch (event.type) {
 				case "message_start":
 					usage = undefined;
-					return send({
-						type: event.type,
-						message: withoutText(event.message as Data<"AgentMessage">),
-					});
+					return send({ type: event.type, message: withoutText(event.message) });
 				case "message_update":
 					return sendUpdate(event);
 				case "message_end": {
 					const message = event.message as Data<"AgentMessage">;
-					const aborted = message.role === "assistant" && hasFailed(message) && wasAborted();
-					return send({ type: event.type, message, ...(aborted && { aborted }) });
+					const hasFailed = message.stopReason === "error" || message.stopReason === "aborted";
+					const isFailedAnswer = message.role === "assistant" && hasFailed;
+					return send({ type: event.type, message, ...(isFailedAnswer && aborted()) });
 				}
 				case "turn_end":
 					return send({
 						type: event.type,
-						message: withoutText(event.message as Data<"AgentMessage">),
-						toolResults: event.toolResults.map((result) =>
-							withoutText(result as Data<"AgentMessage">),
-						),
+						message: withoutText(event.message),
+						toolResults: event.toolResults.map(withoutText),
 					});
 				case "agent_end":
 					return send({
@@ -51,13 +48,10 @@ export function createEventTranslator({ emit, wasAborted }: EventTranslatorOptio
 						messages: [],
 						messageCount: event.messages.length,
 						willRetry: event.willRetry,
-						...(wasAborted() && { aborted: true }),
-					} as Data<"SessionEvent">);
+						...aborted(),
+					});
 				case "agent_settled":
-					return send({
-						type: event.type,
-						...(wasAborted() && { aborted: true }),
-					} as Data<"SessionEvent">);
+					return send({ type: event.type, ...aborted() });
 				case "tool_execution_update":
 					return sendNowAndThen(event.toolCallId, event as Data<"SessionEvent">);
 				case "tool_execution_end":
@@ -126,16 +120,12 @@ export function createEventTranslator({ emit, wasAborted }: EventTranslatorOptio
 }
 
 /** Only `message_end` carries the text. */
-function withoutText(message: Data<"AgentMessage">): Data<"AgentMessage"> {
+function withoutText(message: object): Data<"AgentMessage"> {
 	const { role, timestamp, model, stopReason, errorMessage, toolCallId, toolName, isError } =
-		message;
+		message as Data<"AgentMessage">;
 	const kept = { role, timestamp, model, stopReason, errorMessage, toolCallId, toolName, isError };
 	const known = Object.entries(kept).filter(([, value]) => value !== undefined);
 	return { content: [], ...Object.fromEntries(known) } as Data<"AgentMessage">;
-}
-
-function hasFailed({ stopReason }: Data<"AgentMessage">): boolean {
-	return stopReason === "error" || stopReason === "aborted";
 }
 
 type PiDelta = Extract<AgentSessionEvent, { type: "message_update" }>["assistantMessageEvent"];
@@ -234,8 +224,9 @@ function cutString(text: string, budget: { left: number }): string {
 	return kept;
 }
 
-function wholeCharacters(text: string, most: number): string {
+/** At most `most` units, without half a surrogate pair at the end. */
+export function wholeCharacters(text: string, most: number): string {
 	const last = text.charCodeAt(most - 1);
-	const splitsPair = last >= 0xd800 && last <= 0xdbff;
+	const splitsPair = last >= 0xd800 && last <= 0xdbff && most < text.length;
 	return text.slice(0, splitsPair ? most - 1 : most);
 }

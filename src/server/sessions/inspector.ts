@@ -4,12 +4,13 @@ import { loadConfig } from "../../core/config.ts";
 import { WORKSET_ENTRY } from "../../core/entry-types.ts";
 import { countIn, property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
-import type { Data } from "../../protocol/index.ts";
+import type { Command, CommandType, Data } from "../../protocol/index.ts";
 import { createLedger, textOf } from "../../session/index.ts";
 import { selectionOf } from "../../workset/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { type ContextSource, contextView, pieceText } from "./context-view.ts";
 import { costView, removedBy } from "./cost-view.ts";
+import type { Basis } from "./kept-answers.ts";
 import type { LiveSession } from "./live-session.ts";
 import type { SessionHandlers } from "./slot.ts";
 
@@ -85,9 +86,42 @@ function sourceOf({ session, inside }: Pick<LiveSession, "session" | "inside">):
 	};
 }
 
+/** `undefined`: not cacheable. While pi works it changes the last message in place. */
+export function basisOf(
+	command: Command,
+	{ session, revision }: Pick<LiveSession, "session" | "revision">,
+): Basis | undefined {
+	if (session.isStreaming || session.isCompacting) return undefined;
+	const list = BASES[command.type]?.(session);
+	return list && { facts: [revision, session, ...list.facts], list: list.list };
+}
+
+const BASES: { readonly [Type in CommandType]?: (session: AgentSession) => Basis } = {
+	get_messages: (session) => ({ facts: [], list: session.messages }),
+	get_tree: entriesOf,
+	get_entries: entriesOf,
+	get_context_view: contextOf,
+	get_context_piece: contextOf,
+};
+
+function entriesOf({ sessionManager }: AgentSession): Basis {
+	return { facts: [sessionManager, sessionManager.getLeafId()], list: sessionManager.getEntries() };
+}
+
+/** Same inputs as `sourceOf`. */
+function contextOf(session: AgentSession): Basis {
+	const { sessionManager, model, systemPrompt } = session;
+	const { facts, list } = entriesOf(session);
+	const tools = session
+		.getAllTools()
+		.flatMap(({ name, description, parameters }) => [name, description, parameters]);
+	const more = [sessionManager.getCwd(), sessionManager.getHeader(), model, systemPrompt];
+	return { facts: [...facts, ...more, ...session.getActiveToolNames(), ...tools], list };
+}
+
 type System = Exclude<keyof Data<"Savings">, "total">;
 
-export interface SavingsSource {
+interface SavingsSource {
 	/** All branches: all were paid for. */
 	entries: readonly SessionEntry[];
 	misses: readonly Data<"CacheMiss">[];
@@ -97,7 +131,7 @@ export interface SavingsSource {
 /** What our systems saved, derived from the session's entries. */
 export function savingsView({ entries, misses, enabled }: SavingsSource): Data<"Savings"> {
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
-	const removed = entries.flatMap((entry) => removedBy(entry, (id) => byId.get(id)) ?? []);
+	const removed = entries.flatMap((entry) => removedBy(entry, byId) ?? []);
 	const removedFor = (wanted: System) => removed.filter(({ system }) => system === wanted);
 	const systems = {
 		readCache: summed(enabled.readCache, removedFor("readCache")),
@@ -155,16 +189,13 @@ function kotaUses(entries: readonly SessionEntry[]): Use[] {
 }
 
 function pagingUses(entries: readonly SessionEntry[]): Use[] {
-	const byUri = new Map<string, Page[]>();
-	for (const { toolName, details, content, isError } of resultsIn(entries)) {
+	const all = resultsIn(entries).flatMap(({ toolName, details, content, isError }) => {
 		const uri = property(details, "uri");
 		const isPage = typeof property(details, "truncated") === "boolean";
-		if (isError || toolName !== "read" || typeof uri !== "string" || !isPage) continue;
-		const pages = byUri.get(uri) ?? [];
-		byUri.set(uri, pages);
-		pages.push({ details, characters: textOf(content)?.length ?? 0 });
-	}
-	return [...byUri].flatMap(([uri, pages]) => {
+		if (isError || toolName !== "read" || typeof uri !== "string" || !isPage) return [];
+		return [{ uri, details, characters: textOf(content)?.length ?? 0 }];
+	});
+	return [...Map.groupBy(all, ({ uri }) => uri)].flatMap(([uri, pages]) => {
 		const rest = restOf(pages);
 		const label = documentName(uri);
 		return pages.map((_, at) => ({
@@ -191,13 +222,8 @@ function tiersUses(entries: readonly SessionEntry[]): Use[] {
 	return uses;
 }
 
-interface Page {
-	readonly details: unknown;
-	readonly characters: number;
-}
-
 /** Characters not shown by any page; for a PDF estimated from the shown pages. */
-function restOf(pages: readonly Page[]): number | undefined {
+function restOf(pages: readonly { details: unknown; characters: number }[]): number | undefined {
 	const shown = pages.reduce((sum, { characters }) => sum + characters, 0);
 	const all = countIn(pages.at(-1)?.details, "total_chars");
 	if (all > 0) return Math.max(0, all - shown);

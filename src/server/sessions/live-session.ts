@@ -8,15 +8,9 @@ import { safeText } from "../safe-text.ts";
 import { createDialogs, type Dialogs } from "./dialogs.ts";
 import { createEventTranslator, type EventTranslator } from "./events.ts";
 import { describeDamage, type OpenedFile, openSessionFile } from "./open-session-file.ts";
-import {
-	type ChosenSettings,
-	createPiRuntime,
-	type Host,
-	OWN_NAME,
-	type PiState,
-} from "./pi-runtime.ts";
+import { createPiRuntime, type Host, OWN_NAME, type PiState } from "./pi-runtime.ts";
 import { createFileGuard, ensureSessionFile, type FileGuard } from "./session-file.ts";
-import type { StoredSettings } from "./stored-settings.ts";
+import { type ChosenSettings, chosenIn, type StoredSettings } from "./stored-settings.ts";
 
 export interface LiveSessionOptions {
 	readonly host: Host;
@@ -41,11 +35,11 @@ export class LiveSession {
 	readonly runtime: AgentSessionRuntime;
 	readonly dialogs: Dialogs;
 	readonly chosen: ChosenSettings;
+	readonly guard: FileGuard;
 	/** Losses and foreign entries found when the file was opened. */
 	readonly warning: string | undefined;
 	readonly #options: LiveSessionOptions;
 	readonly #state: PiState;
-	readonly #guard: FileGuard;
 	readonly #translator: EventTranslator;
 	/** Neither accepted nor refused yet: pi's own abort does not reach them. */
 	readonly #pending = new Set<PendingPrompt>();
@@ -65,7 +59,7 @@ export class LiveSession {
 
 	static async open(options: LiveSessionOptions): Promise<LiveSession> {
 		const { host, settings, cwd } = options;
-		const opened = openSessionFile({ ...options, agentDir: host.agentDir });
+		const opened = openSessionFile(options);
 		const { model, thinkingLevel } = settings;
 		const state: PiState = { chosen: chosenIn(settings), preferred: { model, thinkingLevel } };
 		if (opened.leaf) state.chosen.leaf = opened.leaf;
@@ -74,7 +68,7 @@ export class LiveSession {
 		try {
 			await live.#bind(runtime.session);
 		} catch (error) {
-			live.#guard.close();
+			live.guard.close();
 			runtime.session.dispose();
 			throw error;
 		}
@@ -100,7 +94,7 @@ export class LiveSession {
 				const isAborting = [...this.#pending].some(({ isAborted }) => isAborted);
 				if (isAborting) queueMicrotask(() => this.dialogs.cancelAll());
 			},
-			...(host.dialogTimeoutMs !== undefined && { timeoutMs: host.dialogTimeoutMs }),
+			timeoutMs: host.dialogTimeoutMs,
 		});
 		const guard = createFileGuard({
 			session: () => (this.isBroken && !this.#isClosing ? undefined : runtime.session),
@@ -108,7 +102,7 @@ export class LiveSession {
 			moved: () => this.#announce("fork"),
 			mended: onChange,
 		});
-		this.#guard = guard;
+		this.guard = guard;
 		guard.watch();
 		this.warning = [opened.warning, this.#damage()].filter(Boolean).join(" ") || undefined;
 		try {
@@ -124,7 +118,7 @@ export class LiveSession {
 				model: model && { provider: model.provider, id: model.id },
 				thinkingLevel,
 			};
-			this.#resetDialogs();
+			this.dialogs.reset();
 		});
 		runtime.setRebindSession(async (session) => {
 			await this.#bind(session);
@@ -148,10 +142,6 @@ export class LiveSession {
 		return this.#shell.size > 0;
 	}
 
-	get lastInFile(): string | undefined {
-		return this.#guard.lastInFile();
-	}
-
 	async replacing<T>(reason: Replacement, replace: () => Promise<T>): Promise<T> {
 		const over = Promise.withResolvers<void>();
 		this.#reason = reason;
@@ -167,12 +157,7 @@ export class LiveSession {
 
 	ensureFile(): void {
 		ensureSessionFile(this.session);
-		this.#guard.check();
-	}
-
-	/** Throws a `CommandError` while the file lags behind the session: see {@link FileGuard}. */
-	checkFile(): void {
-		this.#guard.check();
+		this.guard.check();
 	}
 
 	/** Throws outside the demo's sample projects. */
@@ -187,7 +172,7 @@ export class LiveSession {
 	}
 
 	async reload(): Promise<void> {
-		this.#resetDialogs();
+		this.dialogs.reset();
 		await this.session.reload();
 		this.applyTools();
 		this.#announce("reload");
@@ -249,7 +234,7 @@ export class LiveSession {
 		await Promise.race([session.abort(), sleep(CLOSE_MS, undefined, { ref: false })]);
 		this.#isClosing = !this.isBroken;
 		await this.runtime.dispose();
-		this.#guard.close();
+		this.guard.close();
 		this.#unsubscribe();
 		this.#translator.close();
 	}
@@ -268,7 +253,7 @@ export class LiveSession {
 			this.revision++;
 			if (event.type === "agent_start") this.wasAborted = false;
 			// Check first: lines of another program must not be overwritten.
-			if (APPENDING.has(event.type)) this.#guard.watch();
+			if (APPENDING.has(event.type)) this.guard.watch();
 			if (event.type === "agent_settled") this.#keepFile(session);
 			this.#translator.take(event);
 			if (CHANGING.has(event.type)) onChange();
@@ -321,12 +306,7 @@ export class LiveSession {
 	}
 
 	#damage(): string | undefined {
-		return describeDamage(this.#guard.garbled(), this.session.sessionManager);
-	}
-
-	#resetDialogs(): void {
-		this.dialogs.cancelAll();
-		this.dialogs.reset();
+		return describeDamage(this.guard.garbled(), this.session.sessionManager);
 	}
 }
 
@@ -353,10 +333,3 @@ const CHANGING: ReadonlySet<string> = new Set([
 	"thinking_level_changed",
 	"compaction_end",
 ]);
-
-/** Drops what pi's session knows itself. Settings added later are kept. */
-function chosenIn(settings: StoredSettings): ChosenSettings {
-	const { piSessionId, name, model, thinkingLevel, messageCount, ...rest } = settings;
-	const { lastEntry, lastInFile, cutOff, ...chosen } = rest;
-	return chosen;
-}

@@ -3,17 +3,10 @@ import { type SessionEntry, SessionManager } from "@earendil-works/pi-coding-age
 import type { GarbledLine } from "../../core/session-file-watch.ts";
 import { CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
+import type { LiveSessionOptions } from "./live-session.ts";
 import { lastEntryOf, moveTo } from "./session-file.ts";
 import { sessionFolder } from "./session-files.ts";
 import type { StoredSettings } from "./stored-settings.ts";
-
-interface SessionFileOptions {
-	readonly agentDir: string;
-	readonly cwd: string;
-	readonly file?: string;
-	readonly settings: StoredSettings;
-	readonly wasCutOff?: boolean;
-}
 
 export interface OpenedFile {
 	readonly manager: SessionManager;
@@ -22,9 +15,9 @@ export interface OpenedFile {
 	readonly warning?: string;
 }
 
-export function openSessionFile(options: SessionFileOptions): OpenedFile {
-	const { agentDir, cwd, file, settings, wasCutOff = false } = options;
-	const folder = sessionFolder(agentDir, cwd);
+export function openSessionFile(options: LiveSessionOptions): OpenedFile {
+	const { host, cwd, file, settings, wasCutOff = false } = options;
+	const folder = sessionFolder(host.agentDir, cwd);
 	const { piSessionId: id } = settings;
 	// A crashed process may have written the file but not the record.
 	const found = file ?? (id && SessionManager.findById(cwd, id, folder));
@@ -44,7 +37,7 @@ export function openSessionFile(options: SessionFileOptions): OpenedFile {
 function openWhole(
 	file: string,
 	folder: string,
-	{ cwd, settings }: SessionFileOptions,
+	{ cwd, settings }: LiveSessionOptions,
 ): SessionManager {
 	try {
 		if (statSync(file).size === 0) throw new Error("The file of the session is empty (0 bytes)");

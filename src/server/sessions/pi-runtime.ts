@@ -8,14 +8,16 @@ import {
 	createAgentSessionFromServices,
 	createAgentSessionRuntime,
 	createAgentSessionServices,
+	type LoadExtensionsResult,
 	type ModelRuntime,
 	type SessionManager,
 	SettingsManager,
 } from "@earendil-works/pi-coding-agent";
 import { errnoOf } from "../../core/errno.ts";
+import { isRecord } from "../../core/property.ts";
 import { createStrata, type StrataInside } from "../../extension/index.ts";
 import { rememberName } from "./session-file.ts";
-import type { SessionModes, StoredSettings } from "./stored-settings.ts";
+import type { ChosenSettings, StoredSettings } from "./stored-settings.ts";
 
 export interface Host {
 	/** Pi's agent folder. Extensions find it through pi's `getAgentDir()`. */
@@ -28,8 +30,6 @@ export interface Host {
 	/** The scripted models must not work outside this folder. */
 	readonly sampleProjects?: string;
 }
-
-export type ChosenSettings = SessionModes & Pick<StoredSettings, "tools" | "leaf" | "trustedCwd">;
 
 /** Outlives pi's session objects. */
 export interface PiState {
@@ -86,10 +86,7 @@ export function isTrusted(
 	return allowProjectTrust && trustedCwd === cwd;
 }
 
-function modelOptions(
-	{ model, thinkingLevel }: PiState["preferred"],
-	modelRuntime: ModelRuntime,
-): { model?: NonNullable<AgentSession["model"]>; thinkingLevel?: AgentSession["thinkingLevel"] } {
+function modelOptions({ model, thinkingLevel }: PiState["preferred"], modelRuntime: ModelRuntime) {
 	const known = model && modelRuntime.getModel(model.provider, model.id);
 	return {
 		...(known && { model: known }),
@@ -97,19 +94,12 @@ function modelOptions(
 	};
 }
 
-type Extensions = Parameters<
-	NonNullable<
-		NonNullable<
-			Parameters<typeof createAgentSessionServices>[0]["resourceLoaderOptions"]
-		>["extensionsOverride"]
-	>
->[0];
-
 /** The user's pi may have pi-strata too: both would register the same tools. */
-function withoutOtherStrata(loaded: Extensions): Extensions {
-	const isOther = ({ path, commands }: Extensions["extensions"][number]) =>
-		commands.has("strata") && path !== `<inline:${OWN_NAME}>`;
-	return { ...loaded, extensions: loaded.extensions.filter((extension) => !isOther(extension)) };
+function withoutOtherStrata(loaded: LoadExtensionsResult): LoadExtensionsResult {
+	const extensions = loaded.extensions.filter(
+		({ path, commands }) => !commands.has("strata") || path === `<inline:${OWN_NAME}>`,
+	);
+	return { ...loaded, extensions };
 }
 
 /** Keeps session modes in memory: pi would write them to the user's file, for all sessions. */
@@ -117,30 +107,27 @@ function createSessionSettings(
 	agentDir: string,
 	cwd: string,
 	projectTrusted: boolean,
-	modes: Readonly<SessionModes>,
+	modes: ChosenSettings,
 ): SettingsManager {
-	const paths = {
-		global: join(agentDir, "settings.json"),
-		project: join(cwd, CONFIG_DIR_NAME, "settings.json"),
-	};
-	return SettingsManager.fromStorage(
-		{
-			withLock(scope, change) {
-				const stored = readIfThere(paths[scope]);
-				change(scope === "global" ? withModes(stored, modes) : stored);
-			},
+	const storage: Parameters<typeof SettingsManager.fromStorage>[0] = {
+		withLock(scope, change) {
+			const folder = scope === "global" ? agentDir : join(cwd, CONFIG_DIR_NAME);
+			const stored = readIfThere(join(folder, "settings.json"));
+			change(scope === "global" ? withModes(stored, modes) : stored);
 		},
-		{ projectTrusted },
-	);
+	};
+	return SettingsManager.fromStorage(storage, { projectTrusted });
 }
 
-function withModes(stored: string | undefined, modes: Readonly<SessionModes>): string | undefined {
+function withModes(stored: string | undefined, modes: ChosenSettings): string | undefined {
 	const { steeringMode, followUpMode, autoCompaction, autoRetry } = modes;
 	if (Object.values(modes).every((mode) => mode === undefined)) return stored;
 	const settings = parsed(stored);
-	if (!settings) return stored; // pi reports what is wrong
-	const withEnabled = (name: string, enabled: boolean | undefined) =>
-		enabled !== undefined && { [name]: { ...asObject(settings[name]), enabled } };
+	if (!isRecord(settings)) return stored; // pi reports what is wrong
+	const withEnabled = (name: string, enabled: boolean | undefined) => {
+		const known = settings[name];
+		return enabled !== undefined && { [name]: { ...(isRecord(known) && known), enabled } };
+	};
 	return JSON.stringify({
 		...settings,
 		...(steeringMode && { steeringMode }),
@@ -150,16 +137,12 @@ function withModes(stored: string | undefined, modes: Readonly<SessionModes>): s
 	});
 }
 
-function parsed(stored = "{}"): Record<string, unknown> | undefined {
+function parsed(stored = "{}"): unknown {
 	try {
-		return asObject(JSON.parse(stored));
+		return JSON.parse(stored);
 	} catch {
 		return undefined;
 	}
-}
-
-function asObject(value: unknown): Record<string, unknown> | undefined {
-	return typeof value === "object" && value !== null ? { ...value } : undefined;
 }
 
 function readIfThere(path: string): string | undefined {

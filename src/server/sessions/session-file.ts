@@ -23,7 +23,7 @@ import {
 import { CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
 
-export interface FileGuardOptions {
+interface FileGuardOptions {
 	session(): AgentSession | undefined;
 	notify(message: string, type: "info" | "warning" | "error"): void;
 	moved(): void;
@@ -232,35 +232,23 @@ export function moveTo(manager: SessionManager, leaf: string | null): void {
 /** Caches the session name: pi searches all entries at each change. */
 export function rememberName(manager: SessionManager): void {
 	const ask = manager.getSessionName.bind(manager);
-	let known: Searched | undefined;
+	let known: { entries: unknown[]; count: number; last: unknown; name?: string } | undefined;
 	manager.getSessionName = () => {
 		const entries = property(manager, "fileEntries");
 		if (!Array.isArray(entries)) return ask();
-		known = search(entries, known);
+		// Pi appends, may remove the last entry, and uses a new array for another file.
+		const isSame = known?.entries === entries && entries[known.count - 1] === known.last;
+		const later = isSame && known ? entries.slice(known.count) : entries;
+		const info = later.findLast((entry) => property(entry, "type") === "session_info");
+		const name = info ? property(info, "name") : isSame && known?.name;
+		// As in pi: an empty name removes the name.
+		const trimmed = typeof name === "string" && name.trim();
+		known = {
+			entries,
+			count: entries.length,
+			last: entries.at(-1),
+			...(trimmed && { name: trimmed }),
+		};
 		return known.name;
 	};
-}
-
-interface Searched {
-	readonly entries: readonly unknown[];
-	readonly count: number;
-	readonly last: unknown;
-	readonly name: string | undefined;
-}
-
-/** Pi appends, may remove the last entry, and uses a new array for another file. */
-function search(entries: readonly unknown[], known: Searched | undefined): Searched {
-	const count = entries.length;
-	const last = entries[count - 1];
-	const isSame = known?.entries === entries && entries[known.count - 1] === known.last;
-	const searched = isSame ? known.count : 0;
-	for (let index = count - 1; index >= searched; index--) {
-		const entry = entries[index];
-		if (property(entry, "type") !== "session_info") continue;
-		const name = property(entry, "name");
-		// As in pi: an empty name removes the name.
-		const isName = typeof name === "string" && name.trim() !== "";
-		return { entries, count, last, name: isName ? name.trim() : undefined };
-	}
-	return { entries, count, last, name: isSame ? known.name : undefined };
 }

@@ -2,7 +2,7 @@ import { constants, open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, parse, resolve } from "node:path";
 import { CONFIG_DIR_NAME } from "@earendil-works/pi-coding-agent";
 import { errnoOf } from "../../core/errno.ts";
-import { isWithin } from "../../core/places.ts";
+import { isWithin, realOrGiven } from "../../core/places.ts";
 import { property } from "../../core/property.ts";
 import type { Data } from "../../protocol/index.ts";
 import { collapsed } from "../../text/one-line.ts";
@@ -45,12 +45,10 @@ export async function checkFolder(cwd: string): Promise<string> {
 	return resolve(cwd);
 }
 
-export interface GivenPath {
-	path: string;
-	field: "sessionPath" | "parentSession";
-}
+/** The command's field that names a file. */
+export type PathField = "sessionPath" | "parentSession";
 
-export function noSuchFile({ path, field }: GivenPath): CommandError {
+export function noSuchFile(path: string, field: PathField): CommandError {
 	return new CommandError("not_found", `${field}: there is no file "${path}"`);
 }
 
@@ -66,15 +64,15 @@ export async function checkProject(cwd: string, sessionPath: string): Promise<st
 
 /** Follows links. Outside the places the error is the same with or without a file. */
 export async function checkSessionFile(
-	given: GivenPath,
+	path: string,
+	field: PathField,
 	places: SessionPlaces,
 ): Promise<SessionFile> {
-	const { path, field } = given;
-	if (!isAbsolute(path)) throw noSuchFile(given); // absolute on another system
+	if (!isAbsolute(path)) throw noSuchFile(path, field); // absolute on another system
 	const real = await realpath(path).catch(() => undefined);
-	const folders = await Promise.all(sessionRoots(places).map(realOrGiven));
+	const folders = sessionRoots(places).map(realOrGiven);
 	const isInside = (file: string) => folders.some((folder) => isWithin(folder, file));
-	if (!real && isInside(resolve(path))) throw noSuchFile(given);
+	if (!real && isInside(resolve(path))) throw noSuchFile(path, field);
 	if (!real || !isInside(real)) {
 		throw new CommandError(
 			"forbidden",
@@ -82,13 +80,10 @@ export async function checkSessionFile(
 		);
 	}
 	const head = await readStored(real, HEAD_BYTES);
-	if (!head) {
-		const isEmpty = (await stat(real)).size === 0;
-		const why = isEmpty ? "is empty (0 bytes): what it held is lost" : "is not a session of pi";
-		throw new CommandError("not_found", `${field}: "${path}" ${why}`);
-	}
-	const { id, cwd, parentSession } = head;
-	return { path: real, id, cwd, ...(parentSession && { parentSession }) };
+	if (head) return head;
+	const isEmpty = (await stat(real)).size === 0;
+	const why = isEmpty ? "is empty (0 bytes): what it held is lost" : "is not a session of pi";
+	throw new CommandError("not_found", `${field}: "${path}" ${why}`);
 }
 
 /** The newest, at most `most`. `chosen` filters by header. */
@@ -97,7 +92,7 @@ export async function listStoredSessions(
 	most: number,
 	chosen: (files: readonly StoredSession[]) => readonly StoredSession[],
 ): Promise<{ sessions: StoredSession[]; truncated: boolean }> {
-	const files = await sessionFilesIn(await realOrGiven(folder), 2);
+	const files = await sessionFilesIn(realOrGiven(folder), 2);
 	files.sort((a, b) => b.modifiedMs - a.modifiedMs);
 	const sessions: StoredSession[] = [];
 	let left = MAX_LISTING_BYTES;
@@ -135,10 +130,6 @@ function sessionRoots({ agentDir, cwd }: SessionPlaces): string[] {
 		roots.push(join(at, CONFIG_DIR_NAME, "sessions"));
 		if (at === root) return roots;
 	}
-}
-
-async function realOrGiven(path: string): Promise<string> {
-	return realpath(path).catch(() => path);
 }
 
 async function sessionFilesIn(folder: string, depth: number) {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { initTheme } from "@earendil-works/pi-coding-agent";
 import { markedSessions } from "../../core/session-marks.ts";
-import type { Data, ResponseData } from "../../protocol/index.ts";
+import type { ResponseData } from "../../protocol/index.ts";
 import { CommandError, type Done, type Handlers } from "../engine/call.ts";
 import type { StreamName } from "../journal/journal.ts";
 import { createCodeHandlers } from "./code-handlers.ts";
@@ -21,29 +21,7 @@ import type { StoredSettings } from "./stored-settings.ts";
 import { talkHandlers } from "./talk-handlers.ts";
 import { createTreeHandlers } from "./tree-handlers.ts";
 
-/** One pi runtime per session, in process. Ids are the server's own: pi's ids change. */
-export interface Sessions {
-	readonly handlers: Pick<Handlers, SessionCommandType>;
-	/** Also true for a session not yet reopened after a restart. */
-	has(principal: string, sessionId: string): boolean;
-	count(): number;
-	openDialogs(stream: StreamName): Data<"SessionEvent">[];
-	/** Rejects unless the principal may read the session file. Follows links. */
-	readableFile(principal: string, path: string): Promise<string>;
-	close(): Promise<void>;
-}
-
-export type SessionCommandType = Exclude<
-	keyof Handlers,
-	| "subscribe"
-	| "unsubscribe"
-	| "switch_session"
-	| "get_metrics"
-	| "health_check"
-	| "get_startup_recovery"
-	| "get_command_history"
-	| "replay_session"
->;
+export type Sessions = ReturnType<typeof createSessions>;
 
 export interface SessionsOptions extends Omit<SlotsOptions, "owners" | "piProcesses"> {
 	/** Session files in `.pi/sessions` here or above may be opened. */
@@ -57,8 +35,11 @@ export interface SessionsOptions extends Omit<SlotsOptions, "owners" | "piProces
 	owners: OwnersJournal;
 }
 
-/** Restores the last process's sessions, none of them open yet. */
-export function createSessions(options: SessionsOptions): Sessions {
+/**
+ * One pi runtime per session, in process. Ids are the server's own: pi's ids change. Restores the
+ * last process's sessions, none of them open yet.
+ */
+export function createSessions(options: SessionsOptions) {
 	const { agentDir, cwd } = options;
 	initTheme("dark"); // extensions may ask for a theme, which pi's modes set up
 	const owners = createFileOwners(options.owners);
@@ -76,18 +57,30 @@ export function createSessions(options: SessionsOptions): Sessions {
 	};
 	return {
 		handlers: { ...slots.handlers(inSession), ...createLifeHandlers(options, slots, files) },
-		has: (principal, sessionId) => slots.get(principal, sessionId) !== undefined,
-		count: () => slots.count(),
-		openDialogs: ({ principal, sessionId }) =>
+		/** Also true for a session not yet reopened after a restart. */
+		has: (principal: string, id: string) => slots.get(principal, id) !== undefined,
+		count: slots.count,
+		openDialogs: ({ principal, sessionId }: StreamName) =>
 			slots.get(principal, sessionId)?.current?.dialogs.current() ?? [],
-		readableFile: async (principal, given) => (await files.find(given, principal)).path,
+		/** Rejects unless the principal may read the session file. Follows links. */
+		readableFile: async (principal: string, path: string) =>
+			(await files.find(path, principal)).path,
 		async close() {
 			await Promise.all([slots.close(), code.close()]);
 		},
 	};
 }
 
-function createLifeHandlers(options: SessionsOptions, slots: Slots, files: StoredFiles) {
+type LifeHandlers = Pick<
+	Handlers,
+	"create_session" | "load_session" | "list_sessions" | "list_stored_sessions" | "delete_session"
+>;
+
+function createLifeHandlers(
+	options: SessionsOptions,
+	slots: Slots,
+	files: StoredFiles,
+): LifeHandlers {
 	const { newFolder, leaveFolders } = options;
 	const startFolder = "startFolder" in options ? options.startFolder : options.cwd;
 	const startsIn = newFolder
@@ -121,9 +114,8 @@ function createLifeHandlers(options: SessionsOptions, slots: Slots, files: Store
 			const cwd = await (command.cwd === undefined ? ownFolder() : checkFolder(command.cwd));
 			const settings: StoredSettings = trustProject ? { trustedCwd: cwd } : {};
 			const id = command.sessionId ?? randomUUID();
-			const createdAtMs = Date.now();
+			const record = { principal, id, cwd, createdAtMs: Date.now(), settings };
 			try {
-				const record = { principal, id, cwd, createdAtMs, settings: { ...settings } };
 				return opened(await slots.add(record));
 			} catch (error) {
 				if (command.cwd === undefined) await leave([cwd]);
@@ -158,29 +150,22 @@ function createLifeHandlers(options: SessionsOptions, slots: Slots, files: Store
 			};
 		},
 		async list_sessions({ principal }) {
-			const data: ResponseData["list_sessions"] = {
-				sessions: slots.of(principal).map((slot) => slot.info()),
-				...startsIn,
-			};
-			return { data };
+			const sessions = slots.of(principal).map((slot) => slot.info());
+			return { data: { sessions, ...startsIn } satisfies ResponseData["list_sessions"] };
 		},
 		async list_stored_sessions({ principal }) {
-			const found = await files.list(join(options.agentDir, "sessions"), principal);
-			const data: ResponseData["list_stored_sessions"] = {
-				sessions: found.files,
-				...(found.truncated && { truncated: true }),
-			};
-			return { data };
+			const folder = join(options.agentDir, "sessions");
+			const { files: sessions, ...more } = await files.list(folder, principal);
+			return { data: { sessions, ...more } satisfies ResponseData["list_stored_sessions"] };
 		},
 		async delete_session({ command, principal }) {
 			const slot = slots.find(principal, command.sessionId);
 			const folders = slot.folders();
 			await slots.remove(slot);
 			await leave(folders);
-			const data: ResponseData["delete_session"] = { deleted: true };
-			return { data, removed: slot.sessionId };
+			return { data: { deleted: true }, removed: slot.sessionId };
 		},
-	} satisfies Partial<Handlers>;
+	};
 }
 
 function opened(slot: Slot): Done {

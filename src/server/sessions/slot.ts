@@ -12,16 +12,19 @@ import { lastEntryOf } from "./session-file.ts";
 import type { FileHeader, FileOwners } from "./stored-files.ts";
 import { parseSettings, type StoredSettings } from "./stored-settings.ts";
 
-/** Runs in the open session. Returns the response's `data`. */
+/** Runs in the open session. Returns the response's `data`; nothing stands for an empty object. */
 export type SessionHandler<Type extends CommandType> = (
 	live: LiveSession,
 	command: CommandOf<Type>,
 	context: { slot: Slot; call: Call<Type> },
-) => ResponseData[Type] | Promise<ResponseData[Type]>;
+) => Answer<Type> | Promise<Answer<Type>>;
 
-export type SessionHandlers<Type extends CommandType = CommandType> = {
-	readonly [Name in Type]: SessionHandler<Name>;
-};
+type Answer<Type extends CommandType> =
+	| ResponseData[Type]
+	// biome-ignore lint/suspicious/noConfusingVoidType: such a handler returns nothing
+	| (object extends ResponseData[Type] ? void : never);
+
+export type SessionHandlers = { readonly [Name in CommandType]: SessionHandler<Name> };
 
 export interface SlotOptions extends Host {
 	emit(stream: StreamName, event: Data<"SessionEvent">): void;
@@ -37,7 +40,6 @@ export class Slot implements StreamName {
 	readonly principal: string;
 	readonly sessionId: string;
 	readonly #host: SlotOptions;
-	readonly #stream: StreamName;
 	readonly #folders: Set<string>;
 	#record: SessionRecord;
 	#current: LiveSession | undefined;
@@ -56,7 +58,6 @@ export class Slot implements StreamName {
 		this.principal = record.principal;
 		this.sessionId = record.id;
 		this.#host = host;
-		this.#stream = { principal: record.principal, sessionId: record.id };
 		this.#folders = new Set([record.cwd]);
 		this.#record = record;
 		this.#isKnown = isKnown;
@@ -117,7 +118,25 @@ export class Slot implements StreamName {
 	}
 
 	info(): Data<"SessionInfo"> {
-		return infoOf(this.#record, this.#current, this.#host);
+		const { id, file, cwd } = this.#record;
+		const { settings, createdAt } = factsOf(this.#record);
+		const { name, model: stored } = settings;
+		const session = this.#current?.session;
+		const { modelRuntime } = this.#host;
+		const model = session?.model ?? (stored && modelRuntime.getModel(stored.provider, stored.id));
+		const level = session?.thinkingLevel ?? settings.thinkingLevel ?? "off";
+		return {
+			sessionId: id,
+			...(name && { sessionName: name }),
+			...(file && { sessionFile: file }),
+			cwd,
+			...(isTrusted(settings, cwd, this.#host) && { projectTrusted: true }),
+			...(model && { model: modelView(model) }),
+			thinkingLevel: level as Data<"SessionInfo">["thinkingLevel"],
+			isStreaming: session?.isStreaming ?? false,
+			messageCount: session?.messages.length ?? settings.messageCount ?? 0,
+			createdAt,
+		};
 	}
 
 	async close(): Promise<void> {
@@ -178,7 +197,7 @@ export class Slot implements StreamName {
 				// A broken session counts as crashed.
 				wasCutOff: host.wasCutOff || this.#wasOpen || settings.cutOff === true,
 				emit: (event) => {
-					if (!this.#isClosed) host.emit(this.#stream, event);
+					if (!this.#isClosed) host.emit(this, event);
 				},
 				onChange: () => {
 					if (this.#current && !this.#current.isBroken) this.#ownFile(this.#current);
@@ -210,11 +229,8 @@ export class Slot implements StreamName {
 		this.#saveIfChanged(); // pi may have added to the file
 		if (this.#fork) {
 			const { file, about } = this.#fork;
-			this.#host.emit(this.#stream, {
-				type: "session_replaced",
-				reason: "fork",
-				sessionFile: file,
-			});
+			const event = { type: "session_replaced", reason: "fork", sessionFile: file } as const;
+			this.#host.emit(this, event);
 			this.#warn(about.warning);
 		}
 		if (warning) this.#warn(warning);
@@ -235,7 +251,7 @@ export class Slot implements StreamName {
 	}
 
 	#warn(message: string): void {
-		this.#host.emit(this.#stream, warningOf(message));
+		this.#host.emit(this, warningOf(message));
 	}
 }
 
@@ -262,7 +278,7 @@ function recordOf(
 	const { sessionFile, model, sessionName } = session;
 	const isWritten = sessionFile !== undefined && (sessionFile === known || existsSync(sessionFile));
 	const lastEntry = lastEntryOf(session.sessionManager);
-	const { lastInFile } = live;
+	const lastInFile = live.guard.lastInFile();
 	const settings: StoredSettings = {
 		...chosen,
 		piSessionId: session.sessionId,
@@ -274,31 +290,7 @@ function recordOf(
 		...(isWritten && lastInFile && lastInFile !== lastEntry && { lastInFile }),
 	};
 	const file = isWritten && { file: sessionFile };
-	return { principal, id, cwd: runtime.cwd, ...file, createdAtMs, settings: { ...settings } };
-}
-
-function infoOf(
-	record: SessionRecord,
-	live: LiveSession | undefined,
-	host: Host,
-): Data<"SessionInfo"> {
-	const { settings, createdAt } = factsOf(record);
-	const stored = settings.model;
-	const model =
-		live?.session.model ?? (stored && host.modelRuntime.getModel(stored.provider, stored.id));
-	const level = live?.session.thinkingLevel ?? settings.thinkingLevel ?? "off";
-	return {
-		sessionId: record.id,
-		...(settings.name && { sessionName: settings.name }),
-		...(record.file && { sessionFile: record.file }),
-		cwd: record.cwd,
-		...(isTrusted(settings, record.cwd, host) && { projectTrusted: true }),
-		...(model && { model: modelView(model) }),
-		thinkingLevel: level as Data<"SessionInfo">["thinkingLevel"],
-		isStreaming: live?.session.isStreaming ?? false,
-		messageCount: live?.session.messages.length ?? settings.messageCount ?? 0,
-		createdAt,
-	};
+	return { principal, id, cwd: runtime.cwd, ...file, createdAtMs, settings };
 }
 
 const facts = new WeakMap<SessionRecord, { settings: StoredSettings; createdAt: string }>();

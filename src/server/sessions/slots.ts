@@ -2,7 +2,8 @@ import { type CommandType, rowOf } from "../../protocol/index.ts";
 import { type Call, CommandError, type Done, type Handlers } from "../engine/call.ts";
 import type { Recovered, SessionRecord } from "../journal/journal.ts";
 import { asCommandError, safeText } from "../safe-text.ts";
-import { basisOf, createKeptAnswers, readName } from "./kept-answers.ts";
+import { basisOf } from "./inspector.ts";
+import { createKeptAnswers, readName } from "./kept-answers.ts";
 import type { LiveSession } from "./live-session.ts";
 import { lastEntryOf } from "./session-file.ts";
 import { type SessionHandler, type SessionHandlers, Slot, type SlotOptions } from "./slot.ts";
@@ -19,18 +20,18 @@ export type Slots = ReturnType<typeof createSlots>;
 
 export function createSlots(options: SlotsOptions) {
 	const { maxSessions, maxSessionsPerPrincipal = maxSessions } = options;
-	const byPrincipal = new Map<string, Map<string, Slot>>();
+	const slots = new Map<string, Slot>();
 	/** Deleted for clients; running work may still write to their files. */
 	const closing = new Set<Slot>();
 	const kept = createKeptAnswers();
-	let total = 0;
 	for (const { version: _version, ...record } of options.recovered) {
-		keep(new Slot(record, options, true));
+		slots.set(keyOf(record.principal, record.id), new Slot(record, options, true));
 	}
 
-	const get = (principal: string, sessionId: string) => byPrincipal.get(principal)?.get(sessionId);
-	const open = () => [...byPrincipal.values()].flatMap((slots) => [...slots.values()]);
-	const present = () => [...closing, ...open()];
+	const get = (principal: string, sessionId: string) => slots.get(keyOf(principal, sessionId));
+	const of = (principal: string) =>
+		[...slots.values()].filter((one) => one.principal === principal);
+	const present = () => [...closing, ...slots.values()];
 	/** By real path, closing sessions included. */
 	const openFiles = () =>
 		new Map(present().flatMap((slot) => slot.files().map((file) => [file, slot] as const)));
@@ -38,8 +39,8 @@ export function createSlots(options: SlotsOptions) {
 	return {
 		get,
 		find,
-		of: (principal: string) => [...(byPrincipal.get(principal)?.values() ?? [])],
-		count: () => total,
+		of,
+		count: () => slots.size,
 		openFiles,
 		folders: () => present().flatMap((slot) => slot.folders()),
 		/** Waits until no session enters or leaves the file: only then its owner is known. */
@@ -51,24 +52,25 @@ export function createSlots(options: SlotsOptions) {
 			}
 		},
 		async add(record: SessionRecord) {
-			const own = byPrincipal.get(record.principal);
-			if (own?.has(record.id)) {
-				throw new CommandError("session_exists", `There is a session "${record.id}" already`);
+			const { principal, id } = record;
+			if (get(principal, id)) {
+				throw new CommandError("session_exists", `There is a session "${id}" already`);
 			}
-			if (total >= maxSessions) {
+			if (slots.size >= maxSessions) {
 				throw new CommandError(
 					"limit_reached",
-					`The server has ${total} sessions, which is its limit: delete one first`,
+					`The server has ${slots.size} sessions, which is its limit: delete one first`,
 				);
 			}
-			if (own && own.size >= maxSessionsPerPrincipal) {
+			const own = of(principal).length;
+			if (own >= maxSessionsPerPrincipal) {
 				throw new CommandError(
 					"limit_reached",
-					`You have ${own.size} sessions, which is the limit for one principal: delete one first`,
+					`You have ${own} sessions, which is the limit for one principal: delete one first`,
 				);
 			}
 			const slot = new Slot(record, options, false);
-			keep(slot);
+			slots.set(keyOf(principal, id), slot);
 			try {
 				await slot.live();
 			} catch (error) {
@@ -98,9 +100,8 @@ export function createSlots(options: SlotsOptions) {
 			return Object.fromEntries(entries) as Pick<Handlers, keyof Given & CommandType>;
 		},
 		async close() {
-			const all = open();
-			byPrincipal.clear();
-			total = 0;
+			const all = [...slots.values()];
+			slots.clear();
 			await Promise.all(all.map((slot) => slot.close()));
 			for (const slot of all) slot.keep();
 		},
@@ -116,18 +117,9 @@ export function createSlots(options: SlotsOptions) {
 		);
 	}
 
-	function keep(slot: Slot): void {
-		const slots = byPrincipal.get(slot.principal) ?? new Map<string, Slot>();
-		byPrincipal.set(slot.principal, slots.set(slot.sessionId, slot));
-		total++;
-	}
-
 	function drop(slot: Slot): void {
-		const slots = byPrincipal.get(slot.principal);
-		if (slots?.get(slot.sessionId) !== slot) return;
-		slots.delete(slot.sessionId);
-		total--;
-		if (slots.size === 0) byPrincipal.delete(slot.principal);
+		const { principal, sessionId } = slot;
+		if (get(principal, sessionId) === slot) slots.delete(keyOf(principal, sessionId));
 	}
 
 	async function carryOut(call: Call, run: SessionHandler<CommandType>): Promise<Done> {
@@ -141,15 +133,17 @@ export function createSlots(options: SlotsOptions) {
 			const live = await slot.live();
 			if (!isOpen) await call.turn?.();
 			const make = () => run(live, command as never, { slot, call: call as never });
+			const answer = async () => {
+				const data = await make();
+				return { data: data === undefined ? {} : data };
+			};
 			if (effect !== "change") {
 				const basis = isThere() ? basisOf(command, live) : undefined;
-				if (!basis) return { data: await make() };
-				return kept.answer(slot, readName(command), basis, make);
+				return basis ? kept.answer(slot, readName(command), basis, make) : await answer();
 			}
 			live.revision++;
-			const change = async () => ({ data: await make() });
 			// Control commands must get through, whatever happened to the file.
-			const made = path === "lane" ? guarded(live, change) : change();
+			const made = path === "lane" ? guarded(live, answer) : answer();
 			const done = await made.finally(() => live.revision++);
 			slot.refresh();
 			return { ...done, ...(isThere() && slot.record !== before && { session: slot.record }) };
@@ -159,8 +153,13 @@ export function createSlots(options: SlotsOptions) {
 	}
 }
 
+/** Unambiguous: a principal's name has no space. */
+function keyOf(principal: string, sessionId: string): string {
+	return `${principal} ${sessionId}`;
+}
+
 async function guarded(live: LiveSession, change: () => Promise<Done>): Promise<Done> {
-	live.checkFile();
+	live.guard.check();
 	const { sessionManager } = live.session;
 	const last = lastEntryOf(sessionManager);
 	try {
@@ -178,7 +177,7 @@ async function guarded(live: LiveSession, change: () => Promise<Done>): Promise<
 
 function lossIn(live: LiveSession): string | undefined {
 	try {
-		live.checkFile();
+		live.guard.check();
 		return undefined;
 	} catch (error) {
 		return `It was carried out and may be lost. ${asCommandError(error).message}`;

@@ -94,7 +94,6 @@ const settings = {
 	}),
 	set_thinking_level({ session }, { level }) {
 		session.setThinkingLevel(level as AgentSession["thinkingLevel"]);
-		return {};
 	},
 	cycle_thinking_level({ session }) {
 		const level = session.cycleThinkingLevel();
@@ -106,26 +105,21 @@ const settings = {
 	set_steering_mode({ session, chosen }, { mode }) {
 		chosen.steeringMode = mode;
 		session.setSteeringMode(mode);
-		return {};
 	},
 	set_follow_up_mode({ session, chosen }, { mode }) {
 		chosen.followUpMode = mode;
 		session.setFollowUpMode(mode);
-		return {};
 	},
 	set_auto_compaction({ session, chosen }, { enabled }) {
 		chosen.autoCompaction = enabled;
 		session.setAutoCompactionEnabled(enabled);
-		return {};
 	},
 	set_auto_retry({ session, chosen }, { enabled }) {
 		chosen.autoRetry = enabled;
 		session.setAutoRetryEnabled(enabled);
-		return {};
 	},
 	set_session_name({ session }, { name }) {
 		session.setSessionName(name.trim());
-		return {};
 	},
 	get_tools({ session }) {
 		const active = new Set(session.getActiveToolNames());
@@ -160,7 +154,6 @@ const settings = {
 			throw new CommandError("wrong_state", "The session is busy: wait for it, or abort first");
 		}
 		await live.reload();
-		return {};
 	},
 } satisfies Partial<SessionHandlers>;
 

@@ -6,12 +6,11 @@ import { type Journal, JournalUnavailable, type SessionRecord } from "../journal
 import type { PiProcesses } from "./open-session-file.ts";
 import {
 	checkSessionFile,
-	type GivenPath,
 	listStoredSessions,
 	noSuchFile,
+	type PathField,
 	type SessionFile,
 	type SessionPlaces,
-	type StoredSession,
 } from "./session-files.ts";
 import type { Slot } from "./slot.ts";
 import type { Slots } from "./slots.ts";
@@ -28,8 +27,14 @@ export function createStoredFiles(
 	owners: Pick<FileOwners, "of">,
 	piProcesses: PiProcesses,
 ) {
-	function check(file: SessionFile, principal: string, given: GivenPath): void {
-		if (visible([file], principal).length === 0) throw noSuchFile(given);
+	/** Fails like a missing file if another principal owns it by now. */
+	function check(
+		file: SessionFile,
+		principal: string,
+		path: string,
+		field: PathField = "sessionPath",
+	): void {
+		if (visible([file], principal).length === 0) throw noSuchFile(path, field);
 	}
 
 	/** Open: visible to the session's principal only. Closed: to the owner, or to all without one. */
@@ -43,75 +48,62 @@ export function createStoredFiles(
 	}
 
 	return {
-		async find(path: string, principal: string, field: GivenPath["field"] = "sessionPath") {
-			const file = await checkSessionFile({ path, field }, places);
-			check(file, principal, { path, field });
+		check,
+		async find(path: string, principal: string, field: PathField = "sessionPath") {
+			const file = await checkSessionFile(path, field, places);
+			check(file, principal, path, field);
 			return file;
 		},
-		/** Fails like a missing file if another principal owns it by now. */
-		check: (file: SessionFile, principal: string, path: string) =>
-			check(file, principal, { path, field: "sessionPath" }),
 		async list(folder: string, principal: string) {
 			const { sessions, truncated } = await listStoredSessions(folder, MAX_LISTED, (files) =>
 				visible(files, principal),
 			);
 			const inPi = await piProcesses();
 			const open = slots.openFiles();
-			const files = sessions.map((stored) => {
-				const piProcess = inPi.get(stored.path);
-				const view = listed(stored, open.get(stored.path));
-				return { ...view, ...(piProcess !== undefined && { piProcess }) };
+			const files = sessions.map(({ path, view }) => {
+				const piProcess = inPi.get(path);
+				return { ...listed(view, open.get(path)), ...(piProcess !== undefined && { piProcess }) };
 			});
-			return { files, truncated };
+			return { files, ...(truncated && { truncated }) };
 		},
 	};
 }
 
-function listed({ path, view }: StoredSession, slot: Slot | undefined): Data<"StoredSession"> {
-	const { sessionPath: _path, sessionName: stored, ...rest } = view;
-	const { sessionName = stored, messageCount = view.messageCount } = slot?.info() ?? {};
-	return {
-		sessionPath: path,
-		...(slot && { sessionId: slot.sessionId }),
-		...(sessionName && { sessionName }),
-		...rest,
-		messageCount,
-	};
+function listed(view: Data<"StoredSession">, slot: Slot | undefined): Data<"StoredSession"> {
+	if (!slot) return view;
+	const { sessionName = view.sessionName, messageCount } = slot.info();
+	const { sessionId } = slot;
+	return { ...view, sessionId, ...(sessionName && { sessionName }), messageCount };
 }
 
 /** From the file's first line; survives a move or copy. */
 export type FileHeader = Pick<SessionFile, "id" | "cwd" | "parentSession">;
 
-/** The first principal to open a file owns it for good; without an owner it is open to all. */
-export interface FileOwners {
-	/** No effect if the file has an owner. It need not exist yet. */
-	own(principal: string, header: FileHeader): void;
-	/** The file was never written. */
-	disown(principal: string, header: FileHeader): void;
-	/** Includes files from before owners were stored. */
-	ownAll(records: readonly SessionRecord[]): void;
-	/** In order. Throws a {@link CommandError} when the journal is unreadable. */
-	of(files: readonly FileHeader[]): (string | undefined)[];
-}
+export type FileOwners = ReturnType<typeof createFileOwners>;
 
 export type OwnersJournal = Pick<Journal, "own" | "disown" | "owners">;
 
-export function createFileOwners(journal: OwnersJournal): FileOwners {
+/** The first principal to open a file owns it for good; without an owner it is open to all. */
+export function createFileOwners(journal: OwnersJournal) {
 	// The journal keeps unwritten records in memory and reports failures.
-	const own = (principal: string, header: FileHeader) =>
+	const own = (principal: string, header: FileHeader): void =>
 		void journal.own({ principal, conversation: conversationOf(header) }).catch(() => {});
 
 	return {
+		/** No effect if the file has an owner. It need not exist yet. */
 		own,
-		disown: (principal, header) =>
+		/** The file was never written. */
+		disown: (principal: string, header: FileHeader): void =>
 			void journal.disown({ principal, conversation: conversationOf(header) }).catch(() => {}),
-		ownAll(records) {
+		/** Includes files from before owners were stored. */
+		ownAll(records: readonly SessionRecord[]) {
 			for (const { principal, file, cwd, settings } of records) {
 				const { piSessionId: id } = parseSettings(settings);
 				if (file !== undefined && id !== undefined) own(principal, { id, cwd });
 			}
 		},
-		of(files) {
+		/** In order. Throws a {@link CommandError} when the journal is unreadable. */
+		of(files: readonly FileHeader[]) {
 			const names = files.map((file) => ({ own: conversationOf(file), parent: parentOf(file) }));
 			const all = names.flatMap(({ own, parent }) => [own, ...(parent ? [parent] : [])]);
 			const owners = ownersOf(journal, all);

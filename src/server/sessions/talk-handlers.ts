@@ -10,26 +10,16 @@ export const talkHandlers = {
 	prompt,
 	steer: (live, command) => queue(live, "steer", command),
 	follow_up: (live, command) => queue(live, "followUp", command),
-	extension_ui_response({ dialogs }, { requestId, response }) {
-		dialogs.answer(requestId, response);
-		return {};
-	},
-	async abort(live) {
-		await live.abort();
-		return {};
-	},
-	abort_bash(live) {
-		live.abortBash();
-		return {};
-	},
+	extension_ui_response: ({ dialogs }, { requestId, response }) =>
+		dialogs.answer(requestId, response),
+	abort: (live) => live.abort(),
+	abort_bash: (live) => live.abortBash(),
 	abort_compaction({ session }) {
 		session.abortCompaction();
 		session.abortBranchSummary();
-		return {};
 	},
 	abort_retry({ session }) {
 		session.abortRetry();
-		return {};
 	},
 	clear_queue: ({ session }) => session.clearQueue(),
 	async compact(live, { customInstructions }, { call }) {
@@ -37,9 +27,7 @@ export const talkHandlers = {
 		live.checkModelUse();
 		const stop = () => session.abortCompaction();
 		const compacting = () => session.compact(customInstructions);
-		const done = await stoppable(call.signal, stop, compacting).catch((error) => {
-			throw asCommandError(error, "wrong_state");
-		});
+		const done = await stoppable(call.signal, stop, compacting).catch(refuse);
 		const { summary, firstKeptEntryId, tokensBefore, estimatedTokensAfter } = done;
 		return {
 			summary,
@@ -58,15 +46,17 @@ async function prompt(live: LiveSession, command: CommandOf<"prompt">): Promise<
 		await refuseEarly(live, checked);
 		live.ensureFile();
 		const started = startPrompt(session, checked);
-		await started.accepted.catch((error) => {
-			throw asCommandError(error, "wrong_state");
-		});
+		await started.accepted.catch(refuse);
 		return started;
 	});
 	if (command.waitFor !== "settled") return {};
 	await run.ended;
 	await live.session.waitForIdle();
 	return outcomeOf(live);
+}
+
+function refuse(error: unknown): never {
+	throw asCommandError(error, "wrong_state");
 }
 
 /** Calls `stop` if the signal aborts during `work`. */
@@ -126,11 +116,10 @@ function startPrompt(
 	{ message, images, streamingBehavior, verbatim }: CommandOf<"prompt">,
 ): { accepted: Promise<void>; ended: Promise<void> } {
 	let isTaken = false;
-	let unsubscribe = () => {};
-	const recorded = new Promise<void>((resolve) => {
-		unsubscribe = session.subscribe((event) => {
-			if (isTaken && event.type === "message_end" && event.message.role === "user") resolve();
-		});
+	const recorded = Promise.withResolvers<void>();
+	const unsubscribe = session.subscribe((event) => {
+		const isUsers = event.type === "message_end" && event.message.role === "user";
+		if (isTaken && isUsers) recorded.resolve();
 	});
 	// Pi 0.87 passes a boolean; 1.5 passes a word, only for accepted prompts.
 	const preflightResult = ((result: unknown) => {
@@ -147,7 +136,7 @@ function startPrompt(
 		if (!isTaken) throw error;
 	});
 	return {
-		accepted: Promise.race([recorded, whole]).finally(unsubscribe),
+		accepted: Promise.race([recorded.promise, whole]).finally(unsubscribe),
 		ended: run.catch(() => {}),
 	};
 }
@@ -170,31 +159,26 @@ async function queue(
 	live: LiveSession,
 	how: "steer" | "followUp",
 	{ message, images }: CommandOf<"steer" | "follow_up">,
-): Promise<object> {
+): Promise<void> {
 	const { session } = live;
 	live.checkModelUse();
 	const checked = checkedMessage(session, message);
-	await session[how](checked, images, { source: "rpc" }).catch((error) => {
-		throw asCommandError(error, "wrong_state");
-	});
-	return {};
+	await session[how](checked, images, { source: "rpc" }).catch(refuse);
 }
 
 export function slashCommands(session: AgentSession): Data<"SlashCommand">[] {
-	const command = (source: string, name: string, description: string | undefined) => ({
+	const command = (source: string, name: string, { description }: { description?: string }) => ({
 		name,
 		source,
 		...(description !== undefined && { description }),
 	});
 	const { extensionRunner, promptTemplates, resourceLoader } = session;
+	const commands = extensionRunner.getRegisteredCommands();
+	const { skills } = resourceLoader.getSkills();
 	return [
-		...extensionRunner
-			.getRegisteredCommands()
-			.map((one) => command("extension", one.invocationName, one.description)),
-		...promptTemplates.map((one) => command("prompt", one.name, one.description)),
-		...resourceLoader
-			.getSkills()
-			.skills.map((one) => command("skill", `skill:${one.name}`, one.description)),
+		...commands.map((one) => command("extension", one.invocationName, one)),
+		...promptTemplates.map((one) => command("prompt", one.name, one)),
+		...skills.map((one) => command("skill", `skill:${one.name}`, one)),
 	];
 }
 

@@ -2,6 +2,7 @@ import type { SessionEntry, SessionTreeNode } from "@earendil-works/pi-coding-ag
 import { property } from "../../core/property.ts";
 import type { Data } from "../../protocol/index.ts";
 import { textOf } from "../../session/index.ts";
+import { collapsed } from "../../text/one-line.ts";
 import { CommandError } from "../engine/call.ts";
 import { asCommandError } from "../safe-text.ts";
 import type { LiveSession } from "./live-session.ts";
@@ -186,11 +187,7 @@ export function nestedTree(roots: readonly SessionTreeNode[]): {
 }
 
 export function previewOf(entry: SessionEntry): string {
-	return wordsOf(entry)
-		.slice(0, MAX_PREVIEW * 4)
-		.replaceAll(/\s+/g, " ")
-		.trim()
-		.slice(0, MAX_PREVIEW);
+	return collapsed(wordsOf(entry).slice(0, MAX_PREVIEW * 4)).slice(0, MAX_PREVIEW);
 }
 
 function wordsOf(entry: SessionEntry): string {

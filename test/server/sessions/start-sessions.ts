@@ -14,7 +14,6 @@ import type { Call, Done, Handler } from "../../../src/server/engine/call.ts";
 import type { SessionRecord } from "../../../src/server/journal/journal.ts";
 import {
 	createSessions,
-	type SessionCommandType,
 	type Sessions,
 	type SessionsOptions,
 } from "../../../src/server/sessions/sessions.ts";
@@ -23,6 +22,8 @@ import { recordProvider } from "../../support/golden.ts";
 import { createMemoryJournal, type MemoryJournal } from "../../support/memory-journal.ts";
 import { sdk } from "../../support/pi-sdk.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
+
+type SessionCommandType = keyof Sessions["handlers"];
 
 /** What a command of a type takes, without its session where that is the default one. */
 type Fields<Type extends SessionCommandType> = Omit<CommandFields<Type>, "sessionId"> & {
