@@ -78,12 +78,8 @@ function unusable(folder: string, why: string, cause?: unknown): Error {
 	return new Error(message, { cause });
 }
 
-export interface Lock {
-	release(): void;
-}
-
 /** SQLite locks `lock.db`; the system releases it at process end. Throws a one-line error. */
-export async function lockDataFolder(folder: string): Promise<Lock> {
+export async function lockDataFolder(folder: string): Promise<{ release(): void }> {
 	await claimDataFolder(folder);
 	const sqlite = await import("node:sqlite");
 	const path = join(folder, "lock.db");

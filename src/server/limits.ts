@@ -61,10 +61,9 @@ export function limitsFrom(assignments: readonly string[]): ServerLimits {
 	for (const assignment of assignments) {
 		const [name = "", value = ""] = assignment.split("=", 2);
 		if (!isLimit(name)) {
-			const close = nearest(name, Object.keys(defaultLimits));
-			const hint = close
-				? `did you mean "${close}"?`
-				: `known: ${Object.keys(defaultLimits).join(", ")}`;
+			const known = Object.keys(defaultLimits);
+			const close = nearest(name, known);
+			const hint = close ? `did you mean "${close}"?` : `known: ${known.join(", ")}`;
 			throw new Error(`unknown limit "${name}"; ${hint}`);
 		}
 		const number = Number(value);
@@ -80,15 +79,13 @@ function isLimit(name: string): name is keyof ServerLimits {
 	return Object.hasOwn(defaultLimits, name);
 }
 
-/** Token bucket: a rate per minute, with bursts up to the same number. */
-export interface RateBucket {
-	take(): boolean;
-	/** Milliseconds until the next `take` succeeds; 0 if it would now. */
-	waitMs(): number;
-}
+export type RateBucket = ReturnType<typeof createRateBucket>;
 
-/** Starts full. `clock` is monotonic, in milliseconds. */
-export function createRateBucket(perMinute: number, clock: () => number): RateBucket {
+/**
+ * Token bucket: a rate per minute, with bursts up to the same number. Starts full. `clock` is
+ * monotonic, in milliseconds.
+ */
+export function createRateBucket(perMinute: number, clock: () => number) {
 	const perMs = perMinute / 60_000;
 	let left = perMinute;
 	let filledAt = clock();
@@ -106,6 +103,7 @@ export function createRateBucket(perMinute: number, clock: () => number): RateBu
 			left -= 1;
 			return true;
 		},
+		/** Milliseconds until the next `take` succeeds; 0 if it would now. */
 		waitMs() {
 			fill();
 			return left >= 1 ? 0 : Math.ceil((1 - left) / perMs);

@@ -5,20 +5,17 @@ import type { Latency } from "./engine/replies.ts";
 import type { JournalStats } from "./journal/journal.ts";
 import type { ConnectionCounters } from "./transports/connections.ts";
 
-export interface PartFigures {
+export interface Metrics {
 	engine: EngineCounters;
+	connections: ConnectionCounters;
 	journal: JournalStats & { healthy: boolean };
 	sessions: number;
-	process: ProcessFigures;
+	process: ReturnType<ReturnType<typeof createProcessGauge>["read"]>;
 	latencyMs?: Latency | undefined;
 }
 
-export interface Metrics extends PartFigures {
-	connections: ConnectionCounters;
-}
-
-export function metricsData(figures: PartFigures): ResponseData["get_metrics"] {
-	const { engine, journal, sessions, process, latencyMs } = figures;
+export function metricsData(metrics: Metrics): ResponseData["get_metrics"] {
+	const { engine, journal, sessions, process, latencyMs } = metrics;
 	const { clients, ...commands } = engine;
 	const { healthy: _, ...stats } = journal;
 	return {
@@ -102,24 +99,9 @@ function gauge(name: string, help: string, value: Row["value"]): Row {
 	return { name: `strata_${name}`, kind: "gauge", help, value };
 }
 
-export interface ProcessFigures {
-	uptimeSeconds: number;
-	residentBytes: number;
-	heapBytes: number;
-	externalBytes: number;
-	cpuSeconds: number;
-	/** 99th percentile of timer delay since the last read. */
-	loopDelayMs: number;
-}
-
-export interface ProcessGauge {
-	read(): ProcessFigures;
-	close(): void;
-}
-
 const RESOLUTION_MS = 20;
 
-export function createProcessGauge(): ProcessGauge {
+export function createProcessGauge() {
 	const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
 	delay.enable();
 	return {
@@ -134,6 +116,7 @@ export function createProcessGauge(): ProcessGauge {
 				heapBytes: heapUsed,
 				externalBytes: external,
 				cpuSeconds: (user + system) / 1e6,
+				/** 99th percentile of timer delay since the last read. */
 				loopDelayMs: Number.isFinite(loopDelayMs) ? loopDelayMs : 0,
 			};
 		},

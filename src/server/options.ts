@@ -1,5 +1,4 @@
 import { isLoopback, normalizedOrigin } from "./auth/access.ts";
-import type { DemoMode } from "./demo/open-demo.ts";
 import type { ServerLimits } from "./limits.ts";
 import type { Stdio } from "./transports/line-transports.ts";
 
@@ -12,7 +11,8 @@ export interface ServerOptions {
 	cwd: string;
 	/** For sessions that name no folder; without it they must. */
 	startFolder?: string;
-	demo: DemoMode;
+	/** `auto`: if no model is set up. */
+	demo: "auto" | "always" | "never";
 	/** Whether clients may load a project's own settings and extensions, which run its code. */
 	allowProjectTrust: boolean;
 	/** HTTP and WebSocket; port 0 takes a free one. */

@@ -1,11 +1,19 @@
+import { join } from "node:path";
+import { describeError } from "../core/errno.ts";
 import { inTime } from "../core/in-time.ts";
+import { packageVersion } from "../core/package-info.ts";
 import { createAccess } from "./auth/access.ts";
 import { loadTokens, type Tokens } from "./auth/token-file.ts";
 import { lockDataFolder } from "./data-folder.ts";
+import type { Models } from "./demo/demo-provider.ts";
+import { createEngine } from "./engine/engine.ts";
 import type { Client } from "./engine/message.ts";
-import { prometheusText } from "./metrics.ts";
+import { openJournal } from "./journal/sqlite-journal.ts";
+import { createProcessGauge, type Metrics, prometheusText } from "./metrics.ts";
 import { checkedOptions, type ServerOptions } from "./options.ts";
-import { openParts, type Parts } from "./parts.ts";
+import { createSessionReplay } from "./replay/session-replay.ts";
+import { createAttachments, createServerHandlers } from "./server-handlers.ts";
+import { createStreams } from "./streams/streams.ts";
 import { type Connections, createConnections } from "./transports/connections.ts";
 import { type HttpOptions, listenHttp } from "./transports/http.ts";
 import { listenUnixSocket, serveStdio } from "./transports/line-transports.ts";
@@ -26,19 +34,17 @@ export interface RunningServer {
 const FAREWELL_MS = 2_000;
 const SESSIONS_MS = 5_000;
 
-type Working = { parts: Parts; connections: Connections };
-
 /** Resolves once it listens, before the journal and pi are loaded. Throws a one-line error. */
 export async function startServer(given: ServerOptions): Promise<RunningServer> {
 	const options = checkedOptions(given);
-	let working: Working | undefined;
+	let parts: Parts | undefined;
 	let stopping: Promise<void> | undefined;
 	const connections = Promise.withResolvers<Connections>();
 	connections.promise.catch(() => {}); // reported by `ready`
 
 	const lock = await lockDataFolder(options.dataDir);
 	let tokens: Tokens | "none";
-	let listeners: Listeners;
+	let listeners: Awaited<ReturnType<typeof openListeners>>;
 	try {
 		// Clients of the socket and of stdio need no token.
 		const { auth, listen } = options;
@@ -49,27 +55,23 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 			connections: connections.promise,
 			readiness() {
 				if (stopping) return { ok: false, why: "the server is stopping" };
-				return working?.parts.journal.health() ?? { ok: false, why: "the server is starting" };
+				return parts?.journal.health() ?? { ok: false, why: "the server is starting" };
 			},
-			metrics() {
-				if (!working) return undefined;
-				const { parts, connections: all } = working;
-				return prometheusText({ ...parts.figures(), connections: all.counters() });
-			},
+			metrics: () => parts && prometheusText(parts.metrics()),
 		});
 	} catch (error) {
 		lock.release();
 		throw error;
 	}
 
-	const ready = startWorking(options).then(
-		(started) => {
-			working = started;
-			connections.resolve(started.connections);
+	const ready = openParts(options).then(
+		(opened) => {
+			parts = opened;
+			connections.resolve(opened.connections);
 			if (!options.stdio || stopping) return;
 			serveStdio({
 				...options.stdio,
-				connections: started.connections,
+				connections: opened.connections,
 				maxFrameBytes: options.limits.maxFrameBytes,
 				onEnd: () => options.onStdioEnd?.(),
 			});
@@ -85,14 +87,13 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 		try {
 			listeners.stopListening();
 			await ready.catch(() => {}); // never started: nothing to stop
-			if (working) {
-				const { parts, connections: all } = working;
+			if (parts) {
 				await parts.engine.shutdown(reason, options.limits.drainMs);
 				await inTime(parts.streams.settled(), FAREWELL_MS);
-				await all.close(FAREWELL_MS);
+				await parts.connections.close(FAREWELL_MS);
 			}
 			await listeners.close();
-			await working?.parts.close(SESSIONS_MS);
+			await parts?.close();
 		} finally {
 			lock.release();
 		}
@@ -109,28 +110,104 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 	};
 }
 
-async function startWorking(options: ServerOptions): Promise<Working> {
-	const { listen, socketPath, stdio, limits } = options;
-	const transports = [
-		...(listen ? ["websocket"] : []),
-		...(socketPath === undefined ? [] : ["unix"]),
-		...(stdio ? ["stdio"] : []),
-	];
-	const parts = await openParts({ ...options, transports });
-	const engine = {
-		...parts.engine,
-		disconnect(client: Client) {
-			parts.engine.disconnect(client);
-			parts.streams.drop(client);
-		},
-	};
-	return { parts, connections: createConnections({ engine, limits }) };
-}
+type Parts = Awaited<ReturnType<typeof openParts>>;
 
-interface Listeners {
-	readonly port?: number;
-	stopListening(): void;
-	close(): Promise<void>;
+/** What answers commands, without the listeners. */
+async function openParts(options: ServerOptions) {
+	const { dataDir, agentDir, cwd, limits, warn, listen, socketPath, stdio } = options;
+	// Pi is large: it loads while the journal is read.
+	const loading = Promise.all([
+		import("./sessions/sessions.ts"),
+		import("./demo/demo-provider.ts"),
+		import("./demo/sample-projects.ts"),
+	]);
+	loading.catch(() => {}); // awaited below
+	const journal = await openJournal({ dataDir, warn });
+	let models: Models | undefined;
+	try {
+		const { sessions: recovered, cutOff, crashed } = journal.recovered;
+		const streams = createStreams({ journal, cutOff });
+		const [{ createSessions }, { openModels }, { createSampleProjects }] = await loading;
+		const projects = createSampleProjects(join(dataDir, "demo", "projects"), warn);
+		models = await openModels(options);
+		// An unreadable journal does not know which projects are in use.
+		if (journal.health().ok) await projects.retire({ inUse: recovered.map(({ cwd }) => cwd) });
+		const sessions = createSessions({
+			agentDir,
+			cwd,
+			modelRuntime: models.modelRuntime,
+			startFolder: options.startFolder,
+			...(models.isDemo && { newFolder: projects.make, sampleProjects: projects.folder }),
+			leaveFolders: (left, inUse) => projects.retire({ left, inUse }),
+			allowProjectTrust: options.allowProjectTrust,
+			recovered,
+			wasCutOff: crashed,
+			emit: streams.emit,
+			save(session) {
+				journal.saveSession(session).catch((error: unknown) => {
+					warn(`session "${session.id}" could not be saved: ${describeError(error)}`);
+				});
+			},
+			owners: journal,
+			maxSessions: limits.maxSessions,
+			maxSessionsPerPrincipal: limits.maxSessionsPerPrincipal,
+		});
+		const attachments = createAttachments(sessions, streams);
+		const engine = createEngine({
+			journal,
+			handlers: createServerHandlers({
+				sessions,
+				streams,
+				attachments,
+				journal,
+				replay: createSessionReplay({ agentDir, cwd, tmpFolder: join(dataDir, "tmp") }),
+				metrics: () => metrics(),
+			}),
+			replayed: attachments.repeat,
+			limits,
+			serverVersion: packageVersion(),
+			transports: [
+				...(listen ? ["websocket"] : []),
+				...(socketPath === undefined ? [] : ["unix"]),
+				...(stdio ? ["stdio"] : []),
+			],
+		});
+		const disconnect = (client: Client) => {
+			engine.disconnect(client);
+			streams.drop(client);
+		};
+		const connections = createConnections({ engine: { ...engine, disconnect }, limits });
+		const gauge = createProcessGauge();
+		const metrics = (): Metrics => ({
+			engine: engine.counters(),
+			connections: connections.counters(),
+			journal: { ...journal.stats(), healthy: journal.health().ok },
+			sessions: sessions.count(),
+			process: gauge.read(),
+			latencyMs: engine.latencyMs(),
+		});
+		return {
+			engine,
+			journal,
+			streams,
+			connections,
+			metrics,
+			async close() {
+				gauge.close();
+				try {
+					await inTime(sessions.close(), SESSIONS_MS);
+					await inTime(streams.settled(), SESSIONS_MS);
+					await models?.close();
+				} finally {
+					await journal.close();
+				}
+			},
+		};
+	} catch (error) {
+		await models?.close();
+		await journal.close();
+		throw error;
+	}
 }
 
 interface ListenersOptions
@@ -141,14 +218,14 @@ interface ListenersOptions
 }
 
 /** If one listener fails, closes the other. */
-async function openListeners(options: ListenersOptions): Promise<Listeners> {
+async function openListeners(options: ListenersOptions) {
 	const { socketPath: path, connections, limits } = options;
 	const web = await openWeb(options);
 	try {
 		const socket =
 			path === undefined ? undefined : await listenUnixSocket({ path, connections, ...limits });
 		return {
-			...(web && { port: web.port }),
+			port: web?.port,
 			stopListening() {
 				web?.stopListening();
 				socket?.stopListening();

@@ -3,18 +3,19 @@ import type { Command, Data, ResponseData } from "../protocol/index.ts";
 import { type Call, CommandError, type Done, type Handler, type Handlers } from "./engine/call.ts";
 import { createMessage } from "./engine/message.ts";
 import { historyEntry, type Journal, type StreamName } from "./journal/journal.ts";
+import { type Metrics, metricsData } from "./metrics.ts";
 import type { SessionReplay } from "./replay/session-replay.ts";
 import type { Sessions } from "./sessions/sessions.ts";
 import { isQuestion } from "./streams/stream.ts";
 import type { Streams } from "./streams/streams.ts";
 
-export interface ServerHandlersOptions {
+interface ServerHandlersOptions {
 	sessions: Pick<Sessions, "handlers" | "count" | "readableFile">;
 	streams: Pick<Streams, "unsubscribe" | "remove" | "begin">;
 	attachments: Pick<Attachments, "attach" | "known">;
 	journal: Pick<Journal, "history" | "recovered" | "health">;
 	replay: SessionReplay;
-	metrics(): ResponseData["get_metrics"];
+	metrics(): Metrics;
 	now?: () => number;
 }
 
@@ -71,12 +72,10 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 			streams.unsubscribe(client, { principal, sessionId: known(call, command.sessionId) });
 			return answer<"unsubscribe">({});
 		},
-		async get_metrics() {
-			return answer<"get_metrics">(options.metrics());
-		},
+		get_metrics: async () => answer<"get_metrics">(metricsData(options.metrics())),
 		async health_check() {
 			const health = journal.health();
-			const { uptimeMs } = options.metrics();
+			const { uptimeMs } = metricsData(options.metrics());
 			return answer<"health_check">({
 				status: health.ok ? "ok" : "degraded",
 				problems: health.ok ? [] : [health.why],
@@ -122,15 +121,15 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 			});
 		},
 		async replay_session({ command: { sessionPath, content }, principal, signal }) {
-			if ((sessionPath === undefined) === (content === undefined)) {
-				throw new CommandError("invalid_command", "give either sessionPath or content");
-			}
 			const by = { principal, signal };
-			const report =
-				content === undefined
-					? await replay.ofFile(await sessions.readableFile(principal, sessionPath ?? ""), by)
-					: await replay.ofContent(content, by);
-			return { data: report };
+			if (sessionPath !== undefined && content === undefined) {
+				const file = await sessions.readableFile(principal, sessionPath);
+				return { data: await replay.ofFile(file, by) };
+			}
+			if (sessionPath === undefined && content !== undefined) {
+				return { data: await replay.ofContent(content, by) };
+			}
+			throw new CommandError("invalid_command", "give either sessionPath or content");
 		},
 	};
 }
@@ -139,21 +138,15 @@ function answer<Type extends keyof ResponseData>(data: ResponseData[Type]): Done
 	return { data };
 }
 
-export type Caller = Pick<Call, "principal" | "client">;
+type Caller = Pick<Call, "principal" | "client">;
 
-export interface Attachments {
-	/** Sends open dialogs, and events from now on or above `after`. Resolves with the last number. */
-	attach(caller: Caller, sessionId: string, after?: number): Promise<number>;
-	/** Subscribes a repetition's connection if the first answer says that the command did so. */
-	repeat(call: Caller & { command: Command }, data: () => unknown): void;
-	/** Throws `unknown_session` if the caller has no such session. */
-	known(caller: Caller, sessionId: string): string;
-}
+type Attachments = ReturnType<typeof createAttachments>;
 
 export function createAttachments(
 	sessions: Pick<Sessions, "has" | "openDialogs">,
 	streams: Streams,
-): Attachments {
+) {
+	/** Sends open dialogs, and events from now on or above `after`. Resolves with the last number. */
 	async function attach(caller: Caller, sessionId: string, after?: number): Promise<number> {
 		// Its disconnect was already handled: it would stay subscribed forever.
 		if (caller.client.gone) return 0;
@@ -172,38 +165,36 @@ export function createAttachments(
 		return streams.hasRequest(stream, event.requestId, after);
 	}
 
+	/** Subscribes a repetition's connection if the first answer says that the command did so. */
 	function repeat(call: Caller & { command: Command }, data: () => unknown): void {
 		const { command, principal, client } = call;
 		if (command.type === "subscribe" && command.lifecycle) client.lifecycle = command.lifecycle;
 		const { sessionId, after } = placeOf(command, data);
-		if (sessionId === undefined || !sessions.has(principal, sessionId)) return;
+		if (typeof sessionId !== "string" || !sessions.has(principal, sessionId)) return;
 		if (streams.isSubscribed(client, { principal, sessionId })) return;
 		attach(call, sessionId, after).catch(() => {
 			// The stream has changed: another session has this name now.
 		});
 	}
 
-	return {
-		attach,
-		repeat,
-		known(caller, sessionId) {
-			if (sessions.has(caller.principal, sessionId)) return sessionId;
-			throw new CommandError("unknown_session", `there is no session "${sessionId}"`);
-		},
-	};
+	/** Throws `unknown_session` if the caller has no such session. */
+	function known(caller: Caller, sessionId: string): string {
+		if (sessions.has(caller.principal, sessionId)) return sessionId;
+		throw new CommandError("unknown_session", `there is no session "${sessionId}"`);
+	}
+
+	return { attach, repeat, known };
 }
 
 function placeOf(
 	command: Command,
 	data: () => unknown,
-): { sessionId?: string | undefined; after?: number | undefined } {
+): { sessionId?: unknown; after?: number | undefined } {
 	switch (command.type) {
 		case "create_session":
-		case "load_session": {
-			const sessionId = property(data(), "sessionId");
-			if (typeof sessionId !== "string") return {};
-			return { sessionId, ...(command.type === "create_session" && { after: 0 }) };
-		}
+			return { sessionId: property(data(), "sessionId"), after: 0 };
+		case "load_session":
+			return { sessionId: property(data(), "sessionId") };
 		case "subscribe":
 			return command;
 		case "switch_session":

@@ -287,7 +287,7 @@ function setUp({ gone = false } = {}) {
 				return {} as never;
 			},
 		},
-		metrics: () => ({ uptimeMs: 5 }) as never,
+		metrics: () => ({ engine: {}, journal: {}, process: { uptimeSeconds: 0.005 } }) as never,
 		now: () => 1_000,
 	});
 	const run = <Type extends CommandType>(command: CommandOf<Type> & { type: Type }) =>

@@ -21,7 +21,8 @@ export async function openDemo(mode: "print" | "json" = "print"): Promise<AgentS
 	enterAgentDir(agentDir);
 	atEnd(() => leaveAgentDir(agentDir));
 	const modelsPath = join(agentDir, "models.json");
-	writeFileSync(modelsPath, provider.modelsJson);
+	const providers = { [DEMO_MODEL.provider]: provider.config };
+	writeFileSync(modelsPath, JSON.stringify({ providers }));
 	writeFileSync(join(agentDir, "strata.json"), JSON.stringify({ kota: { confirmIndex: false } }));
 	const modelRuntime = await sdk.ModelRuntime.create({
 		authPath: join(agentDir, "auth.json"),

@@ -6,14 +6,9 @@ import type { Tokens } from "./token-file.ts";
 export const SUBPROTOCOL = "strata.v1";
 const TOKEN_SUBPROTOCOL = "strata.token.";
 
-export interface Access {
-	/** The request must name this server (`Host`) and come from no foreign page (`Origin`). */
-	admits(headers: IncomingHttpHeaders): { ok: true } | { ok: false; why: string };
-	/** `undefined` without a valid token. */
-	principalOf(headers: IncomingHttpHeaders): string | undefined;
-}
+export type Access = ReturnType<typeof createAccess>;
 
-export interface AccessOptions {
+interface AccessOptions {
 	readonly host: string;
 	/** Allowed page origins besides the server's own, normalized (`https://example.org`). */
 	readonly origins: readonly string[];
@@ -22,9 +17,10 @@ export interface AccessOptions {
 	readonly tokens: Tokens | "none";
 }
 
-export function createAccess(options: AccessOptions): Access {
+export function createAccess(options: AccessOptions) {
 	return {
-		admits({ host, origin }) {
+		/** The request must name this server (`Host`) and come from no foreign page (`Origin`). */
+		admits({ host, origin }: IncomingHttpHeaders): { ok: true } | { ok: false; why: string } {
 			if (!isOwnHost(host, options)) {
 				return { ok: false, why: "this server does not go by the name in the Host header" };
 			}
@@ -33,7 +29,8 @@ export function createAccess(options: AccessOptions): Access {
 			}
 			return { ok: true };
 		},
-		principalOf(headers) {
+		/** `undefined` without a valid token. */
+		principalOf(headers: IncomingHttpHeaders): string | undefined {
 			if (options.tokens === "none") return "local";
 			const token = tokenIn(headers);
 			return token === undefined ? undefined : options.tokens.principalOf(token);

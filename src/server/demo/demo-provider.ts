@@ -1,10 +1,12 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ModelRuntime } from "@earendil-works/pi-coding-agent";
-import { describeError } from "../../core/errno.ts";
+import { ModelRuntime } from "@earendil-works/pi-coding-agent";
+import { describeError, errnoOf } from "../../core/errno.ts";
 import { hashBytes } from "../../core/hash.ts";
 import { property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
@@ -16,15 +18,72 @@ import {
 	simulated,
 } from "../../economy/index.ts";
 import { isStub } from "../../pruning/index.ts";
+import { collapsed } from "../../text/one-line.ts";
+import type { ServerOptions } from "../options.ts";
 
-/** A local provider whose one model is a script. */
-export interface DemoProvider {
-	readonly config: Parameters<ModelRuntime["registerProvider"]>[1];
-	readonly modelsJson: string;
+export const DEMO_MODEL = { provider: "strata-demo", id: "scripted" } as const;
+
+export interface Models {
+	readonly modelRuntime: ModelRuntime;
+	/** The only model is the demo's. */
+	readonly isDemo: boolean;
 	close(): Promise<void>;
 }
 
-export const DEMO_MODEL = { provider: "strata-demo", id: "scripted" } as const;
+/** The user's models, or else the demo's. Never both: real work must not pick a script. */
+export async function openModels({
+	agentDir,
+	demo,
+	warn,
+}: Pick<ServerOptions, "agentDir" | "demo" | "warn">): Promise<Models> {
+	if (demo === "always") return await openDemo();
+	const authPath = join(agentDir, "auth.json");
+	const modelsPath = join(agentDir, "models.json");
+	const modelRuntime = await ModelRuntime.create({ authPath, modelsPath });
+	const problem = (await faultIn(authPath)) ?? modelRuntime.getError();
+	if (problem !== undefined) warn(`some of pi's models cannot be used: ${collapsed(problem)}`);
+	const isUsable =
+		demo === "never" || problem !== undefined || (await modelRuntime.getAvailable()).length > 0;
+	return isUsable ? { modelRuntime, isDemo: false, close: async () => {} } : await openDemo();
+}
+
+/** Pi treats a broken key file as empty. */
+async function faultIn(path: string): Promise<string | undefined> {
+	try {
+		JSON.parse(await readFile(path, "utf8"));
+		return undefined;
+	} catch (error) {
+		// The parser's message would quote the file's content.
+		return errnoOf(error) === "ENOENT" ? undefined : `${path} cannot be read as JSON`;
+	}
+}
+
+/** Writes nothing to disk, so a full disk does not prevent the start. */
+async function openDemo(): Promise<Models> {
+	const provider = await startDemoProvider();
+	try {
+		const modelRuntime = await ModelRuntime.create({
+			credentials: NO_CREDENTIALS,
+			modelsPath: null,
+			refreshOnCreate: false,
+		});
+		modelRuntime.registerProvider(DEMO_MODEL.provider, provider.config);
+		return { modelRuntime, isDemo: true, close: () => provider.close() };
+	} catch (error) {
+		await provider.close();
+		throw error;
+	}
+}
+
+/** Hides the user's keys. */
+const NO_CREDENTIALS: NonNullable<
+	NonNullable<Parameters<typeof ModelRuntime.create>[0]>["credentials"]
+> = {
+	read: async () => undefined,
+	list: async () => [],
+	modify: (_provider, change) => change(undefined),
+	delete: async () => {},
+};
 
 /** Small, so that a short conversation triggers pruning. */
 const CONTEXT_WINDOW = 56_000;
@@ -32,8 +91,11 @@ const CONTEXT_WINDOW = 56_000;
 const PRICES = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
-/** The part of Anthropic's API that pi uses, on loopback, with a simulated prompt cache. */
-export async function startDemoProvider({ wordsPerSecond = 60 } = {}): Promise<DemoProvider> {
+/**
+ * A provider on loopback whose one model is a script: the part of Anthropic's API that pi uses, with
+ * a simulated prompt cache.
+ */
+export async function startDemoProvider({ wordsPerSecond = 60 } = {}) {
 	const key = randomBytes(24).toString("base64url");
 	const model = { ...DEMO_MODEL, api: "anthropic-messages", cost: PRICES };
 	const cache = createCacheSimulator({ ...rulesFor(model), minimumTokens: 1024 });
@@ -45,8 +107,9 @@ export async function startDemoProvider({ wordsPerSecond = 60 } = {}): Promise<D
 		if (!Array.isArray(messages)) return fail(response, 400, "messages must be a list");
 		const said = demoAnswer(messages);
 		response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
-		for (const { event, pauseMs } of eventsOf(said, billed(body), 1000 / wordsPerSecond)) {
-			if (pauseMs > 0) await sleep(pauseMs);
+		for (const event of eventsOf(said, billed(body))) {
+			const isWord = property(event.delta, "type") === "text_delta";
+			if (isWord) await sleep(1000 / wordsPerSecond);
 			if (response.destroyed) return; // pi has aborted
 			response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
 		}
@@ -71,7 +134,7 @@ export async function startDemoProvider({ wordsPerSecond = 60 } = {}): Promise<D
 	await once(server, "listening");
 	const { port } = server.address() as AddressInfo;
 	server.unref();
-	const config: DemoProvider["config"] = {
+	const config: Parameters<ModelRuntime["registerProvider"]>[1] = {
 		baseUrl: `http://127.0.0.1:${port}`,
 		api: "anthropic-messages",
 		apiKey: key,
@@ -89,7 +152,6 @@ export async function startDemoProvider({ wordsPerSecond = 60 } = {}): Promise<D
 	};
 	return {
 		config,
-		modelsJson: JSON.stringify({ providers: { [DEMO_MODEL.provider]: config } }),
 		async close() {
 			server.close();
 			server.closeAllConnections();
@@ -98,20 +160,12 @@ export async function startDemoProvider({ wordsPerSecond = 60 } = {}): Promise<D
 	};
 }
 
-interface TimedEvent {
-	readonly event: { readonly type: string; readonly [field: string]: unknown };
-	readonly pauseMs: number;
-}
-
 function* eventsOf(
 	{ text, calls }: DemoAnswer,
 	bill: Billed,
-	wordMs: number,
-): Iterable<TimedEvent> {
-	const now = (event: TimedEvent["event"]): TimedEvent => ({ event, pauseMs: 0 });
+): Iterable<{ type: string; [field: string]: unknown }> {
 	const id = randomBytes(8).toString("hex");
-	const output = estimateTokens(text.length + JSON.stringify(calls).length);
-	yield now({
+	yield {
 		type: "message_start",
 		message: {
 			id: `msg_${id}`,
@@ -128,27 +182,27 @@ function* eventsOf(
 				output_tokens: 1,
 			},
 		},
-	});
-	yield now({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } });
+	};
+	yield { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } };
 	for (const word of text.match(/\s*\S+/g) ?? []) {
 		const delta = { type: "text_delta", text: word };
-		yield { event: { type: "content_block_delta", index: 0, delta }, pauseMs: wordMs };
+		yield { type: "content_block_delta", index: 0, delta };
 	}
-	yield now({ type: "content_block_stop", index: 0 });
+	yield { type: "content_block_stop", index: 0 };
 	for (const [at, { name, input }] of calls.entries()) {
 		const index = at + 1;
 		const block = { type: "tool_use", id: `toolu_${id}_${index}`, name, input: {} };
-		yield now({ type: "content_block_start", index, content_block: block });
+		yield { type: "content_block_start", index, content_block: block };
 		const delta = { type: "input_json_delta", partial_json: JSON.stringify(input) };
-		yield now({ type: "content_block_delta", index, delta });
-		yield now({ type: "content_block_stop", index });
+		yield { type: "content_block_delta", index, delta };
+		yield { type: "content_block_stop", index };
 	}
-	yield now({
+	yield {
 		type: "message_delta",
 		delta: { stop_reason: calls.length > 0 ? "tool_use" : "end_turn", stop_sequence: null },
-		usage: { output_tokens: output },
-	});
-	yield now({ type: "message_stop" });
+		usage: { output_tokens: estimateTokens(text.length + JSON.stringify(calls).length) },
+	};
+	yield { type: "message_stop" };
 }
 
 async function bodyOf(request: IncomingMessage): Promise<unknown> {

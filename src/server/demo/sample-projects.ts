@@ -6,20 +6,10 @@ import { isWithin, realOrGiven } from "../../core/places.ts";
 import { CommandError } from "../engine/call.ts";
 
 /** The demo's projects: one per session, deleted with it. */
-export interface SampleProjects {
-	readonly folder: string;
-	/** @throws CommandError with what is wrong */
-	make(): Promise<string>;
-	/**
-	 * Deletes the projects of the `left` folders (default: all), except those of `inUse`. Touches
-	 * nothing else and follows no link. Failures are retried at the next start.
-	 */
-	retire(options: { left?: readonly string[]; inUse: readonly string[] }): Promise<void>;
-}
-
-export function createSampleProjects(folder: string, warn: (line: string) => void): SampleProjects {
+export function createSampleProjects(folder: string, warn: (line: string) => void) {
 	return {
 		folder,
+		/** @throws CommandError with what is wrong */
 		async make() {
 			const project = await makeSampleProject(folder).catch((error: unknown) => {
 				const why = errnoOf(error) ?? "see the server's standard error";
@@ -35,14 +25,21 @@ export function createSampleProjects(folder: string, warn: (line: string) => voi
 			});
 			return project;
 		},
-		async retire({ left, inUse }) {
+		/**
+		 * Deletes the projects of the `left` folders (default: all), except those of `inUse`. Touches
+		 * nothing else and follows no link. Failures are retried at the next start.
+		 */
+		async retire({ left, inUse }: { left?: readonly string[]; inUse: readonly string[] }) {
 			try {
-				const real = await ownFolder(folder);
-				if (real === undefined) return;
+				if (!(await isFolder(folder))) return;
+				const real = await realpath(folder);
 				const used = new Set(projectsOf(inUse, real));
 				const candidates = left ? projectsOf(left, real) : await readdir(real);
 				for (const name of new Set(candidates)) {
-					if (isSampleName(name) && !used.has(name)) await remove(join(real, name));
+					const project = join(real, name);
+					if (!SAMPLE_NAME.test(name) || used.has(name) || !(await isFolder(project))) continue;
+					await rm(project, { recursive: true, force: true, maxRetries: 3 });
+					await deleteCodeIndex(project);
 				}
 			} catch (error) {
 				warn(`a sample project cannot be deleted: ${describeError(error)}`);
@@ -51,10 +48,10 @@ export function createSampleProjects(folder: string, warn: (line: string) => voi
 	};
 }
 
-/** `undefined` if it is missing or a link. */
-async function ownFolder(folder: string): Promise<string | undefined> {
-	const stats = await lstat(folder).catch(() => undefined);
-	return stats?.isDirectory() ? realpath(folder) : undefined;
+/** False for a link. */
+async function isFolder(path: string): Promise<boolean> {
+	const stats = await lstat(path).catch(() => undefined);
+	return stats?.isDirectory() === true;
 }
 
 /** Resolves links. */
@@ -63,13 +60,6 @@ function projectsOf(folders: readonly string[], parent: string): string[] {
 		.map(realOrGiven)
 		.filter((path) => isWithin(parent, path))
 		.map((path) => relative(parent, path).split(sep)[0] as string);
-}
-
-async function remove(project: string): Promise<void> {
-	const stats = await lstat(project).catch(() => undefined);
-	if (!stats?.isDirectory()) return;
-	await rm(project, { recursive: true, force: true, maxRetries: 3 });
-	await deleteCodeIndex(project);
 }
 
 /** The project is ours, so indexing needs no consent. */
@@ -98,10 +88,7 @@ export async function makeSampleProject(parent: string): Promise<string> {
 }
 
 const PREFIX = "shop-";
-
-function isSampleName(name: string): boolean {
-	return name.startsWith(PREFIX) && /^[A-Za-z0-9]{6}$/.test(name.slice(PREFIX.length));
-}
+const SAMPLE_NAME = new RegExp(`^${PREFIX}[A-Za-z0-9]{6}$`);
 
 /** A shop. Its logs are long on purpose. */
 function sampleFiles(): Record<string, string | Buffer> {
@@ -109,12 +96,7 @@ function sampleFiles(): Record<string, string | Buffer> {
 		"package.json": `${JSON.stringify({ name: "sample-shop", type: "module" }, null, "\t")}\n`,
 		"README.md":
 			"# Sample shop\n\nA small project that pi-strata made for its demo. Delete it whenever you like.\n",
-		"src/money.ts": MONEY,
-		"src/catalogue.ts": CATALOGUE,
-		"src/cart.ts": CART,
-		"src/discount.ts": DISCOUNT,
-		"src/order.ts": ORDER,
-		"src/main.ts": MAIN,
+		...SOURCES,
 		...Object.fromEntries(
 			Array.from({ length: 6 }, (_, day) => [`logs/day-${day + 1}.log`, logOf(day + 1)]),
 		),
@@ -122,7 +104,8 @@ function sampleFiles(): Record<string, string | Buffer> {
 	};
 }
 
-const MONEY = `/** An amount in cents. */
+const SOURCES = {
+	"src/money.ts": `/** An amount in cents. */
 export type Cents = number;
 
 export function add(a: Cents, b: Cents): Cents {
@@ -132,9 +115,8 @@ export function add(a: Cents, b: Cents): Cents {
 export function format(amount: Cents): string {
 	return (amount / 100).toFixed(2);
 }
-`;
-
-const CATALOGUE = `import type { Cents } from "./money.ts";
+`,
+	"src/catalogue.ts": `import type { Cents } from "./money.ts";
 
 export interface Article {
 	name: string;
@@ -151,9 +133,8 @@ const articles: Article[] = [
 export function findArticle(name: string): Article | undefined {
 	return articles.find((article) => article.name === name);
 }
-`;
-
-const CART = `import { type Article, findArticle } from "./catalogue.ts";
+`,
+	"src/cart.ts": `import { type Article, findArticle } from "./catalogue.ts";
 import { add, type Cents } from "./money.ts";
 
 export interface Cart {
@@ -173,9 +154,8 @@ export function addToCart(cart: Cart, name: string): Cart {
 export function totalOf(cart: Cart): Cents {
 	return cart.articles.map(({ price }) => price).reduce(add, 0);
 }
-`;
-
-const DISCOUNT = `import { type Cart, totalOf } from "./cart.ts";
+`,
+	"src/discount.ts": `import { type Cart, totalOf } from "./cart.ts";
 import type { Cents } from "./money.ts";
 
 /** From this total on the customer gets a discount. */
@@ -215,9 +195,8 @@ export function discountLine(cart: Cart, customer: Customer = "guest"): string {
 	const discount = discountOf(cart, customer);
 	return discount > 0 ? \`discount: -\${(discount / 100).toFixed(2)}\` : "";
 }
-`;
-
-const ORDER = `import { type Cart, totalOf } from "./cart.ts";
+`,
+	"src/order.ts": `import { type Cart, totalOf } from "./cart.ts";
 import { discountOf } from "./discount.ts";
 import { type Cents, format } from "./money.ts";
 
@@ -235,14 +214,14 @@ export function receipt(order: Order): string {
 	const lines = order.cart.articles.map(({ name, price }) => \`\${name}: \${format(price)}\`);
 	return [...lines, \`total: \${format(order.total)}\`].join("\\n");
 }
-`;
-
-const MAIN = `import { addToCart, emptyCart } from "./cart.ts";
+`,
+	"src/main.ts": `import { addToCart, emptyCart } from "./cart.ts";
 import { placeOrder, receipt } from "./order.ts";
 
 const cart = ["tea", "kettle", "cup"].reduce(addToCart, emptyCart());
 console.log(receipt(placeOrder(cart)));
-`;
+`,
+};
 
 function logOf(day: number): string {
 	const lines = Array.from({ length: 320 }, (_, index) => {
@@ -295,10 +274,8 @@ function assembled(objects: readonly string[], root: number): Buffer {
 	});
 	const table = starts.map((start) => `${String(start).padStart(10, "0")} 00000 n \n`).join("");
 	const size = objects.length + 1;
-	file += `xref\n0 ${size}\n0000000000 65535 f \n${table}`;
-	const at = file.lastIndexOf("xref\n0 ");
-	file += `trailer\n<< /Size ${size} /Root ${root} 0 R >>\nstartxref\n${at}\n%%EOF\n`;
-	return Buffer.from(file, "latin1");
+	const trailer = `trailer\n<< /Size ${size} /Root ${root} 0 R >>\nstartxref\n${file.length}\n%%EOF\n`;
+	return Buffer.from(`${file}xref\n0 ${size}\n0000000000 65535 f \n${table}${trailer}`, "latin1");
 }
 
 function pageText(lines: readonly string[]): string {

@@ -1,9 +1,5 @@
 import { expect, test } from "vitest";
-import {
-	DEMO_MODEL,
-	demoAnswer,
-	startDemoProvider,
-} from "../../../src/server/demo/demo-provider.ts";
+import { demoAnswer, startDemoProvider } from "../../../src/server/demo/demo-provider.ts";
 import { openDemo } from "../../support/demo-session.ts";
 import { atEnd } from "../../support/temp.ts";
 
@@ -76,7 +72,7 @@ test("what it says of pruning is true, whether or not there was any", () => {
 test("only who has the key is answered, and nonsense is refused", async () => {
 	const provider = await startDemoProvider();
 	atEnd(() => provider.close());
-	const { baseUrl, apiKey } = JSON.parse(provider.modelsJson).providers[DEMO_MODEL.provider];
+	const { baseUrl, apiKey = "" } = provider.config;
 	const post = (key: string, body: string) =>
 		fetch(`${baseUrl}/v1/messages`, { method: "POST", headers: { "x-api-key": key }, body });
 	expect((await post("wrong", "{}")).status).toBe(401);
