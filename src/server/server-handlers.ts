@@ -10,7 +10,9 @@ import { isQuestion } from "./streams/stream.ts";
 import type { Streams } from "./streams/streams.ts";
 
 interface ServerHandlersOptions {
-	sessions: Pick<Sessions, "handlers" | "count" | "readableFile">;
+	sessions: Pick<Sessions, "count" | "readableFile"> & {
+		handlers: Pick<Handlers, keyof Sessions["handlers"]>;
+	};
 	streams: Pick<Streams, "unsubscribe" | "remove" | "begin">;
 	attachments: Pick<Attachments, "attach" | "known">;
 	journal: Pick<Journal, "history" | "recovered" | "health">;

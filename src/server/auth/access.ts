@@ -24,7 +24,10 @@ export function createAccess(options: AccessOptions) {
 			if (!isOwnHost(host, options)) {
 				return { ok: false, why: "this server does not go by the name in the Host header" };
 			}
-			if (!isAllowedOrigin(origin, host ?? "", options)) {
+			// Only browsers send an origin.
+			const own = `${options.tls ? "https" : "http"}://${host}`;
+			const isOwn = origin === undefined || origin.toLowerCase() === own.toLowerCase();
+			if (!isOwn && !options.origins.includes(origin)) {
 				return { ok: false, why: "pages of this origin may not connect; allow it with --origin" };
 			}
 			return { ok: true };
@@ -60,13 +63,6 @@ function isOwnHost(header: string | undefined, { host, origins }: AccessOptions)
 	if (isLoopback(name) || name === host.toLowerCase()) return true;
 	if (origins.some((origin) => new URL(origin).hostname.toLowerCase() === name)) return true;
 	return !isLoopback(host) && isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0;
-}
-
-/** `host` is the checked `Host` header. Only browsers send an origin. */
-function isAllowedOrigin(origin: string | undefined, host: string, rules: AccessOptions) {
-	if (origin === undefined) return true;
-	const own = `${rules.tls ? "https" : "http"}://${host}`;
-	return origin.toLowerCase() === own.toLowerCase() || rules.origins.includes(origin);
 }
 
 /** In the form that browsers send. Throws if invalid. */

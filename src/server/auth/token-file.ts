@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Stats } from "node:fs";
 import { constants, link, mkdir, open, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -28,6 +28,7 @@ export async function loadTokens(path: string): Promise<Tokens> {
 	if (!first) {
 		throw new Error(`token file ${path} has no entry; add a line like "me:<token>" or delete it`);
 	}
+	const digestOf = (token: string) => hash("sha256", token, "buffer");
 	const digests = entries.map(({ name, token }) => ({ name, digest: digestOf(token) }));
 	return {
 		first,
@@ -122,8 +123,4 @@ async function create(path: string): Promise<string> {
 	} finally {
 		await rm(temporary, { force: true });
 	}
-}
-
-function digestOf(token: string): Buffer {
-	return createHash("sha256").update(token).digest();
 }

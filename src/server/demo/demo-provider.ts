@@ -23,19 +23,14 @@ import type { ServerOptions } from "../options.ts";
 
 export const DEMO_MODEL = { provider: "strata-demo", id: "scripted" } as const;
 
-export interface Models {
-	readonly modelRuntime: ModelRuntime;
-	/** The only model is the demo's. */
-	readonly isDemo: boolean;
-	close(): Promise<void>;
-}
+export type Models = Awaited<ReturnType<typeof openModels>>;
 
 /** The user's models, or else the demo's. Never both: real work must not pick a script. */
 export async function openModels({
 	agentDir,
 	demo,
 	warn,
-}: Pick<ServerOptions, "agentDir" | "demo" | "warn">): Promise<Models> {
+}: Pick<ServerOptions, "agentDir" | "demo" | "warn">) {
 	if (demo === "always") return await openDemo();
 	const authPath = join(agentDir, "auth.json");
 	const modelsPath = join(agentDir, "models.json");
@@ -59,7 +54,7 @@ async function faultIn(path: string): Promise<string | undefined> {
 }
 
 /** Writes nothing to disk, so a full disk does not prevent the start. */
-async function openDemo(): Promise<Models> {
+async function openDemo() {
 	const provider = await startDemoProvider();
 	try {
 		const modelRuntime = await ModelRuntime.create({
@@ -252,7 +247,8 @@ export function demoAnswer(messages: readonly unknown[]): DemoAnswer {
 	return said.text === PRUNED && !messages.some(hasStub) ? step(NOT_PRUNED) : said;
 }
 
-const read = (path: string): DemoCall => ({ name: "read", input: { path } });
+const reads = (...paths: string[]): DemoCall[] =>
+	paths.map((path) => ({ name: "read", input: { path } }));
 const step = (text: string, ...calls: DemoCall[]): DemoAnswer => ({ text, calls });
 
 const FIRST: readonly DemoAnswer[] = [
@@ -262,12 +258,11 @@ const FIRST: readonly DemoAnswer[] = [
 	),
 	step(
 		"Found it. I read the file and what it depends on.",
-		read("src/discount.ts"),
-		read("src/cart.ts"),
+		...reads("src/discount.ts", "src/cart.ts"),
 	),
 	step(
 		"Let me see what the handbook says. It is a PDF, so it comes in pages.",
-		read("docs/handbook.pdf"),
+		...reads("docs/handbook.pdf"),
 	),
 	step("The comparison has to include the limit itself.", {
 		name: "edit",
@@ -278,8 +273,7 @@ const FIRST: readonly DemoAnswer[] = [
 	}),
 	step(
 		"Now I read both files again. The read cache sends only what changed since I last saw them.",
-		read("src/discount.ts"),
-		read("src/cart.ts"),
+		...reads("src/discount.ts", "src/cart.ts"),
 	),
 	step("Who else would notice?", {
 		name: "kota_impact",
@@ -296,22 +290,20 @@ const PRUNED = `Every 37th order was slow. Soon pi would have had to compact thi
 const NOT_PRUNED = `Every 37th order was slow. Nothing had to go: the window still has room, see the **Context** view. When it is nearly full, stubs take the place of old output.\n\n${WORKSET}`;
 
 const SECOND: readonly DemoAnswer[] = [
-	step("Logs next: a day at a time.", read("logs/day-1.log"), read("logs/day-2.log")),
-	step("Nothing unusual so far.", read("logs/day-3.log"), read("logs/day-4.log")),
-	step("Two more.", read("logs/day-5.log"), read("logs/day-6.log")),
+	step("Logs next: a day at a time.", ...reads("logs/day-1.log", "logs/day-2.log")),
+	step("Nothing unusual so far.", ...reads("logs/day-3.log", "logs/day-4.log")),
+	step("Two more.", ...reads("logs/day-5.log", "logs/day-6.log")),
 	step(
 		"The last three again, side by side.",
-		read("logs/day-4.log"),
-		read("logs/day-5.log"),
-		read("logs/day-6.log"),
+		...reads("logs/day-4.log", "logs/day-5.log", "logs/day-6.log"),
 	),
-	step("Once more, to be sure.", read("logs/day-5.log"), read("logs/day-6.log")),
-	step("And the code that writes them.", read("src/order.ts"), read("src/discount.ts")),
+	step("Once more, to be sure.", ...reads("logs/day-5.log", "logs/day-6.log")),
+	step("And the code that writes them.", ...reads("src/order.ts", "src/discount.ts")),
 	step(PRUNED),
 ];
 
 const LATER: readonly DemoAnswer[] = [
-	step("Let me look at the code once more.", read("src/discount.ts"), read("src/order.ts")),
+	step("Let me look at the code once more.", ...reads("src/discount.ts", "src/order.ts")),
 	step("Nothing has changed since I last looked. That is all I know: I am a script."),
 ];
 

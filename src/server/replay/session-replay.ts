@@ -15,8 +15,8 @@ import type { ReplayOrder } from "./replay-worker.ts";
 
 export type SessionReplay = ReturnType<typeof createSessionReplay>;
 
-/** One principal never has all threads. */
-const LIMITS: FairQueueLimits = { atOnce: 2, atOnceOfOne: 1, waiting: 64, waitingOfOne: 8 };
+/** Running and waiting, in total and per principal: one principal never has all threads. */
+const LIMITS = { atOnce: 2, atOnceOfOne: 1, waiting: 64, waitingOfOne: 8 };
 const MAX_HEAP_MB = 1024;
 
 /**
@@ -72,22 +72,13 @@ const FAULTS: { readonly [Fault in WorkerFault]?: string } = {
 	start: "the replay broke off",
 };
 
-interface FairQueueLimits {
-	/** Running, in total and per principal. */
-	readonly atOnce: number;
-	readonly atOnceOfOne: number;
-	/** Waiting, in total and per principal. */
-	readonly waiting: number;
-	readonly waitingOfOne: number;
-}
-
 interface Tenant {
 	running: number;
 	readonly waiting: Set<() => void>;
 }
 
 /** Runs heavy work; the principal served last goes to the end. */
-export function createFairQueue(limits: FairQueueLimits) {
+export function createFairQueue(limits: typeof LIMITS) {
 	/** In the order of their turns. */
 	const tenants = new Map<string, Tenant>();
 	let running = 0;

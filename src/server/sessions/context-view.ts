@@ -1,27 +1,39 @@
 import { isAbsolute, relative } from "node:path";
-import type { ProjectedSessionEntry, SessionEntry } from "@earendil-works/pi-coding-agent";
+import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { BRIEFING_ENTRY, WORKSET_ENTRY } from "../../core/entry-types.ts";
 import { property } from "../../core/property.ts";
 import { foldReadInput } from "../../core/read-input.ts";
 import { estimateTokens, PICTURE_CHARACTERS } from "../../core/tokens.ts";
 import type { Data } from "../../protocol/index.ts";
 import { callOf, isStub } from "../../pruning/index.ts";
-import type { ContextLog } from "../../session/index.ts";
+import { createLedger } from "../../session/index.ts";
 import { collapsed } from "../../text/one-line.ts";
 import { wholeCharacters } from "./events.ts";
+import type { LiveSession } from "./live-session.ts";
 
-export interface ContextSource {
-	cwd: string;
-	/** Tokens the model takes; 0 without a model. */
-	window: number;
-	startedMs: number;
-	systemPrompt: string;
-	tools: readonly { name: string; description: string; parameters: unknown }[];
-	/** Edits applied. */
-	projected: readonly ProjectedSessionEntry[];
-	sent: ContextLog["sent"];
-	/** Includes entries that compaction replaced. */
-	branch: readonly SessionEntry[];
+export type ContextSource = ReturnType<typeof contextSource>;
+
+/** Reads the same ledger as the session's systems. */
+export function contextSource({ session, inside }: Pick<LiveSession, "session" | "inside">) {
+	const { sessionManager, model } = session;
+	const ledger = inside?.ledger ?? createLedger();
+	const active = new Set(session.getActiveToolNames());
+	return {
+		cwd: sessionManager.getCwd(),
+		/** Tokens the model takes; 0 without a model. */
+		window: model?.contextWindow ?? 0,
+		startedMs: Date.parse(sessionManager.getHeader()?.timestamp ?? "") || 0,
+		systemPrompt: session.systemPrompt,
+		tools: session
+			.getAllTools()
+			.filter(({ name }) => active.has(name))
+			.map(({ name, description, parameters }) => ({ name, description, parameters })),
+		/** Edits applied. */
+		projected: sessionManager.buildSessionProjection().entries,
+		sent: ledger.log(sessionManager).sent,
+		/** Includes entries that compaction replaced. */
+		branch: sessionManager.getBranch(),
+	};
 }
 
 /** The content of the model's window, by piece. Sizes are pi's estimates. */

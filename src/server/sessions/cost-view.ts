@@ -235,25 +235,21 @@ export function removedBy(entry: SessionEntry, byId: Entries): Removed | undefin
 	if (entry.type === "context_edit") return removedByStub(entry, byId.get(entry.targetId));
 	if (entry.type !== "message" || entry.message.role !== "toolResult") return undefined;
 	const { details, content } = entry.message;
+	const note = property(details, "readcache");
+	const label = DERIVED.get(String(property(note, "mode")));
+	const plainBytes = countIn(note, "plainBytes");
 	const shown = textOf(content);
-	if (shown === undefined) return undefined;
-	return removedByReadCache(details, shown);
+	if (!label || plainBytes === 0 || shown === undefined) return undefined;
+	const bytes = Math.max(0, plainBytes - Buffer.byteLength(shown));
+	return { system: "readCache", label, tokens: estimateTokens(bytes) };
 }
 
+/** Modes of the read cache. */
 const DERIVED: ReadonlyMap<string, string> = new Map([
 	["unchanged", "unchanged file"],
 	["unchanged_range", "unchanged lines"],
 	["diff", "diff"],
 ]);
-
-function removedByReadCache(details: unknown, shown: string): Removed | undefined {
-	const note = property(details, "readcache");
-	const label = DERIVED.get(String(property(note, "mode")));
-	const plainBytes = countIn(note, "plainBytes");
-	if (!label || plainBytes === 0) return undefined;
-	const bytes = Math.max(0, plainBytes - Buffer.byteLength(shown));
-	return { system: "readCache", label, tokens: estimateTokens(bytes) };
-}
 
 function removedByStub(
 	edit: SessionEntry & { type: "context_edit" },

@@ -5,10 +5,10 @@ import { WORKSET_ENTRY } from "../../core/entry-types.ts";
 import { countIn, property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
 import type { Command, CommandType, Data } from "../../protocol/index.ts";
-import { createLedger, textOf } from "../../session/index.ts";
+import { textOf } from "../../session/index.ts";
 import { selectionOf } from "../../workset/index.ts";
 import { CommandError } from "../engine/call.ts";
-import { type ContextSource, contextView, pieceText } from "./context-view.ts";
+import { contextSource, contextView, pieceText } from "./context-view.ts";
 import { costView, removedBy } from "./cost-view.ts";
 import type { Basis } from "./kept-answers.ts";
 import type { LiveSession } from "./live-session.ts";
@@ -20,12 +20,16 @@ export function createInsightHandlers(agentDir: string) {
 			entries: session.sessionManager.getEntries(),
 			branch: session.sessionManager.getBranch(),
 			findModel: (provider, id) => session.modelRuntime.getModel(provider, id),
-			compactsAbove: (provider, id) => compactionLimit(session, provider, id),
+			compactsAbove(provider, id) {
+				const window = session.modelRuntime.getModel(provider, id)?.contextWindow;
+				const settings = session.settingsManager.getCompactionSettings({ provider, id });
+				return window && settings.enabled ? window - settings.reserveTokens : undefined;
+			},
 		});
 	return {
-		get_context_view: (live) => contextView(sourceOf(live)),
+		get_context_view: (live) => contextView(contextSource(live)),
 		get_context_piece(live, { pieceId, offset = 0 }) {
-			const piece = pieceText(sourceOf(live), pieceId, offset);
+			const piece = pieceText(contextSource(live), pieceId, offset);
 			if (piece) return piece;
 			throw new CommandError(
 				"not_found",
@@ -60,32 +64,6 @@ export function createInsightHandlers(agentDir: string) {
 	} satisfies Partial<SessionHandlers>;
 }
 
-function compactionLimit(session: AgentSession, provider: string, id: string): number | undefined {
-	const window = session.modelRuntime.getModel(provider, id)?.contextWindow;
-	const settings = session.settingsManager.getCompactionSettings({ provider, id });
-	return window && settings.enabled ? window - settings.reserveTokens : undefined;
-}
-
-/** Reads the same ledger as the session's systems. */
-function sourceOf({ session, inside }: Pick<LiveSession, "session" | "inside">): ContextSource {
-	const { sessionManager, model } = session;
-	const ledger = inside?.ledger ?? createLedger();
-	const active = new Set(session.getActiveToolNames());
-	return {
-		cwd: sessionManager.getCwd(),
-		window: model?.contextWindow ?? 0,
-		startedMs: Date.parse(sessionManager.getHeader()?.timestamp ?? "") || 0,
-		systemPrompt: session.systemPrompt,
-		tools: session
-			.getAllTools()
-			.filter(({ name }) => active.has(name))
-			.map(({ name, description, parameters }) => ({ name, description, parameters })),
-		projected: sessionManager.buildSessionProjection().entries,
-		sent: ledger.log(sessionManager).sent,
-		branch: sessionManager.getBranch(),
-	};
-}
-
 /** `undefined`: not cacheable. While pi works it changes the last message in place. */
 export function basisOf(
 	command: Command,
@@ -108,7 +86,7 @@ function entriesOf({ sessionManager }: AgentSession): Basis {
 	return { facts: [sessionManager, sessionManager.getLeafId()], list: sessionManager.getEntries() };
 }
 
-/** Same inputs as `sourceOf`. */
+/** Same inputs as `contextSource`. */
 function contextOf(session: AgentSession): Basis {
 	const { sessionManager, model, systemPrompt } = session;
 	const { facts, list } = entriesOf(session);
@@ -133,23 +111,20 @@ export function savingsView({ entries, misses, enabled }: SavingsSource): Data<"
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
 	const removed = entries.flatMap((entry) => removedBy(entry, byId) ?? []);
 	const removedFor = (wanted: System) => removed.filter(({ system }) => system === wanted);
+	// An explained miss saves nothing by itself.
+	const explained = misses.flatMap(({ cause }) =>
+		cause === "unknown" ? [] : [{ label: `miss explained: ${cause}` }],
+	);
 	const systems = {
 		readCache: summed(enabled.readCache, removedFor("readCache")),
 		paging: summed(enabled.paging, pagingUses(entries)),
 		kota: summed(enabled.kota, kotaUses(entries)),
 		pruning: summed(enabled.pruning, removedFor("pruning")),
 		tiers: summed(enabled.tiers, tiersUses(entries)),
-		economy: summed(enabled.economy, explained(misses)),
+		economy: summed(enabled.economy, explained),
 	};
 	const tokens = Object.values(systems).reduce((sum, system) => sum + system.tokens, 0);
 	return { ...systems, total: { tokens } };
-}
-
-/** An explained miss saves nothing by itself. */
-function explained(misses: readonly Data<"CacheMiss">[]): Use[] {
-	return misses.flatMap(({ cause }) =>
-		cause === "unknown" ? [] : [{ label: `miss explained: ${cause}` }],
-	);
 }
 
 /** Further reasons are few and small. */
@@ -197,7 +172,7 @@ function pagingUses(entries: readonly SessionEntry[]): Use[] {
 	});
 	return [...Map.groupBy(all, ({ uri }) => uri)].flatMap(([uri, pages]) => {
 		const rest = restOf(pages);
-		const label = documentName(uri);
+		const label = (/^https?:/i.test(uri) ? uri : basename(uri)).slice(0, MAX_LABEL);
 		return pages.map((_, at) => ({
 			label,
 			...(rest !== undefined && { tokens: at === 0 ? estimateTokens(rest) : 0 }),
@@ -239,10 +214,6 @@ function restOf(pages: readonly { details: unknown; characters: number }[]): num
 }
 
 const MAX_LABEL = 120;
-
-function documentName(uri: string): string {
-	return (/^https?:/i.test(uri) ? uri : basename(uri)).slice(0, MAX_LABEL);
-}
 
 function resultsIn(entries: readonly SessionEntry[]) {
 	return entries.flatMap((entry) =>

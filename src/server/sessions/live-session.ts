@@ -7,19 +7,18 @@ import { CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
 import { createDialogs, type Dialogs } from "./dialogs.ts";
 import { createEventTranslator, type EventTranslator } from "./events.ts";
-import { describeDamage, type OpenedFile, openSessionFile } from "./open-session-file.ts";
+import {
+	describeDamage,
+	type OpenedFile,
+	openSessionFile,
+	type SessionFileOptions,
+} from "./open-session-file.ts";
 import { createPiRuntime, type Host, OWN_NAME, type PiState } from "./pi-runtime.ts";
 import { createFileGuard, ensureSessionFile, type FileGuard } from "./session-file.ts";
-import { type ChosenSettings, chosenIn, type StoredSettings } from "./stored-settings.ts";
+import { type ChosenSettings, chosenIn } from "./stored-settings.ts";
 
-export interface LiveSessionOptions {
+export interface LiveSessionOptions extends SessionFileOptions {
 	readonly host: Host;
-	readonly cwd: string;
-	/** Pi's session file; absent: created from `settings`. */
-	readonly file?: string;
-	readonly settings: StoredSettings;
-	/** The last process crashed: the file may be ahead of the record. */
-	readonly wasCutOff?: boolean;
 	emit(event: Data<"SessionEvent">): void;
 	onChange(): void;
 }

@@ -3,19 +3,25 @@ import { type SessionEntry, SessionManager } from "@earendil-works/pi-coding-age
 import type { GarbledLine } from "../../core/session-file-watch.ts";
 import { CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
-import type { LiveSessionOptions } from "./live-session.ts";
+import type { Host } from "./pi-runtime.ts";
 import { lastEntryOf, moveTo } from "./session-file.ts";
 import { sessionFolder } from "./session-files.ts";
 import type { StoredSettings } from "./stored-settings.ts";
 
-export interface OpenedFile {
-	readonly manager: SessionManager;
-	/** Absent: after the last entry. */
-	readonly leaf?: NonNullable<StoredSettings["leaf"]>;
-	readonly warning?: string;
+export interface SessionFileOptions {
+	readonly host: Pick<Host, "agentDir">;
+	readonly cwd: string;
+	/** Pi's session file; absent: created from `settings`. */
+	readonly file?: string;
+	readonly settings: StoredSettings;
+	/** The last process crashed: the file may be ahead of the record. */
+	readonly wasCutOff?: boolean;
 }
 
-export function openSessionFile(options: LiveSessionOptions): OpenedFile {
+export type OpenedFile = ReturnType<typeof openSessionFile>;
+
+/** The session continues at `leaf`; absent: after the last entry. */
+export function openSessionFile(options: SessionFileOptions) {
 	const { host, cwd, file, settings, wasCutOff = false } = options;
 	const folder = sessionFolder(host.agentDir, cwd);
 	const { piSessionId: id } = settings;
@@ -37,7 +43,7 @@ export function openSessionFile(options: LiveSessionOptions): OpenedFile {
 function openWhole(
 	file: string,
 	folder: string,
-	{ cwd, settings }: LiveSessionOptions,
+	{ cwd, settings }: SessionFileOptions,
 ): SessionManager {
 	try {
 		if (statSync(file).size === 0) throw new Error("The file of the session is empty (0 bytes)");
@@ -138,20 +144,16 @@ function hiddenBefore(
 	return `Entry ${first.id} has lost its parent ${first.parentId}: the ${before.length} entries before it, with ${messages} messages, are out of view.${back}`;
 }
 
-/** A copy used while a running pi has the original open. */
-export interface SessionFork {
-	readonly file: string;
-	readonly about: { readonly forkedFrom: string; readonly warning: string };
-	discard(): void;
-}
+export type SessionFork = ReturnType<typeof forkSession>;
 
 /** Running pi processes by the real paths of their open session files. */
 export type PiProcesses = () => Promise<ReadonlyMap<string, number>>;
 
+/** A copy used while a running pi has the original open. */
 export function forkSession(
 	forkedFrom: string,
 	{ pid, cwd, agentDir }: { pid: number; cwd: string; agentDir: string },
-): SessionFork {
+) {
 	const copy = SessionManager.forkFrom(forkedFrom, cwd, sessionFolder(agentDir, cwd));
 	const file = copy.getSessionFile();
 	if (file === undefined) throw new Error("the copy of the session has no file");

@@ -7,26 +7,12 @@ import { property } from "../../core/property.ts";
 import type { Data } from "../../protocol/index.ts";
 import { collapsed } from "../../text/one-line.ts";
 import { CommandError } from "../engine/call.ts";
+import type { ServerOptions } from "../options.ts";
 
-export interface SessionPlaces {
-	agentDir: string;
-	/** `.pi/sessions` in this folder and above it counts too. */
-	cwd: string;
-}
+/** `.pi/sessions` in `cwd` and above it counts too. */
+export type SessionPlaces = Pick<ServerOptions, "agentDir" | "cwd">;
 
-export interface SessionFile {
-	/** Links resolved. */
-	path: string;
-	id: string;
-	cwd: string;
-	parentSession?: string;
-}
-
-export interface StoredSession extends SessionFile {
-	bytes: number;
-	/** Counts only what was read, without parsing entries. */
-	view: Data<"StoredSession">;
-}
+export type StoredSession = NonNullable<Awaited<ReturnType<typeof readStored>>>;
 
 export function sessionFolder(agentDir: string, cwd: string): string {
 	const name = resolve(cwd)
@@ -67,7 +53,7 @@ export async function checkSessionFile(
 	path: string,
 	field: PathField,
 	places: SessionPlaces,
-): Promise<SessionFile> {
+): Promise<StoredSession> {
 	if (!isAbsolute(path)) throw noSuchFile(path, field); // absolute on another system
 	const real = await realpath(path).catch(() => undefined);
 	const folders = sessionRoots(places).map(realOrGiven);
@@ -153,7 +139,8 @@ async function sessionFilesIn(folder: string, depth: number) {
 	}
 }
 
-async function readStored(path: string, most: number): Promise<StoredSession | undefined> {
+/** The view counts only what was read, without parsing entries. `path` has its links resolved. */
+async function readStored(path: string, most: number) {
 	// Non-blocking: a pipe would wait for a writer.
 	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
 	try {

@@ -71,16 +71,7 @@ export function createSessions(options: SessionsOptions) {
 	};
 }
 
-type LifeHandlers = Pick<
-	Handlers,
-	"create_session" | "load_session" | "list_sessions" | "list_stored_sessions" | "delete_session"
->;
-
-function createLifeHandlers(
-	options: SessionsOptions,
-	slots: Slots,
-	files: StoredFiles,
-): LifeHandlers {
+function createLifeHandlers(options: SessionsOptions, slots: Slots, files: StoredFiles) {
 	const { newFolder, leaveFolders } = options;
 	const startFolder = "startFolder" in options ? options.startFolder : options.cwd;
 	const startsIn = newFolder
@@ -165,7 +156,7 @@ function createLifeHandlers(
 			await leave(folders);
 			return { data: { deleted: true }, removed: slot.sessionId };
 		},
-	};
+	} satisfies Partial<Handlers>;
 }
 
 function opened(slot: Slot): Done {

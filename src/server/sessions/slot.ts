@@ -41,9 +41,11 @@ export class Slot implements StreamName {
 	readonly sessionId: string;
 	readonly #host: SlotOptions;
 	readonly #folders: Set<string>;
-	#record: SessionRecord;
-	#current: LiveSession | undefined;
-	#fork: SessionFork | undefined;
+	// Others only read these three.
+	/** Immutable: a change makes a new object. */
+	record: SessionRecord;
+	current: LiveSession | undefined;
+	fork: SessionFork | undefined;
 	#opening: Promise<LiveSession> | undefined;
 	#movingTo: string | undefined;
 	/** Clients know the session: events announce its changes. */
@@ -59,27 +61,14 @@ export class Slot implements StreamName {
 		this.sessionId = record.id;
 		this.#host = host;
 		this.#folders = new Set([record.cwd]);
-		this.#record = record;
+		this.record = record;
 		this.#isKnown = isKnown;
 		if (!host.allowProjectTrust && "trustedCwd" in record.settings) this.#withdrawTrust();
 	}
 
-	/** Immutable: a change makes a new object. */
-	get record(): SessionRecord {
-		return this.#record;
-	}
-
-	get fork(): SessionFork | undefined {
-		return this.#fork;
-	}
-
-	get current(): LiveSession | undefined {
-		return this.#current;
-	}
-
 	live(): Promise<LiveSession> {
-		if (this.#current?.isBroken && !this.#current.replacement) {
-			this.#current = undefined;
+		if (this.current?.isBroken && !this.current.replacement) {
+			this.current = undefined;
 			this.#opening = undefined; // again from its record
 		}
 		this.#opening ??= this.#open().catch((error) => {
@@ -100,28 +89,28 @@ export class Slot implements StreamName {
 	}
 
 	files(): string[] {
-		const files = [this.#current?.session.sessionFile, this.#record.file, this.#movingTo];
+		const files = [this.current?.session.sessionFile, this.record.file, this.#movingTo];
 		return [...new Set(files)].flatMap((file) => realFile(file) ?? []);
 	}
 
 	folders(): string[] {
-		return [...this.#folders, ...(this.#current ? [this.#current.runtime.cwd] : [])];
+		return [...this.#folders, ...(this.current ? [this.current.runtime.cwd] : [])];
 	}
 
 	refresh(): boolean {
-		if (!this.#current || this.#isClosed || this.#current.isBroken) return false;
-		const next = recordOf(this.#current, this.#record);
-		if (JSON.stringify(next) === JSON.stringify(this.#record)) return false;
-		this.#record = next;
+		if (!this.current || this.#isClosed || this.current.isBroken) return false;
+		const next = recordOf(this.current, this.record);
+		if (JSON.stringify(next) === JSON.stringify(this.record)) return false;
+		this.record = next;
 		this.#folders.add(next.cwd);
 		return true;
 	}
 
 	info(): Data<"SessionInfo"> {
-		const { id, file, cwd } = this.#record;
-		const { settings, createdAt } = factsOf(this.#record);
+		const { id, file, cwd } = this.record;
+		const { settings, createdAt } = factsOf(this.record);
 		const { name, model: stored } = settings;
-		const session = this.#current?.session;
+		const session = this.current?.session;
 		const { modelRuntime } = this.#host;
 		const model = session?.model ?? (stored && modelRuntime.getModel(stored.provider, stored.id));
 		const level = session?.thinkingLevel ?? settings.thinkingLevel ?? "off";
@@ -144,14 +133,14 @@ export class Slot implements StreamName {
 		const live = opened?.isBroken ? undefined : opened;
 		await live?.close();
 		this.#isClosed = true; // until here its events were sent
-		this.#closedAs = live && recordOf(live, this.#record);
-		this.#current = undefined;
+		this.#closedAs = live && recordOf(live, this.record);
+		this.current = undefined;
 		this.#opening = undefined;
 	}
 
 	/** Saves for the next process what extensions added during close, or that it is unknown. */
 	keep(): void {
-		const record = this.#record;
+		const record = this.record;
 		const isUnknown = !this.#closedAs && (this.#host.wasCutOff || this.#wasOpen);
 		const cutOff = isUnknown && { ...record, settings: { ...record.settings, cutOff: true } };
 		const last = this.#closedAs ?? (cutOff || record);
@@ -181,14 +170,14 @@ export class Slot implements StreamName {
 	}
 
 	async #open(): Promise<LiveSession> {
-		const { file, cwd, id } = this.#record;
+		const { file, cwd, id } = this.record;
 		const host = this.#host;
-		const settings = parseSettings(this.#record.settings);
+		const settings = parseSettings(this.record.settings);
 		if (!existsSync(cwd)) throw gone(id, "folder");
 		if (file && !existsSync(file)) throw gone(id, "file");
 		try {
-			this.#fork = file ? await this.#forkIfOpen(file, cwd) : undefined;
-			const path = this.#fork?.file ?? file;
+			this.fork = file ? await this.#forkIfOpen(file, cwd) : undefined;
+			const path = this.fork?.file ?? file;
 			const live = await LiveSession.open({
 				host,
 				cwd,
@@ -200,19 +189,19 @@ export class Slot implements StreamName {
 					if (!this.#isClosed) host.emit(this, event);
 				},
 				onChange: () => {
-					if (this.#current && !this.#current.isBroken) this.#ownFile(this.#current);
+					if (this.current && !this.current.isBroken) this.#ownFile(this.current);
 					this.#saveIfChanged();
 				},
 			});
-			this.#current = live;
+			this.current = live;
 			this.#ownFile(live);
 			if (this.#isKnown) this.#announce(live.warning);
 			this.#isKnown = true;
 			this.#wasOpen = true;
 			return live;
 		} catch (error) {
-			this.#fork?.discard();
-			this.#fork = undefined;
+			this.fork?.discard();
+			this.fork = undefined;
 			throw asCommandError(error, "failed", [cwd]);
 		}
 	}
@@ -227,8 +216,8 @@ export class Slot implements StreamName {
 	/** No command caused this: clients learn it from events. */
 	#announce(warning: string | undefined): void {
 		this.#saveIfChanged(); // pi may have added to the file
-		if (this.#fork) {
-			const { file, about } = this.#fork;
+		if (this.fork) {
+			const { file, about } = this.fork;
 			const event = { type: "session_replaced", reason: "fork", sessionFile: file } as const;
 			this.#host.emit(this, event);
 			this.#warn(about.warning);
@@ -238,16 +227,16 @@ export class Slot implements StreamName {
 
 	/** Permanent: trust must be requested again on a later server. */
 	#withdrawTrust(): void {
-		const { trustedCwd: _, ...settings } = this.#record.settings;
-		this.#record = { ...this.#record, settings };
-		this.#host.save(this.#record);
+		const { trustedCwd: _, ...settings } = this.record.settings;
+		this.record = { ...this.record, settings };
+		this.#host.save(this.record);
 		this.#warn(
 			"This server does not load settings, extensions and skills of projects. This session no longer trusts its project.",
 		);
 	}
 
 	#saveIfChanged(): void {
-		if (this.refresh()) this.#host.save(this.#record);
+		if (this.refresh()) this.#host.save(this.record);
 	}
 
 	#warn(message: string): void {

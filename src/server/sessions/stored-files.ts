@@ -9,8 +9,8 @@ import {
 	listStoredSessions,
 	noSuchFile,
 	type PathField,
-	type SessionFile,
 	type SessionPlaces,
+	type StoredSession,
 } from "./session-files.ts";
 import type { Slot } from "./slot.ts";
 import type { Slots } from "./slots.ts";
@@ -29,7 +29,7 @@ export function createStoredFiles(
 ) {
 	/** Fails like a missing file if another principal owns it by now. */
 	function check(
-		file: SessionFile,
+		file: StoredSession,
 		principal: string,
 		path: string,
 		field: PathField = "sessionPath",
@@ -38,7 +38,7 @@ export function createStoredFiles(
 	}
 
 	/** Open: visible to the session's principal only. Closed: to the owner, or to all without one. */
-	function visible<File extends SessionFile>(files: readonly File[], principal: string): File[] {
+	function visible(files: readonly StoredSession[], principal: string): StoredSession[] {
 		const open = slots.openFiles();
 		const ofFiles = owners.of(files);
 		return files.filter(({ path }, index) => {
@@ -77,7 +77,7 @@ function listed(view: Data<"StoredSession">, slot: Slot | undefined): Data<"Stor
 }
 
 /** From the file's first line; survives a move or copy. */
-export type FileHeader = Pick<SessionFile, "id" | "cwd" | "parentSession">;
+export type FileHeader = Pick<StoredSession, "id" | "cwd" | "parentSession">;
 
 export type FileOwners = ReturnType<typeof createFileOwners>;
 

@@ -95,14 +95,11 @@ export function createTreeHandlers(
 			};
 		},
 		get_tree({ session: { sessionManager } }, { flat }) {
-			const leafId = sessionManager.getLeafId();
-			if (!flat) {
-				const { tree, truncated } = nestedTree(sessionManager.getTree());
-				return { leafId, tree, ...(truncated && { truncated }) };
-			}
 			const labelOf = (id: string) => sessionManager.getLabel(id);
-			const { nodes, truncated } = flatTree(sessionManager.getEntries(), labelOf);
-			return { leafId, nodes, ...(truncated && { truncated }) };
+			const { truncated, ...shown } = flat
+				? flatTree(sessionManager.getEntries(), labelOf)
+				: nestedTree(sessionManager.getTree());
+			return { leafId: sessionManager.getLeafId(), ...shown, ...(truncated && { truncated }) };
 		},
 		get_fork_messages: ({ session }) => ({ messages: session.getUserMessagesForForking() }),
 		get_entries({ session: { sessionManager } }, { since }) {
@@ -158,10 +155,7 @@ export function flatTree(
 }
 
 /** As in pi's RPC. No recursion: a long conversation is a deep tree. */
-export function nestedTree(roots: readonly SessionTreeNode[]): {
-	tree: Data<"TreeNode">[];
-	truncated: boolean;
-} {
+export function nestedTree(roots: readonly SessionTreeNode[]) {
 	const tree: Data<"TreeNode">[] = [];
 	let count = 0;
 	let truncated = false;
