@@ -25,11 +25,7 @@ export function metricsData(metrics: Metrics): ResponseData["get_metrics"] {
 		commands,
 		...(latencyMs && { latencyMs }),
 		journal: stats,
-		memory: {
-			rssBytes: process.residentBytes,
-			heapUsedBytes: process.heapBytes,
-			externalBytes: process.externalBytes,
-		},
+		memory: process.memory,
 	};
 }
 
@@ -81,8 +77,8 @@ const ROWS: readonly Row[] = [
 		({ journal }) => journal.commitMsTotal / 1000,
 	),
 	gauge("uptime_seconds", "Since the start.", ({ process }) => process.uptimeSeconds),
-	gauge("resident_bytes", "Resident memory.", ({ process }) => process.residentBytes),
-	gauge("heap_bytes", "JavaScript heap in use.", ({ process }) => process.heapBytes),
+	gauge("resident_bytes", "Resident memory.", ({ process }) => process.memory.rssBytes),
+	gauge("heap_bytes", "JavaScript heap in use.", ({ process }) => process.memory.heapUsedBytes),
 	counter("cpu_seconds", "Processor time.", ({ process }) => process.cpuSeconds),
 	gauge(
 		"loop_delay_seconds",
@@ -112,9 +108,7 @@ export function createProcessGauge() {
 			delay.reset();
 			return {
 				uptimeSeconds: process.uptime(),
-				residentBytes: rss,
-				heapBytes: heapUsed,
-				externalBytes: external,
+				memory: { rssBytes: rss, heapUsedBytes: heapUsed, externalBytes: external },
 				cpuSeconds: (user + system) / 1e6,
 				/** 99th percentile of timer delay since the last read. */
 				loopDelayMs: Number.isFinite(loopDelayMs) ? loopDelayMs : 0,

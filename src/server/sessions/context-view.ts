@@ -14,7 +14,7 @@ import type { LiveSession } from "./live-session.ts";
 export type ContextSource = ReturnType<typeof contextSource>;
 
 /** Reads the same ledger as the session's systems. */
-export function contextSource({ session, inside }: Pick<LiveSession, "session" | "inside">) {
+export function contextSource({ session, inside }: LiveSession) {
 	const { sessionManager, model } = session;
 	const ledger = inside?.ledger ?? createLedger();
 	const active = new Set(session.getActiveToolNames());
@@ -111,11 +111,7 @@ const MAX_LABEL = 120;
 
 type Described = Pick<Piece, "kind" | "label" | "path" | "replacedTokens">;
 
-function described(
-	message: unknown,
-	entry: SessionEntry,
-	source: Pick<ContextSource, "sent" | "cwd">,
-): Described {
+function described(message: unknown, entry: SessionEntry, source: ContextSource): Described {
 	const role = property(message, "role");
 	if (role === "toolResult") return describedResult(message, entry, source);
 	if (role === "custom") {
@@ -130,17 +126,13 @@ const CUSTOM_KINDS: ReadonlyMap<string, Piece["kind"]> = new Map([
 	[BRIEFING_ENTRY, "map"],
 ]);
 
-function describedResult(
-	message: unknown,
-	entry: SessionEntry,
-	{ sent, cwd }: Pick<ContextSource, "sent" | "cwd">,
-): Described {
-	const item = sent.get(entry.id);
+function describedResult(message: unknown, entry: SessionEntry, source: ContextSource): Described {
+	const item = source.sent.get(entry.id);
 	const { toolName, input } =
 		item?.kind === "toolResult" ? item : { toolName: "", input: undefined };
 	const isEdited = item?.kind === "toolResult" && item.text !== item.returned;
 	const label = callOf({ toolName, input }).slice(0, MAX_LABEL);
-	const path = toolName === "read" ? shownPath(input, cwd) : undefined;
+	const path = toolName === "read" ? shownPath(input, source.cwd) : undefined;
 	const kept = { label, ...(path !== undefined && { path }) };
 	const text = messageText(message);
 	if (isEdited || isStub(text)) {
@@ -168,10 +160,7 @@ function labelOf(message: unknown, otherwise: string): string {
 }
 
 /** The latest request, and how many leading pieces it held unchanged. */
-function lastRequest(
-	branch: readonly SessionEntry[],
-	pieces: readonly Pick<Data<"ContextPiece">, "entryId">[],
-): Pick<Data<"ContextView">, "cachedTokens" | "lastRequest"> {
+function lastRequest(branch: readonly SessionEntry[], pieces: readonly Data<"ContextPiece">[]) {
 	const at = branch.findLastIndex(isAnswer);
 	const answer = branch[at];
 	if (!answer || !isAnswer(answer)) return {};

@@ -95,7 +95,7 @@ export function createDialogs({ emit, timeoutMs = MINUTE }: DialogsOptions) {
 				method: "setWidget",
 				widgetKey,
 				widgetLines: content?.map(String),
-				widgetPlacement: options?.placement,
+				widgetPlacement: options?.placement || undefined,
 			});
 		},
 		setTitle: (title) => show(["title"], false, { method: "setTitle", title }),

@@ -65,10 +65,7 @@ export function createInsightHandlers(agentDir: string) {
 }
 
 /** `undefined`: not cacheable. While pi works it changes the last message in place. */
-export function basisOf(
-	command: Command,
-	{ session, revision }: Pick<LiveSession, "session" | "revision">,
-): Basis | undefined {
+export function basisOf(command: Command, { session, revision }: LiveSession): Basis | undefined {
 	if (session.isStreaming || session.isCompacting) return undefined;
 	const list = BASES[command.type]?.(session);
 	return list && { facts: [revision, session, ...list.facts], list: list.list };
@@ -181,18 +178,17 @@ function pagingUses(entries: readonly SessionEntry[]): Use[] {
 }
 
 function tiersUses(entries: readonly SessionEntry[]): Use[] {
-	const changesAt = new Map<string | null, readonly unknown[]>();
+	const states = new Map<string | null, { changes: readonly unknown[]; files: number }>();
 	const uses: Use[] = [];
-	let known: { changes: readonly unknown[]; files: number } = { changes: [], files: 0 };
 	for (const entry of entries) {
-		const before = changesAt.get(entry.parentId) ?? [];
-		const isChange = entry.type === "custom" && entry.customType === WORKSET_ENTRY;
-		const changes = isChange ? [...before, entry.data] : before;
-		changesAt.set(entry.id, changes);
-		if (changes.length === 0 || entry.type !== "message") continue;
-		if (entry.message.role !== "assistant") continue;
-		if (known.changes !== changes) known = { changes, files: selectionOf(changes).paths.length };
-		if (known.files > 0) uses.push({ label: "request with working files" });
+		let state = states.get(entry.parentId) ?? { changes: [], files: 0 };
+		if (entry.type === "custom" && entry.customType === WORKSET_ENTRY) {
+			const changes = [...state.changes, entry.data];
+			state = { changes, files: selectionOf(changes).paths.length };
+		}
+		states.set(entry.id, state);
+		const isAnswer = entry.type === "message" && entry.message.role === "assistant";
+		if (isAnswer && state.files > 0) uses.push({ label: "request with working files" });
 	}
 	return uses;
 }

@@ -40,20 +40,16 @@ export function openSessionFile(options: SessionFileOptions) {
 }
 
 /** Refuses an empty file: pi would silently start a new session in it. */
-function openWhole(
-	file: string,
-	folder: string,
-	{ cwd, settings }: SessionFileOptions,
-): SessionManager {
+function openWhole(file: string, folder: string, options: SessionFileOptions): SessionManager {
 	try {
 		if (statSync(file).size === 0) throw new Error("The file of the session is empty (0 bytes)");
-		return SessionManager.open(file, folder, cwd);
+		return SessionManager.open(file, folder, options.cwd);
 	} catch (error) {
 		if (error instanceof Error && "syscall" in error) {
 			const now = `The session's file cannot be opened now (${safeText(error)}): try again later`;
 			throw new CommandError("wrong_state", now, { cause: error });
 		}
-		const { messageCount } = settings;
+		const { messageCount } = options.settings;
 		const lost = messageCount ? `Its ${messageCount} messages` : "What it held";
 		throw new CommandError(
 			"wrong_state",
@@ -107,7 +103,7 @@ export function describeDamage(
 	manager: SessionManager,
 ): string | undefined {
 	const lines = garbledText(garbled);
-	const hidden = hiddenBefore(manager.getEntries(), manager.getBranch());
+	const hidden = hiddenBefore(manager);
 	if (!lines && !hidden) return undefined;
 	return [
 		lines ?? "The session's file lacks entries.",
@@ -128,14 +124,11 @@ function garbledText(garbled: readonly GarbledLine[]): string | undefined {
 	return `The session's file is damaged: ${which} cannot be read and ${garbled.length === 1 ? "is" : "are"} lost.`;
 }
 
-function hiddenBefore(
-	entries: readonly SessionEntry[],
-	branch: readonly SessionEntry[],
-): string | undefined {
-	const [first] = branch;
+function hiddenBefore(manager: SessionManager): string | undefined {
+	const [first] = manager.getBranch();
 	if (!first?.parentId) return undefined; // other programs may leave it out
-	const at = entries.indexOf(first);
-	const before = entries.slice(0, at);
+	const entries = manager.getEntries();
+	const before = entries.slice(0, entries.indexOf(first));
 	const messages = before.filter(({ type }) => type === "message").length;
 	const last = before.at(-1);
 	const back = last

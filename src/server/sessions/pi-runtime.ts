@@ -58,7 +58,7 @@ export function createPiRuntime(
 			cwd,
 			agentDir,
 			modelRuntime,
-			settingsManager: createSessionSettings(agentDir, cwd, isTrusted(chosen, cwd, host), chosen),
+			settingsManager: createSessionSettings(host, cwd, chosen),
 			resourceLoaderOptions: {
 				extensionFactories: [{ name: OWN_NAME, factory }],
 				extensionsOverride: withoutOtherStrata,
@@ -78,12 +78,8 @@ export function createPiRuntime(
 }
 
 /** Project settings and extensions run code: the server must allow it. */
-export function isTrusted(
-	{ trustedCwd }: Pick<StoredSettings, "trustedCwd">,
-	cwd: string,
-	{ allowProjectTrust = false }: Pick<Host, "allowProjectTrust">,
-): boolean {
-	return allowProjectTrust && trustedCwd === cwd;
+export function isTrusted(settings: StoredSettings, cwd: string, host: Host): boolean {
+	return host.allowProjectTrust === true && settings.trustedCwd === cwd;
 }
 
 function modelOptions({ model, thinkingLevel }: PiState["preferred"], modelRuntime: ModelRuntime) {
@@ -103,20 +99,15 @@ function withoutOtherStrata(loaded: LoadExtensionsResult): LoadExtensionsResult 
 }
 
 /** Keeps session modes in memory: pi would write them to the user's file, for all sessions. */
-function createSessionSettings(
-	agentDir: string,
-	cwd: string,
-	projectTrusted: boolean,
-	modes: ChosenSettings,
-): SettingsManager {
+function createSessionSettings(host: Host, cwd: string, chosen: ChosenSettings): SettingsManager {
 	const storage: Parameters<typeof SettingsManager.fromStorage>[0] = {
 		withLock(scope, change) {
-			const folder = scope === "global" ? agentDir : join(cwd, CONFIG_DIR_NAME);
+			const folder = scope === "global" ? host.agentDir : join(cwd, CONFIG_DIR_NAME);
 			const stored = readIfThere(join(folder, "settings.json"));
-			change(scope === "global" ? withModes(stored, modes) : stored);
+			change(scope === "global" ? withModes(stored, chosen) : stored);
 		},
 	};
-	return SettingsManager.fromStorage(storage, { projectTrusted });
+	return SettingsManager.fromStorage(storage, { projectTrusted: isTrusted(chosen, cwd, host) });
 }
 
 function withModes(stored: string | undefined, modes: ChosenSettings): string | undefined {

@@ -232,23 +232,18 @@ export function moveTo(manager: SessionManager, leaf: string | null): void {
 /** Caches the session name: pi searches all entries at each change. */
 export function rememberName(manager: SessionManager): void {
 	const ask = manager.getSessionName.bind(manager);
-	let known: { entries: unknown[]; count: number; last: unknown; name?: string } | undefined;
+	let known = { entries: [] as unknown[], count: 0, last: undefined as unknown, name: "" };
 	manager.getSessionName = () => {
 		const entries = property(manager, "fileEntries");
 		if (!Array.isArray(entries)) return ask();
 		// Pi appends, may remove the last entry, and uses a new array for another file.
-		const isSame = known?.entries === entries && entries[known.count - 1] === known.last;
-		const later = isSame && known ? entries.slice(known.count) : entries;
+		const isSame = known.entries === entries && entries[known.count - 1] === known.last;
+		const later = isSame ? entries.slice(known.count) : entries;
 		const info = later.findLast((entry) => property(entry, "type") === "session_info");
-		const name = info ? property(info, "name") : isSame && known?.name;
+		const found = info ? property(info, "name") : isSame && known.name;
+		const name = typeof found === "string" ? found.trim() : "";
+		known = { entries, count: entries.length, last: entries.at(-1), name };
 		// As in pi: an empty name removes the name.
-		const trimmed = typeof name === "string" && name.trim();
-		known = {
-			entries,
-			count: entries.length,
-			last: entries.at(-1),
-			...(trimmed && { name: trimmed }),
-		};
-		return known.name;
+		return name || undefined;
 	};
 }

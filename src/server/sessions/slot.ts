@@ -176,7 +176,10 @@ export class Slot implements StreamName {
 		if (!existsSync(cwd)) throw gone(id, "folder");
 		if (file && !existsSync(file)) throw gone(id, "file");
 		try {
-			this.fork = file ? await this.#forkIfOpen(file, cwd) : undefined;
+			// Two processes appending to one file would corrupt it.
+			const pid = file && (await host.piProcesses()).get(realFile(file) ?? file);
+			const { agentDir } = host;
+			this.fork = file && pid ? forkSession(file, { pid, cwd, agentDir }) : undefined;
 			const path = this.fork?.file ?? file;
 			const live = await LiveSession.open({
 				host,
@@ -204,13 +207,6 @@ export class Slot implements StreamName {
 			this.fork = undefined;
 			throw asCommandError(error, "failed", [cwd]);
 		}
-	}
-
-	/** Two processes appending to one file would corrupt it. */
-	async #forkIfOpen(file: string, cwd: string): Promise<SessionFork | undefined> {
-		const { agentDir, piProcesses } = this.#host;
-		const pid = (await piProcesses()).get(realFile(file) ?? file);
-		return pid === undefined ? undefined : forkSession(file, { pid, cwd, agentDir });
 	}
 
 	/** No command caused this: clients learn it from events. */
@@ -259,10 +255,8 @@ function realFile(file: string | undefined): string | undefined {
 	}
 }
 
-function recordOf(
-	live: LiveSession,
-	{ principal, id, createdAtMs, file: known }: SessionRecord,
-): SessionRecord {
+function recordOf(live: LiveSession, before: SessionRecord): SessionRecord {
+	const { principal, id, createdAtMs, file: known } = before;
 	const { session, chosen, runtime } = live;
 	const { sessionFile, model, sessionName } = session;
 	const isWritten = sessionFile !== undefined && (sessionFile === known || existsSync(sessionFile));

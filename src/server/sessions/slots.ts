@@ -133,17 +133,15 @@ export function createSlots(options: SlotsOptions) {
 			const live = await slot.live();
 			if (!isOpen) await call.turn?.();
 			const make = () => run(live, command as never, { slot, call: call as never });
-			const answer = async () => {
-				const data = await make();
-				return { data: data === undefined ? {} : data };
-			};
 			if (effect !== "change") {
 				const basis = isThere() ? basisOf(command, live) : undefined;
-				return basis ? kept.answer(slot, readName(command), basis, make) : await answer();
+				if (!basis) return doneWith(await make());
+				return kept.answer(slot, readName(command), basis, make);
 			}
 			live.revision++;
+			const change = async () => doneWith(await make());
 			// Control commands must get through, whatever happened to the file.
-			const made = path === "lane" ? guarded(live, answer) : answer();
+			const made = path === "lane" ? guarded(live, change) : change();
 			const done = await made.finally(() => live.revision++);
 			slot.refresh();
 			return { ...done, ...(isThere() && slot.record !== before && { session: slot.record }) };
@@ -156,6 +154,10 @@ export function createSlots(options: SlotsOptions) {
 /** Unambiguous: a principal's name has no space. */
 function keyOf(principal: string, sessionId: string): string {
 	return `${principal} ${sessionId}`;
+}
+
+function doneWith(data: unknown): Done {
+	return { data: data === undefined ? {} : data };
 }
 
 async function guarded(live: LiveSession, change: () => Promise<Done>): Promise<Done> {

@@ -150,12 +150,15 @@ const settings = {
 		return { skills: skills.map(({ name, description }) => ({ name, description })) };
 	},
 	async reload(live) {
-		if (live.session.isStreaming || live.session.isCompacting) {
-			throw new CommandError("wrong_state", "The session is busy: wait for it, or abort first");
-		}
+		refuseIfBusy(live.session);
 		await live.reload();
 	},
 } satisfies Partial<SessionHandlers>;
+
+export function refuseIfBusy({ isStreaming, isCompacting }: AgentSession): void {
+	if (!isStreaming && !isCompacting) return;
+	throw new CommandError("wrong_state", "The session is busy: wait for it, or abort first");
+}
 
 /** Ends as cancelled once `signal` aborts. An extension may run the command. */
 async function runBash(

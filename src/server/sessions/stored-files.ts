@@ -27,16 +27,6 @@ export function createStoredFiles(
 	owners: Pick<FileOwners, "of">,
 	piProcesses: PiProcesses,
 ) {
-	/** Fails like a missing file if another principal owns it by now. */
-	function check(
-		file: StoredSession,
-		principal: string,
-		path: string,
-		field: PathField = "sessionPath",
-	): void {
-		if (visible([file], principal).length === 0) throw noSuchFile(path, field);
-	}
-
 	/** Open: visible to the session's principal only. Closed: to the owner, or to all without one. */
 	function visible(files: readonly StoredSession[], principal: string): StoredSession[] {
 		const open = slots.openFiles();
@@ -48,11 +38,14 @@ export function createStoredFiles(
 	}
 
 	return {
-		check,
 		async find(path: string, principal: string, field: PathField = "sessionPath") {
 			const file = await checkSessionFile(path, field, places);
-			check(file, principal, path, field);
+			if (visible([file], principal).length === 0) throw noSuchFile(path, field);
 			return file;
+		},
+		/** Fails like a missing file if another principal owns it by now. */
+		check(file: StoredSession, principal: string, path: string) {
+			if (visible([file], principal).length === 0) throw noSuchFile(path, "sessionPath");
 		},
 		async list(folder: string, principal: string) {
 			const { sessions, truncated } = await listStoredSessions(folder, MAX_LISTED, (files) =>

@@ -74,11 +74,9 @@ export async function stoppable<Result>(
 }
 
 /** Pi's own refusals name files of the server. */
-async function refuseEarly(
-	live: LiveSession,
-	{ streamingBehavior, message, verbatim }: CommandOf<"prompt">,
-): Promise<void> {
+async function refuseEarly(live: LiveSession, command: CommandOf<"prompt">): Promise<void> {
 	const { session } = live;
+	const { streamingBehavior, message, verbatim } = command;
 	if (!verbatim && isExtensionCommand(session, message)) return; // runs whatever the state is
 	live.checkModelUse();
 	if (session.isStreaming) {

@@ -10,6 +10,7 @@ import { forkSession, type PiProcesses } from "./open-session-file.ts";
 import { checkProject } from "./session-files.ts";
 import type { SessionHandlers } from "./slot.ts";
 import type { Slots } from "./slots.ts";
+import { refuseIfBusy } from "./state-handlers.ts";
 import type { StoredFiles } from "./stored-files.ts";
 import { stoppable } from "./talk-handlers.ts";
 
@@ -75,9 +76,7 @@ export function createTreeHandlers(
 		async navigate_tree(live, { targetId, options }, { call }) {
 			const { session, chosen } = live;
 			const { sessionManager } = session;
-			if (session.isStreaming || session.isCompacting) {
-				throw new CommandError("wrong_state", "The session is busy: wait for it, or abort first");
-			}
+			refuseIfBusy(session);
 			if (!sessionManager.getEntry(targetId)) {
 				throw new CommandError("not_found", `targetId: there is no entry "${targetId}"`);
 			}

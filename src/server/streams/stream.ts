@@ -48,7 +48,7 @@ export class Stream {
 		const body = JSON.stringify(event);
 		const seq = ++this.#given;
 		const queued: Queued = { seq, isKept: false };
-		if (this.#first && this.#last) this.#last.next = queued;
+		if (this.#last) this.#last.next = queued;
 		else this.#first = queued;
 		this.#last = queued;
 		if (event.type === "extension_ui_request") this.#noteRequest(event.requestId, seq);
@@ -154,7 +154,9 @@ export class Stream {
 			if (isKept) this.#advance(seq);
 			this.#send(message);
 		}
-		if (!this.#first) for (const resolve of this.#onDrained.splice(0)) resolve();
+		if (this.#first) return;
+		this.#last = undefined;
+		for (const resolve of this.#onDrained.splice(0)) resolve();
 	}
 
 	#advance(seq: number): void {
