@@ -15,4 +15,3 @@ export {
 	deleteCodeIndex,
 	openCodeIndex,
 } from "./open.ts";
-export { isTestPath } from "./scan/project-path.ts";

@@ -1,27 +1,29 @@
 import { setImmediate } from "node:timers/promises";
+import { compareText } from "../core/compare-text.ts";
 import type { Coverage } from "./answers.ts";
-import { CodeIndexError } from "./code-index.ts";
-import type { FileParser, Intake, IntakeOptions, RefreshPlan, Scan } from "./intake.ts";
+import { type CallOptions, CodeIndexError } from "./code-index.ts";
+import type { FileParser, Intake, RefreshPlan, Scan } from "./intake.ts";
 import { readSource } from "./read-source.ts";
-import { changedFiles, projectChanges } from "./scan/changed-files.ts";
-import type { ScannedFile, ScanTrouble } from "./scan/scanned-tree.ts";
-import { TreeScanner } from "./scan/tree-scanner.ts";
+import { isSameFile, TreeScanner } from "./scan/scan-tree.ts";
+import {
+	type KnownConfig,
+	type KnownFile,
+	type ProjectState,
+	type ScannedFile,
+	type ScanTrouble,
+	type Symlink,
+	tickMs,
+} from "./scan/scanned-tree.ts";
 import { DamagedDatabase } from "./store/failures.ts";
 import type { IndexStore } from "./store/index-store.ts";
 import type { WriterLock } from "./store/writer-lock.ts";
 
-export interface RefreshOptions extends IntakeOptions {
+export interface RefreshOptions extends CallOptions {
 	/** Allows the first indexing. Without it, a partial index is refreshed but not continued. */
 	readonly mayBuild: boolean;
 }
 
-export interface RefreshReport {
-	readonly added: number;
-	readonly changed: number;
-	readonly removed: number;
-	readonly checkedMs: number;
-	readonly trouble: readonly ScanTrouble[];
-}
+export type RefreshReport = ReturnType<typeof reportOf>;
 
 const LOCK_WAIT_MS = 10_000;
 /** Another process may be running its first indexing. */
@@ -55,7 +57,7 @@ export class Indexer {
 		const store = this.#store;
 		const scannedMs = Date.now();
 		const tree = await this.#scanner.scan({
-			...(signal ? { signal } : {}),
+			...(signal && { signal }),
 			onProgress: (done) => onProgress?.({ phase: "scanning", done }),
 			alsoConfigs: store.projectState().lookedFor,
 		});
@@ -100,7 +102,7 @@ export class Indexer {
 	}
 }
 
-function reportOf({ added, changed, removed, scan }: RefreshPlan): RefreshReport {
+function reportOf({ added, changed, removed, scan }: RefreshPlan) {
 	return {
 		added: added.length,
 		changed: changed.length,
@@ -118,9 +120,9 @@ async function planRefresh(
 	scan: Scan,
 	{ signal, mayBuild }: RefreshOptions,
 ): Promise<RefreshPlan> {
-	const { root, tree, scannedMs } = scan;
+	const { root, tree } = scan;
 	const { isComplete } = store.state();
-	const { added, removed, toHash } = changedFiles(store.files.known, tree.files);
+	const { added, removed, toHash } = changedFiles(store.files.rows, tree.files);
 	const changed: ScannedFile[] = [];
 	const confirmed: ScannedFile[] = [];
 	const announced: ScannedFile[] = [];
@@ -129,15 +131,12 @@ async function planRefresh(
 			await setImmediate();
 			if (signal?.aborted) throw new CodeIndexError("aborted", "Refreshing the index was aborted.");
 		}
-		const content = store.files.row(file.path)?.content;
+		const content = store.files.rows.get(file.path)?.content;
 		if (!content) announced.push(file);
 		else if (hasHash(root, file.path, content.hash)) confirmed.push(file);
 		else changed.push(file);
 	}
-	const project = projectChanges(store.projectState(), tree, {
-		hash: (path) => configHash(root, path),
-		scannedMs,
-	});
+	const project = projectChanges(store.projectState(), scan);
 	const completes = isComplete || mayBuild;
 	const files = {
 		added: completes ? [...announced, ...added] : [],
@@ -149,6 +148,62 @@ async function planRefresh(
 	const hasFiles = Object.values(files).some((list) => list.length > 0);
 	const isEmpty = !hasFiles && !project.isNew && isComplete === completes;
 	return { scan, isFirst: !isComplete, completes, ...files, project, isEmpty };
+}
+
+/** A second write within one clock tick leaves no trace: files stored within it must be hashed. */
+export function changedFiles(
+	known: ReadonlyMap<string, KnownFile>,
+	scanned: readonly ScannedFile[],
+) {
+	const lastWrite = (file: ScannedFile) => Math.max(file.mtimeMs, file.ctimeMs);
+	const added: ScannedFile[] = [];
+	const unchanged: ScannedFile[] = [];
+	// Metadata is inconclusive.
+	const toHash: ScannedFile[] = [];
+	for (const file of scanned) {
+		const before = known.get(file.path);
+		if (before === undefined) added.push(file);
+		else if (isSameFile(before, file) && lastWrite(file) < before.storedMs - tickMs) {
+			unchanged.push(file);
+		} else toHash.push(file);
+	}
+	const removed: string[] = [];
+	if (unchanged.length + toHash.length < known.size) {
+		const present = new Set(scanned.map((file) => file.path));
+		for (const path of known.keys()) if (!present.has(path)) removed.push(path);
+	}
+	return { added, removed, unchanged, toHash };
+}
+
+function projectChanges(
+	before: ProjectState,
+	{ root, tree, scannedMs }: Scan,
+): RefreshPlan["project"] {
+	const known = new Map(before.configs.map((config) => [config.path, config]));
+	const { added, removed, unchanged, toHash } = changedFiles(known, tree.configs);
+	const looked = [...added, ...toHash].map((file): KnownConfig => {
+		return { ...file, storedMs: scannedMs, hash: configHash(root, file.path) };
+	});
+	const links = changedLinks(before.links, tree.links);
+	if (looked.length + removed.length + links.length === 0) {
+		return { state: before, changed: [], isNew: false };
+	}
+	const kept = unchanged.flatMap(({ path }) => known.get(path) ?? []);
+	const configs = [...kept, ...looked].sort((one, other) => compareText(one.path, other.path));
+	const different = looked.filter(({ path, hash }) => known.get(path)?.hash !== hash);
+	return {
+		state: { configs, links: tree.links, lookedFor: before.lookedFor },
+		changed: [...removed, ...different.map(({ path }) => path), ...links],
+		isNew: true,
+	};
+}
+
+function changedLinks(before: readonly Symlink[], now: readonly Symlink[]): string[] {
+	const old = new Map(before.map(({ path, target }) => [path, target]));
+	const changed = now.filter(({ path, target }) => old.get(path) !== target);
+	const present = new Set(now.map(({ path }) => path));
+	const gone = before.filter(({ path }) => !present.has(path));
+	return [...changed, ...gone].map(({ path }) => path);
 }
 
 function hasHash(root: string, path: string, hash: Uint8Array): boolean {

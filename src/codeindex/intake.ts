@@ -1,4 +1,7 @@
-import { CodeIndexError, type IndexProgress } from "./code-index.ts";
+import { isDeepStrictEqual } from "node:util";
+import { ByteReader } from "../core/bytes.ts";
+import { isTestPath } from "../core/project-path.ts";
+import { type CallOptions, CodeIndexError } from "./code-index.ts";
 import type { Request } from "./facts.ts";
 import type { FileOutcome } from "./parsing/file-outcome.ts";
 import { Parser } from "./parsing/parser.ts";
@@ -6,10 +9,7 @@ import type { Resolution } from "./reader.ts";
 import { affectedBy, type ProjectChange } from "./resolve/affected.ts";
 import { createConfigReader } from "./resolve/config-files.ts";
 import { createResolver, type ModuleResolution, type Resolver } from "./resolve/resolver.ts";
-import type { ProjectChanges, ProjectState } from "./scan/changed-files.ts";
-import { isTestPath } from "./scan/project-path.ts";
-import type { ScannedFile, ScannedTree } from "./scan/scanned-tree.ts";
-import { ByteReader } from "./store/bytes.ts";
+import type { ProjectState, ScannedFile, ScannedTree } from "./scan/scanned-tree.ts";
 import type { IndexStore } from "./store/index-store.ts";
 import { requests as requestsOf } from "./store/records.ts";
 
@@ -34,13 +34,14 @@ export interface RefreshPlan {
 	readonly removed: readonly string[];
 	/** New or inconclusive timestamps, same content. */
 	readonly confirmed: readonly ScannedFile[];
-	readonly project: ProjectChanges;
+	readonly project: {
+		readonly state: ProjectState;
+		/** Paths of configurations and links. */
+		readonly changed: readonly string[];
+		/** Must be stored, if only for new timestamps. */
+		readonly isNew: boolean;
+	};
 	readonly isEmpty: boolean;
-}
-
-export interface IntakeOptions {
-	readonly signal?: AbortSignal | undefined;
-	readonly onProgress?: ((progress: IndexProgress) => void) | undefined;
 }
 
 export type FileParser = Pick<Parser, "parse" | "close">;
@@ -61,7 +62,7 @@ export class Intake {
 	}
 
 	/** Atomic, except that a first indexing keeps its completed files. */
-	async carryOut(plan: RefreshPlan, options: IntakeOptions): Promise<void> {
+	async carryOut(plan: RefreshPlan, options: CallOptions): Promise<void> {
 		const store = this.#store;
 		store.begin();
 		try {
@@ -69,7 +70,7 @@ export class Intake {
 			const done = await this.#parse(plan, options);
 			const { lookedFor } = this.#imports;
 			const { state, isNew } = plan.project;
-			if (isNew || !sameTexts(state.lookedFor, lookedFor)) {
+			if (isNew || !isDeepStrictEqual(state.lookedFor, lookedFor)) {
 				store.setProjectState({ ...state, lookedFor });
 			}
 			store.setState({ isComplete: plan.completes, updatedMs: Date.now() });
@@ -94,10 +95,10 @@ export class Intake {
 		this.#imports.resolveAgain({
 			added: plan.unknown.map(({ path }) => path),
 			removed: plan.removed,
-			configs: [...project.configs, ...project.links],
+			configs: project.changed,
 		});
 		for (const path of plan.removed) {
-			const id = this.#store.files.row(path)?.id;
+			const id = this.#store.files.rows.get(path)?.id;
 			if (id !== undefined) this.#store.changed(id);
 			writer.remove(path);
 		}
@@ -108,7 +109,7 @@ export class Intake {
 		}
 	}
 
-	async #parse(plan: RefreshPlan, { signal, onProgress }: IntakeOptions): Promise<number> {
+	async #parse(plan: RefreshPlan, { signal, onProgress }: CallOptions): Promise<number> {
 		const files = [...plan.changed, ...plan.added];
 		const scanned = new Map(files.map((file) => [file.path, file]));
 		let done = 0;
@@ -135,7 +136,8 @@ export class Intake {
 			hash,
 			isTest: isTestPath(path),
 			packed,
-			resolutions: this.#imports.resolve(path, requests),
+			requests,
+			resolutions: requests.map((request) => this.#imports.resolve(path, request)),
 		});
 		this.#store.changed(id);
 	}
@@ -177,8 +179,12 @@ class ImportResolution {
 		return [...(this.#current?.resolver.lookedFor ?? [])].sort();
 	}
 
-	resolve(from: string, requests: readonly Request[]): Resolution[] {
-		return requests.map((request) => this.#resolve(from, request));
+	resolve(from: string, { specifier, kinds }: Request): Resolution {
+		const found = this.#current?.resolver.resolve(from, specifier, kinds);
+		if (found?.kind !== "file") return found ?? NOWHERE;
+		const file = this.#store.files.rows.get(found.path)?.id;
+		if (file !== undefined) return { kind: "file", file };
+		return { kind: "unresolved", reason: `${found.path} is not indexed yet` };
 	}
 
 	/** Call before removed files leave the store. */
@@ -192,22 +198,14 @@ class ImportResolution {
 				const old = before[index] ?? NOWHERE;
 				const resolution = this.#withPath(old);
 				const isAffected = affectedBy(change, { from, specifier: request.specifier, resolution });
-				return isAffected ? this.#resolve(from, request) : old;
+				return isAffected ? this.resolve(from, request) : old;
 			});
-			if (after.every((resolution, index) => isSame(resolution, before[index]))) continue;
+			const isSame = (one: Resolution, index: number) =>
+				one === before[index] || isDeepStrictEqual(one, before[index]);
+			if (after.every(isSame)) continue;
 			this.#store.writer.setResolutions(file, after);
 			this.#store.changed(file);
 		}
-	}
-
-	#resolve(from: string, { specifier, kinds }: Request): Resolution {
-		const found = this.#current?.resolver.resolve(from, specifier, kinds);
-		if (found?.kind !== "file") {
-			return found ?? NOWHERE;
-		}
-		const file = this.#store.files.row(found.path)?.id;
-		if (file !== undefined) return { kind: "file", file };
-		return { kind: "unresolved", reason: `${found.path} is not indexed yet` };
 	}
 
 	#withPath(resolution: Resolution): ModuleResolution {
@@ -217,13 +215,3 @@ class ImportResolution {
 }
 
 const NOWHERE: Resolution = { kind: "unresolved", reason: "it was not looked for yet" };
-
-function isSame(one: Resolution, other: Resolution | undefined): boolean {
-	if (one.kind === "file") return other?.kind === "file" && one.file === other.file;
-	if (one.kind === "external") return other?.kind === "external" && one.name === other.name;
-	return other?.kind === "unresolved" && one.reason === other.reason;
-}
-
-function sameTexts(one: readonly string[], other: readonly string[]): boolean {
-	return one.length === other.length && one.every((text, index) => text === other[index]);
-}

@@ -15,8 +15,13 @@ import {
 	CodeIndexError,
 	type IndexProgress,
 } from "./code-index.ts";
-import { fromColumns } from "./service/answer-columns.ts";
-import type { Calls, IndexCall, IndexWorkerStart, Method } from "./service/messages.ts";
+import {
+	type Calls,
+	fromColumns,
+	type IndexCall,
+	type IndexWorkerStart,
+	type Method,
+} from "./service/messages.ts";
 import { storeFailure } from "./store/failures.ts";
 
 export interface OpenOptions {

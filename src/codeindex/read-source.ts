@@ -27,7 +27,8 @@ export function readSource(
 			if (!stats.isFile()) return { kind: "gone" };
 			if (stats.size > maxSourceBytes) return { kind: "unreadable", reason: "it is too large" };
 			const bytes = readUpTo(file, stats.size);
-			return { kind: "read", bytes, hash: hashOf(bytes) };
+			// SHA-256 truncated to 128 bits.
+			return { kind: "read", bytes, hash: hash("sha256", bytes, "buffer").subarray(0, 16) };
 		} finally {
 			closeSync(file);
 		}
@@ -36,11 +37,6 @@ export function readSource(
 		if (code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP") return { kind: "gone" };
 		return { kind: "unreadable", reason: `it cannot be read (${code})` };
 	}
-}
-
-/** SHA-256 truncated to 128 bits. */
-export function hashOf(bytes: Uint8Array): Uint8Array {
-	return hash("sha256", bytes, "buffer").subarray(0, 16);
 }
 
 function readUpTo(file: number, size: number): Buffer {

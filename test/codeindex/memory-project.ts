@@ -2,7 +2,7 @@ import { extractFacts } from "../../src/codeindex/extract/extract.ts";
 import { fileWords } from "../../src/codeindex/extract/words.ts";
 import type { IndexReader } from "../../src/codeindex/reader.ts";
 import { createResolver } from "../../src/codeindex/resolve/resolver.ts";
-import { isTestPath, pathKind } from "../../src/codeindex/scan/project-path.ts";
+import { isTestPath, pathKind } from "../../src/core/project-path.ts";
 import { memoryReader } from "./memory-reader.ts";
 
 /** The files of a project: texts by path relative to its root. */

@@ -15,7 +15,7 @@ import { promisify } from "node:util";
 import { describe, expect, test, vi } from "vitest";
 import { openCodeIndex } from "../../src/codeindex/open.ts";
 import { Parser } from "../../src/codeindex/parsing/parser.ts";
-import { TreeScanner } from "../../src/codeindex/scan/tree-scanner.ts";
+import { TreeScanner } from "../../src/codeindex/scan/scan-tree.ts";
 import { IndexService } from "../../src/codeindex/service/index-service.ts";
 import { IndexStore, removeDatabase } from "../../src/codeindex/store/index-store.ts";
 import { IndexWriter } from "../../src/codeindex/store/index-writer.ts";

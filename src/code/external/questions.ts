@@ -4,10 +4,10 @@ import {
 	type Definition,
 	type DependenciesAnswer,
 	type FileAtDepth,
-	isTestPath,
 	type Usage,
 } from "../../codeindex/index.ts";
 import { compareText } from "../../core/compare-text.ts";
+import { isTestPath } from "../../core/project-path.ts";
 import { EDGE_WORDS, Part, positionOf, symbolKind, usageKind } from "./answer-part.ts";
 import { printable } from "./log-tail.ts";
 import type { ProjectFiles } from "./project-files.ts";

@@ -1,11 +1,11 @@
-import {
-	isTestPath,
-	type MatchingLines,
-	type SearchAnswer,
-	type SearchHit,
-	type SearchQuery,
-	type SymbolBrief,
+import type {
+	MatchingLines,
+	SearchAnswer,
+	SearchHit,
+	SearchQuery,
+	SymbolBrief,
 } from "../../codeindex/index.ts";
+import { isTestPath } from "../../core/project-path.ts";
 import { type Part, symbolWords } from "./answer-part.ts";
 import type { ProjectFiles } from "./project-files.ts";
 

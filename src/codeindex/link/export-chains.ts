@@ -1,5 +1,5 @@
+import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Export } from "../facts.ts";
-import { getOrAdd } from "../get-or-add.ts";
 import type { BindingRef, FileId, IndexReader, Resolution } from "../reader.ts";
 import { pairsOf } from "./module-pairs.ts";
 

@@ -1,5 +1,5 @@
+import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Declared, Member, Reference, Step, TypeName } from "../facts.ts";
-import { getOrAdd } from "../get-or-add.ts";
 import type { BindingRef, FileId, IndexReader } from "../reader.ts";
 import {
 	createExportChains,

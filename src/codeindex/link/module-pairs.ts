@@ -1,5 +1,5 @@
+import { getOrAdd } from "../../core/get-or-add.ts";
 import type { EdgeKind } from "../facts.ts";
-import { getOrAdd } from "../get-or-add.ts";
 import type { Edge, FileId, IndexReader } from "../reader.ts";
 
 /**

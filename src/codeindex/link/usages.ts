@@ -1,5 +1,5 @@
+import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Position, Reference, UsageKind } from "../facts.ts";
-import { getOrAdd } from "../get-or-add.ts";
 import type { FileId } from "../reader.ts";
 import { type DeclaredEntity, type Entity, keyOf, type MemberEntity } from "./export-chains.ts";
 import type { Linker } from "./linker.ts";

@@ -7,10 +7,8 @@ import type {
 } from "../answers.ts";
 import { dependenciesOf, dependentsOf } from "../link/index.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
-import { cyclesOf } from "./cycles.ts";
-import { ranksOf } from "./graph.ts";
+import { byPath, cyclesAmong, ranksOf, reach, toFileAtDepth } from "./graph.ts";
 import { isGlobalFile, knownFile } from "./known-file.ts";
-import { byPath, type Reached, reach, toFileAtDepth } from "./reach.ts";
 import { symbolsOf, toBrief } from "./symbols.ts";
 import { testsOf } from "./tests-of.ts";
 
@@ -25,32 +23,15 @@ export function dependencies(
 			: [];
 	const dependents = towards("dependents");
 	const dependencies = towards("dependencies");
+	const nearby = [...dependents, ...dependencies];
 	return {
 		file: file.path,
 		dependents: dependents.map(toFileAtDepth),
 		dependencies: dependencies.map(toFileAtDepth),
-		cycles: cyclesAmong(reader, [file, ...filesOf(dependents), ...filesOf(dependencies)], kinds),
+		cycles: cyclesAmong(reader, [file, ...nearby.map((one) => one.file)], kinds),
 		...outsideOf(reader, file),
 		...(isGlobalFile(reader, file) && { global: true as const }),
 	};
-}
-
-function filesOf(reached: readonly Reached[]): IndexedFile[] {
-	return reached.map(({ file }) => file);
-}
-
-function cyclesAmong(
-	reader: IndexReader,
-	files: readonly IndexedFile[],
-	kinds: DependenciesQuery["kinds"],
-): readonly (readonly string[])[] {
-	const cycles = cyclesOf(reader, kinds);
-	const found = new Set<readonly string[]>();
-	for (const { id } of files) {
-		const group = cycles.of(id);
-		if (group) found.add(group);
-	}
-	return [...found];
 }
 
 function outsideOf(

@@ -120,17 +120,8 @@ function usesOf(
 	return { users, usages, files };
 }
 
-export interface ChangedExports {
-	readonly used: readonly UsedExport[];
-	readonly whole: readonly IndexedFile[];
-	readonly warnings: readonly string[];
-}
-
 /** With an unknown name, files that export none of the others count as a whole. */
-export function changedExports(
-	reader: IndexReader,
-	{ modified, deleted, names }: NamedChange,
-): ChangedExports {
+export function changedExports(reader: IndexReader, { modified, deleted, names }: NamedChange) {
 	const perFile = modified.map((file) => ({
 		file,
 		found: new Map(names.map((name) => [name, exportsNamed(reader, file, name)])),
@@ -152,7 +143,7 @@ export function changedExports(
 	};
 }
 
-export interface NamedChange {
+interface NamedChange {
 	readonly modified: readonly IndexedFile[];
 	readonly deleted: readonly IndexedFile[];
 	readonly names: readonly string[];
@@ -178,9 +169,8 @@ function warn(
 	return [`None of ${counted(files.length, "file")} exports anything named ${names}${taken}.`];
 }
 
-const MAX_NAMES = 8;
-
-function some(names: readonly string[]): string {
-	const more = names.length - MAX_NAMES;
-	return names.slice(0, MAX_NAMES).join(", ") + (more > 0 ? ` and ${more} more` : "");
+/** The first names, and how many more there are. */
+export function some(names: readonly string[], most = 8): string {
+	const more = names.length - most;
+	return names.slice(0, most).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }

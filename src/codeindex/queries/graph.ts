@@ -1,9 +1,12 @@
+import { compareText } from "../../core/compare-text.ts";
+import { getOrAdd } from "../../core/get-or-add.ts";
+import type { FileAtDepth } from "../answers.ts";
 import type { EdgeKind } from "../facts.ts";
 import { dependenciesOf } from "../link/index.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 
 /** Adjacency arrays, for queries that walk much of the graph. */
-export interface FileGraph {
+interface FileGraph {
 	/** By path: ids depend on indexing order. */
 	readonly files: readonly GraphFile[];
 	readonly indexOf: ReadonlyMap<FileId, number>;
@@ -13,25 +16,24 @@ export interface FileGraph {
 	readonly kinds: readonly (readonly EdgeKind[])[];
 }
 
-export type GraphFile = Pick<IndexedFile, "id" | "path" | "isTest">;
+type GraphFile = Pick<IndexedFile, "id" | "path" | "isTest">;
 
-export function perShape<T>(memo: WeakMap<object, T>, reader: IndexReader, make: () => T): T {
-	const value = memo.get(reader.shape) ?? make();
-	memo.set(reader.shape, value);
-	return value;
+function perShape<T>(memo: WeakMap<object, T>, reader: IndexReader, make: () => T): T {
+	return getOrAdd(memo, reader.shape, make);
 }
 
 const graphs = new WeakMap<object, FileGraph>();
 const reversed = new WeakMap<object, FileGraph>();
 const ranks = new WeakMap<object, ReadonlyMap<FileId, number>>();
 const orders = new WeakMap<object, readonly FileId[]>();
+const cyclesByKinds = new WeakMap<object, Map<string, Cycles>>();
 
-export function graphOf(reader: IndexReader, kinds?: ReadonlySet<EdgeKind>): FileGraph {
+function graphOf(reader: IndexReader, kinds?: ReadonlySet<EdgeKind>): FileGraph {
 	if (!kinds) return perShape(graphs, reader, () => pack(reader, () => true));
 	return pack(reader, (found) => found.some((kind) => kinds.has(kind)));
 }
 
-export function graphBackwards(reader: IndexReader): FileGraph {
+function graphBackwards(reader: IndexReader): FileGraph {
 	return perShape(reversed, reader, () => turnRound(graphOf(reader)));
 }
 
@@ -129,4 +131,161 @@ function computeRanks({ files, starts, targets }: FileGraph): ReadonlyMap<FileId
 	}
 	const most = ranks.reduce((a, b) => Math.max(a, b), 0);
 	return new Map(files.map(({ id }, index) => [id, (ranks[index] as number) / most]));
+}
+
+export interface ReachOptions {
+	readonly direction: "dependents" | "dependencies";
+	/** Default: unlimited. */
+	readonly depth?: number;
+	/** Default: all. */
+	readonly kinds?: readonly EdgeKind[];
+	/** Default: true. */
+	readonly includeTests?: boolean;
+}
+
+export interface Reached {
+	readonly file: IndexedFile;
+	readonly depth: number;
+	readonly kinds: readonly EdgeKind[];
+	readonly via?: IndexedFile;
+}
+
+/** Nearest first, then by path. Ties go to the first path. */
+export function reach(
+	reader: IndexReader,
+	starts: readonly IndexedFile[],
+	{ direction, depth = Number.POSITIVE_INFINITY, kinds, includeTests = true }: ReachOptions,
+): readonly Reached[] {
+	const wanted = kinds && new Set(kinds);
+	const graph = direction === "dependents" ? graphBackwards(reader) : graphOf(reader);
+	// Graph numbers are in path order, so numbers are sorted instead of paths.
+	const fileOf = (number: number) => reader.files.get((graph.files[number] as GraphFile).id);
+	const isSeen = new Uint8Array(graph.files.length);
+	let frontier = Int32Array.from(starts, ({ id }) => graph.indexOf.get(id) ?? 0).sort();
+	for (const start of frontier) isSeen[start] = 1;
+	const reached: Reached[] = [];
+	const kindsTo: (readonly EdgeKind[])[] = [];
+	const stepBefore = new Int32Array(graph.files.length);
+	for (let level = 1; level <= depth && frontier.length > 0; level++) {
+		const next: number[] = [];
+		for (const from of frontier) {
+			const end = graph.starts[from + 1] as number;
+			for (let edge = graph.starts[from] as number; edge < end; edge++) {
+				const to = graph.targets[edge] as number;
+				if (isSeen[to]) continue;
+				const all = graph.kinds[edge] as readonly EdgeKind[];
+				const found = wanted ? all.filter((kind) => wanted.has(kind)) : all;
+				if (found.length === 0 || (!includeTests && graph.files[to]?.isTest)) continue;
+				isSeen[to] = 1;
+				kindsTo[to] = found;
+				stepBefore[to] = from;
+				next.push(to);
+			}
+		}
+		frontier = Int32Array.from(next).sort();
+		for (const to of frontier) {
+			const file = fileOf(to);
+			const via = level > 1 ? fileOf(stepBefore[to] as number) : undefined;
+			if (!file) continue;
+			const kinds = kindsTo[to] as readonly EdgeKind[];
+			reached.push(via ? { file, depth: level, kinds, via } : { file, depth: level, kinds });
+		}
+	}
+	return reached;
+}
+
+export function toFileAtDepth({ file, depth, kinds, via }: Reached): FileAtDepth {
+	return {
+		path: file.path,
+		depth,
+		kinds: kinds.length < 2 ? kinds : [...kinds].sort(),
+		isTest: file.isTest,
+		...(via && { via: via.path }),
+	};
+}
+
+/** By UTF-16 code unit, independent of locale. */
+export function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
+	return compareText(a.path, b.path);
+}
+
+/** By file, its strongly connected component if that has two or more files. */
+type Cycles = ReadonlyMap<FileId, readonly string[]>;
+
+export function cyclesAmong(
+	reader: IndexReader,
+	files: readonly IndexedFile[],
+	kinds?: readonly EdgeKind[],
+): readonly (readonly string[])[] {
+	const key = kinds ? [...new Set(kinds)].sort().join(" ") : "";
+	const ofShape = perShape(cyclesByKinds, reader, () => new Map<string, Cycles>());
+	const cycles = getOrAdd(ofShape, key, () => {
+		return findCycles(graphOf(reader, kinds && new Set(kinds)));
+	});
+	const found = files.map(({ id }) => cycles.get(id)).filter((group) => group !== undefined);
+	return [...new Set(found)];
+}
+
+function findCycles(graph: FileGraph): Cycles {
+	const groupOf = new Map<FileId, readonly string[]>();
+	for (const group of components(graph)) {
+		if (group.length < 2) continue;
+		const files = group.flatMap((index) => graph.files[index] ?? []);
+		const paths = files.map(({ path }) => path).sort();
+		for (const { id } of files) groupOf.set(id, paths);
+	}
+	return groupOf;
+}
+
+/** Tarjan's algorithm with an explicit stack: import chains can be thousands of files long. */
+export function* components({
+	starts,
+	targets,
+}: Pick<FileGraph, "starts" | "targets">): Generator<readonly number[]> {
+	const count = starts.length - 1;
+	const order = new Int32Array(count);
+	/** Tarjan's low-link. */
+	const earliest = new Int32Array(count);
+	const isOpen = new Uint8Array(count);
+	const next = starts.slice();
+	const open: number[] = [];
+	let visited = 0;
+
+	for (let root = 0; root < count; root++) {
+		if (order[root] !== 0) continue;
+		const path = [root];
+		enter(root);
+		for (let node = path.at(-1); node !== undefined; node = path.at(-1)) {
+			const edge = next[node] as number;
+			if (edge < (starts[node + 1] as number)) {
+				next[node] = edge + 1;
+				const target = targets[edge] as number;
+				if (order[target] === 0) {
+					enter(target);
+					path.push(target);
+				} else if (isOpen[target]) lower(node, order[target] as number);
+				continue;
+			}
+			path.pop();
+			const parent = path.at(-1);
+			if (parent !== undefined) lower(parent, earliest[node] as number);
+			if (earliest[node] === order[node]) yield close(node);
+		}
+	}
+
+	function enter(node: number): void {
+		order[node] = earliest[node] = ++visited;
+		isOpen[node] = 1;
+		open.push(node);
+	}
+
+	function lower(node: number, to: number): void {
+		if (to < (earliest[node] as number)) earliest[node] = to;
+	}
+
+	function close(first: number): readonly number[] {
+		const group = open.splice(open.lastIndexOf(first));
+		for (const node of group) isOpen[node] = 0;
+		return group;
+	}
 }

@@ -1,12 +1,11 @@
-import { compareText } from "../../core/compare-text.ts";
+import { folderOf, joinPath, nameOf } from "../../core/project-path.ts";
 import { counted } from "../../text/figures.ts";
 import type { ImpactAnswer, ImpactQuery, Uncovered } from "../answers.ts";
 import { dependenciesOf, dependentsOf, pairsOf } from "../link/index.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
-import { cyclesOf } from "./cycles.ts";
-import { byUse, changedExports, exportsUsed, type UsedExport } from "./exports-used.ts";
-import { isGlobalFile, isOutside, knownFile, namedAlike } from "./known-file.ts";
-import { byPath, type Reached, reach, toFileAtDepth } from "./reach.ts";
+import { byUse, changedExports, exportsUsed, some, type UsedExport } from "./exports-used.ts";
+import { byPath, cyclesAmong, type Reached, reach, toFileAtDepth } from "./graph.ts";
+import { hintFor, isGlobalFile, isOutside, knownFile } from "./known-file.ts";
 import { type TestOf, testsOf } from "./tests-of.ts";
 
 /** Throws if every path is unknown or outside the project. */
@@ -88,7 +87,7 @@ function affectedBySymbols(
 		{ direction: "dependents" },
 	);
 	return [
-		...direct.sort((a, b) => compareText(a.file.path, b.file.path)),
+		...direct.sort((a, b) => byPath(a.file, b.file)),
 		...further
 			.filter(({ file }) => !isChanged.has(file.id) && !touched.has(file.id))
 			.map((one) => ({ ...one, depth: one.depth + 1 })),
@@ -114,17 +113,17 @@ function testsAmong(tests: readonly TestOf[], affected: readonly Reached[]): rea
 	});
 }
 
-export interface ChangeFacts {
+interface ChangeFacts {
 	readonly changed: readonly IndexedFile[];
 	readonly created: number;
 	readonly affected: readonly Reached[];
 	readonly used: readonly UsedExport[];
 	readonly tests: readonly TestOf[];
-	readonly warnings: ImpactWarnings;
+	readonly warnings: ReturnType<typeof impactWarnings>;
 }
 
 /** The thresholds are rules of thumb. */
-export function assessRisk(change: ChangeFacts): Pick<ImpactAnswer, "risk" | "summary"> {
+function assessRisk(change: ChangeFacts): Pick<ImpactAnswer, "risk" | "summary"> {
 	const reasons = reasonsOf(change);
 	const weight = reasons.reduce((sum, reason) => sum + reason.weight, 0);
 	const risk = weight >= 3 ? "high" : weight >= 1 ? "medium" : "low";
@@ -183,16 +182,10 @@ function capitalised(text: string): string {
 	return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-export interface ImpactWarnings {
-	readonly all: readonly string[];
-	readonly brokenImports: number;
-	/** Changed files with global names, whose uses cannot be followed. */
-	readonly globalFiles: number;
-}
-
-export function impactWarnings(reader: IndexReader, query: ImpactQuery): ImpactWarnings {
+function impactWarnings(reader: IndexReader, query: ImpactQuery) {
 	const { modify = [], create = [], delete: remove = [] } = query;
 	const broken = brokenImports(reader, remove);
+	// Uses of their global names cannot be followed.
 	const global = [...new Set([...modify, ...remove])].filter((path) => {
 		const file = reader.fileAt(path);
 		return file && isGlobalFile(reader, file);
@@ -220,9 +213,7 @@ const MAX_LISTED = 20;
 function unknownPath(reader: IndexReader, path: string): string[] {
 	if (reader.fileAt(path)) return [];
 	if (isOutside(path)) return [outside(path)];
-	const similar = namedAlike(reader, path);
-	const hint = similar.length > 0 ? ` Did you mean ${similar.join(" or ")}?` : "";
-	return [`${path} is not in the index.${hint}`];
+	return [[`${path} is not in the index.`, hintFor(reader, path)].filter(Boolean).join(" ")];
 }
 
 function outside(path: string): string {
@@ -263,14 +254,15 @@ function creation(reader: IndexReader, path: string): string[] {
 		);
 		if (askers.length === 0) continue;
 		warnings.push(
-			`${path} may take the place of ${other.path} for ${counted(askers.length, "file")} asking for "${baseName(stem)}".`,
+			`${path} may take the place of ${other.path} for ${counted(askers.length, "file")} asking for "${nameOf(stem)}".`,
 		);
 	}
 	const mended = new Set<string>();
 	for (const { file, specifier } of reader.unresolved()) {
 		const from = reader.files.get(file)?.path;
 		if (from === undefined || !specifier.startsWith(".")) continue;
-		if (withoutExtension(joined(from, specifier)) === stem) mended.add(from);
+		const target = joinPath(folderOf(from), specifier);
+		if (target !== undefined && withoutExtension(target) === stem) mended.add(from);
 	}
 	if (mended.size > 0) {
 		const files = [...mended].sort().slice(0, 3).join(", ");
@@ -294,44 +286,21 @@ function asksWithoutExtension(
 	stem: string,
 ): boolean {
 	const resolutions = reader.resolutions(file);
-	const name = baseName(stem);
+	const name = nameOf(stem);
 	const pair = pairsOf(reader).other(other.id);
 	return reader.requests(file).some(({ specifier }, index) => {
 		const target = resolutions[index];
 		if (target?.kind !== "file" || (target.file !== other.id && target.file !== pair)) return false;
-		return baseName(specifier) === name;
+		return nameOf(specifier) === name;
 	});
 }
 
 function touchedCycles(reader: IndexReader, paths: readonly string[]): string[] {
-	const cycles = cyclesOf(reader);
-	const touched = new Set(
-		paths.flatMap((path) => {
-			const file = reader.fileAt(path);
-			const group = file && cycles.of(file.id);
-			return group ? [group] : [];
-		}),
-	);
-	return [...touched].map((group) => {
-		const some = group.slice(0, 4).join(", ");
-		const more = group.length > 4 ? ` and ${group.length - 4} more` : "";
-		return `Import cycle of ${group.length} files: ${some}${more}.`;
+	return cyclesAmong(reader, known(reader, paths)).map((group) => {
+		return `Import cycle of ${group.length} files: ${some(group, 4)}.`;
 	});
-}
-
-function baseName(path: string): string {
-	return path.slice(path.lastIndexOf("/") + 1);
 }
 
 function withoutExtension(path: string): string {
 	return path.replace(/\.(d\.)?[cm]?[jt]sx?$/, "");
-}
-
-function joined(from: string, specifier: string): string {
-	const names = from.split("/").slice(0, -1);
-	for (const name of specifier.split("/")) {
-		if (name === "..") names.pop();
-		else if (name !== "." && name !== "") names.push(name);
-	}
-	return names.join("/");
 }

@@ -1,4 +1,5 @@
 import { isAbsolute } from "node:path";
+import { nameOf } from "../../core/project-path.ts";
 import { CodeIndexError } from "../code-index.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
 import { maxSourceBytes } from "../scan/scanned-tree.ts";
@@ -12,11 +13,9 @@ export function knownFile(reader: IndexReader, path: string): IndexedFile {
 			path === "" ? "The project's root is no file" : `${path} is outside of the project`;
 		throw new CodeIndexError("outside-project", `${what}. Name a source file of the project.`);
 	}
-	const similar = namedAlike(reader, path);
 	const hint =
-		similar.length > 0
-			? `Did you mean ${similar.join(" or ")}?`
-			: `The index holds the project's TypeScript and JavaScript files of up to ${maxSourceBytes / 1024 ** 2} MiB that git does not ignore.`;
+		hintFor(reader, path) ??
+		`The index holds the project's TypeScript and JavaScript files of up to ${maxSourceBytes / 1024 ** 2} MiB that git does not ignore.`;
 	throw new CodeIndexError("unknown-file", `${path} is not in the index. ${hint}`);
 }
 
@@ -24,19 +23,17 @@ export function isOutside(path: string): boolean {
 	return /^\.\.(?:\/|$)/.test(path) || isAbsolute(path);
 }
 
-export function namedAlike(reader: IndexReader, path: string): readonly string[] {
+/** Names files whose names are alike. */
+export function hintFor(reader: IndexReader, path: string): string | undefined {
 	const wanted = stemOf(path).toLowerCase();
-	const found: string[] = [];
-	for (const file of reader.files.values()) {
-		if (stemOf(file.path).toLowerCase() === wanted) found.push(file.path);
-	}
-	return found.sort().slice(0, 3);
+	const paths = [...reader.files.values()].map((file) => file.path);
+	const similar = paths.filter((other) => stemOf(other).toLowerCase() === wanted).sort();
+	return similar.length > 0 ? `Did you mean ${similar.slice(0, 3).join(" or ")}?` : undefined;
 }
 
 /** `decide` for `src/decide.ts`. */
 export function stemOf(path: string): string {
-	const name = path.slice(path.lastIndexOf("/") + 1);
-	return name.replace(/\.[^.]+$/, "");
+	return nameOf(path).replace(/\.[^.]+$/, "");
 }
 
 /** Uses of global names are not in the index. */

@@ -1,18 +1,11 @@
 import { compareText } from "../../core/compare-text.ts";
 import { matchesAny } from "../../core/glob.ts";
-import type { SearchAnswer, SearchHit, SearchQuery, Uncovered } from "../answers.ts";
+import type { MatchingLines, SearchAnswer, SearchHit, SearchQuery, Uncovered } from "../answers.ts";
+import { identifierWords } from "../extract/words.ts";
 import type { FileId, IndexedFile, IndexReader, ReadText, TextMatch } from "../reader.ts";
 import { ranksOf } from "./graph.ts";
 import { stemOf } from "./known-file.ts";
-import { type FoundSymbol, symbolsCalled, symbolsNamed, toBrief } from "./symbols.ts";
-import {
-	hasIdentifier,
-	identifierIn,
-	matchingLines,
-	type QueryWord,
-	queryWords,
-	type WantedInLine,
-} from "./words.ts";
+import { matchingSymbols, type SymbolMatch, symbolsOfName, toBrief } from "./symbols.ts";
 
 /**
  * Declaring files first, tests last. A single name matches exactly if it is declared anywhere, else
@@ -30,24 +23,25 @@ export function search(
 	// Names such as `$` or `_` have no full-text words.
 	const hasNoWords = words.length === 0;
 	if (hasNoWords && !declared) return { hits: [], total: 0 };
-	const symbols = declared ?? matchingSymbols(reader, words, query);
-	const textLimit = hasPathFilter(query) ? MAX_FILES_FILTERED : MAX_FILES;
-	const texts =
+	const texts = words.map(({ text }) => text);
+	const symbols = declared ?? matchingSymbols(reader, texts, query);
+	const isWanted = pathFilter(query);
+	const textLimit = isWanted ? MAX_FILES_FILTERED : MAX_FILES;
+	const matching =
 		scope.includes("code") && !hasNoWords
 			? matchingTexts(reader, words, { limit: textLimit, wholeOnly: declared !== undefined })
 			: [];
-	const places = placesOf(texts);
+	const places = placesOf(matching);
 	const listsSymbols = declared !== undefined || scope.includes("symbols");
 	const ids = new Set([...places.keys(), ...(listsSymbols ? symbols.keys() : [])]);
-	const isWanted = pathFilter(query);
 	const found = [...ids].flatMap((id): Candidate[] => {
 		const file = reader.files.get(id);
-		if (!file || !isWanted(file)) return [];
+		if (!file || isWanted?.(file) === false) return [];
 		const matches = symbols.get(id) ?? [];
 		const score =
 			textScore(places.get(id)) +
 			(matches[0]?.score ?? 0) +
-			pathScore(file, words) +
+			pathScore(file, texts) +
 			importance(ranksOf(reader).get(id) ?? 0);
 		return [{ file, matches, score }];
 	});
@@ -63,7 +57,7 @@ export function search(
 	return {
 		hits: files.slice(0, limit).map((one) => toHit(one, wanted, query, readText)),
 		total: files.length,
-		...((isCut || hasNoWords || texts.length === textLimit) && { atLeast: true as const }),
+		...((isCut || hasNoWords || matching.length === textLimit) && { atLeast: true as const }),
 		...(having === "nothing" && files.length > 0 && { inexact: true as const }),
 	};
 }
@@ -157,12 +151,9 @@ function textScore(place: number | undefined): number {
 	return place === undefined ? 0 : 1 / (1 + place / 20);
 }
 
-function pathScore(file: IndexedFile, words: readonly QueryWord[]): number {
+function pathScore(file: IndexedFile, texts: readonly string[]): number {
 	const stem = stemOf(file.path).toLowerCase().replaceAll(/[-_.]/g, "");
-	const joined = words.map(({ text }) => text).join("");
-	return [joined, ...words.map(({ text }) => text)].some((text) => text.toLowerCase() === stem)
-		? 1
-		: 0;
+	return [texts.join(""), ...texts].some((text) => text.toLowerCase() === stem) ? 1 : 0;
 }
 
 /** From 0 to 0.5, logarithmic. */
@@ -193,13 +184,12 @@ function toHit(
 	return { ...hit, ...matchingLines(text, wanted, { context: contextLines, preferred }) };
 }
 
-function hasPathFilter(query: SearchQuery): boolean {
+/** Undefined if every file is wanted. */
+function pathFilter(query: SearchQuery): ((file: IndexedFile) => boolean) | undefined {
 	const { glob, exclude = [], language, includeTests = true } = query;
-	return glob !== undefined || exclude.length > 0 || language !== undefined || !includeTests;
-}
-
-function pathFilter(query: SearchQuery): (file: IndexedFile) => boolean {
-	const { glob, exclude = [], language, includeTests = true } = query;
+	if (glob === undefined && exclude.length === 0 && language === undefined && includeTests) {
+		return undefined;
+	}
 	return ({ path, isTest }) =>
 		(includeTests || !isTest) &&
 		(glob === undefined || matchesAny([glob], path)) &&
@@ -211,97 +201,133 @@ function languageOf(path: string): "typescript" | "javascript" {
 	return /\.([cm]?ts|tsx)$/.test(path) ? "typescript" : "javascript";
 }
 
-export interface SymbolMatch {
-	readonly symbol: FoundSymbol;
-	readonly score: number;
+interface QueryWord {
+	readonly text: string;
+	/** Lower case without separators: `agentsession`. An over-long name keeps its parts. */
+	readonly whole: string;
+	readonly parts: readonly string[];
 }
 
-type SymbolFilters = Pick<SearchQuery, "symbolKinds" | "exportedOnly">;
+/** Separated by anything but letters, digits, `_` and `$`. */
+function queryWords(query: string): readonly QueryWord[] {
+	const texts = query.match(/[A-Za-z0-9_$\u0080-\uFFFF]+/g) ?? [];
+	return [...new Set(texts)].slice(0, MAX_WORDS).flatMap((text) => {
+		const words = identifierWords(text);
+		const last = words.at(-1);
+		if (last === undefined) return [];
+		const parts = words.length > 1 ? words.slice(0, -1) : words;
+		return [{ text, whole: isWhole(last, parts) ? last : words.join(" "), parts }];
+	});
+}
 
-export function matchingSymbols(
-	reader: IndexReader,
-	words: readonly QueryWord[],
-	filters: SymbolFilters,
-): ReadonlyMap<FileId, readonly SymbolMatch[]> {
-	const found: [FoundSymbol, number][] = [];
-	for (const [name, strength] of matchingNames(reader, words)) {
-		if (found.length >= MAX_SYMBOLS) break;
-		const limit = Math.min(MAX_SYMBOLS - found.length, MAX_BEARERS);
-		for (const symbol of symbolsNamed(reader, name, { limit }).symbols) {
-			found.push([symbol, strength]);
+/** The first words of a long query carry its topic. */
+const MAX_WORDS = 16;
+
+function isWhole(word: string, parts: readonly string[]): boolean {
+	return parts.every((part) => word.includes(part));
+}
+
+/** `parse`, `#own`, `Reader.parse`. Undefined if the query is not a single name. */
+function identifierIn(query: string): string | undefined {
+	const text = query.trim();
+	return IDENTIFIER.test(text) ? text : undefined;
+}
+
+/** Case-sensitive, whole identifiers only. */
+function hasIdentifier(text: string, name: string): boolean {
+	for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
+		if (!isPart(text[at - 1]) && !isPart(text[at + name.length])) return true;
+	}
+	return false;
+}
+
+const PART = "[A-Za-z0-9_$\\u0080-\\uFFFF]";
+const IDENTIFIER = new RegExp(`^#?(?!\\d)${PART}+(?:[.#]${PART}+)*$`);
+const ONE_PART = new RegExp(PART);
+
+function isPart(char: string | undefined): boolean {
+	return char !== undefined && ONE_PART.test(char);
+}
+
+interface WantedInLine {
+	readonly name?: string | undefined;
+	readonly words: readonly QueryWord[];
+}
+
+/** Lines with the most query words, with context. */
+function matchingLines(
+	text: string,
+	wanted: WantedInLine,
+	{ context, preferred }: { context: number; preferred: readonly number[] },
+): Pick<SearchHit, "lines"> & { readonly matchingLines: number } {
+	const lines = text.split(/\r?\n/);
+	if (lines.at(-1) === "") lines.pop();
+	const named = linesWith(lines, wanted.name);
+	const matches = named.size > 0 ? named : countMatches(lines, wanted.words);
+	const isPreferred = new Set(preferred);
+	const best = [...matches]
+		.sort(([lineA, a], [lineB, b]) => {
+			const first = Number(isPreferred.has(lineB)) - Number(isPreferred.has(lineA));
+			return first || b - a || lineA - lineB;
+		})
+		.slice(0, MAX_MATCHES)
+		.map(([line]) => line)
+		.sort((a, b) => a - b);
+	return { lines: inWindows(lines, best, context), matchingLines: matches.size };
+}
+
+const MAX_MATCHES = 5;
+/** Longer lines are minified or data. */
+const MAX_LINE_LENGTH = 240;
+
+function linesWith(lines: readonly string[], name: string | undefined): Map<number, number> {
+	const matches = new Map<number, number>();
+	if (name === undefined) return matches;
+	for (const [index, line] of lines.entries()) {
+		if (hasIdentifier(line, name)) matches.set(index + 1, 1);
+	}
+	return matches;
+}
+
+function countMatches(lines: readonly string[], words: readonly QueryWord[]): Map<number, number> {
+	const folded = lines.map((line) => line.toLowerCase());
+	for (const wanted of [
+		words.map(({ text }) => text.toLowerCase()),
+		words.flatMap((w) => w.parts),
+	]) {
+		const matches = new Map<number, number>();
+		for (const [index, line] of folded.entries()) {
+			const count = wanted.filter((word) => line.includes(word)).length;
+			if (count > 0) matches.set(index + 1, count);
 		}
+		if (matches.size > 0) return matches;
 	}
-	return matchesByFile(found, filters);
+	return new Map();
 }
 
-/** `name` may be `Owner.member`. Returns `undefined` if there are none. */
-export function symbolsOfName(
-	reader: IndexReader,
-	name: string,
-	filters: SymbolFilters,
-): ReadonlyMap<FileId, readonly SymbolMatch[]> | undefined {
-	const { symbols } = symbolsCalled(reader, name, { limit: MAX_BEARERS });
-	if (symbols.length === 0) return undefined;
-	return matchesByFile(
-		symbols.map((symbol) => [symbol, VERY_NAME]),
-		filters,
-	);
+function inWindows(
+	lines: readonly string[],
+	matches: readonly number[],
+	context: number,
+): MatchingLines[] {
+	const windows: { first: number; last: number; matches: number[] }[] = [];
+	for (const line of matches) {
+		const first = Math.max(1, line - context);
+		const last = Math.min(lines.length, line + context);
+		const before = windows.at(-1);
+		if (before && first <= before.last + 1) {
+			before.last = last;
+			before.matches.push(line);
+		} else windows.push({ first, last, matches: [line] });
+	}
+	return windows.map(({ first, last, matches }) => ({
+		first,
+		text: lines.slice(first - 1, last).map(cut),
+		matches,
+	}));
 }
 
-function matchesByFile(
-	found: readonly (readonly [symbol: FoundSymbol, strength: number])[],
-	{ symbolKinds, exportedOnly = false }: SymbolFilters,
-): ReadonlyMap<FileId, readonly SymbolMatch[]> {
-	const kinds = symbolKinds && new Set<string>(symbolKinds);
-	const byFile = new Map<FileId, SymbolMatch[]>();
-	for (const [symbol, strength] of found) {
-		const { facts, exported, entity } = symbol;
-		if ((kinds && !kinds.has(facts.symbol)) || (exportedOnly && !exported)) continue;
-		const score = strength * (exported ? 1 : 0.8) * (entity.kind === "member" ? 0.6 : 1);
-		const others = byFile.get(entity.file);
-		if (others) others.push({ symbol, score });
-		else byFile.set(entity.file, [{ symbol, score }]);
-	}
-	for (const matches of byFile.values()) {
-		matches.sort((a, b) => b.score - a.score || a.symbol.facts.at[0] - b.symbol.facts.at[0]);
-	}
-	return byFile;
-}
-
-const MAX_NAMES = 60;
-const MAX_BEARERS = 100;
-const MAX_SYMBOLS = 400;
-const VERY_NAME = 4;
-
-function matchingNames(
-	reader: IndexReader,
-	words: readonly QueryWord[],
-): readonly (readonly [name: string, strength: number])[] {
-	const strengths = new Map<string, number>();
-	const names = new Set(words.flatMap(({ text }) => reader.namesLike(text, MAX_NAMES)));
-	for (const name of names) {
-		const sum = words.reduce((total, { text }) => total + likeness(name, text), 0);
-		strengths.set(name, sum / words.length);
-	}
-	// "agent session" also means AgentSession.
-	if (words.length > 1 && words.length <= 4) {
-		const joined = words.map(({ text }) => text).join("");
-		for (const name of reader.namesLike(joined, MAX_NAMES)) {
-			strengths.set(name, Math.max(strengths.get(name) ?? 0, likeness(name, joined)));
-		}
-	}
-	return [...strengths]
-		.sort(
-			([nameA, a], [nameB, b]) => b - a || nameA.length - nameB.length || compareText(nameA, nameB),
-		)
-		.slice(0, MAX_NAMES);
-}
-
-function likeness(name: string, text: string): number {
-	if (name === text) return VERY_NAME;
-	const folded = name.toLowerCase();
-	const wanted = text.toLowerCase();
-	if (folded === wanted) return 3.5;
-	if (folded.startsWith(wanted)) return 2;
-	return folded.includes(wanted) ? 1 : 0;
+function cut(line: string): string {
+	if (line.length <= MAX_LINE_LENGTH) return line;
+	return `${line.slice(0, MAX_LINE_LENGTH).toWellFormed()}…`;
 }

@@ -3,8 +3,7 @@ import type { SymbolMapAnswer, SymbolMapQuery, Uncovered } from "../answers.ts";
 import type { Member } from "../facts.ts";
 import { importersOfSymbol, linkerOf } from "../link/index.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
-import { filesByRank } from "./graph.ts";
-import { byPath } from "./reach.ts";
+import { byPath, filesByRank } from "./graph.ts";
 import { type FoundSymbol, symbolsOf } from "./symbols.ts";
 
 /** Highest-ranked files within a budget, by path. A block depends on its file alone. */

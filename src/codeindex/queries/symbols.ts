@@ -1,5 +1,6 @@
 import { compareText } from "../../core/compare-text.ts";
-import type { SymbolBrief } from "../answers.ts";
+import { getOrAdd } from "../../core/get-or-add.ts";
+import type { SearchQuery, SymbolBrief } from "../answers.ts";
 import type { Declared, Member, SymbolKind } from "../facts.ts";
 import { type DeclaredEntity, type Entity, linkerOf, type MemberEntity } from "../link/index.ts";
 import type { BindingRef, FileId, IndexReader } from "../reader.ts";
@@ -24,7 +25,7 @@ export function symbolsOf(reader: IndexReader, file: FileId): readonly FoundSymb
 }
 
 /** Top level before members, tests last, then by path. The rest is counted. */
-export function symbolsNamed(
+function symbolsNamed(
 	reader: IndexReader,
 	name: string,
 	{ limit, file, owner }: NamedOptions,
@@ -82,7 +83,7 @@ export function symbolsCalled(
 	return { symbols: symbols.filter(isMeant), omitted };
 }
 
-export interface NamedOptions {
+interface NamedOptions {
 	readonly limit: number;
 	readonly file?: FileId;
 	readonly owner?: string;
@@ -121,6 +122,99 @@ function listed(symbol: FoundSymbol | undefined): FoundSymbol[] {
 	return symbol ? [symbol] : [];
 }
 
-function byPlace(a: FoundSymbol, b: FoundSymbol): number {
+export function byPlace(a: FoundSymbol, b: FoundSymbol): number {
 	return a.facts.at[0] - b.facts.at[0] || a.facts.at[1] - b.facts.at[1];
+}
+
+export interface SymbolMatch {
+	readonly symbol: FoundSymbol;
+	readonly score: number;
+}
+
+type SymbolFilters = Pick<SearchQuery, "symbolKinds" | "exportedOnly">;
+
+export function matchingSymbols(
+	reader: IndexReader,
+	words: readonly string[],
+	filters: SymbolFilters,
+): ReadonlyMap<FileId, readonly SymbolMatch[]> {
+	const found: [FoundSymbol, number][] = [];
+	for (const [name, strength] of matchingNames(reader, words)) {
+		if (found.length >= MAX_SYMBOLS) break;
+		const limit = Math.min(MAX_SYMBOLS - found.length, MAX_BEARERS);
+		for (const symbol of symbolsNamed(reader, name, { limit }).symbols) {
+			found.push([symbol, strength]);
+		}
+	}
+	return matchesByFile(found, filters);
+}
+
+/** `name` may be `Owner.member`. Returns `undefined` if there are none. */
+export function symbolsOfName(
+	reader: IndexReader,
+	name: string,
+	filters: SymbolFilters,
+): ReadonlyMap<FileId, readonly SymbolMatch[]> | undefined {
+	const { symbols } = symbolsCalled(reader, name, { limit: MAX_BEARERS });
+	if (symbols.length === 0) return undefined;
+	return matchesByFile(
+		symbols.map((symbol) => [symbol, VERY_NAME]),
+		filters,
+	);
+}
+
+function matchesByFile(
+	found: readonly (readonly [symbol: FoundSymbol, strength: number])[],
+	{ symbolKinds, exportedOnly = false }: SymbolFilters,
+): ReadonlyMap<FileId, readonly SymbolMatch[]> {
+	const kinds = symbolKinds && new Set<string>(symbolKinds);
+	const byFile = new Map<FileId, SymbolMatch[]>();
+	for (const [symbol, strength] of found) {
+		const { facts, exported, entity } = symbol;
+		if ((kinds && !kinds.has(facts.symbol)) || (exportedOnly && !exported)) continue;
+		const score = strength * (exported ? 1 : 0.8) * (entity.kind === "member" ? 0.6 : 1);
+		getOrAdd(byFile, entity.file, () => []).push({ symbol, score });
+	}
+	for (const matches of byFile.values()) {
+		matches.sort((a, b) => b.score - a.score || a.symbol.facts.at[0] - b.symbol.facts.at[0]);
+	}
+	return byFile;
+}
+
+const MAX_NAMES = 60;
+const MAX_BEARERS = 100;
+const MAX_SYMBOLS = 400;
+const VERY_NAME = 4;
+
+function matchingNames(
+	reader: IndexReader,
+	words: readonly string[],
+): readonly (readonly [name: string, strength: number])[] {
+	const strengths = new Map<string, number>();
+	const names = new Set(words.flatMap((word) => reader.namesLike(word, MAX_NAMES)));
+	for (const name of names) {
+		const sum = words.reduce((total, word) => total + likeness(name, word), 0);
+		strengths.set(name, sum / words.length);
+	}
+	// "agent session" also means AgentSession.
+	if (words.length > 1 && words.length <= 4) {
+		const joined = words.join("");
+		for (const name of reader.namesLike(joined, MAX_NAMES)) {
+			strengths.set(name, Math.max(strengths.get(name) ?? 0, likeness(name, joined)));
+		}
+	}
+	return [...strengths]
+		.sort(
+			([nameA, a], [nameB, b]) => b - a || nameA.length - nameB.length || compareText(nameA, nameB),
+		)
+		.slice(0, MAX_NAMES);
+}
+
+function likeness(name: string, text: string): number {
+	if (name === text) return VERY_NAME;
+	const folded = name.toLowerCase();
+	const wanted = text.toLowerCase();
+	if (folded === wanted) return 3.5;
+	if (folded.startsWith(wanted)) return 2;
+	return folded.includes(wanted) ? 1 : 0;
 }

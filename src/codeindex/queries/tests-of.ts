@@ -1,6 +1,6 @@
 import type { IndexedFile, IndexReader } from "../reader.ts";
+import { byPath, type Reached, reach } from "./graph.ts";
 import { stemOf } from "./known-file.ts";
-import { byPath, type Reached, reach } from "./reach.ts";
 
 export interface TestOf {
 	readonly file: IndexedFile;
@@ -38,13 +38,9 @@ function isRun(path: string): boolean {
 }
 
 function namedAfter(reader: IndexReader, files: readonly IndexedFile[]): IndexedFile[] {
-	const wanted = new Map<string, IndexedFile[]>();
-	for (const file of files) {
-		const stem = stemOf(file.path);
-		if (file.isTest || stem === "index") continue;
-		wanted.set(stem, [...(wanted.get(stem) ?? []), file]);
-	}
-	if (wanted.size === 0) return [];
+	const sources = files.filter(({ path, isTest }) => !isTest && stemOf(path) !== "index");
+	if (sources.length === 0) return [];
+	const wanted = Map.groupBy(sources, ({ path }) => stemOf(path));
 	const tests: { test: IndexedFile; stem: string }[] = [];
 	const namesakes = new Map<string, number>();
 	for (const file of reader.files.values()) {
@@ -57,11 +53,11 @@ function namedAfter(reader: IndexReader, files: readonly IndexedFile[]): Indexed
 		if (wanted.has(stem) && isRun(file.path)) tests.push({ test: file, stem });
 	}
 	return tests
-		.filter(({ test, stem }) =>
-			// If files share a name, their folders must match too.
-			namesakes.get(stem) === 1
-				? true
-				: wanted.get(stem)?.some((file) => topicOf(file.path) === topicOf(test.path)),
+		.filter(
+			({ test, stem }) =>
+				// If files share a name, their folders must match too.
+				namesakes.get(stem) === 1 ||
+				wanted.get(stem)?.some((file) => topicOf(file.path) === topicOf(test.path)),
 		)
 		.map(({ test }) => test);
 }

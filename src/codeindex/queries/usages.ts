@@ -13,9 +13,9 @@ import {
 	usagesOfSymbol,
 } from "../link/index.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
+import { reach } from "./graph.ts";
 import { knownFile } from "./known-file.ts";
-import { reach } from "./reach.ts";
-import { describe, type FoundSymbol, splitName, symbolsCalled } from "./symbols.ts";
+import { byPlace, describe, type FoundSymbol, splitName, symbolsCalled } from "./symbols.ts";
 
 export function usages(
 	reader: IndexReader,
@@ -81,11 +81,8 @@ function reachersOf(linker: Linker, found: readonly FoundSymbol[]): (file: FileI
 	const described = owners.flatMap(({ file, binding }) => {
 		return linker.implementation({ kind: "declared", file, binding }) ?? [];
 	});
-	const files = [...new Set([...owners, ...described].map(({ file }) => file))].flatMap((id) => {
-		const file = reader.files.get(id);
-		return file ? [file] : [];
-	});
-	const reachers = new Set(files.map(({ id }) => id));
+	const reachers = new Set([...owners, ...described].map(({ file }) => file));
+	const files = [...reachers].flatMap((id) => reader.files.get(id) ?? []);
 	for (const { file } of reach(reader, files, { direction: "dependents" })) reachers.add(file.id);
 	return (file) => reachers.has(file);
 }
@@ -104,10 +101,8 @@ function byImportance(reader: IndexReader): (a: FoundSymbol, b: FoundSymbol) => 
 		(reader.files.get(one.entity.file)?.isTest ? 4 : 0) +
 		(one.entity.kind === "member" ? 2 : 0) +
 		(one.exported ? 0 : 1);
-	return (a, b) => {
-		const first = order(a) - order(b) || compareText(pathOf(reader, a), pathOf(reader, b));
-		return first || a.facts.at[0] - b.facts.at[0] || a.facts.at[1] - b.facts.at[1];
-	};
+	return (a, b) =>
+		order(a) - order(b) || compareText(pathOf(reader, a), pathOf(reader, b)) || byPlace(a, b);
 }
 
 function pathOf(reader: IndexReader, { entity }: FoundSymbol): string {

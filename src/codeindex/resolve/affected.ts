@@ -1,5 +1,5 @@
-import { getOrAdd } from "../get-or-add.ts";
-import { folderOf, joinPath, nameOf } from "../scan/project-path.ts";
+import { getOrAdd } from "../../core/get-or-add.ts";
+import { folderOf, joinPath, nameOf } from "../../core/project-path.ts";
 import type { ModuleResolution } from "./resolver.ts";
 import { specifierKind, withoutLoaderHints } from "./specifier.ts";
 

@@ -1,9 +1,9 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describeError, errnoOf } from "../../core/errno.ts";
+import { getOrAdd } from "../../core/get-or-add.ts";
+import { pathKind } from "../../core/project-path.ts";
 import { isRecord } from "../../core/property.ts";
-import { getOrAdd } from "../get-or-add.ts";
-import { pathKind } from "../scan/project-path.ts";
 
 export interface ConfigProblem {
 	readonly path: string;

@@ -1,4 +1,4 @@
-import { below, folderOf, joinPath, nameOf, restBelow } from "../scan/project-path.ts";
+import { below, folderOf, joinPath, nameOf, restBelow } from "../../core/project-path.ts";
 import type { Symlink } from "../scan/scanned-tree.ts";
 import type { Package } from "./packages.ts";
 

@@ -1,5 +1,5 @@
-import { getOrAdd } from "../get-or-add.ts";
-import { below, folderOf, joinPath, restBelow } from "../scan/project-path.ts";
+import { getOrAdd } from "../../core/get-or-add.ts";
+import { below, folderOf, joinPath, restBelow } from "../../core/project-path.ts";
 import type { FileLookup, Wanted } from "./file-lookup.ts";
 import { type Conditions, exportTargets } from "./package-targets.ts";
 import type { Package } from "./packages.ts";

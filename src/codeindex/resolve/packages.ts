@@ -1,7 +1,7 @@
+import { getOrAdd } from "../../core/get-or-add.ts";
+import { folderOf, joinPath } from "../../core/project-path.ts";
 import { isRecord } from "../../core/property.ts";
-import { getOrAdd } from "../get-or-add.ts";
 import { matchesPath, type PathPattern, parsePathPattern } from "../scan/path-pattern.ts";
-import { folderOf, joinPath } from "../scan/project-path.ts";
 import { type ConfigFiles, type ConfigObject, own, ownText, ownTexts } from "./config-files.ts";
 
 export interface Package {

@@ -1,4 +1,4 @@
-import { joinPath } from "../scan/project-path.ts";
+import { joinPath } from "../../core/project-path.ts";
 
 /** Exact names first, then the longest prefix. */
 export interface PathMappings {

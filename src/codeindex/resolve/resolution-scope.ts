@@ -1,6 +1,6 @@
+import { getOrAdd } from "../../core/get-or-add.ts";
+import { folderOf } from "../../core/project-path.ts";
 import type { EdgeKind } from "../facts.ts";
-import { getOrAdd } from "../get-or-add.ts";
-import { folderOf } from "../scan/project-path.ts";
 import type { Wanted } from "./file-lookup.ts";
 import type { Conditions } from "./package-targets.ts";
 import type { Package, Packages } from "./packages.ts";

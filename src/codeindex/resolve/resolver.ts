@@ -1,5 +1,5 @@
+import { below, folderOf, joinPath, restBelow } from "../../core/project-path.ts";
 import type { EdgeKind } from "../facts.ts";
-import { below, folderOf, joinPath, restBelow } from "../scan/project-path.ts";
 import type { Symlink } from "../scan/scanned-tree.ts";
 import { type ConfigProblem, createConfigFiles, type ReadConfig } from "./config-files.ts";
 import { createFileLookup, type FileLookup } from "./file-lookup.ts";

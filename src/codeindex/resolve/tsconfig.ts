@@ -1,7 +1,7 @@
+import { getOrAdd } from "../../core/get-or-add.ts";
+import { below, folderOf, foldersUpwards, joinPath, nameOf } from "../../core/project-path.ts";
 import { isRecord } from "../../core/property.ts";
-import { getOrAdd } from "../get-or-add.ts";
 import { matchesPath, type PathPattern, parsePathPattern } from "../scan/path-pattern.ts";
-import { below, folderOf, foldersUpwards, joinPath, nameOf } from "../scan/project-path.ts";
 import { type ConfigFiles, own, ownText, ownTexts } from "./config-files.ts";
 import { type PathMappings, parsePathMappings } from "./path-mappings.ts";
 

@@ -1,7 +1,9 @@
 import { isUtf8 } from "node:buffer";
-import { type ChildProcess, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { dirname } from "node:path";
+import { promisify } from "node:util";
 import { describeError, errnoOf } from "../../core/errno.ts";
+import { property } from "../../core/property.ts";
 
 export interface GitEntry {
 	readonly path: string;
@@ -63,13 +65,14 @@ export async function listGitFiles(
 }
 
 function texts(output: Buffer): { valid: string[]; bad: string[] } {
-	if (isUtf8(output)) return { valid: output.toString().split("\0"), bad: [] };
+	// Each text ends with a zero.
+	if (isUtf8(output)) return { valid: output.toString().split("\0").filter(Boolean), bad: [] };
 	const valid: string[] = [];
 	const bad: string[] = [];
 	for (let start = 0; start < output.length; ) {
 		const zero = output.indexOf(0, start);
 		const bytes = output.subarray(start, zero < 0 ? output.length : zero);
-		(isUtf8(bytes) ? valid : bad).push(bytes.toString());
+		if (bytes.length > 0) (isUtf8(bytes) ? valid : bad).push(bytes.toString());
 		start += bytes.length + 1;
 	}
 	return { valid, bad };
@@ -85,13 +88,13 @@ export async function gitConfiguration(folder: string): Promise<string[]> {
 	// Git fails if nothing is set or there is no repository.
 	const origins = listed.kind === "done" ? texts(listed.output).valid : [];
 	const files = origins.flatMap((part) => (part.startsWith("file:") ? [part.slice(5)] : []));
-	return [...new Set([...files, ...named])].filter((path) => path !== "");
+	return [...new Set([...files, ...named])];
 }
 
 export async function excludesFiles(folder: string): Promise<string[]> {
 	const args = ["config", "-z", "--type=path", "--get-all", "core.excludesFile"];
 	const run = await runGit(args, { folder, signal: AbortSignal.timeout(maxMs) });
-	return run.kind === "done" ? texts(run.output).valid.filter((path) => path !== "") : [];
+	return run.kind === "done" ? texts(run.output).valid : [];
 }
 
 const untracked = ["ls-files", "-z", "--others", "--exclude-standard", "--exclude=node_modules/"];
@@ -101,7 +104,6 @@ type GitRun =
 	| Exclude<GitOutcome, { kind: "listed" }>;
 
 const maxOutputBytes = 256 * 1024 * 1024;
-const maxErrorBytes = 64 * 1024;
 const maxMs = 60_000;
 /** Only huge repositories or hostile patterns take this long. */
 const maxOthersMs = 10_000;
@@ -109,53 +111,36 @@ const maxOthersMs = 10_000;
 /** Security: `core.fsmonitor`, hooks and the pager name programs that git would start. */
 const safely = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-pager"];
 
-function runGit(
+const execute = promisify(execFile);
+
+async function runGit(
 	args: readonly string[],
 	{ folder, signal }: { folder: string; signal: AbortSignal },
 ): Promise<GitRun> {
-	return new Promise((resolve) => {
-		let child: ChildProcess;
-		try {
-			child = spawn("git", [...safely, "-C", folder, ...args], {
-				// Security: Windows searches the working folder for programs first.
-				cwd: dirname(process.execPath),
-				env: gitEnvironment(),
-				stdio: ["ignore", "pipe", "pipe"],
-				windowsHide: true,
-				timeout: maxMs,
-				signal,
-				killSignal: "SIGKILL",
-			});
-		} catch (error) {
-			resolve({ kind: "failed", message: describeError(error) });
-			return;
+	try {
+		const { stdout, stderr } = await execute("git", [...safely, "-C", folder, ...args], {
+			// Security: Windows searches the working folder for programs first.
+			cwd: dirname(process.execPath),
+			env: gitEnvironment(),
+			encoding: "buffer",
+			maxBuffer: maxOutputBytes,
+			windowsHide: true,
+			timeout: maxMs,
+			signal,
+			killSignal: "SIGKILL",
+		});
+		return { kind: "done", output: stdout, errors: stderr.toString() };
+	} catch (error) {
+		const code = errnoOf(error);
+		const errors = String(property(error, "stderr") ?? "").trim();
+		if (code === "ENOENT" || /not a git repository|must be run in a work tree/.test(errors)) {
+			return { kind: "no-git" };
 		}
-		const output: Buffer[] = [];
-		let outputBytes = 0;
-		let errors = "";
-		child.stdout?.on("data", (chunk: Buffer) => {
-			outputBytes += chunk.length;
-			if (outputBytes <= maxOutputBytes) output.push(chunk);
-			else child.kill("SIGKILL");
-		});
-		child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
-			if (errors.length < maxErrorBytes) errors += chunk;
-		});
-		child.on("error", (error) => {
-			if (errnoOf(error) === "ENOENT") resolve({ kind: "no-git" });
-			else resolve({ kind: "failed", message: describeError(error) });
-		});
-		child.on("close", (code) => {
-			if (code === 0) {
-				resolve({ kind: "done", output: Buffer.concat(output), errors });
-			} else if (/not a git repository|must be run in a work tree/.test(errors)) {
-				resolve({ kind: "no-git" });
-			} else {
-				const tooMuch = outputBytes > maxOutputBytes ? "it lists too much" : "it was stopped";
-				resolve({ kind: "failed", message: errors.trim().split("\n")[0] || tooMuch });
-			}
-		});
-	});
+		const [complaint] = errors.split("\n");
+		if (code === undefined) return { kind: "failed", message: complaint || "it was stopped" };
+		const tooMuch = code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER";
+		return { kind: "failed", message: tooMuch ? "it lists too much" : describeError(error) };
+	}
 }
 
 /** Drops git's variables: in a hook they name the hook's repository. */
@@ -171,15 +156,11 @@ function gitEnvironment(): NodeJS.ProcessEnv {
 }
 
 function parseTracked(lines: readonly string[]): GitEntry[] {
-	const entries: GitEntry[] = [];
-	for (const line of lines) {
-		const path = pathIn(line);
-		if (path === "") continue;
+	return lines.map((line) => {
 		const mode = line.slice(0, 6);
 		const kind = mode === "120000" ? "link" : mode === "160000" ? "repository" : "file";
-		entries.push({ path, kind });
-	}
-	return entries;
+		return { path: pathIn(line), kind };
+	});
 }
 
 function pathIn(line: string): string {
@@ -187,14 +168,11 @@ function pathIn(line: string): string {
 }
 
 function parseOthers(paths: readonly string[]): GitEntry[] {
-	const entries: GitEntry[] = [];
-	for (const path of paths) {
-		if (path === "") continue;
-		if (path.endsWith("/")) entries.push({ path: path.slice(0, -1), kind: "repository" });
+	return paths.map((path) => {
+		if (path.endsWith("/")) return { path: path.slice(0, -1), kind: "repository" };
 		// Without an extension it may be a link to a folder; git does not say.
-		else entries.push({ path, kind: /\.[^/]*$/.test(path) ? "file" : "link" });
-	}
-	return entries;
+		return { path, kind: /\.[^/]*$/.test(path) ? "file" : "link" };
+	});
 }
 
 function unreadableFolders(errors: string): string[] {

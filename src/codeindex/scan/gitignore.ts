@@ -1,5 +1,11 @@
-import { bitsOf, type NamePattern, parseClass } from "./name-pattern.ts";
-import { matchesPath, type PathPattern, pathPatternOf } from "./path-pattern.ts";
+import {
+	bitsOf,
+	matchesPath,
+	type NamePattern,
+	type PathPattern,
+	parseClass,
+	pathPatternOf,
+} from "./path-pattern.ts";
 
 export interface IgnoreRules {
 	readonly patterns: number;
@@ -20,14 +26,19 @@ export interface Effort {
 /** As in git, the last matching rule decides. Literal names, paths and endings are looked up. */
 export function parseIgnoreRules(text: string): IgnoreRules {
 	const lines = text.replace(/^\uFEFF/, "").split("\n");
-	const lookups: Lookups = { names: new Map(), endings: new Map(), paths: new Map() };
+	const lookups = new Map<string, Orders>();
 	const others: Rule[] = [];
 	const negated: boolean[] = [];
 	for (const line of lines) {
 		const rule = line.length > maxLineLength ? undefined : parseRule(line, negated.length);
 		if (!rule) continue;
 		negated.push(rule.isNegated);
-		if (!addToLookup(lookups, rule)) others.push(rule);
+		const key = keyOf(rule);
+		if (key === undefined) others.push(rule);
+		else {
+			const file = rule.isFolderOnly ? (lookups.get(key)?.file ?? -1) : rule.order;
+			lookups.set(key, { any: rule.order, file });
+		}
 	}
 	others.reverse();
 	const needs = Int32Array.from(others, ({ lastName }) => lastName.needs);
@@ -38,7 +49,8 @@ export function parseIgnoreRules(text: string): IgnoreRules {
 		decide(given, isFolder, effort = { left: Number.POSITIVE_INFINITY }) {
 			const names = given.map(asBytes);
 			const name = names.at(-1) ?? "";
-			let last = lookUp(lookups, { names, name, isFolder });
+			const orders = keysOf(names, name).map((key) => lookups.get(key));
+			let last = Math.max(...orders.map((one) => (isFolder ? one?.any : one?.file) ?? -1));
 			if (effort.left <= 0 && others.length > 0) return undefined;
 			const spend = (steps: number) => {
 				effort.left -= steps;
@@ -75,44 +87,25 @@ interface Orders {
 	file: number;
 }
 
-interface Lookups {
-	readonly names: Map<string, Orders>;
-	readonly endings: Map<string, Orders>;
-	readonly paths: Map<string, Orders>;
+/** For a lookup: a name or an ending in any folder, or a whole path. */
+function keyOf({ pattern, lastName: { literal, ending } }: Rule): string | undefined {
+	if (isAnywhere(pattern)) {
+		if (literal !== undefined) return literal;
+		return ending !== undefined && /^\.[^.]+$/.test(ending) ? `*/${ending}` : undefined;
+	}
+	const literals = pattern.map((part) => (part === "**" ? undefined : part.literal));
+	return literals.includes(undefined) ? undefined : `/${literals.join("/")}`;
 }
 
-function addToLookup({ names, endings, paths }: Lookups, rule: Rule): boolean {
-	if (isAnywhere(rule.pattern)) {
-		const { literal, ending } = rule.lastName;
-		if (literal !== undefined) return add(names, literal, rule);
-		return ending !== undefined && /^\.[^.]+$/.test(ending) && add(endings, ending, rule);
-	}
-	const literals = rule.pattern.map((part) => (part === "**" ? undefined : part.literal));
-	if (literals.includes(undefined)) return false;
-	return add(paths, literals.join("/"), rule);
+/** As {@link keyOf} writes them. */
+function keysOf(names: readonly string[], name: string): string[] {
+	const dot = name.lastIndexOf(".");
+	const ofEnding = dot < 0 ? [] : [`*/${name.slice(dot)}`];
+	return [name, `/${names.join("/")}`, ...ofEnding];
 }
 
 function isAnywhere(pattern: PathPattern): boolean {
 	return pattern.length === 2 && pattern[0] === "**";
-}
-
-function add(map: Map<string, Orders>, key: string, { order, isFolderOnly }: Rule): true {
-	const before = map.get(key);
-	map.set(key, { any: order, file: isFolderOnly ? (before?.file ?? -1) : order });
-	return true;
-}
-
-function lookUp(
-	{ names: byName, endings, paths }: Lookups,
-	{ names, name, isFolder }: { names: readonly string[]; name: string; isFolder: boolean },
-): number {
-	const dot = name.lastIndexOf(".");
-	const found = [
-		byName.get(name),
-		dot < 0 ? undefined : endings.get(name.slice(dot)),
-		paths.size === 0 ? undefined : paths.get(names.join("/")),
-	];
-	return found.reduce((last, one) => Math.max(last, (isFolder ? one?.any : one?.file) ?? -1), -1);
 }
 
 /** Longer lines are hostile and slow to match. */

@@ -3,11 +3,10 @@ import { isAbsolute, join, relative, sep } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { compareText } from "../../core/compare-text.ts";
 import { describeError } from "../../core/errno.ts";
+import { below, folderOf, type PathKind, pathKind } from "../../core/project-path.ts";
 import { CodeIndexError } from "../code-index.ts";
-import { isSameFile } from "./changed-files.ts";
 import { type GitEntry, listGitFiles } from "./git-files.ts";
-import { below, folderOf, type PathKind, pathKind } from "./project-path.ts";
-import { rulesAround } from "./rule-files.ts";
+import { ListingWatch, rulesAround } from "./listing-watch.ts";
 import {
 	maxFiles,
 	maxSourceBytes,
@@ -27,14 +26,13 @@ export interface ScanOptions {
 	readonly othersMs?: number;
 }
 
-/** Excludes ignored files. Rejects if the root is unreadable, or with `aborted`. */
-export async function scanTree(root: string, options: ScanOptions = {}): Promise<ScannedTree> {
-	const scan = new Scan(root, options);
-	await scan.lookAround();
-	return scan.result();
+interface Memory {
+	readonly listing: Listing;
+	readonly watch: ListingWatch;
+	readonly listedMs: number;
 }
 
-export interface Listing {
+interface Listing {
 	readonly listedBy: ScannedTree["listedBy"];
 	readonly entries: readonly ListedEntry[];
 	readonly trouble: readonly ScanTrouble[];
@@ -46,24 +44,56 @@ interface ListedEntry {
 	file?: ScannedFile;
 }
 
-/** No listing if a transient error occurred. */
-export async function scanAndList(
-	root: string,
-	options: ScanOptions,
-): Promise<{ readonly tree: ScannedTree; readonly listing: Listing | undefined }> {
-	const scan = new Scan(root, options);
-	await scan.lookAround();
-	return { tree: scan.result(), listing: scan.listing() };
-}
+/** Lists expire: some file systems do not update folder times. */
+const maxAgeMs = 10 * 60_000;
 
-/** Undefined if the listing is outdated. */
-export async function scanListed(
-	root: string,
-	listing: Listing,
-	options: ScanOptions,
-): Promise<ScannedTree | undefined> {
-	const scan = new Scan(root, options);
-	return (await scan.lookAgain(listing)) ? scan.result() : undefined;
+/** Git lists files again only if a folder, a `.gitignore` or one of git's own files changed. */
+export class TreeScanner {
+	readonly #root: string;
+	readonly #now: () => number;
+	#memory: Memory | undefined;
+	#hasScanned = false;
+	#slowSinceMs = Number.NEGATIVE_INFINITY;
+
+	constructor(root: string, { now = Date.now }: { now?: () => number } = {}) {
+		this.#root = root;
+		this.#now = now;
+	}
+
+	/** Excludes ignored files. Rejects if the root is unreadable, or with `aborted`. */
+	async scan(options: ScanOptions = {}): Promise<ScannedTree> {
+		const isSlow = this.#isRecent(this.#slowSinceMs);
+		const quick = isSlow ? { ...options, othersMs: 0 } : options;
+		return (await this.#scanAsRemembered(options)) ?? (await this.#scanAgain(quick));
+	}
+
+	async #scanAsRemembered(options: ScanOptions): Promise<ScannedTree | undefined> {
+		const memory = this.#memory;
+		if (!memory || !this.#isRecent(memory.listedMs) || !memory.watch.stillHolds()) return undefined;
+		const scan = new Scan(this.#root, options);
+		return (await scan.lookAgain(memory.listing)) ? scan.result() : undefined;
+	}
+
+	async #scanAgain(options: ScanOptions): Promise<ScannedTree> {
+		this.#memory = undefined;
+		const listedMs = this.#now();
+		// Often the first scan is the only one.
+		const watch = this.#hasScanned ? await ListingWatch.take(this.#root, this.#now) : undefined;
+		const scan = new Scan(this.#root, options);
+		await scan.lookAround();
+		this.#hasScanned = true;
+		const tree = scan.result();
+		const listing = watch && scan.listing();
+		if (watch && listing) this.#memory = { watch, listing, listedMs };
+		if (options.othersMs !== 0 && tree.trouble.some(({ kind }) => kind === "slow")) {
+			this.#slowSinceMs = this.#now();
+		}
+		return tree;
+	}
+
+	#isRecent(ms: number): boolean {
+		return Math.abs(this.#now() - ms) <= maxAgeMs;
+	}
 }
 
 /** Files per turn of the event loop. */
@@ -73,8 +103,15 @@ const maxNestedRepositories = 200;
 const lasting = new Set<ScanTrouble["kind"]>(["unreadable", "bad-name", "rules", "slow"]);
 
 class Scan {
+	/** The real path. */
+	readonly #root: string;
 	readonly #options: ScanOptions;
-	readonly #found: FoundFiles;
+	readonly #files = new Map<string, ScannedFile>();
+	readonly #configs = new Map<string, ScannedFile>();
+	readonly #links = new Map<string, Symlink>();
+	readonly #trouble = new Map<string, ScanTrouble>();
+	/** Parent folders; false if any is behind a link. */
+	readonly #folders = new Map<string, boolean>([["", true]]);
 	readonly #listed: ListedEntry[] = [];
 	readonly #listingTrouble: ScanTrouble[] = [];
 	#listedBy: "git" | "walk" = "git";
@@ -83,69 +120,86 @@ class Scan {
 
 	constructor(root: string, options: ScanOptions) {
 		this.#options = options;
-		this.#found = new FoundFiles(root);
+		try {
+			this.#root = realpathSync(root);
+			if (!statSync(this.#root).isDirectory()) throw new Error("it is not a folder");
+		} catch (error) {
+			const message = `The project folder ${root} cannot be read: ${describeError(error)}. Name an existing folder.`;
+			throw new CodeIndexError("unavailable", message, { cause: error });
+		}
 	}
 
 	async lookAround(): Promise<void> {
 		this.#refuseIfAborted();
 		const listed = await this.#listRepository("");
 		// Git lists nothing if the repository ignores the whole folder.
-		if (!listed || this.#found.files.size === 0) {
+		if (!listed || this.#files.size === 0) {
 			this.#listedBy = "walk";
 			await this.#walk("");
 		}
 		this.#lookAtOtherConfigs();
-		this.#options.onProgress?.(this.#found.files.size);
+		this.#options.onProgress?.(this.#files.size);
 	}
 
+	/** None if a transient error occurred. */
 	listing(): Listing | undefined {
 		const trouble = this.#listingTrouble;
 		if (!trouble.every(({ kind }) => lasting.has(kind))) return undefined;
 		const entries = byPath(this.#listed);
 		for (const entry of entries) {
-			const file = this.#found.of(entry.kind).get(entry.path);
+			const file = this.#of(entry.kind).get(entry.path);
 			if (file) entry.file = file;
 		}
 		return { listedBy: this.#listedBy, entries, trouble };
 	}
 
+	/** False if the listing is outdated. */
 	async lookAgain({ listedBy, entries, trouble }: Listing): Promise<boolean> {
 		this.#refuseIfAborted();
 		this.#listedBy = listedBy;
-		for (const one of trouble) this.#found.note(one);
+		for (const one of trouble) this.#note(one);
 		for (const entry of entries) {
-			const stats = this.#found.lstat(entry.path);
+			const stats = this.#lstat(entry.path);
 			if (stats?.isFile()) this.#lookAtAgain(entry, stats);
-			else if (stats?.isSymbolicLink() && !entry.file) this.#found.addLink(entry.path);
+			else if (stats?.isSymbolicLink() && !entry.file) this.#addLink(entry.path);
 			else if (stats) return false;
 			if (++this.#sinceTurn >= batchSize) await this.#letOthersRun();
 		}
-		if (this.#found.files.size === 0) return false;
+		if (this.#files.size === 0) return false;
 		this.#lookAtOtherConfigs();
-		this.#options.onProgress?.(this.#found.files.size);
+		this.#options.onProgress?.(this.#files.size);
 		return true;
+	}
+
+	result(): ScannedTree {
+		return {
+			files: byPath(this.#files.values()),
+			configs: byPath(this.#configs.values()),
+			links: byPath(this.#links.values()),
+			trouble: byPath(this.#trouble.values()),
+			listedBy: this.#listedBy,
+		};
 	}
 
 	#lookAtAgain(entry: ListedEntry, stats: Stats): void {
 		const { path, kind, file } = entry;
 		if (kind === "other") return;
 		if (file && isSameFile(file, scannedFile(path, stats))) {
-			this.#found.of(kind).set(path, file);
+			this.#of(kind).set(path, file);
 		} else {
-			this.#found.add(path, kind, stats);
-			const found = this.#found.of(kind).get(path);
+			this.#add(path, kind, stats);
+			const found = this.#of(kind).get(path);
 			if (found) entry.file = found;
 		}
 	}
 
+	/** May be links: workspace packages are links in `node_modules`. */
 	#lookAtOtherConfigs(): void {
 		for (const path of this.#options.alsoConfigs ?? []) {
-			if (!/^\/|(?:^|\/)\.\.(?:\/|$)/.test(path)) this.#found.addConfig(path);
+			if (/^\/|(?:^|\/)\.\.(?:\/|$)/.test(path) || this.#configs.has(path)) continue;
+			const stats = statSync(join(this.#root, path), { throwIfNoEntry: false });
+			if (stats?.isFile()) this.#configs.set(path, scannedFile(path, stats));
 		}
-	}
-
-	result(): ScannedTree {
-		return { ...this.#found.all(), listedBy: this.#listedBy };
 	}
 
 	async #listRepository(folder: string): Promise<boolean> {
@@ -158,11 +212,7 @@ class Scan {
 				if (++this.#sinceTurn >= batchSize) await this.#letOthersRun();
 			}
 		};
-		const { signal, othersMs } = this.#options;
-		const outcome = await listGitFiles(join(this.#found.root, folder), take, {
-			signal,
-			...(othersMs !== undefined && { othersMs }),
-		});
+		const outcome = await listGitFiles(join(this.#root, folder), take, this.#options);
 		this.#refuseIfAborted();
 		if (outcome.kind === "failed") {
 			const message = `git could not list the files: ${outcome.message}`;
@@ -180,7 +230,7 @@ class Scan {
 		if (outcome.isPartial) {
 			const message = "git took too long to find the files that it does not track";
 			this.#noteListing({ kind: "slow", path: folder, message });
-			await this.#walk(folder, await rulesAround(join(this.#found.root, folder)));
+			await this.#walk(folder, await rulesAround(join(this.#root, folder)));
 		}
 		for (const path of repositories) await this.#enterRepository(path);
 		return true;
@@ -188,29 +238,29 @@ class Scan {
 
 	/** A submodule that was never fetched is an empty folder. */
 	async #enterRepository(path: string): Promise<void> {
-		if (!isPathBelow(path) || !this.#found.isRealFolder(path)) return;
+		if (!isPathBelow(path) || !this.#isRealFolder(path)) return;
 		if (++this.#nested > maxNestedRepositories) {
 			const message = `there are more than ${maxNestedRepositories} repositories in the project`;
 			this.#noteListing({ kind: "too-many", path, message });
 			return;
 		}
 		// Without its own `.git`, git would list the outer repository.
-		const isRepository = existsSync(join(this.#found.root, path, ".git"));
+		const isRepository = existsSync(join(this.#root, path, ".git"));
 		if (!isRepository || !(await this.#listRepository(path))) await this.#walk(path);
 	}
 
 	async #walk(folder: string, outer: readonly OuterRules[] = []): Promise<void> {
-		for (const found of walkFolders(join(this.#found.root, folder), undefined, outer)) {
+		for (const found of walkFolders(join(this.#root, folder), undefined, outer)) {
 			const inRoot = (path: string) => below(folder, path);
 			for (const trouble of found.trouble) {
 				this.#noteListing({ ...trouble, path: inRoot(trouble.path) });
 			}
-			this.#found.folderIsReal(inRoot(found.path));
+			this.#folders.set(inRoot(found.path), true);
 			for (const path of found.files) this.#lookAt(inRoot(path), "file");
 			for (const path of found.links) this.#lookAt(inRoot(path), "link");
 			this.#sinceTurn += 4 + found.files.length;
 			if (this.#sinceTurn >= batchSize) await this.#letOthersRun();
-			if (this.#found.files.size >= maxFiles) return;
+			if (this.#files.size >= maxFiles) return;
 		}
 	}
 
@@ -218,27 +268,77 @@ class Scan {
 		const kind = pathKind(path);
 		if (kind === "other" && listedAs === "file") return;
 		if (!isPathBelow(path)) return;
-		if (this.#found.of(kind).has(path) || this.#found.links.has(path)) return;
-		if (kind === "source" && this.#found.files.size >= maxFiles) {
+		if (this.#of(kind).has(path) || this.#links.has(path)) return;
+		if (kind === "source" && this.#files.size >= maxFiles) {
 			const message = `there are more than ${maxFiles} source files; the rest is left out`;
 			this.#noteListing({ kind: "too-many", path: "", message });
 			return;
 		}
-		const stats = this.#found.lstatIn(path);
+		const stats = this.#isRealFolder(folderOf(path)) ? this.#lstat(path) : undefined;
 		if (stats === undefined) return;
 		if (stats.isFile() || stats.isSymbolicLink()) this.#listed.push({ path, kind });
-		if (stats.isSymbolicLink()) this.#found.addLink(path);
-		else if (stats.isFile() && kind !== "other") this.#found.add(path, kind, stats);
+		if (stats.isSymbolicLink()) this.#addLink(path);
+		else if (stats.isFile() && kind !== "other") this.#add(path, kind, stats);
+	}
+
+	#of(kind: PathKind): Map<string, ScannedFile> {
+		return kind === "config" ? this.#configs : this.#files;
+	}
+
+	#add(path: string, kind: "source" | "config", stats: Stats): void {
+		if (kind === "source" && stats.size > maxSourceBytes) {
+			const message = `it has ${stats.size} bytes; files over ${maxSourceBytes} are left out`;
+			this.#note({ kind: "too-big", path, message });
+		} else {
+			this.#of(kind).set(path, scannedFile(path, stats));
+		}
+	}
+
+	#addLink(path: string): void {
+		try {
+			const target = relative(this.#root, realpathSync(join(this.#root, path)));
+			if (target === ".." || target.startsWith(`..${sep}`) || isAbsolute(target)) {
+				const message = "it leads out of the project and is not followed";
+				this.#note({ kind: "link", path, message });
+			} else if (target !== "" && !/(^|[\\/])(node_modules|\.git)([\\/]|$)/.test(target)) {
+				this.#links.set(path, { path, target: target.split(sep).join("/") });
+			}
+		} catch (error) {
+			this.#note({ kind: "link", path, message: describeError(error) });
+		}
+	}
+
+	/** Git can list files behind a folder that has since become a link. */
+	#isRealFolder(folder: string): boolean {
+		const known = this.#folders.get(folder);
+		if (known !== undefined) return known;
+		const real = this.#isRealFolder(folderOf(folder)) && !!this.#lstat(folder)?.isDirectory();
+		this.#folders.set(folder, real);
+		return real;
+	}
+
+	#lstat(path: string): Stats | undefined {
+		try {
+			// A missing file is usually a tracked one that was deleted.
+			return lstatSync(`${this.#root}/${path}`, { throwIfNoEntry: false });
+		} catch (error) {
+			this.#note({ kind: "unreadable", path, message: describeError(error) });
+			return undefined;
+		}
+	}
+
+	#note(trouble: ScanTrouble): void {
+		this.#trouble.set(`${trouble.kind} ${trouble.path}`, trouble);
 	}
 
 	#noteListing(trouble: ScanTrouble): void {
 		this.#listingTrouble.push(trouble);
-		this.#found.note(trouble);
+		this.#note(trouble);
 	}
 
 	async #letOthersRun(): Promise<void> {
 		this.#sinceTurn = 0;
-		this.#options.onProgress?.(this.#found.files.size);
+		this.#options.onProgress?.(this.#files.size);
 		await setImmediate();
 		this.#refuseIfAborted();
 	}
@@ -254,99 +354,13 @@ function isPathBelow(path: string): boolean {
 	return !/(?:^|\/)(?:\.\.|\.git|node_modules)(?:\/|$)|^\/|^$/.test(path);
 }
 
-class FoundFiles {
-	/** The real path. */
-	readonly root: string;
-	readonly files = new Map<string, ScannedFile>();
-	readonly configs = new Map<string, ScannedFile>();
-	readonly links = new Map<string, Symlink>();
-	readonly #trouble = new Map<string, ScanTrouble>();
-	/** Parent folders; false if any is behind a link. */
-	readonly #folders = new Map<string, boolean>([["", true]]);
-
-	constructor(root: string) {
-		try {
-			this.root = realpathSync(root);
-			if (!statSync(this.root).isDirectory()) throw new Error("it is not a folder");
-		} catch (error) {
-			const message = `The project folder ${root} cannot be read: ${describeError(error)}. Name an existing folder.`;
-			throw new CodeIndexError("unavailable", message, { cause: error });
-		}
-	}
-
-	all(): Omit<ScannedTree, "listedBy"> {
-		return {
-			files: byPath(this.files.values()),
-			configs: byPath(this.configs.values()),
-			links: byPath(this.links.values()),
-			trouble: byPath(this.#trouble.values()),
-		};
-	}
-
-	of(kind: PathKind): Map<string, ScannedFile> {
-		return kind === "config" ? this.configs : this.files;
-	}
-
-	add(path: string, kind: "source" | "config", stats: Stats): void {
-		if (kind === "source" && stats.size > maxSourceBytes) {
-			const message = `it has ${stats.size} bytes; files over ${maxSourceBytes} are left out`;
-			this.note({ kind: "too-big", path, message });
-		} else {
-			this.of(kind).set(path, scannedFile(path, stats));
-		}
-	}
-
-	addLink(path: string): void {
-		try {
-			const target = relative(this.root, realpathSync(join(this.root, path)));
-			if (target === ".." || target.startsWith(`..${sep}`) || isAbsolute(target)) {
-				const message = "it leads out of the project and is not followed";
-				this.note({ kind: "link", path, message });
-			} else if (target !== "" && !/(^|[\\/])(node_modules|\.git)([\\/]|$)/.test(target)) {
-				this.links.set(path, { path, target: target.split(sep).join("/") });
-			}
-		} catch (error) {
-			this.note({ kind: "link", path, message: describeError(error) });
-		}
-	}
-
-	/** May be a link: workspace packages are links in `node_modules`. */
-	addConfig(path: string): void {
-		if (this.configs.has(path)) return;
-		const stats = statSync(join(this.root, path), { throwIfNoEntry: false });
-		if (stats?.isFile()) this.configs.set(path, scannedFile(path, stats));
-	}
-
-	/** Git can list files behind a folder that has since become a link. */
-	isRealFolder(folder: string): boolean {
-		const known = this.#folders.get(folder);
-		if (known !== undefined) return known;
-		const real = this.isRealFolder(folderOf(folder)) && this.lstat(folder)?.isDirectory() === true;
-		this.#folders.set(folder, real);
-		return real;
-	}
-
-	folderIsReal(folder: string): void {
-		this.#folders.set(folder, true);
-	}
-
-	lstatIn(path: string): Stats | undefined {
-		return this.isRealFolder(folderOf(path)) ? this.lstat(path) : undefined;
-	}
-
-	lstat(path: string): Stats | undefined {
-		try {
-			// A missing file is usually a tracked one that was deleted.
-			return lstatSync(`${this.root}/${path}`, { throwIfNoEntry: false });
-		} catch (error) {
-			this.note({ kind: "unreadable", path, message: describeError(error) });
-			return undefined;
-		}
-	}
-
-	note(trouble: ScanTrouble): void {
-		this.#trouble.set(`${trouble.kind} ${trouble.path}`, trouble);
-	}
+export function isSameFile(before: ScannedFile, now: ScannedFile): boolean {
+	return (
+		before.bytes === now.bytes &&
+		before.mtimeMs === now.mtimeMs &&
+		before.ctimeMs === now.ctimeMs &&
+		before.inode === now.inode
+	);
 }
 
 function scannedFile(path: string, stats: Stats): ScannedFile {

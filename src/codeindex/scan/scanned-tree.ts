@@ -46,3 +46,24 @@ export interface ScannedTree {
 export const maxSourceBytes = 8 * 1024 * 1024;
 /** Memory limit. */
 export const maxFiles = 250_000;
+
+export interface KnownFile extends ScannedFile {
+	/** Time of the stat, before the content was read (ms since 1970). */
+	readonly storedMs: number;
+}
+
+/** The coarsest timestamp resolution in use (FAT). */
+export const tickMs = 2_000;
+
+export interface KnownConfig extends KnownFile {
+	readonly hash: string;
+}
+
+/** Besides the list of files, this decides where imports lead. */
+export interface ProjectState {
+	readonly configs: readonly KnownConfig[];
+	readonly links: readonly Symlink[];
+	readonly lookedFor: readonly string[];
+}
+
+export const noProjectState: ProjectState = { configs: [], links: [], lookedFor: [] };

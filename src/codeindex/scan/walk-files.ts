@@ -10,9 +10,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describeError } from "../../core/errno.ts";
+import { below, pathKind } from "../../core/project-path.ts";
 import { counted } from "../../text/figures.ts";
 import { type Effort, type IgnoreRules, parseIgnoreRules } from "./gitignore.ts";
-import { pathKind } from "./project-path.ts";
 import type { ScanTrouble } from "./scanned-tree.ts";
 
 export interface WalkedFolder {
@@ -37,7 +37,7 @@ export function* walkFolders(
 	for (let place = open.pop(); place !== undefined; place = open.pop()) {
 		const { names } = place;
 		const path = names.join("/");
-		const inRoot = (name: string) => (path === "" ? name : `${path}/${name}`);
+		const inRoot = (name: string) => below(path, name);
 		const trouble: ScanTrouble[] = [];
 		let entries: Dirent[];
 		try {

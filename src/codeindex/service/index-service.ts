@@ -5,22 +5,18 @@ import { describeError } from "../../core/errno.ts";
 import type { AnswerOf, Coverage, Covered, QueryOf, QuestionName, Uncovered } from "../answers.ts";
 import {
 	type BuildReport,
+	type CallOptions,
 	CodeIndexError,
-	type IndexProgress,
 	type IndexStatus,
 } from "../code-index.ts";
 import { Indexer, leftOut, type RefreshReport } from "../indexer.ts";
-import { queries } from "../queries/table.ts";
 import { readSource } from "../read-source.ts";
-import type { IndexReader } from "../reader.ts";
+import type { IndexReader, ReadText } from "../reader.ts";
 import { storeFailure } from "../store/failures.ts";
 import { IndexStore, identityOf, removeDatabase } from "../store/index-store.ts";
 import { WriterLock } from "../store/writer-lock.ts";
 
-export interface ServiceCall {
-	readonly signal: AbortSignal;
-	readonly onProgress: (progress: IndexProgress) => void;
-}
+export type ServiceCall = Required<CallOptions>;
 
 interface Opened {
 	readonly store: IndexStore;
@@ -65,13 +61,8 @@ export class IndexService {
 
 	async status(): Promise<IndexStatus> {
 		const bare = { root: this.#root, database: this.#path };
-		const note = () => {
-			const inMemory = this.#opened?.inMemory;
-			const text = inMemory ? this.#inMemoryNote(inMemory) : this.#note;
-			return text === undefined ? {} : { note: text };
-		};
 		if (!this.#opened && !existsSync(this.#path)) {
-			return { state: "absent", ...bare, bytes: 0, files: 0, symbols: 0, ...note() };
+			return { state: "absent", ...bare, bytes: 0, files: 0, symbols: 0, ...this.#noted() };
 		}
 		const { store } = await this.#open();
 		store.sync();
@@ -79,12 +70,12 @@ export class IndexService {
 		return {
 			state: isComplete ? "ready" : updatedMs === undefined ? "absent" : "partial",
 			...bare,
-			bytes: bytesOf(this.#path),
+			bytes: sizeOf(this.#path) + sizeOf(`${this.#path}-wal`),
 			files: store.files.indexed.size,
-			symbols: store.files.symbols,
+			symbols: store.files.total("symbols"),
 			...(updatedMs === undefined ? {} : { updatedMs }),
 			...this.#leftOut,
-			...note(),
+			...this.#noted(),
 		};
 	}
 
@@ -144,17 +135,12 @@ export class IndexService {
 				return await work(opened);
 			});
 		} catch (error) {
-			if (this.#isUnwritable(error)) return await this.#inMemory(error, work);
-			if (storeFailure(error) !== "damaged") throw error;
-			try {
-				return await this.#explaining(async () => {
-					await this.#replace(error, call);
-					return await work(await this.#open());
-				});
-			} catch (another) {
-				if (!this.#isUnwritable(another)) throw another;
-				return await this.#inMemory(another, work);
-			}
+			if (storeFailure(error) !== "damaged") return await this.#inMemory(error, work);
+			const again = this.#explaining(async () => {
+				await this.#replace(error, call);
+				return await work(await this.#open());
+			});
+			return await again.catch((another) => this.#inMemory(another, work));
 		}
 	}
 
@@ -163,7 +149,9 @@ export class IndexService {
 		return !this.#opened?.inMemory && (failure === "full" || failure === "unwritable");
 	}
 
+	/** Throws the error unless it means that the disk cannot be written to. */
 	async #inMemory<T>(error: unknown, work: (opened: Opened) => Promise<T>): Promise<T> {
+		if (!this.#isUnwritable(error)) throw error;
 		const before = this.#opened;
 		if (before?.wasEmpty) await this.#removeUnfinished(before);
 		this.close();
@@ -175,19 +163,12 @@ export class IndexService {
 		try {
 			return await work();
 		} catch (error) {
-			switch (storeFailure(error)) {
-				case "full":
-					if (!this.#opened?.inMemory) throw error;
-					throw this.#noRoom(this.#opened.inMemory.reason, error);
-				case "busy":
-					throw new CodeIndexError(
-						"failed",
-						`Another process is writing the index in ${this.#path}. Try again when it is done.`,
-						{ cause: error },
-					);
-				default:
-					throw error;
-			}
+			const failure = storeFailure(error);
+			const inMemory = this.#opened?.inMemory;
+			if (failure === "full" && inMemory) throw this.#noRoom(inMemory.reason, error);
+			if (failure !== "busy") throw error;
+			const message = `Another process is writing the index in ${this.#path}. Try again when it is done.`;
+			throw new CodeIndexError("failed", message, { cause: error });
 		}
 	}
 
@@ -212,18 +193,15 @@ export class IndexService {
 	}
 
 	async #open(): Promise<Opened> {
-		if (this.#opened) return this.#opened;
-		try {
-			this.#opened = await this.#openOnDisk();
-		} catch (error) {
+		this.#opened ??= await this.#openOnDisk().catch((error) => {
 			if (!this.#isUnwritable(error)) throw error;
-			await this.#openInMemory(error);
-		}
-		return this.#opened as Opened;
+			return this.#openInMemory(error);
+		});
+		return this.#opened;
 	}
 
 	async #openOnDisk(): Promise<Opened> {
-		const isNew = (statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) === 0;
+		const isNew = sizeOf(this.#path) === 0;
 		try {
 			const store = await IndexStore.open(this.#path);
 			const wasEmpty = store.state().updatedMs === undefined;
@@ -239,7 +217,7 @@ export class IndexService {
 	async #openInMemory(error: unknown): Promise<Opened> {
 		const { cause = error } = error as { cause?: unknown };
 		const reason = describeError(cause);
-		const bytes = statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
+		const bytes = sizeOf(this.#path);
 		this.#isAgreed ||= bytes > 0;
 		if (bytes > MAX_MEMORY_BYTES) throw this.#noRoom(reason, error);
 		const store = await IndexStore.openInMemory(this.#path, MAX_MEMORY_BYTES).catch((trouble) => {
@@ -312,27 +290,26 @@ export class IndexService {
 	#coverage(store: IndexStore, reader: IndexReader, done: RefreshReport): Coverage {
 		const unparsed = [...reader.files.values()].filter(({ problem }) => problem !== undefined);
 		const paths = unparsed.map(({ path }) => path).sort();
+		const reason = this.#opened?.inMemory?.reason;
 		this.#leftOut = leftOut(done);
 		return {
 			files: reader.files.size,
 			unparsed: { count: paths.length, paths: paths.slice(0, UNPARSED_NAMED) },
-			unresolvedImports: store.files.unresolved,
+			unresolvedImports: store.files.total("unresolved"),
 			checkedMs: done.checkedMs,
 			refreshedFiles: done.added + done.changed + done.removed,
 			complete: store.state().isComplete,
 			...this.#leftOut,
-			...this.#notStored(),
+			...(reason !== undefined && { notStored: { place: dirname(this.#path), reason } }),
 		};
 	}
 
-	#notStored(): Pick<Coverage, "notStored"> {
+	#noted(): Pick<IndexStatus, "note"> {
 		const inMemory = this.#opened?.inMemory;
-		if (!inMemory) return {};
-		return { notStored: { place: dirname(this.#path), reason: inMemory.reason } };
-	}
-
-	#inMemoryNote({ reason }: InMemory): string {
-		return `The index is in memory only: ${dirname(this.#path)} cannot be written to (${reason}).`;
+		const note = inMemory
+			? `The index is in memory only: ${dirname(this.#path)} cannot be written to (${inMemory.reason}).`
+			: this.#note;
+		return note === undefined ? {} : { note };
 	}
 
 	#noRoom(reason: string, cause: unknown): CodeIndexError {
@@ -346,6 +323,22 @@ export class IndexService {
 	}
 }
 
+type Query<Name extends QuestionName> = (
+	reader: IndexReader,
+	query: QueryOf<Name>,
+	readText: ReadText,
+) => Uncovered<AnswerOf<Name>>;
+
+/** Loaded on first use. */
+export const queries: { readonly [Name in QuestionName]: () => Promise<Query<Name>> } = {
+	search: async () => (await import("../queries/search.ts")).search,
+	dependencies: async () => (await import("../queries/dependencies.ts")).dependencies,
+	usages: async () => (await import("../queries/usages.ts")).usages,
+	impact: async () => (await import("../queries/impact.ts")).impact,
+	taskContext: async () => (await import("../queries/dependencies.ts")).taskContext,
+	symbolMap: async () => (await import("../queries/symbol-map.ts")).symbolMap,
+};
+
 /** An index in memory has no other writer. */
 const noLock = { take: () => Promise.resolve(true), release: () => {} };
 
@@ -357,11 +350,8 @@ function removeIfEmpty(folder: string): void {
 	}
 }
 
-function bytesOf(path: string): number {
-	const sizes = [path, `${path}-wal`].map(
-		(file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0,
-	);
-	return sizes.reduce((sum, size) => sum + size, 0);
+function sizeOf(path: string): number {
+	return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function timeOfDay(): string {

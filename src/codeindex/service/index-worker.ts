@@ -3,9 +3,8 @@ import { workerData } from "node:worker_threads";
 import { describeError } from "../../core/errno.ts";
 import { serveJobs } from "../../core/worker-entry.ts";
 import { CodeIndexError, type IndexProgress } from "../code-index.ts";
-import { toColumns } from "./answer-columns.ts";
 import { IndexService } from "./index-service.ts";
-import type { IndexCall, IndexWorkerStart } from "./messages.ts";
+import { type IndexCall, type IndexWorkerStart, toColumns } from "./messages.ts";
 
 const { root, database } = workerData as IndexWorkerStart;
 const service = new IndexService(root, database);

@@ -1,12 +1,12 @@
 import type { DatabaseSync } from "node:sqlite";
+import { ByteReader, ByteWriter } from "../../core/bytes.ts";
+import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Edge, FileId, IndexedFile } from "../reader.ts";
-import type { KnownFile } from "../scan/changed-files.ts";
-import { ByteReader, ByteWriter } from "./bytes.ts";
+import type { KnownFile } from "../scan/scanned-tree.ts";
 import { kindsOf } from "./records.ts";
 
-export interface FileRow {
+export interface FileRow extends KnownFile {
 	readonly id: FileId;
-	readonly known: KnownFile;
 	readonly content?: FileContent;
 }
 
@@ -21,49 +21,32 @@ export interface FileContent {
 
 /** In memory, since every question compares the tree with it. Writers update it. */
 export class FileTable {
+	readonly rows = new Map<string, FileRow>();
 	readonly indexed = new Map<FileId, IndexedFile>();
-	readonly known = new Map<string, KnownFile>();
-	readonly #rows = new Map<string, FileRow>();
 	readonly #paths = new Map<FileId, string>();
 	readonly #edges = new Map<FileId, ReadonlyMap<FileId, number>>();
 	readonly #edgesBack = new Map<FileId, Map<FileId, number>>();
 	readonly #dependencies = new Map<FileId, readonly Edge[]>();
 	readonly #dependents = new Map<FileId, readonly Edge[]>();
 	#lastId = 0;
-	#symbols = 0;
-	#unresolved = 0;
 	#shape: object = {};
 
 	get shape(): object {
 		return this.#shape;
 	}
 
-	get symbols(): number {
-		return this.#symbols;
-	}
-
-	get unresolved(): number {
-		return this.#unresolved;
-	}
-
 	get isWhole(): boolean {
-		return this.indexed.size === this.#rows.size;
-	}
-
-	rows(): IterableIterator<FileRow> {
-		return this.#rows.values();
-	}
-
-	row(path: string): FileRow | undefined {
-		return this.#rows.get(path);
+		return this.indexed.size === this.rows.size;
 	}
 
 	pathOf(id: FileId): string | undefined {
 		return this.#paths.get(id);
 	}
 
-	at(path: string): IndexedFile | undefined {
-		return this.#rows.get(path)?.content?.file;
+	total(of: "symbols" | "unresolved"): number {
+		let sum = 0;
+		for (const { content } of this.rows.values()) sum += content?.[of] ?? 0;
+		return sum;
 	}
 
 	/** Never reused while the table is loaded. */
@@ -72,25 +55,20 @@ export class FileTable {
 	}
 
 	set(row: FileRow): void {
-		const { known, content, id } = row;
-		const before = this.#rows.get(known.path)?.content;
-		this.#count(before, -1);
-		this.#count(content, 1);
-		this.#rows.set(known.path, row);
-		this.#paths.set(id, known.path);
-		this.known.set(known.path, known);
+		const { path, content, id } = row;
+		const before = this.rows.get(path)?.content;
+		this.rows.set(path, row);
+		this.#paths.set(id, path);
 		if (content) this.indexed.set(id, content.file);
 		if (before?.file.isTest !== content?.file.isTest) this.#forgetLists();
 		this.#setEdges(id, content?.edges ?? new Map());
 	}
 
 	remove(path: string): void {
-		const row = this.#rows.get(path);
+		const row = this.rows.get(path);
 		if (!row) return;
-		this.#count(row.content, -1);
-		this.#rows.delete(path);
+		this.rows.delete(path);
 		this.#paths.delete(row.id);
-		this.known.delete(path);
 		this.indexed.delete(row.id);
 		this.#setEdges(row.id, new Map());
 		this.#edges.delete(row.id);
@@ -105,27 +83,16 @@ export class FileTable {
 		return this.#list(this.#dependents, id, this.#edgesBack.get(id));
 	}
 
-	clear(): void {
-		for (const map of [this.indexed, this.known, this.#rows, this.#paths]) map.clear();
+	load(database: DatabaseSync): void {
+		for (const map of [this.indexed, this.rows, this.#paths]) map.clear();
 		for (const map of [this.#edges, this.#edgesBack]) map.clear();
 		this.#forgetLists();
 		this.#lastId = 0;
-		this.#symbols = 0;
-		this.#unresolved = 0;
-	}
-
-	load(database: DatabaseSync): void {
-		this.clear();
 		for (const row of database.prepare("SELECT * FROM files ORDER BY id").iterate()) {
 			const loaded = fromColumns(row);
-			this.#lastId = Math.max(this.#lastId, loaded.id);
+			this.#lastId = loaded.id;
 			this.set(loaded);
 		}
-	}
-
-	#count(content: FileContent | undefined, sign: 1 | -1): void {
-		this.#symbols += sign * (content?.symbols ?? 0);
-		this.#unresolved += sign * (content?.unresolved ?? 0);
 	}
 
 	#setEdges(id: FileId, edges: ReadonlyMap<FileId, number>): void {
@@ -137,9 +104,7 @@ export class FileTable {
 			this.#dependents.delete(target);
 		}
 		for (const [target, kinds] of edges) {
-			const back = this.#edgesBack.get(target);
-			if (back) back.set(id, kinds);
-			else this.#edgesBack.set(target, new Map([[id, kinds]]));
+			getOrAdd(this.#edgesBack, target, () => new Map()).set(id, kinds);
 			this.#dependents.delete(target);
 		}
 		this.#edges.set(id, edges);
@@ -151,15 +116,14 @@ export class FileTable {
 		id: FileId,
 		edges: ReadonlyMap<FileId, number> | undefined,
 	): readonly Edge[] {
-		const kept = lists.get(id);
-		if (kept) return kept;
-		const list: Edge[] = [];
-		for (const [file, kinds] of edges ?? []) {
-			// Files not yet indexed are invisible to readers.
-			if (this.indexed.has(file)) list.push({ file, kinds: kindsOf(kinds) });
-		}
-		lists.set(id, list);
-		return list;
+		return getOrAdd(lists, id, () => {
+			const list: Edge[] = [];
+			for (const [file, kinds] of edges ?? []) {
+				// Files not yet indexed are invisible to readers.
+				if (this.indexed.has(file)) list.push({ file, kinds: kindsOf(kinds) });
+			}
+			return list;
+		});
 	}
 
 	#forgetLists(): void {
@@ -178,8 +142,8 @@ function areSame(one: ReadonlyMap<FileId, number>, other: ReadonlyMap<FileId, nu
 const IS_TEST = 1;
 const IS_MODULE = 2;
 
-export function toColumns({ id, known, content }: FileRow) {
-	const { path, bytes, mtimeMs, ctimeMs, inode, storedMs } = known;
+export function toColumns(row: FileRow) {
+	const { id, path, bytes, mtimeMs, ctimeMs, inode, storedMs, content } = row;
 	const common = [id, path, bytes, mtimeMs, ctimeMs, inode, storedMs] as const;
 	if (!content) return [...common, null, null, null, null, null, null, null];
 	const { file, hash, symbols, unresolved, edges } = content;
@@ -192,7 +156,8 @@ function fromColumns(columns: Record<string, unknown>): FileRow {
 	const id = columns.id as FileId;
 	const path = columns.path as string;
 	const bytes = columns.bytes as number;
-	const known: KnownFile = {
+	const known = {
+		id,
 		path,
 		bytes,
 		mtimeMs: columns.mtime as number,
@@ -200,7 +165,7 @@ function fromColumns(columns: Record<string, unknown>): FileRow {
 		inode: columns.inode as number,
 		storedMs: columns.stored as number,
 	};
-	if (columns.hash === null) return { id, known };
+	if (columns.hash === null) return known;
 	const flags = columns.flags as number;
 	const file: IndexedFile = {
 		id,
@@ -211,17 +176,14 @@ function fromColumns(columns: Record<string, unknown>): FileRow {
 		isModule: (flags & IS_MODULE) !== 0,
 		...(columns.problem === null ? {} : { problem: columns.problem as string }),
 	};
-	return {
-		id,
-		known,
-		content: {
-			hash: columns.hash as Uint8Array,
-			file,
-			symbols: columns.symbols as number,
-			unresolved: columns.unresolved as number,
-			edges: unpackEdges(columns.edges as Uint8Array),
-		},
+	const content = {
+		hash: columns.hash as Uint8Array,
+		file,
+		symbols: columns.symbols as number,
+		unresolved: columns.unresolved as number,
+		edges: unpackEdges(columns.edges as Uint8Array),
 	};
+	return { ...known, content };
 }
 
 function packEdges(edges: ReadonlyMap<FileId, number>): Uint8Array {

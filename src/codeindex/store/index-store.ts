@@ -1,19 +1,18 @@
 import { chmodSync, closeSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { ByteReader } from "../../core/bytes.ts";
 import { describeError } from "../../core/errno.ts";
 import { type OpenedDatabase, openDatabase, openInMemory } from "../../core/sqlite.ts";
 import type { FileId, IndexReader } from "../reader.ts";
-import { noProjectState, type ProjectState } from "../scan/changed-files.ts";
-import { ByteReader } from "./bytes.ts";
-import { FactsCache } from "./facts-cache.ts";
+import { noProjectState, type ProjectState } from "../scan/scanned-tree.ts";
 import { DamagedDatabase, meansDamage, storeFailure, UnavailableStore } from "./failures.ts";
 import { FileTable } from "./file-table.ts";
 import { IndexWriter } from "./index-writer.ts";
 import { NameIds } from "./names.ts";
 import { type LinkFacts, requests, resolutions } from "./records.ts";
 import { migrations } from "./schema.ts";
-import { prepareReader, StoredReader } from "./stored-reader.ts";
+import { StoredFacts, StoredReader } from "./stored-reader.ts";
 
 export interface StoreState {
 	readonly isComplete: boolean;
@@ -27,8 +26,7 @@ export class IndexStore {
 	readonly #database: DatabaseSync;
 	readonly identity: string;
 	readonly #names: NameIds;
-	readonly #facts = new FactsCache();
-	readonly #statements: ReturnType<typeof prepareReader>;
+	readonly #facts: StoredFacts;
 	readonly #dataVersion: StatementSync;
 	readonly #allImports: StatementSync;
 	readonly #getMeta: StatementSync;
@@ -43,7 +41,7 @@ export class IndexStore {
 		this.#database = database;
 		this.identity = identityOf(path);
 		this.#names = new NameIds(database);
-		this.#statements = prepareReader(database);
+		this.#facts = new StoredFacts(database);
 		this.#dataVersion = database.prepare("PRAGMA data_version");
 		this.#allImports = database.prepare("SELECT id, requests, resolutions FROM links");
 		this.#getMeta = database.prepare("SELECT value FROM meta WHERE key = ?");
@@ -102,27 +100,22 @@ export class IndexStore {
 
 	/** Loads changes of other processes. Returns whether there were any. */
 	sync(): boolean {
-		if (this.#dataVersion.get()?.data_version === this.#seenVersion) return false;
-		this.#within("BEGIN", () => this.#reload());
+		if (!this.#isOutdated()) return false;
+		this.#inTransaction(() => this.#reload());
 		return true;
 	}
 
 	read<T>(question: (reader: IndexReader) => T): T {
-		return this.#within("BEGIN", () => {
+		return this.#inTransaction(() => {
 			// The first read pins the snapshot.
 			this.state();
-			if (this.#dataVersion.get()?.data_version !== this.#seenVersion) this.#reload();
+			if (this.#isOutdated()) this.#reload();
 			return question(this.reader());
 		});
 	}
 
 	reader(): IndexReader {
-		this.#reader ??= new StoredReader({
-			files: this.files,
-			names: this.#names,
-			facts: this.#facts,
-			statements: this.#statements,
-		});
+		this.#reader ??= new StoredReader(this.files, this.#names, this.#facts);
 		return this.#reader;
 	}
 
@@ -141,7 +134,7 @@ export class IndexStore {
 	begin(): void {
 		this.#database.exec("BEGIN IMMEDIATE");
 		this.#hasChanged = false;
-		if (this.#dataVersion.get()?.data_version !== this.#seenVersion) this.#reload();
+		if (this.#isOutdated()) this.#reload();
 	}
 
 	/** Call for every file written or removed. */
@@ -190,13 +183,17 @@ export class IndexStore {
 		if (this.#database.isOpen) this.#database.close();
 	}
 
-	#within<T>(begin: string, body: () => T): T {
-		this.#database.exec(begin);
+	#inTransaction<T>(body: () => T): T {
+		this.#database.exec("BEGIN");
 		try {
 			return body();
 		} finally {
 			if (this.#database.isTransaction) this.#database.exec("COMMIT");
 		}
+	}
+
+	#isOutdated(): boolean {
+		return this.#dataVersion.get()?.data_version !== this.#seenVersion;
 	}
 
 	#reload(): void {

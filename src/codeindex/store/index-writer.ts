@@ -1,9 +1,10 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { ByteReader, ByteWriter } from "../../core/bytes.ts";
+import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Export, Imported, Request } from "../facts.ts";
 import type { FileId, IndexedFile, Resolution } from "../reader.ts";
 import type { ScannedFile } from "../scan/scanned-tree.ts";
-import { ByteReader, ByteWriter } from "./bytes.ts";
-import { type FileTable, toColumns } from "./file-table.ts";
+import { type FileRow, type FileTable, toColumns } from "./file-table.ts";
 import type { NameIds } from "./names.ts";
 import { type PackedFile, unpackNames } from "./packed-file.ts";
 import * as records from "./records.ts";
@@ -14,6 +15,7 @@ export interface ParsedFile {
 	readonly hash: Uint8Array;
 	readonly isTest: boolean;
 	readonly packed: PackedFile;
+	readonly requests: readonly Request[];
 	readonly resolutions: readonly Resolution[];
 }
 
@@ -21,7 +23,7 @@ export interface ParsedFile {
 export class IndexWriter {
 	readonly #files: FileTable;
 	readonly #names: NameIds;
-	readonly #sql: Statements;
+	readonly #sql: ReturnType<typeof prepare>;
 	readonly #bytes = new ByteWriter();
 
 	constructor(database: DatabaseSync, files: FileTable, names: NameIds) {
@@ -32,21 +34,18 @@ export class IndexWriter {
 
 	/** Assigns an id before indexing, so that other files' requests can point to it. */
 	announce(scanned: ScannedFile): FileId {
-		const row = this.#files.row(scanned.path);
+		const row = this.#files.rows.get(scanned.path);
 		if (row) return row.id;
 		const id = this.#files.newId();
 		// Size -1 is a sentinel that forces a re-index.
-		const announced = { id, known: { ...scanned, bytes: -1, storedMs: 0 } };
-		this.#sql.setFile.run(...toColumns(announced));
-		this.#files.set(announced);
+		this.#setFile({ ...scanned, id, bytes: -1, storedMs: 0 });
 		return id;
 	}
 
-	put({ scanned, storedMs, hash, isTest, packed, resolutions }: ParsedFile): FileId {
+	put({ scanned, storedMs, hash, isTest, packed, requests, resolutions }: ParsedFile): FileId {
 		const id = this.announce(scanned);
-		if (this.#files.row(scanned.path)?.content) this.#removeContent(id);
+		if (this.#files.indexed.has(id)) this.#removeContent(id);
 
-		const requests = records.requests(new ByteReader(packed.requests));
 		this.#sql.setLinks.run(id, packed.exports, packed.requests, this.#resolutions(resolutions));
 		this.#sql.setBindings.run(id, packed.bindings);
 		this.#sql.setRefs.run(id, packed.references);
@@ -66,45 +65,33 @@ export class IndexWriter {
 			isModule: packed.isModule,
 			...(packed.problem === undefined ? {} : { problem: packed.problem }),
 		};
-		const row = {
-			id,
-			known: { ...scanned, storedMs },
-			content: { hash, file, symbols: packed.symbols, ...linkFigures(requests, resolutions) },
-		};
-		this.#sql.setFile.run(...toColumns(row));
-		this.#files.set(row);
+		const figures = linkFigures(requests, resolutions);
+		const content = { hash, file, symbols: packed.symbols, ...figures };
+		this.#setFile({ ...scanned, id, storedMs, content });
 		return id;
 	}
 
 	setResolutions(id: FileId, resolutions: readonly Resolution[]): void {
 		const links = this.#linksOf(id);
-		const row = this.#files.row(this.#files.pathOf(id) ?? "");
+		const row = this.#files.rows.get(this.#files.pathOf(id) ?? "");
 		if (!links || !row?.content) return;
 		this.#sql.setResolutions.run(this.#resolutions(resolutions), id);
 		const { imported, exports, requests } = links;
 		this.#removeLinkRows(id, linkRows(imported, exports, links.resolutions));
 		this.#addLinkRows(id, linkRows(imported, exports, resolutions));
-		const changed = {
-			...row,
-			content: { ...row.content, ...linkFigures(requests, resolutions) },
-		};
-		this.#sql.setFile.run(...toColumns(changed));
-		this.#files.set(changed);
+		const figures = linkFigures(requests, resolutions);
+		this.#setFile({ ...row, content: { ...row.content, ...figures } });
 	}
 
 	/** The content was checked again and is unchanged. */
 	confirm(scanned: ScannedFile, storedMs: number): void {
-		const row = this.#files.row(scanned.path);
-		if (!row) return;
-		const confirmed = { ...row, known: { ...scanned, storedMs } };
-		const { bytes, mtimeMs, ctimeMs, inode } = scanned;
-		this.#sql.confirm.run(bytes, mtimeMs, ctimeMs, inode, storedMs, row.id);
-		this.#files.set(confirmed);
+		const row = this.#files.rows.get(scanned.path);
+		if (row) this.#setFile({ ...row, ...scanned, storedMs });
 	}
 
 	/** Requests that lead to the file must be resolved again. */
 	remove(path: string): void {
-		const row = this.#files.row(path);
+		const row = this.#files.rows.get(path);
 		if (!row) return;
 		if (row.content) {
 			this.#removeContent(row.id);
@@ -112,6 +99,11 @@ export class IndexWriter {
 		}
 		this.#sql.removeFile.run(row.id);
 		this.#files.remove(path);
+	}
+
+	#setFile(row: FileRow): void {
+		this.#sql.setFile.run(...toColumns(row));
+		this.#files.set(row);
 	}
 
 	#removeContent(id: FileId): void {
@@ -184,16 +176,13 @@ export class IndexWriter {
 	}
 }
 
-interface LinkRows {
-	readonly imports: ReadonlyMap<FileId, ReadonlyMap<string, readonly records.ImportEntry[]>>;
-	readonly passes: ReadonlyMap<FileId, readonly number[]>;
-}
+type LinkRows = ReturnType<typeof linkRows>;
 
 function linkRows(
 	imported: ReadonlyMap<number, Imported>,
 	exports: readonly Export[],
 	resolutions: readonly Resolution[],
-): LinkRows {
+) {
 	const imports = new Map<FileId, Map<string, records.ImportEntry[]>>();
 	const passes = new Map<FileId, number[]>();
 	const exported = new Set<number>();
@@ -204,19 +193,14 @@ function linkRows(
 		}
 		const target = resolutions[item.request];
 		if (target?.kind !== "file") return;
-		const indexes = passes.get(target.file);
-		if (indexes) indexes.push(index);
-		else passes.set(target.file, [index]);
+		getOrAdd(passes, target.file, () => []).push(index);
 	});
 	imported.forEach((as, binding) => {
 		const target = resolutions[as.request];
 		if (target?.kind !== "file") return;
-		const byName = imports.get(target.file) ?? new Map<string, records.ImportEntry[]>();
-		imports.set(target.file, byName);
+		const byName = getOrAdd(imports, target.file, () => new Map());
 		const entry = { binding, as, isExported: exported.has(binding) };
-		const entries = byName.get(as.imported);
-		if (entries) entries.push(entry);
-		else byName.set(as.imported, [entry]);
+		getOrAdd(byName, as.imported, () => []).push(entry);
 	});
 	return { imports, passes };
 }
@@ -233,15 +217,10 @@ function linkFigures(requests: readonly Request[], resolutions: readonly Resolut
 	return { edges, unresolved };
 }
 
-type Statements = ReturnType<typeof prepare>;
-
 function prepare(database: DatabaseSync) {
 	const sql = (text: string): StatementSync => database.prepare(text);
 	return {
 		setFile: sql(`INSERT OR REPLACE INTO files VALUES (${Array(14).fill("?").join(", ")})`),
-		confirm: sql(
-			"UPDATE files SET bytes = ?, mtime = ?, ctime = ?, inode = ?, stored = ? WHERE id = ?",
-		),
 		removeFile: sql("DELETE FROM files WHERE id = ?"),
 		getLinks: sql("SELECT exports, requests, resolutions FROM links WHERE id = ?"),
 		setLinks: sql("INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?)"),

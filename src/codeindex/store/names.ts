@@ -4,6 +4,11 @@ import { compareText } from "../../core/compare-text.ts";
 /** Cached ids of a large project, at some 100 bytes each. */
 const MAX_KEPT = 300_000;
 
+/** Never part of a name. */
+const BETWEEN = "\u001f";
+/** Above this, a full reload is faster than single inserts. */
+const MAX_INSERTED = 40;
+
 /** Name ids. A name keeps its id even when unused. */
 export class NameIds {
 	readonly #kept = new Map<string, { id: number; isDeclared: boolean }>();
@@ -11,18 +16,22 @@ export class NameIds {
 	readonly #insert: StatementSync;
 	readonly #markDeclared: StatementSync;
 	readonly #largest: StatementSync;
-	readonly #database: DatabaseSync;
-	#declared: DeclaredNames | undefined;
+	readonly #allDeclared: StatementSync;
+	readonly #isDeclared: StatementSync;
 	#lastId: number | undefined;
-	readonly newlyDeclared: string[] = [];
-	generation = 0;
+	#declared: DeclaredNames | undefined;
+	/** Not yet in `#declared`. */
+	#newlyDeclared: string[] = [];
 
 	constructor(database: DatabaseSync) {
-		this.#database = database;
 		this.#find = database.prepare("SELECT id, declared FROM names WHERE name = ?");
 		this.#insert = database.prepare("INSERT INTO names (name, id, declared) VALUES (?, ?, ?)");
 		this.#markDeclared = database.prepare("UPDATE names SET declared = 1 WHERE name = ?");
 		this.#largest = database.prepare("SELECT max(id) AS id FROM names");
+		this.#allDeclared = database.prepare("SELECT name FROM names WHERE declared = 1");
+		this.#isDeclared = database.prepare(
+			"SELECT 1 FROM names JOIN declared ON declared.name = names.id WHERE names.name = ? LIMIT 1",
+		);
 	}
 
 	find(name: string): number | undefined {
@@ -30,8 +39,18 @@ export class NameIds {
 	}
 
 	like(part: string, limit: number): string[] {
-		this.#declared ??= new DeclaredNames(this.#database, this);
-		return this.#declared.like(part, limit);
+		const wanted = part.toLowerCase();
+		if (wanted === "" || wanted.includes(BETWEEN)) return [];
+		const declared = this.#declaredNames();
+		const names = new Set<string>();
+		// An equal name is the shortest of its prefix matches.
+		for (const found of [occurrences(declared, BETWEEN + wanted), occurrences(declared, wanted)]) {
+			for (const name of found) {
+				if (names.size >= limit) return [...names];
+				if (!names.has(name) && this.#isDeclared.get(name)) names.add(name);
+			}
+		}
+		return [...names];
 	}
 
 	give(name: string, isDeclared: boolean): number {
@@ -40,7 +59,7 @@ export class NameIds {
 		if (isDeclared && !known.isDeclared) {
 			this.#markDeclared.run(name);
 			known.isDeclared = true;
-			this.newlyDeclared.push(name);
+			this.#newlyDeclared.push(name);
 		}
 		return known.id;
 	}
@@ -49,8 +68,8 @@ export class NameIds {
 	forget(): void {
 		this.#kept.clear();
 		this.#lastId = undefined;
-		this.newlyDeclared.length = 0;
-		this.generation++;
+		this.#declared = undefined;
+		this.#newlyDeclared = [];
 	}
 
 	#look(name: string) {
@@ -68,7 +87,7 @@ export class NameIds {
 		const id = ++this.#lastId;
 		this.#insert.run(name, id, isDeclared ? 1 : 0);
 		this.#keep(name, id, isDeclared);
-		if (isDeclared) this.newlyDeclared.push(name);
+		if (isDeclared) this.#newlyDeclared.push(name);
 		return id;
 	}
 
@@ -78,69 +97,30 @@ export class NameIds {
 		this.#kept.set(name, kept);
 		return kept;
 	}
-}
 
-/** Never part of a name. */
-const BETWEEN = "\u001f";
-
-/** Above this, a full reload is faster than single inserts. */
-const MAX_INSERTED = 40;
-
-class DeclaredNames {
-	readonly #names: NameIds;
-	readonly #all: StatementSync;
-	readonly #isDeclared: StatementSync;
-	#text: NamesText | undefined;
-
-	constructor(database: DatabaseSync, names: NameIds) {
-		this.#names = names;
-		this.#all = database.prepare("SELECT name FROM names WHERE declared = 1");
-		this.#isDeclared = database.prepare(
-			"SELECT 1 FROM names JOIN declared ON declared.name = names.id WHERE names.name = ? LIMIT 1",
-		);
-	}
-
-	like(part: string, limit: number): string[] {
-		const wanted = part.toLowerCase();
-		if (wanted === "" || wanted.includes(BETWEEN)) return [];
-		const text = this.#read();
-		const names = new Set<string>();
-		// An equal name is the shortest of its prefix matches.
-		for (const found of [occurrences(text, BETWEEN + wanted), occurrences(text, wanted)]) {
-			for (const name of found) {
-				if (names.size >= limit) return [...names];
-				if (!names.has(name) && this.#isDeclared.get(name)) names.add(name);
-			}
-		}
-		return [...names];
-	}
-
-	#read(): NamesText {
-		const { generation, newlyDeclared } = this.#names;
-		const taken = newlyDeclared.length;
-		const fresh = taken - (this.#text?.taken ?? 0);
-		const isCurrent = this.#text?.generation === generation;
-		if (this.#text && isCurrent && fresh === 0) return this.#text;
+	#declaredNames(): DeclaredNames {
+		const fresh = this.#newlyDeclared;
+		if (this.#declared && fresh.length === 0) return this.#declared;
 		let exact: string;
-		if (this.#text && isCurrent && fresh <= MAX_INSERTED) {
-			exact = newlyDeclared.slice(-fresh).reduce(inserted, this.#text.exact);
+		if (this.#declared && fresh.length <= MAX_INSERTED) {
+			exact = fresh.reduce(inserted, this.#declared.exact);
 		} else {
-			const names = this.#all.all().map(({ name }) => name as string);
+			const names = this.#allDeclared.all().map(({ name }) => name as string);
 			exact = `${BETWEEN}${inOrder(names).join(BETWEEN)}${BETWEEN}`;
 		}
-		this.#text = { exact, folded: foldedAlike(exact), generation, taken };
-		return this.#text;
+		this.#declared = { exact, folded: foldedAlike(exact) };
+		this.#newlyDeclared = [];
+		return this.#declared;
 	}
 }
 
-interface NamesText {
+/** One text of all names, shortest first, with a separator around each. */
+interface DeclaredNames {
 	readonly exact: string;
 	readonly folded: string;
-	readonly generation: number;
-	readonly taken: number;
 }
 
-function* occurrences({ exact, folded }: NamesText, wanted: string): Generator<string> {
+function* occurrences({ exact, folded }: DeclaredNames, wanted: string): Generator<string> {
 	for (let at = folded.indexOf(wanted); at >= 0; ) {
 		const start = folded.lastIndexOf(BETWEEN, at) + 1;
 		const end = folded.indexOf(BETWEEN, at + 1);

@@ -1,5 +1,5 @@
+import { ByteReader, ByteWriter } from "../../core/bytes.ts";
 import type { FileFacts, Member } from "../facts.ts";
-import { ByteReader, ByteWriter } from "./bytes.ts";
 import { exports, importedOnly, packBindings, requests } from "./records.ts";
 import { packReferences } from "./references.ts";
 
@@ -50,12 +50,6 @@ export function packFile(facts: FileFacts, text: FileText): PackedFile {
 	};
 }
 
-export interface NameRow {
-	readonly name: string;
-	readonly declared?: Uint8Array;
-	readonly mentioned?: Uint8Array;
-}
-
 function packNames(writer: ByteWriter, facts: FileFacts): void {
 	const declared = declarationsByName(facts);
 	const accessed = accessesByName(facts);
@@ -80,7 +74,7 @@ function packNames(writer: ByteWriter, facts: FileFacts): void {
 	}
 }
 
-export function* unpackNames(bytes: Uint8Array): Generator<NameRow> {
+export function* unpackNames(bytes: Uint8Array) {
 	const reader = new ByteReader(bytes);
 	const part = () => {
 		const length = reader.number();
@@ -88,10 +82,7 @@ export function* unpackNames(bytes: Uint8Array): Generator<NameRow> {
 		return length === 0 ? undefined : bytes.subarray(reader.at - length, reader.at);
 	};
 	for (let left = reader.count(); left > 0; left--) {
-		const name = reader.string();
-		const declared = part();
-		const mentioned = part();
-		yield { name, ...(declared && { declared }), ...(mentioned && { mentioned }) };
+		yield { name: reader.string(), declared: part(), mentioned: part() };
 	}
 }
 

@@ -1,6 +1,6 @@
 /** One function describes a record in both directions: a writer gets `value`, a reader does not. */
-
 import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { ByteReader, type Bytes, ByteWriter, MalformedBytes } from "../../core/bytes.ts";
 import { edgeKinds, symbolKinds } from "../../text/kinds.ts";
 import type {
 	Binding,
@@ -15,7 +15,6 @@ import type {
 	TypeName,
 } from "../facts.ts";
 import type { FileId, Resolution } from "../reader.ts";
-import { ByteReader, type Bytes, ByteWriter, MalformedBytes } from "./bytes.ts";
 
 type Layout<T> = (io: Bytes, value?: T) => T;
 export type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -290,7 +289,7 @@ const EXPORT_TYPE_ONLY = 4;
 const POSITIONS = 8;
 
 export const exports = listOf<Export>((io, value) => {
-	const from: ExportFields = value ?? NONE;
+	const from: ExportFields<"local"> & ExportFields<"from"> = value ?? NONE;
 	const flags = io.number(
 		(value ? EXPORTS.indexOf(value.kind) : 0) |
 			bit(from.typeOnly, EXPORT_TYPE_ONLY) |
@@ -311,14 +310,7 @@ export const exports = listOf<Export>((io, value) => {
 	return { kind, name, request, imported: io.string(from.imported), at: at(), typeOnly };
 });
 
-interface ExportFields {
-	readonly name?: string;
-	readonly binding?: number;
-	readonly request?: number;
-	readonly imported?: string;
-	readonly at?: readonly Position[];
-	readonly typeOnly?: boolean;
-}
+type ExportFields<Kind> = Fields<Extract<Export, { kind: Kind }>>;
 
 export interface LinkFacts {
 	readonly exports: readonly Export[];

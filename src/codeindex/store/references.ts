@@ -1,6 +1,6 @@
+import { ByteReader, type Bytes, ByteWriter, MalformedBytes } from "../../core/bytes.ts";
 import { usageKinds } from "../../text/kinds.ts";
 import type { Position, Reference, Step } from "../facts.ts";
-import { ByteReader, type Bytes, ByteWriter, MalformedBytes } from "./bytes.ts";
 import { bit, type Writable } from "./records.ts";
 
 /** One section per binding behind a length table: a binding is read without decoding the rest. */

@@ -1,12 +1,13 @@
+import type { DatabaseSync } from "node:sqlite";
 import type { Migration } from "../../core/sqlite.ts";
 
 /** All data can be rebuilt from the sources, so a format change appends a step that empties it. */
 export const migrations: Migration[] = [
 	(database) => database.exec(TABLES),
 	// Conditional CommonJS exports; a trailing empty line does not count.
-	(database) => database.exec(EMPTIED),
+	empty,
 	// CommonJS exports that are also variables.
-	(database) => database.exec(EMPTIED),
+	empty,
 ];
 
 /**
@@ -58,18 +59,13 @@ const TABLES = `
 `;
 
 /** Keeps the files as not yet indexed (size -1). */
-const EMPTIED = `
-	DELETE FROM links;
-	DELETE FROM bindings;
-	DELETE FROM refs;
-	DELETE FROM owned;
-	DELETE FROM names;
-	DELETE FROM declared;
-	DELETE FROM mentions;
-	DELETE FROM imports;
-	DELETE FROM passes;
-	INSERT INTO words (words) VALUES ('delete-all');
-	UPDATE files SET
-		bytes = -1, stored = 0, hash = NULL, lines = NULL, flags = NULL, symbols = NULL, unresolved = NULL,
-		problem = NULL, edges = NULL;
-`;
+function empty(database: DatabaseSync): void {
+	const tables = "links bindings refs owned names declared mentions imports passes";
+	for (const table of tables.split(" ")) database.exec(`DELETE FROM ${table}`);
+	database.exec(`
+		INSERT INTO words (words) VALUES ('delete-all');
+		UPDATE files SET
+			bytes = -1, stored = 0, hash = NULL, lines = NULL, flags = NULL, symbols = NULL,
+			unresolved = NULL, problem = NULL, edges = NULL;
+	`);
+}

@@ -1,4 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { ByteReader } from "../../core/bytes.ts";
+import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Binding, Export, Reference, Request } from "../facts.ts";
 import type {
 	BindingRef,
@@ -10,8 +12,6 @@ import type {
 	Resolution,
 	TextMatch,
 } from "../reader.ts";
-import { ByteReader } from "./bytes.ts";
-import type { FactsCache } from "./facts-cache.ts";
 import type { FileTable } from "./file-table.ts";
 import type { NameIds } from "./names.ts";
 import {
@@ -24,109 +24,57 @@ import {
 } from "./records.ts";
 import { unpackReferences } from "./references.ts";
 
-export interface ReaderSources {
-	readonly files: FileTable;
-	readonly names: NameIds;
-	readonly facts: FactsCache;
-	readonly statements: ReaderStatements;
-}
-
-export type ReaderStatements = ReturnType<typeof prepareReader>;
-
-export function prepareReader(database: DatabaseSync) {
-	const sql = (text: string): StatementSync => database.prepare(text);
-	return {
-		bindings: sql("SELECT data FROM bindings WHERE id = ?"),
-		links: sql("SELECT exports, requests, resolutions FROM links WHERE id = ?"),
-		references: sql("SELECT data FROM refs WHERE id = ?"),
-		manyReferences: sql(
-			"SELECT refs.id, data FROM json_each(?) JOIN refs ON refs.id = json_each.value",
-		),
-		mentions: sql("SELECT file, data FROM mentions WHERE name = ?"),
-		declared: sql("SELECT file, data FROM declared WHERE name = ?"),
-		imports: sql("SELECT file, data FROM imports WHERE target = ? AND name = ? ORDER BY file"),
-		importsOfFile: sql("SELECT file, data FROM imports WHERE target = ? AND name = ? AND file = ?"),
-		passes: sql("SELECT file, data FROM passes WHERE target = ?"),
-		// Weights: path words count most, then declared names.
-		matching: sql(
-			"SELECT rowid AS file, bm25(words, 4.0, 3.0, 1.0) AS rank FROM words WHERE words MATCH ? ORDER BY rank, rowid LIMIT ?",
-		),
-	};
-}
-
 /** Reads lazily from the tables. Valid until the store changes. */
 export class StoredReader implements IndexReader {
-	readonly #from: ReaderSources;
+	readonly #table: FileTable;
+	readonly #names: NameIds;
+	readonly #facts: StoredFacts;
 	#unresolved: readonly { file: FileId; specifier: string }[] | undefined;
 
-	constructor(sources: ReaderSources) {
-		this.#from = sources;
+	constructor(table: FileTable, names: NameIds, facts: StoredFacts) {
+		this.#table = table;
+		this.#names = names;
+		this.#facts = facts;
 	}
 
 	get files(): ReadonlyMap<FileId, IndexedFile> {
-		return this.#from.files.indexed;
+		return this.#table.indexed;
 	}
 
 	get shape(): object {
-		return this.#from.files.shape;
+		return this.#table.shape;
 	}
 
 	fileAt(path: string): IndexedFile | undefined {
-		return this.#from.files.at(path);
+		return this.#table.rows.get(path)?.content?.file;
 	}
 
 	bindings(file: FileId): readonly Binding[] {
-		const { facts, statements } = this.#from;
-		return facts.bindings(file, () => {
-			const data = statements.bindings.get(file)?.data as Uint8Array | undefined;
-			return data ? unpackBindings(data) : [];
-		});
+		return this.#facts.bindings(file);
 	}
 
 	exports(file: FileId): readonly Export[] {
-		return this.#links(file).exports;
+		return this.#facts.links(file).exports;
 	}
 
 	requests(file: FileId): readonly Request[] {
-		return this.#links(file).requests;
+		return this.#facts.links(file).requests;
 	}
 
 	resolutions(file: FileId): readonly Resolution[] {
-		const stored = this.#links(file).resolutions;
-		if (this.#from.files.isWhole) return stored;
+		const stored = this.#facts.links(file).resolutions;
+		if (this.#table.isWhole) return stored;
 		return stored.map((resolution) =>
 			resolution.kind === "file" && !this.files.has(resolution.file) ? NOT_YET : resolution,
 		);
 	}
 
 	references(at: BindingRef): readonly Reference[] {
-		const { facts, statements } = this.#from;
-		const data =
-			facts.references(at.file) ??
-			(statements.references.get(at.file)?.data as Uint8Array | undefined);
-		return data ? unpackReferences(data, at.binding) : [];
+		return this.#facts.references(at);
 	}
 
 	referencesOfAll(at: readonly BindingRef[]): readonly (readonly Reference[])[] {
-		if (at.length < MANY) return at.map((one) => this.references(one));
-		const { facts, statements } = this.#from;
-		const wanted = new Set<FileId>();
-		const byFile = new Map<FileId, Uint8Array>();
-		for (const { file } of at) {
-			const kept = facts.references(file);
-			if (kept) byFile.set(file, kept);
-			else wanted.add(file);
-		}
-		// One statement takes half the time of one per file.
-		const rows = wanted.size > 0 ? statements.manyReferences.all(JSON.stringify([...wanted])) : [];
-		for (const { id, data } of rows) {
-			byFile.set(id as FileId, data as Uint8Array);
-			facts.keepReferences(id as FileId, data as Uint8Array);
-		}
-		return at.map((one) => {
-			const data = byFile.get(one.file);
-			return data ? facts.decodedReferences(one, data) : [];
-		});
+		return this.#facts.referencesOfAll(at);
 	}
 
 	looseAccesses(name: string): ReadonlyMap<FileId, number> {
@@ -139,32 +87,31 @@ export class StoredReader implements IndexReader {
 	}
 
 	unresolved(): readonly { readonly file: FileId; readonly specifier: string }[] {
-		this.#unresolved ??= [...this.#from.files.rows()].flatMap(({ id, content }) =>
-			content && content.unresolved > 0 ? this.#unresolvedOf(id) : [],
-		);
+		this.#unresolved ??= [...this.#table.rows.values()].flatMap(({ id: file, content }) => {
+			if (!content || content.unresolved === 0) return [];
+			const { requests, resolutions } = this.#facts.links(file);
+			return requests.flatMap(({ specifier }, index) =>
+				resolutions[index]?.kind === "unresolved" ? [{ file, specifier }] : [],
+			);
+		});
 		return this.#unresolved;
 	}
 
 	dependencies(file: FileId): readonly Edge[] {
-		return this.#from.files.dependencies(file);
+		return this.#table.dependencies(file);
 	}
 
 	dependents(file: FileId): readonly Edge[] {
-		return this.#from.files.dependents(file);
+		return this.#table.dependents(file);
 	}
 
 	importsOf(file: FileId, imported: string): readonly ImportOf[] {
-		const { names, facts, statements } = this.#from;
-		const name = names.find(imported);
-		if (name === undefined) return [];
-		return facts.imports.get(`${file} ${name}`, {
-			all: () => unpackRows(statements.imports.all(file, name), imported),
-			of: (from) => unpackRows(statements.importsOfFile.all(file, name, from), imported),
-		});
+		const name = this.#names.find(imported);
+		return name === undefined ? [] : this.#facts.importsOf(file, name, imported);
 	}
 
 	exportsFrom(file: FileId): readonly { readonly file: FileId; readonly export: Export }[] {
-		return this.#from.statements.passes.all(file).flatMap((row) => {
+		return this.#facts.sql.passes.all(file).flatMap((row) => {
 			const exports = this.exports(row.file as FileId);
 			const indexes = new ByteReader(row.data as Uint8Array);
 			const found: { file: FileId; export: Export }[] = [];
@@ -183,7 +130,7 @@ export class StoredReader implements IndexReader {
 	}
 
 	namesLike(part: string, limit: number): readonly string[] {
-		return this.#from.names.like(part, limit);
+		return this.#names.like(part, limit);
 	}
 
 	accessing(name: string): readonly (BindingRef & { readonly reference: Reference })[] {
@@ -200,7 +147,7 @@ export class StoredReader implements IndexReader {
 		const found = new Map<FileId, TextMatch>();
 		for (const query of textQueries(words)) {
 			if (found.size >= limit) break;
-			for (const row of this.#from.statements.matching.all(query, limit)) {
+			for (const row of this.#facts.sql.matching.all(query, limit)) {
 				const file = row.file as FileId;
 				if (!found.has(file)) found.set(file, { file, rank: row.rank as number });
 			}
@@ -208,42 +155,12 @@ export class StoredReader implements IndexReader {
 		return [...found.values()].slice(0, limit);
 	}
 
-	#links(file: FileId): LinkFacts {
-		const { facts, statements } = this.#from;
-		return facts.links(file, () => {
-			const row = statements.links.get(file);
-			return row ? unpackLinks(row) : { exports: [], requests: [], resolutions: [] };
-		});
-	}
-
-	#unresolvedOf(file: FileId): { file: FileId; specifier: string }[] {
-		const { requests, resolutions } = this.#links(file);
-		return requests.flatMap(({ specifier }, index) =>
-			resolutions[index]?.kind === "unresolved" ? [{ file, specifier }] : [],
-		);
-	}
-
 	#rowsOf(table: "declared" | "mentions", name: string): { file: FileId; data: Uint8Array }[] {
-		const id = this.#from.names.find(name);
+		const id = this.#names.find(name);
 		if (id === undefined) return [];
-		return this.#from.statements[table].all(id) as unknown as { file: FileId; data: Uint8Array }[];
+		return this.#facts.sql[table].all(id) as unknown as { file: FileId; data: Uint8Array }[];
 	}
 }
-
-function unpackRows(rows: readonly Record<string, unknown>[], imported: string): ImportOf[] {
-	const found: ImportOf[] = [];
-	for (const { file, data } of rows) {
-		for (const { binding, as, isExported } of importEntries(
-			new ByteReader(data as Uint8Array),
-			imported,
-		)) {
-			found.push({ file: file as FileId, binding, as, isExported });
-		}
-	}
-	return found;
-}
-
-const MANY = 16;
 
 const NOT_YET: Resolution = { kind: "unresolved", reason: "that file is not indexed yet" };
 
@@ -266,4 +183,197 @@ function term(word: string, end: "" | "*"): string {
 	const quoted = parts.map((part) => `"${part.replaceAll('"', '""').replaceAll("\0", "")}"`);
 	const text = quoted.join(" AND ") + end;
 	return quoted.length === 1 ? text : `(${text})`;
+}
+
+/** Decoded files, at a few KB each. */
+const MAX_FILES = 4_000;
+/** Stored as bytes: 10,000 files take 8 MB. */
+const MAX_REFERENCE_BYTES = 32 * 1024 * 1024;
+/** At some 120 bytes each. */
+const MAX_DECODED = 200_000;
+const MANY = 16;
+
+/** What files say, remembered across readers until a file changes. */
+export class StoredFacts {
+	readonly sql: ReturnType<typeof prepare>;
+	readonly #bindings = new Map<FileId, readonly Binding[]>();
+	readonly #links = new Map<FileId, LinkFacts>();
+	readonly #references = new Map<FileId, Uint8Array>();
+	#referenceBytes = 0;
+	readonly #decoded = new Map<FileId, Map<number, readonly Reference[]>>();
+	#decodedCount = 0;
+	readonly #imports = new ImportLists();
+
+	constructor(database: DatabaseSync) {
+		this.sql = prepare(database);
+	}
+
+	bindings(file: FileId): readonly Binding[] {
+		return remembered(this.#bindings, file, () => {
+			const data = this.sql.bindings.get(file)?.data as Uint8Array | undefined;
+			return data ? unpackBindings(data) : [];
+		});
+	}
+
+	links(file: FileId): LinkFacts {
+		return remembered(this.#links, file, () => {
+			const row = this.sql.links.get(file);
+			return row ? unpackLinks(row) : { exports: [], requests: [], resolutions: [] };
+		});
+	}
+
+	references({ file, binding }: BindingRef): readonly Reference[] {
+		const data = this.#references.get(file) ?? this.sql.references.get(file)?.data;
+		return data ? unpackReferences(data as Uint8Array, binding) : [];
+	}
+
+	referencesOfAll(at: readonly BindingRef[]): readonly (readonly Reference[])[] {
+		if (at.length < MANY) return at.map((one) => this.references(one));
+		const wanted = new Set<FileId>();
+		const byFile = new Map<FileId, Uint8Array>();
+		for (const { file } of at) {
+			const kept = this.#references.get(file);
+			if (kept) byFile.set(file, kept);
+			else wanted.add(file);
+		}
+		// One statement takes half the time of one per file.
+		const rows = wanted.size > 0 ? this.sql.manyReferences.all(JSON.stringify([...wanted])) : [];
+		for (const { id, data } of rows as unknown as { id: FileId; data: Uint8Array }[]) {
+			byFile.set(id, data);
+			if (this.#referenceBytes + data.length > MAX_REFERENCE_BYTES) this.#forgetReferences();
+			this.#references.set(id, data);
+			this.#referenceBytes += data.length;
+		}
+		return at.map((one) => this.#decode(one, byFile.get(one.file)));
+	}
+
+	importsOf(target: FileId, name: number, imported: string): readonly ImportOf[] {
+		return this.#imports.get(`${target} ${name}`, {
+			all: () => unpackRows(this.sql.imports.all(target, name), imported),
+			of: (file) => unpackRows(this.sql.importsOfFile.all(target, name, file), imported),
+		});
+	}
+
+	forget(file: FileId): void {
+		this.#bindings.delete(file);
+		this.#links.delete(file);
+		this.#referenceBytes -= this.#references.get(file)?.length ?? 0;
+		this.#references.delete(file);
+		for (const { length } of this.#decoded.get(file)?.values() ?? []) this.#decodedCount -= length;
+		this.#decoded.delete(file);
+		this.#imports.forget(file);
+	}
+
+	forgetAll(): void {
+		this.#bindings.clear();
+		this.#links.clear();
+		this.#forgetReferences();
+		this.#imports.forgetAll();
+	}
+
+	#decode({ file, binding }: BindingRef, packed: Uint8Array | undefined): readonly Reference[] {
+		const known = this.#decoded.get(file)?.get(binding);
+		if (known || !packed) return known ?? [];
+		const references = unpackReferences(packed, binding);
+		if (this.#decodedCount + references.length > MAX_DECODED) this.#forgetDecoded();
+		getOrAdd(this.#decoded, file, () => new Map()).set(binding, references);
+		this.#decodedCount += references.length;
+		return references;
+	}
+
+	#forgetReferences(): void {
+		this.#references.clear();
+		this.#referenceBytes = 0;
+		this.#forgetDecoded();
+	}
+
+	#forgetDecoded(): void {
+		this.#decoded.clear();
+		this.#decodedCount = 0;
+	}
+}
+
+function prepare(database: DatabaseSync) {
+	const sql = (text: string): StatementSync => database.prepare(text);
+	return {
+		bindings: sql("SELECT data FROM bindings WHERE id = ?"),
+		links: sql("SELECT exports, requests, resolutions FROM links WHERE id = ?"),
+		references: sql("SELECT data FROM refs WHERE id = ?"),
+		manyReferences: sql(
+			"SELECT refs.id, data FROM json_each(?) JOIN refs ON refs.id = json_each.value",
+		),
+		mentions: sql("SELECT file, data FROM mentions WHERE name = ?"),
+		declared: sql("SELECT file, data FROM declared WHERE name = ?"),
+		imports: sql("SELECT file, data FROM imports WHERE target = ? AND name = ? ORDER BY file"),
+		importsOfFile: sql("SELECT file, data FROM imports WHERE target = ? AND name = ? AND file = ?"),
+		passes: sql("SELECT file, data FROM passes WHERE target = ?"),
+		// Weights: path words count most, then declared names.
+		matching: sql(
+			"SELECT rowid AS file, bm25(words, 4.0, 3.0, 1.0) AS rank FROM words WHERE words MATCH ? ORDER BY rank, rowid LIMIT ?",
+		),
+	};
+}
+
+/** Evicts the least recently used. */
+function remembered<T>(kept: Map<FileId, T>, file: FileId, decode: () => T): T {
+	const found = kept.get(file);
+	const value = found ?? decode();
+	if (found !== undefined) kept.delete(file);
+	else if (kept.size >= MAX_FILES) kept.delete(kept.keys().next().value as FileId);
+	kept.set(file, value);
+	return value;
+}
+
+function unpackRows(rows: readonly Record<string, unknown>[], imported: string): ImportOf[] {
+	return rows.flatMap(({ file, data }) => {
+		const entries = importEntries(new ByteReader(data as Uint8Array), imported);
+		return entries.map(({ binding, as, isExported }) => {
+			return { file: file as FileId, binding, as, isExported };
+		});
+	});
+}
+
+interface ImportSource {
+	all(): readonly ImportOf[];
+	of(file: FileId): readonly ImportOf[];
+}
+
+/** Shorter lists are read from the database just as fast. */
+const LONG_LIST = 100;
+/** In total, at some 200 bytes each. */
+const MAX_IMPORTS = 100_000;
+
+/** Long import lists. After a change, only the changed file's imports are reread. */
+export class ImportLists {
+	readonly #lists = new Map<string, { all: readonly ImportOf[]; readonly stale: Set<FileId> }>();
+	#kept = 0;
+
+	get(key: string, source: ImportSource): readonly ImportOf[] {
+		const list = this.#lists.get(key);
+		if (!list) return this.#keep(key, source.all());
+		if (list.stale.size === 0) return list.all;
+		const lasting = list.all.filter(({ file }) => !list.stale.has(file));
+		const renewed = [...list.stale].flatMap((file) => source.of(file));
+		this.#kept += lasting.length + renewed.length - list.all.length;
+		list.all = [...lasting, ...renewed].sort((one, other) => one.file - other.file);
+		list.stale.clear();
+		return list.all;
+	}
+
+	forget(file: FileId): void {
+		for (const { stale } of this.#lists.values()) stale.add(file);
+	}
+
+	forgetAll(): void {
+		this.#lists.clear();
+		this.#kept = 0;
+	}
+
+	#keep(key: string, all: readonly ImportOf[]): readonly ImportOf[] {
+		if (all.length < LONG_LIST || all.length > MAX_IMPORTS) return all;
+		if (this.#kept + all.length > MAX_IMPORTS) this.forgetAll();
+		this.#lists.set(key, { all, stale: new Set() });
+		this.#kept += all.length;
+		return all;
+	}
 }

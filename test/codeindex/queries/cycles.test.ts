@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { components, cyclesOf } from "../../../src/codeindex/queries/cycles.ts";
+import { components, cyclesAmong } from "../../../src/codeindex/queries/graph.ts";
 import { indexProject } from "../memory-project.ts";
 
 describe("strongly connected components", () => {
@@ -39,17 +39,17 @@ describe("cycles of a project", () => {
 		"c.ts": "import { a } from './a'; export type C = typeof a;",
 		"d.ts": "import { a } from './a'; a;",
 	});
-	const idOf = (path: string) => reader.fileAt(path)?.id as never;
+	const filesAt = (...paths: string[]) => paths.flatMap((path) => reader.fileAt(path) ?? []);
 
 	test("all files of a cycle have the same group, and the others none", () => {
-		const cycles = cyclesOf(reader);
-		expect(cycles.of(idOf("b.ts"))).toEqual(["a.ts", "b.ts", "c.ts"]);
-		expect(cycles.of(idOf("a.ts"))).toBe(cycles.of(idOf("c.ts")));
-		expect(cycles.of(idOf("d.ts"))).toBeUndefined();
+		const group = ["a.ts", "b.ts", "c.ts"];
+		for (const path of group) expect(cyclesAmong(reader, filesAt(path))).toEqual([group]);
+		expect(cyclesAmong(reader, filesAt("a.ts", "c.ts"))).toHaveLength(1);
+		expect(cyclesAmong(reader, filesAt("d.ts"))).toEqual([]);
 	});
 
 	test("a cycle that only types close is none at run time", () => {
-		expect(cyclesOf(reader, ["value"]).of(idOf("a.ts"))).toBeUndefined();
+		expect(cyclesAmong(reader, filesAt("a.ts"), ["value"])).toEqual([]);
 	});
 });
 

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { EdgeKind } from "../../../src/codeindex/facts.ts";
 import { createConfigReader } from "../../../src/codeindex/resolve/config-files.ts";
 import { createResolver } from "../../../src/codeindex/resolve/resolver.ts";
-import { scanTree } from "../../../src/codeindex/scan/scan-tree.ts";
 import { tempDir } from "../../support/temp.ts";
+import { scanTree } from "../scan/fresh-scan.ts";
 import { resolverOf, weFind } from "./typescript-oracle.ts";
 
 const json = JSON.stringify;

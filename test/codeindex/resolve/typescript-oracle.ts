@@ -1,7 +1,7 @@
 import ts from "typescript-5";
 import type { EdgeKind } from "../../../src/codeindex/facts.ts";
 import { createResolver, type Resolver } from "../../../src/codeindex/resolve/resolver.ts";
-import { pathKind } from "../../../src/codeindex/scan/project-path.ts";
+import { pathKind } from "../../../src/core/project-path.ts";
 
 /** A project in memory: paths and what the files hold. Folders of `links` in `node_modules` lead to packages. */
 export interface MemoryProject {

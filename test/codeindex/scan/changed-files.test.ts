@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { changedFiles, type KnownFile } from "../../../src/codeindex/scan/changed-files.ts";
-import type { ScannedFile } from "../../../src/codeindex/scan/scanned-tree.ts";
+import { changedFiles } from "../../../src/codeindex/indexer.ts";
+import type { KnownFile, ScannedFile } from "../../../src/codeindex/scan/scanned-tree.ts";
 
 const now = 1_700_000_000_000;
 const file: ScannedFile = {

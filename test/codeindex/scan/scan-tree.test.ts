@@ -12,9 +12,9 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { scanTree } from "../../../src/codeindex/scan/scan-tree.ts";
 import { maxSourceBytes, type ScannedTree } from "../../../src/codeindex/scan/scanned-tree.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
+import { scanTree } from "./fresh-scan.ts";
 
 function write(root: string, paths: readonly string[], text = ""): void {
 	for (const path of paths) {

@@ -12,9 +12,10 @@ import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { scanTree } from "../../../src/codeindex/scan/scan-tree.ts";
-import { isSurelySame, TreeScanner } from "../../../src/codeindex/scan/tree-scanner.ts";
+import { isSurelySame } from "../../../src/codeindex/scan/listing-watch.ts";
+import { TreeScanner } from "../../../src/codeindex/scan/scan-tree.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
+import { scanTree } from "./fresh-scan.ts";
 
 function write(root: string, path: string, text = ""): void {
 	mkdirSync(dirname(join(root, path)), { recursive: true });

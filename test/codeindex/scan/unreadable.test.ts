@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { scanTree } from "../../../src/codeindex/scan/scan-tree.ts";
 import { tempDir } from "../../support/temp.ts";
+import { scanTree } from "./fresh-scan.ts";
 
 /** Permissions mean nothing to the superuser, as whom tests run in containers: so the system's refusal is played. */
 vi.mock("node:fs", async (original) => {

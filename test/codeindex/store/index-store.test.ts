@@ -43,6 +43,7 @@ function put(store: IndexStore, { path, facts, resolutions = [], text = "" }: Ne
 		hash: new Uint8Array(16),
 		isTest: path.includes("test"),
 		packed: packFile(facts, { path: path.replaceAll("/", " "), symbols: "", text }),
+		requests: facts.requests,
 		resolutions,
 	});
 	store.changed(id);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isTestPath, pathKind } from "../../../src/codeindex/scan/project-path.ts";
+import { isTestPath, pathKind } from "../../src/core/project-path.ts";
 
 describe("isTestPath", () => {
 	test.each([

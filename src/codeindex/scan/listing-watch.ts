@@ -1,0 +1,275 @@
+import {
+	existsSync,
+	lstatSync,
+	readdirSync,
+	readFileSync,
+	realpathSync,
+	type Stats,
+	statSync,
+} from "node:fs";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { below, pathKind } from "../../core/project-path.ts";
+import { excludesFiles, gitConfiguration } from "./git-files.ts";
+import { tickMs } from "./scanned-tree.ts";
+import type { OuterRules } from "./walk-files.ts";
+
+/** Above this, asking git is faster than checking each folder. */
+const maxFolders = 20_000;
+
+interface WatchedFolder {
+	readonly mtimeMs: number;
+	readonly ctimeMs: number;
+	readonly inode: number;
+	/** Before its entries were read (ms since 1970). */
+	readonly takenMs: number;
+	/** Names with types. Absent if the folder could not be read. */
+	readonly entries: ReadonlyMap<string, EntryType> | undefined;
+}
+
+type EntryType = "folder" | "link" | "file";
+
+interface RuleFile {
+	readonly state: string;
+	/** The later of mtime and ctime, or 0. */
+	readonly changedMs: number;
+	readonly takenMs: number;
+}
+
+/**
+ * Detects new entries and other ignore rules: no entry appears or changes type without its folder
+ * changing. Deleted files are found by checking the list.
+ */
+export class ListingWatch {
+	readonly #given: string;
+	readonly #root: string;
+	readonly #now: () => number;
+	readonly #folders = new Map<string, WatchedFolder>();
+	#rules: ReadonlyMap<string, RuleFile> = new Map();
+
+	private constructor(given: string, root: string, now: () => number) {
+		this.#given = given;
+		this.#root = root;
+		this.#now = now;
+	}
+
+	/**
+	 * Taken before the listing, so that concurrent changes show in the next scan. Undefined if the
+	 * root is gone or there are too many folders.
+	 */
+	static async take(given: string, now: () => number): Promise<ListingWatch | undefined> {
+		const root = orNothing(() => realpathSync(given));
+		if (root === undefined) return undefined;
+		const watch = new ListingWatch(given, root, now);
+		if (!watch.#takeFolders()) return undefined;
+		const paths = [...(await watch.#ruleFiles())];
+		watch.#rules = new Map(paths.map((path) => [path, { takenMs: now(), ...look(path) }]));
+		return watch;
+	}
+
+	/** False also for a file changed so recently that a second change would not show. */
+	stillHolds(): boolean {
+		if (orNothing(() => realpathSync(this.#given)) !== this.#root) return false;
+		for (const [path, before] of this.#rules) {
+			if (before.changedMs >= before.takenMs - tickMs) return false;
+			if (look(path).state !== before.state) return false;
+		}
+		for (const [path, before] of this.#folders) {
+			const takenMs = this.#now();
+			const stats = lstatOrNothing(`${this.#root}/${path}`);
+			if (!stats?.isDirectory()) return false;
+			if (isSurelySame(before, stats)) continue;
+			const entries = readEntries(`${this.#root}/${path}`);
+			if (!bringsNothing(before.entries, entries)) return false;
+			this.#folders.set(path, watched(stats, takenMs, entries));
+		}
+		return true;
+	}
+
+	/** Skips `node_modules` and `.git`. */
+	#takeFolders(): boolean {
+		const open = [""];
+		for (let path = open.pop(); path !== undefined; path = open.pop()) {
+			if (this.#folders.size >= maxFolders) return false;
+			const takenMs = this.#now();
+			const stats = lstatOrNothing(`${this.#root}/${path}`);
+			// Gone since its parent was read, which shows there.
+			if (!stats?.isDirectory()) continue;
+			const entries = readEntries(`${this.#root}/${path}`);
+			this.#folders.set(path, watched(stats, takenMs, entries));
+			for (const [name, type] of entries ?? []) {
+				if (type === "folder" && name !== ".git") open.push(below(path, name));
+			}
+		}
+		return true;
+	}
+
+	async #ruleFiles(): Promise<Set<string>> {
+		const paths = new Set<string>();
+		const repositories: string[] = [];
+		for (const [path, { entries }] of this.#folders) {
+			if (entries?.has(".gitignore")) paths.add(join(this.#root, path, ".gitignore"));
+			if (entries?.has(".git")) repositories.push(join(this.#root, path));
+		}
+		const ancestors = ancestorsOf(this.#root);
+		for (const folder of ancestors) paths.add(join(folder, ".gitignore"));
+		for (const folder of [...repositories, ...ancestors]) {
+			for (const path of filesOfRepository(join(folder, ".git"))) paths.add(path);
+		}
+		for (const path of await configurationFiles(this.#root)) paths.add(path);
+		return paths;
+	}
+}
+
+/** Outside the tree's own `.gitignore` files. Higher precedence comes later. */
+export async function rulesAround(folder: string): Promise<OuterRules[]> {
+	const top = [folder, ...ancestorsOf(folder)].find((path) => existsSync(join(path, ".git")));
+	if (top === undefined) return [];
+	const namesFrom = (path: string) => relative(path, folder).split(sep).filter(Boolean);
+	const names = namesFrom(top);
+	const excludes = (await excludesFiles(folder)).at(-1) ?? join(userFolder(), "ignore");
+	const inner = ancestorsOf(folder).slice(0, names.length).reverse();
+	return [
+		{ path: resolve(top, excludes), names },
+		{ path: join(commonFolder(join(top, ".git")) ?? top, "info/exclude"), names },
+		...inner.map((path) => ({ path: join(path, ".gitignore"), names: namesFrom(path) })),
+	];
+}
+
+function orNothing<T>(attempt: () => T): T | undefined {
+	try {
+		return attempt();
+	} catch {
+		return undefined;
+	}
+}
+
+function watched(
+	{ mtimeMs, ctimeMs, ino }: Stats,
+	takenMs: number,
+	entries: WatchedFolder["entries"],
+): WatchedFolder {
+	return { mtimeMs, ctimeMs, inode: ino, takenMs, entries };
+}
+
+/** A change within the clock tick of its times leaves no trace. */
+export function isSurelySame(
+	before: WatchedFolder,
+	{ mtimeMs, ctimeMs, ino }: Pick<Stats, "mtimeMs" | "ctimeMs" | "ino">,
+): boolean {
+	return (
+		before.mtimeMs === mtimeMs &&
+		before.ctimeMs === ctimeMs &&
+		before.inode === ino &&
+		Math.max(mtimeMs, ctimeMs) < before.takenMs - tickMs
+	);
+}
+
+/** Files may be gone, but no folder, link or `.gitignore`. */
+function bringsNothing(before: WatchedFolder["entries"], now: WatchedFolder["entries"]): boolean {
+	if (before === undefined || now === undefined) return before === now;
+	for (const [name, type] of now) if (before.get(name) !== type) return false;
+	if (now.size === before.size) return true;
+	for (const [name, type] of before) {
+		if (!now.has(name) && (type !== "file" || name.startsWith(".git"))) return false;
+	}
+	return true;
+}
+
+/** Of other files only `.gitignore` and `.git` matter. */
+function readEntries(folder: string): Map<string, EntryType> | undefined {
+	// The listing reports the error.
+	const found = orNothing(() => readdirSync(folder, { withFileTypes: true }));
+	if (!found) return undefined;
+	const entries = new Map<string, EntryType>();
+	for (const entry of found) {
+		const { name } = entry;
+		if (name === "node_modules") continue;
+		if (entry.isDirectory()) entries.set(name, "folder");
+		else if (entry.isSymbolicLink()) entries.set(name, "link");
+		else if (name === ".git" || name === ".gitignore" || pathKind(name) !== "other") {
+			entries.set(name, "file");
+		}
+	}
+	return entries;
+}
+
+function lstatOrNothing(path: string): Stats | undefined {
+	return orNothing(() => lstatSync(path, { throwIfNoEntry: false }));
+}
+
+function look(path: string): Pick<RuleFile, "state" | "changedMs"> {
+	let stats: ReturnType<typeof lstatSync>;
+	try {
+		stats = lstatSync(path, { throwIfNoEntry: false });
+		// Git follows links to its own files.
+		if (stats?.isSymbolicLink()) stats = statSync(path, { throwIfNoEntry: false });
+	} catch {
+		return { state: "unreadable", changedMs: 0 };
+	}
+	if (!stats) return { state: "missing", changedMs: 0 };
+	// `.git` changes all the time; its relevant files are checked separately.
+	if (stats.isDirectory()) return { state: `folder ${stats.ino}`, changedMs: 0 };
+	const { size, mtimeMs, ctimeMs, ino } = stats;
+	const state = `${size} ${mtimeMs} ${ctimeMs} ${ino}`;
+	return { state, changedMs: Math.max(mtimeMs, ctimeMs) };
+}
+
+function ancestorsOf(root: string): string[] {
+	const folders: string[] = [];
+	for (let at = root; ; at = dirname(at)) {
+		if (at !== root) folders.push(at);
+		if (at === dirname(at)) return folders;
+	}
+}
+
+/** `.git` is a file in submodules and linked work trees. */
+function filesOfRepository(marker: string): string[] {
+	const folder = gitFolder(marker);
+	if (folder === undefined) return [marker];
+	const common = commonFolder(marker) ?? folder;
+	return [
+		marker,
+		...["index", "HEAD", "config.worktree"].map((name) => join(folder, name)),
+		...["config", "info/exclude"].map((name) => join(common, name)),
+	];
+}
+
+function commonFolder(marker: string): string | undefined {
+	const folder = gitFolder(marker);
+	return folder && resolve(folder, textOf(join(folder, "commondir")) ?? ".");
+}
+
+function gitFolder(marker: string): string | undefined {
+	const isFolder = orNothing(() => statSync(marker, { throwIfNoEntry: false })?.isDirectory());
+	if (isFolder) return marker;
+	const pointer = textOf(marker)?.match(/^gitdir: (.+)$/)?.[1];
+	return pointer === undefined ? undefined : resolve(dirname(marker), pointer);
+}
+
+/** Includes files that do not exist yet. */
+async function configurationFiles(root: string): Promise<string[]> {
+	const folder = userFolder();
+	const usual = [join(homedir(), ".gitconfig"), join(folder, "config"), join(folder, "ignore")];
+	// Git names some relative to the top of the repository, at or above the root.
+	const around = [root, ...ancestorsOf(root)];
+	const named = (await gitConfiguration(root)).flatMap((path) =>
+		isAbsolute(path) ? [path] : around.map((top) => join(top, path)),
+	);
+	return [...usual, ...named];
+}
+
+function userFolder(): string {
+	return join(process.env.XDG_CONFIG_HOME || join(homedir(), ".config"), "git");
+}
+
+/** Small regular files only: opening a pipe would block. */
+function textOf(path: string): string | undefined {
+	return orNothing(() => {
+		const stats = statSync(path, { throwIfNoEntry: false });
+		if (!stats?.isFile() || stats.size > maxPointerBytes) return undefined;
+		return readFileSync(path, "utf8").trim();
+	});
+}
+
+const maxPointerBytes = 16 * 1024;
