@@ -97,11 +97,7 @@ export class Intake {
 			removed: plan.removed,
 			configs: project.changed,
 		});
-		for (const path of plan.removed) {
-			const id = this.#store.files.rows.get(path)?.id;
-			if (id !== undefined) this.#store.changed(id);
-			writer.remove(path);
-		}
+		for (const path of plan.removed) writer.remove(path);
 		for (const file of plan.confirmed) writer.confirm(file, scan.scannedMs);
 		if (isFirst && completes) {
 			this.#store.setProjectState(project.state);
@@ -130,7 +126,7 @@ export class Intake {
 		if (outcome.kind === "gone" || !scanned) return;
 		const { path, packed, hash } = outcome;
 		const requests = requestsOf(new ByteReader(packed.requests));
-		const id = this.#store.writer.put({
+		this.#store.writer.put({
 			scanned,
 			storedMs: plan.scan.scannedMs,
 			hash,
@@ -139,7 +135,6 @@ export class Intake {
 			requests,
 			resolutions: requests.map((request) => this.#imports.resolve(path, request)),
 		});
-		this.#store.changed(id);
 	}
 
 	#commitPart(): void {
@@ -192,7 +187,7 @@ class ImportResolution {
 		if (change.added.length + change.removed.length + change.configs.length === 0) return;
 		const removed = new Set(change.removed);
 		for (const { file, requests, resolutions: before } of this.#store.imports()) {
-			const from = this.#store.files.pathOf(file);
+			const from = this.#store.files.byId.get(file)?.path;
 			if (from === undefined || removed.has(from)) continue;
 			const after = requests.map((request, index) => {
 				const old = before[index] ?? NOWHERE;
@@ -204,13 +199,12 @@ class ImportResolution {
 				one === before[index] || isDeepStrictEqual(one, before[index]);
 			if (after.every(isSame)) continue;
 			this.#store.writer.setResolutions(file, after);
-			this.#store.changed(file);
 		}
 	}
 
 	#withPath(resolution: Resolution): ModuleResolution {
 		if (resolution.kind !== "file") return resolution;
-		return { kind: "file", path: this.#store.files.pathOf(resolution.file) ?? "" };
+		return { kind: "file", path: this.#store.files.byId.get(resolution.file)?.path ?? "" };
 	}
 }
 

@@ -47,10 +47,10 @@ function symbolsNamed(
 					.sort((a, b) => order(a) - order(b) || compareText(pathOf(a.file), pathOf(b.file)))
 					.slice(0, limit);
 	const linker = linkerOf(reader);
-	const symbols = chosen.flatMap((one): FoundSymbol[] => {
-		if (!one.isMember)
-			return listed(describe(reader, { kind: "declared", file: one.file, binding: one.binding }));
-		return linker.membersAt(one, name).flatMap((member) => listed(describe(reader, member)));
+	const symbols = chosen.flatMap((one) => {
+		const { file, binding } = one;
+		if (!one.isMember) return describe(reader, { kind: "declared", file, binding }) ?? [];
+		return linker.membersAt(one, name).flatMap((member) => describe(reader, member) ?? []);
 	});
 	return { symbols, omitted: all.length - chosen.length };
 }
@@ -116,10 +116,6 @@ export function toBrief({ facts, exported, owners }: FoundSymbol): SymbolBrief {
 		signature: facts.signature,
 		...("doc" in facts && facts.doc !== undefined && { doc: facts.doc }),
 	};
-}
-
-function listed(symbol: FoundSymbol | undefined): FoundSymbol[] {
-	return symbol ? [symbol] : [];
 }
 
 export function byPlace(a: FoundSymbol, b: FoundSymbol): number {

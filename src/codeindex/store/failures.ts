@@ -8,12 +8,8 @@ export class DamagedDatabase extends Error {
 }
 
 export class UnavailableStore extends CodeIndexError {
-	constructor(message: string, cause?: unknown) {
+	constructor({ message, cause }: { readonly message: string; readonly cause?: unknown }) {
 		super("unavailable", message, { cause });
-	}
-
-	static of(refused: { readonly message: string; readonly cause?: unknown }): UnavailableStore {
-		return new UnavailableStore(refused.message, refused.cause);
 	}
 }
 

@@ -16,15 +16,19 @@ export interface FileContent {
 	readonly file: IndexedFile;
 	readonly symbols: number;
 	readonly unresolved: number;
-	readonly edges: ReadonlyMap<FileId, number>;
+	readonly edges: Edges;
 }
+
+/** Targets with the bits of their kinds. */
+type Edges = ReadonlyMap<FileId, number>;
+
+const NO_EDGES: Edges = new Map();
 
 /** In memory, since every question compares the tree with it. Writers update it. */
 export class FileTable {
 	readonly rows = new Map<string, FileRow>();
 	readonly indexed = new Map<FileId, IndexedFile>();
-	readonly #paths = new Map<FileId, string>();
-	readonly #edges = new Map<FileId, ReadonlyMap<FileId, number>>();
+	readonly byId = new Map<FileId, FileRow>();
 	readonly #edgesBack = new Map<FileId, Map<FileId, number>>();
 	readonly #dependencies = new Map<FileId, readonly Edge[]>();
 	readonly #dependents = new Map<FileId, readonly Edge[]>();
@@ -37,10 +41,6 @@ export class FileTable {
 
 	get isWhole(): boolean {
 		return this.indexed.size === this.rows.size;
-	}
-
-	pathOf(id: FileId): string | undefined {
-		return this.#paths.get(id);
 	}
 
 	total(of: "symbols" | "unresolved"): number {
@@ -58,25 +58,24 @@ export class FileTable {
 		const { path, content, id } = row;
 		const before = this.rows.get(path)?.content;
 		this.rows.set(path, row);
-		this.#paths.set(id, path);
+		this.byId.set(id, row);
 		if (content) this.indexed.set(id, content.file);
 		if (before?.file.isTest !== content?.file.isTest) this.#forgetLists();
-		this.#setEdges(id, content?.edges ?? new Map());
+		this.#replaceEdges(id, before?.edges, content?.edges);
 	}
 
 	remove(path: string): void {
 		const row = this.rows.get(path);
 		if (!row) return;
 		this.rows.delete(path);
-		this.#paths.delete(row.id);
+		this.byId.delete(row.id);
 		this.indexed.delete(row.id);
-		this.#setEdges(row.id, new Map());
-		this.#edges.delete(row.id);
+		this.#replaceEdges(row.id, row.content?.edges);
 		this.#forgetLists();
 	}
 
 	dependencies(id: FileId): readonly Edge[] {
-		return this.#list(this.#dependencies, id, this.#edges.get(id));
+		return this.#list(this.#dependencies, id, this.byId.get(id)?.content?.edges);
 	}
 
 	dependents(id: FileId): readonly Edge[] {
@@ -84,8 +83,7 @@ export class FileTable {
 	}
 
 	load(database: DatabaseSync): void {
-		for (const map of [this.indexed, this.rows, this.#paths]) map.clear();
-		for (const map of [this.#edges, this.#edgesBack]) map.clear();
+		for (const map of [this.rows, this.indexed, this.byId, this.#edgesBack]) map.clear();
 		this.#forgetLists();
 		this.#lastId = 0;
 		for (const row of database.prepare("SELECT * FROM files ORDER BY id").iterate()) {
@@ -95,11 +93,10 @@ export class FileTable {
 		}
 	}
 
-	#setEdges(id: FileId, edges: ReadonlyMap<FileId, number>): void {
-		const before = this.#edges.get(id);
-		if (before && areSame(before, edges)) return;
+	#replaceEdges(id: FileId, before: Edges = NO_EDGES, edges: Edges = NO_EDGES): void {
+		if (areSame(before, edges)) return;
 		this.#shape = {};
-		for (const target of before?.keys() ?? []) {
+		for (const target of before.keys()) {
 			this.#edgesBack.get(target)?.delete(id);
 			this.#dependents.delete(target);
 		}
@@ -107,14 +104,13 @@ export class FileTable {
 			getOrAdd(this.#edgesBack, target, () => new Map()).set(id, kinds);
 			this.#dependents.delete(target);
 		}
-		this.#edges.set(id, edges);
 		this.#dependencies.delete(id);
 	}
 
 	#list(
 		lists: Map<FileId, readonly Edge[]>,
 		id: FileId,
-		edges: ReadonlyMap<FileId, number> | undefined,
+		edges: Edges | undefined,
 	): readonly Edge[] {
 		return getOrAdd(lists, id, () => {
 			const list: Edge[] = [];
@@ -133,7 +129,7 @@ export class FileTable {
 	}
 }
 
-function areSame(one: ReadonlyMap<FileId, number>, other: ReadonlyMap<FileId, number>): boolean {
+function areSame(one: Edges, other: Edges): boolean {
 	if (one.size !== other.size) return false;
 	for (const [target, kinds] of one) if (other.get(target) !== kinds) return false;
 	return true;
@@ -186,7 +182,7 @@ function fromColumns(columns: Record<string, unknown>): FileRow {
 	return { ...known, content };
 }
 
-function packEdges(edges: ReadonlyMap<FileId, number>): Uint8Array {
+function packEdges(edges: Edges): Uint8Array {
 	const writer = new ByteWriter();
 	for (const [target, kinds] of edges) {
 		writer.number(target);
@@ -195,7 +191,7 @@ function packEdges(edges: ReadonlyMap<FileId, number>): Uint8Array {
 	return writer.take();
 }
 
-function unpackEdges(bytes: Uint8Array): Map<FileId, number> {
+function unpackEdges(bytes: Uint8Array): Edges {
 	const reader = new ByteReader(bytes);
 	const edges = new Map<FileId, number>();
 	while (!reader.isAtEnd) edges.set(reader.number() as FileId, reader.number());

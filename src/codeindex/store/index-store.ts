@@ -3,7 +3,12 @@ import { dirname } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { ByteReader } from "../../core/bytes.ts";
 import { describeError } from "../../core/errno.ts";
-import { type OpenedDatabase, openDatabase, openInMemory } from "../../core/sqlite.ts";
+import {
+	type Migration,
+	type OpenedDatabase,
+	openDatabase,
+	openInMemory,
+} from "../../core/sqlite.ts";
 import type { FileId, IndexReader } from "../reader.ts";
 import { noProjectState, type ProjectState } from "../scan/scanned-tree.ts";
 import { DamagedDatabase, meansDamage, storeFailure, UnavailableStore } from "./failures.ts";
@@ -11,7 +16,6 @@ import { FileTable } from "./file-table.ts";
 import { IndexWriter } from "./index-writer.ts";
 import { NameIds } from "./names.ts";
 import { type LinkFacts, requests, resolutions } from "./records.ts";
-import { migrations } from "./schema.ts";
 import { StoredFacts, StoredReader } from "./stored-reader.ts";
 
 export interface StoreState {
@@ -50,7 +54,14 @@ export class IndexStore {
 	}
 
 	get writer(): IndexWriter {
-		this.#writer ??= new IndexWriter(this.#database, this.files, this.#names);
+		this.#writer ??= new IndexWriter(this.#database, {
+			files: this.files,
+			names: this.#names,
+			changed: (file) => {
+				this.#hasChanged = true;
+				this.#facts.forget(file);
+			},
+		});
 		return this.#writer;
 	}
 
@@ -78,7 +89,7 @@ export class IndexStore {
 		if (opened.kind === "unavailable" && meansDamage(opened.errorCode)) {
 			throw new DamagedDatabase(opened.message);
 		}
-		throw UnavailableStore.of(opened);
+		throw new UnavailableStore(opened);
 	}
 
 	isInPlace(): boolean {
@@ -135,12 +146,6 @@ export class IndexStore {
 		this.#database.exec("BEGIN IMMEDIATE");
 		this.#hasChanged = false;
 		if (this.#isOutdated()) this.#reload();
-	}
-
-	/** Call for every file written or removed. */
-	changed(file: FileId): void {
-		this.#hasChanged = true;
-		this.#facts.forget(file);
 	}
 
 	setState({ isComplete, updatedMs }: StoreState): void {
@@ -219,11 +224,80 @@ export function makePrivateFile(path: string): void {
 		chmodSync(path, 0o600);
 	} catch (error) {
 		const message = `The code index cannot be kept in ${folder}: ${describeError(error)}`;
-		throw new UnavailableStore(message, error);
+		throw new UnavailableStore({ message, cause: error });
 	}
 }
 
 export function identityOf(path: string): string {
 	const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
 	return stats ? `${stats.dev}:${stats.ino}` : "missing";
+}
+
+/** All data can be rebuilt from the sources, so a format change appends a step that empties it. */
+export const migrations: Migration[] = [
+	(database) => database.exec(TABLES),
+	// Conditional CommonJS exports; a trailing empty line does not count.
+	empty,
+	// CommonJS exports that are also variables.
+	empty,
+];
+
+/**
+ * Reverse lookups have their own tables, keyed by the query, with one packed row per file. Data of
+ * a single file is in `facts` and `links`. `words` is contentless, but rows can be deleted by id.
+ */
+const TABLES = `
+	CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+	CREATE TABLE files (
+		id INTEGER PRIMARY KEY,
+		path TEXT NOT NULL,
+		bytes INTEGER NOT NULL,
+		mtime REAL NOT NULL,
+		ctime REAL NOT NULL,
+		inode REAL NOT NULL,
+		stored REAL NOT NULL,
+		hash BLOB,
+		lines INTEGER,
+		flags INTEGER,
+		symbols INTEGER,
+		unresolved INTEGER,
+		problem TEXT,
+		edges BLOB
+	);
+	CREATE TABLE links (
+		id INTEGER PRIMARY KEY, exports BLOB NOT NULL, requests BLOB NOT NULL, resolutions BLOB NOT NULL
+	);
+	CREATE TABLE bindings (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
+	CREATE TABLE refs (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
+	CREATE TABLE owned (id INTEGER PRIMARY KEY, names BLOB NOT NULL);
+	CREATE TABLE names (
+		name TEXT PRIMARY KEY, id INTEGER NOT NULL, declared INTEGER NOT NULL
+	) WITHOUT ROWID;
+	CREATE TABLE declared (
+		name INTEGER, file INTEGER, data BLOB NOT NULL, PRIMARY KEY (name, file)
+	) WITHOUT ROWID;
+	CREATE TABLE mentions (
+		name INTEGER, file INTEGER, data BLOB NOT NULL, PRIMARY KEY (name, file)
+	) WITHOUT ROWID;
+	CREATE TABLE imports (
+		target INTEGER, name INTEGER, file INTEGER, data BLOB NOT NULL, PRIMARY KEY (target, name, file)
+	) WITHOUT ROWID;
+	CREATE TABLE passes (
+		target INTEGER, file INTEGER, data BLOB NOT NULL, PRIMARY KEY (target, file)
+	) WITHOUT ROWID;
+	CREATE VIRTUAL TABLE words USING fts5 (
+		path, symbols, text, content = '', contentless_delete = 1, tokenize = "unicode61 remove_diacritics 0"
+	);
+`;
+
+/** Keeps the files as not yet indexed (size -1). */
+function empty(database: DatabaseSync): void {
+	const tables = "links bindings refs owned names declared mentions imports passes";
+	for (const table of tables.split(" ")) database.exec(`DELETE FROM ${table}`);
+	database.exec(`
+		INSERT INTO words (words) VALUES ('delete-all');
+		UPDATE files SET
+			bytes = -1, stored = 0, hash = NULL, lines = NULL, flags = NULL, symbols = NULL,
+			unresolved = NULL, problem = NULL, edges = NULL;
+	`);
 }

@@ -19,16 +19,25 @@ export interface ParsedFile {
 	readonly resolutions: readonly Resolution[];
 }
 
+interface WriterParts {
+	readonly files: FileTable;
+	readonly names: NameIds;
+	/** Called for every file whose facts were written or removed. */
+	readonly changed: (file: FileId) => void;
+}
+
 /** Runs in the caller's transaction. A file's rows in other tables follow from its stored facts. */
 export class IndexWriter {
 	readonly #files: FileTable;
 	readonly #names: NameIds;
+	readonly #changed: WriterParts["changed"];
 	readonly #sql: ReturnType<typeof prepare>;
 	readonly #bytes = new ByteWriter();
 
-	constructor(database: DatabaseSync, files: FileTable, names: NameIds) {
+	constructor(database: DatabaseSync, { files, names, changed }: WriterParts) {
 		this.#files = files;
 		this.#names = names;
+		this.#changed = changed;
 		this.#sql = prepare(database);
 	}
 
@@ -68,12 +77,13 @@ export class IndexWriter {
 		const figures = linkFigures(requests, resolutions);
 		const content = { hash, file, symbols: packed.symbols, ...figures };
 		this.#setFile({ ...scanned, id, storedMs, content });
+		this.#changed(id);
 		return id;
 	}
 
 	setResolutions(id: FileId, resolutions: readonly Resolution[]): void {
 		const links = this.#linksOf(id);
-		const row = this.#files.rows.get(this.#files.pathOf(id) ?? "");
+		const row = this.#files.byId.get(id);
 		if (!links || !row?.content) return;
 		this.#sql.setResolutions.run(this.#resolutions(resolutions), id);
 		const { imported, exports, requests } = links;
@@ -81,6 +91,7 @@ export class IndexWriter {
 		this.#addLinkRows(id, linkRows(imported, exports, resolutions));
 		const figures = linkFigures(requests, resolutions);
 		this.#setFile({ ...row, content: { ...row.content, ...figures } });
+		this.#changed(id);
 	}
 
 	/** The content was checked again and is unchanged. */
@@ -99,6 +110,7 @@ export class IndexWriter {
 		}
 		this.#sql.removeFile.run(row.id);
 		this.#files.remove(path);
+		this.#changed(row.id);
 	}
 
 	#setFile(row: FileRow): void {

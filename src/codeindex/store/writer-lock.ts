@@ -56,7 +56,7 @@ export class WriterLock {
 			makePrivateFile(this.#path);
 			opened = await openDatabase(this.#path, []);
 		}
-		if (opened.kind !== "open") throw UnavailableStore.of(opened);
+		if (opened.kind !== "open") throw new UnavailableStore(opened);
 		// Waits here, where an abort is possible.
 		opened.database.exec("PRAGMA busy_timeout = 0");
 		this.#identity = identityOf(this.#path);

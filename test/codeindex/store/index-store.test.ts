@@ -46,7 +46,6 @@ function put(store: IndexStore, { path, facts, resolutions = [], text = "" }: Ne
 		requests: facts.requests,
 		resolutions,
 	});
-	store.changed(id);
 	const problem = facts.problem ?? (facts.status === "broken" ? "cannot be parsed" : undefined);
 	const file = {
 		id,
@@ -141,12 +140,10 @@ describe("a stored index", () => {
 						model.set(at, put(store, { path: at, facts: step.facts, resolutions }));
 					} else if (before && step.kind === "resolve") {
 						store.writer.setResolutions(before.file.id, resolutions);
-						store.changed(before.file.id);
 						model.set(at, { ...before, resolutions });
 					} else if (before) {
 						// With the others told, as the indexer does.
 						store.writer.remove(at);
-						store.changed(before.file.id);
 						model.delete(at);
 						for (const [other, one] of model) {
 							const elsewhere = one.resolutions.map((resolution) =>
@@ -155,7 +152,6 @@ describe("a stored index", () => {
 									: resolution,
 							);
 							store.writer.setResolutions(one.file.id, elsewhere);
-							store.changed(one.file.id);
 							model.set(other, { ...one, resolutions: elsewhere });
 						}
 						ids[step.path] = announce(at);
@@ -297,7 +293,7 @@ describe("a store that fails", () => {
 		expect(["ENOSPC", "EDQUOT", "EFBIG"].map(refused)).toEqual(Array(3).fill("full"));
 		expect(["EROFS", "EACCES", "EPERM"].map(refused)).toEqual(Array(3).fill("unwritable"));
 		const cause = Object.assign(new Error(), { code: "EROFS" });
-		expect(storeFailure(new UnavailableStore("x", cause))).toBe("unwritable");
+		expect(storeFailure(new UnavailableStore({ message: "x", cause }))).toBe("unwritable");
 		expect(failure(517)).toBe("busy");
 		expect(failure(1)).toBe("other");
 		expect(storeFailure(new Error("x"))).toBe("other");
